@@ -1,0 +1,2 @@
+//! The `bosun` binary.
+fn main() {}

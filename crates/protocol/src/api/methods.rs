@@ -1,0 +1,79 @@
+//! The method table. The command line, the screens and the doors are all clients of it.
+
+/// How calls of a method are ordered against each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// Answered at once, in any order.
+    Any,
+    /// Applied one after the other, in the order they came, across all clients of the session.
+    Session,
+}
+
+/// One row of the table.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape {
+    /// The method.
+    pub method: Method,
+    /// Its name on the wire.
+    pub name: &'static str,
+    /// How its calls are ordered.
+    pub order: Order,
+    /// What it is for, in one line.
+    pub about: &'static str,
+}
+
+macro_rules! methods {
+    ($($variant:ident, $name:literal, $order:ident, $about:literal;)*) => {
+        /// A method of the API.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Method {
+            $(#[doc = $about] $variant,)*
+        }
+
+        /// Every method, in the order the docs list them.
+        pub const METHODS: &[Shape] = &[
+            $(Shape { method: Method::$variant, name: $name, order: Order::$order, about: $about },)*
+        ];
+    };
+}
+
+methods! {
+    SessionGet, "session.get", Any, "What the session is, who owns it, and the state of its root.";
+    SessionPoke, "session.poke", Any, "Says that a command was written to the session's file.";
+    SessionSend, "session.send", Session, "Sends a message to a task of the session, the root unless named.";
+    SessionInterrupt, "session.interrupt", Session, "Stops the running turn; the session stays.";
+    SessionStop, "session.stop", Session, "Stops every task and ends the run; the session can be resumed.";
+    TasksList, "tasks.list", Any, "Every task of the session, oldest first, in pages.";
+    EventsSubscribe, "events.subscribe", Any, "The events after a sequence number, then each new one as it is committed.";
+}
+
+impl Method {
+    /// Finds a method by its wire name.
+    pub fn named(name: &str) -> Option<Method> {
+        METHODS.iter().find(|shape| shape.name == name).map(|shape| shape.method)
+    }
+
+    /// The row of the table.
+    pub fn shape(self) -> Shape {
+        METHODS[self as usize]
+    }
+
+    /// The name on the wire.
+    pub fn name(self) -> &'static str {
+        self.shape().name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_method_is_found_by_its_name() {
+        for shape in METHODS {
+            assert_eq!(Method::named(shape.name), Some(shape.method));
+            assert_eq!(shape.method.shape().name, shape.name);
+        }
+        assert_eq!(Method::named("session.fly"), None);
+    }
+}

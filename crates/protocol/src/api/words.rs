@@ -1,0 +1,132 @@
+//! Parameters and results of the API: flat, boring, in camelCase.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{At, Delivery, Kind, MailId, Outcome, SessionId, TaskId, TaskState, Usage};
+
+/// What the session is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionView {
+    /// Its id.
+    pub id: SessionId,
+    /// The folder it works in.
+    pub cwd: String,
+    /// The model it asks unless told otherwise.
+    pub model: String,
+    /// The first words it was given.
+    pub title: String,
+    /// When it began.
+    pub created_at: At,
+    /// When its last event was committed.
+    pub updated_at: At,
+    /// The root task's state.
+    pub state: TaskState,
+    /// How the root's last activation ended.
+    pub last_outcome: Option<Outcome>,
+    /// The process that runs it now.
+    pub owner_pid: Option<u32>,
+    /// How many events its log holds.
+    pub events: u64,
+    /// How many turns its agents took.
+    pub turns: u64,
+    /// What its agents used in all.
+    pub usage: Usage,
+}
+
+/// One task as every view shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskView {
+    /// Its id.
+    pub id: TaskId,
+    /// The task that started it.
+    pub parent: Option<TaskId>,
+    /// What sort of work it is.
+    pub kind: Kind,
+    /// Who performs it.
+    pub agent: String,
+    /// Its path, such as `/root/tests`.
+    pub path: String,
+    /// What it is for.
+    pub description: String,
+    /// Its state.
+    pub state: TaskState,
+    /// How its last activation ended.
+    pub last_outcome: Option<Outcome>,
+    /// What it last said it is doing.
+    pub intent: Option<String>,
+    /// The text of its last ended activation, clipped.
+    pub result: Option<String>,
+    /// Turns taken.
+    pub turns: u64,
+    /// Tokens used.
+    pub usage: Usage,
+    /// Cost in millionths of a US dollar.
+    pub cost_micros: u64,
+    /// When it was made.
+    pub created_at: At,
+    /// When it last changed.
+    pub updated_at: At,
+}
+
+/// A message for a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SendParams {
+    /// The task; the root when absent.
+    #[serde(default)]
+    pub task: Option<TaskId>,
+    /// The words.
+    pub text: String,
+    /// When they may be read.
+    pub delivery: Delivery,
+}
+
+/// A receipt for a message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SendResult {
+    /// The mail that holds it.
+    pub mail: MailId,
+}
+
+/// Which page of a list.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PageParams {
+    /// How many rows to pass over.
+    pub offset: u64,
+    /// How many rows at most; 100 when absent.
+    pub limit: Option<u64>,
+}
+
+/// One page of tasks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TasksPage {
+    /// The rows.
+    pub tasks: Vec<TaskView>,
+    /// How many there are in all.
+    pub total: u64,
+}
+
+/// Where a subscription begins.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SubscribeParams {
+    /// The last sequence number the client has seen; 0 for all.
+    pub after: u64,
+}
+
+/// A command that another process left in the session's file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum Command {
+    /// Send a message.
+    Send(SendParams),
+    /// Stop the running turn.
+    Interrupt,
+    /// Stop every task and end the run.
+    Stop,
+}

@@ -1,0 +1,84 @@
+//! Text that has been cut to a stated size. What a model sees is made of clips.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Text of a known greatest size. A raw `String` does not fit where a clip is asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Clip(String);
+
+impl Clip {
+    /// Cuts `text` to at most `max` bytes, keeping its head and its tail and saying what was left out.
+    pub fn new(text: &str, max: usize) -> Clip {
+        Clip(clip_middle(text, max))
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Gives the text away.
+    pub fn into_string(self) -> String {
+        self.0
+    }
+}
+
+impl fmt::Display for Clip {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Room for the line that says what was left out.
+const NOTE: usize = 64;
+
+/// Keeps the first and the last part of `text`, at most `max` bytes with the note between them.
+pub fn clip_middle(text: &str, max: usize) -> String {
+    if text.len() <= max {
+        return text.to_owned();
+    }
+    let room = max.saturating_sub(NOTE);
+    let head = floor(text, room * 2 / 3);
+    let tail = ceil(text, text.len() - (room - room * 2 / 3));
+    let note = format!("\n[… {} bytes left out …]\n", tail - head);
+    let clipped = [&text[..head], &note, &text[tail..]].concat();
+    clipped[..floor(&clipped, max)].to_owned()
+}
+
+fn floor(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0)
+}
+
+fn ceil(text: &str, at: usize) -> usize {
+    (at..=text.len()).find(|&i| text.is_char_boundary(i)).unwrap_or(text.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_text_is_kept_whole() {
+        assert_eq!(clip_middle("short", 5), "short");
+    }
+
+    #[test]
+    fn long_text_keeps_head_and_tail_and_counts_the_rest() {
+        let text = format!("{}{}{}", "a".repeat(100), "b".repeat(1000), "c".repeat(100));
+        let clipped = clip_middle(&text, 200);
+        assert!(clipped.len() <= 200);
+        assert!(clipped.starts_with("aaa") && clipped.ends_with("ccc"));
+        assert!(clipped.contains("bytes left out"));
+    }
+
+    #[test]
+    fn no_size_splits_a_character_or_is_passed() {
+        let text = "é漢🦀".repeat(50);
+        for max in 0..text.len() + 2 {
+            assert!(clip_middle(&text, max).len() <= max);
+        }
+    }
+}

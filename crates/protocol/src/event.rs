@@ -1,0 +1,313 @@
+//! The session log: everything durable that happens, in order.
+
+use serde::ser::Error as _;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Activation, Answer, At, Attempt, Block, Body, CallId, Cancel, CancelBy, Cost, Delivery, Fence, MailId, Origin,
+    Outcome, SessionId, StopReason, TaskId, TaskSpec, Turn, Usage, WaitMode,
+};
+
+/// An event as the kernel decides it: which task it is about, and when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The task it is about; the root for what concerns the session.
+    pub task: TaskId,
+    /// When it was decided.
+    pub at: At,
+    /// What happened.
+    pub event: Event,
+}
+
+/// An event as every reader gets it: `{v, seq, session, task, at, type, …}`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Envelope {
+    /// The version of the event's own form.
+    pub v: u32,
+    /// Its place in the session's log, from 1, without gaps.
+    pub seq: u64,
+    /// The session.
+    pub session: SessionId,
+    /// The task, moment and event.
+    pub entry: Entry,
+}
+
+impl Envelope {
+    /// The form that events are written in today.
+    pub const VERSION: u32 = 1;
+}
+
+impl Serialize for Envelope {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let serde_json::Value::Object(event) = serde_json::to_value(&self.entry.event).map_err(S::Error::custom)?
+        else {
+            return Err(S::Error::custom("an event is not an object"));
+        };
+        let mut fields = serde_json::Map::new();
+        fields.insert("v".into(), self.v.into());
+        fields.insert("seq".into(), self.seq.into());
+        fields.insert("session".into(), self.session.to_string().into());
+        fields.insert("task".into(), self.entry.task.to_string().into());
+        fields.insert("at".into(), self.entry.at.0.into());
+        fields.extend(event);
+        fields.serialize(to)
+    }
+}
+
+impl<'de> Deserialize<'de> for Envelope {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Head {
+            v: u32,
+            seq: u64,
+            session: SessionId,
+            task: TaskId,
+            at: At,
+        }
+        let fields = serde_json::Value::deserialize(from)?;
+        let head = Head::deserialize(&fields).map_err(serde::de::Error::custom)?;
+        let event = Event::deserialize(fields).map_err(serde::de::Error::custom)?;
+        let entry = Entry { task: head.task, at: head.at, event };
+        Ok(Envelope { v: head.v, seq: head.seq, session: head.session, entry })
+    }
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Event {
+    /// The session began.
+    SessionOpened(Opening),
+    /// A process took the session over; everything that ran under an older fence is interrupted.
+    SessionAdopted {
+        /// The new owner's number.
+        fence: Fence,
+    },
+    /// The session takes no new tasks until it is adopted or prompted again.
+    AdmissionClosed,
+    /// The session takes new tasks again.
+    AdmissionOpened,
+
+    /// A task was made; it is queued.
+    TaskCreated(TaskSpec),
+    /// The task's result goes to its parent's inbox instead of to a waiting parent.
+    TaskPromoted,
+    /// The task waits for a quota to reset.
+    TaskParked {
+        /// When it resets.
+        until_at: At,
+    },
+    /// The task's owner died, or its lease ended.
+    TaskInterrupted,
+    /// An interrupted or parked task queues to go on.
+    TaskRequeued,
+    /// Somebody asked the task to stop.
+    CancelRequested {
+        /// Who.
+        by: CancelBy,
+        /// How firmly.
+        how: Cancel,
+    },
+    /// The task ended for good.
+    TaskFinished {
+        /// How.
+        outcome: Outcome,
+    },
+
+    /// An activation, or a new attempt at it, began to run.
+    ActivationStarted {
+        /// Which activation.
+        activation: Activation,
+        /// Which attempt.
+        attempt: Attempt,
+    },
+    /// An activation ended; its result is delivered.
+    ActivationEnded {
+        /// Which activation.
+        activation: Activation,
+        /// How.
+        outcome: Outcome,
+        /// The final or partial text.
+        text: String,
+    },
+
+    /// Mail was accepted for the task.
+    MailAdmitted {
+        /// The mail.
+        mail: MailId,
+        /// Who wrote it.
+        from: Origin,
+        /// When it may be read.
+        delivery: Delivery,
+        /// What it says.
+        body: Body,
+    },
+    /// Mail joined the task's conversation, in this order.
+    MailDelivered {
+        /// The pieces of mail.
+        mail: Vec<MailId>,
+    },
+    /// Mail will never be read, since its reader ended.
+    MailExpired {
+        /// The mail.
+        mail: MailId,
+    },
+
+    /// A model was asked.
+    TurnBegun {
+        /// Which turn.
+        turn: Turn,
+        /// The model.
+        model: String,
+        /// What was set aside for it.
+        reserved: Cost,
+    },
+    /// The model answered.
+    TurnAnswered {
+        /// Which turn.
+        turn: Turn,
+        /// What it said.
+        content: Vec<Block>,
+        /// Why it stopped.
+        stop: StopReason,
+        /// What it used.
+        usage: Usage,
+        /// What that cost.
+        cost: Cost,
+        /// The model that answered, as its provider named it.
+        model: String,
+    },
+    /// The model did not answer.
+    TurnFailed {
+        /// Which turn.
+        turn: Turn,
+        /// In which way.
+        fault: ModelFault,
+        /// What happened, for people.
+        message: String,
+        /// What the try is counted as.
+        cost: Cost,
+    },
+
+    /// A tool call is about to run.
+    CallStarted {
+        /// The call.
+        call: CallId,
+    },
+    /// A tool call has its one answer.
+    CallAnswered {
+        /// The call.
+        call: CallId,
+        /// The answer.
+        answer: Answer,
+    },
+
+    /// The task waits for other tasks; its slot is free meanwhile.
+    WaitBegan {
+        /// The tool call that waits.
+        call: CallId,
+        /// The tasks.
+        on: Vec<TaskId>,
+        /// Which of them must end.
+        mode: WaitMode,
+        /// When the wait gives up.
+        until_at: Option<At>,
+    },
+    /// The task's wait is over.
+    WaitEnded {
+        /// Why.
+        why: WaitEnd,
+    },
+
+    /// What the agent says it is doing.
+    IntentReported {
+        /// In its words.
+        intent: String,
+    },
+
+    /// An event that a newer version wrote.
+    #[serde(other)]
+    Unknown,
+}
+
+/// How a session began.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Opening {
+    /// The folder it works in.
+    pub cwd: String,
+    /// The model it asks unless told otherwise.
+    pub model: String,
+    /// The version of Bosun that began it.
+    pub version: String,
+    /// The session it was forked from.
+    #[serde(default)]
+    pub forked_from: Option<SessionId>,
+}
+
+/// In which way a model call failed; the class decides what happens next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum ModelFault {
+    /// It may work on another try.
+    Transient,
+    /// It may work after a while.
+    RetryAfter {
+        /// How long, in milliseconds.
+        millis: u64,
+    },
+    /// A quota is used up until a known moment.
+    QuotaUntil {
+        /// When it resets.
+        until_at: At,
+    },
+    /// The key is wrong or was taken back.
+    Auth,
+    /// It will not work.
+    Terminal,
+    /// Somebody stopped it.
+    Cancelled,
+    /// Its owner died while it was under way.
+    Interrupted,
+}
+
+/// Why a wait is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum WaitEnd {
+    /// The awaited tasks ended.
+    Satisfied,
+    /// Its time was up.
+    TimedOut,
+    /// The awaited task was sent to the background.
+    Promoted,
+    /// The waiter was stopped or interrupted.
+    Abandoned,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn envelope(event: Event) -> Envelope {
+        let entry = Entry { task: TaskId::new(uuid::Uuid::nil()), at: At(7), event };
+        Envelope { v: 1, seq: 3, session: SessionId::new(uuid::Uuid::nil()), entry }
+    }
+
+    #[test]
+    fn an_envelope_is_flat_and_reads_itself_back() {
+        let sent = envelope(Event::TaskParked { until_at: At(9) });
+        let json = serde_json::to_value(&sent).unwrap();
+        assert_eq!(json["type"], "taskParked");
+        assert_eq!(json["untilAt"], 9);
+        assert_eq!(json["seq"], 3);
+        assert_eq!(serde_json::from_value::<Envelope>(json).unwrap(), sent);
+    }
+
+    #[test]
+    fn an_event_of_a_newer_version_is_unknown_not_an_error() {
+        let mut json = serde_json::to_value(envelope(Event::AdmissionClosed)).unwrap();
+        json["type"] = "holographic".into();
+        assert_eq!(serde_json::from_value::<Envelope>(json).unwrap().entry.event, Event::Unknown);
+    }
+}

@@ -1,0 +1,26 @@
+//! The words every other crate shares: ids, events, conversation content, task states, and the
+//! API's method table. Data only: nothing here waits, reads a clock or touches the machine.
+
+#![deny(missing_docs)]
+
+pub mod api;
+mod clip;
+mod event;
+mod id;
+mod mail;
+mod message;
+mod task;
+mod time;
+mod usage;
+
+pub use clip::{Clip, clip_middle};
+pub use event::{Entry, Envelope, Event, ModelFault, Opening, WaitEnd};
+pub use id::{Fence, IdError, MailId, SessionId, TaskId, Turn};
+pub use mail::{Body, Delivery, Origin};
+pub use message::{Answer, AnswerStatus, Block, Call, CallId, StopReason};
+pub use task::{
+    Activation, Attempt, Cancel, CancelBy, FailKind, Kind, Limit, Outcome, OuterState, Rest, Run, TaskSpec, TaskState,
+    WaitMode,
+};
+pub use time::At;
+pub use usage::{Budget, Cost, Usage};

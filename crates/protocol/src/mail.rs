@@ -1,0 +1,50 @@
+//! Mail: everything that reaches an agent from outside its own turns.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Activation, TaskId};
+
+/// Who wrote a piece of mail. Only `User` speaks with the user's authority.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum Origin {
+    /// A person, or a program that acts for one.
+    User,
+    /// Another task of the session.
+    Task {
+        /// Which one.
+        id: TaskId,
+    },
+    /// The runtime itself.
+    Runtime,
+}
+
+/// When a piece of mail may join its reader's conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Delivery {
+    /// At the next safe boundary, between two turns; wakes an idle reader.
+    Steer,
+    /// When the reader's activation would end; wakes an idle reader.
+    FollowUp,
+    /// At once: the running turn is stopped first; wakes an idle reader.
+    Interrupt,
+}
+
+/// What a piece of mail says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum Body {
+    /// Words.
+    Text {
+        /// The words.
+        text: String,
+    },
+    /// An activation of another task ended; its result is in that task's log.
+    Result {
+        /// The task that ended an activation.
+        task: TaskId,
+        /// Which activation.
+        activation: Activation,
+    },
+}

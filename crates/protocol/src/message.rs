@@ -1,0 +1,115 @@
+//! Conversation content: what a model said, the tools it called, and what they answered.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A tool call's id, as the model gave it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CallId(pub String);
+
+impl fmt::Display for CallId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for CallId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// One piece of what a model said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum Block {
+    /// Words for the reader.
+    Text {
+        /// The words.
+        text: String,
+    },
+    /// The model's reasoning, as far as its provider shows it.
+    Thinking {
+        /// The words.
+        text: String,
+    },
+    /// A tool call.
+    Call(Call),
+    /// Something its provider must get back byte for byte.
+    Opaque {
+        /// Which wire it belongs to.
+        provider: String,
+        /// The item's JSON, untouched.
+        json: String,
+    },
+}
+
+/// A model's request to run a tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Call {
+    /// The model's id for it, unique within its task.
+    pub id: CallId,
+    /// The tool's name.
+    pub tool: String,
+    /// The arguments as JSON text, exactly as the model wrote them; it may be malformed.
+    pub input: String,
+}
+
+/// Why a model stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum StopReason {
+    /// It had said all.
+    End,
+    /// It wants its tool calls answered.
+    Calls,
+    /// It reached the output limit.
+    Length,
+    /// It declined.
+    Refusal,
+}
+
+/// The one answer to a tool call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Answer {
+    /// How the call went.
+    pub status: AnswerStatus,
+    /// What the model is told, already clipped.
+    pub text: String,
+}
+
+/// How a tool call went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum AnswerStatus {
+    /// It ran.
+    Done,
+    /// It could not run as asked; the text says what to do instead.
+    Refused,
+    /// Permission was not given.
+    Denied,
+    /// The tool itself broke.
+    Broken,
+    /// Its owner died while it ran; it may or may not have taken effect.
+    Interrupted,
+    /// It was cancelled before it ended.
+    Cancelled,
+}
+
+impl AnswerStatus {
+    /// Whether the model should read the answer as an error.
+    pub fn is_error(self) -> bool {
+        match self {
+            AnswerStatus::Done => false,
+            AnswerStatus::Refused
+            | AnswerStatus::Denied
+            | AnswerStatus::Broken
+            | AnswerStatus::Interrupted
+            | AnswerStatus::Cancelled => true,
+        }
+    }
+}

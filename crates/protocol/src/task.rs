@@ -1,0 +1,249 @@
+//! Tasks: their kinds, their states as the outside sees them, and how they end.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{At, Budget, TaskId};
+
+/// What sort of work a task is, and so which executor performs it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Kind {
+    /// The session's root conversation.
+    Main,
+    /// An agent that another agent started.
+    Agent,
+    /// A shell command in the background.
+    Shell,
+}
+
+/// What becomes of a task whose activation completed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Rest {
+    /// It is finished.
+    Finish,
+    /// It rests, and a message starts its next activation.
+    Idle,
+}
+
+/// Everything fixed about a task at its start.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskSpec {
+    /// The task that started it; none for the root.
+    pub parent: Option<TaskId>,
+    /// What sort of work it is.
+    pub kind: Kind,
+    /// The agent definition that performs it, or the program's name for a shell command.
+    pub agent: String,
+    /// What people call it; unique among its siblings.
+    pub name: String,
+    /// One line on what it is for.
+    pub description: String,
+    /// What becomes of it when an activation completes.
+    pub rest: Rest,
+    /// Most turns an activation may take.
+    pub max_turns: Option<u32>,
+    /// What it and everything below it may spend.
+    pub budget: Budget,
+}
+
+/// One run of a task from prompt or message to rest, numbered from 1.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Activation(pub u32);
+
+/// One try at an activation, numbered from 1; a new owner makes a new attempt.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Attempt(pub u32);
+
+/// The right to report for a task: a report that carries any other run than the current one changes nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Run {
+    /// The task.
+    pub task: TaskId,
+    /// Which of its activations.
+    pub activation: Activation,
+    /// Which try at that activation.
+    pub attempt: Attempt,
+}
+
+impl fmt::Display for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} activation {} attempt {}", self.task, self.activation.0, self.attempt.0)
+    }
+}
+
+/// A task's state, in the words every view uses.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum TaskState {
+    /// It waits for a slot.
+    Queued,
+    /// It works, or waits for its children.
+    Running,
+    /// It rests and can be woken by a message.
+    Idle,
+    /// It waits for a quota to reset.
+    Parked {
+        /// When the quota resets.
+        until_at: At,
+    },
+    /// Its owner died; whoever adopts the session continues it.
+    Interrupted,
+    /// It has ended for good.
+    Finished {
+        /// How.
+        outcome: Outcome,
+    },
+}
+
+impl TaskState {
+    /// The state in one word.
+    pub fn word(&self) -> &'static str {
+        match self {
+            TaskState::Queued => "queued",
+            TaskState::Running => "running",
+            TaskState::Idle => "idle",
+            TaskState::Parked { .. } => "parked",
+            TaskState::Interrupted => "interrupted",
+            TaskState::Finished { outcome } => outcome.word(),
+        }
+    }
+
+    /// The state in the five words that smaller surfaces know.
+    pub fn outer(&self) -> OuterState {
+        match self {
+            TaskState::Queued | TaskState::Running | TaskState::Parked { .. } | TaskState::Interrupted => {
+                OuterState::Running
+            }
+            TaskState::Idle => OuterState::Idle,
+            TaskState::Finished { outcome } => match outcome {
+                Outcome::Completed => OuterState::Completed,
+                Outcome::Cancelled { .. } => OuterState::Cancelled,
+                Outcome::Failed { .. } | Outcome::TimedOut { .. } | Outcome::BudgetExhausted | Outcome::Lost => {
+                    OuterState::Failed
+                }
+            },
+        }
+    }
+}
+
+/// The five states that every surface knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum OuterState {
+    /// It is under way, or will be.
+    Running,
+    /// It rests.
+    Idle,
+    /// It ended well.
+    Completed,
+    /// It ended badly.
+    Failed,
+    /// Somebody stopped it.
+    Cancelled,
+}
+
+/// How an activation or a task ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Outcome {
+    /// With a final message, every call answered and no awaited child alive.
+    Completed,
+    /// It could not go on.
+    Failed {
+        /// In which way.
+        kind: FailKind,
+        /// What happened, for people.
+        message: String,
+    },
+    /// Somebody stopped it.
+    Cancelled {
+        /// Who.
+        by: CancelBy,
+    },
+    /// It reached a limit.
+    TimedOut {
+        /// Which.
+        limit: Limit,
+    },
+    /// It had spent what it may.
+    BudgetExhausted,
+    /// It cannot be resumed and nobody knows how it ended.
+    Lost,
+}
+
+impl Outcome {
+    /// The outcome in one word.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Outcome::Completed => "completed",
+            Outcome::Failed { .. } => "failed",
+            Outcome::Cancelled { .. } => "cancelled",
+            Outcome::TimedOut { .. } => "timed_out",
+            Outcome::BudgetExhausted => "budget_exhausted",
+            Outcome::Lost => "lost",
+        }
+    }
+}
+
+/// In which way a task failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum FailKind {
+    /// The model or its provider.
+    Model,
+    /// The model ended without an answer, or was cut off.
+    NoAnswer,
+    /// A shell command exited with another code than 0, or could not start.
+    Exit,
+    /// The runtime itself.
+    Internal,
+}
+
+/// Who stopped a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum CancelBy {
+    /// A person.
+    User,
+    /// Another agent.
+    Agent,
+    /// The end of its session's run.
+    SessionEnd,
+}
+
+/// Which limit a task reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Limit {
+    /// `--max-turns`.
+    Turns,
+    /// A time limit.
+    Time,
+}
+
+/// How firmly a task is asked to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Cancel {
+    /// After one last turn without tools.
+    WrapUp,
+    /// At once.
+    Abort,
+}
+
+/// Which of the awaited tasks must end before the waiter goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum WaitMode {
+    /// One of them.
+    Any,
+    /// All of them.
+    All,
+}

@@ -1,0 +1,76 @@
+//! What a model call used, what it may use, and what it cost.
+
+use serde::{Deserialize, Serialize};
+
+/// Tokens of one model answer, as its provider counted them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Usage {
+    /// Input tokens that no cache held.
+    pub input: u64,
+    /// Output tokens, reasoning included.
+    pub output: u64,
+    /// Input tokens read from the provider's cache.
+    pub cache_read: u64,
+    /// Input tokens written to the provider's cache.
+    pub cache_write: u64,
+}
+
+impl Usage {
+    /// All tokens of the call.
+    pub fn total(self) -> u64 {
+        [self.output, self.cache_read, self.cache_write].into_iter().fold(self.input, u64::saturating_add)
+    }
+
+    /// The sum of two calls.
+    pub fn plus(self, other: Usage) -> Usage {
+        Usage {
+            input: self.input.saturating_add(other.input),
+            output: self.output.saturating_add(other.output),
+            cache_read: self.cache_read.saturating_add(other.cache_read),
+            cache_write: self.cache_write.saturating_add(other.cache_write),
+        }
+    }
+}
+
+/// What a budget counts: tokens, and money in millionths of a US dollar.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Cost {
+    /// Tokens of every kind.
+    pub tokens: u64,
+    /// Millionths of a US dollar.
+    pub micros: u64,
+}
+
+impl Cost {
+    /// Nothing.
+    pub const ZERO: Cost = Cost { tokens: 0, micros: 0 };
+
+    /// The sum of two costs.
+    pub fn plus(self, other: Cost) -> Cost {
+        Cost { tokens: self.tokens.saturating_add(other.tokens), micros: self.micros.saturating_add(other.micros) }
+    }
+
+    /// What is left after `other` is taken away, never below nothing.
+    pub fn minus(self, other: Cost) -> Cost {
+        Cost { tokens: self.tokens.saturating_sub(other.tokens), micros: self.micros.saturating_sub(other.micros) }
+    }
+}
+
+/// A cap on what a task and everything below it may spend. An absent part is not capped.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Budget {
+    /// Most tokens of every kind.
+    pub tokens: Option<u64>,
+    /// Most money, in millionths of a US dollar.
+    pub micros: Option<u64>,
+}
+
+impl Budget {
+    /// Whether `cost` fits under the cap.
+    pub fn allows(self, cost: Cost) -> bool {
+        self.tokens.is_none_or(|cap| cost.tokens <= cap) && self.micros.is_none_or(|cap| cost.micros <= cap)
+    }
+}
