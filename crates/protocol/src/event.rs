@@ -99,8 +99,10 @@ pub enum Event {
     },
     /// The task's owner died, or its lease ended.
     TaskInterrupted,
-    /// An interrupted or parked task queues to go on.
+    /// An idle task was woken, or an interrupted or parked one queues to go on.
     TaskRequeued,
+    /// A task that lent its slot while it waited has one again.
+    SlotRegained,
     /// Somebody asked the task to stop.
     CancelRequested {
         /// Who.
@@ -202,7 +204,7 @@ pub enum Event {
         answer: Answer,
     },
 
-    /// The task waits for other tasks; its slot is free meanwhile.
+    /// A tool call of the task waits for other tasks; the task's slot is free meanwhile.
     WaitBegan {
         /// The tool call that waits.
         call: CallId,
@@ -213,8 +215,10 @@ pub enum Event {
         /// When the wait gives up.
         until_at: Option<At>,
     },
-    /// The task's wait is over.
+    /// A tool call's wait is over.
     WaitEnded {
+        /// The tool call that waited.
+        call: CallId,
         /// Why.
         why: WaitEnd,
     },
@@ -279,10 +283,8 @@ pub enum WaitEnd {
     Satisfied,
     /// Its time was up.
     TimedOut,
-    /// The awaited task was sent to the background.
+    /// An awaited task was sent to the background.
     Promoted,
-    /// The waiter was stopped or interrupted.
-    Abandoned,
 }
 
 #[cfg(test)]

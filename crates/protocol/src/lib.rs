@@ -19,8 +19,8 @@ pub use id::{Fence, IdError, MailId, SessionId, TaskId, Turn};
 pub use mail::{Body, Delivery, Origin};
 pub use message::{Answer, AnswerStatus, Block, Call, CallId, StopReason};
 pub use task::{
-    Activation, Attempt, Cancel, CancelBy, FailKind, Kind, Limit, Outcome, OuterState, Rest, Run, TaskSpec, TaskState,
-    WaitMode,
+    Activation, Attempt, Cancel, CancelBy, FailKind, Kind, Limit, Mode, Outcome, OuterState, Rest, Run, TaskSpec,
+    TaskState, WaitMode,
 };
 pub use time::At;
 pub use usage::{Budget, Cost, Usage};

@@ -28,6 +28,16 @@ pub enum Rest {
     Idle,
 }
 
+/// Where a task's result goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Mode {
+    /// To the tool call that waits for it.
+    Sync,
+    /// To its parent's inbox.
+    Background,
+}
+
 /// Everything fixed about a task at its start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -42,6 +52,8 @@ pub struct TaskSpec {
     pub name: String,
     /// One line on what it is for.
     pub description: String,
+    /// Where its result goes.
+    pub mode: Mode,
     /// What becomes of it when an activation completes.
     pub rest: Rest,
     /// Most turns an activation may take.
@@ -214,6 +226,8 @@ pub enum CancelBy {
     User,
     /// Another agent.
     Agent,
+    /// The end of the task that started it.
+    Parent,
     /// The end of its session's run.
     SessionEnd,
 }

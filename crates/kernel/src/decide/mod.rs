@@ -1,0 +1,78 @@
+//! Decisions, one module per concern. Each checks everything first and records only then, so that a refusal
+//! has changed nothing.
+
+mod cancel;
+mod mail;
+mod owner;
+mod report;
+mod schedule;
+mod spawn;
+mod wait;
+
+use protocol::{At, Entry, Event, Run, TaskId};
+
+use crate::state::State;
+use crate::{Effect, Input, Limits, Refusal, Task};
+
+/// Decides on one input.
+pub(crate) fn decide(state: &mut State, limits: &Limits, now: At, input: Input) -> Result<Vec<Effect>, Refusal> {
+    let mut draft = Draft { state, limits, now, wakes: Wakes::Now, effects: Vec::new() };
+    match input {
+        Input::Open { root, spec, opening } => draft.open(root, spec, opening),
+        Input::Adopt { fence } => draft.adopt(fence),
+        Input::Resume => draft.resume(),
+        Input::Suspend => draft.suspend(),
+        Input::Spawn(spawn) => draft.spawn(spawn),
+        Input::Send(letter) => draft.send(letter),
+        Input::Report(run, report) => draft.report(run, report),
+        Input::Promote(task) => draft.promote(task),
+        Input::Interrupt(task) => draft.interrupt(task),
+        Input::Cancel { task, by, how } => draft.cancel(task, by, how),
+        Input::Stop { by } => draft.stop(by),
+        Input::Lease { run, until } => draft.lease(run, until),
+        Input::Tick => draft.tick(),
+    }?;
+    draft.fill_slots()?;
+    Ok(draft.effects)
+}
+
+/// A decision in the making: the state with what is decided so far, and the effects that say so.
+struct Draft<'a> {
+    state: &'a mut State,
+    limits: &'a Limits,
+    now: At,
+    wakes: Wakes,
+    effects: Vec<Effect>,
+}
+
+/// Whether this decision may start anything.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wakes {
+    Now,
+    /// The owner comes or goes: what is woken starts with `Resume`.
+    Later,
+}
+
+impl Draft<'_> {
+    /// Records an event and adopts it at once.
+    fn record(&mut self, task: TaskId, event: Event) -> Result<(), Refusal> {
+        let entry = Entry { task, at: self.now, event };
+        self.state.evolve(&entry)?;
+        self.effects.push(Effect::Record(entry));
+        Ok(())
+    }
+
+    fn task(&self, id: TaskId) -> Result<&Task, Refusal> {
+        self.state.tasks.get(&id).ok_or(Refusal::UnknownTask(id))
+    }
+
+    /// The task that `run` may report for.
+    fn current(&self, run: Run) -> Result<&Task, Refusal> {
+        let task = self.task(run.task)?;
+        if task.is_running() && task.run() == run { Ok(task) } else { Err(Refusal::Stale) }
+    }
+
+    fn all(&self) -> Vec<TaskId> {
+        self.state.tasks.keys().copied().collect()
+    }
+}

@@ -1,0 +1,87 @@
+//! A session's owner comes, goes, or dies.
+
+use protocol::{Event, Fence, Kind, ModelFault, Opening, Outcome, TaskId, TaskSpec};
+
+use super::cancel::After;
+use super::{Draft, Wakes};
+use crate::state::Admission;
+use crate::{CallPhase, Effect, Phase, Refusal, Work, words};
+
+impl Draft<'_> {
+    pub(super) fn open(&mut self, root: TaskId, spec: TaskSpec, opening: Opening) -> Result<(), Refusal> {
+        if self.state.root.is_some() {
+            return Err(Refusal::AlreadyOpen);
+        }
+        self.record(root, Event::SessionOpened(opening))?;
+        self.record(root, Event::TaskCreated(TaskSpec { parent: None, kind: Kind::Main, ..spec }))
+    }
+
+    /// Everything that ran under an older owner is interrupted.
+    pub(super) fn adopt(&mut self, fence: Fence) -> Result<(), Refusal> {
+        let root = self.state.root.ok_or(Refusal::Closed)?;
+        self.record(root, Event::SessionAdopted { fence })?;
+        if self.state.admission == Admission::Closed {
+            self.record(root, Event::AdmissionOpened)?;
+        }
+        self.suspend()
+    }
+
+    pub(super) fn suspend(&mut self) -> Result<(), Refusal> {
+        self.wakes = Wakes::Later;
+        for id in self.all() {
+            if self.task(id)?.is_running() {
+                self.let_go(id)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A running task loses its holder: an agent can go on later, a command cannot.
+    pub(super) fn let_go(&mut self, id: TaskId) -> Result<(), Refusal> {
+        match self.task(id)?.kind {
+            Kind::Shell => self.close(id, Outcome::Lost, String::new(), After::Finish),
+            Kind::Main | Kind::Agent => self.cut_off(id),
+        }
+    }
+
+    /// Lets every interrupted task go on, and wakes those that have mail.
+    pub(super) fn resume(&mut self) -> Result<(), Refusal> {
+        for id in self.all() {
+            match self.task(id)?.phase {
+                Phase::Interrupted => self.requeue(id)?,
+                Phase::Idle => self.wake(id)?,
+                Phase::Queued(_) | Phase::Running(_) | Phase::Parked(_) | Phase::Finished(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Interrupts a running task: what ran is answered as interrupted and never repeated; what had not
+    /// started, or waits for other tasks, is left for the next attempt.
+    fn cut_off(&mut self, id: TaskId) -> Result<(), Refusal> {
+        let run = self.task(id)?.run();
+        self.fail_turn(id, ModelFault::Interrupted)?;
+        let running: Vec<_> = self
+            .task(id)?
+            .work
+            .calls()
+            .filter(|(_, phase)| **phase == CallPhase::Started)
+            .map(|(call, _)| call.clone())
+            .collect();
+        for call in running {
+            self.record(id, Event::CallAnswered { call, answer: words::interrupted() })?;
+        }
+        self.record(id, Event::TaskInterrupted)?;
+        self.effects.push(Effect::Stop { run, how: protocol::Cancel::Abort });
+        Ok(())
+    }
+
+    /// Ends a model call that will not be answered. It is booked at what was set aside: what it really used
+    /// is not known.
+    pub(super) fn fail_turn(&mut self, id: TaskId, fault: ModelFault) -> Result<(), Refusal> {
+        let task = self.task(id)?;
+        let Work::Asking { reserved: cost } = task.work else { return Ok(()) };
+        let turn = task.turn;
+        self.record(id, Event::TurnFailed { turn, fault, message: String::new(), cost })
+    }
+}

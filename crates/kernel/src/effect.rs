@@ -1,0 +1,32 @@
+//! What the runtime is asked to perform, in order.
+
+use protocol::{CallId, Cancel, Entry, Run, WaitEnd};
+
+/// One thing to perform. A `Record` is durable before anything after it is performed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Append an event to the log.
+    Record(Entry),
+    /// Run an activation.
+    Start(Run),
+    /// Tell a task that waited that it may ask its model again.
+    Go(Run),
+    /// Tell a waiting tool call that its wait is over.
+    WaitOver {
+        /// The run it belongs to.
+        run: Run,
+        /// The call.
+        call: CallId,
+        /// Why.
+        why: WaitEnd,
+    },
+    /// Drop what the run is doing now and go on at its next boundary; its open calls are answered already.
+    Break(Run),
+    /// Stop the run: after a last turn, or at once with nothing more to report.
+    Stop {
+        /// The run.
+        run: Run,
+        /// How firmly.
+        how: Cancel,
+    },
+}

@@ -1,0 +1,234 @@
+//! How an event changes the state. There is no other way to change it, but for leases, which are not durable.
+
+use protocol::{Activation, Attempt, Block, CallId, Cost, Entry, Event, Kind, MailId, TaskId, TaskSpec, Turn, WaitEnd};
+
+use crate::state::{Admission, State};
+use crate::{CallPhase, Footing, Phase, Purpose, Signal, Task, Wait, Work};
+
+/// An event that contradicts the state it comes to: the log is damaged, or the kernel has a defect.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Impossible {
+    /// It speaks of a task that does not exist.
+    #[error("an event names task {0}, which does not exist")]
+    NoTask(TaskId),
+    /// It makes a task that exists.
+    #[error("an event makes task {0}, which exists")]
+    SameTask(TaskId),
+    /// It moves a task in a way that no task can move.
+    #[error("task {task} is {from} and cannot take the event {event}")]
+    Move {
+        /// The task.
+        task: TaskId,
+        /// Its state.
+        from: &'static str,
+        /// The event.
+        event: &'static str,
+    },
+}
+
+impl State {
+    /// Folds one durable event.
+    pub(crate) fn evolve(&mut self, entry: &Entry) -> Result<(), Impossible> {
+        let id = entry.task;
+        match &entry.event {
+            Event::SessionOpened(_) | Event::IntentReported { .. } | Event::Unknown => Ok(()),
+            Event::SessionAdopted { fence } => {
+                self.fence = *fence;
+                Ok(())
+            }
+            Event::AdmissionClosed => {
+                self.admission = Admission::Closed;
+                Ok(())
+            }
+            Event::AdmissionOpened => {
+                self.admission = Admission::Open;
+                Ok(())
+            }
+            Event::TaskCreated(spec) => self.create(id, spec),
+            Event::TaskPromoted => self.update(id, |task| {
+                task.mode = protocol::Mode::Background;
+                Ok(())
+            }),
+            Event::TaskParked { until_at } => self.update(id, |task| task.go(Signal::Park(*until_at), "parked")),
+            Event::TaskInterrupted => self.update(id, |task| task.go(Signal::Interrupt, "interrupted")),
+            Event::TaskRequeued => self.update(id, |task| task.go(Signal::Requeue, "requeued")),
+            Event::SlotRegained => self.update(id, |task| task.go(Signal::Regain, "slot regained")),
+            Event::CancelRequested { by, how } => self.update(id, |task| {
+                task.cancel = Some((*by, *how));
+                Ok(())
+            }),
+            Event::TaskFinished { outcome } => {
+                self.update(id, |task| task.go(Signal::Finish(outcome.clone()), "finished"))
+            }
+            Event::ActivationStarted { activation, attempt } => {
+                self.update(id, |task| task.begin(*activation, *attempt))
+            }
+            Event::ActivationEnded { .. } => self.update(id, Task::rest),
+            Event::MailAdmitted { mail, delivery, .. } => {
+                self.next_mail = mail.0 + 1;
+                self.update(id, |task| {
+                    task.inbox.insert(*mail, *delivery);
+                    Ok(())
+                })
+            }
+            Event::MailDelivered { mail } => self.update(id, |task| task.unmail(mail)),
+            Event::MailExpired { mail } => self.update(id, |task| task.unmail(&[*mail])),
+            Event::TurnBegun { turn, reserved, .. } => self.begin_turn(id, *turn, *reserved),
+            Event::TurnAnswered { content, cost, .. } => self.end_turn(id, *cost, answered(content)),
+            Event::TurnFailed { cost, .. } => self.end_turn(id, *cost, Work::Boundary),
+            Event::CallStarted { call } => self.update(id, |task| task.move_call(call, CallPhase::Started)),
+            Event::CallAnswered { call, .. } => self.update(id, |task| task.move_call(call, CallPhase::Answered)),
+            Event::WaitBegan { call, on, mode, until_at } => {
+                let wait = Wait { on: on.clone(), mode: *mode, until: *until_at };
+                self.update(id, |task| task.move_call(call, CallPhase::Waiting(wait)))
+            }
+            Event::WaitEnded { call, why } => self.update(id, |task| task.end_wait(call, *why)),
+        }
+    }
+
+    fn create(&mut self, id: TaskId, spec: &TaskSpec) -> Result<(), Impossible> {
+        if self.tasks.contains_key(&id) {
+            return Err(Impossible::SameTask(id));
+        }
+        let depth = match spec.parent {
+            None => 0,
+            Some(parent) => {
+                let parent = self.tasks.get_mut(&parent).ok_or(Impossible::NoTask(parent))?;
+                parent.children.push(id);
+                parent.depth + 1
+            }
+        };
+        match spec.kind {
+            Kind::Main => self.root = Some(id),
+            Kind::Agent => self.started += 1,
+            Kind::Shell => {}
+        }
+        self.insert(Task::new(id, spec, depth));
+        Ok(())
+    }
+
+    fn begin_turn(&mut self, id: TaskId, turn: Turn, reserved: Cost) -> Result<(), Impossible> {
+        self.update(id, |task| {
+            task.turn = turn;
+            task.turns += 1;
+            task.work = Work::Asking { reserved };
+            Ok(())
+        })?;
+        self.book(id, |task| task.ledger.reserve(reserved));
+        Ok(())
+    }
+
+    fn end_turn(&mut self, id: TaskId, used: Cost, next: Work) -> Result<(), Impossible> {
+        let mut reserved = Cost::ZERO;
+        self.update(id, |task| {
+            let Work::Asking { reserved: set_aside } = task.work else {
+                return Err(task.impossible("turn ended"));
+            };
+            reserved = set_aside;
+            task.work = next;
+            Ok(())
+        })?;
+        self.book(id, |task| task.ledger.settle(reserved, used));
+        Ok(())
+    }
+
+    /// Books on the task's account and on every account above it.
+    fn book(&mut self, id: TaskId, mut entry: impl FnMut(&mut Task)) {
+        let mut next = Some(id);
+        while let Some(task) = next.and_then(|id| self.tasks.get_mut(&id)) {
+            entry(task);
+            next = task.parent;
+        }
+    }
+}
+
+/// What an answer leaves to do.
+fn answered(content: &[Block]) -> Work {
+    let calls: std::collections::BTreeMap<_, _> = content
+        .iter()
+        .filter_map(|block| match block {
+            Block::Call(call) => Some((call.id.clone(), CallPhase::Pending)),
+            Block::Text { .. } | Block::Thinking { .. } | Block::Opaque { .. } => None,
+        })
+        .collect();
+    if !calls.is_empty() {
+        return Work::Acting(calls);
+    }
+    let text = content.iter().any(|block| matches!(block, Block::Text { text } if !text.trim().is_empty()));
+    Work::Answered { text }
+}
+
+impl Task {
+    fn go(&mut self, signal: Signal, event: &'static str) -> Result<(), Impossible> {
+        let next = self.phase.clone().next(signal).ok_or_else(|| self.impossible(event))?;
+        self.phase = next;
+        if !self.is_running() {
+            self.lease = None;
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, activation: Activation, attempt: Attempt) -> Result<(), Impossible> {
+        if self.phase == Phase::Queued(Purpose::Begin) {
+            self.work = Work::Fresh;
+            self.turns = 0;
+        }
+        self.go(Signal::Admit, "started")?;
+        self.activation = activation;
+        self.attempt = attempt;
+        self.refoot()
+    }
+
+    fn rest(&mut self) -> Result<(), Impossible> {
+        self.go(Signal::Rest, "activation ended")?;
+        self.work = Work::Fresh;
+        // Stopping the root ends its activation, not its life.
+        if self.kind == Kind::Main {
+            self.cancel = None;
+        }
+        Ok(())
+    }
+
+    fn unmail(&mut self, mail: &[MailId]) -> Result<(), Impossible> {
+        for id in mail {
+            self.inbox.remove(id).ok_or_else(|| self.impossible("mail delivered"))?;
+        }
+        Ok(())
+    }
+
+    fn move_call(&mut self, call: &CallId, to: CallPhase) -> Result<(), Impossible> {
+        let impossible = self.impossible("call");
+        let Work::Acting(calls) = &mut self.work else { return Err(impossible) };
+        let phase = calls.get_mut(call).ok_or(impossible)?;
+        *phase = to;
+        if calls.values().all(|phase| *phase == CallPhase::Answered) {
+            self.work = Work::Boundary;
+        }
+        self.refoot()
+    }
+
+    fn end_wait(&mut self, call: &CallId, why: WaitEnd) -> Result<(), Impossible> {
+        let Some(CallPhase::Waiting(wait)) = self.work.call(call) else {
+            return Err(self.impossible("wait ended"));
+        };
+        let on = wait.on.clone();
+        self.move_call(call, CallPhase::Waited { on, why })
+    }
+
+    /// A task that waits lends its slot; one whose last wait is over lines up for a slot.
+    fn refoot(&mut self) -> Result<(), Impossible> {
+        let Phase::Running(footing) = self.phase else { return Ok(()) };
+        if !self.needs_slot() {
+            return Ok(());
+        }
+        match (footing, self.work.is_waiting()) {
+            (Footing::Slot | Footing::Returning, true) => self.go(Signal::Lend, "wait began"),
+            (Footing::Lent, false) => self.go(Signal::Return, "wait ended"),
+            (Footing::Slot | Footing::Returning, false) | (Footing::Lent, true) => Ok(()),
+        }
+    }
+
+    fn impossible(&self, event: &'static str) -> Impossible {
+        Impossible::Move { task: self.id, from: self.phase.state().word(), event }
+    }
+}

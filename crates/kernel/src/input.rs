@@ -1,0 +1,195 @@
+//! Everything that can happen to a session.
+
+use protocol::{
+    Answer, At, Block, Body, CallId, Cancel, CancelBy, Cost, Delivery, FailKind, Fence, Limit, ModelFault, Opening,
+    Origin, Run, StopReason, TaskId, TaskSpec, Turn, Usage, WaitMode,
+};
+
+/// One thing that happened, or that somebody asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input {
+    /// Begin the session with its root task, which rests until its first mail.
+    Open {
+        /// The root's id.
+        root: TaskId,
+        /// What the root is.
+        spec: TaskSpec,
+        /// How the session began.
+        opening: Opening,
+    },
+    /// A process took the session over.
+    Adopt {
+        /// Its number.
+        fence: Fence,
+    },
+    /// Let every interrupted task go on.
+    Resume,
+    /// Interrupt every running task, because the owner is about to leave.
+    Suspend,
+    /// Start a task.
+    Spawn(Spawn),
+    /// Give mail to a task.
+    Send(Letter),
+    /// Something a run reports about itself.
+    Report(Run, Report),
+    /// Send an awaited task to the background: its result goes to the inbox.
+    Promote(TaskId),
+    /// Stop a task's activation and the children it waits for; a task that can rest goes on living.
+    Interrupt(TaskId),
+    /// Stop a task and everything below it.
+    Cancel {
+        /// The task.
+        task: TaskId,
+        /// Who asks.
+        by: CancelBy,
+        /// How firmly.
+        how: Cancel,
+    },
+    /// Take no new tasks and stop everything.
+    Stop {
+        /// Who asks.
+        by: CancelBy,
+    },
+    /// A run's holder must show itself again before this moment, or the task is interrupted and queued anew.
+    Lease {
+        /// The run.
+        run: Run,
+        /// The moment.
+        until: At,
+    },
+    /// The time that the kernel asked for has come.
+    Tick,
+}
+
+/// A task to start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spawn {
+    /// Its id.
+    pub id: TaskId,
+    /// What it is. A parent that has a child of the same name gets it with a number.
+    pub spec: TaskSpec,
+    /// Its first mail: the prompt, or a shell task's command.
+    pub prompt: String,
+    /// The run and tool call that start it. A synchronous task's call waits for it.
+    pub by: Option<(Run, Turn, CallId)>,
+}
+
+/// Mail to a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Letter {
+    /// Who reads it.
+    pub to: TaskId,
+    /// Who wrote it.
+    pub from: Origin,
+    /// When it may be read.
+    pub delivery: Delivery,
+    /// What it says.
+    pub body: Body,
+}
+
+/// Something a run reports about itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Report {
+    /// It stands between two turns and asks for its mail.
+    Boundary(Point),
+    /// It is about to ask its model.
+    TurnBegun {
+        /// The model.
+        model: String,
+        /// The most it can cost.
+        reserve: Cost,
+    },
+    /// The model answered.
+    TurnAnswered {
+        /// Which turn.
+        turn: Turn,
+        /// What it said.
+        content: Vec<Block>,
+        /// Why it stopped.
+        stop: StopReason,
+        /// What it used.
+        usage: Usage,
+        /// What that cost.
+        cost: Cost,
+        /// The model that answered.
+        model: String,
+    },
+    /// The model did not answer.
+    TurnFailed {
+        /// Which turn.
+        turn: Turn,
+        /// In which way.
+        fault: ModelFault,
+        /// What happened.
+        message: String,
+        /// What the try is counted as.
+        cost: Cost,
+    },
+    /// A tool call is about to run.
+    CallStarted {
+        /// The turn that made it.
+        turn: Turn,
+        /// The call.
+        call: CallId,
+    },
+    /// A tool call has its answer.
+    CallAnswered {
+        /// The turn that made it.
+        turn: Turn,
+        /// The call.
+        call: CallId,
+        /// The answer.
+        answer: Answer,
+    },
+    /// A tool call waits for other tasks.
+    Wait {
+        /// The turn that made it.
+        turn: Turn,
+        /// The call.
+        call: CallId,
+        /// The tasks.
+        on: Vec<TaskId>,
+        /// Which of them must end.
+        mode: WaitMode,
+        /// When it gives up.
+        until: Option<At>,
+    },
+    /// The agent says what it is doing.
+    Intent(String),
+    /// A quota is used up until this moment.
+    Park(At),
+    /// The activation is over.
+    Ended {
+        /// How.
+        ending: Ending,
+        /// The final or partial text.
+        text: String,
+    },
+}
+
+/// Where a run stands when it asks for its mail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Point {
+    /// Between two turns.
+    Between,
+    /// Where it would end.
+    End,
+}
+
+/// How a run says it ended. Being stopped is not its to say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ending {
+    /// With an answer.
+    Completed,
+    /// It could not go on.
+    Failed {
+        /// In which way.
+        kind: FailKind,
+        /// What happened.
+        message: String,
+    },
+    /// It reached a limit.
+    TimedOut(Limit),
+    /// It had spent what it may.
+    BudgetExhausted,
+}

@@ -1,0 +1,88 @@
+//! Why an input was not accepted. A refused input has changed nothing.
+
+use protocol::{CallId, TaskId};
+
+use crate::evolve::Impossible;
+
+/// Why an input was not accepted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// The session is open already.
+    #[error("the session is open already")]
+    AlreadyOpen,
+    /// No such task.
+    #[error("there is no task {0}")]
+    UnknownTask(TaskId),
+    /// The id is taken.
+    #[error("task {0} exists already")]
+    TakenId(TaskId),
+    /// The report comes from a run that is over.
+    #[error("this run of the task is over")]
+    Stale,
+    /// The session takes no new tasks.
+    #[error("the session is stopping and takes no new tasks")]
+    Closed,
+    /// The task is being stopped.
+    #[error("task {0} is being stopped")]
+    Stopping(TaskId),
+    /// The task has ended for good.
+    #[error("task {0} has ended")]
+    Ended(TaskId),
+    /// The task reads no mail.
+    #[error("task {0} is a command and takes no messages")]
+    NoInbox(TaskId),
+    /// The tree is as deep as it may be.
+    #[error("agents may be nested {cap} deep and no deeper")]
+    Depth {
+        /// The cap.
+        cap: u32,
+    },
+    /// The session has started as many tasks as it may.
+    #[error("this session has started {cap} tasks, which is all it may")]
+    Total {
+        /// The cap.
+        cap: u32,
+    },
+    /// The activation has taken as many turns as it may.
+    #[error("the limit of {limit} turns is reached")]
+    Turns {
+        /// The limit.
+        limit: u32,
+    },
+    /// The reservation does not fit the budget of the task or of one above it.
+    #[error("the budget of task {task} is used up")]
+    Budget {
+        /// Whose budget.
+        task: TaskId,
+    },
+    /// The task lent its slot and has none yet.
+    #[error("the task waits for a slot")]
+    NoSlot,
+    /// The run is in the middle of a turn.
+    #[error("a turn is under way")]
+    InTurn,
+    /// No turn is under way.
+    #[error("no such turn is under way")]
+    NoTurn,
+    /// Two calls of one answer have the same id.
+    #[error("two calls have the id {0}")]
+    SameCall(CallId),
+    /// The call is not open, or not in the state that this needs.
+    #[error("the call {0} is not open for this")]
+    Call(CallId),
+    /// Mail came in before the end; it must be read first.
+    #[error("there is unread mail")]
+    MailWaiting,
+    /// The run has no final message.
+    #[error("there is no final message")]
+    NoAnswer,
+    /// Nobody waits for the task.
+    #[error("nobody waits for task {0}")]
+    NotAwaited(TaskId),
+    /// A task may not wait for itself or for one that is above it.
+    #[error("a task cannot wait for {0}: it is itself, or above it")]
+    WaitCycle(TaskId),
+    /// The decision contradicts the state: a defect of the kernel.
+    #[error(transparent)]
+    Impossible(#[from] Impossible),
+}

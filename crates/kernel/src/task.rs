@@ -1,0 +1,106 @@
+//! What the kernel knows of one task.
+
+use std::collections::BTreeMap;
+
+use protocol::{
+    Activation, At, Attempt, Cancel, CancelBy, Delivery, Kind, MailId, Mode, Rest, Run, TaskId, TaskSpec, Turn,
+};
+
+use crate::{Ledger, Phase, Purpose, Work};
+
+/// What the kernel knows of one task. Words stay in the log; here are only facts to decide by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Task {
+    /// Its id.
+    pub id: TaskId,
+    /// The task that started it.
+    pub parent: Option<TaskId>,
+    /// The tasks it started, oldest first.
+    pub children: Vec<TaskId>,
+    /// What sort of work it is.
+    pub kind: Kind,
+    /// What people call it.
+    pub name: String,
+    /// How far below the root.
+    pub depth: u32,
+    /// Where its result goes.
+    pub mode: Mode,
+    /// What becomes of it when an activation completes.
+    pub rest: Rest,
+    /// Most turns an activation may take.
+    pub max_turns: Option<u32>,
+    /// Where it is in its life.
+    pub phase: Phase,
+    /// What its activation is in the middle of.
+    pub work: Work,
+    /// Its latest activation.
+    pub activation: Activation,
+    /// The latest try at it.
+    pub attempt: Attempt,
+    /// Its latest turn.
+    pub turn: Turn,
+    /// How many turns the activation has begun.
+    pub turns: u32,
+    /// Mail it has not read, oldest first.
+    pub inbox: BTreeMap<MailId, Delivery>,
+    /// Who asked it to stop, and how firmly.
+    pub cancel: Option<(CancelBy, Cancel)>,
+    /// What it and everything below it spent.
+    pub ledger: Ledger,
+    /// When its holder must have shown itself.
+    pub lease: Option<At>,
+}
+
+impl Task {
+    pub(crate) fn new(id: TaskId, spec: &TaskSpec, depth: u32) -> Task {
+        // The root is made to be spoken to; every other task is made with its first mail.
+        let phase = match spec.kind {
+            Kind::Main => Phase::Idle,
+            Kind::Agent | Kind::Shell => Phase::Queued(Purpose::Begin),
+        };
+        Task {
+            id,
+            parent: spec.parent,
+            children: Vec::new(),
+            kind: spec.kind,
+            name: spec.name.clone(),
+            depth,
+            mode: spec.mode,
+            rest: spec.rest,
+            max_turns: spec.max_turns,
+            phase,
+            work: Work::Fresh,
+            activation: Activation(0),
+            attempt: Attempt(0),
+            turn: Turn(0),
+            turns: 0,
+            inbox: BTreeMap::new(),
+            cancel: None,
+            ledger: Ledger::new(spec.budget),
+            lease: None,
+        }
+    }
+
+    /// The run that may report for the task now.
+    pub fn run(&self) -> Run {
+        Run { task: self.id, activation: self.activation, attempt: self.attempt }
+    }
+
+    /// Whether it needs one of the session's slots to run.
+    pub fn needs_slot(&self) -> bool {
+        match self.kind {
+            Kind::Agent => true,
+            Kind::Main | Kind::Shell => false,
+        }
+    }
+
+    /// Whether it runs.
+    pub fn is_running(&self) -> bool {
+        matches!(self.phase, Phase::Running(_))
+    }
+
+    /// Whether it has ended for good.
+    pub fn is_finished(&self) -> bool {
+        matches!(self.phase, Phase::Finished(_))
+    }
+}

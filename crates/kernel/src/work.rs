@@ -1,0 +1,98 @@
+//! What an activation is in the middle of.
+
+use std::collections::BTreeMap;
+
+use protocol::{At, CallId, Cost, TaskId, WaitEnd, WaitMode};
+
+/// What an activation is in the middle of. It outlives an interruption, so that the next attempt goes on there.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Work {
+    /// Nothing yet: no turn of this activation has begun.
+    #[default]
+    Fresh,
+    /// Between two turns.
+    Boundary,
+    /// A model was asked.
+    Asking {
+        /// What was set aside for it.
+        reserved: Cost,
+    },
+    /// The model called tools; some calls are open.
+    Acting(BTreeMap<CallId, CallPhase>),
+    /// The model answered without calling a tool.
+    Answered {
+        /// Whether it said anything.
+        text: bool,
+    },
+}
+
+/// Where an open tool call is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CallPhase {
+    /// Not run yet.
+    Pending,
+    /// Running.
+    Started,
+    /// Waiting for other tasks.
+    Waiting(Wait),
+    /// Its wait is over; the answer is to be made from the tasks it waited for.
+    Waited {
+        /// The tasks.
+        on: Vec<TaskId>,
+        /// Why it is over.
+        why: WaitEnd,
+    },
+    /// Answered.
+    Answered,
+}
+
+/// What a call waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wait {
+    /// The tasks.
+    pub on: Vec<TaskId>,
+    /// Which of them must end.
+    pub mode: WaitMode,
+    /// When it gives up.
+    pub until: Option<At>,
+}
+
+impl Work {
+    /// Whether no model call and no tool call is open.
+    pub fn is_between(&self) -> bool {
+        match self {
+            Work::Fresh | Work::Boundary | Work::Answered { .. } => true,
+            Work::Asking { .. } | Work::Acting(_) => false,
+        }
+    }
+
+    /// The calls of the latest answer, with where each is.
+    pub fn calls(&self) -> impl Iterator<Item = (&CallId, &CallPhase)> {
+        let calls = match self {
+            Work::Acting(calls) => Some(calls),
+            Work::Fresh | Work::Boundary | Work::Asking { .. } | Work::Answered { .. } => None,
+        };
+        calls.into_iter().flatten()
+    }
+
+    /// Where a call is.
+    pub fn call(&self, id: &CallId) -> Option<&CallPhase> {
+        match self {
+            Work::Acting(calls) => calls.get(id),
+            Work::Fresh | Work::Boundary | Work::Asking { .. } | Work::Answered { .. } => None,
+        }
+    }
+
+    /// The waits that are under way.
+    pub fn waits(&self) -> impl Iterator<Item = (&CallId, &Wait)> {
+        self.calls().filter_map(|(id, phase)| match phase {
+            CallPhase::Waiting(wait) => Some((id, wait)),
+            CallPhase::Pending | CallPhase::Started | CallPhase::Waited { .. } | CallPhase::Answered => None,
+        })
+    }
+
+    /// Whether any wait is under way.
+    pub fn is_waiting(&self) -> bool {
+        self.waits().next().is_some()
+    }
+}
