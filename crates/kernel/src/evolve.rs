@@ -31,7 +31,9 @@ impl State {
     pub(crate) fn evolve(&mut self, entry: &Entry) -> Result<(), Impossible> {
         let id = entry.task;
         match &entry.event {
-            Event::SessionOpened(_) | Event::IntentReported { .. } | Event::Unknown => Ok(()),
+            Event::SessionOpened(_) | Event::SessionForked { .. } | Event::IntentReported { .. } | Event::Unknown => {
+                Ok(())
+            }
             Event::SessionAdopted { fence } => {
                 self.fence = *fence;
                 Ok(())
@@ -75,7 +77,14 @@ impl State {
             Event::MailExpired { mail } => self.update(id, |task| task.unmail(&[*mail])),
             Event::TurnBegun { turn, reserved, .. } => self.begin_turn(id, *turn, *reserved),
             Event::TurnAnswered { content, cost, .. } => self.end_turn(id, *cost, answered(content)),
-            Event::TurnFailed { cost, .. } => self.end_turn(id, *cost, Work::Boundary),
+            Event::TurnFailed { cost, .. } => {
+                self.end_turn(id, *cost, Work::Boundary)?;
+                // A try that brought no answer does not count against the limit of turns.
+                self.update(id, |task| {
+                    task.turns = task.turns.saturating_sub(1);
+                    Ok(())
+                })
+            }
             Event::CallStarted { call } => self.update(id, |task| task.move_call(call, CallPhase::Started)),
             Event::CallAnswered { call, .. } => self.update(id, |task| task.move_call(call, CallPhase::Answered)),
             Event::WaitBegan { call, on, mode, until_at } => {

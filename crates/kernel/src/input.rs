@@ -2,7 +2,7 @@
 
 use protocol::{
     Answer, At, Block, Body, CallId, Cancel, CancelBy, Cost, Delivery, FailKind, Fence, Limit, ModelFault, Opening,
-    Origin, Run, StopReason, TaskId, TaskSpec, Turn, Usage, WaitMode,
+    Origin, Run, SessionId, StopReason, TaskId, TaskSpec, Turn, Usage, WaitMode,
 };
 
 /// One thing that happened, or that somebody asks for.
@@ -21,6 +21,11 @@ pub enum Input {
     Adopt {
         /// Its number.
         fence: Fence,
+    },
+    /// The session is a copy of another: nothing that was under way there goes on here.
+    Fork {
+        /// The other.
+        from: SessionId,
     },
     /// Let every interrupted task go on.
     Resume,

@@ -83,6 +83,11 @@ pub enum Event {
         /// The new owner's number.
         fence: Fence,
     },
+    /// The session began as a copy of another.
+    SessionForked {
+        /// The other.
+        from: SessionId,
+    },
     /// The session takes no new tasks until it is adopted or prompted again.
     AdmissionClosed,
     /// The session takes new tasks again.
@@ -244,9 +249,6 @@ pub struct Opening {
     pub model: String,
     /// The version of Bosun that began it.
     pub version: String,
-    /// The session it was forked from.
-    #[serde(default)]
-    pub forked_from: Option<SessionId>,
 }
 
 /// In which way a model call failed; the class decides what happens next.

@@ -20,6 +20,7 @@ pub(crate) fn decide(state: &mut State, limits: &Limits, now: At, input: Input) 
     match input {
         Input::Open { root, spec, opening } => draft.open(root, spec, opening),
         Input::Adopt { fence } => draft.adopt(fence),
+        Input::Fork { from } => draft.fork(from),
         Input::Resume => draft.resume(),
         Input::Suspend => draft.suspend(),
         Input::Spawn(spawn) => draft.spawn(spawn),

@@ -1,6 +1,6 @@
 //! A session's owner comes, goes, or dies.
 
-use protocol::{Event, Fence, Kind, ModelFault, Opening, Outcome, TaskId, TaskSpec};
+use protocol::{CancelBy, Event, Fence, Kind, ModelFault, Opening, Outcome, SessionId, TaskId, TaskSpec};
 
 use super::cancel::After;
 use super::{Draft, Wakes};
@@ -24,6 +24,12 @@ impl Draft<'_> {
             self.record(root, Event::AdmissionOpened)?;
         }
         self.suspend()
+    }
+
+    pub(super) fn fork(&mut self, from: SessionId) -> Result<(), Refusal> {
+        let root = self.state.root.ok_or(Refusal::Closed)?;
+        self.record(root, Event::SessionForked { from })?;
+        self.stop(CancelBy::SessionEnd)
     }
 
     pub(super) fn suspend(&mut self) -> Result<(), Refusal> {

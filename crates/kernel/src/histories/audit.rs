@@ -83,6 +83,7 @@ impl Audit {
             }
             Event::SessionOpened(_)
             | Event::SessionAdopted { .. }
+            | Event::SessionForked { .. }
             | Event::AdmissionClosed
             | Event::AdmissionOpened
             | Event::TaskCreated(_)

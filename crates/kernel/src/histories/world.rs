@@ -73,7 +73,7 @@ impl World {
         };
         let root = world.new_id();
         let spec = world.spec(Kind::Main, Mode::Background, Rest::Idle, None);
-        let opening = Opening { cwd: "/w".into(), model: "script".into(), version: "0".into(), forked_from: None };
+        let opening = Opening { cwd: "/w".into(), model: "script".into(), version: "0".into() };
         world.must(Input::Open { root, spec, opening });
         world.must(user_mail(root, Delivery::Steer));
         world
@@ -330,6 +330,9 @@ impl World {
     fn everything_stops(&mut self) {
         if self.dice.one_in(3) {
             self.must(Input::Stop { by: CancelBy::User });
+        } else if self.dice.one_in(4) {
+            let from = SessionId::new(self.new_id().uuid());
+            self.must(Input::Fork { from });
         }
     }
 
