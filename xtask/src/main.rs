@@ -1,1 +1,49 @@
-fn main() {}
+//! `cargo xtask`: the one front door for people who work on Bosun.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::disallowed_methods,
+    reason = "a development tool that talks to a terminal, runs cargo, and reads its environment"
+)]
+
+mod bench;
+mod check;
+mod measure;
+mod run;
+mod schema;
+mod sources;
+mod test;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask COMMAND
+
+  check   layers, formatting, lints, and the rules that no lint knows
+  test    check, then every test
+  bench   what the release binary needs, as a Markdown table
+  schema  writes the checked-in JSON Schemas anew";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match words.as_slice() {
+        ["check"] => check::check(),
+        ["test"] => test::test(),
+        ["bench"] => bench::bench(),
+        ["schema"] => schema::schema(),
+        [measure::ONCE, program, rest @ ..] => measure::once(program, rest),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

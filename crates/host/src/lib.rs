@@ -1,1 +1,25 @@
-//! (module docs)
+//! The machine: its clock, its processes, its files and Bosun's own folder.
+//!
+//! This is the only crate that starts processes, and everything it starts has a guardian: when this process
+//! dies, however it dies, nothing that it started lives on.
+
+#![deny(missing_docs)]
+#![forbid(unsafe_code)]
+
+pub mod clock;
+pub mod files;
+pub mod guardian;
+pub mod home;
+pub mod ids;
+pub mod machine;
+mod proc;
+
+pub use clock::{Clock, SystemClock};
+pub use files::{Expect, FileBytes, FileError, PathError, Place, Stamp, Workspace};
+pub use guardian::{
+    Exit, ExitStatus, Guardian, Input, Job, Kill, Leftovers, Output, Process, Program, SpawnError, Stderr, Stdin,
+    WaitError, guardian_main,
+};
+pub use home::{FileLock, Home, HomeError};
+pub use ids::{Ids, TimeIds};
+pub use machine::Owner;

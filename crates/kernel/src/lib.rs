@@ -94,6 +94,11 @@ impl Kernel {
         self.state.busy == 0
     }
 
+    /// How many tasks are queued, running or parked.
+    pub fn busy(&self) -> usize {
+        self.state.busy
+    }
+
     /// The moment at which [`Input::Tick`] is due.
     pub fn alarm(&self) -> Option<At> {
         self.state.alarms.first().map(|(at, _)| *at)

@@ -1,1 +1,23 @@
-//! (module docs)
+//! Models: a request goes in, a stream of typed deltas comes out.
+//!
+//! A [`Model`] holds no conversation: everything it may know is in the [`Request`], so a process
+//! that adopts a session asks on where the last one stopped. Two models live here: [`Script`]
+//! answers from rules in a YAML file, [`Replay`] from a recording that a [`Recorder`] made.
+
+#![deny(missing_docs)]
+
+mod delta;
+mod model;
+mod open;
+mod replay;
+mod reply;
+mod request;
+mod script;
+
+pub use delta::Delta;
+pub use model::{Deltas, Model, ModelError};
+pub use open::{OpenError, open};
+pub use replay::{Recorder, RecordingError, Replay};
+pub use reply::{Draft, Reply};
+pub use request::{Message, Part, Request, ToolSpec};
+pub use script::{Script, ScriptError, script_schema};

@@ -1,1 +1,28 @@
-//! (module docs)
+//! Performs what the kernel decides: sessions, turns, tools and their supervisor.
+//!
+//! The supervisor is the only writer of a session's task state. What it decides is durable before anybody
+//! sees it; what runs lives in a set that it owns; a failed commit pauses the session with nothing half done.
+
+#![deny(missing_docs)]
+
+mod agent;
+mod api;
+mod bus;
+mod commands;
+mod conversation;
+mod instructions;
+mod permit;
+mod prompt;
+mod session;
+mod settings;
+mod shells;
+mod space;
+mod supervisor;
+mod waits;
+
+pub use bus::{Bus, Live, Subscription};
+pub use instructions::{Instructions, Notice};
+pub use permit::Permission;
+pub use session::{OpenError, Session, Start, Status, transcript};
+pub use settings::Settings;
+pub use supervisor::Rejected;

@@ -1,1 +1,26 @@
-//! (module docs)
+//! What is kept: one SQLite file per session, and the index that crosses sessions.
+//!
+//! No other crate names SQLite. A session's file has one writer, the process that holds its lease: every
+//! transaction checks the fence, and writes an event together with its projections or not at all. Readers
+//! never block the writer; the model's own SQL runs behind an authorizer on a connection of its own.
+
+#![deny(missing_docs)]
+
+mod connect;
+mod error;
+mod event;
+mod index;
+mod lease;
+mod project;
+mod reader;
+mod schema;
+mod session;
+mod sql;
+mod writer;
+
+pub use error::StoreError;
+pub use index::{Found, Index, SessionRow};
+pub use reader::Reader;
+pub use session::{Opened, SessionFile, copy_session, post_command, remove_session};
+pub use sql::{SqlAnswer, SqlError, SqlLimits, SqlSpace};
+pub use writer::{Batch, Committed, NoProbe, Point, Probe, Writer};

@@ -1,1 +1,32 @@
-//! (module docs)
+//! What a model can call: the everyday tools, and what each of them may touch.
+//!
+//! A tool is two files of `everyday`: `grep.rs` (arguments, run, output) and `grep.md` (what the model is told). Its
+//! input is whatever text a model wrote; its output is bounded by type. A call ends in an output, in a refusal the
+//! model can act on, or in a failure of the tool itself; it never panics, never blocks the runtime's threads and
+//! leaves no process behind. What tools need from above (SQL tables, background commands) are the traits of `seams`.
+
+#![deny(missing_docs)]
+
+mod args;
+mod capture;
+mod context;
+mod everyday;
+mod launch;
+mod patch;
+mod place;
+mod seams;
+mod spool;
+mod stamps;
+mod text;
+mod tool;
+mod toolbox;
+mod walk;
+
+pub use capture::Capture;
+pub use context::{Context, Limits};
+pub use launch::{ShellCommand, follow, launch};
+pub use seams::{Background, BackgroundCommand, BackgroundRead, BackgroundRow, Intent, SqlSpace, Wait};
+pub use spool::Spool;
+pub use stamps::Stamps;
+pub use tool::{Access, BoxFuture, Output, Spec, Tool, ToolError};
+pub use toolbox::everyday;

@@ -1,0 +1,20 @@
+//! Files inside a workspace, and no others.
+//!
+//! A path is checked and used in two steps. [`Workspace::resolve`] follows `..` and symbolic links as they are
+//! at that moment and refuses what lies outside every root. The [`Place`] it returns is then opened from the
+//! root's own descriptor without following any link, so that a link put in the way meanwhile is an error and
+//! never a way out.
+//!
+//! Everything here blocks the thread, for as long as a disk takes; nothing waits for a pipe or a device.
+
+mod draft;
+mod error;
+mod place;
+mod root;
+mod stamp;
+mod workspace;
+
+pub use error::{FileError, PathError};
+pub use place::{Expect, FileBytes, Place};
+pub use stamp::Stamp;
+pub use workspace::Workspace;

@@ -1,0 +1,178 @@
+//! A place in a workspace: what is there, and putting something else there.
+
+use std::ffi::OsStr;
+use std::fs::{File, FileType, Metadata};
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{Access, AtFlags, Mode, OFlags, accessat, unlinkat};
+use rustix::io::Errno;
+
+use super::draft::Draft;
+use super::error::FileError;
+use super::root::{FOLDER, Root, open_beneath};
+use super::stamp::Stamp;
+
+/// A checked path. Using it follows no links, so it leads where it did when it was checked or nowhere.
+#[derive(Debug, Clone)]
+pub struct Place {
+    root: Arc<Root>,
+    below: PathBuf,
+    path: PathBuf,
+}
+
+/// A file's content with the stamp it had before it was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileBytes {
+    /// The content.
+    pub bytes: Vec<u8>,
+    /// What [`Expect::Unchanged`] compares with.
+    pub stamp: Stamp,
+}
+
+/// What a writer believes to be at a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expect {
+    /// Nothing.
+    New,
+    /// The file that had this stamp.
+    Unchanged(Stamp),
+    /// Anything or nothing.
+    Any,
+}
+
+impl Place {
+    pub(super) fn new(root: Arc<Root>, below: PathBuf) -> Place {
+        // Joining an empty path would add a slash.
+        let path = if below.as_os_str().is_empty() { root.path.clone() } else { root.path.join(&below) };
+        Place { root, below, path }
+    }
+
+    /// The absolute path, without links in it.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Reads a file of at most `most` bytes.
+    pub fn read(&self, most: u64) -> Result<FileBytes, FileError> {
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let (file, metadata) = self.open(flags)?;
+        let too_large = |size| FileError::TooLarge { path: self.path.clone(), size, most };
+        if metadata.len() > most {
+            return Err(too_large(metadata.len()));
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
+        // It may grow while it is read, and some files do not tell their size.
+        file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(|error| self.failed(error))?;
+        let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        if size > most { Err(too_large(size)) } else { Ok(FileBytes { bytes, stamp: Stamp::of(&metadata) }) }
+    }
+
+    /// The stamp of the file that is there.
+    pub fn stamp(&self) -> Result<Stamp, FileError> {
+        self.open(OFlags::PATH).map(|(_, metadata)| Stamp::of(&metadata))
+    }
+
+    /// Puts a file there in one step: others see the old one or the new one. An existing file's mode and owner
+    /// are kept as far as this user may set them. Between the last look at what is expected and the step
+    /// itself there is a moment in which another writer's change is overwritten.
+    pub fn write(&self, bytes: &[u8], expect: Expect) -> Result<Stamp, FileError> {
+        let (folder, name) = self.open_folder()?;
+        let existing = self.check(&folder, name, expect)?;
+        let mut draft = Draft::create(&folder, existing.as_ref()).map_err(|error| self.failed(error))?;
+        draft.fill(bytes).map_err(|error| self.failed(error))?;
+        self.check(&folder, name, expect)?;
+        let published = match expect {
+            Expect::New => draft.publish_new(name),
+            Expect::Unchanged(_) | Expect::Any => draft.publish(name),
+        };
+        published.map(|metadata| Stamp::of(&metadata)).map_err(|error| self.failed(error))
+    }
+
+    /// Removes the file that is there.
+    pub fn remove(&self, expect: Expect) -> Result<(), FileError> {
+        let (folder, name) = self.open_folder()?;
+        if self.check(&folder, name, expect)?.is_none() {
+            return Err(FileError::Missing(self.path.clone()));
+        }
+        unlinkat(&folder, name, AtFlags::empty()).map_err(|errno| self.failed(errno))
+    }
+
+    pub(super) fn create_parents(&self) -> Result<(), FileError> {
+        let parent = self.below.parent().unwrap_or(Path::new(""));
+        self.root.make_folders(parent).map_err(|errno| self.failed(errno))
+    }
+
+    /// Opens the regular file that is there, and nothing else.
+    fn open(&self, flags: OFlags) -> Result<(File, Metadata), FileError> {
+        let file = File::from(self.root.open_below(&self.below, flags).map_err(|errno| self.failed(errno))?);
+        let metadata = self.require_regular(&file)?;
+        Ok((file, metadata))
+    }
+
+    /// Opens the folder that holds the place.
+    fn open_folder(&self) -> Result<(OwnedFd, &OsStr), FileError> {
+        let (Some(parent), Some(name)) = (self.below.parent(), self.below.file_name()) else {
+            return Err(FileError::Directory(self.path.clone()));
+        };
+        match self.root.open_below(parent, FOLDER) {
+            Ok(folder) => Ok((folder, name)),
+            Err(Errno::NOENT) => Err(FileError::NoFolder(self.path.clone())),
+            Err(errno) => Err(self.failed(errno)),
+        }
+    }
+
+    /// Compares what is there with what is expected; returns it, if it is a file that may be replaced.
+    fn check(&self, folder: &OwnedFd, name: &OsStr, expect: Expect) -> Result<Option<Metadata>, FileError> {
+        let existing = match open_beneath(folder, name, OFlags::PATH, Mode::empty()) {
+            Ok(file) => Some(self.require_regular(&File::from(file))?),
+            Err(Errno::NOENT) => None,
+            Err(errno) => return Err(self.failed(errno)),
+        };
+        match (&existing, expect) {
+            (Some(_), Expect::New) => return Err(FileError::Exists(self.path.clone())),
+            (Some(found), Expect::Unchanged(stamp)) if Stamp::of(found) != stamp => {
+                return Err(FileError::Changed(self.path.clone()));
+            }
+            (None, Expect::Unchanged(_)) => return Err(FileError::Changed(self.path.clone())),
+            (None, Expect::New | Expect::Any) | (Some(_), Expect::Unchanged(_) | Expect::Any) => {}
+        }
+        if existing.is_some() {
+            // Replacing a file needs no permission for it, but whoever write-protects a file means it.
+            accessat(folder, name, Access::WRITE_OK, AtFlags::EACCESS).map_err(|errno| self.failed(errno))?;
+        }
+        Ok(existing)
+    }
+
+    fn require_regular(&self, file: &File) -> Result<Metadata, FileError> {
+        let metadata = file.metadata().map_err(|error| self.failed(error))?;
+        if metadata.is_dir() {
+            return Err(FileError::Directory(self.path.clone()));
+        }
+        // Without following links, a link itself can still be opened to be looked at.
+        if metadata.is_symlink() {
+            return Err(FileError::Outside(self.path.clone()));
+        }
+        match special(metadata.file_type()) {
+            Some(kind) => Err(FileError::Special { path: self.path.clone(), kind }),
+            None => Ok(metadata),
+        }
+    }
+
+    fn failed(&self, source: impl Into<std::io::Error>) -> FileError {
+        FileError::from(&self.path, source)
+    }
+}
+
+fn special(kind: FileType) -> Option<&'static str> {
+    [
+        (kind.is_fifo(), "named pipe"),
+        (kind.is_socket(), "socket"),
+        (kind.is_char_device() || kind.is_block_device(), "device"),
+    ]
+    .into_iter()
+    .find_map(|(is, name)| is.then_some(name))
+}

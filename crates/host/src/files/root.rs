@@ -1,0 +1,63 @@
+//! One folder of a workspace, held open.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, mkdirat, openat, openat2};
+use rustix::io::Errno;
+
+/// A folder that files may be used in. It stays the same folder when its name comes to mean another one.
+#[derive(Debug)]
+pub(super) struct Root {
+    pub(super) path: PathBuf,
+    folder: OwnedFd,
+}
+
+impl Root {
+    pub(super) fn open(path: &Path) -> io::Result<Root> {
+        let path = path.canonicalize()?;
+        let folder = openat(CWD, &path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        Ok(Root { path, folder })
+    }
+
+    /// Opens what is below this folder; follows no link.
+    pub(super) fn open_below(&self, below: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+        let below = if below.as_os_str().is_empty() { Path::new(".") } else { below };
+        open_beneath(&self.folder, below.as_os_str(), flags, Mode::empty())
+    }
+
+    /// Makes the folders of a path that are missing.
+    pub(super) fn make_folders(&self, below: &Path) -> rustix::io::Result<()> {
+        let mut folder = self.open_below(Path::new(""), FOLDER)?;
+        for part in below.components() {
+            let part = part.as_os_str();
+            match mkdirat(&folder, part, Mode::from_raw_mode(0o777)) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(errno) => return Err(errno),
+            }
+            folder = open_beneath(&folder, part, FOLDER, Mode::empty())?;
+        }
+        Ok(())
+    }
+}
+
+/// How a folder is opened to work in it.
+pub(super) const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY);
+/// The kernel asks for another try when somebody renames things meanwhile.
+const TRIES: usize = 16;
+
+/// Opens a path below a folder; a link anywhere in it is an error, and so is a way out.
+pub(super) fn open_beneath(folder: impl AsFd, path: &OsStr, flags: OFlags, mode: Mode) -> rustix::io::Result<OwnedFd> {
+    let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let mut opened = Err(Errno::AGAIN);
+    for _ in 0..TRIES {
+        opened = openat2(&folder, path, flags, mode, resolve);
+        if !matches!(opened, Err(Errno::AGAIN | Errno::INTR)) {
+            break;
+        }
+    }
+    opened
+}

@@ -1,0 +1,56 @@
+//! Why a program did not start, or why its end is unknown.
+
+use std::path::PathBuf;
+
+use super::program::Program;
+use super::wire::Fault;
+
+/// Why a program did not start. Nothing of it runs.
+#[derive(Debug, thiserror::Error)]
+pub enum SpawnError {
+    /// There is no such program, or the interpreter that its first line names is missing.
+    #[error("program `{0}` was not found; check its name, its first line and PATH")]
+    ProgramMissing(String),
+    /// The folder it should start in is gone, or is no folder.
+    #[error("working directory {} does not exist; choose another one", .0.display())]
+    DirectoryMissing(PathBuf),
+    /// The program may not be executed, or its folder not be entered.
+    #[error("no permission for {}; check its mode and its owner", .0.display())]
+    Forbidden(PathBuf),
+    /// The system does not take so many or so long arguments and variables.
+    #[error("the command is too large for this system; put its long argument into a file or on standard input")]
+    TooLarge,
+    /// The guardian cannot be started, or died before it answered.
+    #[error("the guardian process is not available, try again: {0}")]
+    Unavailable(String),
+    /// Anything else.
+    #[error("cannot start `{program}`: {text}")]
+    Failed {
+        /// The program.
+        program: String,
+        /// What the system said.
+        text: String,
+    },
+}
+
+impl SpawnError {
+    pub(super) fn new(program: &Program, fault: Fault, text: String) -> SpawnError {
+        let name = || program.program.to_string_lossy().into_owned();
+        match fault {
+            Fault::ProgramMissing => SpawnError::ProgramMissing(name()),
+            Fault::DirectoryMissing => SpawnError::DirectoryMissing(program.cwd.clone()),
+            Fault::DirectoryForbidden => SpawnError::Forbidden(program.cwd.clone()),
+            Fault::ProgramForbidden => SpawnError::Forbidden(program.program.clone().into()),
+            Fault::TooLarge => SpawnError::TooLarge,
+            Fault::Other => SpawnError::Failed { program: name(), text },
+        }
+    }
+}
+
+/// Why nobody knows how a program ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum WaitError {
+    /// The guardian died, and the program was killed with it.
+    #[error("the guardian process died, and the program was killed; its exit status is unknown")]
+    GuardianDied,
+}

@@ -1,0 +1,205 @@
+//! The guardian's jobs: starting them, telling whose each process is, ending them and what they leave behind.
+//!
+//! Because the guardian is a subreaper, whatever a job leaves behind becomes the guardian's own child, an
+//! *orphan*. So a job's processes are its leader, the orphans that belong to it, and everything below those;
+//! and a job without orphans has left nothing behind, which costs one read to find out.
+
+use std::collections::HashMap;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, kill_process_group, wait};
+
+use super::mark::Marks;
+use super::phase::{self, Phase};
+use super::program::{Exit, ExitStatus, Kill, Leftovers};
+use super::start::{fault, start};
+use super::wire::{JobId, Report, Spawn};
+use crate::proc::{Snapshot, Stat, own_children};
+
+/// Every job that has not been reported as ended.
+#[derive(Debug)]
+pub(super) struct Jobs {
+    marks: Marks,
+    jobs: HashMap<JobId, Job>,
+    leaders: HashMap<Pid, JobId>,
+    /// Orphans whose job is known. They cannot change under us: their numbers are free only after we reap them.
+    orphans: HashMap<Pid, JobId>,
+}
+
+#[derive(Debug)]
+struct Job {
+    leader: Pid,
+    leftovers: Leftovers,
+    phase: Phase,
+}
+
+impl Jobs {
+    pub(super) fn new(marks: Marks) -> Jobs {
+        Jobs { marks, jobs: HashMap::new(), leaders: HashMap::new(), orphans: HashMap::new() }
+    }
+
+    /// Starts a job on its three descriptors.
+    pub(super) fn spawn(&mut self, order: Spawn, descriptors: Vec<OwnedFd>) -> Report {
+        let (job, leftovers) = (order.job, order.leftovers);
+        match start(&order, &self.marks, descriptors) {
+            Ok(leader) => {
+                self.jobs.insert(job, Job { leader, leftovers, phase: Phase::Running });
+                self.leaders.insert(leader, job);
+                Report::Started { job, pid: leader.as_raw_pid() }
+            }
+            Err(error) => Report::Failed { job, fault: fault(&error, &order), text: error.to_string() },
+        }
+    }
+
+    /// Begins to end a job; one that is unknown has ended already.
+    pub(super) fn kill(&mut self, id: JobId, how: Kill, now: Instant) {
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        let was_running = matches!(job.phase, Phase::Running);
+        job.phase = job.phase.asked_to_end(how, now);
+        if was_running && how == Kill::Gentle {
+            let leader = job.leader;
+            self.ask_to_end(id, leader);
+        }
+    }
+
+    /// Tells every process of a job once that it should end: its group in one step, then those outside it.
+    fn ask_to_end(&mut self, id: JobId, leader: Pid) {
+        self.adopt_orphans();
+        let roots = self.roots(id);
+        let outside = Snapshot::take().map(|all| all.living(roots)).unwrap_or_default();
+        let _ = kill_process_group(leader, Signal::TERM);
+        for (pid, _) in outside.into_iter().filter(|(_, stat)| stat.group != Some(leader)) {
+            let _ = kill_process(pid, Signal::TERM);
+        }
+    }
+
+    /// Reaps every child that has ended. Tells whether there are children left.
+    pub(super) fn reap(&mut self, now: Instant) -> Brood {
+        loop {
+            match wait(WaitOptions::NOHANG) {
+                Ok(Some((pid, status))) => self.ended(pid, status, now),
+                Ok(None) => return Brood::Some,
+                Err(rustix::io::Errno::INTR) => {}
+                Err(_) => return Brood::None,
+            }
+        }
+    }
+
+    fn ended(&mut self, pid: Pid, status: WaitStatus, now: Instant) {
+        self.orphans.remove(&pid);
+        let job = self.leaders.remove(&pid).and_then(|id| self.jobs.get_mut(&id));
+        if let (Some(job), Some(status)) = (job, exit_status(status)) {
+            job.phase = job.phase.after_exit(status, job.leftovers, now);
+        }
+    }
+
+    /// Takes every job that is ending one step further, and reports those that have ended.
+    pub(super) fn settle(&mut self, now: Instant) -> Vec<Report> {
+        let ending: Vec<JobId> =
+            self.jobs.iter().filter(|(_, job)| job.phase.due(now).is_some()).map(|(&id, _)| id).collect();
+        if ending.is_empty() {
+            return Vec::new();
+        }
+        self.adopt_orphans();
+        let mut snapshot = LazySnapshot::default();
+        ending.into_iter().filter_map(|id| self.settle_one(id, &mut snapshot, now)).collect()
+    }
+
+    fn settle_one(&mut self, id: JobId, snapshot: &mut LazySnapshot, now: Instant) -> Option<Report> {
+        let roots = self.roots(id);
+        let job = self.jobs.get_mut(&id)?;
+        let (status, leftovers) = match job.phase {
+            Phase::Running => return None,
+            Phase::Stopping { kill_at } => {
+                if now >= kill_at {
+                    kill_all(&snapshot.living(&roots));
+                }
+                return None;
+            }
+            Phase::Leaving { status } => (status, count(&snapshot.living(&roots))),
+            Phase::Clearing { status, left, .. } if roots.is_empty() => (status, left),
+            Phase::Clearing { kill_at, .. } if now < kill_at => return None,
+            Phase::Clearing { status, kill_at, left } => {
+                let living = snapshot.living(&roots);
+                kill_all(&living);
+                let left = count(&living).max(left);
+                job.phase = Phase::Clearing { status, kill_at, left };
+                if now < kill_at + phase::GIVE_UP {
+                    return None;
+                }
+                (status, left)
+            }
+        };
+        self.jobs.remove(&id);
+        Some(Report::Exited { job: id, exit: Exit { status, leftovers } })
+    }
+
+    /// How long the guardian may sleep if no child ends and no order comes.
+    pub(super) fn due(&self, now: Instant) -> Option<Duration> {
+        self.jobs.values().filter_map(|job| job.phase.due(now)).min()
+    }
+
+    /// The children of the guardian that belong to a job.
+    fn roots(&self, id: JobId) -> Vec<Pid> {
+        let of_job = |(&pid, &job): (&Pid, &JobId)| (job == id).then_some(pid);
+        self.leaders.iter().chain(&self.orphans).filter_map(of_job).collect()
+    }
+
+    /// Finds out whose the children are that no order started.
+    fn adopt_orphans(&mut self) {
+        for child in own_children().unwrap_or_default() {
+            let is_known = self.leaders.contains_key(&child) || self.orphans.contains_key(&child);
+            if let Some(job) = (!is_known).then(|| self.job_of(child)).flatten() {
+                self.orphans.insert(child, job);
+            }
+        }
+    }
+
+    /// The job of an orphan. One that shed every sign of its job belongs to the last job that is left.
+    fn job_of(&self, orphan: Pid) -> Option<JobId> {
+        let stat = Stat::read(orphan).ok().filter(|stat| !stat.is_dead())?;
+        let led_by = |leader: Option<Pid>| self.jobs.iter().find(|(_, job)| Some(job.leader) == leader);
+        let by_leader = || led_by(stat.group).or_else(|| led_by(stat.session)).map(|(&id, _)| id);
+        let last_left = || (self.jobs.len() == 1).then(|| self.jobs.keys().next().copied()).flatten();
+        self.marks.job_of(orphan).or_else(by_leader).or_else(last_left)
+    }
+}
+
+/// Whether the guardian has children.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Brood {
+    Some,
+    None,
+}
+
+/// A look at the machine that is taken when it is first needed.
+#[derive(Debug, Default)]
+struct LazySnapshot(Option<Snapshot>);
+
+impl LazySnapshot {
+    fn living(&mut self, roots: &[Pid]) -> Vec<(Pid, Stat)> {
+        if roots.is_empty() {
+            return Vec::new();
+        }
+        if self.0.is_none() {
+            self.0 = Snapshot::take().ok();
+        }
+        self.0.as_ref().map(|all| all.living(roots.iter().copied())).unwrap_or_default()
+    }
+}
+
+/// Kills processes that may be gone already.
+pub(super) fn kill_all(processes: &[(Pid, Stat)]) {
+    for (pid, _) in processes {
+        let _ = kill_process(*pid, Signal::KILL);
+    }
+}
+
+fn count(processes: &[(Pid, Stat)]) -> u32 {
+    u32::try_from(processes.len()).unwrap_or(u32::MAX)
+}
+
+fn exit_status(status: WaitStatus) -> Option<ExitStatus> {
+    status.exit_status().map(ExitStatus::Code).or_else(|| status.terminating_signal().map(ExitStatus::Signal))
+}

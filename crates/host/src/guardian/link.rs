@@ -1,0 +1,246 @@
+//! The owner's end of the socket to one guardian, in the hands of one task.
+//!
+//! When the guardian dies the task ends, and with it every wait. Before that it kills what the guardian
+//! guarded: those processes are this process's children by then, since it is a subreaper too.
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use rustix::process::{Pid, WaitOptions, getpid, getsid, set_child_subreaper, waitpid};
+use tokio::io::Interest;
+use tokio::net::UnixDatagram;
+use tokio::process::{Child, Command};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+
+use super::GUARDIAN_ARGUMENT;
+use super::jobs::kill_all;
+use super::packet::{Buffer, Packet, Peer, Received};
+use super::program::{Exit, Kill};
+use super::wire::{Fault, JobId, Order, Report};
+use crate::proc::{Snapshot, has_argument};
+
+/// A connection to a guardian; when the last handle is dropped the guardian ends, and kills every job.
+#[derive(Debug, Clone)]
+pub(super) struct LinkHandle(Arc<Link>);
+
+#[derive(Debug)]
+struct Link {
+    requests: mpsc::UnboundedSender<Request>,
+    next: AtomicU64,
+    /// Owned here so that it ends with the last handle.
+    _task: JoinSet<()>,
+}
+
+/// What was answered to a spawn.
+pub(super) type Started = Result<u32, (Fault, String)>;
+
+/// Those who wait for a job's news.
+#[derive(Debug)]
+pub(super) struct Waiters {
+    pub(super) started: oneshot::Sender<Started>,
+    pub(super) exited: oneshot::Sender<Exit>,
+}
+
+#[derive(Debug)]
+enum Request {
+    Spawn { job: JobId, packet: Packet, waiters: Waiters },
+    Kill { job: JobId, how: Kill },
+}
+
+impl LinkHandle {
+    /// Starts a guardian.
+    pub(super) fn start(executable: &Path) -> io::Result<LinkHandle> {
+        set_child_subreaper(Some(getpid()))?;
+        let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
+        rustix::io::ioctl_fionbio(&ours, true)?;
+        let child = Command::new(executable)
+            // Its own name, so that `pkill -f` for this program spares it.
+            .arg0("guardian")
+            .arg(GUARDIAN_ARGUMENT)
+            .stdin(Stdio::from(theirs))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let (requests, inbox) = mpsc::unbounded_channel();
+        let task = Task {
+            // Only its readiness is used, so it need not know that packets here are in sequence.
+            socket: UnixDatagram::from_std(ours.into())?,
+            guardian: child,
+            inbox,
+            buffer: Buffer::new(),
+            outbox: VecDeque::new(),
+            jobs: HashMap::new(),
+        };
+        let mut tasks = JoinSet::new();
+        tasks.spawn(task.run());
+        Ok(LinkHandle(Arc::new(Link { requests, next: AtomicU64::new(1), _task: tasks })))
+    }
+
+    /// Whether the guardian lives, as far as is known.
+    pub(super) fn is_open(&self) -> bool {
+        !self.0.requests.is_closed()
+    }
+
+    /// A number that no job of this guardian had.
+    pub(super) fn next_job(&self) -> JobId {
+        JobId(self.0.next.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Orders a job. Without a guardian the waiters are dropped, which is their answer.
+    pub(super) fn spawn(&self, job: JobId, packet: Packet, waiters: Waiters) {
+        let _ = self.0.requests.send(Request::Spawn { job, packet, waiters });
+    }
+
+    /// Orders a job's end. Without a guardian it has ended.
+    pub(super) fn kill(&self, job: JobId, how: Kill) {
+        let _ = self.0.requests.send(Request::Kill { job, how });
+    }
+}
+
+#[derive(Debug)]
+struct Task {
+    socket: UnixDatagram,
+    guardian: Child,
+    inbox: mpsc::UnboundedReceiver<Request>,
+    buffer: Buffer,
+    outbox: VecDeque<Packet>,
+    jobs: HashMap<JobId, Waiting>,
+}
+
+#[derive(Debug)]
+enum Waiting {
+    ForStart(Waiters),
+    ForExit(oneshot::Sender<Exit>),
+}
+
+impl Task {
+    async fn run(mut self) {
+        // Whatever ends the conversation, the guardian's jobs must not outlive it.
+        let _ = self.converse().await;
+        self.inbox.close();
+        let _ = self.guardian.start_kill();
+        let _ = self.guardian.wait().await;
+        kill_adopted().await;
+    }
+
+    /// Carries requests and reports until the guardian is gone.
+    async fn converse(&mut self) -> io::Result<()> {
+        loop {
+            tokio::select! {
+                request = self.inbox.recv() => match request {
+                    Some(request) => self.accept(request)?,
+                    None => return Ok(()),
+                },
+                ready = self.socket.readable() => {
+                    ready?;
+                    if self.hear()? == Peer::Gone {
+                        return Ok(());
+                    }
+                }
+                ready = self.socket.writable(), if !self.outbox.is_empty() => ready?,
+            }
+            self.flush()?;
+        }
+    }
+
+    /// Delivers one report, if there is one.
+    fn hear(&mut self) -> io::Result<Peer> {
+        match self.socket.try_io(Interest::READABLE, || self.buffer.receive(&self.socket)) {
+            Ok(Received::Packet(report, _)) => deliver(&mut self.jobs, report),
+            Ok(Received::Closed) => return Ok(Peer::Gone),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error),
+        }
+        Ok(Peer::There)
+    }
+
+    fn accept(&mut self, request: Request) -> io::Result<()> {
+        let packet = match request {
+            Request::Spawn { job, packet, waiters } => {
+                self.jobs.insert(job, Waiting::ForStart(waiters));
+                packet
+            }
+            Request::Kill { job, how } => Packet::new(&Order::Kill { job, how }, Vec::new())?,
+        };
+        self.outbox.push_back(packet);
+        Ok(())
+    }
+
+    /// Sends what the socket takes.
+    fn flush(&mut self) -> io::Result<()> {
+        while let Some(packet) = self.outbox.front() {
+            match self.socket.try_io(Interest::WRITABLE, || packet.send(&self.socket)) {
+                Ok(()) => drop(self.outbox.pop_front()),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Hands a report to those who wait for it; nobody may.
+fn deliver(jobs: &mut HashMap<JobId, Waiting>, report: Report) {
+    match report {
+        Report::Started { job, pid } => {
+            if let Some(Waiting::ForStart(waiters)) = jobs.remove(&job) {
+                let _ = waiters.started.send(Ok(pid.unsigned_abs()));
+                jobs.insert(job, Waiting::ForExit(waiters.exited));
+            }
+        }
+        Report::Failed { job, fault, text } => {
+            if let Some(Waiting::ForStart(waiters)) = jobs.remove(&job) {
+                let _ = waiters.started.send(Err((fault, text)));
+            }
+        }
+        Report::Exited { job, exit } => {
+            if let Some(Waiting::ForExit(exited)) = jobs.remove(&job) {
+                let _ = exited.send(exit);
+            }
+        }
+    }
+}
+
+const SWEEP_PATIENCE: Duration = Duration::from_secs(5);
+const SWEEP_PAUSE: Duration = Duration::from_millis(2);
+
+/// Kills and reaps what a dead guardian left to this process, until there is nothing.
+async fn kill_adopted() {
+    let began = Instant::now();
+    while began.elapsed() < SWEEP_PATIENCE {
+        // An error is a reason to look again: there may be no descriptor to look with at this moment.
+        if kill_adopted_once().is_ok_and(|killed| killed == 0) {
+            return;
+        }
+        tokio::time::sleep(SWEEP_PAUSE).await;
+    }
+}
+
+fn kill_adopted_once() -> io::Result<usize> {
+    let all = Snapshot::take()?;
+    let adopted = adopted(&all)?;
+    kill_all(&all.living(adopted.iter().copied()));
+    for pid in &adopted {
+        let _ = waitpid(Some(*pid), WaitOptions::NOHANG);
+    }
+    Ok(adopted.len())
+}
+
+/// The children that this process did not start: they live in other sessions, and are not guardians.
+fn adopted(all: &Snapshot) -> io::Result<Vec<Pid>> {
+    let own_session = getsid(None)?;
+    let mut adopted = Vec::new();
+    for (pid, stat) in all.children(getpid()) {
+        if stat.session != Some(own_session) && !has_argument(pid, GUARDIAN_ARGUMENT)? {
+            adopted.push(pid);
+        }
+    }
+    Ok(adopted)
+}

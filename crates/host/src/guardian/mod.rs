@@ -1,0 +1,37 @@
+//! No orphans: whatever this process starts is gone soon after this process is, however it ended.
+//!
+//! ```text
+//! bosun ──seqpacket──▶ guardian ──▶ job (own process group, BOSUN_JOB in its environment)
+//!   └ reads and writes the job's pipes itself
+//! ```
+//!
+//! Programs are started by a guardian, a second process with one thread. It is a *child subreaper*: a process
+//! whose parent dies becomes the guardian's child, also after `setsid`, a double fork or `nohup`, so that
+//! everything that was ever started stays below it. When the socket to its owner closes it kills all of that
+//! and ends. The owner is a subreaper too: should the guardian be killed, what it guarded falls to the owner,
+//! which kills it and starts a new guardian with the next program.
+//!
+//! The guardian keeps one more promise: when a job's first process ends, what that job left behind is killed
+//! before the exit is reported, unless the program was started with [`Leftovers::Keep`].
+
+mod client;
+mod error;
+mod jobs;
+mod link;
+mod mark;
+mod packet;
+mod phase;
+mod process;
+mod program;
+mod server;
+mod start;
+mod wire;
+
+pub use client::Guardian;
+pub use error::{SpawnError, WaitError};
+pub use process::{Input, Job, Output, Process};
+pub use program::{Exit, ExitStatus, Kill, Leftovers, Program, Stderr, Stdin};
+pub use server::guardian_main;
+
+/// The argument that makes an executable a guardian.
+pub const GUARDIAN_ARGUMENT: &str = "__guardian";

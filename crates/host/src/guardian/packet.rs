@@ -1,0 +1,165 @@
+//! Packets between owner and guardian: one JSON object and the descriptors that come with it.
+//!
+//! A packet is as large as the socket's buffer at most, while a command may be larger. What does not fit
+//! comfortably travels in a memory file, whose descriptor is then the last one.
+
+use std::fs::File;
+use std::io::{self, IoSlice, IoSliceMut, Read, Seek, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::io::Errno;
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
+    recvmsg, sendmsg,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// The first byte of a packet whose object follows it.
+const INLINE: u8 = b'i';
+/// The whole of a packet whose object is in a memory file.
+const IN_MEMORY: u8 = b'm';
+const MOST_INLINE: usize = 32 * 1024;
+const MOST_DESCRIPTORS: usize = 4;
+
+/// A packet on its way out.
+#[derive(Debug)]
+pub(super) struct Packet {
+    body: Vec<u8>,
+    descriptors: Vec<OwnedFd>,
+}
+
+impl Packet {
+    /// Writes `object` into a packet.
+    pub(super) fn new(object: &impl Serialize, mut descriptors: Vec<OwnedFd>) -> io::Result<Packet> {
+        let mut body = vec![INLINE];
+        serde_json::to_writer(&mut body, object)?;
+        if body.len() > MOST_INLINE {
+            let mut memory = File::from(memfd_create("packet", MemfdFlags::CLOEXEC)?);
+            memory.write_all(body.get(1..).unwrap_or_default())?;
+            descriptors.push(memory.into());
+            body = vec![IN_MEMORY];
+        }
+        Ok(Packet { body, descriptors })
+    }
+
+    /// Sends the packet without waiting; `WouldBlock` means that nothing of it was sent.
+    pub(super) fn send(&self, socket: impl AsFd) -> io::Result<()> {
+        let borrowed: Vec<BorrowedFd<'_>> = self.descriptors.iter().map(AsFd::as_fd).collect();
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        if !borrowed.is_empty() && !control.push(SendAncillaryMessage::ScmRights(&borrowed)) {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "too many descriptors for one packet"));
+        }
+        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        rustix::io::retry_on_intr(|| sendmsg(&socket, &[IoSlice::new(&self.body)], &mut control, flags))?;
+        Ok(())
+    }
+}
+
+/// What came out of a socket.
+#[derive(Debug)]
+pub(super) enum Received<T> {
+    /// An object with its descriptors.
+    Packet(T, Vec<OwnedFd>),
+    /// Nothing: the other side is gone, and nothing will ever come.
+    Closed,
+}
+
+/// Whether anybody is at the other end of the socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Peer {
+    There,
+    Gone,
+}
+
+/// Room for the largest packet.
+#[derive(Debug)]
+pub(super) struct Buffer(Vec<u8>);
+
+impl Buffer {
+    pub(super) fn new() -> Buffer {
+        Buffer(vec![0; MOST_INLINE])
+    }
+
+    /// Receives one packet without waiting; `WouldBlock` means that there is none.
+    pub(super) fn receive<T: DeserializeOwned>(&mut self, socket: impl AsFd) -> io::Result<Received<T>> {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
+        let mut control = RecvAncillaryBuffer::new(&mut space);
+        let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
+        let size = match rustix::io::retry_on_intr(|| {
+            recvmsg(&socket, &mut [IoSliceMut::new(&mut self.0)], &mut control, flags)
+        }) {
+            Ok(message) if message.bytes == 0 => return Ok(Received::Closed),
+            Ok(message) => message.bytes,
+            Err(Errno::CONNRESET) => return Ok(Received::Closed),
+            Err(errno) => return Err(errno.into()),
+        };
+        let mut descriptors = Vec::new();
+        for message in control.drain() {
+            if let RecvAncillaryMessage::ScmRights(received) = message {
+                descriptors.extend(received);
+            }
+        }
+        let object = parse(self.0.get(..size).unwrap_or_default(), &mut descriptors)?;
+        Ok(Received::Packet(object, descriptors))
+    }
+}
+
+fn parse<T: DeserializeOwned>(body: &[u8], descriptors: &mut Vec<OwnedFd>) -> io::Result<T> {
+    match body.split_first() {
+        Some((&INLINE, json)) => Ok(serde_json::from_slice(json)?),
+        Some((&IN_MEMORY, _)) => {
+            let lost = || io::Error::new(io::ErrorKind::InvalidData, "a packet came without its memory file");
+            let mut memory = File::from(descriptors.pop().ok_or_else(lost)?);
+            let mut json = Vec::new();
+            memory.rewind()?;
+            memory.read_to_end(&mut json)?;
+            Ok(serde_json::from_slice(&json)?)
+        }
+        Some(_) | None => Err(io::Error::new(io::ErrorKind::InvalidData, "a packet of no known form")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+
+    use super::*;
+
+    fn pair() -> (OwnedFd, OwnedFd) {
+        socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).unwrap()
+    }
+
+    fn receive(socket: &OwnedFd) -> (String, Vec<OwnedFd>) {
+        match Buffer::new().receive(socket).unwrap() {
+            Received::Packet(text, descriptors) => (text, descriptors),
+            Received::Closed => panic!("closed"),
+        }
+    }
+
+    #[test]
+    fn objects_of_every_size_arrive_with_their_descriptors() {
+        let (here, there) = pair();
+        for size in [0, 1, MOST_INLINE - 3, MOST_INLINE - 2, 5_000_000] {
+            let (read, write) = rustix::pipe::pipe().unwrap();
+            let text = "x".repeat(size);
+            Packet::new(&text, vec![write]).unwrap().send(&here).unwrap();
+            let (received, descriptors) = receive(&there);
+            assert_eq!((received, descriptors.len()), (text, 1), "{size}");
+            rustix::io::write(&descriptors[0], b"!").unwrap();
+            assert_eq!(rustix::io::read(&read, &mut [0; 8]).unwrap(), 1);
+        }
+    }
+
+    #[test]
+    fn an_empty_socket_would_block_and_a_closed_one_says_so() {
+        let (here, there) = pair();
+        let error = Buffer::new().receive::<String>(&there).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+        drop(here);
+        assert!(matches!(Buffer::new().receive::<String>(&there).unwrap(), Received::Closed));
+    }
+}

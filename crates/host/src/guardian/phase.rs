@@ -1,0 +1,106 @@
+//! The life of a job from its start to its report.
+
+use std::time::{Duration, Instant};
+
+use super::program::{ExitStatus, Kill, Leftovers};
+
+/// How long what outlives its leader may take to end by itself, as the last of a shell's `>(…)` does.
+const LINGER: Duration = Duration::from_millis(200);
+/// How long a job that was asked to end may take.
+const GRACE: Duration = Duration::from_secs(2);
+/// How often processes that were killed are looked at again.
+const RETRY: Duration = Duration::from_millis(20);
+/// When a killed process is reported as if it were gone; it may hang in the kernel or belong to another user.
+pub(super) const GIVE_UP: Duration = Duration::from_secs(5);
+
+/// How far a job is.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Phase {
+    /// Its leader runs, and nobody wants it to end.
+    Running,
+    /// Asked to end; killed at a moment that may have passed.
+    Stopping { kill_at: Instant },
+    /// The leader is gone, and what it left behind must go too.
+    Clearing { status: ExitStatus, kill_at: Instant, left: u32 },
+    /// The leader is gone, and what it left behind may stay.
+    Leaving { status: ExitStatus },
+}
+
+impl Phase {
+    /// The phase after the leader's end.
+    pub(super) fn after_exit(self, status: ExitStatus, leftovers: Leftovers, now: Instant) -> Phase {
+        match (self, leftovers) {
+            (Phase::Running, Leftovers::Keep) => Phase::Leaving { status },
+            (Phase::Running, Leftovers::Kill) => Phase::Clearing { status, kill_at: now + LINGER, left: 0 },
+            (Phase::Stopping { kill_at }, _) => Phase::Clearing { status, kill_at, left: 0 },
+            (ended @ (Phase::Clearing { .. } | Phase::Leaving { .. }), _) => ended,
+        }
+    }
+
+    /// The phase after somebody wanted the job to end; nobody can put off what another asked for.
+    pub(super) fn asked_to_end(self, how: Kill, now: Instant) -> Phase {
+        let by = match how {
+            Kill::Gentle => now + GRACE,
+            Kill::Now => now,
+        };
+        match self {
+            Phase::Running => Phase::Stopping { kill_at: by },
+            Phase::Stopping { kill_at } => Phase::Stopping { kill_at: kill_at.min(by) },
+            Phase::Clearing { status, kill_at, left } => Phase::Clearing { status, kill_at: kill_at.min(by), left },
+            leaving @ Phase::Leaving { .. } => leaving,
+        }
+    }
+
+    /// When the phase wants to be looked at again, if no child ends before.
+    pub(super) fn due(self, now: Instant) -> Option<Duration> {
+        match self {
+            Phase::Running => None,
+            Phase::Stopping { kill_at } | Phase::Clearing { kill_at, .. } => {
+                Some(kill_at.saturating_duration_since(now).max(RETRY))
+            }
+            Phase::Leaving { .. } => Some(RETRY),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STATUS: ExitStatus = ExitStatus::Code(0);
+
+    #[test]
+    fn what_outlives_its_leader_may_end_by_itself_first() {
+        let now = Instant::now();
+        let cleared_at = |phase: Phase, leftovers| match phase.after_exit(STATUS, leftovers, now) {
+            Phase::Clearing { kill_at, .. } => Some(kill_at),
+            Phase::Leaving { .. } => None,
+            Phase::Running | Phase::Stopping { .. } => panic!("a phase with a living leader"),
+        };
+        assert_eq!(cleared_at(Phase::Running, Leftovers::Kill), Some(now + LINGER));
+        assert_eq!(cleared_at(Phase::Running, Leftovers::Keep), None);
+        for leftovers in [Leftovers::Kill, Leftovers::Keep] {
+            let stopping = Phase::Stopping { kill_at: now };
+            assert_eq!(cleared_at(stopping, leftovers), Some(now), "a killed job keeps nothing");
+        }
+    }
+
+    #[test]
+    fn a_firmer_request_comes_earlier_and_a_gentler_one_changes_nothing() {
+        let now = Instant::now();
+        let gentle = Phase::Running.asked_to_end(Kill::Gentle, now);
+        assert_eq!(gentle.due(now), Some(GRACE));
+        let firm = gentle.asked_to_end(Kill::Now, now);
+        assert_eq!(firm.due(now), Some(RETRY));
+        assert_eq!(firm.asked_to_end(Kill::Gentle, now).due(now), Some(RETRY));
+    }
+
+    #[test]
+    fn only_a_running_job_lets_the_guardian_sleep() {
+        let now = Instant::now();
+        assert_eq!(Phase::Running.due(now), None);
+        assert_eq!(Phase::Stopping { kill_at: now + GRACE }.due(now), Some(GRACE));
+        assert_eq!(Phase::Stopping { kill_at: now }.due(now + GRACE), Some(RETRY));
+        assert_eq!(Phase::Clearing { status: STATUS, kill_at: now, left: 1 }.due(now + GRACE), Some(RETRY));
+    }
+}

@@ -1,0 +1,101 @@
+//! A running program as its starter sees it.
+
+use tokio::net::unix::pipe;
+use tokio::sync::oneshot;
+
+use super::error::WaitError;
+use super::link::LinkHandle;
+use super::program::{Exit, Kill};
+use super::wire::JobId;
+
+/// What a program writes, to be read.
+pub type Output = pipe::Receiver;
+/// What a program reads, to be written; dropping it is the end of the program's input.
+pub type Input = pipe::Sender;
+
+/// A program that was started. The parts can be taken apart and used by different hands.
+#[derive(Debug)]
+pub struct Process {
+    /// Its input, if that is a pipe.
+    pub stdin: Option<Input>,
+    /// Its output, with its complaints in it if those are merged.
+    pub output: Output,
+    /// Its complaints, if those are a pipe.
+    pub stderr: Option<Output>,
+    /// Its life.
+    pub job: Job,
+}
+
+impl Process {
+    /// The number of its first process.
+    pub fn pid(&self) -> u32 {
+        self.job.pid()
+    }
+
+    /// Waits for its end; see [`Job::wait`].
+    pub async fn wait(&mut self) -> Result<Exit, WaitError> {
+        self.job.wait().await
+    }
+
+    /// Ends it; see [`Job::kill`].
+    pub fn kill(&self, how: Kill) {
+        self.job.kill(how);
+    }
+}
+
+/// The life of a started program, with every process that it starts itself. Dropping it kills them all.
+#[derive(Debug)]
+pub struct Job {
+    id: JobId,
+    pid: u32,
+    link: LinkHandle,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    Running(oneshot::Receiver<Exit>),
+    Ended(Result<Exit, WaitError>),
+}
+
+impl Job {
+    pub(super) fn new(id: JobId, link: LinkHandle, exited: oneshot::Receiver<Exit>) -> Job {
+        Job { id, pid: 0, link, state: State::Running(exited) }
+    }
+
+    pub(super) fn started(&mut self, pid: u32) {
+        self.pid = pid;
+    }
+
+    /// The number of its first process.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Waits until its first process has ended and what that left behind is gone. May be dropped and called
+    /// again; the answer stays the same.
+    pub async fn wait(&mut self) -> Result<Exit, WaitError> {
+        match &mut self.state {
+            State::Ended(end) => *end,
+            State::Running(exited) => {
+                let end = exited.await.map_err(|_| WaitError::GuardianDied);
+                self.state = State::Ended(end);
+                end
+            }
+        }
+    }
+
+    /// Ends all its processes. Does not wait, and does nothing if they have ended.
+    pub fn kill(&self, how: Kill) {
+        match self.state {
+            State::Running(_) => self.link.kill(self.id, how),
+            State::Ended(_) => {}
+        }
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        self.kill(Kill::Now);
+    }
+}

@@ -1,0 +1,131 @@
+//! What to run, and how it ended.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// A program to start. Its environment is exactly what is given here; nothing is inherited.
+#[derive(Debug, Clone)]
+pub struct Program {
+    /// A path, or a name to look for in the `PATH` of `env`.
+    pub program: OsString,
+    /// Its arguments, without its own name.
+    pub args: Vec<OsString>,
+    /// The folder it starts in; absolute, since the guardian has a working directory of its own.
+    pub cwd: PathBuf,
+    /// Its whole environment.
+    pub env: Vec<(OsString, OsString)>,
+    /// What it reads.
+    pub stdin: Stdin,
+    /// Where its complaints go.
+    pub stderr: Stderr,
+    /// What becomes of processes that outlive its first one.
+    pub leftovers: Leftovers,
+}
+
+impl Program {
+    /// A program without arguments and environment, whose complaints are part of its output.
+    pub fn new(program: impl Into<OsString>, cwd: impl Into<PathBuf>) -> Program {
+        Program {
+            program: program.into(),
+            args: Vec::new(),
+            cwd: cwd.into(),
+            env: Vec::new(),
+            stdin: Stdin::Null,
+            stderr: Stderr::Merge,
+            leftovers: Leftovers::Kill,
+        }
+    }
+
+    /// Adds arguments.
+    #[must_use]
+    pub fn args(mut self, args: impl IntoIterator<Item = impl Into<OsString>>) -> Program {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// Adds a variable to the environment.
+    #[must_use]
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Program {
+        self.env.push((name.into(), value.into()));
+        self
+    }
+}
+
+/// What a program reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stdin {
+    /// Nothing.
+    Null,
+    /// What its starter writes.
+    Pipe,
+}
+
+/// Where a program's complaints go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stderr {
+    /// Into its output, in the order both were written.
+    Merge,
+    /// Into a pipe of their own.
+    Pipe,
+    /// Nowhere.
+    Null,
+}
+
+/// What becomes of processes that outlive a program's first one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Leftovers {
+    /// They are killed, a moment after it if they do not end by themselves.
+    Kill,
+    /// They live on until the owner ends.
+    Keep,
+}
+
+/// How firmly a job is ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Kill {
+    /// Asked with SIGTERM, and killed two seconds later.
+    Gentle,
+    /// Killed.
+    Now,
+}
+
+/// The end of a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Exit {
+    /// How its first process ended.
+    pub status: ExitStatus,
+    /// How many processes outlived that one, and were killed or kept.
+    pub leftovers: u32,
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ExitStatus {
+    /// By itself, with this code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
+impl ExitStatus {
+    /// Whether it says that all went well.
+    pub fn is_success(self) -> bool {
+        self == ExitStatus::Code(0)
+    }
+}
+
+impl fmt::Display for ExitStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ExitStatus::Code(code) => write!(f, "exit code {code}"),
+            ExitStatus::Signal(signal) => write!(f, "killed by signal {signal}"),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The guardian process: a loop over its socket and its children. It has one thread and no runtime, and it
+//! ends only when its owner does.
+
+use std::collections::VecDeque;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{getpid, set_child_subreaper, setsid};
+use signal_hook::consts::{SIGALRM, SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+
+use super::jobs::{Brood, Jobs, kill_all};
+use super::mark::Marks;
+use super::packet::{Buffer, Packet, Peer, Received};
+use super::wire::{Order, Report};
+use crate::proc::Snapshot;
+
+/// Runs a guardian on the socket that is this process's standard input; returns when its owner is gone and
+/// nothing that it started lives.
+pub fn guardian_main() -> ExitCode {
+    let Ok(mut server) = Server::open() else { return ExitCode::FAILURE };
+    let served = server.serve();
+    server.kill_everything();
+    if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Caught rather than ignored: what a guardian ignores, its jobs would ignore too.
+const CAUGHT: [i32; 8] = [SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2];
+/// How long processes that cannot be killed keep the guardian alive.
+const LAST_PATIENCE: Duration = Duration::from_secs(60);
+const LAST_RETRY: Duration = Duration::from_millis(5);
+
+#[derive(Debug)]
+struct Server {
+    socket: OwnedFd,
+    signals: UnixStream,
+    buffer: Buffer,
+    jobs: Jobs,
+    outbox: VecDeque<Packet>,
+}
+
+impl Server {
+    fn open() -> io::Result<Server> {
+        let socket = io::stdin().as_fd().try_clone_to_owned()?;
+        set_child_subreaper(Some(getpid()))?;
+        // Away from the owner's terminal, so that Ctrl-C reaches the owner alone. Fails only for the leader of
+        // a process group, which is away already.
+        let _ = setsid();
+        // `pkill -9 bosun` should kill the owner and spare the one that cleans up after it.
+        rustix::thread::set_name(c"guardian")?;
+        std::env::set_current_dir("/")?;
+        let (signals, handler) = UnixStream::pair()?;
+        signals.set_nonblocking(true)?;
+        for signal in CAUGHT {
+            signal_hook::low_level::pipe::register(signal, handler.try_clone()?)?;
+        }
+        let jobs = Jobs::new(Marks::of_this_process());
+        Ok(Server { socket, signals, buffer: Buffer::new(), jobs, outbox: VecDeque::new() })
+    }
+
+    /// Performs orders until the owner is gone.
+    fn serve(&mut self) -> io::Result<()> {
+        loop {
+            self.sleep(self.jobs.due(Instant::now()))?;
+            self.jobs.reap(Instant::now());
+            if self.hear()? == Peer::Gone {
+                return Ok(());
+            }
+            for report in self.jobs.settle(Instant::now()) {
+                self.tell(&report)?;
+            }
+            if self.flush()? == Peer::Gone {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Sleeps until there is an order, a child has ended, a report can be sent or the time is up.
+    fn sleep(&mut self, most: Option<Duration>) -> io::Result<()> {
+        let wanted = if self.outbox.is_empty() { PollFlags::IN } else { PollFlags::IN | PollFlags::OUT };
+        let mut sources = [PollFd::new(&self.socket, wanted), PollFd::new(&self.signals, PollFlags::IN)];
+        let timeout = most.and_then(|most| Timespec::try_from(most).ok());
+        match poll(&mut sources, timeout.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        while matches!(self.signals.read(&mut [0; 256]), Ok(1..)) {}
+        Ok(())
+    }
+
+    /// Performs one order, if there is one.
+    fn hear(&mut self) -> io::Result<Peer> {
+        match self.buffer.receive(&self.socket) {
+            Ok(Received::Packet(Order::Spawn(order), descriptors)) => {
+                let report = self.jobs.spawn(order, descriptors);
+                self.tell(&report)?;
+            }
+            Ok(Received::Packet(Order::Kill { job, how }, _)) => self.jobs.kill(job, how, Instant::now()),
+            Ok(Received::Closed) => return Ok(Peer::Gone),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error),
+        }
+        Ok(Peer::There)
+    }
+
+    fn tell(&mut self, report: &Report) -> io::Result<()> {
+        self.outbox.push_back(Packet::new(report, Vec::new())?);
+        Ok(())
+    }
+
+    /// Sends what the socket takes.
+    fn flush(&mut self) -> io::Result<Peer> {
+        while let Some(packet) = self.outbox.front() {
+            match packet.send(&self.socket) {
+                Ok(()) => drop(self.outbox.pop_front()),
+                Err(error) => match error.kind() {
+                    io::ErrorKind::WouldBlock => break,
+                    io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => return Ok(Peer::Gone),
+                    _ => return Err(error),
+                },
+            }
+        }
+        Ok(Peer::There)
+    }
+
+    /// Kills everything below this process, and again what was forked meanwhile, until there is nothing.
+    fn kill_everything(&mut self) {
+        let began = Instant::now();
+        while self.jobs.reap(Instant::now()) == Brood::Some && began.elapsed() < LAST_PATIENCE {
+            if let Ok(all) = Snapshot::take() {
+                kill_all(&all.living(all.children(getpid()).map(|(pid, _)| pid)));
+            }
+            self.await_child();
+        }
+    }
+
+    fn await_child(&mut self) {
+        let mut sources = [PollFd::new(&self.signals, PollFlags::IN)];
+        let timeout = Timespec::try_from(LAST_RETRY).ok();
+        let _ = poll(&mut sources, timeout.as_ref());
+        while matches!(self.signals.read(&mut [0; 256]), Ok(1..)) {}
+    }
+}

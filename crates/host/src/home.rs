@@ -1,0 +1,273 @@
+//! The layout of `$BOSUN_HOME`. It belongs to one user (0700), and this module alone knows where things are.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use protocol::SessionId;
+
+/// Why Bosun's folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum HomeError {
+    /// Something else has its name.
+    #[error("{} is not a directory; remove it or set BOSUN_HOME to another path", .0.display())]
+    NotDirectory(PathBuf),
+    /// Its file system takes no writes.
+    #[error("{} is on a read-only file system; set BOSUN_HOME to a path that can be written", .0.display())]
+    ReadOnly(PathBuf),
+    /// It belongs to somebody else.
+    #[error("no permission to use {}; make it yours or set BOSUN_HOME to a path that is", .0.display())]
+    Forbidden(PathBuf),
+    /// There is no room for it.
+    #[error("no space left to make {}; free some or set BOSUN_HOME to another disk", .0.display())]
+    Full(PathBuf),
+    /// Sockets in it would have longer names than the system takes.
+    #[error("{} is too long a path for sockets; set BOSUN_HOME to one of at most {most} bytes", path.display())]
+    TooLong {
+        /// The path.
+        path: PathBuf,
+        /// The most bytes it may have.
+        most: usize,
+    },
+    /// Another process holds a lock for too long.
+    #[error("{} is still locked after {} s; end the other bosun process that holds it", path.display(), waited.as_secs())]
+    Locked {
+        /// The lock's file.
+        path: PathBuf,
+        /// How long this process waited.
+        waited: Duration,
+    },
+    /// Anything else.
+    #[error("cannot use {}; set BOSUN_HOME to another path if this stays: {source}", path.display())]
+    Io {
+        /// The path.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl HomeError {
+    fn from(path: &Path, source: io::Error) -> HomeError {
+        let path = path.to_owned();
+        match source.kind() {
+            io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => HomeError::NotDirectory(path),
+            io::ErrorKind::ReadOnlyFilesystem => HomeError::ReadOnly(path),
+            io::ErrorKind::PermissionDenied => HomeError::Forbidden(path),
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => HomeError::Full(path),
+            _ => HomeError::Io { path, source },
+        }
+    }
+}
+
+/// Bosun's folder, known to exist and to be this user's alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Home {
+    root: PathBuf,
+}
+
+/// A socket's address holds 108 bytes, of which the last is 0.
+const SOCKET_PATH: usize = 107;
+const SOCKET_NAME: usize = "/run/0123456789abcdef.sock".len();
+const LOCK_PATIENCE: Duration = Duration::from_secs(30);
+const LOCK_POLL: Duration = Duration::from_millis(5);
+
+impl Home {
+    /// Opens the folder, making what is missing. Any number of processes may do this at once.
+    pub fn open(root: PathBuf) -> Result<Home, HomeError> {
+        let root = std::path::absolute(&root).map_err(|source| HomeError::from(&root, source))?;
+        let most = SOCKET_PATH - SOCKET_NAME;
+        if root.as_os_str().as_bytes().len() > most {
+            return Err(HomeError::TooLong { path: root, most });
+        }
+        if let Some(parent) = root.parent() {
+            fs::create_dir_all(parent).map_err(|source| HomeError::from(parent, source))?;
+        }
+        make_private(&root)?;
+        for part in ["sessions", "run", "logs"] {
+            make_private(&root.join(part))?;
+        }
+        require_writable(&root)?;
+        Ok(Home { root })
+    }
+
+    /// The folder itself.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// What crosses sessions.
+    pub fn index_db(&self) -> PathBuf {
+        self.root.join("bosun.db")
+    }
+
+    /// The log files.
+    pub fn logs_dir(&self) -> PathBuf {
+        self.root.join("logs")
+    }
+
+    /// Every session's folder is in here.
+    pub fn sessions_dir(&self) -> PathBuf {
+        self.root.join("sessions")
+    }
+
+    /// All that belongs to one session.
+    pub fn session_dir(&self, session: SessionId) -> PathBuf {
+        self.sessions_dir().join(session.to_string())
+    }
+
+    /// One session's log and projections.
+    pub fn session_db(&self, session: SessionId) -> PathBuf {
+        self.session_dir(session).join("session.db")
+    }
+
+    /// Output of one session's commands that was too long for its log.
+    pub fn output_dir(&self, session: SessionId) -> PathBuf {
+        self.session_dir(session).join("output")
+    }
+
+    /// Where one session's owner listens. Named by the random half of the id, since addresses are short.
+    pub fn socket(&self, session: SessionId) -> PathBuf {
+        let (_, random) = session.uuid().as_u64_pair();
+        self.root.join("run").join(format!("{random:016x}.sock"))
+    }
+
+    /// Makes one session's folders.
+    pub fn make_session(&self, session: SessionId) -> Result<PathBuf, HomeError> {
+        let folder = self.session_dir(session);
+        make_private(&folder)?;
+        make_private(&self.output_dir(session))?;
+        Ok(folder)
+    }
+
+    /// Waits for the lock of this name, which one process holds at a time, and blocks the thread meanwhile.
+    pub fn lock(&self, name: &str) -> Result<FileLock, HomeError> {
+        self.lock_within(name, LOCK_PATIENCE)
+    }
+
+    fn lock_within(&self, name: &str, patience: Duration) -> Result<FileLock, HomeError> {
+        let path = self.root.join("run").join(format!("{name}.lock"));
+        let failed = |source| HomeError::from(&path, source);
+        let file =
+            OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path).map_err(failed)?;
+        let began = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(FileLock { _file: file }),
+                Err(TryLockError::WouldBlock) if began.elapsed() < patience => thread::sleep(LOCK_POLL),
+                Err(TryLockError::WouldBlock) => return Err(HomeError::Locked { path, waited: began.elapsed() }),
+                Err(TryLockError::Error(source)) => return Err(failed(source)),
+            }
+        }
+    }
+}
+
+/// A lock among processes; dropping it gives it back, and so does dying.
+#[derive(Debug)]
+#[must_use = "the lock is given back when this is dropped"]
+pub struct FileLock {
+    // The file stays when the lock is given back: removing it would let two processes lock two files of one name.
+    _file: File,
+}
+
+/// Makes a folder that only its user can enter, or makes an existing one such a folder.
+fn make_private(path: &Path) -> Result<(), HomeError> {
+    let failed = |source| HomeError::from(path, source);
+    match DirBuilder::new().mode(0o700).create(path) {
+        Ok(()) => {}
+        Err(_) if path.is_dir() => {}
+        Err(error) => return Err(failed(error)),
+    }
+    if fs::metadata(path).map_err(failed)?.mode() & 0o777 != 0o700 {
+        fs::set_permissions(path, Permissions::from_mode(0o700)).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Finds out at the start what would otherwise fail in the middle of work.
+fn require_writable(path: &Path) -> Result<(), HomeError> {
+    rustix::fs::access(path, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK)
+        .map_err(|errno| HomeError::from(path, errno.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().mode() & 0o777
+    }
+
+    #[test]
+    fn thirty_first_starts_at_once_all_succeed() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("deep/home");
+        thread::scope(|scope| {
+            for _ in 0..30 {
+                scope.spawn(|| Home::open(root.clone()).unwrap());
+            }
+        });
+        for part in ["", "sessions", "run", "logs"] {
+            assert_eq!(mode(&root.join(part)), 0o700, "{part}");
+        }
+    }
+
+    #[test]
+    fn a_folder_that_is_open_to_others_is_closed() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+        Home::open(folder.path().to_owned()).unwrap();
+        assert_eq!(mode(folder.path()), 0o700);
+    }
+
+    #[test]
+    fn a_file_in_the_way_is_named_with_the_remedy() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("home");
+        fs::write(&root, "").unwrap();
+        for path in [root.clone(), root.join("below")] {
+            let error = Home::open(path).unwrap_err();
+            assert!(matches!(error, HomeError::NotDirectory(_)), "{error:?}");
+            assert!(error.to_string().contains("BOSUN_HOME"));
+        }
+    }
+
+    #[test]
+    fn sockets_fit_into_an_address_or_the_home_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let session = SessionId::new(uuid::Uuid::now_v7());
+        let room = SOCKET_PATH - SOCKET_NAME - folder.path().as_os_str().len() - 1;
+        let home = Home::open(folder.path().join("h".repeat(room))).unwrap();
+        assert_eq!(home.socket(session).as_os_str().len(), SOCKET_PATH);
+        std::os::unix::net::UnixListener::bind(home.socket(session)).unwrap();
+        let error = Home::open(folder.path().join("h".repeat(room + 1))).unwrap_err();
+        assert!(matches!(error, HomeError::TooLong { .. }), "{error:?}");
+    }
+
+    #[test]
+    fn a_lock_excludes_until_it_is_dropped() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::open(folder.path().to_owned()).unwrap();
+        let held = home.lock("index").unwrap();
+        let error = home.lock_within("index", Duration::ZERO).unwrap_err();
+        assert!(matches!(error, HomeError::Locked { .. }), "{error:?}");
+        let other = home.lock_within("other", Duration::ZERO).unwrap();
+        drop((held, other));
+        drop(home.lock_within("index", Duration::ZERO).unwrap());
+    }
+
+    #[test]
+    fn a_session_has_its_own_folders() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::open(folder.path().to_owned()).unwrap();
+        let session = SessionId::new(uuid::Uuid::now_v7());
+        let made = home.make_session(session).unwrap();
+        assert_eq!(home.make_session(session).unwrap(), made);
+        assert_eq!(home.session_db(session), made.join("session.db"));
+        assert!(home.output_dir(session).is_dir());
+    }
+}

@@ -1,0 +1,96 @@
+//! The machine and this process on it: who runs, how much room there is, and how to end at once.
+
+use std::path::Path;
+use std::{fs, io, thread};
+
+use rustix::process::{Pid, Resource, Rlimit, Signal, getpid, getrlimit, kill_process, setrlimit};
+
+use crate::proc::Stat;
+
+/// A process, named so that no later process can be taken for it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Owner {
+    /// The boot of the machine that it runs in.
+    pub boot: String,
+    /// Its number, which another process may get after it.
+    pub pid: u32,
+    /// When it started, in clock ticks since boot.
+    pub started: u64,
+}
+
+impl Owner {
+    /// This process.
+    pub fn current() -> io::Result<Owner> {
+        let pid = getpid();
+        let pid_number = u32::try_from(pid.as_raw_pid()).map_err(io::Error::other)?;
+        Ok(Owner { boot: boot()?, pid: pid_number, started: Stat::read(pid)?.started })
+    }
+
+    /// Whether exactly this process still runs. A process that has ended but was not reaped does not.
+    pub fn is_alive(&self) -> bool {
+        let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) else { return false };
+        let same_boot = boot().is_ok_and(|boot| boot == self.boot);
+        same_boot && Stat::read(pid).is_ok_and(|stat| stat.started == self.started && !stat.is_dead())
+    }
+}
+
+fn boot() -> io::Result<String> {
+    Ok(fs::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_owned())
+}
+
+/// More than this helps no one, and programs that walk over every possible descriptor get slow.
+const OPEN_FILES: u64 = 65_536;
+
+/// Raises the number of files this process may have open, as far as it is allowed to.
+pub fn raise_open_files() -> io::Result<()> {
+    let limit = getrlimit(Resource::Nofile);
+    let wanted = limit.maximum.map_or(OPEN_FILES, |maximum| maximum.min(OPEN_FILES));
+    if limit.current.is_none_or(|current| current >= wanted) {
+        return Ok(());
+    }
+    Ok(setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum: limit.maximum })?)
+}
+
+/// The bytes that an ordinary user may still write to the file system of `path`.
+pub fn free_bytes(path: &Path) -> io::Result<u64> {
+    let room = rustix::fs::statvfs(path)?;
+    Ok(room.f_bavail.saturating_mul(room.f_frsize))
+}
+
+/// Ends this process as a crash would: no destructor runs and nothing is flushed.
+pub fn kill_self() -> ! {
+    // A process may always signal itself, and this signal cannot be caught; the loop is for the type.
+    let _ = kill_process(getpid(), Signal::KILL);
+    loop {
+        thread::park();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_is_alive_and_its_namesakes_are_not() {
+        let owner = Owner::current().unwrap();
+        assert!(owner.is_alive());
+        assert!(!Owner { started: owner.started + 1, ..owner.clone() }.is_alive());
+        assert!(!Owner { boot: "another".into(), ..owner.clone() }.is_alive());
+        assert!(!Owner { pid: 0, ..owner.clone() }.is_alive());
+        assert!(!Owner { pid: u32::MAX, ..owner }.is_alive());
+    }
+
+    #[test]
+    fn raising_the_limit_twice_is_fine() {
+        raise_open_files().unwrap();
+        let raised = getrlimit(Resource::Nofile).current;
+        raise_open_files().unwrap();
+        assert_eq!(getrlimit(Resource::Nofile).current, raised);
+    }
+
+    #[test]
+    fn free_room_is_known_for_a_folder_and_an_error_for_none() {
+        assert!(free_bytes(Path::new("/")).is_ok());
+        assert!(free_bytes(Path::new("/no/such/folder")).is_err());
+    }
+}

@@ -1,0 +1,163 @@
+//! What `/proc` says about processes. Nothing is kept: a process may be gone by the next line, so every
+//! answer is about a moment that has passed.
+
+use std::collections::HashMap;
+use std::{fs, io};
+
+use rustix::io::Errno;
+use rustix::process::{Pid, getpid};
+
+/// The fields of `/proc/PID/stat` that tell whose a process is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stat {
+    /// The state's letter.
+    pub(crate) state: u8,
+    /// The process that is told when it ends; none for the first one.
+    pub(crate) parent: Option<Pid>,
+    /// Its process group.
+    pub(crate) group: Option<Pid>,
+    /// Its session.
+    pub(crate) session: Option<Pid>,
+    /// When it started, in clock ticks since boot.
+    pub(crate) started: u64,
+}
+
+impl Stat {
+    /// Reads the fields of one process.
+    pub(crate) fn read(pid: Pid) -> io::Result<Stat> {
+        let line = fs::read(format!("/proc/{pid}/stat"))?;
+        Stat::parse(&line).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, format!("/proc/{pid}/stat")))
+    }
+
+    /// Reads the fields after the name, which may itself hold blanks, brackets and any other byte.
+    fn parse(line: &[u8]) -> Option<Stat> {
+        let name_ends = line.iter().rposition(|&byte| byte == b')')?;
+        let rest = str::from_utf8(line.get(name_ends + 1..)?).ok()?;
+        let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+        let pid = |at: usize| Some(Pid::from_raw(fields.get(at)?.parse().ok()?));
+        Some(Stat {
+            state: *fields.first()?.as_bytes().first()?,
+            parent: pid(1)?,
+            group: pid(2)?,
+            session: pid(3)?,
+            started: fields.get(19)?.parse().ok()?,
+        })
+    }
+
+    /// Whether the process has ended and only waits to be reaped.
+    pub(crate) fn is_dead(&self) -> bool {
+        matches!(self.state, b'Z' | b'X' | b'x')
+    }
+}
+
+/// Every process of the machine at about one moment.
+#[derive(Debug)]
+pub(crate) struct Snapshot(HashMap<Pid, Stat>);
+
+impl Snapshot {
+    /// Looks at every process. Fails rather than leave one out, unless that one has just ended.
+    pub(crate) fn take() -> io::Result<Snapshot> {
+        let mut all = HashMap::new();
+        for entry in fs::read_dir("/proc")? {
+            let Some(pid) = entry?.file_name().to_str().and_then(parse_pid) else { continue };
+            if let Some(stat) = if_it_lives(Stat::read(pid))? {
+                all.insert(pid, stat);
+            }
+        }
+        Ok(Snapshot(all))
+    }
+
+    /// The processes that `parent` will be told about, dead ones included.
+    pub(crate) fn children(&self, parent: Pid) -> impl Iterator<Item = (Pid, &Stat)> {
+        self.0.iter().filter(move |(_, stat)| stat.parent == Some(parent)).map(|(&pid, stat)| (pid, stat))
+    }
+
+    /// The living processes among `roots` and everything below them.
+    pub(crate) fn living(&self, roots: impl IntoIterator<Item = Pid>) -> Vec<(Pid, Stat)> {
+        let mut below: HashMap<Pid, Vec<Pid>> = HashMap::new();
+        for (&pid, stat) in &self.0 {
+            if let Some(parent) = stat.parent {
+                below.entry(parent).or_default().push(pid);
+            }
+        }
+        let mut open: Vec<Pid> = roots.into_iter().collect();
+        let mut found = Vec::new();
+        while let Some(pid) = open.pop() {
+            open.extend(below.remove(&pid).unwrap_or_default());
+            found.extend(self.0.get(&pid).filter(|stat| !stat.is_dead()).map(|stat| (pid, *stat)));
+        }
+        found
+    }
+}
+
+/// The children of this process, which must have one thread only; dead ones may be among them.
+pub(crate) fn own_children() -> io::Result<Vec<Pid>> {
+    let own = getpid();
+    match fs::read_to_string(format!("/proc/self/task/{own}/children")) {
+        Ok(list) => Ok(list.split_ascii_whitespace().filter_map(parse_pid).collect()),
+        // Not every kernel is built with this file.
+        Err(_) => Ok(Snapshot::take()?.children(own).map(|(pid, _)| pid).collect()),
+    }
+}
+
+/// The value of a variable in the environment that a process started with, if it may be read.
+pub(crate) fn variable(pid: Pid, name: &str) -> Option<Vec<u8>> {
+    let environ = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    environ
+        .split(|&byte| byte == 0)
+        .find_map(|entry| Some(entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?.to_vec()))
+}
+
+/// Whether a process was started with this word as one of its arguments; one that has ended was not.
+pub(crate) fn has_argument(pid: Pid, word: &str) -> io::Result<bool> {
+    let arguments = if_it_lives(fs::read(format!("/proc/{pid}/cmdline")))?.unwrap_or_default();
+    Ok(arguments.split(|&byte| byte == 0).any(|argument| argument == word.as_bytes()))
+}
+
+/// Tells a process that is gone from one that could not be looked at.
+fn if_it_lives<T>(read: io::Result<T>) -> io::Result<Option<T>> {
+    match read {
+        Ok(read) => Ok(Some(read)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) if Errno::from_io_error(&error) == Some(Errno::SRCH) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn parse_pid(text: &str) -> Option<Pid> {
+    Pid::from_raw(text.parse().ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stat(name: &str) -> Option<Stat> {
+        Stat::parse(format!("42 ({name}) S 7 40 39 0 -1 4 1 2 3 4 5 6 7 8 20 0 1 0 98765 1 2\n").as_bytes())
+    }
+
+    #[test]
+    fn a_name_with_blanks_and_brackets_does_not_shift_the_fields() {
+        for name in ["sh", "a b", ") R 1 1 (", "x) Z 9 9 9", ""] {
+            let stat = stat(name).unwrap();
+            assert_eq!((stat.state, stat.started), (b'S', 98765), "{name}");
+            assert_eq!(stat.parent, Pid::from_raw(7), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_torn_line_is_no_process() {
+        for line in ["", "42", "42 (sh", "42 (sh)", "42 (sh) S 7 40"] {
+            assert_eq!(Stat::parse(line.as_bytes()), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn this_process_is_among_its_parents_children() {
+        let own = getpid();
+        let parent = Stat::read(own).unwrap().parent.unwrap();
+        let snapshot = Snapshot::take().unwrap();
+        assert!(snapshot.children(parent).any(|(pid, _)| pid == own));
+        assert!(snapshot.living([parent]).iter().any(|(pid, _)| *pid == own));
+    }
+}

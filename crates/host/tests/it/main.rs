@@ -1,0 +1,9 @@
+//! The host against a real machine: real processes, real files.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops where it stands")]
+
+mod files;
+mod machine;
+mod orphans;
+mod owners;
+mod programs;

@@ -1,0 +1,43 @@
+//! The pieces an answer arrives in.
+
+use protocol::{Call, StopReason, Usage};
+
+/// One piece of an answer, in the order of its content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Delta {
+    /// More words for the reader.
+    Text(String),
+    /// More of the model's reasoning.
+    Thinking(String),
+    /// A whole tool call.
+    Call(Call),
+    /// Something its provider must get back byte for byte.
+    Opaque {
+        /// Which wire it belongs to.
+        provider: String,
+        /// The item's JSON, untouched.
+        json: String,
+    },
+    /// The answer is complete; nothing follows.
+    Done {
+        /// Why the model stopped.
+        stop: StopReason,
+        /// What it used.
+        usage: Usage,
+        /// The model that answered, as its provider named it.
+        model: String,
+    },
+}
+
+impl Delta {
+    /// What it counts for, with something for its mere existence so that a flood of empty ones ends too.
+    pub(crate) fn bytes(&self) -> usize {
+        const EACH: usize = 16;
+        EACH + match self {
+            Delta::Text(text) | Delta::Thinking(text) => text.len(),
+            Delta::Call(call) => call.id.0.len() + call.tool.len() + call.input.len(),
+            Delta::Opaque { provider, json } => provider.len() + json.len(),
+            Delta::Done { model, .. } => model.len(),
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! The model that answers from a recording.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use futures_util::{StreamExt, stream};
+use protocol::ModelFault;
+
+use super::RecordingError;
+use super::identity::Identity;
+use super::line::{Header, Line, MAX_LINE, VERSION};
+use crate::{Delta, Deltas, Model, ModelError, Request};
+
+/// A model that answers from a recording.
+#[derive(Debug)]
+pub struct Replay {
+    name: String,
+    file: String,
+    answers: HashMap<(String, u32), Vec<Line>>,
+    torn: bool,
+}
+
+impl Replay {
+    /// Reads a recording. A last line that was not written to its end is left out.
+    pub fn load(path: &Path) -> Result<Replay, RecordingError> {
+        let file = path.display().to_string();
+        let short = path.file_name().map_or(file.as_str().into(), |name| name.to_string_lossy());
+        let name = format!("replay/{short}");
+        let mut lines = Lines::open(path, &file)?;
+        lines.header()?;
+        let mut answers: HashMap<_, Vec<Line>> = HashMap::new();
+        while let Some(line) = lines.next()? {
+            answers.entry((line.path.clone(), line.turn)).or_default().push(line);
+        }
+        if lines.torn {
+            tracing::warn!(file, line = lines.number, "the recording's last line was torn and is left out");
+        }
+        Ok(Replay { torn: lines.torn, name, file, answers })
+    }
+
+    /// Whether the recording ended in a torn line, which is left out.
+    pub fn torn(&self) -> bool {
+        self.torn
+    }
+
+    fn find(&self, request: &Request) -> Result<Vec<Result<Delta, ModelError>>, ModelError> {
+        let Replay { file, .. } = self;
+        let (path, turn) = (&request.path, request.turn());
+        let Some(lines) = self.answers.get(&(path.clone(), turn)) else {
+            return Err(diverged(format!("{file} has no answer for {path} turn {turn}")));
+        };
+        let asked = Identity::of(request);
+        let same: Vec<&Line> = lines.iter().filter(|line| line.request.same(&asked)).collect();
+        let attempt = usize::try_from(request.attempt).unwrap_or(usize::MAX).max(1);
+        match same.get(attempt - 1).or(same.last()) {
+            Some(line) => Ok(line.sent()),
+            None => {
+                let difference = lines.last().map(|line| line.request.difference(&asked)).unwrap_or_default();
+                Err(diverged(format!("{path} turn {turn} is not the one in {file}: {difference}")))
+            }
+        }
+    }
+}
+
+impl Model for Replay {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn ask(&self, request: Request) -> Deltas {
+        let sent = self.find(&request).unwrap_or_else(|error| vec![Err(error)]);
+        stream::iter(sent).boxed()
+    }
+}
+
+fn diverged(message: String) -> ModelError {
+    ModelError::new(ModelFault::Terminal, message).with_hint("record the session again with --record FILE")
+}
+
+/// The lines of a recording, read one by one.
+struct Lines<'a> {
+    file: &'a str,
+    from: BufReader<File>,
+    bytes: Vec<u8>,
+    number: usize,
+    torn: bool,
+}
+
+impl<'a> Lines<'a> {
+    fn open(path: &Path, file: &'a str) -> Result<Lines<'a>, RecordingError> {
+        let from = File::open(path).map_err(|source| RecordingError::File { file: file.into(), source })?;
+        Ok(Lines { file, from: BufReader::new(from), bytes: Vec::new(), number: 0, torn: false })
+    }
+
+    fn header(&mut self) -> Result<(), RecordingError> {
+        self.read()?;
+        match serde_json::from_slice::<Header>(&self.bytes) {
+            Ok(Header { bosun_recording: VERSION }) => Ok(()),
+            Ok(Header { bosun_recording: version }) => Err(RecordingError::Version { file: self.file.into(), version }),
+            Err(_) => Err(RecordingError::NotARecording { file: self.file.into() }),
+        }
+    }
+
+    fn next(&mut self) -> Result<Option<Line>, RecordingError> {
+        self.read()?;
+        if self.bytes.is_empty() {
+            return Ok(None);
+        }
+        if !self.bytes.ends_with(b"\n") {
+            self.torn = true;
+            return Ok(None);
+        }
+        serde_json::from_slice(&self.bytes).map(Some).map_err(|error| self.malformed(error.to_string()))
+    }
+
+    fn read(&mut self) -> Result<(), RecordingError> {
+        self.bytes.clear();
+        self.number += 1;
+        let mut bounded = (&mut self.from).take(MAX_LINE as u64 + 1);
+        let read = bounded.read_until(b'\n', &mut self.bytes);
+        read.map_err(|source| RecordingError::File { file: self.file.into(), source })?;
+        if self.bytes.len() > MAX_LINE {
+            return Err(self.malformed(format!("the line is longer than {MAX_LINE} bytes")));
+        }
+        Ok(())
+    }
+
+    fn malformed(&self, why: String) -> RecordingError {
+        RecordingError::Malformed { file: self.file.into(), line: self.number, why }
+    }
+}

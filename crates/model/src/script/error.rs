@@ -1,0 +1,74 @@
+//! Why a script cannot be used.
+
+use std::io;
+
+use serde_saphyr::{Error as YamlError, MessageFormatter, UserMessageFormatter};
+
+/// Why a script cannot be used. Each names the file.
+#[derive(Debug, thiserror::Error)]
+pub enum ScriptError {
+    /// The file cannot be read.
+    #[error("cannot read the script {file}: {source}")]
+    Read {
+        /// The file.
+        file: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file is larger than any script should be.
+    #[error("the script {file} is larger than {max} bytes; split it into several scripts")]
+    TooLarge {
+        /// The file.
+        file: String,
+        /// Most bytes a script may have.
+        max: usize,
+    },
+    /// The file is not a script.
+    #[error("{file}:{line}:{column}: {message}")]
+    Invalid {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: u64,
+        /// The column, from 1.
+        column: u64,
+        /// What is wrong there, and what would be right.
+        message: String,
+    },
+}
+
+impl ScriptError {
+    pub(super) fn invalid(file: &str, error: &YamlError) -> ScriptError {
+        let (line, column) = error.location().map_or((1, 1), |at| (at.line(), at.column()));
+        ScriptError::Invalid { file: file.into(), line, column, message: printable(&message(error)) }
+    }
+}
+
+/// What is wrong, in the words of someone who writes YAML rather than Rust.
+fn message(error: &YamlError) -> String {
+    match error {
+        YamlError::AliasError { error, .. } | YamlError::WithSnippet { error, .. } => message(error),
+        YamlError::Eof { .. } => "the file is empty; a script starts with `version: 1`".into(),
+        YamlError::SerdeUnknownField { field, expected, .. } => unknown("key", field, expected),
+        YamlError::SerdeUnknownVariant { variant, expected, .. } => unknown("word", variant, expected),
+        YamlError::SerdeMissingField { field, .. } => format!("the key `{field}` is missing; add it"),
+        YamlError::NullIntoString { .. } => "the value is missing; write it, or remove the key".into(),
+        YamlError::DuplicateMappingKey { key: Some(key), .. } => format!("the key `{key}` is here twice; remove one"),
+        YamlError::Budget { .. }
+        | YamlError::AliasReplayLimitExceeded { .. }
+        | YamlError::AliasExpansionLimitExceeded { .. }
+        | YamlError::AliasReplayStackDepthExceeded { .. } => {
+            "the file is too deeply nested, or its aliases make too much of it; write it more plainly".into()
+        }
+        other => UserMessageFormatter.format_message(other).into_owned(),
+    }
+}
+
+fn unknown(what: &str, word: &str, known: &[&str]) -> String {
+    format!("unknown {what} `{word}`; known here: {}", known.join(", "))
+}
+
+/// The file's own characters must not control the terminal that an error is shown on.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
+}

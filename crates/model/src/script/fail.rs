@@ -1,0 +1,106 @@
+//! Scripted failures, one per class that the runtime tells apart.
+
+use std::time::Duration;
+
+use protocol::ModelFault;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::given::given;
+use super::scope::{Scope, TooLong};
+use super::template::Template;
+use super::timing::Span;
+use crate::ModelError;
+
+/// A failure instead of the rest of an answer.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(try_from = "FailForm")]
+#[schemars(with = "FailForm")]
+pub(super) struct Fail {
+    fault: Fault,
+    message: Option<Template>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Fault {
+    Transient,
+    RetryAfter(Duration),
+    QuotaFor(Duration),
+    Auth,
+    Terminal,
+}
+
+impl Fail {
+    /// The error as a model would report it.
+    pub(super) fn error(&self, scope: &mut Scope<'_>) -> Result<ModelError, TooLong> {
+        let (fault, standard) = match self.fault {
+            Fault::Transient => (ModelFault::Transient, "the script fails here for a moment"),
+            Fault::RetryAfter(after) => {
+                let millis = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
+                (ModelFault::RetryAfter { millis }, "the script asks to try again later")
+            }
+            Fault::QuotaFor(after) => {
+                (ModelFault::QuotaUntil { until_at: scope.request.at.plus(after) }, "the script's quota is used up")
+            }
+            Fault::Auth => (ModelFault::Auth, "the script refuses the key"),
+            Fault::Terminal => (ModelFault::Terminal, "the script fails here for good"),
+        };
+        let message = match &self.message {
+            Some(template) => template.fill(scope)?,
+            None => standard.to_owned(),
+        };
+        Ok(ModelError::new(fault, message))
+    }
+
+    /// The highest group that its message refers to.
+    pub(super) fn highest_group(&self) -> usize {
+        self.message.as_ref().map_or(0, Template::highest_group)
+    }
+}
+
+/// A failure instead of the rest of an answer.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Fail")]
+struct FailForm {
+    /// In which way it fails.
+    class: Class,
+    /// With `retry-after` and `quota-until`: how long, counted from the request.
+    #[serde(default, deserialize_with = "given")]
+    after: Option<Span>,
+    /// What the error says.
+    #[serde(default, deserialize_with = "given")]
+    message: Option<Template>,
+}
+
+/// In which way a model fails; it decides what the runtime does next.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum Class {
+    Transient,
+    RetryAfter,
+    QuotaUntil,
+    Auth,
+    Terminal,
+}
+
+impl TryFrom<FailForm> for Fail {
+    type Error = &'static str;
+
+    fn try_from(form: FailForm) -> Result<Fail, &'static str> {
+        let fault = match (form.class, form.after) {
+            (Class::RetryAfter, Some(Span(after))) => Fault::RetryAfter(after),
+            (Class::QuotaUntil, Some(Span(after))) => Fault::QuotaFor(after),
+            (Class::RetryAfter | Class::QuotaUntil, None) => {
+                return Err("this class needs a time; add `after: 2s`");
+            }
+            (Class::Transient, None) => Fault::Transient,
+            (Class::Auth, None) => Fault::Auth,
+            (Class::Terminal, None) => Fault::Terminal,
+            (Class::Transient | Class::Auth | Class::Terminal, Some(_)) => {
+                return Err("this class knows no time; remove `after`, or use retry-after or quota-until");
+            }
+        };
+        Ok(Fail { fault, message: form.message })
+    }
+}

@@ -1,0 +1,144 @@
+//! The script file: its form, its limits, and its JSON Schema.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::ScriptError;
+use super::answer::Answer;
+use super::given::{given, without_null};
+use super::rule::Rule;
+
+/// Most bytes a script may have.
+const MAX_BYTES: usize = 1 << 20;
+/// Most rules a script may have, turns of the short form included.
+const MAX_RULES: usize = 1000;
+
+/// The rules of a file, in the order in which they are tried.
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "FileForm")]
+pub(super) struct Rules(pub(super) Vec<Rule>);
+
+impl Rules {
+    /// Reads the rules out of `text`; errors call it `file`.
+    pub(super) fn parse(text: &str, file: &str) -> Result<Rules, ScriptError> {
+        if text.len() > MAX_BYTES {
+            return Err(ScriptError::TooLarge { file: file.into(), max: MAX_BYTES });
+        }
+        serde_saphyr::from_str_with_options(text, limits()).map_err(|error| ScriptError::invalid(file, &error))
+    }
+}
+
+/// Reads the text of a script, never more than it may have.
+pub(super) fn read(path: &Path) -> Result<String, ScriptError> {
+    let mut text = String::new();
+    let read = File::open(path).and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_string(&mut text));
+    read.map_err(|source| ScriptError::Read { file: path.display().to_string(), source })?;
+    Ok(text)
+}
+
+/// The JSON Schema of script files.
+pub fn script_schema() -> Value {
+    let settings = SchemaSettings::draft2020_12().for_deserialize();
+    let settings = settings.with_transform(RecursiveTransform(without_null));
+    settings.into_generator().into_root_schema_for::<FileForm>().to_value()
+}
+
+fn limits() -> serde_saphyr::Options {
+    serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_depth: 48,
+            max_nodes: 100_000,
+            max_events: 200_000,
+            max_aliases: 1000,
+            max_anchors: 1000,
+            max_recorded_anchor_events: 100_000,
+            max_recorded_anchor_bytes: 4 * MAX_BYTES,
+        },
+        alias_limits: serde_saphyr::alias_limits! {
+            max_total_replayed_events: 100_000,
+            max_replay_stack_depth: 16,
+        },
+        strict_booleans: true,
+        with_snippet: false,
+    }
+}
+
+/// A scripted model: rules that match on the conversation and answer it.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "Bosun script")]
+struct FileForm {
+    /// The version of this format: 1.
+    #[expect(dead_code, reason = "reading it is the check")]
+    version: Version,
+    /// What the script is for.
+    #[serde(default, deserialize_with = "given")]
+    #[expect(dead_code, reason = "for people only")]
+    about: Option<String>,
+    /// The rules; the first one whose conditions hold answers.
+    #[serde(default)]
+    rules: Vec<Rule>,
+    /// For each agent by name, its answers turn by turn; tried after the rules.
+    #[serde(default)]
+    agents: BTreeMap<String, Turns>,
+}
+
+/// The version of this format.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(try_from = "u32")]
+#[schemars(with = "u32", extend("const" = 1))]
+struct Version;
+
+impl TryFrom<u32> for Version {
+    type Error = String;
+
+    fn try_from(version: u32) -> Result<Version, String> {
+        match version {
+            1 => Ok(Version),
+            other => Err(format!("version {other} of the script format is unknown; this program reads version 1")),
+        }
+    }
+}
+
+/// The answers of one agent, turn by turn.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(try_from = "Vec<Answer>")]
+#[schemars(with = "Vec<Answer>")]
+struct Turns(Vec<Answer>);
+
+impl TryFrom<Vec<Answer>> for Turns {
+    type Error = &'static str;
+
+    fn try_from(answers: Vec<Answer>) -> Result<Turns, &'static str> {
+        if answers.iter().any(|answer| answer.highest_group() > 0) {
+            return Err("an answer by turn has no conditions that capture; use a rule with `when`");
+        }
+        Ok(Turns(answers))
+    }
+}
+
+impl TryFrom<FileForm> for Rules {
+    type Error = String;
+
+    fn try_from(form: FileForm) -> Result<Rules, String> {
+        let mut rules = form.rules;
+        for (agent, Turns(answers)) in form.agents {
+            for (turn, answer) in (1..).zip(answers) {
+                rules.push(Rule::for_turn(&agent, turn, answer).map_err(|error| error.to_string())?);
+            }
+        }
+        match rules.len() {
+            0 => Err("a script needs `rules` or `agents`; add one of them".into()),
+            1..=MAX_RULES => Ok(Rules(rules)),
+            _ => Err(format!("a script has at most {MAX_RULES} rules; split it into several scripts")),
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! `script`: a deterministic model read from a YAML file.
+//!
+//! An answer depends on nothing but the file and the request, so a resumed session goes on as if
+//! it had never stopped, and a test sees the same run every time.
+
+mod answer;
+mod error;
+mod estimate;
+mod fail;
+mod file;
+mod given;
+mod input;
+mod model;
+mod pattern;
+mod play;
+mod rule;
+mod scope;
+mod step;
+mod template;
+mod timing;
+mod when;
+
+pub use error::ScriptError;
+pub use file::script_schema;
+pub use model::Script;

@@ -1,0 +1,193 @@
+//! Texts with `${…}` in them, taken apart when the file is read.
+
+use std::borrow::Cow;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::scope::{self, Scope, TooLong};
+use crate::Reply;
+
+/// A text that may refer to the request with `${…}`; `$${` stands for `${`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(with = "String")]
+pub(super) struct Template(Vec<Piece>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Piece {
+    Text(String),
+    Prompt,
+    Answer,
+    Agent,
+    Path,
+    Turn,
+    Attempt,
+    Group(usize),
+    Repeat { text: String, times: usize },
+}
+
+impl Template {
+    /// The text with everything filled in.
+    pub(super) fn fill(&self, scope: &mut Scope<'_>) -> Result<String, TooLong> {
+        let mut filled = String::new();
+        for piece in &self.0 {
+            let text: Cow<'_, str> = match piece {
+                Piece::Text(text) => text.into(),
+                Piece::Prompt => scope.request.prompt().into(),
+                Piece::Answer => scope::answers(scope.request).last().map_or("", |(_, answer)| &answer.text).into(),
+                Piece::Agent => scope.request.agent.as_str().into(),
+                Piece::Path => scope.request.path.as_str().into(),
+                Piece::Turn => scope.request.turn().to_string().into(),
+                Piece::Attempt => scope.request.attempt.to_string().into(),
+                Piece::Group(number) => scope.groups.get(*number).to_owned().into(),
+                Piece::Repeat { text, times } => text.repeat(*times).into(),
+            };
+            scope.spend(text.len())?;
+            filled.push_str(&text);
+        }
+        Ok(filled)
+    }
+
+    /// The highest group it refers to; 0 for none.
+    pub(super) fn highest_group(&self) -> usize {
+        let group = |piece: &Piece| if let Piece::Group(number) = piece { *number } else { 0 };
+        self.0.iter().map(group).max().unwrap_or(0)
+    }
+}
+
+impl TryFrom<String> for Template {
+    type Error = TemplateError;
+
+    fn try_from(text: String) -> Result<Template, TemplateError> {
+        text.parse()
+    }
+}
+
+impl FromStr for Template {
+    type Err = TemplateError;
+
+    fn from_str(text: &str) -> Result<Template, TemplateError> {
+        let mut pieces = Vec::new();
+        let mut plain = String::new();
+        let mut rest = text;
+        while let Some(at) = rest.find("${") {
+            if rest[..at].ends_with('$') {
+                plain.push_str(&rest[..at - 1]);
+                plain.push_str("${");
+                rest = &rest[at + 2..];
+                continue;
+            }
+            plain.push_str(&rest[..at]);
+            let Some((name, after)) = rest[at + 2..].split_once('}') else { return Err(TemplateError::Open) };
+            push_text(&mut pieces, std::mem::take(&mut plain));
+            pieces.push(name.parse()?);
+            rest = after;
+        }
+        plain.push_str(rest);
+        push_text(&mut pieces, plain);
+        Ok(Template(pieces))
+    }
+}
+
+fn push_text(pieces: &mut Vec<Piece>, text: String) {
+    if !text.is_empty() {
+        pieces.push(Piece::Text(text));
+    }
+}
+
+impl FromStr for Piece {
+    type Err = TemplateError;
+
+    fn from_str(name: &str) -> Result<Piece, TemplateError> {
+        Ok(match name {
+            "prompt" => Piece::Prompt,
+            "answer" => Piece::Answer,
+            "agent" => Piece::Agent,
+            "path" => Piece::Path,
+            "turn" => Piece::Turn,
+            "attempt" => Piece::Attempt,
+            _ => match name.strip_prefix("repeat:") {
+                Some(what) => repeat(what)?,
+                None => Piece::Group(group(name)?),
+            },
+        })
+    }
+}
+
+fn repeat(what: &str) -> Result<Piece, TemplateError> {
+    let malformed = || TemplateError::Repeat(what.into());
+    let (text, times) = what.rsplit_once(':').ok_or_else(malformed)?;
+    let times = times.parse::<usize>().map_err(|_| malformed())?;
+    match text.len().checked_mul(times) {
+        Some(bytes) if bytes <= Reply::MAX_BYTES => Ok(Piece::Repeat { text: text.into(), times }),
+        Some(_) | None => Err(TemplateError::TooMany(what.into())),
+    }
+}
+
+fn group(name: &str) -> Result<usize, TemplateError> {
+    let number = name.parse::<usize>().ok().filter(|number| (1..100).contains(number));
+    number.ok_or_else(|| TemplateError::Unknown(name.into()))
+}
+
+/// Why a text is not a template.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum TemplateError {
+    #[error("`${{` is not closed; write `}}` after the name, or `$${{` for the characters themselves")]
+    Open,
+    #[error(
+        "`${{{0}}}` is unknown; use prompt, answer, agent, path, turn, attempt, 1 to 99 or repeat:TEXT:TIMES, \
+         or write `$${{` for the characters themselves"
+    )]
+    Unknown(String),
+    #[error("`${{repeat:{0}}}` is not a repetition; write ${{repeat:TEXT:TIMES}}")]
+    Repeat(String),
+    #[error("`${{repeat:{0}}}` makes more than {max} bytes; write a smaller number", max = Reply::MAX_BYTES)]
+    TooMany(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> Piece {
+        Piece::Text(text.into())
+    }
+
+    #[test]
+    fn templates_come_apart() {
+        let cases = [
+            ("", vec![]),
+            ("plain $1 { } $", vec![text("plain $1 { } $")]),
+            ("a ${prompt} b", vec![text("a "), Piece::Prompt, text(" b")]),
+            ("${1}${12}", vec![Piece::Group(1), Piece::Group(12)]),
+            ("${turn}/${attempt} ${agent}${path}${answer}", {
+                vec![Piece::Turn, text("/"), Piece::Attempt, text(" "), Piece::Agent, Piece::Path, Piece::Answer]
+            }),
+            ("$${prompt} $$${turn}", vec![text("${prompt} $${turn}")]),
+            ("${repeat:ab:3}", vec![Piece::Repeat { text: "ab".into(), times: 3 }]),
+            ("${repeat:a:b:2}", vec![Piece::Repeat { text: "a:b".into(), times: 2 }]),
+        ];
+        for (source, pieces) in cases {
+            assert_eq!(source.parse(), Ok(Template(pieces)), "{source}");
+        }
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let cases = [
+            ("a ${prompt", "`${` is not closed; write `}` after the name, or `$${` for the characters themselves"),
+            ("${repeat:x}", "`${repeat:x}` is not a repetition; write ${repeat:TEXT:TIMES}"),
+            ("${repeat:x:-1}", "`${repeat:x:-1}` is not a repetition; write ${repeat:TEXT:TIMES}"),
+            ("${repeat:xx:9000000}", "`${repeat:xx:9000000}` makes more than 16777216 bytes; write a smaller number"),
+        ];
+        for (source, message) in cases {
+            assert_eq!(source.parse::<Template>().unwrap_err().to_string(), message);
+        }
+        for name in ["0", "100", "Prompt", "", "HOME"] {
+            let error = format!("${{{name}}}").parse::<Template>().unwrap_err();
+            assert_eq!(error, TemplateError::Unknown(name.into()));
+        }
+    }
+}

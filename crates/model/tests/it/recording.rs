@@ -1,0 +1,215 @@
+//! A recorded conversation answers again, and only itself.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bosun_model::{Delta, Deltas, Model, ModelError, Recorder, Replay, Request};
+use futures_util::{StreamExt, stream};
+use protocol::AnswerStatus::Done;
+use protocol::{ModelFault, StopReason, Usage};
+use tempfile::TempDir;
+
+use crate::conversation::{Then, prompt, script, sent};
+
+const RULES: &str = "
+  - when: { turn: 1, attempt: 1 }
+    fail: { class: retry-after, after: 2s, message: slow down }
+  - when: { turn: 1 }
+    answer: [ { think: hm }, { say: a }, { say: b }, { call: { tool: t, input: { x: 1 } } } ]
+  - when: { turn: 2 }
+    answer: [ { say: half }, { cut: true } ]
+";
+
+struct Tape {
+    _folder: TempDir,
+    path: PathBuf,
+}
+
+impl Tape {
+    fn new() -> Tape {
+        let folder = tempfile::tempdir().unwrap();
+        Tape { path: folder.path().join("tape.jsonl"), _folder: folder }
+    }
+
+    fn recorder(&self) -> Recorder {
+        Recorder::open(Arc::new(script(RULES)), &self.path).unwrap()
+    }
+
+    fn replay(&self) -> Replay {
+        Replay::load(&self.path).unwrap()
+    }
+
+    fn append(&self, bytes: &[u8]) {
+        OpenOptions::new().append(true).open(&self.path).unwrap().write_all(bytes).unwrap();
+    }
+}
+
+fn again(mut request: Request) -> Request {
+    request.attempt += 1;
+    request
+}
+
+fn second_turn() -> Request {
+    prompt("go").calls("t", r#"{"x":1}"#).answered("t", Done, "fine")
+}
+
+fn error(path: &Path) -> String {
+    let error = Replay::load(path).map(|_| "no error").unwrap_err().to_string();
+    error.replace(&path.display().to_string(), "TAPE")
+}
+
+#[tokio::test]
+async fn every_answer_comes_again_delta_by_delta() {
+    let tape = Tape::new();
+    let recorder = tape.recorder();
+    assert_eq!(recorder.name(), "script/test.yaml");
+    let requests = [prompt("go"), again(prompt("go")), second_turn()];
+    let mut recorded = Vec::new();
+    for request in &requests {
+        recorded.push(sent(&recorder, request.clone()).await);
+    }
+    assert_eq!(recorded.iter().map(Vec::len).collect::<Vec<_>>(), [1, 5, 1]);
+
+    let replay = tape.replay();
+    assert!(!replay.torn());
+    for (request, recorded) in requests.iter().zip(&recorded).rev() {
+        assert_eq!(sent(&replay, request.clone()).await, *recorded);
+    }
+    assert_eq!(sent(&replay, again(again(prompt("go")))).await, recorded[1], "the last one answers further tries");
+}
+
+#[tokio::test]
+async fn ids_the_system_prompt_and_times_may_differ() {
+    let tape = Tape::new();
+    let expected = sent(&tape.recorder(), second_turn()).await;
+    let mut request = second_turn();
+    request.system = "Another day.".into();
+    request.at = protocol::At(9);
+    for message in &mut request.messages {
+        match message {
+            bosun_model::Message::Answers { answers } => answers[0].0 = protocol::CallId("other".into()),
+            bosun_model::Message::User { .. } | bosun_model::Message::Assistant { .. } => {}
+        }
+    }
+    assert_eq!(sent(&tape.replay(), request).await, expected);
+}
+
+#[tokio::test]
+async fn another_conversation_is_refused_with_the_difference() {
+    let tape = Tape::new();
+    sent(&tape.recorder(), again(prompt("go"))).await;
+    sent(&tape.recorder(), second_turn()).await;
+    let replay = tape.replay();
+    let calls = prompt("go").calls("t", r#"{"x":1}"#);
+    let mut elsewhere = prompt("go");
+    elsewhere.path = "/root/other".into();
+    let cases = [
+        (prompt("stop"), {
+            r#"/root turn 1 is not the one in TAPE: message 1 was recorded as user "go" and is asked as user "stop""#
+        }),
+        (calls.answered("t", Done, "bad"), {
+            r#"/root turn 2 is not the one in TAPE: message 3 was recorded as answers "fine" and is asked as answers "bad""#
+        }),
+        (second_turn().user("hurry"), {
+            "/root turn 2 is not the one in TAPE: it was recorded with 3 messages and is asked with 4"
+        }),
+        (prompt("oh").calls("t", r#"{"x":1}"#).answered("t", Done, "fine"), {
+            "/root turn 2 is not the one in TAPE: a message before its last answer is another one"
+        }),
+        (second_turn().says("b"), "TAPE has no answer for /root turn 3"),
+        (elsewhere, "TAPE has no answer for /root/other turn 1"),
+    ];
+    for (request, message) in cases {
+        let error = sent(&replay, request).await.remove(0).unwrap_err();
+        assert_eq!(error.fault, ModelFault::Terminal);
+        assert_eq!(error.message.replace(&tape.path.display().to_string(), "TAPE"), message);
+        assert!(error.hint.is_some());
+    }
+}
+
+#[tokio::test]
+async fn a_torn_last_line_is_left_out_and_a_recorder_goes_on_after_it() {
+    let tape = Tape::new();
+    let expected = sent(&tape.recorder(), again(prompt("go"))).await;
+    tape.append(format!("{{\"agent\":\"{}", "x".repeat(200_000)).as_bytes());
+    assert!(tape.replay().torn());
+    assert_eq!(sent(&tape.replay(), prompt("go")).await, expected);
+
+    let more = sent(&tape.recorder(), second_turn()).await;
+    assert!(!tape.replay().torn());
+    assert_eq!(sent(&tape.replay(), prompt("go")).await, expected);
+    assert_eq!(sent(&tape.replay(), second_turn()).await, more);
+}
+
+#[tokio::test]
+async fn a_damaged_line_is_named() {
+    let tape = Tape::new();
+    sent(&tape.recorder(), prompt("go")).await;
+    tape.append(b"{\"agent\":1}\n");
+    assert_eq!(
+        error(&tape.path),
+        "TAPE:3: not a recorded answer: invalid type: integer `1`, expected a string at line 1 column 10; \
+         record the session again"
+    );
+}
+
+#[test]
+fn a_file_that_is_no_recording_is_left_alone() {
+    let tape = Tape::new();
+    let newer = "TAPE is a recording of version 2; this program reads version 1";
+    let other = "TAPE is not a recording; make one with --record FILE, in a new file";
+    for (text, message) in [("{\"bosunRecording\":2}\n", newer), ("hello\n", other), ("{\"bosunRec", other)] {
+        fs::write(&tape.path, text).unwrap();
+        assert_eq!(error(&tape.path), message);
+        let refused = Recorder::open(Arc::new(script(RULES)), &tape.path).unwrap_err().to_string();
+        assert_eq!(refused.replace(&tape.path.display().to_string(), "TAPE"), message);
+        assert_eq!(fs::read_to_string(&tape.path).unwrap(), text);
+    }
+    fs::write(&tape.path, "").unwrap();
+    assert_eq!(error(&tape.path), other);
+}
+
+#[tokio::test]
+async fn an_answer_that_was_given_up_is_not_recorded() {
+    let tape = Tape::new();
+    let recorder = tape.recorder();
+    let mut deltas = recorder.ask(again(prompt("go")));
+    deltas.next().await;
+    drop(deltas);
+    assert_eq!(fs::read_to_string(&tape.path).unwrap(), "{\"bosunRecording\":1}\n");
+}
+
+#[tokio::test]
+async fn an_answer_that_is_too_large_to_record_does_not_end_well() {
+    let tape = Tape::new();
+    let flood = Recorder::open(Arc::new(Flood), &tape.path).unwrap();
+    let last = sent(&flood, prompt("go")).await.pop().unwrap().unwrap_err();
+    assert!(last.message.ends_with("the answer is larger than 16777216 bytes"), "{last}");
+}
+
+/// A model that says more than anyone may.
+#[derive(Debug)]
+struct Flood;
+
+impl Model for Flood {
+    fn name(&self) -> &str {
+        "flood"
+    }
+
+    fn ask(&self, _: Request) -> Deltas {
+        let words = stream::repeat_with(|| Ok::<_, ModelError>(Delta::Text("x".repeat(1 << 20)))).take(40);
+        let done = Delta::Done { stop: StopReason::End, usage: Usage::default(), model: String::new() };
+        words.chain(stream::iter([Ok(done)])).boxed()
+    }
+}
+
+#[tokio::test]
+async fn a_recording_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let tape = Tape::new();
+    sent(&tape.recorder(), prompt("go")).await;
+    assert_eq!(fs::metadata(&tape.path).unwrap().permissions().mode() & 0o777, 0o600);
+}

@@ -1,0 +1,55 @@
+//! One peer: a stream of messages in, a bounded queue of messages out, and the task that empties it.
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::task::JoinSet;
+
+use crate::frame::Frames;
+use crate::{FrameError, Framing, Limits, Malformed, Message, Outbox};
+
+/// What a peer sent: a message, or a frame that holds none.
+pub type Incoming = Result<Message, Malformed>;
+
+/// A connection to one peer. Dropping it stops its writer and closes the stream.
+#[derive(Debug)]
+pub struct Connection<R> {
+    frames: Frames<R>,
+    outbox: Outbox,
+    writer: JoinSet<()>,
+    limits: Limits,
+}
+
+impl<R: AsyncRead + Unpin> Connection<R> {
+    /// Speaks over the two halves of a byte stream.
+    pub fn new<W>(input: R, output: W, framing: Framing, limits: Limits) -> Connection<R>
+    where
+        W: AsyncWrite + Unpin + Send + 'static,
+    {
+        let (outbox, queue) = Outbox::new(framing, limits);
+        let mut writer = JoinSet::new();
+        writer.spawn(queue.run(output));
+        Connection { frames: Frames::new(input, framing, limits.frame as usize), outbox, writer, limits }
+    }
+
+    /// The sending side.
+    pub fn outbox(&self) -> &Outbox {
+        &self.outbox
+    }
+
+    /// The next thing the peer says; none when either side has closed. Dropping the future loses nothing.
+    pub async fn next(&mut self) -> Result<Option<Incoming>, FrameError> {
+        let frame = tokio::select! {
+            // The peer's last words are worth more than the news that it is gone.
+            biased;
+            frame = self.frames.next() => frame?,
+            () = self.outbox.closed() => None,
+        };
+        Ok(frame.map(|bytes| Message::parse(&bytes)))
+    }
+
+    /// Writes what is queued, as far as the peer reads it within the grace, and closes the stream.
+    pub async fn close(mut self) {
+        self.outbox.finish();
+        // Past the grace the writer is dropped with the rest.
+        tokio::time::timeout(self.limits.grace, self.writer.join_next()).await.ok();
+    }
+}

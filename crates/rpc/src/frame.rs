@@ -1,0 +1,228 @@
+//! Where one message ends and the next begins. A frame never grows past its bound, whatever the peer sends.
+
+use std::io;
+
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+/// How messages are told apart on a byte stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Framing {
+    /// One message per line.
+    Lines,
+    /// A `Content-Length` header before each message.
+    ContentLength,
+}
+
+impl Framing {
+    /// Makes a frame of a message on a single line.
+    pub fn wrap(self, mut message: Vec<u8>) -> Vec<u8> {
+        match self {
+            Framing::Lines => {
+                message.push(b'\n');
+                message
+            }
+            Framing::ContentLength => {
+                [format!("Content-Length: {}\r\n\r\n", message.len()).into_bytes(), message].concat()
+            }
+        }
+    }
+}
+
+/// Why no more frames can be read.
+#[derive(Debug, thiserror::Error)]
+pub enum FrameError {
+    /// The peer sends more than a frame may hold.
+    #[error("a frame is larger than {max} bytes: send less at once")]
+    TooLarge {
+        /// What a frame may hold.
+        max: usize,
+    },
+    /// The header does not say how long the frame is.
+    #[error("a frame's header is wrong: {0}")]
+    Header(&'static str),
+    /// The stream ended inside a frame.
+    #[error("the stream ended inside a frame")]
+    Truncated,
+    /// The stream broke.
+    #[error("reading failed: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// Reads frames from a byte stream.
+#[derive(Debug)]
+pub(crate) struct Frames<R> {
+    input: R,
+    framing: Framing,
+    max: usize,
+    held: Vec<u8>,
+    /// Where the frame under way begins in `held`.
+    start: usize,
+    /// How much of the frame under way is known to hold no line end.
+    scanned: usize,
+}
+
+/// Room asked for at each read.
+const CHUNK: usize = 8 * 1024;
+
+/// A header is a few short lines; more is not a header.
+const MAX_HEADER: usize = 1024;
+
+impl<R: AsyncRead + Unpin> Frames<R> {
+    pub(crate) fn new(input: R, framing: Framing, max: usize) -> Frames<R> {
+        Frames { input, framing, max, held: Vec::new(), start: 0, scanned: 0 }
+    }
+
+    /// The next frame's content, or none at the end of the stream. Dropping the future loses nothing.
+    pub(crate) async fn next(&mut self) -> Result<Option<Vec<u8>>, FrameError> {
+        loop {
+            if let Some(frame) = self.take()? {
+                return Ok(Some(frame));
+            }
+            self.held.drain(..self.start);
+            self.start = 0;
+            self.held.reserve(CHUNK);
+            if self.input.read_buf(&mut self.held).await? == 0 {
+                return if self.held.trim_ascii().is_empty() { Ok(None) } else { Err(FrameError::Truncated) };
+            }
+        }
+    }
+
+    fn take(&mut self) -> Result<Option<Vec<u8>>, FrameError> {
+        match self.framing {
+            Framing::Lines => self.take_line(),
+            Framing::ContentLength => self.take_counted(),
+        }
+    }
+
+    fn take_line(&mut self) -> Result<Option<Vec<u8>>, FrameError> {
+        loop {
+            let rest = &self.held[self.start..];
+            let Some(end) = rest[self.scanned..].iter().position(|&byte| byte == b'\n') else {
+                self.scanned = rest.len();
+                return if rest.len() > self.max { Err(FrameError::TooLarge { max: self.max }) } else { Ok(None) };
+            };
+            let line = rest[..self.scanned + end].trim_ascii();
+            if line.len() > self.max {
+                return Err(FrameError::TooLarge { max: self.max });
+            }
+            let line = line.to_vec();
+            self.start += self.scanned + end + 1;
+            self.scanned = 0;
+            if !line.is_empty() {
+                return Ok(Some(line));
+            }
+        }
+    }
+
+    fn take_counted(&mut self) -> Result<Option<Vec<u8>>, FrameError> {
+        let rest = &self.held[self.start..];
+        let Some(end) = rest.windows(4).take(MAX_HEADER).position(|bytes| bytes == b"\r\n\r\n") else {
+            return if rest.len() > MAX_HEADER { Err(FrameError::Header("it has no end")) } else { Ok(None) };
+        };
+        let length = content_length(&rest[..end])?;
+        if length > self.max {
+            return Err(FrameError::TooLarge { max: self.max });
+        }
+        let Some(content) = rest.get(end + 4..end + 4 + length) else { return Ok(None) };
+        let content = content.to_vec();
+        self.start += end + 4 + length;
+        Ok(Some(content))
+    }
+}
+
+fn content_length(header: &[u8]) -> Result<usize, FrameError> {
+    let header = std::str::from_utf8(header).map_err(|_| FrameError::Header("it is not text"))?;
+    let mut fields = header.split("\r\n").filter_map(|line| line.split_once(':'));
+    let (_, length) = fields
+        .find(|(name, _)| name.eq_ignore_ascii_case("content-length"))
+        .ok_or(FrameError::Header("it has no Content-Length"))?;
+    length.trim().parse().map_err(|_| FrameError::Header("its Content-Length is not a number"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Feeds `bytes` in pieces of `piece` bytes and reads to the end.
+    async fn read(framing: Framing, bytes: &[u8], piece: usize) -> (Vec<Vec<u8>>, Option<FrameError>) {
+        let (mut near, far) = tokio::io::duplex(piece);
+        let feed = async move {
+            // The reader may hang up first, on purpose.
+            tokio::io::AsyncWriteExt::write_all(&mut near, bytes).await.ok();
+        };
+        let take = async move {
+            let mut frames = Frames::new(far, framing, 64);
+            let mut taken = Vec::new();
+            loop {
+                match frames.next().await {
+                    Ok(Some(frame)) => taken.push(frame),
+                    Ok(None) => return (taken, None),
+                    Err(error) => return (taken, Some(error)),
+                }
+            }
+        };
+        tokio::join!(feed, take).1
+    }
+
+    const FRAMINGS: [Framing; 2] = [Framing::Lines, Framing::ContentLength];
+
+    #[tokio::test]
+    async fn frames_are_found_however_the_stream_cuts_them() {
+        let messages: Vec<Vec<u8>> = (1..60).map(|n| vec![b'x'; n]).collect();
+        for framing in FRAMINGS {
+            let stream: Vec<u8> = messages.iter().flat_map(|message| framing.wrap(message.clone())).collect();
+            for piece in [1, 2, 3, 7, 64, 10_000] {
+                let (taken, error) = read(framing, &stream, piece).await;
+                assert!(error.is_none() && taken == messages, "{framing:?} in pieces of {piece}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn the_bound_is_exact() {
+        for framing in FRAMINGS {
+            let (taken, error) = read(framing, &framing.wrap(vec![b'x'; 64]), 16).await;
+            assert!(error.is_none() && taken == [vec![b'x'; 64]]);
+            let (taken, error) = read(framing, &framing.wrap(vec![b'x'; 65]), 16).await;
+            assert!(taken.is_empty() && matches!(error, Some(FrameError::TooLarge { max: 64 })), "{error:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_frame_without_an_end_is_refused_before_it_is_held() {
+        let (_, error) = read(Framing::Lines, &vec![b'x'; 1 << 20], 4096).await;
+        assert!(matches!(error, Some(FrameError::TooLarge { .. })));
+        let (_, error) = read(Framing::ContentLength, &vec![b'x'; 1 << 20], 4096).await;
+        assert!(matches!(error, Some(FrameError::Header(_))));
+        let (_, error) = read(Framing::ContentLength, b"Content-Length: 99999999999\r\n\r\n", 4096).await;
+        assert!(matches!(error, Some(FrameError::TooLarge { .. })));
+    }
+
+    #[tokio::test]
+    async fn a_stream_that_ends_inside_a_frame_is_truncated() {
+        for framing in FRAMINGS {
+            let whole = framing.wrap(b"{\"a\":1}".to_vec());
+            for end in 1..whole.len() {
+                let (taken, error) = read(framing, &whole[..end], 64).await;
+                assert!(taken.is_empty() && matches!(error, Some(FrameError::Truncated)), "{framing:?} at {end}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn empty_lines_and_carriage_returns_mean_nothing() {
+        let (taken, error) = read(Framing::Lines, b"\n\r\n{}\r\n \n{}\n\n", 3).await;
+        assert!(error.is_none());
+        assert_eq!(taken, [b"{}", b"{}"]);
+    }
+
+    #[tokio::test]
+    async fn a_header_needs_a_length_and_may_hold_more() {
+        let (taken, _) = read(Framing::ContentLength, b"X: y\r\ncontent-length:2\r\n\r\n{}", 64).await;
+        assert_eq!(taken, [b"{}"]);
+        for wrong in ["X: y\r\n\r\n", "Content-Length: -1\r\n\r\n", "Content-Length: two\r\n\r\n"] {
+            let (_, error) = read(Framing::ContentLength, wrong.as_bytes(), 64).await;
+            assert!(matches!(error, Some(FrameError::Header(_))), "{wrong}");
+        }
+    }
+}

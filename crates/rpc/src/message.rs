@@ -1,0 +1,245 @@
+//! JSON-RPC messages. Reading tells apart what is not JSON and what is not a message, and keeps the id
+//! whenever there is one, so that the sender can be told which of its messages was wrong.
+
+use serde_json::{Map, Number, Value};
+
+use crate::ErrorObject;
+
+/// What one frame says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Message {
+    /// It wants an answer.
+    Request(Request),
+    /// It wants none.
+    Notification(Notification),
+    /// It is an answer.
+    Response(Response),
+}
+
+/// A request's id, as its sender chose it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Id {
+    /// A number.
+    Number(Number),
+    /// A text.
+    Text(String),
+}
+
+/// A call that wants an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// Which answer belongs to it.
+    pub id: Id,
+    /// What to do.
+    pub method: String,
+    /// An object or an array; `Null` when absent.
+    pub params: Value,
+}
+
+/// A call that wants no answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Notification {
+    /// What happened, or what to do.
+    pub method: String,
+    /// An object or an array; `Null` when absent.
+    pub params: Value,
+}
+
+/// An answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Response {
+    /// The request's id; none when the request could not be read, or when the error ends the connection.
+    pub id: Option<Id>,
+    /// The result, or why there is none.
+    pub outcome: Result<Value, ErrorObject>,
+}
+
+/// A frame that holds no message.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Malformed {
+    /// The id it carried, if that much could be read.
+    pub id: Option<Id>,
+    /// What is wrong with it.
+    pub error: ErrorObject,
+}
+
+impl Message {
+    /// Reads a frame's content.
+    pub fn parse(bytes: &[u8]) -> Result<Message, Malformed> {
+        match serde_json::from_slice(bytes) {
+            Ok(Value::Object(fields)) => from_fields(fields),
+            Ok(Value::Array(_)) => Err(invalid(None, "batches are not taken: send one message per frame")),
+            Ok(_) => Err(invalid(None, "a message is an object")),
+            Err(error) => Err(Malformed { id: None, error: ErrorObject::parse(error) }),
+        }
+    }
+
+    /// The message as JSON on a single line.
+    pub fn into_json(self) -> Vec<u8> {
+        let mut fields = Map::from_iter([("jsonrpc".to_owned(), Value::from("2.0"))]);
+        match self {
+            Message::Request(Request { id, method, params }) => {
+                fields.insert("id".into(), id.into());
+                put_call(&mut fields, method, params);
+            }
+            Message::Notification(Notification { method, params }) => put_call(&mut fields, method, params),
+            Message::Response(Response { id, outcome }) => {
+                fields.insert("id".into(), id.map_or(Value::Null, Value::from));
+                match outcome {
+                    Ok(result) => fields.insert("result".into(), result),
+                    Err(error) => fields.insert("error".into(), error.into()),
+                };
+            }
+        }
+        Value::Object(fields).to_string().into_bytes()
+    }
+}
+
+impl From<Id> for Value {
+    fn from(id: Id) -> Value {
+        match id {
+            Id::Number(number) => Value::Number(number),
+            Id::Text(text) => Value::String(text),
+        }
+    }
+}
+
+fn put_call(fields: &mut Map<String, Value>, method: String, params: Value) {
+    fields.insert("method".into(), method.into());
+    if !params.is_null() {
+        fields.insert("params".into(), params);
+    }
+}
+
+fn from_fields(mut fields: Map<String, Value>) -> Result<Message, Malformed> {
+    let id = IdField::read(fields.remove("id"))?;
+    if fields.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+        return Err(invalid(id.given(), "`jsonrpc` is not \"2.0\""));
+    }
+    match fields.remove("method") {
+        Some(Value::String(method)) => call(id, method, fields.remove("params").unwrap_or_default()),
+        Some(_) => Err(invalid(id.given(), "`method` is not a text")),
+        None => response(id, fields),
+    }
+}
+
+fn call(id: IdField, method: String, params: Value) -> Result<Message, Malformed> {
+    match (id, params) {
+        (id, Value::Bool(_) | Value::Number(_) | Value::String(_)) => {
+            Err(invalid(id.given(), "`params` is neither an object nor an array"))
+        }
+        (IdField::Null, _) => Err(invalid(None, "the `id` of a request is a number or a text")),
+        (IdField::Absent, params) => Ok(Message::Notification(Notification { method, params })),
+        (IdField::Given(id), params) => Ok(Message::Request(Request { id, method, params })),
+    }
+}
+
+fn response(id: IdField, mut fields: Map<String, Value>) -> Result<Message, Malformed> {
+    let outcome = match (fields.remove("result"), fields.remove("error")) {
+        (Some(result), None) => Ok(result),
+        (None, Some(error)) => match serde_json::from_value(error) {
+            Ok(error) => Err(error),
+            Err(_) => return Err(invalid(id.given(), "`error` has no `code` and `message`")),
+        },
+        (Some(_), Some(_)) => return Err(invalid(id.given(), "an answer has both `result` and `error`")),
+        (None, None) => return Err(invalid(id.given(), "a message has no `method`, `result` or `error`")),
+    };
+    match id {
+        IdField::Absent => Err(invalid(None, "an answer has no `id`")),
+        IdField::Null => Ok(Message::Response(Response { id: None, outcome })),
+        IdField::Given(id) => Ok(Message::Response(Response { id: Some(id), outcome })),
+    }
+}
+
+/// An absent id and a null one differ: the second is only right in the answer to something unreadable.
+enum IdField {
+    Absent,
+    Null,
+    Given(Id),
+}
+
+impl IdField {
+    fn read(field: Option<Value>) -> Result<IdField, Malformed> {
+        match field {
+            None => Ok(IdField::Absent),
+            Some(Value::Null) => Ok(IdField::Null),
+            Some(Value::Number(number)) => Ok(IdField::Given(Id::Number(number))),
+            Some(Value::String(text)) => Ok(IdField::Given(Id::Text(text))),
+            Some(Value::Bool(_) | Value::Array(_) | Value::Object(_)) => {
+                Err(invalid(None, "`id` is neither a number nor a text"))
+            }
+        }
+    }
+
+    fn given(self) -> Option<Id> {
+        match self {
+            IdField::Given(id) => Some(id),
+            IdField::Absent | IdField::Null => None,
+        }
+    }
+}
+
+fn invalid(id: Option<Id>, why: &str) -> Malformed {
+    Malformed { id, error: ErrorObject::invalid(why) }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn refusal(text: &str) -> (Option<Id>, i64) {
+        let malformed = Message::parse(text.as_bytes()).unwrap_err();
+        (malformed.id, malformed.error.code)
+    }
+
+    #[test]
+    fn every_message_reads_itself_back() {
+        let params = json!({ "text": "two\nlines", "deep": [1, { "a": null }] });
+        let messages = [
+            Message::Request(Request { id: Id::Number(7.into()), method: "m".into(), params: params.clone() }),
+            Message::Request(Request { id: Id::Text("a".into()), method: "m".into(), params: Value::Null }),
+            Message::Notification(Notification { method: "n".into(), params }),
+            Message::Response(Response { id: Some(Id::Number(7.into())), outcome: Ok(Value::Null) }),
+            Message::Response(Response { id: None, outcome: Err(ErrorObject::invalid("no")) }),
+        ];
+        for message in messages {
+            let json = message.clone().into_json();
+            assert!(!json.contains(&b'\n'));
+            assert_eq!(Message::parse(&json), Ok(message));
+        }
+    }
+
+    #[test]
+    fn what_is_not_json_is_a_parse_error() {
+        for text in ["", "{", "{\"jsonrpc\":\"2.0\"", "nonsense", "\u{0}\u{1}", &"[".repeat(100_000)] {
+            assert_eq!(refusal(text), (None, ErrorObject::PARSE), "{text:.20}");
+        }
+        assert_eq!(Message::parse(&[0xff, 0xfe, 0x00]).unwrap_err().error.code, ErrorObject::PARSE);
+    }
+
+    #[test]
+    fn what_is_not_a_message_is_invalid_and_keeps_its_id() {
+        let id = Some(Id::Number(1.into()));
+        let table = [
+            ("[]", None),
+            ("[{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"id\":1}]", None),
+            ("3", None),
+            ("{}", None),
+            ("{\"method\":\"m\",\"id\":1}", id.clone()),
+            ("{\"jsonrpc\":\"1.0\",\"method\":\"m\",\"id\":1}", id.clone()),
+            ("{\"jsonrpc\":\"2.0\",\"method\":5,\"id\":1}", id.clone()),
+            ("{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"params\":5,\"id\":1}", id.clone()),
+            ("{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"id\":null}", None),
+            ("{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"id\":{}}", None),
+            ("{\"jsonrpc\":\"2.0\",\"id\":1}", id.clone()),
+            ("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":1,\"error\":{}}", id.clone()),
+            ("{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{}}", id),
+            ("{\"jsonrpc\":\"2.0\",\"result\":1}", None),
+        ];
+        for (text, id) in table {
+            assert_eq!(refusal(text), (id, ErrorObject::INVALID), "{text}");
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! What waits to be written to one peer. It is bounded in bytes: a sender either waits for room of its own
+//! accord, or the peer is closed for reading too slowly. Nobody else ever waits for a peer.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio_util::sync::CancellationToken;
+
+use crate::{ErrorObject, Framing, Message, Response};
+
+/// How much one connection may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Most bytes of one message, in either direction.
+    pub frame: u32,
+    /// Most bytes that wait to be written; never less than a frame.
+    pub queue: u32,
+    /// How long a closing connection may take to write what is left.
+    pub grace: Duration,
+}
+
+impl Limits {
+    /// Limits for processes of one machine.
+    pub const LOCAL: Limits = Limits { frame: 8 << 20, queue: 16 << 20, grace: Duration::from_secs(2) };
+}
+
+/// Why a message was not queued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SendError {
+    /// The connection is closed, or was just closed since the peer reads too slowly.
+    #[error("the connection is closed")]
+    Closed,
+    /// No frame holds the message.
+    #[error("the message is larger than {max} bytes")]
+    TooLarge {
+        /// What a frame holds.
+        max: u32,
+    },
+}
+
+/// The sending side of a connection; clones share one queue.
+#[derive(Debug, Clone)]
+pub struct Outbox {
+    queue: mpsc::UnboundedSender<Item>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    framing: Framing,
+    limits: Limits,
+    room: Arc<Semaphore>,
+    closed: CancellationToken,
+    farewell: OnceLock<ErrorObject>,
+}
+
+#[derive(Debug)]
+enum Item {
+    /// A frame and the room it takes until it is written.
+    Frame(Vec<u8>, OwnedSemaphorePermit),
+    End,
+}
+
+impl Outbox {
+    /// A queue, and the writer that empties it.
+    pub(crate) fn new(framing: Framing, limits: Limits) -> (Outbox, Writer) {
+        let limits = Limits { queue: limits.queue.max(limits.frame), ..limits };
+        let (queue, items) = mpsc::unbounded_channel();
+        let shared = Arc::new(Shared {
+            framing,
+            limits,
+            room: Arc::new(Semaphore::new(limits.queue as usize)),
+            closed: CancellationToken::new(),
+            farewell: OnceLock::new(),
+        });
+        (Outbox { queue, shared: Arc::clone(&shared) }, Writer { items, shared })
+    }
+
+    /// Queues a message at once; a peer without room for it is closed.
+    pub fn push(&self, message: Message) -> Result<(), SendError> {
+        let (json, size) = self.fit(message)?;
+        match Arc::clone(&self.shared.room).try_acquire_many_owned(size) {
+            Ok(room) => self.put(json, room),
+            Err(_) => {
+                self.close(too_slow(self.shared.limits.queue));
+                Err(SendError::Closed)
+            }
+        }
+    }
+
+    /// Queues a message as soon as there is room for it.
+    pub async fn send(&self, message: Message) -> Result<(), SendError> {
+        let (json, size) = self.fit(message)?;
+        let room = Arc::clone(&self.shared.room).acquire_many_owned(size);
+        match self.shared.closed.run_until_cancelled(room).await {
+            Some(Ok(room)) => self.put(json, room),
+            Some(Err(_)) | None => Err(SendError::Closed),
+        }
+    }
+
+    /// Closes the connection: what waits is dropped, and the peer is told why if it still reads.
+    pub fn close(&self, why: ErrorObject) {
+        // The first reason is the true one.
+        self.shared.farewell.set(why).ok();
+        self.shared.closed.cancel();
+    }
+
+    /// Ends the stream after everything queued so far.
+    pub(crate) fn finish(&self) {
+        // Without a writer the stream has ended already.
+        self.queue.send(Item::End).ok();
+    }
+
+    /// Ends when the connection is closed from either side.
+    pub async fn closed(&self) {
+        self.shared.closed.cancelled().await;
+    }
+
+    fn fit(&self, message: Message) -> Result<(Vec<u8>, u32), SendError> {
+        let json = message.into_json();
+        let max = self.shared.limits.frame;
+        match u32::try_from(json.len()) {
+            Ok(size) if size <= max => Ok((json, size)),
+            Ok(_) | Err(_) => Err(SendError::TooLarge { max }),
+        }
+    }
+
+    fn put(&self, json: Vec<u8>, room: OwnedSemaphorePermit) -> Result<(), SendError> {
+        let frame = self.shared.framing.wrap(json);
+        self.queue.send(Item::Frame(frame, room)).map_err(|_| SendError::Closed)
+    }
+}
+
+fn too_slow(queue: u32) -> ErrorObject {
+    let advice = "connect again and go on after the last sequence number you have";
+    ErrorObject::new(ErrorObject::TOO_SLOW, format!("more than {queue} bytes wait to be read: {advice}"))
+}
+
+/// Writes what an outbox holds. The connection owns the task that runs it.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    items: mpsc::UnboundedReceiver<Item>,
+    shared: Arc<Shared>,
+}
+
+impl Writer {
+    /// Writes until the queue is finished or closed, or the peer is gone.
+    pub(crate) async fn run(mut self, output: impl AsyncWrite + Unpin) {
+        let shared = Arc::clone(&self.shared);
+        let patience = async {
+            shared.closed.cancelled().await;
+            tokio::time::sleep(shared.limits.grace).await;
+        };
+        tokio::select! {
+            // A write that fails means that the peer is gone: the reading side sees the same.
+            _ = self.write(output) => {}
+            () = patience => {}
+        }
+        shared.closed.cancel();
+    }
+
+    async fn write(&mut self, mut output: impl AsyncWrite + Unpin) -> std::io::Result<()> {
+        loop {
+            let item = tokio::select! {
+                biased;
+                () = self.shared.closed.cancelled() => break,
+                item = self.items.recv() => item,
+            };
+            let Some(Item::Frame(frame, _room)) = item else { break };
+            output.write_all(&frame).await?;
+            output.flush().await?;
+        }
+        if let Some(error) = self.shared.farewell.get() {
+            let farewell = Message::Response(Response { id: None, outcome: Err(error.clone()) });
+            output.write_all(&self.shared.framing.wrap(farewell.into_json())).await?;
+        }
+        output.shutdown().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+    use tokio::io::AsyncReadExt;
+
+    use super::*;
+    use crate::Notification;
+
+    const SMALL: Limits = Limits { frame: 200, queue: 300, grace: Duration::from_secs(1) };
+
+    fn note(size: usize) -> Message {
+        Message::Notification(Notification { method: "x".repeat(size), params: Value::Null })
+    }
+
+    #[tokio::test]
+    async fn a_message_larger_than_a_frame_is_refused_and_harms_nobody() {
+        let (outbox, _writer) = Outbox::new(Framing::Lines, SMALL);
+        assert_eq!(outbox.push(note(400)), Err(SendError::TooLarge { max: 200 }));
+        assert_eq!(outbox.send(note(400)).await, Err(SendError::TooLarge { max: 200 }));
+        assert_eq!(outbox.push(note(1)), Ok(()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn overflow_drops_the_queue_and_says_why() {
+        let (outbox, writer) = Outbox::new(Framing::Lines, SMALL);
+        assert_eq!(outbox.push(note(100)), Ok(()));
+        assert_eq!(outbox.push(note(100)), Ok(()));
+        assert_eq!(outbox.push(note(100)), Err(SendError::Closed));
+        assert_eq!(outbox.send(note(100)).await, Err(SendError::Closed));
+        let (near, mut far) = tokio::io::duplex(10_000);
+        writer.run(near).await;
+        let mut read = Vec::new();
+        far.read_to_end(&mut read).await.unwrap();
+        let Ok(Message::Response(Response { id: None, outcome: Err(error) })) = Message::parse(&read) else {
+            panic!("one farewell, not {}", String::from_utf8_lossy(&read));
+        };
+        assert_eq!(error.code, ErrorObject::TOO_SLOW);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_closed_peer_that_does_not_read_is_left_after_the_grace() {
+        let (outbox, writer) = Outbox::new(Framing::Lines, SMALL);
+        outbox.push(note(100)).unwrap();
+        let (near, _far) = tokio::io::duplex(10);
+        let close = async { outbox.close(ErrorObject::internal("enough")) };
+        tokio::join!(writer.run(near), close);
+    }
+
+    #[tokio::test]
+    async fn a_sender_that_waits_goes_on_when_there_is_room() {
+        let (outbox, writer) = Outbox::new(Framing::Lines, SMALL);
+        let (near, mut far) = tokio::io::duplex(16);
+        let send = async {
+            for _ in 0..50 {
+                outbox.send(note(100)).await.unwrap();
+            }
+            outbox.finish();
+        };
+        let mut read = Vec::new();
+        let ((), (), result) = tokio::join!(send, writer.run(near), far.read_to_end(&mut read));
+        result.unwrap();
+        assert_eq!(read.iter().filter(|&&byte| byte == b'\n').count(), 50);
+    }
+}

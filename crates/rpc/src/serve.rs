@@ -1,0 +1,78 @@
+//! The serving side of the API. Methods of one session are applied one after the other in the order they
+//! came, whoever sent them; all others run at once. A client's troubles stay its own.
+
+mod client;
+mod line;
+mod visit;
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use protocol::api::Method;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+pub use client::ClientHandle;
+
+use crate::ErrorObject;
+use crate::local::Listener;
+use line::Line;
+
+/// A call being answered.
+pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<Value, ErrorObject>> + Send + 'a>>;
+
+/// Whoever answers the API's calls.
+pub trait Serve: Send + Sync + 'static {
+    /// Answers one call. The table has already decided that the method exists and when it runs.
+    fn call(&self, method: Method, params: Value, client: ClientHandle) -> Answering<'_>;
+}
+
+/// Reads a call's parameters; absent ones are an empty object.
+pub fn params<P: DeserializeOwned>(params: Value) -> Result<P, ErrorObject> {
+    let params = if params.is_null() { Value::Object(Map::new()) } else { params };
+    serde_json::from_value(params).map_err(ErrorObject::bad_params)
+}
+
+/// How long the machine is left alone after it could not accept a client.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// Serves every client of `listener` until `token` is cancelled, then lets calls under way end within the grace.
+pub async fn serve(listener: Listener, server: Arc<dyn Serve>, token: CancellationToken) {
+    let (line, calls) = Line::new(Arc::clone(&server));
+    let mut in_order = JoinSet::new();
+    in_order.spawn(calls);
+    let mut clients = JoinSet::new();
+    loop {
+        tokio::select! {
+            () = token.cancelled() => break,
+            accepted = listener.accept() => match accepted {
+                Ok(stream) => {
+                    clients.spawn(visit::receive(stream, Arc::clone(&server), line.clone(), token.clone()));
+                }
+                // Too many open files, say: it passes when a client leaves.
+                Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+            },
+            Some(_) = clients.join_next() => {}
+        }
+    }
+    drop(listener);
+    while clients.join_next().await.is_some() {}
+}
+
+/// Runs one call to its end. A panic in it is an answer, not the end of the server.
+async fn answer(
+    server: Arc<dyn Serve>,
+    method: Method,
+    params: Value,
+    client: ClientHandle,
+) -> Result<Value, ErrorObject> {
+    let mut alone = JoinSet::new();
+    alone.spawn(async move { server.call(method, params, client).await });
+    match alone.join_next().await {
+        Some(Ok(outcome)) => outcome,
+        Some(Err(_)) | None => Err(ErrorObject::internal(format!("{} broke while it ran", method.name()))),
+    }
+}

@@ -1,0 +1,60 @@
+//! A connected client, as the one who answers its calls sees it.
+
+use serde::Serialize;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::{ErrorObject, Message, Notification, Outbox, SendError};
+
+/// A connected client. It may be kept; when the client has left, sending fails.
+#[derive(Debug, Clone)]
+pub struct ClientHandle {
+    outbox: Outbox,
+    work: TaskTracker,
+    gone: CancellationToken,
+}
+
+impl ClientHandle {
+    pub(super) fn new(outbox: Outbox, gone: CancellationToken) -> ClientHandle {
+        ClientHandle { outbox, work: TaskTracker::new(), gone }
+    }
+
+    /// Tells the client something at once. A client that has not read what it was told before is closed.
+    pub fn notify(&self, method: &str, params: &impl Serialize) -> Result<(), SendError> {
+        self.outbox.push(self.compose(method, params)?)
+    }
+
+    /// Tells the client something as fast as it reads: for replays, which may be long.
+    pub async fn deliver(&self, method: &str, params: &impl Serialize) -> Result<(), SendError> {
+        self.outbox.send(self.compose(method, params)?).await
+    }
+
+    /// Runs `work`, a subscription say, until it ends or the client leaves.
+    pub fn attach(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let gone = self.gone.clone();
+        self.work.spawn(async move { gone.run_until_cancelled(work).await });
+    }
+
+    /// Ends when the client has left.
+    pub async fn gone(&self) {
+        self.gone.cancelled().await;
+    }
+
+    /// Ends the attached work and waits for it.
+    pub(super) async fn leave(&self) {
+        self.gone.cancel();
+        self.work.close();
+        self.work.wait().await;
+    }
+
+    fn compose(&self, method: &str, params: &impl Serialize) -> Result<Message, SendError> {
+        match serde_json::to_value(params) {
+            Ok(params) => Ok(Message::Notification(Notification { method: method.into(), params })),
+            Err(error) => {
+                // A stream with a hole is worse than one that ends.
+                self.outbox.close(ErrorObject::internal(format!("{method} cannot be sent: {error}")));
+                Err(SendError::Closed)
+            }
+        }
+    }
+}

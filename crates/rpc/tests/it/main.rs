@@ -1,0 +1,8 @@
+//! The wire through real sockets: hostile clients, slow clients, many clients, and the order they are served in.
+
+mod clients;
+mod frames;
+mod order;
+mod slow;
+mod sockets;
+mod stage;

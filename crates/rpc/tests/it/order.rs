@@ -1,0 +1,96 @@
+use protocol::api::Method;
+use serde_json::{Value, json};
+
+use crate::stage::{Running, soon};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn session_methods_of_all_clients_run_one_after_the_other() {
+    let server = Running::start().await;
+    let mut calls = tokio::task::JoinSet::new();
+    for number in 0..20 {
+        let (client, _notifications) = server.client().await;
+        calls.spawn(async move {
+            for round in 0..5 {
+                let method = if round % 2 == 0 { Method::SessionSend } else { Method::SessionInterrupt };
+                let params = json!({ "tag": format!("{number}.{round}") });
+                client.call::<Value>(method, params).await.unwrap();
+            }
+        });
+    }
+    while let Some(done) = soon(calls.join_next()).await {
+        done.unwrap();
+    }
+    let log = server.stage.log();
+    assert_eq!(log.len(), 200);
+    for pair in log.chunks(2) {
+        assert_eq!(pair[0].strip_suffix(" begins"), pair[1].strip_suffix(" ends"));
+    }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn session_methods_of_one_client_run_in_the_order_it_sent_them() {
+    let server = Running::start().await;
+    let mut raw = server.raw().await;
+    let mut sent = String::new();
+    for number in 0..50 {
+        let params = json!({ "tag": number.to_string() });
+        let request = json!({ "jsonrpc": "2.0", "id": number, "method": "session.send", "params": params });
+        sent.push_str(&format!("{request}\n"));
+    }
+    raw.write(sent.as_bytes()).await;
+    for _ in 0..50 {
+        raw.read().await.expect("an answer");
+    }
+    let begun: Vec<_> = server.stage.log().into_iter().filter(|line| line.ends_with("begins")).collect();
+    let expected: Vec<_> = (0..50).map(|number| format!("session.send {number} begins")).collect();
+    assert_eq!(begun, expected);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_session_method_that_waits_holds_up_the_next_one_and_no_other() {
+    let server = Running::start().await;
+    let ((one, _n1), (two, _n2)) = (server.client().await, server.client().await);
+    let first = one.call::<Value>(Method::SessionSend, json!({ "do": "wait", "tag": "first" }));
+    let rest = async {
+        one.call::<Value>(Method::TasksList, json!({ "tag": "any" })).await.unwrap();
+        let second = two.call::<Value>(Method::SessionSend, json!({ "tag": "second" }));
+        let release = async {
+            two.call::<Value>(Method::TasksList, json!({ "tag": "any" })).await.unwrap();
+            server.stage.gate.notify_one();
+        };
+        tokio::join!(second, release).0.unwrap();
+    };
+    soon(async { tokio::join!(first, rest) }).await.0.unwrap();
+    let log = server.stage.log();
+    let place = |line: &str| log.iter().position(|logged| logged == line).unwrap();
+    assert!(place("tasks.list any ends") < place("session.send first begins"));
+    assert!(place("session.send first ends") < place("session.send second begins"));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_session_method_is_applied_even_if_its_client_left() {
+    let server = Running::start().await;
+    let ((stays, _n1), (leaves, n2)) = (server.client().await, server.client().await);
+    let first = stays.call::<Value>(Method::SessionSend, json!({ "do": "wait", "tag": "first" }));
+    let rest = async {
+        stays.call::<Value>(Method::TasksList, ()).await.unwrap();
+        {
+            let orphan = leaves.call::<Value>(Method::SessionSend, json!({ "tag": "orphan" }));
+            let arrived = leaves.call::<Value>(Method::TasksList, ());
+            tokio::select! {
+                biased;
+                _ = orphan => panic!("it waits for the first"),
+                arrived = arrived => arrived.unwrap(),
+            };
+        }
+        drop((leaves, n2));
+        server.stage.gate.notify_one();
+    };
+    soon(async { tokio::join!(first, rest) }).await.0.unwrap();
+    stays.call::<Value>(Method::SessionSend, json!({ "tag": "last" })).await.unwrap();
+    assert!(server.stage.log().contains(&"session.send orphan ends".to_owned()));
+    server.stop().await;
+}

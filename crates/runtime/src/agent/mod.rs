@@ -1,0 +1,13 @@
+//! An agent's activation, from its mail to its rest: ask the model, run the calls, until it has answered.
+//!
+//! The loop holds no truth of its own. Its conversation is folded from durable events, so dropping the loop at
+//! any point and starting it again elsewhere goes on from the last event.
+
+mod ask;
+mod call;
+mod desk;
+mod retry;
+mod turns;
+
+pub(crate) use desk::{Desk, Performer};
+pub(crate) use turns::AgentRun;

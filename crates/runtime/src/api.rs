@@ -1,0 +1,94 @@
+//! Answers the API's calls for one session.
+
+use std::sync::Arc;
+
+use kernel::Input;
+use protocol::TaskId;
+use protocol::api::{Command, Method, PageParams, SendParams, SubscribeParams};
+use rpc::{Answering, ClientHandle, ErrorObject, Serve, params};
+use serde::Serialize;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+
+use crate::agent::Desk;
+use crate::bus::{Live, Subscription};
+use crate::commands;
+use crate::supervisor::{Rejected, Supervisor};
+
+/// Rows of a page unless the caller says otherwise, and the most there are.
+const PAGE: u64 = 100;
+const PAGE_MAX: u64 = 1000;
+
+/// The owner's side of the API.
+pub(crate) struct Api {
+    pub(crate) desk: Arc<Desk>,
+    pub(crate) supervisor: Supervisor,
+    pub(crate) root: TaskId,
+    pub(crate) poke: Arc<Notify>,
+}
+
+impl Serve for Api {
+    fn call(&self, method: Method, given: Value, client: ClientHandle) -> Answering<'_> {
+        Box::pin(async move {
+            match method {
+                Method::SessionGet => reply(self.desk.reader().and_then(|reader| reader.session_view())),
+                Method::SessionPoke => {
+                    self.poke.notify_one();
+                    Ok(json!({}))
+                }
+                Method::SessionSend => {
+                    let given: SendParams = params(given)?;
+                    self.submit(commands::input(Command::Send(given), self.root)).await
+                }
+                Method::SessionInterrupt => self.submit(commands::input(Command::Interrupt, self.root)).await,
+                Method::SessionStop => self.submit(commands::input(Command::Stop, self.root)).await,
+                Method::TasksList => {
+                    let page: PageParams = params(given)?;
+                    let limit = page.limit.unwrap_or(PAGE).min(PAGE_MAX);
+                    reply(self.desk.reader().and_then(|reader| reader.tasks(page.offset, limit)))
+                }
+                Method::EventsSubscribe => {
+                    let from: SubscribeParams = params(given)?;
+                    let subscription = self.desk.bus.subscribe(from.after);
+                    client.attach(forward(subscription, client.clone()));
+                    Ok(json!({}))
+                }
+            }
+        })
+    }
+}
+
+impl Api {
+    async fn submit(&self, input: Input) -> Result<Value, ErrorObject> {
+        match self.supervisor.submit(input).await {
+            Ok(()) => Ok(json!({})),
+            Err(Rejected::Refused(refusal)) => Err(ErrorObject::new(REFUSED, refusal.to_string())),
+            Err(rejected) => Err(ErrorObject::internal(rejected)),
+        }
+    }
+}
+
+/// The code of an input that the kernel refused.
+const REFUSED: i64 = 1;
+
+fn reply(result: Result<impl Serialize, store::StoreError>) -> Result<Value, ErrorObject> {
+    let answer = result.map_err(ErrorObject::internal)?;
+    serde_json::to_value(answer).map_err(ErrorObject::internal)
+}
+
+/// Sends every event to a client, as fast as it reads, and streamed text as it comes.
+async fn forward(mut subscription: Subscription, client: ClientHandle) {
+    loop {
+        let sent = match subscription.next().await {
+            Ok(Some(Live::Event(envelope))) => client.deliver("event", &*envelope).await,
+            Ok(Some(Live::Text { task, turn, text })) => {
+                client.deliver("text", &json!({ "task": task, "turn": turn, "text": text })).await
+            }
+            Ok(None) => return,
+            Err(error) => return tracing::warn!(%error, "a subscription ended"),
+        };
+        if sent.is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Tells subscribers what happened: every durable event, and the text that streams before it is durable.
+//!
+//! Events are never lost: a subscriber that falls behind reads what it missed from the log. Streamed text may be
+//! lost; the durable event that follows holds all of it.
+
+use std::sync::Arc;
+
+use host::Home;
+use protocol::{Envelope, SessionId, TaskId, Turn};
+use store::{Reader, StoreError};
+use tokio::sync::broadcast::{self, error::RecvError};
+
+/// How many items a subscriber may be behind before it goes back to the log.
+const BACKLOG: usize = 1024;
+
+/// How many events are read from the log at a time.
+const PAGE: usize = 256;
+
+/// One thing a subscriber is told.
+#[derive(Debug, Clone)]
+pub enum Live {
+    /// A durable event.
+    Event(Arc<Envelope>),
+    /// More text of an answer that is still arriving.
+    Text {
+        /// Whose.
+        task: TaskId,
+        /// The turn whose event will hold it.
+        turn: Turn,
+        /// The text.
+        text: String,
+    },
+}
+
+/// Where the supervisor publishes.
+#[derive(Debug, Clone)]
+pub struct Bus {
+    home: Home,
+    session: SessionId,
+    sender: broadcast::Sender<Live>,
+}
+
+impl Bus {
+    pub(crate) fn new(home: Home, session: SessionId) -> Bus {
+        Bus { home, session, sender: broadcast::Sender::new(BACKLOG) }
+    }
+
+    pub(crate) fn publish(&self, live: Live) {
+        // Nobody listening is fine: the log has it.
+        let _listeners = self.sender.send(live);
+    }
+
+    /// Everything after `seq`, then whatever happens.
+    pub fn subscribe(&self, seq: u64) -> Subscription {
+        Subscription { bus: self.clone(), receiver: self.sender.subscribe(), seen: seq, missed: true, page: Vec::new() }
+    }
+}
+
+/// A place in the stream of events.
+#[derive(Debug)]
+pub struct Subscription {
+    bus: Bus,
+    receiver: broadcast::Receiver<Live>,
+    seen: u64,
+    missed: bool,
+    /// Events read from the log and not given out, newest first.
+    page: Vec<Envelope>,
+}
+
+impl Subscription {
+    /// The next thing; none when the session's owner is gone.
+    pub async fn next(&mut self) -> Result<Option<Live>, StoreError> {
+        loop {
+            if let Some(envelope) = self.missed_event()? {
+                self.seen = envelope.seq;
+                return Ok(Some(Live::Event(Arc::new(envelope))));
+            }
+            match self.receiver.recv().await {
+                Ok(Live::Event(envelope)) if envelope.seq <= self.seen => {}
+                Ok(Live::Event(envelope)) if envelope.seq > self.seen + 1 => self.missed = true,
+                Ok(Live::Event(envelope)) => {
+                    self.seen = envelope.seq;
+                    return Ok(Some(Live::Event(envelope)));
+                }
+                Ok(text @ Live::Text { .. }) => return Ok(Some(text)),
+                Err(RecvError::Lagged(_)) => self.missed = true,
+                Err(RecvError::Closed) => return Ok(None),
+            }
+        }
+    }
+
+    fn missed_event(&mut self) -> Result<Option<Envelope>, StoreError> {
+        if self.page.is_empty() && self.missed {
+            self.page = Reader::open(&self.bus.home, self.bus.session)?.events_after(self.seen, PAGE)?;
+            self.page.reverse();
+            self.missed = self.page.len() == PAGE;
+        }
+        Ok(self.page.pop())
+    }
+}

@@ -1,0 +1,71 @@
+//! Commands that other processes left in the session's file. The socket's poke brings them at once; a look at the
+//! file every second brings those whose sender could not poke.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use kernel::{Input, Letter};
+use protocol::api::Command;
+use protocol::{Body, CancelBy, Origin, TaskId};
+use store::{Reader, StoreError};
+use tokio::sync::Notify;
+
+use crate::supervisor::{Rejected, Supervisor};
+
+/// How often the file is looked at without a poke.
+const LOOK_UP: Duration = Duration::from_secs(1);
+
+/// Applies commands until the session ends.
+pub(crate) async fn watch(reader: Reader, root: TaskId, supervisor: Supervisor, poke: Arc<Notify>) {
+    let mut lookout = Lookout { reader, version: None };
+    loop {
+        for (id, command) in lookout.pending() {
+            match supervisor.submit_command(input(command, root), id).await {
+                Ok(()) => {}
+                Err(Rejected::Refused(refusal)) => tracing::info!(%refusal, id, "a command was refused"),
+                Err(Rejected::Paused(_) | Rejected::Gone) => return,
+            }
+        }
+        // Poked or not, it is time to look.
+        let _poked = tokio::time::timeout(LOOK_UP, poke.notified()).await;
+    }
+}
+
+/// Where commands are looked for.
+struct Lookout {
+    reader: Reader,
+    /// The file's version at the last look.
+    version: Option<i64>,
+}
+
+impl Lookout {
+    /// New commands, if anything in the file has changed.
+    fn pending(&mut self) -> Vec<(i64, Command)> {
+        self.read().unwrap_or_else(|error| {
+            tracing::warn!(%error, "commands cannot be read");
+            Vec::new()
+        })
+    }
+
+    fn read(&mut self) -> Result<Vec<(i64, Command)>, StoreError> {
+        let now = self.reader.data_version()?;
+        if self.version.replace(now) == Some(now) {
+            return Ok(Vec::new());
+        }
+        self.reader.pending_commands()
+    }
+}
+
+/// What a command means.
+pub(crate) fn input(command: Command, root: TaskId) -> Input {
+    match command {
+        Command::Send(params) => Input::Send(Letter {
+            to: params.task.unwrap_or(root),
+            from: Origin::User,
+            delivery: params.delivery,
+            body: Body::Text { text: params.text },
+        }),
+        Command::Interrupt => Input::Interrupt(root),
+        Command::Stop => Input::Stop { by: CancelBy::User },
+    }
+}

@@ -1,0 +1,155 @@
+//! A session in this process: opened, driven and left by an edge.
+
+mod open;
+mod status;
+mod transcript;
+
+use std::sync::Arc;
+
+use kernel::Input;
+use protocol::api::{Command, SendParams, SessionView, TaskView};
+use protocol::{Cancel, CancelBy, Delivery, SessionId, TaskId};
+use store::{Index, SessionRow, StoreError};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+pub use open::{OpenError, Start};
+pub use status::Status;
+pub use transcript::transcript;
+
+use crate::agent::Desk;
+use crate::bus::{Bus, Subscription};
+use crate::commands;
+use crate::instructions::Notice;
+use crate::supervisor::{Rejected, Supervision};
+
+/// A session that this process owns and runs.
+#[derive(Debug)]
+pub struct Session {
+    id: SessionId,
+    root: TaskId,
+    first_seq: u64,
+    desk: Arc<Desk>,
+    notices: Vec<Notice>,
+    supervision: Supervision,
+    /// The socket and the look-out for commands.
+    attendants: JoinSet<()>,
+    closing: CancellationToken,
+}
+
+impl Session {
+    /// Its id.
+    pub fn id(&self) -> SessionId {
+        self.id
+    }
+
+    /// Its root task.
+    pub fn root(&self) -> TaskId {
+        self.root
+    }
+
+    /// The last event before this process opened it.
+    pub fn first_seq(&self) -> u64 {
+        self.first_seq
+    }
+
+    /// What a person should know of the files it read.
+    pub fn notices(&self) -> &[Notice] {
+        &self.notices
+    }
+
+    /// Where its events are published.
+    pub fn bus(&self) -> &Bus {
+        &self.desk.bus
+    }
+
+    /// Everything after `seq`, then whatever happens.
+    pub fn subscribe(&self, seq: u64) -> Subscription {
+        self.desk.bus.subscribe(seq)
+    }
+
+    /// Its state, as it changes.
+    pub fn status(&self) -> watch::Receiver<Status> {
+        self.supervision.status.clone()
+    }
+
+    /// Sends the root a message.
+    pub async fn send(&self, text: impl Into<String>, delivery: Delivery) -> Result<(), Rejected> {
+        let params = SendParams { task: None, text: text.into(), delivery };
+        self.submit(commands::input(Command::Send(params), self.root)).await
+    }
+
+    /// Lets everything go on that was interrupted.
+    pub async fn resume(&self) -> Result<(), Rejected> {
+        self.submit(Input::Resume).await
+    }
+
+    /// Stops the running turn.
+    pub async fn interrupt(&self) -> Result<(), Rejected> {
+        self.submit(Input::Interrupt(self.root)).await
+    }
+
+    /// Stops every task and takes no new ones.
+    pub async fn stop(&self, by: CancelBy) -> Result<(), Rejected> {
+        self.submit(Input::Stop { by }).await
+    }
+
+    /// Stops what runs below the root.
+    pub async fn stop_background(&self, by: CancelBy) -> Result<(), Rejected> {
+        let root = self.root;
+        let children = move |kernel: &kernel::Kernel| {
+            let tasks = kernel.tasks().filter(|task| task.parent == Some(root) && task.phase.is_busy());
+            tasks.map(|task| task.id).collect::<Vec<_>>()
+        };
+        for task in self.supervision.supervisor.look(children).await? {
+            self.submit(Input::Cancel { task, by, how: Cancel::Abort }).await?;
+        }
+        Ok(())
+    }
+
+    /// What it is now, as every view shows it.
+    pub fn view(&self) -> Result<SessionView, StoreError> {
+        self.desk.reader()?.session_view()
+    }
+
+    /// Its tasks, oldest first.
+    pub fn tasks(&self) -> Result<Vec<TaskView>, StoreError> {
+        Ok(self.desk.reader()?.tasks(0, u64::MAX)?.tasks)
+    }
+
+    /// Brings the index of sessions up to date. It is a cache: failing to is no fault of the session.
+    pub fn note(&self) {
+        let noted =
+            self.view().and_then(|view| Index::open(&self.desk.settings.home)?.upsert(&SessionRow::from(&view)));
+        if let Err(error) = noted {
+            tracing::warn!(%error, "the index of sessions was not brought up to date");
+        }
+    }
+
+    /// Ends this process's part: what runs is interrupted and can be resumed by whoever opens the session next.
+    pub async fn leave(mut self) -> Result<(), StoreError> {
+        self.closing.cancel();
+        // A paused session has nothing more to say.
+        let _paused = self.submit(Input::Suspend).await;
+        self.attendants.shutdown().await;
+        let writer = self.supervision.leave().await;
+        let desk = self.desk;
+        match writer {
+            Some(writer) => writer.release()?,
+            None => tracing::warn!("the session's writer is still in use; its lease ends with this process"),
+        }
+        let noted = desk
+            .reader()
+            .and_then(|reader| reader.session_view())
+            .and_then(|view| Index::open(&desk.settings.home)?.upsert(&SessionRow::from(&view)));
+        if let Err(error) = noted {
+            tracing::warn!(%error, "the index of sessions was not brought up to date");
+        }
+        Ok(())
+    }
+
+    async fn submit(&self, input: Input) -> Result<(), Rejected> {
+        self.supervision.supervisor.submit(input).await
+    }
+}

@@ -1,0 +1,207 @@
+//! A session begins, or goes on in another process.
+
+use std::io;
+use std::sync::Arc;
+
+use host::{Guardian, Owner, Workspace};
+use kernel::{Impossible, Input, Kernel};
+use protocol::{At, Budget, Envelope, Fence, Kind, Mode, Opening, Rest, SessionId, TaskId, TaskSpec};
+use store::{Opened, Reader, SessionFile, StoreError};
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::Session;
+use crate::agent::{Desk, Performer};
+use crate::api::Api;
+use crate::bus::Bus;
+use crate::commands;
+use crate::instructions::Instructions;
+use crate::prompt;
+use crate::settings::Settings;
+use crate::space::Tables;
+use crate::supervisor::{Parts, Rejected, Supervision};
+
+/// How a session begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Start {
+    /// Anew.
+    New,
+    /// Where another process left it.
+    Resume(SessionId),
+    /// As a copy of another; nothing that is under way there goes on here.
+    Fork(SessionId),
+}
+
+/// Why a session did not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Its file could not be opened.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The folder it works in cannot be used.
+    #[error("cannot work in {folder}: {source}; choose another folder with -C")]
+    Folder {
+        /// The folder.
+        folder: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// The log contradicts itself.
+    #[error("event {seq} of the session contradicts those before it: {defect}; `bosun sessions export` shows them")]
+    Log {
+        /// The event.
+        seq: u64,
+        /// In which way.
+        defect: Impossible,
+    },
+    /// It has no root task: its first commit never happened.
+    #[error("session {0} never began; remove it with `bosun sessions rm {0}`")]
+    Empty(SessionId),
+    /// Its first input was not taken.
+    #[error(transparent)]
+    Rejected(#[from] Rejected),
+    /// The machine did not tell who this process is.
+    #[error("cannot tell this process from others: {0}")]
+    Machine(io::Error),
+}
+
+impl Session {
+    /// Opens a session in this process. What was interrupted goes on with [`Session::resume`].
+    pub async fn open(settings: Settings, start: Start) -> Result<Session, OpenError> {
+        let workspace = workspace(&settings)?;
+        let owner = Owner::current().map_err(OpenError::Machine)?;
+        let now = settings.clock.now();
+        let (id, opened) = own(&settings, start, &owner, now)?;
+        let Opened { writer, fence, log } = opened;
+        let kernel = fold(settings.limits, &log)?;
+        let last_seq = log.last().map_or(0, |envelope| envelope.seq);
+        drop(log);
+        let known_root = kernel.root();
+
+        let (desk, notices) = desk(settings, id, workspace);
+        let (clock, bus) = (Arc::clone(&desk.settings.clock), desk.bus.clone());
+        let parts = Parts { session: id, kernel, last_seq, writer, clock, bus };
+        let at = Arc::clone(&desk);
+        let supervision = Supervision::start(parts, move |_supervisor| Arc::new(Performer(at)));
+        let first = first_inputs(&desk, start, known_root, fence);
+        let root = first.root.ok_or(OpenError::Empty(id))?;
+        for input in first.inputs {
+            supervision.supervisor.submit(input).await?;
+        }
+        let mut session = Session {
+            id,
+            root,
+            first_seq: last_seq,
+            desk,
+            notices,
+            supervision,
+            attendants: JoinSet::new(),
+            closing: CancellationToken::new(),
+        };
+        session.attend().await;
+        Ok(session)
+    }
+
+    /// Listens on the socket and looks out for commands. A session without a socket still gets its commands.
+    async fn attend(&mut self) {
+        let poke = Arc::new(Notify::new());
+        let supervisor = self.supervision.supervisor.clone();
+        match Reader::open(&self.desk.settings.home, self.id) {
+            Ok(reader) => {
+                self.attendants.spawn(commands::watch(reader, self.root, supervisor.clone(), Arc::clone(&poke)));
+            }
+            Err(error) => tracing::warn!(%error, "commands of other processes will not be seen"),
+        }
+        match rpc::local::listen(&self.desk.settings.home.socket(self.id)).await {
+            Ok(listener) => {
+                let api = Api { desk: Arc::clone(&self.desk), supervisor, root: self.root, poke };
+                self.attendants.spawn(rpc::serve(listener, Arc::new(api), self.closing.clone()));
+            }
+            Err(error) => tracing::warn!(%error, "the session has no socket"),
+        }
+    }
+}
+
+struct First {
+    root: Option<TaskId>,
+    inputs: Vec<Input>,
+}
+
+fn first_inputs(desk: &Desk, start: Start, known_root: Option<TaskId>, fence: Fence) -> First {
+    match start {
+        Start::New => {
+            let root = TaskId::new(desk.settings.ids.uuid());
+            First { root: Some(root), inputs: vec![begin(desk, root)] }
+        }
+        Start::Resume(_) => First { root: known_root, inputs: vec![Input::Adopt { fence }] },
+        Start::Fork(from) => First { root: known_root, inputs: vec![Input::Adopt { fence }, Input::Fork { from }] },
+    }
+}
+
+fn begin(desk: &Desk, root: TaskId) -> Input {
+    let settings = &desk.settings;
+    let opening = Opening {
+        cwd: settings.cwd.display().to_string(),
+        model: settings.model.name().to_owned(),
+        version: env!("CARGO_PKG_VERSION").into(),
+    };
+    let spec = TaskSpec {
+        parent: None,
+        kind: Kind::Main,
+        agent: "main".into(),
+        name: "root".into(),
+        description: "the session's own conversation".into(),
+        mode: Mode::Background,
+        rest: Rest::Idle,
+        max_turns: settings.max_turns,
+        budget: Budget::default(),
+    };
+    Input::Open { root, spec, opening }
+}
+
+fn workspace(settings: &Settings) -> Result<Workspace, OpenError> {
+    Workspace::new(&settings.cwd, &settings.roots)
+        .map_err(|source| OpenError::Folder { folder: settings.cwd.display().to_string(), source })
+}
+
+/// Makes this process the owner of the session's file.
+fn own(settings: &Settings, start: Start, owner: &Owner, now: At) -> Result<(SessionId, Opened), StoreError> {
+    let (home, probe) = (&settings.home, Arc::clone(&settings.probe));
+    match start {
+        Start::New => {
+            let id = SessionId::new(settings.ids.uuid());
+            Ok((id, SessionFile::create_probed(home, id, owner, now, probe)?))
+        }
+        Start::Resume(id) => Ok((id, SessionFile::adopt_probed(home, id, owner, now, probe)?)),
+        Start::Fork(from) => {
+            let id = SessionId::new(settings.ids.uuid());
+            store::copy_session(home, from, id)?;
+            Ok((id, SessionFile::adopt_probed(home, id, owner, now, probe)?))
+        }
+    }
+}
+
+fn fold(limits: kernel::Limits, log: &[Envelope]) -> Result<Kernel, OpenError> {
+    let mut kernel = Kernel::new(limits);
+    for envelope in log {
+        kernel.evolve(&envelope.entry).map_err(|defect| OpenError::Log { seq: envelope.seq, defect })?;
+    }
+    Ok(kernel)
+}
+
+fn desk(settings: Settings, id: SessionId, workspace: Workspace) -> (Arc<Desk>, Vec<crate::Notice>) {
+    let instructions = Instructions::read(workspace.cwd(), settings.home.root());
+    let desk = Desk {
+        session: id,
+        system: prompt::system(workspace.cwd(), &instructions),
+        toolbox: tools::everyday(),
+        workspace: Arc::new(workspace),
+        guardian: Guardian::new(settings.guardian.clone()),
+        env: Arc::new(settings.env.clone()),
+        tables: Arc::new(Tables::new(settings.home.session_db(id))),
+        bus: Bus::new(settings.home.clone(), id),
+        settings,
+    };
+    (Arc::new(desk), instructions.notices)
+}

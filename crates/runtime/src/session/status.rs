@@ -1,0 +1,36 @@
+//! A session's state in brief, for whoever waits for it to change.
+
+use std::sync::Arc;
+
+use protocol::TaskState;
+use store::StoreError;
+
+/// A session's state in brief.
+#[derive(Debug, Clone, Default)]
+pub struct Status {
+    /// Whether nothing is queued, running or parked.
+    pub quiet: bool,
+    /// The root's state.
+    pub root: Option<TaskState>,
+    /// How many tasks below the root are queued, running or parked.
+    pub background: usize,
+    /// Why the session is paused.
+    pub paused: Option<Arc<StoreError>>,
+}
+
+impl Status {
+    pub(crate) fn same(&self, other: &Status) -> bool {
+        self.quiet == other.quiet
+            && self.root == other.root
+            && self.background == other.background
+            && self.paused.is_some() == other.paused.is_some()
+    }
+
+    /// Whether the root rests or has stopped for another reason than waiting for a quota.
+    pub fn root_is_at_rest(&self) -> bool {
+        match &self.root {
+            Some(TaskState::Idle | TaskState::Finished { .. } | TaskState::Interrupted) => true,
+            Some(TaskState::Queued | TaskState::Running | TaskState::Parked { .. }) | None => false,
+        }
+    }
+}

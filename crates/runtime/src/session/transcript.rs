@@ -1,0 +1,102 @@
+//! A session as people read it.
+
+use std::fmt::Write as _;
+
+use protocol::{Answer, Block, Body, Envelope, Event, Origin, TaskId, clip_middle};
+
+/// Most bytes shown of one tool's input or answer.
+const SHOWN: usize = 4 * 1024;
+
+/// The session's log as Markdown: what was said, called and answered.
+pub fn transcript(log: &[Envelope]) -> String {
+    let mut page = Page { text: String::new(), root: log.first().map(|envelope| envelope.entry.task) };
+    for envelope in log {
+        page.read(envelope);
+    }
+    page.text
+}
+
+struct Page {
+    text: String,
+    root: Option<TaskId>,
+}
+
+impl Page {
+    fn read(&mut self, envelope: &Envelope) {
+        let task = envelope.entry.task;
+        match &envelope.entry.event {
+            Event::SessionOpened(opening) => {
+                let (id, at) = (envelope.session, envelope.entry.at);
+                self.add(format_args!("# Session {id}\n\nBegan {at} in `{}` with `{}`.", opening.cwd, opening.model));
+            }
+            Event::SessionForked { from } => self.add(format_args!("*Forked from {from}.*")),
+            Event::MailAdmitted { from: Origin::User, body: Body::Text { text }, .. } => {
+                self.add(format_args!("## User\n\n{text}"));
+            }
+            Event::TurnAnswered { turn, content, .. } => {
+                self.heading(task, format_args!("{turn}"));
+                content.iter().for_each(|block| self.block(block));
+            }
+            Event::TurnFailed { turn, message, .. } => self.add(format_args!("*{turn} failed: {message}*")),
+            Event::CallAnswered { call, answer } => self.answer(&call.0, answer),
+            Event::TaskCreated(spec) if spec.parent.is_some() => {
+                self.add(format_args!("*Started {} `{}`: {}*", spec.agent, spec.name, spec.description));
+            }
+            Event::ActivationEnded { outcome, .. } => {
+                self.heading(task, format_args!("ended: {}", outcome.word()));
+            }
+            Event::TaskInterrupted => self.add(format_args!("*Interrupted.*")),
+            _other => {}
+        }
+    }
+
+    fn heading(&mut self, task: TaskId, what: std::fmt::Arguments<'_>) {
+        if Some(task) == self.root {
+            self.add(format_args!("### {what}"));
+        } else {
+            self.add(format_args!("### {task}, {what}"));
+        }
+    }
+
+    fn block(&mut self, block: &Block) {
+        match block {
+            Block::Text { text } => self.add(format_args!("{text}")),
+            Block::Thinking { text } => self.add(format_args!("> {}", text.replace('\n', "\n> "))),
+            Block::Call(call) => {
+                let input = clip_middle(&call.input, SHOWN);
+                self.add(format_args!("**{}** `{}`\n\n{}", call.tool, call.id, fenced(&input)));
+            }
+            Block::Opaque { .. } => {}
+        }
+    }
+
+    fn answer(&mut self, call: &str, answer: &Answer) {
+        let status =
+            if answer.status.is_error() { format!(", {:?}", answer.status).to_lowercase() } else { String::new() };
+        let text = clip_middle(&answer.text, SHOWN);
+        self.add(format_args!("`{call}` answered{status}:\n\n{}", fenced(&text)));
+    }
+
+    fn add(&mut self, part: std::fmt::Arguments<'_>) {
+        // Writing to a string cannot fail.
+        let _always = write!(self.text, "{part}\n\n");
+    }
+}
+
+/// A code block whose fence no line of the text can close.
+fn fenced(text: &str) -> String {
+    let longest = text.lines().map(|line| line.trim_start().chars().take_while(|c| *c == '`').count()).max();
+    let fence = "`".repeat(longest.unwrap_or(0).max(2) + 1);
+    format!("{fence}\n{text}\n{fence}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_breaks_out_of_its_fence() {
+        assert_eq!(fenced("x"), "```\nx\n```");
+        assert_eq!(fenced("````\nx"), "`````\n````\nx\n`````");
+    }
+}

@@ -1,0 +1,50 @@
+//! What a session needs from its edge. Nothing below names a config file, a flag or the environment.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use host::{Clock, Home, Ids};
+use model::Model;
+use store::Probe;
+
+use crate::Permission;
+
+/// Everything a session is run with.
+#[derive(Clone)]
+pub struct Settings {
+    /// Where sessions are kept.
+    pub home: Home,
+    /// The folder the session works in.
+    pub cwd: PathBuf,
+    /// More folders that file tools may reach.
+    pub roots: Vec<PathBuf>,
+    /// The model that is asked.
+    pub model: Arc<dyn Model>,
+    /// What tools may do.
+    pub permission: Permission,
+    /// How many agents there may be.
+    pub limits: kernel::Limits,
+    /// Most turns of one activation of the root.
+    pub max_turns: Option<u32>,
+    /// How much a tool call gives and takes.
+    pub tools: tools::Limits,
+    /// How much disk the output of one background command may take.
+    pub spool: u64,
+    /// The executable that becomes the guardian of started processes.
+    pub guardian: PathBuf,
+    /// The complete environment of started programs.
+    pub env: Vec<(OsString, OsString)>,
+    /// Tells the time.
+    pub clock: Arc<dyn Clock>,
+    /// Makes ids.
+    pub ids: Arc<dyn Ids>,
+    /// Where tests make the store fail.
+    pub probe: Arc<dyn Probe>,
+}
+
+impl std::fmt::Debug for Settings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Settings").field("cwd", &self.cwd).field("model", &self.model).finish_non_exhaustive()
+    }
+}

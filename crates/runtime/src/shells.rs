@@ -1,0 +1,216 @@
+//! Background commands: tasks of their own, whose output goes to a bounded spool on disk.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use host::ExitStatus;
+use kernel::{Ending, Input, Phase, Point, Report, Spawn, Task};
+use protocol::{
+    Body, Budget, Cancel, CancelBy, Clip, Event, FailKind, Kind, Mode, Outcome, Rest, TaskId, TaskSpec, WaitMode,
+};
+use tools::{BackgroundCommand, BackgroundRead, BackgroundRow, BoxFuture, ShellCommand, Spool, ToolError, Wait};
+
+use crate::agent::Desk;
+use crate::supervisor::{Link, Rejected};
+use crate::waits::Caller;
+
+/// How much of a command's output is its result.
+const RESULT_MAX: usize = 8 * 1024;
+
+/// Runs a background command to its end. Dropping it kills the command and everything it started.
+pub(crate) async fn run(desk: Arc<Desk>, link: Link) {
+    if let Err(rejected) = run_task(&desk, &link).await {
+        tracing::info!(run = %link.run, %rejected, "the command stops");
+    }
+}
+
+async fn run_task(desk: &Desk, link: &Link) -> Result<(), Rejected> {
+    link.supervisor.report(link.run, Report::Boundary(Point::Between)).await?;
+    let ending = match command(desk, link.run.task) {
+        Ok(command) => execute(desk, link.run.task, &command).await,
+        Err(message) => Ending::Failed { kind: FailKind::Internal, message },
+    };
+    let text = output(desk, link.run.task, RESULT_MAX).into_string();
+    link.supervisor.report(link.run, Report::Ended { ending, text }).await
+}
+
+/// The command, which is the task's first mail.
+fn command(desk: &Desk, task: TaskId) -> Result<String, String> {
+    let log = desk.reader().and_then(|reader| reader.task_events(task)).map_err(|error| error.to_string())?;
+    let first = log.into_iter().find_map(|envelope| match envelope.entry.event {
+        Event::MailAdmitted { body: Body::Text { text }, .. } => Some(text),
+        _other => None,
+    });
+    first.ok_or_else(|| "the task has no command".into())
+}
+
+async fn execute(desk: &Desk, task: TaskId, command: &str) -> Ending {
+    let failed = |message: String| Ending::Failed { kind: FailKind::Exit, message };
+    let mut spool = match Spool::create(&folder(desk, task), desk.settings.spool) {
+        Ok(spool) => spool,
+        Err(error) => return failed(format!("its output cannot be kept: {error}")),
+    };
+    let command = ShellCommand { command, cwd: desk.workspace.cwd(), env: &desk.env };
+    let mut process = match tools::launch(&desk.guardian, command).await {
+        Ok(process) => process,
+        Err(error) => return failed(format!("it could not start: {error}")),
+    };
+    let mut unwritten = None;
+    let exit = tools::follow(&mut process, |bytes| {
+        if let Err(error) = spool.write(bytes) {
+            unwritten.get_or_insert(error);
+        }
+    });
+    let exit = match exit.await {
+        Ok(exit) => exit,
+        Err(error) => return failed(error.to_string()),
+    };
+    match (exit.status, unwritten) {
+        (ExitStatus::Code(0), None) => Ending::Completed,
+        (ExitStatus::Code(0), Some(error)) => failed(format!("its output could not be kept whole: {error}")),
+        (status @ (ExitStatus::Code(_) | ExitStatus::Signal(_)), _) => failed(status.to_string()),
+    }
+}
+
+fn folder(desk: &Desk, task: TaskId) -> PathBuf {
+    desk.settings.home.output_dir(desk.session).join(task.to_string())
+}
+
+fn output(desk: &Desk, task: TaskId, max: usize) -> Clip {
+    // No folder means that nothing was ever printed.
+    Spool::read(&folder(desk, task), max).unwrap_or_default()
+}
+
+/// The background commands of the agent that makes a call.
+#[derive(Debug)]
+pub(crate) struct Shells {
+    pub(crate) desk: Arc<Desk>,
+    pub(crate) caller: Caller,
+}
+
+impl tools::Background for Shells {
+    fn start(&self, command: BackgroundCommand) -> BoxFuture<'_, Result<String, ToolError>> {
+        Box::pin(self.spawn(command))
+    }
+
+    fn read(&self, name: String, wait: Wait) -> BoxFuture<'_, Result<BackgroundRead, ToolError>> {
+        Box::pin(async move {
+            let task = self.find(&name).await?;
+            if let Wait::For(time) = wait {
+                let until = self.desk.settings.clock.now().plus(time);
+                self.caller.wait(vec![task], WaitMode::All, Some(until)).await.map_err(ToolError::broken)?;
+            }
+            self.look(task).await
+        })
+    }
+
+    fn stop(&self, name: String) -> BoxFuture<'_, Result<BackgroundRead, ToolError>> {
+        Box::pin(async move {
+            let task = self.find(&name).await?;
+            let cancel = Input::Cancel { task, by: CancelBy::Agent, how: Cancel::Abort };
+            self.caller.supervisor.submit(cancel).await.map_err(ToolError::broken)?;
+            self.look(task).await
+        })
+    }
+
+    fn list(&self) -> BoxFuture<'_, Result<Vec<BackgroundRow>, ToolError>> {
+        Box::pin(async move {
+            let rows = self.all(|task| (task.name.clone(), state(task), task.id)).await?;
+            let described = |(name, state, id)| BackgroundRow { description: self.describe(id), name, state };
+            Ok(rows.into_iter().map(described).collect())
+        })
+    }
+}
+
+impl Shells {
+    async fn spawn(&self, command: BackgroundCommand) -> Result<String, ToolError> {
+        let id = TaskId::new(self.desk.settings.ids.uuid());
+        let spec = TaskSpec {
+            parent: Some(self.caller.run.task),
+            kind: Kind::Shell,
+            agent: "shell".into(),
+            name: name_of(&command.command),
+            description: Clip::new(&command.description, 200).into_string(),
+            mode: Mode::Background,
+            rest: Rest::Finish,
+            max_turns: None,
+            budget: Budget::default(),
+        };
+        let by = Some((self.caller.run, self.caller.turn, self.caller.call.clone()));
+        let spawn = Input::Spawn(Spawn { id, spec, prompt: command.command, by });
+        match self.caller.supervisor.submit(spawn).await {
+            Ok(()) => {}
+            Err(Rejected::Refused(refusal)) => return Err(ToolError::refused(refusal.to_string())),
+            Err(rejected) => return Err(ToolError::broken(rejected)),
+        }
+        let named = self.caller.supervisor.look(move |kernel| kernel.task(id).map(|task| task.name.clone())).await;
+        named.map_err(ToolError::broken)?.ok_or_else(|| ToolError::refused("the command is gone"))
+    }
+
+    async fn find(&self, name: &str) -> Result<TaskId, ToolError> {
+        let known = self.all(|task| (task.name.clone(), task.id)).await?;
+        if let Some((_, id)) = known.iter().find(|(known, id)| known == name || id.to_string() == name) {
+            return Ok(*id);
+        }
+        let names: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
+        let known =
+            if names.is_empty() { "none was started".into() } else { format!("there are: {}", names.join(", ")) };
+        Err(ToolError::refused(format!("no background command is called `{}`; {known}", Clip::new(name, 100))))
+    }
+
+    async fn look(&self, task: TaskId) -> Result<BackgroundRead, ToolError> {
+        let state = self.caller.supervisor.look(move |kernel| kernel.task(task).map(state)).await;
+        let state = state.map_err(ToolError::broken)?.unwrap_or_else(|| "gone".into());
+        Ok(BackgroundRead { state, output: output(&self.desk, task, self.desk.settings.tools.output) })
+    }
+
+    async fn all<T: Send + 'static>(&self, read: impl Fn(&Task) -> T + Send + 'static) -> Result<Vec<T>, ToolError> {
+        let parent = self.caller.run.task;
+        let look = move |kernel: &kernel::Kernel| {
+            let children = kernel.task(parent).into_iter().flat_map(|task| &task.children);
+            let tasks = children.filter_map(|id| kernel.task(*id)).filter(|task| task.kind == Kind::Shell);
+            tasks.map(read).collect()
+        };
+        self.caller.supervisor.look(look).await.map_err(ToolError::broken)
+    }
+
+    fn describe(&self, task: TaskId) -> String {
+        let log = self.desk.reader().and_then(|reader| reader.task_events(task)).unwrap_or_default();
+        let created = log.into_iter().find_map(|envelope| match envelope.entry.event {
+            Event::TaskCreated(spec) => Some(spec.description),
+            _other => None,
+        });
+        created.unwrap_or_default()
+    }
+}
+
+/// A command's state in words.
+fn state(task: &Task) -> String {
+    match &task.phase {
+        Phase::Finished(Outcome::Completed) => "exited with code 0".into(),
+        Phase::Finished(Outcome::Failed { message, .. }) => message.clone(),
+        Phase::Finished(outcome) => outcome.word().into(),
+        phase @ (Phase::Queued(_) | Phase::Running(_) | Phase::Idle | Phase::Parked(_) | Phase::Interrupted) => {
+            phase.state().word().into()
+        }
+    }
+}
+
+/// A short name from a command's first word.
+fn name_of(command: &str) -> String {
+    let word = command.split_whitespace().next().unwrap_or_default();
+    let word = word.rsplit('/').next().unwrap_or_default();
+    let name: String = word.chars().filter(|c| c.is_ascii_alphanumeric() || "-_.".contains(*c)).take(24).collect();
+    if name.is_empty() { "shell".into() } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_called_by_its_program() {
+        let names = ["cargo test", "/usr/bin/python3 -m http.server", "  ", "$(x)", "FOO=1 make"].map(name_of);
+        assert_eq!(names, ["cargo", "python3", "shell", "x", "FOO1"]);
+    }
+}

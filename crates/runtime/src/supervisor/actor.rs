@@ -1,0 +1,344 @@
+//! The supervisor's loop.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use host::Clock;
+use kernel::{Effect, Ending, Input, Kernel, Report};
+use protocol::{Entry, Envelope, FailKind, Run, SessionId, TaskId};
+use store::{Batch, Committed, StoreError, Writer};
+use tokio::sync::{mpsc, watch};
+use tokio::task::{Id, JoinError, JoinSet};
+
+use super::link::{Leash, Told};
+use super::{Given, Message, Perform, Rejected, Reply, Supervisor};
+use crate::bus::{Bus, Live};
+use crate::session::Status;
+
+/// How long the supervisor sleeps at most before it looks at the clock again: a machine that slept, or whose
+/// clock jumped, is noticed within this time.
+const LOOK_UP: Duration = Duration::from_secs(1);
+
+/// Most inputs gathered for one commit.
+const GATHER: usize = 256;
+
+/// What the supervisor is made of.
+pub(crate) struct Parts {
+    pub(crate) session: SessionId,
+    pub(crate) kernel: Kernel,
+    pub(crate) last_seq: u64,
+    pub(crate) writer: Writer,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) bus: Bus,
+}
+
+pub(super) struct Actor {
+    session: SessionId,
+    clock: Arc<dyn Clock>,
+    bus: Bus,
+    perform: Arc<dyn Perform>,
+    supervisor: Supervisor,
+    status: watch::Sender<Status>,
+    writer: Arc<Writer>,
+    /// What is durable.
+    durable: Kernel,
+    /// What is durable with everything decided since.
+    draft: Kernel,
+    last_seq: u64,
+    /// Decided, and not yet given to the writer.
+    decided: Vec<Step>,
+    /// Given to the writer.
+    committing: Option<Committing>,
+    paused: Option<Arc<StoreError>>,
+    leashes: BTreeMap<TaskId, Leash>,
+    runs: JoinSet<()>,
+    run_of: HashMap<Id, Run>,
+}
+
+/// One decided input: what it leads to, and who waits to hear of it.
+struct Step {
+    effects: Vec<Effect>,
+    command: Option<i64>,
+    reply: Option<Reply>,
+}
+
+struct Committing {
+    steps: Vec<Step>,
+    done: tools::BoxFuture<'static, Result<Committed, StoreError>>,
+}
+
+/// What the loop wakes up for.
+enum Woken {
+    Message(Option<Message>),
+    Committed(Result<Committed, StoreError>),
+    RunEnded(Result<(Id, ()), JoinError>),
+    Time,
+}
+
+impl Actor {
+    pub(super) fn new(
+        parts: Parts,
+        perform: Arc<dyn Perform>,
+        supervisor: Supervisor,
+        status: watch::Sender<Status>,
+    ) -> Actor {
+        let Parts { session, kernel, last_seq, writer, clock, bus } = parts;
+        Actor {
+            session,
+            clock,
+            bus,
+            perform,
+            supervisor,
+            status,
+            writer: Arc::new(writer),
+            draft: kernel.clone(),
+            durable: kernel,
+            last_seq,
+            decided: Vec::new(),
+            committing: None,
+            paused: None,
+            leashes: BTreeMap::new(),
+            runs: JoinSet::new(),
+            run_of: HashMap::new(),
+        }
+    }
+
+    pub(super) async fn run(mut self, mut messages: mpsc::Receiver<Message>) -> Option<Writer> {
+        let mut leaving = false;
+        while !leaving || self.committing.is_some() {
+            match self.wake(&mut messages).await {
+                Woken::Message(Some(message)) => {
+                    leaving |= self.hear(message);
+                    for _ in 1..GATHER {
+                        let Ok(message) = messages.try_recv() else { break };
+                        leaving |= self.hear(message);
+                    }
+                }
+                Woken::Message(None) => leaving = true,
+                Woken::Committed(result) => self.committed(result),
+                Woken::RunEnded(ended) => self.run_ended(ended),
+                Woken::Time => self.decide(Given::own(Input::Tick)),
+            }
+            self.commit();
+        }
+        self.runs.shutdown().await;
+        drop((self.perform, self.supervisor));
+        Arc::into_inner(self.writer)
+    }
+
+    async fn wake(&mut self, messages: &mut mpsc::Receiver<Message>) -> Woken {
+        let alarm = self.alarm();
+        let committing = self.committing.as_mut();
+        tokio::select! {
+            biased;
+            result = done(committing) => Woken::Committed(result),
+            message = messages.recv() => Woken::Message(message),
+            Some(ended) = self.runs.join_next_with_id() => Woken::RunEnded(ended),
+            () = alarm => Woken::Time,
+        }
+    }
+
+    /// Sleeps until the kernel's alarm is due, looking at the clock often enough to notice a jump.
+    fn alarm(&self) -> impl Future<Output = ()> + use<> {
+        let due = self.draft.alarm().filter(|_| self.paused.is_none());
+        let clock = Arc::clone(&self.clock);
+        async move {
+            let Some(due) = due else { return std::future::pending().await };
+            loop {
+                let left = due.since(clock.now());
+                if left.is_zero() {
+                    return;
+                }
+                tokio::time::sleep(left.min(LOOK_UP)).await;
+            }
+        }
+    }
+
+    /// Takes a message; tells whether it is time to leave.
+    fn hear(&mut self, message: Message) -> bool {
+        match message {
+            Message::Input(given) => self.decide(*given),
+            Message::Look(look) => look(&self.durable),
+            Message::Leave => return true,
+        }
+        false
+    }
+
+    fn decide(&mut self, given: Given) {
+        let Given { input, command, reply } = given;
+        if let Some(reason) = &self.paused {
+            return answer(reply, Err(Rejected::Paused(Arc::clone(reason))));
+        }
+        match self.draft.apply(self.clock.now(), input) {
+            Ok(effects) => self.decided.push(Step { effects, command, reply }),
+            Err(kernel::Refusal::Impossible(defect)) => {
+                tracing::error!(%defect, "the kernel contradicted itself");
+                self.draft = self.durable.clone();
+                answer(reply, Err(kernel::Refusal::Impossible(defect).into()));
+            }
+            // A command that cannot be carried out is done with, too.
+            Err(refusal) => match command {
+                Some(_) => {
+                    answer(reply, Err(refusal.into()));
+                    self.decided.push(Step { effects: Vec::new(), command, reply: None });
+                }
+                None => answer(reply, Err(refusal.into())),
+            },
+        }
+    }
+
+    /// Gives what is decided to the writer, unless it has its hands full.
+    fn commit(&mut self) {
+        if self.committing.is_some() || self.decided.is_empty() {
+            return;
+        }
+        let steps = std::mem::take(&mut self.decided);
+        let entries: Vec<Entry> = steps.iter().flat_map(|step| &step.effects).filter_map(record).cloned().collect();
+        let applied_commands: Vec<i64> = steps.iter().filter_map(|step| step.command).collect();
+        if entries.is_empty() && applied_commands.is_empty() {
+            return self.perform_all(steps);
+        }
+        let writer = Arc::clone(&self.writer);
+        let done = Box::pin(async move { writer.commit(Batch { entries, applied_commands }).await });
+        self.committing = Some(Committing { steps, done });
+    }
+
+    fn committed(&mut self, result: Result<Committed, StoreError>) {
+        let Some(Committing { steps, .. }) = self.committing.take() else { return };
+        match result {
+            Ok(_receipt) => self.perform_all(steps),
+            Err(error) => self.pause(error, steps),
+        }
+    }
+
+    fn perform_all(&mut self, steps: Vec<Step>) {
+        for step in steps {
+            for effect in step.effects {
+                self.perform(effect);
+            }
+            answer(step.reply, Ok(()));
+        }
+        self.show_status();
+    }
+
+    fn perform(&mut self, effect: Effect) {
+        match effect {
+            Effect::Record(entry) => self.publish(entry),
+            Effect::Start(run) => self.start(run),
+            Effect::Go(run) => self.tell(run, Told::Go),
+            Effect::WaitOver { run, call, why } => self.tell(run, Told::WaitOver(call, why)),
+            Effect::Break(run) => self.tell(run, Told::Break),
+            Effect::Stop { run, how } => {
+                if let Some(leash) = self.leashes.get(&run.task).filter(|leash| leash.run == run) {
+                    leash.stop(how);
+                }
+            }
+        }
+    }
+
+    fn publish(&mut self, entry: Entry) {
+        self.last_seq += 1;
+        if let Err(defect) = self.durable.evolve(&entry) {
+            tracing::error!(%defect, seq = self.last_seq, "a durable event contradicts the state");
+        }
+        let envelope = Arc::new(Envelope { v: Envelope::VERSION, seq: self.last_seq, session: self.session, entry });
+        if let Some(leash) = self.leashes.get(&envelope.entry.task) {
+            leash.tell(Told::Event(Arc::clone(&envelope)));
+        }
+        self.bus.publish(Live::Event(envelope));
+    }
+
+    fn start(&mut self, run: Run) {
+        let Some(kind) = self.durable.task(run.task).map(|task| task.kind) else { return };
+        let (leash, link) = Leash::new(run, self.supervisor.clone());
+        if let Some(old) = self.leashes.insert(run.task, leash) {
+            old.stop(protocol::Cancel::Abort);
+        }
+        let handle = self.runs.spawn(self.perform.perform(link, kind));
+        self.run_of.insert(handle.id(), run);
+    }
+
+    fn tell(&self, run: Run, told: Told) {
+        if let Some(leash) = self.leashes.get(&run.task).filter(|leash| leash.run == run) {
+            leash.tell(told);
+        }
+    }
+
+    /// A run has left. If it should not have, its task failed: nothing may stay `running` with nobody at work.
+    fn run_ended(&mut self, ended: Result<(Id, ()), JoinError>) {
+        let (id, fault) = match ended {
+            Ok((id, ())) => (id, None),
+            Err(error) => (error.id(), error.is_panic().then(|| error.to_string())),
+        };
+        let Some(run) = self.run_of.remove(&id) else { return };
+        if self.leashes.get(&run.task).is_some_and(|leash| leash.run == run) {
+            self.leashes.remove(&run.task);
+        }
+        let current = self.draft.task(run.task).is_some_and(|task| task.is_running() && task.run() == run);
+        if current {
+            let message = fault.unwrap_or_else(|| "the run ended without a result".into());
+            tracing::error!(%run, message, "a run ended early");
+            let ending = Ending::Failed { kind: FailKind::Internal, message };
+            self.decide(Given::own(Input::Report(run, Report::Ended { ending, text: String::new() })));
+        }
+    }
+
+    /// What was decided cannot be made durable: forget it, stop everything, and say so.
+    fn pause(&mut self, error: StoreError, steps: Vec<Step>) {
+        tracing::error!(%error, "a commit failed; the session is paused");
+        let reason = Arc::new(error);
+        self.paused = Some(Arc::clone(&reason));
+        self.draft = self.durable.clone();
+        for step in steps.into_iter().chain(std::mem::take(&mut self.decided)) {
+            answer(step.reply, Err(Rejected::Paused(Arc::clone(&reason))));
+        }
+        self.leashes.clear();
+        self.runs.abort_all();
+        self.show_status();
+    }
+
+    fn show_status(&self) {
+        let root = self.durable.root().and_then(|id| self.durable.task(id));
+        let status = Status {
+            quiet: self.durable.is_quiet(),
+            root: root.map(|task| task.phase.state()),
+            background: self.durable.busy() - usize::from(root.is_some_and(|task| task.phase.is_busy())),
+            paused: self.paused.clone(),
+        };
+        self.status.send_if_modified(|shown| {
+            let changed = !shown.same(&status);
+            *shown = status;
+            changed
+        });
+    }
+}
+
+impl Given {
+    /// An input of the supervisor's own.
+    fn own(input: Input) -> Given {
+        Given { input, command: None, reply: None }
+    }
+}
+
+fn record(effect: &Effect) -> Option<&Entry> {
+    match effect {
+        Effect::Record(entry) => Some(entry),
+        Effect::Start(_) | Effect::Go(_) | Effect::WaitOver { .. } | Effect::Break(_) | Effect::Stop { .. } => None,
+    }
+}
+
+/// The end of the commit under way; never, when there is none.
+async fn done(committing: Option<&mut Committing>) -> Result<Committed, StoreError> {
+    match committing {
+        Some(committing) => committing.done.as_mut().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Answers whoever waits; one that has gone needs no answer.
+fn answer(reply: Option<Reply>, result: Result<(), Rejected>) {
+    if let Some(reply) = reply {
+        let _gone = reply.send(result);
+    }
+}

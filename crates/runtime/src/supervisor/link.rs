@@ -1,0 +1,63 @@
+//! What binds a run to its supervisor.
+
+use std::sync::Arc;
+
+use protocol::{CallId, Cancel, Envelope, Run, WaitEnd};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::Supervisor;
+
+/// What a run is told.
+#[derive(Debug)]
+pub(crate) enum Told {
+    /// An event of its task is durable.
+    Event(Arc<Envelope>),
+    /// It has a slot again.
+    Go,
+    /// A call's wait is over.
+    WaitOver(CallId, WaitEnd),
+    /// Drop the turn under way and go on at the next boundary.
+    Break,
+    /// Take one last turn.
+    WrapUp,
+}
+
+/// The run's end of the binding.
+#[derive(Debug)]
+pub(crate) struct Link {
+    pub(crate) run: Run,
+    pub(crate) supervisor: Supervisor,
+    pub(crate) told: mpsc::UnboundedReceiver<Told>,
+    /// Cancelled when the run must end at once.
+    pub(crate) stop: CancellationToken,
+}
+
+/// The supervisor's end.
+#[derive(Debug)]
+pub(super) struct Leash {
+    pub(super) run: Run,
+    tell: mpsc::UnboundedSender<Told>,
+    stop: CancellationToken,
+}
+
+impl Leash {
+    pub(super) fn new(run: Run, supervisor: Supervisor) -> (Leash, Link) {
+        let (tell, told) = mpsc::unbounded_channel();
+        let stop = CancellationToken::new();
+        let link = Link { run, supervisor, told, stop: stop.clone() };
+        (Leash { run, tell, stop }, link)
+    }
+
+    /// Tells the run; one that has just ended needs no word.
+    pub(super) fn tell(&self, told: Told) {
+        let _ended = self.tell.send(told);
+    }
+
+    pub(super) fn stop(&self, how: Cancel) {
+        match how {
+            Cancel::WrapUp => self.tell(Told::WrapUp),
+            Cancel::Abort => self.stop.cancel(),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Rows of the log. An event is kept as the JSON it had when it was written and is brought to today's form on
+//! reading, so a log is never rewritten.
+
+use protocol::{At, Entry, Envelope, Event, SessionId, TaskId};
+use rusqlite::{Connection, Row, params};
+
+use crate::error::unreadable;
+
+/// Appends an event.
+pub(crate) fn insert(conn: &Connection, seq: u64, entry: &Entry) -> rusqlite::Result<()> {
+    let Entry { task, at, event } = entry;
+    conn.prepare_cached("INSERT INTO bosun_events (seq, v, at, task, body) VALUES (?1, ?2, ?3, ?4, ?5)")?
+        .execute(params![seq, Envelope::VERSION, at.0, task.to_string(), json(event)?])?;
+    Ok(())
+}
+
+/// Reads at most `limit` events after `seq`.
+pub(crate) fn after(conn: &Connection, session: SessionId, seq: u64, limit: usize) -> rusqlite::Result<Vec<Envelope>> {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    conn.prepare_cached("SELECT seq, v, at, task, type, body FROM bosun_events WHERE seq > ?1 ORDER BY seq LIMIT ?2")?
+        .query_map(params![seq, limit], |row| envelope(row, session))?
+        .collect()
+}
+
+/// Reads every event of one task.
+pub(crate) fn of_task(conn: &Connection, session: SessionId, task: TaskId) -> rusqlite::Result<Vec<Envelope>> {
+    conn.prepare_cached("SELECT seq, v, at, task, type, body FROM bosun_events WHERE task = ?1 ORDER BY seq")?
+        .query_map([task.to_string()], |row| envelope(row, session))?
+        .collect()
+}
+
+/// The number of the last event; 0 in an empty log.
+pub(crate) fn last_seq(conn: &Connection) -> rusqlite::Result<u64> {
+    conn.prepare_cached("SELECT ifnull(max(seq), 0) FROM bosun_events")?.query_row([], |row| row.get(0))
+}
+
+/// Writes a value as its column holds it.
+pub(crate) fn json<T: serde::Serialize>(value: &T) -> rusqlite::Result<String> {
+    serde_json::to_string(value).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
+}
+
+/// Reads a value from its column.
+pub(crate) fn from_json<T: serde::de::DeserializeOwned>(text: &str) -> rusqlite::Result<T> {
+    serde_json::from_str(text).map_err(unreadable)
+}
+
+fn envelope(row: &Row<'_>, session: SessionId) -> rusqlite::Result<Envelope> {
+    let (seq, v, at): (u64, u32, u64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+    let (task, kind, body): (String, String, String) = (row.get(3)?, row.get(4)?, row.get(5)?);
+    let task = task.parse().map_err(|error| unreadable(format!("event {seq}: {error}")))?;
+    let event = match serde_json::from_str(&upcast(v, &kind, body)) {
+        Ok(event) => event,
+        Err(_) if v > Envelope::VERSION => Event::Unknown,
+        Err(error) => return Err(unreadable(format!("event {seq}: {error}"))),
+    };
+    Ok(Envelope { v: v.max(Envelope::VERSION), seq, session, entry: Entry { task, at: At(at), event } })
+}
+
+/// Brings an event of the type `kind` from the form `v` to today's. There is one form so far, so nothing changes;
+/// each new one rewrites its elders here.
+fn upcast(_v: u32, _kind: &str, body: String) -> String {
+    body
+}

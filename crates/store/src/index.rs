@@ -1,0 +1,237 @@
+//! The index of sessions, `bosun.db`: a cache of what the session files say, so that listing them does not open
+//! each. Losing it loses nothing: it is made again from the session folders.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use host::Home;
+use protocol::api::SessionView;
+use protocol::{At, SessionId};
+use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
+
+use crate::error::{companion, fault, os_fault, unreadable};
+use crate::schema::{Form, INDEX};
+use crate::{Reader, StoreError, connect};
+
+/// The index of sessions.
+#[derive(Debug)]
+pub struct Index {
+    path: PathBuf,
+    conn: Connection,
+}
+
+/// What the index says of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionRow {
+    /// The session.
+    pub id: SessionId,
+    /// The folder it works in.
+    pub cwd: String,
+    /// The first words it was given.
+    pub title: String,
+    /// The model it asks unless told otherwise.
+    pub model: String,
+    /// When it began.
+    pub created_at: At,
+    /// When it last changed.
+    pub updated_at: At,
+    /// Its root's state in one word.
+    pub state: String,
+}
+
+impl From<&SessionView> for SessionRow {
+    fn from(view: &SessionView) -> SessionRow {
+        SessionRow {
+            id: view.id,
+            cwd: view.cwd.clone(),
+            title: view.title.clone(),
+            model: view.model.clone(),
+            created_at: view.created_at,
+            updated_at: view.updated_at,
+            state: view.state.word().to_owned(),
+        }
+    }
+}
+
+/// What a prefix of an id stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    /// Exactly one session.
+    One(SessionRow),
+    /// More than one, newest first.
+    Many(Vec<SessionRow>),
+    /// No session.
+    Nothing,
+}
+
+impl Index {
+    /// Opens the index, making it from the session folders when it is missing or damaged.
+    pub fn open(home: &Home) -> Result<Index, StoreError> {
+        match Index::open_current(home) {
+            Ok(Some(index)) => Ok(index),
+            Ok(None) | Err(StoreError::Corrupt { .. }) => {
+                let _lock = lock(home)?;
+                Index::make(home)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Reads every session's file again, after moving a damaged index aside.
+    pub fn rebuild(home: &Home) -> Result<Index, StoreError> {
+        let _lock = lock(home)?;
+        if let Ok(Some(index)) = Index::open_current(home) {
+            match index.check() {
+                Ok(()) => return index.fill(home),
+                Err(StoreError::Corrupt { .. }) => move_aside(&home.index_db())?,
+                Err(error) => return Err(error),
+            }
+        }
+        Index::make(home)
+    }
+
+    /// Writes what a session's row says, whether it was there or not.
+    pub fn upsert(&self, row: &SessionRow) -> Result<(), StoreError> {
+        let SessionRow { id, cwd, title, model, created_at, updated_at, state } = row;
+        self.change(|conn| {
+            conn.prepare_cached(
+                "INSERT OR REPLACE INTO sessions (id, cwd, title, model, state, created_at, updated_at)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            )?
+            .execute(params![id.to_string(), cwd, title, model, state, created_at.0, updated_at.0])?;
+            Ok(())
+        })
+    }
+
+    /// Forgets a session.
+    pub fn remove(&self, id: SessionId) -> Result<(), StoreError> {
+        self.change(|conn| {
+            conn.prepare_cached("DELETE FROM sessions WHERE id = ?1")?.execute([id.to_string()])?;
+            Ok(())
+        })
+    }
+
+    /// The sessions of a folder, or all of them, newest first.
+    pub fn list(&self, cwd: Option<&str>) -> Result<Vec<SessionRow>, StoreError> {
+        self.rows("WHERE ?1 IS NULL OR cwd = ?1", &cwd)
+    }
+
+    /// The session of a folder that changed last.
+    pub fn latest(&self, cwd: &str) -> Result<Option<SessionRow>, StoreError> {
+        self.conn
+            .prepare_cached("SELECT * FROM sessions WHERE cwd = ?1 ORDER BY updated_at DESC, id DESC LIMIT 1")
+            .and_then(|mut newest| newest.query_row([cwd], session_row).optional())
+            .map_err(fault(&self.path))
+    }
+
+    /// Finds the session whose id begins with `prefix`, with or without its `ses-`.
+    pub fn find(&self, prefix: &str) -> Result<Found, StoreError> {
+        let bare = prefix.strip_prefix("ses-").unwrap_or(prefix).to_ascii_lowercase();
+        let mut rows = self.rows("WHERE substr(id, 5, length(?1)) = ?1", &bare)?;
+        Ok(match (rows.pop(), rows.is_empty()) {
+            (None, _) => Found::Nothing,
+            (Some(row), true) => Found::One(row),
+            (Some(row), false) => {
+                rows.push(row);
+                Found::Many(rows)
+            }
+        })
+    }
+
+    fn rows(&self, condition: &str, value: &dyn rusqlite::ToSql) -> Result<Vec<SessionRow>, StoreError> {
+        self.conn
+            .prepare_cached(&format!("SELECT * FROM sessions {condition} ORDER BY updated_at DESC, id DESC"))
+            .and_then(|mut select| select.query_map([value], session_row)?.collect())
+            .map_err(fault(&self.path))
+    }
+
+    /// Changes the index in a transaction that waits for its turn at the start, where waiting can succeed.
+    fn change(&self, edit: impl FnOnce(&Connection) -> rusqlite::Result<()>) -> Result<(), StoreError> {
+        let change = || -> rusqlite::Result<()> {
+            let change = rusqlite::Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)?;
+            edit(&change)?;
+            change.commit()
+        };
+        change().map_err(fault(&self.path))
+    }
+
+    /// Opens the index if it is there in today's form.
+    fn open_current(home: &Home) -> Result<Option<Index>, StoreError> {
+        let path = home.index_db();
+        if !path.exists() {
+            return Ok(None);
+        }
+        let conn = connect::writable(&path)?;
+        let form = INDEX.form(&conn, &path)?;
+        Ok((form == Form::Current).then_some(Index { path, conn }))
+    }
+
+    /// Makes the index, or takes the steps it is missing. The caller holds the lock, and another process may have
+    /// done it all while this one waited for that.
+    fn make(home: &Home) -> Result<Index, StoreError> {
+        match Index::open_current(home) {
+            Ok(Some(index)) => return Ok(index),
+            Ok(None) => {}
+            Err(StoreError::Corrupt { .. }) => move_aside(&home.index_db())?,
+            Err(error) => return Err(error),
+        }
+        let path = home.index_db();
+        let mut conn = if path.exists() { connect::writable(&path)? } else { connect::create(&path)? };
+        INDEX.migrate(&mut conn, &path)?;
+        Index { path, conn }.fill(home)
+    }
+
+    /// Writes a row for every session whose file can be read.
+    fn fill(self, home: &Home) -> Result<Index, StoreError> {
+        for id in sessions(home)? {
+            if let Ok(view) = Reader::open(home, id).and_then(|reader| reader.session_view()) {
+                self.upsert(&SessionRow::from(&view))?;
+            }
+        }
+        Ok(self)
+    }
+
+    fn check(&self) -> Result<(), StoreError> {
+        let verdict = self.conn.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
+        match verdict.map_err(fault(&self.path))? {
+            found if found == "ok" => Ok(()),
+            detail => Err(StoreError::Corrupt { path: self.path.clone(), detail }),
+        }
+    }
+}
+
+fn lock(home: &Home) -> Result<host::FileLock, StoreError> {
+    home.lock("index").map_err(|error| StoreError::Home(error.to_string()))
+}
+
+/// Every session that has a folder.
+fn sessions(home: &Home) -> Result<Vec<SessionId>, StoreError> {
+    let folder = home.sessions_dir();
+    let names = fs::read_dir(&folder).map_err(os_fault(&folder))?.flatten();
+    Ok(names.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
+}
+
+/// Keeps a damaged file under a name of its own, with what SQLite keeps beside it.
+fn move_aside(path: &Path) -> Result<(), StoreError> {
+    let free = (1..).map(|n| companion(path, &format!(".damaged-{n}"))).find(|aside| !aside.exists());
+    let aside = free.unwrap_or_else(|| companion(path, ".damaged"));
+    for ending in ["-wal", "-shm", ""] {
+        let part = companion(path, ending);
+        if part.exists() {
+            fs::rename(&part, companion(&aside, ending)).map_err(os_fault(&part))?;
+        }
+    }
+    Ok(())
+}
+
+fn session_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
+    Ok(SessionRow {
+        id: row.get::<_, String>("id")?.parse().map_err(unreadable)?,
+        cwd: row.get("cwd")?,
+        title: row.get("title")?,
+        model: row.get("model")?,
+        created_at: At(row.get("created_at")?),
+        updated_at: At(row.get("updated_at")?),
+        state: row.get("state")?,
+    })
+}

@@ -1,0 +1,54 @@
+//! Who may write to a session's file. The fence grows with every owner, and a write that carries an older one
+//! is refused.
+
+use host::Owner;
+use protocol::{At, Fence};
+use rusqlite::{Connection, OptionalExtension, params};
+
+/// The file's one lease.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Lease {
+    /// The number of the last owner.
+    pub(crate) fence: Fence,
+    /// That owner, unless it has ended cleanly.
+    pub(crate) holder: Option<Owner>,
+}
+
+impl Lease {
+    /// The process that holds the lease and is alive.
+    pub(crate) fn live_pid(&self) -> Option<u32> {
+        self.holder.as_ref().filter(|holder| holder.is_alive()).map(|holder| holder.pid)
+    }
+}
+
+/// Reads the lease; none when the file never had an owner.
+pub(crate) fn read(conn: &Connection) -> rusqlite::Result<Option<Lease>> {
+    conn.prepare_cached("SELECT fence, boot, pid, started, held FROM bosun_lease")?
+        .query_row([], |row| {
+            let owner = Owner { boot: row.get(1)?, pid: row.get(2)?, started: row.get(3)? };
+            let held: bool = row.get(4)?;
+            Ok(Lease { fence: Fence(row.get(0)?), holder: held.then_some(owner) })
+        })
+        .optional()
+}
+
+/// Reads the number of the last owner; 0 when there was none.
+pub(crate) fn fence(conn: &Connection) -> rusqlite::Result<Fence> {
+    conn.prepare_cached("SELECT ifnull(max(fence), 0) FROM bosun_lease")?.query_row([], |row| Ok(Fence(row.get(0)?)))
+}
+
+/// Writes the next owner.
+pub(crate) fn take(conn: &Connection, fence: Fence, owner: &Owner, now: At) -> rusqlite::Result<()> {
+    conn.execute(
+        "INSERT OR REPLACE INTO bosun_lease (one, fence, boot, pid, started, held, taken_at)
+         VALUES (1, ?1, ?2, ?3, ?4, 1, ?5)",
+        params![fence.0, owner.boot, owner.pid, owner.started, now.0],
+    )?;
+    Ok(())
+}
+
+/// Says that nobody holds the file; the number stays.
+pub(crate) fn clear(conn: &Connection) -> rusqlite::Result<()> {
+    conn.execute("UPDATE bosun_lease SET held = 0", [])?;
+    Ok(())
+}

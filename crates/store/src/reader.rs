@@ -1,0 +1,169 @@
+//! Views of a session, read by anyone at any time. A reader holds no lock that the writer waits for, and each
+//! answer comes from one moment of the file.
+
+use std::path::PathBuf;
+
+use host::{Home, Owner};
+use protocol::api::{Command, SessionView, TaskView, TasksPage};
+use protocol::{At, Envelope, Fence, SessionId, TaskId, TaskState, Usage};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::error::{fault, unreadable};
+use crate::event::from_json;
+use crate::schema::SESSION;
+use crate::session::present;
+use crate::{StoreError, connect, event, lease, project};
+
+/// A read-only view of a session's file, owned or at rest.
+#[derive(Debug)]
+pub struct Reader {
+    id: SessionId,
+    path: PathBuf,
+    conn: Connection,
+}
+
+impl Reader {
+    /// Opens a session to read it.
+    pub fn open(home: &Home, id: SessionId) -> Result<Reader, StoreError> {
+        let path = home.session_db(id);
+        present(id, &path)?;
+        let conn = connect::readable(&path)?;
+        SESSION.require(&conn, &path)?;
+        Ok(Reader { id, path, conn })
+    }
+
+    /// The events after `seq`, at most `limit` of them.
+    pub fn events_after(&self, seq: u64, limit: usize) -> Result<Vec<Envelope>, StoreError> {
+        self.ask(|conn| event::after(conn, self.id, seq, limit))
+    }
+
+    /// Every event of one task.
+    pub fn task_events(&self, task: TaskId) -> Result<Vec<Envelope>, StoreError> {
+        self.ask(|conn| event::of_task(conn, self.id, task))
+    }
+
+    /// One page of the session's tasks, oldest first.
+    pub fn tasks(&self, offset: u64, limit: u64) -> Result<TasksPage, StoreError> {
+        self.ask(|conn| {
+            let total = conn.query_row("SELECT count(*) FROM bosun_tasks", [], |row| row.get(0))?;
+            let limit = limit.min(i64::MAX.unsigned_abs());
+            let tasks = conn
+                .prepare_cached("SELECT * FROM bosun_tasks ORDER BY row LIMIT ?1 OFFSET ?2")?
+                .query_map(params![limit, offset.min(i64::MAX.unsigned_abs())], task_view)?
+                .collect::<rusqlite::Result<_>>()?;
+            Ok(TasksPage { tasks, total })
+        })
+    }
+
+    /// What the session is.
+    pub fn session_view(&self) -> Result<SessionView, StoreError> {
+        self.ask(|conn| session_view(conn, self.id))
+    }
+
+    /// A number that changes whenever another connection has changed the file.
+    pub fn data_version(&self) -> Result<i64, StoreError> {
+        self.conn.pragma_query_value(None, "data_version", |row| row.get(0)).map_err(fault(&self.path))
+    }
+
+    /// The commands that no owner has applied yet, oldest first. One that a newer version wrote is passed over and
+    /// stays for an owner that understands it.
+    pub fn pending_commands(&self) -> Result<Vec<(i64, Command)>, StoreError> {
+        let rows: Vec<(i64, String)> = self.ask(|conn| {
+            conn.prepare_cached("SELECT id, body FROM bosun_commands WHERE applied_at IS NULL ORDER BY id")?
+                .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+                .collect()
+        })?;
+        let known = |(id, body): (i64, String)| serde_json::from_str(&body).ok().map(|command| (id, command));
+        Ok(rows.into_iter().filter_map(known).collect())
+    }
+
+    /// Who holds the session, dead or alive; none after a clean end.
+    pub fn lease(&self) -> Result<Option<(Fence, Owner)>, StoreError> {
+        let lease = self.ask(lease::read)?;
+        Ok(lease.and_then(|lease| lease.holder.map(|holder| (lease.fence, holder))))
+    }
+
+    /// Asks within one transaction, so that every part of an answer is of the same moment.
+    fn ask<T>(&self, question: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+        let ask = || -> rusqlite::Result<T> {
+            let moment = self.conn.unchecked_transaction()?;
+            let answer = question(&moment)?;
+            moment.finish()?;
+            Ok(answer)
+        };
+        ask().map_err(|error| self.explain(fault(&self.path)(error)))
+    }
+
+    /// Adds what a check of the whole file says about damage.
+    fn explain(&self, error: StoreError) -> StoreError {
+        let StoreError::Corrupt { path, detail } = error else { return error };
+        let check = self.conn.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
+        match check {
+            Ok(found) if found != "ok" => StoreError::Corrupt { path, detail: format!("{detail}: {found}") },
+            Ok(_) | Err(_) => StoreError::Corrupt { path, detail },
+        }
+    }
+}
+
+fn session_view(conn: &Connection, id: SessionId) -> rusqlite::Result<SessionView> {
+    let fact = |key| Ok::<_, rusqlite::Error>(project::meta(conn, key)?.unwrap_or_default());
+    let root = conn
+        .query_row("SELECT * FROM bosun_tasks WHERE parent IS NULL ORDER BY row LIMIT 1", [], task_view)
+        .optional()?;
+    let (turns, usage) = conn.query_row(
+        "SELECT ifnull(sum(turns), 0) AS turns, ifnull(sum(input), 0) AS input, ifnull(sum(output), 0) AS output,
+                ifnull(sum(cache_read), 0) AS cache_read, ifnull(sum(cache_write), 0) AS cache_write
+         FROM bosun_tasks",
+        [],
+        |row| Ok((row.get("turns")?, usage(row)?)),
+    )?;
+    let created_at = At(fact("created_at")?.parse().unwrap_or_default());
+    let updated_at = conn
+        .query_row("SELECT at FROM bosun_events ORDER BY seq DESC LIMIT 1", [], |row| row.get(0).map(At))
+        .optional()?;
+    Ok(SessionView {
+        id,
+        cwd: fact("cwd")?,
+        model: fact("model")?,
+        title: fact("title")?,
+        created_at,
+        updated_at: updated_at.unwrap_or(created_at),
+        state: root.as_ref().map_or(TaskState::Queued, |root| root.state.clone()),
+        last_outcome: root.and_then(|root| root.last_outcome),
+        owner_pid: lease::read(conn)?.and_then(|lease| lease.live_pid()),
+        events: event::last_seq(conn)?,
+        turns,
+        usage,
+    })
+}
+
+fn task_view(row: &Row<'_>) -> rusqlite::Result<TaskView> {
+    let text = |column| row.get::<_, String>(column);
+    let maybe = |column| row.get::<_, Option<String>>(column);
+    Ok(TaskView {
+        id: text("id")?.parse().map_err(unreadable)?,
+        parent: maybe("parent")?.map(|parent| parent.parse().map_err(unreadable)).transpose()?,
+        kind: from_json(&text("kind")?)?,
+        agent: text("agent")?,
+        path: text("path")?,
+        description: text("description")?,
+        state: from_json(&text("state")?)?,
+        last_outcome: maybe("last_outcome")?.map(|outcome| from_json(&outcome)).transpose()?,
+        intent: maybe("intent")?,
+        result: maybe("result")?,
+        turns: row.get("turns")?,
+        usage: usage(row)?,
+        cost_micros: row.get("cost_micros")?,
+        created_at: At(row.get("created_at")?),
+        updated_at: At(row.get("updated_at")?),
+    })
+}
+
+fn usage(row: &Row<'_>) -> rusqlite::Result<Usage> {
+    Ok(Usage {
+        input: row.get("input")?,
+        output: row.get("output")?,
+        cache_read: row.get("cache_read")?,
+        cache_write: row.get("cache_write")?,
+    })
+}

@@ -1,0 +1,124 @@
+//! The form of each kind of file, and the steps from each older form to today's.
+//!
+//! `user_version` counts the steps a file has taken; `application_id` says which kind of file it is.
+
+use std::path::Path;
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::StoreError;
+use crate::error::fault;
+
+/// A session's file.
+pub(crate) const SESSION: Schema = Schema { application_id: 0x424F_5331, steps: &[include_str!("session_1.sql")] };
+
+/// The index of sessions.
+pub(crate) const INDEX: Schema = Schema { application_id: 0x424F_5349, steps: &[include_str!("index_1.sql")] };
+
+/// One kind of file.
+#[derive(Debug)]
+pub(crate) struct Schema {
+    application_id: i64,
+    steps: &'static [&'static str],
+}
+
+/// How a file's form relates to today's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Nothing was ever written to it.
+    Empty,
+    /// An older version wrote it.
+    Older,
+    /// It is as this version writes it.
+    Current,
+}
+
+impl Schema {
+    /// Looks at what kind of file it is and which steps it has taken.
+    pub(crate) fn form(&self, conn: &Connection, path: &Path) -> Result<Form, StoreError> {
+        let number = |pragma| conn.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0)).map_err(fault(path));
+        match (number("application_id")?, number("user_version")?) {
+            (0, 0) => Ok(Form::Empty),
+            (id, _) if id != self.application_id => {
+                Err(StoreError::Corrupt { path: path.into(), detail: "it is another program's database".into() })
+            }
+            (_, taken) if taken > self.known() => {
+                Err(StoreError::Newer { path: path.into(), found: short(taken), known: short(self.known()) })
+            }
+            (_, taken) if taken < self.known() => Ok(Form::Older),
+            _ => Ok(Form::Current),
+        }
+    }
+
+    /// Fails unless the file is in today's form.
+    pub(crate) fn require(&self, conn: &Connection, path: &Path) -> Result<(), StoreError> {
+        match self.form(conn, path)? {
+            Form::Current => Ok(()),
+            Form::Empty => Err(StoreError::Corrupt { path: path.into(), detail: "it is empty".into() }),
+            Form::Older => Err(StoreError::Older { path: path.into() }),
+        }
+    }
+
+    /// Takes the steps that are missing, all or none. The caller holds the file's lock.
+    pub(crate) fn migrate(&self, conn: &mut Connection, path: &Path) -> Result<(), StoreError> {
+        self.take_steps(conn).map_err(fault(path))
+    }
+
+    fn take_steps(&self, conn: &mut Connection) -> rusqlite::Result<()> {
+        conn.pragma_update(None, "journal_mode", "WAL")?;
+        let change = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let taken: usize = change.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        for step in self.steps.iter().skip(taken) {
+            change.execute_batch(step)?;
+        }
+        change.pragma_update(None, "application_id", self.application_id)?;
+        change.pragma_update(None, "user_version", self.known())?;
+        change.commit()
+    }
+
+    fn known(&self) -> i64 {
+        i64::try_from(self.steps.len()).unwrap_or(i64::MAX)
+    }
+}
+
+fn short(version: i64) -> u32 {
+    u32::try_from(version).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::connect;
+
+    const ONE: Schema = Schema { application_id: 7, steps: &["CREATE TABLE a (x); INSERT INTO a VALUES (1)"] };
+    const TWO: Schema = Schema { steps: &[ONE.steps[0], "ALTER TABLE a ADD COLUMN y DEFAULT 2"], ..ONE };
+    const BROKEN: Schema = Schema { steps: &[ONE.steps[0], "CREATE TABLE b (x); CREATE TABLE a (x)"], ..ONE };
+
+    #[test]
+    fn a_file_takes_the_steps_it_is_missing_and_no_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.db");
+        let mut conn = connect::create(&path).unwrap();
+        assert_eq!(ONE.form(&conn, &path), Ok(Form::Empty));
+        ONE.migrate(&mut conn, &path).unwrap();
+        assert_eq!(ONE.form(&conn, &path), Ok(Form::Current));
+        assert_eq!(TWO.form(&conn, &path), Ok(Form::Older));
+        assert_eq!(TWO.require(&conn, &path), Err(StoreError::Older { path: path.clone() }));
+        TWO.migrate(&mut conn, &path).unwrap();
+        TWO.migrate(&mut conn, &path).unwrap();
+        let sum: i64 = conn.query_row("SELECT sum(x + y) FROM a", [], |row| row.get(0)).unwrap();
+        assert_eq!((TWO.form(&conn, &path), sum), (Ok(Form::Current), 3));
+        assert_eq!(ONE.form(&conn, &path), Err(StoreError::Newer { path, found: 2, known: 1 }));
+    }
+
+    #[test]
+    fn a_step_that_fails_leaves_the_file_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.db");
+        let mut conn = connect::create(&path).unwrap();
+        ONE.migrate(&mut conn, &path).unwrap();
+        assert!(BROKEN.migrate(&mut conn, &path).is_err());
+        assert_eq!(ONE.form(&conn, &path), Ok(Form::Current));
+        assert!(conn.prepare("SELECT * FROM b").is_err());
+    }
+}

@@ -1,0 +1,225 @@
+//! A session's file from its creation to its removal.
+
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use host::{Home, Owner};
+use protocol::api::Command;
+use protocol::{At, Envelope, Fence, SessionId};
+use rusqlite::backup::Backup;
+use rusqlite::{Connection, TransactionBehavior, params};
+
+use crate::error::{fault, os_fault};
+use crate::schema::{Form, SESSION};
+use crate::writer::Pen;
+use crate::{NoProbe, Probe, StoreError, Writer, connect, event, lease};
+
+/// A session's file, as the process that wants to own it sees it.
+#[derive(Debug)]
+pub struct SessionFile;
+
+/// A session that this process owns.
+#[derive(Debug)]
+pub struct Opened {
+    /// The session's one writer.
+    pub writer: Writer,
+    /// The number every write of this owner carries.
+    pub fence: Fence,
+    /// The log so far.
+    pub log: Vec<Envelope>,
+}
+
+impl SessionFile {
+    /// Makes a new session and owns it.
+    pub fn create(home: &Home, id: SessionId, owner: &Owner, now: At) -> Result<Opened, StoreError> {
+        Self::create_probed(home, id, owner, now, Arc::new(NoProbe))
+    }
+
+    /// Makes a new session and owns it, with a probe in its writer.
+    pub fn create_probed(
+        home: &Home,
+        id: SessionId,
+        owner: &Owner,
+        now: At,
+        probe: Arc<dyn Probe>,
+    ) -> Result<Opened, StoreError> {
+        in_new_folder(home, id, |path| {
+            let mut conn = connect::create(path)?;
+            SESSION.migrate(&mut conn, path)?;
+            Claim { id, owner, now, probe }.take(conn, path)
+        })
+    }
+
+    /// Owns a session that nobody alive owns.
+    pub fn adopt(home: &Home, id: SessionId, owner: &Owner, now: At) -> Result<Opened, StoreError> {
+        Self::adopt_probed(home, id, owner, now, Arc::new(NoProbe))
+    }
+
+    /// Owns a session that nobody alive owns, with a probe in its writer.
+    pub fn adopt_probed(
+        home: &Home,
+        id: SessionId,
+        owner: &Owner,
+        now: At,
+        probe: Arc<dyn Probe>,
+    ) -> Result<Opened, StoreError> {
+        let path = home.session_db(id);
+        let conn = open_current(home, id, &path)?;
+        Claim { id, owner, now, probe }.take(conn, &path)
+    }
+}
+
+/// Leaves a command in a session's file, whoever owns it; returns its number.
+pub fn post_command(home: &Home, id: SessionId, command: &Command, now: At) -> Result<i64, StoreError> {
+    let path = home.session_db(id);
+    let mut conn = open_current(home, id, &path)?;
+    let mut post = || -> rusqlite::Result<i64> {
+        let change = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        change
+            .execute("INSERT INTO bosun_commands (at, body) VALUES (?1, ?2)", params![now.0, event::json(command)?])?;
+        let row = change.last_insert_rowid();
+        change.commit()?;
+        Ok(row)
+    };
+    post().map_err(fault(&path))
+}
+
+/// Copies a session to a new one that nobody owns and that has no commands waiting.
+pub fn copy_session(home: &Home, from: SessionId, to: SessionId) -> Result<(), StoreError> {
+    let source = home.session_db(from);
+    present(from, &source)?;
+    let original = connect::readable(&source)?;
+    SESSION.require(&original, &source)?;
+    in_new_folder(home, to, |path| copy_into(&original, path))
+}
+
+/// Removes a session with everything in its folder, unless a live process owns it.
+pub fn remove_session(home: &Home, id: SessionId) -> Result<(), StoreError> {
+    let (path, folder) = (home.session_db(id), home.session_dir(id));
+    if !folder.exists() {
+        return Err(StoreError::Missing { id, path });
+    }
+    let away = folder.with_file_name(format!(".removed-{id}"));
+    let mut conn = connect::writable(&path).ok();
+    // Whoever adopts it meanwhile waits for this transaction, and then finds the file gone. A file too damaged to say
+    // who owns it is nobody's.
+    let held = conn.as_mut().map(|conn| hold_unowned(conn, &path));
+    if let Some(Err(error @ (StoreError::Owned { .. } | StoreError::Locked { .. }))) = held {
+        return Err(error);
+    }
+    discard(&away)?;
+    fs::rename(&folder, &away).map_err(os_fault(&folder))?;
+    drop(conn);
+    discard(&away)
+}
+
+/// Fails unless the session's file is there.
+pub(crate) fn present(id: SessionId, path: &Path) -> Result<(), StoreError> {
+    match fs::metadata(path) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(StoreError::Missing { id, path: path.into() }),
+        Err(error) => Err(os_fault(path)(error)),
+    }
+}
+
+/// Makes a session in a folder of its own, or nothing: whoever makes the folder has the id.
+fn in_new_folder<T>(
+    home: &Home,
+    id: SessionId,
+    fill: impl FnOnce(&Path) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    let folder = home.session_dir(id);
+    DirBuilder::new().mode(0o700).create(&folder).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => StoreError::Exists { id, path: folder.clone() },
+        _ => os_fault(&folder)(error),
+    })?;
+    let made = home
+        .make_session(id)
+        .map_err(|error| StoreError::Home(error.to_string()))
+        .and_then(|_folder| fill(&home.session_db(id)))
+        .and_then(|made| sync_names(&[&folder, &home.sessions_dir()]).map(|()| made));
+    if made.is_err() {
+        discard(&folder).unwrap_or_default();
+    }
+    made
+}
+
+/// Makes the names in these folders as durable as the files they name.
+fn sync_names(folders: &[&Path]) -> Result<(), StoreError> {
+    folders.iter().try_for_each(|folder| File::open(folder).and_then(|open| open.sync_all()).map_err(os_fault(folder)))
+}
+
+/// Opens a session's file to write, bringing an older one to today's form.
+fn open_current(home: &Home, id: SessionId, path: &Path) -> Result<Connection, StoreError> {
+    present(id, path)?;
+    let mut conn = connect::writable(path)?;
+    if SESSION.form(&conn, path)? == Form::Older {
+        let _lock = home.lock(&format!("migrate-{id}")).map_err(|error| StoreError::Home(error.to_string()))?;
+        SESSION.migrate(&mut conn, path)?;
+    }
+    SESSION.require(&conn, path)?;
+    Ok(conn)
+}
+
+/// Who wants to own a session.
+struct Claim<'a> {
+    id: SessionId,
+    owner: &'a Owner,
+    now: At,
+    probe: Arc<dyn Probe>,
+}
+
+impl Claim<'_> {
+    /// Takes the lease and reads the log in one transaction, so that no event of the owner before falls between.
+    fn take(self, mut conn: Connection, path: &Path) -> Result<Opened, StoreError> {
+        let fault = fault(path);
+        let change = conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&fault)?;
+        let before = lease::read(&change).map_err(&fault)?;
+        if let Some(pid) = before.as_ref().and_then(lease::Lease::live_pid) {
+            return Err(StoreError::Owned { pid });
+        }
+        // It may have been removed while this transaction waited for its turn.
+        present(self.id, path)?;
+        let fence = Fence(before.map_or(0, |lease| lease.fence.0) + 1);
+        let log = event::after(&change, self.id, 0, usize::MAX).map_err(&fault)?;
+        lease::take(&change, fence, self.owner, self.now).map_err(&fault)?;
+        change.commit().map_err(&fault)?;
+        let writer = Writer::start(Pen { conn, path: path.into(), fence, probe: self.probe })?;
+        Ok(Opened { writer, fence, log })
+    }
+}
+
+/// Copies under another name first, so that a copy that was cut short is never taken for a session.
+fn copy_into(original: &Connection, path: &Path) -> Result<(), StoreError> {
+    let part = path.with_extension("part");
+    let mut copy = connect::create(&part)?;
+    let mut fill = || -> rusqlite::Result<()> {
+        Backup::new(original, &mut copy)?.step(-1)?;
+        let change = copy.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        lease::clear(&change)?;
+        change.execute("DELETE FROM bosun_commands WHERE applied_at IS NULL", [])?;
+        change.commit()
+    };
+    fill().map_err(fault(&part))?;
+    copy.close().map_err(|(_conn, error)| fault(&part)(error))?;
+    fs::rename(&part, path).map_err(os_fault(path))
+}
+
+/// Begins a transaction that keeps every other writer out until the connection is dropped.
+fn hold_unowned(conn: &mut Connection, path: &Path) -> Result<(), StoreError> {
+    conn.execute_batch("BEGIN IMMEDIATE").map_err(fault(path))?;
+    match lease::read(conn).map_err(fault(path))?.and_then(|lease| lease.live_pid()) {
+        Some(pid) => Err(StoreError::Owned { pid }),
+        None => Ok(()),
+    }
+}
+
+fn discard(folder: &Path) -> Result<(), StoreError> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(os_fault(folder)(error)),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}

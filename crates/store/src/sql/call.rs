@@ -1,0 +1,245 @@
+//! One call: its statements take effect together or not at all.
+
+use std::path::Path;
+
+use rusqlite::fallible_iterator::FallibleIterator;
+use rusqlite::hooks::{AuthContext, Authorization};
+use rusqlite::{Batch, Connection, Error, ErrorCode, ffi};
+
+use super::guard::{self, Guard, Tripped};
+use super::permit::{self, Notes};
+use super::render::Page;
+use super::{SqlAnswer, SqlError, SqlLimits};
+use crate::StoreError;
+use crate::error::fault;
+
+/// What lasts from call to call.
+#[derive(Debug)]
+pub(super) struct Desk {
+    pub(super) conn: Connection,
+    /// Pages the calls so far have added to the file.
+    pub(super) grown: u64,
+}
+
+pub(super) struct Call<'a> {
+    pub(super) desk: &'a mut Desk,
+    pub(super) limits: SqlLimits,
+    pub(super) path: &'a Path,
+    pub(super) guard: Guard,
+}
+
+impl Call<'_> {
+    pub(super) fn run(&mut self, sql: &str) -> Result<SqlAnswer, SqlError> {
+        self.end_leftover()?;
+        if self.only_reads(sql)? {
+            return self.perform(sql);
+        }
+        let before = self.begin()?;
+        let answer = self.perform(sql).and_then(|answer| self.finish(&before).map(|()| answer));
+        if answer.is_err() {
+            self.end_leftover()?;
+        }
+        answer
+    }
+
+    /// Whether the SQL is one statement that changes nothing, so that it needs no lock.
+    fn only_reads(&mut self, sql: &str) -> Result<bool, SqlError> {
+        self.armed(|conn, _notes| {
+            let mut batch = Batch::new(conn, sql);
+            let first = batch.next();
+            let reads = first.is_ok_and(|first| first.is_none_or(|statement| statement.readonly()));
+            reads && matches!(batch.next(), Ok(None))
+        })
+    }
+
+    fn begin(&mut self) -> Result<Before, SqlError> {
+        let Desk { conn, grown } = &*self.desk;
+        let room = (self.limits.growth / PAGE).saturating_sub(*grown);
+        let begin = || -> rusqlite::Result<Before> {
+            conn.execute_batch("BEGIN IMMEDIATE")?;
+            let before = Before { pages: pages(conn)?, cookie: cookie(conn)?, schema: guarded_schema(conn)? };
+            conn.pragma_update(None, "max_page_count", before.pages + room)?;
+            Ok(before)
+        };
+        begin().map_err(|error| self.broken(error))
+    }
+
+    /// Runs the statements, in a transaction or as one that needs none.
+    fn perform(&mut self, sql: &str) -> Result<SqlAnswer, SqlError> {
+        let mut page = Page::new(self.limits.rows, self.limits.output);
+        let guard = self.guard.clone();
+        let work = self.armed(|conn, notes| {
+            let before = conn.total_changes();
+            let mut batch = Batch::new(conn, sql);
+            for number in 1.. {
+                notes.forget();
+                match advance(conn, &mut batch, &mut page, notes, &guard) {
+                    Ok(true) => {}
+                    Ok(false) => break,
+                    Err(error) => return Err((number, error, notes.refusal())),
+                }
+            }
+            Ok(conn.total_changes() - before)
+        })?;
+        let changed = work.map_err(|(number, error, refusal)| self.blame(number, error, refusal))?;
+        Ok(SqlAnswer { text: page.into_clip(), changed })
+    }
+
+    /// Makes the call's changes durable, if they left alone what they must.
+    fn finish(&mut self, before: &Before) -> Result<(), SqlError> {
+        let conn = &self.desk.conn;
+        if cookie(conn).map_err(|error| self.broken(error))? != before.cookie {
+            self.check_schema(before)?;
+        }
+        let grown = pages(conn).map_err(|error| self.broken(error))?.saturating_sub(before.pages);
+        conn.execute_batch("COMMIT").map_err(|error| match error.sqlite_error_code() {
+            Some(ErrorCode::ConstraintViolation) => SqlError::Refused(format!("at the end of the call: {error}")),
+            _ => self.broken(error),
+        })?;
+        self.desk.grown += grown;
+        Ok(())
+    }
+
+    fn check_schema(&self, before: &Before) -> Result<(), SqlError> {
+        let conn = &self.desk.conn;
+        let broken = |error| self.broken(error);
+        if guarded_schema(conn).map_err(broken)? != before.schema {
+            let text = format!("names that begin with `{}` belong to the runtime", permit::PREFIX);
+            return Err(SqlError::Refused(text));
+        }
+        if schema_size(conn).map_err(broken)? > SCHEMA {
+            return Err(SqlError::Refused("too many tables, views and indexes; drop some first".into()));
+        }
+        Ok(())
+    }
+
+    /// Ends a transaction that is still open; SQLite may have ended it already.
+    fn end_leftover(&self) -> Result<(), SqlError> {
+        let conn = &self.desk.conn;
+        if conn.is_autocommit() {
+            return Ok(());
+        }
+        conn.execute_batch("ROLLBACK").map_err(|error| self.broken(error))
+    }
+
+    /// Lets the model's SQL in, with the authorizer and the guard at its side.
+    fn armed<T>(&mut self, work: impl FnOnce(&Connection, &Notes) -> T) -> Result<T, SqlError> {
+        let broken = |error| SqlError::Broken(fault(self.path)(error));
+        let notes = Notes::default();
+        let conn = &mut self.desk.conn;
+        conn.authorizer(Some(notes.authorizer())).map_err(broken)?;
+        conn.progress_handler(guard::EVERY, Some(self.guard.watch())).map_err(broken)?;
+        let done = work(conn, &notes);
+        conn.progress_handler(0, None::<fn() -> bool>).map_err(broken)?;
+        conn.authorizer(None::<fn(AuthContext<'_>) -> Authorization>).map_err(broken)?;
+        Ok(done)
+    }
+
+    /// Finds the reason for a failure that the model can act on.
+    fn blame(&self, number: usize, error: Error, refusal: Option<String>) -> SqlError {
+        let refused = |why: &str| SqlError::Refused(format!("statement {number}: {why}; the call changed nothing"));
+        match self.guard.tripped() {
+            Some(Tripped::Cancelled) => return SqlError::Cancelled,
+            Some(Tripped::Deadline) => {
+                let seconds = self.limits.deadline.as_secs_f32();
+                return refused(&format!("it took longer than {seconds} s and was stopped; ask for less"));
+            }
+            Some(Tripped::Memory) => return refused("its intermediate results are too large; ask for less"),
+            None => {}
+        }
+        if let Some(why) = refusal {
+            return refused(&why);
+        }
+        if error.sqlite_error_code() == Some(ErrorCode::OutOfMemory) {
+            return refused("the statement is too large; split it");
+        }
+        let message = message(&error);
+        match fault(self.path)(error) {
+            StoreError::Full { .. } if has_space(self.path) => {
+                let most = self.limits.growth / (1024 * 1024);
+                refused(&format!("your tables may add at most {most} MiB to the file; delete rows or drop tables"))
+            }
+            StoreError::Unexpected { .. } => refused(&message),
+            broken => SqlError::Broken(broken),
+        }
+    }
+
+    fn broken(&self, error: Error) -> SqlError {
+        SqlError::Broken(fault(self.path)(error))
+    }
+}
+
+/// Runs the next statement; false when there is none.
+fn advance(
+    conn: &Connection,
+    batch: &mut Batch<'_, '_>,
+    page: &mut Page,
+    notes: &Notes,
+    guard: &Guard,
+) -> rusqlite::Result<bool> {
+    if guard.stops() {
+        return Err(Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_INTERRUPT), None));
+    }
+    let Some(mut statement) = batch.next()? else { return Ok(false) };
+    if notes.is_transaction_control() {
+        return Ok(true);
+    }
+    let before = conn.total_changes();
+    if statement.column_count() == 0 {
+        statement.raw_execute()?;
+        page.count(conn.total_changes() - before);
+    } else {
+        page.table(&mut statement)?;
+    }
+    Ok(true)
+}
+
+/// What a transaction found.
+struct Before {
+    pages: u64,
+    cookie: i64,
+    schema: Vec<String>,
+}
+
+/// The size of a page in every file made here.
+const PAGE: u64 = 4096;
+
+/// Most bytes of definitions in a file, since every connection reads them all.
+const SCHEMA: u64 = 512 * 1024;
+
+fn pages(conn: &Connection) -> rusqlite::Result<u64> {
+    conn.pragma_query_value(None, "page_count", |row| row.get(0))
+}
+
+/// A number that changes with the schema.
+fn cookie(conn: &Connection) -> rusqlite::Result<i64> {
+    conn.pragma_query_value(None, "schema_version", |row| row.get(0))
+}
+
+/// The definitions that a call must leave alone. `ALTER TABLE … RENAME` does not tell the authorizer the new name.
+fn guarded_schema(conn: &Connection) -> rusqlite::Result<Vec<String>> {
+    conn.prepare(
+        r"SELECT name || ' ' || tbl_name || ' ' || ifnull(sql, '') FROM main.sqlite_schema
+          WHERE name LIKE 'bosun\_%' ESCAPE '\' OR tbl_name LIKE 'bosun\_%' ESCAPE '\' OR name IN ('todos', 'todo_deps')
+          ORDER BY 1",
+    )?
+    .query_map([], |row| row.get(0))?
+    .collect()
+}
+
+fn schema_size(conn: &Connection) -> rusqlite::Result<u64> {
+    conn.query_row("SELECT sum(200 + ifnull(length(sql), 0)) FROM main.sqlite_schema", [], |row| row.get(0))
+}
+
+fn message(error: &Error) -> String {
+    match error {
+        Error::SqlInputError { msg, .. } => msg.clone(),
+        Error::SqliteFailure(_, Some(message)) => message.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn has_space(path: &Path) -> bool {
+    const SOME: u64 = 1024 * 1024;
+    path.parent().and_then(|folder| host::machine::free_bytes(folder).ok()).is_some_and(|free| free > SOME)
+}

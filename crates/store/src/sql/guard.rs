@@ -1,0 +1,96 @@
+//! Stops a statement that takes too long, takes too much memory, or is no longer wanted.
+
+use std::fs;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::SqlLimits;
+
+/// How many steps of SQLite's machine pass between two looks.
+pub(super) const EVERY: i32 = 200;
+
+/// How often the memory is looked at, since that look costs a system call.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Why a statement was stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tripped {
+    /// It took too long.
+    Deadline,
+    /// It took too much memory.
+    Memory,
+    /// The caller gave up.
+    Cancelled,
+}
+
+/// The limits of one call, watched from inside the engine.
+#[derive(Clone)]
+pub(super) struct Guard(Arc<Watched>);
+
+struct Watched {
+    cancel: Mutex<Box<dyn Fn() -> bool + Send>>,
+    until: Instant,
+    most: Option<u64>,
+    looked: Mutex<Instant>,
+    tripped: OnceLock<Tripped>,
+}
+
+impl Guard {
+    /// Starts to watch.
+    pub(super) fn new(limits: SqlLimits, cancel: impl Fn() -> bool + Send + 'static) -> Guard {
+        let now = Instant::now();
+        Guard(Arc::new(Watched {
+            cancel: Mutex::new(Box::new(cancel)),
+            until: now + limits.deadline,
+            most: resident().map(|resident| resident.saturating_add(limits.memory)),
+            looked: Mutex::new(now),
+            tripped: OnceLock::new(),
+        }))
+    }
+
+    /// The callback that SQLite makes while it works.
+    pub(super) fn watch(&self) -> impl FnMut() -> bool + Send + 'static {
+        let guard = self.clone();
+        move || guard.stops()
+    }
+
+    /// Whether the call must stop here.
+    pub(super) fn stops(&self) -> bool {
+        let Watched { cancel, until, tripped, .. } = &*self.0;
+        let now = Instant::now();
+        let why = if cancel.lock().unwrap_or_else(PoisonError::into_inner)() {
+            Some(Tripped::Cancelled)
+        } else if now >= *until {
+            Some(Tripped::Deadline)
+        } else if self.is_swollen(now) {
+            Some(Tripped::Memory)
+        } else {
+            None
+        };
+        why.is_some_and(|why| {
+            tripped.get_or_init(|| why);
+            true
+        })
+    }
+
+    /// Why the call was stopped, if it was.
+    pub(super) fn tripped(&self) -> Option<Tripped> {
+        self.0.tripped.get().copied()
+    }
+
+    fn is_swollen(&self, now: Instant) -> bool {
+        let mut looked = self.0.looked.lock().unwrap_or_else(PoisonError::into_inner);
+        if now.duration_since(*looked) < LOOK {
+            return false;
+        }
+        *looked = now;
+        self.0.most.zip(resident()).is_some_and(|(most, resident)| resident > most)
+    }
+}
+
+/// The memory this process has, where the system tells.
+fn resident() -> Option<u64> {
+    const PAGE: u64 = 4096;
+    let pages = fs::read_to_string("/proc/self/statm").ok()?;
+    pages.split_whitespace().nth(1)?.parse::<u64>().ok().map(|pages| pages * PAGE)
+}

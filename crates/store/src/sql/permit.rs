@@ -1,0 +1,164 @@
+//! What the model's SQL may touch: `todos`, `todo_deps` and what the model made itself.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rusqlite::hooks::{AuthAction, AuthContext, Authorization, TransactionOperation};
+
+/// How the names of the runtime's own tables begin.
+pub(crate) const PREFIX: &str = "bosun_";
+
+/// The model's tables that the runtime also uses, and so must stay what they are.
+const SHARED: [&str; 2] = ["todos", "todo_deps"];
+
+/// What the authorizer noticed about the statement at hand.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Notes(Arc<Mutex<Noticed>>);
+
+#[derive(Debug, Default)]
+struct Noticed {
+    refusal: Option<String>,
+    transaction_control: bool,
+}
+
+impl Notes {
+    /// The callback that SQLite asks while it compiles a statement.
+    pub(crate) fn authorizer(&self) -> impl for<'r> FnMut(AuthContext<'r>) -> Authorization + Send + 'static {
+        let notes = self.clone();
+        move |context| match judge(&context.action) {
+            Verdict::Allow => Authorization::Allow,
+            Verdict::NoOp => {
+                notes.lock().transaction_control = true;
+                Authorization::Allow
+            }
+            Verdict::Refuse(reason) => {
+                notes.lock().refusal.get_or_insert(reason);
+                Authorization::Deny
+            }
+        }
+    }
+
+    /// Turns to the next statement.
+    pub(crate) fn forget(&self) {
+        *self.lock() = Noticed::default();
+    }
+
+    /// Why the statement was not allowed.
+    pub(crate) fn refusal(&self) -> Option<String> {
+        self.lock().refusal.clone()
+    }
+
+    /// Whether the statement is a BEGIN or COMMIT, which a call has already.
+    pub(crate) fn is_transaction_control(&self) -> bool {
+        self.lock().transaction_control
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Noticed> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Verdict {
+    Allow,
+    NoOp,
+    Refuse(String),
+}
+
+fn judge(action: &AuthAction<'_>) -> Verdict {
+    use AuthAction as A;
+    match action {
+        A::Select | A::Recursive => Verdict::Allow,
+        A::Read { table_name, .. } => may_read(table_name),
+        A::Insert { table_name } | A::Update { table_name, .. } | A::Delete { table_name } => may_use(table_name),
+        A::CreateTable { table_name } => may_use(table_name),
+        A::CreateView { view_name } => may_use(view_name),
+        A::CreateTempTable { table_name: name } | A::CreateTempView { view_name: name } => may_change(name),
+        A::CreateIndex { index_name, table_name }
+        | A::CreateTempIndex { index_name, table_name }
+        | A::DropIndex { index_name, table_name }
+        | A::DropTempIndex { index_name, table_name } => match may_use(index_name) {
+            Verdict::Allow => may_use(table_name),
+            refusal => refusal,
+        },
+        A::DropTable { table_name } | A::DropTempTable { table_name } | A::AlterTable { table_name, .. } => {
+            may_change(table_name)
+        }
+        A::DropView { view_name } | A::DropTempView { view_name } => may_change(view_name),
+        A::Reindex { index_name } => may_use(index_name.strip_prefix("sqlite_autoindex_").unwrap_or(index_name)),
+        A::Function { function_name } => may_call(function_name),
+        A::Transaction { operation } => match operation {
+            TransactionOperation::Rollback => refuse("ROLLBACK is not available, since each call is one transaction"),
+            _ => Verdict::NoOp,
+        },
+        A::Savepoint { .. } => refuse("savepoints are not available, since each call is one transaction"),
+        A::Attach { .. } | A::Detach { .. } => refuse("ATTACH, DETACH and VACUUM are not available"),
+        A::Pragma { .. } => refuse("pragmas are not available; `SELECT sql FROM sqlite_schema` shows the tables"),
+        A::Analyze { .. } => refuse("ANALYZE is not available"),
+        A::CreateVtable { .. } | A::DropVtable { .. } => refuse("virtual tables are not available"),
+        A::CreateTrigger { .. } | A::CreateTempTrigger { .. } | A::DropTrigger { .. } | A::DropTempTrigger { .. } => {
+            refuse("triggers are not available")
+        }
+        _ => refuse("this kind of statement is not available"),
+    }
+}
+
+/// Table names that are not tables but doors into the engine.
+fn may_read(table: &str) -> Verdict {
+    const DOORS: [&str; 4] = ["dbstat", "sqlite_dbpage", "fts3tokenize", "sqlite_stmt"];
+    if starts_with(table, "pragma_") || DOORS.iter().any(|door| door.eq_ignore_ascii_case(table)) {
+        return refuse("pragma functions and engine tables are not available");
+    }
+    may_use(table)
+}
+
+fn may_use(name: &str) -> Verdict {
+    if starts_with(name, PREFIX) {
+        return refuse(&format!("`{name}` is not available: names that begin with `{PREFIX}` belong to the runtime"));
+    }
+    Verdict::Allow
+}
+
+fn may_change(name: &str) -> Verdict {
+    if SHARED.iter().any(|shared| shared.eq_ignore_ascii_case(name)) {
+        return refuse(&format!("`{name}` must keep its form; insert, update and delete its rows instead"));
+    }
+    may_use(name)
+}
+
+fn may_call(function: &str) -> Verdict {
+    const FAMILIES: [&str; 6] = ["load_extension", "fts3", "fts5", "rtree", "geopoly", "sqlite_log"];
+    if FAMILIES.iter().any(|family| starts_with(function, family)) {
+        return refuse(&format!("the function `{function}` is not available"));
+    }
+    Verdict::Allow
+}
+
+fn starts_with(name: &str, prefix: &str) -> bool {
+    name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+}
+
+fn refuse(reason: &str) -> Verdict {
+    Verdict::Refuse(reason.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_compared_as_sqlite_compares_them() {
+        assert!(matches!(may_use("BoSuN_events"), Verdict::Refuse(_)));
+        assert!(matches!(may_change("TODOS"), Verdict::Refuse(_)));
+        assert_eq!(may_use("bosun"), Verdict::Allow);
+        assert_eq!(may_use("bösun_x"), Verdict::Allow);
+        assert_eq!(may_change("todos_of_mine"), Verdict::Allow);
+    }
+
+    #[test]
+    fn begin_and_commit_are_no_ops_and_rollback_is_not() {
+        let judge = |operation| judge(&AuthAction::Transaction { operation });
+        assert_eq!(judge(TransactionOperation::Begin), Verdict::NoOp);
+        assert_eq!(judge(TransactionOperation::Unknown), Verdict::NoOp);
+        assert!(matches!(judge(TransactionOperation::Rollback), Verdict::Refuse(_)));
+    }
+}

@@ -1,0 +1,120 @@
+//! Results as a model reads them: a header, one line per row, cells between bars.
+
+use std::fmt::Write;
+
+use protocol::Clip;
+use rusqlite::Statement;
+use rusqlite::types::ValueRef;
+
+/// Most bytes of one cell.
+const CELL: usize = 4096;
+
+/// The text of one call's results.
+#[derive(Debug)]
+pub(super) struct Page {
+    text: String,
+    rows_left: usize,
+    room: usize,
+}
+
+impl Page {
+    /// An empty page that holds at most so many rows and bytes.
+    pub(super) fn new(rows: usize, room: usize) -> Page {
+        Page { text: String::new(), rows_left: rows, room }
+    }
+
+    /// Notes how many rows a statement changed.
+    pub(super) fn count(&mut self, changed: u64) {
+        match changed {
+            0 => self.line("ok"),
+            1 => self.line("1 row changed"),
+            many => self.line(&format!("{many} rows changed")),
+        }
+    }
+
+    /// Runs a statement and takes its rows, as many as there is room for.
+    pub(super) fn table(&mut self, statement: &mut Statement<'_>) -> rusqlite::Result<()> {
+        let columns = statement.column_names().map(tame).collect::<Vec<_>>();
+        let width = columns.len();
+        self.line(&columns.join(" | "));
+        let mut rows = statement.raw_query();
+        let mut shown = 0;
+        while let Some(row) = rows.next()? {
+            if self.rows_left == 0 || self.is_full() {
+                self.line(&format!("({shown} rows shown, there are more: add a WHERE, a LIMIT or an aggregate)"));
+                return Ok(());
+            }
+            let cells = (0..width).map(|column| row.get_ref(column).map(cell)).collect::<rusqlite::Result<Vec<_>>>()?;
+            self.line(&cells.join(" | "));
+            self.rows_left -= 1;
+            shown += 1;
+        }
+        self.line(&format!("({shown} row{})", if shown == 1 { "" } else { "s" }));
+        Ok(())
+    }
+
+    /// The page, cut to its room.
+    pub(super) fn into_clip(self) -> Clip {
+        Clip::new(self.text.trim_end(), self.room)
+    }
+
+    fn line(&mut self, line: &str) {
+        // Ten thousand statements that show one line each must not add up to more than a page either.
+        if self.text.len() <= self.room.saturating_mul(2) {
+            self.text.push_str(line);
+            self.text.push('\n');
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.text.len() > self.room
+    }
+}
+
+fn cell(value: ValueRef<'_>) -> String {
+    match value {
+        ValueRef::Null => "NULL".into(),
+        ValueRef::Integer(number) => number.to_string(),
+        ValueRef::Real(number) => format!("{number:?}"),
+        ValueRef::Text(text) => tame(&String::from_utf8_lossy(text)),
+        ValueRef::Blob(bytes) => blob(bytes),
+    }
+}
+
+/// Keeps a text on one line and within a cell.
+fn tame(text: &str) -> String {
+    let cut = text.char_indices().map(|(at, _)| at).find(|at| *at >= CELL).unwrap_or(text.len());
+    let mut tamed = text[..cut].replace('\r', "\\r").replace('\n', "\\n");
+    if cut < text.len() {
+        write!(tamed, "… ({} bytes)", text.len()).unwrap_or_default();
+    }
+    tamed
+}
+
+fn blob(bytes: &[u8]) -> String {
+    const SHOWN: usize = 64;
+    let mut text = String::from("x'");
+    for byte in bytes.iter().take(SHOWN) {
+        write!(text, "{byte:02x}").unwrap_or_default();
+    }
+    if bytes.len() > SHOWN {
+        return format!("{text}…' ({} bytes)", bytes.len());
+    }
+    text + "'"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_is_one_line_of_bounded_size() {
+        assert_eq!(cell(ValueRef::Text(b"a\nb")), "a\\nb");
+        assert_eq!(cell(ValueRef::Null), "NULL");
+        assert_eq!(cell(ValueRef::Real(1.0)), "1.0");
+        assert_eq!(cell(ValueRef::Blob(&[0, 255])), "x'00ff'");
+        let long = "é".repeat(CELL);
+        assert!(tame(&long).ends_with("… (8192 bytes)") && tame(&long).len() < CELL + 32);
+        assert!(blob(&[7; 1000]).ends_with("…' (1000 bytes)"));
+    }
+}

@@ -1,0 +1,218 @@
+//! The one writer of a session's file: a thread that turns whatever waits for it into one transaction.
+//!
+//! A batch is acknowledged only after it is durable. A transaction that fails leaves the file as it was, every
+//! batch in it gets the error, and the writer can be asked again.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use protocol::{At, Entry, Fence};
+use rusqlite::wal::CheckpointMode;
+use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::error::{fault, os_fault};
+use crate::{StoreError, event, lease, project};
+
+/// Most batches in one transaction.
+const GROUP: usize = 256;
+
+/// What must become durable together.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Batch {
+    /// The events, in order.
+    pub entries: Vec<Entry>,
+    /// The commands of other processes that these events carry out.
+    pub applied_commands: Vec<i64>,
+}
+
+/// A receipt for a batch that is durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Committed {
+    /// The number of the batch's last event; of the log's, when it had none.
+    pub last_seq: u64,
+}
+
+/// A place in the writer's work where a test can make it fail or die.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Point {
+    /// Everything is written, and nothing is durable.
+    BeforeCommit {
+        /// The number the last event will have.
+        last_seq: u64,
+    },
+    /// Everything is durable, and nobody knows it.
+    AfterCommit {
+        /// The number of the last event.
+        last_seq: u64,
+    },
+}
+
+/// What a test does at such a place.
+pub trait Probe: Send + Sync {
+    /// Is called on the writer's thread. An error before the commit fails it; one after it changes nothing, since
+    /// what is committed is committed.
+    fn at(&self, point: Point) -> Result<(), io::Error>;
+}
+
+/// Lets everything pass.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoProbe;
+
+impl Probe for NoProbe {
+    fn at(&self, _point: Point) -> Result<(), io::Error> {
+        Ok(())
+    }
+}
+
+/// The handle to a session's writer. Dropping it writes what is waiting and ends the thread, but keeps the lease:
+/// the process still counts as the owner until it releases the session or ends.
+#[derive(Debug)]
+pub struct Writer {
+    path: PathBuf,
+    waiting: Option<mpsc::Sender<Waiting>>,
+    thread: Option<JoinHandle<Pen>>,
+}
+
+impl Writer {
+    /// Makes a batch durable.
+    pub async fn commit(&self, batch: Batch) -> Result<Committed, StoreError> {
+        let closed = || StoreError::Closed { path: self.path.clone() };
+        let (ack, answer) = oneshot::channel();
+        let waiting = self.waiting.as_ref().ok_or_else(closed)?;
+        waiting.send(Waiting { batch, ack }).await.map_err(|_gone| closed())?;
+        answer.await.map_err(|_gone| closed())?
+    }
+
+    /// Ends the ownership: writes what is waiting, clears the lease, and folds the log into the file. It blocks
+    /// for as long as the disk does.
+    pub fn release(mut self) -> Result<(), StoreError> {
+        match self.end() {
+            Some(pen) => pen.release(),
+            None => Err(StoreError::Closed { path: self.path.clone() }),
+        }
+    }
+
+    pub(crate) fn start(pen: Pen) -> Result<Writer, StoreError> {
+        let path = pen.path.clone();
+        let (sender, receiver) = mpsc::channel(GROUP);
+        let thread = thread::Builder::new().name("store-writer".into()).spawn(move || pen.run(receiver));
+        let thread = thread.map_err(os_fault(&path))?;
+        Ok(Writer { path, waiting: Some(sender), thread: Some(thread) })
+    }
+
+    /// Closes the channel and waits for the thread, which first writes what is waiting.
+    fn end(&mut self) -> Option<Pen> {
+        self.waiting = None;
+        self.thread.take()?.join().ok()
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+#[derive(Debug)]
+struct Waiting {
+    batch: Batch,
+    ack: oneshot::Sender<Result<Committed, StoreError>>,
+}
+
+/// The connection that may write, as long as its fence is the file's.
+pub(crate) struct Pen {
+    pub(crate) conn: Connection,
+    pub(crate) path: PathBuf,
+    pub(crate) fence: Fence,
+    pub(crate) probe: Arc<dyn Probe>,
+}
+
+impl std::fmt::Debug for Pen {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pen").field("path", &self.path).field("fence", &self.fence).finish_non_exhaustive()
+    }
+}
+
+impl Pen {
+    fn run(mut self, mut waiting: mpsc::Receiver<Waiting>) -> Pen {
+        let mut group = Vec::with_capacity(GROUP);
+        while waiting.blocking_recv_many(&mut group, GROUP) > 0 {
+            let written = self.write(&group);
+            acknowledge(group.drain(..), written);
+        }
+        self
+    }
+
+    /// Writes a group in one transaction; the receipts are in the group's order.
+    fn write(&mut self, group: &[Waiting]) -> Result<Vec<Committed>, StoreError> {
+        let fault = fault(&self.path);
+        let change = self.conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&fault)?;
+        let theirs = lease::fence(&change).map_err(&fault)?;
+        if theirs != self.fence {
+            return Err(StoreError::Fenced { ours: self.fence, theirs });
+        }
+        let receipts = append(&change, group.iter().map(|waiting| &waiting.batch)).map_err(&fault)?;
+        let last_seq = receipts.last().map_or(0, |receipt| receipt.last_seq);
+        self.probe.at(Point::BeforeCommit { last_seq }).map_err(os_fault(&self.path))?;
+        change.commit().map_err(&fault)?;
+        self.probe.at(Point::AfterCommit { last_seq }).unwrap_or_default();
+        Ok(receipts)
+    }
+
+    fn release(mut self) -> Result<(), StoreError> {
+        let fault = fault(&self.path);
+        let change = self.conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&fault)?;
+        if lease::fence(&change).map_err(&fault)? == self.fence {
+            lease::clear(&change).map_err(&fault)?;
+        }
+        change.commit().map_err(&fault)?;
+        // A reader that is at work keeps the log from being folded in; then the next owner does it.
+        self.conn.busy_timeout(Duration::ZERO).map_err(&fault)?;
+        match self.conn.wal_checkpoint_v2(Some(rusqlite::MAIN_DB), CheckpointMode::TRUNCATE).map_err(&fault) {
+            Ok(_) | Err(StoreError::Locked { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn acknowledge(group: impl Iterator<Item = Waiting>, written: Result<Vec<Committed>, StoreError>) {
+    match written {
+        Ok(receipts) => group.zip(receipts).for_each(|(waiting, receipt)| answer(waiting, Ok(receipt))),
+        Err(error) => group.for_each(|waiting| answer(waiting, Err(error.clone()))),
+    }
+}
+
+/// A caller that no longer listens has changed its mind about knowing, not about writing.
+fn answer(waiting: Waiting, outcome: Result<Committed, StoreError>) {
+    waiting.ack.send(outcome).unwrap_or_default();
+}
+
+fn append<'a>(change: &Transaction<'_>, batches: impl Iterator<Item = &'a Batch>) -> rusqlite::Result<Vec<Committed>> {
+    let mut last_seq = event::last_seq(change)?;
+    let mut receipts = Vec::new();
+    for batch in batches {
+        for entry in &batch.entries {
+            last_seq += 1;
+            event::insert(change, last_seq, entry)?;
+            project::project(change, entry)?;
+        }
+        mark_applied(change, batch)?;
+        receipts.push(Committed { last_seq });
+    }
+    Ok(receipts)
+}
+
+/// Marks the commands as applied when the batch's last event was decided.
+fn mark_applied(change: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<()> {
+    let at = batch.entries.last().map(|entry| entry.at).map(|At(at)| at);
+    for id in &batch.applied_commands {
+        change
+            .prepare_cached("UPDATE bosun_commands SET applied_at = ifnull(?2, at) WHERE id = ?1")?
+            .execute(params![id, at])?;
+    }
+    Ok(())
+}

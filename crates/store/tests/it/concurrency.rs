@@ -1,0 +1,187 @@
+//! Many at once: nobody is told "locked", and no reader sees half of anything.
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use host::Home;
+use protocol::At;
+use protocol::api::Command;
+use store::{Batch, Index, SessionFile, SessionRow, StoreError, post_command};
+
+use crate::support::*;
+
+const PROCESSES: u32 = 30;
+
+/// A first start: it opens the home, makes a session and enters it into the index.
+fn first_start(home: &Home, n: u128) {
+    let index = Index::open(home).unwrap();
+    let opened = SessionFile::create(home, session(n), &me(), At(1)).unwrap();
+    commit(&opened.writer, opening()).unwrap();
+    let view = reader(home, session(n)).session_view().unwrap();
+    index.upsert(&SessionRow::from(&view)).unwrap();
+    opened.writer.release().unwrap();
+}
+
+#[test]
+fn thirty_processes_start_at_once_in_an_empty_home() {
+    if let Some(root) = child_argument() {
+        return first_start(&Home::open(root).unwrap(), u128::from(std::process::id()));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("home");
+    let case = "concurrency::thirty_processes_start_at_once_in_an_empty_home";
+    thread::scope(|scope| {
+        for _ in 0..PROCESSES {
+            scope.spawn(|| assert_succeeds(again(&this_binary(), case, &root)));
+        }
+    });
+    let listed = Index::open(&Home::open(root).unwrap()).unwrap().list(None).unwrap();
+    assert_eq!(listed.len(), usize::try_from(PROCESSES).unwrap());
+}
+
+#[test]
+fn thirty_threads_start_at_once_in_an_empty_home() {
+    let house = house();
+    thread::scope(|scope| {
+        for n in 0..30 {
+            let home = &house.home;
+            scope.spawn(move || first_start(home, n));
+        }
+    });
+    assert_eq!(Index::open(&house.home).unwrap().list(None).unwrap().len(), 30);
+}
+
+/// A session at work: every turn is a commit and a row of the index.
+fn work(home: &Home, n: u128) {
+    let index = Index::open(home).unwrap();
+    let opened = SessionFile::create(home, session(n), &me(), At(1)).unwrap();
+    commit(&opened.writer, opening()).unwrap();
+    let view = reader(home, session(n)).session_view().unwrap();
+    for turn in 1..=TURNS {
+        commit(&opened.writer, vec![intent(turn)]).unwrap();
+        index.upsert(&SessionRow { updated_at: At(turn), ..SessionRow::from(&view) }).unwrap();
+    }
+    opened.writer.release().unwrap();
+}
+
+const TURNS: u64 = 200;
+
+#[test]
+fn eight_processes_work_while_a_reader_looks_on() {
+    if let Some(root) = child_argument() {
+        return work(&Home::open(root).unwrap(), u128::from(std::process::id()));
+    }
+    let house = house();
+    let home = &house.home;
+    let case = "concurrency::eight_processes_work_while_a_reader_looks_on";
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let index = Index::open(home).unwrap();
+            while !done.load(Ordering::SeqCst) {
+                for row in index.list(None).unwrap() {
+                    let seen = reader(home, row.id).session_view().unwrap();
+                    assert!(seen.events >= row.updated_at.0.min(TURNS));
+                }
+            }
+        });
+        let workers: Vec<_> =
+            (0..8).map(|_| scope.spawn(|| assert_succeeds(again(&this_binary(), case, home.root())))).collect();
+        let ended: Vec<_> = workers.into_iter().map(thread::ScopedJoinHandle::join).collect();
+        done.store(true, Ordering::SeqCst);
+        ended.into_iter().for_each(Result::unwrap);
+    });
+    let rows = Index::open(home).unwrap().list(None).unwrap();
+    assert_eq!(rows.len(), 8);
+    for row in rows {
+        assert_eq!(row.updated_at, At(TURNS));
+        assert_eq!(reader(home, row.id).events_after(0, usize::MAX).unwrap().len() as u64, TURNS + 3);
+    }
+}
+
+#[test]
+fn readers_and_commands_go_on_while_the_owner_writes() {
+    const ROUNDS: u64 = 300;
+    let house = house();
+    let home = &house.home;
+    let opened = create(home, session(1));
+    commit(&opened.writer, opening()).unwrap();
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                let reader = reader(home, session(1));
+                let mut seen = 0;
+                while !done.load(Ordering::SeqCst) {
+                    // Each batch has three events of one moment, so a torn read shows as another remainder.
+                    let log = reader.events_after(0, usize::MAX).unwrap();
+                    assert_eq!(log.len() % 3, 0);
+                    let view = reader.session_view().unwrap();
+                    assert_eq!(view.events % 3, 0);
+                    assert!(view.events >= seen, "{} after {seen}", view.events);
+                    seen = view.events;
+                    let tasks = reader.tasks(0, 10).unwrap();
+                    assert_eq!(tasks.total, 1);
+                }
+            });
+        }
+        scope.spawn(|| {
+            for n in 0..50 {
+                post_command(home, session(1), &Command::Interrupt, At(n)).unwrap();
+            }
+        });
+        for n in 1..=ROUNDS {
+            let batch = Batch { entries: vec![intent(n); 3], ..Batch::default() };
+            assert_eq!(wait(opened.writer.commit(batch)).unwrap().last_seq, 3 * n + 3);
+        }
+        done.store(true, Ordering::SeqCst);
+    });
+    let reader = reader(home, session(1));
+    assert_eq!(reader.session_view().unwrap().events, 3 * ROUNDS + 3);
+    assert_eq!(reader.pending_commands().unwrap().len(), 50);
+}
+
+#[test]
+fn one_of_many_adopts() {
+    let house = house();
+    drop(create(&house.home, session(1)));
+    let adopted = thread::scope(|scope| {
+        let tries: Vec<_> = (0..10)
+            .map(|_| scope.spawn(|| SessionFile::adopt(&house.home, session(1), &me(), At(2)).is_ok()))
+            .collect();
+        tries.into_iter().map(|try_| try_.join().unwrap()).filter(|adopted| *adopted).count()
+    });
+    assert_eq!(adopted, 1);
+}
+
+/// An owner that writes until it is killed, saying what was acknowledged.
+fn write_for_ever(home: &Home) {
+    let opened = SessionFile::create(home, session(1), &me(), At(1)).unwrap();
+    for n in 1.. {
+        println!("acknowledged {}", commit(&opened.writer, vec![intent(n); 2]).unwrap().last_seq);
+    }
+}
+
+#[test]
+fn a_killed_owner_loses_nothing_that_it_was_told_is_durable() {
+    if let Some(root) = child_argument() {
+        return write_for_ever(&Home::open(root).unwrap());
+    }
+    let house = house();
+    let case = "concurrency::a_killed_owner_loses_nothing_that_it_was_told_is_durable";
+    let mut owner = again(&this_binary(), case, house.home.root()).stdout(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(owner.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let mut acknowledged = lines.filter_map(|line| line.strip_prefix("acknowledged ")?.parse::<usize>().ok());
+    let early = acknowledged.nth(50).unwrap();
+    let refused = SessionFile::adopt(&house.home, session(1), &me(), At(2)).map(|_| ());
+    assert_eq!(refused, Err(StoreError::Owned { pid: owner.id() }));
+    owner.kill().unwrap();
+    owner.wait().unwrap();
+    let last = acknowledged.last().unwrap_or(early);
+
+    let log = adopt(&house.home, session(1)).log;
+    assert!(log.len() >= last && log.len() <= last + 2, "{} of {last}", log.len());
+    assert_eq!(log.len() % 2, 0);
+}

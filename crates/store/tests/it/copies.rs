@@ -1,0 +1,61 @@
+//! Forks and removals.
+
+use protocol::api::Command;
+use protocol::{At, Fence};
+use store::{SessionFile, StoreError, copy_session, post_command, remove_session};
+
+use crate::support::*;
+
+#[test]
+fn a_fork_has_the_log_and_nobody_owns_it() {
+    let house = house();
+    let home = &house.home;
+    let opened = SessionFile::create(home, session(1), &me(), At(1)).unwrap();
+    commit(&opened.writer, opening()).unwrap();
+    post_command(home, session(1), &Command::Stop, At(5)).unwrap();
+
+    copy_session(home, session(1), session(2)).unwrap();
+    assert_eq!(reader(home, session(2)).lease().unwrap(), None);
+    assert_eq!(reader(home, session(2)).pending_commands().unwrap(), []);
+    let fork = adopt(home, session(2));
+    assert_eq!(fork.fence, Fence(2));
+    assert_eq!(fork.log.iter().map(|envelope| envelope.entry.clone()).collect::<Vec<_>>(), opening());
+    assert!(fork.log.iter().all(|envelope| envelope.session == session(2)));
+
+    commit(&fork.writer, vec![intent(20)]).unwrap();
+    commit(&opened.writer, vec![intent(21), intent(22)]).unwrap();
+    assert_eq!(reader(home, session(1)).session_view().unwrap().events, 5);
+    assert_eq!(reader(home, session(2)).session_view().unwrap().events, 4);
+}
+
+#[test]
+fn a_fork_of_nothing_or_onto_something_is_refused() {
+    let house = house();
+    let missing = copy_session(&house.home, session(1), session(2));
+    assert_eq!(missing, Err(StoreError::Missing { id: session(1), path: house.home.session_db(session(1)) }));
+    assert!(!house.home.session_dir(session(2)).exists());
+    create(&house.home, session(1));
+    create(&house.home, session(2));
+    assert!(matches!(copy_session(&house.home, session(1), session(2)), Err(StoreError::Exists { .. })));
+}
+
+#[test]
+fn a_removed_session_is_gone_and_its_neighbour_is_not() {
+    let house = house();
+    create(&house.home, session(1));
+    create(&house.home, session(2));
+    remove_session(&house.home, session(1)).unwrap();
+    let left: Vec<_> =
+        std::fs::read_dir(house.home.sessions_dir()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, [session(2).to_string().as_str()]);
+    assert!(matches!(remove_session(&house.home, session(1)), Err(StoreError::Missing { .. })));
+}
+
+#[test]
+fn a_damaged_session_can_be_removed() {
+    let house = house();
+    create(&house.home, session(1));
+    std::fs::write(house.home.session_db(session(1)), "not a database at all, and long enough to tell").unwrap();
+    remove_session(&house.home, session(1)).unwrap();
+    assert!(!house.home.session_dir(session(1)).exists());
+}

@@ -1,0 +1,16 @@
+//! The store from the outside: what survives, what is refused, and what the model's SQL cannot reach.
+
+#![expect(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test fails by panicking")]
+
+extern crate bosun_store as store;
+
+mod concurrency;
+mod copies;
+mod faults;
+mod golden;
+mod index;
+mod ownership;
+mod sql;
+mod sql_hostile;
+mod support;
+mod writing;

@@ -1,0 +1,162 @@
+//! Homes, owners, events, and this test run again as another process.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use host::{Home, Owner};
+use protocol::{
+    At, Body, Budget, Cost, Delivery, Entry, Event, Kind, MailId, Mode, Opening, Origin, Rest, SessionId, TaskId,
+    TaskSpec, Turn,
+};
+use store::{Batch, Committed, Opened, Reader, SessionFile, StoreError, Writer};
+use tempfile::TempDir;
+use uuid::Uuid;
+
+/// A home that is gone when the test is.
+pub(crate) struct House {
+    pub(crate) home: Home,
+    _folder: TempDir,
+}
+
+pub(crate) fn house() -> House {
+    let folder = tempfile::tempdir().unwrap();
+    House { home: Home::open(folder.path().join("home")).unwrap(), _folder: folder }
+}
+
+pub(crate) fn session(n: u128) -> SessionId {
+    SessionId::new(Uuid::from_u128((0x7 << 76) | n))
+}
+
+pub(crate) fn task(n: u128) -> TaskId {
+    TaskId::new(Uuid::from_u128(n))
+}
+
+/// This process, which is alive.
+pub(crate) fn me() -> Owner {
+    Owner::current().unwrap()
+}
+
+/// A process of another boot, which is not.
+pub(crate) fn dead() -> Owner {
+    Owner { boot: "an earlier boot".into(), pid: 1, started: 1 }
+}
+
+pub(crate) fn create(home: &Home, id: SessionId) -> Opened {
+    SessionFile::create(home, id, &dead(), At(1)).unwrap()
+}
+
+pub(crate) fn adopt(home: &Home, id: SessionId) -> Opened {
+    SessionFile::adopt(home, id, &dead(), At(2)).unwrap()
+}
+
+pub(crate) fn reader(home: &Home, id: SessionId) -> Reader {
+    Reader::open(home, id).unwrap()
+}
+
+pub(crate) fn wait<F: Future>(future: F) -> F::Output {
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
+}
+
+pub(crate) fn commit(writer: &Writer, entries: Vec<Entry>) -> Result<Committed, StoreError> {
+    wait(writer.commit(Batch { entries, applied_commands: Vec::new() }))
+}
+
+pub(crate) fn entry(at: u64, event: Event) -> Entry {
+    Entry { task: task(1), at: At(at), event }
+}
+
+/// Some event that says which one it is.
+pub(crate) fn intent(n: u64) -> Entry {
+    entry(n, Event::IntentReported { intent: format!("step {n}") })
+}
+
+/// How every session begins.
+pub(crate) fn opening() -> Vec<Entry> {
+    let opening = Opening { cwd: "/src".into(), model: "script/demo".into(), version: "0.1.0".into() };
+    let body = Body::Text { text: "\n  Count the tests\nplease".into() };
+    vec![
+        entry(10, Event::SessionOpened(opening)),
+        entry(11, Event::TaskCreated(spec(None, "root"))),
+        entry(12, Event::MailAdmitted { mail: MailId(1), from: Origin::User, delivery: Delivery::Steer, body }),
+    ]
+}
+
+pub(crate) fn spec(parent: Option<TaskId>, name: &str) -> TaskSpec {
+    TaskSpec {
+        parent,
+        kind: if parent.is_some() { Kind::Agent } else { Kind::Main },
+        agent: "general".into(),
+        name: name.into(),
+        description: format!("what {name} is for"),
+        mode: Mode::Sync,
+        rest: Rest::Idle,
+        max_turns: None,
+        budget: Budget::default(),
+    }
+}
+
+pub(crate) fn begun(turn: u32) -> Event {
+    Event::TurnBegun { turn: Turn(turn), model: "script/demo".into(), reserved: Cost::ZERO }
+}
+
+/// Every row of every runtime table, to see that nothing changed.
+pub(crate) fn runtime_rows(home: &Home, id: SessionId) -> Vec<String> {
+    let conn = raw(&home.session_db(id));
+    let names = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'bosun%' ORDER BY name";
+    let mut rows = Vec::new();
+    for table in strings(&conn, names) {
+        let columns = strings(&conn, &format!("SELECT name FROM pragma_table_xinfo('{table}')"));
+        let row = columns.iter().map(|column| format!("quote({column})")).collect::<Vec<_>>().join(" || ',' || ");
+        rows.push(table.clone());
+        rows.extend(strings(&conn, &format!("SELECT {row} FROM {table} ORDER BY 1")));
+    }
+    rows.extend(strings(&conn, "SELECT sql FROM sqlite_schema WHERE tbl_name LIKE 'bosun%' AND sql IS NOT NULL"));
+    rows
+}
+
+pub(crate) fn strings(conn: &rusqlite::Connection, sql: &str) -> Vec<String> {
+    conn.prepare(sql).unwrap().query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+}
+
+/// A connection without any of the store's care.
+#[expect(clippy::disallowed_methods, reason = "tests look at and damage files behind the store's back")]
+pub(crate) fn raw(path: &Path) -> rusqlite::Connection {
+    rusqlite::Connection::open(path).unwrap()
+}
+
+const CHILD: &str = "BOSUN_STORE_CHILD";
+
+/// Runs one test of this binary in another process, which finds `argument` in `child_argument`.
+pub(crate) fn again(program: &Path, case: &str, argument: &Path) -> Command {
+    let mut command = command(program);
+    command.args([case, "--exact", "--nocapture", "--test-threads=1"]).env(CHILD, argument);
+    command
+}
+
+#[expect(clippy::disallowed_methods, reason = "tests run themselves again as other processes and users")]
+pub(crate) fn command(program: &Path) -> Command {
+    Command::new(program)
+}
+
+pub(crate) fn this_binary() -> PathBuf {
+    std::env::current_exe().unwrap()
+}
+
+/// What the parent gave this process, if it is a child.
+#[expect(clippy::disallowed_methods, reason = "the parent's word to a child of the same test")]
+pub(crate) fn child_argument() -> Option<PathBuf> {
+    std::env::var_os(CHILD).map(PathBuf::from)
+}
+
+/// Whether golden files are to be written instead of compared.
+#[expect(clippy::disallowed_methods, reason = "asked for by hand")]
+pub(crate) fn blessing() -> bool {
+    std::env::var_os("BOSUN_BLESS").is_some()
+}
+
+#[track_caller]
+pub(crate) fn assert_succeeds(mut command: Command) {
+    let output = command.output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(output.status.success(), "{}\n{}", text(&output.stdout), text(&output.stderr));
+}

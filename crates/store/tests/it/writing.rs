@@ -1,0 +1,163 @@
+//! The writer: what is acknowledged is durable, what fails leaves nothing.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+
+use protocol::api::{Command, SendParams};
+use protocol::{At, Delivery, Event};
+use store::{Batch, Point, Probe, SessionFile, StoreError, post_command};
+use tokio::task::JoinSet;
+
+use crate::support::*;
+
+#[test]
+fn events_are_numbered_without_gaps_and_read_back_as_written() {
+    let house = house();
+    let opened = create(&house.home, session(1));
+    assert!(opened.log.is_empty());
+    assert_eq!(commit(&opened.writer, opening()).unwrap().last_seq, 3);
+    assert_eq!(commit(&opened.writer, vec![intent(20), intent(21)]).unwrap().last_seq, 5);
+    assert_eq!(commit(&opened.writer, vec![]).unwrap().last_seq, 5);
+    drop(opened);
+
+    let log = adopt(&house.home, session(1)).log;
+    assert_eq!(log.iter().map(|envelope| envelope.seq).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
+    assert!(log.iter().all(|envelope| envelope.session == session(1) && envelope.v == 1));
+    let entries: Vec<_> = log.into_iter().map(|envelope| envelope.entry).collect();
+    assert_eq!(entries, [opening(), vec![intent(20), intent(21)]].concat());
+}
+
+/// Holds the first commit until told to go on, and counts commits.
+struct Gate {
+    go: Mutex<mpsc::Receiver<()>>,
+    commits: AtomicUsize,
+}
+
+impl Probe for Gate {
+    fn at(&self, point: Point) -> Result<(), io::Error> {
+        if let Point::BeforeCommit { .. } = point
+            && self.commits.fetch_add(1, Ordering::SeqCst) == 0
+        {
+            self.go.lock().unwrap().recv().unwrap();
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn batches_that_wait_share_one_transaction_and_each_gets_its_own_receipt() {
+    let house = house();
+    let (go, gate) = mpsc::channel();
+    let gate = Arc::new(Gate { go: Mutex::new(gate), commits: AtomicUsize::new(0) });
+    let opened = SessionFile::create_probed(&house.home, session(1), &dead(), At(1), gate.clone()).unwrap();
+    let writer = Arc::new(opened.writer);
+    let mut seqs = wait(async {
+        let mut commits = JoinSet::new();
+        for n in 1..=101 {
+            let writer = writer.clone();
+            commits.spawn(async move { writer.commit(Batch { entries: vec![intent(n)], ..Batch::default() }).await });
+            // The first is held at the gate before the others queue behind it.
+            while n == 1 && gate.commits.load(Ordering::SeqCst) == 0 {
+                tokio::task::yield_now().await;
+            }
+        }
+        for _ in 0..101 {
+            tokio::task::yield_now().await;
+        }
+        go.send(()).unwrap();
+        commits.join_all().await
+    })
+    .into_iter()
+    .map(|receipt| receipt.unwrap().last_seq)
+    .collect::<Vec<_>>();
+    seqs.sort_unstable();
+    assert_eq!(seqs, (1..=101).collect::<Vec<_>>());
+    assert_eq!(gate.commits.load(Ordering::SeqCst), 2);
+}
+
+#[derive(Default)]
+struct Broken {
+    fails: AtomicBool,
+    after: AtomicUsize,
+}
+
+impl Probe for Broken {
+    fn at(&self, point: Point) -> Result<(), io::Error> {
+        match point {
+            Point::BeforeCommit { .. } if self.fails.load(Ordering::SeqCst) => {
+                Err(io::Error::from(io::ErrorKind::StorageFull))
+            }
+            Point::BeforeCommit { .. } => Ok(()),
+            Point::AfterCommit { last_seq } => {
+                self.after.store(usize::try_from(last_seq).unwrap(), Ordering::SeqCst);
+                Err(io::Error::other("too late to matter"))
+            }
+        }
+    }
+}
+
+#[test]
+fn a_failed_commit_leaves_nothing_and_can_be_tried_again() {
+    let house = house();
+    let probe = Arc::new(Broken::default());
+    let opened = SessionFile::create_probed(&house.home, session(1), &dead(), At(1), probe.clone()).unwrap();
+    commit(&opened.writer, opening()).unwrap();
+    let before = runtime_rows(&house.home, session(1));
+
+    probe.fails.store(true, Ordering::SeqCst);
+    let path = house.home.session_db(session(1));
+    assert_eq!(commit(&opened.writer, vec![intent(20)]), Err(StoreError::Full { path }));
+    assert_eq!(runtime_rows(&house.home, session(1)), before);
+    assert_eq!(probe.after.load(Ordering::SeqCst), 3);
+
+    probe.fails.store(false, Ordering::SeqCst);
+    assert_eq!(commit(&opened.writer, vec![intent(20)]).unwrap().last_seq, 4);
+    assert_eq!(probe.after.load(Ordering::SeqCst), 4);
+}
+
+#[test]
+fn an_event_that_cannot_be_projected_fails_its_batch_only() {
+    let house = house();
+    let opened = create(&house.home, session(1));
+    commit(&opened.writer, opening()).unwrap();
+    let orphan = entry(20, Event::TaskCreated(spec(Some(task(99)), "orphan")));
+    assert!(commit(&opened.writer, vec![intent(19), orphan]).is_err());
+    assert_eq!(commit(&opened.writer, vec![intent(21)]).unwrap().last_seq, 4);
+}
+
+#[test]
+fn dropping_the_writer_loses_nothing_that_was_handed_over() {
+    let house = house();
+    let opened = create(&house.home, session(1));
+    wait(async {
+        let writer = Arc::new(opened.writer);
+        let mut commits = JoinSet::new();
+        for n in 1..=50 {
+            let writer = writer.clone();
+            commits.spawn(async move { writer.commit(Batch { entries: vec![intent(n)], ..Batch::default() }).await });
+        }
+        tokio::task::yield_now().await;
+        commits.shutdown().await;
+    });
+    assert_eq!(adopt(&house.home, session(1)).log.len(), 50);
+}
+
+#[test]
+fn commands_wait_until_an_owner_says_it_applied_them() {
+    let house = house();
+    let home = &house.home;
+    let opened = create(home, session(1));
+    let send = Command::Send(SendParams { task: None, text: "and the docs".into(), delivery: Delivery::Steer });
+    let first = post_command(home, session(1), &send, At(5)).unwrap();
+    let second = post_command(home, session(1), &Command::Stop, At(6)).unwrap();
+    let newer = r#"INSERT INTO bosun_commands (at, body) VALUES (7, '{"type":"levitate"}')"#;
+    raw(&home.session_db(session(1))).execute(newer, []).unwrap();
+
+    let reader = reader(home, session(1));
+    assert_eq!(reader.pending_commands().unwrap(), [(first, send), (second, Command::Stop)]);
+    let version = reader.data_version().unwrap();
+    wait(opened.writer.commit(Batch { entries: opening(), applied_commands: vec![first] })).unwrap();
+    assert_ne!(reader.data_version().unwrap(), version);
+    assert_eq!(reader.pending_commands().unwrap(), [(second, Command::Stop)]);
+}

@@ -1,0 +1,146 @@
+//! What a command printed, kept in bounded memory: its head, its tail, and how much lay between them.
+
+use protocol::Clip;
+
+use crate::text::plain;
+
+/// The head and the tail of a stream of any length.
+#[derive(Debug)]
+pub struct Capture {
+    part: usize,
+    head: Vec<u8>,
+    /// The tail is two parts: one full, one filling. Together they hold at least `part` bytes of the end.
+    older: Vec<u8>,
+    newer: Vec<u8>,
+    total: u64,
+}
+
+impl Capture {
+    /// A capture that never holds more than `cap` bytes.
+    pub fn new(cap: usize) -> Capture {
+        Capture { part: (cap / 3).max(1), head: Vec::new(), older: Vec::new(), newer: Vec::new(), total: 0 }
+    }
+
+    /// Takes the stream's next bytes.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.total = self.total.saturating_add(bytes.len() as u64);
+        let (head, mut rest) = bytes.split_at(bytes.len().min(self.part - self.head.len()));
+        self.head.extend_from_slice(head);
+        while !rest.is_empty() {
+            if self.newer.len() == self.part {
+                std::mem::swap(&mut self.older, &mut self.newer);
+                self.newer.clear();
+            }
+            let (now, later) = rest.split_at(rest.len().min(self.part - self.newer.len()));
+            self.newer.extend_from_slice(now);
+            rest = later;
+        }
+    }
+
+    /// How many bytes the stream had so far.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The stream as plain text of at most `max` bytes, saying how much was left out.
+    pub fn text(&self, max: usize) -> Clip {
+        render(&Ends { head: &self.head, tail: &[&self.older[..], &self.newer].concat(), total: self.total }, max)
+    }
+}
+
+/// The two ends of a stream.
+pub(crate) struct Ends<'a> {
+    /// Its first bytes.
+    pub(crate) head: &'a [u8],
+    /// Its last bytes, following the head without a gap when `total` says so.
+    pub(crate) tail: &'a [u8],
+    /// The length of the whole.
+    pub(crate) total: u64,
+}
+
+/// Room for the line that says what was left out.
+const NOTE: usize = 64;
+
+/// The ends as plain text of at most `max` bytes.
+pub(crate) fn render(ends: &Ends<'_>, max: usize) -> Clip {
+    let kept = (ends.head.len() + ends.tail.len()) as u64;
+    if kept >= ends.total {
+        return Clip::new(&plain(&[ends.head, ends.tail].concat()), max);
+    }
+    let room = max.saturating_sub(NOTE);
+    let (head, tail) = (plain(ends.head), plain(after_cut(ends.tail)));
+    let head = &head[..head.floor_char_boundary(room * 2 / 3)];
+    let tail = &tail[tail.ceil_char_boundary(tail.len().saturating_sub(room - room * 2 / 3))..];
+    let left_out = ends.total.saturating_sub((head.len() + tail.len()) as u64);
+    Clip::new(&format!("{head}\n[… {left_out} bytes left out …]\n{tail}"), max)
+}
+
+/// The tail from a whole line on when one starts soon: a cut may have split a character or an escape sequence.
+fn after_cut(tail: &[u8]) -> &[u8] {
+    let soon = &tail[..tail.len() / 8];
+    soon.iter().position(|&byte| byte == b'\n').map_or(tail, |at| &tail[at + 1..])
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn captured(stream: &[u8], cap: usize, step: usize) -> Capture {
+        let mut capture = Capture::new(cap);
+        stream.chunks(step).for_each(|bytes| capture.push(bytes));
+        capture
+    }
+
+    #[test]
+    fn a_short_stream_is_whole_however_it_comes() {
+        let stream: Vec<u8> = (b'a'..=b'z').collect();
+        for step in 1..stream.len() {
+            assert_eq!(captured(&stream, 60, step).text(1000).as_str(), "abcdefghijklmnopqrstuvwxyz");
+        }
+    }
+
+    #[test]
+    fn a_long_stream_keeps_both_ends_in_bounded_memory() {
+        let stream: Vec<u8> = (0..100_000).flat_map(|n| format!("{n}\n").into_bytes()).collect();
+        for step in [1, 7, 4096, 1 << 20] {
+            let capture = captured(&stream, 3000, step);
+            assert!(capture.head.len() + capture.older.len() + capture.newer.len() <= 3000);
+            let text = capture.text(1500);
+            assert!(text.as_str().len() <= 1500);
+            assert!(text.as_str().starts_with("0\n1\n2\n") && text.as_str().ends_with("99998\n99999\n"), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_note_counts_every_byte_that_is_not_shown() {
+        let text = captured(&[b'x'; 10_000], 300, 64).text(1000).into_string();
+        let shown = text.bytes().filter(|&byte| byte == b'x').count();
+        assert!(text.contains(&format!("[… {} bytes left out …]", 10_000 - shown)), "{text}");
+    }
+
+    proptest! {
+        /// Both ends are the stream's own, whatever the cap and however it comes.
+        #[test]
+        fn the_ends_are_true(
+            stream in proptest::collection::vec(any::<u8>(), 0..400),
+            cap in 1_usize..300,
+            step in 1_usize..50,
+        ) {
+            let capture = captured(&stream, cap, step);
+            let tail = [&capture.older[..], &capture.newer].concat();
+            prop_assert!(stream.starts_with(&capture.head) && stream.ends_with(&tail));
+            prop_assert!(capture.head.len() + tail.len() <= cap.max(3));
+            prop_assert!(capture.text(200).as_str().len() <= 200);
+        }
+    }
+
+    #[test]
+    fn no_size_splits_a_character_or_is_passed() {
+        let stream = "é漢🦀".repeat(400).into_bytes();
+        for max in 0..400 {
+            assert!(captured(&stream, 300, 11).text(max).as_str().len() <= max);
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Everything a call may use. One context belongs to one agent; its parts are shared with the agent's session.
+
+use std::ffi::OsString;
+use std::sync::Arc;
+use std::time::Duration;
+
+use host::{Guardian, Workspace};
+use tokio_util::sync::CancellationToken;
+
+use crate::{Background, Intent, SqlSpace, Stamps};
+
+/// What a call may use.
+#[derive(Debug, Clone)]
+pub struct Context {
+    /// The files it may reach.
+    pub workspace: Arc<Workspace>,
+    /// What this agent has read of them.
+    pub stamps: Arc<Stamps>,
+    /// Starts programs and leaves none behind.
+    pub guardian: Guardian,
+    /// The complete environment of started programs.
+    pub env: Arc<Vec<(OsString, OsString)>>,
+    /// Ends the call early.
+    pub cancel: CancellationToken,
+    /// How much it may give and take.
+    pub limits: Limits,
+    /// The model's SQL tables.
+    pub sql: Arc<dyn SqlSpace>,
+    /// Commands that run on while the agent works.
+    pub background: Arc<dyn Background>,
+    /// Where the agent says what it is doing.
+    pub intent: Arc<dyn Intent>,
+}
+
+/// The settings of this crate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Most bytes of text that one call gives.
+    pub output: usize,
+    /// Most bytes of JSON that one call takes.
+    pub input: usize,
+    /// Most bytes shown of one line.
+    pub line: usize,
+    /// Most lines `view` shows unless asked for fewer.
+    pub view_lines: usize,
+    /// Most bytes `view` passes over on its way to the asked line.
+    pub scan: u64,
+    /// Most bytes of a file that is edited or created.
+    pub file: u64,
+    /// Most rows that `grep`, `glob` and a folder listing give unless asked for fewer.
+    pub rows: usize,
+    /// Longest time a search may take.
+    pub search: Duration,
+    /// How long a command may run when the model does not say.
+    pub shell: Duration,
+    /// Longest time a command may run in the foreground.
+    pub shell_max: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            output: 32 * 1024,
+            input: 8 * 1024 * 1024,
+            line: 2000,
+            view_lines: 2000,
+            scan: 256 * 1024 * 1024,
+            file: 16 * 1024 * 1024,
+            rows: 200,
+            search: Duration::from_secs(30),
+            shell: Duration::from_secs(120),
+            shell_max: Duration::from_secs(600),
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Makes a file.
+
+use host::Expect;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::args::Typed;
+use crate::place::{self, changed};
+use crate::{Access, Context, Output, ToolError};
+
+/// The `create` tool.
+pub(crate) struct Create;
+
+/// The arguments of `create`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Args {
+    /// The new file.
+    path: String,
+    /// Its whole text.
+    content: String,
+}
+
+impl Typed for Create {
+    type Args = Args;
+    const NAME: &'static str = "create";
+    const ABOUT: &'static str = include_str!("create.md");
+    const ACCESS: Access = Access::Write;
+
+    async fn run(args: Args, cx: &Context) -> Result<Output, ToolError> {
+        place::blocking(cx, move |cx| {
+            let place = place::resolve(cx, &args.path)?;
+            let (expect, verb) = match cx.stamps.seen(place.path()) {
+                Some(stamp) if place::exists(&place) => (Expect::Unchanged(stamp), "replaced"),
+                Some(_) | None => (Expect::New, "created"),
+            };
+            place::write(cx, &place, args.content.as_bytes(), expect)?;
+            let text = format!("{verb} {} ({} lines)", place::shown(cx, place.path()), args.content.lines().count());
+            Ok(changed(cx, &text, [place.path()]))
+        })
+        .await
+    }
+}

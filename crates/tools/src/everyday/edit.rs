@@ -1,0 +1,55 @@
+//! Replaces text in a file.
+
+use host::Expect;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::args::Typed;
+use crate::place::{self, changed};
+use crate::text::{Which, replace, snippet};
+use crate::{Access, Context, Output, ToolError};
+
+/// The `edit` tool.
+pub(crate) struct Edit;
+
+/// The arguments of `edit`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Args {
+    /// The file.
+    path: String,
+    /// The text to replace.
+    old: String,
+    /// The text to put there.
+    new: String,
+    /// Replace every occurrence.
+    #[serde(default)]
+    all: bool,
+}
+
+impl Typed for Edit {
+    type Args = Args;
+    const NAME: &'static str = "edit";
+    const ABOUT: &'static str = include_str!("edit.md");
+    const ACCESS: Access = Access::Write;
+
+    async fn run(args: Args, cx: &Context) -> Result<Output, ToolError> {
+        place::blocking(cx, move |cx| edit(&args, cx)).await
+    }
+}
+
+fn edit(args: &Args, cx: &Context) -> Result<Output, ToolError> {
+    let place = place::resolve(cx, &args.path)?;
+    let file = place::read(cx, &place)?;
+    let shown = place::shown(cx, place.path());
+    match cx.stamps.seen(place.path()) {
+        None => return Err(ToolError::Refused(format!("{shown} was not viewed yet; view it, then edit it"))),
+        Some(seen) if seen != file.stamp => return Err(place::stale(&shown)),
+        Some(_) => {}
+    }
+    let which = if args.all { Which::All } else { Which::Only };
+    let bytes = replace(&file.bytes, &args.old, &args.new, which)
+        .map_err(|error| ToolError::Refused(format!("{shown}: {error}")))?;
+    place::write(cx, &place, &bytes, Expect::Unchanged(file.stamp))?;
+    Ok(changed(cx, &format!("edited {shown}\n{}", snippet(&file.bytes, &bytes)), [place.path()]))
+}

@@ -1,0 +1,59 @@
+//! Finds files by name.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::args::Typed;
+use crate::walk::{Pattern, Stop, files};
+use crate::{Access, Context, Output, ToolError, place};
+
+/// The `glob` tool.
+pub(crate) struct Glob;
+
+/// The arguments of `glob`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Args {
+    /// E.g. `*.md` (at any depth) or `src/**/*.rs`.
+    pattern: String,
+    /// Folder to look in; the working folder by default.
+    path: Option<String>,
+    /// Most files given.
+    limit: Option<usize>,
+}
+
+impl Typed for Glob {
+    type Args = Args;
+    const NAME: &'static str = "glob";
+    const ABOUT: &'static str = include_str!("glob.md");
+    const ACCESS: Access = Access::Read;
+
+    async fn run(args: Args, cx: &Context) -> Result<Output, ToolError> {
+        place::blocking(cx, move |cx| {
+            let pattern = Pattern::new(&args.pattern)?;
+            let root = place::existing(cx, args.path.as_deref().unwrap_or("."))?;
+            let stop = Stop::new(cx);
+            let found = files(&root, pattern.hidden, stop.clone()).filter(|path| pattern.matches(&root, path));
+            let mut text = listed(found, args.limit.unwrap_or(cx.limits.rows).max(1), cx);
+            if stop.is_due() {
+                text += "[stopped before the end; narrow `path`]\n";
+            }
+            Ok(Output::text(if text.is_empty() { "no files match" } else { &text }, cx))
+        })
+        .await
+    }
+}
+
+fn listed(found: impl Iterator<Item = PathBuf>, limit: usize, cx: &Context) -> String {
+    let mut text = String::new();
+    for (count, path) in found.enumerate() {
+        if count == limit || text.len() >= place::room(cx) {
+            text += &format!("[stopped at {count} files; narrow the pattern or raise `limit`]\n");
+            break;
+        }
+        text += &format!("{}\n", place::shown(cx, &path));
+    }
+    text
+}

@@ -1,0 +1,199 @@
+//! Searches file contents with a regular expression.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::args::Typed;
+use crate::text::shown;
+use crate::walk::{Hidden, Pattern, Stop, files};
+use crate::{Access, Context, Output, ToolError, place};
+
+/// The `grep` tool.
+pub(crate) struct Grep;
+
+/// The arguments of `grep`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Args {
+    /// Rust regular expression.
+    pattern: String,
+    /// Folder or file to search; the working folder by default.
+    path: Option<String>,
+    /// Only files matching this, e.g. `*.rs` or `src/**/*.ts`.
+    glob: Option<String>,
+    /// Ignore case.
+    #[serde(default)]
+    ignore_case: bool,
+    /// Lines shown around each match.
+    #[serde(default)]
+    context: u32,
+    /// List only the files that match.
+    #[serde(default)]
+    files_only: bool,
+    /// Most matches (or files) given.
+    limit: Option<usize>,
+}
+
+impl Typed for Grep {
+    type Args = Args;
+    const NAME: &'static str = "grep";
+    const ABOUT: &'static str = include_str!("grep.md");
+    const ACCESS: Access = Access::Read;
+
+    async fn run(args: Args, cx: &Context) -> Result<Output, ToolError> {
+        place::blocking(cx, move |cx| {
+            let search = Search::new(&args, cx)?;
+            Ok(Output::text(&search.run(), cx))
+        })
+        .await
+    }
+}
+
+/// Most bytes of a matching line that are shown.
+const LINE: usize = 400;
+/// Most lines of context around a match.
+const CONTEXT: u32 = 20;
+/// Most bytes of one line that are held in memory; a file with a longer one is passed over from there.
+const HEAP: usize = 8 * 1024 * 1024;
+
+struct Search<'a> {
+    cx: &'a Context,
+    args: &'a Args,
+    matcher: RegexMatcher,
+    pattern: Option<Pattern>,
+    root: PathBuf,
+    limit: usize,
+    stop: Stop,
+}
+
+impl<'a> Search<'a> {
+    fn new(args: &'a Args, cx: &'a Context) -> Result<Search<'a>, ToolError> {
+        let invalid = |error: &dyn fmt::Display| ToolError::Refused(format!("invalid pattern: {error}"));
+        // The matcher wraps the pattern before it reads it, so its errors point at other places.
+        let mut syntax = regex_syntax::ParserBuilder::new().utf8(false).build();
+        syntax.parse(&args.pattern).map_err(|error| invalid(&error))?;
+        let matcher = RegexMatcherBuilder::new()
+            .case_insensitive(args.ignore_case)
+            .multi_line(true)
+            .line_terminator(Some(b'\n'))
+            .build(&args.pattern)
+            .map_err(|error| invalid(&error))?;
+        let pattern = args.glob.as_deref().map(Pattern::new).transpose()?;
+        let root = place::existing(cx, args.path.as_deref().unwrap_or("."))?;
+        let limit = args.limit.unwrap_or(cx.limits.rows).max(1);
+        Ok(Search { cx, args, matcher, pattern, root, limit, stop: Stop::new(cx) })
+    }
+
+    fn run(&self) -> String {
+        let context = self.args.context.min(CONTEXT) as usize;
+        let mut searcher = SearcherBuilder::new()
+            .binary_detection(BinaryDetection::quit(0))
+            .heap_limit(Some(HEAP))
+            .before_context(context)
+            .after_context(context)
+            .build();
+        let mut found = Found { search: self, text: String::new(), count: 0, heading: None };
+        let mut seen = 0_usize;
+        let hidden = self.pattern.as_ref().map_or(Hidden::Skip, |pattern| pattern.hidden);
+        for path in files(&self.root, hidden, self.stop.clone()) {
+            if found.is_full() {
+                break;
+            }
+            if self.pattern.as_ref().is_none_or(|pattern| pattern.matches(&self.root, &path)) {
+                seen += 1;
+                found.file(&mut searcher, &path);
+            }
+        }
+        found.finish(seen)
+    }
+}
+
+/// What was found so far, as text.
+struct Found<'a> {
+    search: &'a Search<'a>,
+    text: String,
+    count: usize,
+    /// The path to print before the next line of the file being searched.
+    heading: Option<String>,
+}
+
+impl Found<'_> {
+    fn file(&mut self, searcher: &mut Searcher, path: &Path) {
+        self.heading = Some(place::shown(self.search.cx, path));
+        let Ok(file) = File::open(path) else { return };
+        let reader = Stoppable { file, stop: &self.search.stop };
+        // A file that cannot be read to its end still counts with what was found before.
+        let _: io::Result<()> = searcher.search_reader(&self.search.matcher, reader, &mut *self);
+    }
+
+    fn is_full(&self) -> bool {
+        self.count >= self.search.limit || self.text.len() >= place::room(self.search.cx)
+    }
+
+    fn line(&mut self, number: Option<u64>, mark: char, line: &[u8]) {
+        if let Some(heading) = self.heading.take() {
+            let gap = if self.text.is_empty() { "" } else { "\n" };
+            self.text += &format!("{gap}{heading}\n");
+        }
+        self.text += &format!("{}{mark} {}\n", number.unwrap_or_default(), shown(line, LINE));
+    }
+
+    fn finish(mut self, seen: usize) -> String {
+        let stopped = self.search.stop.is_due();
+        if self.count == 0 && !stopped {
+            return format!("no matches in {seen} files");
+        }
+        if stopped {
+            self.text += "[stopped before the end; narrow `path` or `glob`]\n";
+        } else if self.is_full() {
+            let what = if self.search.args.files_only { "files" } else { "matches" };
+            self.text += &format!("[stopped at {} {what}; narrow the search or raise `limit`]\n", self.count);
+        }
+        self.text
+    }
+}
+
+impl Sink for Found<'_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
+        self.count += 1;
+        if self.search.args.files_only {
+            self.text += &format!("{}\n", self.heading.take().unwrap_or_default());
+            return Ok(false);
+        }
+        self.line(found.line_number(), ':', found.bytes());
+        Ok(!self.is_full())
+    }
+
+    fn context(&mut self, _: &Searcher, found: &SinkContext<'_>) -> io::Result<bool> {
+        if !self.search.args.files_only {
+            self.line(found.line_number(), '-', found.bytes());
+        }
+        Ok(true)
+    }
+
+    fn context_break(&mut self, _: &Searcher) -> io::Result<bool> {
+        self.text += "--\n";
+        Ok(true)
+    }
+}
+
+/// A file whose reading ends when the search must.
+struct Stoppable<'a> {
+    file: File,
+    stop: &'a Stop,
+}
+
+impl Read for Stoppable<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.stop.is_due() { Err(io::ErrorKind::TimedOut.into()) } else { self.file.read(buffer) }
+    }
+}

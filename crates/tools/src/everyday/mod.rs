@@ -1,0 +1,27 @@
+//! The everyday tools, each in two files: what it does, and what the model is told.
+
+mod apply_patch;
+mod create;
+mod edit;
+mod glob;
+mod grep;
+mod list_shells;
+mod read_shell;
+mod report_intent;
+mod shell;
+mod sql;
+mod stop_shell;
+mod view;
+
+pub(crate) use apply_patch::ApplyPatch;
+pub(crate) use create::Create;
+pub(crate) use edit::Edit;
+pub(crate) use glob::Glob;
+pub(crate) use grep::Grep;
+pub(crate) use list_shells::ListShells;
+pub(crate) use read_shell::ReadShell;
+pub(crate) use report_intent::ReportIntent;
+pub(crate) use shell::Shell;
+pub(crate) use sql::Sql;
+pub(crate) use stop_shell::StopShell;
+pub(crate) use view::View;

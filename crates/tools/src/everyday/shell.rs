@@ -1,0 +1,124 @@
+//! Runs a shell command.
+
+use std::time::Duration;
+
+use host::{Exit, Kill, Process};
+use protocol::clip_middle;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::args::Typed;
+use crate::launch::{ShellCommand, check, follow, launch};
+use crate::{Access, BackgroundCommand, Capture, Context, Output, ToolError};
+
+/// The `shell` tool.
+pub(crate) struct Shell;
+
+/// The arguments of `shell`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Args {
+    /// The command line, read by bash.
+    command: String,
+    /// Kill it after this long; 120 by default, at most 600.
+    timeout_secs: Option<u64>,
+    /// Start it, give its name and go on.
+    #[serde(default)]
+    background: bool,
+    /// One line on what it is for.
+    description: Option<String>,
+}
+
+impl Typed for Shell {
+    type Args = Args;
+    const NAME: &'static str = "shell";
+    const ABOUT: &'static str = include_str!("shell.md");
+    const ACCESS: Access = Access::Execute;
+
+    async fn run(args: Args, cx: &Context) -> Result<Output, ToolError> {
+        if args.background { start(args, cx).await } else { run(&args, cx).await }
+    }
+}
+
+/// Most bytes of a description.
+const DESCRIPTION: usize = 200;
+
+async fn start(args: Args, cx: &Context) -> Result<Output, ToolError> {
+    check(&args.command)?;
+    let words = args.description.as_deref().unwrap_or(&args.command);
+    let line = words.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let description = clip_middle(line, DESCRIPTION);
+    let name = cx.background.start(BackgroundCommand { command: args.command, description }).await?;
+    Ok(Output::text(&format!("started in the background as `{name}`; look at it with read_shell"), cx))
+}
+
+/// Most bytes of output held in memory.
+const HELD: usize = 768 * 1024;
+/// How long a killed command may take to be gone.
+const DYING: Duration = Duration::from_secs(5);
+/// Room for what is said after the output.
+const NOTE: usize = 512;
+
+async fn run(args: &Args, cx: &Context) -> Result<Output, ToolError> {
+    let limit = args.timeout_secs.map_or(cx.limits.shell, |secs| Duration::from_secs(secs.max(1)));
+    let limit = limit.min(cx.limits.shell_max);
+    let command = ShellCommand { command: &args.command, cwd: cx.workspace.cwd(), env: &cx.env };
+    let mut process = launch(&cx.guardian, command).await?;
+    let mut capture = Capture::new(HELD);
+    let end = tokio::select! {
+        exit = follow(&mut process, |bytes| capture.push(bytes)) => End::Exited(exit.map_err(ToolError::broken)?),
+        () = tokio::time::sleep(limit) => End::TimedOut(limit),
+        () = cx.cancel.cancelled() => End::Cancelled,
+    };
+    match end {
+        End::Exited(_) => {}
+        End::TimedOut(_) => kill(&mut process, &mut capture, Kill::Gentle).await,
+        End::Cancelled => kill(&mut process, &mut capture, Kill::Now).await,
+    }
+    let text = capture.text(cx.limits.output.saturating_sub(NOTE));
+    Ok(Output::text(&end.told(text.as_str(), cx), cx))
+}
+
+/// Ends a command and takes what it still says.
+async fn kill(process: &mut Process, capture: &mut Capture, how: Kill) {
+    process.kill(how);
+    // Whatever is left after this is killed when the process is dropped.
+    let _: Result<_, _> = tokio::time::timeout(DYING, follow(process, |bytes| capture.push(bytes))).await;
+}
+
+enum End {
+    Exited(Exit),
+    TimedOut(Duration),
+    Cancelled,
+}
+
+impl End {
+    fn told(&self, output: &str, cx: &Context) -> String {
+        let mut notes = Vec::new();
+        match self {
+            End::Exited(exit) => {
+                if !exit.status.is_success() {
+                    notes.push(format!("[{}]", exit.status));
+                }
+                if exit.leftovers > 0 {
+                    let count = exit.leftovers;
+                    notes.push(format!(
+                        "[left behind and killed: {count} processes; to keep such processes use `background`]"
+                    ));
+                }
+                if notes.is_empty() && output.is_empty() {
+                    notes.push("[no output]".into());
+                }
+            }
+            End::TimedOut(limit) => notes.push(format!(
+                "[timed out after {} s and was killed with everything it started; raise `timeout_secs` (at most {}) or \
+                 use `background`]",
+                limit.as_secs(),
+                cx.limits.shell_max.as_secs()
+            )),
+            End::Cancelled => notes.push("[cancelled, and killed with everything it started]".into()),
+        }
+        let gap = if output.is_empty() || output.ends_with('\n') || notes.is_empty() { "" } else { "\n" };
+        format!("{output}{gap}{}", notes.join("\n"))
+    }
+}

@@ -1,0 +1,122 @@
+//! Shows a file or a folder.
+
+use std::io::BufRead;
+use std::path::Path;
+
+use host::Place;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::args::Typed;
+use crate::place::{self, Opened, Reader};
+use crate::text::{Ask, End, Window, binary_kind, window};
+use crate::{Access, Context, Output, ToolError};
+
+/// The `view` tool.
+pub(crate) struct View;
+
+/// The arguments of `view`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Args {
+    /// File or folder.
+    path: String,
+    /// First line, from 1.
+    offset: Option<u64>,
+    /// Most lines.
+    limit: Option<usize>,
+}
+
+impl Typed for View {
+    type Args = Args;
+    const NAME: &'static str = "view";
+    const ABOUT: &'static str = include_str!("view.md");
+    const ACCESS: Access = Access::Read;
+
+    async fn run(args: Args, cx: &Context) -> Result<Output, ToolError> {
+        place::blocking(cx, move |cx| {
+            let place = place::resolve(cx, &args.path)?;
+            match place::open(cx, &place)? {
+                Opened::Folder => list(place.path(), cx),
+                Opened::File(file) => show(&args, &place, file, cx),
+            }
+        })
+        .await
+    }
+}
+
+/// How much of a file's start tells whether it is text.
+const START: usize = 8 * 1024;
+
+fn show(args: &Args, place: &Place, mut file: Reader, cx: &Context) -> Result<Output, ToolError> {
+    let size = file.stamp.size();
+    let start = file.bytes.fill_buf().map_err(ToolError::broken)?;
+    if let Some(kind) = binary_kind(&start[..start.len().min(START)]) {
+        let shown = place::shown(cx, place.path());
+        return Err(ToolError::Refused(format!("{shown} is not text: {kind}, {size} bytes")));
+    }
+    let ask = Ask {
+        first: args.offset.unwrap_or(1).max(1),
+        lines: args.limit.unwrap_or(cx.limits.view_lines).min(cx.limits.view_lines).max(1),
+        line: cx.limits.line,
+        room: place::room(cx),
+        scan: cx.limits.scan,
+    };
+    let seen = window(&mut file.bytes, ask).map_err(ToolError::broken)?;
+    let text = told(&seen, ask, size)?;
+    cx.stamps.record(place.path(), file.stamp);
+    Ok(Output::text(&text, cx))
+}
+
+fn told(seen: &Window, ask: Ask, size: u64) -> Result<String, ToolError> {
+    if seen.text.is_empty() {
+        return nothing_seen(seen, ask);
+    }
+    let note = match seen.end {
+        End::File if ask.first == 1 => String::new(),
+        End::File => format!("[end of file at line {}]\n", seen.last),
+        End::Full => format!("[more lines follow in this file of {size} bytes; go on with offset {}]\n", seen.last + 1),
+        End::Scanned => format!("[stopped after {} of {size} bytes; use the shell to go further]\n", ask.scan),
+    };
+    Ok(format!("{}{note}", seen.text))
+}
+
+fn nothing_seen(seen: &Window, ask: Ask) -> Result<String, ToolError> {
+    match seen.end {
+        End::File if seen.last == 0 => Ok("[empty file]".to_owned()),
+        End::File => {
+            Err(ToolError::Refused(format!("offset {} is past the end; the last line is {}", ask.first, seen.last)))
+        }
+        End::Full | End::Scanned => Err(ToolError::Refused(format!(
+            "line {} was not reached within {} bytes; use the shell, for example `tail -c` or `sed -n`",
+            ask.first, ask.scan
+        ))),
+    }
+}
+
+fn list(folder: &Path, cx: &Context) -> Result<Output, ToolError> {
+    let unreadable = |error| ToolError::Refused(format!("cannot list {}: {error}", place::shown(cx, folder)));
+    let mut names = Vec::new();
+    for entry in folder.read_dir().map_err(unreadable)? {
+        let entry = entry.map_err(unreadable)?;
+        let kind = entry.file_type().map_err(unreadable)?;
+        let mark = if kind.is_dir() {
+            "/"
+        } else if kind.is_symlink() {
+            "@"
+        } else {
+            ""
+        };
+        names.push(format!("{}{mark}", entry.file_name().display()));
+    }
+    names.sort_unstable();
+    let (total, rows) = (names.len(), cx.limits.rows);
+    let mut text = format!("{}/ has {total} entries\n", place::shown(cx, folder));
+    for name in names.iter().take(rows) {
+        text += &format!("{name}\n");
+    }
+    if total > rows {
+        text += &format!("[… {} more; use glob to narrow]\n", total - rows);
+    }
+    Ok(Output::text(&text, cx))
+}

@@ -1,0 +1,269 @@
+//! The patch envelope: from text to a list of changes. Nothing here touches a file.
+
+/// One file's part of a patch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// Makes a new file.
+    Add {
+        /// Where.
+        path: String,
+        /// Its lines.
+        lines: Vec<String>,
+    },
+    /// Changes a file, and moves it when `to` is given.
+    Update {
+        /// Which.
+        path: String,
+        /// Its new place.
+        to: Option<String>,
+        /// What changes, from top to bottom.
+        hunks: Vec<Hunk>,
+    },
+    /// Removes a file.
+    Delete {
+        /// Which.
+        path: String,
+    },
+}
+
+/// A run of lines to find and what becomes of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Hunk {
+    /// The line of the patch it begins at, for messages.
+    pub(crate) number: usize,
+    /// Lines to find first, one after the other (`@@ …`).
+    pub(crate) scopes: Vec<String>,
+    /// The lines themselves.
+    pub(crate) lines: Vec<Line>,
+    /// The lines end the file.
+    pub(crate) at_end: bool,
+}
+
+/// One line of a hunk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Line {
+    /// Stays.
+    Keep(String),
+    /// Goes.
+    Remove(String),
+    /// Comes.
+    Add(String),
+}
+
+/// What is wrong with a patch's text.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("line {line} of the patch: {what}")]
+pub(crate) struct PatchError {
+    line: usize,
+    what: String,
+}
+
+const BEGIN: &str = "*** Begin Patch";
+const END: &str = "*** End Patch";
+const END_OF_FILE: &str = "*** End of File";
+const ADD: &str = "*** Add File: ";
+const UPDATE: &str = "*** Update File: ";
+const DELETE: &str = "*** Delete File: ";
+const MOVE: &str = "*** Move to: ";
+
+/// Reads a patch.
+pub(crate) fn parse(text: &str) -> Result<Vec<Change>, PatchError> {
+    let mut lines = Lines { lines: text.trim().lines().collect(), at: 0 };
+    if lines.next().map(str::trim_end) != Some(BEGIN) {
+        return Err(lines.error(format!("it must be `{BEGIN}`")));
+    }
+    let mut changes = Vec::new();
+    loop {
+        let Some(line) = lines.next() else {
+            return Err(lines.error(format!("the patch ends without `{END}`")));
+        };
+        if line.trim_end() == END {
+            break;
+        }
+        changes.push(change(line, &mut lines)?);
+    }
+    if lines.peek().is_some() {
+        lines.at += 1;
+        return Err(lines.error(format!("nothing may follow `{END}`")));
+    }
+    if changes.is_empty() {
+        return Err(lines.error("the patch changes no file".into()));
+    }
+    Ok(changes)
+}
+
+struct Lines<'a> {
+    lines: Vec<&'a str>,
+    at: usize,
+}
+
+impl<'a> Lines<'a> {
+    fn peek(&self) -> Option<&'a str> {
+        self.lines.get(self.at).copied()
+    }
+
+    fn next(&mut self) -> Option<&'a str> {
+        let line = self.peek();
+        self.at += 1;
+        line
+    }
+
+    /// The next line, unless a new section begins with it.
+    fn next_in_section(&mut self) -> Option<&'a str> {
+        self.peek().filter(|line| !line.starts_with("*** "))?;
+        self.next()
+    }
+
+    /// An error about the line last taken.
+    fn error(&self, what: String) -> PatchError {
+        PatchError { line: self.at, what }
+    }
+}
+
+fn change(header: &str, lines: &mut Lines<'_>) -> Result<Change, PatchError> {
+    if let Some(path) = header.strip_prefix(ADD) {
+        let path = path_of(path, lines)?;
+        return Ok(Change::Add { path, lines: added(lines)? });
+    }
+    if let Some(path) = header.strip_prefix(DELETE) {
+        return Ok(Change::Delete { path: path_of(path, lines)? });
+    }
+    let Some(path) = header.strip_prefix(UPDATE) else {
+        return Err(lines.error(format!("expected `{ADD}…`, `{UPDATE}…`, `{DELETE}…` or `{END}`")));
+    };
+    let path = path_of(path, lines)?;
+    let to = match lines.peek().and_then(|line| line.strip_prefix(MOVE)) {
+        Some(to) => {
+            lines.at += 1;
+            Some(path_of(to, lines)?)
+        }
+        None => None,
+    };
+    let hunks = hunks(lines)?;
+    if hunks.is_empty() && to.is_none() {
+        return Err(lines.error(format!("the update of {path} has no lines")));
+    }
+    Ok(Change::Update { path, to, hunks })
+}
+
+fn path_of(text: &str, lines: &Lines<'_>) -> Result<String, PatchError> {
+    let path = text.trim();
+    if path.is_empty() { Err(lines.error("the path is missing".into())) } else { Ok(path.to_owned()) }
+}
+
+fn added(lines: &mut Lines<'_>) -> Result<Vec<String>, PatchError> {
+    let mut added = Vec::new();
+    while let Some(line) = lines.next_in_section() {
+        match line.strip_prefix('+') {
+            Some(line) => added.push(line.to_owned()),
+            None => return Err(lines.error("each line of a new file begins with `+`".into())),
+        }
+    }
+    Ok(added)
+}
+
+fn hunks(lines: &mut Lines<'_>) -> Result<Vec<Hunk>, PatchError> {
+    let mut hunks: Vec<Hunk> = Vec::new();
+    let mut open = Hunk::default();
+    loop {
+        if lines.peek().is_some_and(|line| line.trim_end() == END_OF_FILE) {
+            lines.at += 1;
+            open.at_end = true;
+            finish(&mut open, &mut hunks, lines)?;
+            continue;
+        }
+        let Some(line) = lines.next_in_section() else { break };
+        if let Some(scope) = line.strip_prefix("@@") {
+            if !open.lines.is_empty() {
+                finish(&mut open, &mut hunks, lines)?;
+            }
+            // A bare `@@` only separates.
+            open.scopes.extend(Some(scope.trim()).filter(|scope| !scope.is_empty()).map(str::to_owned));
+            continue;
+        }
+        if open.lines.is_empty() {
+            open.number = lines.at;
+        }
+        open.lines.push(hunk_line(line, lines)?);
+    }
+    if !open.lines.is_empty() || !open.scopes.is_empty() {
+        finish(&mut open, &mut hunks, lines)?;
+    }
+    Ok(hunks)
+}
+
+fn finish(open: &mut Hunk, hunks: &mut Vec<Hunk>, lines: &Lines<'_>) -> Result<(), PatchError> {
+    let hunk = std::mem::take(open);
+    if hunk.lines.is_empty() {
+        return Err(lines.error("the hunk has no lines".into()));
+    }
+    if hunk.lines.iter().all(|line| matches!(line, Line::Keep(_))) {
+        return Err(PatchError { line: hunk.number, what: "the hunk neither adds nor removes a line".into() });
+    }
+    hunks.push(hunk);
+    Ok(())
+}
+
+fn hunk_line(line: &str, lines: &Lines<'_>) -> Result<Line, PatchError> {
+    let mut chars = line.chars();
+    match chars.next() {
+        // Models often drop the space of an empty line.
+        None => Ok(Line::Keep(String::new())),
+        Some(' ') => Ok(Line::Keep(chars.as_str().to_owned())),
+        Some('-') => Ok(Line::Remove(chars.as_str().to_owned())),
+        Some('+') => Ok(Line::Add(chars.as_str().to_owned())),
+        Some(_) => Err(lines.error("a hunk's line begins with a space, `-` or `+`".into())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_every_kind_of_change() {
+        let text = "*** Begin Patch\n*** Add File: a b.txt\n+one\n+\n*** Update File: x.rs\n*** Move to: y.rs\n@@ mod m\n@@ \
+                    fn f\n keep\n-old\n+new\n\n@@\n+end\n*** End of File\n*** Delete File: gone\n*** End Patch\n";
+        let first = Hunk {
+            number: 9,
+            scopes: vec!["mod m".into(), "fn f".into()],
+            lines: vec![
+                Line::Keep("keep".into()),
+                Line::Remove("old".into()),
+                Line::Add("new".into()),
+                Line::Keep(String::new()),
+            ],
+            at_end: false,
+        };
+        let second = Hunk { number: 14, scopes: vec![], lines: vec![Line::Add("end".into())], at_end: true };
+        let expected = vec![
+            Change::Add { path: "a b.txt".into(), lines: vec!["one".into(), String::new()] },
+            Change::Update { path: "x.rs".into(), to: Some("y.rs".into()), hunks: vec![first, second] },
+            Change::Delete { path: "gone".into() },
+        ];
+        assert_eq!(parse(text), Ok(expected));
+    }
+
+    #[test]
+    fn bad_patches_are_refused_with_their_line() {
+        let table = [
+            ("", "line 1 of the patch: it must be `*** Begin Patch`"),
+            ("--- a\n+++ b", "line 1 of the patch: it must be `*** Begin Patch`"),
+            ("*** Begin Patch", "line 2 of the patch: the patch ends without `*** End Patch`"),
+            ("*** Begin Patch\n*** End Patch", "line 2 of the patch: the patch changes no file"),
+            ("*** Begin Patch\n+x\n*** End Patch", "line 2 of the patch: expected `*** Add File: …`"),
+            ("*** Begin Patch\n*** Add File: \n*** End Patch", "line 2 of the patch"),
+            ("*** Begin Patch\n*** Add File: a\nx\n*** End Patch", "line 3 of the patch: each line of a new file"),
+            ("*** Begin Patch\n*** Update File: a\n*** End Patch", "the update of a has no lines"),
+            ("*** Begin Patch\n*** Update File: a\n@@ x\n*** End Patch", "the hunk has no lines"),
+            ("*** Begin Patch\n*** Update File: a\n x\n*** End Patch", "line 3 of the patch: the hunk neither"),
+            ("*** Begin Patch\n*** Update File: a\nx\n*** End Patch", "line 3 of the patch: a hunk's line begins"),
+            ("*** Begin Patch\n*** Delete File: a\n+x\n*** End Patch", "line 3 of the patch: expected"),
+            ("*** Begin Patch\n*** Delete File: a\n*** End Patch\nmore", "line 4 of the patch: nothing may follow"),
+        ];
+        for (text, expected) in table {
+            let message = parse(text).expect_err(text).to_string();
+            assert!(message.starts_with(expected) || message.contains(expected), "{text}: {message}");
+        }
+    }
+}

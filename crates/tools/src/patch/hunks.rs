@@ -1,0 +1,243 @@
+//! Finding a patch's hunks in a file and applying them. Lines are bytes, so text that is not UTF-8 passes unharmed, and
+//! line ends stay as the file has them.
+
+use super::envelope::{Hunk, Line};
+use crate::text::{Endings, bare, split};
+
+/// A file after its hunks were applied.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Patched {
+    /// The new content.
+    pub(crate) bytes: Vec<u8>,
+    /// How surely the hunks found their places.
+    pub(crate) fit: Fit,
+}
+
+/// How surely a hunk found its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Fit {
+    /// Every line is as the hunk has it.
+    Exact,
+    /// Some lines differ in trailing white space.
+    Trimmed,
+    /// It has no lines to compare.
+    Blind,
+}
+
+/// Why a hunk was not applied.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub(crate) enum HunkError {
+    /// Its `@@` line is not there.
+    #[error("hunk at line {number} of the patch: no line `{scope}` after line {after} of the file")]
+    NoScope { number: usize, scope: String, after: usize },
+    /// Its lines are not there.
+    #[error("hunk at line {number} of the patch: its lines were not found after line {after} of the file{hint}")]
+    NotFound { number: usize, after: usize, hint: String },
+    /// Its lines are there several times.
+    #[error(
+        "hunk at line {number} of the patch: its lines occur at lines {places} of the file; add lines around them, or \
+         an `@@` line with the function they are in"
+    )]
+    Ambiguous { number: usize, places: String },
+}
+
+/// Applies the hunks from top to bottom.
+pub(crate) fn apply(file: &[u8], hunks: &[Hunk]) -> Result<Patched, HunkError> {
+    let old = split(file);
+    let mut edit = Edit { old: &old, ending: Endings::of(file).newline(), taken: 0, new: Vec::new() };
+    let mut fit = Fit::Exact;
+    for hunk in hunks {
+        let (at, found) = locate(&old, edit.taken, hunk)?;
+        edit.copy_to(at);
+        edit.replace(&hunk.lines);
+        fit = fit.max(found);
+    }
+    edit.copy_to(old.len());
+    Ok(Patched { bytes: edit.new, fit })
+}
+
+struct Edit<'a> {
+    old: &'a [&'a [u8]],
+    ending: &'static [u8],
+    taken: usize,
+    new: Vec<u8>,
+}
+
+impl Edit<'_> {
+    fn copy_to(&mut self, end: usize) {
+        for line in &self.old[self.taken..end] {
+            self.new.extend_from_slice(line);
+        }
+        self.taken = end;
+    }
+
+    fn replace(&mut self, lines: &[Line]) {
+        for line in lines {
+            match line {
+                // The file's own line: it may differ in trailing white space, and it brings its own line end.
+                Line::Keep(_) => self.copy_to(self.taken + 1),
+                Line::Remove(_) => self.taken += 1,
+                Line::Add(text) => {
+                    self.end_line();
+                    self.new.extend_from_slice(text.as_bytes());
+                    self.new.extend_from_slice(self.ending);
+                }
+            }
+        }
+    }
+
+    /// Ends a last line that the file left open, before something follows it.
+    fn end_line(&mut self) {
+        if !self.new.is_empty() && !self.new.ends_with(b"\n") {
+            self.new.extend_from_slice(self.ending);
+        }
+    }
+}
+
+fn locate(file: &[&[u8]], from: usize, hunk: &Hunk) -> Result<(usize, Fit), HunkError> {
+    let mut from = from;
+    for scope in &hunk.scopes {
+        let found = (from..file.len()).find(|&at| file[at].trim_ascii() == scope.as_bytes());
+        let found = found.or_else(|| (from..file.len()).find(|&at| contains(file[at], scope.as_bytes())));
+        let missing = || HunkError::NoScope { number: hunk.number, scope: scope.clone(), after: from };
+        from = found.ok_or_else(missing)? + 1;
+    }
+    let wanted: Vec<&[u8]> = hunk.lines.iter().filter_map(expected).collect();
+    if wanted.is_empty() {
+        let at = if hunk.scopes.is_empty() || hunk.at_end { file.len() } else { from };
+        return Ok((at, Fit::Blind));
+    }
+    for (fit, same) in [(Fit::Exact, exact as fn(&[u8], &[u8]) -> bool), (Fit::Trimmed, trimmed)] {
+        let places = places(file, from, &wanted, same, hunk.at_end);
+        match places[..] {
+            [] => {}
+            [at] => return Ok((at, fit)),
+            // What stands before it says which one is meant.
+            [at, ..] if !hunk.scopes.is_empty() => return Ok((at, fit)),
+            [..] => return Err(HunkError::Ambiguous { number: hunk.number, places: numbers(&places) }),
+        }
+    }
+    Err(HunkError::NotFound { number: hunk.number, after: from, hint: hint(file, &wanted) })
+}
+
+fn expected(line: &Line) -> Option<&[u8]> {
+    match line {
+        Line::Keep(text) | Line::Remove(text) => Some(text.as_bytes()),
+        Line::Add(_) => None,
+    }
+}
+
+fn places(file: &[&[u8]], from: usize, wanted: &[&[u8]], same: fn(&[u8], &[u8]) -> bool, at_end: bool) -> Vec<usize> {
+    let Some(last) = file.len().checked_sub(wanted.len()) else { return Vec::new() };
+    let first = if at_end { from.max(last) } else { from };
+    (first..=last).filter(|&at| file[at..].iter().zip(wanted).all(|(line, want)| same(line, want))).collect()
+}
+
+/// Compares without the line end, which a patch does not show.
+fn exact(line: &[u8], want: &[u8]) -> bool {
+    bare(line) == bare(want)
+}
+
+fn trimmed(line: &[u8], want: &[u8]) -> bool {
+    line.trim_ascii_end() == want.trim_ascii_end()
+}
+
+fn contains(line: &[u8], part: &[u8]) -> bool {
+    memchr::memmem::find(line, part).is_some()
+}
+
+fn numbers(places: &[usize]) -> String {
+    let shown: Vec<String> = places.iter().take(8).map(|at| (at + 1).to_string()).collect();
+    let more = if places.len() > shown.len() { " …" } else { "" };
+    format!("{}{more}", shown.join(", "))
+}
+
+/// Where the file comes closest, for the model to look at.
+fn hint(file: &[&[u8]], wanted: &[&[u8]]) -> String {
+    let loose = |line: &[u8], want: &[u8]| line.trim_ascii() == want.trim_ascii();
+    if let [at, ..] = places(file, 0, wanted, loose, false)[..] {
+        return format!("; line {} has them with other indentation or before an earlier hunk", at + 1);
+    }
+    let first = wanted.iter().find(|want| !want.trim_ascii().is_empty());
+    let near = first.and_then(|want| file.iter().position(|line| loose(line, want)));
+    near.map_or_else(
+        || "; view the file and write the hunk from its present text".into(),
+        |at| format!("; line {} matches the hunk's first line, but what follows differs", at + 1),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::patch::{Change, parse};
+
+    fn run(file: &str, body: &str) -> Result<(String, Fit), String> {
+        let text = format!("*** Begin Patch\n*** Update File: f\n{body}\n*** End Patch");
+        let [Change::Update { hunks, .. }] = &parse(&text).unwrap()[..] else { panic!("{text}") };
+        let patched = apply(file.as_bytes(), hunks).map_err(|error| error.to_string())?;
+        Ok((String::from_utf8(patched.bytes).unwrap(), patched.fit))
+    }
+
+    fn fits(file: &str, body: &str, expected: &str, fit: Fit) {
+        assert_eq!(run(file, body), Ok((expected.into(), fit)), "{body}");
+    }
+
+    #[test]
+    fn hunks_apply_where_their_lines_are() {
+        fits("a\nb\nc\n", " a\n-b\n+B\n c", "a\nB\nc\n", Fit::Exact);
+        fits("a\nb\nc\n", "-a\n+A\n@@\n-c\n+C", "A\nb\nC\n", Fit::Exact);
+        fits("a  \nb\n", " a\n-b\n+B", "a  \nB\n", Fit::Trimmed);
+        fits("a\nb\n", "+c", "a\nb\nc\n", Fit::Blind);
+        fits("a", "+b", "a\nb\n", Fit::Blind);
+        fits("a", "-a\n+b", "b\n", Fit::Exact);
+        fits("", "+a", "a\n", Fit::Blind);
+        fits("a\nb", " a\n+x\n b", "a\nx\nb", Fit::Exact);
+        fits("x\na\nx\n", "-x\n+y\n*** End of File", "x\na\ny\n", Fit::Exact);
+    }
+
+    #[test]
+    fn line_ends_stay_as_the_file_has_them() {
+        fits("a\r\nb\r\nc\r\n", " a\n-b\n+B\n c", "a\r\nB\r\nc\r\n", Fit::Exact);
+        fits("a\r\nb\nc\r\n", " a\n b\n+x\n c", "a\r\nb\nx\nc\r\n", Fit::Exact);
+    }
+
+    #[test]
+    fn a_scope_says_which_of_equal_lines_is_meant() {
+        let file = "fn a() {\n    x\n}\nfn b() {\n    x\n}\n";
+        fits(file, "@@ fn b() {\n-    x\n+    y", "fn a() {\n    x\n}\nfn b() {\n    y\n}\n", Fit::Exact);
+        fits(file, "@@ fn b\n-    x\n+    y", "fn a() {\n    x\n}\nfn b() {\n    y\n}\n", Fit::Exact);
+        fits(file, "@@ fn b() {\n+    z", "fn a() {\n    x\n}\nfn b() {\n    z\n    x\n}\n", Fit::Blind);
+        assert!(run(file, "-    x\n+    y").unwrap_err().contains("occur at lines 2, 5"));
+        assert!(run(file, "@@ fn c\n-    x").unwrap_err().contains("no line `fn c`"));
+    }
+
+    proptest! {
+        /// Whatever is patched into whatever, as many lines come and go as the patch says.
+        #[test]
+        fn any_patch_applies_or_is_refused(
+            file in "([ab ]{0,2}\r?\n){0,8}[ab]?",
+            body in "(@@ a\n|[ +-][ab ]{0,2}\n){1,8}",
+        ) {
+            let text = format!("*** Begin Patch\n*** Update File: f\n{body}*** End Patch");
+            let Ok(changes) = parse(&text) else { return Ok(()) };
+            let [Change::Update { hunks, .. }] = &changes[..] else { panic!("{text}") };
+            if let Ok(patched) = apply(file.as_bytes(), hunks) {
+                let count = |kind: char| body.lines().filter(|line| line.starts_with(kind)).count();
+                let lines = split(file.as_bytes()).len() + count('+') - count('-');
+                prop_assert_eq!(split(&patched.bytes).len(), lines);
+            }
+        }
+    }
+
+    #[test]
+    fn a_hunk_that_fits_nowhere_says_what_comes_closest() {
+        let file = "a\n    b\nc\n";
+        assert!(run(file, " a\n-b\n+B").unwrap_err().contains("line 1 has them with other indentation"));
+        assert!(run(file, " a\n-x\n+B").unwrap_err().contains("line 1 matches the hunk's first line"));
+        assert!(run(file, "-x\n+B").unwrap_err().contains("view the file"));
+        assert!(run(file, "-c\n+C\n@@\n-a\n+A").unwrap_err().contains("before an earlier hunk"));
+        assert!(run("", "-a\n+b").unwrap_err().contains("not found"));
+    }
+}

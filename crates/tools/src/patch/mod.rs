@@ -1,0 +1,7 @@
+//! Patches: reading their envelope, and finding and applying their hunks. Nothing here touches a file.
+
+mod envelope;
+mod hunks;
+
+pub(crate) use envelope::{Change, Hunk, parse};
+pub(crate) use hunks::{Fit, apply};

@@ -1,0 +1,38 @@
+//! What an agent has read. A write is compared with it, so nobody overwrites what they have not seen.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use host::Stamp;
+
+/// The state of each file as one agent last saw it, by canonical path.
+#[derive(Debug, Default)]
+pub struct Stamps(Mutex<HashMap<PathBuf, Stamp>>);
+
+impl Stamps {
+    /// An agent that has read nothing.
+    pub fn new() -> Stamps {
+        Stamps::default()
+    }
+
+    /// Notes what the agent has seen of a file.
+    pub fn record(&self, path: &Path, stamp: Stamp) {
+        self.map().insert(path.to_owned(), stamp);
+    }
+
+    /// Forgets a file that is gone.
+    pub fn forget(&self, path: &Path) {
+        self.map().remove(path);
+    }
+
+    /// The state of the file as the agent last saw it.
+    pub fn seen(&self, path: &Path) -> Option<Stamp> {
+        self.map().get(path).copied()
+    }
+
+    fn map(&self) -> MutexGuard<'_, HashMap<PathBuf, Stamp>> {
+        // Each use is a single map operation, so a panic elsewhere cannot leave it half done.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

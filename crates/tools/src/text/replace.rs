@@ -1,0 +1,179 @@
+//! Exact replacement in a file's bytes, and hints for text that was not found.
+
+use super::lines::{Endings, bare, shown, split, to_crlf};
+
+/// Which occurrences are replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Which {
+    /// The only one; several are an error.
+    Only,
+    /// Every one.
+    All,
+}
+
+/// Why nothing was replaced.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub(crate) enum ReplaceError {
+    /// There is no text to look for.
+    #[error("`old` is empty; to make a file use `create`, to insert text give the line before it in `old` and `new`")]
+    Empty,
+    /// Nothing would change.
+    #[error("`old` and `new` are the same")]
+    Same,
+    /// The text is not there.
+    #[error("`old` was not found{0}")]
+    NotFound(String),
+    /// The text is there several times.
+    #[error("`old` occurs {count} times, at lines {lines}; add lines around it, or set `all`")]
+    Several { count: usize, lines: String },
+}
+
+/// Replaces `old` with `new`; both take the file's line ends.
+pub(crate) fn replace(file: &[u8], old: &str, new: &str, which: Which) -> Result<Vec<u8>, ReplaceError> {
+    if old.is_empty() {
+        return Err(ReplaceError::Empty);
+    }
+    if old == new {
+        return Err(ReplaceError::Same);
+    }
+    let exact = (old.to_owned(), new.to_owned());
+    let crlf = (to_crlf(old), to_crlf(new));
+    let forms = match Endings::of(file) {
+        Endings::Lf => vec![exact],
+        Endings::CrLf => vec![crlf],
+        Endings::Mixed => vec![exact, crlf],
+    };
+    for (old, new) in forms {
+        let places = places(file, old.as_bytes());
+        match (places.len(), which) {
+            (0, _) => {}
+            (1, _) | (_, Which::All) => return Ok(spliced(file, &places, old.len(), new.as_bytes())),
+            (count, Which::Only) => return Err(ReplaceError::Several { count, lines: numbers(file, &places) }),
+        }
+    }
+    Err(ReplaceError::NotFound(hint(file, old)))
+}
+
+/// Where `old` begins, without overlaps.
+fn places(file: &[u8], old: &[u8]) -> Vec<usize> {
+    let mut places = Vec::new();
+    let mut from = 0;
+    while let Some(at) = memchr::memmem::find(&file[from..], old) {
+        places.push(from + at);
+        from += at + old.len();
+    }
+    places
+}
+
+fn spliced(file: &[u8], places: &[usize], old: usize, new: &[u8]) -> Vec<u8> {
+    let mut result = Vec::with_capacity(file.len());
+    let mut from = 0;
+    for &at in places {
+        result.extend_from_slice(&file[from..at]);
+        result.extend_from_slice(new);
+        from = at + old;
+    }
+    result.extend_from_slice(&file[from..]);
+    result
+}
+
+fn numbers(file: &[u8], places: &[usize]) -> String {
+    let line = |&at: &usize| file[..at].iter().filter(|&&byte| byte == b'\n').count() + 1;
+    let shown: Vec<String> = places.iter().take(8).map(|at| line(at).to_string()).collect();
+    let more = if places.len() > shown.len() { " …" } else { "" };
+    format!("{}{more}", shown.join(", "))
+}
+
+/// What the model most likely meant.
+fn hint(file: &[u8], old: &str) -> String {
+    if old.lines().all(|line| line.split_once('\t').is_some_and(|(n, _)| n.trim().parse::<u32>().is_ok())) {
+        return "; leave out the line numbers that `view` shows".into();
+    }
+    let lines = split(file);
+    let wanted: Vec<&[u8]> = old.lines().map(|line| line.as_bytes().trim_ascii()).collect();
+    let same = |at: usize| lines[at..].iter().zip(&wanted).all(|(line, want)| line.trim_ascii() == *want);
+    let last = lines.len().checked_sub(wanted.len());
+    if let Some(at) = last.and_then(|last| (0..=last).find(|&at| same(at))) {
+        let text = quoted(&lines[at..at + wanted.len().min(6)]);
+        return format!("; lines from {} on differ only in white space:\n{text}", at + 1);
+    }
+    let first = wanted.iter().find(|want| !want.is_empty());
+    match first.and_then(|want| closest(&lines, want)) {
+        Some(at) => format!("; line {} comes closest:\n{}", at + 1, quoted(&lines[at..=at])),
+        None => "; view the file and copy the text exactly".into(),
+    }
+}
+
+fn quoted(lines: &[&[u8]]) -> String {
+    lines.iter().map(|line| shown(line, 200)).collect::<Vec<_>>().join("\n")
+}
+
+/// The line that shares most of its beginning and end with `want`, when that is at least half.
+fn closest(lines: &[&[u8]], want: &[u8]) -> Option<usize> {
+    let likeness = |line: &[u8]| {
+        let line = bare(line).trim_ascii();
+        let shorter = line.len().min(want.len());
+        let start = line.iter().zip(want).take_while(|(a, b)| a == b).count();
+        let end = line.iter().rev().zip(want.iter().rev()).take(shorter - start).take_while(|(a, b)| a == b).count();
+        (start + end) * 100 / line.len().max(want.len()).max(1)
+    };
+    let (best, at) = lines
+        .iter()
+        .enumerate()
+        .map(|(at, line)| (likeness(line), at))
+        .max_by_key(|&(like, at)| (like, usize::MAX - at))?;
+    (best >= 50).then_some(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn only(file: &str, old: &str, new: &str) -> Result<String, String> {
+        let bytes = replace(file.as_bytes(), old, new, Which::Only).map_err(|error| error.to_string())?;
+        Ok(String::from_utf8(bytes).unwrap())
+    }
+
+    #[test]
+    fn the_only_occurrence_is_replaced() {
+        assert_eq!(only("one two", "two", "2").as_deref(), Ok("one 2"));
+        assert_eq!(only("a\nb\n", "a\nb\n", "").as_deref(), Ok(""));
+        assert_eq!(replace(b"\xff old \xfe", "old", "new", Which::Only), Ok(b"\xff new \xfe".to_vec()));
+    }
+
+    #[test]
+    fn every_occurrence_is_replaced_when_asked() {
+        assert_eq!(replace(b"aaa", "a", "aa", Which::All), Ok(b"aaaaaa".to_vec()));
+        assert_eq!(replace(b"aaaa", "aa", "b", Which::All), Ok(b"bb".to_vec()));
+        assert!(only("x\nx\ny\nx\n", "x", "y").unwrap_err().contains("occurs 3 times, at lines 1, 2, 4"));
+    }
+
+    #[test]
+    fn line_ends_stay_as_the_file_has_them() {
+        assert_eq!(only("a\r\nb\r\n", "a\nb", "x\ny").as_deref(), Ok("x\r\ny\r\n"));
+        assert_eq!(only("a\r\nb\r\n", "a\r\nb", "x\ny").as_deref(), Ok("x\r\ny\r\n"));
+        assert_eq!(only("a\r\nb\nc\n", "a\nb", "x\ny").as_deref(), Ok("x\r\ny\nc\n"));
+        assert_eq!(only("a\r\nb\nc\n", "b\nc", "x\ny").as_deref(), Ok("a\r\nx\ny\n"));
+    }
+
+    #[test]
+    fn text_that_is_not_there_gets_a_hint() {
+        let file = "fn main() {\n    let count = 1;\n}\n";
+        let table = [
+            (
+                "fn main() {\n  let count = 1;",
+                "lines from 1 on differ only in white space:\nfn main() {\n    let count",
+            ),
+            ("2\t    let count = 1;", "leave out the line numbers"),
+            ("let count = 2;", "line 2 comes closest:\n    let count = 1;"),
+            ("nothing like it", "view the file"),
+            ("", "`old` is empty"),
+            ("x", "the same"),
+        ];
+        for (old, expected) in table {
+            let message = only(file, old, "x").unwrap_err();
+            assert!(message.contains(expected), "{old}: {message}");
+        }
+        assert!(only("", "x", "y").unwrap_err().contains("not found"));
+    }
+}

@@ -1,0 +1,95 @@
+//! What a tool is: a description for the model, and one function from input text to bounded text.
+
+use std::error::Error;
+use std::fmt;
+use std::pin::Pin;
+
+use protocol::{Clip, clip_middle};
+
+use crate::Context;
+
+/// A future behind a `dyn` seam.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// What a model is told of a tool, and what the runtime must know before it runs one.
+#[derive(Debug, Clone)]
+pub struct Spec {
+    /// The name the model calls it by.
+    pub name: &'static str,
+    /// When and how to use it.
+    pub about: &'static str,
+    /// The JSON Schema of its input.
+    pub schema: serde_json::Value,
+    /// What a call may touch.
+    pub access: Access,
+}
+
+/// What a call may touch; decides ordering and permission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Looks only: may run beside other calls, always allowed.
+    Read,
+    /// Touches only the session's own state: runs in order.
+    Session,
+    /// Changes files of the workspace: runs in order.
+    Write,
+    /// Starts or stops programs: runs in order.
+    Execute,
+}
+
+/// Why a call gave no output.
+#[derive(Debug, thiserror::Error)]
+pub enum ToolError {
+    /// The call could not be done as asked; the text tells the model what to do instead.
+    #[error("{0}")]
+    Refused(String),
+    /// The tool itself failed; nothing the model writes would help.
+    #[error(transparent)]
+    Broken(Box<dyn Error + Send + Sync>),
+}
+
+impl ToolError {
+    /// A refusal with this text.
+    pub fn refused(text: impl Into<String>) -> ToolError {
+        ToolError::Refused(text.into())
+    }
+
+    /// The same error with a refusal of at most `max` bytes.
+    #[must_use]
+    pub fn clipped(self, max: usize) -> ToolError {
+        match self {
+            ToolError::Refused(text) => ToolError::Refused(clip_middle(&text, max)),
+            ToolError::Broken(source) => ToolError::Broken(source),
+        }
+    }
+
+    /// A failure of the tool itself.
+    pub fn broken(source: impl Into<Box<dyn Error + Send + Sync>>) -> ToolError {
+        ToolError::Broken(source.into())
+    }
+}
+
+/// What a call gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Output {
+    /// What the model reads.
+    pub text: Clip,
+    /// The files this call changed, relative to the workspace.
+    pub changed: Vec<String>,
+}
+
+impl Output {
+    /// Output of a call that changed no file.
+    pub fn text(text: &str, cx: &Context) -> Output {
+        Output { text: Clip::new(text, cx.limits.output), changed: Vec::new() }
+    }
+}
+
+/// Something a model can call.
+pub trait Tool: Send + Sync + fmt::Debug {
+    /// What the model is told of it.
+    fn spec(&self) -> &Spec;
+
+    /// Answers one call. `input` is whatever the model wrote, well formed or not.
+    fn run<'a>(&'a self, input: &'a str, cx: &'a Context) -> BoxFuture<'a, Result<Output, ToolError>>;
+}

@@ -1,0 +1,62 @@
+//! The tools every agent may have.
+
+use std::sync::Arc;
+
+use crate::Tool;
+use crate::args::tool;
+use crate::everyday::{
+    ApplyPatch, Create, Edit, Glob, Grep, ListShells, ReadShell, ReportIntent, Shell, Sql, StopShell, View,
+};
+
+/// The everyday tools, always in the same order: a request's first bytes must not change from turn to turn.
+pub fn everyday() -> Vec<Arc<dyn Tool>> {
+    vec![
+        tool::<View>(),
+        tool::<Create>(),
+        tool::<Edit>(),
+        tool::<ApplyPatch>(),
+        tool::<Grep>(),
+        tool::<Glob>(),
+        tool::<Shell>(),
+        tool::<ReadShell>(),
+        tool::<StopShell>(),
+        tool::<ListShells>(),
+        tool::<Sql>(),
+        tool::<ReportIntent>(),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_the_model_is_told_stays_small_and_whole() {
+        let tools = everyday();
+        let told: Vec<_> = tools
+            .iter()
+            .map(|tool| tool.spec())
+            .map(|spec| json!({ "name": spec.name, "description": spec.about, "input_schema": spec.schema }))
+            .collect();
+        let size = serde_json::to_string(&told).unwrap().len();
+        assert!(size < 6 * 1024, "{size} bytes");
+        for tool in &told {
+            assert!(!tool["description"].as_str().unwrap().is_empty());
+            assert_eq!(tool["input_schema"]["type"], "object", "{tool}");
+            for (name, property) in tool["input_schema"]["properties"].as_object().unwrap() {
+                assert!(property["type"].is_string() && property["description"].is_string(), "{name} of {tool}");
+            }
+        }
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let tools = everyday();
+        let names: HashSet<_> = tools.iter().map(|tool| tool.spec().name).collect();
+        assert_eq!(names.len(), tools.len());
+    }
+}

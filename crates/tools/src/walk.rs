@@ -1,0 +1,119 @@
+//! Going through a folder's files: `.gitignore` respected, symlinks not followed, always in the same order, stoppable.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use globset::{GlobBuilder, GlobMatcher};
+use ignore::WalkBuilder;
+use tokio_util::sync::CancellationToken;
+
+use crate::{Context, ToolError};
+
+/// When a search must end.
+#[derive(Debug, Clone)]
+pub(crate) struct Stop {
+    token: CancellationToken,
+    deadline: Instant,
+}
+
+impl Stop {
+    /// Ends with the call or at its time limit.
+    pub(crate) fn new(cx: &Context) -> Stop {
+        Stop { token: cx.cancel.clone(), deadline: Instant::now() + cx.limits.search }
+    }
+
+    /// Whether it must end now.
+    pub(crate) fn is_due(&self) -> bool {
+        self.token.is_cancelled() || Instant::now() >= self.deadline
+    }
+}
+
+/// Whether hidden files are gone through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Hidden {
+    /// They are passed over.
+    Skip,
+    /// They are taken too.
+    Take,
+}
+
+/// The files under `root`, sorted by path; `root` itself when it is a file. What cannot be read is passed over.
+pub(crate) fn files(root: &Path, hidden: Hidden, stop: Stop) -> impl Iterator<Item = PathBuf> {
+    WalkBuilder::new(root)
+        .hidden(hidden == Hidden::Skip)
+        // Without this, `.gitignore` would count only inside a repository.
+        .require_git(false)
+        // The result must not depend on the person's own settings.
+        .git_global(false)
+        .follow_links(false)
+        .filter_entry(|entry| entry.depth() == 0 || entry.file_name() != ".git")
+        .sort_by_file_path(Path::cmp)
+        .build()
+        .take_while(move |_| !stop.is_due())
+        .flatten()
+        .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()))
+        .map(ignore::DirEntry::into_path)
+}
+
+/// A pattern for paths below a folder.
+#[derive(Debug)]
+pub(crate) struct Pattern {
+    matcher: GlobMatcher,
+    /// Whether hidden files are gone through for it.
+    pub(crate) hidden: Hidden,
+}
+
+impl Pattern {
+    /// Reads a glob; without a `/` it matches names at any depth.
+    pub(crate) fn new(glob: &str) -> Result<Pattern, ToolError> {
+        let glob = glob.strip_prefix("./").unwrap_or(glob);
+        if glob.is_empty() || glob.starts_with('/') {
+            let text = format!("glob `{glob}` must be relative, such as `src/**/*.rs`; give the folder in `path`");
+            return Err(ToolError::Refused(text));
+        }
+        let anywhere = if glob.contains('/') { String::new() } else { "**/".to_owned() };
+        let built = GlobBuilder::new(&format!("{anywhere}{glob}")).literal_separator(true).build();
+        let built = built.map_err(|error| ToolError::Refused(format!("invalid glob `{glob}`: {}", error.kind())))?;
+        // A pattern that names a hidden file asks for it.
+        let names_hidden = glob.split('/').any(|part| part.starts_with('.'));
+        let hidden = if names_hidden { Hidden::Take } else { Hidden::Skip };
+        Ok(Pattern { matcher: built.compile_matcher(), hidden })
+    }
+
+    /// Whether `path`, which is below `root` or is `root`, matches.
+    pub(crate) fn matches(&self, root: &Path, path: &Path) -> bool {
+        let below = path.strip_prefix(root).ok().filter(|below| !below.as_os_str().is_empty());
+        let name = path.file_name().map(Path::new);
+        below.or(name).is_some_and(|path| self.matcher.is_match(path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_below_their_folder() {
+        let table = [
+            ("*.rs", "a.rs", true),
+            ("*.rs", "src/deep/a.rs", true),
+            ("src/*.rs", "src/a.rs", true),
+            ("src/*.rs", "src/deep/a.rs", false),
+            ("./src/**/*.rs", "src/deep/a.rs", true),
+            ("**/*.{ts,tsx}", "web/x.tsx", true),
+            ("?.rs", "ab.rs", false),
+        ];
+        for (glob, path, expected) in table {
+            let root = Path::new("/w");
+            assert_eq!(Pattern::new(glob).unwrap().matches(root, &root.join(path)), expected, "{glob} {path}");
+        }
+    }
+
+    #[test]
+    fn bad_patterns_say_why() {
+        for (glob, expected) in [("", "must be relative"), ("/etc/*", "must be relative"), ("a[", "invalid glob `a[`")]
+        {
+            assert!(Pattern::new(glob).unwrap_err().to_string().contains(expected), "{glob}");
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! A workspace in a temporary folder, and agents that work in it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bosun_tools::{
+    Background, BackgroundCommand, BackgroundRead, BackgroundRow, BoxFuture, Context, Intent, Limits, Output, SqlSpace,
+    Stamps, ToolError, Wait, everyday,
+};
+use host::{Guardian, Workspace};
+use protocol::Clip;
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+/// An agent in a workspace of its own or shared with another agent.
+#[derive(Debug)]
+pub(crate) struct Agent {
+    folder: Arc<TempDir>,
+    pub(crate) cx: Context,
+    pub(crate) above: Arc<Above>,
+}
+
+impl Agent {
+    /// An agent in an empty workspace.
+    pub(crate) fn new() -> Agent {
+        Agent::in_folder(Arc::new(tempfile::tempdir().unwrap()), Limits::default())
+    }
+
+    /// An agent with its own limits.
+    pub(crate) fn with(limits: Limits) -> Agent {
+        Agent::in_folder(Arc::new(tempfile::tempdir().unwrap()), limits)
+    }
+
+    /// Another agent in the same workspace.
+    pub(crate) fn other(&self) -> Agent {
+        Agent::in_folder(self.folder.clone(), self.cx.limits)
+    }
+
+    fn in_folder(folder: Arc<TempDir>, limits: Limits) -> Agent {
+        let above = Arc::new(Above::default());
+        let cx = Context {
+            workspace: Arc::new(Workspace::new(folder.path(), &[]).unwrap()),
+            stamps: Arc::new(Stamps::new()),
+            guardian: Guardian::new(env!("CARGO_BIN_EXE_bosun-tools-guardian").into()),
+            env: Arc::new(vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())]),
+            cancel: CancellationToken::new(),
+            limits,
+            sql: above.clone(),
+            background: above.clone(),
+            intent: above.clone(),
+        };
+        Agent { folder, cx, above }
+    }
+
+    /// The real path of a file of the workspace.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Puts a file there behind the agents' backs.
+    pub(crate) fn put(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+
+    /// What a file holds.
+    pub(crate) fn bytes(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path(name)).unwrap()
+    }
+
+    /// What a text file holds.
+    pub(crate) fn text(&self, name: &str) -> String {
+        String::from_utf8(self.bytes(name)).unwrap()
+    }
+
+    /// Every file and folder of the workspace, sorted.
+    pub(crate) fn tree(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        collect(self.folder.path(), self.folder.path(), &mut names);
+        names.sort();
+        names
+    }
+
+    /// Calls a tool with raw text.
+    pub(crate) async fn raw(&self, tool: &str, input: &str) -> Result<Output, ToolError> {
+        let tool = everyday().into_iter().find(|candidate| candidate.spec().name == tool).unwrap();
+        let result = tool.run(input, &self.cx).await;
+        if let Ok(output) = &result {
+            assert!(output.text.as_str().len() <= self.cx.limits.output);
+        }
+        result
+    }
+
+    /// Calls a tool that must give output.
+    pub(crate) async fn done(&self, tool: &str, input: Value) -> String {
+        self.output(tool, input).await.text.into_string()
+    }
+
+    /// Calls a tool that must give output, and gives all of it.
+    pub(crate) async fn output(&self, tool: &str, input: Value) -> Output {
+        self.raw(tool, &input.to_string()).await.unwrap_or_else(|error| panic!("{tool} {input}: {error}"))
+    }
+
+    /// Calls a tool that must refuse.
+    pub(crate) async fn refused(&self, tool: &str, input: Value) -> String {
+        match self.raw(tool, &input.to_string()).await {
+            Err(ToolError::Refused(text)) => text,
+            other => panic!("{tool} {input}: {other:?}"),
+        }
+    }
+}
+
+fn collect(root: &Path, folder: &Path, names: &mut Vec<String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        names.push(path.strip_prefix(root).unwrap().display().to_string());
+        if path.is_dir() && !path.is_symlink() {
+            collect(root, &path, names);
+        }
+    }
+}
+
+/// What tools need from above, written down.
+#[derive(Debug, Default)]
+pub(crate) struct Above {
+    pub(crate) heard: Mutex<Vec<String>>,
+}
+
+impl Above {
+    fn hear(&self, words: String) {
+        self.heard.lock().unwrap().push(words);
+    }
+}
+
+impl SqlSpace for Above {
+    fn execute(&self, sql: String) -> BoxFuture<'_, Result<String, ToolError>> {
+        Box::pin(async move { Ok(format!("ran {sql}")) })
+    }
+}
+
+impl Intent for Above {
+    fn report(&self, text: Clip) -> BoxFuture<'_, Result<(), ToolError>> {
+        Box::pin(async move {
+            self.hear(text.into_string());
+            Ok(())
+        })
+    }
+}
+
+impl Background for Above {
+    fn start(&self, command: BackgroundCommand) -> BoxFuture<'_, Result<String, ToolError>> {
+        Box::pin(async move {
+            self.hear(format!("start {} ({})", command.command, command.description));
+            Ok("server".into())
+        })
+    }
+
+    fn read(&self, name: String, wait: Wait) -> BoxFuture<'_, Result<BackgroundRead, ToolError>> {
+        Box::pin(async move {
+            match wait {
+                Wait::No => Ok(BackgroundRead { state: format!("{name} runs"), output: Clip::new("line\n", 100) }),
+                Wait::For(time) if time < Duration::from_secs(60) => Err(ToolError::refused(format!("{time:?}"))),
+                Wait::For(_) => std::future::pending().await,
+            }
+        })
+    }
+
+    fn stop(&self, name: String) -> BoxFuture<'_, Result<BackgroundRead, ToolError>> {
+        Box::pin(async move { Ok(BackgroundRead { state: format!("{name} stopped"), output: Clip::default() }) })
+    }
+
+    fn list(&self) -> BoxFuture<'_, Result<Vec<BackgroundRow>, ToolError>> {
+        let row = BackgroundRow { name: "server".into(), state: "running".into(), description: "the site".into() };
+        Box::pin(async move { Ok(vec![row]) })
+    }
+}

@@ -1,0 +1,12 @@
+//! The tools from outside: what a model gets for what it writes, on real files and real processes.
+
+#![cfg(test)]
+
+mod fixture;
+mod forbidden;
+mod patching;
+mod searching;
+mod session;
+mod shell;
+mod viewing;
+mod writing;

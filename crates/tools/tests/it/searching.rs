@@ -1,0 +1,114 @@
+//! `grep` and `glob`.
+
+use std::fs::File;
+use std::os::unix::fs::symlink;
+use std::time::Duration;
+
+use bosun_tools::Limits;
+use serde_json::json;
+
+use crate::fixture::Agent;
+use crate::viewing::make_fifo;
+
+fn project() -> Agent {
+    let agent = Agent::new();
+    agent.put(".gitignore", "target/\n");
+    agent.put(".hidden", "needle\n");
+    agent.put("target/out.txt", "needle\n");
+    agent.put("b/two.rs", "one\nNeedle\nthree\nneedle\n");
+    agent.put("a.txt", "needle in a\n");
+    agent.put("binary.bin", b"needle\0needle\n");
+    agent.put("b/latin.txt", b"caf\xe9 needle\r\n");
+    symlink("a.txt", agent.path("link.txt")).unwrap();
+    agent
+}
+
+#[tokio::test]
+async fn matching_lines_come_under_their_file_sorted_by_path() {
+    let agent = project();
+    let text = agent.done("grep", json!({ "pattern": "needle" })).await;
+    assert_eq!(text, "a.txt\n1: needle in a\n\nb/latin.txt\n1: caf\u{fffd} needle\n\nb/two.rs\n4: needle\n");
+    let text = agent.done("grep", json!({ "pattern": "NEEDLE$", "ignore_case": true, "path": "b/two.rs" })).await;
+    assert_eq!(text, "b/two.rs\n2: Needle\n4: needle\n");
+    let text = agent.done("grep", json!({ "pattern": "three", "context": 1, "glob": "*.rs" })).await;
+    assert_eq!(text, "b/two.rs\n2- Needle\n3: three\n4- needle\n");
+    let text = agent.done("grep", json!({ "pattern": "e", "files_only": true, "glob": "b/**" })).await;
+    assert_eq!(text, "b/latin.txt\nb/two.rs\n");
+    assert_eq!(agent.done("grep", json!({ "pattern": "absent" })).await, "no matches in 4 files");
+    assert_eq!(
+        agent.done("grep", json!({ "pattern": "needle", "path": "target" })).await,
+        "target/out.txt\n1: needle\n"
+    );
+    assert_eq!(agent.done("grep", json!({ "pattern": "needle", "glob": ".hidden" })).await, ".hidden\n1: needle\n");
+}
+
+#[tokio::test]
+async fn results_are_bounded() {
+    let agent = Agent::with(Limits { output: 4096, ..Limits::default() });
+    agent.put("many.txt", "needle\n".repeat(10_000));
+    let text = agent.done("grep", json!({ "pattern": "needle", "limit": 2 })).await;
+    assert!(text.ends_with("2: needle\n[stopped at 2 matches; narrow the search or raise `limit`]\n"), "{text}");
+    let text = agent.done("grep", json!({ "pattern": "needle", "limit": 999_999 })).await;
+    assert!(text.contains("[stopped at ") && !text.contains("left out"), "{text}");
+    agent.put("wide.txt", format!("needle {}", "x".repeat(1 << 20)));
+    let text = agent.done("grep", json!({ "pattern": "needle", "path": "wide.txt" })).await;
+    assert!(text.len() < 1000 && text.contains("bytes more]"), "{text}");
+    for n in 0..300 {
+        agent.put(&format!("d/{n:03}"), "");
+    }
+    let text = agent.done("glob", json!({ "pattern": "*", "path": "d", "limit": 2 })).await;
+    assert_eq!(text, "d/000\nd/001\n[stopped at 2 files; narrow the pattern or raise `limit`]\n");
+    let text = agent.done("glob", json!({ "pattern": "d/*" })).await;
+    assert!(text.contains("d/199\n[stopped at 200 files"), "{text}");
+}
+
+#[tokio::test]
+async fn a_bad_pattern_is_refused_with_its_place() {
+    let agent = project();
+    let text = agent.refused("grep", json!({ "pattern": "a(b" })).await;
+    assert!(text.contains("a(b\n") && text.contains("^") && text.contains("unclosed group"), "{text}");
+    agent.done("grep", json!({ "pattern": "(?-u)caf\\xe9" })).await;
+    for pattern in ["[", "*", "a{1000}{1000}{1000}", "\n", "\\"] {
+        agent.refused("grep", json!({ "pattern": pattern })).await;
+    }
+    agent.refused("grep", json!({ "pattern": "a", "glob": "[" })).await;
+    agent.refused("grep", json!({ "pattern": "a", "path": "missing" })).await;
+    agent.refused("grep", json!({ "pattern": "a", "path": ".." })).await;
+    agent.refused("glob", json!({ "pattern": "/etc/*" })).await;
+    assert_eq!(agent.done("glob", json!({ "pattern": "*.none" })).await, "no files match");
+}
+
+#[tokio::test]
+async fn files_are_found_by_name() {
+    let agent = project();
+    assert_eq!(agent.done("glob", json!({ "pattern": "*.txt" })).await, "a.txt\nb/latin.txt\n");
+    assert_eq!(agent.done("glob", json!({ "pattern": "b/*" })).await, "b/latin.txt\nb/two.rs\n");
+    assert_eq!(agent.done("glob", json!({ "pattern": "*.rs", "path": "b" })).await, "b/two.rs\n");
+    assert_eq!(agent.done("glob", json!({ "pattern": ".git*" })).await, ".gitignore\n");
+}
+
+#[tokio::test]
+async fn searching_never_hangs_or_leaves_the_workspace() {
+    let agent = project();
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("secret.txt"), "needle").unwrap();
+    symlink(outside.path(), agent.path("out")).unwrap();
+    symlink(".", agent.path("loop")).unwrap();
+    make_fifo(&agent, "pipe").await;
+    File::create(agent.path("sparse")).unwrap().set_len(5 << 30).unwrap();
+    assert!(!agent.done("grep", json!({ "pattern": "needle" })).await.contains("secret"));
+    assert!(!agent.done("glob", json!({ "pattern": "**/*" })).await.contains("secret"));
+    agent.refused("grep", json!({ "pattern": "needle", "path": "out" })).await;
+}
+
+#[tokio::test]
+async fn a_search_ends_with_its_call_or_its_time() {
+    let agent = Agent::with(Limits { search: Duration::ZERO, ..Limits::default() });
+    agent.put("a.txt", "needle");
+    assert!(agent.done("grep", json!({ "pattern": "needle" })).await.contains("stopped before the end"));
+    let agent = Agent::new();
+    agent.put("a.txt", "needle");
+    agent.cx.cancel.cancel();
+    assert!(agent.done("grep", json!({ "pattern": "needle" })).await.contains("stopped before the end"));
+    assert!(agent.done("glob", json!({ "pattern": "*" })).await.contains("stopped before the end"));
+}

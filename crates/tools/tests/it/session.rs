@@ -1,0 +1,57 @@
+//! Tools that only pass on, and input that no tool takes.
+
+use bosun_tools::{ToolError, everyday};
+use serde_json::json;
+
+use crate::fixture::Agent;
+
+#[tokio::test]
+async fn sql_and_intent_are_passed_on() {
+    let agent = Agent::new();
+    assert_eq!(agent.done("sql", json!({ "query": "select 1" })).await, "ran select 1");
+    assert!(agent.refused("sql", json!({ "query": " \n" })).await.contains("empty"));
+    agent.done("report_intent", json!({ "intent": "\n  Fixing the parser\nand more" })).await;
+    agent.done("report_intent", json!({ "intent": "é".repeat(1000) })).await;
+    assert!(agent.refused("report_intent", json!({ "intent": "" })).await.contains("empty"));
+    let heard = agent.above.heard.lock().unwrap();
+    assert_eq!(heard[0], "Fixing the parser");
+    assert!(heard[1].len() <= 200);
+}
+
+#[tokio::test]
+async fn background_commands_are_passed_on() {
+    let agent = Agent::new();
+    let started = agent.done("shell", json!({ "command": "serve\n# x", "background": true })).await;
+    assert!(started.contains("`server`"));
+    assert_eq!(*agent.above.heard.lock().unwrap(), ["start serve\n# x (serve)"]);
+    assert_eq!(agent.done("read_shell", json!({ "name": "server" })).await, "[server runs]\nline\n");
+    assert_eq!(agent.refused("read_shell", json!({ "name": "server", "wait_secs": 5 })).await, "5s");
+    assert_eq!(agent.done("stop_shell", json!({ "name": "server" })).await, "[server stopped]\n");
+    assert_eq!(agent.raw("list_shells", "").await.unwrap().text.as_str(), "server [running] the site");
+}
+
+#[tokio::test]
+async fn waiting_for_a_background_command_ends_with_the_call() {
+    let agent = Agent::new();
+    agent.cx.cancel.cancel();
+    assert!(agent.refused("read_shell", json!({ "name": "server", "wait_secs": 600 })).await.contains("cancelled"));
+}
+
+#[tokio::test]
+async fn no_tool_takes_malformed_input() {
+    let agent = Agent::new();
+    let deep = format!("{{\"x\":{}", "[".repeat(50_000));
+    let huge = format!("{{\"path\":\"{}\"}}", "x".repeat(9 << 20));
+    let inputs = ["{", "[]", "null", "text", "{\"nobody\": 1}", "{\"path\": 1}{", "\"", "\0", &deep, &huge];
+    for tool in everyday() {
+        let name = tool.spec().name;
+        for input in inputs {
+            let start: String = input.chars().take(30).collect();
+            match agent.raw(name, input).await {
+                Err(ToolError::Refused(text)) => assert!(text.len() < 1000, "{name} {start}: {text}"),
+                other => panic!("{name} {start}: {other:?}"),
+            }
+        }
+    }
+    assert!(agent.tree().is_empty());
+}

@@ -1,0 +1,152 @@
+//! Which crate may depend on which: the picture of ARCHITECTURE.md as data, compared with the manifests.
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+/// The crates by layer. A crate depends only on crates of a lower number.
+const LAYERS: [&[&str]; 6] = [
+    &["protocol"],
+    &["host", "net", "rpc"],
+    &["kernel", "store", "model", "tools", "hooks"],
+    &["runtime", "mcp", "remote"],
+    &["tui", "doors", "dashboard", "config"],
+    &["cli"],
+];
+
+/// Crates that may use less than their layer allows, and what they may use.
+const NARROW: [(&str, &[&str]); 3] =
+    [("kernel", &["protocol"]), ("tui", &["protocol", "rpc"]), ("dashboard", &["protocol", "rpc"])];
+
+/// Crates that exist for development; they may use anything, and nothing ships them.
+const DEV_ONLY: [&str; 2] = ["testkit", "xtask"];
+
+/// A crate of the workspace and what its manifest names.
+pub(super) struct Package {
+    pub(super) name: String,
+    pub(super) dependencies: Vec<Dependency>,
+}
+
+/// One line of a manifest. Our own crates go by their short names.
+pub(super) struct Dependency {
+    pub(super) name: String,
+    ours: bool,
+    dev: bool,
+}
+
+/// Reads what `cargo metadata --no-deps` says.
+pub(super) fn read(metadata: &str) -> Result<Vec<Package>> {
+    let metadata: Value = serde_json::from_str(metadata).context("cargo metadata is not JSON")?;
+    let packages = metadata["packages"].as_array().context("cargo metadata has no packages")?;
+    Ok(packages.iter().map(package).collect())
+}
+
+fn package(value: &Value) -> Package {
+    let dependencies = value["dependencies"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let dependencies = dependencies.iter().map(|dependency| Dependency {
+        name: short(&dependency["name"]),
+        ours: dependency["path"].is_string(),
+        dev: dependency["kind"] == "dev",
+    });
+    Package { name: short(&value["name"]), dependencies: dependencies.collect() }
+}
+
+fn short(name: &Value) -> String {
+    let name = name.as_str().unwrap_or_default();
+    name.strip_prefix("bosun-").unwrap_or(name).to_owned()
+}
+
+/// Every edge that the picture does not have.
+pub(super) fn faults(packages: &[Package]) -> Vec<String> {
+    packages.iter().flat_map(package_faults).collect()
+}
+
+fn package_faults(package: &Package) -> Vec<String> {
+    let name = package.name.as_str();
+    if DEV_ONLY.contains(&name) {
+        return Vec::new();
+    }
+    let Some(from) = layer(name) else {
+        return vec![format!(
+            "layer: {name} is in no layer: add it to ARCHITECTURE.md and to xtask/src/check/layers.rs"
+        )];
+    };
+    let ours = package.dependencies.iter().filter(|dependency| dependency.ours);
+    ours.filter_map(|to| edge_fault(package, from, to)).collect()
+}
+
+fn edge_fault(package: &Package, from: usize, to: &Dependency) -> Option<String> {
+    let name = &package.name;
+    if to.dev {
+        let shipped = package.dependencies.iter().any(|other| !other.dev && other.name == to.name);
+        let allowed = to.name == "testkit" || shipped;
+        return (!allowed).then(|| {
+            format!("layer: {name} ({from}) must not dev-depend on {}: only testkit is added for tests", to.name)
+        });
+    }
+    let Some(layer) = layer(&to.name) else {
+        return Some(format!("layer: {name} ({from}) must not depend on {} (dev-only)", to.name));
+    };
+    let narrow = NARROW.iter().find(|(narrow, _)| narrow == name);
+    let allowed = layer < from && narrow.is_none_or(|(_, allowed)| allowed.contains(&to.name.as_str()));
+    (!allowed).then(|| format!("layer: {name} ({from}) must not depend on {} ({layer})", to.name))
+}
+
+fn layer(name: &str) -> Option<usize> {
+    LAYERS.iter().position(|layer| layer.contains(&name))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// The faults of a workspace with one crate, whose edges are `(name, kind)`.
+    fn faults_of(name: &str, edges: &[(&str, Option<&str>)]) -> Vec<String> {
+        let path = |name: &str| name.starts_with("bosun-").then(|| format!("/repo/{name}"));
+        let edges: Vec<_> =
+            edges.iter().map(|(name, kind)| json!({ "name": name, "kind": kind, "path": path(name) })).collect();
+        let metadata = json!({ "packages": [{ "name": name, "dependencies": edges }] });
+        faults(&read(&metadata.to_string()).unwrap())
+    }
+
+    #[test]
+    fn an_edge_the_wrong_way_is_named() {
+        let kernel = faults_of("bosun-kernel", &[("bosun-protocol", None), ("bosun-store", None), ("thiserror", None)]);
+        assert_eq!(kernel, ["layer: kernel (2) must not depend on store (2)"]);
+        let host = faults_of("bosun-host", &[("bosun-runtime", None)]);
+        assert_eq!(host, ["layer: host (1) must not depend on runtime (3)"]);
+        let protocol = faults_of("bosun-protocol", &[("bosun-rpc", Some("build"))]);
+        assert_eq!(protocol, ["layer: protocol (0) must not depend on rpc (1)"]);
+    }
+
+    #[test]
+    fn narrow_crates_use_less_than_their_layer_allows() {
+        assert_eq!(
+            faults_of("bosun-kernel", &[("bosun-host", None)]),
+            ["layer: kernel (2) must not depend on host (1)"]
+        );
+        assert_eq!(faults_of("bosun-tui", &[("bosun-store", None)]), ["layer: tui (4) must not depend on store (2)"]);
+        assert!(faults_of("bosun-dashboard", &[("bosun-protocol", None), ("bosun-rpc", None)]).is_empty());
+    }
+
+    #[test]
+    fn tests_add_the_test_kit_and_nothing_else_of_ours() {
+        assert!(faults_of("bosun-tools", &[("bosun-testkit", Some("dev")), ("insta", Some("dev"))]).is_empty());
+        assert!(faults_of("bosun-tools", &[("bosun-host", None), ("bosun-host", Some("dev"))]).is_empty());
+        assert_eq!(
+            faults_of("bosun-tools", &[("bosun-testkit", None)]),
+            ["layer: tools (2) must not depend on testkit (dev-only)"]
+        );
+        assert_eq!(
+            faults_of("bosun-tools", &[("bosun-runtime", Some("dev"))]),
+            ["layer: tools (2) must not dev-depend on runtime: only testkit is added for tests"]
+        );
+    }
+
+    #[test]
+    fn a_crate_without_a_layer_is_named() {
+        assert!(faults_of("bosun-fleet", &[])[0].starts_with("layer: fleet is in no layer"));
+        assert!(faults_of("bosun-testkit", &[("bosun-runtime", None)]).is_empty());
+    }
+}

@@ -1,0 +1,32 @@
+//! `cargo xtask check`: everything that can be said about the sources without running them.
+
+mod layers;
+mod longest;
+mod rules;
+
+use anyhow::{Result, bail};
+
+use crate::run::{cargo, output, run};
+use crate::sources;
+
+/// Checks layers, rules, formatting and lints, cheapest first.
+pub(crate) fn check() -> Result<()> {
+    println!("check: layers and rules");
+    let metadata = output(&mut cargo(&["metadata", "--no-deps", "--format-version", "1"]))?;
+    let packages = layers::read(&metadata)?;
+    let sources = sources::all()?;
+    report([layers::faults(&packages), rules::faults(&packages, &sources)].concat())?;
+    println!("check: formatting");
+    run(&mut cargo(&["fmt", "--all", "--check"]))?;
+    println!("check: lints");
+    run(&mut cargo(&["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
+    longest::show(&sources);
+    Ok(())
+}
+
+fn report(faults: Vec<String>) -> Result<()> {
+    if faults.is_empty() {
+        return Ok(());
+    }
+    bail!("{} broken:\n  {}", if faults.len() == 1 { "a rule is" } else { "rules are" }, faults.join("\n  "))
+}

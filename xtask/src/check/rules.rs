@@ -1,0 +1,119 @@
+//! Rules that no lint knows: one home per dangerous thing, and one list of environment variables.
+
+use std::collections::BTreeSet;
+
+use super::layers::Package;
+use crate::sources::{Part, Source, only, words};
+
+/// Dependencies with one home.
+const HOMES: [(&str, &str); 4] = [("rusqlite", "store"), ("nix", "host"), ("rustix", "host"), ("signal-hook", "host")];
+
+/// Where every environment variable of ours is declared.
+const ENV: &str = "crates/config/src/env.rs";
+
+/// Every broken rule.
+pub(super) fn faults(packages: &[Package], sources: &[Source]) -> Vec<String> {
+    [homes(packages), unsafe_code(sources), environment(sources)].concat()
+}
+
+fn homes(packages: &[Package]) -> Vec<String> {
+    let mut faults = Vec::new();
+    // xtask measures processes, and nobody ships it.
+    for package in packages.iter().filter(|package| package.name != "xtask") {
+        for (name, home) in HOMES {
+            if package.name != home && package.dependencies.iter().any(|dependency| dependency.name == name) {
+                faults.push(format!("home: {} must not name {name}: only {home} does", package.name));
+            }
+        }
+    }
+    faults
+}
+
+fn unsafe_code(sources: &[Source]) -> Vec<String> {
+    let found = sources.iter().filter(|source| source.owner() != "host").filter_map(|source| {
+        let code = only(&source.text, &[Part::Code]);
+        let line = code.lines().position(|line| words(line).any(|word| word == "unsafe"))?;
+        Some(format!("unsafe: {}:{} is outside host", source.path.display(), line + 1))
+    });
+    found.collect()
+}
+
+/// Compares the variables that shipped sources name with those that are declared; tests have their own.
+fn environment(sources: &[Source]) -> Vec<String> {
+    let declared = sources.iter().find(|source| source.path == std::path::Path::new(ENV));
+    if declared.is_none() && is_skeleton(sources) {
+        return Vec::new();
+    }
+    let declared: BTreeSet<&str> = declared.map(|source| variables(&source.text)).unwrap_or_default();
+    let mut faults = Vec::new();
+    for source in sources.iter().filter(|source| is_shipped(source)) {
+        let text = only(&source.text, &[Part::Code, Part::Literal]);
+        for name in variables(&text).difference(&declared) {
+            faults.push(format!("environment: {} names {name}, which {ENV} does not declare", source.path.display()));
+        }
+    }
+    faults
+}
+
+fn is_shipped(source: &Source) -> bool {
+    source.path.starts_with("crates") && !source.path.iter().any(|part| part == "tests")
+}
+
+/// Whether the crate that declares variables has nothing in it yet.
+fn is_skeleton(sources: &[Source]) -> bool {
+    let config = sources.iter().filter(|source| source.owner() == "config");
+    config.map(|source| source.text.lines().count()).sum::<usize>() < 10
+}
+
+fn variables(text: &str) -> BTreeSet<&str> {
+    words(text).filter(|word| word.strip_prefix("BOSUN_").is_some_and(|rest| !rest.is_empty())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::layers;
+
+    fn source(path: &str, text: &str) -> Source {
+        Source { path: path.into(), text: text.into() }
+    }
+
+    #[test]
+    fn a_dependency_outside_its_home_is_named() {
+        let metadata = r#"{ "packages": [
+            { "name": "bosun-runtime", "dependencies": [{ "name": "rusqlite", "kind": null }] },
+            { "name": "bosun-store", "dependencies": [{ "name": "rusqlite", "kind": null }] },
+            { "name": "bosun-tools", "dependencies": [{ "name": "nix", "kind": "dev" }] },
+            { "name": "xtask", "dependencies": [{ "name": "nix", "kind": null }] }
+        ] }"#;
+        assert_eq!(
+            homes(&layers::read(metadata).unwrap()),
+            ["home: runtime must not name rusqlite: only store does", "home: tools must not name nix: only host does"]
+        );
+    }
+
+    #[test]
+    fn unsafe_is_found_in_code_and_not_in_words() {
+        let quiet = source("crates/tools/src/a.rs", "// unsafe\n#![deny(unsafe_code)]\nlet a = \"unsafe\";");
+        let loud = source("crates/tools/src/b.rs", "\nfn f() { unsafe { g() } }");
+        let home = source("crates/host/src/c.rs", "unsafe { g() }");
+        assert_eq!(unsafe_code(&[quiet, loud, home]), ["unsafe: crates/tools/src/b.rs:2 is outside host"]);
+    }
+
+    #[test]
+    fn a_variable_that_is_not_declared_is_named() {
+        let list = source(ENV, "pub const HOME: &str = \"BOSUN_HOME\";\n");
+        let used = source("crates/cli/src/main.rs", "f(\"BOSUN_HOME\"); g(\"BOSUN_SECRET\") // BOSUN_COMMENT");
+        assert_eq!(
+            environment(&[list, used]),
+            ["environment: crates/cli/src/main.rs names BOSUN_SECRET, which crates/config/src/env.rs does not declare"]
+        );
+    }
+
+    #[test]
+    fn the_list_may_be_missing_only_while_its_crate_is_empty() {
+        let used = || source("crates/cli/src/main.rs", "f(\"BOSUN_HOME\")");
+        assert!(environment(&[source("crates/config/src/lib.rs", "//! Settings.\n"), used()]).is_empty());
+        assert_eq!(environment(&[source("crates/config/src/lib.rs", &"\n".repeat(50)), used()]).len(), 1);
+    }
+}

@@ -1,0 +1,125 @@
+//! How long a command takes and how much it uses, over many runs.
+//!
+//! Each run has a process of its own between it and this one, since the kernel tells peak memory only as the
+//! largest of all children so far. That process is small; nothing below its size can be told.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use nix::sys::resource::{Usage, UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
+use serde_json::{Value, json};
+
+use crate::run;
+
+/// The argument that makes this program the process in between.
+pub(crate) const ONCE: &str = "measure-once";
+
+/// The medians of many runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Figures {
+    /// From start to end.
+    pub(crate) wall: Duration,
+    /// Processor time, the system's share included.
+    pub(crate) cpu: Duration,
+    /// Most memory at once, in KiB.
+    pub(crate) peak_kib: u64,
+}
+
+/// Runs `command` as often as `runs` says, without output.
+pub(crate) fn measure(command: &[&str], runs: usize) -> Result<Figures> {
+    let this = std::env::current_exe().context("cannot find this program")?;
+    let mut samples = Vec::with_capacity(runs);
+    for _ in 0..runs {
+        let line = run::output(Command::new(&this).arg(ONCE).args(command).stdin(Stdio::null()))?;
+        samples.push(parse(&line)?);
+    }
+    Ok(Figures {
+        wall: median(samples.iter().map(|sample| sample.wall)).context("no runs")?,
+        cpu: median(samples.iter().map(|sample| sample.cpu)).context("no runs")?,
+        peak_kib: median(samples.iter().map(|sample| sample.peak_kib)).context("no runs")?,
+    })
+}
+
+/// Runs a program once and prints what it used.
+pub(crate) fn once(program: &str, arguments: &[&str]) -> Result<()> {
+    let start = Instant::now();
+    let status = Command::new(program)
+        .args(arguments)
+        .stdout(Stdio::null())
+        .status()
+        .with_context(|| format!("cannot start {program}"))?;
+    let wall = start.elapsed();
+    if !status.success() {
+        bail!("{program} failed ({status})");
+    }
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).context("cannot read what it used")?;
+    println!("{}", json!({ "wall": micros(wall), "cpu": cpu_micros(&usage), "peakKib": usage.max_rss() }));
+    Ok(())
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+fn cpu_micros(usage: &Usage) -> i64 {
+    usage.user_time().num_microseconds() + usage.system_time().num_microseconds()
+}
+
+fn parse(line: &str) -> Result<Figures> {
+    let value: Value = serde_json::from_str(line).context("a run told nothing")?;
+    let field = |name: &str| value[name].as_u64().with_context(|| format!("a run did not tell {name}"));
+    Ok(Figures {
+        wall: Duration::from_micros(field("wall")?),
+        cpu: Duration::from_micros(field("cpu")?),
+        peak_kib: field("peakKib")?,
+    })
+}
+
+fn median<T: Ord>(values: impl Iterator<Item = T>) -> Option<T> {
+    let mut values: Vec<T> = values.collect();
+    values.sort();
+    let middle = values.len() / 2;
+    values.into_iter().nth(middle)
+}
+
+/// The figures as a Markdown table.
+pub(crate) fn table(rows: &[(&str, Figures)]) -> String {
+    let mut table = String::from("| what | wall | CPU | peak memory |\n|---|---:|---:|---:|\n");
+    for (what, Figures { wall, cpu, peak_kib }) in rows {
+        let (wall, cpu) = (wall.as_secs_f64() * 1e3, cpu.as_secs_f64() * 1e3);
+        let peak = *peak_kib as f64 / 1024.0;
+        table.push_str(&format!("| {what} | {wall:.1} ms | {cpu:.1} ms | {peak:.1} MiB |\n"));
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_a_value_that_was_seen() {
+        assert_eq!(median([5, 1, 9].into_iter()), Some(5));
+        assert_eq!(median([4, 1].into_iter()), Some(4));
+        assert_eq!(median(std::iter::empty::<u8>()), None);
+    }
+
+    #[test]
+    fn figures_print_in_units_people_read() {
+        let figures =
+            Figures { wall: Duration::from_micros(12_340), cpu: Duration::from_micros(900), peak_kib: 10 * 1024 + 512 };
+        let expected =
+            "| what | wall | CPU | peak memory |\n|---|---:|---:|---:|\n| start-up | 12.3 ms | 0.9 ms | 10.5 MiB |\n";
+        assert_eq!(table(&[("start-up", figures)]), expected);
+    }
+
+    #[test]
+    fn a_run_is_read_back() {
+        let line = json!({ "wall": 7, "cpu": 5, "peakKib": 3 }).to_string();
+        let expected = Figures { wall: Duration::from_micros(7), cpu: Duration::from_micros(5), peak_kib: 3 };
+        assert_eq!(parse(&line).unwrap(), expected);
+        assert!(parse("{}").is_err());
+    }
+}

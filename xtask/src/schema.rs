@@ -1,0 +1,19 @@
+//! `cargo xtask schema`: writes the checked-in schemas anew from the types they describe.
+//!
+//! A test of each crate compares its schema with the file; told to, the same test writes it. So the drift
+//! that tests find and the file that this writes cannot disagree.
+
+use anyhow::Result;
+
+use crate::run::{cargo, run};
+
+/// The crates with a checked-in schema, and the test that knows it.
+const SCHEMAS: [(&str, &str); 1] = [("bosun-model", "the_schema_is_the_one_that_is_checked_in")];
+
+/// Writes every schema.
+pub(crate) fn schema() -> Result<()> {
+    for (package, test) in SCHEMAS {
+        run(cargo(&["test", "--quiet", "--package", package, test]).env("BOSUN_BLESS", "1"))?;
+    }
+    Ok(())
+}

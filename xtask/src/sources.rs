@@ -1,0 +1,173 @@
+//! The repository's Rust sources, and the parts of them that are code, literals and comments.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use crate::run;
+
+/// One Rust file.
+pub(crate) struct Source {
+    /// Its path from the root of the repository.
+    pub(crate) path: PathBuf,
+    /// All of it.
+    pub(crate) text: String,
+}
+
+impl Source {
+    /// The crate it belongs to: the folder under `crates`, or `testkit` or `xtask`.
+    pub(crate) fn owner(&self) -> &str {
+        let mut parts = self.path.iter().filter_map(|part| part.to_str());
+        match parts.next() {
+            Some("crates") => parts.next().unwrap_or_default(),
+            Some(part) => part,
+            None => "",
+        }
+    }
+}
+
+/// Every Rust file of the workspace, by path.
+pub(crate) fn all() -> Result<Vec<Source>> {
+    let mut found = Vec::new();
+    for folder in ["crates", "testkit", "xtask"] {
+        walk(&run::root().join(folder), &mut found)?;
+    }
+    found.sort_by(|one, two| one.path.cmp(&two.path));
+    Ok(found)
+}
+
+fn walk(folder: &Path, found: &mut Vec<Source>) -> Result<()> {
+    let unreadable = || format!("cannot read {}", folder.display());
+    for entry in fs::read_dir(folder).with_context(unreadable)? {
+        let path = entry.with_context(unreadable)?.path();
+        if path.is_dir() {
+            walk(&path, found)?;
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+            let path = path.strip_prefix(run::root()).unwrap_or(&path).to_owned();
+            found.push(Source { path, text });
+        }
+    }
+    Ok(())
+}
+
+/// What a byte of Rust belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Code, with the quotes of its literals.
+    Code,
+    /// The inside of a text or character literal.
+    Literal,
+    /// A comment.
+    Comment,
+}
+
+/// Blanks everything that does not belong to `kept`; lines stay where they are.
+pub(crate) fn only(source: &str, kept: &[Part]) -> String {
+    let bytes = source.as_bytes();
+    let mut shown = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let (part, length) = token(&bytes[at..], at > 0 && is_word(bytes[at - 1]));
+        let end = (at + length.max(1)).min(bytes.len());
+        for &byte in &bytes[at..end] {
+            shown.push(if byte == b'\n' || kept.contains(&part) { byte } else { b' ' });
+        }
+        at = end;
+    }
+    String::from_utf8_lossy(&shown).into_owned()
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+/// The part that begins here, and its length in bytes.
+fn token(rest: &[u8], after_word: bool) -> (Part, usize) {
+    match rest {
+        [b'/', b'/', ..] => (Part::Comment, until(rest, 2, b"\n")),
+        [b'/', b'*', ..] => (Part::Comment, block_comment(rest)),
+        [b'"', ..] => (Part::Literal, quoted(rest)),
+        [b'r', b'"' | b'#', ..] if !after_word => raw(rest).map_or((Part::Code, 1), |length| (Part::Literal, length)),
+        [b'b', b'r', b'"' | b'#', ..] if !after_word => {
+            raw(&rest[1..]).map_or((Part::Code, 2), |length| (Part::Literal, length + 1))
+        }
+        [b'\'', b'\\', ..] => (Part::Literal, 2 + until(&rest[2..], 1, b"'")),
+        [b'\'', ..] => character(rest).map_or((Part::Code, 1), |length| (Part::Literal, length)),
+        _ => (Part::Code, 1),
+    }
+}
+
+/// The length up to and with `end`, looked for from `from`.
+fn until(rest: &[u8], from: usize, end: &[u8]) -> usize {
+    let found = rest.get(from..).and_then(|tail| tail.windows(end.len()).position(|window| window == end));
+    found.map_or(rest.len(), |at| from + at + end.len())
+}
+
+fn block_comment(rest: &[u8]) -> usize {
+    let (mut depth, mut at) = (0u32, 0);
+    while at < rest.len() {
+        match &rest[at..] {
+            [b'/', b'*', ..] => (depth, at) = (depth + 1, at + 2),
+            [b'*', b'/', ..] if depth == 1 => return at + 2,
+            [b'*', b'/', ..] => (depth, at) = (depth - 1, at + 2),
+            _ => at += 1,
+        }
+    }
+    rest.len()
+}
+
+fn quoted(rest: &[u8]) -> usize {
+    let mut at = 1;
+    while at < rest.len() {
+        match rest[at] {
+            b'"' => return at + 1,
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+    rest.len()
+}
+
+fn raw(rest: &[u8]) -> Option<usize> {
+    let hashes = rest[1..].iter().take_while(|&&byte| byte == b'#').count();
+    if rest.get(1 + hashes) != Some(&b'"') {
+        return None;
+    }
+    let end: Vec<u8> = std::iter::once(b'"').chain(std::iter::repeat_n(b'#', hashes)).collect();
+    Some(until(rest, 2 + hashes, &end))
+}
+
+/// A character literal; a lifetime has no closing quote where one would be.
+fn character(rest: &[u8]) -> Option<usize> {
+    let text = std::str::from_utf8(&rest[1..rest.len().min(6)]);
+    let text = text.or_else(|error| std::str::from_utf8(&rest[1..1 + error.valid_up_to()])).ok()?;
+    let length = text.chars().next()?.len_utf8();
+    (rest.get(1 + length) == Some(&b'\'')).then_some(length + 2)
+}
+
+/// Every whole word of `text`.
+pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|letter: char| !(letter.is_alphanumeric() || letter == '_')).filter(|word| !word.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_literals_and_comments_are_told_apart() {
+        let source = "let a = \"x // y \\\" z\"; // c 'd\nfn f<'a>(b: &'a u8) {} /* e /* f */ g */ let h = r#\"i \"j\" k\"#; let l = '\\''; let m = '\"'; let n = br#\"o\"p\"#; q";
+        let code: String = only(source, &[Part::Code]).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(code, "let a = ; fn f<'a>(b: &'a u8) {} let h = ; let l = ; let m = ; let n = ; q");
+        let comments: Vec<_> = only(source, &[Part::Comment]).split_whitespace().map(str::to_owned).collect();
+        assert_eq!(comments.join(" "), "// c 'd /* e /* f */ g */");
+    }
+
+    #[test]
+    fn blanking_keeps_every_line_in_its_place() {
+        let source = "a\n/* b\nc */ d\n\"e\nf\" g\n";
+        assert_eq!(only(source, &[Part::Code]).lines().count(), source.lines().count());
+    }
+}

@@ -1,0 +1,60 @@
+//! `cargo xtask test`: the check, then every test.
+
+use std::time::Instant;
+
+use anyhow::Result;
+
+use crate::run::{cargo, run, works};
+use crate::sources::{self, Part, only};
+
+/// What runs the tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Runner {
+    /// One process per test.
+    Nextest,
+    /// What every toolchain has; doc tests included.
+    Cargo,
+}
+
+/// Runs the check and every test, and ends with the runner's own summary.
+pub(crate) fn test() -> Result<()> {
+    let runner = runner();
+    let start = Instant::now();
+    crate::check::check()?;
+    println!("check: passed in {:.0?}", start.elapsed());
+    if runner == Runner::Nextest && has_doc_tests()? {
+        run(&mut cargo(&["test", "--workspace", "--doc", "--quiet"]))?;
+    }
+    match runner {
+        Runner::Nextest => run(&mut cargo(&["nextest", "run", "--workspace"]))?,
+        Runner::Cargo => run(&mut cargo(&["test", "--workspace"]))?,
+    }
+    println!("test: check and tests passed in {:.0?}", start.elapsed());
+    Ok(())
+}
+
+/// The better runner if it is here or can be installed.
+fn runner() -> Runner {
+    if works(&mut cargo(&["nextest", "--version"])) {
+        return Runner::Nextest;
+    }
+    println!("test: installing cargo-nextest");
+    match run(&mut cargo(&["install", "cargo-nextest", "--locked"])) {
+        Ok(()) => Runner::Nextest,
+        Err(error) => {
+            eprintln!("test: {error:#}; `cargo test` runs the tests instead");
+            Runner::Cargo
+        }
+    }
+}
+
+/// Whether any doc comment has an example; building them all to run none takes a while.
+fn has_doc_tests() -> Result<bool> {
+    let fence = |source: &sources::Source| {
+        only(&source.text, &[Part::Comment]).lines().any(|line| {
+            let line = line.trim_start();
+            line.starts_with("/// ```") || line.starts_with("//! ```")
+        })
+    };
+    Ok(sources::all()?.iter().any(fence))
+}
