@@ -1,2 +1,64 @@
-//! The `bosun` binary.
-fn main() {}
+//! The `bosun` command: arguments, wiring and exit codes.
+
+mod args;
+mod exit;
+mod failure;
+mod fault;
+mod gc;
+mod log;
+mod print;
+mod run;
+mod script;
+mod sessions;
+mod setup;
+mod time;
+
+mod demo;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Args, Command};
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+fn main() -> ExitCode {
+    // The guardian must stay small: nothing is set up before this.
+    if std::env::args_os().nth(1).is_some_and(|first| first == "__guardian") {
+        return host::guardian_main();
+    }
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return usage(&error),
+    };
+    match perform(args) {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            failure.show();
+            failure.exit().into()
+        }
+    }
+}
+
+fn perform(args: Args) -> Result<Exit, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let exit = runtime.block_on(async {
+        match args.command {
+            None => run::run(args.run).await,
+            Some(Command::Sessions(command)) => sessions::perform(command).await,
+            Some(Command::Gc(options)) => gc::collect(&options),
+            Some(Command::Demo(options)) => demo::show(&options).await,
+            Some(Command::Script(command)) => script::perform(&command),
+        }
+    });
+    // A blocking call that ignores its cancellation must not keep the process alive.
+    runtime.shutdown_background();
+    exit
+}
+
+/// Help and version go to stdout and are no failure; a closed pipe is nobody's fault.
+fn usage(error: &clap::Error) -> ExitCode {
+    let _closed = error.print();
+    if error.use_stderr() { Exit::Usage.into() } else { Exit::Success.into() }
+}

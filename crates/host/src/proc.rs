@@ -108,12 +108,6 @@ pub(crate) fn variable(pid: Pid, name: &str) -> Option<Vec<u8>> {
         .find_map(|entry| Some(entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?.to_vec()))
 }
 
-/// Whether a process was started with this word as one of its arguments; one that has ended was not.
-pub(crate) fn has_argument(pid: Pid, word: &str) -> io::Result<bool> {
-    let arguments = if_it_lives(fs::read(format!("/proc/{pid}/cmdline")))?.unwrap_or_default();
-    Ok(arguments.split(|&byte| byte == 0).any(|argument| argument == word.as_bytes()))
-}
-
 /// Tells a process that is gone from one that could not be looked at.
 fn if_it_lives<T>(read: io::Result<T>) -> io::Result<Option<T>> {
     match read {

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use host::{Home, Owner};
 use protocol::api::Command;
 use protocol::{At, Envelope, Fence, SessionId};
-use rusqlite::backup::Backup;
-use rusqlite::{Connection, TransactionBehavior, params};
+use rusqlite::backup::{Backup, StepResult};
+use rusqlite::{Connection, TransactionBehavior, ffi, params};
 
 use crate::error::{fault, os_fault};
 use crate::schema::{Form, SESSION};
@@ -197,7 +197,9 @@ fn copy_into(original: &Connection, path: &Path) -> Result<(), StoreError> {
     let part = path.with_extension("part");
     let mut copy = connect::create(&part)?;
     let mut fill = || -> rusqlite::Result<()> {
-        Backup::new(original, &mut copy)?.step(-1)?;
+        if Backup::new(original, &mut copy)?.step(-1)? != StepResult::Done {
+            return Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_BUSY), None));
+        }
         let change = copy.transaction_with_behavior(TransactionBehavior::Immediate)?;
         lease::clear(&change)?;
         change.execute("DELETE FROM bosun_commands WHERE applied_at IS NULL", [])?;

@@ -3,12 +3,12 @@
 //! When the guardian dies the task ends, and with it every wait. Before that it kills what the guardian
 //! guarded: those processes are this process's children by then, since it is a subreaper too.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::io;
 use std::path::Path;
 use std::process::Stdio;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
@@ -24,7 +24,7 @@ use super::jobs::kill_all;
 use super::packet::{Buffer, Packet, Peer, Received};
 use super::program::{Exit, Kill};
 use super::wire::{Fault, JobId, Order, Report};
-use crate::proc::{Snapshot, has_argument};
+use crate::proc::Snapshot;
 
 /// A connection to a guardian; when the last handle is dropped the guardian ends, and kills every job.
 #[derive(Debug, Clone)]
@@ -60,7 +60,8 @@ impl LinkHandle {
         set_child_subreaper(Some(getpid()))?;
         let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
         rustix::io::ioctl_fionbio(&ours, true)?;
-        let child = Command::new(executable)
+        let mut guardians = Enrolled::lock();
+        let guardian = Command::new(executable)
             // Its own name, so that `pkill -f` for this program spares it.
             .arg0("guardian")
             .arg(GUARDIAN_ARGUMENT)
@@ -68,11 +69,14 @@ impl LinkHandle {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()?;
+        let enrolled = Enrolled::add(&mut guardians, &guardian);
+        drop(guardians);
         let (requests, inbox) = mpsc::unbounded_channel();
         let task = Task {
             // Only its readiness is used, so it need not know that packets here are in sequence.
             socket: UnixDatagram::from_std(ours.into())?,
-            guardian: child,
+            guardian,
+            _enrolled: enrolled,
             inbox,
             buffer: Buffer::new(),
             outbox: VecDeque::new(),
@@ -108,6 +112,7 @@ impl LinkHandle {
 struct Task {
     socket: UnixDatagram,
     guardian: Child,
+    _enrolled: Enrolled,
     inbox: mpsc::UnboundedReceiver<Request>,
     buffer: Buffer,
     outbox: VecDeque<Packet>,
@@ -122,10 +127,10 @@ enum Waiting {
 
 impl Task {
     async fn run(mut self) {
-        // Whatever ends the conversation, the guardian's jobs must not outlive it.
-        let _ = self.converse().await;
+        if self.converse().await.is_err() {
+            let _ = self.guardian.start_kill();
+        }
         self.inbox.close();
-        let _ = self.guardian.start_kill();
         let _ = self.guardian.wait().await;
         kill_adopted().await;
     }
@@ -208,6 +213,33 @@ fn deliver(jobs: &mut HashMap<JobId, Waiting>, report: Report) {
     }
 }
 
+/// A living guardian of this process, which is never taken for something that a dead one left behind.
+#[derive(Debug)]
+struct Enrolled(Option<u32>);
+
+static GUARDIANS: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+
+impl Enrolled {
+    /// Keeps guardians from starting and ending; held while one starts, which is then never seen unenrolled.
+    fn lock() -> MutexGuard<'static, BTreeSet<u32>> {
+        GUARDIANS.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(guardians: &mut BTreeSet<u32>, guardian: &Child) -> Enrolled {
+        guardians.extend(guardian.id());
+        Enrolled(guardian.id())
+    }
+}
+
+impl Drop for Enrolled {
+    fn drop(&mut self) {
+        let mut guardians = Enrolled::lock();
+        if let Some(pid) = self.0 {
+            guardians.remove(&pid);
+        }
+    }
+}
+
 const SWEEP_PATIENCE: Duration = Duration::from_secs(5);
 const SWEEP_PAUSE: Duration = Duration::from_millis(2);
 
@@ -224,8 +256,9 @@ async fn kill_adopted() {
 }
 
 fn kill_adopted_once() -> io::Result<usize> {
+    let guardians = Enrolled::lock();
     let all = Snapshot::take()?;
-    let adopted = adopted(&all)?;
+    let adopted = adopted(&all, &guardians)?;
     kill_all(&all.living(adopted.iter().copied()));
     for pid in &adopted {
         let _ = waitpid(Some(*pid), WaitOptions::NOHANG);
@@ -233,14 +266,10 @@ fn kill_adopted_once() -> io::Result<usize> {
     Ok(adopted.len())
 }
 
-/// The children that this process did not start: they live in other sessions, and are not guardians.
-fn adopted(all: &Snapshot) -> io::Result<Vec<Pid>> {
+/// The children that this process did not start: they live in other sessions, and are not its guardians.
+fn adopted(all: &Snapshot, guardians: &BTreeSet<u32>) -> io::Result<Vec<Pid>> {
     let own_session = getsid(None)?;
-    let mut adopted = Vec::new();
-    for (pid, stat) in all.children(getpid()) {
-        if stat.session != Some(own_session) && !has_argument(pid, GUARDIAN_ARGUMENT)? {
-            adopted.push(pid);
-        }
-    }
-    Ok(adopted)
+    let is_guardian = |pid: Pid| guardians.contains(&pid.as_raw_pid().unsigned_abs());
+    let children = all.children(getpid()).filter(|(_, stat)| stat.session != Some(own_session));
+    Ok(children.map(|(pid, _)| pid).filter(|&pid| !is_guardian(pid)).collect())
 }

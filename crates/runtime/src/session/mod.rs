@@ -44,6 +44,11 @@ impl Session {
         self.id
     }
 
+    /// Where it is kept.
+    pub fn home(&self) -> &host::Home {
+        &self.desk.settings.home
+    }
+
     /// Its root task.
     pub fn root(&self) -> TaskId {
         self.root
@@ -78,6 +83,18 @@ impl Session {
     pub async fn send(&self, text: impl Into<String>, delivery: Delivery) -> Result<(), Rejected> {
         let params = SendParams { task: None, text: text.into(), delivery };
         self.submit(commands::input(Command::Send(params), self.root)).await
+    }
+
+    /// Whether anything is under way, was interrupted, or waits to be read.
+    pub async fn has_work(&self) -> Result<bool, Rejected> {
+        let commands = self.desk.reader().and_then(|reader| reader.pending_commands());
+        let left = |kernel: &kernel::Kernel| {
+            kernel.tasks().any(|task| {
+                let unread = task.phase == kernel::Phase::Idle && !task.inbox.is_empty();
+                task.phase.is_busy() || task.phase == kernel::Phase::Interrupted || unread
+            })
+        };
+        Ok(commands.is_ok_and(|commands| !commands.is_empty()) || self.supervision.supervisor.look(left).await?)
     }
 
     /// Lets everything go on that was interrupted.

@@ -202,7 +202,7 @@ struct Before {
 }
 
 /// The size of a page in every file made here.
-const PAGE: u64 = 4096;
+pub(super) const PAGE: u64 = 4096;
 
 /// Most bytes of definitions in a file, since every connection reads them all.
 const SCHEMA: u64 = 512 * 1024;

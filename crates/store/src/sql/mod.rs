@@ -120,6 +120,8 @@ fn confine(conn: &Connection, limits: SqlLimits) -> rusqlite::Result<()> {
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DDL, false)?;
     // Intermediate results stay in memory, where the guard sees them grow.
     conn.pragma_update(None, "temp_store", "MEMORY")?;
+    // Temporary tables last as long as the space does.
+    conn.pragma_update(Some("temp"), "max_page_count", limits.growth / call::PAGE)?;
     for (limit, value) in LIMITS {
         conn.set_limit(*limit, *value)?;
     }

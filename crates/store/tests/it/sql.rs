@@ -181,6 +181,9 @@ fn what_the_model_adds_to_the_file_is_bounded_over_all_calls() {
     let refusal = (0..10).map(|_| desk.run(insert)).find_map(Result::err).unwrap();
     assert!(matches!(&refusal, SqlError::Refused(text) if text.contains("at most 1 MiB")), "{refusal:?}");
     assert!(std::fs::metadata(desk.house.home.session_db(session(1))).unwrap().len() < 2 * 1024 * 1024);
+    desk.text("CREATE TEMP TABLE own (x)");
+    let refusal = (0..10).map(|_| desk.run("INSERT INTO own VALUES (zeroblob(300000))")).find_map(Result::err).unwrap();
+    assert!(matches!(&refusal, SqlError::Refused(text) if text.contains("at most 1 MiB")), "{refusal:?}");
     // The runtime's own events are not what is bounded.
     commit(&desk.opened.writer, (0..5000).map(intent).collect()).unwrap();
     desk.text("DELETE FROM t");

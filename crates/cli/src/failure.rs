@@ -1,0 +1,84 @@
+//! What goes wrong at the command line: what happened, what to do next, and the exit code.
+
+use std::fmt;
+
+use crate::exit::Exit;
+use crate::print;
+
+/// Why a command did not do what it was asked.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    exit: Exit,
+    message: String,
+    hint: Option<String>,
+}
+
+impl Failure {
+    /// The arguments or the configuration are wrong.
+    pub(crate) fn usage(message: impl fmt::Display) -> Failure {
+        Failure { exit: Exit::Usage, message: message.to_string(), hint: None }
+    }
+
+    /// It failed.
+    pub(crate) fn failed(message: impl fmt::Display) -> Failure {
+        Failure { exit: Exit::Failed, message: message.to_string(), hint: None }
+    }
+
+    /// The same with what to do next.
+    pub(crate) fn hint(self, hint: impl fmt::Display) -> Failure {
+        Failure { hint: Some(hint.to_string()), ..self }
+    }
+
+    /// The exit code.
+    pub(crate) fn exit(&self) -> Exit {
+        self.exit
+    }
+
+    /// Tells the person.
+    pub(crate) fn show(&self) {
+        print::error(&self.message);
+        if let Some(hint) = &self.hint {
+            print::note(format_args!("hint: {hint}"));
+        }
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Failure {
+        Failure::failed(error)
+    }
+}
+
+impl From<store::StoreError> for Failure {
+    fn from(error: store::StoreError) -> Failure {
+        match error {
+            store::StoreError::Missing { .. } | store::StoreError::Owned { .. } | store::StoreError::Newer { .. } => {
+                Failure::usage(error)
+            }
+            error => Failure::failed(error),
+        }
+    }
+}
+
+impl From<runtime::OpenError> for Failure {
+    fn from(error: runtime::OpenError) -> Failure {
+        match error {
+            runtime::OpenError::Store(error) => error.into(),
+            runtime::OpenError::Rejected(runtime::Rejected::Paused(reason)) => (*reason).clone().into(),
+            runtime::OpenError::Folder { .. } => Failure::usage(error),
+            error => Failure::failed(error),
+        }
+    }
+}
+
+impl From<runtime::Rejected> for Failure {
+    fn from(error: runtime::Rejected) -> Failure {
+        Failure::failed(error)
+    }
+}
+
+impl From<host::HomeError> for Failure {
+    fn from(error: host::HomeError) -> Failure {
+        Failure::usage(error)
+    }
+}

@@ -1,0 +1,140 @@
+//! Follows a session to the end of its run.
+
+use std::time::Duration;
+
+use protocol::{CancelBy, TaskState};
+use runtime::{Live, Session, Status, Subscription};
+use tokio::sync::watch;
+
+use super::report::{Ended, Report};
+use super::show::Show;
+use super::signals::{Signal, Signals};
+use crate::failure::Failure;
+
+/// How long a run waits for what it does not control.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Patience {
+    /// For background work after the answer.
+    pub(crate) background: Duration,
+    /// For a quota to reset.
+    pub(crate) park: Duration,
+}
+
+/// Follows the session until nothing is left to do, somebody stops it, or patience ends; then leaves it.
+pub(crate) async fn drive(session: Session, show: Show, patience: Patience) -> Result<Report, Failure> {
+    let mut report = Report::new(&session);
+    let mut events = session.subscribe(session.first_seq());
+    let mut status = session.status();
+    let mut signals = Signals::listen()?;
+    let ended = loop {
+        let wait = Wait::of(&status.borrow_and_update());
+        let deadline = wait.deadline(patience);
+        tokio::select! {
+            biased;
+            signal = signals.next() => {
+                if let Some(ended) = obey(signal, &session, &mut report).await? {
+                    break ended;
+                }
+            }
+            live = events.next() => {
+                if let Some(live) = live? {
+                    report.read(&live);
+                    show.live(&live);
+                }
+            }
+            changed = status.changed() => if changed.is_err() { break Ended::AtRest },
+            () = deadline => match wait {
+                Wait::Background => session.stop_background(CancelBy::SessionEnd).await?,
+                Wait::Quota => break Ended::Parked,
+                Wait::Nothing => break Ended::AtRest,
+                Wait::Work => {}
+                Wait::Paused => break Ended::Paused,
+            },
+        }
+    };
+    leave(session, ended, report, events, status, show).await
+}
+
+/// What the run waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wait {
+    /// The root's answer.
+    Work,
+    /// Background work, after the answer.
+    Background,
+    /// A quota.
+    Quota,
+    /// Nothing: it is over.
+    Nothing,
+    /// Nothing: it cannot go on.
+    Paused,
+}
+
+impl Wait {
+    fn of(status: &Status) -> Wait {
+        if status.paused.is_some() {
+            return Wait::Paused;
+        }
+        match &status.root {
+            Some(TaskState::Parked { .. }) => Wait::Quota,
+            Some(TaskState::Queued | TaskState::Running) | None => Wait::Work,
+            Some(TaskState::Idle | TaskState::Interrupted | TaskState::Finished { .. }) if status.background > 0 => {
+                Wait::Background
+            }
+            Some(TaskState::Idle | TaskState::Interrupted | TaskState::Finished { .. }) => Wait::Nothing,
+        }
+    }
+
+    async fn deadline(self, patience: Patience) {
+        match self {
+            Wait::Work => std::future::pending().await,
+            Wait::Background => tokio::time::sleep(patience.background).await,
+            Wait::Quota => tokio::time::sleep(patience.park).await,
+            Wait::Nothing | Wait::Paused => {}
+        }
+    }
+}
+
+/// The first interrupt stops the turn, the second everything; being told to end leaves the session resumable.
+async fn obey(signal: Signal, session: &Session, report: &mut Report) -> Result<Option<Ended>, Failure> {
+    match signal {
+        Signal::Interrupt if !report.interrupted => {
+            report.interrupted = true;
+            session.interrupt().await?;
+            session.stop_background(CancelBy::User).await?;
+            Ok(None)
+        }
+        Signal::Interrupt => {
+            session.stop(CancelBy::User).await?;
+            Ok(Some(Ended::Told))
+        }
+        Signal::End => Ok(Some(Ended::Told)),
+    }
+}
+
+/// Leaves the session and reads what its end brought.
+async fn leave(
+    session: Session,
+    ended: Ended,
+    mut report: Report,
+    mut events: Subscription,
+    status: watch::Receiver<Status>,
+    show: Show,
+) -> Result<Report, Failure> {
+    report.ended = ended;
+    report.paused = status.borrow().paused.clone();
+    let left = session.leave().await;
+    while let Ok(Some(live @ Live::Event(_))) =
+        tokio::time::timeout(Duration::ZERO, events.next()).await.unwrap_or(Ok(None))
+    {
+        report.read(&live);
+        show.live(&live);
+    }
+    match (&report.paused, left) {
+        // What paused it is what is told.
+        (Some(_), _) | (None, Ok(())) => {}
+        (None, Err(error)) => return Err(error.into()),
+    }
+    report.complete()?;
+    Ok(report)
+}

@@ -1,0 +1,131 @@
+//! `bosun -p`: one run of a session, from its prompt to an exit code that tells the truth.
+
+mod drive;
+mod report;
+mod show;
+mod signals;
+
+use std::io::Read;
+
+use host::Home;
+use protocol::{Delivery, SessionId};
+use runtime::{Session, Start};
+use store::{Found, Index};
+
+use crate::args::{Format, RunArgs};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::setup::Setup;
+use crate::{print, setup};
+
+pub(crate) use drive::{Patience, drive};
+pub(crate) use show::Show;
+
+/// Most bytes of a prompt.
+const PROMPT_MAX: u64 = 8 << 20;
+
+pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
+    let goes_on = args.r#continue || args.resume.is_some();
+    if args.prompt.is_none() && !goes_on {
+        return Err(Failure::usage("there is nothing to do")
+            .hint("give a prompt with -p, go on with --continue, or try `bosun demo`; `bosun --help` shows more"));
+    }
+    if args.fork && (!goes_on || args.prompt.is_none()) {
+        return Err(Failure::usage("--fork needs a session to copy and a prompt for the copy")
+            .hint("bosun --resume ID --fork -p \"…\""));
+    }
+    let setup = Setup::read()?;
+    let prompt = args.prompt.as_deref().map(prompt).transpose()?;
+    let start = start(&args, &setup.home)?;
+    let settings = setup.settings(&args)?;
+    if let Err(error) = host::machine::raise_open_files() {
+        tracing::warn!(%error, "the limit of open files stays as it is");
+    }
+    let session = Session::open(settings, start).await?;
+    let show = match (args.output_format, args.quiet) {
+        (Format::Jsonl, _) => Show::Events,
+        (Format::Text | Format::Json, true) => Show::Nothing,
+        (Format::Text | Format::Json, false) => Show::Lines,
+    };
+    for notice in session.notices() {
+        print::note(format_args!("{}: {}", notice.path.display(), notice.text));
+    }
+    if start != Start::New && prompt.is_none() && !session.has_work().await? {
+        let id = session.id();
+        session.leave().await?;
+        return Err(Failure::usage(format!("session {id} has nothing left to do"))
+            .hint(format!("give it a prompt: bosun --resume {id} -p \"…\"")));
+    }
+    begin(&session, start, prompt).await?;
+    let patience = Patience { background: args.background_wait, park: args.park_wait };
+    let report = drive(session, show, patience).await?;
+    report.write(args.output_format);
+    Ok(report.exit())
+}
+
+/// Lets what was interrupted go on, and gives the prompt.
+async fn begin(session: &Session, start: Start, prompt: Option<String>) -> Result<(), Failure> {
+    match start {
+        Start::Resume(_) => session.resume().await?,
+        Start::New | Start::Fork(_) => {}
+    }
+    if let Some(prompt) = prompt {
+        session.send(prompt, Delivery::FollowUp).await?;
+    }
+    session.note();
+    Ok(())
+}
+
+fn prompt(given: &str) -> Result<String, Failure> {
+    let text = if given == "-" { from_stdin()? } else { given.to_owned() };
+    if text.trim().is_empty() {
+        return Err(Failure::usage("the prompt is empty").hint("write it after -p, or to stdin"));
+    }
+    Ok(text)
+}
+
+fn from_stdin() -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    std::io::stdin()
+        .lock()
+        .take(PROMPT_MAX + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| Failure::usage(format!("cannot read the prompt from stdin: {error}")))?;
+    if bytes.len() as u64 > PROMPT_MAX {
+        return Err(Failure::usage(format!("the prompt on stdin is larger than {PROMPT_MAX} bytes"))
+            .hint("put it into a file and name the file in the prompt"));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        Failure::usage(format!("the prompt on stdin is not UTF-8 text (byte {})", error.utf8_error().valid_up_to()))
+    })
+}
+
+/// Which session the run belongs to.
+fn start(args: &RunArgs, home: &Home) -> Result<Start, Failure> {
+    let id = match &args.resume {
+        Some(prefix) => find(home, prefix)?,
+        None if args.r#continue => {
+            let cwd = setup::folder(args.directory.as_deref())?.display().to_string();
+            let latest = Index::open(home)?.latest(&cwd)?;
+            let none = || Failure::usage(format!("no session was begun in {cwd}")).hint("`bosun sessions` lists all");
+            latest.ok_or_else(none)?.id
+        }
+        None => return Ok(Start::New),
+    };
+    Ok(if args.fork { Start::Fork(id) } else { Start::Resume(id) })
+}
+
+/// The one session whose id begins like this.
+pub(crate) fn find(home: &Home, prefix: &str) -> Result<SessionId, Failure> {
+    match Index::open(home)?.find(prefix)? {
+        Found::One(row) => Ok(row.id),
+        Found::Nothing => {
+            Err(Failure::usage(format!("no session begins with `{prefix}`")).hint("`bosun sessions` lists them"))
+        }
+        Found::Many(rows) => {
+            let ids: Vec<String> = rows.iter().take(5).map(|row| row.id.to_string()).collect();
+            Err(Failure::usage(format!("several sessions begin with `{prefix}`: {}", ids.join(", ")))
+                .hint("give more of the id"))
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! What a person sees while a run goes on: one line for each tool call, on stderr.
+
+use protocol::{AnswerStatus, Block, Call, Event};
+use runtime::Live;
+use serde_json::Value;
+
+use crate::print;
+
+/// How much of a run is shown as it happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Show {
+    /// Nothing.
+    Nothing,
+    /// A line for each call and for what goes wrong.
+    Lines,
+    /// Every event as JSON, on stdout.
+    Events,
+}
+
+impl Show {
+    pub(crate) fn live(self, live: &Live) {
+        let Live::Event(envelope) = live else { return };
+        match self {
+            Show::Nothing => {}
+            Show::Events => print::json(&**envelope),
+            Show::Lines => {
+                for line in lines(&envelope.entry.event) {
+                    print::note(line);
+                }
+            }
+        }
+    }
+}
+
+/// The lines that an event is worth.
+fn lines(event: &Event) -> Vec<String> {
+    match event {
+        Event::TurnAnswered { content, .. } => content.iter().filter_map(call).map(line).collect(),
+        Event::CallAnswered { answer, .. } if answer.status != AnswerStatus::Done => {
+            let what = match answer.status {
+                AnswerStatus::Done => "done",
+                AnswerStatus::Refused => "refused",
+                AnswerStatus::Denied => "denied",
+                AnswerStatus::Broken => "broken",
+                AnswerStatus::Interrupted => "interrupted",
+                AnswerStatus::Cancelled => "cancelled",
+            };
+            vec![format!("  ! {what}: {}", short(&answer.text))]
+        }
+        Event::TurnFailed { message, .. } if !message.is_empty() => vec![format!("  ! model: {}", short(message))],
+        Event::TaskParked { until_at } => vec![format!("  ! waiting for a quota until {until_at}")],
+        _other => Vec::new(),
+    }
+}
+
+fn call(block: &Block) -> Option<&Call> {
+    match block {
+        Block::Call(call) => Some(call),
+        Block::Text { .. } | Block::Thinking { .. } | Block::Opaque { .. } => None,
+    }
+}
+
+/// A call in one line: the tool, and the argument that says most.
+pub(crate) fn line(call: &Call) -> String {
+    format!("- {} {}", print::plain(&call.tool), short(&gist(&call.input))).trim_end().to_owned()
+}
+
+fn gist(input: &str) -> String {
+    const TELLING: [&str; 8] = ["command", "path", "pattern", "query", "intent", "name", "patch", "description"];
+    let Ok(Value::Object(input)) = serde_json::from_str(input) else { return input.to_owned() };
+    let telling = TELLING.iter().find_map(|key| input.get(*key)?.as_str());
+    telling.map_or_else(|| Value::Object(input.clone()).to_string(), str::to_owned)
+}
+
+fn short(text: &str) -> String {
+    print::plain(&print::one_line(text, 100))
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::CallId;
+
+    use super::*;
+
+    #[test]
+    fn a_call_is_one_line_whatever_its_input() {
+        let shown =
+            |tool: &str, input: &str| line(&Call { id: CallId("1".into()), tool: tool.into(), input: input.into() });
+        assert_eq!(shown("shell", r#"{"timeout_secs":3,"command":"cargo\n test"}"#), "- shell cargo test");
+        assert_eq!(shown("list_shells", "{}"), "- list_shells {}");
+        assert_eq!(shown("view", "not json \u{1b}[0m"), "- view not json [0m");
+        assert_eq!(shown("glob", ""), "- glob");
+    }
+}

@@ -1,0 +1,128 @@
+//! Sessions as tables.
+
+use host::{Clock, Home, SystemClock};
+use protocol::api::{SessionView, TaskView};
+use protocol::{SessionId, TaskState};
+use serde::Serialize;
+use store::{Index, Reader, SessionRow, StoreError};
+
+use super::is_live;
+use crate::args::ListArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::{print, setup, time};
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Row {
+    id: SessionId,
+    state: String,
+    cwd: String,
+    title: String,
+    model: String,
+    created_at: u64,
+    updated_at: u64,
+}
+
+pub(super) fn list(home: &Home, options: &ListArgs) -> Result<Exit, Failure> {
+    let here = if options.here { Some(setup::folder(None)?.display().to_string()) } else { None };
+    let rows = Index::open(home)?.list(here.as_deref())?;
+    let rows: Vec<Row> = rows.into_iter().map(|row| truth(home, row)).collect();
+    if options.json {
+        print::json(&rows);
+        return Ok(Exit::Success);
+    }
+    if rows.is_empty() {
+        print::note("no sessions; begin one with: bosun -p \"…\"");
+    }
+    let now = SystemClock.now();
+    for row in rows {
+        let age = time::ago(protocol::At(row.updated_at), now);
+        let title = print::plain(&print::one_line(&row.title, 60));
+        print::answer(format_args!("{}  {:<12} {age:>4}  {title}", row.id, row.state));
+    }
+    Ok(Exit::Success)
+}
+
+/// The index is a cache; what a session is doing now is in its own file.
+fn truth(home: &Home, row: SessionRow) -> Row {
+    let view = Reader::open(home, row.id).and_then(|reader| view(&reader));
+    let (state, updated_at, title) = match view {
+        Ok(view) => (view.state.word().to_owned(), view.updated_at, view.title),
+        Err(StoreError::Corrupt { .. }) => ("damaged".into(), row.updated_at, row.title),
+        Err(StoreError::Newer { .. }) => ("newer".into(), row.updated_at, row.title),
+        Err(_) => ("unreadable".into(), row.updated_at, row.title),
+    };
+    let SessionRow { id, cwd, model, created_at, .. } = row;
+    Row { id, state, cwd, title, model, created_at: created_at.0, updated_at: updated_at.0 }
+}
+
+/// The session as it is: what runs without an owner is interrupted.
+fn view(reader: &Reader) -> Result<SessionView, StoreError> {
+    let mut view = reader.session_view()?;
+    if !is_live(reader)? {
+        view.state = unowned(view.state);
+    }
+    Ok(view)
+}
+
+fn unowned(state: TaskState) -> TaskState {
+    match state {
+        TaskState::Running | TaskState::Queued => TaskState::Interrupted,
+        state @ (TaskState::Idle | TaskState::Parked { .. } | TaskState::Interrupted | TaskState::Finished { .. }) => {
+            state
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Shown {
+    session: SessionView,
+    tasks: Vec<TaskView>,
+}
+
+pub(super) fn show(home: &Home, id: SessionId, json: bool) -> Result<Exit, Failure> {
+    let reader = Reader::open(home, id)?;
+    let session = view(&reader)?;
+    let mut tasks = reader.tasks(0, u64::MAX)?.tasks;
+    if !is_live(&reader)? {
+        for task in &mut tasks {
+            task.state = unowned(task.state.clone());
+        }
+    }
+    if json {
+        print::json(&Shown { session, tasks });
+        return Ok(Exit::Success);
+    }
+    describe(&session);
+    for task in tasks {
+        let state = task.state.word();
+        let what = print::plain(&print::one_line(task.intent.as_deref().unwrap_or(&task.description), 60));
+        print::answer(format_args!("  {:<24} {state:<12} {:>4} turns  {what}", task.path, task.turns));
+    }
+    Ok(Exit::Success)
+}
+
+fn describe(session: &SessionView) {
+    let owner = session.owner_pid.map_or_else(|| "nobody".to_owned(), |pid| format!("process {pid}"));
+    let outcome = session.last_outcome.as_ref().map_or("none yet", |outcome| outcome.word());
+    let rows = [
+        ("session", session.id.to_string()),
+        ("title", print::plain(&print::one_line(&session.title, 70))),
+        ("folder", session.cwd.clone()),
+        ("model", session.model.clone()),
+        ("state", session.state.word().to_owned()),
+        ("last outcome", outcome.to_owned()),
+        ("run by", owner),
+        ("began", session.created_at.to_string()),
+        ("last event", session.updated_at.to_string()),
+        ("events", session.events.to_string()),
+        ("turns", session.turns.to_string()),
+        ("tokens", session.usage.total().to_string()),
+    ];
+    for (name, value) in rows {
+        print::answer(format_args!("{name:<13} {value}"));
+    }
+    print::answer("tasks");
+}

@@ -1,0 +1,84 @@
+//! Speaking to a session that another process runs, or that nobody runs yet.
+
+use host::{Clock, Home, SystemClock};
+use protocol::api::{Command, Method, SendParams, SubscribeParams};
+use protocol::{Delivery, SessionId};
+use rpc::Client;
+use serde_json::{Value, json};
+use store::Reader;
+
+use super::is_live;
+use crate::args::When;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::print;
+
+/// A message as a command.
+pub(super) fn message(text: String, when: When) -> Result<Command, Failure> {
+    if text.trim().is_empty() {
+        return Err(Failure::usage("the message is empty"));
+    }
+    let delivery = match when {
+        When::Steer => Delivery::Steer,
+        When::FollowUp => Delivery::FollowUp,
+        When::Interrupt => Delivery::Interrupt,
+    };
+    Ok(Command::Send(SendParams { task: None, text, delivery }))
+}
+
+/// Leaves a command in the session's file and pokes its owner. Without an owner the command waits for the next.
+pub(super) async fn command(home: &Home, id: SessionId, command: Command) -> Result<Exit, Failure> {
+    let live = is_live(&Reader::open(home, id)?)?;
+    if !live && command != Command::Stop && !matches!(command, Command::Send(_)) {
+        return Err(Failure::usage(format!("session {id} is not running")));
+    }
+    if !live && command == Command::Stop {
+        print::note("the session is not running");
+        return Ok(Exit::Success);
+    }
+    store::post_command(home, id, &command, SystemClock.now())?;
+    if live && poke(home, id).await {
+        print::note("delivered");
+    } else if live {
+        print::note("left for the session, which looks every second");
+    } else {
+        print::note(format_args!("kept for the session, which is not running; go on with: bosun --resume {id}"));
+    }
+    Ok(Exit::Success)
+}
+
+async fn poke(home: &Home, id: SessionId) -> bool {
+    let Ok((client, _notifications)) = Client::connect(&home.socket(id)).await else { return false };
+    client.call::<Value>(Method::SessionPoke, json!({})).await.is_ok()
+}
+
+/// Prints events as they are committed: from the owner while there is one, from the file otherwise.
+pub(super) async fn watch(home: &Home, id: SessionId, after: u64) -> Result<Exit, Failure> {
+    let reader = Reader::open(home, id)?;
+    if !is_live(&reader)? {
+        let mut seq = after;
+        loop {
+            let page = reader.events_after(seq, 512)?;
+            let Some(last) = page.last() else { return Ok(Exit::Success) };
+            seq = last.seq;
+            page.iter().for_each(print::json);
+        }
+    }
+    let (client, mut notifications) = Client::connect(&home.socket(id)).await.map_err(Failure::failed)?;
+    let subscribed = client.call::<Value>(Method::EventsSubscribe, SubscribeParams { after });
+    tokio::pin!(subscribed);
+    let mut answered = false;
+    loop {
+        tokio::select! {
+            result = &mut subscribed, if !answered => {
+                result.map_err(Failure::failed)?;
+                answered = true;
+            }
+            told = notifications.next() => match told {
+                Ok(told) if told.method == "event" => print::json(&told.params),
+                Ok(_text) => {}
+                Err(_owner_left) => return Ok(Exit::Success),
+            },
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Wiring: from flags, environment and files to the settings of a session.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use config::{Config, Env, File};
+use host::{Home, SystemClock, TimeIds};
+use model::{Model, Recorder};
+use runtime::{Permission, Settings};
+
+use crate::args::RunArgs;
+use crate::failure::Failure;
+use crate::{fault, log};
+
+/// What every command needs.
+pub(crate) struct Setup {
+    pub(crate) env: Env,
+    pub(crate) home: Home,
+    pub(crate) config: Config,
+}
+
+impl Setup {
+    /// Reads the environment and the user's file, and opens Bosun's home.
+    pub(crate) fn read() -> Result<Setup, Failure> {
+        let env = Env::read();
+        let root = env.home.clone().ok_or_else(|| {
+            Failure::usage("neither BOSUN_HOME nor HOME is set").hint("set BOSUN_HOME to a folder of your own")
+        })?;
+        Setup::at(env, root)
+    }
+
+    /// The same with another home.
+    pub(crate) fn at(env: Env, root: PathBuf) -> Result<Setup, Failure> {
+        let home = Home::open(root)?;
+        log::start(&home, env.log.as_deref());
+        let config = File::read(&home.root().join("config.toml")).map_err(Failure::usage)?.resolve();
+        Ok(Setup { env, home, config })
+    }
+
+    /// The settings of a run.
+    pub(crate) fn settings(&self, args: &RunArgs) -> Result<Settings, Failure> {
+        let cwd = folder(args.directory.as_deref())?;
+        let model = self.model(args, &cwd)?;
+        let guardian = std::env::current_exe()
+            .map_err(|error| Failure::failed(format!("cannot tell where this program is: {error}")))?;
+        Ok(Settings {
+            home: self.home.clone(),
+            cwd,
+            roots: args.add_dir.clone(),
+            model,
+            permission: if args.allow_all { Permission::AllowAll } else { Permission::ReadOnly },
+            limits: self.config.limits,
+            max_turns: args.max_turns.or(self.config.max_turns),
+            tools: tools::Limits::default(),
+            spool: self.config.command_bytes,
+            guardian,
+            env: self.env.children.clone(),
+            clock: Arc::new(SystemClock),
+            ids: Arc::new(TimeIds),
+            probe: fault::probe(self.env.fault.as_deref())?,
+        })
+    }
+
+    fn model(&self, args: &RunArgs, cwd: &Path) -> Result<Arc<dyn Model>, Failure> {
+        let named = args.model.as_ref().or(self.env.model.as_ref()).or(self.config.model.as_ref());
+        let spec = named.ok_or_else(|| {
+            Failure::usage("no model is chosen").hint(
+                "give one with --model script/FILE, BOSUN_MODEL, or `model` in config.toml; `bosun demo` needs none",
+            )
+        })?;
+        let model = model::open(spec, cwd).map_err(Failure::usage)?;
+        match &args.record {
+            Some(file) => Ok(Arc::new(Recorder::open(model, file).map_err(Failure::usage)?)),
+            None => Ok(model),
+        }
+    }
+}
+
+/// The folder to work in, as an absolute path.
+pub(crate) fn folder(given: Option<&Path>) -> Result<PathBuf, Failure> {
+    let folder = given.unwrap_or(Path::new("."));
+    let folder = folder.canonicalize();
+    folder.map_err(|error| {
+        let shown = given.unwrap_or(Path::new("the working directory")).display();
+        Failure::usage(format!("cannot work in {shown}: {error}")).hint("choose another folder with -C")
+    })
+}
