@@ -3,6 +3,7 @@
 //! Each run has a process of its own between it and this one, since the kernel tells peak memory only as the
 //! largest of all children so far. That process is small; nothing below its size can be told.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -27,12 +28,13 @@ pub(crate) struct Figures {
     pub(crate) peak_kib: u64,
 }
 
-/// Runs `command` as often as `runs` says, without output.
-pub(crate) fn measure(command: &[&str], runs: usize) -> Result<Figures> {
+/// Runs `command` as often as `runs` says, without output, with its own Bosun home.
+pub(crate) fn measure(command: &[&str], home: &Path, runs: usize) -> Result<Figures> {
     let this = std::env::current_exe().context("cannot find this program")?;
     let mut samples = Vec::with_capacity(runs);
     for _ in 0..runs {
-        let line = run::output(Command::new(&this).arg(ONCE).args(command).stdin(Stdio::null()))?;
+        let line =
+            run::output(Command::new(&this).arg(ONCE).args(command).env("BOSUN_HOME", home).stdin(Stdio::null()))?;
         samples.push(parse(&line)?);
     }
     Ok(Figures {

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use config::{Config, Env, File};
 use host::{Home, SystemClock, TimeIds};
 use model::{Model, Recorder};
-use runtime::{Permission, Settings};
+use protocol::Permission;
+use protocol::api::SessionView;
+use runtime::Settings;
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
@@ -37,10 +39,15 @@ impl Setup {
         Ok(Setup { env, home, config })
     }
 
-    /// The settings of a run.
-    pub(crate) fn settings(&self, args: &RunArgs) -> Result<Settings, Failure> {
-        let cwd = folder(args.directory.as_deref())?;
-        let model = self.model(args, &cwd)?;
+    /// The settings of a run; one that goes on with a session takes over what the flags do not say.
+    pub(crate) fn settings(&self, args: &RunArgs, before: Option<&SessionView>) -> Result<Settings, Failure> {
+        let cwd = folder(args.directory.as_deref().or(before.map(|before| Path::new(&before.cwd))))?;
+        let (model, model_spec) = self.model(args, before, &cwd)?;
+        let permission = match before.map(|before| before.permission) {
+            _ if args.allow_all => Permission::AllowAll,
+            Some(permission) => permission,
+            None => Permission::ReadOnly,
+        };
         let guardian = std::env::current_exe()
             .map_err(|error| Failure::failed(format!("cannot tell where this program is: {error}")))?;
         Ok(Settings {
@@ -48,7 +55,8 @@ impl Setup {
             cwd,
             roots: args.add_dir.clone(),
             model,
-            permission: if args.allow_all { Permission::AllowAll } else { Permission::ReadOnly },
+            model_spec,
+            permission,
             limits: self.config.limits,
             max_turns: args.max_turns.or(self.config.max_turns),
             tools: tools::Limits::default(),
@@ -61,18 +69,34 @@ impl Setup {
         })
     }
 
-    fn model(&self, args: &RunArgs, cwd: &Path) -> Result<Arc<dyn Model>, Failure> {
-        let named = args.model.as_ref().or(self.env.model.as_ref()).or(self.config.model.as_ref());
+    /// The model, and its name in full.
+    fn model(
+        &self,
+        args: &RunArgs,
+        before: Option<&SessionView>,
+        cwd: &Path,
+    ) -> Result<(Arc<dyn Model>, String), Failure> {
+        let before = before.map(|before| &before.model);
+        let named = args.model.as_ref().or(before).or(self.env.model.as_ref()).or(self.config.model.as_ref());
         let spec = named.ok_or_else(|| {
             Failure::usage("no model is chosen").hint(
                 "give one with --model script/FILE, BOSUN_MODEL, or `model` in config.toml; `bosun demo` needs none",
             )
         })?;
         let model = model::open(spec, cwd).map_err(Failure::usage)?;
+        let spec = in_full(spec, cwd);
         match &args.record {
-            Some(file) => Ok(Arc::new(Recorder::open(model, file).map_err(Failure::usage)?)),
-            None => Ok(model),
+            Some(file) => Ok((Arc::new(Recorder::open(model, file).map_err(Failure::usage)?), spec)),
+            None => Ok((model, spec)),
         }
+    }
+}
+
+/// A model's name that means the same in any folder: both providers are named with a file.
+fn in_full(spec: &str, cwd: &Path) -> String {
+    match spec.split_once('/') {
+        Some((provider, file)) => format!("{provider}/{}", cwd.join(file).display()),
+        None => spec.to_owned(),
     }
 }
 

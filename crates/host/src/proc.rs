@@ -12,7 +12,7 @@ use rustix::process::{Pid, getpid};
 pub(crate) struct Stat {
     /// The state's letter.
     pub(crate) state: u8,
-    /// The process that is told when it ends; none for the first one.
+    /// The process that is told when it ends; none if that is outside the namespace.
     pub(crate) parent: Option<Pid>,
     /// Its process group.
     pub(crate) group: Option<Pid>,
@@ -34,7 +34,7 @@ impl Stat {
         let name_ends = line.iter().rposition(|&byte| byte == b')')?;
         let rest = str::from_utf8(line.get(name_ends + 1..)?).ok()?;
         let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-        let pid = |at: usize| Some(Pid::from_raw(fields.get(at)?.parse().ok()?));
+        let pid = |at: usize| fields.get(at)?.parse().ok().map(positive);
         Some(Stat {
             state: *fields.first()?.as_bytes().first()?,
             parent: pid(1)?,
@@ -119,7 +119,13 @@ fn if_it_lives<T>(read: io::Result<T>) -> io::Result<Option<T>> {
 }
 
 fn parse_pid(text: &str) -> Option<Pid> {
-    Pid::from_raw(text.parse().ok()?)
+    positive(text.parse().ok()?)
+}
+
+/// The process of this number. The kernel writes 0 for one outside the namespace, and -1 for one that is
+/// being reaped; neither may ever be signalled.
+fn positive(number: i32) -> Option<Pid> {
+    (number > 0).then(|| Pid::from_raw(number)).flatten()
 }
 
 #[cfg(test)]
@@ -137,6 +143,13 @@ mod tests {
             assert_eq!((stat.state, stat.started), (b'S', 98765), "{name}");
             assert_eq!(stat.parent, Pid::from_raw(7), "{name}");
         }
+    }
+
+    #[test]
+    fn numbers_that_name_no_process_are_none() {
+        let line = "42 (sh) X 0 -1 -1 0 -1 4 1 2 3 4 5 6 7 8 20 0 1 0 98765 1 2\n";
+        let stat = Stat::parse(line.as_bytes()).unwrap();
+        assert_eq!((stat.parent, stat.group, stat.session), (None, None, None));
     }
 
     #[test]

@@ -34,7 +34,7 @@ impl State {
             Event::SessionOpened(_) | Event::SessionForked { .. } | Event::IntentReported { .. } | Event::Unknown => {
                 Ok(())
             }
-            Event::SessionAdopted { fence } => {
+            Event::SessionAdopted { fence, .. } => {
                 self.fence = *fence;
                 Ok(())
             }

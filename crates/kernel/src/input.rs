@@ -1,8 +1,8 @@
 //! Everything that can happen to a session.
 
 use protocol::{
-    Answer, At, Block, Body, CallId, Cancel, CancelBy, Cost, Delivery, FailKind, Fence, Limit, ModelFault, Opening,
-    Origin, Run, SessionId, StopReason, TaskId, TaskSpec, Turn, Usage, WaitMode,
+    Answer, At, Block, Body, CallId, Cancel, CancelBy, Cost, Delivery, FailKind, Fence, Limit, ModelFault, Origin, Run,
+    SessionId, StopReason, TaskId, TaskSpec, Terms, Turn, Usage, WaitMode,
 };
 
 /// One thing that happened, or that somebody asks for.
@@ -14,13 +14,15 @@ pub enum Input {
         root: TaskId,
         /// What the root is.
         spec: TaskSpec,
-        /// How the session began.
-        opening: Opening,
+        /// How it is run.
+        terms: Terms,
     },
     /// A process took the session over.
     Adopt {
         /// Its number.
         fence: Fence,
+        /// How it runs the session.
+        terms: Terms,
     },
     /// The session is a copy of another: nothing that was under way there goes on here.
     Fork {

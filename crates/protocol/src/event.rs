@@ -77,11 +77,13 @@ impl<'de> Deserialize<'de> for Envelope {
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Event {
     /// The session began.
-    SessionOpened(Opening),
+    SessionOpened(Terms),
     /// A process took the session over; everything that ran under an older fence is interrupted.
     SessionAdopted {
         /// The new owner's number.
         fence: Fence,
+        /// How it runs the session.
+        terms: Terms,
     },
     /// The session began as a copy of another.
     SessionForked {
@@ -239,16 +241,28 @@ pub enum Event {
     Unknown,
 }
 
-/// How a session began.
+/// How a session is run. A process that goes on with it takes over what it is not told otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Opening {
+pub struct Terms {
     /// The folder it works in.
     pub cwd: String,
-    /// The model it asks unless told otherwise.
+    /// The model that is asked, as `--model` takes it.
     pub model: String,
-    /// The version of Bosun that began it.
+    /// What tools may do.
+    pub permission: Permission,
+    /// The version of Bosun that runs it.
     pub version: String,
+}
+
+/// What tools may do in a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Permission {
+    /// Look at the workspace, and nothing else.
+    ReadOnly,
+    /// Everything.
+    AllowAll,
 }
 
 /// In which way a model call failed; the class decides what happens next.

@@ -14,7 +14,7 @@ mod time;
 mod usage;
 
 pub use clip::{Clip, clip_middle};
-pub use event::{Entry, Envelope, Event, ModelFault, Opening, WaitEnd};
+pub use event::{Entry, Envelope, Event, ModelFault, Permission, Terms, WaitEnd};
 pub use id::{Fence, IdError, MailId, SessionId, TaskId, Turn};
 pub use mail::{Body, Delivery, Origin};
 pub use message::{Answer, AnswerStatus, Block, Call, CallId, StopReason};

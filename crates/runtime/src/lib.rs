@@ -22,7 +22,6 @@ mod waits;
 
 pub use bus::{Bus, Live, Subscription};
 pub use instructions::{Instructions, Notice};
-pub use permit::Permission;
 pub use session::{OpenError, Session, Start, Status, transcript};
 pub use settings::Settings;
 pub use supervisor::Rejected;

@@ -6,9 +6,8 @@ use std::sync::Arc;
 
 use host::{Clock, Home, Ids};
 use model::Model;
+use protocol::Permission;
 use store::Probe;
-
-use crate::Permission;
 
 /// Everything a session is run with.
 #[derive(Clone)]
@@ -21,6 +20,8 @@ pub struct Settings {
     pub roots: Vec<PathBuf>,
     /// The model that is asked.
     pub model: Arc<dyn Model>,
+    /// How it was named, so that a process that goes on with the session finds it again.
+    pub model_spec: String,
     /// What tools may do.
     pub permission: Permission,
     /// How many agents there may be.

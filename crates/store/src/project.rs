@@ -2,8 +2,8 @@
 //! appends it, so a view never disagrees with the log.
 
 use protocol::{
-    Activation, At, Body, Cost, Delivery, Entry, Event, MailId, Opening, Origin, Outcome, SessionId, TaskId, TaskSpec,
-    TaskState, Turn, Usage, clip_middle,
+    Activation, At, Body, Cost, Delivery, Entry, Event, Kind, MailId, Origin, Outcome, SessionId, TaskId, TaskSpec,
+    TaskState, Terms, Turn, Usage, clip_middle,
 };
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -23,7 +23,8 @@ pub(crate) fn project(conn: &Connection, entry: &Entry) -> rusqlite::Result<()> 
     let Entry { task, at, event } = entry;
     let (task, at) = (*task, *at);
     match event {
-        Event::SessionOpened(opening) => open_session(conn, opening, at)?,
+        Event::SessionOpened(terms) => open_session(conn, terms, at)?,
+        Event::SessionAdopted { terms, .. } => set_terms(conn, terms)?,
         Event::SessionForked { from } => fork_session(conn, *from, at)?,
         Event::TaskCreated(spec) => create_task(conn, task, spec, at)?,
         Event::TaskParked { until_at } => set_state(conn, task, &TaskState::Parked { until_at: *until_at })?,
@@ -44,8 +45,7 @@ pub(crate) fn project(conn: &Connection, entry: &Entry) -> rusqlite::Result<()> 
         }
         Event::TurnFailed { turn, cost, .. } => spend(conn, task, *turn, Usage::default(), *cost)?,
         Event::IntentReported { intent } => report_intent(conn, task, intent)?,
-        Event::SessionAdopted { .. }
-        | Event::AdmissionClosed
+        Event::AdmissionClosed
         | Event::AdmissionOpened
         | Event::TaskPromoted
         | Event::SlotRegained
@@ -69,11 +69,16 @@ fn set_meta(conn: &Connection, key: &str, value: &str) -> rusqlite::Result<()> {
     Ok(())
 }
 
-fn open_session(conn: &Connection, opening: &Opening, at: At) -> rusqlite::Result<()> {
-    set_meta(conn, "cwd", &opening.cwd)?;
-    set_meta(conn, "model", &opening.model)?;
-    set_meta(conn, "version", &opening.version)?;
+fn open_session(conn: &Connection, terms: &Terms, at: At) -> rusqlite::Result<()> {
+    set_terms(conn, terms)?;
     set_meta(conn, "created_at", &at.0.to_string())
+}
+
+fn set_terms(conn: &Connection, terms: &Terms) -> rusqlite::Result<()> {
+    set_meta(conn, "cwd", &terms.cwd)?;
+    set_meta(conn, "model", &terms.model)?;
+    set_meta(conn, "permission", &json(&terms.permission)?)?;
+    set_meta(conn, "version", &terms.version)
 }
 
 fn fork_session(conn: &Connection, from: SessionId, at: At) -> rusqlite::Result<()> {
@@ -91,6 +96,11 @@ fn create_task(conn: &Connection, task: TaskId, spec: &TaskSpec, at: At) -> rusq
             format!("{above}/{}", spec.name)
         }
     };
+    // The root rests until its first mail; every other task is made with it.
+    let state = match spec.kind {
+        Kind::Main => TaskState::Idle,
+        Kind::Agent | Kind::Shell => TaskState::Queued,
+    };
     conn.prepare_cached(
         "INSERT INTO bosun_tasks (id, parent, kind, agent, path, description, state, created_at, updated_at)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8)",
@@ -102,7 +112,7 @@ fn create_task(conn: &Connection, task: TaskId, spec: &TaskSpec, at: At) -> rusq
         spec.agent,
         path,
         spec.description,
-        json(&TaskState::Queued)?,
+        json(&state)?,
         at.0
     ])?;
     Ok(())

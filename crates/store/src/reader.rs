@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use host::{Home, Owner};
 use protocol::api::{Command, SessionView, TaskView, TasksPage};
-use protocol::{At, Envelope, Fence, SessionId, TaskId, TaskState, Usage};
+use protocol::{At, Envelope, Fence, Permission, SessionId, TaskId, TaskState, Usage};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::error::{fault, unreadable};
@@ -125,6 +125,8 @@ fn session_view(conn: &Connection, id: SessionId) -> rusqlite::Result<SessionVie
         id,
         cwd: fact("cwd")?,
         model: fact("model")?,
+        permission: project::meta(conn, "permission")?
+            .map_or(Ok(Permission::ReadOnly), |permission| from_json(&permission))?,
         title: fact("title")?,
         created_at,
         updated_at: updated_at.unwrap_or(created_at),

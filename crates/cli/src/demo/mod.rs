@@ -1,9 +1,29 @@
-//! `bosun demo`.
+//! `bosun demo`: a scripted agent repairs a small sample with real tools.
+//!
+//! Everything it makes, its session included, is in one folder that stays, and nothing of the user's is touched.
+//! It succeeds only if the sample's tests pass at the end, run once more without the agent.
+
+mod diff;
+mod ending;
+mod folder;
+mod pace;
+mod stage;
+mod story;
 
 use crate::args::DemoArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::print;
 
-pub(crate) async fn show(_args: &DemoArgs) -> Result<Exit, Failure> {
-    Ok(Exit::Success)
+use folder::Folder;
+use stage::Stage;
+
+pub(crate) async fn show(args: &DemoArgs) -> Result<Exit, Failure> {
+    let folder = Folder::make(args.dir.as_deref())?;
+    print::answer(folder.introduction());
+    let stage = Stage::set(&folder, pace::of(args))?;
+    let (story, report) = stage.play().await?;
+    let proof = stage.prove().await?;
+    ending::tell(&folder, &story, &report, &proof);
+    Ok(Exit::worst([report.exit(), proof.exit()]))
 }

@@ -7,7 +7,6 @@ use runtime::{Live, Session, Status, Subscription};
 use tokio::sync::watch;
 
 use super::report::{Ended, Report};
-use super::show::Show;
 use super::signals::{Signal, Signals};
 use crate::failure::Failure;
 
@@ -20,8 +19,13 @@ pub(crate) struct Patience {
     pub(crate) park: Duration,
 }
 
-/// Follows the session until nothing is left to do, somebody stops it, or patience ends; then leaves it.
-pub(crate) async fn drive(session: Session, show: Show, patience: Patience) -> Result<Report, Failure> {
+/// Follows the session until nothing is left to do, somebody stops it, or patience ends; then leaves it. `show` is
+/// told whatever happens, once and in order.
+pub(crate) async fn drive(
+    session: Session,
+    patience: Patience,
+    mut show: impl FnMut(&Live),
+) -> Result<Report, Failure> {
     let mut report = Report::new(&session);
     let mut events = session.subscribe(session.first_seq());
     let mut status = session.status();
@@ -39,7 +43,7 @@ pub(crate) async fn drive(session: Session, show: Show, patience: Patience) -> R
             live = events.next() => {
                 if let Some(live) = live? {
                     report.read(&live);
-                    show.live(&live);
+                    show(&live);
                 }
             }
             changed = status.changed() => if changed.is_err() { break Ended::AtRest },
@@ -119,7 +123,7 @@ async fn leave(
     mut report: Report,
     mut events: Subscription,
     status: watch::Receiver<Status>,
-    show: Show,
+    mut show: impl FnMut(&Live),
 ) -> Result<Report, Failure> {
     report.ended = ended;
     report.paused = status.borrow().paused.clone();
@@ -128,7 +132,7 @@ async fn leave(
         tokio::time::timeout(Duration::ZERO, events.next()).await.unwrap_or(Ok(None))
     {
         report.read(&live);
-        show.live(&live);
+        show(&live);
     }
     match (&report.paused, left) {
         // What paused it is what is told.

@@ -2,7 +2,7 @@
 
 mod drive;
 mod report;
-mod show;
+pub(crate) mod show;
 mod signals;
 
 use std::io::Read;
@@ -10,7 +10,7 @@ use std::io::Read;
 use host::Home;
 use protocol::{Delivery, SessionId};
 use runtime::{Session, Start};
-use store::{Found, Index};
+use store::{Found, Index, Reader};
 
 use crate::args::{Format, RunArgs};
 use crate::exit::Exit;
@@ -19,7 +19,8 @@ use crate::setup::Setup;
 use crate::{print, setup};
 
 pub(crate) use drive::{Patience, drive};
-pub(crate) use show::Show;
+pub(crate) use report::Report;
+use show::Show;
 
 /// Most bytes of a prompt.
 const PROMPT_MAX: u64 = 8 << 20;
@@ -37,7 +38,11 @@ pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
     let setup = Setup::read()?;
     let prompt = args.prompt.as_deref().map(prompt).transpose()?;
     let start = start(&args, &setup.home)?;
-    let settings = setup.settings(&args)?;
+    let before = match start {
+        Start::New => None,
+        Start::Resume(id) | Start::Fork(id) => Some(Reader::open(&setup.home, id)?.session_view()?),
+    };
+    let settings = setup.settings(&args, before.as_ref())?;
     if let Err(error) = host::machine::raise_open_files() {
         tracing::warn!(%error, "the limit of open files stays as it is");
     }
@@ -58,7 +63,7 @@ pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
     }
     begin(&session, start, prompt).await?;
     let patience = Patience { background: args.background_wait, park: args.park_wait };
-    let report = drive(session, show, patience).await?;
+    let report = drive(session, patience, |live| show.live(live)).await?;
     report.write(args.output_format);
     Ok(report.exit())
 }

@@ -33,7 +33,7 @@ impl Show {
 }
 
 /// The lines that an event is worth.
-fn lines(event: &Event) -> Vec<String> {
+pub(crate) fn lines(event: &Event) -> Vec<String> {
     match event {
         Event::TurnAnswered { content, .. } => content.iter().filter_map(call).map(line).collect(),
         Event::CallAnswered { answer, .. } if answer.status != AnswerStatus::Done => {

@@ -13,6 +13,9 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::print;
 
+/// How many events are read from a file at a time.
+const PAGE: usize = 512;
+
 /// A message as a command.
 pub(super) fn message(text: String, when: When) -> Result<Command, Failure> {
     if text.trim().is_empty() {
@@ -56,14 +59,9 @@ async fn poke(home: &Home, id: SessionId) -> bool {
 pub(super) async fn watch(home: &Home, id: SessionId, after: u64) -> Result<Exit, Failure> {
     let reader = Reader::open(home, id)?;
     if !is_live(&reader)? {
-        let mut seq = after;
-        loop {
-            let page = reader.events_after(seq, 512)?;
-            let Some(last) = page.last() else { return Ok(Exit::Success) };
-            seq = last.seq;
-            page.iter().for_each(print::json);
-        }
+        return from_file(&reader, after);
     }
+    let mut seen = after;
     let (client, mut notifications) = Client::connect(&home.socket(id)).await.map_err(Failure::failed)?;
     let subscribed = client.call::<Value>(Method::EventsSubscribe, SubscribeParams { after });
     tokio::pin!(subscribed);
@@ -75,10 +73,23 @@ pub(super) async fn watch(home: &Home, id: SessionId, after: u64) -> Result<Exit
                 answered = true;
             }
             told = notifications.next() => match told {
-                Ok(told) if told.method == "event" => print::json(&told.params),
+                Ok(told) if told.method == "event" => {
+                    seen = told.params["seq"].as_u64().unwrap_or(seen);
+                    print::json(&told.params);
+                }
                 Ok(_text) => {}
-                Err(_owner_left) => return Ok(Exit::Success),
+                Err(_owner_left) => return from_file(&reader, seen),
             },
         }
+    }
+}
+
+/// Prints what the file holds after `seq`.
+fn from_file(reader: &Reader, mut seq: u64) -> Result<Exit, Failure> {
+    loop {
+        let page = reader.events_after(seq, PAGE)?;
+        let Some(last) = page.last() else { return Ok(Exit::Success) };
+        seq = last.seq;
+        page.iter().for_each(print::json);
     }
 }

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
-use rustix::process::{Pid, WaitOptions, getpid, getsid, set_child_subreaper, waitpid};
+use rustix::process::{Pid, WaitOptions, getpid, set_child_subreaper, waitpid};
 use tokio::io::Interest;
 use tokio::net::UnixDatagram;
 use tokio::process::{Child, Command};
@@ -24,7 +24,7 @@ use super::jobs::kill_all;
 use super::packet::{Buffer, Packet, Peer, Received};
 use super::program::{Exit, Kill};
 use super::wire::{Fault, JobId, Order, Report};
-use crate::proc::Snapshot;
+use crate::proc::{Snapshot, Stat};
 
 /// A connection to a guardian; when the last handle is dropped the guardian ends, and kills every job.
 #[derive(Debug, Clone)]
@@ -268,8 +268,8 @@ fn kill_adopted_once() -> io::Result<usize> {
 
 /// The children that this process did not start: they live in other sessions, and are not its guardians.
 fn adopted(all: &Snapshot, guardians: &BTreeSet<u32>) -> io::Result<Vec<Pid>> {
-    let own_session = getsid(None)?;
+    let own_session = Stat::read(getpid())?.session;
     let is_guardian = |pid: Pid| guardians.contains(&pid.as_raw_pid().unsigned_abs());
-    let children = all.children(getpid()).filter(|(_, stat)| stat.session != Some(own_session));
+    let children = all.children(getpid()).filter(|(_, stat)| stat.session != own_session);
     Ok(children.map(|(pid, _)| pid).filter(|&pid| !is_guardian(pid)).collect())
 }

@@ -1,6 +1,6 @@
 //! A session's owner comes, goes, or dies.
 
-use protocol::{CancelBy, Event, Fence, Kind, ModelFault, Opening, Outcome, SessionId, TaskId, TaskSpec};
+use protocol::{CancelBy, Event, Fence, Kind, ModelFault, Outcome, SessionId, TaskId, TaskSpec, Terms};
 
 use super::cancel::After;
 use super::{Draft, Wakes};
@@ -8,18 +8,18 @@ use crate::state::Admission;
 use crate::{CallPhase, Effect, Phase, Refusal, Work, words};
 
 impl Draft<'_> {
-    pub(super) fn open(&mut self, root: TaskId, spec: TaskSpec, opening: Opening) -> Result<(), Refusal> {
+    pub(super) fn open(&mut self, root: TaskId, spec: TaskSpec, terms: Terms) -> Result<(), Refusal> {
         if self.state.root.is_some() {
             return Err(Refusal::AlreadyOpen);
         }
-        self.record(root, Event::SessionOpened(opening))?;
+        self.record(root, Event::SessionOpened(terms))?;
         self.record(root, Event::TaskCreated(TaskSpec { parent: None, kind: Kind::Main, ..spec }))
     }
 
     /// Everything that ran under an older owner is interrupted.
-    pub(super) fn adopt(&mut self, fence: Fence) -> Result<(), Refusal> {
+    pub(super) fn adopt(&mut self, fence: Fence, terms: Terms) -> Result<(), Refusal> {
         let root = self.state.root.ok_or(Refusal::Closed)?;
-        self.record(root, Event::SessionAdopted { fence })?;
+        self.record(root, Event::SessionAdopted { fence, terms })?;
         if self.state.admission == Admission::Closed {
             self.record(root, Event::AdmissionOpened)?;
         }

@@ -73,8 +73,7 @@ impl World {
         };
         let root = world.new_id();
         let spec = world.spec(Kind::Main, Mode::Background, Rest::Idle, None);
-        let opening = Opening { cwd: "/w".into(), model: "script".into(), version: "0".into() };
-        world.must(Input::Open { root, spec, opening });
+        world.must(Input::Open { root, spec, terms: terms() });
         world.must(user_mail(root, Delivery::Steer));
         world
     }
@@ -346,7 +345,7 @@ impl World {
         self.kernel = reborn;
         self.old.extend(std::mem::take(&mut self.active).into_values());
         self.fence += 1;
-        self.must(Input::Adopt { fence: Fence(self.fence) });
+        self.must(Input::Adopt { fence: Fence(self.fence), terms: terms() });
         self.audit.nobody_runs(&self.kernel);
         self.must(Input::Resume);
     }
@@ -464,6 +463,11 @@ impl World {
         self.active.retain(|id, run| self.kernel.task(*id).is_some_and(|task| task.is_running() && task.run() == *run));
         self.audit.after(&self.kernel, &self.limits, &effects);
     }
+}
+
+fn terms() -> Terms {
+    let permission = Permission::ReadOnly;
+    Terms { cwd: "/w".into(), model: "script".into(), permission, version: "0".into() }
 }
 
 fn user_mail(to: TaskId, delivery: Delivery) -> Input {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{At, Delivery, Kind, MailId, Outcome, SessionId, TaskId, TaskState, Usage};
+use crate::{At, Delivery, Kind, MailId, Outcome, Permission, SessionId, TaskId, TaskState, Usage};
 
 /// What the session is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -12,8 +12,10 @@ pub struct SessionView {
     pub id: SessionId,
     /// The folder it works in.
     pub cwd: String,
-    /// The model it asks unless told otherwise.
+    /// The model it asks, as `--model` takes it.
     pub model: String,
+    /// What its tools may do.
+    pub permission: Permission,
     /// The first words it was given.
     pub title: String,
     /// When it began.

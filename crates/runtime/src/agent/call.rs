@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tools::{Access, Context, Stamps, Tool, ToolError};
 
 use super::Desk;
+use crate::permit;
 use crate::shells::Shells;
 use crate::space::Intents;
 use crate::supervisor::Rejected;
@@ -62,7 +63,7 @@ fn admit<'a>(desk: &'a Desk, call: &Call) -> Result<&'a Arc<dyn Tool>, Answer> {
         let text = format!("There is no tool `{}`. The tools are: {}.", clip(&call.tool), names.join(", "));
         return Err(Answer { status: AnswerStatus::Refused, text });
     };
-    match desk.settings.permission.check(tool.spec()) {
+    match permit::check(desk.settings.permission, tool.spec()) {
         Ok(()) => Ok(tool),
         Err(text) => Err(Answer { status: AnswerStatus::Denied, text }),
     }

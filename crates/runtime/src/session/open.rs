@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use host::{Guardian, Owner, Workspace};
 use kernel::{Impossible, Input, Kernel};
-use protocol::{At, Budget, Envelope, Fence, Kind, Mode, Opening, Rest, SessionId, TaskId, TaskSpec};
+use protocol::{At, Budget, Envelope, Fence, Kind, Mode, Rest, SessionId, TaskId, TaskSpec, Terms};
 use store::{Opened, Reader, SessionFile, StoreError};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -129,23 +129,19 @@ struct First {
 }
 
 fn first_inputs(desk: &Desk, start: Start, known_root: Option<TaskId>, fence: Fence) -> First {
+    let adopt = Input::Adopt { fence, terms: terms(&desk.settings) };
     match start {
         Start::New => {
             let root = TaskId::new(desk.settings.ids.uuid());
             First { root: Some(root), inputs: vec![begin(desk, root)] }
         }
-        Start::Resume(_) => First { root: known_root, inputs: vec![Input::Adopt { fence }] },
-        Start::Fork(from) => First { root: known_root, inputs: vec![Input::Adopt { fence }, Input::Fork { from }] },
+        Start::Resume(_) => First { root: known_root, inputs: vec![adopt] },
+        Start::Fork(from) => First { root: known_root, inputs: vec![adopt, Input::Fork { from }] },
     }
 }
 
 fn begin(desk: &Desk, root: TaskId) -> Input {
     let settings = &desk.settings;
-    let opening = Opening {
-        cwd: settings.cwd.display().to_string(),
-        model: settings.model.name().to_owned(),
-        version: env!("CARGO_PKG_VERSION").into(),
-    };
     let spec = TaskSpec {
         parent: None,
         kind: Kind::Main,
@@ -157,7 +153,16 @@ fn begin(desk: &Desk, root: TaskId) -> Input {
         max_turns: settings.max_turns,
         budget: Budget::default(),
     };
-    Input::Open { root, spec, opening }
+    Input::Open { root, spec, terms: terms(settings) }
+}
+
+fn terms(settings: &Settings) -> Terms {
+    Terms {
+        cwd: settings.cwd.display().to_string(),
+        model: settings.model_spec.clone(),
+        permission: settings.permission,
+        version: env!("CARGO_PKG_VERSION").into(),
+    }
 }
 
 fn workspace(settings: &Settings) -> Result<Workspace, OpenError> {

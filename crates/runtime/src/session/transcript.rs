@@ -25,9 +25,9 @@ impl Page {
     fn read(&mut self, envelope: &Envelope) {
         let task = envelope.entry.task;
         match &envelope.entry.event {
-            Event::SessionOpened(opening) => {
+            Event::SessionOpened(terms) => {
                 let (id, at) = (envelope.session, envelope.entry.at);
-                self.add(format_args!("# Session {id}\n\nBegan {at} in `{}` with `{}`.", opening.cwd, opening.model));
+                self.add(format_args!("# Session {id}\n\nBegan {at} in `{}` with `{}`.", terms.cwd, terms.model));
             }
             Event::SessionForked { from } => self.add(format_args!("*Forked from {from}.*")),
             Event::MailAdmitted { from: Origin::User, body: Body::Text { text }, .. } => {

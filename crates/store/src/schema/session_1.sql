@@ -23,6 +23,8 @@ CREATE TABLE bosun_events (
     body TEXT NOT NULL
 ) STRICT;
 
+CREATE INDEX bosun_events_of_task ON bosun_events (task, seq);
+
 CREATE TABLE bosun_tasks (
     row          INTEGER PRIMARY KEY,
     id           TEXT NOT NULL UNIQUE,

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
+use host::Home;
 use protocol::api::{Command, SessionView, TaskView};
 use protocol::{
     Activation, Answer, AnswerStatus, At, Attempt, Block, Body, Call, CallId, Cancel, CancelBy, Cost, Delivery, Entry,
-    Event, FailKind, Fence, Kind, MailId, ModelFault, Origin, Outcome, StopReason, TaskState, Turn, Usage, WaitEnd,
+    Event, FailKind, Fence, Kind, MailId, ModelFault, Origin, Outcome, Permission, StopReason, TaskState, Turn, Usage, WaitEnd,
     WaitMode,
 };
 use store::{SqlLimits, SqlSpace, post_command};
@@ -28,7 +29,7 @@ fn entries() -> Vec<Entry> {
     ];
     let of_root = [
         Event::SessionForked { from: session(7) },
-        Event::SessionAdopted { fence: Fence(1) },
+        Event::SessionAdopted { fence: Fence(1), terms: terms() },
         Event::AdmissionClosed,
         Event::AdmissionOpened,
         Event::ActivationStarted { activation: Activation(1), attempt: Attempt(1) },
@@ -129,6 +130,7 @@ fn view() -> SessionView {
         id: session(1),
         cwd: "/src".into(),
         model: "script/demo".into(),
+        permission: Permission::AllowAll,
         title: "Count the tests".into(),
         created_at: At(20),
         updated_at: At(66),
@@ -172,20 +174,35 @@ fn the_golden_file_opens_and_says_what_it_said() {
     let opened = adopt(home, session(1));
     assert_eq!(opened.fence, Fence(2));
     assert_eq!(opened.log.into_iter().map(|envelope| envelope.entry).collect::<Vec<_>>(), entries());
+    assert_projected(home);
+    assert_eq!(reader(home, session(1)).pending_commands().unwrap(), [(1, Command::Interrupt)]);
+    let conn = raw(&home.session_db(session(1)));
+    assert_eq!(strings(&conn, "SELECT title FROM todos JOIN todo_deps ON id = depends_on"), ["read"]);
+}
+
+#[test]
+fn the_same_events_project_to_the_same_rows() {
+    let house = house();
+    let opened = create(&house.home, session(1));
+    for entry in entries() {
+        commit(&opened.writer, vec![entry]).unwrap();
+    }
+    assert_projected(&house.home);
+}
+
+#[track_caller]
+fn assert_projected(home: &Home) {
     let reader = reader(home, session(1));
     let page = reader.tasks(0, 100).unwrap();
     assert_eq!((page.total, page.tasks), (2, tasks()));
     assert_eq!(reader.tasks(1, 1).unwrap().tasks, tasks()[1..]);
     assert_eq!(reader.session_view().unwrap(), view());
-    assert_eq!(reader.pending_commands().unwrap(), [(1, Command::Interrupt)]);
     assert_eq!(reader.events_after(2, 3).unwrap().len(), 3);
-
     let conn = raw(&home.session_db(session(1)));
     assert_eq!(strings(&conn, "SELECT state FROM bosun_mail ORDER BY mail"), ["delivered", "expired"]);
     let turn =
         "SELECT concat_ws(' ', turn, activation, model, input, output, cost_tokens, cost_micros) FROM bosun_turns";
     assert_eq!(strings(&conn, turn), ["1 1 demo-2026 100 20 128 52"]);
-    assert_eq!(strings(&conn, "SELECT title FROM todos JOIN todo_deps ON id = depends_on"), ["read"]);
 }
 
 #[test]

@@ -145,18 +145,23 @@ struct Scene {
     space: SqlSpace,
 }
 
-fn scene() -> Scene {
+/// Limits that keep the corpus quick.
+const TIGHT: SqlLimits = SqlLimits {
+    deadline: Duration::from_secs(1),
+    rows: 500,
+    output: 32 * 1024,
+    growth: 8 * 1024 * 1024,
+    memory: 64 * 1024 * 1024,
+};
+
+/// Limits under which a busy machine does not fail what is not about time.
+const PATIENT: SqlLimits = SqlLimits { deadline: Duration::from_secs(120), ..TIGHT };
+
+fn scene(limits: SqlLimits) -> Scene {
     let house = house();
     let opened = create(&house.home, session(1));
     commit(&opened.writer, opening()).unwrap();
     commit(&opened.writer, (20..100).map(intent).collect()).unwrap();
-    // A third of the usual deadline keeps the whole corpus quick.
-    let limits = SqlLimits {
-        deadline: Duration::from_millis(300),
-        growth: 8 * 1024 * 1024,
-        memory: 64 * 1024 * 1024,
-        ..SqlLimits::default()
-    };
     let space = SqlSpace::open(&house.home.session_db(session(1)), limits).unwrap();
     Scene { house, opened, space }
 }
@@ -165,7 +170,7 @@ fn scene() -> Scene {
 fn every_statement_of_the_corpus_is_refused_or_bounded() {
     let _turn = turn();
     for (sql, fate) in CORPUS {
-        let scene = scene();
+        let scene = scene(TIGHT);
         let before = runtime_rows(&scene.house.home, session(1));
         let began = Instant::now();
         let answer = scene.space.run(sql, || false);
@@ -176,9 +181,9 @@ fn every_statement_of_the_corpus_is_refused_or_bounded() {
             (Refused(_) | Bounded, _) => panic!("{sql}\n{answer:?}"),
         }
         if let Ok(answer) = &answer {
-            assert!(answer.text.as_str().len() <= SqlLimits::default().output, "{sql}");
+            assert!(answer.text.as_str().len() <= TIGHT.output, "{sql}");
         }
-        assert!(took < Duration::from_secs(5), "{sql}\ntook {took:?}");
+        assert!(took < Duration::from_secs(10), "{sql}\ntook {took:?}");
         assert_eq!(runtime_rows(&scene.house.home, session(1)), before, "{sql}");
         let size = std::fs::metadata(scene.house.home.session_db(session(1))).unwrap().len();
         assert!(size < 10 * 1024 * 1024, "{sql}\nleft {size} bytes");
@@ -191,9 +196,9 @@ fn every_statement_of_the_corpus_is_refused_or_bounded() {
 #[test]
 fn a_hundred_thousand_statements_and_too_long_a_text_are_bounded() {
     let _turn = turn();
-    let scene = scene();
+    let scene = scene(PATIENT);
     let many = scene.space.run(&"SELECT 1;".repeat(11_000), || false);
-    assert!(many.is_ok_and(|answer| answer.text.as_str().len() <= SqlLimits::default().output));
+    assert!(many.is_ok_and(|answer| answer.text.as_str().len() <= PATIENT.output));
     assert!(scene.space.run(&";".repeat(100_000), || false).is_ok());
     let refused = scene.space.run(&"SELECT 1;".repeat(100_000), || false).unwrap_err();
     assert!(refused.to_string().contains("longer than"), "{refused}");
@@ -206,10 +211,7 @@ fn a_hundred_thousand_statements_and_too_long_a_text_are_bounded() {
 #[test]
 fn intermediate_results_are_bounded_before_time_is_up() {
     let _turn = turn();
-    let house = house();
-    drop(create(&house.home, session(1)));
-    let limits = SqlLimits { deadline: Duration::from_secs(120), memory: 64 * 1024 * 1024, ..SqlLimits::default() };
-    let space = SqlSpace::open(&house.home.session_db(session(1)), limits).unwrap();
+    let space = scene(PATIENT).space;
     let swollen = [
         "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT randomblob(900000) AS b FROM n ORDER BY b",
         "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(DISTINCT x) FROM n",
@@ -223,7 +225,7 @@ fn intermediate_results_are_bounded_before_time_is_up() {
 #[test]
 fn a_foreign_key_onto_a_runtime_table_does_not_stop_the_runtime() {
     let _turn = turn();
-    let scene = scene();
+    let scene = scene(PATIENT);
     // The parent key is not unique: with foreign keys on, every update of the parent would fail as a mismatch.
     scene
         .space
@@ -236,7 +238,7 @@ fn a_foreign_key_onto_a_runtime_table_does_not_stop_the_runtime() {
 #[test]
 fn a_schema_that_would_slow_every_start_is_refused() {
     let _turn = turn();
-    let scene = scene();
+    let scene = scene(PATIENT);
     let views = |from: usize| (from..from + 1000).map(|n| format!("CREATE VIEW v{n} AS SELECT 1;")).collect::<String>();
     let outcomes: Vec<_> = (0..5).map(|n| scene.space.run(&views(n * 1000), || false)).collect();
     assert!(outcomes[0].is_ok(), "{:?}", outcomes[0]);

@@ -5,8 +5,8 @@ use std::process::Command;
 
 use host::{Home, Owner};
 use protocol::{
-    At, Body, Budget, Cost, Delivery, Entry, Event, Kind, MailId, Mode, Opening, Origin, Rest, SessionId, TaskId,
-    TaskSpec, Turn,
+    At, Body, Budget, Cost, Delivery, Entry, Event, Kind, MailId, Mode, Origin, Permission, Rest, SessionId, TaskId,
+    TaskSpec, Terms, Turn,
 };
 use store::{Batch, Committed, Opened, Reader, SessionFile, StoreError, Writer};
 use tempfile::TempDir;
@@ -70,12 +70,17 @@ pub(crate) fn intent(n: u64) -> Entry {
     entry(n, Event::IntentReported { intent: format!("step {n}") })
 }
 
+/// How every session is run.
+pub(crate) fn terms() -> Terms {
+    let permission = Permission::AllowAll;
+    Terms { cwd: "/src".into(), model: "script/demo".into(), permission, version: "0.1.0".into() }
+}
+
 /// How every session begins.
 pub(crate) fn opening() -> Vec<Entry> {
-    let opening = Opening { cwd: "/src".into(), model: "script/demo".into(), version: "0.1.0".into() };
     let body = Body::Text { text: "\n  Count the tests\nplease".into() };
     vec![
-        entry(10, Event::SessionOpened(opening)),
+        entry(10, Event::SessionOpened(terms())),
         entry(11, Event::TaskCreated(spec(None, "root"))),
         entry(12, Event::MailAdmitted { mail: MailId(1), from: Origin::User, delivery: Delivery::Steer, body }),
     ]

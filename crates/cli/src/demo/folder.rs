@@ -1,0 +1,200 @@
+//! The demo's folder: `project` is the sample, `fix.yaml` the scripted model, and `home` a `BOSUN_HOME` of its own.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use host::{Home, HomeError};
+
+use super::diff::diff;
+use crate::failure::Failure;
+
+/// The scripted model.
+const SCRIPT: &str = include_str!("fix.yaml");
+
+/// The sample as the agent finds it.
+const SAMPLE: [(&str, &str); 4] = [
+    ("README.md", include_str!("sample/README.md")),
+    ("lib/dates.sh", include_str!("sample/lib/dates.sh")),
+    ("tests/run.sh", include_str!("sample/tests/run.sh")),
+    ("tests/sweep.sh", include_str!("sample/tests/sweep.sh")),
+];
+
+/// What the agent adds to it.
+const NOTES: &str = "NOTES.md";
+
+/// A folder with everything the demo needs and makes.
+#[derive(Debug)]
+pub(super) struct Folder {
+    root: PathBuf,
+}
+
+impl Folder {
+    /// Makes the folder: `given`, which must be new or empty, or a temporary one that stays.
+    pub(super) fn make(given: Option<&Path>) -> Result<Folder, Failure> {
+        require_shell()?;
+        let root = match given {
+            Some(path) => make_empty(path)?,
+            None => make_temporary()?,
+        };
+        let folder = Folder { root };
+        folder.make_home()?;
+        folder.write_sample().map_err(|error| unusable(&folder.root, &error))?;
+        Ok(folder)
+    }
+
+    /// The folder itself.
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The folder the agent works in.
+    pub(super) fn project(&self) -> PathBuf {
+        self.root.join("project")
+    }
+
+    /// Bosun's home while the demo runs.
+    pub(super) fn home(&self) -> PathBuf {
+        self.root.join("home")
+    }
+
+    /// What the demo says first.
+    pub(super) fn introduction(&self) -> String {
+        format!(
+            "A scripted model (no key, no network) leads a real agent with real tools. It\n\
+             repairs a small shell project in a folder that stays: {}",
+            self.root.display()
+        )
+    }
+
+    /// What is different from the sample.
+    pub(super) fn changes(&self) -> Vec<String> {
+        let files = SAMPLE.into_iter().chain([(NOTES, "")]);
+        let change = |(name, before)| {
+            let after = fs::read(self.project().join(name)).unwrap_or_default();
+            diff(name, before, &String::from_utf8_lossy(&after))
+        };
+        files.flat_map(change).collect()
+    }
+
+    fn make_home(&self) -> Result<(), Failure> {
+        match Home::open(self.home()) {
+            Ok(_) => Ok(()),
+            Err(HomeError::TooLong { path, most }) => Err(Failure::usage(format!(
+                "{} is longer than {most} bytes, too long for a socket in it",
+                path.display()
+            ))
+            .hint("choose a shorter path with --dir DIR")),
+            Err(error) => Err(unusable(&self.root, &error)),
+        }
+    }
+
+    fn write_sample(&self) -> io::Result<()> {
+        fs::write(self.root.join("fix.yaml"), SCRIPT)?;
+        for (name, text) in SAMPLE {
+            let path = self.project().join(name);
+            path.parent().map_or(Ok(()), fs::create_dir_all)?;
+            fs::write(path, text)?;
+        }
+        Ok(())
+    }
+}
+
+fn require_shell() -> Result<(), Failure> {
+    if Path::new("/bin/sh").exists() {
+        return Ok(());
+    }
+    Err(Failure::usage("there is no /bin/sh, which the sample is written for").hint("install a POSIX shell"))
+}
+
+fn make_empty(path: &Path) -> Result<PathBuf, Failure> {
+    let failed = |error: io::Error| unusable(path, &error);
+    fs::create_dir_all(path).map_err(failed)?;
+    if fs::read_dir(path).map_err(failed)?.next().is_some() {
+        return Err(Failure::usage(format!("{} is not empty", path.display()))
+            .hint("give --dir a new or empty folder; without it the demo makes a temporary one"));
+    }
+    path.canonicalize().map_err(failed)
+}
+
+fn make_temporary() -> Result<PathBuf, Failure> {
+    let made = tempfile::Builder::new().prefix("bosun-demo-").tempdir();
+    let made = made.and_then(|folder| folder.keep().canonicalize());
+    made.map_err(|error| unusable(&std::env::temp_dir(), &error))
+}
+
+fn unusable(path: &Path, error: &dyn std::error::Error) -> Failure {
+    Failure::usage(format!("cannot make the sample in {}: {error}", path.display()))
+        .hint("choose a folder that you can write to with --dir DIR")
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Message, Model, Reply, Request, Script};
+    use protocol::{Answer, AnswerStatus, At, Block, Call, CallId};
+
+    use super::*;
+
+    #[test]
+    fn a_folder_that_holds_something_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("mine"), "").unwrap();
+        assert!(Folder::make(Some(folder.path())).is_err());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[tokio::test]
+    async fn the_sample_fails_until_the_script_repairs_it() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = Folder::make(Some(&place.path().join("new"))).unwrap();
+        assert!(folder.changes().is_empty());
+        let (passes, output) = run_tests(&folder);
+        assert!(!passes, "{output}");
+
+        let edit = call_after(&output, "edit").await;
+        let input: serde_json::Value = serde_json::from_str(&edit.input).unwrap();
+        let path = folder.project().join(input["path"].as_str().unwrap());
+        let (old, new) = (input["old"].as_str().unwrap(), input["new"].as_str().unwrap());
+        let text = fs::read_to_string(&path).unwrap();
+        assert_eq!(text.matches(old).count(), 1);
+        fs::write(&path, text.replace(old, new)).unwrap();
+
+        let (passes, output) = run_tests(&folder);
+        assert!(passes, "{output}");
+        assert_eq!(folder.changes().iter().filter(|line| line.starts_with(['+', '-'])).count(), 4);
+    }
+
+    /// The call of `tool` that the script makes when the tests said this.
+    async fn call_after(output: &str, tool: &str) -> Call {
+        let id = CallId("1".into());
+        let call = Call { id: id.clone(), tool: "shell".into(), input: "{}".into() };
+        let answer = Answer { status: AnswerStatus::Done, text: output.into() };
+        let request = Request {
+            agent: "main".into(),
+            path: "/root".into(),
+            at: At(0),
+            attempt: 1,
+            system: String::new(),
+            messages: vec![
+                Message::user("go"),
+                Message::Assistant { content: vec![Block::Call(call)] },
+                Message::Answers { answers: vec![(id, answer)] },
+            ],
+            tools: Vec::new(),
+            max_output: None,
+        };
+        let script = Script::parse(SCRIPT, "fix.yaml").unwrap();
+        let reply = Reply::collect(script.ask(request)).await.unwrap();
+        let calls = reply.content.into_iter().filter_map(|block| match block {
+            Block::Call(call) => Some(call),
+            Block::Text { .. } | Block::Thinking { .. } | Block::Opaque { .. } => None,
+        });
+        calls.into_iter().find(|call| call.tool == tool).unwrap()
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the sample is tested without anything of ours around it")]
+    fn run_tests(folder: &Folder) -> (bool, String) {
+        let ran = std::process::Command::new("/bin/sh").arg(folder.project().join("tests/run.sh")).output().unwrap();
+        (ran.status.success(), String::from_utf8(ran.stdout).unwrap())
+    }
+}

@@ -1,0 +1,94 @@
+//! `cargo xtask bench`: figures of the release binary, as `docs/performance.md` shows them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use crate::measure::{Figures, measure, table};
+use crate::run::{cargo, run, target_dir};
+
+/// How often each thing is measured.
+const RUNS: usize = 30;
+
+/// How often the long ones are.
+const LONG_RUNS: usize = 5;
+
+/// Turns of the long session.
+const TURNS: usize = 500;
+
+const SCRIPTS: [(&str, &str); 3] = [
+    ("one-turn.yaml", include_str!("one-turn.yaml")),
+    ("one-shell.yaml", include_str!("one-shell.yaml")),
+    ("long.yaml", include_str!("long.yaml")),
+];
+
+/// Builds the release binary, measures it and prints the tables.
+pub(crate) fn bench() -> Result<()> {
+    run(&mut cargo(&["build", "--release", "--package", "bosun-cli"]))?;
+    let ground = Ground::new()?;
+    let rows = [
+        ("start-up: `bosun --version`", ground.measure(&["--version"], RUNS)?),
+        ("one scripted turn: `bosun -p`", ground.prompt("one-turn.yaml", RUNS)?),
+        ("the same on an empty `BOSUN_HOME`", ground.first_start()?),
+        ("one turn with a shell call, and the answer", ground.prompt("one-shell.yaml", RUNS)?),
+        ("500 turns with one call each", ground.prompt("long.yaml", LONG_RUNS)?),
+    ];
+    println!("\nMedians of {RUNS} runs ({LONG_RUNS} of the last).\n\n{}", table(&rows));
+    let per_turn = rows[4].1.wall.as_secs_f64() * 1e3 / TURNS as f64;
+    println!("A turn of the long session takes {per_turn:.2} ms.\n");
+    println!("Events per second, `synchronous=FULL`, one session:\n");
+    run(&mut cargo(&["run", "--quiet", "--release", "--package", "bosun-store", "--example", "events"]))
+}
+
+/// A folder with the scripts and a home.
+struct Ground {
+    folder: PathBuf,
+    binary: String,
+}
+
+impl Ground {
+    fn new() -> Result<Ground> {
+        let folder = target_dir().join("bench");
+        if folder.exists() {
+            fs::remove_dir_all(&folder).with_context(|| format!("cannot clear {}", folder.display()))?;
+        }
+        fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        for (name, text) in SCRIPTS {
+            fs::write(folder.join(name), text).with_context(|| format!("cannot write {name}"))?;
+        }
+        let binary = target_dir().join("release/bosun");
+        let binary = binary.to_str().context("the target folder's name is not text")?.to_owned();
+        Ok(Ground { folder, binary })
+    }
+
+    fn measure(&self, arguments: &[&str], runs: usize) -> Result<Figures> {
+        let command: Vec<&str> = std::iter::once(self.binary.as_str()).chain(arguments.iter().copied()).collect();
+        measure(&command, &self.home(), runs)
+    }
+
+    /// A prompt answered by one of the scripts, in a home that holds earlier sessions.
+    fn prompt(&self, script: &str, runs: usize) -> Result<Figures> {
+        let (folder, model) = (self.folder(), format!("script/{script}"));
+        self.measure(&["-p", "go", "--quiet", "--allow-all", "-C", &folder, "--model", &model], runs)
+    }
+
+    /// A prompt in a home that does not exist yet.
+    fn first_start(&self) -> Result<Figures> {
+        let mut samples = Vec::new();
+        for _ in 0..RUNS {
+            fs::remove_dir_all(self.home()).context("cannot clear the home")?;
+            samples.push(self.prompt("one-turn.yaml", 1)?);
+        }
+        samples.sort_by_key(|figures| figures.wall);
+        samples.get(RUNS / 2).copied().context("no runs")
+    }
+
+    fn home(&self) -> PathBuf {
+        self.folder.join("home")
+    }
+
+    fn folder(&self) -> String {
+        Path::new(&self.folder).display().to_string()
+    }
+}
