@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use model::Message;
-use protocol::{Activation, Answer, Block, Body, Call, CallId, Envelope, Event, MailId, Origin, TaskId, Turn};
+use protocol::{
+    Activation, Answer, Block, Body, Call, CallId, Envelope, Event, MailId, Origin, StopReason, TaskId, Turn,
+};
 
 use crate::prompt;
 
@@ -25,6 +27,8 @@ pub(crate) struct Conversation {
     turn: Turn,
     /// The calls of the latest answer, in its order, with what was answered.
     calls: Vec<(Call, Option<Answer>)>,
+    /// Why the model stopped, while its latest answer is a last word: it called nothing, and nothing came after it.
+    last_word: Option<StopReason>,
     said: String,
 }
 
@@ -41,10 +45,16 @@ impl Conversation {
                 self.mail.insert(*mail, (*from, body.clone()));
             }
             Event::MailDelivered { mail } => self.deliver(mail, results),
-            Event::TurnBegun { turn, .. } => self.turn = *turn,
-            Event::TurnAnswered { content, .. } => self.answer(content),
+            Event::TurnBegun { turn, .. } => {
+                self.turn = *turn;
+                self.last_word = None;
+            }
+            Event::TurnAnswered { content, stop, .. } => self.answer(content, *stop),
             Event::CallAnswered { call, answer } => self.answer_call(call, answer),
-            Event::ActivationStarted { attempt, .. } if attempt.0 == 1 => self.said.clear(),
+            Event::ActivationStarted { attempt, .. } if attempt.0 == 1 => {
+                self.said.clear();
+                self.last_word = None;
+            }
             Event::MailExpired { .. }
             | Event::ActivationStarted { .. }
             | Event::SessionOpened(_)
@@ -89,6 +99,11 @@ impl Conversation {
         self.calls.iter().filter(|(_, answer)| answer.is_none()).map(|(call, _)| call.clone()).collect()
     }
 
+    /// Why the model stopped, if all that is left of the activation is to end it.
+    pub(crate) fn last_word(&self) -> Option<StopReason> {
+        self.last_word
+    }
+
     /// The latest words of this activation.
     pub(crate) fn said(&self) -> &str {
         &self.said
@@ -103,9 +118,10 @@ impl Conversation {
         });
         let text = words.collect::<Vec<_>>().join("\n\n");
         self.messages.push(Message::user(text));
+        self.last_word = None;
     }
 
-    fn answer(&mut self, content: &[Block]) {
+    fn answer(&mut self, content: &[Block], stop: StopReason) {
         self.messages.push(Message::Assistant { content: content.to_vec() });
         self.calls.clear();
         let mut said = Vec::new();
@@ -119,6 +135,7 @@ impl Conversation {
         if !said.is_empty() {
             self.said = said.join("\n\n");
         }
+        self.last_word = self.calls.is_empty().then_some(stop);
     }
 
     /// Answers join the conversation together, in the order of their calls, once the last one is there.
@@ -135,7 +152,7 @@ impl Conversation {
 
 #[cfg(test)]
 mod tests {
-    use protocol::{AnswerStatus, At, Cost, Delivery, Entry, SessionId, StopReason, Usage};
+    use protocol::{AnswerStatus, At, Attempt, Cost, Delivery, Entry, SessionId, Usage};
 
     use super::*;
 
@@ -177,10 +194,14 @@ mod tests {
 
     fn calls(ids: &[&str]) -> Event {
         let call = |id: &&str| Block::Call(Call { id: CallId((*id).into()), tool: "view".into(), input: "{}".into() });
+        answer(ids.iter().map(call).collect(), StopReason::Calls)
+    }
+
+    fn answer(content: Vec<Block>, stop: StopReason) -> Event {
         Event::TurnAnswered {
             turn: Turn(1),
-            content: ids.iter().map(call).collect(),
-            stop: StopReason::Calls,
+            content,
+            stop,
             usage: Usage::default(),
             cost: Cost::ZERO,
             model: "m".into(),
@@ -208,6 +229,17 @@ mod tests {
         let Some(Message::Answers { answers }) = conversation.messages().last() else { panic!() };
         assert_eq!(answers.iter().map(|(_, answer)| answer.text.as_str()).collect::<Vec<_>>(), ["1", "2"]);
         assert!(conversation.open_calls().is_empty());
+    }
+
+    #[test]
+    fn an_answer_without_calls_is_the_last_word_until_something_follows() {
+        let said = || answer(vec![Block::Text { text: "done".into() }], StopReason::End);
+        let started = |attempt| Event::ActivationStarted { activation: Activation(1), attempt: Attempt(attempt) };
+        assert_eq!(fold(vec![said()]).last_word(), Some(StopReason::End));
+        assert_eq!(fold(vec![said(), started(2)]).last_word(), Some(StopReason::End));
+        assert_eq!(fold(vec![said(), started(1)]).last_word(), None);
+        assert_eq!(fold(vec![calls(&["a"])]).last_word(), None);
+        assert_eq!(fold(vec![said(), Event::MailDelivered { mail: Vec::new() }]).last_word(), None);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::folder::Folder;
+use super::pace::Pace;
 use super::stage::{MODEL, Proof};
 use super::story::Story;
 use crate::args::Format;
@@ -11,15 +12,11 @@ use crate::print;
 use crate::run::Report;
 
 /// Tells the end of the demo.
-pub(super) fn tell(folder: &Folder, story: &Story, report: &Report, proof: &Proof) {
+pub(super) fn tell(folder: &Folder, story: &Story, report: &Report, proof: &Proof, pace: Pace) {
     tell_changes(folder);
-    print::answer("\nThe agent's answer:\n");
-    report.write(Format::Text);
-    if report.exit() != Exit::Success {
-        print::note(format_args!("hint: the demo's session needs BOSUN_HOME={} for that", quoted(&folder.home())));
-    }
-    tell_figures(folder, story, proof);
-    tell_next(folder, story);
+    tell_answer(folder, report);
+    tell_figures(folder, story, proof, pace);
+    tell_next(folder, story, proof);
 }
 
 fn tell_changes(folder: &Folder) {
@@ -28,27 +25,39 @@ fn tell_changes(folder: &Folder) {
     changes.iter().map(|line| print::plain(line)).for_each(print::answer);
 }
 
-fn tell_figures(folder: &Folder, story: &Story, proof: &Proof) {
+fn tell_answer(folder: &Folder, report: &Report) {
+    let succeeded = report.exit() == Exit::Success;
+    print::answer(if succeeded { "\nThe agent's answer:\n" } else { "\nHow it ended:\n" });
+    report.write(Format::Text);
+    if !succeeded {
+        print::note(format_args!("hint: put BOSUN_HOME={} in front of such a command", quoted(&folder.home())));
+    }
+}
+
+fn tell_figures(folder: &Folder, story: &Story, proof: &Proof, pace: Pace) {
     let Story { session, took, turns, calls, usage, .. } = story;
     let verdict = print::plain(&proof.verdict);
     print::answer(format_args!("\nTests     {verdict}, run once more without the agent"));
-    print::answer(format_args!("Work      {turns} turns, {calls} tool calls, {:.1} s", took.as_secs_f64()));
+    let (seconds, pauses) = (took.as_secs_f64(), pace.remark());
+    print::answer(format_args!("Work      {turns} turns, {calls} tool calls, {seconds:.1} s{pauses}"));
     print::answer(format_args!("Tokens    {} as the script counts them, none paid for", usage.total()));
     print::answer(format_args!("Session   {session}, every step of it kept"));
     print::answer(format_args!("Folder    {}", folder.root().display()));
 }
 
 /// Commands that work as they are printed.
-fn tell_next(folder: &Folder, story: &Story) {
+fn tell_next(folder: &Folder, story: &Story, proof: &Proof) {
     let (project, home) = (folder.project(), quoted(&folder.home()));
     let bosun = std::env::args_os().next().map_or_else(|| "bosun".into(), |name| quoted(Path::new(&name)));
     let (tests, session) = (quoted(&project.join("tests/run.sh")), short(&story.session.to_string()));
+    let bosun = format!("BOSUN_HOME={home} \\\n    {bosun}");
     print::answer("\nRun the tests yourself:");
     print::answer(format_args!("  sh {tests}"));
     print::answer("Read everything that was said, called and answered:");
-    print::answer(format_args!("  BOSUN_HOME={home} {bosun} sessions export {session}"));
-    print::answer("Ask the same scripted agent again; this time it finds nothing to repair:");
-    print::answer(format_args!("  BOSUN_HOME={home} {bosun} -C {} \\", quoted(&project)));
+    print::answer(format_args!("  {bosun} sessions export {session}"));
+    let finds = if proof.exit() == Exit::Success { "; this time it finds nothing to repair" } else { "" };
+    print::answer(format_args!("Ask the scripted agent again{finds}:"));
+    print::answer(format_args!("  {bosun} -C {} \\", quoted(&project)));
     print::answer(format_args!("    --model {MODEL} --allow-all -p \"do the tests pass?\""));
 }
 

@@ -21,9 +21,10 @@ use stage::Stage;
 pub(crate) async fn show(args: &DemoArgs) -> Result<Exit, Failure> {
     let folder = Folder::make(args.dir.as_deref())?;
     print::answer(folder.introduction());
-    let stage = Stage::set(&folder, pace::of(args))?;
+    let pace = pace::of(args);
+    let stage = Stage::set(&folder, pace)?;
     let (story, report) = stage.play().await?;
     let proof = stage.prove().await?;
-    ending::tell(&folder, &story, &report, &proof);
+    ending::tell(&folder, &story, &report, &proof, pace);
     Ok(Exit::worst([report.exit(), proof.exit()]))
 }

@@ -9,8 +9,13 @@ use crate::Limits;
 use audit::Audit;
 use world::World;
 
-const HISTORIES: u64 = 100_000;
 const STEPS: usize = 60;
+
+/// How many histories are tried: 100,000, unless `HISTORIES` asks for fewer, as mutation testing does.
+#[expect(clippy::disallowed_methods, reason = "a setting of this test alone")]
+fn histories() -> u64 {
+    std::env::var("HISTORIES").ok().and_then(|count| count.parse().ok()).unwrap_or(100_000)
+}
 
 /// Runs one history: random steps under random limits, then an orderly end.
 fn history(seed: u64) {
@@ -42,7 +47,7 @@ fn named(seed: u64) {
 
 #[test]
 fn every_invariant_holds_over_random_histories() {
-    in_parallel(0..HISTORIES);
+    in_parallel(0..histories());
 }
 
 #[test]

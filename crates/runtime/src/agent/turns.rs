@@ -99,16 +99,23 @@ impl AgentRun {
                 Broken::Off => Ok(Step::On),
             };
         }
-        self.report(Report::Boundary(Point::Between)).await?;
-        self.turn().await
+        if let Some(stop) = self.conversation.last_word() {
+            return self.conclude(stop).await;
+        }
+        // One commit for both: the mail that is heard, and the turn that answers it.
+        let (supervisor, run) = (&self.link.supervisor, self.link.run);
+        let heard = supervisor.report(run, Report::Boundary(Point::Between));
+        let (heard, begun) = tokio::join!(heard, supervisor.report(run, self.turn_begun()));
+        heard?;
+        self.turn(begun).await
     }
 
     /// Asks the model until it answers, and decides what its answer means.
-    async fn turn(&mut self) -> Result<Step, Rejected> {
+    async fn turn(&mut self, mut begun: Result<(), Rejected>) -> Result<Step, Rejected> {
         let mut tries = 0;
         loop {
             tries += 1;
-            let turn = match self.begin_turn().await? {
+            let turn = match self.begin_turn(begun).await? {
                 Ok(turn) => turn,
                 Err(ending) => return self.end(ending).await,
             };
@@ -127,16 +134,21 @@ impl AgentRun {
                     if let Some(step) = self.failed(turn, error, tries).await? {
                         return Ok(step);
                     }
+                    begun = self.report(self.turn_begun()).await;
                 }
             }
         }
     }
 
-    /// Reserves and begins the next turn; waits for a slot if it has to.
-    async fn begin_turn(&mut self) -> Result<Result<Turn, Ending>, Rejected> {
+    /// What reserves and begins the next turn.
+    fn turn_begun(&self) -> Report {
+        Report::TurnBegun { model: self.desk.settings.model.name().to_owned(), reserve: Cost::ZERO }
+    }
+
+    /// The turn that was begun, or why there is none; waits for a slot and begins again if it has to.
+    async fn begin_turn(&mut self, mut begun: Result<(), Rejected>) -> Result<Result<Turn, Ending>, Rejected> {
         loop {
-            let model = self.desk.settings.model.name().to_owned();
-            let refusal = match self.report(Report::TurnBegun { model, reserve: Cost::ZERO }).await {
+            let refusal = match begun {
                 Ok(()) => {
                     self.catch_up();
                     return Ok(Ok(self.conversation.turn()));
@@ -150,6 +162,7 @@ impl AgentRun {
                 Refusal::Budget { .. } => return Ok(Err(Ending::BudgetExhausted)),
                 refusal => return Err(refusal.into()),
             }
+            begun = self.report(self.turn_begun()).await;
         }
     }
 
@@ -158,9 +171,11 @@ impl AgentRun {
         let calls = content.iter().any(|block| matches!(block, Block::Call(_)));
         let cost = cost_of(usage);
         self.report(Report::TurnAnswered { turn, content, stop, usage, cost, model }).await?;
-        if calls {
-            return Ok(Step::On);
-        }
+        if calls { Ok(Step::On) } else { self.conclude(stop).await }
+    }
+
+    /// Ends the activation after the model's last word, as it stands in the log.
+    async fn conclude(&mut self, stop: StopReason) -> Result<Step, Rejected> {
         match stop {
             StopReason::Length => {
                 let message = "the model reached its output limit before it was done".into();

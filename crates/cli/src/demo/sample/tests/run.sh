@@ -19,10 +19,10 @@ expect() {
 
 expect "December 2023" 31 "$(days_in 2023 12)"
 expect "September 2024" 30 "$(days_in 2024 9)"
-expect "February 2023, a common year" 28 "$(days_in 2023 2)"
-expect "February 2024, a leap year" 29 "$(days_in 2024 2)"
-expect "February 1900, a whole century" 28 "$(days_in 1900 2)"
-expect "February 2000, a fourth century" 29 "$(days_in 2000 2)"
+expect "February 2023" 28 "$(days_in 2023 2)"
+expect "February 2024" 29 "$(days_in 2024 2)"
+expect "February 1900" 28 "$(days_in 1900 2)"
+expect "February 2000" 29 "$(days_in 2000 2)"
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -1,0 +1,188 @@
+//! A session in a test's hands: inputs in few words, and effects as lines that compare whole.
+
+use bosun_kernel::*;
+use protocol::*;
+
+pub(crate) struct Desk {
+    pub(crate) kernel: Kernel,
+    pub(crate) now: At,
+    pub(crate) root: Run,
+}
+
+pub(crate) fn id(n: u128) -> TaskId {
+    TaskId::new(uuid::Uuid::from_u128(n))
+}
+
+pub(crate) fn tokens(tokens: u64) -> Cost {
+    Cost { tokens, micros: 0 }
+}
+
+pub(crate) fn spec(kind: Kind, parent: Option<TaskId>) -> TaskSpec {
+    TaskSpec {
+        parent,
+        kind,
+        agent: "task".into(),
+        name: "worker".into(),
+        description: "work".into(),
+        mode: Mode::Background,
+        rest: Rest::Finish,
+        max_turns: None,
+        budget: Budget::default(),
+    }
+}
+
+pub(crate) fn terms() -> Terms {
+    let permission = Permission::ReadOnly;
+    Terms { cwd: "/w".into(), model: "m".into(), permission, version: "0".into() }
+}
+
+pub(crate) fn letter(to: TaskId, delivery: Delivery) -> Letter {
+    Letter { to, from: Origin::User, delivery, body: Body::Text { text: "psst".into() } }
+}
+
+impl Desk {
+    /// A session whose root has heard its first prompt.
+    pub(crate) fn new() -> Desk {
+        Desk::with(Limits { live: 2, depth: 2, total: 9 }, |_| {})
+    }
+
+    pub(crate) fn with(limits: Limits, change: impl FnOnce(&mut TaskSpec)) -> Desk {
+        let root = Run { task: id(1), activation: Activation(1), attempt: Attempt(1) };
+        let mut desk = Desk { kernel: Kernel::new(limits), now: At(100), root };
+        let mut spec = TaskSpec { rest: Rest::Idle, name: "root".into(), ..spec(Kind::Main, None) };
+        change(&mut spec);
+        desk.ok(Input::Open { root: id(1), spec, terms: terms() });
+        desk.ok(Input::Send(letter(id(1), Delivery::Steer)));
+        desk.report(root, Report::Boundary(Point::Between));
+        desk
+    }
+
+    pub(crate) fn ok(&mut self, input: Input) -> Vec<String> {
+        let effects = self.kernel.apply(self.now, input.clone());
+        effects.unwrap_or_else(|refusal| panic!("{input:?}: {refusal}")).iter().map(word).collect()
+    }
+
+    pub(crate) fn refused(&mut self, input: Input) -> String {
+        let before = self.kernel.clone();
+        let refusal = self.kernel.apply(self.now, input).unwrap_err();
+        assert_eq!(self.kernel, before);
+        refusal.to_string()
+    }
+
+    pub(crate) fn report(&mut self, run: Run, report: Report) -> Vec<String> {
+        self.ok(Input::Report(run, report))
+    }
+
+    pub(crate) fn task(&self, n: u128) -> &Task {
+        self.kernel.task(id(n)).unwrap()
+    }
+
+    pub(crate) fn state(&self, n: u128) -> &'static str {
+        self.task(n).phase.state().word()
+    }
+
+    pub(crate) fn begin(&self) -> Report {
+        Report::TurnBegun { model: "m".into(), reserve: Cost::ZERO }
+    }
+
+    /// The run asks its model and is told to call tools.
+    pub(crate) fn calls(&mut self, run: Run, calls: &[&str]) -> Turn {
+        self.report(run, self.begin());
+        let turn = self.kernel.task(run.task).unwrap().turn;
+        let call = |id: &&str| Block::Call(Call { id: CallId((*id).into()), tool: "t".into(), input: "{}".into() });
+        self.report(run, answer(turn, calls.iter().map(call).collect()));
+        turn
+    }
+
+    /// The same, with the calls started.
+    pub(crate) fn runs(&mut self, run: Run, calls: &[&str]) -> Turn {
+        let turn = self.calls(run, calls);
+        for call in calls {
+            self.report(run, Report::CallStarted { turn, call: CallId((*call).into()) });
+        }
+        turn
+    }
+
+    /// The run says something and calls nothing.
+    pub(crate) fn says(&mut self, run: Run, text: &str) {
+        self.report(run, self.begin());
+        let turn = self.kernel.task(run.task).unwrap().turn;
+        self.report(run, answer(turn, vec![Block::Text { text: text.into() }]));
+    }
+
+    /// The run says its last words and ends well.
+    pub(crate) fn completes(&mut self, run: Run) -> Vec<String> {
+        self.report(run, Report::Boundary(Point::End));
+        self.says(run, "done");
+        self.report(run, Report::Ended { ending: Ending::Completed, text: "done".into() })
+    }
+
+    /// Starts a background child of the root from outside.
+    pub(crate) fn child(&mut self, n: u128) -> Vec<String> {
+        self.spawn(n, |_| {})
+    }
+
+    pub(crate) fn spawn(&mut self, n: u128, change: impl FnOnce(&mut TaskSpec)) -> Vec<String> {
+        let mut spec = spec(Kind::Agent, Some(id(1)));
+        change(&mut spec);
+        self.ok(Input::Spawn(Spawn { id: id(n), spec, prompt: "go".into(), by: None }))
+    }
+
+    /// A call of `run` starts a child and waits for it.
+    pub(crate) fn sync(&mut self, run: Run, turn: Turn, call: &str, n: u128) -> Vec<String> {
+        let spec = TaskSpec { mode: Mode::Sync, ..spec(Kind::Agent, Some(run.task)) };
+        let by = Some((run, turn, CallId(call.into())));
+        self.ok(Input::Spawn(Spawn { id: id(n), spec, prompt: "go".into(), by }))
+    }
+
+    pub(crate) fn run(&self, n: u128) -> Run {
+        self.task(n).run()
+    }
+}
+
+pub(crate) fn answer(turn: Turn, content: Vec<Block>) -> Report {
+    let (stop, usage, cost, model) = (StopReason::End, Usage::default(), Cost::ZERO, "m".into());
+    Report::TurnAnswered { turn, content, stop, usage, cost, model }
+}
+
+pub(crate) fn answered(turn: Turn, call: &str) -> Report {
+    let answer = Answer { status: AnswerStatus::Done, text: String::new() };
+    Report::CallAnswered { turn, call: CallId(call.into()), answer }
+}
+
+pub(crate) fn wait(turn: Turn, call: &str, on: &[u128], mode: WaitMode, until: Option<u64>) -> Report {
+    let on = on.iter().map(|n| id(*n)).collect();
+    Report::Wait { turn, call: CallId(call.into()), on, mode, until: until.map(At) }
+}
+
+/// An effect in a few words: the task's number, and what happens to it.
+fn word(effect: &Effect) -> String {
+    let n = |task: &TaskId| task.uuid().as_u128();
+    let run = |run: &Run| format!("{}:{}.{}", n(&run.task), run.activation.0, run.attempt.0);
+    match effect {
+        Effect::Record(entry) => {
+            let json = serde_json::to_value(&entry.event).unwrap();
+            let detail = match &entry.event {
+                Event::TaskFinished { outcome } | Event::ActivationEnded { outcome, .. } => {
+                    format!(" {}", outcome.word())
+                }
+                Event::CallStarted { call } => format!(" {call}"),
+                Event::CallAnswered { call, answer } => format!(" {call} {:?}", answer.status),
+                Event::WaitEnded { call, why } => format!(" {call} {why:?}"),
+                Event::MailDelivered { mail } => format!(" {:?}", mail.iter().map(|mail| mail.0).collect::<Vec<_>>()),
+                Event::CancelRequested { by, how } => format!(" {by:?} {how:?}"),
+                Event::TurnFailed { fault, cost, .. } => format!(" {fault:?} {}", cost.tokens),
+                Event::MailAdmitted { body: Body::Result { task, activation }, .. } => {
+                    format!(" result {}:{}", n(task), activation.0)
+                }
+                _other => String::new(),
+            };
+            format!("{} {}{detail}", n(&entry.task), json["type"].as_str().unwrap())
+        }
+        Effect::Start(started) => format!("start {}", run(started)),
+        Effect::Go(going) => format!("go {}", run(going)),
+        Effect::WaitOver { run: over, call, why } => format!("wait over {} {call} {why:?}", run(over)),
+        Effect::Break(broken) => format!("break {}", run(broken)),
+        Effect::Stop { run: stopped, how } => format!("stop {} {how:?}", run(stopped)),
+    }
+}

@@ -1,0 +1,144 @@
+//! Calls that wait for other tasks.
+
+use bosun_kernel::*;
+use protocol::*;
+
+use crate::desk::*;
+
+/// A root with two children and a call that waits for both.
+fn waiting(mode: WaitMode, until: Option<u64>) -> (Desk, Turn) {
+    let mut desk = Desk::new();
+    desk.child(2);
+    desk.child(3);
+    let root = desk.root;
+    let turn = desk.runs(root, &["w"]);
+    assert_eq!(desk.report(root, wait(turn, "w", &[2, 3], mode, until)), ["1 waitBegan"]);
+    (desk, turn)
+}
+
+fn over(effects: &[String]) -> bool {
+    effects.contains(&"wait over 1:1.1 w Satisfied".into())
+}
+
+#[test]
+fn any_needs_one_and_all_needs_all() {
+    let (mut any, _) = waiting(WaitMode::Any, None);
+    assert!(over(&any.completes(any.run(3))));
+    let (mut all, _) = waiting(WaitMode::All, None);
+    assert!(!over(&all.completes(all.run(3))));
+    assert!(over(&all.completes(all.run(2))));
+}
+
+#[test]
+fn a_wait_for_what_has_ended_is_over_at_once() {
+    let mut desk = Desk::new();
+    desk.child(2);
+    desk.completes(desk.run(2));
+    let root = desk.root;
+    let turn = desk.runs(root, &["w", "n"]);
+    assert!(over(&desk.report(root, wait(turn, "w", &[2], WaitMode::All, None))));
+    let none = desk.report(root, wait(turn, "n", &[], WaitMode::Any, None));
+    assert_eq!(none, ["1 waitBegan", "1 waitEnded n Satisfied", "wait over 1:1.1 n Satisfied"]);
+}
+
+#[test]
+fn a_wait_gives_up_when_its_time_is_up() {
+    let (mut desk, turn) = waiting(WaitMode::All, Some(300));
+    let root = desk.root;
+    assert_eq!(desk.kernel.alarm(), Some(At(300)));
+    desk.now = At(299);
+    assert!(desk.ok(Input::Tick).is_empty());
+    desk.now = At(300);
+    assert_eq!(desk.ok(Input::Tick), ["1 waitEnded w TimedOut", "wait over 1:1.1 w TimedOut"]);
+    assert_eq!(desk.kernel.alarm(), None);
+    desk.report(root, answered(turn, "w"));
+}
+
+#[test]
+fn a_waiting_call_cannot_be_answered_and_an_unstarted_one_cannot_wait() {
+    let (mut desk, turn) = waiting(WaitMode::All, None);
+    let root = desk.root;
+    assert_eq!(desk.refused(Input::Report(root, answered(turn, "w"))), "the call w is not open for this");
+    let again = wait(turn, "w", &[2], WaitMode::All, None);
+    assert_eq!(desk.refused(Input::Report(root, again)), "the call w is not open for this");
+    let mut desk = Desk::new();
+    let turn = desk.calls(desk.root, &["p"]);
+    let unstarted = wait(turn, "p", &[1], WaitMode::All, None);
+    assert_eq!(desk.refused(Input::Report(desk.root, unstarted)), "the call p is not open for this");
+}
+
+#[test]
+fn nobody_waits_for_itself_for_those_above_or_in_a_circle() {
+    let mut desk = Desk::with(Limits { live: 4, depth: 4, total: 9 }, |_| {});
+    desk.child(2);
+    desk.child(3);
+    let (two, three) = (desk.run(2), desk.run(3));
+    let turn = desk.runs(two, &["a", "b", "c"]);
+    let refused = |desk: &mut Desk, on: u128| {
+        desk.refused(Input::Report(two, wait(turn, "a", &[on], WaitMode::All, None))).contains("cannot wait for")
+    };
+    assert!(refused(&mut desk, 2) && refused(&mut desk, 1));
+    desk.sync(two, turn, "b", 4);
+    let four = desk.run(4);
+    let turn_of_four = desk.runs(four, &["x"]);
+    desk.report(four, wait(turn_of_four, "x", &[3], WaitMode::All, None));
+    // 3 would wait for 2, which waits for 4, which waits for 3.
+    let turn_of_three = desk.runs(three, &["y"]);
+    let circle = Input::Report(three, wait(turn_of_three, "y", &[2], WaitMode::All, None));
+    assert!(desk.refused(circle).contains("cannot wait for"));
+    let unknown = Input::Report(three, wait(turn_of_three, "y", &[77], WaitMode::All, None));
+    assert!(desk.refused(unknown).starts_with("there is no task"));
+}
+
+#[test]
+fn a_promoted_task_answers_its_waiter_now_and_its_parent_later() {
+    let mut desk = Desk::new();
+    let root = desk.root;
+    let turn = desk.runs(root, &["t"]);
+    desk.sync(root, turn, "t", 2);
+    assert_eq!(
+        desk.ok(Input::Promote(id(2))),
+        ["2 taskPromoted", "1 waitEnded t Promoted", "wait over 1:1.1 t Promoted"]
+    );
+    assert!(desk.refused(Input::Promote(id(2))).starts_with("nobody waits"));
+    desk.report(root, answered(turn, "t"));
+    let ended = desk.completes(desk.run(2));
+    assert_eq!(ended.last().unwrap(), "1 mailAdmitted result 2:1");
+}
+
+#[test]
+fn only_a_waiting_call_can_start_a_synchronous_task() {
+    let mut desk = Desk::new();
+    let turn = desk.calls(desk.root, &["t"]);
+    let root = desk.root;
+    let spawn = |by| {
+        let spec = TaskSpec { mode: Mode::Sync, ..spec(Kind::Agent, Some(id(1))) };
+        Input::Spawn(Spawn { id: id(2), spec, prompt: "go".into(), by })
+    };
+    assert!(desk.refused(spawn(None)).starts_with("nobody waits"));
+    let by = |turn| Some((root, turn, CallId("t".into())));
+    assert_eq!(desk.refused(spawn(by(turn))), "the call t is not open for this");
+    desk.report(root, Report::CallStarted { turn, call: CallId("t".into()) });
+    assert_eq!(desk.refused(spawn(by(Turn(9)))), "the call t is not open for this");
+    desk.ok(spawn(by(turn)));
+}
+
+#[test]
+fn a_woken_agent_tells_its_parent_even_if_its_first_result_was_waited_for() {
+    let mut desk = Desk::new();
+    let root = desk.root;
+    let turn = desk.runs(root, &["t"]);
+    let spec = TaskSpec { mode: Mode::Sync, rest: Rest::Idle, ..spec(Kind::Agent, Some(id(1))) };
+    let by = Some((root, turn, CallId("t".into())));
+    desk.ok(Input::Spawn(Spawn { id: id(2), spec, prompt: "go".into(), by }));
+    let two = desk.run(2);
+    desk.report(two, Report::Boundary(Point::Between));
+    desk.completes(two);
+    assert_eq!(desk.state(2), "idle");
+    let woken = desk.ok(Input::Send(letter(id(2), Delivery::Steer)));
+    let expected = ["2 mailAdmitted", "2 taskPromoted", "2 taskRequeued", "2 activationStarted", "start 2:2.1"];
+    assert_eq!(woken, expected);
+    let two = desk.run(2);
+    desk.report(two, Report::Boundary(Point::Between));
+    assert_eq!(desk.completes(two).last().unwrap(), "1 mailAdmitted result 2:2");
+}
