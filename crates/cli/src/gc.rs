@@ -26,7 +26,7 @@ pub(crate) fn collect(args: &GcArgs) -> Result<Exit, Failure> {
     let setup = Setup::read()?;
     let now = SystemClock.now();
     let keep = Duration::from_secs(u64::from(args.days.unwrap_or(setup.config.retention_days)) * 86_400);
-    let rows = Index::open(&setup.home)?.complete(&setup.home)?.list(None)?;
+    let rows = Index::open(&setup.home)?.agree(&setup.home)?.list(None)?;
     let (old, young): (Vec<SessionRow>, Vec<SessionRow>) =
         rows.into_iter().partition(|row| now.since(row.updated_at) > keep && row.state == "idle");
     let mut report = Report { removed: Vec::new(), kept: young.len(), failed: Vec::new(), dry_run: args.dry_run };

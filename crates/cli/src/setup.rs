@@ -48,8 +48,6 @@ impl Setup {
             Some(permission) => permission,
             None => Permission::ReadOnly,
         };
-        let guardian = std::env::current_exe()
-            .map_err(|error| Failure::failed(format!("cannot tell where this program is: {error}")))?;
         Ok(Settings {
             home: self.home.clone(),
             cwd,
@@ -58,10 +56,11 @@ impl Setup {
             model_spec,
             permission,
             limits: self.config.limits,
-            max_turns: args.max_turns.or(self.config.max_turns),
+            max_turns: args.max_turns.or(before.and_then(|before| before.max_turns)).or(self.config.max_turns),
             tools: tools::Limits::default(),
             spool: self.config.command_bytes,
-            guardian,
+            // Not the file's path: that may hold another version by the time the guardian starts.
+            guardian: PathBuf::from("/proc/self/exe"),
             env: self.env.children.clone(),
             clock: Arc::new(SystemClock),
             ids: Arc::new(TimeIds),

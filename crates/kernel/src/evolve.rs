@@ -34,9 +34,12 @@ impl State {
             Event::SessionOpened(_) | Event::SessionForked { .. } | Event::IntentReported { .. } | Event::Unknown => {
                 Ok(())
             }
-            Event::SessionAdopted { fence, .. } => {
+            Event::SessionAdopted { fence, terms } => {
                 self.fence = *fence;
-                Ok(())
+                self.update(id, |root| {
+                    root.max_turns = terms.max_turns;
+                    Ok(())
+                })
             }
             Event::AdmissionClosed => {
                 self.admission = Admission::Closed;

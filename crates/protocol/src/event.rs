@@ -251,6 +251,9 @@ pub struct Terms {
     pub model: String,
     /// What tools may do.
     pub permission: Permission,
+    /// Most turns that one activation of the root may take.
+    #[serde(default)]
+    pub max_turns: Option<u32>,
     /// The version of Bosun that runs it.
     pub version: String,
 }

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use bosun_store::{Batch, SessionFile};
 use host::{Home, Owner};
 use protocol::{At, Entry, Event, SessionId, TaskId};
-use bosun_store::{Batch, SessionFile};
 use tokio::task::JoinSet;
 
 /// How many callers there are, and how many events they write in all, each with about 400 bytes of text.

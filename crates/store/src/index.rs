@@ -1,6 +1,7 @@
 //! The index of sessions, `bosun.db`: a cache of what the session files say, so that listing them does not open
 //! each. Losing it loses nothing: it is made again from the session folders.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -88,6 +89,15 @@ impl Index {
             }
         }
         Index::make(home)
+    }
+
+    /// Makes the index agree with the session folders, as far as the disk takes it: a process may have died before it
+    /// entered its session, and a person may have removed a folder.
+    pub fn agree(self, home: &Home) -> Result<Index, StoreError> {
+        match self.correct(home) {
+            Ok(()) | Err(StoreError::Full { .. } | StoreError::ReadOnly { .. }) => Ok(self),
+            Err(error) => Err(error),
+        }
     }
 
     /// Writes what a session's row says, whether it was there or not.
@@ -181,14 +191,25 @@ impl Index {
         Index { path, conn }.fill(home)
     }
 
-    /// Writes a row for every session whose file can be read.
+    /// Enters every session.
     fn fill(self, home: &Home) -> Result<Index, StoreError> {
-        for id in sessions(home)? {
-            if let Ok(view) = Reader::open(home, id).and_then(|reader| reader.session_view()) {
-                self.upsert(&SessionRow::from(&view))?;
-            }
-        }
+        sessions(home)?.into_iter().try_for_each(|id| self.enter(home, id))?;
         Ok(self)
+    }
+
+    fn correct(&self, home: &Home) -> Result<(), StoreError> {
+        let known: BTreeSet<SessionId> = self.list(None)?.into_iter().map(|row| row.id).collect();
+        let there: BTreeSet<SessionId> = sessions(home)?.into_iter().collect();
+        known.difference(&there).try_for_each(|id| self.remove(*id))?;
+        there.difference(&known).try_for_each(|id| self.enter(home, *id))
+    }
+
+    /// Writes a session's row, if its file can be read.
+    fn enter(&self, home: &Home, id: SessionId) -> Result<(), StoreError> {
+        match Reader::open(home, id).and_then(|reader| reader.session_view()) {
+            Ok(view) => self.upsert(&SessionRow::from(&view)),
+            Err(_unreadable) => Ok(()),
+        }
     }
 
     fn check(&self) -> Result<(), StoreError> {

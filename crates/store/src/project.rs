@@ -78,6 +78,7 @@ fn set_terms(conn: &Connection, terms: &Terms) -> rusqlite::Result<()> {
     set_meta(conn, "cwd", &terms.cwd)?;
     set_meta(conn, "model", &terms.model)?;
     set_meta(conn, "permission", &json(&terms.permission)?)?;
+    set_meta(conn, "max_turns", &json(&terms.max_turns)?)?;
     set_meta(conn, "version", &terms.version)
 }
 

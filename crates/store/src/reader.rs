@@ -127,6 +127,7 @@ fn session_view(conn: &Connection, id: SessionId) -> rusqlite::Result<SessionVie
         model: fact("model")?,
         permission: project::meta(conn, "permission")?
             .map_or(Ok(Permission::ReadOnly), |permission| from_json(&permission))?,
+        max_turns: project::meta(conn, "max_turns")?.map_or(Ok(None), |turns| from_json(&turns))?,
         title: fact("title")?,
         created_at,
         updated_at: updated_at.unwrap_or(created_at),

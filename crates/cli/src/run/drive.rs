@@ -48,7 +48,8 @@ pub(crate) async fn drive(
             }
             changed = status.changed() => if changed.is_err() { break Ended::AtRest },
             () = deadline => match wait {
-                Wait::Background => session.stop_background(CancelBy::SessionEnd).await?,
+                // Not one by one: the end of each would wake the root to hear of it.
+                Wait::Background => session.stop(CancelBy::SessionEnd).await?,
                 Wait::Quota => break Ended::Parked,
                 Wait::Nothing => break Ended::AtRest,
                 Wait::Work => {}
@@ -105,7 +106,7 @@ async fn obey(signal: Signal, session: &Session, report: &mut Report) -> Result<
         Signal::Interrupt if !report.interrupted => {
             report.interrupted = true;
             session.interrupt().await?;
-            session.stop_background(CancelBy::User).await?;
+            session.stop(CancelBy::User).await?;
             Ok(None)
         }
         Signal::Interrupt => {

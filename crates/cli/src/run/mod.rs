@@ -111,7 +111,7 @@ fn start(args: &RunArgs, home: &Home) -> Result<Start, Failure> {
         Some(prefix) => find(home, prefix)?,
         None if args.r#continue => {
             let cwd = setup::folder(args.directory.as_deref())?.display().to_string();
-            let latest = Index::open(home)?.complete(home)?.latest(&cwd)?;
+            let latest = Index::open(home)?.agree(home)?.latest(&cwd)?;
             let none = || Failure::usage(format!("no session was begun in {cwd}")).hint("`bosun sessions` lists all");
             latest.ok_or_else(none)?.id
         }
@@ -122,7 +122,7 @@ fn start(args: &RunArgs, home: &Home) -> Result<Start, Failure> {
 
 /// The one session whose id begins like this.
 pub(crate) fn find(home: &Home, prefix: &str) -> Result<SessionId, Failure> {
-    match Index::open(home)?.complete(home)?.find(prefix)? {
+    match Index::open(home)?.agree(home)?.find(prefix)? {
         Found::One(row) => Ok(row.id),
         Found::Nothing => {
             Err(Failure::usage(format!("no session begins with `{prefix}`")).hint("`bosun sessions` lists them"))

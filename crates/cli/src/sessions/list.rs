@@ -26,7 +26,7 @@ struct Row {
 
 pub(super) fn list(home: &Home, options: &ListArgs) -> Result<Exit, Failure> {
     let here = if options.here { Some(setup::folder(None)?.display().to_string()) } else { None };
-    let rows = Index::open(home)?.complete(home)?.list(here.as_deref())?;
+    let rows = Index::open(home)?.agree(home)?.list(here.as_deref())?;
     let rows: Vec<Row> = rows.into_iter().map(|row| truth(home, row)).collect();
     if options.json {
         print::json(&rows);

@@ -467,7 +467,7 @@ impl World {
 
 fn terms() -> Terms {
     let permission = Permission::ReadOnly;
-    Terms { cwd: "/w".into(), model: "script".into(), permission, version: "0".into() }
+    Terms { cwd: "/w".into(), model: "script".into(), permission, max_turns: Some(9), version: "0".into() }
 }
 
 fn user_mail(to: TaskId, delivery: Delivery) -> Input {

@@ -100,6 +100,15 @@ fn an_agent_that_only_waits_goes_on_without_a_slot() {
 }
 
 #[test]
+fn whoever_adopts_a_session_sets_its_limit_of_turns() {
+    let mut desk = Desk::new();
+    assert_eq!(desk.task(1).max_turns, None);
+    desk.child(2);
+    desk.ok(adopt());
+    assert_eq!((desk.task(1).max_turns, desk.task(2).max_turns), (Some(3), None));
+}
+
+#[test]
 fn an_adopted_session_is_open_again() {
     let mut desk = Desk::new();
     desk.ok(Input::Stop { by: CancelBy::User });

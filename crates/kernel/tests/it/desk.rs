@@ -33,7 +33,7 @@ pub(crate) fn spec(kind: Kind, parent: Option<TaskId>) -> TaskSpec {
 
 pub(crate) fn terms() -> Terms {
     let permission = Permission::ReadOnly;
-    Terms { cwd: "/w".into(), model: "m".into(), permission, version: "0".into() }
+    Terms { cwd: "/w".into(), model: "m".into(), permission, max_turns: Some(3), version: "0".into() }
 }
 
 pub(crate) fn letter(to: TaskId, delivery: Delivery) -> Letter {

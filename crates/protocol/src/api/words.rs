@@ -16,6 +16,8 @@ pub struct SessionView {
     pub model: String,
     /// What its tools may do.
     pub permission: Permission,
+    /// Most turns that one activation of its root may take.
+    pub max_turns: Option<u32>,
     /// The first words it was given.
     pub title: String,
     /// When it began.

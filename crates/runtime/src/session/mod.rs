@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use kernel::Input;
 use protocol::api::{Command, SendParams, SessionView, TaskView};
-use protocol::{Cancel, CancelBy, Delivery, SessionId, TaskId};
+use protocol::{CancelBy, Delivery, SessionId, TaskId};
 use store::{Index, SessionRow, StoreError};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -110,19 +110,6 @@ impl Session {
     /// Stops every task and takes no new ones.
     pub async fn stop(&self, by: CancelBy) -> Result<(), Rejected> {
         self.submit(Input::Stop { by }).await
-    }
-
-    /// Stops what runs below the root.
-    pub async fn stop_background(&self, by: CancelBy) -> Result<(), Rejected> {
-        let root = self.root;
-        let children = move |kernel: &kernel::Kernel| {
-            let tasks = kernel.tasks().filter(|task| task.parent == Some(root) && task.phase.is_busy());
-            tasks.map(|task| task.id).collect::<Vec<_>>()
-        };
-        for task in self.supervision.supervisor.look(children).await? {
-            self.submit(Input::Cancel { task, by, how: Cancel::Abort }).await?;
-        }
-        Ok(())
     }
 
     /// What it is now, as every view shows it.

@@ -1,6 +1,7 @@
 //! A session begins, or goes on in another process.
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use host::{Guardian, Owner, Workspace};
@@ -40,7 +41,7 @@ pub enum OpenError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The folder it works in cannot be used.
-    #[error("cannot work in {folder}: {source}; choose another folder with -C")]
+    #[error("cannot work in {folder}: {source}; choose another folder with -C or --add-dir")]
     Folder {
         /// The folder.
         folder: String,
@@ -161,13 +162,21 @@ fn terms(settings: &Settings) -> Terms {
         cwd: settings.cwd.display().to_string(),
         model: settings.model_spec.clone(),
         permission: settings.permission,
+        max_turns: settings.max_turns,
         version: env!("CARGO_PKG_VERSION").into(),
     }
 }
 
 fn workspace(settings: &Settings) -> Result<Workspace, OpenError> {
-    Workspace::new(&settings.cwd, &settings.roots)
-        .map_err(|source| OpenError::Folder { folder: settings.cwd.display().to_string(), source })
+    let unusable = |folder: &Path| {
+        let folder = folder.display().to_string();
+        move |source| OpenError::Folder { folder, source }
+    };
+    // Each of them alone first, so that the right one is named.
+    for root in &settings.roots {
+        Workspace::new(root, &[]).map_err(unusable(root))?;
+    }
+    Workspace::new(&settings.cwd, &settings.roots).map_err(unusable(&settings.cwd))
 }
 
 /// Makes this process the owner of the session's file.

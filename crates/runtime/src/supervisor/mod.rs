@@ -12,7 +12,7 @@ use kernel::{Input, Kernel, Refusal};
 use protocol::Run;
 use store::{StoreError, Writer};
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::task::JoinHandle;
+use tokio_util::task::AbortOnDropHandle;
 
 pub(crate) use actor::Parts;
 pub(crate) use link::{Link, Told};
@@ -107,7 +107,7 @@ impl Supervisor {
 pub(crate) struct Supervision {
     pub(crate) supervisor: Supervisor,
     pub(crate) status: watch::Receiver<Status>,
-    task: JoinHandle<Option<Writer>>,
+    task: AbortOnDropHandle<Option<Writer>>,
 }
 
 impl Supervision {
@@ -118,8 +118,8 @@ impl Supervision {
         let perform = perform(supervisor.clone());
         let (status, watched) = watch::channel(Status::default());
         let actor = actor::Actor::new(parts, perform, supervisor.clone(), status);
-        #[expect(clippy::disallowed_methods, reason = "its handle is a field of its owner, the session")]
-        let task = tokio::spawn(actor.run(messages));
+        #[expect(clippy::disallowed_methods, reason = "its handle, which ends it, is a field of its owner")]
+        let task = AbortOnDropHandle::new(tokio::spawn(actor.run(messages)));
         Supervision { supervisor, status: watched, task }
     }
 

@@ -6,8 +6,8 @@ use host::Home;
 use protocol::api::{Command, SessionView, TaskView};
 use protocol::{
     Activation, Answer, AnswerStatus, At, Attempt, Block, Body, Call, CallId, Cancel, CancelBy, Cost, Delivery, Entry,
-    Event, FailKind, Fence, Kind, MailId, ModelFault, Origin, Outcome, Permission, StopReason, TaskState, Turn, Usage, WaitEnd,
-    WaitMode,
+    Event, FailKind, Fence, Kind, MailId, ModelFault, Origin, Outcome, Permission, StopReason, TaskState, Turn, Usage,
+    WaitEnd, WaitMode,
 };
 use store::{SqlLimits, SqlSpace, post_command};
 
@@ -131,6 +131,7 @@ fn view() -> SessionView {
         cwd: "/src".into(),
         model: "script/demo".into(),
         permission: Permission::AllowAll,
+        max_turns: Some(7),
         title: "Count the tests".into(),
         created_at: At(20),
         updated_at: At(66),

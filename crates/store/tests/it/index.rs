@@ -55,6 +55,16 @@ fn a_lost_index_is_made_again_from_the_sessions() {
 }
 
 #[test]
+fn an_index_agrees_with_the_folders_when_it_is_asked_to() {
+    let house = house();
+    let index = Index::open(&house.home).unwrap();
+    index.upsert(&row(7, "/removed", 1)).unwrap();
+    commit(&create(&house.home, session(1)).writer, opening()).unwrap();
+    let listed = index.agree(&house.home).unwrap().list(None).unwrap();
+    assert_eq!(listed.iter().map(|row| row.cwd.as_str()).collect::<Vec<_>>(), ["/src"]);
+}
+
+#[test]
 fn a_damaged_index_is_moved_aside_and_made_again() {
     let house = house();
     commit(&create(&house.home, session(1)).writer, opening()).unwrap();

@@ -73,7 +73,7 @@ pub(crate) fn intent(n: u64) -> Entry {
 /// How every session is run.
 pub(crate) fn terms() -> Terms {
     let permission = Permission::AllowAll;
-    Terms { cwd: "/src".into(), model: "script/demo".into(), permission, version: "0.1.0".into() }
+    Terms { cwd: "/src".into(), model: "script/demo".into(), permission, max_turns: Some(7), version: "0.1.0".into() }
 }
 
 /// How every session begins.
