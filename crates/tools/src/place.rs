@@ -1,10 +1,9 @@
 //! Files of the workspace as tools use them: a failure becomes a refusal that names the file and the remedy, a read
 //! or a write leaves its stamp, and nothing here runs on the runtime's own threads.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, Permissions};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufRead, BufReader, Cursor};
-use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -83,14 +82,9 @@ pub(crate) fn open(cx: &Context, place: &Place) -> Result<Opened, ToolError> {
     }
 }
 
-/// Opens a file too large to be held, by its path, and makes sure that no link put in the way since led elsewhere.
+/// Opens a file too large to be held.
 fn open_large(cx: &Context, place: &Place) -> Result<Opened, ToolError> {
-    let stamp = place.stamp().map_err(|error| refusal(cx, place, error))?;
-    let file = File::open(place.path()).map_err(ToolError::broken)?;
-    let opened = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).map_err(ToolError::broken)?;
-    if opened != place.path() {
-        return Err(stale(&shown(cx, place.path())));
-    }
+    let (file, stamp) = place.open().map_err(|error| refusal(cx, place, error))?;
     Ok(Opened::File(Reader { bytes: Box::new(BufReader::new(file)), stamp }))
 }
 

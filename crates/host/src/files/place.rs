@@ -44,6 +44,9 @@ pub enum Expect {
     Any,
 }
 
+/// How a file is opened to read it: a pipe or a terminal in its place must not hold the reader up.
+const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
+
 impl Place {
     pub(super) fn new(root: Arc<Root>, below: PathBuf) -> Place {
         // Joining an empty path would add a slash.
@@ -58,8 +61,7 @@ impl Place {
 
     /// Reads a file of at most `most` bytes.
     pub fn read(&self, most: u64) -> Result<FileBytes, FileError> {
-        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
-        let (file, metadata) = self.open(flags)?;
+        let (file, metadata) = self.open_as(READ)?;
         let too_large = |size| FileError::TooLarge { path: self.path.clone(), size, most };
         if metadata.len() > most {
             return Err(too_large(metadata.len()));
@@ -71,9 +73,14 @@ impl Place {
         if size > most { Err(too_large(size)) } else { Ok(FileBytes { bytes, stamp: Stamp::of(&metadata) }) }
     }
 
+    /// Opens a file to read it in parts, with the stamp it has now.
+    pub fn open(&self) -> Result<(File, Stamp), FileError> {
+        self.open_as(READ).map(|(file, metadata)| (file, Stamp::of(&metadata)))
+    }
+
     /// The stamp of the file that is there.
     pub fn stamp(&self) -> Result<Stamp, FileError> {
-        self.open(OFlags::PATH).map(|(_, metadata)| Stamp::of(&metadata))
+        self.open_as(OFlags::PATH).map(|(_, metadata)| Stamp::of(&metadata))
     }
 
     /// Puts a file there in one step: others see the old one or the new one. An existing file's mode and owner
@@ -107,7 +114,7 @@ impl Place {
     }
 
     /// Opens the regular file that is there, and nothing else.
-    fn open(&self, flags: OFlags) -> Result<(File, Metadata), FileError> {
+    fn open_as(&self, flags: OFlags) -> Result<(File, Metadata), FileError> {
         let file = File::from(self.root.open_below(&self.below, flags).map_err(|errno| self.failed(errno))?);
         let metadata = self.require_regular(&file)?;
         Ok((file, metadata))

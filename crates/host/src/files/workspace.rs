@@ -56,6 +56,13 @@ impl Workspace {
         self.roots.iter().find_map(inside).ok_or_else(|| self.outside(path))
     }
 
+    /// The place of an absolute path as a walk of the workspace gives it. Nothing is looked up: if there is a
+    /// link in it by now, using the place fails.
+    pub fn place(&self, path: &Path) -> Option<Place> {
+        let inside = |root: &Arc<Root>| Some(Place::new(root.clone(), path.strip_prefix(&root.path).ok()?.to_owned()));
+        self.roots.iter().find_map(inside)
+    }
+
     /// Makes the folders above a place that are missing.
     pub fn create_parents(&self, place: &Place) -> Result<(), FileError> {
         place.create_parents()

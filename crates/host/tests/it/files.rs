@@ -309,3 +309,20 @@ fn an_ordinary_user_is_told_what_is_forbidden() {
         set("dir", 0o700);
     });
 }
+
+#[test]
+fn a_walked_path_that_became_a_link_is_not_followed() {
+    let outside = tempfile::tempdir().unwrap();
+    let inside = tempfile::tempdir().unwrap();
+    fs::write(outside.path().join("secret"), "secret").unwrap();
+    fs::create_dir(inside.path().join("folder")).unwrap();
+    fs::write(inside.path().join("folder/secret"), "ours").unwrap();
+    let workspace = Workspace::new(inside.path(), &[]).unwrap();
+    let walked = workspace.cwd().join("folder/secret");
+    assert!(workspace.place(&walked).unwrap().open().is_ok());
+    fs::remove_dir_all(inside.path().join("folder")).unwrap();
+    std::os::unix::fs::symlink(outside.path(), inside.path().join("folder")).unwrap();
+    assert!(matches!(workspace.place(&walked).unwrap().open(), Err(FileError::Outside(_))));
+    assert!(workspace.place(&outside.path().join("secret")).is_none());
+    assert!(workspace.place(&workspace.cwd().join("../secret")).is_none_or(|place| place.open().is_err()));
+}

@@ -127,7 +127,7 @@ struct Found<'a> {
 impl Found<'_> {
     fn file(&mut self, searcher: &mut Searcher, path: &Path) {
         self.heading = Some(place::shown(self.search.cx, path));
-        let Ok(file) = File::open(path) else { return };
+        let Some(Ok((file, _))) = self.search.cx.workspace.place(path).map(|place| place.open()) else { return };
         let reader = Stoppable { file, stop: &self.search.stop };
         // A file that cannot be read to its end still counts with what was found before.
         let _: io::Result<()> = searcher.search_reader(&self.search.matcher, reader, &mut *self);
