@@ -1,5 +1,7 @@
 //! What a model is asked: the whole conversation and the tools it may call.
 
+use std::sync::Arc;
+
 use protocol::{Answer, At, Block, CallId};
 use serde_json::Value;
 
@@ -15,11 +17,11 @@ pub struct Request {
     /// Which try at this turn it is, from 1.
     pub attempt: u32,
     /// The instructions above the conversation.
-    pub system: String,
-    /// The conversation, oldest first.
-    pub messages: Vec<Message>,
+    pub system: Arc<str>,
+    /// The conversation, oldest first. Shared, since it is long and asked with again and again.
+    pub messages: Arc<Vec<Message>>,
     /// The tools it may call.
-    pub tools: Vec<ToolSpec>,
+    pub tools: Arc<[ToolSpec]>,
     /// Most tokens the answer may have.
     pub max_output: Option<u32>,
 }
@@ -102,9 +104,9 @@ mod tests {
             path: "/root".into(),
             at: At(0),
             attempt: 1,
-            system: String::new(),
-            messages,
-            tools: Vec::new(),
+            system: Arc::default(),
+            messages: Arc::new(messages),
+            tools: Arc::default(),
             max_output: None,
         }
     }

@@ -52,14 +52,22 @@ impl Bus {
 
     /// Everything after `seq`, then whatever happens.
     pub fn subscribe(&self, seq: u64) -> Subscription {
-        Subscription { bus: self.clone(), receiver: self.sender.subscribe(), seen: seq, missed: true, page: Vec::new() }
+        Subscription {
+            home: self.home.clone(),
+            session: self.session,
+            receiver: self.sender.subscribe(),
+            seen: seq,
+            missed: true,
+            page: Vec::new(),
+        }
     }
 }
 
 /// A place in the stream of events.
 #[derive(Debug)]
 pub struct Subscription {
-    bus: Bus,
+    home: Home,
+    session: SessionId,
     receiver: broadcast::Receiver<Live>,
     seen: u64,
     missed: bool,
@@ -91,7 +99,7 @@ impl Subscription {
 
     fn missed_event(&mut self) -> Result<Option<Envelope>, StoreError> {
         if self.page.is_empty() && self.missed {
-            self.page = Reader::open(&self.bus.home, self.bus.session)?.events_after(self.seen, PAGE)?;
+            self.page = Reader::open(&self.home, self.session)?.events_after(self.seen, PAGE)?;
             self.page.reverse();
             self.missed = self.page.len() == PAGE;
         }

@@ -2,6 +2,7 @@
 //! resumed agent sends begins with the bytes of the one before.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use model::Message;
 use protocol::{
@@ -23,8 +24,10 @@ pub(crate) struct Conversation {
     seq: u64,
     agent: String,
     mail: BTreeMap<MailId, (Origin, Body)>,
-    messages: Vec<Message>,
+    messages: Arc<Vec<Message>>,
     turn: Turn,
+    /// Whether the latest turn waits for its model.
+    asking: bool,
     /// The calls of the latest answer, in its order, with what was answered.
     calls: Vec<(Call, Option<Answer>)>,
     /// Why the model stopped, while its latest answer is a last word: it called nothing, and nothing came after it.
@@ -46,9 +49,10 @@ impl Conversation {
             }
             Event::MailDelivered { mail } => self.deliver(mail, results),
             Event::TurnBegun { turn, .. } => {
-                self.turn = *turn;
+                (self.turn, self.asking) = (*turn, true);
                 self.last_word = None;
             }
+            Event::TurnFailed { .. } => self.asking = false,
             Event::TurnAnswered { content, stop, .. } => self.answer(content, *stop),
             Event::CallAnswered { call, answer } => self.answer_call(call, answer),
             Event::ActivationStarted { attempt, .. } if attempt.0 == 1 => {
@@ -70,7 +74,6 @@ impl Conversation {
             | Event::CancelRequested { .. }
             | Event::TaskFinished { .. }
             | Event::ActivationEnded { .. }
-            | Event::TurnFailed { .. }
             | Event::CallStarted { .. }
             | Event::WaitBegan { .. }
             | Event::WaitEnded { .. }
@@ -85,13 +88,23 @@ impl Conversation {
     }
 
     /// The messages so far, oldest first.
-    pub(crate) fn messages(&self) -> &[Message] {
+    pub(crate) fn messages(&self) -> &Arc<Vec<Message>> {
         &self.messages
     }
 
     /// The latest turn that was begun.
     pub(crate) fn turn(&self) -> Turn {
         self.turn
+    }
+
+    /// Whether the latest turn waits for its model.
+    pub(crate) fn is_asking(&self) -> bool {
+        self.asking
+    }
+
+    /// Whether the latest answer has calls that are not answered.
+    pub(crate) fn is_acting(&self) -> bool {
+        self.calls.iter().any(|(_, answer)| answer.is_none())
     }
 
     /// The calls of the latest answer that have none, in its order.
@@ -109,6 +122,11 @@ impl Conversation {
         &self.said
     }
 
+    /// Adds a message. The last request is answered by then, so nothing is copied.
+    fn push(&mut self, message: Message) {
+        Arc::make_mut(&mut self.messages).push(message);
+    }
+
     /// Mail that arrives together is one message.
     fn deliver(&mut self, mail: &[MailId], results: &dyn Results) {
         let words = mail.iter().filter_map(|id| self.mail.remove(id)).map(|(from, body)| match (from, body) {
@@ -117,12 +135,13 @@ impl Conversation {
             (_, Body::Result { task, activation }) => prompt::quote(&results.result(task, activation)),
         });
         let text = words.collect::<Vec<_>>().join("\n\n");
-        self.messages.push(Message::user(text));
+        self.push(Message::user(text));
         self.last_word = None;
     }
 
     fn answer(&mut self, content: &[Block], stop: StopReason) {
-        self.messages.push(Message::Assistant { content: content.to_vec() });
+        self.asking = false;
+        self.push(Message::Assistant { content: content.to_vec() });
         self.calls.clear();
         let mut said = Vec::new();
         for block in content {
@@ -145,7 +164,7 @@ impl Conversation {
         }
         if self.calls.iter().all(|(_, answer)| answer.is_some()) {
             let answers = self.calls.drain(..).filter_map(|(call, answer)| Some((call.id, answer?))).collect();
-            self.messages.push(Message::Answers { answers });
+            self.push(Message::Answers { answers });
         }
     }
 }
@@ -216,7 +235,7 @@ mod tests {
             mail(2, Origin::User, text("later")),
             Event::MailDelivered { mail: vec![MailId(0), MailId(1)] },
         ]);
-        assert_eq!(conversation.messages(), [Message::user("one\n\ntwo")]);
+        assert_eq!(**conversation.messages(), [Message::user("one\n\ntwo")]);
     }
 
     #[test]

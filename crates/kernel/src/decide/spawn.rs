@@ -12,12 +12,11 @@ impl Draft<'_> {
         let parent = self.parent_for(id, &spec)?;
         let (parent_id, name) = (parent.id, free_name(self, parent, &spec.name));
         let waiter = match (&by, spec.mode) {
-            (Some((run, turn, call)), Mode::Sync) => {
-                let task = self.current(*run)?;
-                expect_call(task, *turn, call, &CallPhase::Started)?;
-                Some(call.clone())
+            (Some((run, turn, call)), mode) => {
+                // A call that was cancelled meanwhile starts nothing any more.
+                expect_call(self.current(*run)?, *turn, call, &CallPhase::Started)?;
+                (mode == Mode::Sync).then(|| call.clone())
             }
-            (Some((run, ..)), Mode::Background) => self.current(*run).map(|_| None)?,
             (None, Mode::Background) => None,
             (None, Mode::Sync) => return Err(Refusal::NotAwaited(id)),
         };

@@ -82,7 +82,7 @@ fn a_parked_task_gives_its_slot_away_and_queues_when_its_time_has_come() {
     desk.child(3);
     let two = desk.run(2);
     assert_eq!(desk.report(two, Report::Park(At(500))), ["2 taskParked", "3 activationStarted", "start 3:1.1"]);
-    assert_eq!((desk.kernel.alarm(), desk.kernel.busy()), (Some(At(500)), 3));
+    assert_eq!((desk.kernel.alarm(), desk.kernel.busy(), desk.kernel.is_quiet()), (Some(At(500)), 3, false));
     desk.now = At(499);
     assert!(desk.ok(Input::Tick).is_empty());
     desk.now = At(500);

@@ -156,9 +156,9 @@ mod tests {
             path: "/root".into(),
             at: protocol::At(0),
             attempt: 1,
-            system: String::new(),
-            messages: Vec::new(),
-            tools: Vec::new(),
+            system: Arc::default(),
+            messages: Arc::default(),
+            tools: Arc::default(),
             max_output: None,
         };
         let line = Line::new(&request);

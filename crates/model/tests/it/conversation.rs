@@ -1,5 +1,7 @@
 //! Requests and answers, shortly written.
 
+use std::sync::Arc;
+
 use bosun_model::{Delta, Message, Model, ModelError, Reply, Request, Script, ToolSpec};
 use futures_util::StreamExt;
 use protocol::{Answer, AnswerStatus, At, Block, Call, CallId};
@@ -12,8 +14,8 @@ pub(crate) fn prompt(text: &str) -> Request {
         at: At(1000),
         attempt: 1,
         system: "You help.".into(),
-        messages: vec![Message::user(text)],
-        tools: Vec::new(),
+        messages: Arc::new(vec![Message::user(text)]),
+        tools: Arc::default(),
         max_output: None,
     }
 }
@@ -43,14 +45,15 @@ pub(crate) trait Then: Sized {
 
 impl Then for Request {
     fn push(mut self, message: Message) -> Request {
-        self.messages.push(message);
+        Arc::make_mut(&mut self.messages).push(message);
         self
     }
 }
 
 /// `request` with a tool on offer.
 pub(crate) fn offering(mut request: Request, tool: &str) -> Request {
-    request.tools.push(ToolSpec { name: tool.into(), about: String::new(), schema: serde_json::json!({}) });
+    let tool = ToolSpec { name: tool.into(), about: String::new(), schema: serde_json::json!({}) };
+    request.tools = request.tools.iter().cloned().chain([tool]).collect();
     request
 }
 

@@ -24,8 +24,10 @@ const RESULT_MAX: usize = 16 * 1024;
 pub(crate) struct Desk {
     pub(crate) settings: Settings,
     pub(crate) session: protocol::SessionId,
-    pub(crate) system: String,
+    pub(crate) system: Arc<str>,
     pub(crate) toolbox: Vec<Arc<dyn Tool>>,
+    /// The toolbox as a model is told of it.
+    pub(crate) specs: Arc<[ToolSpec]>,
     pub(crate) workspace: Arc<Workspace>,
     pub(crate) guardian: Guardian,
     pub(crate) env: Arc<Vec<(std::ffi::OsString, std::ffi::OsString)>>,
@@ -78,20 +80,14 @@ impl Desk {
 
     /// A request with what is known before the conversation.
     pub(crate) fn request(&self, agent: &str, path: &str, attempt: u32) -> Request {
-        let tools = self.toolbox.iter().map(|tool| tool.spec());
-        let tools = tools.map(|spec| ToolSpec {
-            name: spec.name.into(),
-            about: spec.about.into(),
-            schema: spec.schema.clone(),
-        });
         Request {
             agent: agent.into(),
             path: path.into(),
             at: self.settings.clock.now(),
             attempt,
-            system: self.system.clone(),
-            messages: Vec::new(),
-            tools: tools.collect(),
+            system: Arc::clone(&self.system),
+            messages: Arc::default(),
+            tools: Arc::clone(&self.specs),
             max_output: None,
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kernel::{Ending, Point, Refusal, Report};
 use model::{ModelError, Reply};
-use protocol::{Block, Cost, FailKind, Limit, ModelFault, StopReason, Turn, Usage};
+use protocol::{Block, Call, Cost, FailKind, Limit, ModelFault, StopReason, Turn, Usage};
 use tools::Stamps;
 
 use super::Desk;
@@ -34,12 +34,15 @@ enum Step {
     Over,
 }
 
-/// How something that can be broken off ended.
+/// How something that mail can break off ended.
 enum Broken<T> {
     Done(T),
-    /// The turn under way is dropped; the loop goes on at the next boundary.
+    /// It was dropped; the loop goes on at the next boundary.
     Off,
 }
+
+/// Whether what a step works on is still open, as far as its events tell.
+type StillOpen = fn(&Conversation) -> bool;
 
 impl AgentRun {
     pub(crate) fn new(desk: Arc<Desk>, link: Link) -> AgentRun {
@@ -86,55 +89,51 @@ impl AgentRun {
 
     async fn step(&mut self) -> Result<Step, Rejected> {
         self.catch_up();
-        let open = self.conversation.open_calls();
-        if !open.is_empty() {
-            let callers = open.into_iter().map(|call| {
-                let caller = self.caller(&call);
-                (call, caller)
-            });
-            let calls = callers.collect();
-            let bench = Bench { desk: Arc::clone(&self.desk), stamps: Arc::clone(&self.stamps) };
-            return match self.unless_broken(async move { run_all(&bench, calls).await }).await {
-                Broken::Done(answered) => answered.map(|()| Step::On),
-                Broken::Off => Ok(Step::On),
-            };
+        if self.conversation.is_acting() {
+            return self.act().await;
         }
-        if let Some(stop) = self.conversation.last_word() {
-            return self.conclude(stop).await;
+        match self.conversation.last_word() {
+            Some(stop) => self.conclude(stop).await,
+            None => self.turn().await,
         }
-        // One commit for both: the mail that is heard, and the turn that answers it.
-        let (supervisor, run) = (&self.link.supervisor, self.link.run);
-        let heard = supervisor.report(run, Report::Boundary(Point::Between));
-        let (heard, begun) = tokio::join!(heard, supervisor.report(run, self.turn_begun()));
-        heard?;
-        self.turn(begun).await
+    }
+
+    /// Runs the open calls.
+    async fn act(&mut self) -> Result<Step, Rejected> {
+        let called = |call: Call| {
+            let caller = self.caller(&call);
+            (call, caller)
+        };
+        let calls = self.conversation.open_calls().into_iter().map(called).collect();
+        let bench = Bench { desk: Arc::clone(&self.desk), stamps: Arc::clone(&self.stamps) };
+        let run = async move { run_all(&bench, calls).await };
+        if let Broken::Done(answered) = self.while_open(Conversation::is_acting, run).await {
+            self.unless_late(Conversation::is_acting, answered).await?;
+        }
+        Ok(Step::On)
     }
 
     /// Asks the model until it answers, and decides what its answer means.
-    async fn turn(&mut self, mut begun: Result<(), Rejected>) -> Result<Step, Rejected> {
+    async fn turn(&mut self) -> Result<Step, Rejected> {
         let mut tries = 0;
         loop {
             tries += 1;
-            let turn = match self.begin_turn(begun).await? {
+            let turn = match self.begin_turn().await? {
                 Ok(turn) => turn,
                 Err(ending) => return self.end(ending).await,
             };
             self.catch_up();
             let mut request = self.desk.request(self.conversation.agent(), &self.path, tries);
-            request.messages = self.conversation.messages().to_vec();
+            request.messages = Arc::clone(self.conversation.messages());
             let (desk, task) = (Arc::clone(&self.desk), self.link.run.task);
             let asked = async move { ask(&*desk.settings.model, request, &desk.bus, task, turn).await };
-            let answer = match self.unless_broken(asked).await {
-                Broken::Done(answer) => answer,
+            match self.while_open(Conversation::is_asking, asked).await {
                 Broken::Off => return Ok(Step::On),
-            };
-            match answer {
-                Ok(reply) => return self.answered(turn, reply).await,
-                Err(error) => {
+                Broken::Done(Ok(reply)) => return self.answered(turn, reply).await,
+                Broken::Done(Err(error)) => {
                     if let Some(step) = self.failed(turn, error, tries).await? {
                         return Ok(step);
                     }
-                    begun = self.report(self.turn_begun()).await;
                 }
             }
         }
@@ -145,9 +144,14 @@ impl AgentRun {
         Report::TurnBegun { model: self.desk.settings.model.name().to_owned(), reserve: Cost::ZERO }
     }
 
-    /// The turn that was begun, or why there is none; waits for a slot and begins again if it has to.
-    async fn begin_turn(&mut self, mut begun: Result<(), Rejected>) -> Result<Result<Turn, Ending>, Rejected> {
+    /// Begins the next turn, or tells why there is none; waits for a slot and begins again if it has to.
+    async fn begin_turn(&mut self) -> Result<Result<Turn, Ending>, Rejected> {
         loop {
+            // One commit for both: the mail that is heard, and the turn that answers it.
+            let (supervisor, run) = (&self.link.supervisor, self.link.run);
+            let heard = supervisor.report(run, Report::Boundary(Point::Between));
+            let (heard, begun) = tokio::join!(heard, supervisor.report(run, self.turn_begun()));
+            heard?;
             let refusal = match begun {
                 Ok(()) => {
                     self.catch_up();
@@ -162,7 +166,6 @@ impl AgentRun {
                 Refusal::Budget { .. } => return Ok(Err(Ending::BudgetExhausted)),
                 refusal => return Err(refusal.into()),
             }
-            begun = self.report(self.turn_begun()).await;
         }
     }
 
@@ -170,8 +173,11 @@ impl AgentRun {
         let Reply { content, stop, usage, model } = reply;
         let calls = content.iter().any(|block| matches!(block, Block::Call(_)));
         let cost = cost_of(usage);
-        self.report(Report::TurnAnswered { turn, content, stop, usage, cost, model }).await?;
-        if calls { Ok(Step::On) } else { self.conclude(stop).await }
+        let report = self.report(Report::TurnAnswered { turn, content, stop, usage, cost, model }).await;
+        match self.unless_late(Conversation::is_asking, report).await? {
+            Broken::Done(()) if !calls => self.conclude(stop).await,
+            Broken::Done(()) | Broken::Off => Ok(Step::On),
+        }
     }
 
     /// Ends the activation after the model's last word, as it stands in the log.
@@ -210,12 +216,15 @@ impl AgentRun {
             None => message,
         };
         let report = Report::TurnFailed { turn, fault, message: words.clone(), cost: Cost::ZERO };
-        self.report(report).await?;
+        let report = self.report(report).await;
+        if let Broken::Off = self.unless_late(Conversation::is_asking, report).await? {
+            return Ok(Some(Step::On));
+        }
         match retry::next(fault, tries) {
-            Next::Again(after) => match self.unless_broken(tokio::time::sleep(after)).await {
-                Broken::Done(()) => Ok(None),
-                Broken::Off => Ok(Some(Step::On)),
-            },
+            Next::Again(after) => {
+                tokio::time::sleep(after).await;
+                Ok(None)
+            }
             Next::Park(until) => self.report(Report::Park(until)).await.map(|()| Some(Step::Over)),
             Next::GiveUp => {
                 let message = match fault {
@@ -248,21 +257,18 @@ impl AgentRun {
     /// Reads what it was told since it last looked.
     fn catch_up(&mut self) {
         while let Ok(told) = self.link.told.try_recv() {
-            // What is broken off is over by the time anybody looks here.
-            let _broken = self.hear(told);
+            self.hear(told);
         }
     }
 
-    /// Takes in one thing it was told; says whether the turn under way is broken off.
-    fn hear(&mut self, told: Told) -> bool {
+    /// Takes in one thing it was told.
+    fn hear(&mut self, told: Told) {
         match told {
             Told::Event(envelope) => self.conversation.read(&envelope, &*self.desk),
             Told::WaitOver(call, why) => self.waits.over(&call, why),
-            Told::Break => return true,
             // The root of a session is stopped at once; agents with a last turn come with the task tool.
             Told::WrapUp | Told::Go => {}
         }
-        false
     }
 
     async fn wait_for_slot(&mut self) {
@@ -275,23 +281,31 @@ impl AgentRun {
         }
     }
 
-    /// Lets `work` go on until it is done or the turn is broken off, reading what it is told meanwhile.
-    async fn unless_broken<T>(&mut self, work: impl Future<Output = T>) -> Broken<T> {
+    /// Lets `work` go on until it is done, or until mail that interrupts has closed what it works on.
+    async fn while_open<T>(&mut self, open: StillOpen, work: impl Future<Output = T>) -> Broken<T> {
         tokio::pin!(work);
-        loop {
+        while open(&self.conversation) {
             tokio::select! {
                 biased;
                 done = &mut work => return Broken::Done(done),
-                Some(told) = self.link.told.recv() => {
-                    if self.hear(told) {
-                        return Broken::Off;
-                    }
-                }
+                Some(told) = self.link.told.recv() => self.hear(told),
             }
+        }
+        Broken::Off
+    }
+
+    /// Takes the answer to a report. One that came too late, because mail had closed what it is about, waits for the
+    /// events that say so: they may not be durable yet.
+    async fn unless_late(&mut self, open: StillOpen, reported: Result<(), Rejected>) -> Result<Broken<()>, Rejected> {
+        match reported {
+            Err(Rejected::Refused(Refusal::NoTurn | Refusal::Call(_))) => {
+                Ok(self.while_open(open, std::future::pending()).await)
+            }
+            reported => reported.map(Broken::Done),
         }
     }
 
-    fn caller(&self, call: &protocol::Call) -> Caller {
+    fn caller(&self, call: &Call) -> Caller {
         Caller {
             supervisor: self.link.supervisor.clone(),
             run: self.link.run,

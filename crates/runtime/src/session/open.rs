@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use host::{Guardian, Owner, Workspace};
 use kernel::{Impossible, Input, Kernel};
+use model::ToolSpec;
 use protocol::{At, Budget, Envelope, Fence, Kind, Mode, Rest, SessionId, TaskId, TaskSpec, Terms};
 use store::{Opened, Reader, SessionFile, StoreError};
 use tokio::sync::Notify;
@@ -167,6 +168,11 @@ fn terms(settings: &Settings) -> Terms {
     }
 }
 
+/// A tool as a model is told of it.
+fn told(spec: &tools::Spec) -> ToolSpec {
+    ToolSpec { name: spec.name.into(), about: spec.about.into(), schema: spec.schema.clone() }
+}
+
 fn workspace(settings: &Settings) -> Result<Workspace, OpenError> {
     let unusable = |folder: &Path| {
         let folder = folder.display().to_string();
@@ -206,10 +212,12 @@ fn fold(limits: kernel::Limits, log: &[Envelope]) -> Result<Kernel, OpenError> {
 
 fn desk(settings: Settings, id: SessionId, workspace: Workspace) -> (Arc<Desk>, Vec<crate::Notice>) {
     let instructions = Instructions::read(workspace.cwd(), settings.home.root());
+    let toolbox = tools::everyday();
     let desk = Desk {
         session: id,
-        system: prompt::system(workspace.cwd(), &instructions),
-        toolbox: tools::everyday(),
+        system: prompt::system(workspace.cwd(), &instructions).into(),
+        specs: toolbox.iter().map(|tool| told(tool.spec())).collect(),
+        toolbox,
         workspace: Arc::new(workspace),
         guardian: Guardian::new(settings.guardian.clone()),
         env: Arc::new(settings.env.clone()),

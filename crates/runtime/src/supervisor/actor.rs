@@ -228,7 +228,8 @@ impl Actor {
             Effect::Start(run) => self.start(run),
             Effect::Go(run) => self.tell(run, Told::Go),
             Effect::WaitOver { run, call, why } => self.tell(run, Told::WaitOver(call, why)),
-            Effect::Break(run) => self.tell(run, Told::Break),
+            // The events before it tell the run what is dropped.
+            Effect::Break(_run) => {}
             Effect::Stop { run, how } => {
                 if let Some(leash) = self.leashes.get(&run.task).filter(|leash| leash.run == run) {
                     leash.stop(how);

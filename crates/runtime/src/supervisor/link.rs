@@ -17,8 +17,6 @@ pub(crate) enum Told {
     Go,
     /// A call's wait is over.
     WaitOver(CallId, WaitEnd),
-    /// Drop the turn under way and go on at the next boundary.
-    Break,
     /// Take one last turn.
     WrapUp,
 }
