@@ -33,6 +33,7 @@ fn main() -> ExitCode {
         Err(error) => return usage(&error),
     };
     match perform(args) {
+        Ok(exit) if print::is_lost() => Exit::worst([exit, Exit::Failed]).into(),
         Ok(exit) => exit.into(),
         Err(failure) => {
             failure.show();

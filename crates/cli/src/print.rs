@@ -1,17 +1,33 @@
 //! Words for people. The answer goes to stdout, everything else to stderr. A reader that has gone away is not an
-//! error: the session holds everything that was said.
+//! error: the session holds everything that was said. A stdout that takes no more, such as a file on a full disk, is
+//! one, and changes the exit code.
 
 use std::fmt;
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether stdout did not take all of the answer.
+static LOST: AtomicBool = AtomicBool::new(false);
 
 /// Writes a line of the answer.
 pub(crate) fn answer(text: impl fmt::Display) {
-    to(&mut io::stdout().lock(), format_args!("{text}"));
+    let written = to(&mut io::stdout().lock(), format_args!("{text}"));
+    match written {
+        Err(cause) if cause.kind() != io::ErrorKind::BrokenPipe && !LOST.swap(true, Ordering::Relaxed) => {
+            error(&format!("cannot write to stdout: {cause}"));
+        }
+        Ok(()) | Err(_) => {}
+    }
+}
+
+/// Whether a part of the answer was lost, though somebody wanted to have it.
+pub(crate) fn is_lost() -> bool {
+    LOST.load(Ordering::Relaxed)
 }
 
 /// Tells something in passing.
 pub(crate) fn note(text: impl fmt::Display) {
-    to(&mut io::stderr().lock(), format_args!("{text}"));
+    let _closed = to(&mut io::stderr().lock(), format_args!("{text}"));
 }
 
 /// Tells what went wrong.
@@ -27,8 +43,9 @@ pub(crate) fn json(value: &impl serde::Serialize) {
     }
 }
 
-fn to(out: &mut impl Write, text: fmt::Arguments<'_>) {
-    let _closed = writeln!(out, "{text}").and_then(|()| out.flush());
+fn to(out: &mut impl Write, text: fmt::Arguments<'_>) -> io::Result<()> {
+    writeln!(out, "{text}")?;
+    out.flush()
 }
 
 /// The first line of a text, at most `max` characters of it.

@@ -131,6 +131,8 @@ fn unusable(path: &Path, error: &dyn std::error::Error) -> Failure {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use model::{Message, Model, Reply, Request, Script};
     use protocol::{Answer, AnswerStatus, At, Block, Call, CallId};
 
@@ -175,13 +177,13 @@ mod tests {
             path: "/root".into(),
             at: At(0),
             attempt: 1,
-            system: String::new(),
-            messages: vec![
+            system: Arc::default(),
+            messages: Arc::new(vec![
                 Message::user("go"),
                 Message::Assistant { content: vec![Block::Call(call)] },
                 Message::Answers { answers: vec![(id, answer)] },
-            ],
-            tools: Vec::new(),
+            ]),
+            tools: Arc::default(),
             max_output: None,
         };
         let script = Script::parse(SCRIPT, "fix.yaml").unwrap();
