@@ -171,7 +171,7 @@ impl Conversation {
 
 #[cfg(test)]
 mod tests {
-    use protocol::{AnswerStatus, At, Attempt, Cost, Delivery, Entry, SessionId, Usage};
+    use protocol::{AnswerStatus, At, Attempt, Cost, Delivery, Entry, ModelFault, SessionId, Usage};
 
     use super::*;
 
@@ -248,6 +248,22 @@ mod tests {
         let Some(Message::Answers { answers }) = conversation.messages().last() else { panic!() };
         assert_eq!(answers.iter().map(|(_, answer)| answer.text.as_str()).collect::<Vec<_>>(), ["1", "2"]);
         assert!(conversation.open_calls().is_empty());
+    }
+
+    #[test]
+    fn a_turn_and_its_calls_are_open_until_an_event_closes_them() {
+        let begun = || Event::TurnBegun { turn: Turn(1), model: "m".into(), reserved: Cost::ZERO };
+        let fault = ModelFault::Cancelled;
+        let failed = || Event::TurnFailed { turn: Turn(1), fault, message: String::new(), cost: Cost::ZERO };
+        let open = |events| {
+            let conversation = fold(events);
+            (conversation.is_asking(), conversation.is_acting())
+        };
+        assert_eq!(open(vec![begun()]), (true, false));
+        assert_eq!(open(vec![begun(), failed()]), (false, false));
+        assert_eq!(open(vec![begun(), calls(&["a", "b"])]), (false, true));
+        assert_eq!(open(vec![begun(), calls(&["a", "b"]), answered("a", "1")]), (false, true));
+        assert_eq!(open(vec![begun(), calls(&["a"]), answered("a", "1")]), (false, false));
     }
 
     #[test]

@@ -204,10 +204,11 @@ impl Index {
         there.difference(&known).try_for_each(|id| self.enter(home, *id))
     }
 
-    /// Writes a session's row, if its file can be read.
+    /// Writes a session's row, if its file can be read and its first commit has happened.
     fn enter(&self, home: &Home, id: SessionId) -> Result<(), StoreError> {
         match Reader::open(home, id).and_then(|reader| reader.session_view()) {
-            Ok(view) => self.upsert(&SessionRow::from(&view)),
+            Ok(view) if view.events > 0 => self.upsert(&SessionRow::from(&view)),
+            Ok(_never_begun) => Ok(()),
             Err(_unreadable) => Ok(()),
         }
     }

@@ -139,7 +139,9 @@ impl Report {
             (None, Ended::AtRest) => Some(Exit::Failed),
             (None, Ended::Told | Ended::Parked | Ended::Paused) => None,
         };
-        Exit::worst([ended].into_iter().chain(answer).chain(self.finished.iter().map(of_task)))
+        let interrupted = self.interrupted.then_some(Exit::Cancelled);
+        let all = [ended].into_iter().chain(interrupted).chain(answer);
+        Exit::worst(all.chain(self.finished.iter().map(of_task)))
     }
 
     /// Writes the report to stdout, and what a person should know to stderr.

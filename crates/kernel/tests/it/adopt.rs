@@ -140,6 +140,16 @@ fn a_session_opens_once_and_nothing_happens_before() {
 }
 
 #[test]
+fn the_first_task_is_the_root_whatever_it_was_called() {
+    let mut kernel = Kernel::new(Limits::default());
+    let open = Input::Open { root: id(1), spec: spec(Kind::Agent, Some(id(9))), terms: terms() };
+    kernel.apply(At(1), open).unwrap();
+    let root = kernel.task(id(1)).unwrap();
+    assert_eq!((root.kind, root.parent, root.depth), (Kind::Main, None, 0));
+    assert_eq!(root.phase, Phase::Idle);
+}
+
+#[test]
 fn a_log_that_contradicts_itself_is_told_not_believed() {
     let mut kernel = Kernel::new(Limits::default());
     let entry = |event| Entry { task: id(1), at: At(1), event };

@@ -124,6 +124,17 @@ fn only_a_waiting_call_can_start_a_synchronous_task() {
 }
 
 #[test]
+fn a_call_that_was_cancelled_starts_nothing_in_the_background_either() {
+    let mut desk = Desk::new();
+    let root = desk.root;
+    let turn = desk.runs(root, &["t"]);
+    desk.ok(Input::Send(letter(id(1), Delivery::Interrupt)));
+    let by = Some((root, turn, CallId("t".into())));
+    let spawn = Spawn { id: id(2), spec: spec(Kind::Shell, Some(id(1))), prompt: "go".into(), by };
+    assert_eq!(desk.refused(Input::Spawn(spawn)), "the call t is not open for this");
+}
+
+#[test]
 fn a_woken_agent_tells_its_parent_even_if_its_first_result_was_waited_for() {
     let mut desk = Desk::new();
     let root = desk.root;

@@ -60,6 +60,7 @@ fn an_index_agrees_with_the_folders_when_it_is_asked_to() {
     let index = Index::open(&house.home).unwrap();
     index.upsert(&row(7, "/removed", 1)).unwrap();
     commit(&create(&house.home, session(1)).writer, opening()).unwrap();
+    drop(create(&house.home, session(2)));
     let listed = index.agree(&house.home).unwrap().list(None).unwrap();
     assert_eq!(listed.iter().map(|row| row.cwd.as_str()).collect::<Vec<_>>(), ["/src"]);
 }

@@ -1,0 +1,118 @@
+//! Going on with sessions, copying them, and replaying what was recorded.
+
+use std::fs;
+
+use insta::assert_snapshot;
+
+use super::shown;
+use crate::scripts::{HELLO, shell};
+use crate::stage;
+
+/// Counts the prompts of a conversation by what it said before.
+const COUNT: &str = "
+version: 1
+rules:
+  - when: { said: Second }
+    answer: [{ say: Third. }]
+  - when: { said: First }
+    answer: [{ say: Second. }]
+  - answer: [{ say: First. }]
+";
+
+#[test]
+fn the_last_session_of_the_folder_goes_on() {
+    let stage = stage();
+    stage.script(COUNT);
+    fs::create_dir(stage.path("elsewhere")).unwrap();
+    assert_eq!(stage.prompt("one").run().expect(0).stdout, "First.\n");
+    assert_eq!(stage.prompt("other").within(&stage.path("elsewhere")).run().expect(0).stdout, "First.\n");
+    assert_eq!(stage.bosun(["--continue", "-p", "two"]).run().expect(0).stdout, "Second.\n");
+    assert_eq!(stage.bosun(["-c", "-p", "three"]).run().expect(0).stdout, "Third.\n");
+    assert_eq!(stage.sessions().len(), 2);
+    let none = stage.bosun(["--continue", "-p", "x", "-C", "/"]).run().expect(2);
+    assert_snapshot!(none.stderr, @r"
+    error: no session was begun in /
+    hint: `bosun sessions` lists all
+    ");
+    let idle = stage.bosun(["--continue"]).run().expect(2);
+    assert_snapshot!(shown(&stage, &idle.stderr), @r#"
+    error: session ses-ID has nothing left to do
+    hint: give it a prompt: bosun --resume ses-ID -p "…"
+    "#);
+}
+
+#[test]
+fn a_session_is_named_by_the_beginning_of_its_id() {
+    let stage = stage();
+    stage.script(COUNT);
+    stage.prompt("one").run().expect(0);
+    let id = stage.newest();
+    let bare = id.strip_prefix("ses-").unwrap();
+    assert_eq!(stage.bosun(["--resume", &id, "-p", "two"]).run().expect(0).stdout, "Second.\n");
+    assert_eq!(stage.bosun(["--resume", &bare[..8], "-p", "three"]).run().expect(0).stdout, "Third.\n");
+    let unknown = stage.bosun(["--resume", "ses-ffff", "-p", "x"]).run().expect(2);
+    assert_snapshot!(unknown.stderr, @r"
+    error: no session begins with `ses-ffff`
+    hint: `bosun sessions` lists them
+    ");
+    stage.prompt("another").run().expect(0);
+    stage.bosun(["--resume", "ses-", "-p", "x"]).run().expect(2).says(&["several sessions begin with", &id, "hint:"]);
+    stage.bosun(["--resume", "%", "-p", "x"]).run().expect(2).says(&["no session begins with `%`"]);
+}
+
+#[test]
+fn a_fork_goes_on_in_a_copy() {
+    let stage = stage();
+    stage.script(COUNT).prompt("one").run().expect(0);
+    let id = stage.newest();
+    let before = stage.log(&id);
+    assert_eq!(stage.bosun(["--resume", &id, "--fork", "-p", "two"]).run().expect(0).stdout, "Second.\n");
+    assert_eq!(stage.log(&id), before, "the session itself stays as it is");
+    assert_eq!(stage.sessions().len(), 2);
+    assert_ne!(stage.newest(), id);
+    assert_eq!(stage.bosun(["--continue", "-p", "three"]).run().expect(0).stdout, "Third.\n");
+    assert_eq!(stage.bosun(["--resume", &id, "-p", "two"]).run().expect(0).stdout, "Second.\n");
+    stage.bosun(["--fork", "-p", "x"]).run().expect(2).says(&["--fork needs a session", "hint:"]);
+    stage.bosun(["--continue", "--fork"]).run().expect(2).says(&["--fork needs a session", "hint:"]);
+}
+
+#[test]
+fn a_session_keeps_its_model_folder_and_permission() {
+    let stage = stage();
+    stage.script(&shell("pwd")).prompt("where?").run().expect(0);
+    let id = stage.newest();
+    let other = stage.path("other");
+    fs::create_dir(&other).unwrap();
+    let script = "version: 1\nrules:\n  - when: { prompt: again, not: { answered: {} } }\n    answer: [{ call: { tool: shell, input: { command: pwd } } }]\n  - answer: [{ say: \"${answer}\" }]\n";
+    stage.script(script);
+    let again = stage.bosun(["--resume", &id, "-p", "again"]).within(&other).without_env("BOSUN_MODEL").run();
+    assert!(again.expect(0).stdout.ends_with("/work\n"));
+}
+
+#[test]
+fn a_session_that_runs_cannot_be_run_twice() {
+    let stage = stage();
+    let running = stage.script(&shell("touch up; while [ ! -e go ]; do sleep 0.01; done")).prompt("wait").start();
+    testkit::binary::within(testkit::binary::PATIENCE, "it runs", || stage.path("up").exists());
+    let id = stage.newest();
+    let pid = running.pid().to_string();
+    stage.bosun(["--resume", &id, "-p", "me too"]).run().expect(2).says(&["is run by process", &pid]);
+    stage.bosun(["sessions", "rm", &id]).run().expect(2).says(&["is run by process", &pid]);
+    fs::write(stage.path("go"), "").unwrap();
+    running.wait().expect(0);
+}
+
+#[test]
+fn a_recording_is_replayed_word_for_word() {
+    let stage = stage();
+    stage.script(&shell("echo recorded >> witness; cat witness"));
+    let first = stage.prompt("go").args(["--record", "run.jsonl"]).run().expect(0);
+    fs::remove_file(stage.path("witness")).unwrap();
+    let replay = ["--model", "replay/run.jsonl"];
+    let second = stage.prompt("go").args(replay).run().expect(0);
+    assert_eq!((&first.stdout, &first.stderr), (&second.stdout, &second.stderr));
+    let different = stage.prompt("something else").args(replay).run().expect(1);
+    different.says(&["was recorded as user \"go\"", "record the session again"]);
+    stage.prompt("go").args(["--record", "/nowhere/run.jsonl"]).run().expect(2).says(&["/nowhere/run.jsonl"]);
+    stage.script(HELLO);
+}

@@ -1,0 +1,65 @@
+//! Removing what is old, and checking scripts.
+
+use std::fs;
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use super::shown;
+use crate::scripts::{HELLO, turns};
+use crate::stage;
+
+#[test]
+fn old_sessions_are_removed_and_those_with_work_in_them_stay() {
+    let stage = stage();
+    stage.script(HELLO).prompt("old").run().expect(0);
+    let old = stage.newest();
+    stage.script(&turns(5));
+    stage.prompt("at work").env("BOSUN_FAULT", "after-commit:12").unheard().run().expect_killed();
+    let young = stage.bosun(["gc"]).run().expect(0);
+    assert_eq!((&*young.stdout, &*young.stderr), ("", "0 removed, 2 kept\n"));
+    let dry = stage.bosun(["gc", "--days", "0", "--dry-run"]).run().expect(0);
+    assert!(dry.stdout.starts_with(&old) && dry.stdout.ends_with("old\n"), "{}", dry.stdout);
+    assert_eq!(dry.stderr, "1 would be removed, 1 kept\n");
+    let dry = stage.bosun(["gc", "--days", "0", "--dry-run", "--json"]).run().expect(0).json();
+    assert_eq!(dry, json!({ "removed": [old], "kept": 1, "failed": [], "dryRun": true }));
+    assert_eq!(stage.sessions().len(), 2);
+    let gone = stage.bosun(["gc", "--days", "0", "--json"]).run().expect(0).json();
+    assert_eq!(gone, json!({ "removed": [old], "kept": 1, "failed": [], "dryRun": false }));
+    assert_eq!(stage.sessions().len(), 1);
+    assert!(!stage.session_dir(&old).exists());
+    assert_eq!(stage.bosun(["--continue"]).run().expect(0).stdout, "Done.\n");
+}
+
+#[test]
+fn a_session_that_cannot_be_removed_is_told() {
+    let stage = stage();
+    stage.script(HELLO).prompt("gone").run().expect(0);
+    fs::remove_dir_all(stage.session_dir(&stage.newest())).unwrap();
+    let gone = stage.bosun(["gc", "--days", "0"]).run();
+    assert!(!gone.stderr.contains("panicked"), "{}", gone.stderr);
+    assert!(stage.sessions().is_empty(), "a session without a file is forgotten");
+}
+
+#[test]
+fn scripts_are_checked_before_they_are_used() {
+    let stage = stage();
+    fs::write(stage.path("good.yaml"), HELLO).unwrap();
+    fs::write(stage.path("bad.yaml"), "version: 1\nrules:\n  - when: { prompt: \"fix (\" }\n    answer: []\n").unwrap();
+    let good = stage.bosun(["script", "check", "good.yaml"]).run().expect(0);
+    assert_eq!(good.stdout, "good.yaml: ok\n");
+    let mixed = stage.bosun(["script", "check", "good.yaml", "bad.yaml", "none.yaml"]).run().expect(2);
+    assert_eq!(mixed.stdout, "good.yaml: ok\n");
+    assert_snapshot!(shown(&stage, &mixed.stderr), @r"
+    error: bad.yaml:3:21: `fix (` is not a usable regular expression: unclosed group
+    error: cannot read the script none.yaml: No such file or directory (os error 2)
+    ");
+    stage.bosun(["script", "check"]).run().expect(2);
+}
+
+#[test]
+fn the_schema_of_scripts_is_the_one_in_the_repository() {
+    let printed: Value = stage().bosun(["script", "schema"]).run().expect(0).json();
+    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schemas/script.schema.json");
+    assert_eq!(printed, serde_json::from_str::<Value>(&fs::read_to_string(kept).unwrap()).unwrap());
+}

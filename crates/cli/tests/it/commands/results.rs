@@ -1,0 +1,245 @@
+//! What a run writes, and the code it exits with.
+
+use std::fs;
+
+use insta::assert_snapshot;
+use protocol::Envelope;
+use serde_json::{Value, json};
+
+use super::shown;
+use crate::scripts::{HELLO, shell, shells, turns};
+use crate::stage;
+
+#[test]
+fn stdout_carries_only_the_answer_and_stderr_a_line_for_each_call() {
+    let stage = stage();
+    fs::write(stage.path("notes.txt"), "some words\n").unwrap();
+    let script = "
+version: 1
+agents:
+  main:
+    - - say: I look around.
+      - call: { tool: view, input: { path: notes.txt } }
+      - call: { tool: grep, input: { pattern: words } }
+      - call: { tool: view, input: { path: missing.txt } }
+      - call: { tool: fly, input: { to: the moon } }
+    - - call: { tool: shell, input: { command: \"echo \\e[31mred; exit 3\" } }
+    - - say: \"There are \\e[1mnotes\\e[0m.\"
+";
+    let ended = stage.script(script).prompt("what is here?").run().expect(0);
+    assert_eq!(ended.stdout, "There are [1mnotes[0m.\n");
+    assert_snapshot!(ended.stderr, @r#"
+    - view notes.txt
+    - grep words
+    - view missing.txt
+    - fly {"to":"the moon"}
+      ! refused: There is no tool `fly`. The tools are: view, create, edit, apply_patch, grep, glob, shell, read_she…
+      ! refused: missing.txt does not exist; look for it with `glob`
+    - shell echo [31mred; exit 3
+    "#);
+    let quiet = stage.prompt("what is here?").args(["--quiet"]).run().expect(0);
+    assert_eq!((&*quiet.stdout, &*quiet.stderr), ("There are [1mnotes[0m.\n", ""));
+}
+
+#[test]
+fn json_is_one_object_with_every_task_and_figure() {
+    let stage = stage();
+    let script = shells(&[json!({ "command": "echo hi" }), json!({ "command": "true", "background": true })]);
+    let ended = stage.script(&script).prompt("go").args(["--output-format", "json", "--quiet"]).run().expect(0);
+    let result = ended.json();
+    assert_eq!(
+        (&result["type"], &result["outcome"], &result["exitCode"]),
+        (&json!("result"), &json!("completed"), &json!(0))
+    );
+    assert_eq!(result["session"], stage.newest());
+    assert_eq!(result["tasks"].as_array().unwrap().len(), 2);
+    assert_eq!(result["tasks"][1]["state"]["outcome"]["type"], "completed");
+    assert_eq!(result["denials"], json!([]));
+    assert!(result["usage"]["input"].as_u64().unwrap() > 0 && result["durationMs"].is_u64());
+    assert!(ended.stderr.is_empty(), "{}", ended.stderr);
+}
+
+#[test]
+fn json_lines_are_every_event_and_the_result_last() {
+    let stage = stage();
+    let ended = stage.script(&turns(3)).prompt("go").args(["--output-format", "jsonl"]).run().expect(0);
+    let mut lines = ended.json_lines();
+    assert_eq!(lines.pop().unwrap()["type"], "result");
+    let events: Vec<Envelope> = lines.into_iter().map(|line| serde_json::from_value(line).unwrap()).collect();
+    assert_eq!(events, stage.log(&stage.newest()));
+    assert!(ended.stderr.is_empty(), "{}", ended.stderr);
+}
+
+#[test]
+fn a_call_that_is_not_permitted_is_told_and_is_no_failure() {
+    let stage = stage();
+    stage.script(&shell("touch evil"));
+    let ended = stage.bosun(["-p", "go"]).run().expect(0);
+    assert_snapshot!(ended.stdout, @"It said: `shell` was not permitted: this session may only read. Go on without it and tell the user that it needs `--allow-all`.");
+    assert_snapshot!(ended.stderr, @r"
+    - shell touch evil
+      ! denied: `shell` was not permitted: this session may only read. Go on without it and tell the user that it n…
+    not permitted: shell (permit with --allow-all)
+    ");
+    let ended = stage.bosun(["-p", "go", "--output-format", "json", "--quiet"]).run().expect(0).json();
+    assert_eq!(ended["denials"][0]["tool"], "shell");
+    assert_eq!(ended["denials"][0]["input"], r#"{"command":"touch evil"}"#);
+    assert!(!stage.path("evil").exists());
+}
+
+#[test]
+fn a_model_that_fails_for_good_is_a_failure() {
+    let stage = stage();
+    let script = "
+version: 1
+rules:
+  - when: { turn: 1 }
+    answer:
+      - say: I begin.
+      - call: { tool: report_intent, input: { intent: work } }
+  - when: { prompt: key }
+    fail: { class: auth }
+  - fail: { class: terminal, message: the model is gone }
+";
+    let ended = stage.script(script).prompt("go").run().expect(1);
+    assert_eq!(ended.stdout, "I begin.\n", "what was said is not lost");
+    assert_snapshot!(shown(&stage, &ended.stderr), @r#"
+    - report_intent work
+      ! model: the model is gone
+    error: the model is gone
+    hint: what was done is kept; go on with: bosun --resume ses-ID -p "…"
+    "#);
+    stage.prompt("wrong key").run().expect(1).says(&["refused the key"]);
+    let ended = stage.prompt("go").args(["--output-format", "json"]).run().expect(1).json();
+    assert_eq!((&ended["outcome"], &ended["message"]), (&json!("failed"), &json!("the model is gone")));
+}
+
+#[test]
+fn a_model_that_recovers_is_asked_again() {
+    let stage = stage();
+    let script = "
+version: 1
+rules:
+  - when: { attempt: 1 }
+    fail: { class: retry-after, after: 10ms, message: slow down }
+  - answer:
+      - say: Here I am.
+";
+    let ended = stage.script(script).prompt("go").run().expect(0).says(&["! model: slow down"]);
+    assert_eq!(ended.stdout, "Here I am.\n");
+}
+
+#[test]
+fn a_model_without_a_rule_says_what_it_was_asked() {
+    let stage = stage();
+    let script = "version: 1\nrules:\n  - when: { prompt: never }\n    answer: [{ say: x }]\n";
+    let ended = stage.script(script).prompt("something").run().expect(1);
+    assert!(ended.stderr.contains("model.yaml") && ended.stderr.contains("something"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_failed_task_makes_the_answer_partial() {
+    let stage = stage();
+    let script = shells(&[json!({ "command": "exit 3", "background": true })]);
+    let ended = stage.script(&script).prompt("go").run().expect(3);
+    assert!(ended.stdout.starts_with("It said:"), "{}", ended.stdout);
+    let ended = stage.prompt("go").args(["--output-format", "json"]).run().expect(3).json();
+    let outcomes: Vec<&Value> =
+        ended["tasks"].as_array().unwrap().iter().map(|task| &task["lastOutcome"]["type"]).collect();
+    assert_eq!(outcomes, ["completed", "failed"]);
+}
+
+#[test]
+fn background_work_that_takes_too_long_is_stopped_and_the_answer_stands() {
+    let stage = stage();
+    let script = shells(&[json!({ "command": "sleep 1000", "background": true })]);
+    let go = stage.script(&script).prompt("go").args(["--background-wait", "50ms", "--output-format", "json"]);
+    let ended = go.run().expect(0).json();
+    assert_eq!(ended["turns"], 2, "the model was not asked again");
+    assert!(ended["text"].as_str().unwrap().starts_with("It said: started"), "{ended}");
+    assert_eq!(ended["tasks"][1]["state"]["outcome"], json!({ "type": "cancelled", "by": "sessionEnd" }));
+}
+
+#[test]
+fn a_limit_of_turns_ends_the_run_and_it_can_go_on() {
+    let stage = stage();
+    let ended = stage.script(&turns(8)).prompt("go").args(["--max-turns", "2"]).run().expect(4);
+    assert_snapshot!(shown(&stage, &ended.stderr), @r#"
+    - report_intent step 1
+    - report_intent step 2
+    error: the limit of turns was reached before the answer
+    hint: go on with: bosun --resume ses-ID -p "go on" --max-turns N
+    "#);
+    let id = stage.newest();
+    stage.bosun(["--resume", &id, "-p", "go on"]).run().expect(4);
+    let ended = stage.bosun(["--resume", &id, "-p", "go on", "--max-turns", "10"]).run().expect(0);
+    assert_eq!(ended.stdout, "Done.\n");
+}
+
+#[test]
+fn a_quota_parks_the_session_until_somebody_goes_on() {
+    let stage = stage();
+    let parks = "version: 1\nrules:\n  - fail: { class: quota-until, after: 1h }\n";
+    let ended = stage.script(parks).prompt("go").args(["--park-wait", "50ms"]).run().expect(7);
+    assert!(ended.stdout.is_empty(), "{}", ended.stdout);
+    ended.says(&["waiting for a quota until", "parked; go on later with: bosun --resume"]);
+    assert_eq!(stage.sessions()[0]["state"], "parked");
+    let ended = stage.bosun(["--continue", "--park-wait", "50ms", "--output-format", "json"]).run().expect(7).json();
+    assert_eq!((&ended["outcome"], &ended["exitCode"]), (&json!("parked"), &json!(7)));
+}
+
+#[test]
+fn a_quota_that_resets_is_waited_for_and_the_run_goes_on() {
+    let stage = stage();
+    let script = "
+version: 1
+rules:
+  - when: { not: { contains: it is back } }
+    fail: { class: quota-until, after: 100ms }
+  - answer:
+      - say: Here I am.
+";
+    let running = stage.script(script).prompt("go").start();
+    running.await_stderr("waiting for a quota");
+    stage.bosun(["sessions", "send", &stage.newest(), "it is back"]).run().expect(0);
+    assert_eq!(running.wait().expect(0).stdout, "Here I am.\n");
+}
+
+#[test]
+fn a_reader_that_goes_away_costs_nothing() {
+    let stage = stage();
+    stage.script(&turns(3));
+    for format in ["text", "json", "jsonl"] {
+        stage.prompt("go").args(["--output-format", format]).with_closed_stdout().run().expect(0);
+        assert_eq!(stage.sessions()[0]["state"], "idle", "{format}");
+        assert_eq!(stage.log(&stage.newest()).last().unwrap().entry.event, ended_well());
+    }
+    stage.bosun(["--help"]).with_closed_stdout().run().expect(0);
+    stage.bosun(["sessions"]).with_closed_stdout().run().expect(0);
+    stage.bosun(["sessions", "export", &stage.newest()]).with_closed_stdout().run().expect(0);
+}
+
+#[test]
+fn an_answer_that_cannot_be_written_is_a_failure() {
+    let stage = stage();
+    let full = std::path::Path::new("/dev/full");
+    let ended = stage.script(HELLO).prompt("go").with_stdout_to(full).run().expect(1);
+    ended.says(&["cannot write to stdout: No space left on device"]);
+    let export = stage.bosun(["sessions", "export", &stage.newest()]);
+    export.with_stdout_to(full).run().expect(1).says(&["cannot write to stdout"]);
+}
+
+fn ended_well() -> protocol::Event {
+    let outcome = protocol::Outcome::Completed;
+    protocol::Event::ActivationEnded { activation: protocol::Activation(1), outcome, text: "Done.".into() }
+}
+
+#[test]
+fn instructions_of_the_folder_reach_the_model() {
+    let stage = stage();
+    fs::write(stage.path("AGENTS.md"), "Always greet in Latin.\n").unwrap();
+    let script = "version: 1\nrules:\n  - when: { system: Latin }\n    answer: [{ say: Salve. }]\n";
+    assert_eq!(stage.script(script).prompt("hi").run().expect(0).stdout, "Salve.\n");
+    fs::remove_file(stage.path("AGENTS.md")).unwrap();
+    stage.script(HELLO).prompt("hi").run().expect(0);
+}

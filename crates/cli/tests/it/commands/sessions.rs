@@ -1,0 +1,200 @@
+//! Sessions from another terminal: while they run, and after.
+
+use std::fs;
+
+use insta::assert_snapshot;
+use testkit::binary::{PATIENCE, Running, Stage, within};
+
+use super::shown;
+use crate::scripts::{HELLO, shell, turns};
+use crate::stage;
+
+/// Waits for a file and then tells what it was sent.
+const PATIENT: &str = "
+version: 1
+rules:
+  - when: { turn: 1 }
+    answer:
+      - call: { tool: shell, input: { command: \"touch busy; while [ ! -e go ]; do sleep 0.01; done; echo gone\" } }
+  - when: { prompt: \"message (.*)\" }
+    answer: [{ say: \"I was told ${1}.\" }]
+  - answer: [{ say: Nobody wrote. }]
+";
+
+fn busy(stage: &Stage) -> Running {
+    let running = stage.script(PATIENT).prompt("wait").start();
+    within(PATIENCE, "the command runs", || stage.path("busy").exists());
+    running
+}
+
+fn let_go(stage: &Stage) {
+    fs::write(stage.path("go"), "").unwrap();
+}
+
+#[test]
+fn sessions_are_listed_newest_first() {
+    let stage = stage();
+    let none = stage.bosun(["sessions"]).run().expect(0);
+    assert_eq!((&*none.stdout, &*none.stderr), ("", "no sessions; begin one with: bosun -p \"…\"\n"));
+    fs::create_dir(stage.path("below")).unwrap();
+    stage.script(HELLO).prompt("the first\nof two").run().expect(0);
+    stage.prompt("the second").within(&stage.path("below")).run().expect(0);
+    let list = stage.bosun(["sessions"]).run().expect(0).stdout;
+    let titles: Vec<&str> = list.lines().map(|line| line.rsplit_once("  ").unwrap().1).collect();
+    assert_eq!(titles, ["the second", "the first"]);
+    assert!(list.lines().all(|line| line.starts_with("ses-") && line.contains(" idle ")), "{list}");
+    assert_eq!(stage.bosun(["sessions", "list"]).run().expect(0).stdout.lines().count(), 2);
+    let here = stage.bosun(["sessions", "--here"]).within(&stage.path("below")).run().expect(0).stdout;
+    assert!(here.lines().count() == 1 && here.contains("the second"), "{here}");
+    assert_eq!(stage.bosun(["sessions", "--json"]).run().expect(0).json().as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_session_is_shown_and_exported() {
+    let stage = stage();
+    stage.script(&shell("echo out")).prompt("go").run().expect(0);
+    let id = stage.newest();
+    let show = stage.bosun(["sessions", "show", &id]).run().expect(0).stdout;
+    for words in ["state         idle", "last outcome  completed", "run by        nobody", "turns         2", "/root"] {
+        assert!(show.contains(words), "{words}: {show}");
+    }
+    let markdown = stage.bosun(["sessions", "export", &id]).run().expect(0).stdout;
+    let markdown = shown(&stage, &markdown);
+    let (_when, rest) = markdown.split_once("## User\n\n").unwrap();
+    assert_snapshot!(rest, @r#"
+    go
+
+    ### turn 1
+
+    **shell** `call-1-1`
+
+    ```
+    {"command":"echo out"}
+    ```
+
+    `call-1-1` answered:
+
+    ```
+    out
+
+    ```
+
+    ### turn 2
+
+    It said: out
+
+
+    ### ended: completed
+    "#);
+    let out = stage.path("log.json");
+    let export = ["sessions", "export", &id, "--format", "json", "--output", "log.json"];
+    assert!(stage.bosun(export).run().expect(0).stdout.is_empty());
+    let written: Vec<protocol::Envelope> = serde_json::from_str(&fs::read_to_string(out).unwrap()).unwrap();
+    assert_eq!(written, stage.log(&id));
+    let nowhere = ["sessions", "export", &id, "-o", "/nowhere/log.md"];
+    stage.bosun(nowhere).run().expect(1).says(&["cannot write /nowhere/log.md"]);
+    stage.bosun(["sessions", "show", "none"]).run().expect(2).says(&["no session begins with `none`"]);
+}
+
+#[test]
+fn a_session_is_removed_for_good() {
+    let stage = stage();
+    stage.script(HELLO).prompt("one").run().expect(0);
+    let id = stage.newest();
+    stage.prompt("two").run().expect(0);
+    let removed = stage.bosun(["sessions", "rm", &id]).run().expect(0);
+    assert_eq!(removed.stderr, format!("removed {id}\n"));
+    assert!(!stage.session_dir(&id).exists());
+    assert_eq!(stage.sessions().len(), 1);
+    stage.bosun(["sessions", "rm", &id]).run().expect(2).says(&["no session begins with"]);
+    stage.bosun(["sessions", "rm"]).run().expect(2);
+}
+
+#[test]
+fn a_running_session_hears_a_message() {
+    for when in ["steer", "follow-up"] {
+        let stage = stage();
+        let running = busy(&stage);
+        let id = stage.newest();
+        let shown = stage.bosun(["sessions", "show", &id]).run().expect(0).stdout;
+        assert!(shown.contains("state         running"), "{shown}");
+        assert!(shown.contains(&format!("run by        process {}", running.pid())), "{shown}");
+        let sent = stage.bosun(["sessions", "send", &id, "message one", "--when", when]).run().expect(0);
+        assert_eq!(sent.stderr, "delivered\n");
+        let_go(&stage);
+        let ended = running.wait().expect(0);
+        assert_eq!(ended.stdout, "I was told one.\n", "{when}");
+    }
+}
+
+#[test]
+fn an_urgent_message_drops_the_running_turn() {
+    let stage = stage();
+    let running = busy(&stage);
+    let urgent = ["sessions", "send", &stage.newest(), "message now", "--when", "interrupt"];
+    stage.bosun(urgent).run().expect(0);
+    assert_eq!(running.wait().expect(0).stdout, "I was told now.\n");
+}
+
+#[test]
+fn a_resting_session_keeps_a_message_until_it_goes_on() {
+    let stage = stage();
+    stage.script(PATIENT);
+    let_go(&stage);
+    stage.prompt("begin").run().expect(0);
+    let id = stage.newest();
+    let kept = stage.bosun(["sessions", "send", &id, "message later"]).run().expect(0);
+    assert_snapshot!(shown(&stage, &kept.stderr), @"kept for the session, which is not running; go on with: bosun --resume ses-ID");
+    assert_eq!(stage.bosun(["--resume", &id]).run().expect(0).stdout, "I was told later.\n");
+    stage.bosun(["--resume", &id]).run().expect(2).says(&["has nothing left to do"]);
+    stage.bosun(["sessions", "send", &id, "  "]).run().expect(2).says(&["the message is empty"]);
+}
+
+#[test]
+fn a_running_session_is_interrupted_or_stopped_from_outside() {
+    for (command, again) in [("interrupt", 2), ("stop", 0)] {
+        let stage = stage();
+        let running = busy(&stage);
+        let id = stage.newest();
+        stage.bosun(["sessions", command, &id]).run().expect(0);
+        running.wait().expect(5);
+        assert_eq!(stage.sessions()[0]["state"], "idle", "{command}");
+        stage.bosun(["sessions", command, &id]).run().expect(again).says(&["is not running"]);
+        let ended = stage.bosun(["--resume", &id, "-p", "message on"]).run().expect(0);
+        assert_eq!(ended.stdout, "I was told on.\n", "{command}");
+    }
+}
+
+#[test]
+fn a_watcher_sees_every_event_once() {
+    let stage = stage();
+    let running = busy(&stage);
+    let id = stage.newest();
+    let watcher = stage.bosun(["sessions", "watch", &id]).start();
+    watcher.await_stdout("callStarted");
+    let late = stage.bosun(["sessions", "watch", &id, "--after", "5"]).start();
+    late.await_stdout("callStarted");
+    let_go(&stage);
+    running.wait().expect(0);
+    let log: Vec<serde_json::Value> =
+        stage.log(&id).iter().map(|envelope| serde_json::to_value(envelope).unwrap()).collect();
+    assert_eq!(watcher.wait().expect(0).json_lines(), log);
+    assert_eq!(late.wait().expect(0).json_lines(), log[5..]);
+    let after = stage.bosun(["sessions", "watch", &id]).run().expect(0);
+    assert_eq!(after.json_lines(), log);
+}
+
+#[test]
+fn a_session_with_a_dead_owner_is_interrupted() {
+    let stage = stage();
+    let script = turns(5);
+    stage.script(&script).prompt("go").env("BOSUN_FAULT", "after-commit:12").unheard().run().expect_killed();
+    let id = stage.newest();
+    assert_eq!(stage.sessions()[0]["state"], "interrupted");
+    let shown = stage.bosun(["sessions", "show", &id, "--json"]).run().expect(0).json();
+    assert_eq!(shown["session"]["state"]["type"], "interrupted");
+    assert_eq!(shown["session"]["ownerPid"], serde_json::Value::Null);
+    stage.bosun(["sessions", "interrupt", &id]).run().expect(2).says(&["is not running"]);
+    stage.bosun(["sessions", "watch", &id]).run().expect(0);
+    stage.bosun(["sessions", "rm", &id]).run().expect(0);
+}

@@ -1,0 +1,112 @@
+//! What the terminal and the machine may send.
+
+use std::fs;
+
+use insta::assert_snapshot;
+use protocol::{AnswerStatus, Event};
+use serde_json::json;
+use testkit::binary::{PATIENCE, Running, Signal, Stage, within};
+
+use super::shown;
+use crate::scripts::{shell, shells};
+use crate::stage;
+
+/// A run in the middle of a command.
+fn busy(stage: &Stage) -> Running {
+    let command = "touch busy; while [ ! -e go ]; do sleep 0.01; done; echo gone on";
+    let running = stage.script(&shell(command)).prompt("work").start();
+    within(PATIENCE, "the command runs", || stage.path("busy").exists());
+    running
+}
+
+fn statuses(stage: &Stage) -> Vec<AnswerStatus> {
+    let status = |event: Event| match event {
+        Event::CallAnswered { answer, .. } => Some(answer.status),
+        _other => None,
+    };
+    stage.log(&stage.newest()).into_iter().filter_map(|envelope| status(envelope.entry.event)).collect()
+}
+
+#[test]
+fn an_interrupt_stops_the_turn_and_leaves_the_session_idle() {
+    let stage = stage();
+    let mut running = busy(&stage);
+    running.signal(Signal::Interrupt);
+    let ended = running.wait().expect(5);
+    assert_snapshot!(shown(&stage, &ended.stderr), @r#"
+    - shell touch busy; while [ ! -e go ]; do sleep 0.01; done; echo gone on
+      ! cancelled: This call was cancelled before it ended.
+    cancelled; go on with: bosun --resume ses-ID -p "…"
+    "#);
+    assert_eq!(stage.sessions()[0]["state"], "idle");
+    assert_eq!(statuses(&stage), [AnswerStatus::Cancelled]);
+    fs::write(stage.path("go"), "").unwrap();
+    stage.bosun(["--continue", "-p", "what happened?"]).run().expect(0);
+}
+
+#[test]
+fn two_interrupts_end_the_run() {
+    let stage = stage();
+    let mut running = busy(&stage);
+    running.signal(Signal::Interrupt);
+    running.signal(Signal::Interrupt);
+    running.wait().expect(5);
+    assert_eq!(stage.sessions()[0]["state"], "idle");
+}
+
+#[test]
+fn a_request_to_end_leaves_the_session_to_go_on() {
+    for signal in [Signal::Terminate, Signal::HangUp] {
+        let stage = stage();
+        let mut running = busy(&stage);
+        running.signal(signal);
+        let ended = running.wait().expect(5);
+        ended.says(&["interrupted; go on with: bosun --resume", &stage.newest()]);
+        assert_eq!(stage.sessions()[0]["state"], "interrupted");
+        fs::write(stage.path("go"), "").unwrap();
+        let ended = stage.bosun(["--continue", "--allow-all"]).run().expect(0);
+        assert!(ended.stdout.starts_with("It said:"), "{}", ended.stdout);
+        assert_eq!(statuses(&stage), [AnswerStatus::Interrupted], "{signal:?}");
+    }
+}
+
+#[test]
+fn an_interrupt_after_the_answer_stops_what_is_left_and_asks_nobody() {
+    let stage = stage();
+    let script = shells(&[json!({ "command": "touch busy; sleep 1000", "background": true })]);
+    let mut running = stage.script(&script).prompt("work").args(["--output-format", "jsonl"]).start();
+    running.await_stdout("activationEnded");
+    within(PATIENCE, "the command runs", || stage.path("busy").exists());
+    running.signal(Signal::Interrupt);
+    let result = running.wait().expect(5).json_lines().pop().unwrap();
+    assert_eq!(result["turns"], 2, "the model was not asked again");
+    assert!(result["text"].as_str().unwrap().starts_with("It said: started"), "{result}");
+    assert_eq!(result["tasks"][1]["state"]["outcome"], json!({ "type": "cancelled", "by": "user" }));
+}
+
+#[test]
+fn a_parked_session_stays_parked_when_its_process_ends() {
+    let stage = stage();
+    let parks = "version: 1\nrules:\n  - fail: { class: quota-until, after: 1h }\n";
+    for (signal, state) in [(Signal::Terminate, "parked"), (Signal::Interrupt, "idle")] {
+        let mut running = stage.script(parks).prompt("go").start();
+        running.await_stderr("waiting for a quota");
+        running.signal(signal);
+        running.wait().expect(5);
+        assert_eq!(stage.sessions()[0]["state"], state, "{signal:?}");
+    }
+}
+
+#[test]
+fn a_signal_while_the_model_thinks_is_heard_too() {
+    for (signal, state) in [(Signal::Interrupt, "idle"), (Signal::Terminate, "interrupted")] {
+        let stage = stage();
+        let script = "version: 1\nrules:\n  - when: { attempt: 1 }\n    answer: [{ say: Hm. }, { hang: true }]\n";
+        let mut running = stage.script(script).prompt("think").args(["--output-format", "jsonl"]).start();
+        running.await_stdout("turnBegun");
+        running.signal(signal);
+        let ended = running.wait().expect(5);
+        assert_eq!(ended.json_lines().last().unwrap()["exitCode"], 5);
+        assert_eq!(stage.sessions()[0]["state"], state, "{signal:?}");
+    }
+}

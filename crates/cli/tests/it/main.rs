@@ -1,0 +1,18 @@
+//! The command as people and machines use it: the real binary, and what may happen to it.
+
+#![cfg(test)]
+
+mod commands;
+mod crowds;
+mod faults;
+mod kills;
+mod orphans;
+mod scripts;
+
+use testkit::binary::Stage;
+
+const BOSUN: &str = env!("CARGO_BIN_EXE_bosun");
+
+fn stage() -> Stage {
+    Stage::new(BOSUN)
+}

@@ -1,0 +1,117 @@
+//! One agent that answers: what it is asked, and when it is done.
+
+use insta::assert_snapshot;
+use model::Message;
+use protocol::{Delivery, Limit, Outcome};
+use runtime::Start;
+use testkit::session::scenario;
+
+use crate::support::{rules, turns};
+
+const TWO_TURNS: &str = "
+    - - think: I should look.
+      - say: I will look.
+      - call: { tool: view, input: { path: a.txt } }
+    - - say: It says hello.
+";
+
+#[tokio::test]
+async fn a_plain_answer_is_one_turn() {
+    let script = turns("    - - say: \"Hello to you.\"\n");
+    let run = scenario().script(&script).prompt("hello").run().await;
+    assert_eq!(run.outcome(), Some(&Outcome::Completed));
+    assert_snapshot!(run.transcript());
+}
+
+#[tokio::test]
+async fn a_tool_is_called_and_its_answer_is_read() {
+    let run = scenario().script(&turns(TWO_TURNS)).file("a.txt", "hello\n").prompt("what is in a.txt?").run().await;
+    assert_snapshot!(run.transcript());
+}
+
+#[tokio::test]
+async fn a_session_goes_on_where_its_last_prompt_ended() {
+    let script = rules(
+        "  - when: { prompt: first }
+    answer: [say: one]
+  - when: { said: one, prompt: second }
+    answer: [say: two]
+",
+    );
+    let mut driver = scenario().script(&script).ready().open(Start::New).await;
+    for prompt in ["first", "second"] {
+        driver.send(prompt, Delivery::FollowUp).await;
+        driver.rest().await;
+    }
+    assert_snapshot!(driver.leave().await.transcript());
+}
+
+#[tokio::test]
+async fn an_activation_ends_at_its_limit_of_turns_and_the_next_counts_anew() {
+    let script = rules(
+        "  - when: { prompt: again }
+    answer: [say: done]
+  - answer:
+      - call: { tool: view, input: { path: a.txt } }
+",
+    );
+    let mut driver = scenario().script(&script).file("a.txt", "x").max_turns(3).ready().open(Start::New).await;
+    driver.send("loop", Delivery::FollowUp).await;
+    driver.rest().await;
+    let outcome = driver.tasks()[0].last_outcome.clone();
+    assert_eq!(outcome, Some(Outcome::TimedOut { limit: Limit::Turns }));
+    assert_eq!(driver.model().requests().len(), 3);
+    driver.send("again", Delivery::FollowUp).await;
+    driver.rest().await;
+    assert_eq!(driver.leave().await.outcome(), Some(&Outcome::Completed));
+}
+
+#[tokio::test]
+async fn the_users_instruction_files_are_in_the_first_request() {
+    let stage = scenario()
+        .script(&turns("    - - say: ok\n"))
+        .file(".git/HEAD", "")
+        .file("AGENTS.md", "Speak softly.")
+        .file("CLAUDE.md", "Carry a stick.")
+        .file(".github/copilot-instructions.md", "Be kind.")
+        .ready();
+    let mut driver = stage.open(Start::New).await;
+    driver.send("hi", Delivery::FollowUp).await;
+    driver.rest().await;
+    let requests = driver.model().requests();
+    let system = stage.plain(&requests[0].system);
+    let told = system.split_once("Working directory").unwrap().1;
+    assert_snapshot!(told);
+    assert_eq!(requests[0].messages[..], [Message::user("hi")]);
+    driver.leave().await;
+}
+
+#[tokio::test]
+async fn a_request_begins_with_the_one_before_to_the_byte_also_across_owners() {
+    let script = rules(
+        "  - when: { prompt: more }
+    answer: [say: and more]
+  - when: { turn: 1 }
+    answer:
+      - say: I will look.
+      - call: { tool: view, input: { path: a.txt } }
+  - answer: [say: seen]
+",
+    );
+    let stage = scenario().script(&script).file("a.txt", "hello\n").file("AGENTS.md", "Be brief.").ready();
+    let mut driver = stage.open(Start::New).await;
+    driver.send("look", Delivery::FollowUp).await;
+    driver.rest().await;
+    let id = driver.leave().await.id();
+    let mut driver = stage.open(Start::Resume(id)).await;
+    driver.send("more", Delivery::FollowUp).await;
+    driver.rest().await;
+    let bytes = |request: &model::Request| {
+        let prefix = format!("{}{:?}", request.system, request.tools);
+        prefix + &request.messages.iter().map(|message| format!("{message:?}")).collect::<String>()
+    };
+    let requests: Vec<String> = driver.model().requests().iter().map(bytes).collect();
+    assert_eq!(requests.len(), 3);
+    assert!(requests.windows(2).all(|pair| pair[1].starts_with(&pair[0])), "{requests:#?}");
+    driver.leave().await;
+}

@@ -1,0 +1,126 @@
+//! The API over the session's real socket.
+
+use std::time::Duration;
+
+use protocol::api::{Method, PageParams, SendParams, SessionView, SubscribeParams, TasksPage};
+use protocol::{Delivery, Envelope, Event, Outcome, TaskId, TaskState};
+use rpc::{CallError, Client, Notifications};
+use runtime::Start;
+use serde_json::{Value, json};
+use testkit::session::{Driver, scenario};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::time::timeout;
+
+use crate::support::{UNTIL_GO, relay, rules, script, silence};
+
+async fn connect(driver: &Driver) -> (Client, Notifications) {
+    Client::connect(&driver.session().home().socket(driver.id())).await.unwrap()
+}
+
+fn message(text: &str, delivery: Delivery) -> SendParams {
+    SendParams { task: None, text: text.into(), delivery }
+}
+
+async fn event(notifications: &mut Notifications) -> Envelope {
+    loop {
+        let next = timeout(Duration::from_secs(20), notifications.next()).await.unwrap().unwrap();
+        if next.method == "event" {
+            return serde_json::from_value(next.params).unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_client_sees_the_session_sends_to_it_and_follows_its_events() {
+    let stage = scenario().script(&rules("  - answer: [say: \"heard: ${prompt}\"]\n")).ready();
+    let mut driver = stage.open(Start::New).await;
+    let (client, mut notifications) = connect(&driver).await;
+    let view: SessionView = client.call(Method::SessionGet, json!({})).await.unwrap();
+    assert_eq!((view.id, view.state, view.turns), (driver.id(), TaskState::Idle, 0));
+    assert_eq!(view.owner_pid, Some(std::process::id()));
+
+    let _: Value = client.call(Method::EventsSubscribe, SubscribeParams { after: 1 }).await.unwrap();
+    let _: Value = client.call(Method::SessionSend, message("hello", Delivery::Steer)).await.unwrap();
+    let mut seen = vec![event(&mut notifications).await];
+    while !matches!(seen.last().unwrap().entry.event, Event::ActivationEnded { .. }) {
+        seen.push(event(&mut notifications).await);
+    }
+    let numbers: Vec<u64> = seen.iter().map(|envelope| envelope.seq).collect();
+    assert_eq!(numbers, (2..numbers.len() as u64 + 2).collect::<Vec<_>>());
+    driver.rest().await;
+    let view: SessionView = client.call(Method::SessionGet, json!({})).await.unwrap();
+    assert_eq!((view.title.as_str(), view.turns, view.last_outcome), ("hello", 1, Some(Outcome::Completed)));
+    let run = driver.leave().await;
+    assert_eq!(seen, run.events()[1..]);
+}
+
+#[tokio::test]
+async fn tasks_are_listed_in_pages() {
+    let starts: String = (0..5)
+        .map(|_| format!("      - call: {{ tool: shell, input: {{ background: true, command: '{UNTIL_GO}' }} }}\n"))
+        .collect();
+    let answers = rules(&format!("  - when: {{ turn: 1 }}\n    answer:\n{starts}  - answer: [say: started]\n"));
+    let mut driver = scenario().script(&answers).allow_all().ready().open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    driver.until("an answer", |event| matches!(event, Event::ActivationEnded { .. })).await;
+    let (client, _notifications) = connect(&driver).await;
+    let mut paths = Vec::new();
+    for offset in [0, 4, 8] {
+        let params = PageParams { offset, limit: Some(4) };
+        let page: TasksPage = client.call(Method::TasksList, params).await.unwrap();
+        assert_eq!(page.total, 6);
+        paths.push(page.tasks.into_iter().map(|task| task.path).collect::<Vec<_>>());
+    }
+    assert_eq!(paths[0], ["/root", "/root/until", "/root/until-2", "/root/until-3"]);
+    assert_eq!(paths[1], ["/root/until-4", "/root/until-5"]);
+    assert_eq!(paths[2], Vec::<String>::new());
+    let _: Value = client.call(Method::SessionStop, json!({})).await.unwrap();
+    driver.rest().await;
+    let states: Vec<&str> = driver.tasks().iter().skip(1).map(|task| task.state.word()).collect();
+    assert_eq!(states, ["cancelled"; 5]);
+    driver.leave().await;
+}
+
+#[tokio::test]
+async fn a_client_interrupts_a_turn_and_the_session_stays() {
+    let stage = scenario().model(relay([silence(), script(&rules("  - answer: [say: back]\n"))])).ready();
+    let mut driver = stage.open(Start::New).await;
+    let (client, _notifications) = connect(&driver).await;
+    let _: Value = client.call(Method::SessionSend, message("go", Delivery::FollowUp)).await.unwrap();
+    driver.asked(1).await;
+    let _: Value = client.call(Method::SessionInterrupt, json!({})).await.unwrap();
+    driver.rest().await;
+    let _: Value = client.call(Method::SessionSend, message("again", Delivery::FollowUp)).await.unwrap();
+    driver.rest().await;
+    assert_eq!(driver.leave().await.outcome(), Some(&Outcome::Completed));
+}
+
+#[tokio::test]
+async fn what_cannot_be_done_is_refused_with_a_reason() {
+    let driver = scenario().ready().open(Start::New).await;
+    let (client, _notifications) = connect(&driver).await;
+    let stranger = TaskId::new("0000000000000000000000000000ffff".parse().unwrap());
+    let params = SendParams { task: Some(stranger), ..message("hi", Delivery::Steer) };
+    let refused = client.call::<Value>(Method::SessionSend, params).await;
+    assert!(matches!(&refused, Err(CallError::Refused(error)) if error.message.contains("no task")), "{refused:?}");
+    let refused = client.call::<Value>(Method::SessionSend, json!({ "text": 7 })).await;
+    assert!(matches!(refused, Err(CallError::Refused(_))), "{refused:?}");
+    driver.leave().await;
+}
+
+#[tokio::test]
+async fn an_unknown_method_is_an_error_and_the_connection_lives() {
+    let driver = scenario().ready().open(Start::New).await;
+    let stream = rpc::local::connect(&driver.session().home().socket(driver.id())).await.unwrap();
+    let (input, mut output) = stream.into_split();
+    let mut answers = BufReader::new(input).lines();
+    for (id, method) in [(1, "session.fly"), (2, "session.get")] {
+        let call = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": {} });
+        output.write_all(format!("{call}\n").as_bytes()).await.unwrap();
+    }
+    let mut answer = async || -> Value { serde_json::from_str(&answers.next_line().await.unwrap().unwrap()).unwrap() };
+    let (unknown, known) = (answer().await, answer().await);
+    assert_eq!((&unknown["id"], &unknown["error"]["code"]), (&json!(1), &json!(-32601)), "{unknown}");
+    assert_eq!(known["result"]["id"], json!(driver.id().to_string()), "{known}");
+    driver.leave().await;
+}

@@ -1,0 +1,138 @@
+//! Tool calls: their order, and one answer for each whatever becomes of it.
+
+use std::path::PathBuf;
+
+use insta::assert_snapshot;
+use protocol::{AnswerStatus, CallId, Event};
+use testkit::session::{Run, scenario};
+
+use crate::support::{rules, turns};
+
+/// What happened to calls, in the order it did.
+fn steps(run: &Run) -> Vec<String> {
+    let step = |event: &Event| match event {
+        Event::CallStarted { call } => Some(format!("{call} starts")),
+        Event::CallAnswered { call, .. } => Some(format!("{call} ends")),
+        _other => None,
+    };
+    run.events().iter().filter_map(|envelope| step(&envelope.entry.event)).collect()
+}
+
+/// Every call with its answers.
+fn answers(run: &Run) -> Vec<(CallId, AnswerStatus, String)> {
+    let answer = |event: &Event| match event {
+        Event::CallAnswered { call, answer } => Some((call.clone(), answer.status, answer.text.clone())),
+        _other => None,
+    };
+    run.events().iter().filter_map(|envelope| answer(&envelope.entry.event)).collect()
+}
+
+#[tokio::test]
+async fn readers_that_stand_together_run_together() {
+    let script = turns(
+        "
+    - - call: { id: a, tool: view, input: { path: a.txt } }
+      - call: { id: b, tool: grep, input: { pattern: hello } }
+      - call: { id: c, tool: glob, input: { pattern: '*.txt' } }
+    - - say: done
+",
+    );
+    let run = scenario().script(&script).file("a.txt", "hello\n").prompt("look").run().await;
+    let steps = steps(&run);
+    assert_eq!(steps[..3], ["a starts", "b starts", "c starts"]);
+    assert_eq!(steps.len(), 6);
+    assert_snapshot!(run.transcript());
+}
+
+#[tokio::test]
+async fn what_writes_runs_in_order_and_alone() {
+    let script = turns(
+        "
+    - - call: { id: a, tool: view, input: { path: log } }
+      - call: { id: b, tool: shell, input: { command: 'sleep 0.1; echo slow >> log' } }
+      - call: { id: c, tool: shell, input: { command: echo fast >> log } }
+      - call: { id: d, tool: view, input: { path: log } }
+    - - say: done
+",
+    );
+    let run = scenario().script(&script).allow_all().file("log", "first\n").prompt("go").run().await;
+    let expected = ["a", "b", "c", "d"].map(|id| [format!("{id} starts"), format!("{id} ends")]).concat();
+    assert_eq!(steps(&run), expected);
+    assert_eq!(run.file("log").unwrap(), "first\nslow\nfast\n");
+    assert_snapshot!(run.transcript());
+}
+
+#[tokio::test]
+async fn every_call_has_one_answer_whatever_becomes_of_it() {
+    let script = turns(
+        "
+    - - call: { id: unknown, tool: teleport, input: { to: moon } }
+      - raw_call: { id: malformed, tool: view, input: '{ not json' }
+      - call: { id: wrong, tool: view, input: { pathh: a.txt } }
+      - call: { id: missing, tool: view, input: { path: no.txt } }
+      - call: { id: outside, tool: view, input: { path: /etc/passwd } }
+      - call: { id: denied, tool: create, input: { path: b.txt, content: x } }
+      - call: { id: executes, tool: shell, input: { command: touch c.txt } }
+      - call: { id: same, tool: view, input: { path: a.txt } }
+      - call: { id: same, tool: view, input: { path: a.txt } }
+      - call: { id: intent, tool: report_intent, input: { intent: Trying everything } }
+      - call: { id: sql, tool: sql, input: { query: SELECT 1 } }
+    - - say: done
+",
+    );
+    let run = scenario().script(&script).file("a.txt", "hello\n").prompt("try").run().await;
+    assert_eq!((run.file("b.txt"), run.file("c.txt")), (None, None));
+    assert_snapshot!(run.transcript());
+}
+
+#[tokio::test]
+async fn a_tool_that_breaks_is_answered_and_the_turn_goes_on() {
+    let script = turns(
+        "
+    - - call: { id: breaks, tool: shell, input: { command: echo hi } }
+      - call: { id: works, tool: view, input: { path: a.txt } }
+    - - say: One of two.
+",
+    );
+    let run = scenario()
+        .script(&script)
+        .allow_all()
+        .guardian(PathBuf::from("/no/such/guardian"))
+        .file("a.txt", "hello\n")
+        .prompt("try")
+        .run()
+        .await;
+    let statuses: Vec<AnswerStatus> = answers(&run).into_iter().map(|(_, status, _)| status).collect();
+    assert_eq!(statuses, [AnswerStatus::Broken, AnswerStatus::Done]);
+    assert_snapshot!(run.transcript());
+}
+
+#[tokio::test]
+async fn an_id_may_come_again_in_a_later_turn() {
+    let script = turns(
+        "
+    - - call: { id: x, tool: view, input: { path: a.txt } }
+    - - call: { id: x, tool: view, input: { path: b.txt } }
+    - - say: done
+",
+    );
+    let run = scenario().script(&script).file("a.txt", "one").file("b.txt", "two").prompt("go").run().await;
+    assert_eq!(answers(&run).len(), 2);
+    assert_snapshot!(run.transcript());
+}
+
+#[tokio::test]
+async fn a_huge_answer_is_clipped_to_its_head_and_tail() {
+    let script = rules(
+        "  - when: { turn: 1 }
+    answer:
+      - call: { tool: shell, input: { command: seq 1 200000 } }
+  - answer: [say: long]
+",
+    );
+    let limit = tools::Limits::default().output;
+    let run = scenario().script(&script).allow_all().prompt("go").run().await;
+    let [(_, _, text)] = &answers(&run)[..] else { panic!("one call, one answer") };
+    assert!(text.len() <= limit && text.len() > limit / 2, "{} bytes", text.len());
+    assert!(text.starts_with("1\n2\n") && text.contains("left out") && text.trim_end().ends_with("200000"));
+}

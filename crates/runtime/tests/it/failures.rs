@@ -1,0 +1,112 @@
+//! A model that does not answer as it should.
+
+use insta::assert_snapshot;
+use protocol::{Delivery, Event, FailKind, Outcome};
+use runtime::Start;
+use testkit::session::{Run, scenario};
+
+use crate::support::rules;
+
+async fn run(script: &str) -> Run {
+    scenario().script(&rules(script)).file("a.txt", "x").prompt("go").run().await
+}
+
+fn failure(run: &Run) -> FailKind {
+    match run.outcome() {
+        Some(Outcome::Failed { kind, .. }) => *kind,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn what_may_pass_is_tried_again_and_the_try_does_not_count_as_a_turn() {
+    let script = rules(
+        "  - when: { attempt: 1 }
+    fail: { class: transient, message: busy }
+  - when: { attempt: 2 }
+    answer:
+      - say: I was about to
+      - cut: true
+  - answer: [say: \"there at try ${attempt}\"]
+",
+    );
+    let run = scenario().script(&script).max_turns(1).prompt("go").run().await;
+    assert_eq!(run.outcome(), Some(&Outcome::Completed));
+    assert_snapshot!(run.transcript());
+}
+
+#[tokio::test]
+async fn a_provider_that_names_a_time_is_asked_after_it() {
+    let run = run("  - when: { attempt: ..2 }
+    fail: { class: retry-after, after: 1ms, message: slow down }
+  - answer: [say: here]
+")
+    .await;
+    assert_snapshot!(run.transcript());
+}
+
+#[tokio::test]
+async fn a_time_beyond_patience_ends_the_activation() {
+    let run = run("  - fail: { class: retry-after, after: 1h, message: slow down }\n").await;
+    assert_eq!(failure(&run), FailKind::Model);
+    assert_eq!(run.count(|event| matches!(event, Event::TurnBegun { .. })), 1);
+}
+
+#[tokio::test]
+async fn what_cannot_work_is_not_tried_again_and_the_next_prompt_is() {
+    let script = rules(
+        "  - when: { prompt: terminal }
+    fail: { class: terminal, message: no such model }
+  - when: { prompt: auth }
+    fail: { class: auth, message: key revoked }
+  - answer: [say: fine]
+",
+    );
+    let mut driver = scenario().script(&script).ready().open(Start::New).await;
+    for prompt in ["terminal", "auth", "other"] {
+        driver.send(prompt, Delivery::FollowUp).await;
+        driver.rest().await;
+    }
+    let run = driver.leave().await;
+    assert_eq!(run.outcome(), Some(&Outcome::Completed));
+    assert_snapshot!(run.transcript());
+}
+
+#[tokio::test]
+async fn an_answer_that_reached_its_limit_is_none() {
+    let run = run("  - answer:
+      - say: And so on, and so
+      - stop: length
+")
+    .await;
+    assert_eq!(failure(&run), FailKind::NoAnswer);
+    assert_snapshot!(run.transcript());
+}
+
+#[tokio::test]
+async fn an_empty_answer_is_none() {
+    for answer in ["[]", "[think: hm]", "[say: '  ']"] {
+        let run = run(&format!("  - answer: {answer}\n")).await;
+        assert_eq!(failure(&run), FailKind::NoAnswer, "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_hangs_can_be_interrupted_and_asked_again() {
+    let script = rules(
+        "  - when: { prompt: again }
+    answer: [say: back]
+  - answer:
+      - say: half a
+      - hang: true
+",
+    );
+    let mut driver = scenario().script(&script).ready().open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    driver.asked(1).await;
+    driver.interrupt().await;
+    driver.rest().await;
+    driver.send("again", Delivery::FollowUp).await;
+    driver.rest().await;
+    assert_snapshot!(driver.leave().await.transcript());
+}

@@ -1,0 +1,19 @@
+//! Sessions in this process, against a scripted model: what is said, run, answered, kept and taken up again.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+extern crate bosun_runtime as runtime;
+
+mod answers;
+mod api;
+mod calls;
+mod commands;
+mod disk;
+mod events;
+mod failures;
+mod mail;
+mod owners;
+mod quota;
+mod races;
+mod shells;
+mod support;

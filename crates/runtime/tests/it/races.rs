@@ -1,0 +1,100 @@
+//! Mail that interrupts at the very moment something ends. What the mail dropped stays dropped, and the agent goes on.
+
+use futures_util::poll;
+use insta::assert_snapshot;
+use protocol::Delivery;
+use runtime::Start;
+use testkit::session::scenario;
+
+use crate::support::{Gate, breathe, relay, rules, script};
+
+fn heard() -> std::sync::Arc<dyn model::Model> {
+    script(&rules("  - answer: [say: \"heard: ${prompt}\"]\n"))
+}
+
+#[tokio::test]
+async fn an_answer_that_comes_while_the_mail_is_being_written_is_dropped() {
+    let gate = Gate::says("too late");
+    let stage = scenario().model(relay([gate.clone(), heard()])).ready();
+    let mut driver = stage.open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    driver.asked(1).await;
+    stage.probe().hold_after(0);
+    let mut mail = Box::pin(driver.session().send("news", Delivery::Interrupt));
+    assert!(poll!(&mut mail).is_pending());
+    stage.probe().until_held(1).await;
+    gate.open();
+    breathe().await;
+    stage.probe().heal();
+    mail.await.unwrap();
+    driver.rest().await;
+    assert_snapshot!(driver.leave().await.transcript());
+}
+
+#[tokio::test]
+async fn a_call_that_ends_while_the_mail_is_being_written_stays_cancelled() {
+    let gate = Gate::calls("report_intent", "{\"intent\":\"Trying\"}");
+    let stage = scenario().model(relay([gate.clone(), heard()])).ready();
+    let mut driver = stage.open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    driver.asked(1).await;
+    // The answer and the start of the call pass; what the call itself has to write is held.
+    stage.probe().hold_after(2);
+    gate.open();
+    stage.probe().until_held(1).await;
+    let mut mail = Box::pin(driver.session().send("news", Delivery::Interrupt));
+    assert!(poll!(&mut mail).is_pending());
+    breathe().await;
+    stage.probe().heal();
+    mail.await.unwrap();
+    driver.rest().await;
+    assert_snapshot!(driver.leave().await.transcript());
+}
+
+#[tokio::test]
+async fn a_turn_that_is_dropped_as_it_begins_is_not_asked() {
+    let stage = scenario().model(heard()).ready();
+    let mut driver = stage.open(Start::New).await;
+    stage.probe().hold_after(0);
+    let mut prompt = Box::pin(driver.session().send("go", Delivery::FollowUp));
+    assert!(poll!(&mut prompt).is_pending());
+    // The prompt is held; more mail lines up behind it.
+    stage.probe().until_held(1).await;
+    let mut later = Box::pin(driver.session().send("later", Delivery::FollowUp));
+    assert!(poll!(&mut later).is_pending());
+    breathe().await;
+    stage.probe().hold_after(1);
+    // That mail is held in turn, so that the turn's beginning and the mail that drops it share a commit behind it.
+    stage.probe().until_held(2).await;
+    breathe().await;
+    let mut mail = Box::pin(driver.session().send("news", Delivery::Interrupt));
+    assert!(poll!(&mut mail).is_pending());
+    breathe().await;
+    stage.probe().heal();
+    prompt.await.unwrap();
+    later.await.unwrap();
+    mail.await.unwrap();
+    driver.rest().await;
+    assert_eq!(driver.model().requests().len(), 1);
+    assert_snapshot!(driver.leave().await.transcript());
+}
+
+#[tokio::test]
+async fn a_command_of_a_call_that_the_mail_cancelled_is_not_started() {
+    let gate = Gate::calls("shell", "{\"background\":true,\"command\":\"touch witness\"}");
+    let stage = scenario().model(relay([gate.clone(), heard()])).allow_all().ready();
+    let mut driver = stage.open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    driver.asked(1).await;
+    // The start of the call is held, and it is cancelled before it can start anything.
+    stage.probe().hold_after(1);
+    gate.open();
+    stage.probe().until_held(1).await;
+    let mut mail = Box::pin(driver.session().send("news", Delivery::Interrupt));
+    assert!(poll!(&mut mail).is_pending());
+    breathe().await;
+    stage.probe().heal();
+    mail.await.unwrap();
+    driver.rest().await;
+    assert_snapshot!(driver.leave().await.transcript());
+}

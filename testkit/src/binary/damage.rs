@@ -1,0 +1,27 @@
+//! Harm done to files.
+
+use std::fs::OpenOptions;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// Cuts a file to this length.
+#[track_caller]
+pub fn truncate(path: &Path, length: u64) {
+    OpenOptions::new().write(true).open(path).unwrap().set_len(length).unwrap();
+}
+
+/// Overwrites a part of a file with bytes that mean nothing.
+#[track_caller]
+pub fn garble(path: &Path, part: Range<usize>) {
+    let noise: Vec<u8> = part.clone().map(|at| (at.wrapping_mul(167) >> 3) as u8 ^ 0xA5).collect();
+    let file = OpenOptions::new().write(true).open(path).unwrap();
+    file.write_all_at(&noise, part.start as u64).unwrap();
+}
+
+/// Writes another number where SQLite keeps the version of a file's form.
+#[track_caller]
+pub fn set_format(path: &Path, version: u32) {
+    let file = OpenOptions::new().write(true).open(path).unwrap();
+    file.write_all_at(&version.to_be_bytes(), 60).unwrap();
+}

@@ -1,0 +1,95 @@
+//! One start of the binary, before it happens.
+
+use std::ffi::OsStr;
+use std::fs::OpenOptions;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::{Ended, Running};
+
+/// The binary with its arguments and surroundings.
+#[derive(Debug)]
+#[must_use = "nothing runs before `run` or `start`"]
+pub struct Invocation {
+    command: Command,
+    stdin: Vec<u8>,
+    stdout: Stdio,
+    stderr: Stdio,
+}
+
+impl Invocation {
+    pub(super) fn new(program: &Path, folder: &Path) -> Invocation {
+        let mut command = Command::new(program);
+        command.current_dir(folder).env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin");
+        Invocation { command, stdin: Vec::new(), stdout: Stdio::piped(), stderr: Stdio::piped() }
+    }
+
+    /// Adds arguments.
+    pub fn args<A: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = A>) -> Invocation {
+        self.command.args(args);
+        self
+    }
+
+    /// Sets an environment variable.
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Invocation {
+        self.command.env(name, value);
+        self
+    }
+
+    /// Takes an environment variable away.
+    pub fn without_env(mut self, name: &str) -> Invocation {
+        self.command.env_remove(name);
+        self
+    }
+
+    /// Starts in another folder.
+    pub fn within(mut self, folder: &Path) -> Invocation {
+        self.command.current_dir(folder);
+        self
+    }
+
+    /// What it reads from stdin, which is empty otherwise.
+    pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Invocation {
+        self.stdin = bytes.into();
+        self
+    }
+
+    /// Gives it a stdout that nobody reads any more.
+    pub fn with_closed_stdout(mut self) -> Invocation {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        self.stdout = writer.into();
+        self
+    }
+
+    /// Gives it a file as stdout.
+    pub fn with_stdout_to(mut self, path: &Path) -> Invocation {
+        self.stdout = OpenOptions::new().write(true).create(true).truncate(false).open(path).unwrap().into();
+        self
+    }
+
+    /// Keeps no output, so that nothing has to wait for processes that hold the streams open.
+    pub fn unheard(mut self) -> Invocation {
+        (self.stdout, self.stderr) = (Stdio::null(), Stdio::null());
+        self
+    }
+
+    pub(super) fn user(mut self, user: u32) -> Invocation {
+        self.command.uid(user).gid(user);
+        self
+    }
+
+    /// Runs it to its end.
+    #[track_caller]
+    pub fn run(self) -> Ended {
+        self.start().wait()
+    }
+
+    /// Starts it.
+    #[track_caller]
+    pub fn start(mut self) -> Running {
+        let streams = self.command.stdin(Stdio::piped()).stdout(self.stdout).stderr(self.stderr);
+        Running::new(streams.spawn().unwrap(), self.stdin)
+    }
+}

@@ -1,0 +1,28 @@
+//! The real binary, driven as a person or a machine would drive it.
+//!
+//! Every [`Stage`] has a home and a folder of its own and is gone when the test is. Nothing here waits for a fixed
+//! time: whatever is awaited is looked for again and again until a deadline, which fails the test.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test fails by panicking, and stands outside what it tests"
+)]
+
+mod damage;
+mod disk;
+mod invocation;
+mod machine;
+mod running;
+mod stage;
+
+pub use damage::{garble, set_format, truncate};
+pub use disk::{Ballast, SmallDisk};
+pub use invocation::Invocation;
+pub use machine::{NOBODY, commands_with, is_root, unique_sleep, within};
+pub use running::{Ended, Running, Signal};
+pub use stage::Stage;
+
+/// How long anything may take before a test gives up on it.
+pub const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);

@@ -1,0 +1,200 @@
+//! The binary while it runs, and how it ended.
+
+use std::io::{Read, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, ExitStatus};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::{PATIENCE, within};
+
+/// What can be sent to a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Signal {
+    /// What Ctrl-C sends.
+    Interrupt,
+    /// What asks it to end.
+    Terminate,
+    /// What a closed terminal sends.
+    HangUp,
+    /// What it cannot refuse.
+    Kill,
+}
+
+/// The binary while it runs. It is killed when it is dropped before its end.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    began: Instant,
+    stdout: Ear,
+    stderr: Ear,
+}
+
+impl Running {
+    #[track_caller]
+    pub(super) fn new(mut child: Child, stdin: Vec<u8>) -> Running {
+        let mut input = child.stdin.take().unwrap();
+        // On a thread of its own: it may never read what it is given.
+        thread::spawn(move || input.write_all(&stdin));
+        let (stdout, stderr) = (Ear::new(child.stdout.take()), Ear::new(child.stderr.take()));
+        Running { child, began: Instant::now(), stdout, stderr }
+    }
+
+    /// Its process number.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends it a signal.
+    #[track_caller]
+    pub fn signal(&mut self, signal: Signal) {
+        let name = match signal {
+            Signal::Interrupt => "INT",
+            Signal::Terminate => "TERM",
+            Signal::HangUp => "HUP",
+            Signal::Kill => "KILL",
+        };
+        let pid = self.pid().to_string();
+        let sent = Command::new("sh").args(["-c", r#"kill -s "$0" "$1""#, name, &pid]).status().unwrap();
+        assert!(sent.success(), "{name} could not be sent to {pid}");
+    }
+
+    /// What it has written to stdout so far.
+    pub fn stdout(&self) -> String {
+        self.stdout.heard()
+    }
+
+    /// What it has written to stderr so far.
+    pub fn stderr(&self) -> String {
+        self.stderr.heard()
+    }
+
+    /// Waits until stderr holds these words.
+    #[track_caller]
+    pub fn await_stderr(&self, words: &str) {
+        self.await_words(words, || self.stderr());
+    }
+
+    /// Waits until stdout holds these words, such as the type of an event.
+    #[track_caller]
+    pub fn await_stdout(&self, words: &str) {
+        self.await_words(words, || self.stdout());
+    }
+
+    #[track_caller]
+    fn await_words(&self, words: &str, heard: impl Fn() -> String) {
+        within(PATIENCE, &format!("it says `{words}`"), || heard().contains(words));
+    }
+
+    /// Waits for its end, whatever brings it.
+    #[track_caller]
+    pub fn wait(mut self) -> Ended {
+        let mut status = None;
+        within(PATIENCE, "the end of the process", || {
+            status = self.child.try_wait().unwrap();
+            status.is_some()
+        });
+        let took = self.began.elapsed();
+        Ended { status: status.unwrap(), stdout: self.stdout.end(), stderr: self.stderr.end(), took }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // One that has ended cannot be killed, and need not be.
+        let _ended = self.child.kill();
+        let _reaped = self.child.wait();
+    }
+}
+
+/// How the binary ended, and what it said.
+#[derive(Debug)]
+pub struct Ended {
+    /// How.
+    pub status: ExitStatus,
+    /// All of stdout.
+    pub stdout: String,
+    /// All of stderr.
+    pub stderr: String,
+    /// How long it took.
+    pub took: Duration,
+}
+
+impl Ended {
+    /// Fails unless it ended by itself with this code and without a panic.
+    #[track_caller]
+    pub fn expect(self, code: i32) -> Ended {
+        assert!(!self.stderr.contains("panicked"), "{self:#?}");
+        assert_eq!(self.status.code(), Some(code), "{self:#?}");
+        self
+    }
+
+    /// Fails unless SIGKILL ended it.
+    #[track_caller]
+    pub fn expect_killed(self) -> Ended {
+        assert_eq!(self.status.signal(), Some(9), "{self:#?}");
+        self
+    }
+
+    /// Fails unless stderr holds all of these words.
+    #[track_caller]
+    pub fn says(self, words: &[&str]) -> Ended {
+        let missing: Vec<_> = words.iter().filter(|words| !self.stderr.contains(**words)).collect();
+        assert!(missing.is_empty(), "{missing:?} not said: {self:#?}");
+        self
+    }
+
+    /// Stdout as one JSON value.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
+    }
+
+    /// Stdout as one JSON value a line.
+    #[track_caller]
+    pub fn json_lines(&self) -> Vec<Value> {
+        let parse = |line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        self.stdout.lines().map(parse).collect()
+    }
+}
+
+/// Hears one stream to its end.
+#[derive(Debug)]
+struct Ear {
+    heard: Arc<Mutex<Vec<u8>>>,
+    listener: Option<JoinHandle<()>>,
+}
+
+impl Ear {
+    fn new(stream: Option<impl Read + Send + 'static>) -> Ear {
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let listener = stream.map(|stream| {
+            let heard = Arc::clone(&heard);
+            thread::spawn(move || listen(stream, &heard))
+        });
+        Ear { heard, listener }
+    }
+
+    fn heard(&self) -> String {
+        String::from_utf8_lossy(&self.heard.lock().unwrap()).into_owned()
+    }
+
+    /// Everything, once every process that holds the stream has closed it.
+    #[track_caller]
+    fn end(&mut self) -> String {
+        if let Some(listener) = self.listener.take() {
+            within(PATIENCE, "the end of the stream", || listener.is_finished());
+        }
+        self.heard()
+    }
+}
+
+fn listen(mut stream: impl Read, heard: &Mutex<Vec<u8>>) {
+    let mut bytes = [0; 8192];
+    while let Ok(count @ 1..) = stream.read(&mut bytes) {
+        heard.lock().unwrap().extend_from_slice(&bytes[..count]);
+    }
+}

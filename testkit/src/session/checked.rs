@@ -1,0 +1,146 @@
+//! A model that checks what it is asked: every call so far has exactly one answer, right after it, and the history of
+//! a task only grows.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use model::{Deltas, Message, Model, Request};
+use protocol::{Block, CallId};
+use tokio::sync::watch;
+
+/// Passes every request on to another model, after a look at it.
+#[derive(Debug)]
+pub struct Checked {
+    model: Arc<dyn Model>,
+    seen: Mutex<Seen>,
+    /// How many requests there were.
+    asked: watch::Sender<usize>,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    requests: Vec<Request>,
+    faults: Vec<String>,
+}
+
+impl Checked {
+    /// Checks what `model` is asked.
+    pub fn new(model: Arc<dyn Model>) -> Checked {
+        Checked { model, seen: Mutex::default(), asked: watch::Sender::new(0) }
+    }
+
+    /// Every request so far.
+    pub fn requests(&self) -> Vec<Request> {
+        self.seen().requests.clone()
+    }
+
+    /// Waits until it was asked so often.
+    pub async fn until_asked(&self, requests: usize) {
+        let mut asked = self.asked.subscribe();
+        // The sender lives as long as the model, so the wait cannot fail.
+        let _asked = asked.wait_for(|asked| *asked >= requests).await;
+    }
+
+    /// Fails if any request was not as it must be.
+    pub fn verify(&self) {
+        let seen = self.seen();
+        assert!(seen.faults.is_empty(), "requests to the model are wrong:\n{}", seen.faults.join("\n"));
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Model for Checked {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    fn ask(&self, request: Request) -> Deltas {
+        let mut seen = self.seen();
+        let number = seen.requests.len() + 1;
+        let before = seen.requests.iter().rev().find(|before| before.path == request.path);
+        let grown = before.map_or(Ok(()), |before| grows(before, &request));
+        let faults = [answered(&request.messages), grown].into_iter().filter_map(Result::err);
+        let faults: Vec<String> = faults.map(|fault| format!("request {number}: {fault}")).collect();
+        seen.faults.extend(faults);
+        seen.requests.push(request.clone());
+        drop(seen);
+        let deltas = self.model.ask(request);
+        self.asked.send_replace(number);
+        deltas
+    }
+}
+
+/// Each message that calls is followed by one that answers exactly those calls, and by no other.
+fn answered(messages: &[Message]) -> Result<(), String> {
+    let mut open: Vec<&CallId> = Vec::new();
+    for (index, message) in messages.iter().enumerate() {
+        let given: Vec<&CallId> = match message {
+            Message::Answers { answers } => answers.iter().map(|(call, _)| call).collect(),
+            Message::User { .. } | Message::Assistant { .. } => Vec::new(),
+        };
+        if given != open {
+            return Err(format!("message {index} answers {given:?}, and {open:?} are open"));
+        }
+        open = calls(message);
+    }
+    if open.is_empty() { Ok(()) } else { Err(format!("{open:?} have no answer")) }
+}
+
+fn calls(message: &Message) -> Vec<&CallId> {
+    let content = match message {
+        Message::Assistant { content } => content.as_slice(),
+        Message::User { .. } | Message::Answers { .. } => &[],
+    };
+    let calls = content.iter().filter_map(|block| match block {
+        Block::Call(call) => Some(&call.id),
+        Block::Text { .. } | Block::Thinking { .. } | Block::Opaque { .. } => None,
+    });
+    calls.collect()
+}
+
+/// The later request begins with everything in the earlier one.
+fn grows(before: &Request, now: &Request) -> Result<(), String> {
+    if now.system != before.system || now.tools != before.tools {
+        return Err("its instructions or tools are not those of the request before".into());
+    }
+    match before.messages.iter().zip(now.messages.iter()).position(|(before, now)| before != now) {
+        Some(index) => Err(format!("message {index} is not what it was in the request before")),
+        None if now.messages.len() < before.messages.len() => Err("it is shorter than the request before".into()),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::{Answer, AnswerStatus, Call};
+
+    use super::*;
+
+    fn says(ids: &[&str]) -> Message {
+        let call = |id: &&str| Block::Call(Call { id: CallId((*id).into()), tool: "t".into(), input: "{}".into() });
+        Message::Assistant { content: ids.iter().map(call).collect() }
+    }
+
+    fn answers(ids: &[&str]) -> Message {
+        let answer = |id: &&str| (CallId((*id).into()), Answer { status: AnswerStatus::Done, text: String::new() });
+        Message::Answers { answers: ids.iter().map(answer).collect() }
+    }
+
+    #[test]
+    fn every_call_has_one_answer_right_after_it() {
+        let user = || Message::user("x");
+        assert_eq!(answered(&[user(), says(&["a", "b"]), answers(&["a", "b"]), says(&[]), user()]), Ok(()));
+        let wrong = [
+            vec![user(), says(&["a"])],
+            vec![user(), says(&["a"]), user(), answers(&["a"])],
+            vec![user(), says(&["a", "b"]), answers(&["b", "a"])],
+            vec![user(), says(&["a"]), answers(&["a"]), answers(&["a"])],
+            vec![user(), answers(&["a"])],
+        ];
+        for messages in wrong {
+            assert!(answered(&messages).is_err(), "{messages:?}");
+        }
+    }
+}

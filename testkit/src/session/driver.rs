@@ -1,0 +1,137 @@
+//! Drives an open session step by step.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use protocol::api::TaskView;
+use protocol::{CancelBy, Delivery, Envelope, Event, SessionId};
+use runtime::{Live, Rejected, Session, Status, Subscription};
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use super::stage::held;
+use super::{Checked, Run, Stage, transcript};
+
+/// Longest wait for anything: far beyond what it takes on a loaded machine.
+const DEADLINE: Duration = Duration::from_secs(20);
+
+/// An open session, driven step by step.
+#[derive(Debug)]
+pub struct Driver {
+    stage: Stage,
+    session: Session,
+    model: Arc<Checked>,
+    events: Subscription,
+    status: watch::Receiver<Status>,
+    seen: Vec<Envelope>,
+}
+
+impl Driver {
+    pub(super) fn new(stage: Stage, session: Session, model: Arc<Checked>) -> Driver {
+        let events = session.subscribe(session.first_seq());
+        let status = session.status();
+        Driver { stage, session, model, events, status, seen: Vec::new() }
+    }
+
+    /// The session itself.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// Its id.
+    pub fn id(&self) -> SessionId {
+        self.session.id()
+    }
+
+    /// Where it is played.
+    pub fn stage(&self) -> &Stage {
+        &self.stage
+    }
+
+    /// The model with everything it was asked.
+    pub fn model(&self) -> &Checked {
+        &self.model
+    }
+
+    /// Sends the root a message that it takes.
+    pub async fn send(&self, text: &str, delivery: Delivery) {
+        self.session.send(text, delivery).await.unwrap();
+    }
+
+    /// Lets go on what was interrupted.
+    pub async fn resume(&self) {
+        self.session.resume().await.unwrap();
+    }
+
+    /// Stops the running turn.
+    pub async fn interrupt(&self) {
+        self.session.interrupt().await.unwrap();
+    }
+
+    /// Stops every task.
+    pub async fn stop(&self) -> Result<(), Rejected> {
+        self.session.stop(CancelBy::User).await
+    }
+
+    /// Its tasks, oldest first.
+    pub fn tasks(&self) -> Vec<TaskView> {
+        self.session.tasks().unwrap()
+    }
+
+    /// Waits for the next event that `wanted` holds for; later waits go on after it.
+    pub async fn until(&mut self, what: &str, wanted: impl Fn(&Event) -> bool) -> Envelope {
+        loop {
+            let Ok(live) = timeout(DEADLINE, self.events.next()).await else { self.give_up(what) };
+            let Some(live) = live.unwrap() else { self.give_up(what) };
+            let Live::Event(envelope) = live else { continue };
+            self.seen.push((*envelope).clone());
+            if wanted(&envelope.entry.event) {
+                return Arc::unwrap_or_clone(envelope);
+            }
+        }
+    }
+
+    /// Waits until the model was asked so often, and has begun to answer.
+    pub async fn asked(&self, requests: usize) {
+        let asked = timeout(DEADLINE, self.model.until_asked(requests)).await;
+        asked.unwrap_or_else(|_late| self.give_up("a question to the model"));
+    }
+
+    /// Waits until the session's state is as `wanted`.
+    pub async fn until_status(&mut self, what: &str, wanted: impl Fn(&Status) -> bool) -> Status {
+        let reached = timeout(DEADLINE, self.status.wait_for(|status| wanted(status))).await;
+        let reached = reached.ok().and_then(Result::ok).map(|status| status.clone());
+        reached.unwrap_or_else(|| self.give_up(what))
+    }
+
+    /// Waits until nothing is left to do.
+    pub async fn rest(&mut self) {
+        let over = |status: &Status| status.paused.is_some() || status.root_is_at_rest() && status.background == 0;
+        self.until_status("rest", over).await;
+    }
+
+    /// Leaves the session as a process does that is told to end.
+    pub async fn leave(self) -> Run {
+        let (stage, id) = (self.stage, self.session.id());
+        timeout(DEADLINE, self.session.leave()).await.unwrap_or_else(|_late| panic!("leaving takes too long")).unwrap();
+        assert_eq!(held(stage.home(), id), None, "the lease was not given back");
+        Run::read(stage, id)
+    }
+
+    /// Drops everything without a word, as a process does that is killed, and opens the way for the next owner.
+    pub async fn crash(self) -> Run {
+        let Driver { stage, session, mut status, .. } = self;
+        let id = session.id();
+        drop(session);
+        let gone = async { while status.changed().await.is_ok() {} };
+        timeout(DEADLINE, gone).await.unwrap_or_else(|_late| panic!("the supervisor outlives its session"));
+        stage.bury(id);
+        Run::read(stage, id)
+    }
+
+    fn give_up(&self, what: &str) -> ! {
+        let seen = self.stage.plain(&transcript(&self.seen));
+        let status = self.session.status().borrow().clone();
+        panic!("waited in vain for: {what}\nthe session is {status:?}, and was heard to say:\n{seen}");
+    }
+}

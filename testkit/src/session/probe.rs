@@ -1,0 +1,138 @@
+//! A disk that fails, or takes its time, on order.
+
+use std::io;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use store::{Point, Probe};
+use tokio::sync::watch;
+
+/// A held commit goes on after this long, so that a test that failed can end.
+const HELD_MAX: Duration = Duration::from_secs(20);
+
+/// Makes commits fail or wait.
+#[derive(Debug, Default)]
+pub struct FailingProbe {
+    order: Mutex<Order>,
+    changed: Condvar,
+    /// How many commits have had to wait.
+    held: watch::Sender<u32>,
+}
+
+/// What becomes of the next commit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Order {
+    #[default]
+    Pass,
+    /// This many pass before one fails.
+    FailAfter(u32),
+    Fail,
+    /// This many pass before the rest wait.
+    HoldAfter(u32),
+}
+
+impl FailingProbe {
+    /// The `n`th commit from now fails, counted from 1; those around it pass.
+    pub fn fail_commit(&self, n: u32) {
+        self.set(Order::FailAfter(n.saturating_sub(1)));
+    }
+
+    /// Every commit fails until [`heal`](Self::heal), those that wait included.
+    pub fn fail(&self) {
+        self.set(Order::Fail);
+    }
+
+    /// This many commits pass, and every later one waits.
+    pub fn hold_after(&self, passing: u32) {
+        self.set(Order::HoldAfter(passing));
+    }
+
+    /// Commits pass again, those that wait included.
+    pub fn heal(&self) {
+        self.set(Order::Pass);
+    }
+
+    /// Waits until so many commits, counted from the first, have had to wait.
+    pub async fn until_held(&self, commits: u32) {
+        let mut held = self.held.subscribe();
+        let arrived = tokio::time::timeout(HELD_MAX / 2, held.wait_for(|held| *held >= commits)).await;
+        assert!(arrived.is_ok(), "no commit came that could be held");
+    }
+
+    fn set(&self, order: Order) {
+        *self.lock() = order;
+        self.changed.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Order> {
+        self.order.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait_if_held(&self) -> MutexGuard<'_, Order> {
+        let order = self.lock();
+        if *order != Order::HoldAfter(0) {
+            return order;
+        }
+        self.held.send_modify(|held| *held += 1);
+        let held = |order: &mut Order| *order == Order::HoldAfter(0);
+        let waited = self.changed.wait_timeout_while(order, HELD_MAX, held);
+        waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+impl Probe for FailingProbe {
+    fn at(&self, point: Point) -> Result<(), io::Error> {
+        let Point::BeforeCommit { .. } = point else { return Ok(()) };
+        let mut order = self.wait_if_held();
+        let (fails, next) = match *order {
+            Order::FailAfter(0) => (true, Order::Pass),
+            Order::Fail => (true, Order::Fail),
+            Order::Pass => (false, Order::Pass),
+            Order::FailAfter(more) => (false, Order::FailAfter(more - 1)),
+            Order::HoldAfter(more) => (false, Order::HoldAfter(more.saturating_sub(1))),
+        };
+        *order = next;
+        if fails { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn commits(probe: &FailingProbe, count: usize) -> Vec<bool> {
+        (0..count).map(|_| probe.at(Point::BeforeCommit { last_seq: 1 }).is_ok()).collect()
+    }
+
+    #[test]
+    fn exactly_the_nth_commit_fails() {
+        let probe = FailingProbe::default();
+        probe.fail_commit(3);
+        assert_eq!(commits(&probe, 4), [true, true, false, true]);
+    }
+
+    #[test]
+    fn all_commits_fail_until_it_is_healed_and_what_is_durable_stays_so() {
+        let probe = FailingProbe::default();
+        probe.fail();
+        assert_eq!(commits(&probe, 2), [false, false]);
+        assert!(probe.at(Point::AfterCommit { last_seq: 1 }).is_ok());
+        probe.heal();
+        assert_eq!(commits(&probe, 1), [true]);
+    }
+
+    #[test]
+    fn a_held_commit_goes_on_when_it_is_healed() {
+        let probe = FailingProbe::default();
+        probe.hold_after(1);
+        assert_eq!(commits(&probe, 1), [true]);
+        std::thread::scope(|scope| {
+            let late = scope.spawn(|| commits(&probe, 1));
+            while *probe.held.borrow() == 0 {
+                std::thread::yield_now();
+            }
+            probe.heal();
+            assert_eq!(late.join().unwrap(), [true]);
+        });
+    }
+}

@@ -1,0 +1,66 @@
+//! A session that was played, to look at.
+
+use protocol::api::TaskView;
+use protocol::{Envelope, Event, Outcome, SessionId};
+use store::Reader;
+
+use super::{Stage, transcript};
+
+/// A session that was played, as its file tells it.
+#[derive(Debug)]
+pub struct Run {
+    stage: Stage,
+    id: SessionId,
+    events: Vec<Envelope>,
+    tasks: Vec<TaskView>,
+}
+
+impl Run {
+    pub(super) fn read(stage: Stage, id: SessionId) -> Run {
+        stage.model(id).verify();
+        let reader = Reader::open(stage.home(), id).unwrap();
+        let events = reader.events_after(0, usize::MAX).unwrap();
+        let tasks = reader.tasks(0, u64::MAX).unwrap().tasks;
+        Run { stage, id, events, tasks }
+    }
+
+    /// The session.
+    pub fn id(&self) -> SessionId {
+        self.id
+    }
+
+    /// Where it was played.
+    pub fn stage(&self) -> &Stage {
+        &self.stage
+    }
+
+    /// Everything that happened, as text that is the same in every run.
+    pub fn transcript(&self) -> String {
+        self.stage.plain(&transcript(&self.events))
+    }
+
+    /// How the root's last activation ended.
+    pub fn outcome(&self) -> Option<&Outcome> {
+        self.tasks.first().and_then(|root| root.last_outcome.as_ref())
+    }
+
+    /// What a file of the working folder says; nothing if it is not there.
+    pub fn file(&self, path: &str) -> Option<String> {
+        self.stage.file(path)
+    }
+
+    /// The log.
+    pub fn events(&self) -> &[Envelope] {
+        &self.events
+    }
+
+    /// How many events `wanted` holds for.
+    pub fn count(&self, wanted: impl Fn(&Event) -> bool) -> usize {
+        self.events.iter().filter(|envelope| wanted(&envelope.entry.event)).count()
+    }
+
+    /// Every task, oldest first.
+    pub fn tasks(&self) -> &[TaskView] {
+        &self.tasks
+    }
+}

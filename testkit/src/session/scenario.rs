@@ -1,0 +1,123 @@
+//! What a test wants to see played.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use model::{Model, Script};
+use protocol::{Delivery, Permission};
+use runtime::Start;
+
+use super::{Run, Stage};
+
+/// A model that knows no answer.
+const MUTE: &str = "
+version: 1
+about: For scenarios without a script
+rules:
+  - fail: { class: terminal, message: the scenario has no script }
+";
+
+/// A scenario with nothing in it: an empty folder, a model that knows no answer, and no permission to write.
+pub fn scenario() -> Scenario {
+    Scenario {
+        model: script(MUTE),
+        files: Vec::new(),
+        permission: Permission::ReadOnly,
+        max_turns: None,
+        tools: tools::Limits::default(),
+        spool: 1 << 20,
+        guardian: None,
+        prompt: None,
+    }
+}
+
+/// What a test wants to see played.
+#[derive(Debug)]
+pub struct Scenario {
+    pub(super) model: Arc<dyn Model>,
+    pub(super) files: Vec<(String, String)>,
+    pub(super) permission: Permission,
+    pub(super) max_turns: Option<u32>,
+    pub(super) tools: tools::Limits,
+    pub(super) spool: u64,
+    pub(super) guardian: Option<PathBuf>,
+    prompt: Option<String>,
+}
+
+impl Scenario {
+    /// The model answers by this script.
+    #[must_use]
+    pub fn script(self, yaml: &str) -> Scenario {
+        Scenario { model: script(yaml), ..self }
+    }
+
+    /// The model is this one.
+    #[must_use]
+    pub fn model(self, model: Arc<dyn Model>) -> Scenario {
+        Scenario { model, ..self }
+    }
+
+    /// The working folder has this file.
+    #[must_use]
+    pub fn file(mut self, path: &str, text: &str) -> Scenario {
+        self.files.push((path.into(), text.into()));
+        self
+    }
+
+    /// Tools may do everything.
+    #[must_use]
+    pub fn allow_all(self) -> Scenario {
+        Scenario { permission: Permission::AllowAll, ..self }
+    }
+
+    /// An activation may take this many turns.
+    #[must_use]
+    pub fn max_turns(self, turns: u32) -> Scenario {
+        Scenario { max_turns: Some(turns), ..self }
+    }
+
+    /// A call gives and takes this much.
+    #[must_use]
+    pub fn tools(self, limits: tools::Limits) -> Scenario {
+        Scenario { tools: limits, ..self }
+    }
+
+    /// The output of a background command takes this much of the disk.
+    #[must_use]
+    pub fn spool(self, bytes: u64) -> Scenario {
+        Scenario { spool: bytes, ..self }
+    }
+
+    /// Programs are started through this executable instead of the one that was built.
+    #[must_use]
+    pub fn guardian(self, executable: PathBuf) -> Scenario {
+        Scenario { guardian: Some(executable), ..self }
+    }
+
+    /// The session is given these words first.
+    #[must_use]
+    pub fn prompt(self, text: &str) -> Scenario {
+        Scenario { prompt: Some(text.into()), ..self }
+    }
+
+    /// Sets the stage and opens nothing yet.
+    pub fn ready(self) -> Stage {
+        Stage::set(self)
+    }
+
+    /// Plays the scenario until the session is at rest, and leaves it.
+    pub async fn run(self) -> Run {
+        let prompt = self.prompt.clone();
+        let mut driver = self.ready().open(Start::New).await;
+        if let Some(prompt) = prompt {
+            driver.send(&prompt, Delivery::FollowUp).await;
+        }
+        driver.rest().await;
+        driver.leave().await
+    }
+}
+
+fn script(yaml: &str) -> Arc<dyn Model> {
+    let script = Script::parse(yaml, "test.yaml").unwrap_or_else(|error| panic!("{error}"));
+    Arc::new(script)
+}

@@ -1,0 +1,155 @@
+//! Where a scenario is played: a home and a working folder of its own, in which sessions are opened one after the
+//! other, as processes would.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use host::{Clock, Home, Ids, Owner};
+use model::Model;
+use protocol::SessionId;
+use runtime::{OpenError, Session, Settings, Start};
+use store::{Probe, copy_session};
+use tempfile::TempDir;
+
+use super::{Checked, CountedIds, Driver, FailingProbe, FakeClock, Scenario, guardian};
+
+/// Where a scenario is played. Copies share everything.
+#[derive(Debug, Clone)]
+pub struct Stage(Arc<Parts>);
+
+#[derive(Debug)]
+struct Parts {
+    /// Removed with the stage.
+    _top: TempDir,
+    cwd: PathBuf,
+    home: Home,
+    clock: Arc<FakeClock>,
+    ids: Arc<CountedIds>,
+    probe: Arc<FailingProbe>,
+    scenario: Scenario,
+    /// What each session's model was asked, across those who owned it.
+    models: Mutex<HashMap<SessionId, Arc<Checked>>>,
+}
+
+impl Stage {
+    pub(super) fn set(scenario: Scenario) -> Stage {
+        let top = TempDir::new().unwrap();
+        let real = top.path().canonicalize().unwrap();
+        let cwd = real.join("work");
+        fs::create_dir(&cwd).unwrap();
+        for (path, text) in &scenario.files {
+            let path = cwd.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let home = Home::open(real.join("home")).unwrap();
+        Stage(Arc::new(Parts {
+            _top: top,
+            cwd,
+            home,
+            clock: Arc::default(),
+            ids: Arc::default(),
+            probe: Arc::default(),
+            scenario,
+            models: Mutex::default(),
+        }))
+    }
+
+    /// Opens a session that must open.
+    pub async fn open(&self, start: Start) -> Driver {
+        self.try_open(start).await.unwrap_or_else(|error| panic!("{start:?}: {error}"))
+    }
+
+    /// Opens a session.
+    pub async fn try_open(&self, start: Start) -> Result<Driver, OpenError> {
+        let model = match start {
+            Start::Resume(id) => self.model(id),
+            Start::New | Start::Fork(_) => self.fresh_model(),
+        };
+        let session = Session::open(self.settings(&model), start).await?;
+        self.0.models.lock().unwrap().insert(session.id(), Arc::clone(&model));
+        Ok(Driver::new(self.clone(), session, model))
+    }
+
+    /// The model that a session asks, with everything it was asked.
+    pub fn model(&self, id: SessionId) -> Arc<Checked> {
+        self.0.models.lock().unwrap().get(&id).cloned().unwrap_or_else(|| self.fresh_model())
+    }
+
+    /// Where sessions are kept.
+    pub fn home(&self) -> &Home {
+        &self.0.home
+    }
+
+    /// The clock of every session.
+    pub fn clock(&self) -> &FakeClock {
+        &self.0.clock
+    }
+
+    /// The probe in every session's writer.
+    pub fn probe(&self) -> &FailingProbe {
+        &self.0.probe
+    }
+
+    /// A path in the working folder.
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.0.cwd.join(path)
+    }
+
+    /// What a file of the working folder says; nothing if it is not there.
+    pub fn file(&self, path: &str) -> Option<String> {
+        fs::read_to_string(self.path(path)).ok()
+    }
+
+    /// The text with this stage's own paths under fixed names.
+    pub fn plain(&self, text: &str) -> String {
+        let named = |text: String, path: &Path, name: &str| text.replace(&path.display().to_string(), name);
+        named(named(text.to_owned(), &self.0.cwd, "<dir>"), self.0.home.root(), "<home>")
+    }
+
+    /// Makes a session that its owner lost without a word open to the next: to the store, this process is alive.
+    pub(super) fn bury(&self, id: SessionId) {
+        let home = self.home();
+        let copy = SessionId::new(self.0.ids.uuid());
+        copy_session(home, id, copy).unwrap();
+        let (grave, folder) = (home.session_dir(copy), home.session_dir(id));
+        for ending in ["-wal", "-shm"] {
+            // They are there unless the log was folded in.
+            fs::remove_file(folder.join(format!("session.db{ending}"))).unwrap_or_default();
+        }
+        fs::rename(home.session_db(copy), home.session_db(id)).unwrap();
+        fs::remove_dir_all(grave).unwrap();
+    }
+
+    fn fresh_model(&self) -> Arc<Checked> {
+        Arc::new(Checked::new(Arc::clone(&self.0.scenario.model)))
+    }
+
+    fn settings(&self, model: &Arc<Checked>) -> Settings {
+        let Parts { cwd, home, clock, ids, probe, scenario, .. } = &*self.0;
+        Settings {
+            home: home.clone(),
+            cwd: cwd.clone(),
+            roots: Vec::new(),
+            model_spec: model.name().to_owned(),
+            model: Arc::clone(model) as Arc<dyn Model>,
+            permission: scenario.permission,
+            limits: kernel::Limits::default(),
+            max_turns: scenario.max_turns,
+            tools: scenario.tools,
+            spool: scenario.spool,
+            guardian: scenario.guardian.clone().unwrap_or_else(guardian),
+            env: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into()), ("HOME".into(), cwd.into())],
+            clock: Arc::clone(clock) as Arc<dyn Clock>,
+            ids: Arc::clone(ids) as Arc<dyn Ids>,
+            probe: Arc::clone(probe) as Arc<dyn Probe>,
+        }
+    }
+}
+
+/// Whether a process still holds the session.
+pub(super) fn held(home: &Home, id: SessionId) -> Option<Owner> {
+    store::Reader::open(home, id).and_then(|reader| reader.lease()).unwrap().map(|(_, owner)| owner)
+}

@@ -1,0 +1,183 @@
+//! A session's log as text that is the same in every run: a section per task in the order they were made, and within
+//! it the order of its own events. Answers stand in the order of their calls, whichever came first.
+
+use std::collections::BTreeMap;
+use std::fmt::{Display, Write as _};
+
+use protocol::{
+    Answer, Block, Body, Call, CallId, Envelope, Event, ModelFault, Origin, Outcome, TaskId, TaskSpec, Terms,
+    clip_middle,
+};
+
+/// Most bytes shown of one text.
+const SHOWN: usize = 600;
+
+/// The log as text.
+pub fn transcript(log: &[Envelope]) -> String {
+    let mut pages: Vec<Page> = Vec::new();
+    let mut names = BTreeMap::new();
+    for Envelope { entry, .. } in log {
+        if let Event::TaskCreated(spec) = &entry.event {
+            let above = spec.parent.and_then(|parent| names.get(&parent)).cloned().unwrap_or_default();
+            names.insert(entry.task, format!("{above}/{}", spec.name));
+        }
+        let index = pages.iter().position(|page| page.task == entry.task).unwrap_or_else(|| {
+            pages.push(Page { task: entry.task, lines: String::new(), calls: Vec::new() });
+            pages.len() - 1
+        });
+        pages[index].read(&entry.event, &names);
+    }
+    pages.into_iter().map(Page::finish).collect::<Vec<_>>().join("\n")
+}
+
+struct Page {
+    task: TaskId,
+    lines: String,
+    /// The calls of the latest answer, in its order.
+    calls: Vec<(CallId, Option<Answer>)>,
+}
+
+type Names = BTreeMap<TaskId, String>;
+
+impl Page {
+    fn read(&mut self, event: &Event, names: &Names) {
+        match event {
+            Event::SessionOpened(terms) => self.terms("opened", terms),
+            Event::SessionAdopted { fence, terms } => self.terms(&format!("adopted, {fence},"), terms),
+            Event::SessionForked { .. } => self.add("forked"),
+            Event::AdmissionClosed => self.add("takes no new tasks"),
+            Event::AdmissionOpened => self.add("takes new tasks again"),
+            Event::TaskCreated(spec) => self.created(spec, names),
+            Event::TaskPromoted => self.add("promoted"),
+            Event::TaskParked { until_at } => self.add(format_args!("parked until {until_at}")),
+            Event::TaskInterrupted => self.add("interrupted"),
+            Event::TaskRequeued => self.add("queued"),
+            Event::SlotRegained => self.add("has its slot again"),
+            Event::CancelRequested { by, how } => self.add(format_args!("asked to stop by {by:?}: {how:?}")),
+            Event::TaskFinished { outcome } => self.add(format_args!("finished: {}", ended(outcome))),
+            Event::ActivationStarted { activation, attempt } => {
+                self.add(format_args!("activation {}, attempt {}", activation.0, attempt.0));
+            }
+            Event::ActivationEnded { outcome, text, .. } => {
+                self.add(format_args!("activation ended: {}", ended(outcome)));
+                self.quote(text);
+            }
+            Event::MailAdmitted { mail, from, delivery, body } => {
+                self.add(format_args!("{mail} from {}, {delivery:?}", origin(*from, names)));
+                self.body(body, names);
+            }
+            Event::MailDelivered { mail } => mail.iter().for_each(|mail| self.add(format_args!("read {mail}"))),
+            Event::MailExpired { mail } => self.add(format_args!("{mail} expired")),
+            Event::TurnBegun { turn, .. } => self.add(turn),
+            Event::TurnAnswered { content, stop, .. } => {
+                self.add(format_args!("  answered: {stop:?}"));
+                content.iter().for_each(|block| self.block(block));
+            }
+            Event::TurnFailed { fault, message, .. } => self.failed(*fault, message),
+            Event::CallStarted { .. } => {}
+            Event::CallAnswered { call, answer } => self.answer(call, answer),
+            Event::WaitBegan { call, on, mode, until_at } => {
+                let on: Vec<&str> = on.iter().map(|task| name(task, names)).collect();
+                let until = until_at.map(|at| format!(" until {at}")).unwrap_or_default();
+                self.add(format_args!("  {call} waits for {mode:?} of {}{until}", on.join(", ")));
+            }
+            Event::WaitEnded { call, why } => self.add(format_args!("  {call} waited: {why:?}")),
+            Event::IntentReported { intent } => self.add(format_args!("  intends: {intent}")),
+            Event::Unknown => self.add("something newer"),
+        }
+    }
+
+    fn terms(&mut self, how: &str, terms: &Terms) {
+        self.add(format_args!("{how} in {} with {}, {:?}", terms.cwd, terms.model, terms.permission));
+    }
+
+    fn created(&mut self, spec: &TaskSpec, names: &Names) {
+        let path = name(&self.task, names).to_owned();
+        self.lines.insert_str(0, &format!("# {path}: {}\n", spec.description));
+    }
+
+    fn failed(&mut self, fault: ModelFault, message: &str) {
+        self.add(format_args!("  failed: {fault:?}"));
+        self.quote(message);
+    }
+
+    fn body(&mut self, body: &Body, names: &Names) {
+        match body {
+            Body::Text { text } => self.quote(text),
+            Body::Result { task, activation } => {
+                self.add(format_args!("  | result of {}, activation {}", name(task, names), activation.0));
+            }
+        }
+    }
+
+    fn block(&mut self, block: &Block) {
+        match block {
+            Block::Text { text } => self.quote(text),
+            Block::Thinking { text } => self.quote(&format!("(thinks) {text}")),
+            Block::Call(Call { id, tool, input }) => {
+                self.add(format_args!("  {id}: {tool} {}", clip_middle(input, SHOWN)));
+                self.calls.push((id.clone(), None));
+            }
+            Block::Opaque { provider, .. } => self.quote(&format!("(opaque, {provider})")),
+        }
+    }
+
+    fn answer(&mut self, id: &CallId, answer: &Answer) {
+        match self.calls.iter_mut().find(|(call, given)| call == id && given.is_none()) {
+            Some((_, given)) => *given = Some(answer.clone()),
+            None => self.add(format_args!("  {id} ANSWERED WITHOUT AN OPEN CALL")),
+        }
+        if self.calls.iter().all(|(_, given)| given.is_some()) {
+            self.answers();
+        }
+    }
+
+    fn answers(&mut self) {
+        for (call, answer) in std::mem::take(&mut self.calls) {
+            match answer {
+                Some(answer) => {
+                    self.add(format_args!("  {call} answered: {:?}", answer.status));
+                    self.quote(&answer.text);
+                }
+                None => self.add(format_args!("  {call} has no answer")),
+            }
+        }
+    }
+
+    fn quote(&mut self, text: &str) {
+        for line in clip_middle(text, SHOWN).lines() {
+            self.add(format_args!("  | {line}"));
+        }
+    }
+
+    fn add(&mut self, line: impl Display) {
+        // Writing to a string cannot fail.
+        let _always = writeln!(self.lines, "{line}");
+    }
+
+    fn finish(mut self) -> String {
+        self.answers();
+        self.lines
+    }
+}
+
+fn name<'a>(task: &TaskId, names: &'a Names) -> &'a str {
+    names.get(task).map_or("an unknown task", String::as_str)
+}
+
+fn origin(from: Origin, names: &Names) -> String {
+    match from {
+        Origin::User => "the user".into(),
+        Origin::Task { id } => name(&id, names).into(),
+        Origin::Runtime => "the runtime".into(),
+    }
+}
+
+fn ended(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Failed { kind, message } => format!("failed, {kind:?}: {message}"),
+        Outcome::Cancelled { by } => format!("cancelled by {by:?}"),
+        Outcome::TimedOut { limit } => format!("timed out: {limit:?}"),
+        Outcome::Completed | Outcome::BudgetExhausted | Outcome::Lost => outcome.word().into(),
+    }
+}
