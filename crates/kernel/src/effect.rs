@@ -20,8 +20,6 @@ pub enum Effect {
         /// Why.
         why: WaitEnd,
     },
-    /// Drop what the run is doing now and go on at its next boundary; its open calls are answered already.
-    Break(Run),
     /// Stop the run: after a last turn, or at once with nothing more to report.
     Stop {
         /// The run.

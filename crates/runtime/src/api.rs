@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kernel::Input;
 use protocol::TaskId;
-use protocol::api::{Command, Method, PageParams, SendParams, SubscribeParams};
+use protocol::api::{Command, Method, PageParams, SendParams, SendResult, SubscribeParams};
 use rpc::{Answering, ClientHandle, ErrorObject, Serve, params};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 use crate::agent::Desk;
 use crate::bus::{Live, Subscription};
 use crate::commands;
-use crate::supervisor::{Rejected, Supervisor};
+use crate::supervisor::{Receipt, Rejected, Supervisor};
 
 /// Rows of a page unless the caller says otherwise, and the most there are.
 const PAGE: u64 = 100;
@@ -38,10 +38,12 @@ impl Serve for Api {
                 }
                 Method::SessionSend => {
                     let given: SendParams = params(given)?;
-                    self.submit(commands::input(Command::Send(given), self.root)).await
+                    let receipt = self.submit(commands::input(Command::Send(given), self.root)).await?;
+                    let mail = receipt.mail.ok_or_else(|| ErrorObject::internal("the message has no receipt"))?;
+                    json_of(SendResult { mail })
                 }
-                Method::SessionInterrupt => self.submit(commands::input(Command::Interrupt, self.root)).await,
-                Method::SessionStop => self.submit(commands::input(Command::Stop, self.root)).await,
+                Method::SessionInterrupt => self.command(Command::Interrupt).await,
+                Method::SessionStop => self.command(Command::Stop).await,
                 Method::TasksList => {
                     let page: PageParams = params(given)?;
                     let limit = page.limit.unwrap_or(PAGE).min(PAGE_MAX);
@@ -59,9 +61,13 @@ impl Serve for Api {
 }
 
 impl Api {
-    async fn submit(&self, input: Input) -> Result<Value, ErrorObject> {
+    async fn command(&self, command: Command) -> Result<Value, ErrorObject> {
+        self.submit(commands::input(command, self.root)).await.map(|_receipt| json!({}))
+    }
+
+    async fn submit(&self, input: Input) -> Result<Receipt, ErrorObject> {
         match self.supervisor.submit(input).await {
-            Ok(()) => Ok(json!({})),
+            Ok(receipt) => Ok(receipt),
             Err(Rejected::Refused(refusal)) => Err(ErrorObject::new(REFUSED, refusal.to_string())),
             Err(rejected) => Err(ErrorObject::internal(rejected)),
         }
@@ -72,7 +78,10 @@ impl Api {
 const REFUSED: i64 = 1;
 
 fn reply(result: Result<impl Serialize, store::StoreError>) -> Result<Value, ErrorObject> {
-    let answer = result.map_err(ErrorObject::internal)?;
+    json_of(result.map_err(ErrorObject::internal)?)
+}
+
+fn json_of(answer: impl Serialize) -> Result<Value, ErrorObject> {
     serde_json::to_value(answer).map_err(ErrorObject::internal)
 }
 

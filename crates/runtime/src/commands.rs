@@ -21,7 +21,7 @@ pub(crate) async fn watch(reader: Reader, root: TaskId, supervisor: Supervisor, 
     loop {
         for (id, command) in lookout.pending() {
             match supervisor.submit_command(input(command, root), id).await {
-                Ok(()) => {}
+                Ok(_receipt) => {}
                 Err(Rejected::Refused(refusal)) => tracing::info!(%refusal, id, "a command was refused"),
                 Err(Rejected::Paused(_) | Rejected::Gone) => return,
             }

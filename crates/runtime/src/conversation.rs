@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use model::Message;
 use protocol::{
-    Activation, Answer, Block, Body, Call, CallId, Envelope, Event, MailId, Origin, StopReason, TaskId, Turn,
+    Activation, Answer, Block, Body, Call, CallId, Delivery, Envelope, Event, MailId, Origin, StopReason, TaskId, Turn,
 };
 
 use crate::prompt;
@@ -23,7 +23,7 @@ pub(crate) struct Conversation {
     /// The last event read.
     seq: u64,
     agent: String,
-    mail: BTreeMap<MailId, (Origin, Body)>,
+    unread: BTreeMap<MailId, (Origin, Delivery, Body)>,
     messages: Arc<Vec<Message>>,
     turn: Turn,
     /// Whether the latest turn waits for its model.
@@ -44,8 +44,8 @@ impl Conversation {
         self.seq = envelope.seq;
         match &envelope.entry.event {
             Event::TaskCreated(spec) => self.agent.clone_from(&spec.agent),
-            Event::MailAdmitted { mail, from, body, .. } => {
-                self.mail.insert(*mail, (*from, body.clone()));
+            Event::MailAdmitted { mail, from, delivery, body } => {
+                self.unread.insert(*mail, (*from, *delivery, body.clone()));
             }
             Event::MailDelivered { mail } => self.deliver(mail, results),
             Event::TurnBegun { turn, .. } => {
@@ -102,6 +102,11 @@ impl Conversation {
         self.asking
     }
 
+    /// Whether no mail waits that is to be read at once.
+    pub(crate) fn is_undisturbed(&self) -> bool {
+        self.unread.values().all(|(_, delivery, _)| *delivery != Delivery::Interrupt)
+    }
+
     /// Whether the latest answer has calls that are not answered.
     pub(crate) fn is_acting(&self) -> bool {
         self.calls.iter().any(|(_, answer)| answer.is_none())
@@ -129,7 +134,7 @@ impl Conversation {
 
     /// Mail that arrives together is one message.
     fn deliver(&mut self, mail: &[MailId], results: &dyn Results) {
-        let words = mail.iter().filter_map(|id| self.mail.remove(id)).map(|(from, body)| match (from, body) {
+        let words = mail.iter().filter_map(|id| self.unread.remove(id)).map(|(from, _, body)| match (from, body) {
             (Origin::User, Body::Text { text }) => text,
             (Origin::Task { .. } | Origin::Runtime, Body::Text { text }) => prompt::quote(&text),
             (_, Body::Result { task, activation }) => prompt::quote(&results.result(task, activation)),

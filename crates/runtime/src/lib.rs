@@ -24,4 +24,4 @@ pub use bus::{Bus, Live, Subscription};
 pub use instructions::{Instructions, Notice};
 pub use session::{OpenError, Session, Start, Status, transcript};
 pub use settings::Settings;
-pub use supervisor::Rejected;
+pub use supervisor::{Receipt, Rejected};

@@ -139,7 +139,7 @@ impl Shells {
         let by = Some((self.caller.run, self.caller.turn, self.caller.call.clone()));
         let spawn = Input::Spawn(Spawn { id, spec, prompt: command.command, by });
         match self.caller.supervisor.submit(spawn).await {
-            Ok(()) => {}
+            Ok(_receipt) => {}
             Err(Rejected::Refused(refusal)) => return Err(ToolError::refused(refusal.to_string())),
             Err(rejected) => return Err(ToolError::broken(rejected)),
         }

@@ -4,7 +4,7 @@ use protocol::{Body, Delivery, Event, Kind, MailId, Origin, Run, TaskId};
 
 use super::Draft;
 use crate::state::Admission;
-use crate::{Effect, Letter, Phase, Point, Refusal, Task, Work};
+use crate::{Letter, Point, Refusal, Task, Work};
 
 impl Draft<'_> {
     pub(super) fn send(&mut self, letter: Letter) -> Result<(), Refusal> {
@@ -53,16 +53,10 @@ impl Draft<'_> {
         if mail.is_empty() { Ok(()) } else { self.record(run.task, Event::MailDelivered { mail }) }
     }
 
-    /// Drops what a running task is doing, so that it reads its mail now.
+    /// Drops what a running task is doing, so that it reads its mail now. The run sees it by its events: its model
+    /// call has failed, its open calls are answered.
     fn break_off(&mut self, id: TaskId) -> Result<(), Refusal> {
-        let task = self.task(id)?;
-        let run = task.run();
-        if !matches!(task.phase, Phase::Running(_)) || task.work.is_between() {
-            return Ok(());
-        }
-        self.drop_work(id)?;
-        self.effects.push(Effect::Break(run));
-        Ok(())
+        if self.task(id)?.is_running() { self.drop_work(id) } else { Ok(()) }
     }
 
     /// Tells that unread mail will never be read.

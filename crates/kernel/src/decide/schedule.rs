@@ -78,19 +78,15 @@ impl Draft<'_> {
             self.expire_waits(id)?;
             let task = self.task(id)?;
             match task.phase {
-                Phase::Parked(until) if until <= self.now => self.requeue(id)?,
+                // Its quota is the only thing a parked task has an alarm for.
+                Phase::Parked(_) => self.requeue(id)?,
                 Phase::Running(_) if task.lease.is_some_and(|until| until <= self.now) => {
                     self.let_go(id)?;
                     if self.task(id)?.phase == Phase::Interrupted {
                         self.requeue(id)?;
                     }
                 }
-                Phase::Parked(_)
-                | Phase::Running(_)
-                | Phase::Queued(_)
-                | Phase::Idle
-                | Phase::Interrupted
-                | Phase::Finished(_) => {}
+                Phase::Running(_) | Phase::Queued(_) | Phase::Idle | Phase::Interrupted | Phase::Finished(_) => {}
             }
         }
         Ok(())

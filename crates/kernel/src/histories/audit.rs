@@ -35,7 +35,7 @@ impl Audit {
                     self.read(entry);
                 }
                 Effect::Start(run) => assert!(started.contains(run), "{run} started before it was recorded"),
-                Effect::Go(_) | Effect::WaitOver { .. } | Effect::Break(_) | Effect::Stop { .. } => {}
+                Effect::Go(_) | Effect::WaitOver { .. } | Effect::Stop { .. } => {}
             }
         }
         self.check_tasks(kernel, limits);

@@ -454,10 +454,7 @@ impl World {
                     }
                     self.old.push(*run);
                 }
-                Effect::Stop { how: Cancel::WrapUp, .. }
-                | Effect::Go(_)
-                | Effect::WaitOver { .. }
-                | Effect::Break(_) => {}
+                Effect::Stop { how: Cancel::WrapUp, .. } | Effect::Go(_) | Effect::WaitOver { .. } => {}
             }
         }
         self.active.retain(|id, run| self.kernel.task(*id).is_some_and(|task| task.is_running() && task.run() == *run));

@@ -182,7 +182,6 @@ fn word(effect: &Effect) -> String {
         Effect::Start(started) => format!("start {}", run(started)),
         Effect::Go(going) => format!("go {}", run(going)),
         Effect::WaitOver { run: over, call, why } => format!("wait over {} {call} {why:?}", run(over)),
-        Effect::Break(broken) => format!("break {}", run(broken)),
         Effect::Stop { run: stopped, how } => format!("stop {} {how:?}", run(stopped)),
     }
 }

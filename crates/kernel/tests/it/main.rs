@@ -1,5 +1,7 @@
 //! What the kernel decides, case by case. The invariants over random histories are in `src/histories`.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 mod adopt;
 mod cancel;
 mod desk;

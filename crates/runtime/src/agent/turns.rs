@@ -221,8 +221,9 @@ impl AgentRun {
             return Ok(Some(Step::On));
         }
         match retry::next(fault, tries) {
+            // Mail that interrupts is read now, by the next try, however long the provider asked to wait.
             Next::Again(after) => {
-                tokio::time::sleep(after).await;
+                self.while_open(Conversation::is_undisturbed, tokio::time::sleep(after)).await;
                 Ok(None)
             }
             Next::Park(until) => self.report(Report::Park(until)).await.map(|()| Some(Step::Over)),

@@ -22,7 +22,7 @@ use crate::agent::Desk;
 use crate::bus::{Bus, Subscription};
 use crate::commands;
 use crate::instructions::Notice;
-use crate::supervisor::{Rejected, Supervision};
+use crate::supervisor::{Receipt, Rejected, Supervision};
 
 /// A session that this process owns and runs.
 #[derive(Debug)]
@@ -80,9 +80,9 @@ impl Session {
     }
 
     /// Sends the root a message.
-    pub async fn send(&self, text: impl Into<String>, delivery: Delivery) -> Result<(), Rejected> {
+    pub async fn send(&self, text: impl Into<String>, delivery: Delivery) -> Result<Receipt, Rejected> {
         let params = SendParams { task: None, text: text.into(), delivery };
-        self.submit(commands::input(Command::Send(params), self.root)).await
+        self.supervision.supervisor.submit(commands::input(Command::Send(params), self.root)).await
     }
 
     /// Whether anything is under way, was interrupted, or waits to be read.
@@ -154,6 +154,6 @@ impl Session {
     }
 
     async fn submit(&self, input: Input) -> Result<(), Rejected> {
-        self.supervision.supervisor.submit(input).await
+        self.supervision.supervisor.submit(input).await.map(|_receipt| ())
     }
 }

@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{Id, JoinError, JoinSet};
 
 use super::link::{Leash, Told};
-use super::{Given, Message, Perform, Rejected, Reply, Supervisor};
+use super::{Given, Message, Perform, Receipt, Rejected, Reply, Supervisor};
 use crate::bus::{Bus, Live};
 use crate::session::Status;
 
@@ -174,7 +174,7 @@ impl Actor {
             Ok(effects) => self.decided.push(Step { effects, command, reply }),
             Err(kernel::Refusal::Impossible(defect)) => {
                 tracing::error!(%defect, "the kernel contradicted itself");
-                self.draft = self.durable.clone();
+                self.redraft();
                 answer(reply, Err(kernel::Refusal::Impossible(defect).into()));
             }
             // A command that cannot be carried out is done with, too.
@@ -185,6 +185,17 @@ impl Actor {
                 }
                 None => answer(reply, Err(refusal.into())),
             },
+        }
+    }
+
+    /// Makes the draft anew from what is durable and what was decided since.
+    fn redraft(&mut self) {
+        self.draft = self.durable.clone();
+        let committing = self.committing.iter().flat_map(|committing| &committing.steps);
+        for entry in committing.chain(&self.decided).flat_map(|step| &step.effects).filter_map(record) {
+            if let Err(defect) = self.draft.evolve(entry) {
+                tracing::error!(%defect, "a decided event contradicts the state");
+            }
         }
     }
 
@@ -214,10 +225,11 @@ impl Actor {
 
     fn perform_all(&mut self, steps: Vec<Step>) {
         for step in steps {
+            let receipt = Receipt::of(&step.effects);
             for effect in step.effects {
                 self.perform(effect);
             }
-            answer(step.reply, Ok(()));
+            answer(step.reply, Ok(receipt));
         }
         self.show_status();
     }
@@ -229,7 +241,6 @@ impl Actor {
             Effect::Go(run) => self.tell(run, Told::Go),
             Effect::WaitOver { run, call, why } => self.tell(run, Told::WaitOver(call, why)),
             // The events before it tell the run what is dropped.
-            Effect::Break(_run) => {}
             Effect::Stop { run, how } => {
                 if let Some(leash) = self.leashes.get(&run.task).filter(|leash| leash.run == run) {
                     leash.stop(how);
@@ -325,7 +336,7 @@ impl Given {
 fn record(effect: &Effect) -> Option<&Entry> {
     match effect {
         Effect::Record(entry) => Some(entry),
-        Effect::Start(_) | Effect::Go(_) | Effect::WaitOver { .. } | Effect::Break(_) | Effect::Stop { .. } => None,
+        Effect::Start(_) | Effect::Go(_) | Effect::WaitOver { .. } | Effect::Stop { .. } => None,
     }
 }
 
@@ -338,7 +349,7 @@ async fn done(committing: Option<&mut Committing>) -> Result<Committed, StoreErr
 }
 
 /// Answers whoever waits; one that has gone needs no answer.
-fn answer(reply: Option<Reply>, result: Result<(), Rejected>) {
+fn answer(reply: Option<Reply>, result: Result<Receipt, Rejected>) {
     if let Some(reply) = reply {
         let _gone = reply.send(result);
     }

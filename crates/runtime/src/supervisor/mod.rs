@@ -8,8 +8,8 @@ mod link;
 
 use std::sync::Arc;
 
-use kernel::{Input, Kernel, Refusal};
-use protocol::Run;
+use kernel::{Effect, Input, Kernel, Refusal};
+use protocol::{Entry, Event, MailId, Run};
 use store::{StoreError, Writer};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::task::AbortOnDropHandle;
@@ -62,22 +62,41 @@ struct Given {
     reply: Option<Reply>,
 }
 
-type Reply = oneshot::Sender<Result<(), Rejected>>;
+type Reply = oneshot::Sender<Result<Receipt, Rejected>>;
+
+/// What an input led to, for whoever gave it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Receipt {
+    /// The first mail that was admitted.
+    pub mail: Option<MailId>,
+}
+
+impl Receipt {
+    fn of(effects: &[Effect]) -> Receipt {
+        let mail = effects.iter().find_map(|effect| match effect {
+            Effect::Record(Entry { event: Event::MailAdmitted { mail, .. }, .. }) => Some(*mail),
+            Effect::Record(_) | Effect::Start(_) | Effect::Go(_) | Effect::WaitOver { .. } | Effect::Stop { .. } => {
+                None
+            }
+        });
+        Receipt { mail }
+    }
+}
 
 impl Supervisor {
     /// Gives an input and waits until what it led to is durable and known to the runs that it concerns.
-    pub(crate) async fn submit(&self, input: Input) -> Result<(), Rejected> {
+    pub(crate) async fn submit(&self, input: Input) -> Result<Receipt, Rejected> {
         self.submit_for(input, None).await
     }
 
     /// The same for a command that another process left in the session's file.
-    pub(crate) async fn submit_command(&self, input: Input, command: i64) -> Result<(), Rejected> {
+    pub(crate) async fn submit_command(&self, input: Input, command: i64) -> Result<Receipt, Rejected> {
         self.submit_for(input, Some(command)).await
     }
 
     /// What a run reports.
     pub(crate) async fn report(&self, run: Run, report: kernel::Report) -> Result<(), Rejected> {
-        self.submit(Input::Report(run, report)).await
+        self.submit(Input::Report(run, report)).await.map(|_receipt| ())
     }
 
     /// Looks at the durable state.
@@ -94,7 +113,7 @@ impl Supervisor {
         answer.await.map_err(|_gone| Rejected::Gone)
     }
 
-    async fn submit_for(&self, input: Input, command: Option<i64>) -> Result<(), Rejected> {
+    async fn submit_for(&self, input: Input, command: Option<i64>) -> Result<Receipt, Rejected> {
         let (reply, answer) = oneshot::channel();
         let message = Message::Input(Box::new(Given { input, command, reply: Some(reply) }));
         self.inbox.send(message).await.map_err(|_gone| Rejected::Gone)?;

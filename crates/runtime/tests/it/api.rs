@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protocol::api::{Method, PageParams, SendParams, SessionView, SubscribeParams, TasksPage};
+use protocol::api::{Method, PageParams, SendParams, SendResult, SessionView, SubscribeParams, TasksPage};
 use protocol::{Delivery, Envelope, Event, Outcome, TaskId, TaskState};
 use rpc::{CallError, Client, Notifications};
 use runtime::Start;
@@ -40,11 +40,14 @@ async fn a_client_sees_the_session_sends_to_it_and_follows_its_events() {
     assert_eq!(view.owner_pid, Some(std::process::id()));
 
     let _: Value = client.call(Method::EventsSubscribe, SubscribeParams { after: 1 }).await.unwrap();
-    let _: Value = client.call(Method::SessionSend, message("hello", Delivery::Steer)).await.unwrap();
+    let receipt: SendResult = client.call(Method::SessionSend, message("hello", Delivery::Steer)).await.unwrap();
     let mut seen = vec![event(&mut notifications).await];
     while !matches!(seen.last().unwrap().entry.event, Event::ActivationEnded { .. }) {
         seen.push(event(&mut notifications).await);
     }
+    let admitted =
+        |envelope: &Envelope| matches!(envelope.entry.event, Event::MailAdmitted { mail, .. } if mail == receipt.mail);
+    assert!(seen.iter().any(admitted), "the receipt names the mail");
     let numbers: Vec<u64> = seen.iter().map(|envelope| envelope.seq).collect();
     assert_eq!(numbers, (2..numbers.len() as u64 + 2).collect::<Vec<_>>());
     driver.rest().await;

@@ -12,7 +12,7 @@ use testkit::session::{Driver, scenario};
 
 use crate::support::{UNTIL_GO, eventually, rules};
 
-fn paused(result: &Result<(), Rejected>) -> bool {
+fn paused<T>(result: &Result<T, Rejected>) -> bool {
     matches!(result, Err(Rejected::Paused(reason)) if matches!(**reason, StoreError::Full { .. }))
 }
 

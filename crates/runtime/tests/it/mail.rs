@@ -130,3 +130,20 @@ async fn mail_between_two_tries_is_read_by_the_next() {
     driver.rest().await;
     assert_snapshot!(driver.leave().await.transcript());
 }
+
+/// The provider asked for most of a minute; the test's deadline is shorter.
+#[tokio::test]
+async fn interrupting_mail_does_not_wait_for_the_next_try() {
+    let answers = rules(
+        "  - when: { prompt: news }
+    answer: [say: \"heard: ${prompt}\"]
+  - fail: { class: retry-after, after: 55s, message: slow down }
+",
+    );
+    let mut driver = scenario().script(&answers).ready().open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    driver.until("a failed try", |event| matches!(event, Event::TurnFailed { .. })).await;
+    driver.send("news", Delivery::Interrupt).await;
+    driver.rest().await;
+    assert!(driver.leave().await.transcript().contains("heard: news"));
+}
