@@ -5,7 +5,7 @@ use std::fs;
 use insta::assert_snapshot;
 
 use super::shown;
-use crate::scripts::{HELLO, shell};
+use crate::scripts::shell;
 use crate::stage;
 
 /// Counts the prompts of a conversation by what it said before.
@@ -83,8 +83,15 @@ fn a_session_keeps_its_model_folder_and_permission() {
     let id = stage.newest();
     let other = stage.path("other");
     fs::create_dir(&other).unwrap();
-    let script = "version: 1\nrules:\n  - when: { prompt: again, not: { answered: {} } }\n    answer: [{ call: { tool: shell, input: { command: pwd } } }]\n  - answer: [{ say: \"${answer}\" }]\n";
-    stage.script(script);
+    stage.script(
+        "
+version: 1
+rules:
+  - when: { prompt: again, not: { answered: { tool: shell } } }
+    answer: [{ call: { tool: shell, input: { command: pwd } } }]
+  - answer: [{ say: \"${answer}\" }]
+",
+    );
     let again = stage.bosun(["--resume", &id, "-p", "again"]).within(&other).without_env("BOSUN_MODEL").run();
     assert!(again.expect(0).stdout.ends_with("/work\n"));
 }
@@ -114,5 +121,4 @@ fn a_recording_is_replayed_word_for_word() {
     let different = stage.prompt("something else").args(replay).run().expect(1);
     different.says(&["was recorded as user \"go\"", "record the session again"]);
     stage.prompt("go").args(["--record", "/nowhere/run.jsonl"]).run().expect(2).says(&["/nowhere/run.jsonl"]);
-    stage.script(HELLO);
 }

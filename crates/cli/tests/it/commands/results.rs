@@ -241,5 +241,5 @@ fn instructions_of_the_folder_reach_the_model() {
     let script = "version: 1\nrules:\n  - when: { system: Latin }\n    answer: [{ say: Salve. }]\n";
     assert_eq!(stage.script(script).prompt("hi").run().expect(0).stdout, "Salve.\n");
     fs::remove_file(stage.path("AGENTS.md")).unwrap();
-    stage.script(HELLO).prompt("hi").run().expect(0);
+    stage.prompt("hi").run().expect(1);
 }

@@ -1,0 +1,100 @@
+//! Disks that take no more.
+
+use std::fs;
+
+use protocol::Event;
+use testkit::binary::{Ended, PATIENCE, Stage, within};
+
+use super::shown;
+use crate::scripts::{HELLO, shell, turns};
+use crate::{BOSUN, stage};
+
+#[test]
+fn a_full_disk_pauses_the_session_and_freed_space_lets_it_go_on() {
+    let Some(stage) = Stage::on_small_disk(BOSUN, 1024) else {
+        return println!("skipped: only root can mount a small disk");
+    };
+    let script = shell("touch filling; while [ ! -e full ]; do sleep 0.01; done; echo ran >> witness; echo ok");
+    stage.script(HELLO).prompt("before").run().expect(0);
+    let running = stage.script(&script).prompt("fill it").start();
+    within(PATIENCE, "the command runs", || stage.path("filling").exists());
+    let ballast = stage.disk().fill();
+    fs::write(stage.path("full"), "").unwrap();
+    let ended = running.wait();
+    assert_full(&ended.expect(1));
+    assert_full_elsewhere(&stage);
+
+    drop(ballast);
+    let id = stage.sessions().into_iter().find(|session| session["title"] == "fill it").unwrap()["id"].clone();
+    let id = id.as_str().unwrap();
+    let ended = stage.bosun(["--resume", id, "--allow-all"]).run().expect(0);
+    assert!(ended.stdout.starts_with("It said: "), "{}", ended.stdout);
+    assert_eq!(fs::read_to_string(stage.path("witness")).unwrap(), "ran\n", "the command ran once");
+    let log = stage.log(id);
+    assert!(log.iter().map(|envelope| envelope.seq).eq(1..=log.len() as u64));
+    assert_eq!(stage.sessions().len(), 2);
+}
+
+#[track_caller]
+fn assert_full(ended: &Ended) {
+    let said = &ended.stderr;
+    assert!(said.contains("no space left") && said.contains("free some"), "{said}");
+    assert!(said.contains("bosun --resume"), "{said}");
+}
+
+/// Whatever needs a byte of the disk says so.
+#[track_caller]
+fn assert_full_elsewhere(stage: &Stage) {
+    let refused = |ended: Ended| {
+        assert!(matches!(ended.status.code(), Some(1 | 2)), "{ended:?}");
+        ended.says(&["no space left", "free some"]);
+    };
+    refused(stage.bosun(["sessions"]).run());
+    refused(stage.prompt("another").run());
+}
+
+#[test]
+fn a_failing_commit_pauses_the_session_and_it_goes_on_later() {
+    let whole = {
+        let stage = stage();
+        stage.script(&turns(4)).prompt("go").run().expect(0);
+        stage.log(&stage.newest()).len()
+    };
+    for seq in 1..=whole {
+        let stage = stage();
+        stage.script(&turns(4));
+        let failed = stage.prompt("go").env("BOSUN_FAULT", format!("fail-commit:{seq}")).run().expect(1);
+        let failed = failed.says(&["no space left", "session.db", "free some"]);
+        let sessions = stage.sessions();
+        let Some(id) = sessions.first().map(|session| session["id"].as_str().unwrap()) else {
+            assert!(seq <= 2, "{seq}: {failed:?}");
+            continue;
+        };
+        let before = stage.log(id);
+        assert!(before.len() < seq, "{seq}: nothing of the failed commit is kept");
+        let prompted = before.iter().any(|envelope| matches!(envelope.entry.event, Event::MailAdmitted { .. }));
+        let resumed = stage.bosun(["--resume", id]).run();
+        if prompted {
+            assert_eq!(resumed.expect(0).stdout, "Done.\n", "{seq}");
+        } else {
+            resumed.expect(2);
+        }
+        let after = stage.log(id);
+        assert_eq!(after[..before.len()], before[..], "{seq}");
+        assert!(after.iter().map(|envelope| envelope.seq).eq(1..=after.len() as u64), "{seq}");
+    }
+}
+
+#[test]
+fn a_read_only_disk_is_told_and_works_again_when_it_can_be_written() {
+    let Some(stage) = Stage::on_small_disk(BOSUN, 4096) else {
+        return println!("skipped: only root can mount a small disk");
+    };
+    stage.script(HELLO).prompt("hi").run().expect(0);
+    stage.disk().seal();
+    for args in [&["-p", "hi"][..], &["--continue", "-p", "hi"], &["sessions"]] {
+        stage.bosun(args).run().expect(2).says(&[shown(&stage.home()), "read-only", "BOSUN_HOME"]);
+    }
+    stage.disk().unseal();
+    stage.bosun(["--continue", "-p", "hi"]).run().expect(0);
+}
