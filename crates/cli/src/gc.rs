@@ -1,11 +1,13 @@
 //! `bosun gc`: removes sessions that nobody touched for a long time. One that is running, parked or interrupted
 //! has work in it and stays.
 
+use std::fs;
 use std::time::Duration;
 
-use host::{Clock, SystemClock};
+use host::{Clock, Home, SystemClock};
+use protocol::SessionId;
 use serde::Serialize;
-use store::{Index, SessionRow};
+use store::{Index, Reader, SessionRow};
 
 use crate::args::GcArgs;
 use crate::exit::Exit;
@@ -30,19 +32,23 @@ pub(crate) fn collect(args: &GcArgs) -> Result<Exit, Failure> {
     let (old, young): (Vec<SessionRow>, Vec<SessionRow>) =
         rows.into_iter().partition(|row| now.since(row.updated_at) > keep && row.state == "idle");
     let mut report = Report { removed: Vec::new(), kept: young.len(), failed: Vec::new(), dry_run: args.dry_run };
-    for row in old {
-        let removed = if args.dry_run { Ok(()) } else { crate::sessions::remove(&setup.home, row.id) };
+    let unbegun = unbegun(&setup.home, keep)?.into_iter().map(|id| (id, "never begun".to_owned()));
+    let old = old.into_iter().map(|row| {
+        let title = print::plain(&print::one_line(&row.title, 50));
+        (row.id, format!("{}  {title}", time::ago(row.updated_at, now)))
+    });
+    for (id, what) in old.chain(unbegun) {
+        let removed = if args.dry_run { Ok(()) } else { crate::sessions::remove(&setup.home, id) };
         match removed {
             Ok(()) => {
                 if !args.json {
-                    let title = print::plain(&print::one_line(&row.title, 50));
-                    print::answer(format_args!("{}  {}  {title}", row.id, time::ago(row.updated_at, now)));
+                    print::answer(format_args!("{id}  {what}"));
                 }
-                report.removed.push(row.id.to_string());
+                report.removed.push(id.to_string());
             }
             Err(error) => {
-                print::error(&format!("{}: {error}", row.id));
-                report.failed.push(row.id.to_string());
+                print::error(&format!("{id}: {error}"));
+                report.failed.push(id.to_string());
             }
         }
     }
@@ -54,4 +60,25 @@ pub(crate) fn collect(args: &GcArgs) -> Result<Exit, Failure> {
         print::note(format_args!("{} {verb}, {} kept", report.removed.len(), report.kept));
     }
     Ok(exit)
+}
+
+/// Folders of sessions whose process died before their first commit. No list shows them, and there is nothing in
+/// them to lose.
+fn unbegun(home: &Home, keep: Duration) -> Result<Vec<SessionId>, Failure> {
+    let mut found = Vec::new();
+    for folder in fs::read_dir(home.sessions_dir())? {
+        let folder = folder?;
+        let Some(id) = folder.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        let old = folder
+            .metadata()
+            .and_then(|folder| folder.modified())
+            .is_ok_and(|then| then.elapsed().is_ok_and(|age| age > keep));
+        let empty = |reader: Reader| {
+            Ok(reader.lease()?.is_none_or(|(_, owner)| !owner.is_alive()) && reader.session_view()?.events == 0)
+        };
+        if old && Reader::open(home, id).and_then(empty).unwrap_or(false) {
+            found.push(id);
+        }
+    }
+    Ok(found)
 }

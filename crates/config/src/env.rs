@@ -1,4 +1,7 @@
 //! Every environment variable that Bosun reads, in one place.
+//!
+//! One more is not read here: `BOSUN_JOB`, which the guardian gives to every program it starts, so that it knows its
+//! own again when they have left their process group.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

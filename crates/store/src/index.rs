@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use host::Home;
 use protocol::api::SessionView;
 use protocol::{At, SessionId};
-use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
+use rusqlite::{Connection, Row, TransactionBehavior, params};
 
 use crate::error::{companion, fault, os_fault, unreadable};
 use crate::schema::{Form, INDEX};
@@ -124,14 +124,6 @@ impl Index {
     /// The sessions of a folder, or all of them, newest first.
     pub fn list(&self, cwd: Option<&str>) -> Result<Vec<SessionRow>, StoreError> {
         self.rows("WHERE ?1 IS NULL OR cwd = ?1", &cwd)
-    }
-
-    /// The session of a folder that changed last.
-    pub fn latest(&self, cwd: &str) -> Result<Option<SessionRow>, StoreError> {
-        self.conn
-            .prepare_cached("SELECT * FROM sessions WHERE cwd = ?1 ORDER BY updated_at DESC, id DESC LIMIT 1")
-            .and_then(|mut newest| newest.query_row([cwd], session_row).optional())
-            .map_err(fault(&self.path))
     }
 
     /// Finds the session whose id begins with `prefix`, with or without its `ses-`.

@@ -10,7 +10,7 @@ use std::io::Read;
 use host::Home;
 use protocol::{Delivery, SessionId};
 use runtime::{Session, Start};
-use store::{Found, Index, Reader};
+use store::{Found, Index, Reader, SessionRow};
 
 use crate::args::{Format, RunArgs};
 use crate::exit::Exit;
@@ -111,19 +111,33 @@ fn start(args: &RunArgs, home: &Home) -> Result<Start, Failure> {
         Some(prefix) => find(home, prefix)?,
         None if args.r#continue => {
             let cwd = setup::folder(args.directory.as_deref())?.display().to_string();
-            let latest = Index::open(home)?.agree(home)?.latest(&cwd)?;
             let none = || Failure::usage(format!("no session was begun in {cwd}")).hint("`bosun sessions` lists all");
-            latest.ok_or_else(none)?.id
+            latest(home, &cwd)?.ok_or_else(none)?
         }
         None => return Ok(Start::New),
     };
     Ok(if args.fork { Start::Fork(id) } else { Start::Resume(id) })
 }
 
-/// The one session whose id begins like this.
+/// The session of a folder with the newest event. The index knows when a session was last begun or left; one that
+/// was killed later is newer than that.
+fn latest(home: &Home, cwd: &str) -> Result<Option<SessionId>, Failure> {
+    const CANDIDATES: usize = 20;
+    let rows = Index::open(home)?.agree(home)?.list(Some(cwd))?;
+    let newest = |row: &SessionRow| {
+        let view = Reader::open(home, row.id).and_then(|reader| reader.session_view());
+        view.map_or(row.updated_at, |view| view.updated_at)
+    };
+    Ok(rows.iter().take(CANDIDATES).rev().max_by_key(|row| newest(row)).map(|row| row.id))
+}
+
+/// The one session whose id begins like this. A whole id names a folder, whether the index can read it or not.
 pub(crate) fn find(home: &Home, prefix: &str) -> Result<SessionId, Failure> {
     match Index::open(home)?.agree(home)?.find(prefix)? {
         Found::One(row) => Ok(row.id),
+        Found::Nothing if prefix.parse().is_ok_and(|id| home.session_dir(id).is_dir()) => {
+            prefix.parse().map_err(Failure::usage)
+        }
         Found::Nothing => {
             Err(Failure::usage(format!("no session begins with `{prefix}`")).hint("`bosun sessions` lists them"))
         }

@@ -5,6 +5,8 @@ use std::fs;
 use insta::assert_snapshot;
 
 use super::shown;
+use testkit::binary::{PATIENCE, Signal, within};
+
 use crate::scripts::shell;
 use crate::stage;
 
@@ -39,6 +41,31 @@ fn the_last_session_of_the_folder_goes_on() {
     error: session ses-ID has nothing left to do
     hint: give it a prompt: bosun --resume ses-ID -p "…"
     "#);
+}
+
+#[test]
+fn the_last_session_is_the_one_with_the_newest_event() {
+    let stage = stage();
+    stage.script(
+        "
+version: 1
+rules:
+  - when: { turn: 1 }
+    answer: [{ call: { tool: shell, input: { command: 'touch began; until [ -e go ]; do sleep 0.01; done' } } }]
+  - when: { turn: 2 }
+    answer: [{ call: { tool: shell, input: { command: 'touch again; sleep 1000' } } }]
+  - answer: [{ say: The older one. }]
+",
+    );
+    fs::write(stage.path("quick.yaml"), crate::scripts::HELLO).unwrap();
+    let mut older = stage.prompt("older").start();
+    within(PATIENCE, "the first call", || stage.path("began").exists());
+    stage.bosun(["-p", "younger", "--model", "script/quick.yaml"]).run().expect(0);
+    fs::write(stage.path("go"), "").unwrap();
+    within(PATIENCE, "the second call", || stage.path("again").exists());
+    older.signal(Signal::Kill);
+    older.wait().expect_killed();
+    assert_eq!(stage.bosun(["--continue"]).run().expect(0).stdout, "The older one.\n");
 }
 
 #[test]

@@ -32,6 +32,30 @@ fn old_sessions_are_removed_and_those_with_work_in_them_stay() {
 }
 
 #[test]
+fn what_never_began_is_removed_too() {
+    let stage = stage();
+    stage.script(HELLO).prompt("stillborn").env("BOSUN_FAULT", "before-commit:1").unheard().run().expect_killed();
+    let folders = || fs::read_dir(stage.home().join("sessions")).unwrap().count();
+    assert_eq!((folders(), stage.sessions().len()), (1, 0));
+    stage.bosun(["gc"]).run().expect(0);
+    assert_eq!(folders(), 1, "somebody may just be beginning it");
+    let gone = stage.bosun(["gc", "--days", "0"]).run().expect(0);
+    assert!(gone.stdout.ends_with("never begun\n"), "{}", gone.stdout);
+    assert_eq!(folders(), 0);
+}
+
+#[test]
+fn a_damaged_session_can_be_removed_by_its_whole_id_even_without_an_index() {
+    let stage = stage();
+    stage.script(HELLO).prompt("doomed").run().expect(0);
+    let id = stage.newest();
+    fs::write(stage.session_db(&id), "not a database at all, but long enough to look at").unwrap();
+    fs::remove_file(stage.home().join("bosun.db")).unwrap();
+    stage.bosun(["sessions", "rm", &id]).run().expect(0);
+    assert!(!stage.session_dir(&id).exists());
+}
+
+#[test]
 fn a_session_that_cannot_be_removed_is_told() {
     let stage = stage();
     stage.script(HELLO).prompt("gone").run().expect(0);
