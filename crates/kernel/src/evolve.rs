@@ -107,6 +107,7 @@ impl State {
             Some(parent) => {
                 let parent = self.tasks.get_mut(&parent).ok_or(Impossible::NoTask(parent))?;
                 parent.children.push(id);
+                parent.names.insert(spec.name.clone());
                 parent.depth + 1
             }
         };

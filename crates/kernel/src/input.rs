@@ -77,7 +77,7 @@ pub struct Spawn {
     pub spec: TaskSpec,
     /// Its first mail: the prompt, or a shell task's command.
     pub prompt: String,
-    /// The run and tool call that start it. A synchronous task's call waits for it.
+    /// The run and tool call that start it, and so its parent. A synchronous task's call waits for it.
     pub by: Option<(Run, Turn, CallId)>,
 }
 

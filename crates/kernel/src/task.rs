@@ -1,6 +1,6 @@
 //! What the kernel knows of one task.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::{
     Activation, At, Attempt, Cancel, CancelBy, Delivery, Kind, MailId, Mode, Rest, Run, TaskId, TaskSpec, Turn,
@@ -17,6 +17,8 @@ pub struct Task {
     pub parent: Option<TaskId>,
     /// The tasks it started, oldest first.
     pub children: Vec<TaskId>,
+    /// What they are called.
+    pub names: BTreeSet<String>,
     /// What sort of work it is.
     pub kind: Kind,
     /// What people call it.
@@ -62,6 +64,7 @@ impl Task {
             id,
             parent: spec.parent,
             children: Vec::new(),
+            names: BTreeSet::new(),
             kind: spec.kind,
             name: spec.name.clone(),
             depth,

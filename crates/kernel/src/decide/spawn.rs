@@ -9,8 +9,9 @@ use crate::{CallPhase, Refusal, Spawn, Task};
 impl Draft<'_> {
     pub(super) fn spawn(&mut self, spawn: Spawn) -> Result<(), Refusal> {
         let Spawn { id, spec, prompt, by } = spawn;
-        let parent = self.parent_for(id, &spec)?;
-        let (parent_id, name) = (parent.id, free_name(self, parent, &spec.name));
+        let caller = by.as_ref().map(|(run, ..)| run.task);
+        let parent = caller.or(spec.parent).or(self.state.root).ok_or(Refusal::Closed)?;
+        let name = free_name(self.parent_for(id, parent, spec.kind)?, &spec.name);
         let waiter = match (&by, spec.mode) {
             (Some((run, turn, call)), mode) => {
                 // A call that was cancelled meanwhile starts nothing any more.
@@ -20,32 +21,32 @@ impl Draft<'_> {
             (None, Mode::Background) => None,
             (None, Mode::Sync) => return Err(Refusal::NotAwaited(id)),
         };
-        let from = if by.is_some() { Origin::Task { id: parent_id } } else { Origin::User };
-        self.record(id, Event::TaskCreated(TaskSpec { parent: Some(parent_id), name, ..spec }))?;
+        let from = caller.map_or(Origin::User, |id| Origin::Task { id });
+        self.record(id, Event::TaskCreated(TaskSpec { parent: Some(parent), name, ..spec }))?;
         self.admit_mail(id, from, Delivery::Steer, Body::Text { text: prompt })?;
         if let Some(call) = waiter {
             let wait = Event::WaitBegan { call, on: vec![id], mode: WaitMode::All, until_at: None };
-            self.record(parent_id, wait)?;
+            self.record(parent, wait)?;
         }
         self.start_unslotted(id)
     }
 
-    /// The task that may have this child, if it may.
-    fn parent_for(&self, id: TaskId, spec: &TaskSpec) -> Result<&Task, Refusal> {
+    /// The parent, if it may have this child.
+    fn parent_for(&self, id: TaskId, parent: TaskId, kind: Kind) -> Result<&Task, Refusal> {
         if self.state.tasks.contains_key(&id) {
             return Err(Refusal::TakenId(id));
         }
         if self.state.admission == Admission::Closed {
             return Err(Refusal::Closed);
         }
-        let parent = self.task(spec.parent.or(self.state.root).ok_or(Refusal::Closed)?)?;
+        let parent = self.task(parent)?;
         if parent.is_finished() {
             return Err(Refusal::Ended(parent.id));
         }
         if parent.cancel.is_some() {
             return Err(Refusal::Stopping(parent.id));
         }
-        if spec.kind == Kind::Agent {
+        if kind == Kind::Agent {
             if parent.depth >= self.limits.depth {
                 return Err(Refusal::Depth { cap: self.limits.depth });
             }
@@ -57,14 +58,24 @@ impl Draft<'_> {
     }
 }
 
-/// The name, or the name with the first number that no sibling has.
-fn free_name(draft: &Draft<'_>, parent: &Task, name: &str) -> String {
-    let taken: std::collections::BTreeSet<&str> =
-        parent.children.iter().filter_map(|id| draft.state.tasks.get(id)).map(|task| task.name.as_str()).collect();
-    if !taken.contains(name) {
+/// The name, or the name with a number that no sibling has: the first, where numbers were given in order. A parent
+/// may have thousands of children of one name, so the number is searched for by halves.
+fn free_name(parent: &Task, name: &str) -> String {
+    if !parent.names.contains(name) {
         return name.to_owned();
     }
-    (2u64..).map(|n| format!("{name}-{n}")).find(|name| !taken.contains(name.as_str())).unwrap_or_default()
+    let numbered = |n: u64| format!("{name}-{n}");
+    let is_taken = |n: u64| parent.names.contains(&numbered(n));
+    let mut free = 2;
+    while is_taken(free) {
+        free *= 2;
+    }
+    let mut taken = free / 2;
+    while taken + 1 < free {
+        let middle = taken + (free - taken) / 2;
+        if is_taken(middle) { taken = middle } else { free = middle }
+    }
+    numbered(free)
 }
 
 /// Checks that the call belongs to the turn under way and is where it should be.

@@ -23,15 +23,15 @@ impl Draft<'_> {
         self.settle_wait(run.task, &call)
     }
 
-    /// Sends an awaited task to the background.
+    /// Sends a task that its parent waits for to the background. Others who wait for it go on waiting.
     pub(super) fn promote(&mut self, id: TaskId) -> Result<(), Refusal> {
         let task = self.task(id)?;
-        let waiters = self.waiters(id);
-        if task.mode == Mode::Background || task.phase.is_at_rest() || waiters.is_empty() {
+        if task.mode == Mode::Background || task.phase.is_at_rest() {
             return Err(Refusal::NotAwaited(id));
         }
+        let parent = task.parent;
         self.record(id, Event::TaskPromoted)?;
-        for (waiter, call) in waiters {
+        for (waiter, call) in self.waiters(id).into_iter().filter(|(waiter, _)| Some(*waiter) == parent) {
             self.end_wait(waiter, call, WaitEnd::Promoted)?;
         }
         Ok(())

@@ -49,6 +49,31 @@ fn a_repeated_name_gets_a_number() {
 }
 
 #[test]
+fn a_thousand_children_of_one_name_are_numbered_without_gaps() {
+    let mut desk = Desk::with(Limits { live: 2, depth: 2, total: 2_000 }, |_| {});
+    for n in 2..1_002 {
+        desk.child(n);
+    }
+    assert_eq!((desk.task(3).name.as_str(), desk.task(1_001).name.as_str()), ("worker-2", "worker-1000"));
+    assert_eq!(desk.task(1).names.len(), 1_000);
+}
+
+#[test]
+fn whoever_starts_a_task_is_its_parent_and_otherwise_the_root_is() {
+    let mut desk = Desk::with(Limits { live: 9, depth: 9, total: 9 }, |_| {});
+    desk.child(2);
+    desk.child(3);
+    let two = desk.run(2);
+    let turn = desk.runs(two, &["a"]);
+    let by = Some((two, turn, CallId("a".into())));
+    let spec = spec(Kind::Agent, Some(id(3)));
+    desk.ok(Input::Spawn(Spawn { id: id(4), spec, prompt: "go".into(), by }));
+    desk.spawn(5, |spec| spec.parent = None);
+    assert_eq!((desk.task(4).parent, desk.task(5).parent), (Some(id(2)), Some(id(1))));
+    assert_eq!(desk.task(2).children, [id(4)]);
+}
+
+#[test]
 fn turns_are_limited_and_a_try_without_an_answer_is_none() {
     let mut desk = Desk::with(Limits::default(), |spec| spec.max_turns = Some(2));
     let root = desk.root;

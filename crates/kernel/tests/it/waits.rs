@@ -107,6 +107,47 @@ fn a_promoted_task_answers_its_waiter_now_and_its_parent_later() {
 }
 
 #[test]
+fn only_what_is_waited_for_can_be_sent_to_the_background() {
+    let (mut desk, _) = waiting(WaitMode::All, None);
+    assert!(desk.refused(Input::Promote(id(2))).starts_with("nobody waits"), "it is there already");
+    let mut desk = Desk::new();
+    let root = desk.root;
+    let turn = desk.runs(root, &["t"]);
+    desk.sync(root, turn, "t", 2);
+    desk.completes(desk.run(2));
+    assert!(desk.refused(Input::Promote(id(2))).starts_with("nobody waits"), "it has ended");
+}
+
+#[test]
+fn a_promotion_concerns_the_parent_alone() {
+    let mut desk = Desk::with(Limits { live: 9, depth: 9, total: 9 }, |_| {});
+    let root = desk.root;
+    let turn = desk.runs(root, &["t"]);
+    desk.sync(root, turn, "t", 2);
+    desk.child(3);
+    let three = desk.run(3);
+    let turn_of_three = desk.runs(three, &["w"]);
+    desk.report(three, wait(turn_of_three, "w", &[2], WaitMode::All, None));
+    let promoted = desk.ok(Input::Promote(id(2)));
+    assert_eq!(promoted, ["2 taskPromoted", "1 waitEnded t Promoted", "wait over 1:1.1 t Promoted"]);
+    let ended = desk.completes(desk.run(2));
+    assert!(ended.contains(&"wait over 3:1.1 w Satisfied".into()), "{ended:?}");
+}
+
+#[test]
+fn a_wait_for_what_waits_elsewhere_is_no_circle() {
+    let mut desk = Desk::with(Limits { live: 9, depth: 9, total: 9 }, |_| {});
+    for n in 2..6 {
+        desk.child(n);
+    }
+    let (two, three) = (desk.run(2), desk.run(3));
+    let turn = desk.runs(two, &["a"]);
+    desk.report(two, wait(turn, "a", &[4, 5], WaitMode::All, None));
+    let turn = desk.runs(three, &["b"]);
+    desk.report(three, wait(turn, "b", &[2], WaitMode::All, None));
+}
+
+#[test]
 fn only_a_waiting_call_can_start_a_synchronous_task() {
     let mut desk = Desk::new();
     let turn = desk.calls(desk.root, &["t"]);
