@@ -101,6 +101,18 @@ pub enum AnswerStatus {
 }
 
 impl AnswerStatus {
+    /// The status in one word.
+    pub fn word(self) -> &'static str {
+        match self {
+            AnswerStatus::Done => "done",
+            AnswerStatus::Refused => "refused",
+            AnswerStatus::Denied => "denied",
+            AnswerStatus::Broken => "broken",
+            AnswerStatus::Interrupted => "interrupted",
+            AnswerStatus::Cancelled => "cancelled",
+        }
+    }
+
     /// Whether the model should read the answer as an error.
     pub fn is_error(self) -> bool {
         match self {

@@ -37,15 +37,7 @@ pub(crate) fn lines(event: &Event) -> Vec<String> {
     match event {
         Event::TurnAnswered { content, .. } => content.iter().filter_map(call).map(line).collect(),
         Event::CallAnswered { answer, .. } if answer.status != AnswerStatus::Done => {
-            let what = match answer.status {
-                AnswerStatus::Done => "done",
-                AnswerStatus::Refused => "refused",
-                AnswerStatus::Denied => "denied",
-                AnswerStatus::Broken => "broken",
-                AnswerStatus::Interrupted => "interrupted",
-                AnswerStatus::Cancelled => "cancelled",
-            };
-            vec![format!("  ! {what}: {}", short(&answer.text))]
+            vec![format!("  ! {}: {}", answer.status.word(), short(&answer.text))]
         }
         Event::TurnFailed { message, .. } if !message.is_empty() => vec![format!("  ! model: {}", short(message))],
         Event::TaskParked { until_at } => vec![format!("  ! waiting for a quota until {until_at}")],

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use protocol::{Answer, AnswerStatus, Block, clip_middle};
+use protocol::{Answer, Block, clip_middle};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -122,7 +122,7 @@ fn pieces(message: &Message) -> Vec<(&'static str, &str)> {
         Message::User { parts } => parts.iter().map(|Part::Text(text)| ("text", text.as_str())).collect(),
         Message::Assistant { content } => content.iter().flat_map(block_pieces).collect(),
         Message::Answers { answers } => {
-            answers.iter().map(|(_, Answer { status, text })| (word(*status), text.as_str())).collect()
+            answers.iter().map(|(_, Answer { status, text })| (status.word(), text.as_str())).collect()
         }
     }
 }
@@ -133,17 +133,6 @@ fn block_pieces(block: &Block) -> Vec<(&'static str, &str)> {
         Block::Thinking { text } => vec![("thinking", text)],
         Block::Call(call) => vec![("call", &call.tool), ("input", &call.input)],
         Block::Opaque { .. } => Vec::new(),
-    }
-}
-
-fn word(status: AnswerStatus) -> &'static str {
-    match status {
-        AnswerStatus::Done => "done",
-        AnswerStatus::Refused => "refused",
-        AnswerStatus::Denied => "denied",
-        AnswerStatus::Broken => "broken",
-        AnswerStatus::Interrupted => "interrupted",
-        AnswerStatus::Cancelled => "cancelled",
     }
 }
 

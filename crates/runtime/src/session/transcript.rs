@@ -71,8 +71,7 @@ impl Page {
     }
 
     fn answer(&mut self, call: &str, answer: &Answer) {
-        let status =
-            if answer.status.is_error() { format!(", {:?}", answer.status).to_lowercase() } else { String::new() };
+        let status = if answer.status.is_error() { format!(", {}", answer.status.word()) } else { String::new() };
         let text = clip_middle(&answer.text, SHOWN);
         self.add(format_args!("`{call}` answered{status}:\n\n{}", fenced(&text)));
     }
