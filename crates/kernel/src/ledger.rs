@@ -2,7 +2,7 @@
 
 use protocol::{Budget, Cost};
 
-/// One task's account. Spent plus reserved never passes the budget.
+/// One task's account. Spent plus reserved never passes the budget, as long as no call uses more than was set aside.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Ledger {
     /// The cap.

@@ -34,14 +34,14 @@ pub use state::State;
 pub use task::Task;
 pub use work::{CallPhase, Wait, Work};
 
-/// How many agents a session may have. Every task of the tree counts against the same limits.
+/// How many agents a session may have. Every agent of the tree counts against the same limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Agents that may run at once; more wait in a queue.
     pub live: u32,
     /// How deep the tree may grow below the root.
     pub depth: u32,
-    /// Tasks that a session may start in all.
+    /// Agents that a session may start in all.
     pub total: u32,
 }
 

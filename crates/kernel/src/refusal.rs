@@ -37,8 +37,8 @@ pub enum Refusal {
         /// The cap.
         cap: u32,
     },
-    /// The session has started as many tasks as it may.
-    #[error("this session has started {cap} tasks, which is all it may")]
+    /// The session has started as many agents as it may.
+    #[error("this session has started {cap} agents, which is all it may")]
     Total {
         /// The cap.
         cap: u32,

@@ -99,6 +99,8 @@ impl<R: AsyncRead + Unpin> Frames<R> {
             let rest = &self.held[self.start..];
             let Some(end) = rest[self.scanned..].iter().position(|&byte| byte == b'\n') else {
                 self.scanned = rest.len();
+                // The carriage return of a line end that has come by half is not part of the line.
+                let rest = rest.strip_suffix(b"\r").unwrap_or(rest);
                 return if rest.len() > self.max { Err(FrameError::TooLarge { max: self.max }) } else { Ok(None) };
             };
             let line = rest[..self.scanned + end].trim_ascii();
@@ -185,6 +187,11 @@ mod tests {
             assert!(error.is_none() && taken == [vec![b'x'; 64]]);
             let (taken, error) = read(framing, &framing.wrap(vec![b'x'; 65]), 16).await;
             assert!(taken.is_empty() && matches!(error, Some(FrameError::TooLarge { max: 64 })), "{error:?}");
+        }
+        let whole = [&[b'x'; 64][..], b"\r\n"].concat();
+        for piece in [1, 65, 66] {
+            let (taken, error) = read(Framing::Lines, &whole, piece).await;
+            assert!(error.is_none() && taken == [vec![b'x'; 64]], "in pieces of {piece}: {error:?}");
         }
     }
 

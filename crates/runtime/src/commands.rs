@@ -49,10 +49,13 @@ impl Lookout {
 
     fn read(&mut self) -> Result<Vec<(i64, Command)>, StoreError> {
         let now = self.reader.data_version()?;
-        if self.version.replace(now) == Some(now) {
+        if self.version == Some(now) {
             return Ok(Vec::new());
         }
-        self.reader.pending_commands()
+        let commands = self.reader.pending_commands()?;
+        // Only now: a look that failed is taken again.
+        self.version = Some(now);
+        Ok(commands)
     }
 }
 

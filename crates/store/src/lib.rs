@@ -21,6 +21,6 @@ mod writer;
 pub use error::StoreError;
 pub use index::{Found, Index, SessionRow};
 pub use reader::Reader;
-pub use session::{Opened, SessionFile, copy_session, post_command, remove_session};
+pub use session::{Opened, SessionFile, copy_session, fork_session, post_command, remove_session};
 pub use sql::{SqlAnswer, SqlError, SqlLimits, SqlSpace};
 pub use writer::{Batch, Committed, NoProbe, Point, Probe, Writer};

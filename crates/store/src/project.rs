@@ -7,6 +7,7 @@ use protocol::{
 };
 use rusqlite::{Connection, OptionalExtension, params};
 
+use crate::error::unreadable;
 use crate::event::json;
 
 /// Most bytes of a result that a view carries; the log has the whole.
@@ -82,7 +83,18 @@ fn set_terms(conn: &Connection, terms: &Terms) -> rusqlite::Result<()> {
     set_meta(conn, "version", &terms.version)
 }
 
+/// Notes that the file is a fork whose log does not say so yet.
+pub(crate) fn begin_fork(conn: &Connection, from: SessionId) -> rusqlite::Result<()> {
+    set_meta(conn, "forking_from", &from.to_string())
+}
+
+/// What the file is a fork of, as long as its log does not say so.
+pub(crate) fn fork_begun(conn: &Connection) -> rusqlite::Result<Option<SessionId>> {
+    meta(conn, "forking_from")?.map(|from| from.parse().map_err(unreadable)).transpose()
+}
+
 fn fork_session(conn: &Connection, from: SessionId, at: At) -> rusqlite::Result<()> {
+    conn.prepare_cached("DELETE FROM bosun_meta WHERE key = 'forking_from'")?.execute([])?;
     set_meta(conn, "forked_from", &from.to_string())?;
     set_meta(conn, "created_at", &at.0.to_string())
 }

@@ -15,7 +15,7 @@ use rusqlite::{Connection, TransactionBehavior, ffi, params};
 use crate::error::{fault, os_fault};
 use crate::schema::{Form, SESSION};
 use crate::writer::Pen;
-use crate::{NoProbe, Probe, StoreError, Writer, connect, event, lease};
+use crate::{NoProbe, Probe, StoreError, Writer, connect, event, lease, project};
 
 /// A session's file, as the process that wants to own it sees it.
 #[derive(Debug)]
@@ -30,6 +30,8 @@ pub struct Opened {
     pub fence: Fence,
     /// The log so far.
     pub log: Vec<Envelope>,
+    /// The session that this one is a fork of, as long as its log does not say so.
+    pub forked_from: Option<SessionId>,
 }
 
 impl SessionFile {
@@ -89,11 +91,13 @@ pub fn post_command(home: &Home, id: SessionId, command: &Command, now: At) -> R
 
 /// Copies a session to a new one that nobody owns and that has no commands waiting.
 pub fn copy_session(home: &Home, from: SessionId, to: SessionId) -> Result<(), StoreError> {
-    let source = home.session_db(from);
-    present(from, &source)?;
-    let original = connect::readable(&source)?;
-    SESSION.require(&original, &source)?;
-    in_new_folder(home, to, |path| copy_into(&original, path))
+    copy(home, from, to, |_copy| Ok(()))
+}
+
+/// Copies a session to a new one that knows from its first moment on that it is a fork, so that nothing that was
+/// under way goes on in it whoever opens it.
+pub fn fork_session(home: &Home, from: SessionId, to: SessionId) -> Result<(), StoreError> {
+    copy(home, from, to, |copy| project::begin_fork(copy, from))
 }
 
 /// Removes a session with everything in its folder, unless a live process owns it.
@@ -185,15 +189,33 @@ impl Claim<'_> {
         present(self.id, path)?;
         let fence = Fence(before.map_or(0, |lease| lease.fence.0) + 1);
         let log = event::after(&change, self.id, 0, usize::MAX).map_err(&fault)?;
+        let forked_from = project::fork_begun(&change).map_err(&fault)?;
         lease::take(&change, fence, self.owner, self.now).map_err(&fault)?;
         change.commit().map_err(&fault)?;
         let writer = Writer::start(Pen { conn, path: path.into(), fence, probe: self.probe })?;
-        Ok(Opened { writer, fence, log })
+        Ok(Opened { writer, fence, log, forked_from })
     }
 }
 
+fn copy(
+    home: &Home,
+    from: SessionId,
+    to: SessionId,
+    mark: impl Fn(&Connection) -> rusqlite::Result<()>,
+) -> Result<(), StoreError> {
+    let source = home.session_db(from);
+    present(from, &source)?;
+    let original = connect::readable(&source)?;
+    SESSION.require(&original, &source)?;
+    in_new_folder(home, to, |path| copy_into(&original, path, mark))
+}
+
 /// Copies under another name first, so that a copy that was cut short is never taken for a session.
-fn copy_into(original: &Connection, path: &Path) -> Result<(), StoreError> {
+fn copy_into(
+    original: &Connection,
+    path: &Path,
+    mark: impl Fn(&Connection) -> rusqlite::Result<()>,
+) -> Result<(), StoreError> {
     let part = path.with_extension("part");
     let mut copy = connect::create(&part)?;
     let mut fill = || -> rusqlite::Result<()> {
@@ -202,6 +224,7 @@ fn copy_into(original: &Connection, path: &Path) -> Result<(), StoreError> {
         }
         let change = copy.transaction_with_behavior(TransactionBehavior::Immediate)?;
         lease::clear(&change)?;
+        mark(&change)?;
         change.execute("DELETE FROM bosun_commands WHERE applied_at IS NULL", [])?;
         change.commit()
     };

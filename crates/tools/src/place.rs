@@ -1,7 +1,6 @@
 //! Files of the workspace as tools use them: a failure becomes a refusal that names the file and the remedy, a read
 //! or a write leaves its stamp, and nothing here runs on the runtime's own threads.
 
-use std::fs::{self, Permissions};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufRead, BufReader, Cursor};
 use std::path::{Path, PathBuf};
@@ -31,7 +30,19 @@ pub(crate) fn room(cx: &Context) -> usize {
 /// The path as a model writes it: relative to the working folder when it is below it.
 pub(crate) fn shown(cx: &Context, path: &Path) -> String {
     let below = path.strip_prefix(cx.workspace.cwd()).unwrap_or(path);
-    if below.as_os_str().is_empty() { ".".to_owned() } else { below.display().to_string() }
+    if below.as_os_str().is_empty() { ".".to_owned() } else { one_line(&below.display().to_string()) }
+}
+
+/// The name with its control characters escaped: one that holds a line end must not pass for two.
+pub(crate) fn one_line(name: &str) -> String {
+    name.chars().fold(String::with_capacity(name.len()), |mut line, letter| {
+        if letter.is_control() {
+            line.extend(letter.escape_default())
+        } else {
+            line.push(letter)
+        }
+        line
+    })
 }
 
 /// Output of a call that changed these files.
@@ -112,14 +123,12 @@ pub(crate) fn remove(cx: &Context, place: &Place, stamp: Stamp) -> Result<(), To
     Ok(())
 }
 
-/// Writes a new file and gives it a mode, as far as its file system keeps modes.
-pub(crate) fn write_with_mode(cx: &Context, place: &Place, bytes: &[u8], mode: &Permissions) -> Result<(), ToolError> {
-    write(cx, place, bytes, Expect::New)?;
-    if fs::set_permissions(place.path(), mode.clone()).is_ok()
-        && let Ok(stamp) = place.stamp()
-    {
-        cx.stamps.record(place.path(), stamp);
-    }
+/// Writes a new file with a mode, making its folders.
+pub(crate) fn write_with_mode(cx: &Context, place: &Place, bytes: &[u8], mode: u32) -> Result<(), ToolError> {
+    let _turn = turn(place);
+    cx.workspace.create_parents(place).map_err(|error| refusal(cx, place, error))?;
+    let stamp = place.write_new(bytes, mode).map_err(|error| refusal(cx, place, error))?;
+    cx.stamps.record(place.path(), stamp);
     Ok(())
 }
 

@@ -29,11 +29,11 @@ pub struct Spec {
 pub enum Access {
     /// Looks only: may run beside other calls, always allowed.
     Read,
-    /// Touches only the session's own state: runs in order.
+    /// Touches only the session's own state, such as its tables and its background commands: runs in order.
     Session,
     /// Changes files of the workspace: runs in order.
     Write,
-    /// Starts or stops programs: runs in order.
+    /// Starts programs: runs in order.
     Execute,
 }
 

@@ -1,10 +1,12 @@
 //! Going through a folder's files: `.gitignore` respected, symlinks not followed, always in the same order, stoppable.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use ignore::WalkBuilder;
+use protocol::clip_middle;
 use tokio_util::sync::CancellationToken;
 
 use crate::{Context, ToolError};
@@ -37,16 +39,25 @@ pub(crate) enum Hidden {
     Take,
 }
 
-/// The files under `root`, sorted by path; `root` itself when it is a file. What cannot be read is passed over.
+/// The files under `root`, sorted by path; `root` itself when it is a file. What cannot be read is passed over, and so
+/// is a folder whose ignore file could do harm. Such a file in `root` or above it means that none is respected.
 pub(crate) fn files(root: &Path, hidden: Hidden, stop: Stop) -> impl Iterator<Item = PathBuf> {
+    let has_rules = root.ancestors().all(has_sane_rules);
     WalkBuilder::new(root)
         .hidden(hidden == Hidden::Skip)
+        .git_ignore(has_rules)
+        .ignore(has_rules)
+        .parents(has_rules)
         // Without this, `.gitignore` would count only inside a repository.
         .require_git(false)
         // The result must not depend on the person's own settings.
         .git_global(false)
+        .git_exclude(false)
         .follow_links(false)
-        .filter_entry(|entry| entry.depth() == 0 || entry.file_name() != ".git")
+        .filter_entry(move |entry| {
+            let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+            entry.file_name() != ".git" && !(has_rules && is_folder && !has_sane_rules(entry.path()))
+        })
         .sort_by_file_path(Path::cmp)
         .build()
         .take_while(move |_| !stop.is_due())
@@ -55,29 +66,67 @@ pub(crate) fn files(root: &Path, hidden: Hidden, stop: Stop) -> impl Iterator<It
         .map(ignore::DirEntry::into_path)
 }
 
+/// Most bytes of an ignore file.
+const RULES: u64 = 4 * 1024 * 1024;
+/// Most braces in a line of one: the library reads nested ones by recursion, and a deep line would end the process.
+const BRACES: usize = 100;
+
+/// Whether the ignore files of a folder can be read without waiting for ever or running out of stack.
+fn has_sane_rules(folder: &Path) -> bool {
+    [".gitignore", ".ignore"].iter().all(|name| {
+        let path = folder.join(name);
+        match fs::metadata(&path) {
+            Ok(found) if found.is_file() && found.len() <= RULES => {
+                // What we may not read, the library does not read either.
+                fs::read(&path).map_or(true, |rules| is_flat(&rules))
+            }
+            Ok(found) => found.is_dir(),
+            Err(_) => true,
+        }
+    })
+}
+
+fn is_flat(rules: &[u8]) -> bool {
+    rules.split(|&byte| byte == b'\n').all(|line| line.iter().filter(|&&byte| byte == b'{').count() <= BRACES)
+}
+
 /// A pattern for paths below a folder.
 #[derive(Debug)]
 pub(crate) struct Pattern {
-    matcher: GlobMatcher,
+    matcher: GlobSet,
     /// Whether hidden files are gone through for it.
     pub(crate) hidden: Hidden,
 }
+
+/// Most bytes of a glob: the library reads nested braces by recursion.
+const LONGEST: usize = 1000;
+/// Most bytes of a refusal's quotations.
+const MESSAGE: usize = 300;
 
 impl Pattern {
     /// Reads a glob; without a `/` it matches names at any depth.
     pub(crate) fn new(glob: &str) -> Result<Pattern, ToolError> {
         let glob = glob.strip_prefix("./").unwrap_or(glob);
+        if glob.len() > LONGEST {
+            let text = format!("a glob of {} bytes is too long; at most {LONGEST} are taken", glob.len());
+            return Err(ToolError::Refused(text));
+        }
         if glob.is_empty() || glob.starts_with('/') {
             let text = format!("glob `{glob}` must be relative, such as `src/**/*.rs`; give the folder in `path`");
             return Err(ToolError::Refused(text));
         }
         let anywhere = if glob.contains('/') { String::new() } else { "**/".to_owned() };
         let built = GlobBuilder::new(&format!("{anywhere}{glob}")).literal_separator(true).build();
-        let built = built.map_err(|error| ToolError::Refused(format!("invalid glob `{glob}`: {}", error.kind())))?;
+        // A set, although of one: building a single matcher panics where building a set fails.
+        let built = built.and_then(|one| GlobSetBuilder::new().add(one).build());
+        let matcher = built.map_err(|error| {
+            let why = clip_middle(&error.kind().to_string(), MESSAGE);
+            ToolError::Refused(format!("invalid glob `{}`: {why}", clip_middle(glob, MESSAGE)))
+        })?;
         // A pattern that names a hidden file asks for it.
         let names_hidden = glob.split('/').any(|part| part.starts_with('.'));
         let hidden = if names_hidden { Hidden::Take } else { Hidden::Skip };
-        Ok(Pattern { matcher: built.compile_matcher(), hidden })
+        Ok(Pattern { matcher, hidden })
     }
 
     /// Whether `path`, which is below `root` or is `root`, matches.

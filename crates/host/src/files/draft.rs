@@ -22,23 +22,44 @@ pub(super) struct Draft<'a> {
     file: File,
 }
 
+/// The part of a mode that says who may use a file. The rest, such as set-user-id, is never passed on.
+pub(super) const MODE: u32 = 0o777;
+/// The mode of a file that will get another one before it takes its place.
+const CLOSED: u32 = 0o600;
+
 impl<'a> Draft<'a> {
+    /// Makes an empty file, open to whom the user's mask leaves it.
+    pub(super) fn create(folder: &'a OwnedFd) -> io::Result<Draft<'a>> {
+        Draft::open(folder, 0o666)
+    }
+
     /// Makes an empty file beside the one it will replace, for the same readers.
-    pub(super) fn create(folder: &'a OwnedFd, replaced: Option<&Metadata>) -> io::Result<Draft<'a>> {
-        // A new file gets what the user's mask leaves; a replacement is closed until it has its mode.
-        let mode = if replaced.is_some() { 0o600 } else { 0o666 };
-        let name = format!(".bosun-{}.tmp", Uuid::now_v7().simple());
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
-        let file = File::from(open_beneath(folder, OsStr::new(&name), flags, Mode::from_raw_mode(mode))?);
-        let draft = Draft { folder, name, file };
-        replaced.map_or(Ok(()), |replaced| draft.inherit(replaced))?;
+    pub(super) fn replacing(folder: &'a OwnedFd, replaced: &Metadata) -> io::Result<Draft<'a>> {
+        let draft = Draft::open(folder, CLOSED)?;
+        draft.inherit(replaced)?;
         Ok(draft)
     }
 
-    /// Writes the content, down to the disk.
-    pub(super) fn fill(&mut self, bytes: &[u8]) -> io::Result<()> {
+    /// Makes an empty file with this mode, as far as its file system keeps modes.
+    pub(super) fn with_mode(folder: &'a OwnedFd, mode: u32) -> io::Result<Draft<'a>> {
+        let draft = Draft::open(folder, CLOSED)?;
+        // Where that fails, the file is closed to others, or every file there has one mode.
+        let _ = fchmod(&draft.file, Mode::from_raw_mode(mode & MODE));
+        Ok(draft)
+    }
+
+    fn open(folder: &'a OwnedFd, mode: u32) -> io::Result<Draft<'a>> {
+        let name = format!(".bosun-{}.tmp", Uuid::now_v7().simple());
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+        let file = File::from(open_beneath(folder, OsStr::new(&name), flags, Mode::from_raw_mode(mode))?);
+        Ok(Draft { folder, name, file })
+    }
+
+    /// The draft with its content, down to the disk.
+    pub(super) fn filled(mut self, bytes: &[u8]) -> io::Result<Draft<'a>> {
         self.file.write_all(bytes)?;
-        self.file.sync_all()
+        self.file.sync_all()?;
+        Ok(self)
     }
 
     /// Takes the place of whatever has that name.
@@ -69,7 +90,7 @@ impl<'a> Draft<'a> {
             // Only some users may give files away; for the others the new file is theirs.
             let _ = fchown(&self.file, Some(Uid::from_raw(replaced.uid())), Some(Gid::from_raw(replaced.gid())));
         }
-        Ok(fchmod(&self.file, Mode::from_raw_mode(replaced.mode() & 0o777))?)
+        Ok(fchmod(&self.file, Mode::from_raw_mode(replaced.mode() & MODE))?)
     }
 }
 

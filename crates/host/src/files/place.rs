@@ -4,14 +4,14 @@ use std::ffi::OsStr;
 use std::fs::{File, FileType, Metadata};
 use std::io::Read;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::fs::{Access, AtFlags, Mode, OFlags, accessat, unlinkat};
 use rustix::io::Errno;
 
-use super::draft::Draft;
+use super::draft::{Draft, MODE};
 use super::error::FileError;
 use super::root::{FOLDER, Root, open_beneath};
 use super::stamp::Stamp;
@@ -31,6 +31,8 @@ pub struct FileBytes {
     pub bytes: Vec<u8>,
     /// What [`Expect::Unchanged`] compares with.
     pub stamp: Stamp,
+    /// Who may read, write and execute it, as [`Place::write_new`] takes it.
+    pub mode: u32,
 }
 
 /// What a writer believes to be at a place.
@@ -70,7 +72,11 @@ impl Place {
         // It may grow while it is read, and some files do not tell their size.
         file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(|error| self.failed(error))?;
         let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-        if size > most { Err(too_large(size)) } else { Ok(FileBytes { bytes, stamp: Stamp::of(&metadata) }) }
+        if size > most {
+            Err(too_large(size))
+        } else {
+            Ok(FileBytes { bytes, stamp: Stamp::of(&metadata), mode: metadata.mode() & MODE })
+        }
     }
 
     /// Opens a file to read it in parts, with the stamp it has now.
@@ -89,13 +95,22 @@ impl Place {
     pub fn write(&self, bytes: &[u8], expect: Expect) -> Result<Stamp, FileError> {
         let (folder, name) = self.open_folder()?;
         let existing = self.check(&folder, name, expect)?;
-        let mut draft = Draft::create(&folder, existing.as_ref()).map_err(|error| self.failed(error))?;
-        draft.fill(bytes).map_err(|error| self.failed(error))?;
+        let draft = existing.map_or_else(|| Draft::create(&folder), |existing| Draft::replacing(&folder, &existing));
+        let draft = draft.and_then(|draft| draft.filled(bytes)).map_err(|error| self.failed(error))?;
         self.check(&folder, name, expect)?;
         let published = match expect {
             Expect::New => draft.publish_new(name),
             Expect::Unchanged(_) | Expect::Any => draft.publish(name),
         };
+        published.map(|metadata| Stamp::of(&metadata)).map_err(|error| self.failed(error))
+    }
+
+    /// Puts a file where nothing is, in one step and with this mode; nobody sees it with another.
+    pub fn write_new(&self, bytes: &[u8], mode: u32) -> Result<Stamp, FileError> {
+        let (folder, name) = self.open_folder()?;
+        self.check(&folder, name, Expect::New)?;
+        let draft = Draft::with_mode(&folder, mode).and_then(|draft| draft.filled(bytes));
+        let published = draft.and_then(|draft| draft.publish_new(name));
         published.map(|metadata| Stamp::of(&metadata)).map_err(|error| self.failed(error))
     }
 

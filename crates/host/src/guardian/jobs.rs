@@ -65,7 +65,7 @@ impl Jobs {
 
     /// Tells every process of a job once that it should end: its group in one step, then those outside it.
     fn ask_to_end(&mut self, id: JobId, leader: Pid) {
-        self.adopt_orphans();
+        let _ = self.adopt_orphans();
         let roots = self.roots(id);
         let outside = Snapshot::take().map(|all| all.living(roots)).unwrap_or_default();
         let _ = kill_process_group(leader, Signal::TERM);
@@ -101,12 +101,18 @@ impl Jobs {
         if ending.is_empty() {
             return Vec::new();
         }
-        self.adopt_orphans();
+        let strangers = self.adopt_orphans();
         let mut snapshot = LazySnapshot::default();
-        ending.into_iter().filter_map(|id| self.settle_one(id, &mut snapshot, now)).collect()
+        ending.into_iter().filter_map(|id| self.settle_one(id, strangers, &mut snapshot, now)).collect()
     }
 
-    fn settle_one(&mut self, id: JobId, snapshot: &mut LazySnapshot, now: Instant) -> Option<Report> {
+    fn settle_one(
+        &mut self,
+        id: JobId,
+        strangers: Strangers,
+        snapshot: &mut LazySnapshot,
+        now: Instant,
+    ) -> Option<Report> {
         let roots = self.roots(id);
         let job = self.jobs.get_mut(&id)?;
         let (status, leftovers) = match job.phase {
@@ -118,14 +124,16 @@ impl Jobs {
                 return None;
             }
             Phase::Leaving { status } => (status, count(&snapshot.living(&roots))),
-            Phase::Clearing { status, left, .. } if roots.is_empty() => (status, left),
+            Phase::Clearing { status, left, .. } if roots.is_empty() && strangers == Strangers::None => (status, left),
             Phase::Clearing { kill_at, .. } if now < kill_at => return None,
             Phase::Clearing { status, kill_at, left } => {
                 let living = snapshot.living(&roots);
                 kill_all(&living);
-                let left = count(&living).max(left);
-                job.phase = Phase::Clearing { status, kill_at, left };
-                if now < kill_at + phase::GIVE_UP {
+                let chase = self.chase(id, now);
+                let left = count(&living).max(left).max(u32::from(chase == Chase::Caught));
+                self.jobs.get_mut(&id)?.phase = Phase::Clearing { status, kill_at, left };
+                let is_cleared = roots.is_empty() && chase == Chase::InVain;
+                if !is_cleared && now < kill_at + phase::GIVE_UP {
                     return None;
                 }
                 (status, left)
@@ -133,6 +141,25 @@ impl Jobs {
         };
         self.jobs.remove(&id);
         Some(Report::Exited { job: id, exit: Exit { status, leftovers } })
+    }
+
+    /// Kills a job's orphans as they come. A process that forks and ends again and again is gone before a look
+    /// at the whole machine is over, but each of its successors becomes a child of the guardian.
+    fn chase(&mut self, id: JobId, now: Instant) -> Chase {
+        let mut chase = Chase::InVain;
+        for _ in 0..CHASE {
+            self.reap(now);
+            let strangers = self.adopt_orphans();
+            let caught: Vec<Pid> = self.orphans.iter().filter(|&(_, &job)| job == id).map(|(&pid, _)| pid).collect();
+            if caught.is_empty() && strangers == Strangers::None {
+                break;
+            }
+            for pid in caught {
+                let _ = kill_process(pid, Signal::KILL);
+                chase = Chase::Caught;
+            }
+        }
+        chase
     }
 
     /// How long the guardian may sleep if no child ends and no order comes.
@@ -147,23 +174,49 @@ impl Jobs {
     }
 
     /// Finds out whose the children are that no order started.
-    fn adopt_orphans(&mut self) {
-        for child in own_children().unwrap_or_default() {
-            let is_known = self.leaders.contains_key(&child) || self.orphans.contains_key(&child);
-            if let Some(job) = (!is_known).then(|| self.job_of(child)).flatten() {
-                self.orphans.insert(child, job);
+    fn adopt_orphans(&mut self) -> Strangers {
+        // Without a look, anybody may be there.
+        let Ok(children) = own_children() else { return Strangers::Some };
+        let mut strangers = Strangers::None;
+        for child in children {
+            if self.leaders.contains_key(&child) || self.orphans.contains_key(&child) {
+                continue;
+            }
+            match Stat::read(child) {
+                Ok(stat) if !stat.is_dead() => {
+                    self.orphans.extend(self.job_of(child, stat).map(|job| (child, job)));
+                }
+                Ok(_) | Err(_) => strangers = Strangers::Some,
             }
         }
+        strangers
     }
 
-    /// The job of an orphan. One that shed every sign of its job belongs to the last job that is left.
-    fn job_of(&self, orphan: Pid) -> Option<JobId> {
-        let stat = Stat::read(orphan).ok().filter(|stat| !stat.is_dead())?;
+    /// The job of a living orphan. One that shed every sign of its job belongs to the last job that is left.
+    fn job_of(&self, orphan: Pid, stat: Stat) -> Option<JobId> {
         let led_by = |leader: Option<Pid>| self.jobs.iter().find(|(_, job)| Some(job.leader) == leader);
         let by_leader = || led_by(stat.group).or_else(|| led_by(stat.session)).map(|(&id, _)| id);
         let last_left = || (self.jobs.len() == 1).then(|| self.jobs.keys().next().copied()).flatten();
         self.marks.job_of(orphan).or_else(by_leader).or_else(last_left)
     }
+}
+
+/// How often the guardian looks for a job's orphans in a row.
+const CHASE: usize = 200;
+
+/// Whether a child ended before it could be told whose it was: what it started in its turn may come to light yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+enum Strangers {
+    Some,
+    None,
+}
+
+/// Whether a chase found an orphan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Chase {
+    Caught,
+    InVain,
 }
 
 /// Whether the guardian has children.

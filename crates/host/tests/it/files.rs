@@ -238,6 +238,18 @@ fn a_rewritten_file_keeps_its_mode_and_owner() {
 }
 
 #[test]
+fn a_new_file_may_have_a_mode_from_its_first_moment() {
+    let scene = scene();
+    let place = scene.workspace.resolve("fresh").unwrap();
+    let stamp = place.write_new(b"secret", 0o4600).unwrap();
+    assert_eq!(fs::metadata(place.path()).unwrap().mode() & 0o7777, 0o600, "and no set-user-id");
+    assert_eq!(place.stamp().unwrap(), stamp);
+    assert_eq!(place.read(100).unwrap().mode, 0o600);
+    assert!(matches!(place.write_new(b"other", 0o644), Err(FileError::Exists(_))));
+    assert_eq!(scene.read("fresh").unwrap(), b"secret");
+}
+
+#[test]
 fn folders_are_made_only_when_asked_for() {
     let scene = scene();
     let place = scene.workspace.resolve("a/b/../b/c").unwrap_err();

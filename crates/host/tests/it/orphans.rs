@@ -53,6 +53,14 @@ fn a_killed_owner_leaves_no_program_that_keeps_forking() {
 }
 
 #[test]
+fn a_killed_owner_leaves_no_program_that_forks_faster_than_it_can_be_looked_at() {
+    let sleep = unique_sleep();
+    let hop = "hop() { hop & }; hop".to_owned();
+    let scripts = [format!("{hop}; sleep {sleep}"), format!("setsid sh -c '{hop}' & sleep {sleep}")];
+    kill_and_expect_nothing(owner(&scripts), &sleep, 2);
+}
+
+#[test]
 fn an_owner_inside_a_job_goes_with_the_outer_owner() {
     let sleep = unique_sleep();
     let script =

@@ -310,3 +310,20 @@ async fn starting_is_cheap() {
     println!("one program costs {each:?}");
     assert!(each < Duration::from_millis(20), "{each:?}");
 }
+
+#[tokio::test]
+async fn what_forks_faster_than_it_can_be_looked_at_is_killed_too() {
+    // Each process starts the next one and ends; the pipe is open as long as one of them lives.
+    let plain = "hop() { hop & }; hop";
+    let away = "setsid sh -c 'hop() { hop & }; hop' &";
+    for script in [plain, away] {
+        for round in 0..5 {
+            let guardian = guardian();
+            let mut process = guardian.spawn(sh(script)).await.unwrap();
+            let exit = tokio::time::timeout(Duration::from_secs(10), process.wait()).await.unwrap().unwrap();
+            let mut said = Vec::new();
+            let closed = tokio::time::timeout(Duration::from_millis(200), process.output.read_to_end(&mut said)).await;
+            assert!(closed.is_ok(), "{script} lives on in round {round} after {exit:?}");
+        }
+    }
+}

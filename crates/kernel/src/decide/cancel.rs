@@ -130,8 +130,11 @@ impl Draft<'_> {
     fn stop_children(&mut self, id: TaskId, which: ChildrenOf) -> Result<(), Refusal> {
         for child in self.task(id)?.children.clone() {
             let task = self.task(child)?;
-            let concerned = which == ChildrenOf::Ended || task.mode == Mode::Sync;
-            if concerned && !task.is_finished() {
+            let concerned = match which {
+                ChildrenOf::Ended => !task.is_finished(),
+                ChildrenOf::Waiting => task.mode == Mode::Sync && !task.phase.is_at_rest(),
+            };
+            if concerned {
                 self.cancel(child, CancelBy::Parent, Cancel::Abort)?;
             }
         }

@@ -26,7 +26,7 @@ fn the_total_counts_agents_that_ever_were() {
     desk.ok(spawn(2, 1));
     desk.ok(Input::Cancel { task: id(2), by: CancelBy::User, how: Cancel::Abort });
     desk.ok(spawn(3, 1));
-    assert_eq!(desk.refused(spawn(4, 1)), "this session has started 2 tasks, which is all it may");
+    assert_eq!(desk.refused(spawn(4, 1)), "this session has started 2 agents, which is all it may");
 }
 
 #[test]

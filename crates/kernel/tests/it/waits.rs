@@ -194,3 +194,18 @@ fn a_woken_agent_tells_its_parent_even_if_its_first_result_was_waited_for() {
     desk.report(two, Report::Boundary(Point::Between));
     assert_eq!(desk.completes(two).last().unwrap(), "1 mailAdmitted result 2:2");
 }
+
+#[test]
+fn a_child_that_rests_outlives_the_turn_that_waited_for_it() {
+    let mut desk = Desk::new();
+    let root = desk.root;
+    let turn = desk.runs(root, &["t"]);
+    let spec = TaskSpec { mode: Mode::Sync, rest: Rest::Idle, ..spec(Kind::Agent, Some(id(1))) };
+    let by = Some((root, turn, CallId("t".into())));
+    desk.ok(Input::Spawn(Spawn { id: id(2), spec, prompt: "go".into(), by }));
+    let two = desk.run(2);
+    desk.report(two, Report::Boundary(Point::Between));
+    desk.completes(two);
+    desk.ok(Input::Interrupt(id(1)));
+    assert_eq!((desk.state(1), desk.state(2)), ("idle", "idle"));
+}

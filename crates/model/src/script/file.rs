@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 
 use schemars::JsonSchema;
@@ -38,10 +38,16 @@ impl Rules {
 
 /// Reads the text of a script, never more than it may have.
 pub(super) fn read(path: &Path) -> Result<String, ScriptError> {
-    let mut text = String::new();
-    let read = File::open(path).and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_string(&mut text));
-    read.map_err(|source| ScriptError::Read { file: path.display().to_string(), source })?;
-    Ok(text)
+    let file = || path.display().to_string();
+    let failed = |source| ScriptError::Read { file: file(), source };
+    let mut bytes = Vec::new();
+    File::open(path).and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)).map_err(failed)?;
+    // Before the bytes are taken for text: the last character of a larger file may be cut.
+    if bytes.len() > MAX_BYTES {
+        return Err(ScriptError::TooLarge { file: file(), max: MAX_BYTES });
+    }
+    String::from_utf8(bytes)
+        .map_err(|_| failed(io::Error::new(io::ErrorKind::InvalidData, "stream did not contain valid UTF-8")))
 }
 
 /// The JSON Schema of script files.

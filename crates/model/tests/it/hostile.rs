@@ -73,3 +73,14 @@ fn bytes_that_are_not_text() {
     let error = Script::load(&path).unwrap_err().to_string();
     assert!(error.ends_with("bytes.yaml: stream did not contain valid UTF-8"), "{error}");
 }
+
+#[test]
+fn a_file_that_is_too_large_is_called_so_wherever_it_is_cut() {
+    let folder = tempfile::tempdir().unwrap();
+    for start in ["# ", "#"] {
+        let path = folder.path().join("large.yaml");
+        std::fs::write(&path, format!("{start}{}", "é".repeat(1 << 20))).unwrap();
+        let error = Script::load(&path).map(|_| "no error").unwrap_err().to_string();
+        assert!(error.ends_with("is larger than 1048576 bytes; split it into several scripts"), "{error}");
+    }
+}

@@ -1,6 +1,7 @@
 //! What every run of a session works with.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use host::{Guardian, Workspace};
 use model::{Request, ToolSpec};
@@ -33,6 +34,7 @@ pub(crate) struct Desk {
     pub(crate) env: Arc<Vec<(std::ffi::OsString, std::ffi::OsString)>>,
     pub(crate) tables: Arc<Tables>,
     pub(crate) bus: Bus,
+    pub(crate) stamps: Mutex<HashMap<TaskId, Arc<Stamps>>>,
 }
 
 /// A desk that runs can be performed at.
@@ -92,9 +94,11 @@ impl Desk {
         }
     }
 
-    /// Fresh stamps for one agent: what another has read does not let this one write.
-    pub(crate) fn stamps(&self) -> Arc<Stamps> {
-        Arc::new(Stamps::default())
+    /// What one agent has read of the workspace, in all its activations here; what another has read does not let
+    /// it write.
+    pub(crate) fn stamps(&self, task: TaskId) -> Arc<Stamps> {
+        let mut stamps = self.stamps.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(stamps.entry(task).or_default())
     }
 }
 

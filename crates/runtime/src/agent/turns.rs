@@ -46,7 +46,7 @@ type StillOpen = fn(&Conversation) -> bool;
 
 impl AgentRun {
     pub(crate) fn new(desk: Arc<Desk>, link: Link) -> AgentRun {
-        let stamps = desk.stamps();
+        let stamps = desk.stamps(link.run.task);
         let (waits, conversation) = (Waits::default(), Conversation::default());
         AgentRun { desk, link, stamps, waits, conversation, path: String::new() }
     }

@@ -137,6 +137,8 @@ impl Session {
         // A paused session has nothing more to say.
         let _paused = self.submit(Input::Suspend).await;
         self.attendants.shutdown().await;
+        // Nobody can ask for anything any more; what somebody asked for meanwhile is interrupted as well.
+        let _paused = self.submit(Input::Suspend).await;
         let writer = self.supervision.leave().await;
         let desk = self.desk;
         match writer {

@@ -2,8 +2,9 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
+use futures_util::future::join_all;
 use host::{Guardian, Owner, Workspace};
 use kernel::{Impossible, Input, Kernel};
 use model::ToolSpec;
@@ -75,7 +76,7 @@ impl Session {
         let owner = Owner::current().map_err(OpenError::Machine)?;
         let now = settings.clock.now();
         let (id, opened) = own(&settings, start, &owner, now)?;
-        let Opened { writer, fence, log } = opened;
+        let Opened { writer, fence, log, forked_from } = opened;
         let kernel = fold(settings.limits, &log)?;
         let last_seq = log.last().map_or(0, |envelope| envelope.seq);
         drop(log);
@@ -86,11 +87,16 @@ impl Session {
         let parts = Parts { session: id, kernel, last_seq, writer, clock, bus };
         let at = Arc::clone(&desk);
         let supervision = Supervision::start(parts, move |_supervisor| Arc::new(Performer(at)));
-        let first = first_inputs(&desk, start, known_root, fence);
-        let root = first.root.ok_or(OpenError::Empty(id))?;
-        for input in first.inputs {
-            supervision.supervisor.submit(input).await?;
-        }
+        let first = match start {
+            Start::New => begin(&desk),
+            Start::Resume(_) | Start::Fork(_) => {
+                First { root: known_root.ok_or(OpenError::Empty(id))?, inputs: adopt(&desk, fence, forked_from) }
+            }
+        };
+        let root = first.root;
+        // They line up together: nothing is decided between them, and one commit holds them all.
+        let taken = join_all(first.inputs.into_iter().map(|input| supervision.supervisor.submit(input))).await;
+        taken.into_iter().collect::<Result<Vec<_>, Rejected>>()?;
         let mut session = Session {
             id,
             root,
@@ -126,24 +132,20 @@ impl Session {
 }
 
 struct First {
-    root: Option<TaskId>,
+    root: TaskId,
     inputs: Vec<Input>,
 }
 
-fn first_inputs(desk: &Desk, start: Start, known_root: Option<TaskId>, fence: Fence) -> First {
+/// What an owner that comes after another begins with. A fork whose first owner died before it could say what it is
+/// says it now.
+fn adopt(desk: &Desk, fence: Fence, forked_from: Option<SessionId>) -> Vec<Input> {
     let adopt = Input::Adopt { fence, terms: terms(&desk.settings) };
-    match start {
-        Start::New => {
-            let root = TaskId::new(desk.settings.ids.uuid());
-            First { root: Some(root), inputs: vec![begin(desk, root)] }
-        }
-        Start::Resume(_) => First { root: known_root, inputs: vec![adopt] },
-        Start::Fork(from) => First { root: known_root, inputs: vec![adopt, Input::Fork { from }] },
-    }
+    std::iter::once(adopt).chain(forked_from.map(|from| Input::Fork { from })).collect()
 }
 
-fn begin(desk: &Desk, root: TaskId) -> Input {
+fn begin(desk: &Desk) -> First {
     let settings = &desk.settings;
+    let root = TaskId::new(settings.ids.uuid());
     let spec = TaskSpec {
         parent: None,
         kind: Kind::Main,
@@ -155,7 +157,7 @@ fn begin(desk: &Desk, root: TaskId) -> Input {
         max_turns: settings.max_turns,
         budget: Budget::default(),
     };
-    Input::Open { root, spec, terms: terms(settings) }
+    First { root, inputs: vec![Input::Open { root, spec, terms: terms(settings) }] }
 }
 
 fn terms(settings: &Settings) -> Terms {
@@ -196,7 +198,7 @@ fn own(settings: &Settings, start: Start, owner: &Owner, now: At) -> Result<(Ses
         Start::Resume(id) => Ok((id, SessionFile::adopt_probed(home, id, owner, now, probe)?)),
         Start::Fork(from) => {
             let id = SessionId::new(settings.ids.uuid());
-            store::copy_session(home, from, id)?;
+            store::fork_session(home, from, id)?;
             Ok((id, SessionFile::adopt_probed(home, id, owner, now, probe)?))
         }
     }
@@ -223,6 +225,7 @@ fn desk(settings: Settings, id: SessionId, workspace: Workspace) -> (Arc<Desk>, 
         env: Arc::new(settings.env.clone()),
         tables: Arc::new(Tables::new(settings.home.session_db(id))),
         bus: Bus::new(settings.home.clone(), id),
+        stamps: Mutex::default(),
         settings,
     };
     (Arc::new(desk), instructions.notices)

@@ -61,6 +61,7 @@ struct Step {
     effects: Vec<Effect>,
     command: Option<i64>,
     reply: Option<Reply>,
+    verdict: Result<(), kernel::Refusal>,
 }
 
 struct Committing {
@@ -171,18 +172,16 @@ impl Actor {
             return answer(reply, Err(Rejected::Paused(Arc::clone(reason))));
         }
         match self.draft.apply(self.clock.now(), input) {
-            Ok(effects) => self.decided.push(Step { effects, command, reply }),
+            Ok(effects) => self.decided.push(Step { effects, command, reply, verdict: Ok(()) }),
             Err(kernel::Refusal::Impossible(defect)) => {
                 tracing::error!(%defect, "the kernel contradicted itself");
                 self.redraft();
                 answer(reply, Err(kernel::Refusal::Impossible(defect).into()));
             }
-            // A command that cannot be carried out is done with, too.
+            // A command that cannot be carried out is done with, too. Whoever gave it hears so when that is durable, and
+            // does not find it waiting again.
             Err(refusal) => match command {
-                Some(_) => {
-                    answer(reply, Err(refusal.into()));
-                    self.decided.push(Step { effects: Vec::new(), command, reply: None });
-                }
+                Some(_) => self.decided.push(Step { effects: Vec::new(), command, reply, verdict: Err(refusal) }),
                 None => answer(reply, Err(refusal.into())),
             },
         }
@@ -229,7 +228,7 @@ impl Actor {
             for effect in step.effects {
                 self.perform(effect);
             }
-            answer(step.reply, Ok(receipt));
+            answer(step.reply, step.verdict.map(|()| receipt).map_err(Rejected::from));
         }
         self.show_status();
     }

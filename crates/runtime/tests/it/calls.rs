@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use insta::assert_snapshot;
-use protocol::{AnswerStatus, CallId, Event};
+use protocol::{AnswerStatus, CallId, Delivery, Event};
+use runtime::Start;
 use testkit::session::{Run, scenario};
 
 use crate::support::{rules, turns};
@@ -135,4 +136,24 @@ async fn a_huge_answer_is_clipped_to_its_head_and_tail() {
     let [(_, _, text)] = &answers(&run)[..] else { panic!("one call, one answer") };
     assert!(text.len() <= limit && text.len() > limit / 2, "{} bytes", text.len());
     assert!(text.starts_with("1\n2\n") && text.contains("left out") && text.trim_end().ends_with("200000"));
+}
+
+#[tokio::test]
+async fn what_an_agent_has_viewed_it_may_edit_after_the_next_prompt_too() {
+    let answers = rules(
+        "  - when: { prompt: look, turn: 1 }
+    answer: [call: { tool: view, input: { path: a.txt } }]
+  - when: { prompt: change, turn: 3 }
+    answer: [call: { tool: edit, input: { path: a.txt, old: hello, new: goodbye } }]
+  - answer: [say: ok]
+",
+    );
+    let stage = scenario().script(&answers).file("a.txt", "hello\n").allow_all().ready();
+    let mut driver = stage.open(Start::New).await;
+    driver.send("look", Delivery::FollowUp).await;
+    driver.rest().await;
+    driver.send("change", Delivery::FollowUp).await;
+    driver.rest().await;
+    let run = driver.leave().await;
+    assert_eq!(run.file("a.txt").as_deref(), Some("goodbye\n"), "{}", run.transcript());
 }

@@ -217,3 +217,16 @@ async fn a_running_session_can_be_copied_and_runs_on() {
     assert_eq!(driver.leave().await.outcome(), Some(&Outcome::Completed));
     assert_eq!(stage.file("witness").unwrap(), "first\nsecond\nthird\n");
 }
+
+#[tokio::test]
+async fn a_fork_whose_first_owner_died_at_once_is_still_a_fork() {
+    let (stage, driver) = in_a_call().await;
+    let original = driver.leave().await.id();
+    let copy = protocol::SessionId::new("00000000000000000000000000000f0f".parse().unwrap());
+    store::fork_session(stage.home(), original, copy).unwrap();
+    let driver = stage.open(Start::Resume(copy)).await;
+    driver.resume().await;
+    assert!(!driver.session().has_work().await.unwrap());
+    driver.leave().await;
+    assert_eq!(stage.file("witness").unwrap(), "first\nsecond\n");
+}

@@ -59,7 +59,8 @@ impl Schema {
         }
     }
 
-    /// Takes the steps that are missing, all or none. The caller holds the file's lock.
+    /// Takes the steps that are missing, all or none; a file that a newer version has brought further meanwhile stays
+    /// as it is. The caller holds the file's lock.
     pub(crate) fn migrate(&self, conn: &mut Connection, path: &Path) -> Result<(), StoreError> {
         self.take_steps(conn).map_err(fault(path))
     }
@@ -68,6 +69,9 @@ impl Schema {
         conn.pragma_update(None, "journal_mode", "WAL")?;
         let change = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let taken: usize = change.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        if taken > self.steps.len() {
+            return Ok(());
+        }
         for step in self.steps.iter().skip(taken) {
             change.execute_batch(step)?;
         }
@@ -108,6 +112,7 @@ mod tests {
         TWO.migrate(&mut conn, &path).unwrap();
         let sum: i64 = conn.query_row("SELECT sum(x + y) FROM a", [], |row| row.get(0)).unwrap();
         assert_eq!((TWO.form(&conn, &path), sum), (Ok(Form::Current), 3));
+        ONE.migrate(&mut conn, &path).unwrap();
         assert_eq!(ONE.form(&conn, &path), Err(StoreError::Newer { path, found: 2, known: 1 }));
     }
 

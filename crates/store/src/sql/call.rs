@@ -104,7 +104,10 @@ impl Call<'_> {
         let conn = &self.desk.conn;
         let broken = |error| self.broken(error);
         if guarded_schema(conn).map_err(broken)? != before.schema {
-            let text = format!("names that begin with `{}` belong to the runtime", permit::PREFIX);
+            let text = format!(
+                "names that begin with `{}` belong to the runtime, and `todos` and `todo_deps` must keep their form",
+                permit::PREFIX
+            );
             return Err(SqlError::Refused(text));
         }
         if schema_size(conn).map_err(broken)? > SCHEMA {
@@ -197,7 +200,7 @@ fn advance(
 /// What a transaction found.
 struct Before {
     pages: u64,
-    cookie: i64,
+    cookie: [i64; 2],
     schema: Vec<String>,
 }
 
@@ -211,16 +214,19 @@ fn pages(conn: &Connection) -> rusqlite::Result<u64> {
     conn.pragma_query_value(None, "page_count", |row| row.get(0))
 }
 
-/// A number that changes with the schema.
-fn cookie(conn: &Connection) -> rusqlite::Result<i64> {
-    conn.pragma_query_value(None, "schema_version", |row| row.get(0))
+/// Numbers that change with the schema of the file and with that of the temporary tables.
+fn cookie(conn: &Connection) -> rusqlite::Result<[i64; 2]> {
+    let of = |schema| conn.pragma_query_value(Some(schema), "schema_version", |row| row.get(0));
+    Ok([of("main")?, of("temp")?])
 }
 
 /// The definitions that a call must leave alone. `ALTER TABLE … RENAME` does not tell the authorizer the new name.
 fn guarded_schema(conn: &Connection) -> rusqlite::Result<Vec<String>> {
     conn.prepare(
-        r"SELECT name || ' ' || tbl_name || ' ' || ifnull(sql, '') FROM main.sqlite_schema
-          WHERE name LIKE 'bosun\_%' ESCAPE '\' OR tbl_name LIKE 'bosun\_%' ESCAPE '\' OR name IN ('todos', 'todo_deps')
+        r"SELECT name || ' ' || tbl_name || ' ' || ifnull(sql, '')
+          FROM (SELECT * FROM main.sqlite_schema UNION ALL SELECT * FROM temp.sqlite_schema)
+          WHERE name LIKE 'bosun\_%' ESCAPE '\' OR tbl_name LIKE 'bosun\_%' ESCAPE '\'
+             OR lower(name) IN ('todos', 'todo_deps')
           ORDER BY 1",
     )?
     .query_map([], |row| row.get(0))?

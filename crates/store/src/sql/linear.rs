@@ -87,11 +87,63 @@ fn trim(context: &Context<'_>, ends: Ends) -> rusqlite::Result<ToSqlOutput<'stat
 }
 
 /// A value as text, as SQLite would have it.
-fn text(value: ValueRef<'_>) -> Cow<'_, str> {
+pub(super) fn text(value: ValueRef<'_>) -> Cow<'_, str> {
     match value {
         ValueRef::Null => Cow::Borrowed(""),
         ValueRef::Integer(number) => Cow::Owned(number.to_string()),
-        ValueRef::Real(number) => Cow::Owned(format!("{number:?}")),
+        ValueRef::Real(number) => Cow::Owned(real(number)),
         ValueRef::Text(bytes) | ValueRef::Blob(bytes) => String::from_utf8_lossy(bytes),
+    }
+}
+
+/// A number as SQLite writes it: 15 digits where they are enough, else 17, of which SQLite may round the last one
+/// otherwise, and no exponent where it reads well without.
+fn real(number: f64) -> String {
+    if number == 0.0 {
+        return "0.0".into();
+    }
+    if number.is_infinite() {
+        return if number > 0.0 { "Inf".into() } else { "-Inf".into() };
+    }
+    let short = format!("{:.14e}", number.abs());
+    let exact = if short.parse() == Ok(number.abs()) { short } else { format!("{:.16e}", number.abs()) };
+    let (digits, power) = exact.split_once('e').unwrap_or((&exact, "0"));
+    let digits = digits.replace('.', "");
+    let digits = digits.trim_end_matches('0');
+    let power: i32 = power.parse().unwrap_or_default();
+    let (before, after, exponent) = match power {
+        -4..0 => (
+            String::new(),
+            format!("{digits:0>width$}", width = digits.len() + power.unsigned_abs() as usize - 1),
+            None,
+        ),
+        0..17 => {
+            let digits = format!("{digits:0<width$}", width = power.unsigned_abs() as usize + 1);
+            let (before, after) = digits.split_at(power.unsigned_abs() as usize + 1);
+            (before.to_owned(), after.to_owned(), None)
+        }
+        _ => (digits[..1].to_owned(), digits[1..].to_owned(), Some(power)),
+    };
+    let filled = |part: String| if part.is_empty() { "0".into() } else { part };
+    let sign = if number < 0.0 { "-" } else { "" };
+    let exponent = exponent.map(|power| format!("e{power:+03}")).unwrap_or_default();
+    format!("{sign}{}.{}{exponent}", filled(before), filled(after))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_as_in_sqlite() {
+        let conn = Connection::open_in_memory().unwrap();
+        let mut numbers = vec![0.0, -0.0, 0.1 + 0.2, 2.2 * 3.0, 123_456_789.125, f64::MAX, f64::INFINITY];
+        let scaled =
+            |power: i32| ["1", "-1.5", "12345.6789"].map(|number| format!("{number}e{power}").parse().unwrap());
+        numbers.extend((-30..30).flat_map(|power| -> [f64; 3] { scaled(power) }));
+        for number in numbers {
+            let theirs: String = conn.query_row("SELECT CAST(?1 AS TEXT)", [number], |row| row.get(0)).unwrap();
+            assert_eq!(text(ValueRef::Real(number)), theirs);
+        }
     }
 }

@@ -6,6 +6,7 @@
 
 mod call;
 mod guard;
+mod like;
 mod linear;
 mod permit;
 mod render;
@@ -24,6 +25,7 @@ use crate::schema::SESSION;
 use crate::{StoreError, connect};
 use call::{Call, Desk};
 use guard::Guard;
+use like::Current;
 
 /// What one call may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +83,8 @@ pub struct SqlSpace {
     path: PathBuf,
     limits: SqlLimits,
     desk: Mutex<Desk>,
+    /// The guard of the call under way, for functions that take long.
+    current: Current,
 }
 
 impl SqlSpace {
@@ -88,8 +92,9 @@ impl SqlSpace {
     pub fn open(path: &Path, limits: SqlLimits) -> Result<SqlSpace, StoreError> {
         let conn = connect::writable(path)?;
         SESSION.require(&conn, path)?;
-        confine(&conn, limits).map_err(fault(path))?;
-        Ok(SqlSpace { path: path.into(), limits, desk: Mutex::new(Desk { conn, grown: 0 }) })
+        let current = Current::default();
+        confine(&conn, limits, &current).map_err(fault(path))?;
+        Ok(SqlSpace { path: path.into(), limits, desk: Mutex::new(Desk { conn, grown: 0 }), current })
     }
 
     /// Runs one or more statements as one transaction. It blocks; `cancel` is asked again and again meanwhile.
@@ -103,6 +108,7 @@ impl SqlSpace {
         // A call that panicked left nothing behind but an open transaction, which the next one ends.
         let mut desk = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
         let guard = Guard::new(self.limits, cancel);
+        self.current.set(&guard);
         Call { desk: &mut desk, limits: self.limits, path: &self.path, guard }.run(sql)
     }
 }
@@ -111,7 +117,7 @@ impl SqlSpace {
 const TEXT: usize = 100_000;
 
 /// Sets what holds for every call.
-fn confine(conn: &Connection, limits: SqlLimits) -> rusqlite::Result<()> {
+fn confine(conn: &Connection, limits: SqlLimits, current: &Current) -> rusqlite::Result<()> {
     conn.busy_timeout(limits.deadline)?;
     conn.set_prepared_statement_cache_capacity(0);
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
@@ -125,6 +131,7 @@ fn confine(conn: &Connection, limits: SqlLimits) -> rusqlite::Result<()> {
     for (limit, value) in LIMITS {
         conn.set_limit(*limit, *value)?;
     }
+    like::replace_unstoppable(conn, current)?;
     linear::replace_quadratic(conn)
 }
 
@@ -134,7 +141,9 @@ const LIMITS: &[(Limit, i32)] = &[
     (Limit::SQLITE_LIMIT_COLUMN, 200),
     (Limit::SQLITE_LIMIT_EXPR_DEPTH, 100),
     (Limit::SQLITE_LIMIT_COMPOUND_SELECT, 50),
-    (Limit::SQLITE_LIMIT_VDBE_OP, 25_000),
+    // Between the columns of one row no progress is reported, so this bounds what one row may take: less than the
+    // writer's patience, whatever the columns call.
+    (Limit::SQLITE_LIMIT_VDBE_OP, 10_000),
     (Limit::SQLITE_LIMIT_FUNCTION_ARG, 50),
     (Limit::SQLITE_LIMIT_ATTACHED, 0),
     (Limit::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 200),

@@ -126,7 +126,18 @@ fn may_change(name: &str) -> Verdict {
 }
 
 fn may_call(function: &str) -> Verdict {
-    const FAMILIES: [&str; 6] = ["load_extension", "fts3", "fts5", "rtree", "geopoly", "sqlite_log"];
+    // The last three take quadratic time or gigabytes within one call, where nothing can stop them.
+    const FAMILIES: [&str; 9] = [
+        "load_extension",
+        "fts3",
+        "fts5",
+        "rtree",
+        "geopoly",
+        "sqlite_log",
+        "json_patch",
+        "jsonb_patch",
+        "json_pretty",
+    ];
     if FAMILIES.iter().any(|family| starts_with(function, family)) {
         return refuse(&format!("the function `{function}` is not available"));
     }

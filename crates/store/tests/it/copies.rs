@@ -1,8 +1,8 @@
 //! Forks and removals.
 
 use protocol::api::Command;
-use protocol::{At, Fence};
-use store::{SessionFile, StoreError, copy_session, post_command, remove_session};
+use protocol::{At, Event, Fence};
+use store::{SessionFile, StoreError, copy_session, fork_session, post_command, remove_session};
 
 use crate::support::*;
 
@@ -26,6 +26,20 @@ fn a_fork_has_the_log_and_nobody_owns_it() {
     commit(&opened.writer, vec![intent(21), intent(22)]).unwrap();
     assert_eq!(reader(home, session(1)).session_view().unwrap().events, 5);
     assert_eq!(reader(home, session(2)).session_view().unwrap().events, 4);
+}
+
+#[test]
+fn a_fork_says_that_it_is_one_until_its_log_does() {
+    let house = house();
+    let home = &house.home;
+    commit(&create(home, session(1)).writer, opening()).unwrap();
+    fork_session(home, session(1), session(2)).unwrap();
+    assert_eq!(adopt(home, session(2)).forked_from, Some(session(1)));
+    let again = adopt(home, session(2));
+    assert_eq!(again.forked_from, Some(session(1)));
+    commit(&again.writer, vec![entry(20, Event::SessionForked { from: session(1) })]).unwrap();
+    assert_eq!(adopt(home, session(2)).forked_from, None);
+    assert_eq!(adopt(home, session(1)).forked_from, None);
 }
 
 #[test]

@@ -42,6 +42,11 @@ const CORPUS: &[(&str, Fate)] = &[
     ("UPDATE todos SET title = e.body FROM bosun_events e", OURS),
     ("CREATE TABLE f (x INTEGER REFERENCES bosun_events (seq)); INSERT INTO f VALUES (1)", OURS),
     ("EXPLAIN SELECT * FROM bosun_events", OURS),
+    ("SELECT (1, 2) IN bosun_meta", OURS),
+    ("SELECT * FROM json_each((SELECT body FROM bosun_events))", OURS),
+    ("INSERT INTO todos (id, title) VALUES (1, 2) RETURNING (SELECT max(body) FROM bosun_events)", OURS),
+    ("INSERT INTO todos (id, title) VALUES (1, 2) ON CONFLICT DO UPDATE SET title = (SELECT max(body) FROM bosun_events)", OURS),
+    ("WITH bosun_events (x) AS (SELECT 1) SELECT x FROM bosun_events", Bounded),
 
     // Writing to them, or in their way.
     ("DELETE FROM bosun_events", OURS),
@@ -68,6 +73,8 @@ const CORPUS: &[(&str, Fate)] = &[
     ("ALTER TABLE main.todos DROP COLUMN description", FORM),
     ("CREATE TEMP TABLE todos (id)", FORM),
     ("CREATE TABLE t (x); ALTER TABLE t RENAME TO todos", Refused("already another table")),
+    ("CREATE TEMP TABLE t (x); ALTER TABLE t RENAME TO Todos; INSERT INTO todos VALUES (1)", Refused("must keep their form")),
+    ("CREATE TEMP TABLE t (x); ALTER TABLE temp.t RENAME TO bosun_x", OURS),
 
     // The engine's own doors.
     ("ATTACH '/tmp/bosun-hostile.db' AS other", Refused("ATTACH")),
@@ -123,6 +130,8 @@ const CORPUS: &[(&str, Fate)] = &[
     ("SELECT length(trim(printf('%.*c', 1000000, 'b'), printf('%.*c', 80000, 'a') || 'b'))", Bounded),
     ("SELECT printf('%.*c', 1000000, 'a') LIKE printf('%.*c', 1000, '%') || 'b'", Refused("pattern too complex")),
     ("SELECT printf('%.*c', 1000000, 'a') GLOB '*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b'", Bounded),
+    ("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 60000), j AS (SELECT json_group_object(printf('k%06d', x), 1) a, json_group_object(printf('q%06d', x), 1) b FROM n) SELECT length(json_patch(a, b)) FROM j", Refused("json_patch")),
+    ("SELECT length(json_pretty(printf('%.*c', 900, '[') || printf('%.*c', 900, ']'), printf('%.*c', 1000000, ' ')))", Refused("json_pretty")),
     ("CREATE VIEW a AS SELECT 1 x FROM todos, todos t; CREATE VIEW b AS SELECT a.x FROM a, a y; CREATE VIEW c AS SELECT b.x FROM b, b y; CREATE VIEW d AS SELECT c.x FROM c, c y; CREATE VIEW e AS SELECT d.x FROM d, d y; CREATE VIEW f AS SELECT e.x FROM e, e y; CREATE VIEW g AS SELECT f.x FROM f, f y; CREATE VIEW h AS SELECT g.x FROM g, g y; CREATE VIEW i AS SELECT h.x FROM h, h y; CREATE VIEW j AS SELECT i.x FROM i, i y; CREATE VIEW k AS SELECT j.x FROM j, j y; CREATE VIEW l AS SELECT k.x FROM k, k y; CREATE VIEW m AS SELECT l.x FROM l, l y; CREATE VIEW n AS SELECT m.x FROM m, m y; CREATE VIEW o AS SELECT n.x FROM n, n y; CREATE VIEW p AS SELECT o.x FROM o, o y; CREATE VIEW q AS SELECT p.x FROM p, p y; CREATE VIEW r AS SELECT q.x FROM q, q y; SELECT * FROM r", Refused("statement")),
 
     // Malformed text.
@@ -247,4 +256,27 @@ fn a_schema_that_would_slow_every_start_is_refused() {
         "{:?}",
         outcomes[4]
     );
+}
+
+#[test]
+fn a_row_of_thousands_of_calls_is_refused_before_it_begins() {
+    let _turn = turn();
+    let space = scene(TIGHT).space;
+    let group = format!("max({}0), ", "json_valid(h), ".repeat(48));
+    let hay = "WITH h (h) AS MATERIALIZED (SELECT '[' || printf('%.*c', 900000, '1') || ']')";
+    let refused = space.run(&format!("{hay} SELECT {}1 FROM h", group.repeat(100)), || false).unwrap_err();
+    assert!(refused.to_string().contains("too large; split it"), "{refused}");
+}
+
+#[test]
+fn a_row_of_many_slow_columns_ends_at_its_time() {
+    let _turn = turn();
+    let space = scene(TIGHT).space;
+    for column in [format!("h LIKE '%{}b', ", "a".repeat(190)), format!("h GLOB '*{}b', ", "a".repeat(190))] {
+        let hay = "WITH h (h) AS MATERIALIZED (SELECT printf('%.*c', 1000000, 'a'))";
+        let began = Instant::now();
+        let refused = space.run(&format!("{hay} SELECT {}1 FROM h", column.repeat(100)), || false).unwrap_err();
+        assert!(refused.to_string().contains("longer than 1 s"), "{refused}");
+        assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    }
 }

@@ -1,7 +1,6 @@
 //! Applies a patch to several files: all of it or nothing.
 
 use std::collections::HashSet;
-use std::fs::Permissions;
 use std::path::PathBuf;
 
 use host::{Expect, Place, Stamp};
@@ -52,7 +51,7 @@ struct Step {
 enum Action {
     Add(Vec<u8>),
     /// The new place of a moved file, which keeps its mode.
-    Arrive(Vec<u8>, Permissions),
+    Arrive(Vec<u8>, u32),
     Update(Before, Vec<u8>),
     Remove(Before),
 }
@@ -61,7 +60,7 @@ enum Action {
 struct Before {
     bytes: Vec<u8>,
     stamp: Stamp,
-    mode: Permissions,
+    mode: u32,
 }
 
 impl Step {
@@ -118,7 +117,7 @@ fn updated(path: &str, to: Option<&str>, hunks: &[Hunk], cx: &Context) -> Result
     Ok(match to {
         None => vec![Step { place, action: Action::Update(before, patched.bytes) }],
         Some(to) => vec![
-            Step { place: vacant(to, cx)?, action: Action::Arrive(patched.bytes, before.mode.clone()) },
+            Step { place: vacant(to, cx)?, action: Action::Arrive(patched.bytes, before.mode) },
             Step { place, action: Action::Remove(before) },
         ],
     })
@@ -147,8 +146,7 @@ fn present(path: &str, cx: &Context) -> Result<(Place, Before, Seen), ToolError>
         Some(stamp) if stamp == file.stamp => Seen::AsItIs,
         Some(_) => return Err(place::stale(&place::shown(cx, place.path()))),
     };
-    let mode = place.path().metadata().map_err(ToolError::broken)?.permissions();
-    Ok((place, Before { bytes: file.bytes, stamp: file.stamp, mode }, seen))
+    Ok((place, Before { bytes: file.bytes, stamp: file.stamp, mode: file.mode }, seen))
 }
 
 /// Makes the changes; when one fails, the ones made before it are taken back.
@@ -157,7 +155,7 @@ fn perform(steps: &[Step], cx: &Context) -> Result<(), ToolError> {
         if let Err(error) = make(step, cx) {
             let kept: Vec<String> = steps[..count].iter().rev().filter_map(|step| take_back(step, cx)).collect();
             return Err(if kept.is_empty() {
-                note(error, "nothing was changed: what was already written has been taken back")
+                note(error, "no file was changed: what was already written has been taken back")
             } else {
                 note(error, &format!("these could not be taken back and stay changed: {}", kept.join(", ")))
             });
@@ -170,7 +168,7 @@ fn make(step: &Step, cx: &Context) -> Result<(), ToolError> {
     let Step { place, action } = step;
     match action {
         Action::Add(bytes) => place::write(cx, place, bytes, Expect::New),
-        Action::Arrive(bytes, mode) => place::write_with_mode(cx, place, bytes, mode),
+        Action::Arrive(bytes, mode) => place::write_with_mode(cx, place, bytes, *mode),
         Action::Update(before, bytes) => place::write(cx, place, bytes, Expect::Unchanged(before.stamp)),
         Action::Remove(before) => place::remove(cx, place, before.stamp),
     }
@@ -183,7 +181,7 @@ fn take_back(step: &Step, cx: &Context) -> Option<String> {
     let result = match (action, cx.stamps.seen(place.path())) {
         (Action::Add(_) | Action::Arrive(..), Some(ours)) => place::remove(cx, place, ours),
         (Action::Update(before, _), Some(ours)) => place::write(cx, place, &before.bytes, Expect::Unchanged(ours)),
-        (Action::Remove(before), _) => place::write_with_mode(cx, place, &before.bytes, &before.mode),
+        (Action::Remove(before), _) => place::write_with_mode(cx, place, &before.bytes, before.mode),
         (Action::Add(_) | Action::Arrive(..) | Action::Update(..), None) => Ok(()),
     };
     result.err().map(|_| place::shown(cx, place.path()))

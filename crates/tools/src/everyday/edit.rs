@@ -48,7 +48,7 @@ fn edit(args: &Args, cx: &Context) -> Result<Output, ToolError> {
         Some(_) => {}
     }
     let which = if args.all { Which::All } else { Which::Only };
-    let bytes = replace(&file.bytes, &args.old, &args.new, which)
+    let bytes = replace(&file.bytes, &args.old, &args.new, which, cx.limits.file)
         .map_err(|error| ToolError::Refused(format!("{shown}: {error}")))?;
     place::write(cx, &place, &bytes, Expect::Unchanged(file.stamp))?;
     Ok(changed(cx, &format!("edited {shown}\n{}", snippet(&file.bytes, &bytes)), [place.path()]))

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
+use protocol::clip_middle;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -60,6 +61,14 @@ impl Typed for Grep {
 const LINE: usize = 400;
 /// Most lines of context around a match.
 const CONTEXT: u32 = 20;
+/// Most bytes of a pattern.
+const PATTERN: usize = 16 * 1024;
+/// Most bytes that a compiled pattern, and the cache it matches with, may take.
+const COMPILED: usize = 10 * 1024 * 1024;
+/// Most bytes of a parser's message that are passed on: it draws a picture of the pattern.
+const MESSAGE: usize = 600;
+/// Most files named that could not be searched.
+const NAMED: usize = 5;
 /// Most bytes of one line that are held in memory; a file with a longer one is passed over from there.
 const HEAP: usize = 8 * 1024 * 1024;
 
@@ -75,7 +84,12 @@ struct Search<'a> {
 
 impl<'a> Search<'a> {
     fn new(args: &'a Args, cx: &'a Context) -> Result<Search<'a>, ToolError> {
-        let invalid = |error: &dyn fmt::Display| ToolError::Refused(format!("invalid pattern: {error}"));
+        let invalid = |error: &dyn fmt::Display| {
+            ToolError::Refused(format!("invalid pattern: {}", clip_middle(&error.to_string(), MESSAGE)))
+        };
+        if args.pattern.len() > PATTERN {
+            return Err(invalid(&format!("{} bytes, at most {PATTERN} are taken", args.pattern.len())));
+        }
         // The matcher wraps the pattern before it reads it, so its errors point at other places.
         let mut syntax = regex_syntax::ParserBuilder::new().utf8(false).build();
         syntax.parse(&args.pattern).map_err(|error| invalid(&error))?;
@@ -83,6 +97,8 @@ impl<'a> Search<'a> {
             .case_insensitive(args.ignore_case)
             .multi_line(true)
             .line_terminator(Some(b'\n'))
+            .size_limit(COMPILED)
+            .dfa_size_limit(COMPILED)
             .build(&args.pattern)
             .map_err(|error| invalid(&error))?;
         let pattern = args.glob.as_deref().map(Pattern::new).transpose()?;
@@ -99,7 +115,7 @@ impl<'a> Search<'a> {
             .before_context(context)
             .after_context(context)
             .build();
-        let mut found = Found { search: self, text: String::new(), count: 0, heading: None };
+        let mut found = Found { search: self, text: String::new(), count: 0, heading: None, unread: Unread::default() };
         let mut seen = 0_usize;
         let hidden = self.pattern.as_ref().map_or(Hidden::Skip, |pattern| pattern.hidden);
         for path in files(&self.root, hidden, self.stop.clone()) {
@@ -107,8 +123,10 @@ impl<'a> Search<'a> {
                 break;
             }
             if self.pattern.as_ref().is_none_or(|pattern| pattern.matches(&self.root, &path)) {
-                seen += 1;
-                found.file(&mut searcher, &path);
+                match found.file(&mut searcher, &path) {
+                    Ok(()) => seen += 1,
+                    Err(_) => found.unread.add(place::shown(self.cx, &path)),
+                }
             }
         }
         found.finish(seen)
@@ -122,15 +140,36 @@ struct Found<'a> {
     count: usize,
     /// The path to print before the next line of the file being searched.
     heading: Option<String>,
+    unread: Unread,
+}
+
+/// The files that could not be read to their end; what was found in them before counts.
+#[derive(Default)]
+struct Unread {
+    count: usize,
+    /// The first few.
+    names: Vec<String>,
+}
+
+impl Unread {
+    fn add(&mut self, name: String) {
+        self.count += 1;
+        self.names.extend(Some(name).filter(|_| self.count <= NAMED));
+    }
+
+    fn told(&self) -> String {
+        let more = if self.count > self.names.len() { " …" } else { "" };
+        format!("[{} files could not be read to their end: {}{more}]\n", self.count, self.names.join(", "))
+    }
 }
 
 impl Found<'_> {
-    fn file(&mut self, searcher: &mut Searcher, path: &Path) {
+    fn file(&mut self, searcher: &mut Searcher, path: &Path) -> io::Result<()> {
         self.heading = Some(place::shown(self.search.cx, path));
-        let Some(Ok((file, _))) = self.search.cx.workspace.place(path).map(|place| place.open()) else { return };
+        let place = self.search.cx.workspace.place(path).ok_or(io::ErrorKind::NotFound)?;
+        let (file, _) = place.open().map_err(io::Error::other)?;
         let reader = Stoppable { file, stop: &self.search.stop };
-        // A file that cannot be read to its end still counts with what was found before.
-        let _: io::Result<()> = searcher.search_reader(&self.search.matcher, reader, &mut *self);
+        searcher.search_reader(&self.search.matcher, reader, &mut *self)
     }
 
     fn is_full(&self) -> bool {
@@ -148,13 +187,17 @@ impl Found<'_> {
     fn finish(mut self, seen: usize) -> String {
         let stopped = self.search.stop.is_due();
         if self.count == 0 && !stopped {
-            return format!("no matches in {seen} files");
+            self.text = format!("no matches in {seen} files");
+            self.text += if self.unread.count == 0 { "" } else { "\n" };
         }
         if stopped {
             self.text += "[stopped before the end; narrow `path` or `glob`]\n";
         } else if self.is_full() {
             let what = if self.search.args.files_only { "files" } else { "matches" };
             self.text += &format!("[stopped at {} {what}; narrow the search or raise `limit`]\n", self.count);
+        }
+        if self.unread.count > 0 && !stopped {
+            self.text += &self.unread.told();
         }
         self.text
     }

@@ -50,7 +50,8 @@ const START: usize = 8 * 1024;
 
 fn show(args: &Args, place: &Place, mut file: Reader, cx: &Context) -> Result<Output, ToolError> {
     let size = file.stamp.size();
-    let start = file.bytes.fill_buf().map_err(ToolError::broken)?;
+    let unreadable = |error| ToolError::Refused(format!("cannot read {}: {error}", place::shown(cx, place.path())));
+    let start = file.bytes.fill_buf().map_err(unreadable)?;
     if let Some(kind) = binary_kind(&start[..start.len().min(START)]) {
         let shown = place::shown(cx, place.path());
         return Err(ToolError::Refused(format!("{shown} is not text: {kind}, {size} bytes")));
@@ -62,7 +63,7 @@ fn show(args: &Args, place: &Place, mut file: Reader, cx: &Context) -> Result<Ou
         room: place::room(cx),
         scan: cx.limits.scan,
     };
-    let seen = window(&mut file.bytes, ask).map_err(ToolError::broken)?;
+    let seen = window(&mut file.bytes, ask).map_err(unreadable)?;
     let text = told(&seen, ask, size)?;
     cx.stamps.record(place.path(), file.stamp);
     Ok(Output::text(&text, cx))
@@ -107,7 +108,7 @@ fn list(folder: &Path, cx: &Context) -> Result<Output, ToolError> {
         } else {
             ""
         };
-        names.push(format!("{}{mark}", entry.file_name().display()));
+        names.push(format!("{}{mark}", place::one_line(&entry.file_name().to_string_lossy())));
     }
     names.sort_unstable();
     let (total, rows) = (names.len(), cx.limits.rows);

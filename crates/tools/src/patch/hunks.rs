@@ -39,11 +39,21 @@ pub(crate) enum HunkError {
          an `@@` line with the function they are in"
     )]
     Ambiguous { number: usize, places: String },
+    /// Looking for its lines could take for ever.
+    #[error("{wanted} lines are too many to look for in a file of {lines} lines; split the patch, or use the shell")]
+    TooMany { wanted: usize, lines: usize },
 }
+
+/// Most comparisons of two lines that a patch of one file may come to.
+const MOST_WORK: usize = 10_000_000_000;
 
 /// Applies the hunks from top to bottom.
 pub(crate) fn apply(file: &[u8], hunks: &[Hunk]) -> Result<Patched, HunkError> {
     let old = split(file);
+    let wanted = hunks.iter().map(|hunk| 1 + hunk.scopes.len() + hunk.lines.len()).sum::<usize>();
+    if wanted.saturating_mul(old.len()) > MOST_WORK {
+        return Err(HunkError::TooMany { wanted, lines: old.len() });
+    }
     let mut edit = Edit { old: &old, ending: Endings::of(file).newline(), taken: 0, new: Vec::new() };
     let mut fit = Fit::Exact;
     for hunk in hunks {
@@ -211,6 +221,17 @@ mod tests {
         fits(file, "@@ fn b() {\n+    z", "fn a() {\n    x\n}\nfn b() {\n    z\n    x\n}\n", Fit::Blind);
         assert!(run(file, "-    x\n+    y").unwrap_err().contains("occur at lines 2, 5"));
         assert!(run(file, "@@ fn c\n-    x").unwrap_err().contains("no line `fn c`"));
+    }
+
+    #[test]
+    fn a_patch_that_could_take_for_ever_is_refused() {
+        let file = "\n".repeat(1 << 20);
+        let began = std::time::Instant::now();
+        for body in [format!("{}-x", "\n".repeat(1 << 19)), "-x\n@@\n".repeat(1 << 16) + "-x"] {
+            let error = run(&file, &body).unwrap_err();
+            assert!(error.contains("split the patch"), "{error}");
+        }
+        assert!(began.elapsed() < std::time::Duration::from_secs(10));
     }
 
     proptest! {

@@ -45,6 +45,8 @@ impl Screen {
         }
         self.state = match self.state {
             State::Text => self.text(byte),
+            // It begins a new sequence wherever it stands.
+            State::Escape | State::Skip | State::Control | State::Words if byte == ESCAPE => State::Escape,
             State::Escape => match byte {
                 b'[' => State::Control,
                 b']' | b'P' | b'X' | b'^' | b'_' => State::Words,
@@ -59,7 +61,6 @@ impl Screen {
             State::Control if (0x40..=0x7e).contains(&byte) => State::Text,
             State::Control => State::Control,
             State::Words if byte == BELL => State::Text,
-            State::Words if byte == ESCAPE => State::Escape,
             State::Words => State::Words,
         }
     }
@@ -109,6 +110,8 @@ mod tests {
             (b"\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "link"),
             (b"\x1b]never ends\nnext", "\nnext"),
             (b"\x1b[never\x1b(Bends\n", "everends\n"),
+            (b"\x1b[31\x1b[0mtext", "text"),
+            (b"\x1b\x1b[0mtext", "text"),
             (b"\x1b(Bascii", "ascii"),
             (b"a\x08b\tc\0\x07d\x7f", "b\tcd"),
             (b"\xc3\xa9\x08e", "e"),

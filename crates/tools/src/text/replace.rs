@@ -26,10 +26,13 @@ pub(crate) enum ReplaceError {
     /// The text is there several times.
     #[error("`old` occurs {count} times, at lines {lines}; add lines around it, or set `all`")]
     Several { count: usize, lines: String },
+    /// The file would grow too large.
+    #[error("the file would have {size} bytes, and at most {most} can be changed here; use the shell")]
+    TooLarge { size: u64, most: u64 },
 }
 
-/// Replaces `old` with `new`; both take the file's line ends.
-pub(crate) fn replace(file: &[u8], old: &str, new: &str, which: Which) -> Result<Vec<u8>, ReplaceError> {
+/// Replaces `old` with `new`, giving at most `most` bytes; both take the file's line ends.
+pub(crate) fn replace(file: &[u8], old: &str, new: &str, which: Which, most: u64) -> Result<Vec<u8>, ReplaceError> {
     if old.is_empty() {
         return Err(ReplaceError::Empty);
     }
@@ -43,26 +46,39 @@ pub(crate) fn replace(file: &[u8], old: &str, new: &str, which: Which) -> Result
         Endings::CrLf => vec![crlf],
         Endings::Mixed => vec![exact, crlf],
     };
-    for (old, new) in forms {
-        let places = places(file, old.as_bytes());
+    for (form, new) in forms {
+        let places = places(file, form.as_bytes(), which);
         match (places.len(), which) {
             (0, _) => {}
-            (1, _) | (_, Which::All) => return Ok(spliced(file, &places, old.len(), new.as_bytes())),
+            _ if form == new => return Err(ReplaceError::Same),
+            (1, _) | (_, Which::All) => {
+                let size = size(file.len() - places.len() * form.len(), places.len(), new.len());
+                if size > most {
+                    return Err(ReplaceError::TooLarge { size, most });
+                }
+                return Ok(spliced(file, &places, form.len(), new.as_bytes()));
+            }
             (count, Which::Only) => return Err(ReplaceError::Several { count, lines: numbers(file, &places) }),
         }
     }
     Err(ReplaceError::NotFound(hint(file, old)))
 }
 
-/// Where `old` begins, without overlaps.
-fn places(file: &[u8], old: &[u8]) -> Vec<usize> {
-    let mut places = Vec::new();
-    let mut from = 0;
-    while let Some(at) = memchr::memmem::find(&file[from..], old) {
-        places.push(from + at);
-        from += at + old.len();
+/// Where `old` begins, without overlaps; but what overlaps the only one counts, if there may be no other.
+fn places(file: &[u8], old: &[u8], which: Which) -> Vec<usize> {
+    let mut places: Vec<usize> = memchr::memmem::find_iter(file, old).collect();
+    if let ([only], Which::Only) = (&places[..], which)
+        && let Some(at) = memchr::memmem::find(&file[only + 1..], old)
+    {
+        places.push(only + 1 + at);
     }
     places
+}
+
+/// The bytes of a file that keeps so many of its own and gets `new` so many times.
+fn size(kept: usize, times: usize, new: usize) -> u64 {
+    let (kept, times, new) = (kept as u64, times as u64, new as u64);
+    times.saturating_mul(new).saturating_add(kept)
 }
 
 fn spliced(file: &[u8], places: &[usize], old: usize, new: &[u8]) -> Vec<u8> {
@@ -84,6 +100,9 @@ fn numbers(file: &[u8], places: &[usize]) -> String {
     format!("{}{more}", shown.join(", "))
 }
 
+/// Most comparisons of two lines that a hint is worth.
+const MOST_WORK: usize = 100_000_000;
+
 /// What the model most likely meant.
 fn hint(file: &[u8], old: &str) -> String {
     if old.lines().all(|line| line.split_once('\t').is_some_and(|(n, _)| n.trim().parse::<u32>().is_ok())) {
@@ -92,7 +111,8 @@ fn hint(file: &[u8], old: &str) -> String {
     let lines = split(file);
     let wanted: Vec<&[u8]> = old.lines().map(|line| line.as_bytes().trim_ascii()).collect();
     let same = |at: usize| lines[at..].iter().zip(&wanted).all(|(line, want)| line.trim_ascii() == *want);
-    let last = lines.len().checked_sub(wanted.len());
+    let is_cheap = lines.len().saturating_mul(wanted.len()) <= MOST_WORK;
+    let last = lines.len().checked_sub(wanted.len()).filter(|_| is_cheap);
     if let Some(at) = last.and_then(|last| (0..=last).find(|&at| same(at))) {
         let text = quoted(&lines[at..at + wanted.len().min(6)]);
         return format!("; lines from {} on differ only in white space:\n{text}", at + 1);
@@ -129,8 +149,10 @@ fn closest(lines: &[&[u8]], want: &[u8]) -> Option<usize> {
 mod tests {
     use super::*;
 
+    const MOST: u64 = 1000;
+
     fn only(file: &str, old: &str, new: &str) -> Result<String, String> {
-        let bytes = replace(file.as_bytes(), old, new, Which::Only).map_err(|error| error.to_string())?;
+        let bytes = replace(file.as_bytes(), old, new, Which::Only, MOST).map_err(|error| error.to_string())?;
         Ok(String::from_utf8(bytes).unwrap())
     }
 
@@ -138,13 +160,35 @@ mod tests {
     fn the_only_occurrence_is_replaced() {
         assert_eq!(only("one two", "two", "2").as_deref(), Ok("one 2"));
         assert_eq!(only("a\nb\n", "a\nb\n", "").as_deref(), Ok(""));
-        assert_eq!(replace(b"\xff old \xfe", "old", "new", Which::Only), Ok(b"\xff new \xfe".to_vec()));
+        assert_eq!(replace(b"\xff old \xfe", "old", "new", Which::Only, MOST), Ok(b"\xff new \xfe".to_vec()));
+    }
+
+    #[test]
+    fn occurrences_that_overlap_are_several() {
+        let several = only("{\n}\n}\n}\n", "}\n}\n", "}\n").unwrap_err();
+        assert!(several.contains("occurs 2 times, at lines 2, 3;"), "{several}");
+        assert_eq!(only("}\n}\n", "}\n}\n", "}\n").as_deref(), Ok("}\n"));
+    }
+
+    #[test]
+    fn a_result_that_is_too_large_is_never_made() {
+        let (file, new) = ("a".repeat(1 << 20), "x".repeat(1 << 20));
+        let error = replace(file.as_bytes(), "a", &new, Which::All, MOST).unwrap_err();
+        assert_eq!(error, ReplaceError::TooLarge { size: 1 << 40, most: MOST });
+        assert_eq!(replace(b"aa", "a", &"x".repeat(500), Which::All, MOST).unwrap().len(), 1000);
+        assert!(replace(b"aaa", "a", &"x".repeat(500), Which::All, MOST).is_err());
+    }
+
+    #[test]
+    fn texts_that_differ_only_in_line_ends_are_the_same_for_a_file_with_one_kind() {
+        assert_eq!(only("a\r\nb\r\n", "a\r\nb", "a\nb"), Err(ReplaceError::Same.to_string()));
+        assert_eq!(only("a\r\nb\nc\n", "a\r\nb", "a\nb").as_deref(), Ok("a\nb\nc\n"));
     }
 
     #[test]
     fn every_occurrence_is_replaced_when_asked() {
-        assert_eq!(replace(b"aaa", "a", "aa", Which::All), Ok(b"aaaaaa".to_vec()));
-        assert_eq!(replace(b"aaaa", "aa", "b", Which::All), Ok(b"bb".to_vec()));
+        assert_eq!(replace(b"aaa", "a", "aa", Which::All, MOST), Ok(b"aaaaaa".to_vec()));
+        assert_eq!(replace(b"aaaa", "aa", "b", Which::All, MOST), Ok(b"bb".to_vec()));
         assert!(only("x\nx\ny\nx\n", "x", "y").unwrap_err().contains("occurs 3 times, at lines 1, 2, 4"));
     }
 
@@ -154,6 +198,14 @@ mod tests {
         assert_eq!(only("a\r\nb\r\n", "a\r\nb", "x\ny").as_deref(), Ok("x\r\ny\r\n"));
         assert_eq!(only("a\r\nb\nc\n", "a\nb", "x\ny").as_deref(), Ok("x\r\ny\nc\n"));
         assert_eq!(only("a\r\nb\nc\n", "b\nc", "x\ny").as_deref(), Ok("a\r\nx\ny\n"));
+    }
+
+    #[test]
+    fn a_hint_that_would_take_for_ever_is_left_out() {
+        let began = std::time::Instant::now();
+        let old = format!("{}x", " \n".repeat(1 << 17));
+        assert!(only(&"\n".repeat(1 << 18), &old, "y").unwrap_err().contains("not found"));
+        assert!(began.elapsed() < std::time::Duration::from_secs(10));
     }
 
     #[test]

@@ -74,9 +74,11 @@ struct Start {
 
 impl Start {
     fn shown(&self) -> String {
-        // Text ends where its last whole character does.
-        let text = shown(&self.bytes, usize::MAX).replace('\0', "\u{fffd}");
-        if self.rest == 0 { text } else { format!("{text} [… {} bytes more]", self.rest) }
+        // Where a line was cut, its text ends with its last whole character.
+        let split =
+            if self.rest == 0 { 0 } else { self.bytes.utf8_chunks().last().map_or(0, |end| end.invalid().len()) };
+        let text = shown(&self.bytes[..self.bytes.len() - split], usize::MAX).replace('\0', "\u{fffd}");
+        if self.rest == 0 { text } else { format!("{text} [… {} bytes more]", self.rest + split as u64) }
     }
 }
 
@@ -137,6 +139,9 @@ mod tests {
     fn long_lines_are_cut_and_counted() {
         let file = [&[b'x'; 50][..], b"\ny\n"].concat();
         assert_eq!(see(&file, ASK).0, format!("1\t{} [… 30 bytes more]\n2\ty\n", "x".repeat(20)));
+        let file = format!("x{}", "é".repeat(15));
+        assert_eq!(see(file.as_bytes(), ASK).0, format!("1\tx{} [… 12 bytes more]\n", "é".repeat(9)));
+        assert_eq!(see(b"caf\xe9", ASK).0, "1\tcaf\u{fffd}\n");
     }
 
     #[test]

@@ -17,7 +17,7 @@ async fn every_kind_of_change_is_made() {
     agent.put("keep.rs", "fn a() {\n    1\n}\n");
     agent.put("old.rs", "x\ny\n");
     agent.put("gone.txt", "bye\n");
-    fs::set_permissions(agent.path("old.rs"), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(agent.path("old.rs"), fs::Permissions::from_mode(0o4755)).unwrap();
     agent.done("view", json!({ "path": "gone.txt" })).await;
     let body = "*** Add File: new/n.txt\n+one\n+two\n*** Update File: keep.rs\n@@ fn a() {\n-    1\n+    2\n*** Update \
                 File: old.rs\n*** Move to: sub/moved.rs\n x\n-y\n+z\n*** Delete File: gone.txt";
@@ -28,7 +28,7 @@ async fn every_kind_of_change_is_made() {
     assert_eq!(agent.text("new/n.txt"), "one\ntwo\n");
     assert_eq!(agent.text("keep.rs"), "fn a() {\n    2\n}\n");
     assert_eq!(agent.text("sub/moved.rs"), "x\nz\n");
-    assert_eq!(fs::metadata(agent.path("sub/moved.rs")).unwrap().permissions().mode() & 0o777, 0o755);
+    assert_eq!(fs::metadata(agent.path("sub/moved.rs")).unwrap().permissions().mode() & 0o7777, 0o755);
     assert_eq!(agent.tree(), ["keep.rs", "new", "new/n.txt", "sub", "sub/moved.rs"]);
     agent.done("edit", json!({ "path": "keep.rs", "old": "2", "new": "3" })).await;
 }
@@ -81,7 +81,7 @@ async fn a_failing_write_takes_the_earlier_ones_back() {
     let body =
         "*** Update File: a.txt\n-a\n+A\n*** Add File: n.txt\n+n\n*** Add File: m/x\n+x\n*** Add File: m/x/y\n+y";
     let text = agent.refused("apply_patch", patch(body)).await;
-    assert!(text.contains("taken back"), "{text}");
+    assert!(text.contains("no file was changed") && text.contains("taken back"), "{text}");
     assert_eq!(agent.text("a.txt"), "a\n");
     assert!(!agent.path("n.txt").exists() && !agent.path("m/x").exists());
 }

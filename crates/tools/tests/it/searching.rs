@@ -112,3 +112,57 @@ async fn a_search_ends_with_its_call_or_its_time() {
     assert!(agent.done("grep", json!({ "pattern": "needle" })).await.contains("stopped before the end"));
     assert!(agent.done("glob", json!({ "pattern": "*" })).await.contains("stopped before the end"));
 }
+
+#[tokio::test]
+async fn a_hostile_pattern_is_refused_before_it_costs_much() {
+    let agent = project();
+    let deep = |depth: usize| format!("{}a{}", "{".repeat(depth), "}".repeat(depth));
+    for glob in [deep(300), deep(100_000), "[a-z]".repeat(500_000), "{a,b}".repeat(200_000)] {
+        let text = agent.refused("glob", json!({ "pattern": glob })).await;
+        assert!(text.contains("glob") && text.len() < 1000, "{text:.2000}");
+        agent.refused("grep", json!({ "pattern": "needle", "glob": glob })).await;
+    }
+    for pattern in ["(\\w{100}){10}".to_owned(), "a|".repeat(1 << 20), "(".repeat(1 << 20)] {
+        let text = agent.refused("grep", json!({ "pattern": pattern })).await;
+        assert!(text.starts_with("invalid pattern: ") && text.len() < 1000, "{text:.2000}");
+    }
+}
+
+#[tokio::test]
+async fn files_that_could_not_be_searched_are_counted() {
+    let agent = Agent::new();
+    agent.put("a.txt", "needle\n");
+    agent.put("long.txt", format!("{}\nneedle\n", "x".repeat(9 << 20)));
+    let text = agent.done("grep", json!({ "pattern": "absent" })).await;
+    assert_eq!(text, "no matches in 1 files\n[1 files could not be read to their end: long.txt]\n");
+    let text = agent.done("grep", json!({ "pattern": "needle" })).await;
+    assert_eq!(text, "a.txt\n1: needle\n[1 files could not be read to their end: long.txt]\n");
+}
+
+#[tokio::test]
+async fn a_name_cannot_pass_for_several_or_control_a_terminal() {
+    let agent = Agent::new();
+    agent.put("a\nb.txt", "needle\n");
+    agent.put("\u{1b}[31mred", "needle\n");
+    let shown = "\\u{1b}[31mred\na\\nb.txt\n";
+    assert_eq!(agent.done("glob", json!({ "pattern": "*" })).await, shown);
+    assert_eq!(agent.done("grep", json!({ "pattern": "needle", "files_only": true })).await, shown);
+    assert_eq!(agent.done("view", json!({ "path": "." })).await, format!("./ has 2 entries\n{shown}"));
+    assert!(agent.done("view", json!({ "path": "a\nb.txt" })).await.contains("needle"));
+}
+
+#[tokio::test]
+async fn a_hostile_ignore_file_does_no_harm() {
+    let deep = format!("{}a{}\n", "{".repeat(100_000), "}".repeat(100_000));
+    for name in [".gitignore", ".ignore", "sub/.gitignore", "sub/.ignore", ".git/info/exclude"] {
+        let agent = Agent::new();
+        agent.put("a.txt", "needle\n");
+        agent.put("sub/b.txt", "nothing\n");
+        agent.put(name, &deep);
+        assert_eq!(agent.done("grep", json!({ "pattern": "needle" })).await, "a.txt\n1: needle\n", "{name}");
+    }
+    let agent = Agent::new();
+    agent.put("a.txt", "needle\n");
+    make_fifo(&agent, ".gitignore").await;
+    assert_eq!(agent.done("glob", json!({ "pattern": "*.txt" })).await, "a.txt\n");
+}

@@ -1,0 +1,262 @@
+//! `LIKE` and `GLOB` that can be stopped. SQLite reports no progress from inside a function, nor between the columns
+//! of one row: with a long text a single call takes half a second, and one row can hold thousands of calls.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rusqlite::functions::{Context, FunctionFlags};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Error, ffi};
+
+use super::guard::Guard;
+use super::linear::text;
+
+/// Most bytes of a pattern.
+const PATTERN: usize = 200;
+
+/// How many comparisons pass between two looks at the guard.
+const EVERY: usize = 10_000;
+
+/// The guard of the call at hand, as the functions find it.
+#[derive(Clone, Default)]
+pub(super) struct Current(Arc<Mutex<Option<Guard>>>);
+
+impl std::fmt::Debug for Current {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Current")
+    }
+}
+
+impl Current {
+    /// Names the guard of the next call.
+    pub(super) fn set(&self, guard: &Guard) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(guard.clone());
+    }
+
+    /// Fails when the call must stop.
+    fn check(&self) -> rusqlite::Result<()> {
+        let stops = self.0.lock().unwrap_or_else(PoisonError::into_inner).as_ref().is_some_and(Guard::stops);
+        if stops { Err(Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_INTERRUPT), None)) } else { Ok(()) }
+    }
+}
+
+/// Puts the functions in the place of the built-in ones.
+pub(super) fn replace_unstoppable(conn: &Connection, current: &Current) -> rusqlite::Result<()> {
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_INNOCUOUS;
+    for arguments in [2, 3] {
+        let current = current.clone();
+        conn.create_scalar_function(c"like", arguments, flags, move |context| matches(context, &current, like))?;
+    }
+    let current = current.clone();
+    conn.create_scalar_function(c"glob", 2, flags, move |context| matches(context, &current, glob))
+}
+
+/// One step of a pattern.
+#[derive(Debug)]
+enum Token {
+    /// Any number of characters.
+    Many,
+    /// Any one character.
+    One,
+    /// This character.
+    Exactly(char),
+    /// This letter, in either case.
+    Letter(char),
+    /// One character of these ranges, or of none of them.
+    Of { ranges: Vec<(char, char)>, within: bool },
+    /// Nothing: the pattern is malformed.
+    Never,
+}
+
+impl Token {
+    fn takes(&self, c: char) -> bool {
+        match self {
+            Token::Many | Token::Never => false,
+            Token::One => true,
+            Token::Exactly(wanted) => *wanted == c,
+            Token::Letter(wanted) => wanted.eq_ignore_ascii_case(&c),
+            Token::Of { ranges, within } => ranges.iter().any(|(from, to)| (*from..=*to).contains(&c)) == *within,
+        }
+    }
+}
+
+type Parse = fn(&str, Option<char>) -> Vec<Token>;
+
+fn matches(context: &Context<'_>, current: &Current, parse: Parse) -> rusqlite::Result<Option<bool>> {
+    let refused = |why: &str| Error::UserFunctionError(why.into());
+    let values: Vec<ValueRef<'_>> = (0..context.len()).map(|n| context.get_raw(n)).collect();
+    if values.contains(&ValueRef::Null) {
+        return Ok(None);
+    }
+    let pattern = text(values[0]);
+    if pattern.len() > PATTERN {
+        return Err(refused("LIKE or GLOB pattern too complex"));
+    }
+    let escape = match values.get(2).map(|value| text(*value)) {
+        None => None,
+        Some(escape) => {
+            let mut chars = escape.chars();
+            let (Some(one), None) = (chars.next(), chars.next()) else {
+                return Err(refused("ESCAPE expression must be a single character"));
+            };
+            Some(one)
+        }
+    };
+    fits(&parse(&pattern, escape), &text(values[1]), current).map(Some)
+}
+
+/// Whether the whole text fits. After a mismatch only the last `Many` takes one character more: what an earlier one
+/// could take, the last can as well.
+fn fits(pattern: &[Token], text: &str, current: &Current) -> rusqlite::Result<bool> {
+    current.check()?;
+    let (mut token, mut rest) = (0, text.chars());
+    let mut last: Option<(usize, std::str::Chars<'_>)> = None;
+    let mut steps = 0;
+    loop {
+        steps += 1;
+        if steps % EVERY == 0 {
+            current.check()?;
+        }
+        if let Some(Token::Many) = pattern.get(token) {
+            token += 1;
+            last = Some((token, rest.clone()));
+            continue;
+        }
+        let mut ahead = rest.clone();
+        match (pattern.get(token), ahead.next()) {
+            (None, None) => return Ok(true),
+            (Some(wanted), Some(c)) if wanted.takes(c) => {
+                token += 1;
+                rest = ahead;
+            }
+            (Some(_), None) => return Ok(false),
+            (Some(_) | None, Some(_)) => {
+                let Some((after, from)) = &mut last else { return Ok(false) };
+                from.next();
+                token = *after;
+                rest = from.clone();
+            }
+        }
+    }
+}
+
+fn like(pattern: &str, escape: Option<char>) -> Vec<Token> {
+    let mut chars = pattern.chars();
+    let mut tokens = Vec::new();
+    while let Some(c) = chars.next() {
+        tokens.push(match c {
+            c if Some(c) == escape => chars.next().map_or(Token::Never, letter),
+            '%' => Token::Many,
+            '_' => Token::One,
+            c => letter(c),
+        });
+    }
+    tokens
+}
+
+fn letter(c: char) -> Token {
+    if c.is_ascii_alphabetic() { Token::Letter(c) } else { Token::Exactly(c) }
+}
+
+fn glob(pattern: &str, _escape: Option<char>) -> Vec<Token> {
+    let mut chars = pattern.chars();
+    let mut tokens = Vec::new();
+    while let Some(c) = chars.next() {
+        tokens.push(match c {
+            '*' => Token::Many,
+            '?' => Token::One,
+            '[' => set(&mut chars),
+            c => Token::Exactly(c),
+        });
+    }
+    tokens
+}
+
+/// The rest of a set. A bracket that stands first belongs to it; one that is never closed fits nothing.
+fn set(chars: &mut std::str::Chars<'_>) -> Token {
+    let mut next = chars.next();
+    let within = next != Some('^');
+    if !within {
+        next = chars.next();
+    }
+    let mut ranges = Vec::new();
+    let mut before: Option<char> = None;
+    if next == Some(']') {
+        ranges.push((']', ']'));
+        next = chars.next();
+    }
+    while let Some(c) = next {
+        let after = chars.clone().next();
+        match (c, before, after) {
+            (']', _, _) => return Token::Of { ranges, within },
+            ('-', Some(from), Some(to)) if to != ']' => {
+                chars.next();
+                ranges.push((from, to));
+                before = None;
+            }
+            (c, _, _) => {
+                ranges.push((c, c));
+                before = Some(c);
+            }
+        }
+        next = chars.next();
+    }
+    Token::Never
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every text against every pattern, here and as SQLite has it.
+    #[test]
+    fn what_fits_is_what_fits_in_sqlite() {
+        let open = || Connection::open_in_memory().unwrap();
+        let (theirs, ours) = (open(), open());
+        replace_unstoppable(&ours, &Current::default()).unwrap();
+        let texts = [
+            "",
+            "a",
+            "A",
+            "ab",
+            "aXb",
+            "abab",
+            "a%b",
+            "é",
+            "É",
+            "a]b",
+            "-",
+            "a-c",
+            "b",
+            "_",
+            "[",
+            "12.5",
+            "\u{1F600}x",
+        ];
+        let patterns = [
+            "", "%", "_", "a", "A%", "%b", "a%b", "a_b", "%a%b", "%%b%", "é", "_x", "x%%", "a%%b", "%x%", "%x_", "*",
+            "?", "a*b", "[ab]*", "[^a]*", "[]a]*", "[^]]*", "[a-c]", "[a-]*", "[-a]*", "[a", "[", "*[0-9].?", "[^",
+            "*]*", "a[]]b", "[a-c-e]", "[]-a]",
+        ];
+        for text in texts {
+            for pattern in patterns {
+                for sql in [
+                    "SELECT ?1 LIKE ?2",
+                    "SELECT ?1 LIKE ?2 ESCAPE 'x'",
+                    "SELECT ?1 LIKE ?2 ESCAPE '%'",
+                    "SELECT ?1 GLOB ?2",
+                ] {
+                    let ask =
+                        |conn: &Connection| conn.query_row(sql, [text, pattern], |row| row.get::<_, bool>(0)).unwrap();
+                    assert_eq!(ask(&ours), ask(&theirs), "{sql} {text:?} {pattern:?}");
+                }
+            }
+        }
+        let odd = "SELECT 12 LIKE 1.0, NULL LIKE 'a', 'a' LIKE NULL, 1.5 LIKE '1.%', x'6162' LIKE 'A_'";
+        let ask = |conn: &Connection| {
+            let row =
+                |row: &rusqlite::Row<'_>| (0..5).map(|n| row.get::<_, Option<bool>>(n)).collect::<Result<Vec<_>, _>>();
+            conn.query_row(odd, [], row).unwrap()
+        };
+        assert_eq!(ask(&ours), ask(&theirs));
+    }
+}
