@@ -22,6 +22,9 @@ pub enum HomeError {
     /// It belongs to somebody else.
     #[error("no permission to use {}; make it yours or set BOSUN_HOME to a path that is", .0.display())]
     Forbidden(PathBuf),
+    /// It holds other things that others may use, and would be closed to them.
+    #[error("{} is open to others and holds other things; set BOSUN_HOME to a folder of its own", .0.display())]
+    Shared(PathBuf),
     /// There is no room for it.
     #[error("no space left to make {}; free some or set BOSUN_HOME to another disk", .0.display())]
     Full(PathBuf),
@@ -87,6 +90,7 @@ impl Home {
         if let Some(parent) = root.parent() {
             fs::create_dir_all(parent).map_err(|source| HomeError::from(parent, source))?;
         }
+        require_own(&root)?;
         make_private(&root)?;
         for part in ["sessions", "run", "logs"] {
             make_private(&root.join(part))?;
@@ -174,6 +178,21 @@ pub struct FileLock {
     _file: File,
 }
 
+/// Makes sure that closing the folder to others takes nothing from them: it does not exist, is closed already, is
+/// empty, or was made for Bosun.
+fn require_own(path: &Path) -> Result<(), HomeError> {
+    let Ok(folder) = fs::metadata(path) else { return Ok(()) };
+    let ours = ["sessions", "config.toml"].iter().any(|name| path.join(name).exists());
+    if !folder.is_dir() || folder.mode() & 0o077 == 0 || ours {
+        return Ok(());
+    }
+    match fs::read_dir(path).map(|mut entries| entries.next().is_none()) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(HomeError::Shared(path.to_owned())),
+        Err(source) => Err(HomeError::from(path, source)),
+    }
+}
+
 /// Makes a folder that only its user can enter, or makes an existing one such a folder.
 fn make_private(path: &Path) -> Result<(), HomeError> {
     let failed = |source| HomeError::from(path, source);
@@ -220,6 +239,20 @@ mod tests {
     fn a_folder_that_is_open_to_others_is_closed() {
         let folder = tempfile::tempdir().unwrap();
         fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+        Home::open(folder.path().to_owned()).unwrap();
+        assert_eq!(mode(folder.path()), 0o700);
+    }
+
+    #[test]
+    fn a_folder_that_others_use_is_left_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o1777)).unwrap();
+        fs::write(folder.path().join("theirs"), "").unwrap();
+        let error = Home::open(folder.path().to_owned()).unwrap_err();
+        assert!(matches!(error, HomeError::Shared(_)), "{error:?}");
+        assert!(error.to_string().contains("BOSUN_HOME"));
+        assert_eq!(mode(folder.path()), 0o777);
+        fs::write(folder.path().join("config.toml"), "").unwrap();
         Home::open(folder.path().to_owned()).unwrap();
         assert_eq!(mode(folder.path()), 0o700);
     }
