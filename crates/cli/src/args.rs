@@ -20,19 +20,21 @@ Examples:
   bosun demo                                         see it work, offline and without a key
   bosun -p \"fix the failing test\" --model script/fix.yaml --allow-all
   git diff | bosun -p --model script/review.yaml     the prompt from stdin
-  bosun --continue                                   go on with the last session of this folder
+  bosun --continue -p \"and the docs\"                 go on with the last session of this folder
   bosun sessions                                     what there is
 
-Exit codes: 0 all succeeded, 1 failed, 2 usage or config, 3 answered but a task failed,
-4 time or turn limit, 5 cancelled, 6 budget, 7 parked on a quota.";
+Exit codes: 0 all succeeded, 1 failed, 2 usage or config, 3 answered but a background
+command failed, 4 turn limit, 5 cancelled, 6 budget, 7 parked on a quota.";
 
 /// Options of a run.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct RunArgs {
     /// Runs this prompt and exits; without a text, or with `-`, it is read from stdin
+    /// (one that begins with a dash: --prompt="- …")
     #[arg(short = 'p', long = "prompt", value_name = "PROMPT", num_args = 0..=1, default_missing_value = "-")]
     pub(crate) prompt: Option<String>,
-    /// The model: `script/FILE` or `replay/FILE` (also BOSUN_MODEL, or `model` in config.toml)
+    /// The model: `script/FILE` or `replay/FILE`, FILE from the folder to work in (also BOSUN_MODEL, or `model` in
+    /// config.toml)
     #[arg(long, value_name = "PROVIDER/NAME")]
     pub(crate) model: Option<String>,
     /// How the result is written to stdout
@@ -53,7 +55,7 @@ pub(crate) struct RunArgs {
     /// Goes on with this session; the beginning of its id is enough
     #[arg(long, value_name = "ID")]
     pub(crate) resume: Option<String>,
-    /// Goes on in a copy; the session itself stays as it is
+    /// With --continue or --resume, and a prompt: goes on in a copy; the session itself stays as it is
     #[arg(long)]
     pub(crate) fork: bool,
     /// Permits every tool call; without it tools may only read
@@ -68,7 +70,7 @@ pub(crate) struct RunArgs {
     /// How long to wait for a quota to reset
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = crate::time::parse)]
     pub(crate) park_wait: Duration,
-    /// Prints nothing but the answer and errors
+    /// Leaves out the lines about tool calls
     #[arg(long, short = 'q')]
     pub(crate) quiet: bool,
 }
@@ -94,7 +96,7 @@ pub(crate) enum Command {
     Gc(GcArgs),
     /// Shows Bosun at work on a small sample, offline and without a key
     Demo(DemoArgs),
-    /// Checks scripts for the scripted model
+    /// Checks scripts for the script model, and prints their schema
     Script(ScriptArgs),
 }
 

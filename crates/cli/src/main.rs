@@ -18,6 +18,7 @@ mod demo;
 use std::process::ExitCode;
 
 use clap::Parser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::args::{Args, Command};
 use crate::exit::Exit;
@@ -58,8 +59,32 @@ fn perform(args: Args) -> Result<Exit, Failure> {
     exit
 }
 
-/// Help and version go to stdout and are no failure; a closed pipe is nobody's fault.
+/// Help and version go to stdout and are no failure, unless stdout does not take them.
 fn usage(error: &clap::Error) -> ExitCode {
-    let _closed = error.print();
-    if error.use_stderr() { Exit::Usage.into() } else { Exit::Success.into() }
+    let printed = error.print();
+    if error.use_stderr() {
+        hint_at_prompt(error);
+        return Exit::Usage.into();
+    }
+    if let Err(cause) = printed {
+        print::refused(&cause);
+    }
+    if print::is_lost() { Exit::Failed.into() } else { Exit::Success.into() }
+}
+
+/// Those who are new here type the prompt without `-p`, or one that looks like a flag.
+fn hint_at_prompt(error: &clap::Error) {
+    let Some(ContextValue::String(word)) =
+        error.get(ContextKind::InvalidSubcommand).or(error.get(ContextKind::InvalidArg))
+    else {
+        return;
+    };
+    let first = std::env::args_os().nth(1).is_some_and(|first| first == word.as_str());
+    match error.kind() {
+        ErrorKind::InvalidSubcommand if first => print::note("hint: a prompt follows -p: bosun -p \"…\""),
+        ErrorKind::UnknownArgument if word.starts_with("- ") => {
+            print::note("hint: a prompt that begins with a dash is written --prompt=\"- …\", or comes from stdin");
+        }
+        _other => {}
+    }
 }

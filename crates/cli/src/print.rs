@@ -9,15 +9,29 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Whether stdout did not take all of the answer.
 static LOST: AtomicBool = AtomicBool::new(false);
 
+/// Whether the reader of stdout has gone away.
+static CLOSED: AtomicBool = AtomicBool::new(false);
+
 /// Writes a line of the answer.
 pub(crate) fn answer(text: impl fmt::Display) {
     let written = to(&mut io::stdout().lock(), format_args!("{text}"));
-    match written {
-        Err(cause) if cause.kind() != io::ErrorKind::BrokenPipe && !LOST.swap(true, Ordering::Relaxed) => {
-            error(&format!("cannot write to stdout: {cause}"));
-        }
-        Ok(()) | Err(_) => {}
+    if let Err(cause) = written {
+        refused(&cause);
     }
+}
+
+/// Takes note of what stdout did not take, and tells once if somebody wanted to have it.
+pub(crate) fn refused(cause: &io::Error) {
+    if cause.kind() == io::ErrorKind::BrokenPipe {
+        CLOSED.store(true, Ordering::Relaxed);
+    } else if !LOST.swap(true, Ordering::Relaxed) {
+        error(&format!("cannot write to stdout: {cause}"));
+    }
+}
+
+/// Whether stdout takes no more: a command that only prints has nothing left to do.
+pub(crate) fn is_over() -> bool {
+    is_lost() || CLOSED.load(Ordering::Relaxed)
 }
 
 /// Whether a part of the answer was lost, though somebody wanted to have it.

@@ -1,5 +1,6 @@
 //! Wiring: from flags, environment and files to the settings of a session.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -102,8 +103,10 @@ fn in_full(spec: &str, cwd: &Path) -> String {
 /// The folder to work in, as an absolute path.
 pub(crate) fn folder(given: Option<&Path>) -> Result<PathBuf, Failure> {
     let folder = given.unwrap_or(Path::new("."));
-    let folder = folder.canonicalize();
-    folder.map_err(|error| {
+    let is_folder = |path: PathBuf| {
+        if path.is_dir() { Ok(path) } else { Err(io::Error::from(io::ErrorKind::NotADirectory)) }
+    };
+    folder.canonicalize().and_then(is_folder).map_err(|error| {
         let shown = given.unwrap_or(Path::new("the working directory")).display();
         Failure::usage(format!("cannot work in {shown}: {error}")).hint("choose another folder with -C")
     })

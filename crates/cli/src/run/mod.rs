@@ -5,7 +5,7 @@ mod report;
 pub(crate) mod show;
 mod signals;
 
-use std::io::Read;
+use std::io::{IsTerminal, Read};
 
 use host::Home;
 use protocol::{Delivery, SessionId};
@@ -90,6 +90,9 @@ fn prompt(given: &str) -> Result<String, Failure> {
 }
 
 fn from_stdin() -> Result<String, Failure> {
+    if std::io::stdin().is_terminal() {
+        print::note("write the prompt; Ctrl-D on a line of its own ends it");
+    }
     let mut bytes = Vec::new();
     std::io::stdin()
         .lock()

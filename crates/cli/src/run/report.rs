@@ -64,7 +64,7 @@ struct Written<'a> {
     r#type: &'static str,
     session: SessionId,
     outcome: &'a str,
-    message: Option<&'a str>,
+    message: Option<String>,
     exit_code: u8,
     text: &'a str,
     turns: u64,
@@ -161,7 +161,8 @@ impl Report {
         let id = self.id;
         if !self.denials.is_empty() {
             let tools: Vec<&str> = self.denials.iter().map(|denial| denial.tool.as_str()).collect();
-            print::note(format_args!("not permitted: {} (permit with --allow-all)", tools.join(", ")));
+            let tools = print::plain(&tools.join(", "));
+            print::note(format_args!("not permitted: {tools} (permit with --allow-all)"));
         }
         match (self.ended, &self.paused, &self.answer) {
             (Ended::Paused, Some(reason), _) => {
@@ -207,8 +208,9 @@ impl Report {
             (_, Ended::Told | Ended::Parked) | (None, Ended::AtRest) => state.map_or("unknown", TaskState::word),
         };
         let message = match (&self.answer, &self.paused) {
-            (Some((Outcome::Failed { message, .. }, _)), _) => Some(message.as_str()),
-            _other => None,
+            (_, Some(reason)) => Some(reason.to_string()),
+            (Some((Outcome::Failed { message, .. }, _)), None) => Some(message.clone()),
+            (Some(_) | None, None) => None,
         };
         Written {
             r#type: "result",

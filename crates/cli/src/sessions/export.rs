@@ -18,7 +18,7 @@ const PAGE: usize = 512;
 pub(super) fn export(home: &Home, id: SessionId, format: ExportFormat, output: Option<&Path>) -> Result<Exit, Failure> {
     let (log, damage) = read(home, id)?;
     let text = match format {
-        ExportFormat::Markdown => runtime::transcript(&log),
+        ExportFormat::Markdown => print::plain(&runtime::transcript(&log)),
         ExportFormat::Json => serde_json::to_string_pretty(&log).map_err(Failure::failed)? + "\n",
     };
     match output {

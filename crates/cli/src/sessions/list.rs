@@ -110,8 +110,8 @@ fn describe(session: &SessionView) {
     let rows = [
         ("session", session.id.to_string()),
         ("title", print::plain(&print::one_line(&session.title, 70))),
-        ("folder", session.cwd.clone()),
-        ("model", session.model.clone()),
+        ("folder", print::plain(&session.cwd)),
+        ("model", print::plain(&session.model)),
         ("state", session.state.word().to_owned()),
         ("last outcome", outcome.to_owned()),
         ("run by", owner),

@@ -55,7 +55,8 @@ async fn poke(home: &Home, id: SessionId) -> bool {
     client.call::<Value>(Method::SessionPoke, json!({})).await.is_ok()
 }
 
-/// Prints events as they are committed: from the owner while there is one, from the file otherwise.
+/// Prints events as they are committed: from the owner while there is one, from the file otherwise. Ends when nobody
+/// reads them any more.
 pub(super) async fn watch(home: &Home, id: SessionId, after: u64) -> Result<Exit, Failure> {
     let reader = Reader::open(home, id)?;
     if !is_live(&reader)? {
@@ -76,6 +77,9 @@ pub(super) async fn watch(home: &Home, id: SessionId, after: u64) -> Result<Exit
                 Ok(told) if told.method == "event" => {
                     seen = told.params["seq"].as_u64().unwrap_or(seen);
                     print::json(&told.params);
+                    if print::is_over() {
+                        return Ok(Exit::Success);
+                    }
                 }
                 Ok(_text) => {}
                 Err(_owner_left) => return from_file(&reader, seen),
@@ -91,5 +95,8 @@ fn from_file(reader: &Reader, mut seq: u64) -> Result<Exit, Failure> {
         let Some(last) = page.last() else { return Ok(Exit::Success) };
         seq = last.seq;
         page.iter().for_each(print::json);
+        if print::is_over() {
+            return Ok(Exit::Success);
+        }
     }
 }

@@ -4,6 +4,8 @@ mod export;
 mod list;
 mod live;
 
+use std::collections::BTreeSet;
+
 use host::Home;
 use protocol::SessionId;
 use protocol::api::Command;
@@ -42,7 +44,7 @@ pub(crate) fn remove(home: &Home, id: SessionId) -> Result<(), StoreError> {
 }
 
 fn remove_all(home: &Home, prefixes: &[String]) -> Result<Exit, Failure> {
-    let ids: Vec<SessionId> = prefixes.iter().map(|prefix| find(home, prefix)).collect::<Result<_, _>>()?;
+    let ids: BTreeSet<SessionId> = prefixes.iter().map(|prefix| find(home, prefix)).collect::<Result<_, _>>()?;
     for id in ids {
         remove(home, id)?;
         print::note(format_args!("removed {id}"));

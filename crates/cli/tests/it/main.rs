@@ -4,6 +4,7 @@
 
 mod commands;
 mod crowds;
+mod documents;
 mod faults;
 mod kills;
 mod orphans;

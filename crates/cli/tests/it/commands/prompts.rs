@@ -120,6 +120,8 @@ fn a_folder_is_chosen_by_a_flag() {
     ");
     std::fs::write(stage.path("file"), "").unwrap();
     stage.prompt("where?").args(["-C", "file"]).run().expect(2).says(&["cannot work in", "file", "-C"]);
+    let relative = stage.bosun(["-p", "where?", "-C", "file", "--model", "script/s.yaml"]).run();
+    relative.expect(2).says(&["cannot work in file: not a directory", "-C"]);
     stage.prompt("where?").args(["--add-dir", "missing"]).run().expect(2).says(&["missing"]);
 }
 
@@ -127,6 +129,10 @@ fn a_folder_is_chosen_by_a_flag() {
 fn wrong_arguments_are_refused_and_help_is_no_failure() {
     let stage = stage();
     stage.bosun(["--bogus"]).run().expect(2).says(&["unexpected argument '--bogus'", "--help"]);
+    stage.bosun(["fix it"]).run().expect(2).says(&["unrecognized subcommand", "hint: a prompt follows -p"]);
+    stage.bosun(["-p", "- fix it"]).run().expect(2).says(&["hint: a prompt that begins with a dash", "--prompt="]);
+    let other = stage.bosun(["sessions", "shw"]).run().expect(2);
+    assert!(!other.stderr.contains("hint"), "{other:?}");
     stage.bosun(["-p", "hi", "--max-turns", "0"]).run().expect(2).says(&["--max-turns"]);
     stage.bosun(["-p", "hi", "--park-wait", "3d"]).run().expect(2).says(&["unknown unit; use ms, s, m or h"]);
     stage.bosun(["-p", "hi", "--output-format", "xml"]).run().expect(2).says(&["text", "json", "jsonl"]);

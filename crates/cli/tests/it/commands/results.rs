@@ -227,6 +227,7 @@ fn an_answer_that_cannot_be_written_is_a_failure() {
     ended.says(&["cannot write to stdout: No space left on device"]);
     let export = stage.bosun(["sessions", "export", &stage.newest()]);
     export.with_stdout_to(full).run().expect(1).says(&["cannot write to stdout"]);
+    stage.bosun(["--help"]).with_stdout_to(full).run().expect(1).says(&["cannot write to stdout"]);
 }
 
 fn ended_well() -> protocol::Event {

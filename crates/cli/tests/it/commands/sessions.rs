@@ -102,7 +102,7 @@ fn a_session_is_removed_for_good() {
     stage.script(HELLO).prompt("one").run().expect(0);
     let id = stage.newest();
     stage.prompt("two").run().expect(0);
-    let removed = stage.bosun(["sessions", "rm", &id]).run().expect(0);
+    let removed = stage.bosun(["sessions", "rm", &id, &id]).run().expect(0);
     assert_eq!(removed.stderr, format!("removed {id}\n"));
     assert!(!stage.session_dir(&id).exists());
     assert_eq!(stage.sessions().len(), 1);
@@ -182,6 +182,27 @@ fn a_watcher_sees_every_event_once() {
     assert_eq!(late.wait().expect(0).json_lines(), log[5..]);
     let after = stage.bosun(["sessions", "watch", &id]).run().expect(0);
     assert_eq!(after.json_lines(), log);
+}
+
+#[test]
+fn a_watcher_whose_reader_goes_away_ends_before_the_session() {
+    let stage = stage();
+    let running = busy(&stage);
+    let id = stage.newest();
+    stage.bosun(["sessions", "watch", &id]).with_closed_stdout().run().expect(0);
+    let full = stage.bosun(["sessions", "watch", &id]).with_stdout_to(std::path::Path::new("/dev/full"));
+    full.run().expect(1).says(&["cannot write to stdout"]);
+    assert_eq!(stage.sessions()[0]["state"], "running");
+    let_go(&stage);
+    running.wait().expect(0);
+}
+
+#[test]
+fn what_a_model_wrote_cannot_drive_the_terminal_that_reads_it() {
+    let stage = stage();
+    stage.script("version: 1\nrules: [{ answer: [{ say: \"a\\e[31mb\" }] }]\n").prompt("go").run().expect(0);
+    let export = stage.bosun(["sessions", "export", &stage.newest()]).run().expect(0).stdout;
+    assert!(export.contains("a[31mb") && !export.contains('\u{1b}'), "{export:?}");
 }
 
 #[test]

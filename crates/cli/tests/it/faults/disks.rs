@@ -54,6 +54,15 @@ fn assert_full_elsewhere(stage: &Stage) {
 }
 
 #[test]
+fn what_paused_a_session_is_in_its_result() {
+    let stage = stage();
+    let failed = stage.script(&turns(4)).prompt("go").env("BOSUN_FAULT", "fail-commit:9");
+    let result = failed.args(["--output-format", "json"]).run().expect(1).json();
+    assert_eq!(result["outcome"], "paused");
+    assert!(result["message"].as_str().unwrap().contains("no space left"), "{result}");
+}
+
+#[test]
 fn a_failing_commit_pauses_the_session_and_it_goes_on_later() {
     let whole = {
         let stage = stage();

@@ -1,0 +1,68 @@
+//! The documentation's examples do what they say, as they are printed.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use testkit::binary::Stage;
+
+use crate::stage;
+
+/// Passes once the repair is there, in the words of the real one.
+const CARGO: &str = "#!/bin/sh
+grep -q 'a + b' src/lib.rs && echo 'test tests::adds ... ok' && exit
+echo 'test tests::adds ... FAILED'; exit 101
+";
+
+fn read(file: &str) -> String {
+    fs::read_to_string(format!("{}/../../{file}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+}
+
+fn examples(file: &str) -> Vec<String> {
+    read(file).split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
+}
+
+/// A folder with a `cargo` of its own and what the examples look at.
+fn workshop() -> Stage {
+    let stage = stage();
+    fs::create_dir_all(stage.path("src")).unwrap();
+    fs::write(stage.path("src/lib.rs"), "pub fn add(a: u8, b: u8) -> u8 { a - b }\n").unwrap();
+    fs::write(stage.path("a.txt"), "a\n").unwrap();
+    fs::write(stage.path("b.txt"), "b\n").unwrap();
+    fs::write(stage.path("cargo"), CARGO).unwrap();
+    fs::set_permissions(stage.path("cargo"), fs::Permissions::from_mode(0o755)).unwrap();
+    stage
+}
+
+/// Runs an example with a limit that none of them needs.
+fn answer(stage: &Stage, prompt: &str, code: i32) -> String {
+    let path = format!("{}:/usr/bin:/bin", stage.folder().display());
+    stage.prompt(prompt).args(["--max-turns", "8"]).env("PATH", path).run().expect(code).stdout
+}
+
+#[test]
+fn every_example_of_a_script_runs_to_its_end() {
+    let stage = workshop();
+    let [first, rules, conditions, steps, failures, references] =
+        <[String; 6]>::try_from(examples("docs/script-model.md")).unwrap();
+    assert_eq!(answer(stage.script(&first), "look", 0), "I have seen it.\n");
+    assert_eq!(answer(stage.script(&rules), "fix the sum", 0), "Done after 5 turns.\n");
+    assert!(fs::read_to_string(stage.path("src/lib.rs")).unwrap().contains("a + b"));
+    assert_eq!(answer(stage.script(&conditions), "look around", 0), "I have looked long enough.\n");
+    stage.script(&steps);
+    assert_eq!(answer(&stage, "malformed", 0), "I have tried.\n");
+    assert_eq!(answer(&stage, "twice", 0), "I have tried.\n");
+    assert!(answer(&stage, "slow", 0).ends_with("And these after a pause.\n"));
+    assert_eq!(answer(&stage, "too long", 1), "");
+    assert_eq!(answer(stage.script(&failures), "go", 0), "Here I am.\n");
+    let wrote = answer(stage.script(&references), "write 1 kilobytes to big.txt", 0);
+    assert!(wrote.starts_with("The tool said: "), "{wrote}");
+    assert_eq!(fs::metadata(stage.path("big.txt")).unwrap().len(), 1024);
+}
+
+#[test]
+fn the_first_script_of_the_readme_runs() {
+    let stage = workshop();
+    let [script] = <[String; 1]>::try_from(examples("README.md")).unwrap();
+    fs::write(stage.path("README.md"), "# Mine\n").unwrap();
+    assert!(answer(stage.script(&script), "what is this?", 0).contains("# Mine"));
+}
