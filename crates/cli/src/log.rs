@@ -9,16 +9,25 @@ use host::Home;
 use tracing::Level;
 use tracing_subscriber::fmt::MakeWriter;
 
+use crate::failure::Failure;
+
 /// A log larger than this is set aside as `bosun.log.1` when a process begins to write.
 const ROTATE: u64 = 4 << 20;
 
 /// Sends what is logged to the file.
-pub(crate) fn start(home: &Home, level: Option<&str>) {
-    let level = level.and_then(|level| level.parse().ok()).unwrap_or(Level::WARN);
+pub(crate) fn start(home: &Home, level: Option<&str>) -> Result<(), Failure> {
+    let level = match level {
+        None => Level::WARN,
+        Some(level) => level.parse().map_err(|_unknown| {
+            Failure::usage(format!("`{level}` is not how much goes to the log"))
+                .hint("set BOSUN_LOG to error, warn, info, debug or trace, or leave it unset")
+        })?,
+    };
     let file = LogFile { path: home.logs_dir().join("bosun.log"), open: Mutex::new(None) };
     let log = tracing_subscriber::fmt().with_max_level(level).with_ansi(false).with_writer(file).finish();
     // Tests that run several commands in one process set it once.
     let _again = tracing::subscriber::set_global_default(log);
+    Ok(())
 }
 
 struct LogFile {

@@ -35,7 +35,7 @@ impl Setup {
     /// The same with another home.
     pub(crate) fn at(env: Env, root: PathBuf) -> Result<Setup, Failure> {
         let home = Home::open(root)?;
-        log::start(&home, env.log.as_deref());
+        log::start(&home, env.log.as_deref())?;
         let config = File::read(&home.root().join("config.toml")).map_err(Failure::usage)?.resolve();
         Ok(Setup { env, home, config })
     }

@@ -101,12 +101,13 @@ impl File {
     fn parse(text: &str, path: &Path) -> Result<File, ConfigError> {
         let invalid = |message| ConfigError::Invalid { path: path.to_owned(), message };
         let file: File = toml::from_str(text).map_err(|error| invalid(error.to_string()))?;
-        match file.limits.live {
-            Some(live) if !(1..=4096).contains(&live) => {
-                Err(invalid(format!("limits.live is {live}; it must be between 1 and 4096")))
-            }
-            Some(_) | None => Ok(file),
+        if let Some(live) = file.limits.live.filter(|live| !(1..=4096).contains(live)) {
+            return Err(invalid(format!("limits.live is {live}; it must be between 1 and 4096")));
         }
+        if file.max_turns == Some(0) {
+            return Err(invalid("max-turns is 0; leave it out for no limit".into()));
+        }
+        Ok(file)
     }
 
     /// This layer over a weaker one.
@@ -168,6 +169,8 @@ mod tests {
         assert!(unknown.contains("unknown field `turns`") && unknown.contains("max-turns"), "{unknown}");
         let range = parse("[limits]\nlive = 0\n").unwrap_err();
         assert_eq!(range, "config.toml: limits.live is 0; it must be between 1 and 4096");
+        let none = parse("max-turns = 0\n").unwrap_err();
+        assert_eq!(none, "config.toml: max-turns is 0; leave it out for no limit");
         assert!(parse("model = 3").unwrap_err().contains("line 1"));
     }
 }

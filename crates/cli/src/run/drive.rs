@@ -1,6 +1,6 @@
 //! Follows a session to the end of its run.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use protocol::{CancelBy, TaskState};
 use runtime::{Live, Session, Status, Subscription};
@@ -30,9 +30,14 @@ pub(crate) async fn drive(
     let mut events = session.subscribe(session.first_seq());
     let mut status = session.status();
     let mut signals = Signals::listen()?;
+    let mut since = (Wait::Work, Instant::now());
     let ended = loop {
         let wait = Wait::of(&status.borrow_and_update());
-        let deadline = wait.deadline(patience);
+        // Whatever happens meanwhile, patience counts from when the waiting began.
+        if since.0 != wait {
+            since = (wait, Instant::now());
+        }
+        let deadline = wait.deadline(since.1, patience);
         tokio::select! {
             biased;
             signal = signals.next() => {
@@ -90,13 +95,14 @@ impl Wait {
         }
     }
 
-    async fn deadline(self, patience: Patience) {
-        match self {
-            Wait::Work => std::future::pending().await,
-            Wait::Background => tokio::time::sleep(patience.background).await,
-            Wait::Quota => tokio::time::sleep(patience.park).await,
-            Wait::Nothing | Wait::Paused => {}
-        }
+    async fn deadline(self, began: Instant, patience: Patience) {
+        let patience = match self {
+            Wait::Work => return std::future::pending().await,
+            Wait::Background => patience.background,
+            Wait::Quota => patience.park,
+            Wait::Nothing | Wait::Paused => return,
+        };
+        tokio::time::sleep(patience.saturating_sub(began.elapsed())).await;
     }
 }
 
