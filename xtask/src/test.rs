@@ -26,8 +26,8 @@ pub(crate) fn test() -> Result<()> {
         run(&mut cargo(&["test", "--workspace", "--doc", "--quiet"]))?;
     }
     match runner {
-        Runner::Nextest => run(&mut cargo(&["nextest", "run", "--workspace"]))?,
-        Runner::Cargo => run(&mut cargo(&["test", "--workspace"]))?,
+        Runner::Nextest => run(&mut cargo(&["nextest", "run", "--workspace", "--no-fail-fast"]))?,
+        Runner::Cargo => run(&mut cargo(&["test", "--workspace", "--no-fail-fast"]))?,
     }
     println!("test: check and tests passed in {:.0?}", start.elapsed());
     Ok(())

@@ -317,7 +317,7 @@ fn an_ordinary_user_is_told_what_is_forbidden() {
         let error = Home::open(scene.inside.join("dir/home")).unwrap_err();
         assert!(matches!(error, HomeError::Forbidden(_)), "{error:?}");
         let error = Home::open("/".into()).unwrap_err();
-        assert!(matches!(error, HomeError::Forbidden(_)), "somebody else's folder: {error:?}");
+        assert!(matches!(error, HomeError::Shared(_)), "everybody's folder: {error:?}");
         set("dir", 0o700);
     });
 }
