@@ -122,13 +122,9 @@ impl Session {
         Ok(self.desk.reader()?.tasks(0, u64::MAX)?.tasks)
     }
 
-    /// Brings the index of sessions up to date. It is a cache: failing to is no fault of the session.
+    /// Brings the index of sessions up to date.
     pub fn note(&self) {
-        let noted =
-            self.view().and_then(|view| Index::open(&self.desk.settings.home)?.upsert(&SessionRow::from(&view)));
-        if let Err(error) = noted {
-            tracing::warn!(%error, "the index of sessions was not brought up to date");
-        }
+        note(&self.desk);
     }
 
     /// Ends this process's part: what runs is interrupted and can be resumed by whoever opens the session next.
@@ -145,17 +141,20 @@ impl Session {
             Some(writer) => writer.release()?,
             None => tracing::warn!("the session's writer is still in use; its lease ends with this process"),
         }
-        let noted = desk
-            .reader()
-            .and_then(|reader| reader.session_view())
-            .and_then(|view| Index::open(&desk.settings.home)?.upsert(&SessionRow::from(&view)));
-        if let Err(error) = noted {
-            tracing::warn!(%error, "the index of sessions was not brought up to date");
-        }
+        note(&desk);
         Ok(())
     }
 
     async fn submit(&self, input: Input) -> Result<(), Rejected> {
         self.supervision.supervisor.submit(input).await.map(|_receipt| ())
+    }
+}
+
+/// Writes the session's row of the index. It is a cache: failing to is no fault of the session.
+fn note(desk: &Desk) {
+    let view = desk.reader().and_then(|reader| reader.session_view());
+    let noted = view.and_then(|view| Index::open(&desk.settings.home)?.upsert(&SessionRow::from(&view)));
+    if let Err(error) = noted {
+        tracing::warn!(%error, "the index of sessions was not brought up to date");
     }
 }
