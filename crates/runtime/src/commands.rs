@@ -8,37 +8,56 @@ use kernel::{Input, Letter};
 use protocol::api::Command;
 use protocol::{Body, CancelBy, Origin, TaskId};
 use store::{Reader, StoreError};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 use crate::supervisor::{Rejected, Supervisor};
 
 /// How often the file is looked at without a poke.
 const LOOK_UP: Duration = Duration::from_secs(1);
 
-/// Applies commands until the session ends.
-pub(crate) async fn watch(reader: Reader, root: TaskId, supervisor: Supervisor, poke: Arc<Notify>) {
-    let mut lookout = Lookout { reader, version: None };
-    loop {
-        for (id, command) in lookout.pending() {
-            match supervisor.submit_command(input(command, root), id).await {
-                Ok(_receipt) => {}
-                Err(Rejected::Refused(refusal)) => tracing::info!(%refusal, id, "a command was refused"),
-                Err(Rejected::Paused(_) | Rejected::Gone) => return,
-            }
-        }
-        // Poked or not, it is time to look.
-        let _poked = tokio::time::timeout(LOOK_UP, poke.notified()).await;
-    }
+/// When commands are looked for: from the session's go on, and whenever somebody pokes.
+#[derive(Debug, Clone)]
+pub(crate) struct Cues {
+    pub(crate) go: Arc<Notify>,
+    pub(crate) poke: Arc<Notify>,
 }
 
 /// Where commands are looked for.
-struct Lookout {
+pub(crate) struct Lookout {
     reader: Reader,
+    root: TaskId,
+    supervisor: Supervisor,
     /// The file's version at the last look.
     version: Option<i64>,
 }
 
 impl Lookout {
+    pub(crate) fn new(reader: Reader, root: TaskId, supervisor: Supervisor) -> Lookout {
+        Lookout { reader, root, supervisor, version: None }
+    }
+
+    /// Applies commands until the session ends; says when those that were waiting are applied.
+    pub(crate) async fn watch(mut self, cues: Cues, looked: watch::Sender<bool>) {
+        cues.go.notified().await;
+        while let Ok(()) = self.apply().await {
+            looked.send_replace(true);
+            // Poked or not, it is time to look.
+            let _poked = tokio::time::timeout(LOOK_UP, cues.poke.notified()).await;
+        }
+    }
+
+    /// Applies what is new; fails when there is nobody any more to apply it.
+    async fn apply(&mut self) -> Result<(), Rejected> {
+        for (id, command) in self.pending() {
+            match self.supervisor.submit_command(input(command, self.root), id).await {
+                Ok(_receipt) => {}
+                Err(Rejected::Refused(refusal)) => tracing::info!(%refusal, id, "a command was refused"),
+                Err(rejected @ (Rejected::Paused(_) | Rejected::Gone)) => return Err(rejected),
+            }
+        }
+        Ok(())
+    }
+
     /// New commands, if anything in the file has changed.
     fn pending(&mut self) -> Vec<(i64, Command)> {
         self.read().unwrap_or_else(|error| {

@@ -20,7 +20,7 @@ pub use transcript::transcript;
 
 use crate::agent::Desk;
 use crate::bus::{Bus, Subscription};
-use crate::commands;
+use crate::commands::{self, Cues};
 use crate::instructions::Notice;
 use crate::supervisor::{Receipt, Rejected, Supervision};
 
@@ -35,6 +35,9 @@ pub struct Session {
     supervision: Supervision,
     /// The socket and the look-out for commands.
     attendants: JoinSet<()>,
+    cues: Cues,
+    /// Whether the commands that were waiting are applied.
+    looked: watch::Receiver<bool>,
     closing: CancellationToken,
 }
 
@@ -97,8 +100,13 @@ impl Session {
         Ok(commands.is_ok_and(|commands| !commands.is_empty()) || self.supervision.supervisor.look(left).await?)
     }
 
-    /// Lets everything go on that was interrupted.
+    /// Applies the commands that were left for the session, and lets everything go on that was interrupted.
     pub async fn resume(&self) -> Result<(), Rejected> {
+        self.cues.go.notify_one();
+        let mut looked = self.looked.clone();
+        if looked.wait_for(|looked| *looked).await.is_err() {
+            tracing::warn!("nobody looks out for commands of other processes");
+        }
         self.submit(Input::Resume).await
     }
 

@@ -10,7 +10,7 @@ use kernel::{Impossible, Input, Kernel};
 use model::ToolSpec;
 use protocol::{At, Budget, Envelope, Fence, Kind, Mode, Rest, SessionId, TaskId, TaskSpec, Terms};
 use store::{Opened, Reader, SessionFile, StoreError};
-use tokio::sync::Notify;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -18,7 +18,7 @@ use super::Session;
 use crate::agent::{Desk, Performer};
 use crate::api::Api;
 use crate::bus::Bus;
-use crate::commands;
+use crate::commands::{Cues, Lookout};
 use crate::instructions::Instructions;
 use crate::prompt;
 use crate::settings::Settings;
@@ -70,7 +70,7 @@ pub enum OpenError {
 }
 
 impl Session {
-    /// Opens a session in this process. What was interrupted goes on with [`Session::resume`].
+    /// Opens a session in this process. What was interrupted or left for it goes on with [`Session::resume`].
     pub async fn open(settings: Settings, start: Start) -> Result<Session, OpenError> {
         let workspace = workspace(&settings)?;
         let owner = Owner::current().map_err(OpenError::Machine)?;
@@ -97,6 +97,7 @@ impl Session {
         // They line up together: nothing is decided between them, and one commit holds them all.
         let taken = join_all(first.inputs.into_iter().map(|input| supervision.supervisor.submit(input))).await;
         taken.into_iter().collect::<Result<Vec<_>, Rejected>>()?;
+        let (looked, first_look) = watch::channel(false);
         let mut session = Session {
             id,
             root,
@@ -105,24 +106,32 @@ impl Session {
             notices,
             supervision,
             attendants: JoinSet::new(),
+            cues: Cues { go: Arc::default(), poke: Arc::default() },
+            looked: first_look,
             closing: CancellationToken::new(),
         };
-        session.attend().await;
+        session.attend(looked).await;
+        match start {
+            Start::New | Start::Fork(_) => session.cues.go.notify_one(),
+            // What was left for it is applied when it is told to go on.
+            Start::Resume(_) => {}
+        }
         Ok(session)
     }
 
     /// Listens on the socket and looks out for commands. A session without a socket still gets its commands.
-    async fn attend(&mut self) {
-        let poke = Arc::new(Notify::new());
+    async fn attend(&mut self, looked: watch::Sender<bool>) {
         let supervisor = self.supervision.supervisor.clone();
         match Reader::open(&self.desk.settings.home, self.id) {
             Ok(reader) => {
-                self.attendants.spawn(commands::watch(reader, self.root, supervisor.clone(), Arc::clone(&poke)));
+                let lookout = Lookout::new(reader, self.root, supervisor.clone());
+                self.attendants.spawn(lookout.watch(self.cues.clone(), looked));
             }
             Err(error) => tracing::warn!(%error, "commands of other processes will not be seen"),
         }
         match rpc::local::listen(&self.desk.settings.home.socket(self.id)).await {
             Ok(listener) => {
+                let poke = Arc::clone(&self.cues.poke);
                 let api = Api { desk: Arc::clone(&self.desk), supervisor, root: self.root, poke };
                 self.attendants.spawn(rpc::serve(listener, Arc::new(api), self.closing.clone()));
             }

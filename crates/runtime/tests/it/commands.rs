@@ -41,6 +41,9 @@ async fn a_command_is_applied_with_a_poke_without_one_and_by_the_next_owner() {
 
     post_command(stage.home(), id, &send("while nobody was there"), FakeClock::START).unwrap();
     let mut driver = stage.open(Start::Resume(id)).await;
+    assert!(driver.session().has_work().await.unwrap(), "a command waits");
+    driver.resume().await;
+    assert!(!driver.session().status().borrow().quiet, "whoever lets a session go on sees what its commands began");
     driver.until("an answer", ended).await;
     assert_eq!(Reader::open(stage.home(), id).unwrap().pending_commands().unwrap(), []);
     assert!(!driver.session().has_work().await.unwrap());
