@@ -25,6 +25,8 @@ pub(super) struct Jobs {
     leaders: HashMap<Pid, JobId>,
     /// Orphans whose job is known. They cannot change under us: their numbers are free only after we reap them.
     orphans: HashMap<Pid, JobId>,
+    /// Living children that show no sign of a job, and when they were first seen.
+    unknown: HashMap<Pid, Instant>,
 }
 
 #[derive(Debug)]
@@ -36,7 +38,7 @@ struct Job {
 
 impl Jobs {
     pub(super) fn new(marks: Marks) -> Jobs {
-        Jobs { marks, jobs: HashMap::new(), leaders: HashMap::new(), orphans: HashMap::new() }
+        Jobs { marks, jobs: HashMap::new(), leaders: HashMap::new(), orphans: HashMap::new(), unknown: HashMap::new() }
     }
 
     /// Starts a job on its three descriptors.
@@ -59,13 +61,13 @@ impl Jobs {
         job.phase = job.phase.asked_to_end(how, now);
         if was_running && how == Kill::Gentle {
             let leader = job.leader;
-            self.ask_to_end(id, leader);
+            self.ask_to_end(id, leader, now);
         }
     }
 
     /// Tells every process of a job once that it should end: its group in one step, then those outside it.
-    fn ask_to_end(&mut self, id: JobId, leader: Pid) {
-        let _ = self.adopt_orphans();
+    fn ask_to_end(&mut self, id: JobId, leader: Pid, now: Instant) {
+        let _ = self.adopt_orphans(now);
         let roots = self.roots(id);
         let outside = Snapshot::take().map(|all| all.living(roots)).unwrap_or_default();
         let _ = kill_process_group(leader, Signal::TERM);
@@ -101,7 +103,7 @@ impl Jobs {
         if ending.is_empty() {
             return Vec::new();
         }
-        let strangers = self.adopt_orphans();
+        let strangers = self.adopt_orphans(now);
         let mut snapshot = LazySnapshot::default();
         ending.into_iter().filter_map(|id| self.settle_one(id, strangers, &mut snapshot, now)).collect()
     }
@@ -132,7 +134,8 @@ impl Jobs {
                 let chase = self.chase(id, now);
                 let left = count(&living).max(left).max(u32::from(chase == Chase::Caught));
                 self.jobs.get_mut(&id)?.phase = Phase::Clearing { status, kill_at, left };
-                let is_cleared = roots.is_empty() && chase == Chase::InVain;
+                let nobody = self.adopt_orphans(now) == Strangers::None;
+                let is_cleared = roots.is_empty() && chase == Chase::InVain && nobody;
                 if !is_cleared && now < kill_at + phase::GIVE_UP {
                     return None;
                 }
@@ -149,7 +152,7 @@ impl Jobs {
         let mut chase = Chase::InVain;
         for _ in 0..CHASE {
             self.reap(now);
-            let strangers = self.adopt_orphans();
+            let strangers = self.adopt_orphans(now);
             let caught: Vec<Pid> = self.orphans.iter().filter(|&(_, &job)| job == id).map(|(&pid, _)| pid).collect();
             if caught.is_empty() && strangers == Strangers::None {
                 break;
@@ -174,18 +177,28 @@ impl Jobs {
     }
 
     /// Finds out whose the children are that no order started.
-    fn adopt_orphans(&mut self) -> Strangers {
+    fn adopt_orphans(&mut self, now: Instant) -> Strangers {
         // Without a look, anybody may be there.
         let Ok(children) = own_children() else { return Strangers::Some };
         let mut strangers = Strangers::None;
+        self.unknown.retain(|pid, _| children.contains(pid));
         for child in children {
             if self.leaders.contains_key(&child) || self.orphans.contains_key(&child) {
                 continue;
             }
             match Stat::read(child) {
-                Ok(stat) if !stat.is_dead() => {
-                    self.orphans.extend(self.job_of(child, stat).map(|job| (child, job)));
-                }
+                Ok(stat) if !stat.is_dead() => match self.job_of(child, stat) {
+                    Some(job) => {
+                        self.orphans.insert(child, job);
+                    }
+                    // A process that is just becoming another program shows no environment for a moment.
+                    None => {
+                        let seen = *self.unknown.entry(child).or_insert(now);
+                        if now.saturating_duration_since(seen) < NEWCOMER {
+                            strangers = Strangers::Some;
+                        }
+                    }
+                },
                 Ok(_) | Err(_) => strangers = Strangers::Some,
             }
         }
@@ -200,6 +213,9 @@ impl Jobs {
         self.marks.job_of(orphan).or_else(by_leader).or_else(last_left)
     }
 }
+
+/// How long a child without a sign of its job may still come to show one.
+const NEWCOMER: Duration = Duration::from_millis(500);
 
 /// How often the guardian looks for a job's orphans in a row.
 const CHASE: usize = 200;
