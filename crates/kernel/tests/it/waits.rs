@@ -175,8 +175,8 @@ fn a_call_that_was_cancelled_starts_nothing_in_the_background_either() {
     assert_eq!(desk.refused(Input::Spawn(spawn)), "the call t is not open for this");
 }
 
-#[test]
-fn a_woken_agent_tells_its_parent_even_if_its_first_result_was_waited_for() {
+/// A root with an agent that it waited for, and that rests now.
+fn rested() -> Desk {
     let mut desk = Desk::new();
     let root = desk.root;
     let turn = desk.runs(root, &["t"]);
@@ -186,6 +186,12 @@ fn a_woken_agent_tells_its_parent_even_if_its_first_result_was_waited_for() {
     let two = desk.run(2);
     desk.report(two, Report::Boundary(Point::Between));
     desk.completes(two);
+    desk
+}
+
+#[test]
+fn a_woken_agent_tells_its_parent_even_if_its_first_result_was_waited_for() {
+    let mut desk = rested();
     assert_eq!(desk.state(2), "idle");
     let woken = desk.ok(Input::Send(letter(id(2), Delivery::Steer)));
     let expected = ["2 mailAdmitted", "2 taskPromoted", "2 taskRequeued", "2 activationStarted", "start 2:2.1"];
@@ -197,15 +203,7 @@ fn a_woken_agent_tells_its_parent_even_if_its_first_result_was_waited_for() {
 
 #[test]
 fn a_child_that_rests_outlives_the_turn_that_waited_for_it() {
-    let mut desk = Desk::new();
-    let root = desk.root;
-    let turn = desk.runs(root, &["t"]);
-    let spec = TaskSpec { mode: Mode::Sync, rest: Rest::Idle, ..spec(Kind::Agent, Some(id(1))) };
-    let by = Some((root, turn, CallId("t".into())));
-    desk.ok(Input::Spawn(Spawn { id: id(2), spec, prompt: "go".into(), by }));
-    let two = desk.run(2);
-    desk.report(two, Report::Boundary(Point::Between));
-    desk.completes(two);
+    let mut desk = rested();
     desk.ok(Input::Interrupt(id(1)));
     assert_eq!((desk.state(1), desk.state(2)), ("idle", "idle"));
 }

@@ -19,7 +19,7 @@ pub use status::Status;
 pub use transcript::transcript;
 
 use crate::agent::Desk;
-use crate::bus::{Bus, Subscription};
+use crate::bus::Subscription;
 use crate::commands::{self, Cues};
 use crate::instructions::Notice;
 use crate::supervisor::{Receipt, Rejected, Supervision};
@@ -65,11 +65,6 @@ impl Session {
     /// What a person should know of the files it read.
     pub fn notices(&self) -> &[Notice] {
         &self.notices
-    }
-
-    /// Where its events are published.
-    pub fn bus(&self) -> &Bus {
-        &self.desk.bus
     }
 
     /// Everything after `seq`, then whatever happens.
