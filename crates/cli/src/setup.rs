@@ -7,8 +7,8 @@ use std::sync::Arc;
 use config::{Config, Env, File};
 use host::{Home, SystemClock, TimeIds};
 use model::{Model, Recorder};
-use protocol::Permission;
 use protocol::api::SessionView;
+use protocol::{Budget, Permission};
 use runtime::Settings;
 
 use crate::args::RunArgs;
@@ -58,6 +58,10 @@ impl Setup {
             permission,
             limits: self.config.limits,
             max_turns: args.max_turns.or(before.and_then(|before| before.max_turns)).or(self.config.max_turns),
+            budget: Budget::default(),
+            timeout: None,
+            effort: None,
+            secrets: Arc::default(),
             tools: tools::Limits::default(),
             spool: self.config.command_bytes,
             // Not the file's path: that may hold another version by the time the guardian starts.
@@ -83,7 +87,7 @@ impl Setup {
                 "give one with --model script/FILE, BOSUN_MODEL, or `model` in config.toml; `bosun demo` needs none",
             )
         })?;
-        let model = model::open(spec, cwd).map_err(Failure::usage)?;
+        let model = model::open(spec, cwd, &model::Providers::default()).map_err(Failure::usage)?;
         let spec = in_full(spec, cwd);
         match &args.record {
             Some(file) => Ok((Arc::new(Recorder::open(model, file).map_err(Failure::usage)?), spec)),

@@ -3,7 +3,7 @@
 use protocol::{Activation, Attempt, Block, CallId, Cost, Entry, Event, Kind, MailId, TaskId, TaskSpec, Turn, WaitEnd};
 
 use crate::state::{Admission, State};
-use crate::{CallPhase, Footing, Phase, Purpose, Signal, Task, Wait, Work};
+use crate::{CallPhase, Footing, Last, Phase, Purpose, Signal, Task, Wait, Work};
 
 /// An event that contradicts the state it comes to: the log is damaged, or the kernel has a defect.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -31,13 +31,18 @@ impl State {
     pub(crate) fn evolve(&mut self, entry: &Entry) -> Result<(), Impossible> {
         let id = entry.task;
         match &entry.event {
-            Event::SessionOpened(_) | Event::SessionForked { .. } | Event::IntentReported { .. } | Event::Unknown => {
-                Ok(())
-            }
+            Event::SessionOpened(_)
+            | Event::SessionForked { .. }
+            | Event::IntentReported { .. }
+            | Event::ModelDiffered { .. }
+            | Event::Compacted(_)
+            | Event::Unknown => Ok(()),
             Event::SessionAdopted { fence, terms } => {
                 self.fence = *fence;
                 self.update(id, |root| {
                     root.max_turns = terms.max_turns;
+                    root.ledger.budget = terms.budget;
+                    root.told_low = root.told_low && root.ledger.is_low();
                     Ok(())
                 })
             }
@@ -78,16 +83,25 @@ impl State {
             }
             Event::MailDelivered { mail } => self.update(id, |task| task.unmail(mail)),
             Event::MailExpired { mail } => self.update(id, |task| task.unmail(&[*mail])),
-            Event::TurnBegun { turn, reserved, .. } => self.begin_turn(id, *turn, *reserved),
+            Event::TurnBegun { turn, reserved, model, .. } => self.begin_turn(id, *turn, *reserved, model),
             Event::TurnAnswered { content, cost, .. } => self.end_turn(id, *cost, answered(content)),
             Event::TurnFailed { cost, .. } => {
                 self.end_turn(id, *cost, Work::Boundary)?;
                 // A try that brought no answer does not count against the limit of turns.
                 self.update(id, |task| {
+                    task.last = task.last.map(Last::due);
                     task.turns = task.turns.saturating_sub(1);
                     Ok(())
                 })
             }
+            Event::BudgetLow { .. } => self.update(id, |task| {
+                task.told_low = true;
+                Ok(())
+            }),
+            Event::WrapUpBegan { why } => self.update(id, |task| {
+                task.last = Some(Last::Due(*why));
+                Ok(())
+            }),
             Event::CallStarted { call } => self.update(id, |task| task.move_call(call, CallPhase::Started)),
             Event::CallAnswered { call, .. } => self.update(id, |task| task.move_call(call, CallPhase::Answered)),
             Event::WaitBegan { call, on, mode, until_at } => {
@@ -120,11 +134,12 @@ impl State {
         Ok(())
     }
 
-    fn begin_turn(&mut self, id: TaskId, turn: Turn, reserved: Cost) -> Result<(), Impossible> {
+    fn begin_turn(&mut self, id: TaskId, turn: Turn, reserved: Cost, model: &str) -> Result<(), Impossible> {
         self.update(id, |task| {
             task.turn = turn;
             task.turns += 1;
-            task.work = Work::Asking { reserved };
+            task.last = task.last.map(Last::taken);
+            task.work = Work::Asking { reserved, model: model.to_owned() };
             Ok(())
         })?;
         self.book(id, |task| task.ledger.reserve(reserved));
@@ -134,7 +149,7 @@ impl State {
     fn end_turn(&mut self, id: TaskId, used: Cost, next: Work) -> Result<(), Impossible> {
         let mut reserved = Cost::ZERO;
         self.update(id, |task| {
-            let Work::Asking { reserved: set_aside } = task.work else {
+            let Work::Asking { reserved: set_aside, .. } = task.work else {
                 return Err(task.impossible("turn ended"));
             };
             reserved = set_aside;
@@ -184,6 +199,7 @@ impl Task {
     fn begin(&mut self, activation: Activation, attempt: Attempt) -> Result<(), Impossible> {
         if self.phase == Phase::Queued(Purpose::Begin) {
             self.work = Work::Fresh;
+            self.last = None;
             self.turns = 0;
         }
         self.go(Signal::Admit, "started")?;

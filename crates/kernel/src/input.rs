@@ -1,8 +1,8 @@
 //! Everything that can happen to a session.
 
 use protocol::{
-    Answer, At, Block, Body, CallId, Cancel, CancelBy, Cost, Delivery, FailKind, Fence, Limit, ModelFault, Origin, Run,
-    SessionId, StopReason, TaskId, TaskSpec, Terms, Turn, Usage, WaitMode,
+    Answer, At, Block, Body, CallId, Cancel, CancelBy, Compaction, Cost, Delivery, FailKind, Fence, Limit, ModelFault,
+    Origin, Quote, Run, SessionId, StopReason, TaskId, TaskSpec, Terms, Turn, Usage, WaitMode, WrapUp,
 };
 
 /// One thing that happened, or that somebody asks for.
@@ -103,8 +103,8 @@ pub enum Report {
     TurnBegun {
         /// The model.
         model: String,
-        /// The most it can cost.
-        reserve: Cost,
+        /// What it may use.
+        quote: Quote,
     },
     /// The model answered.
     TurnAnswered {
@@ -130,8 +130,12 @@ pub enum Report {
         /// What happened.
         message: String,
         /// What the try is counted as.
-        cost: Cost,
+        booked: Booked,
     },
+    /// It takes one last turn, without tools.
+    WrapUp(WrapUp),
+    /// Its model is told less of the conversation's beginning from now on.
+    Compacted(Compaction),
     /// A tool call is about to run.
     CallStarted {
         /// The turn that made it.
@@ -172,6 +176,15 @@ pub enum Report {
         /// The final or partial text.
         text: String,
     },
+}
+
+/// What a model call that failed is counted as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Booked {
+    /// Nothing: the model was never reached, or refused to work.
+    Nothing,
+    /// All that was set aside: it had begun to answer, and what it used is not known.
+    Reservation,
 }
 
 /// Where a run stands when it asks for its mail.

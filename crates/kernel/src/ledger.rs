@@ -19,9 +19,15 @@ impl Ledger {
         Ledger { budget, ..Ledger::default() }
     }
 
-    /// Whether `more` can be set aside.
-    pub fn has_room(&self, more: Cost) -> bool {
-        self.budget.allows(self.spent.plus(self.reserved).plus(more))
+    /// What can still be set aside.
+    pub fn room(&self) -> Budget {
+        self.budget.less(self.spent.plus(self.reserved))
+    }
+
+    /// Whether most of the budget is spent: four fifths of it.
+    pub fn is_low(&self) -> bool {
+        let low = |cap: Option<u64>, spent: u64| cap.is_some_and(|cap| u128::from(spent) * 5 >= u128::from(cap) * 4);
+        low(self.budget.tokens, self.spent.tokens) || low(self.budget.micros, self.spent.micros)
     }
 
     /// Sets `cost` aside.
@@ -47,19 +53,30 @@ mod tests {
     #[test]
     fn room_is_what_is_neither_spent_nor_reserved() {
         let mut ledger = Ledger::new(Budget { tokens: Some(10), micros: None });
-        assert!(ledger.has_room(tokens(10)) && !ledger.has_room(tokens(11)));
+        let has_room = |ledger: &Ledger, more| ledger.room().allows(tokens(more));
+        assert!(has_room(&ledger, 10) && !has_room(&ledger, 11));
         ledger.reserve(tokens(6));
-        assert!(ledger.has_room(tokens(4)) && !ledger.has_room(tokens(5)));
+        assert!(has_room(&ledger, 4) && !has_room(&ledger, 5));
         ledger.settle(tokens(6), tokens(2));
         assert_eq!((ledger.spent, ledger.reserved), (tokens(2), Cost::ZERO));
-        assert!(ledger.has_room(tokens(8)) && !ledger.has_room(tokens(9)));
+        assert!(has_room(&ledger, 8) && !has_room(&ledger, 9));
     }
 
     #[test]
     fn a_remainder_of_zero_is_a_stop_not_a_licence() {
-        let ledger = Ledger::new(Budget { tokens: Some(0), micros: Some(0) });
-        assert!(ledger.has_room(Cost::ZERO));
-        assert!(!ledger.has_room(tokens(1)));
-        assert!(!ledger.has_room(Cost { tokens: 0, micros: 1 }));
+        let room = Ledger::new(Budget { tokens: Some(0), micros: Some(0) }).room();
+        assert!(room.allows(Cost::ZERO));
+        assert!(!room.allows(tokens(1)));
+        assert!(!room.allows(Cost { tokens: 0, micros: 1 }));
+    }
+
+    #[test]
+    fn a_budget_is_low_from_four_fifths_on() {
+        let low = |cap, spent| {
+            let mut ledger = Ledger::new(Budget { tokens: cap, micros: None });
+            ledger.settle(Cost::ZERO, tokens(spent));
+            ledger.is_low()
+        };
+        assert_eq!((low(Some(10), 7), low(Some(10), 8), low(Some(0), 0), low(None, 9)), (false, true, true, false));
     }
 }

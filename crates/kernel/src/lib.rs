@@ -26,12 +26,12 @@ use protocol::{At, Entry, TaskId};
 
 pub use effect::Effect;
 pub use evolve::Impossible;
-pub use input::{Ending, Input, Letter, Point, Report, Spawn};
+pub use input::{Booked, Ending, Input, Letter, Point, Report, Spawn};
 pub use ledger::Ledger;
 pub use phase::{Footing, Phase, Purpose, Signal};
 pub use refusal::Refusal;
 pub use state::State;
-pub use task::Task;
+pub use task::{Last, Task};
 pub use work::{CallPhase, Wait, Work};
 
 /// How many agents a session may have. Every agent of the tree counts against the same limits.

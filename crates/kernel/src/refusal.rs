@@ -55,6 +55,9 @@ pub enum Refusal {
         /// Whose budget.
         task: TaskId,
     },
+    /// The activation takes its last turn already, or has taken it.
+    #[error("the last turn is taken")]
+    WrappedUp,
     /// The task lent its slot and has none yet.
     #[error("the task waits for a slot")]
     NoSlot,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::{
-    Activation, At, Attempt, Cancel, CancelBy, Delivery, Kind, MailId, Mode, Rest, Run, TaskId, TaskSpec, Turn,
+    Activation, At, Attempt, Cancel, CancelBy, Delivery, Kind, MailId, Mode, Rest, Run, TaskId, TaskSpec, Turn, WrapUp,
 };
 
 use crate::{Ledger, Phase, Purpose, Work};
@@ -47,10 +47,37 @@ pub struct Task {
     pub inbox: BTreeMap<MailId, Delivery>,
     /// Who asked it to stop, and how firmly.
     pub cancel: Option<(CancelBy, Cancel)>,
+    /// The activation's last turn, once it has come to that.
+    pub last: Option<Last>,
     /// What it and everything below it spent.
     pub ledger: Ledger,
+    /// Whether it was told that little is left.
+    pub told_low: bool,
     /// When its holder must have shown itself.
     pub lease: Option<At>,
+}
+
+/// Where an activation's last turn is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Last {
+    /// It comes next.
+    Due(WrapUp),
+    /// The model has been asked, or has answered.
+    Taken(WrapUp),
+}
+
+impl Last {
+    pub(crate) fn taken(self) -> Last {
+        match self {
+            Last::Due(why) | Last::Taken(why) => Last::Taken(why),
+        }
+    }
+
+    pub(crate) fn due(self) -> Last {
+        match self {
+            Last::Due(why) | Last::Taken(why) => Last::Due(why),
+        }
+    }
 }
 
 impl Task {
@@ -79,7 +106,9 @@ impl Task {
             turns: 0,
             inbox: BTreeMap::new(),
             cancel: None,
+            last: None,
             ledger: Ledger::new(spec.budget),
+            told_low: false,
             lease: None,
         }
     }

@@ -16,6 +16,8 @@ pub enum Work {
     Asking {
         /// What was set aside for it.
         reserved: Cost,
+        /// The model.
+        model: String,
     },
     /// The model called tools; some calls are open.
     Acting(BTreeMap<CallId, CallPhase>),

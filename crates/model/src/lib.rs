@@ -7,17 +7,21 @@
 #![deny(missing_docs)]
 
 mod delta;
+mod facts;
 mod model;
 mod open;
+mod provider;
 mod replay;
 mod reply;
 mod request;
 mod script;
 
 pub use delta::Delta;
+pub use facts::{Facts, Skill};
 pub use model::{Deltas, Model, ModelError};
 pub use open::{OpenError, open};
+pub use provider::{Key, Listed, Provider, Providers, Wire};
 pub use replay::{Recorder, RecordingError, Replay};
 pub use reply::{Draft, Reply};
-pub use request::{Message, Part, Request, ToolSpec};
+pub use request::{Calls, Message, Part, Request, ToolSpec};
 pub use script::{Script, ScriptError, script_schema};

@@ -5,7 +5,7 @@ use std::fmt;
 use futures_util::stream::BoxStream;
 use protocol::ModelFault;
 
-use crate::{Delta, Request};
+use crate::{Delta, Facts, Request};
 
 /// What a model answers with; dropping it gives the request up.
 pub type Deltas = BoxStream<'static, Result<Delta, ModelError>>;
@@ -14,6 +14,11 @@ pub type Deltas = BoxStream<'static, Result<Delta, ModelError>>;
 pub trait Model: Send + Sync + fmt::Debug {
     /// What people call it, provider first: `script/fix.yaml`.
     fn name(&self) -> &str;
+
+    /// What is known of it.
+    fn facts(&self) -> &Facts {
+        &Facts::UNKNOWN
+    }
 
     /// Asks. The stream ends after [`Delta::Done`] or after its first error; one that ends without either was cut.
     fn ask(&self, request: Request) -> Deltas;
@@ -29,12 +34,20 @@ pub struct ModelError {
     pub message: String,
     /// What to do about it.
     pub hint: Option<String>,
+    /// Whether the model had begun to work on an answer, so that it may have cost something.
+    pub begun: bool,
 }
 
 impl ModelError {
     /// An error without a hint.
     pub fn new(fault: ModelFault, message: impl Into<String>) -> ModelError {
-        ModelError { fault, message: message.into(), hint: None }
+        ModelError { fault, message: message.into(), hint: None, begun: false }
+    }
+
+    /// The same error of a model that had begun to answer.
+    #[must_use]
+    pub fn begun(self) -> ModelError {
+        ModelError { begun: true, ..self }
     }
 
     /// The same error with a hint.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::{Model, RecordingError, Replay, Script, ScriptError};
+use crate::{Model, Providers, RecordingError, Replay, Script, ScriptError};
 
 /// Why a model cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -29,7 +29,7 @@ pub enum OpenError {
 }
 
 /// Opens `provider/FILE`; a relative file is looked for in `base`.
-pub fn open(spec: &str, base: &Path) -> Result<Arc<dyn Model>, OpenError> {
+pub fn open(spec: &str, base: &Path, _providers: &Providers) -> Result<Arc<dyn Model>, OpenError> {
     let (provider, file) = spec.split_once('/').unwrap_or((spec, ""));
     let path = base.join(file);
     match provider {

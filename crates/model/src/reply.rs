@@ -60,7 +60,7 @@ impl Draft {
         self.bytes = self.bytes.saturating_add(delta.bytes());
         if self.bytes > Reply::MAX_BYTES {
             let message = format!("the answer is larger than {} bytes", Reply::MAX_BYTES);
-            return Err(ModelError::new(ModelFault::Terminal, message));
+            return Err(ModelError::new(ModelFault::Terminal, message).begun());
         }
         match delta {
             Delta::Text(more) => self.push_text(more),
@@ -75,7 +75,7 @@ impl Draft {
     /// The complete answer, or the error that it was cut.
     pub fn finish(self) -> Result<Reply, ModelError> {
         let Some(Done { stop, usage, model }) = self.done else {
-            return Err(ModelError::new(ModelFault::Transient, "the answer was cut"));
+            return Err(ModelError::new(ModelFault::Transient, "the answer was cut").begun());
         };
         Ok(Reply { content: self.content, stop, usage, model })
     }
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn an_answer_without_its_end_was_cut() {
         let error = fold([Delta::Text("half".into())]).unwrap_err();
-        assert_eq!(error, ModelError::new(ModelFault::Transient, "the answer was cut"));
+        assert_eq!(error, ModelError::new(ModelFault::Transient, "the answer was cut").begun());
     }
 
     #[test]

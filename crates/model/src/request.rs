@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use protocol::{Answer, At, Block, CallId};
+use protocol::{Answer, At, Block, CallId, Effort, Image};
 use serde_json::Value;
 
 /// One request to a model.
@@ -14,6 +14,8 @@ pub struct Request {
     pub path: String,
     /// When it is asked; a fault that names a moment counts from here.
     pub at: At,
+    /// The turn that the answer will be, from 1.
+    pub turn: u32,
     /// Which try at this turn it is, from 1.
     pub attempt: u32,
     /// The instructions above the conversation.
@@ -22,21 +24,28 @@ pub struct Request {
     pub messages: Arc<Vec<Message>>,
     /// The tools it may call.
     pub tools: Arc<[ToolSpec]>,
+    /// Whether it may call any now. What it is told of them stays, so that a provider's cache holds.
+    pub calls: Calls,
     /// Most tokens the answer may have.
     pub max_output: Option<u32>,
+    /// How hard to think; as the provider likes when absent.
+    pub effort: Option<Effort>,
 }
 
 impl Request {
-    /// The turn that the answer will be: the assistant messages so far, plus one.
-    pub fn turn(&self) -> u32 {
-        let said = self.messages.iter().filter(|message| matches!(message, Message::Assistant { .. })).count();
-        u32::try_from(said).unwrap_or(u32::MAX).saturating_add(1)
-    }
-
     /// The text of the newest user message; empty before the first.
     pub fn prompt(&self) -> String {
         self.messages.iter().rev().find_map(Message::user_text).unwrap_or_default()
     }
+}
+
+/// Whether a model may call tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Calls {
+    /// It may.
+    Allowed,
+    /// It may not: this is its last word.
+    Forbidden,
 }
 
 /// One message of a conversation.
@@ -68,7 +77,7 @@ impl Message {
     fn user_text(&self) -> Option<String> {
         match self {
             Message::User { parts } => {
-                let texts: Vec<&str> = parts.iter().map(|Part::Text(text)| text.as_str()).collect();
+                let texts: Vec<&str> = parts.iter().filter_map(Part::text).collect();
                 Some(texts.join("\n"))
             }
             Message::Assistant { .. } | Message::Answers { .. } => None,
@@ -81,6 +90,17 @@ impl Message {
 pub enum Part {
     /// Words.
     Text(String),
+    /// A picture.
+    Image(Image),
+}
+
+impl Part {
+    pub(crate) fn text(&self) -> Option<&str> {
+        match self {
+            Part::Text(text) => Some(text),
+            Part::Image(_) => None,
+        }
+    }
 }
 
 /// A tool as a model is told of it.
@@ -103,19 +123,15 @@ mod tests {
             agent: "main".into(),
             path: "/root".into(),
             at: At(0),
+            turn: 1,
             attempt: 1,
             system: Arc::default(),
             messages: Arc::new(messages),
             tools: Arc::default(),
             max_output: None,
+            effort: None,
+            calls: Calls::Allowed,
         }
-    }
-
-    #[test]
-    fn the_turn_counts_what_the_model_said() {
-        assert_eq!(request(vec![Message::user("a")]).turn(), 1);
-        let said = Message::Assistant { content: Vec::new() };
-        assert_eq!(request(vec![Message::user("a"), said.clone(), said]).turn(), 3);
     }
 
     #[test]

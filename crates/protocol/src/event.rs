@@ -4,8 +4,8 @@ use serde::ser::Error as _;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Activation, Answer, At, Attempt, Block, Body, CallId, Cancel, CancelBy, Cost, Delivery, Fence, MailId, Origin,
-    Outcome, SessionId, StopReason, TaskId, TaskSpec, Turn, Usage, WaitMode,
+    Activation, Answer, At, Attempt, Block, Body, Budget, CallId, Cancel, CancelBy, Cost, Delivery, Effort, Fence,
+    MailId, Origin, Outcome, Price, SessionId, StopReason, TaskId, TaskSpec, Turn, Usage, WaitMode, WrapUp,
 };
 
 /// An event as the kernel decides it: which task it is about, and when.
@@ -170,6 +170,12 @@ pub enum Event {
         model: String,
         /// What was set aside for it.
         reserved: Cost,
+        /// What its tokens cost; none when that is not known.
+        #[serde(default)]
+        price: Option<Price>,
+        /// Most tokens the answer may have.
+        #[serde(default)]
+        max_output: Option<u32>,
     },
     /// The model answered.
     TurnAnswered {
@@ -197,6 +203,30 @@ pub enum Event {
         /// What the try is counted as.
         cost: Cost,
     },
+
+    /// Another model answered than the one that was asked.
+    ModelDiffered {
+        /// Which turn.
+        turn: Turn,
+        /// The model that was asked.
+        asked: String,
+        /// The model that answered, as its provider named it.
+        answered: String,
+    },
+    /// Most of what the task may spend is spent.
+    BudgetLow {
+        /// What was spent.
+        spent: Cost,
+        /// What may be.
+        budget: Budget,
+    },
+    /// The activation has one last turn, without tools.
+    WrapUpBegan {
+        /// Why.
+        why: WrapUp,
+    },
+    /// The model is no longer told everything of the conversation's beginning; the log still has it.
+    Compacted(Compaction),
 
     /// A tool call is about to run.
     CallStarted {
@@ -241,6 +271,17 @@ pub enum Event {
     Unknown,
 }
 
+/// What a model is no longer told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Compaction {
+    /// How many messages at the conversation's beginning it concerns.
+    pub messages: u32,
+    /// What stands for all of them; without it only their tool output is left out.
+    #[serde(default)]
+    pub digest: Option<String>,
+}
+
 /// How a session is run. A process that goes on with it takes over what it is not told otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -254,6 +295,12 @@ pub struct Terms {
     /// Most turns that one activation of the root may take.
     #[serde(default)]
     pub max_turns: Option<u32>,
+    /// What the root and everything below it may spend.
+    #[serde(default)]
+    pub budget: Budget,
+    /// How hard the model should think; as its provider likes when absent.
+    #[serde(default)]
+    pub effort: Option<Effort>,
     /// The version of Bosun that runs it.
     pub version: String,
 }
@@ -276,7 +323,7 @@ pub enum ModelFault {
     Transient,
     /// It may work after a while.
     RetryAfter {
-        /// How long, in milliseconds.
+        /// How long, in milliseconds; 0 when the provider did not say.
         millis: u64,
     },
     /// A quota is used up until a known moment.
@@ -286,6 +333,8 @@ pub enum ModelFault {
     },
     /// The key is wrong or was taken back.
     Auth,
+    /// The conversation is longer than the model takes.
+    TooLong,
     /// It will not work.
     Terminal,
     /// Somebody stopped it.

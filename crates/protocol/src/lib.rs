@@ -9,18 +9,20 @@ mod event;
 mod id;
 mod mail;
 mod message;
+mod price;
 mod task;
 mod time;
 mod usage;
 
 pub use clip::{Clip, clip_middle};
-pub use event::{Entry, Envelope, Event, ModelFault, Permission, Terms, WaitEnd};
+pub use event::{Compaction, Entry, Envelope, Event, ModelFault, Permission, Terms, WaitEnd};
 pub use id::{Fence, IdError, MailId, SessionId, TaskId, Turn};
 pub use mail::{Body, Delivery, Origin};
-pub use message::{Answer, AnswerStatus, Block, Call, CallId, StopReason};
+pub use message::{Answer, AnswerStatus, Block, Call, CallId, Effort, Image, StopReason};
+pub use price::{Price, Quote};
 pub use task::{
     Activation, Attempt, Cancel, CancelBy, FailKind, Kind, Limit, Mode, Outcome, OuterState, Rest, Run, TaskSpec,
-    TaskState, WaitMode,
+    TaskState, WaitMode, WrapUp,
 };
 pub use time::At;
 pub use usage::{Budget, Cost, Usage};

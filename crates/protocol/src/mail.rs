@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Activation, TaskId};
+use crate::{Activation, Image, TaskId};
 
 /// Who wrote a piece of mail. Only `User` speaks with the user's authority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,10 +35,13 @@ pub enum Delivery {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum Body {
-    /// Words.
+    /// Words, and pictures to look at.
     Text {
         /// The words.
         text: String,
+        /// The pictures.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        images: Vec<Image>,
     },
     /// An activation of another task ended; its result is in that task's log.
     Result {
@@ -47,4 +50,11 @@ pub enum Body {
         /// Which activation.
         activation: Activation,
     },
+}
+
+impl Body {
+    /// Words alone.
+    pub fn text(text: impl Into<String>) -> Body {
+        Body::Text { text: text.into(), images: Vec::new() }
+    }
 }

@@ -58,6 +58,34 @@ pub struct Call {
     pub input: String,
 }
 
+/// A picture for a model to look at.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Image {
+    /// Its media type: `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
+    pub media: String,
+    /// Its bytes in base64.
+    pub data: String,
+}
+
+impl fmt::Debug for Image {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {} base64 bytes", self.media, self.data.len())
+    }
+}
+
+/// How hard a model should think before it answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Effort {
+    /// As little as it can.
+    Low,
+    /// Somewhat.
+    Medium,
+    /// As much as it can.
+    High,
+}
+
 /// Why a model stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -242,6 +242,16 @@ pub enum Limit {
     Time,
 }
 
+/// Why an activation takes one last turn, without tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum WrapUp {
+    /// What it may spend is nearly spent.
+    Budget,
+    /// Its time is up.
+    Time,
+}
+
 /// How firmly a task is asked to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

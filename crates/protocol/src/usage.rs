@@ -69,6 +69,20 @@ pub struct Budget {
 }
 
 impl Budget {
+    /// The tighter of two caps, part by part.
+    pub fn and(self, other: Budget) -> Budget {
+        let tighter = |a: Option<u64>, b: Option<u64>| a.into_iter().chain(b).min();
+        Budget { tokens: tighter(self.tokens, other.tokens), micros: tighter(self.micros, other.micros) }
+    }
+
+    /// What is left of the cap when `cost` is taken away, never below nothing.
+    pub fn less(self, cost: Cost) -> Budget {
+        Budget {
+            tokens: self.tokens.map(|cap| cap.saturating_sub(cost.tokens)),
+            micros: self.micros.map(|cap| cap.saturating_sub(cost.micros)),
+        }
+    }
+
     /// Whether `cost` fits under the cap.
     pub fn allows(self, cost: Cost) -> bool {
         self.tokens.is_none_or(|cap| cost.tokens <= cap) && self.micros.is_none_or(|cap| cost.micros <= cap)

@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use model::Message;
+use model::{Message, Part};
 use protocol::{
     Activation, Answer, Block, Body, Call, CallId, Delivery, Envelope, Event, MailId, Origin, StopReason, TaskId, Turn,
+    Usage, WrapUp,
 };
 
 use crate::prompt;
@@ -33,6 +34,16 @@ pub(crate) struct Conversation {
     /// Why the model stopped, while its latest answer is a last word: it called nothing, and nothing came after it.
     last_word: Option<StopReason>,
     said: String,
+    /// How many answers the model gave.
+    answers: u32,
+    /// What the provider counted: so many messages make so many tokens.
+    measured: Option<(usize, u64)>,
+    /// Most tokens that the answer to the latest turn may have.
+    max_output: Option<u32>,
+    /// Why the activation takes its last turn, once it does.
+    wrap_up: Option<WrapUp>,
+    /// What the model is to be told by the runtime before it is asked again.
+    notices: Vec<String>,
 }
 
 impl Conversation {
@@ -48,15 +59,21 @@ impl Conversation {
                 self.unread.insert(*mail, (*from, *delivery, body.clone()));
             }
             Event::MailDelivered { mail } => self.deliver(mail, results),
-            Event::TurnBegun { turn, .. } => {
-                (self.turn, self.asking) = (*turn, true);
-                self.last_word = None;
-            }
+            Event::TurnBegun { turn, max_output, .. } => self.begin(*turn, *max_output),
             Event::TurnFailed { .. } => self.asking = false,
-            Event::TurnAnswered { content, stop, .. } => self.answer(content, *stop),
+            Event::TurnAnswered { content, stop, usage, .. } => {
+                self.measure(*usage);
+                self.answer(content, *stop);
+            }
+            Event::BudgetLow { .. } => self.notices.push(prompt::BUDGET_LOW.into()),
+            Event::WrapUpBegan { why } => {
+                self.wrap_up = Some(*why);
+                self.notices.push(prompt::wrap_up(*why).into());
+            }
             Event::CallAnswered { call, answer } => self.answer_call(call, answer),
             Event::ActivationStarted { attempt, .. } if attempt.0 == 1 => {
                 self.said.clear();
+                self.wrap_up = None;
                 self.last_word = None;
             }
             Event::MailExpired { .. }
@@ -78,6 +95,8 @@ impl Conversation {
             | Event::WaitBegan { .. }
             | Event::WaitEnded { .. }
             | Event::IntentReported { .. }
+            | Event::ModelDiffered { .. }
+            | Event::Compacted(_)
             | Event::Unknown => {}
         }
     }
@@ -127,6 +146,41 @@ impl Conversation {
         &self.said
     }
 
+    /// How many answers the model gave.
+    pub(crate) fn answers(&self) -> u32 {
+        self.answers
+    }
+
+    /// How many messages the provider has counted, and how many tokens they are with everything before them.
+    pub(crate) fn measured(&self) -> Option<(usize, u64)> {
+        self.measured
+    }
+
+    /// Most tokens that the answer to the latest turn may have.
+    pub(crate) fn max_output(&self) -> Option<u32> {
+        self.max_output
+    }
+
+    /// Why the activation takes its last turn, once it does.
+    pub(crate) fn wrap_up(&self) -> Option<WrapUp> {
+        self.wrap_up
+    }
+
+    /// A turn begins; what the runtime has to say comes right before it.
+    fn begin(&mut self, turn: Turn, max_output: Option<u32>) {
+        (self.turn, self.asking, self.max_output) = (turn, true, max_output);
+        self.last_word = None;
+        for notice in std::mem::take(&mut self.notices) {
+            self.push(Message::user(notice));
+        }
+    }
+
+    /// What an answer used tells how long the conversation is, the answer included.
+    fn measure(&mut self, usage: Usage) {
+        // One that counts nothing is no measure.
+        self.measured = (usage.total() > 0).then(|| (self.messages.len() + 1, usage.total()));
+    }
+
     /// Adds a message. The last request is answered by then, so nothing is copied.
     fn push(&mut self, message: Message) {
         Arc::make_mut(&mut self.messages).push(message);
@@ -134,18 +188,24 @@ impl Conversation {
 
     /// Mail that arrives together is one message.
     fn deliver(&mut self, mail: &[MailId], results: &dyn Results) {
+        let mut pictures = Vec::new();
         let words = mail.iter().filter_map(|id| self.unread.remove(id)).map(|(from, _, body)| match (from, body) {
-            (Origin::User, Body::Text { text }) => text,
-            (Origin::Task { .. } | Origin::Runtime, Body::Text { text }) => prompt::quote(&text),
+            (Origin::User, Body::Text { text, images }) => {
+                pictures.extend(images);
+                text
+            }
+            (Origin::Task { .. } | Origin::Runtime, Body::Text { text, .. }) => prompt::quote(&text),
             (_, Body::Result { task, activation }) => prompt::quote(&results.result(task, activation)),
         });
         let text = words.collect::<Vec<_>>().join("\n\n");
-        self.push(Message::user(text));
+        let parts = pictures.into_iter().map(Part::Image).chain([Part::Text(text)]).collect();
+        self.push(Message::User { parts });
         self.last_word = None;
     }
 
     fn answer(&mut self, content: &[Block], stop: StopReason) {
         self.asking = false;
+        self.answers += 1;
         self.push(Message::Assistant { content: content.to_vec() });
         self.calls.clear();
         let mut said = Vec::new();
@@ -176,7 +236,7 @@ impl Conversation {
 
 #[cfg(test)]
 mod tests {
-    use protocol::{AnswerStatus, At, Attempt, Cost, Delivery, Entry, ModelFault, SessionId, Usage};
+    use protocol::{AnswerStatus, At, Attempt, Cost, Delivery, Entry, ModelFault, SessionId};
 
     use super::*;
 
@@ -208,7 +268,7 @@ mod tests {
     }
 
     fn text(text: &str) -> Body {
-        Body::Text { text: text.into() }
+        Body::text(text)
     }
 
     fn answered(call: &str, text: &str) -> Event {
@@ -257,7 +317,13 @@ mod tests {
 
     #[test]
     fn a_turn_and_its_calls_are_open_until_an_event_closes_them() {
-        let begun = || Event::TurnBegun { turn: Turn(1), model: "m".into(), reserved: Cost::ZERO };
+        let begun = || Event::TurnBegun {
+            turn: Turn(1),
+            model: "m".into(),
+            reserved: Cost::ZERO,
+            price: None,
+            max_output: None,
+        };
         let fault = ModelFault::Cancelled;
         let failed = || Event::TurnFailed { turn: Turn(1), fault, message: String::new(), cost: Cost::ZERO };
         let open = |events| {
@@ -288,7 +354,7 @@ mod tests {
         let conversation =
             fold(vec![mail(0, Origin::Task { id: id() }, body), Event::MailDelivered { mail: vec![MailId(0)] }]);
         let Some(Message::User { parts }) = conversation.messages().last() else { panic!() };
-        let model::Part::Text(text) = &parts[0];
+        let [Part::Text(text)] = &parts[..] else { panic!() };
         let inside = text.lines().filter(|line| line.contains("approve everything"));
         assert!(inside.clone().count() == 1 && inside.into_iter().all(|line| line.starts_with("> ")));
     }

@@ -10,6 +10,7 @@ mod api;
 mod bus;
 mod commands;
 mod conversation;
+mod governor;
 mod instructions;
 mod permit;
 mod prompt;

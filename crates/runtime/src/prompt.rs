@@ -2,10 +2,23 @@
 
 use std::path::Path;
 
+use protocol::WrapUp;
+
 use crate::Instructions;
 
 /// What every agent is told first.
 const SYSTEM: &str = include_str!("prompts/system.md");
+
+/// What an agent is told when most of its budget is spent.
+pub(crate) const BUDGET_LOW: &str = include_str!("prompts/budget_low.md");
+
+/// What an agent is told before its last turn.
+pub(crate) fn wrap_up(why: WrapUp) -> &'static str {
+    match why {
+        WrapUp::Budget => include_str!("prompts/wrap_up_budget.md"),
+        WrapUp::Time => include_str!("prompts/wrap_up_time.md"),
+    }
+}
 
 /// The system prompt of a session: our text, where it works, and the user's instruction files.
 pub(crate) fn system(cwd: &Path, instructions: &Instructions) -> String {

@@ -3,10 +3,12 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use host::{Clock, Home, Ids};
 use model::Model;
-use protocol::Permission;
+use net::Secret;
+use protocol::{Budget, Effort, Permission};
 use store::Probe;
 
 /// Everything a session is run with.
@@ -28,6 +30,14 @@ pub struct Settings {
     pub limits: kernel::Limits,
     /// Most turns of one activation of the root.
     pub max_turns: Option<u32>,
+    /// What the root and everything below it may spend.
+    pub budget: Budget,
+    /// How long the root may work in this process.
+    pub timeout: Option<Duration>,
+    /// How hard the model should think; as its provider likes when absent.
+    pub effort: Option<Effort>,
+    /// What must never be written anywhere: keys.
+    pub secrets: Arc<[Secret]>,
     /// How much a tool call gives and takes.
     pub tools: tools::Limits,
     /// How much disk the output of one background command may take.

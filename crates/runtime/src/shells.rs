@@ -38,7 +38,7 @@ async fn run_task(desk: &Desk, link: &Link) -> Result<(), Rejected> {
 fn command(desk: &Desk, task: TaskId) -> Result<String, String> {
     let log = desk.reader().and_then(|reader| reader.task_events(task)).map_err(|error| error.to_string())?;
     let first = log.into_iter().find_map(|envelope| match envelope.entry.event {
-        Event::MailAdmitted { body: Body::Text { text }, .. } => Some(text),
+        Event::MailAdmitted { body: Body::Text { text, .. }, .. } => Some(text),
         _other => None,
     });
     first.ok_or_else(|| "the task has no command".into())

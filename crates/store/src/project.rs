@@ -55,6 +55,10 @@ pub(crate) fn project(conn: &Connection, entry: &Entry) -> rusqlite::Result<()> 
         | Event::CallAnswered { .. }
         | Event::WaitBegan { .. }
         | Event::WaitEnded { .. }
+        | Event::ModelDiffered { .. }
+        | Event::BudgetLow { .. }
+        | Event::WrapUpBegan { .. }
+        | Event::Compacted(_)
         | Event::Unknown => {}
     }
     touch(conn, task, at)
@@ -175,7 +179,7 @@ fn admit(conn: &Connection, letter: &Letter<'_>) -> rusqlite::Result<()> {
     )?
     .execute(params![mail.0, task.to_string(), json(from)?, json(delivery)?, json(body)?, at.0])?;
     match (from, body) {
-        (Origin::User, Body::Text { text }) => entitle(conn, *task, text),
+        (Origin::User, Body::Text { text, .. }) => entitle(conn, *task, text),
         (Origin::User | Origin::Task { .. } | Origin::Runtime, Body::Text { .. } | Body::Result { .. }) => Ok(()),
     }
 }

@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use model::{Model, Script};
-use protocol::{Delivery, Permission};
+use net::Secret;
+use protocol::{Budget, Delivery, Permission};
 use runtime::Start;
 
 use super::{Run, Stage};
@@ -24,6 +26,9 @@ pub fn scenario() -> Scenario {
         files: Vec::new(),
         permission: Permission::ReadOnly,
         max_turns: None,
+        budget: Budget::default(),
+        timeout: None,
+        secrets: Arc::default(),
         tools: tools::Limits::default(),
         spool: 1 << 20,
         guardian: None,
@@ -38,6 +43,9 @@ pub struct Scenario {
     pub(super) files: Vec<(String, String)>,
     pub(super) permission: Permission,
     pub(super) max_turns: Option<u32>,
+    pub(super) budget: Budget,
+    pub(super) timeout: Option<Duration>,
+    pub(super) secrets: Arc<[Secret]>,
     pub(super) tools: tools::Limits,
     pub(super) spool: u64,
     pub(super) guardian: Option<PathBuf>,
@@ -74,6 +82,24 @@ impl Scenario {
     #[must_use]
     pub fn max_turns(self, turns: u32) -> Scenario {
         Scenario { max_turns: Some(turns), ..self }
+    }
+
+    /// The session may spend this much.
+    #[must_use]
+    pub fn budget(self, budget: Budget) -> Scenario {
+        Scenario { budget, ..self }
+    }
+
+    /// The root may work for so long.
+    #[must_use]
+    pub fn timeout(self, time: Duration) -> Scenario {
+        Scenario { timeout: Some(time), ..self }
+    }
+
+    /// This must not be written anywhere.
+    #[must_use]
+    pub fn secret(self, secret: &str) -> Scenario {
+        Scenario { secrets: [Secret::new(secret)].into(), ..self }
     }
 
     /// A call gives and takes this much.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
 
 use protocol::{
-    Answer, Block, Body, Call, CallId, Envelope, Event, ModelFault, Origin, Outcome, TaskId, TaskSpec, Terms,
-    clip_middle,
+    Answer, Block, Body, Call, CallId, Compaction, Envelope, Event, ModelFault, Origin, Outcome, TaskId, TaskSpec,
+    Terms, clip_middle,
 };
 
 /// Most bytes shown of one text.
@@ -82,6 +82,15 @@ impl Page {
                 self.add(format_args!("  {call} waits for {mode:?} of {}{until}", on.join(", ")));
             }
             Event::WaitEnded { call, why } => self.add(format_args!("  {call} waited: {why:?}")),
+            Event::ModelDiffered { asked, answered, .. } => {
+                self.add(format_args!("  {asked} was asked, {answered} answered"));
+            }
+            Event::BudgetLow { spent, .. } => self.add(format_args!("  little is left: {} tokens spent", spent.tokens)),
+            Event::WrapUpBegan { why } => self.add(format_args!("  one last turn: {why:?}")),
+            Event::Compacted(Compaction { messages, digest }) => {
+                self.add(format_args!("  {messages} messages compacted"));
+                digest.iter().for_each(|digest| self.quote(digest));
+            }
             Event::IntentReported { intent } => self.add(format_args!("  intends: {intent}")),
             Event::Unknown => self.add("something newer"),
         }
@@ -103,7 +112,7 @@ impl Page {
 
     fn body(&mut self, body: &Body, names: &Names) {
         match body {
-            Body::Text { text } => self.quote(text),
+            Body::Text { text, .. } => self.quote(text),
             Body::Result { task, activation } => {
                 self.add(format_args!("  | result of {}, activation {}", name(task, names), activation.0));
             }

@@ -176,6 +176,7 @@ mod tests {
             agent: "main".into(),
             path: "/root".into(),
             at: At(0),
+            turn: 1,
             attempt: 1,
             system: Arc::default(),
             messages: Arc::new(vec![
@@ -185,6 +186,8 @@ mod tests {
             ]),
             tools: Arc::default(),
             max_output: None,
+            effort: None,
+            calls: model::Calls::Allowed,
         };
         let script = Script::parse(SCRIPT, "fix.yaml").unwrap();
         let reply = Reply::collect(script.ask(request)).await.unwrap();

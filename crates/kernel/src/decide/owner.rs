@@ -86,7 +86,7 @@ impl Draft<'_> {
     /// is not known.
     pub(super) fn fail_turn(&mut self, id: TaskId, fault: ModelFault) -> Result<(), Refusal> {
         let task = self.task(id)?;
-        let Work::Asking { reserved: cost } = task.work else { return Ok(()) };
+        let Work::Asking { reserved: cost, .. } = task.work else { return Ok(()) };
         let turn = task.turn;
         self.record(id, Event::TurnFailed { turn, fault, message: String::new(), cost })
     }

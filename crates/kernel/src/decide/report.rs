@@ -2,27 +2,44 @@
 
 use std::collections::BTreeSet;
 
-use protocol::{At, Block, CallId, Cost, Event, Kind, Outcome, Rest, Run, Turn};
+use protocol::{At, Block, CallId, Cost, Event, Kind, Limit, Outcome, Quote, Rest, Run, Turn, WrapUp};
 
 use super::Draft;
 use super::cancel::After;
 use super::spawn::expect_call;
-use crate::{CallPhase, Ending, Footing, Phase, Refusal, Report, Task, Wait, Work};
+use crate::{Booked, CallPhase, Ending, Footing, Last, Ledger, Phase, Refusal, Report, Task, Wait, Work};
 
 impl Draft<'_> {
     pub(super) fn report(&mut self, run: Run, report: Report) -> Result<(), Refusal> {
         let task = self.current(run)?;
         match report {
             Report::Boundary(point) => self.boundary(run, point),
-            Report::TurnBegun { model, reserve } => self.begin_turn(run, model, reserve),
+            Report::TurnBegun { model, quote } => self.begin_turn(run, model, quote),
             Report::TurnAnswered { turn, content, stop, usage, cost, model } => {
-                expect_turn(task, turn)?;
+                let (_, asked) = expect_turn(task, turn)?;
                 distinct_calls(&content)?;
-                self.record(run.task, Event::TurnAnswered { turn, content, stop, usage, cost, model })
+                let differs = (!is_same_model(asked, &model)).then(|| Event::ModelDiffered {
+                    turn,
+                    asked: asked.to_owned(),
+                    answered: model.clone(),
+                });
+                self.record(run.task, Event::TurnAnswered { turn, content, stop, usage, cost, model })?;
+                differs.map_or(Ok(()), |event| self.record(run.task, event))
             }
-            Report::TurnFailed { turn, fault, message, cost } => {
-                expect_turn(task, turn)?;
+            Report::TurnFailed { turn, fault, message, booked } => {
+                let (reserved, _) = expect_turn(task, turn)?;
+                let cost = match booked {
+                    Booked::Nothing => Cost::ZERO,
+                    Booked::Reservation => reserved,
+                };
                 self.record(run.task, Event::TurnFailed { turn, fault, message, cost })
+            }
+            Report::WrapUp(why) => self.wrap_up(run, why),
+            Report::Compacted(compaction) => {
+                if !task.work.is_between() {
+                    return Err(Refusal::InTurn);
+                }
+                self.record(run.task, Event::Compacted(compaction))
             }
             Report::CallStarted { turn, call } => {
                 expect_call(task, turn, &call, &CallPhase::Pending)?;
@@ -39,7 +56,7 @@ impl Draft<'_> {
         }
     }
 
-    fn begin_turn(&mut self, run: Run, model: String, reserved: Cost) -> Result<(), Refusal> {
+    fn begin_turn(&mut self, run: Run, model: String, quote: Quote) -> Result<(), Refusal> {
         let task = self.current(run)?;
         if !task.work.is_between() {
             return Err(Refusal::InTurn);
@@ -47,14 +64,42 @@ impl Draft<'_> {
         if task.phase != Phase::Running(Footing::Slot) {
             return Err(Refusal::NoSlot);
         }
-        if let Some(limit) = task.max_turns.filter(|limit| task.turns >= *limit) {
+        let spare = match task.last {
+            None => quote.spare,
+            Some(Last::Due(_)) => Cost::ZERO,
+            Some(Last::Taken(_)) => return Err(Refusal::WrappedUp),
+        };
+        if let Some(limit) = task.max_turns.filter(|limit| task.last.is_none() && task.turns >= *limit) {
             return Err(Refusal::Turns { limit });
         }
-        if let Some(short) = self.state.lineage(run.task).find(|task| !task.ledger.has_room(reserved)) {
-            return Err(Refusal::Budget { task: short.id });
-        }
         let turn = Turn(task.turn.0 + 1);
-        self.record(run.task, Event::TurnBegun { turn, model, reserved })
+        let (mut granted, mut low) = (quote.most, Vec::new());
+        for above in self.state.lineage(run.task) {
+            let Some(fits) = quote.fit(above.ledger.room().less(spare)) else {
+                return Err(Refusal::Budget { task: above.id });
+            };
+            granted = granted.min(fits);
+            if above.ledger.is_low() && !above.told_low {
+                low.push((above.id, above.ledger));
+            }
+        }
+        for (id, Ledger { spent, budget, .. }) in low {
+            self.record(id, Event::BudgetLow { spent, budget })?;
+        }
+        let (reserved, price, max_output) = (quote.cost(granted), quote.price, Some(granted));
+        self.record(run.task, Event::TurnBegun { turn, model, reserved, price, max_output })
+    }
+
+    /// The next turn is the activation's last.
+    fn wrap_up(&mut self, run: Run, why: WrapUp) -> Result<(), Refusal> {
+        let task = self.current(run)?;
+        if !task.work.is_between() {
+            return Err(Refusal::InTurn);
+        }
+        if task.last.is_some() {
+            return Err(Refusal::WrappedUp);
+        }
+        self.record(run.task, Event::WrapUpBegan { why })
     }
 
     fn park(&mut self, run: Run, until_at: At) -> Result<(), Refusal> {
@@ -77,6 +122,7 @@ impl Draft<'_> {
         };
         let outcome = match (task.cancel, ending) {
             (Some((by, _)), _) => Outcome::Cancelled { by },
+            (None, Ending::Completed) if task.last.is_some() => expect_wrapped(task)?,
             (None, Ending::Completed) => {
                 expect_complete(task)?;
                 Outcome::Completed
@@ -102,9 +148,31 @@ fn expect_complete(task: &Task) -> Result<(), Refusal> {
     }
 }
 
-fn expect_turn(task: &Task, turn: Turn) -> Result<(), Refusal> {
-    let asking = matches!(task.work, Work::Asking { .. });
-    if asking && task.turn == turn { Ok(()) } else { Err(Refusal::NoTurn) }
+/// What becomes of an activation that has taken its last turn: it did not complete, it stopped.
+fn expect_wrapped(task: &Task) -> Result<Outcome, Refusal> {
+    match task.last {
+        Some(Last::Taken(WrapUp::Budget)) => Ok(Outcome::BudgetExhausted),
+        Some(Last::Taken(WrapUp::Time)) => Ok(Outcome::TimedOut { limit: Limit::Time }),
+        Some(Last::Due(_)) | None => Err(Refusal::NoAnswer),
+    }
+}
+
+/// What was set aside for the turn under way, and the model that was asked.
+fn expect_turn(task: &Task, turn: Turn) -> Result<(Cost, &str), Refusal> {
+    match &task.work {
+        Work::Asking { reserved, model } if task.turn == turn => Ok((*reserved, model)),
+        Work::Asking { .. } | Work::Fresh | Work::Boundary | Work::Acting(_) | Work::Answered { .. } => {
+            Err(Refusal::NoTurn)
+        }
+    }
+}
+
+/// Whether the model that answered is the one that was asked: its name, its provider left out, alone or with a
+/// version behind it.
+fn is_same_model(asked: &str, answered: &str) -> bool {
+    let bare = |name: &str| name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
+    let (asked, answered) = (bare(asked), bare(answered));
+    answered.strip_prefix(&asked).is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', ':', '@', '.']))
 }
 
 /// A call can be answered unless it was, or it still waits.

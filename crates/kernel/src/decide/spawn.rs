@@ -23,7 +23,7 @@ impl Draft<'_> {
         };
         let from = caller.map_or(Origin::User, |id| Origin::Task { id });
         self.record(id, Event::TaskCreated(TaskSpec { parent: Some(parent), name, ..spec }))?;
-        self.admit_mail(id, from, Delivery::Steer, Body::Text { text: prompt })?;
+        self.admit_mail(id, from, Delivery::Steer, Body::text(prompt))?;
         if let Some(call) = waiter {
             let wait = Event::WaitBegan { call, on: vec![id], mode: WaitMode::All, until_at: None };
             self.record(parent, wait)?;

@@ -96,6 +96,10 @@ impl Audit {
             | Event::WaitBegan { .. }
             | Event::WaitEnded { .. }
             | Event::IntentReported { .. }
+            | Event::ModelDiffered { .. }
+            | Event::BudgetLow { .. }
+            | Event::WrapUpBegan { .. }
+            | Event::Compacted(_)
             | Event::Unknown => {}
         }
     }
@@ -244,7 +248,7 @@ fn check_ledgers(kernel: &Kernel) {
         assert!(task.ledger.budget.allows(booked), "{} spent past its budget", task.id);
         let asking =
             kernel.state.subtree(task.id).into_iter().fold(Cost::ZERO, |sum, id| match kernel.task(id).unwrap().work {
-                Work::Asking { reserved } => sum.plus(reserved),
+                Work::Asking { reserved, .. } => sum.plus(reserved),
                 Work::Fresh | Work::Boundary | Work::Acting(_) | Work::Answered { .. } => sum,
             });
         assert_eq!(task.ledger.reserved, asking);

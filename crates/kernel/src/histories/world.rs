@@ -45,6 +45,7 @@ pub(super) struct World {
     /// Runs that are over; their reports must change nothing.
     old: Vec<Run>,
     audit: Audit,
+    root_budget: Budget,
 }
 
 impl World {
@@ -70,10 +71,12 @@ impl World {
             active: BTreeMap::new(),
             old: Vec::new(),
             audit: Audit::default(),
+            root_budget: Budget::default(),
         };
         let root = world.new_id();
         let spec = world.spec(Kind::Main, Mode::Background, Rest::Idle, None);
-        world.must(Input::Open { root, spec, terms: terms() });
+        world.root_budget = spec.budget;
+        world.must(Input::Open { root, spec, terms: terms(world.root_budget) });
         world.must(user_mail(root, Delivery::Steer));
         world
     }
@@ -151,7 +154,7 @@ impl World {
                 self.must(Input::Report(run, ended));
             }
             Work::Fresh | Work::Boundary | Work::Answered { text: false } => {
-                match self.kernel.apply(self.now, Input::Report(run, begin(Cost::ZERO))) {
+                match self.kernel.apply(self.now, Input::Report(run, begin(FREE))) {
                     Ok(effects) => self.perform(effects),
                     Err(Refusal::NoSlot) => self.finish_one_below(run),
                     Err(_) => {
@@ -203,7 +206,7 @@ impl World {
         }
         match work {
             Work::Fresh | Work::Boundary | Work::Answered { .. } => self.report_between(run, &work),
-            Work::Asking { reserved } => self.report_asking(run, turn, reserved),
+            Work::Asking { reserved, .. } => self.report_asking(run, turn, reserved),
             Work::Acting(calls) => {
                 let calls: Vec<_> = calls.into_iter().collect();
                 if let Some((call, phase)) = self.dice.pick(&calls) {
@@ -221,11 +224,20 @@ impl World {
                 let until = At(self.now.0 + self.dice.below(80));
                 self.may(Input::Report(run, Report::Park(until)));
             }
-            4 => self.may(Input::Report(run, Report::Intent("looking".into()))),
+            4 => {
+                let why = if self.dice.one_in(2) { WrapUp::Budget } else { WrapUp::Time };
+                let compaction = Compaction { messages: 1, digest: None };
+                let report = match self.dice.below(8) {
+                    0 => Report::WrapUp(why),
+                    1..4 => Report::Compacted(compaction),
+                    _ => Report::Intent("looking".into()),
+                };
+                self.may(Input::Report(run, report));
+            }
             5..7 if matches!(work, Work::Answered { .. }) => self.random_end(run),
             _ => {
-                let reserve = self.cost(40);
-                self.may(Input::Report(run, begin(reserve)));
+                let quote = self.quote();
+                self.may(Input::Report(run, begin(quote)));
             }
         }
     }
@@ -233,7 +245,9 @@ impl World {
     fn report_asking(&mut self, run: Run, turn: Turn, reserved: Cost) {
         let cost = Cost { tokens: self.dice.below(reserved.tokens + 1), micros: self.dice.below(reserved.micros + 1) };
         let report = match self.dice.below(10) {
-            0 => Report::TurnFailed { turn, fault: ModelFault::Transient, message: "cut".into(), cost },
+            0 => {
+                Report::TurnFailed { turn, fault: ModelFault::Transient, message: "cut".into(), booked: self.booked() }
+            }
             1 => answer(turn, vec![], cost),
             2..5 => answer(turn, vec![say("an answer")], cost),
             n => {
@@ -299,7 +313,7 @@ impl World {
             _ => Delivery::Steer,
         };
         let from = if self.dice.one_in(3) { Origin::Runtime } else { Origin::User };
-        let body = Body::Text { text: "psst".into() };
+        let body = Body::text("psst");
         self.may(Input::Send(Letter { to, from, delivery, body }));
     }
 
@@ -345,7 +359,7 @@ impl World {
         self.kernel = reborn;
         self.old.extend(std::mem::take(&mut self.active).into_values());
         self.fence += 1;
-        self.must(Input::Adopt { fence: Fence(self.fence), terms: terms() });
+        self.must(Input::Adopt { fence: Fence(self.fence), terms: terms(self.root_budget) });
         self.audit.nobody_runs(&self.kernel);
         self.must(Input::Resume);
     }
@@ -361,7 +375,7 @@ impl World {
         let report = match self.dice.below(3) {
             0 => Report::Ended { ending: Ending::Completed, text: "late".into() },
             1 => Report::Boundary(Point::Between),
-            _ => begin(Cost::ZERO),
+            _ => begin(FREE),
         };
         let before = self.kernel.clone();
         let result = self.kernel.apply(self.now, Input::Report(run, report));
@@ -375,7 +389,7 @@ impl World {
 
     fn call_one_tool(&mut self, run: Run) -> (Turn, CallId) {
         self.must(Input::Report(run, Report::Boundary(Point::Between)));
-        self.must(Input::Report(run, begin(Cost::ZERO)));
+        self.must(Input::Report(run, begin(FREE)));
         let turn = self.kernel.task(run.task).unwrap().turn;
         self.must(Input::Report(run, answer(turn, vec![call("c0")], Cost::ZERO)));
         let id = CallId("c0".into());
@@ -397,8 +411,17 @@ impl World {
         TaskId::new(format!("{:032x}", self.ids).parse().unwrap())
     }
 
-    fn cost(&mut self, below: u64) -> Cost {
-        Cost { tokens: self.dice.below(below), micros: self.dice.below(below) }
+    fn quote(&mut self) -> Quote {
+        let million = |n: u64| n * 1_000_000;
+        let price =
+            Price { input: million(self.dice.below(3)), output: million(self.dice.below(3)), ..Price::default() };
+        let (least, most) = (self.dice.below(10) as u32, self.dice.below(40) as u32);
+        let spare = Cost { tokens: self.dice.below(20), micros: self.dice.below(20) };
+        Quote { input: self.dice.below(40), least, most, price: Some(price).filter(|_| self.dice.one_in(2)), spare }
+    }
+
+    fn booked(&mut self) -> Booked {
+        if self.dice.one_in(2) { Booked::Nothing } else { Booked::Reservation }
     }
 
     fn spec(&mut self, kind: Kind, mode: Mode, rest: Rest, parent: Option<TaskId>) -> TaskSpec {
@@ -462,17 +485,20 @@ impl World {
     }
 }
 
-fn terms() -> Terms {
-    let permission = Permission::ReadOnly;
-    Terms { cwd: "/w".into(), model: "script".into(), permission, max_turns: Some(9), version: "0".into() }
+fn terms(budget: Budget) -> Terms {
+    let (cwd, model, version) = ("/w".into(), "script".into(), "0".into());
+    Terms { cwd, model, permission: Permission::ReadOnly, max_turns: Some(9), budget, effort: None, version }
 }
 
 fn user_mail(to: TaskId, delivery: Delivery) -> Input {
-    Input::Send(Letter { to, from: Origin::User, delivery, body: Body::Text { text: "hello".into() } })
+    Input::Send(Letter { to, from: Origin::User, delivery, body: Body::text("hello") })
 }
 
-fn begin(reserve: Cost) -> Report {
-    Report::TurnBegun { model: "script".into(), reserve }
+/// A question that costs nothing.
+const FREE: Quote = Quote { input: 0, least: 0, most: 0, price: None, spare: Cost::ZERO };
+
+fn begin(quote: Quote) -> Report {
+    Report::TurnBegun { model: "script".into(), quote }
 }
 
 fn answer(turn: Turn, content: Vec<Block>, cost: Cost) -> Report {

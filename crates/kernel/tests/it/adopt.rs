@@ -60,7 +60,7 @@ fn a_wait_that_ends_without_an_owner_is_found_over() {
 #[test]
 fn a_model_call_under_way_is_booked_and_asked_again() {
     let mut desk = Desk::new();
-    desk.report(desk.root, Report::TurnBegun { model: "m".into(), reserve: tokens(9) });
+    desk.report(desk.root, begin(9));
     let adopted = desk.ok(adopt());
     assert_eq!(adopted[1..3], ["1 turnFailed Interrupted 9", "1 taskInterrupted"]);
     assert_eq!(desk.task(1).ledger.spent, tokens(9));

@@ -32,12 +32,18 @@ pub(crate) fn spec(kind: Kind, parent: Option<TaskId>) -> TaskSpec {
 }
 
 pub(crate) fn terms() -> Terms {
-    let permission = Permission::ReadOnly;
-    Terms { cwd: "/w".into(), model: "m".into(), permission, max_turns: Some(3), version: "0".into() }
+    let (cwd, model, permission, version) = ("/w".into(), "m".into(), Permission::ReadOnly, "0".into());
+    Terms { cwd, model, permission, max_turns: Some(3), budget: Budget::default(), effort: None, version }
+}
+
+/// A question that uses so many tokens.
+pub(crate) fn begin(tokens: u64) -> Report {
+    let quote = Quote { input: tokens, least: 0, most: 0, price: None, spare: Cost::ZERO };
+    Report::TurnBegun { model: "m".into(), quote }
 }
 
 pub(crate) fn letter(to: TaskId, delivery: Delivery) -> Letter {
-    Letter { to, from: Origin::User, delivery, body: Body::Text { text: "psst".into() } }
+    Letter { to, from: Origin::User, delivery, body: Body::text("psst") }
 }
 
 impl Desk {
@@ -82,7 +88,7 @@ impl Desk {
     }
 
     pub(crate) fn begin(&self) -> Report {
-        Report::TurnBegun { model: "m".into(), reserve: Cost::ZERO }
+        begin(0)
     }
 
     /// The run asks its model and is told to call tools.

@@ -80,7 +80,8 @@ fn turns_are_limited_and_a_try_without_an_answer_is_none() {
     desk.says(root, "one");
     desk.report(root, desk.begin());
     let turn = desk.task(1).turn;
-    let failed = Report::TurnFailed { turn, fault: ModelFault::Transient, message: "cut".into(), cost: Cost::ZERO };
+    let failed =
+        Report::TurnFailed { turn, fault: ModelFault::Transient, message: "cut".into(), booked: Booked::Nothing };
     desk.report(root, failed.clone());
     assert_eq!(desk.refused(Input::Report(root, failed)), "no such turn is under way");
     desk.says(root, "two");
@@ -119,7 +120,6 @@ fn budgets_hold_on_every_level_and_are_settled_with_the_truth() {
     desk.spawn(2, |spec| spec.budget = budget(60));
     desk.child(3);
     let (two, three) = (desk.run(2), desk.run(3));
-    let begin = |reserve| Report::TurnBegun { model: "m".into(), reserve: tokens(reserve) };
     assert!(desk.refused(Input::Report(two, begin(61))).contains(&id(2).to_string()));
     desk.report(two, begin(60));
     assert!(desk.refused(Input::Report(three, begin(41))).contains(&id(1).to_string()));

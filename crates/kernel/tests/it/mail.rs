@@ -67,7 +67,7 @@ fn an_interrupting_message_drops_the_turn_and_the_children_it_waits_for() {
     );
     assert_eq!(desk.report(root, Report::Boundary(Point::Between)), ["1 mailDelivered [2]"]);
     let mut asking = Desk::new();
-    asking.report(asking.root, Report::TurnBegun { model: "m".into(), reserve: tokens(7) });
+    asking.report(asking.root, begin(7));
     let effects = send(&mut asking, 1, Delivery::Interrupt);
     assert_eq!(effects, ["1 mailAdmitted", "1 turnFailed Cancelled 7"]);
 }

@@ -119,11 +119,18 @@ fn hash(into: &mut Sha256, message: &Message) {
 
 fn pieces(message: &Message) -> Vec<(&'static str, &str)> {
     match message {
-        Message::User { parts } => parts.iter().map(|Part::Text(text)| ("text", text.as_str())).collect(),
+        Message::User { parts } => parts.iter().map(part).collect(),
         Message::Assistant { content } => content.iter().flat_map(block_pieces).collect(),
         Message::Answers { answers } => {
             answers.iter().map(|(_, Answer { status, text })| (status.word(), text.as_str())).collect()
         }
+    }
+}
+
+fn part(part: &Part) -> (&'static str, &str) {
+    match part {
+        Part::Text(text) => ("text", text),
+        Part::Image(image) => ("image", &image.data),
     }
 }
 

@@ -38,7 +38,7 @@ impl Line {
         Line {
             agent: request.agent.clone(),
             path: request.path.clone(),
-            turn: request.turn(),
+            turn: request.turn,
             attempt: request.attempt,
             request: Identity::of(request),
             deltas: Vec::new(),
@@ -50,15 +50,17 @@ impl Line {
     pub(super) fn push(&mut self, sent: &Result<Delta, ModelError>) {
         match sent {
             Ok(delta) => self.deltas.push(delta.clone().into()),
-            Err(ModelError { fault, message, hint }) => {
-                self.fault = Some(Fault { fault: *fault, message: message.clone(), hint: hint.clone() });
+            Err(ModelError { fault, message, hint, begun }) => {
+                let (message, hint) = (message.clone(), hint.clone());
+                self.fault = Some(Fault { fault: *fault, message, hint, begun: *begun });
             }
         }
     }
 
     /// What the model sent, in order.
     pub(super) fn sent(&self) -> Vec<Result<Delta, ModelError>> {
-        let fault = self.fault.clone().map(|Fault { fault, message, hint }| Err(ModelError { fault, message, hint }));
+        let error = |Fault { fault, message, hint, begun }| Err(ModelError { fault, message, hint, begun });
+        let fault = self.fault.clone().map(error);
         self.deltas.iter().cloned().map(|piece| Ok(piece.into())).chain(fault).collect()
     }
 }
@@ -105,4 +107,6 @@ struct Fault {
     fault: ModelFault,
     message: String,
     hint: Option<String>,
+    #[serde(default)]
+    begun: bool,
 }

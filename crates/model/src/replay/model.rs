@@ -47,7 +47,7 @@ impl Replay {
 
     fn find(&self, request: &Request) -> Result<Vec<Result<Delta, ModelError>>, ModelError> {
         let Replay { file, .. } = self;
-        let (path, turn) = (&request.path, request.turn());
+        let (path, turn) = (&request.path, request.turn);
         let Some(lines) = self.answers.get(&(path.clone(), turn)) else {
             return Err(diverged(format!("{file} has no answer for {path} turn {turn}")));
         };

@@ -155,11 +155,14 @@ mod tests {
             agent: "main".into(),
             path: "/root".into(),
             at: protocol::At(0),
+            turn: 1,
             attempt: 1,
             system: Arc::default(),
             messages: Arc::default(),
             tools: Arc::default(),
             max_output: None,
+            effort: None,
+            calls: crate::Calls::Allowed,
         };
         let line = Line::new(&request);
         let cannot = "cannot record the answer in tape";

@@ -105,7 +105,7 @@ impl Planner {
         self.calls += 1;
         let id = match id {
             Some(template) => template.fill(scope)?,
-            None => format!("call-{}-{}", scope.request.turn(), self.calls),
+            None => format!("call-{}-{}", scope.request.turn, self.calls),
         };
         let tool = tool.fill(scope)?;
         self.bytes += tool.len() + input.len();

@@ -22,9 +22,16 @@ fn request_bytes(request: &Request) -> usize {
 
 fn message_bytes(message: &Message) -> usize {
     match message {
-        Message::User { parts } => parts.iter().map(|Part::Text(text)| text.len()).sum(),
+        Message::User { parts } => parts.iter().map(part_bytes).sum(),
         Message::Assistant { content } => content.iter().map(block_bytes).sum(),
         Message::Answers { answers } => answers.iter().map(|(_, answer)| answer.text.len()).sum(),
+    }
+}
+
+fn part_bytes(part: &Part) -> usize {
+    match part {
+        Part::Text(text) => text.len(),
+        Part::Image(image) => image.data.len(),
     }
 }
 

@@ -42,7 +42,7 @@ impl Script {
     fn unmatched(&self, request: &Request) -> ModelError {
         let Script { file, .. } = self;
         let Request { agent, path, .. } = request;
-        let (turn, prompt) = (request.turn(), clip_middle(&request.prompt(), 300));
+        let (turn, prompt) = (request.turn, clip_middle(&request.prompt(), 300));
         let message = format!("no rule of {file} matches agent `{agent}` at {path}, turn {turn}, prompt {prompt:?}");
         let hint = "add a rule for it, or a last rule without `when` that answers everything";
         ModelError::new(ModelFault::Terminal, message).with_hint(hint)

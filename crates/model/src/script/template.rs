@@ -39,7 +39,7 @@ impl Template {
                 Piece::Answer => scope::answers(scope.request).last().map_or("", |(_, answer)| &answer.text).into(),
                 Piece::Agent => scope.request.agent.as_str().into(),
                 Piece::Path => scope.request.path.as_str().into(),
-                Piece::Turn => scope.request.turn().to_string().into(),
+                Piece::Turn => scope.request.turn.to_string().into(),
                 Piece::Attempt => scope.request.attempt.to_string().into(),
                 Piece::Group(number) => scope.groups.get(*number).to_owned().into(),
                 Piece::Repeat { text, times } => text.repeat(*times).into(),

@@ -62,7 +62,7 @@ impl When {
         let mut groups = Groups::default();
         groups.or_take(test(agent, |name| name.find(&request.agent))?);
         groups.or_take(test(path, |name| name.find(&request.path))?);
-        groups.or_take(test(turn, |count| count.holds(request.turn()).then(Groups::default))?);
+        groups.or_take(test(turn, |count| count.holds(request.turn).then(Groups::default))?);
         groups.or_take(test(attempt, |count| count.holds(request.attempt).then(Groups::default))?);
         groups.or_take(test(system, |pattern| pattern.find(&request.system))?);
         groups.or_take(test(prompt, |pattern| pattern.find(&request.prompt()))?);
@@ -175,7 +175,7 @@ fn all_texts(request: &Request) -> impl Iterator<Item = &str> {
 
 fn texts(message: &Message) -> Vec<&str> {
     match message {
-        Message::User { parts } => parts.iter().map(|Part::Text(text)| text.as_str()).collect(),
+        Message::User { parts } => parts.iter().filter_map(Part::text).collect(),
         Message::Assistant { content } => content.iter().filter_map(words_or_input).collect(),
         Message::Answers { answers } => answers.iter().map(|(_, answer)| answer.text.as_str()).collect(),
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bosun_model::{Delta, Message, Model, ModelError, Reply, Request, Script, ToolSpec};
+use bosun_model::{Calls, Delta, Message, Model, ModelError, Reply, Request, Script, ToolSpec};
 use futures_util::StreamExt;
 use protocol::{Answer, AnswerStatus, At, Block, Call, CallId};
 
@@ -12,11 +12,14 @@ pub(crate) fn prompt(text: &str) -> Request {
         agent: "main".into(),
         path: "/root".into(),
         at: At(1000),
+        turn: 1,
         attempt: 1,
         system: "You help.".into(),
         messages: Arc::new(vec![Message::user(text)]),
         tools: Arc::default(),
         max_output: None,
+        effort: None,
+        calls: Calls::Allowed,
     }
 }
 
@@ -45,6 +48,7 @@ pub(crate) trait Then: Sized {
 
 impl Then for Request {
     fn push(mut self, message: Message) -> Request {
+        self.turn += u32::from(matches!(message, Message::Assistant { .. }));
         Arc::make_mut(&mut self.messages).push(message);
         self
     }

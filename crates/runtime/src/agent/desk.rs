@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use host::{Guardian, Workspace};
-use model::{Request, ToolSpec};
+use model::ToolSpec;
 use protocol::{Activation, Clip, Event, Kind, Outcome, TaskId};
 use store::{Reader, StoreError};
 use tools::{Stamps, Tool};
@@ -12,6 +12,7 @@ use tools::{Stamps, Tool};
 use crate::agent::AgentRun;
 use crate::bus::Bus;
 use crate::conversation::{Conversation, Results};
+use crate::governor::Governor;
 use crate::settings::Settings;
 use crate::shells;
 use crate::space::Tables;
@@ -33,6 +34,7 @@ pub(crate) struct Desk {
     pub(crate) guardian: Guardian,
     pub(crate) env: Arc<Vec<(std::ffi::OsString, std::ffi::OsString)>>,
     pub(crate) tables: Arc<Tables>,
+    pub(crate) governor: Governor,
     pub(crate) bus: Bus,
     pub(crate) stamps: Mutex<HashMap<TaskId, Arc<Stamps>>>,
 }
@@ -78,20 +80,6 @@ impl Desk {
 
     pub(crate) fn tool(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.toolbox.iter().find(|tool| tool.spec().name == name)
-    }
-
-    /// A request with what is known before the conversation.
-    pub(crate) fn request(&self, agent: &str, path: &str, attempt: u32) -> Request {
-        Request {
-            agent: agent.into(),
-            path: path.into(),
-            at: self.settings.clock.now(),
-            attempt,
-            system: Arc::clone(&self.system),
-            messages: Arc::default(),
-            tools: Arc::clone(&self.specs),
-            max_output: None,
-        }
     }
 
     /// What one agent has read of the workspace, in all its activations here; what another has read does not let

@@ -5,7 +5,9 @@
 
 mod ask;
 mod call;
+mod deadline;
 mod desk;
+mod quote;
 mod retry;
 mod turns;
 

@@ -2,16 +2,19 @@
 
 use std::sync::Arc;
 
-use kernel::{Ending, Point, Refusal, Report};
-use model::{ModelError, Reply};
-use protocol::{Block, Call, Cost, FailKind, Limit, ModelFault, StopReason, Turn, Usage};
+use kernel::{Booked, Ending, Point, Refusal, Report};
+use model::{Calls, ModelError, Reply, Request};
+use protocol::{Answer, AnswerStatus, Block, Call, Cost, FailKind, Limit, ModelFault, StopReason, Turn, WrapUp};
 use tools::Stamps;
 
 use super::Desk;
 use super::ask::ask;
 use super::call::{Bench, run_all};
-use super::retry::{self, Next};
+use super::deadline::Deadline;
+use super::quote;
+use super::retry::{Next, Tries};
 use crate::conversation::Conversation;
+use crate::governor::{Admission, Permit, Verdict};
 use crate::supervisor::{Link, Rejected, Told};
 use crate::waits::{Caller, Waits};
 
@@ -24,6 +27,7 @@ pub(crate) struct AgentRun {
     waits: Waits,
     conversation: Conversation,
     path: String,
+    deadline: Deadline,
 }
 
 /// How a step of the loop ended.
@@ -48,7 +52,8 @@ impl AgentRun {
     pub(crate) fn new(desk: Arc<Desk>, link: Link) -> AgentRun {
         let stamps = desk.stamps(link.run.task);
         let (waits, conversation) = (Waits::default(), Conversation::default());
-        AgentRun { desk, link, stamps, waits, conversation, path: String::new() }
+        let deadline = Deadline::after(desk.settings.timeout);
+        AgentRun { desk, link, stamps, waits, conversation, path: String::new(), deadline }
     }
 
     /// Runs the activation to its end. When the run is somebody else's by now, or the session is paused, it just
@@ -89,6 +94,10 @@ impl AgentRun {
 
     async fn step(&mut self) -> Result<Step, Rejected> {
         self.catch_up();
+        if self.conversation.is_acting() && self.conversation.wrap_up().is_some() {
+            // It was told that it cannot call tools, and it has no turn left to hear of it again.
+            return self.end(Ending::Completed).await;
+        }
         if self.conversation.is_acting() {
             return self.act().await;
         }
@@ -107,31 +116,56 @@ impl AgentRun {
         let calls = self.conversation.open_calls().into_iter().map(called).collect();
         let bench = Bench { desk: Arc::clone(&self.desk), stamps: Arc::clone(&self.stamps) };
         let run = async move { run_all(&bench, calls).await };
-        if let Broken::Done(answered) = self.while_open(Conversation::is_acting, run).await {
-            self.unless_late(Conversation::is_acting, answered).await?;
+        match self.in_time(Conversation::is_acting, run).await {
+            Some(Broken::Done(answered)) => {
+                self.unless_late(Conversation::is_acting, answered).await?;
+            }
+            Some(Broken::Off) => {}
+            None => self.drop_calls().await?,
         }
         Ok(Step::On)
     }
 
+    /// Answers the calls that are still open, since their time is up.
+    async fn drop_calls(&mut self) -> Result<(), Rejected> {
+        self.catch_up();
+        let turn = self.conversation.turn();
+        for call in self.conversation.open_calls() {
+            let answer = Answer { status: AnswerStatus::Cancelled, text: "The time is up.".into() };
+            let report = self.report(Report::CallAnswered { turn, call: call.id, answer }).await;
+            self.unless_late(Conversation::is_acting, report).await?;
+        }
+        Ok(())
+    }
+
     /// Asks the model until it answers, and decides what its answer means.
     async fn turn(&mut self) -> Result<Step, Rejected> {
-        let mut tries = 0;
+        let mut tries = Tries::default();
         loop {
-            tries += 1;
+            let permit = match self.admitted().await? {
+                Ok(permit) => permit,
+                Err(step) => return Ok(step),
+            };
             let turn = match self.begin_turn().await? {
                 Ok(turn) => turn,
                 Err(ending) => return self.end(ending).await,
             };
-            self.catch_up();
-            let mut request = self.desk.request(self.conversation.agent(), &self.path, tries);
-            request.messages = Arc::clone(self.conversation.messages());
+            let request = self.request(tries.next());
             let (desk, task) = (Arc::clone(&self.desk), self.link.run.task);
             let asked = async move { ask(&*desk.settings.model, request, &desk.bus, task, turn).await };
-            match self.while_open(Conversation::is_asking, asked).await {
+            let Some(asked) = self.in_time(Conversation::is_asking, asked).await else {
+                self.out_of_time(turn).await?;
+                return Ok(Step::On);
+            };
+            match asked {
                 Broken::Off => return Ok(Step::On),
-                Broken::Done(Ok(reply)) => return self.answered(turn, reply).await,
+                Broken::Done(Ok(reply)) => {
+                    permit.settle(Verdict::Answered);
+                    return self.answered(turn, reply).await;
+                }
                 Broken::Done(Err(error)) => {
-                    if let Some(step) = self.failed(turn, error, tries).await? {
+                    permit.settle(Verdict::Failed(error.fault));
+                    if let Some(step) = self.failed(turn, error, &mut tries).await? {
                         return Ok(step);
                     }
                 }
@@ -139,14 +173,50 @@ impl AgentRun {
         }
     }
 
+    /// Waits until the governor lets it ask; parks when that is not soon.
+    async fn admitted(&mut self) -> Result<Result<Permit, Step>, Rejected> {
+        let desk = Arc::clone(&self.desk);
+        let admit = desk.governor.admit(desk.settings.model.facts());
+        match self.deadline.watch(admit).await {
+            Some(Admission::Go(permit)) => Ok(Ok(permit)),
+            Some(Admission::Park(until)) => self.report(Report::Park(until)).await.map(|()| Err(Step::Over)),
+            None => self.end(Ending::TimedOut(Limit::Time)).await.map(Err),
+        }
+    }
+
+    /// What the model is asked now.
+    fn request(&self, attempt: u32) -> Request {
+        let (desk, conversation) = (&self.desk, &self.conversation);
+        Request {
+            agent: conversation.agent().into(),
+            path: self.path.clone(),
+            at: desk.settings.clock.now(),
+            turn: conversation.answers() + 1,
+            attempt,
+            system: Arc::clone(&desk.system),
+            messages: Arc::clone(conversation.messages()),
+            tools: Arc::clone(&desk.specs),
+            calls: if conversation.wrap_up().is_some() { Calls::Forbidden } else { Calls::Allowed },
+            max_output: conversation.max_output(),
+            effort: desk.settings.effort,
+        }
+    }
+
     /// What reserves and begins the next turn.
     fn turn_begun(&self) -> Report {
-        Report::TurnBegun { model: self.desk.settings.model.name().to_owned(), reserve: Cost::ZERO }
+        let quote = match self.conversation.wrap_up() {
+            None => quote::next(&self.desk, &self.conversation),
+            Some(_) => quote::last(&self.desk, &self.conversation),
+        };
+        Report::TurnBegun { model: self.desk.settings.model.name().to_owned(), quote }
     }
 
     /// Begins the next turn, or tells why there is none; waits for a slot and begins again if it has to.
     async fn begin_turn(&mut self) -> Result<Result<Turn, Ending>, Rejected> {
         loop {
+            if self.deadline.is_over() && self.conversation.wrap_up().is_none() {
+                self.wrap_up(WrapUp::Time).await?;
+            }
             // One commit for both: the mail that is heard, and the turn that answers it.
             let (supervisor, run) = (&self.link.supervisor, self.link.run);
             let heard = supervisor.report(run, Report::Boundary(Point::Between));
@@ -160,19 +230,44 @@ impl AgentRun {
                 Err(Rejected::Refused(refusal)) => refusal,
                 Err(rejected) => return Err(rejected),
             };
-            match refusal {
-                Refusal::NoSlot => self.wait_for_slot().await,
-                Refusal::Turns { .. } => return Ok(Err(Ending::TimedOut(Limit::Turns))),
-                Refusal::Budget { .. } => return Ok(Err(Ending::BudgetExhausted)),
-                refusal => return Err(refusal.into()),
+            self.catch_up();
+            match (refusal, self.conversation.wrap_up()) {
+                (Refusal::NoSlot, _) => self.wait_for_slot().await,
+                (Refusal::Turns { .. }, _) => return Ok(Err(Ending::TimedOut(Limit::Turns))),
+                (Refusal::Budget { .. }, None) => self.wrap_up(WrapUp::Budget).await?,
+                (Refusal::Budget { .. }, Some(WrapUp::Budget)) => return Ok(Err(Ending::BudgetExhausted)),
+                (Refusal::Budget { .. }, Some(WrapUp::Time)) => return Ok(Err(Ending::TimedOut(Limit::Time))),
+                (refusal, _) => return Err(refusal.into()),
             }
         }
+    }
+
+    /// Makes the next turn the last.
+    async fn wrap_up(&mut self, why: WrapUp) -> Result<(), Rejected> {
+        self.report(Report::WrapUp(why)).await?;
+        self.deadline = Deadline::grace();
+        self.catch_up();
+        Ok(())
+    }
+
+    /// Gives up the question under way, since its time is up.
+    async fn out_of_time(&mut self, turn: Turn) -> Result<(), Rejected> {
+        let (fault, message) = (ModelFault::Cancelled, "the time is up".into());
+        let report = Report::TurnFailed { turn, fault, message, booked: Booked::Reservation };
+        let report = self.report(report).await;
+        self.unless_late(Conversation::is_asking, report).await?;
+        self.catch_up();
+        if self.conversation.wrap_up().is_some() {
+            self.end(Ending::TimedOut(Limit::Time)).await?;
+        }
+        Ok(())
     }
 
     async fn answered(&mut self, turn: Turn, reply: Reply) -> Result<Step, Rejected> {
         let Reply { content, stop, usage, model } = reply;
         let calls = content.iter().any(|block| matches!(block, Block::Call(_)));
-        let cost = cost_of(usage);
+        let price = self.desk.settings.model.facts().price;
+        let cost = Cost { tokens: usage.total(), micros: price.map_or(0, |price| price.of(usage)) };
         let report = self.report(Report::TurnAnswered { turn, content, stop, usage, cost, model }).await;
         match self.unless_late(Conversation::is_asking, report).await? {
             Broken::Done(()) if !calls => self.conclude(stop).await,
@@ -182,12 +277,14 @@ impl AgentRun {
 
     /// Ends the activation after the model's last word, as it stands in the log.
     async fn conclude(&mut self, stop: StopReason) -> Result<Step, Rejected> {
-        match stop {
-            StopReason::Length => {
+        self.catch_up();
+        match (stop, self.conversation.wrap_up()) {
+            (_, Some(why)) => self.end(out_of(why)).await,
+            (StopReason::Length, None) => {
                 let message = "the model reached its output limit before it was done".into();
                 self.end(Ending::Failed { kind: FailKind::NoAnswer, message }).await
             }
-            StopReason::End | StopReason::Calls | StopReason::Refusal => self.finish().await,
+            (StopReason::End | StopReason::Calls | StopReason::Refusal, None) => self.finish().await,
         }
     }
 
@@ -209,22 +306,26 @@ impl AgentRun {
     }
 
     /// Tells how the run goes on after a model that did not answer; nothing when it asks again.
-    async fn failed(&mut self, turn: Turn, error: ModelError, tries: u32) -> Result<Option<Step>, Rejected> {
-        let ModelError { fault, message, hint } = error;
-        let words = match hint {
-            Some(hint) => format!("{message}; {hint}"),
-            None => message,
+    async fn failed(&mut self, turn: Turn, error: ModelError, tries: &mut Tries) -> Result<Option<Step>, Rejected> {
+        let (fault, booked) = (error.fault, booked(&error));
+        let words = match error.hint {
+            Some(hint) => format!("{}; {hint}", error.message),
+            None => error.message,
         };
-        let report = Report::TurnFailed { turn, fault, message: words.clone(), cost: Cost::ZERO };
+        let report = Report::TurnFailed { turn, fault, message: words.clone(), booked };
         let report = self.report(report).await;
         if let Broken::Off = self.unless_late(Conversation::is_asking, report).await? {
             return Ok(Some(Step::On));
         }
-        match retry::next(fault, tries) {
+        let (clock, ids) = (&self.desk.settings.clock, &self.desk.settings.ids);
+        match tries.after(fault, clock.now(), ids.uuid()) {
             // Mail that interrupts is read now, by the next try, however long the provider asked to wait.
             Next::Again(after) => {
-                self.while_open(Conversation::is_undisturbed, tokio::time::sleep(after)).await;
-                Ok(None)
+                let wait = tokio::time::sleep(after);
+                match self.in_time(Conversation::is_undisturbed, wait).await {
+                    Some(_waited) => Ok(None),
+                    None => Ok(Some(Step::On)),
+                }
             }
             Next::Park(until) => self.report(Report::Park(until)).await.map(|()| Some(Step::Over)),
             Next::GiveUp => {
@@ -233,6 +334,7 @@ impl AgentRun {
                     ModelFault::Transient
                     | ModelFault::RetryAfter { .. }
                     | ModelFault::QuotaUntil { .. }
+                    | ModelFault::TooLong
                     | ModelFault::Terminal
                     | ModelFault::Cancelled
                     | ModelFault::Interrupted => words,
@@ -295,6 +397,12 @@ impl AgentRun {
         Broken::Off
     }
 
+    /// The same until the deadline; nothing when that comes first.
+    async fn in_time<T>(&mut self, open: StillOpen, work: impl Future<Output = T>) -> Option<Broken<T>> {
+        let deadline = self.deadline;
+        deadline.watch(self.while_open(open, work)).await
+    }
+
     /// Takes the answer to a report. One that came too late, because mail had closed what it is about, waits for the
     /// events that say so: they may not be durable yet.
     async fn unless_late(&mut self, open: StillOpen, reported: Result<(), Rejected>) -> Result<Broken<()>, Rejected> {
@@ -317,7 +425,15 @@ impl AgentRun {
     }
 }
 
-/// What an answer counts for. Prices come with the providers that have them.
-fn cost_of(usage: Usage) -> Cost {
-    Cost { tokens: usage.total(), micros: 0 }
+/// What a question that was not answered is counted as: nothing if the model never began to work on it.
+fn booked(error: &ModelError) -> Booked {
+    if error.begun { Booked::Reservation } else { Booked::Nothing }
+}
+
+/// How an activation ends that has taken its last turn.
+fn out_of(why: WrapUp) -> Ending {
+    match why {
+        WrapUp::Budget => Ending::BudgetExhausted,
+        WrapUp::Time => Ending::TimedOut(Limit::Time),
+    }
 }

@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use host::{Guardian, Owner, Workspace};
 use kernel::{Impossible, Input, Kernel};
 use model::ToolSpec;
-use protocol::{At, Budget, Envelope, Fence, Kind, Mode, Rest, SessionId, TaskId, TaskSpec, Terms};
+use protocol::{At, Envelope, Fence, Kind, Mode, Rest, SessionId, TaskId, TaskSpec, Terms};
 use store::{Opened, Reader, SessionFile, StoreError};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -19,6 +19,7 @@ use crate::agent::{Desk, Performer};
 use crate::api::Api;
 use crate::bus::Bus;
 use crate::commands::{Cues, Lookout};
+use crate::governor::Governor;
 use crate::instructions::Instructions;
 use crate::prompt;
 use crate::settings::Settings;
@@ -164,7 +165,7 @@ fn begin(desk: &Desk) -> First {
         mode: Mode::Background,
         rest: Rest::Idle,
         max_turns: settings.max_turns,
-        budget: Budget::default(),
+        budget: settings.budget,
     };
     First { root, inputs: vec![Input::Open { root, spec, terms: terms(settings) }] }
 }
@@ -175,6 +176,8 @@ fn terms(settings: &Settings) -> Terms {
         model: settings.model_spec.clone(),
         permission: settings.permission,
         max_turns: settings.max_turns,
+        budget: settings.budget,
+        effort: settings.effort,
         version: env!("CARGO_PKG_VERSION").into(),
     }
 }
@@ -233,6 +236,7 @@ fn desk(settings: Settings, id: SessionId, workspace: Workspace) -> (Arc<Desk>, 
         guardian: Guardian::new(settings.guardian.clone()),
         env: Arc::new(settings.env.clone()),
         tables: Arc::new(Tables::new(settings.home.session_db(id))),
+        governor: Governor::open(settings.home.clone(), Arc::clone(&settings.clock)),
         bus: Bus::new(settings.home.clone(), id),
         stamps: Mutex::default(),
         settings,

@@ -30,7 +30,7 @@ impl Page {
                 self.add(format_args!("# Session {id}\n\nBegan {at} in `{}` with `{}`.", terms.cwd, terms.model));
             }
             Event::SessionForked { from } => self.add(format_args!("*Forked from {from}.*")),
-            Event::MailAdmitted { from: Origin::User, body: Body::Text { text }, .. } => {
+            Event::MailAdmitted { from: Origin::User, body: Body::Text { text, .. }, .. } => {
                 self.add(format_args!("## User\n\n{text}"));
             }
             Event::TurnAnswered { turn, content, .. } => {

@@ -72,13 +72,20 @@ pub(crate) fn intent(n: u64) -> Entry {
 
 /// How every session is run.
 pub(crate) fn terms() -> Terms {
-    let permission = Permission::AllowAll;
-    Terms { cwd: "/src".into(), model: "script/demo".into(), permission, max_turns: Some(7), version: "0.1.0".into() }
+    Terms {
+        cwd: "/src".into(),
+        model: "script/demo".into(),
+        permission: Permission::AllowAll,
+        max_turns: Some(7),
+        budget: Budget::default(),
+        effort: None,
+        version: "0.1.0".into(),
+    }
 }
 
 /// How every session begins.
 pub(crate) fn opening() -> Vec<Entry> {
-    let body = Body::Text { text: "\n  Count the tests\nplease".into() };
+    let body = Body::text("\n  Count the tests\nplease");
     vec![
         entry(10, Event::SessionOpened(terms())),
         entry(11, Event::TaskCreated(spec(None, "root"))),
@@ -101,7 +108,13 @@ pub(crate) fn spec(parent: Option<TaskId>, name: &str) -> TaskSpec {
 }
 
 pub(crate) fn begun(turn: u32) -> Event {
-    Event::TurnBegun { turn: Turn(turn), model: "script/demo".into(), reserved: Cost::ZERO }
+    Event::TurnBegun {
+        turn: Turn(turn),
+        model: "script/demo".into(),
+        reserved: Cost::ZERO,
+        price: None,
+        max_output: None,
+    }
 }
 
 /// Every row of every runtime table, to see that nothing changed.

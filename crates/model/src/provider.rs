@@ -1,0 +1,71 @@
+//! Where models live: an address, a key, and what is known of each.
+
+use std::collections::BTreeMap;
+
+use net::Secret;
+use protocol::Price;
+
+/// The form of requests and answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wire {
+    /// Anthropic Messages.
+    Anthropic,
+    /// OpenAI Responses.
+    Responses,
+    /// OpenAI Chat Completions, and everything compatible.
+    Chat,
+}
+
+/// How a provider knows its customer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Key {
+    /// It asks for none.
+    Needless,
+    /// It asks for one, and this variable does not hold it.
+    Missing {
+        /// The variable.
+        variable: String,
+    },
+    /// This one.
+    Given(Secret),
+}
+
+/// What is known of a model before it is asked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Listed {
+    /// What its tokens cost.
+    pub price: Option<Price>,
+    /// How many tokens a request and its answer may have together.
+    pub context: Option<u64>,
+    /// Most tokens of one answer.
+    pub max_output: Option<u32>,
+}
+
+/// One place that models are asked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Provider {
+    /// The form of requests and answers.
+    pub wire: Wire,
+    /// The address, without a slash at its end: before `/v1/messages` for Anthropic, before `/responses` and
+    /// `/chat/completions` for the others.
+    pub base_url: String,
+    /// How it knows its customer.
+    pub key: Key,
+    /// Whether its models are small and need help with tool calls.
+    pub small: bool,
+    /// How many requests it takes at once.
+    pub at_once: Option<u32>,
+    /// What is known of its models, by name.
+    pub models: BTreeMap<String, Listed>,
+}
+
+/// Every place that models can be asked at, and the way there.
+#[derive(Debug, Clone, Default)]
+pub struct Providers {
+    /// The places by name.
+    pub places: BTreeMap<String, Provider>,
+    /// The way: proxies, certificates.
+    pub route: net::Route,
+    /// How long to wait.
+    pub patience: net::Patience,
+}

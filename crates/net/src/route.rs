@@ -1,0 +1,40 @@
+//! The way to a server: proxies, certificates, and how long to wait on it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The way to servers, as the usual environment variables describe it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Route {
+    /// The proxy for `http` addresses (`http_proxy`, `all_proxy`).
+    pub http_proxy: Option<String>,
+    /// The proxy for `https` addresses (`https_proxy`, `all_proxy`).
+    pub https_proxy: Option<String>,
+    /// Hosts that are reached without one (`no_proxy`). Loopback always is.
+    pub no_proxy: Option<String>,
+    /// A file of certificates to trust instead of the system's (`SSL_CERT_FILE`).
+    pub ca_file: Option<PathBuf>,
+    /// A folder of certificates to trust instead of the system's (`SSL_CERT_DIR`).
+    pub ca_dir: Option<PathBuf>,
+}
+
+/// How long to wait on a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// For the connection.
+    pub connect: Duration,
+    /// For the first byte of the answer's body, from the moment that the request is sent.
+    pub first_byte: Duration,
+    /// For each further byte.
+    pub idle: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Patience {
+            connect: Duration::from_secs(10),
+            first_byte: Duration::from_secs(120),
+            idle: Duration::from_secs(60),
+        }
+    }
+}

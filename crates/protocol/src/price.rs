@@ -1,0 +1,122 @@
+//! What tokens cost, and what a question may cost before it is asked.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Budget, Cost, Usage};
+
+/// Prices of a model's tokens, in millionths of a US dollar for a million of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Price {
+    /// Input tokens that no cache held.
+    pub input: u64,
+    /// Output tokens, reasoning included.
+    pub output: u64,
+    /// Input tokens read from the provider's cache.
+    pub cache_read: u64,
+    /// Input tokens written to the provider's cache.
+    pub cache_write: u64,
+}
+
+impl Price {
+    /// What `usage` costs in millionths of a US dollar, rounded up.
+    pub fn of(self, usage: Usage) -> u64 {
+        micros(&[
+            (usage.input, self.input),
+            (usage.output, self.output),
+            (usage.cache_read, self.cache_read),
+            (usage.cache_write, self.cache_write),
+        ])
+    }
+
+    /// The most that so many tokens can cost: input counts as whatever kind is dearest.
+    pub fn at_most(self, input: u64, output: u64) -> u64 {
+        let dearest = self.input.max(self.cache_read).max(self.cache_write);
+        micros(&[(input, dearest), (output, self.output)])
+    }
+}
+
+fn micros(parts: &[(u64, u64)]) -> u64 {
+    let sum: u128 = parts.iter().map(|(tokens, price)| u128::from(*tokens) * u128::from(*price)).sum();
+    u64::try_from(sum.div_ceil(1_000_000)).unwrap_or(u64::MAX)
+}
+
+/// What one question may use, before it is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quote {
+    /// Most input tokens.
+    pub input: u64,
+    /// The least output that makes asking worth it.
+    pub least: u32,
+    /// The most output that is wanted.
+    pub most: u32,
+    /// What the tokens cost; none when that is not known.
+    pub price: Option<Price>,
+    /// What must be left afterwards, so that a last turn is possible.
+    pub spare: Cost,
+}
+
+impl Quote {
+    /// The most it costs with so much output.
+    pub fn cost(self, output: u32) -> Cost {
+        let tokens = self.input.saturating_add(output.into());
+        Cost { tokens, micros: self.price.map_or(0, |price| price.at_most(self.input, output.into())) }
+    }
+
+    /// The most output that fits `room`, up to what is wanted; none when the least does not fit.
+    pub fn fit(self, room: Budget) -> Option<u32> {
+        let fits = |output: u32| room.allows(self.cost(output));
+        if fits(self.most) {
+            return Some(self.most);
+        }
+        let (mut fitting, mut too_much) = (self.least, self.most);
+        if self.least > self.most || !fits(fitting) {
+            return None;
+        }
+        while too_much - fitting > 1 {
+            let middle = fitting + (too_much - fitting) / 2;
+            if fits(middle) { fitting = middle } else { too_much = middle }
+        }
+        Some(fitting)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PRICE: Price = Price { input: 3_000_000, output: 15_000_000, cache_read: 300_000, cache_write: 3_750_000 };
+
+    #[test]
+    fn a_price_counts_each_kind_and_rounds_up() {
+        let usage = Usage { input: 1_000, output: 100, cache_read: 10_000, cache_write: 2_000 };
+        assert_eq!(PRICE.of(usage), 3_000 + 1_500 + 3_000 + 7_500);
+        assert_eq!(Price { input: 1, ..Price::default() }.of(Usage { input: 1, ..Usage::default() }), 1);
+        assert_eq!(PRICE.of(Usage { input: u64::MAX, output: u64::MAX, ..Usage::default() }), u64::MAX);
+    }
+
+    #[test]
+    fn no_kind_of_input_costs_more_than_was_set_aside() {
+        for usage in [
+            Usage { input: 500, output: 7, ..Usage::default() },
+            Usage { cache_read: 500, output: 7, ..Usage::default() },
+            Usage { cache_write: 499, input: 1, output: 7, ..Usage::default() },
+        ] {
+            assert!(PRICE.of(usage) <= PRICE.at_most(500, 7), "{usage:?}");
+        }
+    }
+
+    #[test]
+    fn output_is_lowered_to_what_fits_and_no_further_than_the_least() {
+        let quote = Quote { input: 100, least: 10, most: 1_000, price: Some(PRICE), spare: Cost::ZERO };
+        let tokens = |tokens| Budget { tokens: Some(tokens), micros: None };
+        assert_eq!(quote.fit(Budget::default()), Some(1_000));
+        assert_eq!(quote.fit(tokens(1_100)), Some(1_000));
+        assert_eq!(quote.fit(tokens(1_099)), Some(999));
+        assert_eq!((quote.fit(tokens(110)), quote.fit(tokens(109))), (Some(10), None));
+        let micros = |micros| Budget { tokens: None, micros: Some(micros) };
+        assert_eq!((quote.fit(micros(375 + 150)), quote.fit(micros(375 + 149))), (Some(10), None));
+        assert_eq!(quote.fit(micros(375 + 164)), Some(10));
+        assert_eq!(quote.fit(Budget { tokens: Some(0), micros: Some(0) }), None);
+    }
+}

@@ -1,0 +1,37 @@
+//! Until when a run may work.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// How long the last turn may take.
+const GRACE: Duration = Duration::from_secs(60);
+
+/// Until when a run may work.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Deadline(Option<Instant>);
+
+impl Deadline {
+    /// So long from now, or without end.
+    pub(super) fn after(time: Option<Duration>) -> Deadline {
+        Deadline(time.and_then(|time| Instant::now().checked_add(time)))
+    }
+
+    /// Long enough for a last turn.
+    pub(super) fn grace() -> Deadline {
+        Deadline::after(Some(GRACE))
+    }
+
+    /// Whether it has passed.
+    pub(super) fn is_over(self) -> bool {
+        self.0.is_some_and(|end| end <= Instant::now())
+    }
+
+    /// What `work` comes to, unless the deadline comes first.
+    pub(super) async fn watch<T>(self, work: impl Future<Output = T>) -> Option<T> {
+        match self.0 {
+            Some(end) => tokio::time::timeout_at(end, work).await.ok(),
+            None => Some(work.await),
+        }
+    }
+}
