@@ -5,8 +5,8 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use bosun_testkit::server::{Hint, Keep, PlanError, Setup, span};
 use model::Script;
-use testkit::server::{Hint, Keep, Setup, span};
 
 const USAGE: &str = "\
 usage: model-server --script FILE [FLAG VALUE]...
@@ -65,7 +65,7 @@ fn apply(setup: Setup, flag: &str, value: &str) -> Result<Option<Setup>, String>
         "--key" => Some(setup.key(value)),
         "--models" => Some(setup.models(&value.split(',').collect::<Vec<_>>())),
         "--wire-faults" => {
-            let faults = value.parse().map_err(|error: testkit::server::PlanError| error.to_string())?;
+            let faults = value.parse().map_err(|error: PlanError| error.to_string())?;
             Some(setup.faults(faults))
         }
         other => return Err(format!("unknown flag {other}")),
