@@ -10,6 +10,7 @@
 mod bench;
 mod check;
 mod measure;
+mod oracle;
 mod run;
 mod schema;
 mod sources;
