@@ -21,7 +21,7 @@ pub(crate) fn install() -> Result<PathBuf> {
     if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) && works(&mut version(&python)) {
         return Ok(place);
     }
-    println!("test: installing the SDKs that the wires are compared with");
+    println!("oracle: installing the SDKs that the wires are compared with");
     make(&place, &list).context(
         "the oracle needs python3 with venv and pip (Debian: apt install python3 python3-venv), \
          and a package index that has testkit/oracle/requirements.txt",
