@@ -57,7 +57,11 @@ pub fn judge(what: &str, about: &[&str]) -> Result<String, String> {
 fn python() -> PathBuf {
     let place = std::env::var_os(VARIABLE).map_or_else(usual_place, PathBuf::from);
     let python = place.join("bin/python");
-    assert!(python.exists(), "{} does not exist; run `cargo xtask oracle` or `cargo xtask test`, which install it", python.display());
+    assert!(
+        python.exists(),
+        "{} does not exist; run `cargo xtask oracle` or `cargo xtask test`, which install it",
+        python.display()
+    );
     python
 }
 

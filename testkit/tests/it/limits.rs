@@ -6,12 +6,13 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use bosun_testkit::binary::within;
 use bosun_testkit::server::{Faults, Hint, Keep, ModelServer};
 use model::Wire;
 use protocol::Usage;
 use serde_json::Value;
 
-use crate::client::{WIRES, ask, question};
+use crate::client::{WIRES, ask, ask_within, question};
 use crate::{HELLO, hello};
 
 #[test]
@@ -56,6 +57,22 @@ fn an_answer_takes_as_long_as_it_is_told_to() {
     let began = Instant::now();
     ask(&server, Wire::Chat, &question(Wire::Chat, "go"));
     assert!(began.elapsed() >= Duration::from_millis(30));
+}
+
+#[test]
+fn requests_under_way_at_once_are_counted() {
+    let server = hello().faults("4..=hang".parse().unwrap()).start();
+    for wire in WIRES {
+        ask(&server, wire, &question(wire, "go"));
+    }
+    assert_eq!(server.most_at_once(), 1);
+    std::thread::scope(|scope| {
+        for wire in WIRES {
+            let server = &server;
+            scope.spawn(move || ask_within(server, wire, &question(wire, "go"), Duration::from_secs(2)));
+        }
+        within(Duration::from_secs(30), "all are under way", || server.most_at_once() == 3);
+    });
 }
 
 #[test]
