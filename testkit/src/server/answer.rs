@@ -95,13 +95,12 @@ impl Question<'_> {
         let mut speech = wire::speech(self.wire, &asked, self.arrival.number, forecast);
         let form = asked.form;
         let mut deltas = match self.fault {
-            Some(Fault::Endless) => stream::repeat_with(|| Ok(Delta::Text("and so on ".repeat(100)))).boxed(),
+            Some(Fault::Endless) => stream::repeat_with(|| Ok(Delta::Text("and so on ".repeat(5000)))).boxed(),
             _ => script.ask(asked.request),
         };
         // A provider that fails before its first word says so with a status.
         let first = deltas.next().await;
         if let Some(Err(error)) = &first {
-            self.shared.ledger().failed(self.arrival.question);
             return self.refuse(&Trouble::of_script(error), to).await;
         }
         let mut deltas = stream::iter(first).chain(deltas).boxed();
@@ -124,7 +123,7 @@ impl Question<'_> {
                 Ok(Delta::Done { stop, usage, .. }) => {
                     let ending = ending(stop, usage, most);
                     speech.end(ending, &mut unheard);
-                    self.shared.ledger().reported(self.arrival.number, ending.usage);
+                    self.shared.ledger().reported(&self.arrival, ending.usage);
                     return self.send(Page::json(200, &speech.whole(ending)), to).await;
                 }
                 Ok(delta) => speech.say(&delta, &mut unheard),
@@ -189,10 +188,10 @@ impl Question<'_> {
 
     /// Sends the end. It is counted before it leaves, since a client that has it may look at the count at once.
     async fn close(&self, ending: Ending, frames: &mut Frames, outlet: &mut Outlet<'_>) -> Result<(), Halt> {
-        self.shared.ledger().reported(self.arrival.number, ending.usage);
+        self.shared.ledger().reported(&self.arrival, ending.usage);
         let sent = outlet.send(frames).await;
         if sent.is_err() {
-            self.shared.ledger().unreported(self.arrival.number, ending.usage);
+            self.shared.ledger().unreported(&self.arrival, ending.usage);
         }
         sent
     }
@@ -204,7 +203,6 @@ impl Question<'_> {
         speech: &mut dyn Speech,
         outlet: &mut Outlet<'_>,
     ) -> Result<(), Halt> {
-        self.shared.ledger().failed(self.arrival.question);
         if error.fault == ModelFault::Transient {
             return Err(Halt::Cut);
         }

@@ -53,18 +53,22 @@ pub(super) struct Ledger {
     most_present: usize,
     seen: Vec<Seen>,
     used: Usage,
-    failed: HashMap<[u8; 32], u32>,
+    /// How often each question came that has no complete answer yet.
+    tries: HashMap<Question, u32>,
 }
+
+/// A digest of a body: a question that is asked again has the same.
+type Question = [u8; 32];
 
 /// What a request is told as it arrives.
 #[derive(Debug)]
 pub(super) struct Arrival {
     pub(super) number: u64,
-    /// How often the same question failed, and once more.
+    /// How often the same question came since it was last answered, this time included.
     pub(super) attempt: u32,
     /// The limit it ran into: when there is room again, and whether it is told.
     pub(super) limited: Option<(std::time::Duration, Hint)>,
-    pub(super) question: [u8; 32],
+    question: Question,
 }
 
 impl Ledger {
@@ -78,7 +82,7 @@ impl Ledger {
             most_present: 0,
             seen: Vec::new(),
             used: Usage::default(),
-            failed: HashMap::new(),
+            tries: HashMap::new(),
         }
     }
 
@@ -94,8 +98,9 @@ impl Ledger {
         }
         let limited = self.bucket.as_mut().and_then(|(bucket, hint)| bucket.take(at).err().map(|wait| (wait, *hint)));
         let question = Sha256::digest(&request.body).into();
-        let attempt = self.failed.get(&question).map_or(1, |failed| failed + 1);
-        Arrival { number, attempt, limited, question }
+        let tries = self.tries.entry(question).or_default();
+        *tries += 1;
+        Arrival { number, attempt: *tries, limited, question }
     }
 
     /// Notes that a request is no longer under way, whatever became of it.
@@ -109,27 +114,25 @@ impl Ledger {
         }
     }
 
-    /// Notes that the script failed this question, so that its next try is another attempt.
-    pub(super) fn failed(&mut self, question: [u8; 32]) {
-        *self.failed.entry(question).or_default() += 1;
-    }
-
-    pub(super) fn reported(&mut self, number: u64, usage: Usage) {
+    /// Notes that an answer is complete and what it counts as.
+    pub(super) fn reported(&mut self, arrival: &Arrival, usage: Usage) {
         self.used = self.used.plus(usage);
-        if let Some(seen) = self.find(number) {
+        self.tries.remove(&arrival.question);
+        if let Some(seen) = self.find(arrival.number) {
             seen.usage = Some(usage);
         }
     }
 
     /// Takes back what was not sent after all.
-    pub(super) fn unreported(&mut self, number: u64, usage: Usage) {
+    pub(super) fn unreported(&mut self, arrival: &Arrival, usage: Usage) {
+        self.tries.insert(arrival.question, arrival.attempt);
         self.used = Usage {
             input: self.used.input - usage.input,
             output: self.used.output - usage.output,
             cache_read: self.used.cache_read - usage.cache_read,
             cache_write: self.used.cache_write - usage.cache_write,
         };
-        if let Some(seen) = self.find(number) {
+        if let Some(seen) = self.find(arrival.number) {
             seen.usage = None;
         }
     }

@@ -129,7 +129,10 @@ impl<'a> Outlet<'a> {
 
     async fn drip(&mut self, pieces: impl IntoIterator<Item = &[u8]>, every: Duration) -> Result<(), Halt> {
         for piece in pieces {
-            tokio::time::sleep(every).await;
+            // A timer counts in milliseconds, and so makes of no time a whole one.
+            if !every.is_zero() {
+                tokio::time::sleep(every).await;
+            }
             self.put(piece);
             self.flush().await?;
         }

@@ -1,6 +1,10 @@
 //! The binary with real providers' wires, which the test kit's server speaks.
 
+mod crowd;
+mod faults;
 mod job;
+mod prefix;
+mod secrets;
 mod three_wires;
 
 /// Each wire as a model is named on it.

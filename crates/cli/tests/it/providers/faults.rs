@@ -1,0 +1,218 @@
+//! What goes wrong at a provider, and how a run ends then: the same on every wire, and no call runs twice.
+
+use std::fs;
+use std::thread;
+use std::time::Duration;
+
+use testkit::binary::{Ended, PATIENCE, Stage, within};
+use testkit::server::ModelServer;
+
+use super::MODELS;
+use crate::stage;
+
+/// A call that leaves a mark each time it runs, then the last word.
+const MARK: &str = "
+version: 1
+rules:
+  - when: { turn: 1 }
+    answer:
+      - think: I leave a mark.
+      - say: Once.
+      - call: { tool: shell, input: { command: echo x >> marks } }
+  - answer:
+      - say: Done.
+";
+
+/// A run against a server with faults, over one wire.
+struct Run {
+    model: &'static str,
+    ended: Ended,
+    /// How often the call ran.
+    marks: usize,
+    /// How often the server was asked.
+    requests: u64,
+}
+
+/// Runs over every wire at once with these flags.
+fn run(script: &str, faults: &str, flags: &[&str]) -> Vec<Run> {
+    run_on(stage, script, faults, flags)
+}
+
+/// Runs over every wire at once, each on a stage of its own.
+fn run_on(stage: fn() -> Stage, script: &str, faults: &str, flags: &[&str]) -> Vec<Run> {
+    let run = |model| {
+        let server = ModelServer::script(script).faults(faults.parse().unwrap()).start();
+        let stage = stage();
+        let ended = stage.prompt_over(&server, model, "go").args(flags).run();
+        let marks = fs::read_to_string(stage.path("marks")).unwrap_or_default().lines().count();
+        Run { model, ended, marks, requests: server.count() }
+    };
+    thread::scope(|scope| {
+        let runs = MODELS.map(|model| scope.spawn(move || run(model)));
+        runs.into_iter().map(|run| run.join().unwrap()).collect()
+    })
+}
+
+/// A stage whose binary does not wait long on a silent server.
+fn impatient() -> Stage {
+    let stage = stage();
+    fs::create_dir_all(stage.home()).unwrap();
+    let config = "[network]\nfirst-byte-timeout = '2s'\nidle-timeout = '2s'\n";
+    fs::write(stage.home().join("config.toml"), config).unwrap();
+    stage
+}
+
+/// Fails unless the fault of the first request passes with the second.
+#[track_caller]
+fn assert_passes(faults: &[&str]) {
+    for fault in faults {
+        for Run { model, ended, marks, requests } in run(MARK, &format!("1={fault}"), &[]) {
+            let ended = ended.expect(0);
+            assert_eq!((&*ended.stdout, marks, requests), ("Done.\n", 1, 3), "{fault}, {model}: {ended:?}");
+            assert!(ended.stderr.contains("! model: "), "{fault}, {model}: {}", ended.stderr);
+        }
+    }
+}
+
+#[test]
+fn an_error_of_the_server_is_tried_again() {
+    assert_passes(&["status:500", "status:503", "status:529", "html", "close"]);
+}
+
+#[test]
+fn a_provider_that_asks_to_slow_down_is_asked_again_later() {
+    assert_passes(&["status:429", "status:429:1s"]);
+}
+
+#[test]
+fn a_cut_answer_is_asked_for_again_and_its_calls_do_not_run() {
+    assert_passes(&["cut:bytes:0", "cut:bytes:300", "cut:events:3", "cut:call"]);
+}
+
+#[test]
+fn an_answer_that_ends_early_is_asked_for_again_and_its_calls_do_not_run() {
+    assert_passes(&["empty", "end:bytes:300", "end:events:3", "end:call"]);
+}
+
+#[test]
+fn a_malformed_answer_is_asked_for_again() {
+    assert_passes(&["bad-sse", "bad-json"]);
+}
+
+#[test]
+fn a_server_that_says_nothing_is_given_up_in_time() {
+    for Run { model, ended, marks, requests } in run_on(impatient, MARK, "1=hang", &[]) {
+        let ended = ended.expect(0).says(&["sent nothing within 2 s"]);
+        assert_eq!((&*ended.stdout, marks, requests), ("Done.\n", 1, 3), "{model}");
+    }
+}
+
+#[test]
+fn a_stream_that_falls_silent_is_given_up_in_time() {
+    let script = "
+version: 1
+rules:
+  - when: { attempt: 1 }
+    answer:
+      - say: I was about to
+      - call: { tool: shell, input: { command: echo x >> marks } }
+      - hang: true
+  - answer:
+      - say: Done.
+";
+    for Run { model, ended, marks, requests } in run_on(impatient, script, "", &[]) {
+        let ended = ended.expect(0);
+        assert_eq!((&*ended.stdout, marks, requests), ("Done.\n", 0, 2), "{model}");
+        assert!(ended.took < Duration::from_secs(20), "{model}: {:?}", ended.took);
+    }
+}
+
+#[test]
+fn a_slow_answer_is_waited_for() {
+    for Run { model, ended, marks, requests } in run_on(impatient, MARK, "*=drip:event:200ms", &[]) {
+        let ended = ended.expect(0);
+        assert_eq!((&*ended.stdout, marks, requests), ("Done.\n", 1, 2), "{model}");
+        assert!(
+            ended.took > Duration::from_secs(1),
+            "{model} took {:?}: less than the time of one silence",
+            ended.took
+        );
+    }
+}
+
+#[test]
+fn an_answer_may_come_byte_by_byte() {
+    for Run { model, ended, marks, requests } in run(MARK, "*=drip:byte:0ms", &[]) {
+        assert_eq!((&*ended.expect(0).stdout, marks, requests), ("Done.\n", 1, 2), "{model}");
+    }
+}
+
+#[test]
+fn a_fault_that_stays_ends_the_run_after_its_tries() {
+    for Run { model, ended, marks, requests } in run(MARK, "*=status:500", &[]) {
+        let ended = ended.expect(1).says(&["answered 500"]);
+        assert_eq!((&*ended.stdout, marks, requests), ("", 0, 5), "{model}");
+    }
+}
+
+#[test]
+fn what_cannot_work_is_not_tried_again() {
+    for (fault, why) in [
+        ("status:401", "refused the key"),
+        ("status:400", "answered 400"),
+        ("status:404", "answered 404"),
+        ("too-long", "too long"),
+    ] {
+        for Run { model, ended, marks, requests } in run(MARK, &format!("*={fault}"), &[]) {
+            let ended = ended.expect(1).says(&[why]);
+            assert_eq!((&*ended.stdout, marks, requests), ("", 0, 1), "{fault}, {model}");
+        }
+    }
+}
+
+/// Most memory that a run may take, in KiB: what an answer may have, a few times over.
+const MOST_MEMORY: u64 = 128 << 10;
+
+#[test]
+fn an_answer_without_end_is_an_error_and_does_not_fill_the_memory() {
+    for fault in ["1=endless", "1=endless-line"] {
+        for model in MODELS {
+            let server = ModelServer::script(MARK).faults(fault.parse().unwrap()).start();
+            let stage = stage();
+            let running = stage.prompt_over(&server, model, "go").start();
+            let peak = peak(running.pid());
+            let ended = running.wait().expect(1).says(&["larger than"]);
+            assert_eq!((&*ended.stdout, server.count()), ("", 1), "{fault}, {model}");
+            assert!((1..MOST_MEMORY).contains(&peak), "{fault}, {model}: {peak} KiB");
+        }
+    }
+}
+
+/// The most memory that a process has until its end, in KiB.
+fn peak(pid: u32) -> u64 {
+    let mut peak = 0;
+    within(PATIENCE, "the end of the process", || {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let now = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok());
+        peak = peak.max(now.unwrap_or(0));
+        now.is_none()
+    });
+    peak
+}
+
+#[test]
+fn a_used_up_quota_parks_the_run() {
+    for Run { model, ended, marks, requests } in run(MARK, "1=quota:90s", &["--park-wait", "0s"]) {
+        let ended = ended.expect(7).says(&["waiting for a quota until", "parked"]);
+        assert_eq!((&*ended.stdout, marks, requests), ("", 0, 1), "{model}");
+    }
+}
+
+#[test]
+fn another_model_than_the_one_that_was_asked_is_named() {
+    for Run { model, ended, marks, requests } in run(MARK, "1=model:other", &[]) {
+        let ended = ended.expect(0).says(&[&format!("asked {model}, other answered")]);
+        assert_eq!((&*ended.stdout, marks, requests), ("Done.\n", 1, 2));
+    }
+}
