@@ -1,11 +1,14 @@
 //! The same job over the three wires, and without any.
 
+use std::fs;
+
 use testkit::binary::Stage;
 use testkit::oracle::check_requests;
 use testkit::server::ModelServer;
 
 use super::MODELS;
 use super::job::{Done, JOB, work};
+use crate::stage;
 
 /// The job by the script itself, which no wire can spoil.
 fn reference() -> Done {
@@ -40,3 +43,78 @@ fn every_request_of_the_job_is_one_that_the_sdks_types_know() {
     assert_eq!(requests.len(), 18);
     check_requests(&requests);
 }
+
+/// A picture of one pixel.
+const PIXEL: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x04\0\0\0\xb5\x1c\x0c\x02\
+    \0\0\0\x0bIDATx\xdac\xfc\xff\x1f\0\x03\x03\x02\0\xef\xa2\x62\xd2\0\0\0\0IEND\xaeB`\x82";
+
+/// Thinks, calls, and goes on when it is asked again.
+const TALK: &str = "
+version: 1
+rules:
+  - when: { turn: 1 }
+    answer:
+      - think: A picture.
+      - say: I see.
+      - call: { tool: shell, input: { command: exit 3 } }
+    usage: { input: 100, output: 10 }
+  - when: { turn: 2 }
+    answer:
+      - say: That was all.
+    usage: { input: 100, output: 10 }
+  - when: { turn: 3 }
+    answer:
+      - think: Again.
+      - call: { tool: list_shells }
+    usage: { input: 100, output: 10 }
+  - answer:
+      - say: Good bye.
+    usage: { input: 100, output: 10 }
+";
+
+#[test]
+fn requests_with_pictures_efforts_and_a_second_prompt_are_known_to_the_sdks_too() {
+    let mut requests = Vec::new();
+    for model in MODELS.into_iter().chain(["anthropic/claude-opus-5-5", "anthropic/claude-sonnet-4-5"]) {
+        let server = ModelServer::script(TALK).start();
+        let stage = stage();
+        fs::write(stage.path("pixel.png"), PIXEL).unwrap();
+        let first = stage.prompt_over(&server, model, "look").args(["--effort", "high", "--image", "pixel.png"]);
+        assert_eq!(first.run().expect(0).stdout, "That was all.\n", "{model}");
+        let second = stage.prompt_over(&server, model, "and now?").args(["--continue"]);
+        assert_eq!(second.run().expect(0).stdout, "Good bye.\n", "{model}");
+        assert_eq!(server.count(), 4, "{model}");
+        requests.extend(server.requests());
+    }
+    check_requests(&requests);
+}
+
+#[test]
+fn the_last_turn_of_a_budget_is_known_to_the_sdks_too() {
+    let mut requests = Vec::new();
+    for model in MODELS {
+        let server = ModelServer::script(ENDLESS_WORK).start();
+        let stage = stage();
+        let ended = stage.prompt_over(&server, model, "go").args(["--max-tokens-total", "60000"]).run().expect(6);
+        assert!(ended.stdout.contains("I stop here."), "{model}: {ended:?}");
+        let sent = server.usage_sent().total();
+        assert!(sent <= 60_000, "{model}: {sent}");
+        requests.extend(server.requests());
+    }
+    let last: Vec<_> = requests.iter().filter_map(|request| request.json().get("tool_choice").cloned()).collect();
+    assert_eq!(last, [serde_json::json!({ "type": "none" }), "none".into(), "none".into()]);
+    check_requests(&requests);
+}
+
+/// Works until it is told to come to an end.
+const ENDLESS_WORK: &str = "
+version: 1
+rules:
+  - when: { prompt: last answer }
+    answer:
+      - say: I stop here.
+    usage: { input: 100, output: 10 }
+  - answer:
+      - call: { tool: list_shells }
+    usage: { input: 9000, output: 100 }
+";
