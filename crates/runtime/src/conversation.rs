@@ -43,7 +43,14 @@ pub(crate) struct Conversation {
     /// Why the activation takes its last turn, once it does.
     wrap_up: Option<WrapUp>,
     /// What the model is to be told by the runtime before it is asked again.
-    notices: Vec<String>,
+    notices: Vec<Notice>,
+}
+
+/// Something that the runtime tells a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Notice {
+    BudgetLow,
+    WrapUp(WrapUp),
 }
 
 impl Conversation {
@@ -65,15 +72,16 @@ impl Conversation {
                 self.measure(*usage);
                 self.answer(content, *stop);
             }
-            Event::BudgetLow { .. } => self.notices.push(prompt::BUDGET_LOW.into()),
+            Event::BudgetLow { .. } => self.notices.push(Notice::BudgetLow),
             Event::WrapUpBegan { why } => {
                 self.wrap_up = Some(*why);
-                self.notices.push(prompt::wrap_up(*why).into());
+                self.notices.push(Notice::WrapUp(*why));
             }
             Event::CallAnswered { call, answer } => self.answer_call(call, answer),
             Event::ActivationStarted { attempt, .. } if attempt.0 == 1 => {
                 self.said.clear();
                 self.wrap_up = None;
+                self.notices.retain(|notice| *notice == Notice::BudgetLow);
                 self.last_word = None;
             }
             Event::MailExpired { .. }
@@ -171,7 +179,10 @@ impl Conversation {
         (self.turn, self.asking, self.max_output) = (turn, true, max_output);
         self.last_word = None;
         for notice in std::mem::take(&mut self.notices) {
-            self.push(Message::user(notice));
+            self.push(Message::user(match notice {
+                Notice::BudgetLow => prompt::BUDGET_LOW,
+                Notice::WrapUp(why) => prompt::wrap_up(why),
+            }));
         }
     }
 

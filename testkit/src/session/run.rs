@@ -44,6 +44,11 @@ impl Run {
         self.tasks.first().and_then(|root| root.last_outcome.as_ref())
     }
 
+    /// The text of the root's last activation.
+    pub fn text(&self) -> &str {
+        self.tasks.first().and_then(|root| root.result.as_deref()).unwrap_or_default()
+    }
+
     /// What a file of the working folder says; nothing if it is not there.
     pub fn file(&self, path: &str) -> Option<String> {
         self.stage.file(path)

@@ -46,13 +46,6 @@ async fn a_provider_that_names_a_time_is_asked_after_it() {
 }
 
 #[tokio::test]
-async fn a_time_beyond_patience_ends_the_activation() {
-    let run = run("  - fail: { class: retry-after, after: 1h, message: slow down }\n").await;
-    assert_eq!(failure(&run), FailKind::Model);
-    assert_eq!(run.count(|event| matches!(event, Event::TurnBegun { .. })), 1);
-}
-
-#[tokio::test]
 async fn what_cannot_work_is_not_tried_again_and_the_next_prompt_is() {
     let script = rules(
         "  - when: { prompt: terminal }
