@@ -14,6 +14,7 @@ mod governor;
 mod instructions;
 mod permit;
 mod prompt;
+mod redact;
 mod session;
 mod settings;
 mod shells;

@@ -22,6 +22,7 @@ use crate::commands::{Cues, Lookout};
 use crate::governor::Governor;
 use crate::instructions::Instructions;
 use crate::prompt;
+use crate::redact::Redactor;
 use crate::settings::Settings;
 use crate::space::Tables;
 use crate::supervisor::{Parts, Rejected, Supervision};
@@ -85,7 +86,8 @@ impl Session {
 
         let (desk, notices) = desk(settings, id, workspace);
         let (clock, bus) = (Arc::clone(&desk.settings.clock), desk.bus.clone());
-        let parts = Parts { session: id, kernel, last_seq, writer, clock, bus };
+        let redactor = desk.redactor.clone();
+        let parts = Parts { session: id, kernel, last_seq, writer, clock, bus, redactor };
         let at = Arc::clone(&desk);
         let supervision = Supervision::start(parts, move |_supervisor| Arc::new(Performer(at)));
         let first = match start {
@@ -236,6 +238,7 @@ fn desk(settings: Settings, id: SessionId, workspace: Workspace) -> (Arc<Desk>, 
         guardian: Guardian::new(settings.guardian.clone()),
         env: Arc::new(settings.env.clone()),
         tables: Arc::new(Tables::new(settings.home.session_db(id))),
+        redactor: Redactor::new(&settings.secrets),
         governor: Governor::open(settings.home.clone(), Arc::clone(&settings.clock)),
         bus: Bus::new(settings.home.clone(), id),
         stamps: Mutex::default(),

@@ -16,5 +16,6 @@ mod mail;
 mod owners;
 mod quota;
 mod races;
+mod secrets;
 mod shells;
 mod support;
