@@ -9,7 +9,7 @@ use protocol::{Activation, Clip, Event, Kind, Outcome, TaskId};
 use store::{Reader, StoreError};
 use tools::{Stamps, Tool};
 
-use crate::agent::AgentRun;
+use crate::agent::{AgentRun, Deadline};
 use crate::bus::Bus;
 use crate::conversation::{Conversation, Results};
 use crate::governor::Governor;
@@ -35,6 +35,7 @@ pub(crate) struct Desk {
     pub(crate) guardian: Guardian,
     pub(crate) env: Arc<Vec<(std::ffi::OsString, std::ffi::OsString)>>,
     pub(crate) tables: Arc<Tables>,
+    pub(crate) deadline: Deadline,
     pub(crate) redactor: Redactor,
     pub(crate) governor: Governor,
     pub(crate) bus: Bus,

@@ -11,5 +11,6 @@ mod quote;
 mod retry;
 mod turns;
 
+pub(crate) use deadline::Deadline;
 pub(crate) use desk::{Desk, Performer};
 pub(crate) use turns::AgentRun;

@@ -52,7 +52,7 @@ impl AgentRun {
     pub(crate) fn new(desk: Arc<Desk>, link: Link) -> AgentRun {
         let stamps = desk.stamps(link.run.task);
         let (waits, conversation) = (Waits::default(), Conversation::default());
-        let deadline = Deadline::after(desk.settings.timeout);
+        let deadline = desk.deadline;
         AgentRun { desk, link, stamps, waits, conversation, path: String::new(), deadline }
     }
 

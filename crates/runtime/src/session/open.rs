@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::Session;
-use crate::agent::{Desk, Performer};
+use crate::agent::{Deadline, Desk, Performer};
 use crate::api::Api;
 use crate::bus::Bus;
 use crate::commands::{Cues, Lookout};
@@ -238,6 +238,7 @@ fn desk(settings: Settings, id: SessionId, workspace: Workspace) -> (Arc<Desk>, 
         guardian: Guardian::new(settings.guardian.clone()),
         env: Arc::new(settings.env.clone()),
         tables: Arc::new(Tables::new(settings.home.session_db(id))),
+        deadline: Deadline::after(settings.timeout),
         redactor: Redactor::new(&settings.secrets),
         governor: Governor::open(settings.home.clone(), Arc::clone(&settings.clock)),
         bus: Bus::new(settings.home.clone(), id),

@@ -1,7 +1,7 @@
 //! A model that does not answer as it should.
 
 use insta::assert_snapshot;
-use protocol::{Delivery, Event, FailKind, Outcome};
+use protocol::{Delivery, FailKind, Outcome};
 use runtime::Start;
 use testkit::session::{Run, scenario};
 
