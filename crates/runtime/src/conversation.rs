@@ -1,15 +1,16 @@
 //! A task's conversation, folded from its events: the same fold live and after a restart, so that the request a
 //! resumed agent sends begins with the bytes of the one before.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use model::{Message, Part};
 use protocol::{
-    Activation, Answer, Block, Body, Call, CallId, Delivery, Envelope, Event, MailId, Origin, StopReason, TaskId, Turn,
-    Usage, WrapUp,
+    Activation, Answer, Block, Body, Call, CallId, Compaction, Delivery, Envelope, Event, MailId, Origin, StopReason,
+    TaskId, Turn, Usage, WrapUp,
 };
 
+use crate::compact::{self, Past};
 use crate::prompt;
 
 /// Tells how another task's activation ended, in words for a model.
@@ -38,6 +39,10 @@ pub(crate) struct Conversation {
     answers: u32,
     /// What the provider counted: so many messages make so many tokens.
     measured: Option<(usize, u64)>,
+    /// What the first message stands for, if it is a digest.
+    past: Option<Past>,
+    /// Whether it was compacted, and the model has not answered since.
+    compacted: bool,
     /// Most tokens that the answer to the latest turn may have.
     max_output: Option<u32>,
     /// Why the activation takes its last turn, once it does.
@@ -70,6 +75,7 @@ impl Conversation {
                 self.wrap_up = Some(*why);
                 self.notices.push(prompt::wrap_up(*why).into());
             }
+            Event::Compacted(compaction) => self.compact(compaction),
             Event::CallAnswered { call, answer } => self.answer_call(call, answer),
             Event::ActivationStarted { attempt, .. } if attempt.0 == 1 => {
                 self.said.clear();
@@ -96,7 +102,6 @@ impl Conversation {
             | Event::WaitEnded { .. }
             | Event::IntentReported { .. }
             | Event::ModelDiffered { .. }
-            | Event::Compacted(_)
             | Event::Unknown => {}
         }
     }
@@ -156,6 +161,30 @@ impl Conversation {
         self.measured
     }
 
+    /// What the first message stands for, if it is a digest.
+    pub(crate) fn past(&self) -> Option<&Past> {
+        self.past.as_ref()
+    }
+
+    /// Whether it was compacted, and the model has not answered since.
+    pub(crate) fn is_compacted(&self) -> bool {
+        self.compacted
+    }
+
+    /// What waits to be heard, as it will be told.
+    pub(crate) fn unread(&self, results: &dyn Results) -> Vec<String> {
+        self.unread.values().map(|(from, _, body)| words(*from, body, results)).collect()
+    }
+
+    /// The tasks whose results wait to be heard.
+    pub(crate) fn unread_results(&self) -> BTreeSet<TaskId> {
+        let of = |body: &Body| match body {
+            Body::Result { task, .. } => Some(*task),
+            Body::Text { .. } => None,
+        };
+        self.unread.values().filter_map(|(_, _, body)| of(body)).collect()
+    }
+
     /// Most tokens that the answer to the latest turn may have.
     pub(crate) fn max_output(&self) -> Option<u32> {
         self.max_output
@@ -189,22 +218,28 @@ impl Conversation {
     /// Mail that arrives together is one message.
     fn deliver(&mut self, mail: &[MailId], results: &dyn Results) {
         let mut pictures = Vec::new();
-        let words = mail.iter().filter_map(|id| self.unread.remove(id)).map(|(from, _, body)| match (from, body) {
-            (Origin::User, Body::Text { text, images }) => {
-                pictures.extend(images);
-                text
+        let mut texts = Vec::new();
+        for (from, _, body) in mail.iter().filter_map(|id| self.unread.remove(id)) {
+            texts.push(words(from, &body, results));
+            match (from, body) {
+                (Origin::User, Body::Text { images, .. }) => pictures.extend(images),
+                (Origin::Task { .. } | Origin::Runtime, Body::Text { .. }) | (_, Body::Result { .. }) => {}
             }
-            (Origin::Task { .. } | Origin::Runtime, Body::Text { text, .. }) => prompt::quote(&text),
-            (_, Body::Result { task, activation }) => prompt::quote(&results.result(task, activation)),
-        });
-        let text = words.collect::<Vec<_>>().join("\n\n");
+        }
+        let text = texts.join("\n\n");
         let parts = pictures.into_iter().map(Part::Image).chain([Part::Text(text)]).collect();
         self.push(Message::User { parts });
         self.last_word = None;
     }
 
+    /// The model is told less from here on, and nobody has counted how much that is.
+    fn compact(&mut self, compaction: &Compaction) {
+        compact::fold(Arc::make_mut(&mut self.messages), &mut self.past, compaction);
+        (self.measured, self.compacted) = (None, true);
+    }
+
     fn answer(&mut self, content: &[Block], stop: StopReason) {
-        self.asking = false;
+        (self.asking, self.compacted) = (false, false);
         self.answers += 1;
         self.push(Message::Assistant { content: content.to_vec() });
         self.calls.clear();
@@ -231,6 +266,15 @@ impl Conversation {
             let answers = self.calls.drain(..).filter_map(|(call, answer)| Some((call.id, answer?))).collect();
             self.push(Message::Answers { answers });
         }
+    }
+}
+
+/// Mail as a model is told of it.
+fn words(from: Origin, body: &Body, results: &dyn Results) -> String {
+    match (from, body) {
+        (Origin::User, Body::Text { text, .. }) => text.clone(),
+        (Origin::Task { .. } | Origin::Runtime, Body::Text { text, .. }) => prompt::quote(text),
+        (_, Body::Result { task, activation }) => prompt::quote(&results.result(*task, *activation)),
     }
 }
 

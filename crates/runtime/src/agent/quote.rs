@@ -35,11 +35,16 @@ pub(super) fn last(desk: &Desk, conversation: &Conversation) -> Quote {
 /// only what came after it is estimated.
 pub(super) fn input(desk: &Desk, conversation: &Conversation) -> u64 {
     let messages = conversation.messages();
-    let (counted, tokens) = match conversation.measured() {
-        Some(measured) => measured,
-        None => (0, tokens(&desk.system) + desk.specs.iter().map(tool).sum::<u64>()),
-    };
-    messages.iter().skip(counted).map(message).fold(tokens, u64::saturating_add)
+    match conversation.measured() {
+        Some((counted, tokens)) => messages.iter().skip(counted).map(message).fold(tokens, u64::saturating_add),
+        None => estimate(desk, messages),
+    }
+}
+
+/// Most tokens that a request with these messages has, as far as that can be told without a provider.
+pub(super) fn estimate(desk: &Desk, messages: &[Message]) -> u64 {
+    let told = tokens(&desk.system) + desk.specs.iter().map(tool).sum::<u64>();
+    messages.iter().map(message).fold(told, u64::saturating_add)
 }
 
 /// More tokens than any tokenizer makes of a text, in all likelihood: two characters of plain text make one at least,
