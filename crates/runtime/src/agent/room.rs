@@ -153,7 +153,7 @@ fn tasks(kernel: &Kernel, id: TaskId, is_unread: impl Fn(TaskId) -> bool) -> Vec
 /// The todos that are not done, what is under way first. Tables that the model has changed tell nothing.
 async fn todos(desk: &Desk) -> Vec<String> {
     let sql = format!(
-        "SELECT id || ' (' || status || '): ' || substr(title, 1, 200) FROM todos WHERE status <> 'done' \
+        "SELECT substr(id, 1, 100) || ' (' || status || '): ' || substr(title, 1, 200) FROM todos WHERE status <> 'done' \
          ORDER BY status = 'in_progress' DESC, status = 'blocked', created_at, id LIMIT {LISTED}"
     );
     match desk.tables.execute(sql).await {

@@ -15,62 +15,91 @@ pub(crate) struct Present {
 }
 
 /// The least that a digest needs.
-pub(super) const LEAST: usize = 1024;
+pub(super) const LEAST: usize = 2 * 1024;
 
 /// Writes a digest of at most `max` bytes, or [`LEAST`].
 pub(super) fn write(past: &Past, present: &Present, max: usize) -> String {
     let room = max.max(LEAST) - prompt::COMPACTED.len() - FORM;
-    let mut facts = Vec::new();
-    facts.extend(newest("Files you wrote:", &past.files, room / 10));
-    facts.extend(newest("Calls you made, and how they went:", &past.calls, room / 5));
-    facts.extend(newest("What you said:", &past.said, room / 10));
-    facts.extend(newest("Results and messages of other tasks:", &past.arrived, room / 10));
-    facts.extend(first("Open todos, from the table `todos`:", &present.todos, room / 10));
-    facts.extend(first("Tasks you started:", &present.tasks, room / 10));
-    let mut parts = vec![prompt::COMPACTED.to_owned(), asked(past, room * 3 / 10)];
-    if !facts.is_empty() {
-        parts.push(prompt::quote(&facts.join("\n")));
+    let asked = asked(past, room * 2 / 5);
+    let mut facts = Facts { lines: Vec::new(), room: room - asked.len() };
+    facts.add("Open todos, from the table `todos`:", Kept::first(&present.todos), 4);
+    facts.add("Tasks you started:", Kept::first(&present.tasks), 3);
+    facts.add("Files you wrote:", Kept::newest(&past.files), 4);
+    facts.add("Calls you made, and how they went:", Kept::newest(&past.calls), 2);
+    facts.add("What you said:", Kept::newest(&past.said), 2);
+    facts.add("Results and messages of other tasks:", Kept::newest(&past.arrived), 1);
+    let mut parts = vec![prompt::COMPACTED.to_owned(), asked];
+    if !facts.lines.is_empty() {
+        parts.push(prompt::quote(&facts.lines.join("\n")));
     }
     parts.join("\n")
 }
 
-/// What the form takes: marks of data, empty lines.
+/// What the form takes: marks of data, line ends.
 const FORM: usize = 64;
 
-/// What a title with its note takes besides its words, and each line.
+/// What a title takes besides its words.
 const TITLE: usize = 48;
+
+/// What a line takes besides its words.
 const EACH: usize = 5;
 
-/// A title and the newest lines that there is room for, oldest first.
-fn newest<const MAX: usize>(title: &str, lines: &Latest<MAX>, room: usize) -> Vec<String> {
-    let mut shown: Vec<String> = fitting(title, lines.newest_first(), room);
-    shown.reverse();
-    titled(title, shown, lines.count(), "earlier")
+/// Lines that may be shown, the most important first.
+struct Kept<'a> {
+    lines: Box<dyn Iterator<Item = &'a str> + 'a>,
+    count: usize,
+    order: Order,
 }
 
-/// A title and the first lines that there is room for.
-fn first(title: &str, lines: &[String], room: usize) -> Vec<String> {
-    let shown = fitting(title, lines.iter().map(String::as_str), room);
-    titled(title, shown, lines.len(), "more")
+/// In which order lines came.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    AsGiven,
+    NewestFirst,
 }
 
-fn fitting<'a>(title: &str, lines: impl Iterator<Item = &'a str>, room: usize) -> Vec<String> {
-    let mut room = room.saturating_sub(title.len() + TITLE);
-    let fits = |line: &&str| {
-        let left = room.checked_sub(line.len() + EACH);
-        room = left.unwrap_or(room);
-        left.is_some()
-    };
-    lines.take_while(fits).map(|line| format!("- {line}")).collect()
+impl<'a> Kept<'a> {
+    fn first(lines: &'a [String]) -> Kept<'a> {
+        let count = lines.len();
+        Kept { lines: Box::new(lines.iter().map(String::as_str)), count, order: Order::AsGiven }
+    }
+
+    fn newest<const MAX: usize>(lines: &'a Latest<MAX>) -> Kept<'a> {
+        Kept { lines: Box::new(lines.newest_first()), count: lines.count(), order: Order::NewestFirst }
+    }
 }
 
-fn titled(title: &str, shown: Vec<String>, count: usize, which: &str) -> Vec<String> {
-    let title = match count - shown.len() {
-        _ if count == 0 => return Vec::new(),
-        0 => title.to_owned(),
-        missing => format!("{title} ({missing} {which} left out)"),
-    };
-    [title].into_iter().chain(shown).collect()
+/// The part of a digest that nobody should take for words of the user.
+struct Facts {
+    lines: Vec<String>,
+    room: usize,
+}
+
+impl Facts {
+    /// Adds a title and the lines that fit into one part of so many of the room that is left, in the order they came.
+    fn add(&mut self, title: &str, kept: Kept<'_>, parts: usize) {
+        let Some(mut room) = (self.room / parts).checked_sub(title.len() + TITLE).filter(|_room| kept.count > 0) else {
+            return;
+        };
+        self.room -= title.len() + TITLE;
+        let mut shown = Vec::new();
+        for line in kept.lines {
+            let taken = line.len() + EACH;
+            let Some(left) = room.checked_sub(taken) else { break };
+            (room, self.room) = (left, self.room - taken);
+            shown.push(format!("- {line}"));
+        }
+        let missing = match (kept.count - shown.len(), kept.order) {
+            (0, _) => String::new(),
+            (missing, Order::AsGiven) => format!(" ({missing} more left out)"),
+            (missing, Order::NewestFirst) => format!(" ({missing} earlier left out)"),
+        };
+        if kept.order == Order::NewestFirst {
+            shown.reverse();
+        }
+        self.lines.push(format!("{title}{missing}"));
+        self.lines.append(&mut shown);
+    }
 }
 
 /// What was asked: the first message, and the user's newest.

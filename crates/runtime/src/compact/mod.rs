@@ -11,6 +11,8 @@ mod latest;
 mod past;
 mod plan;
 mod stub;
+#[cfg(test)]
+mod tests;
 mod words;
 
 pub(crate) use digest::Present;
