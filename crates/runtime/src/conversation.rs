@@ -393,6 +393,36 @@ mod tests {
     }
 
     #[test]
+    fn a_compaction_shortens_what_is_told_and_not_the_count_of_turns() {
+        let used = |events: &mut Vec<Event>| {
+            let Some(Event::TurnAnswered { usage, .. }) = events.last_mut() else { panic!() };
+            usage.input = 9;
+        };
+        let compacted = |messages, digest: Option<&str>| {
+            Event::Compacted(Compaction { messages, digest: digest.map(str::to_owned) })
+        };
+        let long = "x".repeat(1000);
+        let mut events = vec![mail(0, Origin::User, text("task")), Event::MailDelivered { mail: vec![MailId(0)] }];
+        events.extend([calls(&["a"]), answered("a", &long), calls(&["b"]), answered("b", &long), calls(&["c"])]);
+        used(&mut events);
+        events.extend([answered("c", &long), compacted(5, None)]);
+        let conversation = fold(events.clone());
+        assert_eq!((conversation.messages().len(), conversation.answers()), (7, 3));
+        assert_eq!((conversation.measured(), conversation.is_compacted()), (None, true));
+        assert!(conversation.past().is_none());
+        events.push(compacted(3, Some("digest")));
+        let conversation = fold(events.clone());
+        assert_eq!((conversation.messages().len(), conversation.answers()), (5, 3));
+        assert_eq!(conversation.messages()[0], Message::user("digest"));
+        assert!(conversation.past().is_some());
+        assert_eq!(fold(events.clone()).messages(), conversation.messages());
+        events.push(calls(&["d"]));
+        used(&mut events);
+        let conversation = fold(events);
+        assert_eq!((conversation.measured(), conversation.is_compacted()), (Some((6, 9)), false));
+    }
+
+    #[test]
     fn what_another_task_says_is_data_whatever_it_pretends() {
         let body = Body::Result { task: id(), activation: Activation(1) };
         let conversation =

@@ -254,7 +254,11 @@ impl AgentRun {
         match room::look(&self.desk, &self.link, &self.conversation).await? {
             Room::Enough => Ok(Ok(())),
             Room::Less(compaction) => self.compact(compaction).await.map(Ok),
-            Room::Never(message) => Ok(Err(Ending::Failed { kind: FailKind::Model, message })),
+            Room::Never(message) => {
+                // Mail that is not heard would wake the task again, for the same end.
+                self.report(Report::Boundary(Point::Between)).await?;
+                Ok(Err(Ending::Failed { kind: FailKind::Model, message }))
+            }
         }
     }
 

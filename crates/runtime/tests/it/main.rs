@@ -8,6 +8,7 @@ mod answers;
 mod api;
 mod calls;
 mod commands;
+mod compaction;
 mod disk;
 mod events;
 mod failures;
