@@ -39,13 +39,14 @@ pub(super) async fn look(desk: &Desk, link: &Link, conversation: &Conversation) 
     let facts = desk.settings.model.facts();
     let Some(window) = facts.context else { return Ok(Room::Enough) };
     let part = |percent: u64| (window.saturating_mul(percent) / 100).saturating_sub(wanted(facts, window));
-    let size = Size::of(desk, conversation);
-    if size.now <= part(FULL) || conversation.is_compacted() {
+    let now = Now::of(desk, conversation);
+    if now.tokens <= part(FULL) || conversation.is_compacted() {
         return Ok(Room::Enough);
     }
     let present = present(desk, link, conversation).await?;
-    let made = plan(conversation, &present, Some(window), &size.of_messages(desk)).down_to(part(AIM), part(FULL));
-    let tokens = made.as_ref().map_or(size.now, |made| made.tokens);
+    let size = now.scale(desk, conversation);
+    let made = plan(conversation, &present, Some(window), &size).down_to(part(AIM), part(FULL));
+    let tokens = made.as_ref().map_or(now.tokens, |made| made.tokens);
     Ok(match made {
         _ if tokens / DOUBT > window => Room::Never(never(desk, tokens, window)),
         Some(Made { compaction, .. }) => Room::Less(compaction),
@@ -61,8 +62,8 @@ pub(super) async fn utmost(
 ) -> Result<Option<Compaction>, Rejected> {
     let present = present(desk, link, conversation).await?;
     let window = desk.settings.model.facts().context;
-    let size = Size::of(desk, conversation);
-    let made = plan(conversation, &present, window, &size.of_messages(desk)).utmost();
+    let size = Now::of(desk, conversation).scale(desk, conversation);
+    let made = plan(conversation, &present, window, &size).utmost();
     Ok(made.map(|made| made.compaction))
 }
 
@@ -102,29 +103,25 @@ fn plan<'a>(
     Plan { messages: conversation.messages(), past: conversation.past(), present, window, size }
 }
 
-/// How many tokens the next request has, and how that compares to an estimate.
-struct Size {
-    now: u64,
-    /// What waits to be heard.
+/// What the next request would be if nothing were left out.
+#[derive(Clone, Copy)]
+struct Now {
+    tokens: u64,
+    /// Those of what waits to be heard.
     unread: u64,
-    estimated: u64,
 }
 
-impl Size {
-    fn of(desk: &Desk, conversation: &Conversation) -> Size {
+impl Now {
+    fn of(desk: &Desk, conversation: &Conversation) -> Now {
         let unread = conversation.unread(desk).iter().map(|text| tokens(text)).fold(0, u64::saturating_add);
-        let now = input(desk, conversation).saturating_add(unread);
-        let estimated = estimate(desk, conversation.messages()).saturating_add(unread);
-        Size { now, unread, estimated }
+        Now { tokens: input(desk, conversation).saturating_add(unread), unread }
     }
 
-    /// Estimates other messages, as wrong about them as about those that were counted.
-    fn of_messages(&self, desk: &Desk) -> impl Fn(&[Message]) -> u64 {
-        move |messages| {
-            let estimated = estimate(desk, messages).saturating_add(self.unread);
-            let scaled = u128::from(estimated) * u128::from(self.now) / u128::from(self.estimated.max(1));
-            u64::try_from(scaled).unwrap_or(u64::MAX)
-        }
+    /// Estimates requests with other messages, as wrong about them as an estimate is about those that were counted.
+    fn scale(self, desk: &Desk, conversation: &Conversation) -> impl Fn(&[Message]) -> u64 {
+        let estimated = move |messages: &[Message]| u128::from(estimate(desk, messages).saturating_add(self.unread));
+        let all = estimated(conversation.messages()).max(1);
+        move |messages| u64::try_from(estimated(messages) * u128::from(self.tokens) / all).unwrap_or(u64::MAX)
     }
 }
 

@@ -36,9 +36,10 @@ fn job() -> String {
     - - call: {{ tool: sql, input: {{ query: \"UPDATE todos SET status = 'done' WHERE id = 't1'\" }} }}
       - call: {{ tool: create, input: {{ path: b.txt, content: b }} }}
 {look}
-    - - call: {{ tool: shell, input: {{ command: touch go }} }}
+    - - call: {{ tool: shell, input: {{ command: mkdir sub && echo c > sub/c.txt }} }}
 {look}
-    - - call: {{ tool: read_shell, input: {{ name: until, wait_secs: 300 }} }}
+    - - call: {{ tool: shell, input: {{ command: touch go }} }}
+      - call: {{ tool: read_shell, input: {{ name: until, wait_secs: 300 }} }}
 {look}
     - - say: It is built.
       - call: {{ tool: view, input: {{ path: a.txt }} }}
@@ -181,13 +182,15 @@ async fn whichever_turn_is_the_first_to_be_compacted_the_work_is_the_same() {
     let (inputs, expected) = (inputs(&free), work(&free));
     assert_eq!(expected.1["all.txt"], "three\nbbuilt\n");
     assert_eq!(inputs.len(), TURNS as usize);
-    let mut first: Vec<u32> = Vec::new();
+    let (mut first, mut without_digest) = (Vec::new(), 0);
     for turn in FIRST..=TURNS {
         let run = Windowed::of(Some(window(&inputs, turn))).run().await;
         assert_eq!(run.outcome(), Some(&Outcome::Completed), "{}", run.transcript());
         assert_eq!(work(&run), expected);
-        first.extend(compacted(&run).first());
+        first.push(compacted(&run)[0]);
+        without_digest += compacted(&run).len() - digests(&run).len();
     }
+    assert!(without_digest > 0);
     assert_eq!(first, (FIRST..=TURNS).collect::<Vec<_>>());
 }
 
@@ -215,6 +218,8 @@ async fn a_digest_names_the_task_the_todos_and_what_runs() {
     });
     let command = format!("> - background command (see read_shell) `until`, {}: running\n", id.unwrap());
     assert!(while_it_runs.contains(&command), "{while_it_runs}");
+    let ended = format!("`until`, {}: completed; its result comes as your next message\n", id.unwrap());
+    assert!(of_turn(8).contains(&ended), "{}", of_turn(8));
     let at_the_end = of_turn(TURNS);
     assert!(
         at_the_end.contains(PROMPT) && at_the_end.contains("> Files you wrote:\n> - b.txt\n> - a.txt\n"),
