@@ -172,8 +172,9 @@ impl Conversation {
     }
 
     /// What waits to be heard, as it will be told.
-    pub(crate) fn unread(&self, results: &dyn Results) -> Vec<String> {
-        self.unread.values().map(|(from, _, body)| words(*from, body, results)).collect()
+    pub(crate) fn unread(&self, results: &dyn Results) -> Option<Message> {
+        let mail: Vec<_> = self.unread.values().map(|(from, _, body)| (*from, body)).collect();
+        (!mail.is_empty()).then(|| told(&mail, results))
     }
 
     /// The tasks whose results wait to be heard.
@@ -217,18 +218,9 @@ impl Conversation {
 
     /// Mail that arrives together is one message.
     fn deliver(&mut self, mail: &[MailId], results: &dyn Results) {
-        let mut pictures = Vec::new();
-        let mut texts = Vec::new();
-        for (from, _, body) in mail.iter().filter_map(|id| self.unread.remove(id)) {
-            texts.push(words(from, &body, results));
-            match (from, body) {
-                (Origin::User, Body::Text { images, .. }) => pictures.extend(images),
-                (Origin::Task { .. } | Origin::Runtime, Body::Text { .. }) | (_, Body::Result { .. }) => {}
-            }
-        }
-        let text = texts.join("\n\n");
-        let parts = pictures.into_iter().map(Part::Image).chain([Part::Text(text)]).collect();
-        self.push(Message::User { parts });
+        let mail: Vec<_> = mail.iter().filter_map(|id| self.unread.remove(id)).collect();
+        let mail: Vec<_> = mail.iter().map(|(from, _, body)| (*from, body)).collect();
+        self.push(told(&mail, results));
         self.last_word = None;
     }
 
@@ -270,12 +262,21 @@ impl Conversation {
 }
 
 /// Mail as a model is told of it.
-fn words(from: Origin, body: &Body, results: &dyn Results) -> String {
-    match (from, body) {
-        (Origin::User, Body::Text { text, .. }) => text.clone(),
-        (Origin::Task { .. } | Origin::Runtime, Body::Text { text, .. }) => prompt::quote(text),
-        (_, Body::Result { task, activation }) => prompt::quote(&results.result(*task, *activation)),
+fn told(mail: &[(Origin, &Body)], results: &dyn Results) -> Message {
+    let mut pictures = Vec::new();
+    let mut words = Vec::new();
+    for (from, body) in mail {
+        words.push(match (from, body) {
+            (Origin::User, Body::Text { text, images }) => {
+                pictures.extend(images.iter().cloned());
+                text.clone()
+            }
+            (Origin::Task { .. } | Origin::Runtime, Body::Text { text, .. }) => prompt::quote(text),
+            (_, Body::Result { task, activation }) => prompt::quote(&results.result(*task, *activation)),
+        });
     }
+    let parts = pictures.into_iter().map(Part::Image).chain([Part::Text(words.join("\n\n"))]).collect();
+    Message::User { parts }
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ pub(super) fn estimate(desk: &Desk, messages: &[Message]) -> u64 {
 
 /// More tokens than any tokenizer makes of a text, in all likelihood: two characters of plain text make one at least,
 /// and every byte of other scripts may be one.
-pub(super) fn tokens(text: &str) -> u64 {
+fn tokens(text: &str) -> u64 {
     let plain = text.bytes().filter(u8::is_ascii).count();
     u64::try_from(plain.div_ceil(2) + (text.len() - plain)).unwrap_or(u64::MAX)
 }
@@ -64,7 +64,8 @@ const EACH: u64 = 16;
 /// What a provider counts for a picture at most.
 const PICTURE: u64 = 4_000;
 
-fn message(message: &Message) -> u64 {
+/// Most tokens of one message.
+pub(super) fn message(message: &Message) -> u64 {
     EACH + match message {
         Message::User { parts } => parts.iter().map(part).sum::<u64>(),
         Message::Assistant { content } => content.iter().map(block).sum(),

@@ -6,7 +6,7 @@ use protocol::{Compaction, Kind, Quote, TaskId};
 use tools::SqlSpace as _;
 
 use super::Desk;
-use super::quote::{estimate, input, tokens};
+use super::quote::{self, estimate, input};
 use crate::compact::{Made, Plan, Present};
 use crate::conversation::Conversation;
 use crate::supervisor::{Link, Rejected};
@@ -48,7 +48,7 @@ pub(super) async fn look(desk: &Desk, link: &Link, conversation: &Conversation) 
     let made = plan(conversation, &present, Some(window), &size).down_to(part(AIM), part(FULL));
     let tokens = made.as_ref().map_or(now.tokens, |made| made.tokens);
     Ok(match made {
-        _ if tokens / DOUBT > window => Room::Never(never(desk, tokens, window)),
+        _ if tokens / DOUBT > window => Room::Never(never(desk, tokens / DOUBT, window)),
         Some(Made { compaction, .. }) => Room::Less(compaction),
         None => Room::Enough,
     })
@@ -86,7 +86,7 @@ const REMEDY: &str = "go on with a model that has a larger context, or begin a n
 
 fn never(desk: &Desk, tokens: u64, window: u64) -> String {
     let model = desk.settings.model.name();
-    format!("{model} takes {window} tokens, and the conversation has about {tokens} at least; {REMEDY}")
+    format!("{model} takes {window} tokens, and the conversation has at least {tokens}; {REMEDY}")
 }
 
 /// How much output there must be room for.
@@ -113,7 +113,7 @@ struct Now {
 
 impl Now {
     fn of(desk: &Desk, conversation: &Conversation) -> Now {
-        let unread = conversation.unread(desk).iter().map(|text| tokens(text)).fold(0, u64::saturating_add);
+        let unread = conversation.unread(desk).map_or(0, |unread| quote::message(&unread));
         Now { tokens: input(desk, conversation).saturating_add(unread), unread }
     }
 
