@@ -68,7 +68,7 @@ pub(super) async fn utmost(
 }
 
 /// The same question with no more output than the window leaves.
-pub(super) fn fit(desk: &Desk, quote: Quote) -> Quote {
+pub(super) fn within(desk: &Desk, quote: Quote) -> Quote {
     let facts = desk.settings.model.facts();
     let Some(window) = facts.context else { return quote };
     let left = window.saturating_sub(quote.input).max(wanted(facts, window));

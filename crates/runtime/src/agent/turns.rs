@@ -211,7 +211,7 @@ impl AgentRun {
             None => quote::next(&self.desk, &self.conversation),
             Some(_) => quote::last(&self.desk, &self.conversation),
         };
-        let quote = room::fit(&self.desk, quote);
+        let quote = room::within(&self.desk, quote);
         Report::TurnBegun { model: self.desk.settings.model.name().to_owned(), quote }
     }
 

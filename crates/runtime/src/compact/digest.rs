@@ -20,7 +20,7 @@ pub(super) const LEAST: usize = 2 * 1024;
 /// Writes a digest of at most `max` bytes, or [`LEAST`].
 pub(super) fn write(past: &Past, present: &Present, max: usize) -> String {
     let room = max.max(LEAST) - prompt::COMPACTED.len() - FORM;
-    let asked = asked(past, room * 2 / 5);
+    let asked = asked(past, room / 2);
     let mut facts = Facts { lines: Vec::new(), room: room - asked.len() };
     facts.add("Open todos, from the table `todos`:", Kept::first(&present.todos), 4);
     facts.add("Tasks you started:", Kept::first(&present.tasks), 3);

@@ -10,7 +10,7 @@ use super::words::{clip_lines, one_line};
 use crate::prompt;
 
 /// Most bytes kept of the first message, which is the task.
-const FIRST: usize = 16 * 1024;
+const FIRST: usize = 32 * 1024;
 
 /// Most bytes kept of any other.
 const HEARD: usize = 8 * 1024;
@@ -71,6 +71,7 @@ impl Past {
 
     fn say(&mut self, block: &Block) {
         match block {
+            Block::Text { text } if text.trim().is_empty() => {}
             Block::Text { text } => self.said.push(one_line(text, LINE)),
             Block::Thinking { .. } | Block::Call(_) | Block::Opaque { .. } => {}
         }

@@ -12,7 +12,7 @@ use super::fold::fold;
 const RECENT: usize = 2;
 
 /// Most bytes of a digest.
-const DIGEST_MAX: usize = 32 * 1024;
+const DIGEST_MAX: usize = 64 * 1024;
 
 /// Most bytes of a digest for a model whose window is not known.
 const DIGEST_UNKNOWN: usize = 16 * 1024;

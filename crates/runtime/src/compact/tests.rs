@@ -92,6 +92,8 @@ fn plan<'a>(messages: &'a [Message], past: Option<&'a Past>, present: &'a Presen
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
     #[test]
     fn no_cut_parts_a_call_from_its_answer(messages in conversation(), cut in 0..60_u32, digest: bool) {
         prop_assert!(is_valid(&messages));
