@@ -39,8 +39,11 @@ pub(super) async fn look(desk: &Desk, link: &Link, conversation: &Conversation) 
     let facts = desk.settings.model.facts();
     let Some(window) = facts.context else { return Ok(Room::Enough) };
     let part = |percent: u64| (window.saturating_mul(percent) / 100).saturating_sub(wanted(facts, window));
+    if conversation.is_compacted() {
+        return Ok(Room::Enough);
+    }
     let now = Now::of(desk, conversation);
-    if now.tokens <= part(FULL) || conversation.is_compacted() {
+    if now.tokens <= part(FULL) {
         return Ok(Room::Enough);
     }
     let present = present(desk, link, conversation).await?;

@@ -192,6 +192,18 @@ fn a_stub_tells_the_call_and_the_size() {
 }
 
 #[test]
+fn a_cut_behind_an_open_call_is_made_before_it() {
+    let mut messages = edits(2);
+    messages.truncate(4);
+    let open = messages[3].clone();
+    for (digest, left) in [(None, 4), (Some("digest".to_owned()), 2)] {
+        let mut cut_down = messages.clone();
+        fold(&mut cut_down, &mut None, &Compaction { messages: u32::MAX, digest });
+        assert_eq!((cut_down.len(), cut_down.last()), (left, Some(&open)));
+    }
+}
+
+#[test]
 fn old_output_goes_before_old_words() {
     let messages = edits(6);
     let present = Present::default();
