@@ -9,6 +9,7 @@ mod agent;
 mod api;
 mod bus;
 mod commands;
+mod compact;
 mod conversation;
 mod governor;
 mod instructions;

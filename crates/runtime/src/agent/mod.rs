@@ -9,6 +9,7 @@ mod deadline;
 mod desk;
 mod quote;
 mod retry;
+mod room;
 mod turns;
 
 pub(crate) use deadline::Deadline;

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use kernel::{Booked, Ending, Point, Refusal, Report};
 use model::{Calls, ModelError, Reply, Request};
-use protocol::{Answer, AnswerStatus, Block, Call, Cost, FailKind, Limit, ModelFault, StopReason, Turn, WrapUp};
+use protocol::{
+    Answer, AnswerStatus, Block, Call, Compaction, Cost, FailKind, Limit, ModelFault, StopReason, Turn, WrapUp,
+};
 use tools::Stamps;
 
 use super::Desk;
@@ -13,6 +15,7 @@ use super::call::{Bench, run_all};
 use super::deadline::Deadline;
 use super::quote;
 use super::retry::{Next, Tries};
+use super::room::{self, Room};
 use crate::conversation::Conversation;
 use crate::governor::{Admission, Permit, Verdict};
 use crate::supervisor::{Link, Rejected, Told};
@@ -208,6 +211,7 @@ impl AgentRun {
             None => quote::next(&self.desk, &self.conversation),
             Some(_) => quote::last(&self.desk, &self.conversation),
         };
+        let quote = room::within(&self.desk, quote);
         Report::TurnBegun { model: self.desk.settings.model.name().to_owned(), quote }
     }
 
@@ -216,6 +220,9 @@ impl AgentRun {
         loop {
             if self.deadline.is_over() && self.conversation.wrap_up().is_none() {
                 self.wrap_up(WrapUp::Time).await?;
+            }
+            if let Err(ending) = self.make_room().await? {
+                return Ok(Err(ending));
             }
             // One commit for both: the mail that is heard, and the turn that answers it.
             let (supervisor, run) = (&self.link.supervisor, self.link.run);
@@ -238,6 +245,37 @@ impl AgentRun {
                 (Refusal::Budget { .. }, Some(WrapUp::Budget)) => return Ok(Err(Ending::BudgetExhausted)),
                 (Refusal::Budget { .. }, Some(WrapUp::Time)) => return Ok(Err(Ending::TimedOut(Limit::Time))),
                 (refusal, _) => return Err(refusal.into()),
+            }
+        }
+    }
+
+    /// Leaves out of the conversation what the model has no room for.
+    async fn make_room(&mut self) -> Result<Result<(), Ending>, Rejected> {
+        match room::look(&self.desk, &self.link, &self.conversation).await? {
+            Room::Enough => Ok(Ok(())),
+            Room::Less(compaction) => self.compact(compaction).await.map(Ok),
+            Room::Never(message) => {
+                // Mail that is not heard would wake the task again, for the same end.
+                self.report(Report::Boundary(Point::Between)).await?;
+                Ok(Err(Ending::Failed { kind: FailKind::Model, message }))
+            }
+        }
+    }
+
+    async fn compact(&mut self, compaction: Compaction) -> Result<(), Rejected> {
+        self.report(Report::Compacted(compaction)).await?;
+        self.catch_up();
+        Ok(())
+    }
+
+    /// Leaves out as much as it can after the model said that it has no room; nothing when it asks again.
+    async fn too_long(&mut self, words: &str) -> Result<Option<Step>, Rejected> {
+        self.catch_up();
+        match room::utmost(&self.desk, &self.link, &self.conversation).await? {
+            Some(compaction) => self.compact(compaction).await.map(|()| None),
+            None => {
+                let message = room::too_long(&self.desk, words);
+                self.end(Ending::Failed { kind: FailKind::Model, message }).await.map(Some)
             }
         }
     }
@@ -316,6 +354,9 @@ impl AgentRun {
         let report = self.report(report).await;
         if let Broken::Off = self.unless_late(Conversation::is_asking, report).await? {
             return Ok(Some(Step::On));
+        }
+        if fault == ModelFault::TooLong {
+            return self.too_long(&words).await;
         }
         let (clock, ids) = (&self.desk.settings.clock, &self.desk.settings.ids);
         match tries.after(fault, clock.now(), ids.uuid()) {

@@ -9,6 +9,7 @@ mod api;
 mod budgets;
 mod calls;
 mod commands;
+mod compaction;
 mod disk;
 mod events;
 mod failures;
