@@ -1,0 +1,123 @@
+//! What of an answer is ready to be passed on, and what waits for its end.
+
+use protocol::{Call, CallId};
+
+use super::call::Wanted;
+use crate::Delta;
+
+/// The answer so far. From the first calls on everything waits.
+#[derive(Debug, Default)]
+pub(super) struct Output {
+    ready: Vec<Delta>,
+    waiting: Vec<Part>,
+    /// Bytes that wait.
+    bytes: usize,
+}
+
+#[derive(Debug)]
+enum Part {
+    /// A piece as it came.
+    Delta(Delta),
+    /// Calls, and the text that they were written as.
+    Calls { text: String, calls: Vec<Wanted> },
+}
+
+impl Output {
+    /// Adds words.
+    pub(super) fn text(&mut self, more: &str) {
+        if more.is_empty() {
+            return;
+        }
+        if self.waiting.is_empty() {
+            return append(&mut self.ready, more);
+        }
+        self.bytes += more.len();
+        match self.waiting.last_mut() {
+            Some(Part::Delta(Delta::Text(text))) => text.push_str(more),
+            _other => self.waiting.push(Part::Delta(Delta::Text(more.into()))),
+        }
+    }
+
+    /// Adds thoughts.
+    pub(super) fn thinking(&mut self, more: &str) {
+        match self.ready.last_mut() {
+            Some(Delta::Thinking(text)) => text.push_str(more),
+            _other if more.is_empty() => {}
+            _other => self.delta(Delta::Thinking(more.into())),
+        }
+    }
+
+    /// Adds a piece as it came.
+    pub(super) fn delta(&mut self, delta: Delta) {
+        if self.waiting.is_empty() {
+            self.ready.push(delta);
+        } else {
+            self.bytes += delta.bytes();
+            self.waiting.push(Part::Delta(delta));
+        }
+    }
+
+    /// Adds calls.
+    pub(super) fn calls(&mut self, text: String, calls: Vec<Wanted>) {
+        self.bytes += text.len();
+        self.waiting.push(Part::Calls { text, calls });
+    }
+
+    /// Adds an end mark that has no beginning; whether it stands right behind calls.
+    pub(super) fn stray(&mut self, mark: &str) -> bool {
+        let Some(Part::Calls { text, .. }) = self.waiting.last_mut() else { return false };
+        self.bytes += mark.len();
+        text.push_str(mark);
+        true
+    }
+
+    /// How many bytes wait.
+    pub(super) fn waiting(&self) -> usize {
+        self.bytes
+    }
+
+    /// What is ready.
+    pub(super) fn take(&mut self) -> Vec<Delta> {
+        std::mem::take(&mut self.ready)
+    }
+
+    /// Makes what waits ready, calls as the text that they were written as.
+    pub(super) fn leave(&mut self) {
+        for part in std::mem::take(&mut self.waiting) {
+            match part {
+                Part::Delta(Delta::Text(text)) | Part::Calls { text, .. } => append(&mut self.ready, &text),
+                Part::Delta(delta) => self.ready.push(delta),
+            }
+        }
+        self.bytes = 0;
+    }
+
+    /// Makes what waits ready, calls as calls; whether there are any. White space beside them goes.
+    pub(super) fn call(&mut self, turn: u32) -> bool {
+        let mut count = 0;
+        for part in std::mem::take(&mut self.waiting) {
+            match part {
+                Part::Delta(Delta::Text(text)) => append(&mut self.ready, text.trim()),
+                Part::Delta(delta) => self.ready.push(delta),
+                Part::Calls { calls, .. } => {
+                    for Wanted { tool, input } in calls {
+                        count += 1;
+                        let id = CallId(format!("text-{turn}-{count}"));
+                        self.ready.push(Delta::Call(Call { id, tool, input }));
+                    }
+                }
+            }
+        }
+        self.bytes = 0;
+        count > 0
+    }
+}
+
+/// Neighbouring words are one piece.
+fn append(deltas: &mut Vec<Delta>, more: &str) {
+    match deltas.last_mut() {
+        Some(Delta::Text(text)) => text.push_str(more),
+        _other if more.is_empty() => {}
+        _other => deltas.push(Delta::Text(more.into())),
+    }
+}
