@@ -59,7 +59,7 @@ fn a_long_run_of_anything_is_read_once() {
 fn white_space_without_end_is_no_text_for_ever() {
     for beginning in ["", "<think>", "<think></think>", "```json\n"] {
         let first = Delta::Text(beginning.into());
-        let deltas = std::iter::once(first).chain(std::iter::repeat_n(Delta::Text(" ".repeat(MIB)), 17));
+        let deltas = std::iter::once(first).chain(std::iter::repeat_n(Delta::Text(" ".repeat(MIB)), 34));
         let asked = Reply::collect(lenient(deltas.collect()).ask(request(Calls::Allowed)));
         let error = asked.now_or_never().unwrap().unwrap_err();
         assert_eq!(error.fault, ModelFault::Terminal, "{beginning}");
