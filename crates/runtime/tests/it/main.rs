@@ -15,5 +15,6 @@ mod mail;
 mod owners;
 mod quota;
 mod races;
+mod repeats;
 mod shells;
 mod support;

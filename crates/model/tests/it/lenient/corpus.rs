@@ -69,17 +69,16 @@ fn nothing_is_called_when_calls_are_forbidden() {
 
 #[test]
 fn structured_calls_pass_and_texts_beside_them_are_texts() {
-    let call = Delta::Call(Call { id: CallId("x".into()), tool: "view".into(), input: "{".into() });
+    let call = Call { id: CallId("x".into()), tool: "view".into(), input: "{".into() };
+    let stop = StopReason::Calls;
     for case in READ.iter().filter(|case| calls(case)) {
-        let text = Delta::Text(case.text.into());
-        for deltas in [[text.clone(), call.clone()], [call.clone(), text]] {
-            let reply = reply([&deltas[..], &[done(StopReason::Calls)]].concat(), Calls::Allowed);
-            let called: Vec<&Block> = reply.content.iter().filter(|block| matches!(block, Block::Call(_))).collect();
-            assert_eq!(called.len(), 1, "{}", case.name);
-            let other: Vec<Block> =
-                reply.content.iter().filter(|block| !matches!(block, Block::Call(_))).cloned().collect();
-            assert_text(&other, case.text);
-        }
+        let (text, structured) = (Delta::Text(case.text.into()), Delta::Call(call.clone()));
+        let after = reply(vec![text.clone(), structured.clone(), done(stop)], Calls::Allowed);
+        let Some((Block::Call(last), before)) = after.content.split_last() else { panic!("{after:?}") };
+        assert_eq!(*last, call);
+        assert_text(before, case.text);
+        let before = reply(vec![structured, text, done(stop)], Calls::Allowed);
+        assert_eq!(before.content, [vec![Block::Call(call.clone())], only(case.text)].concat());
     }
 }
 
