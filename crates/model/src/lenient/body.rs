@@ -1,8 +1,9 @@
 //! Reads what stands between the marks of a call.
 
 use super::call::{Item, Sign};
+use super::fence::Fence;
 use super::function::FunctionReader;
-use super::mark::{CLOSED, FUNCTION, Fence, OPENED};
+use super::mark::{CLOSED, FUNCTION, OPENED};
 use super::parser::{Parser, Progress};
 
 /// What the calls stand in.

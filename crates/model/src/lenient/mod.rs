@@ -9,12 +9,14 @@
 
 mod body;
 mod call;
+mod fence;
 mod function;
 mod json;
 mod mark;
 mod model;
 mod output;
 mod parser;
+mod quoted;
 mod reader;
 mod thought;
 

@@ -4,6 +4,7 @@
 //! raw line breaks in texts, and, when asked, missing brackets at the end.
 
 use super::json::Json;
+use super::quoted::Quoted;
 
 /// How deep values may be nested.
 const MAX_DEPTH: usize = 64;
@@ -46,10 +47,10 @@ enum Now {
     Colon,
     /// A comma or the end comes.
     After,
-    /// In a text, kept as the inside of a JSON string.
-    Text { inside: String, end: char, escaped: bool, role: Role },
+    /// In a text.
+    Text(Quoted, Role),
     /// In a word without quotes.
-    Word { word: String, role: Role },
+    Word(String, Role),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -71,12 +72,19 @@ impl Parser {
     /// Takes one character.
     pub(super) fn push(&mut self, c: char) -> Progress<Json> {
         match &mut self.now {
-            Now::Text { .. } => self.in_text(c),
-            Now::Word { word, .. } if is_word(c) => {
+            Now::Text(text, role) => match text.push(c) {
+                Progress::More => Progress::More,
+                Progress::Whole(text) => {
+                    let role = *role;
+                    self.text(text, role)
+                }
+                Progress::Broken => Progress::Broken,
+            },
+            Now::Word(word, _) if is_word(c) => {
                 word.push(c);
                 if word.len() > MAX_WORD { Progress::Broken } else { Progress::More }
             }
-            Now::Word { .. } => match self.end_word() {
+            Now::Word(..) => match self.end_word() {
                 Some(()) => self.between(c),
                 None => Progress::Broken,
             },
@@ -140,44 +148,16 @@ impl Parser {
     /// Begins a text or a word.
     fn start(&mut self, c: char, role: Role) -> Progress<Json> {
         let digit = c.is_ascii_digit() || c == '-';
-        self.now = match (end_of_quote(c), role) {
-            (Some(end), _) => Now::Text { inside: String::new(), end, escaped: false, role },
-            (None, Role::Name) if is_word(c) && !digit => Now::Word { word: c.into(), role },
-            (None, Role::Value) if is_word(c) => Now::Word { word: c.into(), role },
+        self.now = match (Quoted::begin(c), role) {
+            (Some(text), _) => Now::Text(text, role),
+            (None, Role::Name) if is_word(c) && !digit => Now::Word(c.into(), role),
+            (None, Role::Value) if is_word(c) => Now::Word(c.into(), role),
             (None, Role::Name | Role::Value) => return Progress::Broken,
         };
         Progress::More
     }
 
-    fn in_text(&mut self, c: char) -> Progress<Json> {
-        let Now::Text { inside, end, escaped, role } = &mut self.now else { return Progress::Broken };
-        match c {
-            // No escape in JSON, but every language that has it means the same.
-            '\'' if *escaped => {
-                inside.pop();
-                inside.push('\'');
-                *escaped = false;
-            }
-            c if *escaped => {
-                inside.push(c);
-                *escaped = false;
-            }
-            '\\' => {
-                inside.push(c);
-                *escaped = true;
-            }
-            c if c == *end => {
-                let (text, role) = (serde_json::from_str(&format!("\"{inside}\"")), *role);
-                return text.map_or(Progress::Broken, |text| self.take_text(text, role));
-            }
-            '"' => inside.push_str("\\\""),
-            c if c.is_control() => inside.push_str(&format!("\\u{:04x}", u32::from(c))),
-            c => inside.push(c),
-        }
-        Progress::More
-    }
-
-    fn take_text(&mut self, text: String, role: Role) -> Progress<Json> {
+    fn text(&mut self, text: String, role: Role) -> Progress<Json> {
         match role {
             Role::Name => {
                 self.name(text);
@@ -188,7 +168,7 @@ impl Parser {
     }
 
     fn end_word(&mut self) -> Option<()> {
-        let Now::Word { word, role } = &self.now else { return None };
+        let Now::Word(word, role) = &self.now else { return None };
         let word = word.clone();
         match role {
             Role::Name => self.name(word),
@@ -231,15 +211,6 @@ impl Parser {
 
 fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+' | '.')
-}
-
-fn end_of_quote(c: char) -> Option<char> {
-    match c {
-        '"' | '\'' => Some(c),
-        '“' => Some('”'),
-        '‘' => Some('’'),
-        _other => None,
-    }
 }
 
 fn constant(word: String) -> Option<Json> {

@@ -6,7 +6,8 @@ use protocol::StopReason;
 
 use super::body::{Body, Form};
 use super::call::{self, Item, Sign};
-use super::mark::{Code, Fence, Opening, Place, sign_of};
+use super::fence::{Code, Fence, FirstLine, Opened};
+use super::mark::{Opening, Place};
 use super::output::Output;
 use super::parser::Progress;
 use super::thought::Thought;
@@ -14,8 +15,6 @@ use crate::{Delta, Reply, ToolSpec};
 
 /// Most bytes that are held back; an answer that would need more is passed on as it is.
 const MAX_HELD: usize = 1 << 20;
-/// The longest language of a code block.
-const MAX_LANGUAGE: usize = 32;
 
 /// An answer under way.
 #[derive(Debug)]
@@ -35,10 +34,8 @@ enum State {
     Words(Place),
     /// In what may be a mark, from this byte of what is held.
     Mark(usize, Place),
-    /// In what may be a fence.
-    Run(Fence),
-    /// Behind a fence that opens a block of this language.
-    Language(Fence, String),
+    /// In what may be the first line of a block.
+    FirstLine(FirstLine),
     Body(Box<Body>),
     /// In a block that is no call.
     Code(Code),
@@ -84,21 +81,18 @@ impl Reader {
         self.state = match std::mem::replace(&mut self.state, State::Through) {
             State::Words(place) => self.words(place, c),
             State::Mark(from, place) => self.mark(from, place, c),
-            State::Run(fence) => self.run(fence, c),
-            State::Language(fence, language) => self.language(fence, language, c),
+            State::FirstLine(line) => self.first_line(line, c),
             State::Body(body) => self.body(body, c),
             State::Code(code) => self.code(code, c),
             State::Thought(thought) => self.thought(thought, c),
-            State::Through => self.through(c),
+            State::Through => {
+                self.output.text(c.encode_utf8(&mut [0; 4]));
+                State::Through
+            }
         };
         if self.held.len() + self.output.waiting() > MAX_HELD {
             self.give_up();
         }
-    }
-
-    fn through(&mut self, c: char) -> State {
-        self.output.text(c.encode_utf8(&mut [0; 4]));
-        State::Through
     }
 
     fn words(&mut self, place: Place, c: char) -> State {
@@ -109,7 +103,7 @@ impl Reader {
         self.held.push(c);
         match c {
             c if c.is_whitespace() => State::Words(place),
-            '`' | '~' => State::Run(Fence { mark: c, length: 1 }),
+            '`' | '~' => State::FirstLine(FirstLine::new(c)),
             '<' | '[' => State::Mark(from, place),
             '{' if place != Place::Middle => State::Body(bare(c)),
             _word => {
@@ -132,44 +126,33 @@ impl Reader {
             Opening::Stray => {
                 if self.output.stray(&self.held) {
                     self.held.clear();
-                } else {
-                    self.release();
                 }
+                self.release();
                 State::Words(Place::Middle)
             }
             Opening::Nothing => {
                 let is_list = text.starts_with('[') && text.chars().count() == 2 && place != Place::Middle;
                 self.held.pop();
-                if is_list {
-                    return self.body(bare('['), c);
-                }
-                self.release();
-                self.words(Place::Middle, c)
+                if is_list { self.body(bare('['), c) } else { self.no_mark(c) }
             }
         }
     }
 
-    fn run(&mut self, fence: Fence, c: char) -> State {
-        if c == fence.mark {
-            self.held.push(c);
-            return State::Run(Fence { length: fence.length + 1, ..fence });
-        }
-        if fence.length < Fence::LEAST {
-            self.release();
-            return self.words(Place::Middle, c);
-        }
-        self.language(fence, String::new(), c)
-    }
-
-    fn language(&mut self, fence: Fence, mut language: String, c: char) -> State {
-        if (c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+')) && language.len() < MAX_LANGUAGE {
-            self.held.push(c);
-            language.push(c);
-            return State::Language(fence, language);
-        }
-        match sign_of(&language) {
-            Some(sign) => self.body(Box::new(Body::new(Form::Fence(fence), sign)), c),
-            None => self.show(fence, c),
+    fn first_line(&mut self, mut line: FirstLine, c: char) -> State {
+        match line.push(c) {
+            Opened::Partly => {
+                self.held.push(c);
+                State::FirstLine(line)
+            }
+            Opened::Calls(fence, sign) => self.body(Box::new(Body::new(Form::Fence(fence), sign)), c),
+            Opened::Code(fence) => self.show(fence, c),
+            // A mark right behind a single backtick is only shown.
+            Opened::Nothing if matches!(c, '<' | '[') => {
+                self.held.push(c);
+                self.release();
+                State::Words(Place::Middle)
+            }
+            Opened::Nothing => self.no_mark(c),
         }
     }
 
@@ -187,12 +170,15 @@ impl Reader {
             }
             Progress::Broken => match body.form() {
                 Form::Fence(fence) => self.show(fence, c),
-                Form::Tag | Form::Function | Form::Bracket | Form::Bare => {
-                    self.release();
-                    self.words(Place::Middle, c)
-                }
+                Form::Tag | Form::Function | Form::Bracket | Form::Bare => self.no_mark(c),
             },
         }
+    }
+
+    /// What is held is text, and the character comes after it.
+    fn no_mark(&mut self, c: char) -> State {
+        self.release();
+        self.words(Place::Middle, c)
     }
 
     /// The block that is held is no call; the character is its next.
@@ -232,7 +218,7 @@ impl Reader {
                 thought.pass(&mut self.output);
                 State::Thought(thought)
             }
-            State::Mark(..) | State::Run(_) | State::Language(..) | State::Body(_) => State::Words(Place::Middle),
+            State::Mark(..) | State::FirstLine(_) | State::Body(_) => State::Words(Place::Middle),
             same @ (State::Words(_) | State::Code(_) | State::Through) => same,
         };
         self.release();
@@ -248,18 +234,15 @@ impl Reader {
     /// Decides what is left; why the model stopped.
     fn finish(&mut self, stop: StopReason) -> StopReason {
         match std::mem::replace(&mut self.state, State::Through) {
-            State::Body(body) => match body.finish() {
-                Some((items, sign)) => self.settle(items, sign),
-                None => self.release(),
-            },
+            State::Body(body) => {
+                if let Some((items, sign)) = body.finish() {
+                    self.settle(items, sign);
+                }
+            }
             State::Thought(mut thought) => thought.pass(&mut self.output),
-            State::Words(_)
-            | State::Mark(..)
-            | State::Run(_)
-            | State::Language(..)
-            | State::Code(_)
-            | State::Through => self.release(),
+            State::Words(_) | State::Mark(..) | State::FirstLine(_) | State::Code(_) | State::Through => {}
         }
+        self.release();
         match stop {
             StopReason::End | StopReason::Calls if self.output.call(self.turn) => StopReason::Calls,
             // It was cut, or is a refusal: nothing in it is certain.

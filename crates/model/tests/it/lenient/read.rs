@@ -37,6 +37,11 @@ pub(crate) const READ: &[Read] = &[
         lines: VIEW,
     },
     Read {
+        name: "a fence with two calls and a brace too few",
+        text: "```json\n{\"name\": \"todos\", \"arguments\": {}}\n{\"name\": \"view\", \"arguments\": {\"path\": \"a.txt\"}\n```",
+        lines: &["calls todos {}", r#"calls view {"path":"a.txt"}"#],
+    },
+    Read {
         name: "the tag of its training, with structured calls switched off",
         text: "<tool_call>\n{\"name\": \"view\", \"arguments\": {\"path\": \"a.txt\"}}\n</tool_call>",
         lines: VIEW,
