@@ -51,6 +51,13 @@ impl Body {
         Body { form, sign, items: Vec::new(), now }
     }
 
+    /// What may be a whole answer of JSON, begun with this bracket.
+    pub(super) fn bare(bracket: char) -> Body {
+        let mut body = Body::new(Form::Bare, Sign::Formed);
+        body.push(bracket);
+        body
+    }
+
     pub(super) fn form(&self) -> Form {
         self.form
     }

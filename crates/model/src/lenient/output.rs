@@ -1,6 +1,6 @@
 //! What of an answer is ready to be passed on, and what waits for its end.
 
-use protocol::{Call, CallId};
+use protocol::{Call, CallId, StopReason};
 
 use super::call::Wanted;
 use crate::Delta;
@@ -23,6 +23,11 @@ enum Part {
 }
 
 impl Output {
+    /// Adds a character.
+    pub(super) fn push(&mut self, c: char) {
+        self.text(c.encode_utf8(&mut [0; 4]));
+    }
+
     /// Adds words.
     pub(super) fn text(&mut self, more: &str) {
         if more.is_empty() {
@@ -92,8 +97,20 @@ impl Output {
         self.bytes = 0;
     }
 
+    /// The answer is complete; why the model stopped, if calls count as such. They do not when it was cut or is a
+    /// refusal: nothing in it is certain then.
+    pub(super) fn finish(&mut self, stop: StopReason, turn: u32) -> StopReason {
+        match stop {
+            StopReason::End | StopReason::Calls if self.call(turn) => StopReason::Calls,
+            StopReason::End | StopReason::Calls | StopReason::Length | StopReason::Refusal => {
+                self.leave();
+                stop
+            }
+        }
+    }
+
     /// Makes what waits ready, calls as calls; whether there are any. White space beside them goes.
-    pub(super) fn call(&mut self, turn: u32) -> bool {
+    fn call(&mut self, turn: u32) -> bool {
         let mut count = 0;
         for part in std::mem::take(&mut self.waiting) {
             match part {

@@ -86,7 +86,7 @@ impl Reader {
             State::Code(code) => self.code(code, c),
             State::Thought(thought) => self.thought(thought, c),
             State::Through => {
-                self.output.text(c.encode_utf8(&mut [0; 4]));
+                self.output.push(c);
                 State::Through
             }
         };
@@ -105,7 +105,7 @@ impl Reader {
             c if c.is_whitespace() => State::Words(place),
             '`' | '~' => State::FirstLine(FirstLine::new(c)),
             '<' | '[' => State::Mark(from, place),
-            '{' if place != Place::Middle => State::Body(bare(c)),
+            '{' if place != Place::Middle => State::Body(Box::new(Body::bare(c))),
             _word => {
                 self.release();
                 State::Words(Place::Middle)
@@ -133,7 +133,7 @@ impl Reader {
             Opening::Nothing => {
                 let is_list = text.starts_with('[') && text.chars().count() == 2 && place != Place::Middle;
                 self.held.pop();
-                if is_list { self.body(bare('['), c) } else { self.no_mark(c) }
+                if is_list { self.body(Box::new(Body::bare('[')), c) } else { self.no_mark(c) }
             }
         }
     }
@@ -189,7 +189,7 @@ impl Reader {
     }
 
     fn code(&mut self, mut code: Code, c: char) -> State {
-        self.output.text(c.encode_utf8(&mut [0; 4]));
+        self.output.push(c);
         if code.push(c) { State::Words(Place::Middle) } else { State::Code(code) }
     }
 
@@ -243,20 +243,6 @@ impl Reader {
             State::Words(_) | State::Mark(..) | State::FirstLine(_) | State::Code(_) | State::Through => {}
         }
         self.release();
-        match stop {
-            StopReason::End | StopReason::Calls if self.output.call(self.turn) => StopReason::Calls,
-            // It was cut, or is a refusal: nothing in it is certain.
-            StopReason::End | StopReason::Calls | StopReason::Length | StopReason::Refusal => {
-                self.output.leave();
-                stop
-            }
-        }
+        self.output.finish(stop, self.turn)
     }
-}
-
-/// What may be a whole answer of JSON, begun with this character.
-fn bare(c: char) -> Box<Body> {
-    let mut body = Body::new(Form::Bare, Sign::Formed);
-    body.push(c);
-    Box::new(body)
 }
