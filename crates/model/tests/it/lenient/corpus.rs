@@ -132,3 +132,16 @@ fn what_comes_in_other_forms_keeps_its_place() {
     assert_eq!(lines(&reply(deltas("a <tool_call>"), Calls::Allowed)), ["says a <tool_call>", "thinks hm"]);
     assert_eq!(lines(&reply(deltas(call), Calls::Allowed)), ["calls todos {}", "thinks hm"]);
 }
+
+#[test]
+fn the_documented_forms_are_read() {
+    let page = include_str!("../../../../../docs/local-models.md");
+    let table = page.split("| written as | for example |").nth(1).unwrap();
+    let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
+    let examples: Vec<&str> = rows.map(|row| row.rsplit(" | ").next().unwrap().trim_end_matches(" |")).collect();
+    assert_eq!(examples.len(), 6);
+    for example in examples {
+        let text = example.strip_prefix('`').and_then(|text| text.strip_suffix('`')).unwrap().trim();
+        assert_eq!(lines(&read(text)), [r#"calls view {"path":"a.txt"}"#], "{text}");
+    }
+}
