@@ -1,6 +1,6 @@
 //! The marks that a call may begin with.
 
-use super::body::Form;
+use super::candidate::Form;
 
 pub(super) const OPENED: &str = "<tool_call>";
 pub(super) const CLOSED: &str = "</tool_call>";
@@ -10,7 +10,7 @@ const THINK: &str = "<think>";
 
 /// Where in an answer a character stands.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Place {
+pub(super) enum Position {
     /// Nothing but white space came before it.
     Start,
     /// Nothing but white space came after the model's thoughts.
@@ -33,7 +33,7 @@ pub(super) enum Opening {
 
 impl Opening {
     /// What a text that begins with `<` or `[` opens.
-    pub(super) fn of(text: &str, place: Place) -> Opening {
+    pub(super) fn of(text: &str, position: Position) -> Opening {
         let marks = [
             (OPENED, Opening::Call(Form::Tag)),
             (FUNCTION, Opening::Call(Form::Function)),
@@ -42,7 +42,7 @@ impl Opening {
             (THINK, Opening::Thought),
         ];
         for (mark, opening) in marks {
-            let misplaced = opening == Opening::Thought && place == Place::Middle;
+            let misplaced = opening == Opening::Thought && position == Position::Middle;
             if mark == text && !misplaced {
                 return opening;
             }

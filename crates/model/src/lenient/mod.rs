@@ -7,14 +7,14 @@
 //! Every part takes one character at a time and never looks back, so the time is linear, and how the answer was cut
 //! into pieces changes nothing.
 
-mod body;
 mod call;
-mod fence;
+mod candidate;
+mod flow;
 mod function;
 mod json;
+mod listing;
 mod mark;
 mod model;
-mod output;
 mod parser;
 mod quoted;
 mod reader;

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use protocol::StopReason;
 
-use super::body::{Body, Form};
 use super::call::{self, Item, Sign};
-use super::fence::{Code, Fence, FirstLine, Opened};
-use super::mark::{Opening, Place};
-use super::output::Output;
+use super::candidate::{Candidate, Form};
+use super::flow::Flow;
+use super::listing::{Border, FirstLine, Listing, Opened};
+use super::mark::{Opening, Position};
 use super::parser::Progress;
 use super::thought::Thought;
 use crate::{Delta, Reply, ToolSpec};
@@ -24,21 +24,21 @@ pub(super) struct Reader {
     state: State,
     /// What is not decided: white space, and what may be a mark or a call.
     held: String,
-    output: Output,
+    flow: Flow,
     /// Bytes that came.
     taken: usize,
 }
 
 #[derive(Debug)]
 enum State {
-    Words(Place),
+    Words(Position),
     /// In what may be a mark, from this byte of what is held.
-    Mark(usize, Place),
-    /// In what may be the first line of a block.
+    Mark(usize, Position),
+    /// In what may be the first line of a listing.
     FirstLine(FirstLine),
-    Body(Box<Body>),
-    /// In a block that is no call.
-    Code(Code),
+    Candidate(Box<Candidate>),
+    /// In one that is no call.
+    Listing(Listing),
     Thought(Thought),
     /// Everything is passed on as it comes.
     Through,
@@ -47,8 +47,8 @@ enum State {
 impl Reader {
     /// Reads the answer that is this turn; only calls of these tools count.
     pub(super) fn new(tools: Arc<[ToolSpec]>, turn: u32) -> Reader {
-        let (state, output) = (State::Words(Place::Start), Output::default());
-        Reader { tools, turn, state, held: String::new(), output, taken: 0 }
+        let (state, flow) = (State::Words(Position::Start), Flow::default());
+        Reader { tools, turn, state, held: String::new(), flow, taken: 0 }
     }
 
     /// Takes one piece; what can be passed on.
@@ -59,81 +59,81 @@ impl Reader {
             self.give_up();
         }
         match delta {
-            delta if matches!(self.state, State::Through) => self.output.delta(delta),
+            delta if matches!(self.state, State::Through) => self.flow.delta(delta),
             Delta::Text(text) => text.chars().for_each(|c| self.push(c)),
             Delta::Call(_) => {
                 self.give_up();
-                self.output.delta(delta);
+                self.flow.delta(delta);
             }
             Delta::Thinking(_) | Delta::Opaque { .. } => {
                 self.interrupt();
-                self.output.delta(delta);
+                self.flow.delta(delta);
             }
             Delta::Done { stop, usage, model } => {
                 let stop = self.finish(stop);
-                self.output.delta(Delta::Done { stop, usage, model });
+                self.flow.delta(Delta::Done { stop, usage, model });
             }
         }
-        self.output.take()
+        self.flow.take()
     }
 
     fn push(&mut self, c: char) {
         self.state = match std::mem::replace(&mut self.state, State::Through) {
-            State::Words(place) => self.words(place, c),
-            State::Mark(from, place) => self.mark(from, place, c),
+            State::Words(position) => self.words(position, c),
+            State::Mark(from, position) => self.mark(from, position, c),
             State::FirstLine(line) => self.first_line(line, c),
-            State::Body(body) => self.body(body, c),
-            State::Code(code) => self.code(code, c),
+            State::Candidate(candidate) => self.candidate(candidate, c),
+            State::Listing(listing) => self.listing(listing, c),
             State::Thought(thought) => self.thought(thought, c),
             State::Through => {
-                self.output.push(c);
+                self.flow.push(c);
                 State::Through
             }
         };
-        if self.held.len() + self.output.waiting() > MAX_HELD {
+        if self.held.len() + self.flow.waiting() > MAX_HELD {
             self.give_up();
         }
     }
 
-    fn words(&mut self, place: Place, c: char) -> State {
-        if c.is_whitespace() && place == Place::Thought {
-            return State::Words(place);
+    fn words(&mut self, position: Position, c: char) -> State {
+        if c.is_whitespace() && position == Position::Thought {
+            return State::Words(position);
         }
         let from = self.held.len();
         self.held.push(c);
         match c {
-            c if c.is_whitespace() => State::Words(place),
+            c if c.is_whitespace() => State::Words(position),
             '`' | '~' => State::FirstLine(FirstLine::new(c)),
-            '<' | '[' => State::Mark(from, place),
-            '{' if place != Place::Middle => State::Body(Box::new(Body::bare(c))),
+            '<' | '[' => State::Mark(from, position),
+            '{' if position != Position::Middle => State::Candidate(Box::new(Candidate::bare(c))),
             _word => {
                 self.release();
-                State::Words(Place::Middle)
+                State::Words(Position::Middle)
             }
         }
     }
 
-    fn mark(&mut self, from: usize, place: Place, c: char) -> State {
+    fn mark(&mut self, from: usize, position: Position, c: char) -> State {
         self.held.push(c);
         let text = &self.held[from..];
-        match Opening::of(text, place) {
-            Opening::Partial => State::Mark(from, place),
-            Opening::Call(form) => State::Body(Box::new(Body::new(form, Sign::Marked))),
+        match Opening::of(text, position) {
+            Opening::Partial => State::Mark(from, position),
+            Opening::Call(form) => State::Candidate(Box::new(Candidate::new(form, Sign::Marked))),
             Opening::Thought => {
                 self.held.clear();
                 State::Thought(Thought::default())
             }
             Opening::Stray => {
-                if self.output.stray(&self.held) {
+                if self.flow.stray(&self.held) {
                     self.held.clear();
                 }
                 self.release();
-                State::Words(Place::Middle)
+                State::Words(Position::Middle)
             }
             Opening::Nothing => {
-                let is_list = text.starts_with('[') && text.chars().count() == 2 && place != Place::Middle;
+                let is_list = text.starts_with('[') && text.chars().count() == 2 && position != Position::Middle;
                 self.held.pop();
-                if is_list { self.body(Box::new(Body::bare('[')), c) } else { self.no_mark(c) }
+                if is_list { self.candidate(Box::new(Candidate::bare('[')), c) } else { self.no_mark(c) }
             }
         }
     }
@@ -144,32 +144,32 @@ impl Reader {
                 self.held.push(c);
                 State::FirstLine(line)
             }
-            Opened::Calls(fence, sign) => self.body(Box::new(Body::new(Form::Fence(fence), sign)), c),
-            Opened::Code(fence) => self.show(fence, c),
+            Opened::Calls(border, sign) => self.candidate(Box::new(Candidate::new(Form::Listing(border), sign)), c),
+            Opened::Listing(border) => self.show(border, c),
             // A mark right behind a single backtick is only shown.
             Opened::Nothing if matches!(c, '<' | '[') => {
                 self.held.push(c);
                 self.release();
-                State::Words(Place::Middle)
+                State::Words(Position::Middle)
             }
             Opened::Nothing => self.no_mark(c),
         }
     }
 
-    fn body(&mut self, mut body: Box<Body>, c: char) -> State {
-        match body.push(c) {
+    fn candidate(&mut self, mut candidate: Box<Candidate>, c: char) -> State {
+        match candidate.push(c) {
             Progress::More => {
                 self.held.push(c);
-                State::Body(body)
+                State::Candidate(candidate)
             }
             Progress::Whole(()) => {
                 self.held.push(c);
-                let (items, sign) = body.into_items();
+                let (items, sign) = candidate.into_items();
                 self.settle(items, sign);
-                State::Words(Place::Middle)
+                State::Words(Position::Middle)
             }
-            Progress::Broken => match body.form() {
-                Form::Fence(fence) => self.show(fence, c),
+            Progress::Broken => match candidate.form() {
+                Form::Listing(border) => self.show(border, c),
                 Form::Tag | Form::Function | Form::Bracket | Form::Bare => self.no_mark(c),
             },
         }
@@ -178,35 +178,35 @@ impl Reader {
     /// What is held is text, and the character comes after it.
     fn no_mark(&mut self, c: char) -> State {
         self.release();
-        self.words(Place::Middle, c)
+        self.words(Position::Middle, c)
     }
 
-    /// The block that is held is no call; the character is its next.
-    fn show(&mut self, fence: Fence, c: char) -> State {
-        let code = Code::after(fence, self.held.trim_start());
+    /// The listing that is held is no call; the character is its next.
+    fn show(&mut self, border: Border, c: char) -> State {
+        let listing = Listing::after(border, self.held.trim_start());
         self.release();
-        self.code(code, c)
+        self.listing(listing, c)
     }
 
-    fn code(&mut self, mut code: Code, c: char) -> State {
-        self.output.push(c);
-        if code.push(c) { State::Words(Place::Middle) } else { State::Code(code) }
+    fn listing(&mut self, mut listing: Listing, c: char) -> State {
+        self.flow.push(c);
+        if listing.push(c) { State::Words(Position::Middle) } else { State::Listing(listing) }
     }
 
     fn thought(&mut self, mut thought: Thought, c: char) -> State {
-        if thought.push(c, &mut self.output) { State::Words(Place::Thought) } else { State::Thought(thought) }
+        if thought.push(c, &mut self.flow) { State::Words(Position::Thought) } else { State::Thought(thought) }
     }
 
     /// What is held is text.
     fn release(&mut self) {
-        self.output.text(&self.held);
+        self.flow.text(&self.held);
         self.held.clear();
     }
 
     /// What is held is the whole of this: calls, or text.
     fn settle(&mut self, items: Vec<Item>, sign: Sign) {
         match call::read(items, sign, &self.tools) {
-            Some(calls) => self.output.calls(std::mem::take(&mut self.held), calls),
+            Some(calls) => self.flow.calls(std::mem::take(&mut self.held), calls),
             None => self.release(),
         }
     }
@@ -215,11 +215,11 @@ impl Reader {
     fn interrupt(&mut self) {
         self.state = match std::mem::replace(&mut self.state, State::Through) {
             State::Thought(mut thought) => {
-                thought.pass(&mut self.output);
+                thought.pass(&mut self.flow);
                 State::Thought(thought)
             }
-            State::Mark(..) | State::FirstLine(_) | State::Body(_) => State::Words(Place::Middle),
-            same @ (State::Words(_) | State::Code(_) | State::Through) => same,
+            State::Mark(..) | State::FirstLine(_) | State::Candidate(_) => State::Words(Position::Middle),
+            same @ (State::Words(_) | State::Listing(_) | State::Through) => same,
         };
         self.release();
     }
@@ -227,22 +227,22 @@ impl Reader {
     /// Passes on what is held back and whatever comes.
     fn give_up(&mut self) {
         self.interrupt();
-        self.output.leave();
+        self.flow.leave();
         self.state = State::Through;
     }
 
     /// Decides what is left; why the model stopped.
     fn finish(&mut self, stop: StopReason) -> StopReason {
         match std::mem::replace(&mut self.state, State::Through) {
-            State::Body(body) => {
-                if let Some((items, sign)) = body.finish() {
+            State::Candidate(candidate) => {
+                if let Some((items, sign)) = candidate.finish() {
                     self.settle(items, sign);
                 }
             }
-            State::Thought(mut thought) => thought.pass(&mut self.output),
-            State::Words(_) | State::Mark(..) | State::FirstLine(_) | State::Code(_) | State::Through => {}
+            State::Thought(mut thought) => thought.pass(&mut self.flow),
+            State::Words(_) | State::Mark(..) | State::FirstLine(_) | State::Listing(_) | State::Through => {}
         }
         self.release();
-        self.output.finish(stop, self.turn)
+        self.flow.finish(stop, self.turn)
     }
 }

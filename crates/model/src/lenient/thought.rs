@@ -1,6 +1,6 @@
 //! What a model thinks between `<think>` and `</think>`.
 
-use super::output::Output;
+use super::flow::Flow;
 
 const END: &str = "</think>";
 /// Most white space that waits for a word.
@@ -19,10 +19,10 @@ pub(super) struct Thought {
 
 impl Thought {
     /// Takes one character; whether the thought ends with it.
-    pub(super) fn push(&mut self, c: char, output: &mut Output) -> bool {
+    pub(super) fn push(&mut self, c: char, flow: &mut Flow) -> bool {
         if c == '<' {
             if self.end.is_some() {
-                self.pass(output);
+                self.pass(flow);
             }
             self.end = Some(self.held.len());
         }
@@ -31,16 +31,16 @@ impl Thought {
             Some(END) => return true,
             Some(text) if END.starts_with(text) => {}
             None if c.is_whitespace() && self.held.len() < MAX_SPACE => {}
-            Some(_) | None => self.pass(output),
+            Some(_) | None => self.pass(flow),
         }
         false
     }
 
     /// Passes on what is held.
-    pub(super) fn pass(&mut self, output: &mut Output) {
+    pub(super) fn pass(&mut self, flow: &mut Flow) {
         let text = if self.begun { &self.held } else { self.held.trim_start() };
         self.begun |= !text.is_empty();
-        output.thinking(text);
+        flow.thinking(text);
         self.held.clear();
         self.end = None;
     }

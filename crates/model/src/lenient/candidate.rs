@@ -1,16 +1,16 @@
 //! Reads what stands between the marks of a call.
 
 use super::call::{Item, Sign};
-use super::fence::Fence;
 use super::function::FunctionReader;
+use super::listing::Border;
 use super::mark::{CLOSED, FUNCTION, OPENED};
 use super::parser::{Parser, Progress};
 
 /// What the calls stand in.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Form {
-    /// Between fences.
-    Fence(Fence),
+    /// In a listing.
+    Listing(Border),
     /// Between `<tool_call>` and its end.
     Tag,
     /// `<function=NAME>…</function>`, alone.
@@ -23,7 +23,7 @@ pub(super) enum Form {
 
 /// The inside of a form, under way.
 #[derive(Debug)]
-pub(super) struct Body {
+pub(super) struct Candidate {
     form: Form,
     sign: Sign,
     items: Vec<Item>,
@@ -38,24 +38,24 @@ enum Now {
     /// In a mark that begins with `<`.
     Mark(String),
     Function(FunctionReader),
-    /// In the closing fence, so many characters of it.
+    /// In the closing border, so many characters of it.
     Run(usize),
 }
 
-impl Body {
-    pub(super) fn new(form: Form, sign: Sign) -> Body {
+impl Candidate {
+    pub(super) fn new(form: Form, sign: Sign) -> Candidate {
         let now = match form {
             Form::Function => Now::Function(FunctionReader::new()),
-            Form::Fence(_) | Form::Tag | Form::Bracket | Form::Bare => Now::Between,
+            Form::Listing(_) | Form::Tag | Form::Bracket | Form::Bare => Now::Between,
         };
-        Body { form, sign, items: Vec::new(), now }
+        Candidate { form, sign, items: Vec::new(), now }
     }
 
     /// What may be a whole answer of JSON, begun with this bracket.
-    pub(super) fn bare(bracket: char) -> Body {
-        let mut body = Body::new(Form::Bare, Sign::Formed);
-        body.push(bracket);
-        body
+    pub(super) fn bare(bracket: char) -> Candidate {
+        let mut candidate = Candidate::new(Form::Bare, Sign::Formed);
+        candidate.push(bracket);
+        candidate
     }
 
     pub(super) fn form(&self) -> Form {
@@ -95,9 +95,9 @@ impl Body {
             (_, c) if c.is_whitespace() => {}
             // What stands between two values, or is one bracket too many behind the last.
             (_, ',' | ';' | '}' | ']') if !self.items.is_empty() => {}
-            (Form::Fence(_) | Form::Tag, '<') => self.now = Now::Mark("<".into()),
-            (Form::Fence(fence), c) if c == fence.mark => return self.run(0, c),
-            (Form::Fence(_) | Form::Tag | Form::Function | Form::Bracket | Form::Bare, _) => return Progress::Broken,
+            (Form::Listing(_) | Form::Tag, '<') => self.now = Now::Mark("<".into()),
+            (Form::Listing(border), c) if c == border.mark => return self.run(0, c),
+            (Form::Listing(_) | Form::Tag | Form::Function | Form::Bracket | Form::Bare, _) => return Progress::Broken,
         }
         Progress::More
     }
@@ -125,7 +125,7 @@ impl Body {
     /// Whether the end mark begins with it.
     fn is_end(&self, c: char) -> bool {
         match self.form {
-            Form::Fence(fence) => c == fence.mark,
+            Form::Listing(border) => c == border.mark,
             Form::Tag => c == '<',
             Form::Function | Form::Bracket | Form::Bare => false,
         }
@@ -137,7 +137,7 @@ impl Body {
             return Progress::Whole(());
         }
         if mark == CLOSED || mark == OPENED {
-            // Around calls in a fence, or the next call before the end of the last.
+            // Around calls in a listing, or the next call before the end of the last.
             self.sign = Sign::Marked;
         } else if mark == FUNCTION {
             self.now = Now::Function(FunctionReader::new());
@@ -165,12 +165,12 @@ impl Body {
 
     fn run(&mut self, run: usize, c: char) -> Progress<()> {
         match self.form {
-            Form::Fence(fence) if c == fence.mark && run + 1 == fence.length => Progress::Whole(()),
-            Form::Fence(fence) if c == fence.mark => {
+            Form::Listing(border) if c == border.mark && run + 1 == border.length => Progress::Whole(()),
+            Form::Listing(border) if c == border.mark => {
                 self.now = Now::Run(run + 1);
                 Progress::More
             }
-            Form::Fence(_) | Form::Tag | Form::Function | Form::Bracket | Form::Bare => Progress::Broken,
+            Form::Listing(_) | Form::Tag | Form::Function | Form::Bracket | Form::Bare => Progress::Broken,
         }
     }
 }

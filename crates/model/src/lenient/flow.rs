@@ -7,22 +7,22 @@ use crate::Delta;
 
 /// The answer so far. From the first calls on everything waits.
 #[derive(Debug, Default)]
-pub(super) struct Output {
+pub(super) struct Flow {
     ready: Vec<Delta>,
-    waiting: Vec<Part>,
+    waiting: Vec<Waiting>,
     /// Bytes that wait.
     bytes: usize,
 }
 
 #[derive(Debug)]
-enum Part {
+enum Waiting {
     /// A piece as it came.
     Delta(Delta),
     /// Calls, and the text that they were written as.
     Calls { text: String, calls: Vec<Wanted> },
 }
 
-impl Output {
+impl Flow {
     /// Adds a character.
     pub(super) fn push(&mut self, c: char) {
         self.text(c.encode_utf8(&mut [0; 4]));
@@ -38,8 +38,8 @@ impl Output {
         }
         self.bytes += more.len();
         match self.waiting.last_mut() {
-            Some(Part::Delta(Delta::Text(text))) => text.push_str(more),
-            _other => self.waiting.push(Part::Delta(Delta::Text(more.into()))),
+            Some(Waiting::Delta(Delta::Text(text))) => text.push_str(more),
+            _other => self.waiting.push(Waiting::Delta(Delta::Text(more.into()))),
         }
     }
 
@@ -58,19 +58,19 @@ impl Output {
             self.ready.push(delta);
         } else {
             self.bytes += delta.bytes();
-            self.waiting.push(Part::Delta(delta));
+            self.waiting.push(Waiting::Delta(delta));
         }
     }
 
     /// Adds calls.
     pub(super) fn calls(&mut self, text: String, calls: Vec<Wanted>) {
         self.bytes += text.len();
-        self.waiting.push(Part::Calls { text, calls });
+        self.waiting.push(Waiting::Calls { text, calls });
     }
 
     /// Adds an end mark that has no beginning; whether it stands right behind calls.
     pub(super) fn stray(&mut self, mark: &str) -> bool {
-        let Some(Part::Calls { text, .. }) = self.waiting.last_mut() else { return false };
+        let Some(Waiting::Calls { text, .. }) = self.waiting.last_mut() else { return false };
         self.bytes += mark.len();
         text.push_str(mark);
         true
@@ -90,8 +90,8 @@ impl Output {
     pub(super) fn leave(&mut self) {
         for part in std::mem::take(&mut self.waiting) {
             match part {
-                Part::Delta(Delta::Text(text)) | Part::Calls { text, .. } => append(&mut self.ready, &text),
-                Part::Delta(delta) => self.ready.push(delta),
+                Waiting::Delta(Delta::Text(text)) | Waiting::Calls { text, .. } => append(&mut self.ready, &text),
+                Waiting::Delta(delta) => self.ready.push(delta),
             }
         }
         self.bytes = 0;
@@ -114,9 +114,9 @@ impl Output {
         let mut count = 0;
         for part in std::mem::take(&mut self.waiting) {
             match part {
-                Part::Delta(Delta::Text(text)) => append(&mut self.ready, text.trim()),
-                Part::Delta(delta) => self.ready.push(delta),
-                Part::Calls { calls, .. } => {
+                Waiting::Delta(Delta::Text(text)) => append(&mut self.ready, text.trim()),
+                Waiting::Delta(delta) => self.ready.push(delta),
+                Waiting::Calls { calls, .. } => {
                     for Wanted { tool, input } in calls {
                         count += 1;
                         let id = CallId(format!("text-{turn}-{count}"));

@@ -1,23 +1,23 @@
-//! Code blocks: how one begins, and where one that is no call ends.
+//! Listings, as code is shown: how one begins, and where one that is no call ends.
 
 use super::call::Sign;
 
-/// The fewest characters of a fence.
+/// The fewest characters of a border.
 const LEAST: usize = 3;
-/// The longest language of a block.
+/// The longest language of a listing.
 const MAX_LANGUAGE: usize = 32;
 
-/// A run of backticks or tildes.
+/// A run of backticks or tildes around a listing.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Fence {
+pub(super) struct Border {
     pub(super) mark: char,
     pub(super) length: usize,
 }
 
-/// What may be the first line of a block.
+/// What may be the first line of a listing.
 #[derive(Debug)]
 pub(super) struct FirstLine {
-    fence: Fence,
+    border: Border,
     language: String,
 }
 
@@ -26,26 +26,26 @@ pub(super) struct FirstLine {
 pub(super) enum Opened {
     /// It goes on.
     Partly,
-    /// This character does not belong to it any more: the block may hold calls.
-    Calls(Fence, Sign),
+    /// This character does not belong to it any more: the listing may hold calls.
+    Calls(Border, Sign),
     /// The same: it holds something else.
-    Code(Fence),
-    /// The same: it is no block.
+    Listing(Border),
+    /// The same: it is no listing.
     Nothing,
 }
 
 impl FirstLine {
     pub(super) fn new(mark: char) -> FirstLine {
-        FirstLine { fence: Fence { mark, length: 1 }, language: String::new() }
+        FirstLine { border: Border { mark, length: 1 }, language: String::new() }
     }
 
     /// Takes one character.
     pub(super) fn push(&mut self, c: char) -> Opened {
-        if c == self.fence.mark && self.language.is_empty() {
-            self.fence.length += 1;
+        if c == self.border.mark && self.language.is_empty() {
+            self.border.length += 1;
             return Opened::Partly;
         }
-        if self.fence.length < LEAST {
+        if self.border.length < LEAST {
             return Opened::Nothing;
         }
         let named = c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+');
@@ -54,23 +54,23 @@ impl FirstLine {
             return Opened::Partly;
         }
         match self.language.as_str() {
-            "" | "json" | "JSON" | "json5" | "jsonc" => Opened::Calls(self.fence, Sign::Formed),
-            "tool" | "tool_call" | "tool_calls" | "function_call" => Opened::Calls(self.fence, Sign::Marked),
-            _code => Opened::Code(self.fence),
+            "" | "json" | "JSON" | "json5" | "jsonc" => Opened::Calls(self.border, Sign::Formed),
+            "tool" | "tool_call" | "tool_calls" | "function_call" => Opened::Calls(self.border, Sign::Marked),
+            _code => Opened::Listing(self.border),
         }
     }
 }
 
-/// A block that is shown as it is.
+/// A listing that is shown as it is.
 #[derive(Debug)]
-pub(super) struct Code {
-    fence: Fence,
-    /// Characters of the closing fence so far.
+pub(super) struct Listing {
+    border: Border,
+    /// Characters of the closing border so far.
     run: usize,
     closable: Closable,
 }
 
-/// Whether a fence would close the block: anywhere on its first line, then at the beginning of one.
+/// Whether a border would close the listing: anywhere on its first line, then at the beginning of one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Closable {
     OnFirstLine,
@@ -78,22 +78,22 @@ enum Closable {
     No,
 }
 
-impl Code {
-    /// A block of which `text` was read.
-    pub(super) fn after(fence: Fence, text: &str) -> Code {
+impl Listing {
+    /// A listing of which `text` was read.
+    pub(super) fn after(border: Border, text: &str) -> Listing {
         let closable = match text.rsplit_once('\n') {
             None => Closable::OnFirstLine,
             Some((_, line)) if line.trim().is_empty() => Closable::AtLineStart,
             Some(_) => Closable::No,
         };
-        Code { fence, run: 0, closable }
+        Listing { border, run: 0, closable }
     }
 
-    /// Takes one character; whether the block ends with it.
+    /// Takes one character; whether the listing ends with it.
     pub(super) fn push(&mut self, c: char) -> bool {
-        if c == self.fence.mark && self.closable != Closable::No {
+        if c == self.border.mark && self.closable != Closable::No {
             self.run += 1;
-            return self.run == self.fence.length;
+            return self.run == self.border.length;
         }
         self.run = 0;
         self.closable = match (self.closable, c) {
