@@ -8,6 +8,7 @@
 
 mod delta;
 mod facts;
+mod lenient;
 mod model;
 mod open;
 mod provider;
@@ -18,6 +19,7 @@ mod script;
 
 pub use delta::Delta;
 pub use facts::{Facts, Skill};
+pub use lenient::Lenient;
 pub use model::{Deltas, Model, ModelError};
 pub use open::{OpenError, open};
 pub use provider::{Key, Listed, Provider, Providers, Wire};

@@ -7,6 +7,7 @@ mod conditions;
 mod conversation;
 mod document;
 mod hostile;
+mod lenient;
 mod misbehaviour;
 mod mistakes;
 mod opening;

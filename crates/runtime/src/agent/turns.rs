@@ -13,6 +13,7 @@ use super::Desk;
 use super::ask::ask;
 use super::call::{Bench, run_all};
 use super::deadline::Deadline;
+use super::guard;
 use super::quote;
 use super::retry::{Next, Tries};
 use super::room::{self, Room};
@@ -112,12 +113,19 @@ impl AgentRun {
 
     /// Runs the open calls.
     async fn act(&mut self) -> Result<Step, Rejected> {
+        let repeated = match guard::repeated(self.desk.settings.model.facts(), &self.conversation) {
+            Ok(repeated) => repeated,
+            Err(hopeless) => {
+                let (kind, message) = (FailKind::NoAnswer, hopeless.to_string());
+                return self.end(Ending::Failed { kind, message }).await;
+            }
+        };
         let called = |call: Call| {
             let caller = self.caller(&call);
             (call, caller)
         };
         let calls = self.conversation.open_calls().into_iter().map(called).collect();
-        let bench = Bench { desk: Arc::clone(&self.desk), stamps: Arc::clone(&self.stamps) };
+        let bench = Bench { desk: Arc::clone(&self.desk), stamps: Arc::clone(&self.stamps), repeated };
         let run = async move { run_all(&bench, calls).await };
         match self.in_time(Conversation::is_acting, run).await {
             Some(Broken::Done(answered)) => {

@@ -17,6 +17,7 @@ mod mail;
 mod owners;
 mod quota;
 mod races;
+mod repeats;
 mod secrets;
 mod shells;
 mod support;
