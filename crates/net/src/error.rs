@@ -136,9 +136,10 @@ fn is_refusal(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::ConnectionRefused
 }
 
-/// The TLS error inside of an I/O error, which does not count it as its source.
+/// The TLS error inside of I/O errors, which do not count what they wrap as their source.
 fn tls_error<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
-    cause.downcast_ref::<io::Error>()?.get_ref()?.downcast_ref()
+    let wrapped = || tls_error(cause.downcast_ref::<io::Error>()?.get_ref()?);
+    cause.downcast_ref().or_else(wrapped)
 }
 
 fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
