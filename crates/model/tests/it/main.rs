@@ -11,3 +11,4 @@ mod misbehaviour;
 mod mistakes;
 mod opening;
 mod recording;
+mod remote;
