@@ -11,6 +11,8 @@ mod chat;
 mod date;
 mod events;
 mod fault;
+#[cfg(test)]
+mod mangled;
 mod names;
 mod pause;
 mod place;

@@ -193,7 +193,7 @@ impl Reading {
 
     /// Reads what may still follow a complete answer, so that the connection can be used again.
     async fn rest(&mut self) {
-        const MOMENT: std::time::Duration = std::time::Duration::from_millis(50);
+        const MOMENT: std::time::Duration = std::time::Duration::from_millis(20);
         let end = async { while let Ok(Some(_)) = self.answer.chunk().await {} };
         // Whether it came to an end does not matter: without one the connection is closed.
         let _ = tokio::time::timeout(MOMENT, end).await;

@@ -1,7 +1,7 @@
 //! The words by which providers tell one error from another.
 
 /// The conversation is longer than the model takes.
-pub(super) const TOO_LONG: [&str; 8] = [
+pub(super) const TOO_LONG: [&str; 10] = [
     "context_length_exceeded",
     "exceed_context_size_error",
     "prompt is too long",
@@ -9,6 +9,8 @@ pub(super) const TOO_LONG: [&str; 8] = [
     "exceeds the available context size",
     "exceed context limit",
     "exceeds the context window",
+    "exceeds the maximum number of tokens",
+    "greater than the context length",
     "model_context_window_exceeded",
 ];
 

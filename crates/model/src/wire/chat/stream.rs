@@ -26,7 +26,7 @@ pub(in crate::wire) struct Stream {
 #[derive(Deserialize)]
 struct Chunk<'a> {
     model: Option<String>,
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     choices: Option<Vec<Choice<'a>>>,
     usage: Option<Tokens>,
     error: Option<Value>,
@@ -34,8 +34,7 @@ struct Chunk<'a> {
 
 #[derive(Deserialize)]
 struct Choice<'a> {
-    #[serde(default)]
-    index: u64,
+    index: Option<u64>,
     #[serde(borrow)]
     delta: Option<Delta<'a>>,
     finish_reason: Option<String>,
@@ -95,7 +94,7 @@ impl Stream {
             self.arrival.usage = Some(usage(tokens));
         }
         // One answer was asked for; others would be somebody else's.
-        for choice in chunk.choices.unwrap_or_default().into_iter().filter(|choice| choice.index == 0) {
+        for choice in chunk.choices.unwrap_or_default().into_iter().filter(|choice| choice.index.unwrap_or(0) == 0) {
             self.choice(choice)?;
         }
         Ok(())
