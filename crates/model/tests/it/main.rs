@@ -12,3 +12,4 @@ mod misbehaviour;
 mod mistakes;
 mod opening;
 mod recording;
+mod remote;
