@@ -10,6 +10,7 @@ mod delta;
 mod facts;
 mod model;
 mod open;
+pub mod prices;
 mod provider;
 mod replay;
 mod reply;
