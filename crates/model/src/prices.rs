@@ -117,7 +117,8 @@ mod tests {
         let openai = provider(Wire::Responses);
         assert_eq!(openai.listed("gpt-5-2025-08-07"), openai.listed("gpt-5"));
         assert_ne!(openai.listed("gpt-5-mini"), openai.listed("gpt-5"));
-        for stranger in ["gpt-5-pro", "gpt-5-2025", "gpt-5-", "gpt", "", "gpt-5.4-cyber", "-20250807", "claude-opus-5"] {
+        for stranger in ["gpt-5-pro", "gpt-5-2025", "gpt-5-", "gpt", "", "gpt-5.4-cyber", "-20250807", "claude-opus-5"]
+        {
             assert_eq!(openai.listed(stranger), Listed::default(), "{stranger}");
         }
     }
