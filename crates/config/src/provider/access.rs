@@ -21,6 +21,8 @@ pub struct Access {
     pub secrets: Vec<Secret>,
     /// What started programs get of the environment: no key is in it.
     pub programs: Vec<(OsString, OsString)>,
+    /// The built-in servers of local models that are looked for on this machine.
+    pub local: Vec<String>,
 }
 
 /// What files say of providers, by name.
@@ -36,10 +38,13 @@ pub(crate) fn open(file: &Layer, patience: Patience, env: &Env) -> Result<Access
     let names: BTreeSet<&str> =
         BUILT_IN.iter().map(|known| known.name).chain(file.keys().map(String::as_str)).collect();
     let mut places = BTreeMap::new();
-    let mut variables = BTreeSet::new();
+    let (mut variables, mut local) = (BTreeSet::new(), Vec::new());
     for name in names {
         let described = Described::new(name, file.get(name).cloned().unwrap_or_default(), env)?;
         variables.extend(described.key_env.clone());
+        if described.address.is_loopback() && BuiltIn::named(name).is_some_and(BuiltIn::is_local) {
+            local.push(name.to_owned());
+        }
         places.insert(name.to_owned(), described.provider(env)?);
     }
     let keys = Env::keys(variables);
@@ -47,6 +52,7 @@ pub(crate) fn open(file: &Layer, patience: Patience, env: &Env) -> Result<Access
         providers: Providers { places, route: env.route(), patience },
         secrets: keys.iter().filter_map(|variable| env.key(variable)).collect(),
         programs: env.for_programs(&keys),
+        local,
     })
 }
 

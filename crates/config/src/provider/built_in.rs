@@ -34,14 +34,19 @@ impl BuiltIn {
         BUILT_IN.iter().find(|built_in| built_in.name == name)
     }
 
-    /// What it is unless a stronger layer says otherwise. One without a key is on the user's own machine.
+    /// Whether it is a server of the user's own, which asks for no key.
+    pub(super) fn is_local(&self) -> bool {
+        self.key.is_none()
+    }
+
+    /// What it is unless a stronger layer says otherwise.
     pub(super) fn layer(&self) -> ProviderFile {
         ProviderFile {
             kind: Some(self.kind),
             base_url: Some(self.url.into()),
             key_env: self.key.map(str::to_owned),
-            small: Some(self.key.is_none()),
-            at_once: if self.key.is_none() { Some(NonZeroU32::MIN) } else { None },
+            small: Some(self.is_local()),
+            at_once: self.is_local().then_some(NonZeroU32::MIN),
             ..ProviderFile::default()
         }
     }
@@ -54,6 +59,6 @@ impl BuiltIn {
 
     /// Whether its maker's list prices hold for it.
     pub(super) fn prices(&self) -> Option<Wire> {
-        self.key.map(|_| self.kind.wire())
+        (!self.is_local()).then(|| self.kind.wire())
     }
 }

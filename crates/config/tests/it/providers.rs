@@ -55,6 +55,13 @@ fn keys_and_addresses_come_from_the_environment() {
 }
 
 #[test]
+fn servers_of_local_models_are_looked_for_on_this_machine_only() {
+    assert_eq!(access("", &[]).unwrap().local, ["llamacpp", "lmstudio", "ollama"]);
+    let elsewhere = "[providers.lmstudio]\nbase-url = 'http://10.0.0.1:1234/v1'\n";
+    assert_eq!(access(elsewhere, &[("OLLAMA_HOST", "box")]).unwrap().local, ["llamacpp"]);
+}
+
+#[test]
 fn a_file_changes_what_it_names_and_nothing_else() {
     let text = "[providers.openai]\nkey-env = 'WORK_KEY'\nat-once = 4\n";
     let openai = provider("openai", text, &[("OPENAI_API_KEY", "sk-1"), ("WORK_KEY", "sk-2")]);
