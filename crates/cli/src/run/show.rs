@@ -43,7 +43,8 @@ pub(crate) fn lines(event: &Event) -> Vec<String> {
         Event::TurnFailed { message, fault, .. } if !message.is_empty() => {
             vec![format!("  ! model: {}{}", short(message), wait(*fault))]
         }
-        Event::ModelDiffered { asked, answered, .. } => {
+        // A recording tells which model it was made with.
+        Event::ModelDiffered { asked, answered, .. } if !asked.starts_with("replay/") => {
             vec![format!("  ! asked {}, {} answered", short(asked), short(answered))]
         }
         Event::BudgetLow { spent, budget } => {
