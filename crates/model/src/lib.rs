@@ -12,6 +12,7 @@ mod facts;
 mod lenient;
 mod model;
 mod open;
+pub mod prices;
 mod provider;
 mod replay;
 mod reply;
