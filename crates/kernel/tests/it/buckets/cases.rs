@@ -1,0 +1,1 @@
+//! One event after the other.
