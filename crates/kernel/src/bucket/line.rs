@@ -47,8 +47,12 @@ impl Line {
         self.waiting.iter().position(|waiting| waiting == holder).unwrap_or(self.waiting.len())
     }
 
+    pub(super) fn is_waiting(&self, holder: &Holder) -> bool {
+        self.waiting.contains(holder)
+    }
+
     pub(super) fn join(&mut self, holder: &Holder) {
-        if !self.waiting.contains(holder) {
+        if !self.is_waiting(holder) {
             self.waiting.push(holder.clone());
         }
     }

@@ -66,6 +66,11 @@ impl Bucket {
         matches!(&self.gate, Gate::Closed(closed) if closed.probe.is_some()) && ticket.era == self.era
     }
 
+    /// Whether this holder has a place in the line.
+    pub fn is_waiting(&self, holder: &Holder) -> bool {
+        self.line.is_waiting(holder)
+    }
+
     /// Everybody who holds a request or waits for one.
     pub fn holders(&self) -> impl Iterator<Item = &Holder> {
         self.line.everybody()

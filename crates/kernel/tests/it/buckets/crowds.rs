@@ -37,7 +37,9 @@ fn survey() {
                         }
                     }
                     let flag = if worst > 1.12 { "<<<" } else { "" };
-                    println!("{hint:?} {latency:?} k={k} {name}: worst {worst:.3} slow {slow:.2} closings {closings} {flag}");
+                    println!(
+                        "{hint:?} {latency:?} k={k} {name}: worst {worst:.3} slow {slow:.2} closings {closings} {flag}"
+                    );
                 }
             }
         }
