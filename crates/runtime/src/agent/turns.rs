@@ -140,9 +140,9 @@ impl AgentRun {
 
     /// Asks the model until it answers, and decides what its answer means.
     async fn turn(&mut self) -> Result<Step, Rejected> {
-        let mut tries = Tries::default();
+        let mut tries = Tries::of(self.desk.settings.model.facts());
         loop {
-            let permit = match self.admitted().await? {
+            let mut permit = match self.admitted().await? {
                 Ok(permit) => permit,
                 Err(step) => return Ok(step),
             };
@@ -152,7 +152,8 @@ impl AgentRun {
             };
             let request = self.request(tries.next());
             let (desk, task) = (Arc::clone(&self.desk), self.link.run.task);
-            let asked = async move { ask(&*desk.settings.model, request, &desk.bus, task, turn).await };
+            let held = &mut permit;
+            let asked = async move { ask(&*desk.settings.model, request, &desk.bus, task, turn, held).await };
             let Some(asked) = self.in_time(Conversation::is_asking, asked).await else {
                 self.out_of_time(turn).await?;
                 return Ok(Step::On);
