@@ -59,21 +59,22 @@ impl Bucket {
         let room = size.saturating_sub(self.under_way());
         if room == 0 {
             self.window.fill();
-            return Entrance::Wait(turn(now, place, POLL));
+            return Entrance::Wait(turn(now, place + 1, POLL));
         }
         self.pace.take_if(|pace| pace.is_idle(now));
-        let mut free_at = self.freed_at;
+        let (mut free_at, mut each) = (self.freed_at, POLL);
         let mut turns = usize::try_from(room).unwrap_or(usize::MAX);
         if let Some(pace) = &mut self.pace {
-            free_at = free_at.max(pace.next_at());
-            turns = 1;
-            if pace.next_at() > now {
+            let next = pace.next_at();
+            (free_at, each) = (free_at.max(next), pace.gap().min(POLL));
+            turns = turns.min(pace.due(now));
+            if next > now {
                 pace.delay(now);
-                return Entrance::Wait(turn(pace.next_at(), place, pace.gap()).min(now.plus(PATIENCE)));
+                return Entrance::Wait(turn(next, place, pace.gap()));
             }
         }
         if !self.is_turn(now, place, turns, free_at) {
-            return Entrance::Wait(turn(now, place, POLL));
+            return Entrance::Wait(turn(now, place - turns + 1, each));
         }
         if let Some(pace) = &mut self.pace {
             pace.start(now);
@@ -96,7 +97,7 @@ impl Bucket {
         }
         let free_at = self.freed_at.max(closed.until);
         if closed.is_probed(now) || !self.is_turn(now, place, 1, free_at) {
-            return Entrance::Wait(turn(now, place, POLL));
+            return Entrance::Wait(turn(now, place + 1, POLL));
         }
         if let Gate::Closed(closed) = &mut self.gate {
             closed.probe(now, holder);
@@ -119,8 +120,7 @@ impl Bucket {
     }
 }
 
-/// When somebody at `place` looks again: those who are next look more often.
-fn turn(from: At, place: usize, each: Duration) -> At {
-    let later = each.saturating_mul(u32::try_from(place).unwrap_or(u32::MAX)).min(SELDOM);
-    from.plus(later.max(if each == POLL { POLL } else { Duration::ZERO }))
+/// When somebody looks again before whom so many go first, `each` after another.
+fn turn(from: At, before: usize, each: Duration) -> At {
+    from.plus(each.saturating_mul(u32::try_from(before).unwrap_or(u32::MAX)).min(SELDOM))
 }

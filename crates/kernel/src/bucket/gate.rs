@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Holder;
 
-/// A closing without a stated end lasts about this long at first, and twice as long each time.
-const FIRST: Duration = Duration::from_millis(500);
+/// A closing without a stated end lasts at most this long at first, and twice as long each time.
+const FIRST: Duration = Duration::from_secs(1);
 
 /// It never lasts longer than this.
 const LONGEST: Duration = Duration::from_secs(30);

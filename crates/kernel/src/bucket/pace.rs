@@ -17,6 +17,9 @@ const STEP: Duration = Duration::from_millis(500);
 /// How many starts a rate has at least before it is raised.
 const STARTS: u32 = 4;
 
+/// How many near a rate that was too fast: to find out again costs a request.
+const CAREFUL_STARTS: u32 = 20;
+
 /// A pace that made nobody wait for so long is dropped.
 const UNUSED: Duration = Duration::from_secs(60);
 
@@ -37,6 +40,13 @@ pub(super) struct Pace {
     starts: u32,
     /// When somebody last had to wait for it.
     waited_at: At,
+}
+
+/// How a rate is raised.
+struct Climb {
+    percent: u64,
+    /// After how many starts.
+    starts: u32,
 }
 
 impl Pace {
@@ -64,6 +74,12 @@ impl Pace {
         At(self.next_micros.div_ceil(1000)).max(self.last_at.plus(Duration::from_millis(1)))
     }
 
+    /// How many starts are due by now.
+    pub(super) fn due(&self, now: At) -> usize {
+        let late = micros(now).saturating_sub(self.next_micros).min(SLACK_MICROS);
+        usize::try_from(1 + late / gap(self.rate)).unwrap_or(usize::MAX)
+    }
+
     /// The time between two starts.
     pub(super) fn gap(&self) -> Duration {
         Duration::from_micros(gap(self.rate))
@@ -85,22 +101,27 @@ impl Pace {
         self.next_micros = due.saturating_add(gap(self.rate));
         self.last_at = now;
         self.starts = self.starts.saturating_add(1);
-        let used = self.waited_at >= self.raised_at && self.starts >= STARTS;
-        if used && now.since(self.raised_at) >= STEP {
-            self.raise(now);
+        let (since, climb) = (now.since(self.raised_at), self.climb());
+        if since >= STEP && self.starts >= climb.starts && self.is_used(since) {
+            self.rate = (self.rate + self.rate * climb.percent / 100 + 1).min(MOST);
+            (self.raised_at, self.starts) = (now, 0);
         }
     }
 
+    /// Whether requests started about as often as they may.
+    fn is_used(&self, since: Duration) -> bool {
+        let could = u64::try_from(since.as_micros()).unwrap_or(u64::MAX) / gap(self.rate);
+        u64::from(self.starts) >= could / 10 * 8
+    }
+
     /// Fast while nothing says where the limit is, slowly near a rate that was too fast, and faster again beyond.
-    fn raise(&mut self, now: At) {
-        let percent = match self.ceiling {
-            None => 50,
-            Some(ceiling) if self.rate < ceiling / 100 * 95 => 10,
-            Some(ceiling) if self.rate < ceiling / 100 * 125 => 1,
-            Some(_) => 10,
-        };
-        self.rate = (self.rate + self.rate * percent / 100 + 1).min(MOST);
-        (self.raised_at, self.starts) = (now, 0);
+    fn climb(&self) -> Climb {
+        match self.ceiling {
+            None => Climb { percent: 50, starts: STARTS },
+            Some(ceiling) if self.rate < ceiling / 100 * 95 => Climb { percent: 10, starts: STARTS },
+            Some(ceiling) if self.rate < ceiling / 100 * 125 => Climb { percent: 1, starts: CAREFUL_STARTS },
+            Some(_) => Climb { percent: 10, starts: STARTS },
+        }
     }
 
     pub(super) fn set_back(&mut self, now: At) {
