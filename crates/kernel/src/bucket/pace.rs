@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 /// Rates are in starts per thousand seconds.
 const LEAST: u64 = 250;
 
+/// The least after a first throttle, which may have met somebody who asked only once.
+const FIRST: u64 = 2_000;
+
 /// Above this a pace is no use: two starts are a millisecond apart at least.
 const MOST: u64 = 1_000_000;
 
@@ -52,7 +55,7 @@ struct Climb {
 impl Pace {
     /// The pace after the first throttle, from the rate that passed.
     pub(super) fn first(now: At, passed: u64) -> Pace {
-        Pace::at(now, passed / 10 * 9, None)
+        Pace::at(now, (passed / 10 * 9).max(FIRST), None)
     }
 
     /// The pace after a throttle in spite of this one. What passed is counted over a second at least, so after a short

@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, OnceLock};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use host::{Clock, Home};
@@ -22,8 +22,15 @@ const PARTING: Duration = Duration::from_secs(2);
 pub(crate) struct Governor {
     home: Home,
     clock: Arc<dyn Clock>,
-    /// The way to the thread, once there is one; none when it could not be started.
-    keeper: OnceLock<Option<Sender<Note>>>,
+    /// The thread, once there is one; none when it could not be started.
+    keeper: OnceLock<Option<Thread>>,
+}
+
+/// A thread and the way to it.
+#[derive(Debug)]
+struct Thread {
+    notes: Sender<Note>,
+    handle: JoinHandle<()>,
 }
 
 /// What the governor says to somebody who wants to ask.
@@ -44,35 +51,36 @@ impl Governor {
     /// Waits for the right to ask. Dropping the future gives the place in the line up.
     pub(crate) async fn admit(&self, facts: &Facts) -> Admission {
         let Some(key) = &facts.bucket else { return Admission::Go(Permit::free()) };
-        let Some(keeper) = self.keeper() else { return Admission::Go(Permit::free()) };
+        let Some(notes) = self.keeper() else { return Admission::Go(Permit::free()) };
         let (reply, answer) = oneshot::channel();
         let waiter = Waiter { most: facts.at_once, reply };
         // A thread that is gone keeps nobody from working.
-        let _gone = keeper.send(Note::Ask { key: Arc::from(key.as_str()), waiter });
+        let _gone = notes.send(Note::Ask { key: Arc::from(key.as_str()), waiter });
         answer.await.unwrap_or_else(|_gone| Admission::Go(Permit::free()))
     }
 
     fn keeper(&self) -> Option<&Sender<Note>> {
         let start = || {
-            let (sender, notes) = mpsc::channel();
-            let keeper = Keeper::new(self.home.clone(), Arc::clone(&self.clock), sender.clone());
-            let thread = thread::Builder::new().name("governor".into()).spawn(move || keeper.run(&notes));
+            let (notes, inbox) = mpsc::channel();
+            let keeper = Keeper::new(self.home.clone(), Arc::clone(&self.clock), notes.clone());
+            let thread = thread::Builder::new().name("governor".into()).spawn(move || keeper.run(&inbox));
             if let Err(error) = &thread {
                 tracing::warn!(%error, "requests are not governed, since no thread could be started");
             }
-            thread.ok().map(|_ends_by_itself| sender)
+            thread.ok().map(|handle| Thread { notes, handle })
         };
-        self.keeper.get_or_init(start).as_ref()
+        self.keeper.get_or_init(start).as_ref().map(|thread| &thread.notes)
     }
 }
 
 impl Drop for Governor {
     fn drop(&mut self) {
-        let Some(Some(keeper)) = self.keeper.get() else { return };
+        let Some(Some(Thread { notes, handle })) = self.keeper.take() else { return };
         let (done, ended) = mpsc::channel();
-        if keeper.send(Note::End(done)).is_ok() {
-            // Whether it was in time or not, a process that is gone is dropped from the bucket by the others.
-            let _ended = ended.recv_timeout(PARTING);
+        let in_time = notes.send(Note::End(done)).is_ok() && ended.recv_timeout(PARTING).is_ok();
+        // A disk that hangs holds nobody up: the others drop from a bucket whoever is gone.
+        if in_time {
+            let _panicked = handle.join();
         }
     }
 }

@@ -11,6 +11,8 @@ mod lane;
 mod permit;
 mod process;
 mod shelf;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use door::{Admission, Governor};
 pub(crate) use permit::{Permit, Verdict};
