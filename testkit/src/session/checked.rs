@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use model::{Deltas, Message, Model, Request};
+use model::{Deltas, Facts, Message, Model, Request};
 use protocol::{Block, CallId};
 use tokio::sync::watch;
 
@@ -54,6 +54,10 @@ impl Checked {
 impl Model for Checked {
     fn name(&self) -> &str {
         self.model.name()
+    }
+
+    fn facts(&self) -> &Facts {
+        self.model.facts()
     }
 
     fn ask(&self, request: Request) -> Deltas {

@@ -74,7 +74,9 @@ impl Bucket {
     }
 
     fn down(&mut self, now: At, ticket: Ticket, dice: f64) {
-        self.faults = self.faults.saturating_add(1);
+        if ticket.era == self.era {
+            self.faults = self.faults.saturating_add(1);
+        }
         if self.faults >= FAULTS || self.is_probe(ticket) {
             self.close(now, ticket, Why::Down, None, dice);
         }

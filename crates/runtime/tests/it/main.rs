@@ -11,6 +11,7 @@ mod commands;
 mod disk;
 mod events;
 mod failures;
+mod governor;
 mod mail;
 mod owners;
 mod quota;
