@@ -1,6 +1,8 @@
-//! What tests share: a session driver, a fake clock, counted ids, and the binary with its faults.
+//! What tests share: a session driver, a fake clock, counted ids, the binary with its faults, and a model
+//! server with its own.
 //!
 //! Dev-only: no crate has it as a normal dependency.
 
 pub mod binary;
+pub mod server;
 pub mod session;

@@ -6,7 +6,14 @@ use super::layers::Package;
 use crate::sources::{Part, Source, only, words};
 
 /// Dependencies with one home.
-const HOMES: [(&str, &str); 4] = [("rusqlite", "store"), ("nix", "host"), ("rustix", "host"), ("signal-hook", "host")];
+const HOMES: [(&str, &str); 6] = [
+    ("reqwest", "net"),
+    ("rustls", "net"),
+    ("rusqlite", "store"),
+    ("nix", "host"),
+    ("rustix", "host"),
+    ("signal-hook", "host"),
+];
 
 /// Where every environment variable of ours is declared.
 const ENV: &str = "crates/config/src/env.rs";

@@ -4,6 +4,7 @@
 
 mod adopt;
 mod buckets;
+mod budgets;
 mod cancel;
 mod desk;
 mod limits;

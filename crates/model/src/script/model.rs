@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use futures_util::{StreamExt, stream};
-use protocol::{ModelFault, clip_middle};
+use protocol::{ModelFault, StopReason, Usage, clip_middle};
 
 use super::ScriptError;
 use super::answer::Plan;
 use super::file::{self, Rules};
-use super::play;
-use crate::{Deltas, Model, ModelError, Request};
+use super::play::{self, Act};
+use crate::{Delta, Deltas, Model, ModelError, Request};
 
 /// A model that answers by the rules of a file.
 #[derive(Debug)]
@@ -30,6 +30,14 @@ impl Script {
         let rules = Rules::parse(text, file)?;
         let short = Path::new(file).file_name().map_or(file.into(), |name| name.to_string_lossy());
         Ok(Script { name: format!("script/{short}"), file: file.into(), rules })
+    }
+
+    /// How the answer to `request` will end, and what it will count as; none when it will not be complete.
+    pub fn ending(&self, request: &Request) -> Option<(StopReason, Usage)> {
+        match self.plan(request).ok()?.pop_back()? {
+            Act::Send(Delta::Done { stop, usage, .. }) => Some((stop, usage)),
+            Act::Send(_) | Act::Drip { .. } | Act::Wait(_) | Act::Fail(_) | Act::Hang => None,
+        }
     }
 
     fn plan(&self, request: &Request) -> Result<Plan, ModelError> {

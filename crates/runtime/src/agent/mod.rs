@@ -9,7 +9,9 @@ mod deadline;
 mod desk;
 mod quote;
 mod retry;
+mod room;
 mod turns;
 
+pub(crate) use deadline::Deadline;
 pub(crate) use desk::{Desk, Performer};
 pub(crate) use turns::AgentRun;

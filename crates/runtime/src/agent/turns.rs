@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use kernel::{Booked, Ending, Point, Refusal, Report};
 use model::{Calls, ModelError, Reply, Request};
-use protocol::{Answer, AnswerStatus, Block, Call, Cost, FailKind, Limit, ModelFault, StopReason, Turn, WrapUp};
+use protocol::{
+    Answer, AnswerStatus, Block, Call, Compaction, Cost, FailKind, Limit, ModelFault, StopReason, Turn, WrapUp,
+};
 use tools::Stamps;
 
 use super::Desk;
@@ -13,6 +15,7 @@ use super::call::{Bench, run_all};
 use super::deadline::Deadline;
 use super::quote;
 use super::retry::{Next, Tries};
+use super::room::{self, Room};
 use crate::conversation::Conversation;
 use crate::governor::{Admission, Permit, Verdict};
 use crate::supervisor::{Link, Rejected, Told};
@@ -38,6 +41,15 @@ enum Step {
     Over,
 }
 
+/// How the next turn began.
+enum Begun {
+    Turn(Turn),
+    /// It needs a slot first.
+    NoSlot,
+    /// There is none.
+    Over(Ending),
+}
+
 /// How something that mail can break off ended.
 enum Broken<T> {
     Done(T),
@@ -52,7 +64,7 @@ impl AgentRun {
     pub(crate) fn new(desk: Arc<Desk>, link: Link) -> AgentRun {
         let stamps = desk.stamps(link.run.task);
         let (waits, conversation) = (Waits::default(), Conversation::default());
-        let deadline = Deadline::after(desk.settings.timeout);
+        let deadline = desk.deadline;
         AgentRun { desk, link, stamps, waits, conversation, path: String::new(), deadline }
     }
 
@@ -147,8 +159,14 @@ impl AgentRun {
                 Err(step) => return Ok(step),
             };
             let turn = match self.begin_turn().await? {
-                Ok(turn) => turn,
-                Err(ending) => return self.end(ending).await,
+                Begun::Turn(turn) => turn,
+                Begun::NoSlot => {
+                    // Whoever has a slot may need the place that this one has at the governor.
+                    drop(permit);
+                    self.wait_for_slot().await;
+                    continue;
+                }
+                Begun::Over(ending) => return self.end(ending).await,
             };
             let request = self.request(tries.next());
             let (desk, task) = (Arc::clone(&self.desk), self.link.run.task);
@@ -209,14 +227,18 @@ impl AgentRun {
             None => quote::next(&self.desk, &self.conversation),
             Some(_) => quote::last(&self.desk, &self.conversation),
         };
+        let quote = room::within(&self.desk, quote);
         Report::TurnBegun { model: self.desk.settings.model.name().to_owned(), quote }
     }
 
-    /// Begins the next turn, or tells why there is none; waits for a slot and begins again if it has to.
-    async fn begin_turn(&mut self) -> Result<Result<Turn, Ending>, Rejected> {
+    /// Begins the next turn, or tells why there is none.
+    async fn begin_turn(&mut self) -> Result<Begun, Rejected> {
         loop {
             if self.deadline.is_over() && self.conversation.wrap_up().is_none() {
                 self.wrap_up(WrapUp::Time).await?;
+            }
+            if let Err(ending) = self.make_room().await? {
+                return Ok(Begun::Over(ending));
             }
             // One commit for both: the mail that is heard, and the turn that answers it.
             let (supervisor, run) = (&self.link.supervisor, self.link.run);
@@ -226,19 +248,50 @@ impl AgentRun {
             let refusal = match begun {
                 Ok(()) => {
                     self.catch_up();
-                    return Ok(Ok(self.conversation.turn()));
+                    return Ok(Begun::Turn(self.conversation.turn()));
                 }
                 Err(Rejected::Refused(refusal)) => refusal,
                 Err(rejected) => return Err(rejected),
             };
             self.catch_up();
             match (refusal, self.conversation.wrap_up()) {
-                (Refusal::NoSlot, _) => self.wait_for_slot().await,
-                (Refusal::Turns { .. }, _) => return Ok(Err(Ending::TimedOut(Limit::Turns))),
+                (Refusal::NoSlot, _) => return Ok(Begun::NoSlot),
+                (Refusal::Turns { .. }, _) => return Ok(Begun::Over(Ending::TimedOut(Limit::Turns))),
                 (Refusal::Budget { .. }, None) => self.wrap_up(WrapUp::Budget).await?,
-                (Refusal::Budget { .. }, Some(WrapUp::Budget)) => return Ok(Err(Ending::BudgetExhausted)),
-                (Refusal::Budget { .. }, Some(WrapUp::Time)) => return Ok(Err(Ending::TimedOut(Limit::Time))),
+                (Refusal::Budget { .. }, Some(WrapUp::Budget)) => return Ok(Begun::Over(Ending::BudgetExhausted)),
+                (Refusal::Budget { .. }, Some(WrapUp::Time)) => return Ok(Begun::Over(Ending::TimedOut(Limit::Time))),
                 (refusal, _) => return Err(refusal.into()),
+            }
+        }
+    }
+
+    /// Leaves out of the conversation what the model has no room for.
+    async fn make_room(&mut self) -> Result<Result<(), Ending>, Rejected> {
+        match room::look(&self.desk, &self.link, &self.conversation).await? {
+            Room::Enough => Ok(Ok(())),
+            Room::Less(compaction) => self.compact(compaction).await.map(Ok),
+            Room::Never(message) => {
+                // Mail that is not heard would wake the task again, for the same end.
+                self.report(Report::Boundary(Point::Between)).await?;
+                Ok(Err(Ending::Failed { kind: FailKind::Model, message }))
+            }
+        }
+    }
+
+    async fn compact(&mut self, compaction: Compaction) -> Result<(), Rejected> {
+        self.report(Report::Compacted(compaction)).await?;
+        self.catch_up();
+        Ok(())
+    }
+
+    /// Leaves out as much as it can after the model said that it has no room; nothing when it asks again.
+    async fn too_long(&mut self, words: &str) -> Result<Option<Step>, Rejected> {
+        self.catch_up();
+        match room::utmost(&self.desk, &self.link, &self.conversation).await? {
+            Some(compaction) => self.compact(compaction).await.map(|()| None),
+            None => {
+                let message = room::too_long(&self.desk, words);
+                self.end(Ending::Failed { kind: FailKind::Model, message }).await.map(Some)
             }
         }
     }
@@ -317,6 +370,9 @@ impl AgentRun {
         let report = self.report(report).await;
         if let Broken::Off = self.unless_late(Conversation::is_asking, report).await? {
             return Ok(Some(Step::On));
+        }
+        if fault == ModelFault::TooLong {
+            return self.too_long(&words).await;
         }
         let (clock, ids) = (&self.desk.settings.clock, &self.desk.settings.ids);
         match tries.after(fault, clock.now(), ids.uuid()) {

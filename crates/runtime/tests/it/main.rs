@@ -6,8 +6,10 @@ extern crate bosun_runtime as runtime;
 
 mod answers;
 mod api;
+mod budgets;
 mod calls;
 mod commands;
+mod compaction;
 mod disk;
 mod events;
 mod failures;
@@ -16,5 +18,6 @@ mod mail;
 mod owners;
 mod quota;
 mod races;
+mod secrets;
 mod shells;
 mod support;

@@ -1,0 +1,50 @@
+//! One connection: requests come in, answers go out, one after the other.
+
+use std::sync::Arc;
+
+use model::Wire;
+use serde_json::json;
+use tokio::net::TcpStream;
+use tokio::net::tcp::OwnedWriteHalf;
+
+use super::answer::answer;
+use super::http::{Inbox, Page, Request};
+use super::listing::listing;
+use super::outlet::Halt;
+use super::serve::Shared;
+
+/// Serves a client until it is gone, or until a fault takes the connection away.
+pub(super) async fn serve(socket: TcpStream, shared: Arc<Shared>) {
+    // Small pieces must not wait for each other.
+    let _set = socket.set_nodelay(true);
+    let (from, mut to) = socket.into_split();
+    let mut inbox = Inbox::new(from);
+    while let Some(request) = inbox.request().await {
+        let answered = tokio::select! {
+            answered = route(&shared, &request, &mut to) => answered,
+            // Nobody is left to answer, so that a hanging answer ends too.
+            () = inbox.closed() => return,
+        };
+        if answered.is_err() {
+            return;
+        }
+    }
+}
+
+async fn route(shared: &Shared, request: &Request, to: &mut OwnedWriteHalf) -> Result<(), Halt> {
+    if let Some(wire) = wire(request) {
+        return answer(shared, wire, request, to).await;
+    }
+    let unknown = || Page::json(404, &json!({ "error": { "message": format!("{} is not served", request.path) } }));
+    let page = listing(&shared.setup, request).unwrap_or_else(unknown);
+    Ok(page.send(to).await?)
+}
+
+fn wire(request: &Request) -> Option<Wire> {
+    match (request.method.as_str(), request.path.as_str()) {
+        ("POST", "/v1/messages") => Some(Wire::Anthropic),
+        ("POST", "/v1/responses") => Some(Wire::Responses),
+        ("POST", "/v1/chat/completions") => Some(Wire::Chat),
+        _ => None,
+    }
+}

@@ -1,0 +1,141 @@
+//! What was asked and what was answered.
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use model::Wire;
+use protocol::Usage;
+use sha2::{Digest, Sha256};
+
+use super::bucket::Bucket;
+use super::http::Request;
+use super::{Hint, Keep, Setup};
+
+/// One request as the server saw it.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    /// Its number, from 1 over all wires.
+    pub number: u64,
+    /// The wire it came over.
+    pub wire: Wire,
+    /// Its headers, with names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// Its body, byte for byte.
+    pub body: Vec<u8>,
+    /// When all of it had arrived.
+    pub at: Instant,
+    /// The status it was answered with; none when it was not answered.
+    pub status: Option<u16>,
+    /// What the answer was said to have used, once all of it was sent.
+    pub usage: Option<Usage>,
+}
+
+impl Seen {
+    /// The first header of this name, which is in lower case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The body as JSON.
+    #[track_caller]
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+}
+
+/// Everything that the server remembers.
+#[derive(Debug)]
+pub(super) struct Ledger {
+    keep: Keep,
+    bucket: Option<(Bucket, Hint)>,
+    arrived: u64,
+    seen: Vec<Seen>,
+    used: Usage,
+    failed: HashMap<[u8; 32], u32>,
+}
+
+/// What a request is told as it arrives.
+#[derive(Debug)]
+pub(super) struct Arrival {
+    pub(super) number: u64,
+    /// How often the same question failed, and once more.
+    pub(super) attempt: u32,
+    /// The limit it ran into: when there is room again, and whether it is told.
+    pub(super) limited: Option<(std::time::Duration, Hint)>,
+    pub(super) question: [u8; 32],
+}
+
+impl Ledger {
+    pub(super) fn new(setup: &Setup) -> Ledger {
+        let bucket = setup.rate.map(|(rate, hint)| (Bucket::new(rate, Instant::now()), hint));
+        Ledger {
+            keep: setup.keep,
+            bucket,
+            arrived: 0,
+            seen: Vec::new(),
+            used: Usage::default(),
+            failed: HashMap::new(),
+        }
+    }
+
+    pub(super) fn arrive(&mut self, wire: Wire, request: &Request) -> Arrival {
+        let at = Instant::now();
+        self.arrived += 1;
+        let number = self.arrived;
+        if self.keep == Keep::Everything {
+            let (headers, body) = (request.headers.clone(), request.body.clone());
+            self.seen.push(Seen { number, wire, headers, body, at, status: None, usage: None });
+        }
+        let limited = self.bucket.as_mut().and_then(|(bucket, hint)| bucket.take(at).err().map(|wait| (wait, *hint)));
+        let question = Sha256::digest(&request.body).into();
+        let attempt = self.failed.get(&question).map_or(1, |failed| failed + 1);
+        Arrival { number, attempt, limited, question }
+    }
+
+    pub(super) fn answered(&mut self, number: u64, status: u16) {
+        if let Some(seen) = self.find(number) {
+            seen.status = Some(status);
+        }
+    }
+
+    /// Notes that the script failed this question, so that its next try is another attempt.
+    pub(super) fn failed(&mut self, question: [u8; 32]) {
+        *self.failed.entry(question).or_default() += 1;
+    }
+
+    pub(super) fn reported(&mut self, number: u64, usage: Usage) {
+        self.used = self.used.plus(usage);
+        if let Some(seen) = self.find(number) {
+            seen.usage = Some(usage);
+        }
+    }
+
+    /// Takes back what was not sent after all.
+    pub(super) fn unreported(&mut self, number: u64, usage: Usage) {
+        self.used = Usage {
+            input: self.used.input - usage.input,
+            output: self.used.output - usage.output,
+            cache_read: self.used.cache_read - usage.cache_read,
+            cache_write: self.used.cache_write - usage.cache_write,
+        };
+        if let Some(seen) = self.find(number) {
+            seen.usage = None;
+        }
+    }
+
+    pub(super) fn seen(&self) -> Vec<Seen> {
+        self.seen.clone()
+    }
+
+    pub(super) fn arrived(&self) -> u64 {
+        self.arrived
+    }
+
+    pub(super) fn used(&self) -> Usage {
+        self.used
+    }
+
+    fn find(&mut self, number: u64) -> Option<&mut Seen> {
+        self.seen.get_mut(usize::try_from(number).ok()?.checked_sub(1)?)
+    }
+}

@@ -1,0 +1,38 @@
+//! What models there are, in the three forms that servers tell it in.
+
+use serde_json::{Value, json};
+
+use super::Setup;
+use super::http::{Page, Request};
+
+/// The answer to a question that is not for a model; none when nobody knows it.
+pub(super) fn listing(setup: &Setup, request: &Request) -> Option<Page> {
+    if request.method != "GET" {
+        return None;
+    }
+    let list = match request.path.as_str() {
+        "/v1/models" if request.header("anthropic-version").is_some() => anthropic(&setup.models),
+        "/v1/models" => openai(&setup.models),
+        "/api/tags" => ollama(&setup.models),
+        _ => return None,
+    };
+    Some(Page::json(200, &list))
+}
+
+fn anthropic(names: &[String]) -> Value {
+    let one = |name: &String| json!({ "type": "model", "id": name, "display_name": name, "created_at": MADE });
+    let data: Vec<Value> = names.iter().map(one).collect();
+    json!({ "data": data, "has_more": false, "first_id": names.first(), "last_id": names.last() })
+}
+
+fn openai(names: &[String]) -> Value {
+    let one = |name: &String| json!({ "id": name, "object": "model", "created": 1_767_225_600, "owned_by": "testkit" });
+    json!({ "object": "list", "data": names.iter().map(one).collect::<Vec<_>>() })
+}
+
+fn ollama(names: &[String]) -> Value {
+    let one = |name: &String| json!({ "name": name, "model": name, "modified_at": MADE, "size": 4, "digest": "0" });
+    json!({ "models": names.iter().map(one).collect::<Vec<_>>() })
+}
+
+const MADE: &str = "2026-01-01T00:00:00Z";

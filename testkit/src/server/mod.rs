@@ -1,0 +1,29 @@
+//! A model server for tests: three wires over HTTP on loopback, answered by a script, with every fault a provider has.
+//!
+//! It checks requests as strictly as the strictest provider does, remembers each of them, and counts what it reported.
+//! It runs on a thread of its own, so that tests with and without a runtime can use it, and is gone when it is dropped.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod answer;
+mod bucket;
+mod connection;
+mod fault;
+mod http;
+mod ledger;
+mod listing;
+mod outlet;
+mod plan;
+mod serve;
+mod setup;
+mod span;
+mod trouble;
+mod wire;
+
+pub use bucket::Hint;
+pub use fault::{Fault, Point, Unit};
+pub use ledger::Seen;
+pub use plan::{Faults, PlanError};
+pub use serve::ModelServer;
+pub use setup::{Keep, Setup};
+pub use span::span;

@@ -1,0 +1,123 @@
+//! The running server.
+
+use std::net::{SocketAddr, TcpListener};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use model::Script;
+use protocol::Usage;
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+
+use super::connection;
+use super::ledger::Ledger;
+use super::{Seen, Setup};
+
+/// A model server on a port of its own. It is gone when it is dropped, with every connection.
+#[derive(Debug)]
+pub struct ModelServer {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What every connection uses.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) setup: Setup,
+    ledger: Mutex<Ledger>,
+}
+
+impl Shared {
+    pub(super) fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ModelServer {
+    /// A server that answers by the script in `text`, to be set up further.
+    #[track_caller]
+    pub fn script(text: &str) -> Setup {
+        Setup::new(Script::parse(text, "script.yaml").unwrap())
+    }
+
+    #[track_caller]
+    pub(super) fn start(setup: Setup) -> ModelServer {
+        let listener = TcpListener::bind(("127.0.0.1", setup.port)).unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let address = listener.local_addr().unwrap();
+        let ledger = Mutex::new(Ledger::new(&setup));
+        let shared = Arc::new(Shared { setup, ledger });
+        let (stop, stopped) = oneshot::channel();
+        let for_thread = Arc::clone(&shared);
+        let thread = thread::spawn(move || run(listener, for_thread, stopped));
+        ModelServer { address, shared, stop: Some(stop), thread: Some(thread) }
+    }
+
+    /// Its address without a path, as `ANTHROPIC_BASE_URL` takes it.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Its address with `/v1`, as `OPENAI_BASE_URL` takes it.
+    pub fn openai_url(&self) -> String {
+        format!("{}/v1", self.url())
+    }
+
+    /// Its port.
+    pub fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    /// Every request to a model so far, in the order of arrival.
+    pub fn requests(&self) -> Vec<Seen> {
+        self.shared.ledger().seen()
+    }
+
+    /// How many requests to a model there were.
+    pub fn count(&self) -> u64 {
+        self.shared.ledger().arrived()
+    }
+
+    /// The sum of what completed answers were said to have used.
+    pub fn usage_sent(&self) -> Usage {
+        self.shared.ledger().used()
+    }
+
+    /// Waits for ever, for a process that is nothing but the server.
+    pub fn serve(mut self) {
+        if let Some(thread) = self.thread.take() {
+            let _ended = thread.join();
+        }
+    }
+}
+
+impl Drop for ModelServer {
+    fn drop(&mut self) {
+        // A server whose thread is gone needs no sign.
+        let _sign = self.stop.take().map(|stop| stop.send(()));
+        if let Some(thread) = self.thread.take() {
+            let _ended = thread.join();
+        }
+    }
+}
+
+fn run(listener: TcpListener, shared: Arc<Shared>, stopped: oneshot::Receiver<()>) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(accept(listener, shared, stopped));
+}
+
+async fn accept(listener: TcpListener, shared: Arc<Shared>, mut stopped: oneshot::Receiver<()>) {
+    let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            _ = &mut stopped => return,
+            Ok((socket, _)) = listener.accept() => {
+                connections.spawn(connection::serve(socket, Arc::clone(&shared)));
+            }
+            Some(_) = connections.join_next() => {}
+        }
+    }
+}

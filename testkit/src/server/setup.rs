@@ -1,0 +1,94 @@
+//! How a server behaves, before it starts.
+
+use std::time::Duration;
+
+use model::Script;
+
+use super::{Faults, Hint, ModelServer};
+
+/// How a server behaves.
+#[derive(Debug)]
+#[must_use = "no server runs before `start`"]
+pub struct Setup {
+    pub(super) script: Script,
+    pub(super) faults: Faults,
+    pub(super) rate: Option<(u32, Hint)>,
+    pub(super) latency: Duration,
+    pub(super) context: Option<u64>,
+    pub(super) key: Option<String>,
+    pub(super) models: Vec<String>,
+    pub(super) keep: Keep,
+    pub(super) port: u16,
+}
+
+/// What is remembered of the requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// All of them.
+    Everything,
+    /// Only what they add up to.
+    Totals,
+}
+
+impl Setup {
+    /// A server without faults that answers by this script.
+    pub fn new(script: Script) -> Setup {
+        Setup {
+            script,
+            faults: Faults::none(),
+            rate: None,
+            latency: Duration::ZERO,
+            context: None,
+            key: None,
+            models: vec!["test-model".into()],
+            keep: Keep::Everything,
+            port: 0,
+        }
+    }
+
+    /// What goes wrong, by the number of the request.
+    pub fn faults(self, faults: Faults) -> Setup {
+        Setup { faults, ..self }
+    }
+
+    /// Answers no more requests a second than this, and the others with 429.
+    pub fn allow(self, per_second: u32, hint: Hint) -> Setup {
+        Setup { rate: Some((per_second, hint)), ..self }
+    }
+
+    /// Waits so long before each answer.
+    pub fn latency(self, latency: Duration) -> Setup {
+        Setup { latency, ..self }
+    }
+
+    /// Takes no conversation of more tokens than this, counted as four bytes of the request each.
+    pub fn context(self, tokens: u64) -> Setup {
+        Setup { context: Some(tokens), ..self }
+    }
+
+    /// Takes no other key than this.
+    pub fn key(self, key: &str) -> Setup {
+        Setup { key: Some(key.into()), ..self }
+    }
+
+    /// The models that it lists.
+    pub fn models(self, names: &[&str]) -> Setup {
+        Setup { models: names.iter().map(|name| (*name).into()).collect(), ..self }
+    }
+
+    /// What it remembers.
+    pub fn keep(self, keep: Keep) -> Setup {
+        Setup { keep, ..self }
+    }
+
+    /// The port to listen on; any free one when it is 0.
+    pub fn port(self, port: u16) -> Setup {
+        Setup { port, ..self }
+    }
+
+    /// Starts the server.
+    #[track_caller]
+    pub fn start(self) -> ModelServer {
+        ModelServer::start(self)
+    }
+}

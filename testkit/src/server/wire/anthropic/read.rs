@@ -1,0 +1,202 @@
+//! Reads requests, as strictly as the provider does.
+
+use model::{Calls, Message, Part, Request, ToolSpec};
+use protocol::{Answer, AnswerStatus, Block, Call, CallId};
+use serde_json::Value;
+
+use crate::server::wire::field::{self, Wrong};
+use crate::server::wire::question::{self, Question};
+use crate::server::wire::seal::seal;
+use crate::server::wire::{Asked, Extras, Form};
+
+/// Most places that a request may have cached.
+const MAX_MARKS: usize = 4;
+/// Least tokens of thinking.
+const MIN_THINKING: u32 = 1024;
+
+/// Reads a body of `POST /v1/messages`.
+pub(in crate::server::wire) fn read(body: &Value) -> Result<Asked, Wrong> {
+    let model = field::text(body, "model")?.to_owned();
+    let max_output = field::count(body, "max_tokens")?;
+    check_thinking(body, max_output.ok_or_else(|| Wrong::new("field required").within("max_tokens"))?)?;
+    if marks(body) > MAX_MARKS {
+        return Err(Wrong::new(format!("at most {MAX_MARKS} blocks may have cache_control")));
+    }
+    let messages: Vec<Message> = field::each(body, "messages", message)?.into_iter().flatten().collect();
+    if !matches!(messages.first(), Some(Message::User { .. })) {
+        return Err(Wrong::new("the first message must be the user's").within("messages"));
+    }
+    let tools = field::each_if_given(body, "tools", tool)?;
+    let question = Question { system: system(body)?, messages, tools, calls: calls(body)?, max_output };
+    let form = if field::is_on(body, "stream")? { Form::Stream } else { Form::Whole };
+    Ok(Asked { request: Request::from(question), model, form, extras: Extras::default() })
+}
+
+fn check_thinking(body: &Value, max: u32) -> Result<(), Wrong> {
+    let Some(thinking) = body.get("thinking") else {
+        return Ok(());
+    };
+    let within = |wrong: Wrong| wrong.within("thinking");
+    match field::text(thinking, "type").map_err(within)? {
+        "disabled" | "adaptive" => Ok(()),
+        "enabled" => match field::count(thinking, "budget_tokens").map_err(within)? {
+            Some(budget) if budget >= MIN_THINKING && budget < max => Ok(()),
+            Some(_) | None => Err(within(
+                Wrong::new(format!("must be at least {MIN_THINKING} and less than max_tokens")).within("budget_tokens"),
+            )),
+        },
+        other => Err(within(field::unknown("type", other))),
+    }
+}
+
+fn marks(value: &Value) -> usize {
+    match value {
+        Value::Object(fields) => {
+            let own = usize::from(fields.get("cache_control").is_some_and(|mark| !mark.is_null()));
+            own + fields.values().map(marks).sum::<usize>()
+        }
+        Value::Array(list) => list.iter().map(marks).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
+    }
+}
+
+fn system(body: &Value) -> Result<String, Wrong> {
+    match body.get("system") {
+        None => Ok(String::new()),
+        Some(Value::String(text)) => Ok(text.clone()),
+        Some(_) => Ok(field::each(body, "system", |block| typed(block, "text"))?.join("\n")),
+    }
+}
+
+/// The words of a block that must be of this type.
+fn typed<'a>(block: &'a Value, kind: &str) -> Result<&'a str, Wrong> {
+    match field::text(block, "type")? {
+        found if found == kind => field::words(block, "text"),
+        other => Err(field::unknown("type", other)),
+    }
+}
+
+fn message(message: &Value) -> Result<Vec<Message>, Wrong> {
+    match field::text(message, "role")? {
+        "user" => user(message),
+        "assistant" => Ok(vec![Message::Assistant { content: blocks(message, said)? }]),
+        other => Err(field::unknown("role", other)),
+    }
+}
+
+/// The blocks of a message; a plain text is one block.
+fn blocks<T>(message: &Value, read: impl Fn(&Value) -> Result<T, Wrong>) -> Result<Vec<T>, Wrong> {
+    if message.get("content").is_some_and(Value::is_string) {
+        let text = field::words(message, "content")?;
+        return Ok(vec![read(&serde_json::json!({ "type": "text", "text": text }))?]);
+    }
+    let blocks = field::each(message, "content", read)?;
+    if blocks.is_empty() {
+        return Err(Wrong::new("content must not be empty").within("content"));
+    }
+    Ok(blocks)
+}
+
+fn said(block: &Value) -> Result<Block, Wrong> {
+    match field::text(block, "type")? {
+        "text" => Ok(Block::Text { text: field::words(block, "text")?.into() }),
+        "thinking" => {
+            let text = field::text(block, "thinking")?;
+            if field::text(block, "signature")? != seal(text) {
+                return Err(Wrong::new("invalid `signature` in `thinking` block"));
+            }
+            Ok(Block::Thinking { text: text.into() })
+        }
+        "tool_use" => {
+            let id = call_id(block, "id")?;
+            let tool = field::tool_name(block, "name")?.into();
+            Ok(Block::Call(Call { id, tool, input: field::object(block, "input")?.to_string() }))
+        }
+        other => Err(field::unknown("type", other)),
+    }
+}
+
+fn call_id(block: &Value, key: &str) -> Result<CallId, Wrong> {
+    let id = field::text(block, key)?;
+    if id.is_empty() || !field::is_plain(id) {
+        return Err(Wrong::new(format!("`{id}` does not match ^[a-zA-Z0-9_-]+$")).within(key));
+    }
+    Ok(CallId(id.into()))
+}
+
+/// A block of a user message.
+enum Heard {
+    Part(Part),
+    Answer(CallId, Answer),
+}
+
+/// The answers of a message come before everything else in it.
+fn user(message: &Value) -> Result<Vec<Message>, Wrong> {
+    let (mut answers, mut parts) = (Vec::new(), Vec::new());
+    for block in blocks(message, heard)? {
+        match block {
+            Heard::Answer(id, answer) if parts.is_empty() => answers.push((id, answer)),
+            Heard::Answer(id, _) => {
+                return Err(Wrong::new(format!("the tool_result of `{id}` must come first in its message")));
+            }
+            Heard::Part(part) => parts.push(part),
+        }
+    }
+    let answers = (!answers.is_empty()).then_some(Message::Answers { answers });
+    let parts = (!parts.is_empty()).then_some(Message::User { parts });
+    Ok(answers.into_iter().chain(parts).collect())
+}
+
+fn heard(block: &Value) -> Result<Heard, Wrong> {
+    match field::text(block, "type")? {
+        "text" => Ok(Heard::Part(Part::Text(field::words(block, "text")?.into()))),
+        "image" => picture(block).map(Heard::Part),
+        "tool_result" => {
+            let id = call_id(block, "tool_use_id")?;
+            let text = result(block)?;
+            let status = if field::is_on(block, "is_error")? { AnswerStatus::Refused } else { AnswerStatus::Done };
+            if status.is_error() && text.is_empty() {
+                return Err(Wrong::new("must not be empty if `is_error` is true").within("content"));
+            }
+            Ok(Heard::Answer(id, Answer { status, text }))
+        }
+        other => Err(field::unknown("type", other)),
+    }
+}
+
+fn picture(block: &Value) -> Result<Part, Wrong> {
+    let source = field::object(block, "source")?;
+    let read = || match field::text(source, "type")? {
+        "base64" => question::image(field::text(source, "media_type")?, field::text(source, "data")?),
+        other => Err(field::unknown("type", other)),
+    };
+    read().map_err(|wrong: Wrong| wrong.within("source"))
+}
+
+fn result(block: &Value) -> Result<String, Wrong> {
+    match block.get("content") {
+        None => Ok(String::new()),
+        Some(Value::String(text)) => Ok(text.clone()),
+        Some(_) => Ok(field::each(block, "content", |block| typed(block, "text"))?.join("\n")),
+    }
+}
+
+fn tool(tool: &Value) -> Result<ToolSpec, Wrong> {
+    let schema = field::object(tool, "input_schema")?;
+    if field::text(schema, "type").map_err(|wrong| wrong.within("input_schema"))? != "object" {
+        return Err(Wrong::new("must be `object`").within("type").within("input_schema"));
+    }
+    let about = tool.get("description").and_then(Value::as_str).unwrap_or_default().into();
+    Ok(ToolSpec { name: field::tool_name(tool, "name")?.into(), about, schema: schema.clone() })
+}
+
+fn calls(body: &Value) -> Result<Calls, Wrong> {
+    let Some(choice) = body.get("tool_choice") else {
+        return Ok(Calls::Allowed);
+    };
+    match field::text(choice, "type").map_err(|wrong| wrong.within("tool_choice"))? {
+        "auto" | "any" | "tool" => Ok(Calls::Allowed),
+        "none" => Ok(Calls::Forbidden),
+        other => Err(field::unknown("type", other).within("tool_choice")),
+    }
+}

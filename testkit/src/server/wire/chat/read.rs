@@ -1,0 +1,126 @@
+//! Reads requests, as strictly as the provider does.
+
+use model::{Message, Part, Request, ToolSpec};
+use protocol::{Block, Call, CallId};
+use serde_json::Value;
+
+use crate::server::wire::field::{self, Wrong};
+use crate::server::wire::question::{self, Question};
+use crate::server::wire::{Asked, Extras, Form};
+
+/// Reads a body of `POST /v1/chat/completions`.
+pub(in crate::server::wire) fn read(body: &Value) -> Result<Asked, Wrong> {
+    let model = field::text(body, "model")?.to_owned();
+    let mut draft = Draft::default();
+    if field::each(body, "messages", |message| draft.message(message))?.is_empty() {
+        return Err(Wrong::new("must not be empty").within("messages"));
+    }
+    let max_output = field::count(body, "max_completion_tokens")?.or(field::count(body, "max_tokens")?);
+    let tools = field::each_if_given(body, "tools", tool)?;
+    let Draft { system, messages } = draft;
+    let question = Question { system, messages, tools, calls: question::choice(body)?, max_output };
+    let form = if field::is_on(body, "stream")? { Form::Stream } else { Form::Whole };
+    Ok(Asked { request: Request::from(question), model, form, extras: extras(body, form)? })
+}
+
+fn extras(body: &Value, form: Form) -> Result<Extras, Wrong> {
+    let Some(options) = body.get("stream_options") else {
+        return Ok(Extras::default());
+    };
+    if form == Form::Whole {
+        return Err(Wrong::new("only allowed when `stream` is true").within("stream_options"));
+    }
+    let usage = field::is_on(options, "include_usage").map_err(|wrong| wrong.within("stream_options"))?;
+    Ok(Extras { usage, ..Extras::default() })
+}
+
+/// A conversation as far as it is read.
+#[derive(Debug, Default)]
+struct Draft {
+    system: String,
+    messages: Vec<Message>,
+}
+
+impl Draft {
+    fn message(&mut self, message: &Value) -> Result<(), Wrong> {
+        match field::text(message, "role")? {
+            "system" | "developer" => question::push_line(&mut self.system, &words(message)?),
+            "user" => self.messages.push(Message::User { parts: parts(message)? }),
+            "assistant" => self.messages.push(Message::Assistant { content: said(message)? }),
+            "tool" => {
+                let id = field::text(message, "tool_call_id")?;
+                question::push_answer(&mut self.messages, id, question::done(answer(message)?));
+            }
+            other => return Err(field::unknown("role", other)),
+        }
+        Ok(())
+    }
+}
+
+/// The text of a message, which says something.
+fn words(message: &Value) -> Result<String, Wrong> {
+    if message.get("content").is_some_and(Value::is_string) {
+        return Ok(field::words(message, "content")?.into());
+    }
+    Ok(field::each(message, "content", |part| typed(part, "text"))?.join("\n"))
+}
+
+/// The text of an answer, which may be empty.
+fn answer(message: &Value) -> Result<String, Wrong> {
+    if message.get("content").is_some_and(Value::is_string) {
+        return Ok(field::text(message, "content")?.into());
+    }
+    words(message)
+}
+
+fn typed<'a>(part: &'a Value, kind: &str) -> Result<&'a str, Wrong> {
+    match field::text(part, "type")? {
+        found if found == kind => field::words(part, "text"),
+        other => Err(field::unknown("type", other)),
+    }
+}
+
+fn parts(message: &Value) -> Result<Vec<Part>, Wrong> {
+    if message.get("content").is_some_and(Value::is_string) {
+        return Ok(vec![Part::Text(words(message)?)]);
+    }
+    field::each(message, "content", |part| match field::text(part, "type")? {
+        "image_url" => {
+            let image = field::object(part, "image_url")?;
+            question::picture(field::text(image, "url")?).map_err(|wrong| wrong.within("image_url"))
+        }
+        _ => Ok(Part::Text(typed(part, "text")?.into())),
+    })
+}
+
+fn said(message: &Value) -> Result<Vec<Block>, Wrong> {
+    let calls = field::each_if_given(message, "tool_calls", call)?;
+    let text = match message.get("content") {
+        None | Some(Value::Null) if calls.is_empty() => {
+            return Err(Wrong::new("field required unless there are tool_calls").within("content"));
+        }
+        None | Some(Value::Null) => None,
+        Some(_) => Some(Block::Text { text: words(message)? }),
+    };
+    Ok(text.into_iter().chain(calls).collect())
+}
+
+fn call(call: &Value) -> Result<Block, Wrong> {
+    match field::text(call, "type")? {
+        "function" => {}
+        other => return Err(field::unknown("type", other)),
+    }
+    let id = CallId(field::words(call, "id")?.into());
+    let function = field::object(call, "function")?;
+    let read = || Ok((field::tool_name(function, "name")?.into(), field::text(function, "arguments")?.into()));
+    let (tool, input) = read().map_err(|wrong: Wrong| wrong.within("function"))?;
+    Ok(Block::Call(Call { id, tool, input }))
+}
+
+fn tool(tool: &Value) -> Result<ToolSpec, Wrong> {
+    match field::text(tool, "type")? {
+        "function" => {}
+        other => return Err(field::unknown("type", other)),
+    }
+    question::function(field::object(tool, "function")?).map_err(|wrong| wrong.within("function"))
+}

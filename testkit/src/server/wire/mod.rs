@@ -1,0 +1,115 @@
+//! The three wires, from the provider's side: requests are read and checked, answers are put into their form.
+
+mod anthropic;
+mod chat;
+mod field;
+mod pairs;
+mod pieces;
+mod question;
+mod responses;
+mod seal;
+
+use model::{Delta, Request, Wire};
+use protocol::{StopReason, Usage};
+use serde_json::Value;
+
+use super::http;
+use super::outlet::Frames;
+use super::trouble::Trouble;
+use field::Wrong;
+
+/// What a body asks for.
+#[derive(Debug)]
+pub(super) struct Asked {
+    /// The question itself.
+    pub(super) request: Request,
+    /// The model's name.
+    pub(super) model: String,
+    /// How it is to be answered.
+    pub(super) form: Form,
+    /// What only one wire knows.
+    pub(super) extras: Extras,
+}
+
+/// How a request is to be answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// As one JSON value.
+    Whole,
+    /// Event by event.
+    Stream,
+}
+
+/// What a client asked to be told besides the answer.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Extras {
+    /// Usage at the end of a stream.
+    pub(super) usage: bool,
+    /// Reasoning that it can send back.
+    pub(super) encrypted: bool,
+}
+
+/// How an answer ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ending {
+    pub(super) stop: StopReason,
+    pub(super) usage: Usage,
+}
+
+/// Puts one answer into a wire's form.
+pub(super) trait Speech: Send {
+    /// What comes before the first word.
+    fn begin(&mut self, out: &mut Frames);
+    /// One piece of the answer.
+    fn say(&mut self, delta: &Delta, out: &mut Frames);
+    /// What comes after the last word.
+    fn end(&mut self, ending: Ending, out: &mut Frames);
+    /// What comes instead of the rest.
+    fn fail(&mut self, trouble: &Trouble, out: &mut Frames);
+    /// Everything that was said as one value.
+    fn whole(&self, ending: Ending) -> Value;
+}
+
+/// Reads and checks a body.
+pub(super) fn read(wire: Wire, body: &[u8], attempt: u32) -> Result<Asked, Wrong> {
+    let body: Value =
+        serde_json::from_slice(body).map_err(|error| Wrong::new(format!("the body is no JSON: {error}")))?;
+    let mut asked = match wire {
+        Wire::Anthropic => anthropic::read(&body),
+        Wire::Responses => responses::read(&body),
+        Wire::Chat => chat::read(&body),
+    }?;
+    pairs::check(&asked.request)?;
+    asked.request.attempt = attempt;
+    Ok(asked)
+}
+
+/// The voice for an answer; `forecast` is how it will end, if it will.
+pub(super) fn speech(wire: Wire, asked: &Asked, number: u64, forecast: Option<Ending>) -> Box<dyn Speech> {
+    let model = asked.model.clone();
+    match wire {
+        Wire::Anthropic => Box::new(anthropic::Voice::new(model, number, forecast)),
+        Wire::Responses => Box::new(responses::Voice::new(model, number, forecast, asked.extras)),
+        Wire::Chat => Box::new(chat::Voice::new(model, number, forecast, asked.extras)),
+    }
+}
+
+/// Checks the key. Compatible servers ask for none unless they were told one.
+pub(super) fn authorise(wire: Wire, request: &http::Request, key: Option<&str>) -> Result<(), Trouble> {
+    let bearer = || request.header("authorization")?.strip_prefix("Bearer ");
+    let given = match wire {
+        Wire::Anthropic => request.header("x-api-key").or_else(bearer),
+        Wire::Responses | Wire::Chat => bearer(),
+    };
+    let right = match (key, given) {
+        (Some(key), given) => given == Some(key),
+        (None, given) => given.is_some_and(|given| !given.is_empty()) || wire == Wire::Chat,
+    };
+    if !right {
+        return Err(Trouble::Auth("the key is missing or wrong".into()));
+    }
+    if wire == Wire::Anthropic && request.header("anthropic-version") != Some("2023-06-01") {
+        return Err(Trouble::Invalid("anthropic-version: header is required".into()));
+    }
+    Ok(())
+}

@@ -1,0 +1,55 @@
+//! What every provider demands of a conversation: each call is answered once, right after it was made.
+
+use std::collections::BTreeSet;
+
+use model::{Message, Request};
+use protocol::{Block, CallId};
+
+use super::field::Wrong;
+
+/// Checks the calls and answers of a conversation.
+pub(super) fn check(request: &Request) -> Result<(), Wrong> {
+    let mut ever = BTreeSet::new();
+    let mut open: Vec<&CallId> = Vec::new();
+    for message in request.messages.iter() {
+        match message {
+            Message::Answers { answers } => {
+                for (call, _) in answers {
+                    let Some(at) = open.iter().position(|open| *open == call) else {
+                        return Err(Wrong::new(format!("the answer to `{call}` has no call in the message before it")));
+                    };
+                    open.remove(at);
+                }
+            }
+            Message::User { .. } => none_open(&open)?,
+            Message::Assistant { content } => {
+                none_open(&open)?;
+                for call in content.iter().filter_map(call_id) {
+                    if !ever.insert(call) {
+                        return Err(Wrong::new(format!("the call id `{call}` is used twice")));
+                    }
+                    open.push(call);
+                }
+            }
+        }
+    }
+    none_open(&open)?;
+    if !ever.is_empty() && request.tools.is_empty() {
+        return Err(Wrong::new("field required, since messages contain tool calls").within("tools"));
+    }
+    Ok(())
+}
+
+fn none_open(open: &[&CallId]) -> Result<(), Wrong> {
+    match open.first() {
+        Some(call) => Err(Wrong::new(format!("the call `{call}` has no answer in the message after it"))),
+        None => Ok(()),
+    }
+}
+
+fn call_id(block: &Block) -> Option<&CallId> {
+    match block {
+        Block::Call(call) => Some(&call.id),
+        Block::Text { .. } | Block::Thinking { .. } | Block::Opaque { .. } => None,
+    }
+}

@@ -1,0 +1,31 @@
+//! Texts in the pieces that a stream brings them in.
+
+/// Cuts a text into at most eight pieces between its characters; nothing becomes one empty piece.
+pub(super) fn pieces(text: &str) -> Vec<&str> {
+    let size = text.len().div_ceil(8).max(4);
+    let mut rest = text;
+    let mut found = Vec::new();
+    while rest.len() > size {
+        let (piece, more) = rest.split_at(rest.ceil_char_boundary(size));
+        found.push(piece);
+        rest = more;
+    }
+    if !rest.is_empty() || found.is_empty() {
+        found.push(rest);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_make_the_text_again() {
+        for text in ["", "a", "four", "äöüßé", &"long ".repeat(1000)] {
+            let cut = pieces(text);
+            assert_eq!(cut.concat(), text);
+            assert!((1..=8).contains(&cut.len()), "{cut:?}");
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Reads requests, as strictly as the provider does.
+
+use model::{Message, Part, Request, ToolSpec};
+use protocol::{Block, Call, CallId};
+use serde_json::Value;
+
+use crate::server::wire::field::{self, Wrong};
+use crate::server::wire::question::{self, Question};
+use crate::server::wire::seal::seal;
+use crate::server::wire::{Asked, Extras, Form};
+
+/// Least tokens of an answer.
+const MIN_OUTPUT: u32 = 16;
+
+/// Reads a body of `POST /v1/responses`.
+pub(in crate::server::wire) fn read(body: &Value) -> Result<Asked, Wrong> {
+    let model = field::text(body, "model")?.to_owned();
+    let system = body.get("instructions").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let mut draft = Draft { system, messages: Vec::new(), reasoning: None };
+    draft.input(body)?;
+    let max_output = field::count(body, "max_output_tokens")?;
+    if max_output.is_some_and(|max| max < MIN_OUTPUT) {
+        return Err(Wrong::new(format!("must be at least {MIN_OUTPUT}")).within("max_output_tokens"));
+    }
+    let tools = field::each_if_given(body, "tools", tool)?;
+    let Draft { system, messages, .. } = draft;
+    let question = Question { system, messages, tools, calls: question::choice(body)?, max_output };
+    let form = if field::is_on(body, "stream")? { Form::Stream } else { Form::Whole };
+    Ok(Asked { request: Request::from(question), model, form, extras: extras(body)? })
+}
+
+fn extras(body: &Value) -> Result<Extras, Wrong> {
+    let wanted = field::each_if_given(body, "include", |name| Ok(name.as_str().unwrap_or_default()))?;
+    Ok(Extras { encrypted: wanted.contains(&"reasoning.encrypted_content"), ..Extras::default() })
+}
+
+/// A conversation as far as it is read.
+#[derive(Debug)]
+struct Draft {
+    system: String,
+    messages: Vec<Message>,
+    /// Reasoning that something of the model's must follow.
+    reasoning: Option<String>,
+}
+
+impl Draft {
+    fn input(&mut self, body: &Value) -> Result<(), Wrong> {
+        if body.get("input").is_some_and(Value::is_string) {
+            let text = field::words(body, "input")?;
+            self.messages.push(Message::user(text));
+            return Ok(());
+        }
+        if field::each(body, "input", |item| self.item(item))?.is_empty() {
+            return Err(Wrong::new("must not be empty").within("input"));
+        }
+        self.no_reasoning()
+    }
+
+    fn item(&mut self, item: &Value) -> Result<(), Wrong> {
+        let kind = if item.get("type").is_none() { "message" } else { field::text(item, "type")? };
+        match kind {
+            "message" => self.message(item)?,
+            "function_call" => {
+                let id = CallId(field::words(item, "call_id")?.into());
+                let (tool, input) = (field::tool_name(item, "name")?.into(), field::text(item, "arguments")?.into());
+                self.said(vec![Block::Call(Call { id, tool, input })]);
+            }
+            "function_call_output" => {
+                self.no_reasoning()?;
+                let id = field::words(item, "call_id")?;
+                question::push_answer(&mut self.messages, id, question::done(output(item)?));
+            }
+            "reasoning" => {
+                let (id, text) = reasoning(item)?;
+                self.said(vec![Block::Thinking { text }]);
+                self.reasoning = Some(id);
+            }
+            other => return Err(field::unknown("type", other)),
+        }
+        Ok(())
+    }
+
+    fn message(&mut self, item: &Value) -> Result<(), Wrong> {
+        match field::text(item, "role")? {
+            "assistant" => {
+                let texts = texts(item, &["output_text", "refusal"])?;
+                self.said(texts.into_iter().map(|text| Block::Text { text }).collect());
+            }
+            "user" => {
+                self.no_reasoning()?;
+                self.messages.push(Message::User { parts: parts(item)? });
+            }
+            "system" | "developer" => {
+                question::push_line(&mut self.system, &texts(item, &["input_text"])?.join("\n"));
+            }
+            other => return Err(field::unknown("role", other)),
+        }
+        Ok(())
+    }
+
+    fn said(&mut self, blocks: Vec<Block>) {
+        self.reasoning = None;
+        question::push_said(&mut self.messages, blocks);
+    }
+
+    fn no_reasoning(&mut self) -> Result<(), Wrong> {
+        match self.reasoning.take() {
+            Some(id) => Err(Wrong::new(format!("item `{id}` of type `reasoning` lacks its required following item"))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Reasoning that this server sealed, with its id.
+fn reasoning(item: &Value) -> Result<(String, String), Wrong> {
+    let id = field::words(item, "id")?;
+    let summary = |part: &Value| match field::text(part, "type")? {
+        "summary_text" => Ok(field::text(part, "text")?.to_owned()),
+        other => Err(field::unknown("type", other)),
+    };
+    let text = field::each(item, "summary", summary)?.concat();
+    if item.get("encrypted_content").is_none_or(Value::is_null) {
+        return Err(Wrong::new(format!(
+            "item `{id}` is not found: nothing is stored, and it has no encrypted_content"
+        )));
+    }
+    if field::text(item, "encrypted_content")? != seal(&text) {
+        return Err(Wrong::new(format!("the encrypted_content of item `{id}` could not be verified")));
+    }
+    Ok((id.to_owned(), text))
+}
+
+/// The texts of a message's parts, which must be of these types.
+fn texts(item: &Value, kinds: &[&str]) -> Result<Vec<String>, Wrong> {
+    if item.get("content").is_some_and(Value::is_string) {
+        return Ok(vec![field::words(item, "content")?.into()]);
+    }
+    field::each(item, "content", |part| match field::text(part, "type")? {
+        kind if !kinds.contains(&kind) => Err(field::unknown("type", kind)),
+        "refusal" => Ok(field::words(part, "refusal")?.into()),
+        _ => Ok(field::words(part, "text")?.into()),
+    })
+}
+
+fn parts(item: &Value) -> Result<Vec<Part>, Wrong> {
+    if item.get("content").is_some_and(Value::is_string) {
+        return Ok(vec![Part::Text(field::words(item, "content")?.into())]);
+    }
+    field::each(item, "content", |part| match field::text(part, "type")? {
+        "input_text" => Ok(Part::Text(field::words(part, "text")?.into())),
+        "input_image" => question::picture(field::text(part, "image_url")?),
+        other => Err(field::unknown("type", other)),
+    })
+}
+
+fn output(item: &Value) -> Result<String, Wrong> {
+    if item.get("output").is_some_and(Value::is_string) {
+        return Ok(field::text(item, "output")?.into());
+    }
+    let text = |part: &Value| match field::text(part, "type")? {
+        "input_text" => Ok(field::words(part, "text")?.to_owned()),
+        other => Err(field::unknown("type", other)),
+    };
+    Ok(field::each(item, "output", text)?.join("\n"))
+}
+
+fn tool(tool: &Value) -> Result<ToolSpec, Wrong> {
+    match field::text(tool, "type")? {
+        "function" => question::function(tool),
+        other => Err(field::unknown("type", other)),
+    }
+}
