@@ -4,5 +4,6 @@
 //! Dev-only: no crate has it as a normal dependency.
 
 pub mod binary;
+pub mod oracle;
 pub mod server;
 pub mod session;

@@ -10,6 +10,7 @@
 mod bench;
 mod check;
 mod measure;
+mod oracle;
 mod run;
 mod schema;
 mod sources;
@@ -22,6 +23,7 @@ usage: cargo xtask COMMAND
 
   check   layers, formatting, lints, and the rules that no lint knows
   test    check, then every test
+  oracle  the Python SDKs that tests compare the wires with, which `test` installs too
   bench   what the release binary needs, as a Markdown table
   schema  writes the checked-in JSON Schemas anew";
 
@@ -31,6 +33,7 @@ fn main() -> ExitCode {
     let outcome = match words.as_slice() {
         ["check"] => check::check(),
         ["test"] => test::test(),
+        ["oracle"] => oracle::install().map(|place| println!("oracle: {}", place.display())),
         ["bench"] => bench::bench(),
         ["schema"] => schema::schema(),
         [measure::ONCE, program, rest @ ..] => measure::once(program, rest),

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 
+use crate::oracle;
 use crate::run::{cargo, run, works};
 use crate::sources::{self, Part, only};
 
@@ -25,10 +26,11 @@ pub(crate) fn test() -> Result<()> {
     if runner == Runner::Nextest && has_doc_tests()? {
         run(&mut cargo(&["test", "--workspace", "--doc", "--quiet"]))?;
     }
-    match runner {
-        Runner::Nextest => run(&mut cargo(&["nextest", "run", "--workspace", "--no-fail-fast"]))?,
-        Runner::Cargo => run(&mut cargo(&["test", "--workspace", "--no-fail-fast"]))?,
-    }
+    let mut tests = match runner {
+        Runner::Nextest => cargo(&["nextest", "run", "--workspace", "--no-fail-fast"]),
+        Runner::Cargo => cargo(&["test", "--workspace", "--no-fail-fast"]),
+    };
+    run(tests.env(oracle::VARIABLE, oracle::install()?))?;
     println!("test: check and tests passed in {:.0?}", start.elapsed());
     Ok(())
 }

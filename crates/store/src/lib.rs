@@ -17,6 +17,7 @@ mod reader;
 mod schema;
 mod session;
 mod sql;
+mod turns;
 mod writer;
 
 pub use buckets::Buckets;
@@ -25,4 +26,5 @@ pub use index::{Found, Index, SessionRow};
 pub use reader::Reader;
 pub use session::{Opened, SessionFile, copy_session, fork_session, post_command, remove_session};
 pub use sql::{SqlAnswer, SqlError, SqlLimits, SqlSpace};
+pub use turns::Spending;
 pub use writer::{Batch, Committed, NoProbe, Point, Probe, Writer};

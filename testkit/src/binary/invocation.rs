@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::{Ended, Running};
+use crate::server::ModelServer;
 
 /// The binary with its arguments and surroundings.
 #[derive(Debug)]
@@ -19,6 +20,9 @@ pub struct Invocation {
 }
 
 impl Invocation {
+    /// The key that [`Invocation::against`] gives it.
+    pub const KEY: &str = "sk-test-0123456789";
+
     pub(super) fn new(program: &Path, folder: &Path) -> Invocation {
         let mut command = Command::new(program);
         command.current_dir(folder).env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin");
@@ -35,6 +39,14 @@ impl Invocation {
     pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Invocation {
         self.command.env(name, value);
         self
+    }
+
+    /// Lets it ask this server for every model, with a key for each provider.
+    pub fn against(self, server: &ModelServer) -> Invocation {
+        self.env("ANTHROPIC_BASE_URL", server.url())
+            .env("ANTHROPIC_API_KEY", Invocation::KEY)
+            .env("OPENAI_BASE_URL", server.openai_url())
+            .env("OPENAI_API_KEY", Invocation::KEY)
     }
 
     /// Takes an environment variable away.

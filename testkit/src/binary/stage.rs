@@ -10,6 +10,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::{Invocation, NOBODY, SmallDisk, is_root};
+use crate::server::ModelServer;
 
 /// A fresh home and folder for the binary.
 #[derive(Debug)]
@@ -106,6 +107,11 @@ impl Stage {
     /// The binary with a prompt and every permission.
     pub fn prompt(&self, text: &str) -> Invocation {
         self.bosun(["-p", text, "--allow-all"])
+    }
+
+    /// The same with a model that a server plays, such as `anthropic/test-model`.
+    pub fn prompt_over(&self, server: &ModelServer, model: &str, text: &str) -> Invocation {
+        self.prompt(text).against(server).env("BOSUN_MODEL", model)
     }
 
     /// The sessions as `sessions list --json` tells them, newest first.

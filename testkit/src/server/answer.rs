@@ -23,6 +23,7 @@ pub(super) async fn answer(
     to: &mut OwnedWriteHalf,
 ) -> Result<(), Halt> {
     let arrival = shared.ledger().arrive(wire, request);
+    let _under_way = UnderWay(shared);
     let fault = shared.setup.faults.of(arrival.number);
     match fault {
         Some(Fault::Hang) => return future::pending().await,
@@ -39,7 +40,16 @@ pub(super) async fn answer(
     }
 }
 
-/// A request under way.
+/// A request while it is under way; a client that goes away ends it too.
+struct UnderWay<'a>(&'a Shared);
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.0.ledger().leave();
+    }
+}
+
+/// A request that is being answered.
 struct Question<'a> {
     shared: &'a Shared,
     wire: Wire,

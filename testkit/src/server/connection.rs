@@ -25,7 +25,7 @@ pub(super) async fn serve(socket: TcpStream, shared: Arc<Shared>) {
             // Nobody is left to answer, so that a hanging answer ends too.
             () = inbox.closed() => return,
         };
-        if answered.is_err() {
+        if answered.is_err() || request.header("connection") == Some("close") {
             return;
         }
     }

@@ -49,6 +49,8 @@ pub(super) struct Ledger {
     keep: Keep,
     bucket: Option<(Bucket, Hint)>,
     arrived: u64,
+    present: usize,
+    most_present: usize,
     seen: Vec<Seen>,
     used: Usage,
     failed: HashMap<[u8; 32], u32>,
@@ -72,6 +74,8 @@ impl Ledger {
             keep: setup.keep,
             bucket,
             arrived: 0,
+            present: 0,
+            most_present: 0,
             seen: Vec::new(),
             used: Usage::default(),
             failed: HashMap::new(),
@@ -81,6 +85,8 @@ impl Ledger {
     pub(super) fn arrive(&mut self, wire: Wire, request: &Request) -> Arrival {
         let at = Instant::now();
         self.arrived += 1;
+        self.present += 1;
+        self.most_present = self.most_present.max(self.present);
         let number = self.arrived;
         if self.keep == Keep::Everything {
             let (headers, body) = (request.headers.clone(), request.body.clone());
@@ -90,6 +96,11 @@ impl Ledger {
         let question = Sha256::digest(&request.body).into();
         let attempt = self.failed.get(&question).map_or(1, |failed| failed + 1);
         Arrival { number, attempt, limited, question }
+    }
+
+    /// Notes that a request is no longer under way, whatever became of it.
+    pub(super) fn leave(&mut self) {
+        self.present -= 1;
     }
 
     pub(super) fn answered(&mut self, number: u64, status: u16) {
@@ -129,6 +140,10 @@ impl Ledger {
 
     pub(super) fn arrived(&self) -> u64 {
         self.arrived
+    }
+
+    pub(super) fn most_present(&self) -> usize {
+        self.most_present
     }
 
     pub(super) fn used(&self) -> Usage {

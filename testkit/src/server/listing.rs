@@ -20,7 +20,7 @@ pub(super) fn listing(setup: &Setup, request: &Request) -> Option<Page> {
 }
 
 fn anthropic(names: &[String]) -> Value {
-    let one = |name: &String| json!({ "type": "model", "id": name, "display_name": name, "created_at": MADE });
+    let one = |name: &String| json!({ "type": "model", "id": name, "display_name": name, "created_at": MADE, "lifecycle": "active" });
     let data: Vec<Value> = names.iter().map(one).collect();
     json!({ "data": data, "has_more": false, "first_id": names.first(), "last_id": names.last() })
 }

@@ -80,6 +80,11 @@ impl ModelServer {
         self.shared.ledger().arrived()
     }
 
+    /// How many requests to a model were under way at once, at most.
+    pub fn most_at_once(&self) -> usize {
+        self.shared.ledger().most_present()
+    }
+
     /// The sum of what completed answers were said to have used.
     pub fn usage_sent(&self) -> Usage {
         self.shared.ledger().used()

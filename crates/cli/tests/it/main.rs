@@ -8,6 +8,7 @@ mod documents;
 mod faults;
 mod kills;
 mod orphans;
+mod providers;
 mod scripts;
 
 use testkit::binary::Stage;

@@ -7,6 +7,7 @@ mod ask;
 mod call;
 mod deadline;
 mod desk;
+mod guard;
 mod quote;
 mod retry;
 mod room;

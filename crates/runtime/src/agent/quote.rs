@@ -15,20 +15,24 @@ const LAST_WORDS: u32 = 1_000;
 /// What a turn may add to the conversation that a last turn would have to read.
 const GROWTH: u64 = 2_000;
 
+/// What the runtime itself may have to say before a turn.
+const NOTICES: u64 = 200;
+
 /// What the next turn may use, and what it must leave for a last one.
 pub(super) fn next(desk: &Desk, conversation: &Conversation) -> Quote {
     let Facts { price, max_output, .. } = *desk.settings.model.facts();
-    let input = input(desk, conversation);
     let last = last(desk, conversation);
     let spare = Quote { input: last.input.saturating_add(GROWTH), ..last }.cost(last.least);
-    Quote { input, least: LEAST.min(max_output), most: max_output, price, spare }
+    Quote { input: last.input, least: LEAST.min(max_output), most: max_output, price, spare }
 }
 
 /// What a last turn may use.
 pub(super) fn last(desk: &Desk, conversation: &Conversation) -> Quote {
     let Facts { price, max_output, .. } = *desk.settings.model.facts();
     let most = LAST_WORDS.min(max_output);
-    Quote { input: input(desk, conversation), least: most.min(64), most, price, spare: Cost::ZERO }
+    let unread = conversation.unread(desk).map_or(0, |unread| message(&unread));
+    let input = [unread, NOTICES].into_iter().fold(input(desk, conversation), u64::saturating_add);
+    Quote { input, least: most.min(64), most, price, spare: Cost::ZERO }
 }
 
 /// Most tokens that a request with this conversation has. What the provider has counted once is taken as counted;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use kernel::{Booked, Ending, Point, Refusal, Report};
 use model::{Calls, ModelError, Reply, Request};
 use protocol::{
-    Answer, AnswerStatus, Block, Call, Compaction, Cost, FailKind, Limit, ModelFault, StopReason, Turn, WrapUp,
+    Answer, AnswerStatus, Block, Budget, Call, Compaction, Cost, FailKind, Limit, ModelFault, StopReason, Turn, WrapUp,
 };
 use tools::Stamps;
 
@@ -13,6 +13,7 @@ use super::Desk;
 use super::ask::ask;
 use super::call::{Bench, run_all};
 use super::deadline::Deadline;
+use super::guard;
 use super::quote;
 use super::retry::{Next, Tries};
 use super::room::{self, Room};
@@ -121,12 +122,19 @@ impl AgentRun {
 
     /// Runs the open calls.
     async fn act(&mut self) -> Result<Step, Rejected> {
+        let repeated = match guard::repeated(self.desk.settings.model.facts(), &self.conversation) {
+            Ok(repeated) => repeated,
+            Err(hopeless) => {
+                let (kind, message) = (FailKind::NoAnswer, hopeless.to_string());
+                return self.end(Ending::Failed { kind, message }).await;
+            }
+        };
         let called = |call: Call| {
             let caller = self.caller(&call);
             (call, caller)
         };
         let calls = self.conversation.open_calls().into_iter().map(called).collect();
-        let bench = Bench { desk: Arc::clone(&self.desk), stamps: Arc::clone(&self.stamps) };
+        let bench = Bench { desk: Arc::clone(&self.desk), stamps: Arc::clone(&self.stamps), repeated };
         let run = async move { run_all(&bench, calls).await };
         match self.in_time(Conversation::is_acting, run).await {
             Some(Broken::Done(answered)) => {
@@ -199,7 +207,11 @@ impl AgentRun {
         match self.deadline.watch(admit).await {
             Some(Admission::Go(permit)) => Ok(Ok(permit)),
             Some(Admission::Park(until)) => self.report(Report::Park(until)).await.map(|()| Err(Step::Over)),
-            None => self.end(Ending::TimedOut(Limit::Time)).await.map(Err),
+            None => {
+                // Mail that is not heard would wake the task again, for the same end.
+                self.report(Report::Boundary(Point::Between)).await?;
+                self.end(Ending::TimedOut(Limit::Time)).await.map(Err)
+            }
         }
     }
 
@@ -240,12 +252,7 @@ impl AgentRun {
             if let Err(ending) = self.make_room().await? {
                 return Ok(Begun::Over(ending));
             }
-            // One commit for both: the mail that is heard, and the turn that answers it.
-            let (supervisor, run) = (&self.link.supervisor, self.link.run);
-            let heard = supervisor.report(run, Report::Boundary(Point::Between));
-            let (heard, begun) = tokio::join!(heard, supervisor.report(run, self.turn_begun()));
-            heard?;
-            let refusal = match begun {
+            let refusal = match self.hear_and_begin().await? {
                 Ok(()) => {
                     self.catch_up();
                     return Ok(Begun::Turn(self.conversation.turn()));
@@ -263,6 +270,21 @@ impl AgentRun {
                 (refusal, _) => return Err(refusal.into()),
             }
         }
+    }
+
+    /// Hears the mail and begins the turn that answers it.
+    async fn hear_and_begin(&mut self) -> Result<Result<(), Rejected>, Rejected> {
+        let (supervisor, run) = (self.link.supervisor.clone(), self.link.run);
+        let heard = supervisor.report(run, Report::Boundary(Point::Between));
+        if self.desk.settings.budget == Budget::default() {
+            // One commit for both.
+            let (heard, begun) = tokio::join!(heard, supervisor.report(run, self.turn_begun()));
+            return heard.map(|()| begun);
+        }
+        // What is set aside must count the mail, and all of it is known only when it was heard.
+        heard.await?;
+        self.catch_up();
+        Ok(supervisor.report(run, self.turn_begun()).await)
     }
 
     /// Leaves out of the conversation what the model has no room for.

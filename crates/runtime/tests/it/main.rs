@@ -18,6 +18,7 @@ mod mail;
 mod owners;
 mod quota;
 mod races;
+mod repeats;
 mod secrets;
 mod shells;
 mod support;

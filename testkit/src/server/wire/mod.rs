@@ -94,6 +94,9 @@ pub(super) fn speech(wire: Wire, asked: &Asked, number: u64, forecast: Option<En
     }
 }
 
+/// The versions of Anthropic's API.
+const VERSIONS: [&str; 2] = ["2023-06-01", "2026-10-21"];
+
 /// Checks the key. Compatible servers ask for none unless they were told one.
 pub(super) fn authorise(wire: Wire, request: &http::Request, key: Option<&str>) -> Result<(), Trouble> {
     let bearer = || request.header("authorization")?.strip_prefix("Bearer ");
@@ -108,8 +111,9 @@ pub(super) fn authorise(wire: Wire, request: &http::Request, key: Option<&str>) 
     if !right {
         return Err(Trouble::Auth("the key is missing or wrong".into()));
     }
-    if wire == Wire::Anthropic && request.header("anthropic-version") != Some("2023-06-01") {
-        return Err(Trouble::Invalid("anthropic-version: header is required".into()));
+    let version = request.header("anthropic-version").unwrap_or_default();
+    if wire == Wire::Anthropic && !VERSIONS.contains(&version) {
+        return Err(Trouble::Invalid(format!("anthropic-version: unknown version `{version}`")));
     }
     Ok(())
 }

@@ -38,7 +38,7 @@ fn check_thinking(body: &Value, max: u32) -> Result<(), Wrong> {
     };
     let within = |wrong: Wrong| wrong.within("thinking");
     match field::text(thinking, "type").map_err(within)? {
-        "disabled" | "adaptive" => Ok(()),
+        "disabled" | "adaptive" | "between_tools" => Ok(()),
         "enabled" => match field::count(thinking, "budget_tokens").map_err(within)? {
             Some(budget) if budget >= MIN_THINKING && budget < max => Ok(()),
             Some(_) | None => Err(within(

@@ -1,0 +1,111 @@
+//! One job, and everything that is left of it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use protocol::{Block, Envelope, Event, Usage};
+use serde_json::Value;
+use testkit::binary::{Invocation, Stage};
+
+use crate::stage;
+
+/// The script of the job.
+pub(super) const JOB: &str = include_str!("job.yaml");
+
+/// What a job left.
+#[derive(Debug)]
+pub(super) struct Done {
+    /// What it printed.
+    pub(super) stdout: String,
+    /// The files of its folder.
+    pub(super) tree: BTreeMap<String, String>,
+    /// The calls as they were made.
+    pub(super) calls: Vec<String>,
+    /// Everything that happened, without what is of this run alone.
+    pub(super) transcript: String,
+    /// What its turns used.
+    pub(super) usage: Usage,
+}
+
+/// Does the job in a folder of its own, with the binary as `ask` invokes it.
+pub(super) fn work(ask: impl Fn(&Stage) -> Invocation) -> Done {
+    let stage = stage();
+    fs::create_dir_all(stage.path("src")).unwrap();
+    fs::create_dir_all(stage.path("notes")).unwrap();
+    fs::write(stage.path("src/greet.sh"), "echo 'helo, world'\n").unwrap();
+    fs::write(stage.path("größe.txt"), "eins\nzwei ☃\n").unwrap();
+    let ended = ask(&stage).run().expect(0);
+    let log = stage.log(&stage.newest());
+    Done {
+        stdout: ended.stdout,
+        tree: tree(&stage.folder()),
+        calls: calls(&log),
+        transcript: transcript(&stage, &log),
+        usage: usage(&log),
+    }
+}
+
+fn tree(folder: &Path) -> BTreeMap<String, String> {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(folder).unwrap().display().to_string();
+                files.insert(name, fs::read_to_string(&path).unwrap());
+            }
+        }
+    }
+    files
+}
+
+fn calls(log: &[Envelope]) -> Vec<String> {
+    let content = log.iter().flat_map(|envelope| match &envelope.entry.event {
+        Event::TurnAnswered { content, .. } => content.as_slice(),
+        _other => &[],
+    });
+    let call = |block: &Block| match block {
+        Block::Call(call) => Some(format!("{} {} {}", call.id, call.tool, call.input)),
+        Block::Text { .. } | Block::Thinking { .. } | Block::Opaque { .. } => None,
+    };
+    content.filter_map(call).collect()
+}
+
+/// The sum over all turns.
+pub(super) fn usage(log: &[Envelope]) -> Usage {
+    log.iter().fold(Usage::default(), |sum, envelope| match &envelope.entry.event {
+        Event::TurnAnswered { usage, .. } => sum.plus(*usage),
+        _other => sum,
+    })
+}
+
+fn transcript(stage: &Stage, log: &[Envelope]) -> String {
+    let mut events: Vec<Value> = log.iter().map(normal).collect();
+    // Readers that stand together run together: which of them ends first is nobody's choice.
+    for run in events.chunk_by_mut(|a, b| is_answer(a) && is_answer(b)) {
+        run.sort_by_key(|event| event["call"].as_str().map(str::to_owned));
+    }
+    let text: String = events.iter().map(|event| format!("{event}\n")).collect();
+    text.replace(&stage.folder().display().to_string(), "FOLDER")
+}
+
+fn is_answer(event: &Value) -> bool {
+    event["type"] == "callAnswered"
+}
+
+/// An event without its ids and times, without what names the model, and without what only its wire understands.
+fn normal(envelope: &Envelope) -> Value {
+    let mut event = serde_json::to_value(envelope).unwrap();
+    let fields = event.as_object_mut().unwrap();
+    for name in ["seq", "session", "task", "at", "model", "reserved", "price", "maxOutput"] {
+        fields.remove(name);
+    }
+    if let Some(Value::Array(content)) = fields.get_mut("content") {
+        content.retain(|block| block["type"] != "opaque");
+    }
+    event
+}

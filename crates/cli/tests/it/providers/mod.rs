@@ -1,0 +1,7 @@
+//! The binary with real providers' wires, which the test kit's server speaks.
+
+mod job;
+mod three_wires;
+
+/// Each wire as a model is named on it.
+const MODELS: [&str; 3] = ["anthropic/test-model", "openai/test-model", "openai-chat/test-model"];
