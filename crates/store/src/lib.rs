@@ -1,4 +1,4 @@
-//! What is kept: one SQLite file per session, and the index that crosses sessions.
+//! What is kept: one SQLite file per session, and one that crosses sessions with their index and the buckets.
 //!
 //! No other crate names SQLite. A session's file has one writer, the process that holds its lease: every
 //! transaction checks the fence, and writes an event together with its projections or not at all. Readers
@@ -6,6 +6,7 @@
 
 #![deny(missing_docs)]
 
+mod buckets;
 mod connect;
 mod error;
 mod event;
@@ -19,6 +20,7 @@ mod sql;
 mod turns;
 mod writer;
 
+pub use buckets::Buckets;
 pub use error::StoreError;
 pub use index::{Found, Index, SessionRow};
 pub use reader::Reader;

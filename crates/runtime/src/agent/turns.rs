@@ -42,6 +42,15 @@ enum Step {
     Over,
 }
 
+/// How the next turn began.
+enum Begun {
+    Turn(Turn),
+    /// It needs a slot first.
+    NoSlot,
+    /// There is none.
+    Over(Ending),
+}
+
 /// How something that mail can break off ended.
 enum Broken<T> {
     Done(T),
@@ -151,19 +160,26 @@ impl AgentRun {
 
     /// Asks the model until it answers, and decides what its answer means.
     async fn turn(&mut self) -> Result<Step, Rejected> {
-        let mut tries = Tries::default();
+        let mut tries = Tries::of(self.desk.settings.model.facts());
         loop {
-            let permit = match self.admitted().await? {
+            let mut permit = match self.admitted().await? {
                 Ok(permit) => permit,
                 Err(step) => return Ok(step),
             };
             let turn = match self.begin_turn().await? {
-                Ok(turn) => turn,
-                Err(ending) => return self.end(ending).await,
+                Begun::Turn(turn) => turn,
+                Begun::NoSlot => {
+                    // Whoever has a slot may need the place that this one has at the governor.
+                    drop(permit);
+                    self.wait_for_slot().await;
+                    continue;
+                }
+                Begun::Over(ending) => return self.end(ending).await,
             };
             let request = self.request(tries.next());
             let (desk, task) = (Arc::clone(&self.desk), self.link.run.task);
-            let asked = async move { ask(&*desk.settings.model, request, &desk.bus, task, turn).await };
+            let held = &mut permit;
+            let asked = async move { ask(&*desk.settings.model, request, &desk.bus, task, turn, held).await };
             let Some(asked) = self.in_time(Conversation::is_asking, asked).await else {
                 self.out_of_time(turn).await?;
                 return Ok(Step::On);
@@ -227,30 +243,30 @@ impl AgentRun {
         Report::TurnBegun { model: self.desk.settings.model.name().to_owned(), quote }
     }
 
-    /// Begins the next turn, or tells why there is none; waits for a slot and begins again if it has to.
-    async fn begin_turn(&mut self) -> Result<Result<Turn, Ending>, Rejected> {
+    /// Begins the next turn, or tells why there is none.
+    async fn begin_turn(&mut self) -> Result<Begun, Rejected> {
         loop {
             if self.deadline.is_over() && self.conversation.wrap_up().is_none() {
                 self.wrap_up(WrapUp::Time).await?;
             }
             if let Err(ending) = self.make_room().await? {
-                return Ok(Err(ending));
+                return Ok(Begun::Over(ending));
             }
             let refusal = match self.hear_and_begin().await? {
                 Ok(()) => {
                     self.catch_up();
-                    return Ok(Ok(self.conversation.turn()));
+                    return Ok(Begun::Turn(self.conversation.turn()));
                 }
                 Err(Rejected::Refused(refusal)) => refusal,
                 Err(rejected) => return Err(rejected),
             };
             self.catch_up();
             match (refusal, self.conversation.wrap_up()) {
-                (Refusal::NoSlot, _) => self.wait_for_slot().await,
-                (Refusal::Turns { .. }, _) => return Ok(Err(Ending::TimedOut(Limit::Turns))),
+                (Refusal::NoSlot, _) => return Ok(Begun::NoSlot),
+                (Refusal::Turns { .. }, _) => return Ok(Begun::Over(Ending::TimedOut(Limit::Turns))),
                 (Refusal::Budget { .. }, None) => self.wrap_up(WrapUp::Budget).await?,
-                (Refusal::Budget { .. }, Some(WrapUp::Budget)) => return Ok(Err(Ending::BudgetExhausted)),
-                (Refusal::Budget { .. }, Some(WrapUp::Time)) => return Ok(Err(Ending::TimedOut(Limit::Time))),
+                (Refusal::Budget { .. }, Some(WrapUp::Budget)) => return Ok(Begun::Over(Ending::BudgetExhausted)),
+                (Refusal::Budget { .. }, Some(WrapUp::Time)) => return Ok(Begun::Over(Ending::TimedOut(Limit::Time))),
                 (refusal, _) => return Err(refusal.into()),
             }
         }

@@ -13,6 +13,7 @@ mod compaction;
 mod disk;
 mod events;
 mod failures;
+mod governor;
 mod mail;
 mod owners;
 mod quota;
