@@ -1,6 +1,7 @@
 //! Anthropic Messages.
 
 mod effort;
+mod event;
 mod request;
 mod stream;
 

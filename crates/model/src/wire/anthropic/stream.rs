@@ -1,13 +1,14 @@
-//! The events of an Anthropic answer.
+//! Reads the events of an Anthropic answer.
 
 use std::mem;
 
 use net::sse::Event;
 use protocol::{StopReason, Usage};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::WIRE;
+use super::event::{Block, BlockDelta, BlockStart, MessageDelta, MessageStart, More, Tokens};
 use crate::wire::arrival::{Arrival, Trouble};
 use crate::wire::events::{kind, parse, reported};
 use crate::wire::verbatim;
@@ -38,80 +39,6 @@ enum Open {
         name: String,
         input: String,
     },
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct MessageStart {
-    message: Head,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Head {
-    model: Option<String>,
-    usage: Option<Tokens>,
-}
-
-/// What was used; later counts replace earlier ones.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Tokens {
-    input_tokens: Option<u64>,
-    output_tokens: Option<u64>,
-    cache_read_input_tokens: Option<u64>,
-    cache_creation_input_tokens: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct BlockStart<'a> {
-    #[serde(borrow)]
-    content_block: Block<'a>,
-}
-
-#[derive(Deserialize)]
-struct Block<'a> {
-    r#type: String,
-    text: Option<String>,
-    thinking: Option<String>,
-    signature: Option<String>,
-    data: Option<String>,
-    id: Option<String>,
-    name: Option<String>,
-    #[serde(borrow)]
-    input: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct BlockDelta {
-    delta: More,
-}
-
-#[derive(Deserialize)]
-struct More {
-    text: Option<String>,
-    thinking: Option<String>,
-    signature: Option<String>,
-    partial_json: Option<String>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct MessageDelta {
-    delta: Stop,
-    usage: Option<Tokens>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Stop {
-    stop_reason: Option<String>,
-    stop_details: Option<StopDetails>,
-}
-
-#[derive(Deserialize)]
-struct StopDetails {
-    explanation: Option<String>,
 }
 
 /// What must go back, in the form that the provider wants it.
