@@ -18,7 +18,7 @@ pub(super) struct Head {
     pub(super) usage: Option<Tokens>,
 }
 
-/// What was used; later counts replace earlier ones.
+/// What was used so far; the counts only grow.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Tokens {

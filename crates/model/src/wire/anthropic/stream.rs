@@ -163,10 +163,10 @@ impl Stream {
     fn count(&mut self, tokens: Option<Tokens>) {
         let Some(more) = tokens else { return };
         let tokens = &mut self.tokens;
-        tokens.input_tokens = more.input_tokens.or(tokens.input_tokens);
-        tokens.output_tokens = more.output_tokens.or(tokens.output_tokens);
-        tokens.cache_read_input_tokens = more.cache_read_input_tokens.or(tokens.cache_read_input_tokens);
-        tokens.cache_creation_input_tokens = more.cache_creation_input_tokens.or(tokens.cache_creation_input_tokens);
+        tokens.input_tokens = more.input_tokens.max(tokens.input_tokens);
+        tokens.output_tokens = more.output_tokens.max(tokens.output_tokens);
+        tokens.cache_read_input_tokens = more.cache_read_input_tokens.max(tokens.cache_read_input_tokens);
+        tokens.cache_creation_input_tokens = more.cache_creation_input_tokens.max(tokens.cache_creation_input_tokens);
         self.arrival.usage = Some(Usage {
             input: tokens.input_tokens.unwrap_or(0),
             output: tokens.output_tokens.unwrap_or(0),
