@@ -4,11 +4,10 @@ use std::mem;
 
 use net::sse::Event;
 use protocol::{StopReason, Usage};
-use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::WIRE;
 use super::event::{Block, BlockDelta, BlockStart, MessageDelta, MessageStart, More, Tokens};
+use super::kept::{Kept, WIRE};
 use crate::wire::arrival::{Arrival, Trouble};
 use crate::wire::events::{kind, parse, reported};
 use crate::wire::verbatim;
@@ -39,14 +38,6 @@ enum Open {
         name: String,
         input: String,
     },
-}
-
-/// What must go back, in the form that the provider wants it.
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum Kept<'a> {
-    Thinking { thinking: &'a str, signature: &'a str },
-    RedactedThinking { data: &'a str },
 }
 
 impl Stream {
