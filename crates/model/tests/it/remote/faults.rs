@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use bosun_model::Wire::{self, Anthropic, Chat, Responses};
-use bosun_model::{ModelError, Reply};
+use bosun_model::{Delta, ModelError, Reply};
 use net::Patience;
 use protocol::ModelFault::{self, Auth, QuotaUntil, RetryAfter, Terminal, TooLong, Transient};
 use protocol::{At, StopReason};
 
-use super::server::{Act, KEY, PATIENT, Server, WIRES, answer, events, http, recorded};
+use super::server::{Act, KEY, PATIENT, Server, WIRES, answer, deltas, events, http, recorded};
 use crate::conversation::prompt;
 
 async fn error_of(wire: Wire, act: Act) -> ModelError {
@@ -215,4 +215,12 @@ async fn an_event_without_an_end_is_not_read_for_ever() {
     let error = error_of(Chat, Act::Send(flood)).await;
     assert_eq!(error.message, "the answer of m is larger than 16777216 bytes");
     assert_eq!((error.fault, error.begun), (Terminal, true));
+}
+
+#[tokio::test]
+async fn what_came_before_an_error_is_passed_on_before_it() {
+    let body = "data: {\"choices\":[{\"delta\":{\"content\":\"half\"}}]}\n\ndata: {\"error\":\"words\"}\n\n";
+    let sent = deltas(Chat, &events(body), prompt("go")).await;
+    assert_eq!(sent[0], Ok(Delta::Text("half".into())));
+    assert!(sent.len() == 2 && sent[1].as_ref().is_err_and(|error| error.begun), "{sent:?}");
 }
