@@ -25,7 +25,7 @@ pub(crate) struct Remote {
 impl Remote {
     /// The model that `provider`, which is at `at`, calls `model`.
     pub(crate) fn new(provider: &str, model: &str, at: Provider, client: net::Client) -> Remote {
-        let Listed { price, context, max_output } = at.models.get(model).copied().unwrap_or_default();
+        let Listed { price, context, max_output } = at.listed(model);
         let facts = Facts {
             bucket: Some(format!("{provider}/{}/{model}", account(&at.key))),
             price,
