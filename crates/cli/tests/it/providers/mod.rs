@@ -1,6 +1,7 @@
 //! The binary with real providers' wires, which the test kit's server speaks.
 
 mod job;
+mod limits;
 mod three_wires;
 
 /// Each wire as a model is named on it.
