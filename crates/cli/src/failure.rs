@@ -71,6 +71,18 @@ impl From<runtime::OpenError> for Failure {
     }
 }
 
+impl From<model::OpenError> for Failure {
+    fn from(error: model::OpenError) -> Failure {
+        match error {
+            error
+            @ (model::OpenError::Script(_) | model::OpenError::Recording(_) | model::OpenError::NoFile { .. }) => {
+                Failure::usage(error)
+            }
+            error => Failure::usage(error).hint("`bosun models` lists the providers, their keys and what they serve"),
+        }
+    }
+}
+
 impl From<runtime::Rejected> for Failure {
     fn from(error: runtime::Rejected) -> Failure {
         Failure::failed(error)

@@ -1,11 +1,14 @@
 //! The `bosun` command: arguments, wiring and exit codes.
 
 mod args;
+mod cost;
 mod exit;
 mod failure;
 mod fault;
 mod gc;
 mod log;
+mod models;
+mod money;
 mod print;
 mod run;
 mod script;
@@ -49,6 +52,8 @@ fn perform(args: Args) -> Result<Exit, Failure> {
         match args.command {
             None => run::run(args.run).await,
             Some(Command::Sessions(command)) => sessions::perform(command).await,
+            Some(Command::Models(options)) => models::list(&options).await,
+            Some(Command::Cost(options)) => cost::sum(&options),
             Some(Command::Gc(options)) => gc::collect(&options),
             Some(Command::Demo(options)) => demo::show(&options).await,
             Some(Command::Script(command)) => script::perform(&command),

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use config::{Config, Env, File};
+use config::{Access, Config, Env, File};
 use host::{Home, SystemClock, TimeIds};
 use model::{Model, Recorder};
 use protocol::api::SessionView;
@@ -43,12 +43,16 @@ impl Setup {
     /// The settings of a run; one that goes on with a session takes over what the flags do not say.
     pub(crate) fn settings(&self, args: &RunArgs, before: Option<&SessionView>) -> Result<Settings, Failure> {
         let cwd = folder(args.directory.as_deref().or(before.map(|before| Path::new(&before.cwd))))?;
-        let (model, model_spec) = self.model(args, before, &cwd)?;
+        let access = self.config.access(&self.env).map_err(Failure::usage)?;
+        let (model, model_spec) = self.model(args, before, &cwd, &access)?;
+        let budget = self.budget(args, before);
+        affordable(&*model, &model_spec, budget)?;
         let permission = match before.map(|before| before.permission) {
             _ if args.allow_all => Permission::AllowAll,
             Some(permission) => permission,
             None => Permission::ReadOnly,
         };
+        let effort = args.effort.map(Into::into);
         Ok(Settings {
             home: self.home.clone(),
             cwd,
@@ -58,19 +62,25 @@ impl Setup {
             permission,
             limits: self.config.limits,
             max_turns: args.max_turns.or(before.and_then(|before| before.max_turns)).or(self.config.max_turns),
-            budget: Budget::default(),
-            timeout: None,
-            effort: None,
-            secrets: Arc::default(),
+            budget,
+            timeout: args.timeout,
+            effort: effort.or(before.and_then(|before| before.effort)).or(self.config.effort),
+            secrets: access.secrets.into(),
             tools: tools::Limits::default(),
             spool: self.config.command_bytes,
             // Not the file's path: that may hold another version by the time the guardian starts.
             guardian: PathBuf::from("/proc/self/exe"),
-            env: self.env.children.clone(),
+            env: access.programs,
             clock: Arc::new(SystemClock),
             ids: Arc::new(TimeIds),
             probe: fault::probe(self.env.fault.as_deref())?,
         })
+    }
+
+    /// What the session may spend in all: a flag says it, or the session itself, or the file for one that begins.
+    fn budget(&self, args: &RunArgs, before: Option<&SessionView>) -> Budget {
+        let usual = before.map_or(self.config.budget, |before| before.budget);
+        Budget { tokens: args.max_tokens_total.or(usual.tokens), micros: args.max_budget_usd.or(usual.micros) }
     }
 
     /// The model, and its name in full.
@@ -79,15 +89,17 @@ impl Setup {
         args: &RunArgs,
         before: Option<&SessionView>,
         cwd: &Path,
+        access: &Access,
     ) -> Result<(Arc<dyn Model>, String), Failure> {
         let before = before.map(|before| &before.model);
         let named = args.model.as_ref().or(before).or(self.env.model.as_ref()).or(self.config.model.as_ref());
         let spec = named.ok_or_else(|| {
             Failure::usage("no model is chosen").hint(
-                "give one with --model script/FILE, BOSUN_MODEL, or `model` in config.toml; `bosun demo` needs none",
+                "give one with --model PROVIDER/NAME, BOSUN_MODEL, or `model` in config.toml; `bosun models` lists what \
+                 there is, and `bosun demo` needs none",
             )
         })?;
-        let model = model::open(spec, cwd, &model::Providers::default()).map_err(Failure::usage)?;
+        let model = model::open(spec, cwd, &access.providers)?;
         let spec = in_full(spec, cwd);
         match &args.record {
             Some(file) => Ok((Arc::new(Recorder::open(model, file).map_err(Failure::usage)?), spec)),
@@ -96,12 +108,32 @@ impl Setup {
     }
 }
 
-/// A model's name that means the same in any folder: both providers are named with a file.
+/// Fails when a budget of money is to be held for a model whose price nobody knows.
+fn affordable(model: &dyn Model, spec: &str, budget: Budget) -> Result<(), Failure> {
+    if budget.micros.is_none() || model.facts().price.is_some() {
+        return Ok(());
+    }
+    let refusal = Failure::usage(format!("the price of {spec} is not known, so no budget in dollars can be held"));
+    Err(match spec.split_once('/') {
+        Some((provider, name)) if !is_file(provider) => refusal.hint(format!(
+            "limit it with --max-tokens-total, or give its price in config.toml: [providers.{provider}.models.\"{name}\"] \
+             with input and output, in dollars for a million tokens"
+        )),
+        Some(_) | None => refusal.hint("limit it with --max-tokens-total"),
+    })
+}
+
+/// A model's name that means the same in any folder.
 fn in_full(spec: &str, cwd: &Path) -> String {
     match spec.split_once('/') {
-        Some((provider, file)) => format!("{provider}/{}", cwd.join(file).display()),
-        None => spec.to_owned(),
+        Some((provider, file)) if is_file(provider) => format!("{provider}/{}", cwd.join(file).display()),
+        Some(_) | None => spec.to_owned(),
     }
+}
+
+/// Whether what follows the provider is the name of a file.
+pub(crate) fn is_file(provider: &str) -> bool {
+    matches!(provider, "script" | "replay")
 }
 
 /// The folder to work in, as an absolute path.
@@ -114,4 +146,18 @@ pub(crate) fn folder(given: Option<&Path>) -> Result<PathBuf, Failure> {
         let shown = given.unwrap_or(Path::new("the working directory")).display();
         Failure::usage(format!("cannot work in {shown}: {error}")).hint("choose another folder with -C")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_files_are_named_from_a_folder() {
+        let full = |spec| in_full(spec, Path::new("/work"));
+        assert_eq!(full("script/fix.yaml"), "script//work/fix.yaml");
+        assert_eq!(full("replay//tmp/run.jsonl"), "replay//tmp/run.jsonl");
+        assert_eq!(full("anthropic/claude-opus-5"), "anthropic/claude-opus-5");
+        assert_eq!(full("openrouter/meta/llama"), "openrouter/meta/llama");
+    }
 }

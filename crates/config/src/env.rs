@@ -3,13 +3,17 @@
 //! One more is not read here: `BOSUN_JOB`, which the guardian gives to every program it starts, so that it knows its
 //! own again when they have left their process group.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::fmt;
 use std::path::PathBuf;
+
+use net::{Route, Secret};
 
 /// Where Bosun keeps its sessions; `~/.bosun` when unset.
 const HOME: &str = "BOSUN_HOME";
 
-/// The model to ask, such as `script/FILE`, unless `--model` says otherwise.
+/// The model to ask, such as `anthropic/claude-sonnet-5-5`, unless `--model` says otherwise.
 const MODEL: &str = "BOSUN_MODEL";
 
 /// How much goes to the log: `error`, `warn`, `info` or `debug`; `warn` when unset.
@@ -17,6 +21,24 @@ const LOG: &str = "BOSUN_LOG";
 
 /// For tests of durability: where the process kills itself, such as `before-commit:7`.
 pub const FAULT: &str = "BOSUN_FAULT";
+
+/// The key of the provider `anthropic`.
+pub(crate) const ANTHROPIC_KEY: &str = "ANTHROPIC_API_KEY";
+
+/// The key of the providers `openai` and `openai-chat`.
+pub(crate) const OPENAI_KEY: &str = "OPENAI_API_KEY";
+
+/// Where the provider `anthropic` is, without `/v1`.
+pub(crate) const ANTHROPIC_URL: &str = "ANTHROPIC_BASE_URL";
+
+/// Where the providers `openai` and `openai-chat` are, with `/v1`.
+pub(crate) const OPENAI_URL: &str = "OPENAI_BASE_URL";
+
+/// Where the provider `ollama` is, in the form that Ollama itself reads.
+pub(crate) const OLLAMA_HOST: &str = "OLLAMA_HOST";
+
+/// Variables that hold keys, whether Bosun uses them or not.
+const KEYS: [&str; 3] = [ANTHROPIC_KEY, OPENAI_KEY, "ANTHROPIC_AUTH_TOKEN"];
 
 /// The environment as it was when the process began.
 #[derive(Debug, Clone, Default)]
@@ -29,8 +51,17 @@ pub struct Env {
     pub log: Option<String>,
     /// Where the process kills itself.
     pub fault: Option<String>,
-    /// What started programs get: everything but what concerns Bosun alone.
-    pub children: Vec<(OsString, OsString)>,
+    vars: Vars,
+}
+
+/// All variables. Their values are not for showing.
+#[derive(Clone, Default)]
+struct Vars(Vec<(OsString, OsString)>);
+
+impl fmt::Debug for Vars {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} variables", self.0.len())
+    }
 }
 
 impl Env {
@@ -38,18 +69,67 @@ impl Env {
     pub fn read() -> Env {
         Env::from(std::env::vars_os().collect::<Vec<_>>())
     }
+
+    /// The proxies and certificates that the usual variables name; of two spellings the lower-case one counts.
+    pub fn route(&self) -> Route {
+        let either = |lower: &str, upper: &str| self.text(lower).or_else(|| self.text(upper));
+        let all = || either("all_proxy", "ALL_PROXY");
+        Route {
+            http_proxy: either("http_proxy", "HTTP_PROXY").or_else(all),
+            https_proxy: either("https_proxy", "HTTPS_PROXY").or_else(all),
+            no_proxy: either("no_proxy", "NO_PROXY"),
+            ca_file: self.vars.get("SSL_CERT_FILE").map(PathBuf::from),
+            ca_dir: self.vars.get("SSL_CERT_DIR").map(PathBuf::from),
+        }
+    }
+
+    /// What a variable says, unless it is unset or says nothing.
+    pub(crate) fn text(&self, name: &str) -> Option<String> {
+        self.vars.text(name)
+    }
+
+    /// The key in a variable.
+    pub(crate) fn key(&self, variable: &str) -> Option<Secret> {
+        let text = self.text(variable)?;
+        let key = text.trim();
+        (!key.is_empty()).then(|| Secret::new(key).found_in(variable))
+    }
+
+    /// Every variable that holds a key: the usual ones, and those that a file names.
+    pub(crate) fn keys(named: BTreeSet<String>) -> BTreeSet<String> {
+        KEYS.into_iter().map(str::to_owned).chain(named).collect()
+    }
+
+    /// What started programs get: everything but the keys and what concerns Bosun alone.
+    pub(crate) fn for_programs(&self, keys: &BTreeSet<String>) -> Vec<(OsString, OsString)> {
+        let hidden = |name: &OsString| name == FAULT || name.to_str().is_some_and(|name| keys.contains(name));
+        self.vars.0.iter().filter(|(name, _)| !hidden(name)).cloned().collect()
+    }
+}
+
+impl Vars {
+    fn get(&self, name: &str) -> Option<OsString> {
+        self.0.iter().find(|(key, value)| key == name && !value.is_empty()).map(|(_, value)| value.clone())
+    }
+
+    fn text(&self, name: &str) -> Option<String> {
+        self.get(name).map(|value| value.to_string_lossy().into_owned())
+    }
 }
 
 impl From<Vec<(OsString, OsString)>> for Env {
     fn from(vars: Vec<(OsString, OsString)>) -> Env {
-        let get = |name: &str| {
-            vars.iter().find(|(key, value)| key == name && !value.is_empty()).map(|(_, value)| value.clone())
-        };
-        let text = |name: &str| get(name).map(|value| value.to_string_lossy().into_owned());
-        let home = get(HOME).map(PathBuf::from).or_else(|| get("HOME").map(|home| PathBuf::from(home).join(".bosun")));
-        let (model, log, fault) = (text(MODEL), text(LOG), text(FAULT));
-        let children = vars.into_iter().filter(|(key, _)| key != FAULT).collect();
-        Env { home, model, log, fault, children }
+        let vars = Vars(vars);
+        let below_users = || vars.get("HOME").map(|home| PathBuf::from(home).join(".bosun"));
+        let home = vars.get(HOME).map(PathBuf::from).or_else(below_users);
+        Env { home, model: vars.text(MODEL), log: vars.text(LOG), fault: vars.text(FAULT), vars }
+    }
+}
+
+#[cfg(test)]
+impl Env {
+    pub(crate) fn of(vars: &[(&str, &str)]) -> Env {
+        Env::from(vars.iter().map(|(key, value)| (key.into(), value.into())).collect::<Vec<_>>())
     }
 }
 
@@ -57,21 +137,49 @@ impl From<Vec<(OsString, OsString)>> for Env {
 mod tests {
     use super::*;
 
-    fn env(vars: &[(&str, &str)]) -> Env {
-        Env::from(vars.iter().map(|(key, value)| (key.into(), value.into())).collect::<Vec<_>>())
-    }
-
     #[test]
     fn the_home_is_bosun_s_own_or_below_the_user_s() {
-        assert_eq!(env(&[("HOME", "/h"), ("BOSUN_HOME", "/b")]).home, Some("/b".into()));
-        assert_eq!(env(&[("HOME", "/h"), ("BOSUN_HOME", "")]).home, Some("/h/.bosun".into()));
-        assert_eq!(env(&[]).home, None);
+        assert_eq!(Env::of(&[("HOME", "/h"), ("BOSUN_HOME", "/b")]).home, Some("/b".into()));
+        assert_eq!(Env::of(&[("HOME", "/h"), ("BOSUN_HOME", "")]).home, Some("/h/.bosun".into()));
+        assert_eq!(Env::of(&[]).home, None);
     }
 
     #[test]
-    fn started_programs_do_not_inherit_faults() {
-        let env = env(&[("PATH", "/bin"), ("BOSUN_FAULT", "before-commit:1")]);
+    fn started_programs_inherit_neither_faults_nor_keys() {
+        let env = Env::of(&[
+            ("PATH", "/bin"),
+            ("BOSUN_FAULT", "before-commit:1"),
+            ("ANTHROPIC_API_KEY", "sk-1"),
+            ("ANTHROPIC_AUTH_TOKEN", "sk-2"),
+            ("OPENAI_API_KEY", "sk-3"),
+            ("GATEWAY_KEY", "sk-4"),
+            ("HTTPS_PROXY", "http://proxy"),
+        ]);
         assert_eq!(env.fault.as_deref(), Some("before-commit:1"));
-        assert_eq!(env.children, [("PATH".into(), "/bin".into())]);
+        let keys = Env::keys(BTreeSet::from(["GATEWAY_KEY".to_owned()]));
+        let names: Vec<_> = env.for_programs(&keys).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["PATH", "HTTPS_PROXY"]);
+        assert!(!format!("{env:?}").contains("sk-"));
+    }
+
+    #[test]
+    fn the_way_out_is_in_the_usual_variables() {
+        let route = Env::of(&[
+            ("ALL_PROXY", "http://all"),
+            ("HTTPS_PROXY", "http://upper"),
+            ("https_proxy", "http://lower"),
+            ("NO_PROXY", "internal"),
+            ("SSL_CERT_FILE", "/ca.pem"),
+        ])
+        .route();
+        assert_eq!(
+            (route.http_proxy.as_deref(), route.https_proxy.as_deref()),
+            (Some("http://all"), Some("http://lower"))
+        );
+        assert_eq!(
+            (route.no_proxy.as_deref(), route.ca_file, route.ca_dir),
+            (Some("internal"), Some("/ca.pem".into()), None)
+        );
+        assert_eq!(Env::of(&[("http_proxy", "")]).route(), Route::default());
     }
 }

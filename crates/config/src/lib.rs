@@ -4,8 +4,14 @@
 
 #![deny(missing_docs)]
 
+mod amount;
 mod env;
 mod file;
+mod provider;
+mod time;
 
+pub use amount::{Usd, parse_usd};
 pub use env::{Env, FAULT};
 pub use file::{Config, ConfigError, File};
+pub use provider::{Access, ModelFile, ProviderError, ProviderFile};
+pub use time::{Time, parse_time};

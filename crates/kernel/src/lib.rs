@@ -7,6 +7,7 @@
 
 #![deny(missing_docs)]
 
+pub mod bucket;
 mod decide;
 mod effect;
 mod evolve;
@@ -24,6 +25,7 @@ mod work;
 
 use protocol::{At, Entry, TaskId};
 
+pub use bucket::Bucket;
 pub use effect::Effect;
 pub use evolve::Impossible;
 pub use input::{Booked, Ending, Input, Letter, Point, Report, Spawn};

@@ -4,17 +4,31 @@ use std::fmt;
 
 /// A key or password. It is never printed, logged or stored.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
+pub struct Secret {
+    words: String,
+    variable: Option<String>,
+}
 
 impl Secret {
-    /// Keeps `text` from being seen.
-    pub fn new(text: impl Into<String>) -> Secret {
-        Secret(text.into())
+    /// Keeps `words` from being seen.
+    pub fn new(words: impl Into<String>) -> Secret {
+        Secret { words: words.into(), variable: None }
+    }
+
+    /// The same secret, with the environment variable that it was found in.
+    #[must_use]
+    pub fn found_in(self, variable: impl Into<String>) -> Secret {
+        Secret { variable: Some(variable.into()), ..self }
     }
 
     /// The words, for the one place that sends them.
     pub fn reveal(&self) -> &str {
-        &self.0
+        &self.words
+    }
+
+    /// Where it was found, for people who must correct it.
+    pub fn variable(&self) -> Option<&str> {
+        self.variable.as_deref()
     }
 }
 
@@ -30,6 +44,6 @@ mod tests {
 
     #[test]
     fn a_secret_does_not_show() {
-        assert_eq!(format!("{:?}", Some(Secret::new("sk-1"))), "Some([secret])");
+        assert_eq!(format!("{:?}", Some(Secret::new("sk-1").found_in("KEY"))), "Some([secret])");
     }
 }

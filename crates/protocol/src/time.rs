@@ -16,6 +16,11 @@ impl At {
         At(self.0.saturating_add(u64::try_from(after.as_millis()).unwrap_or(u64::MAX)))
     }
 
+    /// The moment `before` earlier, not before the epoch.
+    pub fn minus(self, before: Duration) -> At {
+        At(self.0.saturating_sub(u64::try_from(before.as_millis()).unwrap_or(u64::MAX)))
+    }
+
     /// The time from `earlier` to this moment; zero when the clock went back.
     pub fn since(self, earlier: At) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))

@@ -85,7 +85,7 @@ pub(crate) fn input(command: Command, root: TaskId) -> Input {
             to: params.task.unwrap_or(root),
             from: Origin::User,
             delivery: params.delivery,
-            body: Body::text(params.text),
+            body: Body::Text { text: params.text, images: params.images },
         }),
         Command::Interrupt => Input::Interrupt(root),
         Command::Stop => Input::Stop { by: CancelBy::User },

@@ -1,15 +1,16 @@
 //! A task's conversation, folded from its events: the same fold live and after a restart, so that the request a
 //! resumed agent sends begins with the bytes of the one before.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use model::{Message, Part};
 use protocol::{
-    Activation, Answer, Block, Body, Call, CallId, Delivery, Envelope, Event, MailId, Origin, StopReason, TaskId, Turn,
-    Usage, WrapUp,
+    Activation, Answer, Block, Body, Call, CallId, Compaction, Delivery, Envelope, Event, MailId, Origin, StopReason,
+    TaskId, Turn, Usage, WrapUp,
 };
 
+use crate::compact::{self, Past};
 use crate::prompt;
 
 /// Tells how another task's activation ended, in words for a model.
@@ -38,12 +39,23 @@ pub(crate) struct Conversation {
     answers: u32,
     /// What the provider counted: so many messages make so many tokens.
     measured: Option<(usize, u64)>,
+    /// What the first message stands for, if it is a digest.
+    past: Option<Past>,
+    /// Whether it was compacted, and the model has not answered since.
+    compacted: bool,
     /// Most tokens that the answer to the latest turn may have.
     max_output: Option<u32>,
     /// Why the activation takes its last turn, once it does.
     wrap_up: Option<WrapUp>,
     /// What the model is to be told by the runtime before it is asked again.
-    notices: Vec<String>,
+    notices: Vec<Notice>,
+}
+
+/// Something that the runtime tells a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Notice {
+    BudgetLow,
+    WrapUp(WrapUp),
 }
 
 impl Conversation {
@@ -65,15 +77,17 @@ impl Conversation {
                 self.measure(*usage);
                 self.answer(content, *stop);
             }
-            Event::BudgetLow { .. } => self.notices.push(prompt::BUDGET_LOW.into()),
+            Event::BudgetLow { .. } => self.notices.push(Notice::BudgetLow),
             Event::WrapUpBegan { why } => {
                 self.wrap_up = Some(*why);
-                self.notices.push(prompt::wrap_up(*why).into());
+                self.notices.push(Notice::WrapUp(*why));
             }
+            Event::Compacted(compaction) => self.compact(compaction),
             Event::CallAnswered { call, answer } => self.answer_call(call, answer),
             Event::ActivationStarted { attempt, .. } if attempt.0 == 1 => {
                 self.said.clear();
                 self.wrap_up = None;
+                self.notices.retain(|notice| *notice == Notice::BudgetLow);
                 self.last_word = None;
             }
             Event::MailExpired { .. }
@@ -96,7 +110,6 @@ impl Conversation {
             | Event::WaitEnded { .. }
             | Event::IntentReported { .. }
             | Event::ModelDiffered { .. }
-            | Event::Compacted(_)
             | Event::Unknown => {}
         }
     }
@@ -156,6 +169,31 @@ impl Conversation {
         self.measured
     }
 
+    /// What the first message stands for, if it is a digest.
+    pub(crate) fn past(&self) -> Option<&Past> {
+        self.past.as_ref()
+    }
+
+    /// Whether it was compacted, and the model has not answered since.
+    pub(crate) fn is_compacted(&self) -> bool {
+        self.compacted
+    }
+
+    /// What waits to be heard, as it will be told.
+    pub(crate) fn unread(&self, results: &dyn Results) -> Option<Message> {
+        let mail: Vec<_> = self.unread.values().map(|(from, _, body)| (*from, body)).collect();
+        (!mail.is_empty()).then(|| told(&mail, results))
+    }
+
+    /// The tasks whose results wait to be heard.
+    pub(crate) fn unread_results(&self) -> BTreeSet<TaskId> {
+        let of = |body: &Body| match body {
+            Body::Result { task, .. } => Some(*task),
+            Body::Text { .. } => None,
+        };
+        self.unread.values().filter_map(|(_, _, body)| of(body)).collect()
+    }
+
     /// Most tokens that the answer to the latest turn may have.
     pub(crate) fn max_output(&self) -> Option<u32> {
         self.max_output
@@ -171,7 +209,10 @@ impl Conversation {
         (self.turn, self.asking, self.max_output) = (turn, true, max_output);
         self.last_word = None;
         for notice in std::mem::take(&mut self.notices) {
-            self.push(Message::user(notice));
+            self.push(Message::user(match notice {
+                Notice::BudgetLow => prompt::BUDGET_LOW,
+                Notice::WrapUp(why) => prompt::wrap_up(why),
+            }));
         }
     }
 
@@ -188,23 +229,20 @@ impl Conversation {
 
     /// Mail that arrives together is one message.
     fn deliver(&mut self, mail: &[MailId], results: &dyn Results) {
-        let mut pictures = Vec::new();
-        let words = mail.iter().filter_map(|id| self.unread.remove(id)).map(|(from, _, body)| match (from, body) {
-            (Origin::User, Body::Text { text, images }) => {
-                pictures.extend(images);
-                text
-            }
-            (Origin::Task { .. } | Origin::Runtime, Body::Text { text, .. }) => prompt::quote(&text),
-            (_, Body::Result { task, activation }) => prompt::quote(&results.result(task, activation)),
-        });
-        let text = words.collect::<Vec<_>>().join("\n\n");
-        let parts = pictures.into_iter().map(Part::Image).chain([Part::Text(text)]).collect();
-        self.push(Message::User { parts });
+        let mail: Vec<_> = mail.iter().filter_map(|id| self.unread.remove(id)).collect();
+        let mail: Vec<_> = mail.iter().map(|(from, _, body)| (*from, body)).collect();
+        self.push(told(&mail, results));
         self.last_word = None;
     }
 
+    /// The model is told less from here on, and nobody has counted how much that is.
+    fn compact(&mut self, compaction: &Compaction) {
+        compact::fold(Arc::make_mut(&mut self.messages), &mut self.past, compaction);
+        (self.measured, self.compacted) = (None, true);
+    }
+
     fn answer(&mut self, content: &[Block], stop: StopReason) {
-        self.asking = false;
+        (self.asking, self.compacted) = (false, false);
         self.answers += 1;
         self.push(Message::Assistant { content: content.to_vec() });
         self.calls.clear();
@@ -232,6 +270,24 @@ impl Conversation {
             self.push(Message::Answers { answers });
         }
     }
+}
+
+/// Mail as a model is told of it.
+fn told(mail: &[(Origin, &Body)], results: &dyn Results) -> Message {
+    let mut pictures = Vec::new();
+    let mut words = Vec::new();
+    for (from, body) in mail {
+        words.push(match (from, body) {
+            (Origin::User, Body::Text { text, images }) => {
+                pictures.extend(images.iter().cloned());
+                text.clone()
+            }
+            (Origin::Task { .. } | Origin::Runtime, Body::Text { text, .. }) => prompt::quote(text),
+            (_, Body::Result { task, activation }) => prompt::quote(&results.result(*task, *activation)),
+        });
+    }
+    let parts = pictures.into_iter().map(Part::Image).chain([Part::Text(words.join("\n\n"))]).collect();
+    Message::User { parts }
 }
 
 #[cfg(test)]
@@ -346,6 +402,36 @@ mod tests {
         assert_eq!(fold(vec![said(), started(1)]).last_word(), None);
         assert_eq!(fold(vec![calls(&["a"])]).last_word(), None);
         assert_eq!(fold(vec![said(), Event::MailDelivered { mail: Vec::new() }]).last_word(), None);
+    }
+
+    #[test]
+    fn a_compaction_shortens_what_is_told_and_not_the_count_of_turns() {
+        let used = |events: &mut Vec<Event>| {
+            let Some(Event::TurnAnswered { usage, .. }) = events.last_mut() else { panic!() };
+            usage.input = 9;
+        };
+        let compacted = |messages, digest: Option<&str>| {
+            Event::Compacted(Compaction { messages, digest: digest.map(str::to_owned) })
+        };
+        let long = "x".repeat(1000);
+        let mut events = vec![mail(0, Origin::User, text("task")), Event::MailDelivered { mail: vec![MailId(0)] }];
+        events.extend([calls(&["a"]), answered("a", &long), calls(&["b"]), answered("b", &long), calls(&["c"])]);
+        used(&mut events);
+        events.extend([answered("c", &long), compacted(5, None)]);
+        let conversation = fold(events.clone());
+        assert_eq!((conversation.messages().len(), conversation.answers()), (7, 3));
+        assert_eq!((conversation.measured(), conversation.is_compacted()), (None, true));
+        assert!(conversation.past().is_none());
+        events.push(compacted(3, Some("digest")));
+        let conversation = fold(events.clone());
+        assert_eq!((conversation.messages().len(), conversation.answers()), (5, 3));
+        assert_eq!(conversation.messages()[0], Message::user("digest"));
+        assert!(conversation.past().is_some());
+        assert_eq!(fold(events.clone()).messages(), conversation.messages());
+        events.push(calls(&["d"]));
+        used(&mut events);
+        let conversation = fold(events);
+        assert_eq!((conversation.measured(), conversation.is_compacted()), (Some((6, 9)), false));
     }
 
     #[test]

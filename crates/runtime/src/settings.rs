@@ -32,7 +32,7 @@ pub struct Settings {
     pub max_turns: Option<u32>,
     /// What the root and everything below it may spend.
     pub budget: Budget,
-    /// How long the root may work in this process.
+    /// How long its agents may work in this process.
     pub timeout: Option<Duration>,
     /// How hard the model should think; as its provider likes when absent.
     pub effort: Option<Effort>,

@@ -56,12 +56,15 @@ async fn execute(desk: &Desk, task: TaskId, command: &str) -> Ending {
         Err(error) => return failed(format!("it could not start: {error}")),
     };
     let mut unwritten = None;
-    let exit = tools::follow(&mut process, |bytes| {
+    let mut keep = |bytes: &[u8]| {
         if let Err(error) = spool.write(bytes) {
             unwritten.get_or_insert(error);
         }
-    });
-    let exit = match exit.await {
+    };
+    let mut stream = desk.redactor.stream();
+    let exit = tools::follow(&mut process, |bytes| keep(&stream.push(bytes))).await;
+    keep(&stream.finish());
+    let exit = match exit {
         Ok(exit) => exit,
         Err(error) => return failed(error.to_string()),
     };

@@ -140,6 +140,11 @@ impl Index {
         })
     }
 
+    /// The connection to the file, which is in today's form.
+    pub(crate) fn into_connection(self) -> Connection {
+        self.conn
+    }
+
     fn rows(&self, condition: &str, value: &dyn rusqlite::ToSql) -> Result<Vec<SessionRow>, StoreError> {
         self.conn
             .prepare_cached(&format!("SELECT * FROM sessions {condition} ORDER BY updated_at DESC, id DESC"))

@@ -1,4 +1,4 @@
-//! What is kept: one SQLite file per session, and the index that crosses sessions.
+//! What is kept: one SQLite file per session, and one that crosses sessions with their index and the buckets.
 //!
 //! No other crate names SQLite. A session's file has one writer, the process that holds its lease: every
 //! transaction checks the fence, and writes an event together with its projections or not at all. Readers
@@ -6,6 +6,7 @@
 
 #![deny(missing_docs)]
 
+mod buckets;
 mod connect;
 mod error;
 mod event;
@@ -16,11 +17,14 @@ mod reader;
 mod schema;
 mod session;
 mod sql;
+mod turns;
 mod writer;
 
+pub use buckets::Buckets;
 pub use error::StoreError;
 pub use index::{Found, Index, SessionRow};
 pub use reader::Reader;
 pub use session::{Opened, SessionFile, copy_session, fork_session, post_command, remove_session};
 pub use sql::{SqlAnswer, SqlError, SqlLimits, SqlSpace};
+pub use turns::Spending;
 pub use writer::{Batch, Committed, NoProbe, Point, Probe, Writer};

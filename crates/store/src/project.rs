@@ -2,22 +2,20 @@
 //! appends it, so a view never disagrees with the log.
 
 use protocol::{
-    Activation, At, Body, Cost, Delivery, Entry, Event, Kind, MailId, Origin, Outcome, SessionId, TaskId, TaskSpec,
-    TaskState, Terms, Turn, Usage, clip_middle,
+    Activation, At, Body, Delivery, Entry, Event, Kind, MailId, Origin, Outcome, SessionId, TaskId, TaskSpec,
+    TaskState, Terms, Usage, clip_middle,
 };
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::error::unreadable;
 use crate::event::json;
+use crate::turns;
 
 /// Most bytes of a result that a view carries; the log has the whole.
 const RESULT: usize = 8 * 1024;
 
 /// Most characters of a session's title.
 const TITLE: usize = 120;
-
-/// Above any true count, and low enough that a sum of many such lies still fits a column.
-const MOST: u64 = 1 << 48;
 
 /// Brings the projections up to date with one event.
 pub(crate) fn project(conn: &Connection, entry: &Entry) -> rusqlite::Result<()> {
@@ -39,12 +37,15 @@ pub(crate) fn project(conn: &Connection, entry: &Entry) -> rusqlite::Result<()> 
         }
         Event::MailDelivered { mail } => mail.iter().try_for_each(|mail| move_mail(conn, *mail, "delivered"))?,
         Event::MailExpired { mail } => move_mail(conn, *mail, "expired")?,
-        Event::TurnBegun { turn, model, .. } => begin_turn(conn, task, *turn, model, at)?,
+        Event::TurnBegun { turn, model, price, .. } => turns::begin(conn, task, *turn, model, *price, at)?,
         Event::TurnAnswered { turn, usage, cost, model, .. } => {
-            answer_turn(conn, task, *turn, model)?;
-            spend(conn, task, *turn, *usage, *cost)?;
+            turns::answer(conn, task, *turn, model)?;
+            turns::spend(conn, task, *turn, *usage, *cost)?;
         }
-        Event::TurnFailed { turn, cost, .. } => spend(conn, task, *turn, Usage::default(), *cost)?,
+        Event::TurnFailed { turn, cost, .. } => {
+            turns::lose(conn, task, *turn, *cost)?;
+            turns::spend(conn, task, *turn, Usage::default(), *cost)?;
+        }
         Event::IntentReported { intent } => report_intent(conn, task, intent)?,
         Event::AdmissionClosed
         | Event::AdmissionOpened
@@ -84,6 +85,8 @@ fn set_terms(conn: &Connection, terms: &Terms) -> rusqlite::Result<()> {
     set_meta(conn, "model", &terms.model)?;
     set_meta(conn, "permission", &json(&terms.permission)?)?;
     set_meta(conn, "max_turns", &json(&terms.max_turns)?)?;
+    set_meta(conn, "budget", &json(&terms.budget)?)?;
+    set_meta(conn, "effort", &json(&terms.effort)?)?;
     set_meta(conn, "version", &terms.version)
 }
 
@@ -198,39 +201,6 @@ fn entitle(conn: &Connection, task: TaskId, text: &str) -> rusqlite::Result<()> 
 
 fn move_mail(conn: &Connection, mail: MailId, state: &str) -> rusqlite::Result<()> {
     conn.prepare_cached("UPDATE bosun_mail SET state = ?2 WHERE mail = ?1")?.execute(params![mail.0, state])?;
-    Ok(())
-}
-
-/// Notes that a model is asked. A turn that is asked again keeps what its failed tries cost.
-fn begin_turn(conn: &Connection, task: TaskId, turn: Turn, model: &str, at: At) -> rusqlite::Result<()> {
-    conn.prepare_cached(
-        "INSERT INTO bosun_turns (task, turn, activation, model, begun_at)
-         VALUES (?1, ?2, ifnull((SELECT activation FROM bosun_tasks WHERE id = ?1), 0), ?3, ?4)
-         ON CONFLICT DO UPDATE SET activation = excluded.activation, model = excluded.model",
-    )?
-    .execute(params![task.to_string(), turn.0, model, at.0])?;
-    Ok(())
-}
-
-fn answer_turn(conn: &Connection, task: TaskId, turn: Turn, model: &str) -> rusqlite::Result<()> {
-    conn.prepare_cached("UPDATE bosun_turns SET model = ?3 WHERE task = ?1 AND turn = ?2")?.execute(params![
-        task.to_string(),
-        turn.0,
-        model
-    ])?;
-    conn.prepare_cached("UPDATE bosun_tasks SET turns = turns + 1 WHERE id = ?1")?.execute([task.to_string()])?;
-    Ok(())
-}
-
-/// Counts what a try used and cost, for its turn and for its task.
-fn spend(conn: &Connection, task: TaskId, turn: Turn, usage: Usage, cost: Cost) -> rusqlite::Result<()> {
-    const SUMS: &str = "input = input + ?3, output = output + ?4, cache_read = cache_read + ?5,
-         cache_write = cache_write + ?6, cost_tokens = cost_tokens + ?7, cost_micros = cost_micros + ?8";
-    let counts = [usage.input, usage.output, usage.cache_read, usage.cache_write, cost.tokens, cost.micros];
-    let [input, output, cache_read, cache_write, tokens, micros] = counts.map(|count| count.min(MOST));
-    let values = params![task.to_string(), turn.0, input, output, cache_read, cache_write, tokens, micros];
-    conn.prepare_cached(&format!("UPDATE bosun_turns SET {SUMS} WHERE task = ?1 AND turn = ?2"))?.execute(values)?;
-    conn.prepare_cached(&format!("UPDATE bosun_tasks SET {SUMS} WHERE id = ?1 AND ?2 IS NOT NULL"))?.execute(values)?;
     Ok(())
 }
 

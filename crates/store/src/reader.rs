@@ -5,14 +5,14 @@ use std::path::PathBuf;
 
 use host::{Home, Owner};
 use protocol::api::{Command, SessionView, TaskView, TasksPage};
-use protocol::{At, Envelope, Fence, Permission, SessionId, TaskId, TaskState, Usage};
+use protocol::{At, Budget, Cost, Envelope, Fence, Permission, SessionId, TaskId, TaskState};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::error::{fault, unreadable};
 use crate::event::from_json;
-use crate::schema::SESSION;
-use crate::session::present;
-use crate::{StoreError, connect, event, lease, project};
+use crate::session::open_to_read;
+use crate::turns::{self, Spending, usage};
+use crate::{StoreError, event, lease, project};
 
 /// A read-only view of a session's file, owned or at rest.
 #[derive(Debug)]
@@ -26,9 +26,7 @@ impl Reader {
     /// Opens a session to read it.
     pub fn open(home: &Home, id: SessionId) -> Result<Reader, StoreError> {
         let path = home.session_db(id);
-        present(id, &path)?;
-        let conn = connect::readable(&path)?;
-        SESSION.require(&conn, &path)?;
+        let conn = open_to_read(home, id, &path)?;
         Ok(Reader { id, path, conn })
     }
 
@@ -58,6 +56,11 @@ impl Reader {
     /// What the session is.
     pub fn session_view(&self) -> Result<SessionView, StoreError> {
         self.ask(|conn| session_view(conn, self.id))
+    }
+
+    /// Everything that was spent on turns that began at `since` or later, oldest first.
+    pub fn spendings(&self, since: At) -> Result<Vec<Spending>, StoreError> {
+        self.ask(|conn| turns::spendings(conn, since))
     }
 
     /// A number that changes whenever another connection has changed the file.
@@ -110,12 +113,13 @@ fn session_view(conn: &Connection, id: SessionId) -> rusqlite::Result<SessionVie
     let root = conn
         .query_row("SELECT * FROM bosun_tasks WHERE parent IS NULL ORDER BY row LIMIT 1", [], task_view)
         .optional()?;
-    let (turns, usage) = conn.query_row(
+    let (turns, usage, spent) = conn.query_row(
         "SELECT ifnull(sum(turns), 0) AS turns, ifnull(sum(input), 0) AS input, ifnull(sum(output), 0) AS output,
-                ifnull(sum(cache_read), 0) AS cache_read, ifnull(sum(cache_write), 0) AS cache_write
+                ifnull(sum(cache_read), 0) AS cache_read, ifnull(sum(cache_write), 0) AS cache_write,
+                ifnull(sum(cost_tokens), 0) AS tokens, ifnull(sum(cost_micros), 0) AS micros
          FROM bosun_tasks",
         [],
-        |row| Ok((row.get("turns")?, usage(row)?)),
+        |row| Ok((row.get("turns")?, usage(row)?, Cost { tokens: row.get("tokens")?, micros: row.get("micros")? })),
     )?;
     let created_at = At(fact("created_at")?.parse().unwrap_or_default());
     let updated_at = conn
@@ -128,6 +132,8 @@ fn session_view(conn: &Connection, id: SessionId) -> rusqlite::Result<SessionVie
         permission: project::meta(conn, "permission")?
             .map_or(Ok(Permission::ReadOnly), |permission| from_json(&permission))?,
         max_turns: project::meta(conn, "max_turns")?.map_or(Ok(None), |turns| from_json(&turns))?,
+        budget: project::meta(conn, "budget")?.map_or(Ok(Budget::default()), |budget| from_json(&budget))?,
+        effort: project::meta(conn, "effort")?.map_or(Ok(None), |effort| from_json(&effort))?,
         title: fact("title")?,
         created_at,
         updated_at: updated_at.unwrap_or(created_at),
@@ -137,6 +143,8 @@ fn session_view(conn: &Connection, id: SessionId) -> rusqlite::Result<SessionVie
         events: event::last_seq(conn)?,
         turns,
         usage,
+        spent,
+        priced: turns::all_priced(conn)?,
     })
 }
 
@@ -159,14 +167,5 @@ fn task_view(row: &Row<'_>) -> rusqlite::Result<TaskView> {
         cost_micros: row.get("cost_micros")?,
         created_at: At(row.get("created_at")?),
         updated_at: At(row.get("updated_at")?),
-    })
-}
-
-fn usage(row: &Row<'_>) -> rusqlite::Result<Usage> {
-    Ok(Usage {
-        input: row.get("input")?,
-        output: row.get("output")?,
-        cache_read: row.get("cache_read")?,
-        cache_write: row.get("cache_write")?,
     })
 }

@@ -168,6 +168,19 @@ fn open_current(home: &Home, id: SessionId, path: &Path) -> Result<Connection, S
     Ok(conn)
 }
 
+/// Opens a session's file to read it, bringing one that an older version left to today's form. One that an older
+/// version is still writing stays as it is.
+pub(crate) fn open_to_read(home: &Home, id: SessionId, path: &Path) -> Result<Connection, StoreError> {
+    present(id, path)?;
+    let conn = connect::readable(path)?;
+    let live = |conn| Ok(lease::read(conn).map_err(fault(path))?.is_some_and(|lease| lease.live_pid().is_some()));
+    if SESSION.form(&conn, path)? == Form::Older && !live(&conn)? {
+        open_current(home, id, path)?;
+    }
+    SESSION.require(&conn, path)?;
+    Ok(conn)
+}
+
 /// Who wants to own a session.
 struct Claim<'a> {
     id: SessionId,
@@ -203,10 +216,7 @@ fn copy(
     to: SessionId,
     mark: impl Fn(&Connection) -> rusqlite::Result<()>,
 ) -> Result<(), StoreError> {
-    let source = home.session_db(from);
-    present(from, &source)?;
-    let original = connect::readable(&source)?;
-    SESSION.require(&original, &source)?;
+    let original = open_to_read(home, from, &home.session_db(from))?;
     in_new_folder(home, to, |path| copy_into(&original, path, mark))
 }
 

@@ -22,6 +22,10 @@ pub enum Signal {
     HangUp,
     /// What it cannot refuse.
     Kill,
+    /// What a machine that goes to sleep does to it.
+    Stop,
+    /// What wakes it.
+    Continue,
 }
 
 /// The binary while it runs. It is killed when it is dropped before its end.
@@ -56,6 +60,8 @@ impl Running {
             Signal::Terminate => "TERM",
             Signal::HangUp => "HUP",
             Signal::Kill => "KILL",
+            Signal::Stop => "STOP",
+            Signal::Continue => "CONT",
         };
         let pid = self.pid().to_string();
         let sent = Command::new("sh").args(["-c", r#"kill -s "$0" "$1""#, name, &pid]).status().unwrap();
@@ -124,6 +130,11 @@ pub struct Ended {
 }
 
 impl Ended {
+    /// Its exit code; none if a signal ended it.
+    pub fn code(&self) -> Option<i32> {
+        self.status.code()
+    }
+
     /// Fails unless it ended by itself with this code and without a panic.
     #[track_caller]
     pub fn expect(self, code: i32) -> Ended {

@@ -1,9 +1,9 @@
 //! A model that checks what it is asked: every call so far has exactly one answer, right after it, and the history of
-//! a task only grows.
+//! a task only grows, unless it was compacted.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use model::{Deltas, Message, Model, Request};
+use model::{Deltas, Facts, Message, Model, Request};
 use protocol::{Block, CallId};
 use tokio::sync::watch;
 
@@ -20,6 +20,15 @@ pub struct Checked {
 struct Seen {
     requests: Vec<Request>,
     faults: Vec<String>,
+    /// How many requests begin with less than the one before.
+    compacted: usize,
+}
+
+/// How a request compares to the one before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Change {
+    Grown,
+    Compacted,
 }
 
 impl Checked {
@@ -40,10 +49,11 @@ impl Checked {
         let _asked = asked.wait_for(|asked| *asked >= requests).await;
     }
 
-    /// Fails if any request was not as it must be.
-    pub fn verify(&self) {
-        let seen = self.seen();
-        assert!(seen.faults.is_empty(), "requests to the model are wrong:\n{}", seen.faults.join("\n"));
+    /// Fails if any request was not as it must be in a session that was compacted so often.
+    pub fn verify(&self, compactions: usize) {
+        let Seen { faults, compacted, .. } = &*self.seen();
+        assert!(faults.is_empty(), "requests to the model are wrong:\n{}", faults.join("\n"));
+        assert!(*compacted <= compactions, "{compacted} requests are compacted, and {compactions} events say so");
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
@@ -56,12 +66,17 @@ impl Model for Checked {
         self.model.name()
     }
 
+    fn facts(&self) -> &Facts {
+        self.model.facts()
+    }
+
     fn ask(&self, request: Request) -> Deltas {
         let mut seen = self.seen();
         let number = seen.requests.len() + 1;
         let before = seen.requests.iter().rev().find(|before| before.path == request.path);
-        let grown = before.map_or(Ok(()), |before| grows(before, &request));
-        let faults = [answered(&request.messages), grown].into_iter().filter_map(Result::err);
+        let change = before.map_or(Ok(Change::Grown), |before| change(before, &request));
+        seen.compacted += usize::from(change == Ok(Change::Compacted));
+        let faults = [answered(&request.messages).err(), change.err()].into_iter().flatten();
         let faults: Vec<String> = faults.map(|fault| format!("request {number}: {fault}")).collect();
         seen.faults.extend(faults);
         seen.requests.push(request.clone());
@@ -100,16 +115,40 @@ fn calls(message: &Message) -> Vec<&CallId> {
     calls.collect()
 }
 
-/// The later request begins with everything in the earlier one.
-fn grows(before: &Request, now: &Request) -> Result<(), String> {
+/// The later request begins with everything in the earlier one, or with what a compaction left of it.
+fn change(before: &Request, now: &Request) -> Result<Change, String> {
     if now.system != before.system || now.tools != before.tools {
         return Err("its instructions or tools are not those of the request before".into());
     }
+    if now.messages.starts_with(&before.messages) {
+        return Ok(Change::Grown);
+    }
+    if is_without_output(&before.messages, &now.messages) || is_digested(&before.messages, &now.messages) {
+        return Ok(Change::Compacted);
+    }
     match before.messages.iter().zip(now.messages.iter()).position(|(before, now)| before != now) {
         Some(index) => Err(format!("message {index} is not what it was in the request before")),
-        None if now.messages.len() < before.messages.len() => Err("it is shorter than the request before".into()),
-        None => Ok(()),
+        None => Err("it is shorter than the request before".into()),
     }
+}
+
+/// Whether nothing but the words of answers differs.
+fn is_without_output(before: &[Message], now: &[Message]) -> bool {
+    let is_same = |(before, now): (&Message, &Message)| match (before, now) {
+        (Message::Answers { answers: before }, Message::Answers { answers: now }) => {
+            let outline = |(id, answer): &(CallId, protocol::Answer)| (id.clone(), answer.status);
+            before.iter().map(outline).eq(now.iter().map(outline))
+        }
+        (before, now) => before == now,
+    };
+    now.len() >= before.len() && before.iter().zip(now).all(is_same)
+}
+
+/// Whether one message of the user stands for the first ones, and the last turn is as it was.
+fn is_digested(before: &[Message], now: &[Message]) -> bool {
+    let Some((Message::User { .. }, kept)) = now.split_first() else { return false };
+    let has_turn = kept.iter().any(|message| matches!(message, Message::Assistant { .. }));
+    has_turn && (1..=before.len()).any(|cut| kept.starts_with(&before[cut..]))
 }
 
 #[cfg(test)]
@@ -142,5 +181,20 @@ mod tests {
         for messages in wrong {
             assert!(answered(&messages).is_err(), "{messages:?}");
         }
+    }
+
+    #[test]
+    fn a_compaction_is_told_from_a_history_that_changed() {
+        let user = || Message::user("x");
+        let before = [user(), says(&["a"]), answers(&["a"]), says(&["b"]), answers(&["b"])];
+        assert!(is_digested(&before, &[Message::user("digest"), says(&["b"]), answers(&["b"]), user()]));
+        assert!(is_digested(&before, &[Message::user("digest"), says(&["c"]), answers(&["c"])]));
+        assert!(!is_digested(&before, &[Message::user("digest"), user()]));
+        assert!(!is_digested(&before, &[says(&["b"]), answers(&["b"])]));
+        let mut without = before.clone();
+        let Message::Answers { answers } = &mut without[2] else { panic!() };
+        answers[0].1.text = "left out".into();
+        assert!(is_without_output(&before, &without));
+        assert!(!is_without_output(&before, &without[..4]));
     }
 }

@@ -17,9 +17,10 @@ pub struct Run {
 
 impl Run {
     pub(super) fn read(stage: Stage, id: SessionId) -> Run {
-        stage.model(id).verify();
         let reader = Reader::open(stage.home(), id).unwrap();
         let events = reader.events_after(0, usize::MAX).unwrap();
+        let compacted = |envelope: &&Envelope| matches!(envelope.entry.event, Event::Compacted(_));
+        stage.model(id).verify(events.iter().filter(compacted).count());
         let tasks = reader.tasks(0, u64::MAX).unwrap().tasks;
         Run { stage, id, events, tasks }
     }
@@ -42,6 +43,11 @@ impl Run {
     /// How the root's last activation ended.
     pub fn outcome(&self) -> Option<&Outcome> {
         self.tasks.first().and_then(|root| root.last_outcome.as_ref())
+    }
+
+    /// The text of the root's last activation.
+    pub fn text(&self) -> &str {
+        self.tasks.first().and_then(|root| root.result.as_deref()).unwrap_or_default()
     }
 
     /// What a file of the working folder says; nothing if it is not there.

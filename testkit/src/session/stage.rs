@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use host::{Clock, Home, Ids, Owner};
 use model::Model;
-use protocol::SessionId;
+use protocol::{Budget, SessionId};
 use runtime::{OpenError, Session, Settings, Start};
 use store::{Probe, copy_session};
 use tempfile::TempDir;
@@ -29,6 +29,8 @@ struct Parts {
     ids: Arc<CountedIds>,
     probe: Arc<FailingProbe>,
     scenario: Scenario,
+    /// What the sessions that are opened next may spend.
+    budget: Mutex<Budget>,
     /// What each session's model was asked, across those who owned it.
     models: Mutex<HashMap<SessionId, Arc<Checked>>>,
 }
@@ -52,6 +54,7 @@ impl Stage {
             clock: Arc::default(),
             ids: Arc::default(),
             probe: Arc::default(),
+            budget: Mutex::new(scenario.budget),
             scenario,
             models: Mutex::default(),
         }))
@@ -76,6 +79,11 @@ impl Stage {
     /// The model that a session asks, with everything it was asked.
     pub fn model(&self, id: SessionId) -> Arc<Checked> {
         self.0.models.lock().unwrap().get(&id).cloned().unwrap_or_else(|| self.fresh_model())
+    }
+
+    /// Lets the sessions that are opened next spend this much.
+    pub fn set_budget(&self, budget: Budget) {
+        *self.0.budget.lock().unwrap() = budget;
     }
 
     /// Where sessions are kept.
@@ -128,7 +136,7 @@ impl Stage {
     }
 
     fn settings(&self, model: &Arc<Checked>) -> Settings {
-        let Parts { cwd, home, clock, ids, probe, scenario, .. } = &*self.0;
+        let Parts { cwd, home, clock, ids, probe, scenario, budget, .. } = &*self.0;
         Settings {
             home: home.clone(),
             cwd: cwd.clone(),
@@ -138,7 +146,7 @@ impl Stage {
             permission: scenario.permission,
             limits: kernel::Limits::default(),
             max_turns: scenario.max_turns,
-            budget: scenario.budget,
+            budget: *budget.lock().unwrap(),
             timeout: scenario.timeout,
             effort: None,
             secrets: scenario.secrets.clone(),

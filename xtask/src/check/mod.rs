@@ -15,7 +15,8 @@ pub(crate) fn check() -> Result<()> {
     let metadata = output(&mut cargo(&["metadata", "--no-deps", "--format-version", "1"]))?;
     let packages = layers::read(&metadata)?;
     let sources = sources::all()?;
-    report([layers::faults(&packages), rules::faults(&packages, &sources)].concat())?;
+    let locked = rules::locked(&std::fs::read_to_string("Cargo.lock")?);
+    report([layers::faults(&packages), rules::faults(&packages, &sources), locked].concat())?;
     println!("check: formatting");
     run(&mut cargo(&["fmt", "--all", "--check"]))?;
     println!("check: lints");

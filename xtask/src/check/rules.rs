@@ -6,7 +6,17 @@ use super::layers::Package;
 use crate::sources::{Part, Source, only, words};
 
 /// Dependencies with one home.
-const HOMES: [(&str, &str); 4] = [("rusqlite", "store"), ("nix", "host"), ("rustix", "host"), ("signal-hook", "host")];
+const HOMES: [(&str, &str); 6] = [
+    ("rusqlite", "store"),
+    ("nix", "host"),
+    ("rustix", "host"),
+    ("signal-hook", "host"),
+    ("reqwest", "net"),
+    ("rustls", "net"),
+];
+
+/// What must not be locked: each needs more than Rust and a C compiler to build.
+const UNWANTED: [&str; 3] = ["aws-lc-sys", "openssl-sys", "cmake"];
 
 /// Where every environment variable of ours is declared.
 const ENV: &str = "crates/config/src/env.rs";
@@ -27,6 +37,12 @@ fn homes(packages: &[Package]) -> Vec<String> {
         }
     }
     faults
+}
+
+/// Names what the lock file holds and must not.
+pub(super) fn locked(lock: &str) -> Vec<String> {
+    let is_locked = |name: &&&str| lock.lines().any(|line| line == format!("name = \"{name}\""));
+    UNWANTED.iter().filter(is_locked).map(|name| format!("lock: {name} must not be depended on")).collect()
 }
 
 fn unsafe_code(sources: &[Source]) -> Vec<String> {
@@ -90,6 +106,12 @@ mod tests {
             homes(&layers::read(metadata).unwrap()),
             ["home: runtime must not name rusqlite: only store does", "home: tools must not name nix: only host does"]
         );
+    }
+
+    #[test]
+    fn a_dependency_that_is_hard_to_build_is_named() {
+        let lock = "[[package]]\nname = \"cmake\"\n[[package]]\nname = \"ring\"\ndependencies = [\n \"aws-lc-sys\",\n]";
+        assert_eq!(locked(lock), ["lock: cmake must not be depended on"]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::story::Story;
 use crate::args::Format;
 use crate::exit::Exit;
 use crate::print;
-use crate::run::Report;
+use crate::run::{Report, Show};
 
 /// Tells the end of the demo.
 pub(super) fn tell(folder: &Folder, story: &Story, report: &Report, proof: &Proof, pace: Pace) {
@@ -28,7 +28,7 @@ fn tell_changes(folder: &Folder) {
 fn tell_answer(folder: &Folder, report: &Report) {
     let succeeded = report.exit() == Exit::Success;
     print::answer(if succeeded { "\nThe agent's answer:\n" } else { "\nHow it ended:\n" });
-    report.write(Format::Text);
+    report.write(Format::Text, Show::Nothing);
     if !succeeded {
         print::note(format_args!("hint: put BOSUN_HOME={} in front of such a command", quoted(&folder.home())));
     }

@@ -176,7 +176,7 @@ mod tests {
             agent: "main".into(),
             path: "/root".into(),
             at: At(0),
-            turn: 1,
+            turn: 2,
             attempt: 1,
             system: Arc::default(),
             messages: Arc::new(vec![

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{FutureExt, StreamExt};
-use model::{Deltas, Model, Request};
+use model::{Deltas, Facts, Model, Request};
 
 use crate::args::DemoArgs;
 
@@ -49,6 +49,10 @@ struct Paced(Arc<dyn Model>);
 impl Model for Paced {
     fn name(&self) -> &str {
         self.0.name()
+    }
+
+    fn facts(&self) -> &Facts {
+        self.0.facts()
     }
 
     fn ask(&self, request: Request) -> Deltas {

@@ -1,13 +1,19 @@
 //! `bosun -p`: one run of a session, from its prompt to an exit code that tells the truth.
 
 mod drive;
+mod explain;
+mod figures;
+mod images;
 mod report;
 pub(crate) mod show;
 mod signals;
+mod written;
 
 use std::io::{IsTerminal, Read};
+use std::path::PathBuf;
 
 use host::Home;
+use protocol::api::SendParams;
 use protocol::{Delivery, SessionId};
 use runtime::{Session, Start};
 use store::{Found, Index, Reader, SessionRow};
@@ -20,7 +26,7 @@ use crate::{print, setup};
 
 pub(crate) use drive::{Patience, drive};
 pub(crate) use report::Report;
-use show::Show;
+pub(crate) use show::Show;
 
 /// Most bytes of a prompt.
 const PROMPT_MAX: u64 = 8 << 20;
@@ -36,7 +42,7 @@ pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
             .hint("bosun --resume ID --fork -p \"…\""));
     }
     let setup = Setup::read()?;
-    let prompt = args.prompt.as_deref().map(prompt).transpose()?;
+    let prompt = args.prompt.as_deref().map(|given| message(given, &args.image)).transpose()?;
     let start = start(&args, &setup.home)?;
     let before = match start {
         Start::New => None,
@@ -64,29 +70,30 @@ pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
     begin(&session, start, prompt).await?;
     let patience = Patience { background: args.background_wait, park: args.park_wait };
     let report = drive(session, patience, |live| show.live(live)).await?;
-    report.write(args.output_format);
+    report.write(args.output_format, show);
     Ok(report.exit())
 }
 
 /// Lets what was interrupted go on, and gives the prompt.
-async fn begin(session: &Session, start: Start, prompt: Option<String>) -> Result<(), Failure> {
+async fn begin(session: &Session, start: Start, prompt: Option<SendParams>) -> Result<(), Failure> {
     match start {
         Start::Resume(_) => session.resume().await?,
         Start::New | Start::Fork(_) => {}
     }
     if let Some(prompt) = prompt {
-        session.send(prompt, Delivery::FollowUp).await?;
+        session.post(prompt).await?;
     }
     session.note();
     Ok(())
 }
 
-fn prompt(given: &str) -> Result<String, Failure> {
+/// The prompt and its pictures.
+fn message(given: &str, images: &[PathBuf]) -> Result<SendParams, Failure> {
     let text = if given == "-" { from_stdin()? } else { given.to_owned() };
     if text.trim().is_empty() {
         return Err(Failure::usage("the prompt is empty").hint("write it after -p, or to stdin"));
     }
-    Ok(text)
+    Ok(SendParams { task: None, text, images: images::read(images)?, delivery: Delivery::FollowUp })
 }
 
 fn from_stdin() -> Result<String, Failure> {

@@ -4,12 +4,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use host::Home;
-use protocol::api::{SessionView, TaskView};
-use protocol::{AnswerStatus, Block, CallId, Event, Outcome, SessionId, TaskId, TaskState, Usage};
+use protocol::api::TaskView;
+use protocol::{AnswerStatus, Block, CallId, Event, Outcome, SessionId, TaskId};
 use runtime::{Live, Session};
 use serde::Serialize;
 use store::{Reader, StoreError};
 
+use super::figures::Figures;
+use super::show::Show;
 use crate::args::Format;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -32,46 +34,29 @@ pub(crate) enum Ended {
 #[derive(Debug)]
 pub(crate) struct Report {
     home: Home,
-    id: SessionId,
+    pub(super) id: SessionId,
     root: TaskId,
-    began: Instant,
+    pub(super) began: Instant,
     pub(crate) ended: Ended,
     pub(crate) interrupted: bool,
     pub(crate) paused: Option<Arc<StoreError>>,
     /// How the root's last activation of this run ended, and its text.
-    answer: Option<(Outcome, String)>,
+    pub(super) answer: Option<(Outcome, String)>,
     /// How tasks that finished in this run did.
     finished: Vec<Outcome>,
     calls: Vec<(CallId, String, String)>,
-    denials: Vec<Denial>,
-    view: Option<SessionView>,
-    tasks: Vec<TaskView>,
+    pub(super) denials: Vec<Denial>,
+    pub(super) figures: Option<Figures>,
+    pub(super) tasks: Vec<TaskView>,
 }
 
 /// A call that was not permitted.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Denial {
+pub(super) struct Denial {
     task: TaskId,
-    tool: String,
+    pub(super) tool: String,
     input: String,
-}
-
-/// The report as JSON.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Written<'a> {
-    r#type: &'static str,
-    session: SessionId,
-    outcome: &'a str,
-    message: Option<String>,
-    exit_code: u8,
-    text: &'a str,
-    turns: u64,
-    usage: Usage,
-    duration_ms: u128,
-    tasks: &'a [TaskView],
-    denials: &'a [Denial],
 }
 
 impl Report {
@@ -88,7 +73,7 @@ impl Report {
             finished: Vec::new(),
             calls: Vec::new(),
             denials: Vec::new(),
-            view: None,
+            figures: None,
             tasks: Vec::new(),
         }
     }
@@ -114,12 +99,12 @@ impl Report {
 
     /// Reads the figures, once the session is left.
     pub(crate) fn complete(&mut self) -> Result<(), Failure> {
-        let read = || -> Result<(SessionView, Vec<TaskView>), StoreError> {
+        let read = || -> Result<(Figures, Vec<TaskView>), StoreError> {
             let reader = Reader::open(&self.home, self.id)?;
-            Ok((reader.session_view()?, reader.tasks(0, u64::MAX)?.tasks))
+            Ok((Figures::read(&reader)?, reader.tasks(0, u64::MAX)?.tasks))
         };
         match (read(), &self.paused) {
-            (Ok((view, tasks)), _) => (self.view, self.tasks) = (Some(view), tasks),
+            (Ok((figures, tasks)), _) => (self.figures, self.tasks) = (Some(figures), tasks),
             (Err(_), Some(_)) => {}
             (Err(error), None) => return Err(error.into()),
         }
@@ -145,7 +130,7 @@ impl Report {
     }
 
     /// Writes the report to stdout, and what a person should know to stderr.
-    pub(crate) fn write(&self, format: Format) {
+    pub(crate) fn write(&self, format: Format, show: Show) {
         match format {
             Format::Text => {
                 if !self.text().is_empty() {
@@ -155,76 +140,14 @@ impl Report {
             Format::Json | Format::Jsonl => print::json(&self.written()),
         }
         self.explain();
-    }
-
-    fn explain(&self) {
-        let id = self.id;
-        if !self.denials.is_empty() {
-            let tools: Vec<&str> = self.denials.iter().map(|denial| denial.tool.as_str()).collect();
-            let tools = print::plain(&tools.join(", "));
-            print::note(format_args!("not permitted: {tools} (permit with --allow-all)"));
-        }
-        match (self.ended, &self.paused, &self.answer) {
-            (Ended::Paused, Some(reason), _) => {
-                print::error(&reason.to_string());
-                print::note(format_args!("hint: nothing that was finished is lost; go on with: bosun --resume {id}"));
-            }
-            (Ended::Parked, ..) => print::note(format_args!("parked; go on later with: bosun --resume {id}")),
-            (Ended::Told, ..) => print::note(format_args!("interrupted; go on with: bosun --resume {id}")),
-            (Ended::AtRest | Ended::Paused, _, Some((outcome, _))) => self.explain_outcome(outcome),
-            (Ended::AtRest | Ended::Paused, _, None) => print::error("the run ended without an answer"),
+        let line = self.figures.as_ref().and_then(Figures::line);
+        if let (Format::Text, Show::Lines, Some(line)) = (format, show, line) {
+            print::note(line);
         }
     }
 
-    fn explain_outcome(&self, outcome: &Outcome) {
-        let id = self.id;
-        match outcome {
-            Outcome::Completed => {}
-            Outcome::Failed { message, .. } => {
-                print::error(&print::plain(message));
-                print::note(format_args!("hint: what was done is kept; go on with: bosun --resume {id} -p \"…\""));
-            }
-            Outcome::Cancelled { .. } => {
-                print::note(format_args!("cancelled; go on with: bosun --resume {id} -p \"…\""));
-            }
-            Outcome::TimedOut { .. } => {
-                print::error("the limit of turns was reached before the answer");
-                print::note(format_args!("hint: go on with: bosun --resume {id} -p \"go on\" --max-turns N"));
-            }
-            Outcome::BudgetExhausted => print::error("the budget was used up before the answer"),
-            Outcome::Lost => print::error("the run was lost"),
-        }
-    }
-
-    fn text(&self) -> &str {
+    pub(super) fn text(&self) -> &str {
         self.answer.as_ref().map_or("", |(_, text)| text)
-    }
-
-    fn written(&self) -> Written<'_> {
-        let state = self.view.as_ref().map(|view| &view.state);
-        let outcome = match (&self.answer, self.ended) {
-            (Some((outcome, _)), Ended::AtRest) => outcome.word(),
-            (_, Ended::Paused) => "paused",
-            (_, Ended::Told | Ended::Parked) | (None, Ended::AtRest) => state.map_or("unknown", TaskState::word),
-        };
-        let message = match (&self.answer, &self.paused) {
-            (_, Some(reason)) => Some(reason.to_string()),
-            (Some((Outcome::Failed { message, .. }, _)), None) => Some(message.clone()),
-            (Some(_) | None, None) => None,
-        };
-        Written {
-            r#type: "result",
-            session: self.id,
-            outcome,
-            message,
-            exit_code: self.exit().code(),
-            text: self.text(),
-            turns: self.view.as_ref().map_or(0, |view| view.turns),
-            usage: self.view.as_ref().map(|view| view.usage).unwrap_or_default(),
-            duration_ms: self.began.elapsed().as_millis(),
-            tasks: &self.tasks,
-            denials: &self.denials,
-        }
     }
 }
 

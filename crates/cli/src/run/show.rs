@@ -1,9 +1,10 @@
 //! What a person sees while a run goes on: one line for each tool call, on stderr.
 
-use protocol::{AnswerStatus, Block, Call, Event};
+use protocol::{AnswerStatus, Block, Budget, Call, Compaction, Cost, Event, ModelFault, WrapUp};
 use runtime::Live;
 use serde_json::Value;
 
+use crate::money::Money;
 use crate::print;
 
 /// How much of a run is shown as it happens.
@@ -39,10 +40,51 @@ pub(crate) fn lines(event: &Event) -> Vec<String> {
         Event::CallAnswered { answer, .. } if answer.status != AnswerStatus::Done => {
             vec![format!("  ! {}: {}", answer.status.word(), short(&answer.text))]
         }
-        Event::TurnFailed { message, .. } if !message.is_empty() => vec![format!("  ! model: {}", short(message))],
+        Event::TurnFailed { message, fault, .. } if !message.is_empty() => {
+            vec![format!("  ! model: {}{}", short(message), wait(*fault))]
+        }
+        // A recording tells which model it was made with.
+        Event::ModelDiffered { asked, answered, .. } if !asked.starts_with("replay/") => {
+            vec![format!("  ! asked {}, {} answered", short(asked), short(answered))]
+        }
+        Event::BudgetLow { spent, budget } => {
+            vec![format!("  ! most of the budget is spent: {}", share(*spent, *budget))]
+        }
+        Event::WrapUpBegan { why: WrapUp::Budget } => vec!["  ! the budget is nearly spent: one last turn".into()],
+        Event::WrapUpBegan { why: WrapUp::Time } => vec!["  ! the time is up: one last turn".into()],
+        Event::Compacted(Compaction { messages, digest: None }) => {
+            vec![format!("  ! the window is full: tool output in the first {messages} messages is left out")]
+        }
+        Event::Compacted(Compaction { messages, digest: Some(_) }) => {
+            vec![format!("  ! the window is full: a digest stands for the first {messages} messages")]
+        }
         Event::TaskParked { until_at } => vec![format!("  ! waiting for a quota until {until_at}")],
         _other => Vec::new(),
     }
+}
+
+/// How long a provider asks to wait before the next try.
+fn wait(fault: ModelFault) -> String {
+    match fault {
+        ModelFault::RetryAfter { millis } if millis > 0 => {
+            format!(" (again in {:?})", std::time::Duration::from_millis(millis))
+        }
+        ModelFault::Transient
+        | ModelFault::RetryAfter { .. }
+        | ModelFault::QuotaUntil { .. }
+        | ModelFault::Auth
+        | ModelFault::TooLong
+        | ModelFault::Terminal
+        | ModelFault::Cancelled
+        | ModelFault::Interrupted => String::new(),
+    }
+}
+
+/// What is spent of what may be, part by part.
+pub(super) fn share(spent: Cost, budget: Budget) -> String {
+    let money = budget.micros.map(|most| format!("{} of {}", Money::Known(spent.micros), Money::Known(most)));
+    let tokens = budget.tokens.map(|most| format!("{} of {most} tokens", spent.tokens));
+    money.into_iter().chain(tokens).collect::<Vec<_>>().join(", ")
 }
 
 fn call(block: &Block) -> Option<&Call> {

@@ -12,7 +12,7 @@ use crate::scripts::{HELLO, turns};
 use crate::stage;
 
 /// Runs that many at once; `bosun` makes one.
-fn at_once(count: usize, bosun: impl Fn(usize) -> Ended + Sync) -> Vec<Ended> {
+pub(crate) fn at_once(count: usize, bosun: impl Fn(usize) -> Ended + Sync) -> Vec<Ended> {
     let bosun = &bosun;
     thread::scope(|scope| {
         let runs: Vec<_> = (0..count).map(|n| scope.spawn(move || bosun(n))).collect();

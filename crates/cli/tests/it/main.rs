@@ -8,6 +8,7 @@ mod documents;
 mod faults;
 mod kills;
 mod orphans;
+mod outages;
 mod providers;
 mod scripts;
 

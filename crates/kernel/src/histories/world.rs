@@ -132,7 +132,10 @@ impl World {
             self.active.remove(&run.task);
             return;
         };
-        let (turn, work, kind) = (task.turn, task.work.clone(), task.kind);
+        let (turn, kind) = (task.turn, task.kind);
+        // A last turn that is due is taken, whatever was said before.
+        let due = task.work.is_between() && matches!(task.last, Some(Last::Due(_)));
+        let work = if due { Work::Boundary } else { task.work.clone() };
         if kind == Kind::Shell {
             self.must(Input::Report(run, Report::Ended { ending: Ending::Completed, text: "ran".into() }));
             return;

@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod adopt;
+mod buckets;
+mod budgets;
 mod cancel;
 mod desk;
 mod limits;

@@ -12,7 +12,7 @@ use protocol::ModelFault;
 
 use super::RecordingError;
 use super::line::{Header, Line, VERSION};
-use crate::{Delta, Deltas, Model, ModelError, Reply, Request};
+use crate::{Delta, Deltas, Facts, Model, ModelError, Reply, Request};
 
 /// A model that answers as another one does and appends each answer to a file.
 #[derive(Debug)]
@@ -31,6 +31,10 @@ impl Recorder {
 impl Model for Recorder {
     fn name(&self) -> &str {
         self.model.name()
+    }
+
+    fn facts(&self) -> &Facts {
+        self.model.facts()
     }
 
     fn ask(&self, request: Request) -> Deltas {

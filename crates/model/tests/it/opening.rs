@@ -1,8 +1,11 @@
 //! The `--model` argument.
 
+use std::collections::BTreeMap;
 use std::fs;
 
-use bosun_model::{Providers, Recorder, open};
+use bosun_model::{Key, Listed, Provider, Providers, Recorder, Skill, Wire, open};
+use net::Secret;
+use protocol::Price;
 
 use crate::conversation::prompt;
 
@@ -43,5 +46,52 @@ fn what_cannot_be_opened_is_explained() {
             open(spec, "/nowhere".as_ref(), &Providers::default()).map(|_| "no error").unwrap_err().to_string(),
             message
         );
+    }
+}
+
+fn provider(key: Key) -> Provider {
+    let base_url = "http://127.0.0.1:1/v1".into();
+    Provider { wire: Wire::Chat, base_url, key, small: false, at_once: None, models: BTreeMap::new() }
+}
+
+#[test]
+fn a_remote_model_is_known_by_its_provider_and_its_name() {
+    let price = Some(Price { input: 1, output: 2, cache_read: 3, cache_write: 4 });
+    let listed = Listed { price, context: Some(100_000), max_output: Some(32_000) };
+    let mut own = provider(Key::Given(Secret::new("sk-1")));
+    own.models.insert("org/model".into(), listed);
+    let mut local = provider(Key::Needless);
+    (local.small, local.at_once) = (true, Some(1));
+    let places = BTreeMap::from([("own".into(), own), ("local".into(), local)]);
+    let providers = Providers { places, ..Providers::default() };
+
+    let model = open("own/org/model", "/".as_ref(), &providers).unwrap();
+    let facts = model.facts();
+    assert_eq!(model.name(), "own/org/model");
+    assert_eq!((facts.price, facts.context, facts.max_output), (price, Some(100_000), 32_000));
+    assert_eq!((facts.skill, facts.at_once), (Skill::Able, None));
+
+    let other = open("own/other", "/".as_ref(), &providers).unwrap();
+    assert_eq!((other.facts().price, other.facts().context, other.facts().max_output), (None, None, 8_192));
+    let account = |bucket: &Option<String>| bucket.as_ref().unwrap().split('/').nth(1).unwrap().to_owned();
+    assert_eq!(account(&facts.bucket), account(&other.facts().bucket));
+
+    let small = open("local/qwen", "/".as_ref(), &providers).unwrap();
+    assert_eq!((small.facts().skill, small.facts().at_once), (Skill::Small, Some(1)));
+    assert_eq!(small.facts().bucket.as_deref(), Some("local/open/qwen"));
+}
+
+#[test]
+fn a_remote_model_that_cannot_be_opened_is_explained() {
+    let missing = provider(Key::Missing { variable: "OWN_KEY".into() });
+    let places = BTreeMap::from([("local".into(), provider(Key::Needless)), ("own".into(), missing)]);
+    let providers = Providers { places, ..Providers::default() };
+    for (spec, message) in [
+        ("gpt-9", "unknown model provider `gpt-9`; known are local/MODEL, own/MODEL, script/FILE and replay/FILE"),
+        ("local", "`local` has many models; write local/MODEL"),
+        ("local/", "`local` has many models; write local/MODEL"),
+        ("own/m", "own needs a key; put it in the environment variable OWN_KEY"),
+    ] {
+        assert_eq!(open(spec, "/".as_ref(), &providers).map(|_| "no error").unwrap_err().to_string(), message);
     }
 }

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{At, Delivery, Kind, MailId, Outcome, Permission, SessionId, TaskId, TaskState, Usage};
+use crate::{
+    At, Budget, Cost, Delivery, Effort, Image, Kind, MailId, Outcome, Permission, SessionId, TaskId, TaskState, Usage,
+};
 
 /// What the session is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +20,12 @@ pub struct SessionView {
     pub permission: Permission,
     /// Most turns that one activation of its root may take.
     pub max_turns: Option<u32>,
+    /// What it may spend in all.
+    #[serde(default)]
+    pub budget: Budget,
+    /// How hard its model should think; as the provider likes when absent.
+    #[serde(default)]
+    pub effort: Option<Effort>,
     /// The first words it was given.
     pub title: String,
     /// When it began.
@@ -36,6 +44,12 @@ pub struct SessionView {
     pub turns: u64,
     /// What its agents used in all.
     pub usage: Usage,
+    /// What that is counted as, questions that were cut included.
+    #[serde(default)]
+    pub spent: Cost,
+    /// Whether everything that it spent has a price, so that the money in `spent` is all there is.
+    #[serde(default)]
+    pub priced: bool,
 }
 
 /// One task as every view shows it.
@@ -83,6 +97,9 @@ pub struct SendParams {
     pub task: Option<TaskId>,
     /// The words.
     pub text: String,
+    /// Pictures that go with them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
     /// When they may be read.
     pub delivery: Delivery,
 }

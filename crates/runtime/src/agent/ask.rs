@@ -7,6 +7,7 @@ use model::{Delta, Draft, Model, ModelError, Reply, Request};
 use protocol::{Block, CallId, TaskId, Turn};
 
 use crate::bus::{Bus, Live};
+use crate::governor::Permit;
 
 /// Asks, and shows text as it arrives.
 pub(super) async fn ask(
@@ -15,11 +16,13 @@ pub(super) async fn ask(
     bus: &Bus,
     task: TaskId,
     turn: Turn,
+    permit: &mut Permit,
 ) -> Result<Reply, ModelError> {
     let mut deltas = model.ask(request);
     let mut draft = Draft::default();
     while let Some(delta) = deltas.next().await {
         let delta = delta?;
+        permit.begun();
         if let Delta::Text(text) = &delta {
             bus.publish(Live::Text { task, turn, text: text.clone() });
         }

@@ -1,15 +1,16 @@
-//! One tool call: the same steps for every call of every agent, in this order: find the tool, check the
-//! permission on the final input, say durably that it starts, run it, answer it once.
+//! One tool call: the same steps for every call of every agent, in this order: refuse what is only repeated, find the
+//! tool, check the permission on the final input, say durably that it starts, run it, answer it once.
 
 use std::sync::Arc;
 
 use futures_util::future::join_all;
 use kernel::{CallPhase, Report};
-use protocol::{Answer, AnswerStatus, Call, Clip};
+use protocol::{Answer, AnswerStatus, Call, CallId, Clip};
 use tokio_util::sync::CancellationToken;
 use tools::{Access, Context, Stamps, Tool, ToolError};
 
 use super::Desk;
+use super::guard;
 use crate::permit;
 use crate::shells::Shells;
 use crate::space::Intents;
@@ -21,6 +22,8 @@ use crate::waits::Caller;
 pub(super) struct Bench {
     pub(super) desk: Arc<Desk>,
     pub(super) stamps: Arc<Stamps>,
+    /// Calls that are not run, since they only repeat others.
+    pub(super) repeated: Vec<CallId>,
 }
 
 /// Runs the calls: readers that stand together run together, everything else in order.
@@ -45,7 +48,7 @@ fn groups(desk: &Desk, calls: Vec<(Call, Caller)>) -> Vec<Vec<(Call, Caller)>> {
 }
 
 async fn run_one(bench: &Bench, call: Call, caller: Caller) -> Result<(), Rejected> {
-    let answer = match admit(&bench.desk, &call) {
+    let answer = match admit(bench, &call) {
         Ok(tool) => {
             begin(&caller).await?;
             run(bench, tool, &call, &caller).await
@@ -57,7 +60,11 @@ async fn run_one(bench: &Bench, call: Call, caller: Caller) -> Result<(), Reject
 }
 
 /// The tool, if there is one and it may be used.
-fn admit<'a>(desk: &'a Desk, call: &Call) -> Result<&'a Arc<dyn Tool>, Answer> {
+fn admit<'a>(bench: &'a Bench, call: &Call) -> Result<&'a Arc<dyn Tool>, Answer> {
+    let desk = &bench.desk;
+    if bench.repeated.contains(&call.id) {
+        return Err(guard::refusal());
+    }
     let Some(tool) = desk.tool(&call.tool) else {
         let names: Vec<&str> = desk.toolbox.iter().map(|tool| tool.spec().name).collect();
         let text = format!("There is no tool `{}`. The tools are: {}.", clip(&call.tool), names.join(", "));

@@ -1,4 +1,4 @@
-//! Until when a run may work.
+//! Until when the runs of a session may work.
 
 use std::time::Duration;
 
@@ -7,13 +7,13 @@ use tokio::time::Instant;
 /// How long the last turn may take.
 const GRACE: Duration = Duration::from_secs(60);
 
-/// Until when a run may work.
+/// Until when the runs of a session may work.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Deadline(Option<Instant>);
+pub(crate) struct Deadline(Option<Instant>);
 
 impl Deadline {
     /// So long from now, or without end.
-    pub(super) fn after(time: Option<Duration>) -> Deadline {
+    pub(crate) fn after(time: Option<Duration>) -> Deadline {
         Deadline(time.and_then(|time| Instant::now().checked_add(time)))
     }
 

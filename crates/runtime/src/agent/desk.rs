@@ -9,10 +9,11 @@ use protocol::{Activation, Clip, Event, Kind, Outcome, TaskId};
 use store::{Reader, StoreError};
 use tools::{Stamps, Tool};
 
-use crate::agent::AgentRun;
+use crate::agent::{AgentRun, Deadline};
 use crate::bus::Bus;
 use crate::conversation::{Conversation, Results};
 use crate::governor::Governor;
+use crate::redact::Redactor;
 use crate::settings::Settings;
 use crate::shells;
 use crate::space::Tables;
@@ -34,6 +35,8 @@ pub(crate) struct Desk {
     pub(crate) guardian: Guardian,
     pub(crate) env: Arc<Vec<(std::ffi::OsString, std::ffi::OsString)>>,
     pub(crate) tables: Arc<Tables>,
+    pub(crate) deadline: Deadline,
+    pub(crate) redactor: Redactor,
     pub(crate) governor: Governor,
     pub(crate) bus: Bus,
     pub(crate) stamps: Mutex<HashMap<TaskId, Arc<Stamps>>>,

@@ -7,9 +7,12 @@ mod ask;
 mod call;
 mod deadline;
 mod desk;
+mod guard;
 mod quote;
 mod retry;
+mod room;
 mod turns;
 
+pub(crate) use deadline::Deadline;
 pub(crate) use desk::{Desk, Performer};
 pub(crate) use turns::AgentRun;

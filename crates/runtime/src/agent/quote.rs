@@ -15,36 +15,45 @@ const LAST_WORDS: u32 = 1_000;
 /// What a turn may add to the conversation that a last turn would have to read.
 const GROWTH: u64 = 2_000;
 
+/// What the runtime itself may have to say before a turn.
+const NOTICES: u64 = 200;
+
 /// What the next turn may use, and what it must leave for a last one.
 pub(super) fn next(desk: &Desk, conversation: &Conversation) -> Quote {
     let Facts { price, max_output, .. } = *desk.settings.model.facts();
-    let input = input(desk, conversation);
     let last = last(desk, conversation);
     let spare = Quote { input: last.input.saturating_add(GROWTH), ..last }.cost(last.least);
-    Quote { input, least: LEAST.min(max_output), most: max_output, price, spare }
+    Quote { input: last.input, least: LEAST.min(max_output), most: max_output, price, spare }
 }
 
 /// What a last turn may use.
 pub(super) fn last(desk: &Desk, conversation: &Conversation) -> Quote {
     let Facts { price, max_output, .. } = *desk.settings.model.facts();
     let most = LAST_WORDS.min(max_output);
-    Quote { input: input(desk, conversation), least: most.min(64), most, price, spare: Cost::ZERO }
+    let unread = conversation.unread(desk).map_or(0, |unread| message(&unread));
+    let input = [unread, NOTICES].into_iter().fold(input(desk, conversation), u64::saturating_add);
+    Quote { input, least: most.min(64), most, price, spare: Cost::ZERO }
 }
 
 /// Most tokens that a request with this conversation has. What the provider has counted once is taken as counted;
 /// only what came after it is estimated.
 pub(super) fn input(desk: &Desk, conversation: &Conversation) -> u64 {
     let messages = conversation.messages();
-    let (counted, tokens) = match conversation.measured() {
-        Some(measured) => measured,
-        None => (0, tokens(&desk.system) + desk.specs.iter().map(tool).sum::<u64>()),
-    };
-    messages.iter().skip(counted).map(message).fold(tokens, u64::saturating_add)
+    match conversation.measured() {
+        Some((counted, tokens)) => messages.iter().skip(counted).map(message).fold(tokens, u64::saturating_add),
+        None => estimate(desk, messages),
+    }
+}
+
+/// Most tokens that a request with these messages has, as far as that can be told without a provider.
+pub(super) fn estimate(desk: &Desk, messages: &[Message]) -> u64 {
+    let told = tokens(&desk.system) + desk.specs.iter().map(tool).sum::<u64>();
+    messages.iter().map(message).fold(told, u64::saturating_add)
 }
 
 /// More tokens than any tokenizer makes of a text, in all likelihood: two characters of plain text make one at least,
 /// and every byte of other scripts may be one.
-pub(super) fn tokens(text: &str) -> u64 {
+fn tokens(text: &str) -> u64 {
     let plain = text.bytes().filter(u8::is_ascii).count();
     u64::try_from(plain.div_ceil(2) + (text.len() - plain)).unwrap_or(u64::MAX)
 }
@@ -59,7 +68,8 @@ const EACH: u64 = 16;
 /// What a provider counts for a picture at most.
 const PICTURE: u64 = 4_000;
 
-fn message(message: &Message) -> u64 {
+/// Most tokens of one message.
+pub(super) fn message(message: &Message) -> u64 {
     EACH + match message {
         Message::User { parts } => parts.iter().map(part).sum::<u64>(),
         Message::Assistant { content } => content.iter().map(block).sum(),

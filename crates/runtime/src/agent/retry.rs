@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use model::Facts;
 use protocol::{At, ModelFault};
 use uuid::Uuid;
 
@@ -13,6 +14,9 @@ const PATIENT_TRIES: u32 = 20;
 
 /// The longest wait that holds a slot; a longer one is parked.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How far apart those come back who wait for one quota.
+const RETURN: Duration = Duration::from_secs(3);
 
 /// What to do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,12 +32,29 @@ pub(super) enum Next {
 /// How often a turn was tried.
 #[derive(Debug, Default)]
 pub(super) struct Tries {
+    waits: Waits,
     all: u32,
     failed: u32,
     slowed: u32,
 }
 
+/// Where a run waits that was asked to slow down.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Waits {
+    /// Where it is, since nobody else knows.
+    #[default]
+    Here,
+    /// With everybody else, at the governor.
+    AtGovernor,
+}
+
 impl Tries {
+    /// The tries of a model, which is governed or not.
+    pub(super) fn of(facts: &Facts) -> Tries {
+        let waits = if facts.bucket.is_some() { Waits::AtGovernor } else { Waits::Here };
+        Tries { waits, ..Tries::default() }
+    }
+
     /// The number of the next try, from 1.
     pub(super) fn next(&mut self) -> u32 {
         self.all += 1;
@@ -50,13 +71,17 @@ impl Tries {
             }
             ModelFault::RetryAfter { millis } => {
                 self.slowed += 1;
-                match Duration::from_millis(millis) {
+                match (self.waits, Duration::from_millis(millis)) {
                     _ if self.slowed >= PATIENT_TRIES => Next::GiveUp,
-                    wait if wait > PATIENCE => Next::Park(now.plus(wait)),
-                    wait => Next::Again(wait),
+                    (Waits::AtGovernor, _) => Next::Again(Duration::ZERO),
+                    (Waits::Here, wait) if wait > PATIENCE => Next::Park(now.plus(wait)),
+                    (Waits::Here, wait) => Next::Again(wait),
                 }
             }
-            ModelFault::QuotaUntil { until_at } => Next::Park(until_at),
+            ModelFault::QuotaUntil { until_at } => match self.waits {
+                Waits::Here => Next::Park(until_at),
+                Waits::AtGovernor => Next::Park(until_at.plus(RETURN.mul_f64(share(dice)))),
+            },
             ModelFault::Auth
             | ModelFault::TooLong
             | ModelFault::Terminal
@@ -101,6 +126,15 @@ mod tests {
         let mut tries = Tries { slowed: PATIENT_TRIES, ..Tries::default() };
         assert_eq!(after(&mut tries, ModelFault::RetryAfter { millis: 1 }), Next::GiveUp);
         assert_eq!(after(&mut tries, ModelFault::QuotaUntil { until_at: At(9) }), Next::Park(At(9)));
+    }
+
+    #[test]
+    fn a_governed_run_waits_with_the_others_and_comes_back_from_a_quota_at_a_moment_of_its_own() {
+        let mut tries = Tries::of(&Facts { bucket: Some("b".into()), ..Facts::UNKNOWN });
+        for millis in [0, 1500, 3_600_000] {
+            assert_eq!(after(&mut tries, ModelFault::RetryAfter { millis }), Next::Again(Duration::ZERO));
+        }
+        assert_eq!(after(&mut tries, ModelFault::QuotaUntil { until_at: At(9) }), Next::Park(At(3009)));
     }
 
     #[test]

@@ -4,15 +4,19 @@ use std::sync::Arc;
 
 use kernel::{Booked, Ending, Point, Refusal, Report};
 use model::{Calls, ModelError, Reply, Request};
-use protocol::{Answer, AnswerStatus, Block, Call, Cost, FailKind, Limit, ModelFault, StopReason, Turn, WrapUp};
+use protocol::{
+    Answer, AnswerStatus, Block, Budget, Call, Compaction, Cost, FailKind, Limit, ModelFault, StopReason, Turn, WrapUp,
+};
 use tools::Stamps;
 
 use super::Desk;
 use super::ask::ask;
 use super::call::{Bench, run_all};
 use super::deadline::Deadline;
+use super::guard;
 use super::quote;
 use super::retry::{Next, Tries};
+use super::room::{self, Room};
 use crate::conversation::Conversation;
 use crate::governor::{Admission, Permit, Verdict};
 use crate::supervisor::{Link, Rejected, Told};
@@ -38,6 +42,15 @@ enum Step {
     Over,
 }
 
+/// How the next turn began.
+enum Begun {
+    Turn(Turn),
+    /// It needs a slot first.
+    NoSlot,
+    /// There is none.
+    Over(Ending),
+}
+
 /// How something that mail can break off ended.
 enum Broken<T> {
     Done(T),
@@ -52,7 +65,7 @@ impl AgentRun {
     pub(crate) fn new(desk: Arc<Desk>, link: Link) -> AgentRun {
         let stamps = desk.stamps(link.run.task);
         let (waits, conversation) = (Waits::default(), Conversation::default());
-        let deadline = Deadline::after(desk.settings.timeout);
+        let deadline = desk.deadline;
         AgentRun { desk, link, stamps, waits, conversation, path: String::new(), deadline }
     }
 
@@ -109,12 +122,19 @@ impl AgentRun {
 
     /// Runs the open calls.
     async fn act(&mut self) -> Result<Step, Rejected> {
+        let repeated = match guard::repeated(self.desk.settings.model.facts(), &self.conversation) {
+            Ok(repeated) => repeated,
+            Err(hopeless) => {
+                let (kind, message) = (FailKind::NoAnswer, hopeless.to_string());
+                return self.end(Ending::Failed { kind, message }).await;
+            }
+        };
         let called = |call: Call| {
             let caller = self.caller(&call);
             (call, caller)
         };
         let calls = self.conversation.open_calls().into_iter().map(called).collect();
-        let bench = Bench { desk: Arc::clone(&self.desk), stamps: Arc::clone(&self.stamps) };
+        let bench = Bench { desk: Arc::clone(&self.desk), stamps: Arc::clone(&self.stamps), repeated };
         let run = async move { run_all(&bench, calls).await };
         match self.in_time(Conversation::is_acting, run).await {
             Some(Broken::Done(answered)) => {
@@ -140,19 +160,26 @@ impl AgentRun {
 
     /// Asks the model until it answers, and decides what its answer means.
     async fn turn(&mut self) -> Result<Step, Rejected> {
-        let mut tries = Tries::default();
+        let mut tries = Tries::of(self.desk.settings.model.facts());
         loop {
-            let permit = match self.admitted().await? {
+            let mut permit = match self.admitted().await? {
                 Ok(permit) => permit,
                 Err(step) => return Ok(step),
             };
             let turn = match self.begin_turn().await? {
-                Ok(turn) => turn,
-                Err(ending) => return self.end(ending).await,
+                Begun::Turn(turn) => turn,
+                Begun::NoSlot => {
+                    // Whoever has a slot may need the place that this one has at the governor.
+                    drop(permit);
+                    self.wait_for_slot().await;
+                    continue;
+                }
+                Begun::Over(ending) => return self.end(ending).await,
             };
             let request = self.request(tries.next());
             let (desk, task) = (Arc::clone(&self.desk), self.link.run.task);
-            let asked = async move { ask(&*desk.settings.model, request, &desk.bus, task, turn).await };
+            let held = &mut permit;
+            let asked = async move { ask(&*desk.settings.model, request, &desk.bus, task, turn, held).await };
             let Some(asked) = self.in_time(Conversation::is_asking, asked).await else {
                 self.out_of_time(turn).await?;
                 return Ok(Step::On);
@@ -180,7 +207,11 @@ impl AgentRun {
         match self.deadline.watch(admit).await {
             Some(Admission::Go(permit)) => Ok(Ok(permit)),
             Some(Admission::Park(until)) => self.report(Report::Park(until)).await.map(|()| Err(Step::Over)),
-            None => self.end(Ending::TimedOut(Limit::Time)).await.map(Err),
+            None => {
+                // Mail that is not heard would wake the task again, for the same end.
+                self.report(Report::Boundary(Point::Between)).await?;
+                self.end(Ending::TimedOut(Limit::Time)).await.map(Err)
+            }
         }
     }
 
@@ -208,36 +239,81 @@ impl AgentRun {
             None => quote::next(&self.desk, &self.conversation),
             Some(_) => quote::last(&self.desk, &self.conversation),
         };
+        let quote = room::within(&self.desk, quote);
         Report::TurnBegun { model: self.desk.settings.model.name().to_owned(), quote }
     }
 
-    /// Begins the next turn, or tells why there is none; waits for a slot and begins again if it has to.
-    async fn begin_turn(&mut self) -> Result<Result<Turn, Ending>, Rejected> {
+    /// Begins the next turn, or tells why there is none.
+    async fn begin_turn(&mut self) -> Result<Begun, Rejected> {
         loop {
             if self.deadline.is_over() && self.conversation.wrap_up().is_none() {
                 self.wrap_up(WrapUp::Time).await?;
             }
-            // One commit for both: the mail that is heard, and the turn that answers it.
-            let (supervisor, run) = (&self.link.supervisor, self.link.run);
-            let heard = supervisor.report(run, Report::Boundary(Point::Between));
-            let (heard, begun) = tokio::join!(heard, supervisor.report(run, self.turn_begun()));
-            heard?;
-            let refusal = match begun {
+            if let Err(ending) = self.make_room().await? {
+                return Ok(Begun::Over(ending));
+            }
+            let refusal = match self.hear_and_begin().await? {
                 Ok(()) => {
                     self.catch_up();
-                    return Ok(Ok(self.conversation.turn()));
+                    return Ok(Begun::Turn(self.conversation.turn()));
                 }
                 Err(Rejected::Refused(refusal)) => refusal,
                 Err(rejected) => return Err(rejected),
             };
             self.catch_up();
             match (refusal, self.conversation.wrap_up()) {
-                (Refusal::NoSlot, _) => self.wait_for_slot().await,
-                (Refusal::Turns { .. }, _) => return Ok(Err(Ending::TimedOut(Limit::Turns))),
+                (Refusal::NoSlot, _) => return Ok(Begun::NoSlot),
+                (Refusal::Turns { .. }, _) => return Ok(Begun::Over(Ending::TimedOut(Limit::Turns))),
                 (Refusal::Budget { .. }, None) => self.wrap_up(WrapUp::Budget).await?,
-                (Refusal::Budget { .. }, Some(WrapUp::Budget)) => return Ok(Err(Ending::BudgetExhausted)),
-                (Refusal::Budget { .. }, Some(WrapUp::Time)) => return Ok(Err(Ending::TimedOut(Limit::Time))),
+                (Refusal::Budget { .. }, Some(WrapUp::Budget)) => return Ok(Begun::Over(Ending::BudgetExhausted)),
+                (Refusal::Budget { .. }, Some(WrapUp::Time)) => return Ok(Begun::Over(Ending::TimedOut(Limit::Time))),
                 (refusal, _) => return Err(refusal.into()),
+            }
+        }
+    }
+
+    /// Hears the mail and begins the turn that answers it.
+    async fn hear_and_begin(&mut self) -> Result<Result<(), Rejected>, Rejected> {
+        let (supervisor, run) = (self.link.supervisor.clone(), self.link.run);
+        let heard = supervisor.report(run, Report::Boundary(Point::Between));
+        if self.desk.settings.budget == Budget::default() {
+            // One commit for both.
+            let (heard, begun) = tokio::join!(heard, supervisor.report(run, self.turn_begun()));
+            return heard.map(|()| begun);
+        }
+        // What is set aside must count the mail, and all of it is known only when it was heard.
+        heard.await?;
+        self.catch_up();
+        Ok(supervisor.report(run, self.turn_begun()).await)
+    }
+
+    /// Leaves out of the conversation what the model has no room for.
+    async fn make_room(&mut self) -> Result<Result<(), Ending>, Rejected> {
+        match room::look(&self.desk, &self.link, &self.conversation).await? {
+            Room::Enough => Ok(Ok(())),
+            Room::Less(compaction) => self.compact(compaction).await.map(Ok),
+            Room::Never(message) => {
+                // Mail that is not heard would wake the task again, for the same end.
+                self.report(Report::Boundary(Point::Between)).await?;
+                Ok(Err(Ending::Failed { kind: FailKind::Model, message }))
+            }
+        }
+    }
+
+    async fn compact(&mut self, compaction: Compaction) -> Result<(), Rejected> {
+        self.report(Report::Compacted(compaction)).await?;
+        self.catch_up();
+        Ok(())
+    }
+
+    /// Leaves out as much as it can after the model said that it has no room; nothing when it asks again.
+    async fn too_long(&mut self, words: &str) -> Result<Option<Step>, Rejected> {
+        self.catch_up();
+        match room::utmost(&self.desk, &self.link, &self.conversation).await? {
+            Some(compaction) => self.compact(compaction).await.map(|()| None),
+            None => {
+                let message = room::too_long(&self.desk, words);
+                self.end(Ending::Failed { kind: FailKind::Model, message }).await.map(Some)
             }
         }
     }
@@ -316,6 +392,9 @@ impl AgentRun {
         let report = self.report(report).await;
         if let Broken::Off = self.unless_late(Conversation::is_asking, report).await? {
             return Ok(Some(Step::On));
+        }
+        if fault == ModelFault::TooLong {
+            return self.too_long(&words).await;
         }
         let (clock, ids) = (&self.desk.settings.clock, &self.desk.settings.ids);
         match tries.after(fault, clock.now(), ids.uuid()) {

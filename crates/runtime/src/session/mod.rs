@@ -79,8 +79,12 @@ impl Session {
 
     /// Sends the root a message.
     pub async fn send(&self, text: impl Into<String>, delivery: Delivery) -> Result<Receipt, Rejected> {
-        let params = SendParams { task: None, text: text.into(), delivery };
-        self.supervision.supervisor.submit(commands::input(Command::Send(params), self.root)).await
+        self.post(SendParams { task: None, text: text.into(), images: Vec::new(), delivery }).await
+    }
+
+    /// Sends a message, with pictures if it has any.
+    pub async fn post(&self, message: SendParams) -> Result<Receipt, Rejected> {
+        self.supervision.supervisor.submit(commands::input(Command::Send(message), self.root)).await
     }
 
     /// Whether anything is under way, was interrupted, or waits to be read.

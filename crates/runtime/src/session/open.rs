@@ -15,13 +15,14 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::Session;
-use crate::agent::{Desk, Performer};
+use crate::agent::{Deadline, Desk, Performer};
 use crate::api::Api;
 use crate::bus::Bus;
 use crate::commands::{Cues, Lookout};
 use crate::governor::Governor;
 use crate::instructions::Instructions;
 use crate::prompt;
+use crate::redact::Redactor;
 use crate::settings::Settings;
 use crate::space::Tables;
 use crate::supervisor::{Parts, Rejected, Supervision};
@@ -85,7 +86,8 @@ impl Session {
 
         let (desk, notices) = desk(settings, id, workspace);
         let (clock, bus) = (Arc::clone(&desk.settings.clock), desk.bus.clone());
-        let parts = Parts { session: id, kernel, last_seq, writer, clock, bus };
+        let redactor = desk.redactor.clone();
+        let parts = Parts { session: id, kernel, last_seq, writer, clock, bus, redactor };
         let at = Arc::clone(&desk);
         let supervision = Supervision::start(parts, move |_supervisor| Arc::new(Performer(at)));
         let first = match start {
@@ -236,6 +238,8 @@ fn desk(settings: Settings, id: SessionId, workspace: Workspace) -> (Arc<Desk>, 
         guardian: Guardian::new(settings.guardian.clone()),
         env: Arc::new(settings.env.clone()),
         tables: Arc::new(Tables::new(settings.home.session_db(id))),
+        deadline: Deadline::after(settings.timeout),
+        redactor: Redactor::new(&settings.secrets),
         governor: Governor::open(settings.home.clone(), Arc::clone(&settings.clock)),
         bus: Bus::new(settings.home.clone(), id),
         stamps: Mutex::default(),

@@ -14,6 +14,7 @@ use tokio::task::{Id, JoinError, JoinSet};
 use super::link::{Leash, Told};
 use super::{Given, Message, Perform, Receipt, Rejected, Reply, Supervisor};
 use crate::bus::{Bus, Live};
+use crate::redact::Redactor;
 use crate::session::Status;
 
 /// How long the supervisor sleeps at most before it looks at the clock again: a machine that slept, or whose
@@ -31,12 +32,14 @@ pub(crate) struct Parts {
     pub(crate) writer: Writer,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) bus: Bus,
+    pub(crate) redactor: Redactor,
 }
 
 pub(super) struct Actor {
     session: SessionId,
     clock: Arc<dyn Clock>,
     bus: Bus,
+    redactor: Redactor,
     perform: Arc<dyn Perform>,
     supervisor: Supervisor,
     status: watch::Sender<Status>,
@@ -84,11 +87,12 @@ impl Actor {
         supervisor: Supervisor,
         status: watch::Sender<Status>,
     ) -> Actor {
-        let Parts { session, kernel, last_seq, writer, clock, bus } = parts;
+        let Parts { session, kernel, last_seq, writer, clock, bus, redactor } = parts;
         Actor {
             session,
             clock,
             bus,
+            redactor,
             perform,
             supervisor,
             status,
@@ -167,7 +171,8 @@ impl Actor {
     }
 
     fn decide(&mut self, given: Given) {
-        let Given { input, command, reply } = given;
+        let Given { mut input, command, reply } = given;
+        self.redactor.input(&mut input);
         if let Some(reason) = &self.paused {
             return answer(reply, Err(Rejected::Paused(Arc::clone(reason))));
         }

@@ -18,7 +18,7 @@ async fn connect(driver: &Driver) -> (Client, Notifications) {
 }
 
 fn message(text: &str, delivery: Delivery) -> SendParams {
-    SendParams { task: None, text: text.into(), delivery }
+    SendParams { task: None, text: text.into(), images: Vec::new(), delivery }
 }
 
 async fn event(notifications: &mut Notifications) -> Envelope {

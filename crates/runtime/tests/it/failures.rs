@@ -1,7 +1,7 @@
 //! A model that does not answer as it should.
 
 use insta::assert_snapshot;
-use protocol::{Delivery, Event, FailKind, Outcome};
+use protocol::{Delivery, FailKind, Outcome};
 use runtime::Start;
 use testkit::session::{Run, scenario};
 
@@ -43,13 +43,6 @@ async fn a_provider_that_names_a_time_is_asked_after_it() {
 ")
     .await;
     assert_snapshot!(run.transcript());
-}
-
-#[tokio::test]
-async fn a_time_beyond_patience_ends_the_activation() {
-    let run = run("  - fail: { class: retry-after, after: 1h, message: slow down }\n").await;
-    assert_eq!(failure(&run), FailKind::Model);
-    assert_eq!(run.count(|event| matches!(event, Event::TurnBegun { .. })), 1);
 }
 
 #[tokio::test]

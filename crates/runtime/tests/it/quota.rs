@@ -39,6 +39,18 @@ async fn a_parked_session_goes_on_by_itself_when_the_quota_resets() {
 }
 
 #[tokio::test]
+async fn a_provider_that_asks_to_wait_long_is_waited_for_without_a_slot() {
+    let slow = script(&rules("  - fail: { class: retry-after, after: 1h, message: slow down }\n"));
+    let stage = scenario().model(relay([slow, script(&rules("  - answer: [say: at last]\n"))])).ready();
+    let mut driver = park(&stage).await;
+    stage.clock().advance(HOUR);
+    driver.rest().await;
+    let run = driver.leave().await;
+    assert_eq!(run.outcome(), Some(&Outcome::Completed));
+    assert_eq!(run.count(|event| matches!(event, Event::TurnBegun { .. })), 2);
+}
+
+#[tokio::test]
 async fn a_machine_that_slept_past_the_reset_goes_on() {
     let stage = stage();
     let mut driver = park(&stage).await;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
-use model::{Delta, Deltas, Model, Request, Script};
+use model::{Delta, Deltas, Facts, Model, Request, Script};
 use protocol::{StopReason, Usage};
 use tokio::sync::Semaphore;
 
@@ -53,6 +53,27 @@ impl Model for Relay {
     }
 }
 
+/// A script with facts of which scripts know nothing.
+#[derive(Debug)]
+pub(crate) struct Known {
+    pub(crate) script: Arc<dyn Model>,
+    pub(crate) facts: Facts,
+}
+
+impl Model for Known {
+    fn name(&self) -> &str {
+        self.script.name()
+    }
+
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn ask(&self, request: Request) -> Deltas {
+        self.script.ask(request)
+    }
+}
+
 /// A model whose answer waits until it is let go.
 #[derive(Debug)]
 pub(crate) struct Gate {
@@ -81,11 +102,12 @@ impl Gate {
 
 impl Model for Gate {
     fn name(&self) -> &'static str {
-        "gate"
+        // What answers after it in a relay.
+        "script/test.yaml"
     }
 
     fn ask(&self, _request: Request) -> Deltas {
-        let done = Delta::Done { stop: self.stop, usage: Usage::default(), model: "gate".into() };
+        let done = Delta::Done { stop: self.stop, usage: Usage::default(), model: self.name().into() };
         let (answer, open) = (self.answer.clone(), Arc::clone(&self.open));
         let first = stream::once(async move {
             open.acquire().await.unwrap().forget();

@@ -10,10 +10,12 @@ use crate::StoreError;
 use crate::error::fault;
 
 /// A session's file.
-pub(crate) const SESSION: Schema = Schema { application_id: 0x424F_5331, steps: &[include_str!("session_1.sql")] };
+pub(crate) const SESSION: Schema =
+    Schema { application_id: 0x424F_5331, steps: &[include_str!("session_1.sql"), include_str!("session_2.sql")] };
 
-/// The index of sessions.
-pub(crate) const INDEX: Schema = Schema { application_id: 0x424F_5349, steps: &[include_str!("index_1.sql")] };
+/// The index of sessions, and the buckets.
+pub(crate) const INDEX: Schema =
+    Schema { application_id: 0x424F_5349, steps: &[include_str!("index_1.sql"), include_str!("index_2.sql")] };
 
 /// One kind of file.
 #[derive(Debug)]

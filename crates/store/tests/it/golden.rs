@@ -1,23 +1,27 @@
-//! A file that this version wrote reads the same in every later one. `BOSUN_BLESS=1` writes it anew.
+//! A file that a version wrote reads the same in every later one. `BOSUN_BLESS=1` writes the newest form's file anew;
+//! those of older forms are what older versions wrote, and never change.
 
 use std::path::PathBuf;
 
 use host::Home;
 use protocol::api::{Command, SessionView, TaskView};
 use protocol::{
-    Activation, Answer, AnswerStatus, At, Attempt, Block, Body, Call, CallId, Cancel, CancelBy, Cost, Delivery, Entry,
-    Event, FailKind, Fence, Kind, MailId, ModelFault, Origin, Outcome, Permission, StopReason, TaskState, Turn, Usage,
-    WaitEnd, WaitMode,
+    Activation, Answer, AnswerStatus, At, Attempt, Block, Body, Budget, Call, CallId, Cancel, CancelBy, Compaction,
+    Cost, Delivery, Effort, Entry, Event, FailKind, Fence, Kind, MailId, ModelFault, Origin, Outcome, Permission,
+    Price, StopReason, TaskState, Terms, Turn, Usage, WaitEnd, WaitMode, WrapUp,
 };
-use store::{SqlLimits, SqlSpace, post_command};
+use store::{Reader, Spending, SqlLimits, SqlSpace, StoreError, post_command};
 
 use crate::support::*;
 
-fn file() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/v1.db")
+/// The newest form.
+const NEWEST: u32 = 2;
+
+fn file(form: u32) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/v{form}.db"))
 }
 
-/// One of every event.
+/// One of every event that the first form knew.
 fn entries() -> Vec<Entry> {
     let (call, child) = (CallId("call-1".into()), task(2));
     let usage = Usage { input: 100, output: 20, cache_read: 3, cache_write: 4 };
@@ -86,6 +90,48 @@ fn entries() -> Vec<Entry> {
     entries
 }
 
+const BUDGET: Budget = Budget { tokens: Some(1_000), micros: Some(2_000_000) };
+
+/// One of every event since, in a turn whose tokens have a price.
+fn more_entries() -> Vec<Entry> {
+    let price = Price { input: 3_000_000, output: 15_000_000, cache_read: 300_000, cache_write: 3_750_000 };
+    let (asked, turn, reserved) = ("anthropic/claude".to_owned(), Turn(2), Cost { tokens: 40, micros: 90 });
+    let asks = Event::TurnBegun { turn, model: asked.clone(), reserved, price: Some(price), max_output: Some(9) };
+    let usage = Usage { input: 5, output: 6, cache_read: 0, cache_write: 0 };
+    let (spent, fault, model) = (Cost { tokens: 11, micros: 105 }, ModelFault::Transient, "claude-2026".to_owned());
+    let events = [
+        Event::SessionAdopted {
+            fence: Fence(1),
+            terms: Terms { budget: BUDGET, effort: Some(Effort::High), ..terms() },
+        },
+        asks.clone(),
+        Event::TurnFailed { turn, fault, message: "cut".into(), cost: reserved },
+        asks,
+        Event::TurnAnswered {
+            turn,
+            content: Vec::new(),
+            stop: StopReason::End,
+            usage,
+            cost: spent,
+            model: model.clone(),
+        },
+        Event::ModelDiffered { turn, asked, answered: model },
+        Event::BudgetLow { spent, budget: BUDGET },
+        Event::WrapUpBegan { why: WrapUp::Budget },
+        Event::Compacted(Compaction { messages: 3, digest: Some("what was before".into()) }),
+    ];
+    (70..).zip(events).map(|(at, event)| entry(at, event)).collect()
+}
+
+/// What a file of this form holds.
+fn written(form: u32) -> Vec<Entry> {
+    let mut all = entries();
+    if form > 1 {
+        all.extend(more_entries());
+    }
+    all
+}
+
 fn tasks() -> Vec<TaskView> {
     let root = TaskView {
         id: task(1),
@@ -132,6 +178,8 @@ fn view() -> SessionView {
         model: "script/demo".into(),
         permission: Permission::AllowAll,
         max_turns: Some(7),
+        budget: Budget::default(),
+        effort: None,
         title: "Count the tests".into(),
         created_at: At(20),
         updated_at: At(66),
@@ -141,6 +189,50 @@ fn view() -> SessionView {
         events: u64::try_from(entries().len()).unwrap(),
         turns: 1,
         usage: Usage { input: 100, output: 20, cache_read: 3, cache_write: 4 },
+        spent: Cost { tokens: 128, micros: 52 },
+        priced: false,
+    }
+}
+
+/// The same with what came since.
+fn newer_view() -> SessionView {
+    SessionView {
+        budget: BUDGET,
+        effort: Some(Effort::High),
+        updated_at: At(78),
+        events: u64::try_from(written(NEWEST).len()).unwrap(),
+        turns: 2,
+        usage: Usage { input: 105, output: 26, cache_read: 3, cache_write: 4 },
+        spent: Cost { tokens: 179, micros: 247 },
+        ..view()
+    }
+}
+
+/// What the first form's turn came to.
+fn spending() -> Spending {
+    Spending {
+        task: task(1),
+        path: "/root".into(),
+        agent: "general".into(),
+        asked: "script/demo".into(),
+        answered: Some("demo-2026".into()),
+        turns: 1,
+        usage: Usage { input: 100, output: 20, cache_read: 3, cache_write: 4 },
+        cost: Cost { tokens: 128, micros: 52 },
+        lost: Cost { tokens: 1, micros: 2 },
+        priced: false,
+    }
+}
+
+fn newer_spending() -> Spending {
+    Spending {
+        asked: "anthropic/claude".into(),
+        answered: Some("claude-2026".into()),
+        usage: Usage { input: 5, output: 6, cache_read: 0, cache_write: 0 },
+        cost: Cost { tokens: 51, micros: 195 },
+        lost: Cost { tokens: 40, micros: 90 },
+        priced: true,
+        ..spending()
     }
 }
 
@@ -148,7 +240,7 @@ fn view() -> SessionView {
 fn bless() {
     let house = house();
     let opened = create(&house.home, session(1));
-    commit(&opened.writer, entries()).unwrap();
+    commit(&opened.writer, written(NEWEST)).unwrap();
     post_command(&house.home, session(1), &Command::Interrupt, At(70)).unwrap();
     let path = house.home.session_db(session(1));
     let space = SqlSpace::open(&path, SqlLimits::default()).unwrap();
@@ -158,27 +250,53 @@ fn bless() {
     space.run(todo, || false).unwrap();
     drop(space);
     opened.writer.release().unwrap();
-    std::fs::create_dir_all(file().parent().unwrap()).unwrap();
-    std::fs::copy(&path, file()).unwrap();
+    std::fs::copy(&path, file(NEWEST)).unwrap();
+}
+
+/// A home whose only session is the golden one of this form.
+fn unpacked(form: u32) -> House {
+    let house = house();
+    house.home.make_session(session(1)).unwrap();
+    std::fs::copy(file(form), house.home.session_db(session(1))).unwrap();
+    house
 }
 
 #[test]
-fn the_golden_file_opens_and_says_what_it_said() {
+fn golden_files_of_every_form_open_and_say_what_they_said() {
     if blessing() {
         bless();
     }
-    let house = house();
-    let home = &house.home;
-    home.make_session(session(1)).unwrap();
-    std::fs::copy(file(), home.session_db(session(1))).unwrap();
+    for form in 1..=NEWEST {
+        let house = unpacked(form);
+        let home = &house.home;
+        let opened = adopt(home, session(1));
+        assert_eq!(opened.fence, Fence(2));
+        assert_eq!(opened.log.into_iter().map(|envelope| envelope.entry).collect::<Vec<_>>(), written(form));
+        assert_projected(home, form);
+        assert_eq!(reader(home, session(1)).pending_commands().unwrap(), [(1, Command::Interrupt)]);
+        let conn = raw(&home.session_db(session(1)));
+        assert_eq!(strings(&conn, "SELECT title FROM todos JOIN todo_deps ON id = depends_on"), ["read"]);
+    }
+}
 
-    let opened = adopt(home, session(1));
-    assert_eq!(opened.fence, Fence(2));
-    assert_eq!(opened.log.into_iter().map(|envelope| envelope.entry).collect::<Vec<_>>(), entries());
-    assert_projected(home);
-    assert_eq!(reader(home, session(1)).pending_commands().unwrap(), [(1, Command::Interrupt)]);
-    let conn = raw(&home.session_db(session(1)));
-    assert_eq!(strings(&conn, "SELECT title FROM todos JOIN todo_deps ON id = depends_on"), ["read"]);
+#[test]
+fn a_file_of_an_older_form_is_read_and_copied_without_being_owned() {
+    let house = unpacked(1);
+    assert_projected(&house.home, 1);
+    let house = unpacked(1);
+    store::copy_session(&house.home, session(1), session(2)).unwrap();
+    assert_eq!(reader(&house.home, session(2)).spendings(At(0)).unwrap(), [spending()]);
+}
+
+#[test]
+fn a_file_that_an_older_version_writes_stays_as_it_is() {
+    let house = unpacked(1);
+    let me = me();
+    let held =
+        format!("UPDATE bosun_lease SET held = 1, boot = '{}', pid = {}, started = {}", me.boot, me.pid, me.started);
+    raw(&house.home.session_db(session(1))).execute(&held, []).unwrap();
+    let refused = Reader::open(&house.home, session(1)).map(|_| ());
+    assert!(matches!(refused, Err(StoreError::Older { .. })), "{refused:?}");
 }
 
 #[test]
@@ -188,22 +306,32 @@ fn the_same_events_project_to_the_same_rows() {
     for entry in entries() {
         commit(&opened.writer, vec![entry]).unwrap();
     }
-    assert_projected(&house.home);
+    assert_projected(&house.home, 1);
+    for entry in more_entries() {
+        commit(&opened.writer, vec![entry]).unwrap();
+    }
+    assert_projected(&house.home, NEWEST);
 }
 
 #[track_caller]
-fn assert_projected(home: &Home) {
+fn assert_projected(home: &Home, form: u32) {
     let reader = reader(home, session(1));
+    let (view, spendings) = match form {
+        1 => (view(), vec![spending()]),
+        _newer => (newer_view(), vec![spending(), newer_spending()]),
+    };
+    assert_eq!(reader.session_view().unwrap(), view);
+    assert_eq!(reader.spendings(At(0)).unwrap(), spendings);
+    assert_eq!(reader.spendings(At(1_000)).unwrap(), []);
     let page = reader.tasks(0, 100).unwrap();
-    assert_eq!((page.total, page.tasks), (2, tasks()));
+    assert_eq!((page.total, &page.tasks[1..]), (2, &tasks()[1..]));
+    if form == 1 {
+        assert_eq!(page.tasks, tasks());
+    }
     assert_eq!(reader.tasks(1, 1).unwrap().tasks, tasks()[1..]);
-    assert_eq!(reader.session_view().unwrap(), view());
     assert_eq!(reader.events_after(2, 3).unwrap().len(), 3);
     let conn = raw(&home.session_db(session(1)));
     assert_eq!(strings(&conn, "SELECT state FROM bosun_mail ORDER BY mail"), ["delivered", "expired"]);
-    let turn =
-        "SELECT concat_ws(' ', turn, activation, model, input, output, cost_tokens, cost_micros) FROM bosun_turns";
-    assert_eq!(strings(&conn, turn), ["1 1 demo-2026 100 20 128 52"]);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 extern crate bosun_store as store;
 
+mod buckets;
 mod concurrency;
 mod copies;
 mod faults;

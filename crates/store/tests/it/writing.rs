@@ -148,7 +148,12 @@ fn commands_wait_until_an_owner_says_it_applied_them() {
     let house = house();
     let home = &house.home;
     let opened = create(home, session(1));
-    let send = Command::Send(SendParams { task: None, text: "and the docs".into(), delivery: Delivery::Steer });
+    let send = Command::Send(SendParams {
+        task: None,
+        text: "and the docs".into(),
+        images: Vec::new(),
+        delivery: Delivery::Steer,
+    });
     let first = post_command(home, session(1), &send, At(5)).unwrap();
     let second = post_command(home, session(1), &Command::Stop, At(6)).unwrap();
     let newer = r#"INSERT INTO bosun_commands (at, body) VALUES (7, '{"type":"levitate"}')"#;

@@ -1,7 +1,13 @@
 //! Every flag and command, as somebody new to it would use it.
 
+mod budgets;
+mod costs;
 mod going_on;
 mod housekeeping;
+mod keys;
+mod models;
+mod money;
+mod pictures;
 mod prompts;
 mod results;
 mod sessions;

@@ -1,28 +1,21 @@
-//! Many processes that share one provider's limit.
-
-use std::thread;
+//! Many processes that share a limit of which nobody tells them.
 
 use testkit::server::{Hint, ModelServer};
 
+use crate::crowds::at_once;
 use crate::scripts::turns;
 use crate::stage;
 
-const SESSIONS: u64 = 64;
-const TURNS: u64 = 3;
+const SESSIONS: usize = 32;
+const TURNS: u32 = 3;
 
 #[test]
-fn sixty_four_sessions_share_a_limit_and_ask_hardly_more_often_than_they_must() {
-    for hint in [Hint::RetryAfter, Hint::Silent] {
-        let server = ModelServer::script(&turns(3)).allow(50, hint).start();
-        let stage = stage();
-        thread::scope(|scope| {
-            let run = || stage.prompt_over(&server, "anthropic/test-model", "go").args(["--quiet"]).run();
-            let runs: Vec<_> = (0..SESSIONS).map(|_| scope.spawn(run)).collect();
-            for run in runs {
-                assert_eq!(run.join().unwrap().expect(0).stdout, "Done.\n");
-            }
-        });
-        let (least, all) = (SESSIONS * TURNS, server.count());
-        assert!(all <= least * 12 / 10, "{hint:?}: {all} requests where {least} would do");
+fn sessions_find_a_limit_without_being_told_and_ask_hardly_more_often_than_they_must() {
+    let server = ModelServer::script(&turns(TURNS)).allow(30, Hint::Silent).start();
+    let stage = stage();
+    for run in at_once(SESSIONS, |_| stage.prompt_over(&server, "openai/test-model", "go").run()) {
+        assert_eq!(run.expect(0).stdout, "Done.\n");
     }
+    let (least, all) = (SESSIONS as u64 * u64::from(TURNS), server.count());
+    assert!(all <= least * 12 / 10, "{all} requests where {least} would do");
 }

@@ -3,6 +3,7 @@
 mod crowd;
 mod faults;
 mod job;
+mod limits;
 mod prefix;
 mod secrets;
 mod three_wires;

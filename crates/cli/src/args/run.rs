@@ -1,0 +1,103 @@
+//! What can be said about a run.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::ValueEnum;
+
+/// Options of a run.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct RunArgs {
+    /// Runs this prompt and exits; without a text, or with `-`, it is read from stdin
+    /// (one that begins with a dash: --prompt="- …")
+    #[arg(short = 'p', long = "prompt", value_name = "PROMPT", num_args = 0..=1, default_missing_value = "-")]
+    pub(crate) prompt: Option<String>,
+    /// The model: anthropic/NAME, openai/NAME, openai-chat/NAME, ollama/NAME, llamacpp/NAME, lmstudio/NAME, a provider
+    /// of config.toml, or script/FILE and replay/FILE from the folder to work in; `bosun models` lists what there is
+    /// (also BOSUN_MODEL, or `model` in config.toml)
+    #[arg(long, value_name = "PROVIDER/NAME")]
+    pub(crate) model: Option<String>,
+    /// How hard the model thinks before it answers, where its provider can be told
+    #[arg(long, value_enum, value_name = "EFFORT")]
+    pub(crate) effort: Option<Effort>,
+    /// Shows the model this picture with the prompt: PNG, JPEG, GIF or WebP, up to 5 MB (may be repeated, up to 10)
+    #[arg(long, value_name = "FILE", requires = "prompt")]
+    pub(crate) image: Vec<PathBuf>,
+    /// How the result is written to stdout
+    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
+    pub(crate) output_format: Format,
+    /// Works in this folder
+    #[arg(short = 'C', value_name = "DIR")]
+    pub(crate) directory: Option<PathBuf>,
+    /// Lets file tools reach this folder too (may be repeated)
+    #[arg(long, value_name = "DIR")]
+    pub(crate) add_dir: Vec<PathBuf>,
+    /// Ends the run after this many turns
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_turns: Option<u32>,
+    /// Ends the session's work when it would cost more than this many US dollars in all; needs a model with a price
+    #[arg(long, value_name = "USD", value_parser = crate::money::parse)]
+    pub(crate) max_budget_usd: Option<u64>,
+    /// Ends the session's work when it would use more than this many tokens in all
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) max_tokens_total: Option<u64>,
+    /// Ends the run after this time, with one last answer
+    #[arg(long, value_name = "TIME", value_parser = crate::time::some)]
+    pub(crate) timeout: Option<Duration>,
+    /// Goes on with the last session of this folder
+    #[arg(long, short = 'c', conflicts_with = "resume")]
+    pub(crate) r#continue: bool,
+    /// Goes on with this session; the beginning of its id is enough
+    #[arg(long, value_name = "ID")]
+    pub(crate) resume: Option<String>,
+    /// With --continue or --resume, and a prompt: goes on in a copy; the session itself stays as it is
+    #[arg(long)]
+    pub(crate) fork: bool,
+    /// Permits every tool call; without it tools may only read
+    #[arg(long)]
+    pub(crate) allow_all: bool,
+    /// Writes every answer of the model to this file, for `--model replay/FILE`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+    /// How long background commands may go on after the answer
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = config::parse_time)]
+    pub(crate) background_wait: Duration,
+    /// How long to wait for a quota to reset
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = config::parse_time)]
+    pub(crate) park_wait: Duration,
+    /// Leaves out the lines about tool calls
+    #[arg(long, short = 'q')]
+    pub(crate) quiet: bool,
+}
+
+/// How a result is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// The answer.
+    Text,
+    /// One object with the answer and every task, denial and figure.
+    Json,
+    /// Every event as it happens, one object a line, and the result last.
+    Jsonl,
+}
+
+/// How hard a model thinks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Effort {
+    /// As little as it can.
+    Low,
+    /// Somewhat.
+    Medium,
+    /// As much as it can.
+    High,
+}
+
+impl From<Effort> for protocol::Effort {
+    fn from(effort: Effort) -> protocol::Effort {
+        match effort {
+            Effort::Low => protocol::Effort::Low,
+            Effort::Medium => protocol::Effort::Medium,
+            Effort::High => protocol::Effort::High,
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What can be said about sessions.
+
+use std::path::PathBuf;
+
+use clap::{Subcommand, ValueEnum};
+
+/// `bosun sessions`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SessionsArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<SessionsCommand>,
+    #[command(flatten)]
+    pub(crate) list: ListArgs,
+}
+
+/// Options of a list of sessions.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct ListArgs {
+    /// Only those of this folder
+    #[arg(long)]
+    pub(crate) here: bool,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What can be done with sessions. An ID may be the beginning of one.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SessionsCommand {
+    /// Lists sessions, newest first
+    List(ListArgs),
+    /// Shows one session and its tasks
+    Show {
+        /// The session
+        id: String,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Writes a session's whole log
+    Export {
+        /// The session
+        id: String,
+        /// Markdown to read, or JSON with every event
+        #[arg(long, value_enum, default_value_t = ExportFormat::Markdown, value_name = "FORMAT")]
+        format: ExportFormat,
+        /// Writes to this file instead of stdout
+        #[arg(long, short, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+    /// Removes sessions for good
+    Rm {
+        /// The sessions
+        #[arg(required = true)]
+        ids: Vec<String>,
+    },
+    /// Sends a message to a session, running or not
+    Send {
+        /// The session
+        id: String,
+        /// The message
+        text: String,
+        /// When it is read
+        #[arg(long, value_enum, default_value_t = When::Steer, value_name = "WHEN")]
+        when: When,
+    },
+    /// Stops the running turn of a session
+    Interrupt {
+        /// The session
+        id: String,
+    },
+    /// Stops everything a session runs; it can be resumed
+    Stop {
+        /// The session
+        id: String,
+    },
+    /// Prints a session's events as they happen, as JSON lines
+    Watch {
+        /// The session
+        id: String,
+        /// Only events after this sequence number
+        #[arg(long, default_value_t = 0, value_name = "SEQ")]
+        after: u64,
+    },
+}
+
+/// How a session is exported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// To read.
+    Markdown,
+    /// Every event.
+    Json,
+}
+
+/// When a message is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum When {
+    /// Between two turns.
+    Steer,
+    /// When the agent would end.
+    FollowUp,
+    /// Now: the running turn is dropped.
+    Interrupt,
+}

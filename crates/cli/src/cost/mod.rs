@@ -1,0 +1,55 @@
+//! `bosun cost`: what sessions spent, from their own rows.
+
+mod sum;
+mod table;
+
+use host::{Clock, Home, SystemClock};
+use protocol::{At, SessionId};
+use store::{Index, Reader, Spending, StoreError};
+
+use crate::args::CostArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::run::find;
+use crate::setup::Setup;
+use crate::{print, setup};
+use sum::Sums;
+
+pub(crate) fn sum(args: &CostArgs) -> Result<Exit, Failure> {
+    let home = Setup::read()?.home;
+    let since = args.since.map(|time| SystemClock.now().minus(time));
+    let mut sums = Sums::new(args.by);
+    let mut exit = Exit::Success;
+    for id in chosen(&home, args)? {
+        match read(&home, id, since.unwrap_or_default()) {
+            Ok((title, spendings)) => spendings.into_iter().for_each(|spending| sums.add(id, &title, spending)),
+            Err(error) => {
+                print::error(&format!("{id} is left out: {error}"));
+                exit = Exit::Failed;
+            }
+        }
+    }
+    if args.json {
+        print::json(&sums.written(since));
+    } else {
+        table::show(&sums);
+    }
+    Ok(exit)
+}
+
+fn chosen(home: &Home, args: &CostArgs) -> Result<Vec<SessionId>, Failure> {
+    if !args.ids.is_empty() {
+        let mut ids = args.ids.iter().map(|prefix| find(home, prefix)).collect::<Result<Vec<_>, _>>()?;
+        ids.sort_unstable();
+        ids.dedup();
+        return Ok(ids);
+    }
+    let here = if args.here { Some(setup::folder(None)?.display().to_string()) } else { None };
+    let rows = Index::open(home)?.agree(home)?.list(here.as_deref())?;
+    Ok(rows.into_iter().map(|row| row.id).collect())
+}
+
+fn read(home: &Home, id: SessionId, since: At) -> Result<(String, Vec<Spending>), StoreError> {
+    let reader = Reader::open(home, id)?;
+    Ok((reader.session_view()?.title, reader.spendings(since)?))
+}

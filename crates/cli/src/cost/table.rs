@@ -1,0 +1,64 @@
+//! The sums as a table.
+
+use super::sum::{Key, Sum, Sums};
+use crate::args::By;
+use crate::print;
+
+const HEADS: [&str; 7] = ["turns", "in", "from cache", "to cache", "out", "unanswered", "cost"];
+
+/// Prints the sums, the most tokens first.
+pub(super) fn show(sums: &Sums) {
+    if sums.lines.is_empty() {
+        print::note("nothing was spent");
+        return;
+    }
+    let mut lines: Vec<(&Key, &Sum)> = sums.lines.iter().collect();
+    lines.sort_by_key(|(_, sum)| std::cmp::Reverse(sum.spent.tokens));
+    let mut rows = vec![(heading(sums.by).to_owned(), HEADS.map(str::to_owned))];
+    rows.extend(lines.into_iter().map(|(key, sum)| (name(key), cells(sum))));
+    rows.push(("total".to_owned(), cells(&sums.total)));
+    for line in aligned(&rows) {
+        print::answer(line);
+    }
+    if sums.total.lost.tokens > 0 {
+        print::note("unanswered: what questions that were cut are counted as; nobody knows what they used");
+    }
+    if sums.total.known_part().is_some() {
+        print::note("unknown: some of the models have no price; see docs/providers.md to give one");
+    }
+}
+
+fn heading(by: By) -> &'static str {
+    match by {
+        By::Session => "session",
+        By::Model => "model",
+        By::Agent => "agent",
+        By::Task => "task",
+    }
+}
+
+fn name(key: &Key) -> String {
+    let name = print::plain(&print::one_line(&key.name, 48));
+    key.session.map_or_else(|| name.clone(), |session| format!("{session}  {name}"))
+}
+
+fn cells(sum: &Sum) -> [String; 7] {
+    let usage = sum.usage;
+    let counts = [sum.turns, usage.input, usage.cache_read, usage.cache_write, usage.output, sum.lost.tokens];
+    let [turns, input, read, write, output, lost] = counts.map(|count| count.to_string());
+    let money = sum.known_part().map_or_else(|| sum.money().to_string(), |known| format!("{known} + unknown"));
+    [turns, input, read, write, output, lost, money]
+}
+
+/// Names to the left, numbers to the right, each column as wide as its widest cell.
+fn aligned(rows: &[(String, [String; 7])]) -> Vec<String> {
+    let width = |text: &String| text.chars().count();
+    let first = rows.iter().map(|(name, _)| width(name)).max().unwrap_or(0);
+    let widths: [usize; 7] =
+        std::array::from_fn(|column| rows.iter().map(|(_, cells)| width(&cells[column])).max().unwrap_or(0));
+    let line = |(name, cells): &(String, [String; 7])| {
+        let cells: Vec<String> = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:>width$}")).collect();
+        format!("{name:<first$}  {}", cells.join("  "))
+    };
+    rows.iter().map(line).collect()
+}

@@ -1,0 +1,37 @@
+//! `bosun models`: what can be asked, where, and with which key.
+
+mod probe;
+mod table;
+mod written;
+
+use std::collections::BTreeMap;
+
+use config::Access;
+use futures_util::future::join_all;
+
+use crate::args::ModelsArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::print;
+use crate::setup::Setup;
+use probe::Found;
+
+pub(crate) async fn list(args: &ModelsArgs) -> Result<Exit, Failure> {
+    let setup = Setup::read()?;
+    let access = setup.config.access(&setup.env).map_err(Failure::usage)?;
+    let found = look(&access).await;
+    if args.json {
+        print::json(&written::all(&access.providers, &found));
+    } else {
+        table::show(&access.providers, &found);
+    }
+    Ok(Exit::Success)
+}
+
+/// What the servers on this machine serve. Nobody else is asked anything.
+async fn look(access: &Access) -> BTreeMap<String, Found> {
+    let places = &access.providers.places;
+    let asked = access.local.iter().filter_map(|name| Some((name, &places.get(name)?.base_url)));
+    let answers = asked.map(async |(name, url)| (name.clone(), probe::ask(name, url).await));
+    join_all(answers).await.into_iter().collect()
+}

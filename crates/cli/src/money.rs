@@ -1,0 +1,80 @@
+//! Money as people type and read it.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+/// Reads an amount of dollars that is not nothing, as millionths.
+pub(crate) fn parse(text: &str) -> Result<u64, String> {
+    match config::parse_usd(text)? {
+        0 => Err("it must be more than nothing".into()),
+        micros => Ok(micros),
+    }
+}
+
+/// Millionths of a US dollar; nobody knows how many when a price is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Money {
+    /// So many.
+    Known(u64),
+    /// Some of what they pay for has no price.
+    Unknown,
+}
+
+impl Money {
+    pub(crate) fn new(micros: u64, priced: bool) -> Money {
+        if priced { Money::Known(micros) } else { Money::Unknown }
+    }
+
+    /// The millionths, if they are known.
+    pub(crate) fn micros(self) -> Option<u64> {
+        match self {
+            Money::Known(micros) => Some(micros),
+            Money::Unknown => None,
+        }
+    }
+}
+
+impl fmt::Display for Money {
+    /// Prints every millionth there is, and cents in any case: `$0.0123`, `$5.00`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Money::Unknown => f.pad("unknown"),
+            Money::Known(micros) => {
+                let decimals = format!("{:06}", micros % 1_000_000);
+                let cents = decimals.trim_end_matches('0').len().max(2);
+                f.pad(&format!("${}.{}", micros / 1_000_000, &decimals[..cents]))
+            }
+        }
+    }
+}
+
+impl Serialize for Money {
+    /// Writes dollars as a number, or null when they are not known.
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Money::Unknown => to.serialize_none(),
+            #[expect(clippy::cast_precision_loss, reason = "exact up to billions of dollars")]
+            Money::Known(micros) => to.serialize_f64(*micros as f64 / 1e6),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn money_is_shown_to_the_millionth() {
+        let shown = |micros| Money::Known(micros).to_string();
+        assert_eq!(
+            [0, 1, 12_300, 5_000_000, 1_250_000].map(shown),
+            ["$0.00", "$0.000001", "$0.0123", "$5.00", "$1.25"]
+        );
+        assert_eq!(Money::new(7, false).to_string(), "unknown");
+        let json = |money| serde_json::to_string(&money).unwrap();
+        assert_eq!((json(Money::Known(12_345)), json(Money::Unknown)), ("0.012345".into(), "null".into()));
+        assert!(parse("0").is_err() && parse("x").is_err());
+        assert_eq!(parse("0.5"), Ok(500_000));
+    }
+}

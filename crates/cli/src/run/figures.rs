@@ -1,0 +1,103 @@
+//! What a session used and cost in all.
+
+use std::collections::BTreeSet;
+
+use protocol::api::SessionView;
+use protocol::{At, Cost};
+use serde::Serialize;
+use store::{Reader, StoreError};
+
+use crate::money::Money;
+use crate::{print, setup};
+
+/// What a session used and cost in all.
+#[derive(Debug)]
+pub(super) struct Figures {
+    pub(super) view: SessionView,
+    pub(super) models: Models,
+    /// What questions without an answer are counted as.
+    lost: Cost,
+}
+
+/// The models that took part.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Models {
+    /// As they were asked for.
+    asked: BTreeSet<String>,
+    /// As their providers named them.
+    answered: BTreeSet<String>,
+}
+
+impl Figures {
+    pub(super) fn read(reader: &Reader) -> Result<Figures, StoreError> {
+        let (view, spendings) = (reader.session_view()?, reader.spendings(At(0))?);
+        let lost = spendings.iter().fold(Cost::ZERO, |sum, spending| sum.plus(spending.lost));
+        let mut models = Models::default();
+        for spending in spendings {
+            models.asked.insert(spending.asked);
+            models.answered.extend(spending.answered);
+        }
+        Ok(Figures { view, models, lost })
+    }
+
+    pub(super) fn cost(&self) -> Money {
+        Money::new(self.view.spent.micros, self.view.priced)
+    }
+
+    /// All of it in one line. Scripts and recordings cost nothing, so there is none for them unless a budget holds.
+    pub(super) fn line(&self) -> Option<String> {
+        let SessionView { model, budget, turns, usage, .. } = &self.view;
+        let free = model.split_once('/').is_some_and(|(provider, _)| setup::is_file(provider));
+        if free && budget.tokens.is_none() && budget.micros.is_none() {
+            return None;
+        }
+        let mut line = format!(
+            "{turns} {}; tokens: {} in, {} from cache, {} to cache, {} out; cost: {}; model: {}",
+            if *turns == 1 { "turn" } else { "turns" },
+            usage.input,
+            usage.cache_read,
+            usage.cache_write,
+            usage.output,
+            self.cost(),
+            self.models.told()
+        );
+        if self.lost.tokens > 0 {
+            line += &format!("; {} tokens more are counted for questions without an answer", self.lost.tokens);
+        }
+        Some(print::plain(&line))
+    }
+}
+
+impl Models {
+    fn told(&self) -> String {
+        let join = |names: Vec<&str>| names.join(", ");
+        let asked = join(self.asked.iter().map(String::as_str).collect());
+        let is_asked =
+            |name: &str| self.asked.iter().any(|asked| asked.split_once('/').is_some_and(|(_, own)| own == name));
+        let others: Vec<&str> = self
+            .answered
+            .iter()
+            .map(String::as_str)
+            .filter(|name| !is_asked(name) && !self.asked.contains(*name))
+            .collect();
+        if others.is_empty() { asked } else { format!("{asked} ({} answered)", join(others)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_model_that_answered_is_told() {
+        let told = |asked: &[&str], answered: &[&str]| {
+            let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+            Models { asked: set(asked), answered: set(answered) }.told()
+        };
+        assert_eq!(told(&["openai/gpt-5"], &["gpt-5"]), "openai/gpt-5");
+        assert_eq!(told(&["openai/gpt-5"], &["gpt-5-2025-08-07"]), "openai/gpt-5 (gpt-5-2025-08-07 answered)");
+        assert_eq!(told(&["script/a.yaml"], &["script/a.yaml"]), "script/a.yaml");
+        assert_eq!(told(&["a/x", "b/y/z"], &["x", "y/z"]), "a/x, b/y/z");
+    }
+}

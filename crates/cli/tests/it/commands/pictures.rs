@@ -1,0 +1,43 @@
+//! Pictures that go with a prompt.
+
+use std::fs;
+
+use protocol::{Body, Event};
+
+use crate::scripts::HELLO;
+use crate::stage;
+
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n and so on";
+
+#[test]
+fn a_picture_goes_with_the_prompt() {
+    let stage = stage();
+    fs::write(stage.path("a.png"), PNG).unwrap();
+    fs::write(stage.path("b.txt"), b"\xff\xd8\xff\xe0 and so on").unwrap();
+    stage.script(HELLO).prompt("look").args(["--image", "a.png", "--image", "b.txt"]).run().expect(0);
+    let sent = stage.log(&stage.newest()).into_iter().find_map(|envelope| match envelope.entry.event {
+        Event::MailAdmitted { body: Body::Text { text, images }, .. } => Some((text, images)),
+        _other => None,
+    });
+    let (text, images) = sent.unwrap();
+    let media: Vec<&str> = images.iter().map(|image| image.media.as_str()).collect();
+    assert_eq!((&*text, media), ("look", vec!["image/png", "image/jpeg"]));
+    assert_eq!(images[0].data, "iVBORw0KGgogYW5kIHNvIG9u");
+}
+
+#[test]
+fn what_is_no_picture_is_refused_before_anything_begins() {
+    let stage = stage();
+    stage.script(HELLO);
+    fs::write(stage.path("a.svg"), "<svg/>").unwrap();
+    fs::write(stage.path("big.png"), [PNG, &vec![0; 5_000_000]].concat()).unwrap();
+    let refused = |image: &str| stage.prompt("look").args(["--image", image]).run().expect(2);
+    refused("a.svg").says(&["a.svg is not a picture", "hint: convert it"]);
+    refused("big.png").says(&["big.png is larger than 5000000 bytes"]);
+    refused("missing.png").says(&["cannot read the picture missing.png"]);
+    refused(".").says(&["cannot read the picture"]);
+    let many: Vec<&str> = std::iter::repeat_n(["--image", "a.svg"], 11).flatten().collect();
+    stage.prompt("look").args(many).run().expect(2).says(&["11 pictures are too many"]);
+    stage.bosun(["--continue", "--image", "a.svg"]).run().expect(2).says(&["--prompt"]);
+    assert!(stage.sessions().is_empty());
+}

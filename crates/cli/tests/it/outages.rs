@@ -1,0 +1,268 @@
+//! What becomes of a run whose provider fails, on each wire: the documented end and exit code, within its time, with
+//! no call run twice.
+
+use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use protocol::{Event, Outcome};
+use testkit::binary::{Ended, Invocation, Signal, Stage};
+use testkit::server::{Fault, Faults, ModelServer, Point, Unit};
+
+use crate::stage;
+
+/// Runs one command that leaves a line behind, and says that it did.
+const JOB: &str = "
+version: 1
+about: One call, and a last word
+rules:
+  - when: { turn: 1 }
+    answer:
+      - think: This needs a command.
+      - say: I run it.
+      - call: { tool: shell, input: { command: 'echo ran >> log' } }
+  - answer:
+      - say: It ran.
+";
+
+/// Waits short enough to see the end of each.
+const NETWORK: &str = "[network]\nconnect-timeout = '2s'\nfirst-byte-timeout = '600ms'\nidle-timeout = '600ms'\n";
+
+const WIRES: [&str; 3] = ["anthropic/test-model", "openai/test-model", "openai-chat/test-model"];
+
+/// A run against a server that fails in this way, and how it ended.
+struct Outage {
+    stage: Stage,
+    ended: Ended,
+    requests: u64,
+    took: Duration,
+}
+
+impl Outage {
+    fn run(wire: &str, faults: Faults, flags: &[&str]) -> Outage {
+        let server = ModelServer::script(JOB).faults(faults).start();
+        let stage = stage();
+        fs::create_dir_all(stage.home()).unwrap();
+        fs::write(stage.home().join("config.toml"), NETWORK).unwrap();
+        let began = Instant::now();
+        let ended = ask(&stage, &server, wire, "go").args(flags).run();
+        Outage { ended, requests: server.count(), took: began.elapsed(), stage }
+    }
+
+    /// How often the command ran.
+    fn ran(&self) -> usize {
+        fs::read_to_string(self.stage.path("log")).unwrap_or_default().lines().count()
+    }
+}
+
+/// A prompt to a model of the server's.
+fn ask(stage: &Stage, server: &ModelServer, wire: &str, prompt: &str) -> Invocation {
+    let key = "sk-test-0123456789";
+    stage
+        .prompt(prompt)
+        .args(["--model", wire])
+        .env("ANTHROPIC_API_KEY", key)
+        .env("ANTHROPIC_BASE_URL", server.url())
+        .env("OPENAI_API_KEY", key)
+        .env("OPENAI_BASE_URL", server.openai_url())
+}
+
+/// Runs every case at once: most of their time is waiting.
+fn each_wire(case: impl Fn(&str) + Sync) {
+    thread::scope(|scope| {
+        for wire in WIRES {
+            let case = &case;
+            scope.spawn(move || case(wire));
+        }
+    });
+}
+
+/// Faults that pass: the question is asked again.
+fn passing() -> Vec<Fault> {
+    let status = |code| Fault::Status { code, retry_after: None };
+    vec![
+        Fault::Hang,
+        Fault::Close,
+        status(500),
+        status(503),
+        status(529),
+        status(429),
+        Fault::Status { code: 429, retry_after: Some(Duration::from_secs(1)) },
+        Fault::Quota(Duration::from_secs(2)),
+        Fault::Html,
+        Fault::Cut(Point::Bytes(40)),
+        Fault::Cut(Point::Events(3)),
+        Fault::Cut(Point::Call),
+        Fault::End(Point::Bytes(0)),
+        Fault::End(Point::Events(2)),
+        Fault::End(Point::Call),
+        Fault::BadSse,
+        Fault::BadJson,
+    ]
+}
+
+#[test]
+fn a_fault_that_passes_costs_a_try_and_no_call_runs_twice() {
+    each_wire(|wire| {
+        thread::scope(|scope| {
+            for fault in passing() {
+                scope.spawn(move || {
+                    // Both questions fail once.
+                    let faults = Faults::none().on(1, fault.clone()).on(3, fault.clone());
+                    let outage = Outage::run(wire, faults, &[]);
+                    let ended = &outage.ended;
+                    assert_eq!(ended.code(), Some(0), "{wire} {fault:?}: {}", ended.stderr);
+                    assert_eq!(ended.stdout, "It ran.\n", "{wire} {fault:?}");
+                    // The second question has no call to break off at.
+                    let once = matches!(fault, Fault::Cut(Point::Call) | Fault::End(Point::Call));
+                    let requests = if once { 3 } else { 4 };
+                    assert_eq!((outage.ran(), outage.requests), (1, requests), "{wire} {fault:?}: {}", ended.stderr);
+                });
+            }
+        });
+    });
+}
+
+#[test]
+fn a_fault_that_stays_ends_the_run_as_failed_and_says_so() {
+    let cases = [
+        (Fault::Hang, "sent nothing within 0.6 s"),
+        (Fault::Close, "connection"),
+        (Fault::Status { code: 500, retry_after: None }, "500"),
+        (Fault::Status { code: 529, retry_after: None }, "529"),
+        (Fault::Html, "50"),
+        (Fault::Cut(Point::Call), "broke"),
+        (Fault::End(Point::Bytes(0)), "cut"),
+        (Fault::BadSse, ""),
+        (Fault::BadJson, ""),
+    ];
+    each_wire(|wire| {
+        thread::scope(|scope| {
+            for (fault, words) in cases.clone() {
+                scope.spawn(move || {
+                    let outage = Outage::run(wire, Faults::always(fault.clone()), &[]);
+                    let ended = &outage.ended;
+                    assert_eq!(ended.code(), Some(1), "{wire} {fault:?}: {}", ended.stderr);
+                    assert!(ended.stderr.contains(words), "{wire} {fault:?}: {}", ended.stderr);
+                    assert!(ended.stderr.contains("--resume"), "{wire} {fault:?}: {}", ended.stderr);
+                    assert_eq!((ended.stdout.as_str(), outage.ran()), ("", 0), "{wire} {fault:?}");
+                    assert_eq!(outage.requests, 5, "{wire} {fault:?}: {}", ended.stderr);
+                    assert!(outage.took < Duration::from_secs(40), "{wire} {fault:?}: {:?}", outage.took);
+                });
+            }
+        });
+    });
+}
+
+#[test]
+fn what_cannot_work_is_asked_once() {
+    let cases = [
+        (Fault::Status { code: 401, retry_after: None }, 1, "_API_KEY"),
+        (Fault::Status { code: 403, retry_after: None }, 1, "_API_KEY"),
+        (Fault::Status { code: 400, retry_after: None }, 1, "test-model"),
+        (Fault::Status { code: 404, retry_after: None }, 1, "test-model"),
+        (Fault::Endless, 1, "larger than"),
+        (Fault::EndlessLine, 1, "larger than"),
+        (Fault::TooLong, 1, "too long"),
+    ];
+    each_wire(|wire| {
+        for (fault, code, words) in cases.clone() {
+            let outage = Outage::run(wire, Faults::always(fault.clone()), &[]);
+            let ended = &outage.ended;
+            assert_eq!(ended.code(), Some(code), "{wire} {fault:?}: {}", ended.stderr);
+            assert!(ended.stderr.contains(words), "{wire} {fault:?}: {}", ended.stderr);
+            assert_eq!((outage.requests, outage.ran()), (1, 0), "{wire} {fault:?}: {}", ended.stderr);
+        }
+    });
+}
+
+#[test]
+fn a_quota_or_a_long_wait_parks_the_run_and_nothing_more_is_asked() {
+    let hour = Duration::from_secs(3600);
+    let cases = [Fault::Quota(hour), Fault::Status { code: 429, retry_after: Some(hour) }];
+    each_wire(|wire| {
+        for fault in cases.clone() {
+            let outage = Outage::run(wire, Faults::always(fault.clone()), &["--park-wait", "0s"]);
+            assert_eq!(outage.ended.code(), Some(7), "{wire} {fault:?}: {}", outage.ended.stderr);
+            assert_eq!(outage.requests, 1, "{wire} {fault:?}");
+            // Somebody else on this machine is not sent there either.
+            let server = ModelServer::script(JOB).start();
+            let other = ask(&outage.stage, &server, wire, "me too").args(["--park-wait", "0s"]).run();
+            assert_eq!((other.code(), server.count()), (Some(7), 0), "{wire} {fault:?}: {}", other.stderr);
+        }
+    });
+}
+
+#[test]
+fn a_provider_that_is_never_free_is_left_when_the_time_is_up() {
+    each_wire(|wire| {
+        let busy = Fault::Status { code: 429, retry_after: None };
+        let outage = Outage::run(wire, Faults::always(busy), &["--timeout", "2s"]);
+        assert_eq!(outage.ended.code(), Some(4), "{wire}: {}", outage.ended.stderr);
+        assert!(outage.requests <= 8, "{wire}: {}", outage.requests);
+    });
+}
+
+#[test]
+fn a_slow_answer_is_waited_for_as_long_as_it_moves() {
+    each_wire(|wire| {
+        let drip = Fault::Drip { unit: Unit::Event, every: Duration::from_millis(100) };
+        let outage = Outage::run(wire, Faults::always(drip), &[]);
+        assert_eq!((outage.ended.code(), outage.requests), (Some(0), 2), "{wire}: {}", outage.ended.stderr);
+        let drip = Fault::Drip { unit: Unit::Byte, every: Duration::from_millis(1) };
+        let outage = Outage::run(wire, Faults::always(drip), &[]);
+        assert_eq!((outage.ended.code(), outage.requests), (Some(0), 2), "{wire}: {}", outage.ended.stderr);
+    });
+}
+
+#[test]
+fn another_model_than_the_one_asked_is_told_and_recorded() {
+    each_wire(|wire| {
+        let outage = Outage::run(wire, Faults::always(Fault::Model("cheap-model".into())), &[]);
+        assert_eq!(outage.ended.code(), Some(0), "{wire}: {}", outage.ended.stderr);
+        assert!(outage.ended.stderr.contains("cheap-model"), "{wire}: {}", outage.ended.stderr);
+        let log = outage.stage.log(&outage.stage.newest());
+        let differed =
+            |event: &Event| matches!(event, Event::ModelDiffered { answered, .. } if answered == "cheap-model");
+        assert!(log.iter().any(|envelope| differed(&envelope.entry.event)), "{wire}");
+    });
+}
+
+#[test]
+fn a_machine_that_slept_in_the_middle_of_an_answer_goes_on() {
+    each_wire(|wire| {
+        let drip = Fault::Drip { unit: Unit::Event, every: Duration::from_millis(150) };
+        let server = ModelServer::script(JOB).faults(Faults::always(drip)).start();
+        let stage = stage();
+        fs::create_dir_all(stage.home()).unwrap();
+        fs::write(stage.home().join("config.toml"), NETWORK).unwrap();
+        let mut running = ask(&stage, &server, wire, "go").start();
+        testkit::binary::within(Duration::from_secs(20), "the first question", || server.count() == 1);
+        running.signal(Signal::Stop);
+        // Longer than the idle time of a stream: whatever came meanwhile is there when it wakes.
+        thread::sleep(Duration::from_secs(2));
+        running.signal(Signal::Continue);
+        let ended = running.wait();
+        assert_eq!((ended.code(), ended.stdout.as_str()), (Some(0), "It ran.\n"), "{wire}: {}", ended.stderr);
+        let log = stage.log(&stage.newest());
+        let ends = |event: &Event| matches!(event, Event::ActivationEnded { outcome: Outcome::Completed, .. });
+        assert_eq!(log.iter().filter(|envelope| ends(&envelope.entry.event)).count(), 1);
+    });
+}
+
+#[test]
+fn a_provider_that_is_not_there_is_named_with_its_address() {
+    let gone = {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.local_addr().unwrap()
+    };
+    let stage = stage();
+    let ended = stage
+        .prompt("go")
+        .args(["--model", "anthropic/test-model"])
+        .env("ANTHROPIC_API_KEY", "sk-test-0123456789")
+        .env("ANTHROPIC_BASE_URL", format!("http://{gone}"))
+        .run()
+        .expect(1);
+    assert!(ended.stderr.contains(&gone.to_string()), "{}", ended.stderr);
+}

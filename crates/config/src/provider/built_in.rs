@@ -1,0 +1,64 @@
+//! The providers that need no file.
+
+use std::num::NonZeroU32;
+
+use model::Wire;
+
+use super::address;
+use super::file::{Kind, ProviderFile};
+use crate::Env;
+use crate::env::{ANTHROPIC_KEY, ANTHROPIC_URL, OLLAMA_HOST, OPENAI_KEY, OPENAI_URL};
+
+/// One provider that needs no file.
+pub(super) struct BuiltIn {
+    pub(super) name: &'static str,
+    kind: Kind,
+    url: &'static str,
+    key: Option<&'static str>,
+    /// The variable that moves it elsewhere.
+    pub(super) variable: Option<&'static str>,
+}
+
+#[rustfmt::skip]
+pub(super) const BUILT_IN: [BuiltIn; 6] = [
+    BuiltIn { name: "anthropic", kind: Kind::Anthropic, url: "https://api.anthropic.com", key: Some(ANTHROPIC_KEY), variable: Some(ANTHROPIC_URL) },
+    BuiltIn { name: "openai", kind: Kind::Openai, url: "https://api.openai.com/v1", key: Some(OPENAI_KEY), variable: Some(OPENAI_URL) },
+    BuiltIn { name: "openai-chat", kind: Kind::OpenaiChat, url: "https://api.openai.com/v1", key: Some(OPENAI_KEY), variable: Some(OPENAI_URL) },
+    BuiltIn { name: "ollama", kind: Kind::OpenaiChat, url: "http://127.0.0.1:11434/v1", key: None, variable: Some(OLLAMA_HOST) },
+    BuiltIn { name: "llamacpp", kind: Kind::OpenaiChat, url: "http://127.0.0.1:8080/v1", key: None, variable: None },
+    BuiltIn { name: "lmstudio", kind: Kind::OpenaiChat, url: "http://127.0.0.1:1234/v1", key: None, variable: None },
+];
+
+impl BuiltIn {
+    pub(super) fn named(name: &str) -> Option<&'static BuiltIn> {
+        BUILT_IN.iter().find(|built_in| built_in.name == name)
+    }
+
+    /// Whether it is a server of the user's own, which asks for no key.
+    pub(super) fn is_local(&self) -> bool {
+        self.key.is_none()
+    }
+
+    /// What it is unless a stronger layer says otherwise.
+    pub(super) fn layer(&self) -> ProviderFile {
+        ProviderFile {
+            kind: Some(self.kind),
+            base_url: Some(self.url.into()),
+            key_env: self.key.map(str::to_owned),
+            small: Some(self.is_local()),
+            at_once: self.is_local().then_some(NonZeroU32::MIN),
+            ..ProviderFile::default()
+        }
+    }
+
+    /// Where the environment moves it.
+    pub(super) fn moved(&self, env: &Env) -> Option<String> {
+        let text = env.text(self.variable?)?;
+        Some(if self.variable == Some(OLLAMA_HOST) { address::of_ollama(&text) } else { text })
+    }
+
+    /// Whether its maker's list prices hold for it.
+    pub(super) fn prices(&self) -> Option<Wire> {
+        (!self.is_local()).then(|| self.kind.wire())
+    }
+}

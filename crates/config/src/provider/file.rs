@@ -1,0 +1,119 @@
+//! What the user's file says of a provider: every key optional.
+
+use std::collections::BTreeMap;
+use std::num::{NonZeroU32, NonZeroU64};
+
+use model::Wire;
+use protocol::Price;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use super::ProviderError;
+use crate::amount::Usd;
+
+/// A provider as a layer describes it.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ProviderFile {
+    /// What it speaks.
+    pub kind: Option<Kind>,
+    /// Where it is.
+    #[serde(alias = "base_url")]
+    pub base_url: Option<String>,
+    /// The variable that holds its key; empty for none.
+    #[serde(alias = "key_env")]
+    pub key_env: Option<String>,
+    /// A key itself, which has no place here. What it says is not even read.
+    #[serde(alias = "api-key", alias = "api_key", alias = "token", alias = "secret")]
+    pub key: Option<IgnoredAny>,
+    /// Whether its key may go over plain http to another machine.
+    pub insecure: Option<bool>,
+    /// Whether its models are small and need help with tool calls.
+    pub small: Option<bool>,
+    /// How many requests it takes at once.
+    #[serde(alias = "at_once")]
+    pub at_once: Option<NonZeroU32>,
+    /// What is known of its models, by name.
+    #[serde(default)]
+    pub models: BTreeMap<String, ModelFile>,
+}
+
+/// What a provider speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Anthropic Messages.
+    Anthropic,
+    /// OpenAI Responses.
+    Openai,
+    /// OpenAI Chat Completions, and everything compatible.
+    #[serde(alias = "openai_chat")]
+    OpenaiChat,
+}
+
+/// What is known of a model. Prices are in US dollars for a million tokens.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ModelFile {
+    /// How many tokens a request and its answer may have together.
+    pub context: Option<NonZeroU64>,
+    /// Most tokens of one answer.
+    #[serde(alias = "max_output")]
+    pub max_output: Option<NonZeroU32>,
+    /// Input tokens that no cache held.
+    pub input: Option<Usd>,
+    /// Output tokens.
+    pub output: Option<Usd>,
+    /// Input tokens read from the cache; as other input when absent.
+    #[serde(alias = "cache_read")]
+    pub cache_read: Option<Usd>,
+    /// Input tokens written to the cache; as other input when absent.
+    #[serde(alias = "cache_write")]
+    pub cache_write: Option<Usd>,
+}
+
+impl Kind {
+    pub(super) fn wire(self) -> Wire {
+        match self {
+            Kind::Anthropic => Wire::Anthropic,
+            Kind::Openai => Wire::Responses,
+            Kind::OpenaiChat => Wire::Chat,
+        }
+    }
+}
+
+impl ProviderFile {
+    /// This layer over a weaker one.
+    pub fn over(self, weaker: ProviderFile) -> ProviderFile {
+        let ProviderFile { kind, base_url, key_env, key, insecure, small, at_once, models } = self;
+        ProviderFile {
+            kind: kind.or(weaker.kind),
+            base_url: base_url.or(weaker.base_url),
+            key_env: key_env.or(weaker.key_env),
+            key: key.or(weaker.key),
+            insecure: insecure.or(weaker.insecure),
+            small: small.or(weaker.small),
+            at_once: at_once.or(weaker.at_once),
+            models: weaker.models.into_iter().chain(models).collect(),
+        }
+    }
+}
+
+impl ModelFile {
+    /// The price, if it is given; half of one is an error.
+    pub(super) fn price(&self, provider: &str, model: &str) -> Result<Option<Price>, ProviderError> {
+        let ModelFile { input, output, cache_read, cache_write, .. } = self;
+        match (input, output) {
+            (Some(Usd(input)), Some(Usd(output))) => Ok(Some(Price {
+                input: *input,
+                output: *output,
+                cache_read: cache_read.map_or(*input, |usd| usd.0),
+                cache_write: cache_write.map_or(*input, |usd| usd.0),
+            })),
+            (None, None) if cache_read.is_none() && cache_write.is_none() => Ok(None),
+            (Some(_) | None, Some(_) | None) => {
+                Err(ProviderError::HalfPrice { name: provider.into(), model: model.into() })
+            }
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! Providers: what the user's file says of them, which are built in, and what comes of both.
+
+mod access;
+mod address;
+mod built_in;
+mod error;
+mod file;
+
+pub use access::Access;
+pub use error::ProviderError;
+pub use file::{ModelFile, ProviderFile};
+
+pub(crate) use access::{check, open};

@@ -1,0 +1,141 @@
+//! How often a request may start. A window alone cannot hold a rate when answers are fast.
+
+use std::time::Duration;
+
+use protocol::At;
+use serde::{Deserialize, Serialize};
+
+/// Rates are in starts per thousand seconds.
+const LEAST: u64 = 250;
+
+/// The least after a first throttle, which may have met somebody who asked only once.
+const FIRST: u64 = 2_000;
+
+/// Above this a pace is no use: two starts are a millisecond apart at least.
+const MOST: u64 = 1_000_000;
+
+/// How long a rate is kept at least before it is raised.
+const STEP: Duration = Duration::from_millis(500);
+
+/// How many starts a rate has at least before it is raised.
+const STARTS: u32 = 4;
+
+/// How many near a rate that was too fast: to find out again costs a request.
+const CAREFUL_STARTS: u32 = 20;
+
+/// A pace that made nobody wait for so long is dropped.
+const UNUSED: Duration = Duration::from_secs(60);
+
+/// How late a start may be without the next ones being late as well.
+const SLACK_MICROS: u64 = 20_000;
+
+/// The rate at which requests start, and the search for the best one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Pace {
+    rate: u64,
+    /// The rate at which it was last too fast, once that is known.
+    ceiling: Option<u64>,
+    /// The next start, in microseconds since the epoch.
+    next_micros: u64,
+    last_at: At,
+    raised_at: At,
+    /// Starts since it was raised.
+    starts: u32,
+    /// When somebody last had to wait for it.
+    waited_at: At,
+}
+
+/// How a rate is raised.
+struct Climb {
+    percent: u64,
+    /// After how many starts.
+    starts: u32,
+}
+
+impl Pace {
+    /// The pace after the first throttle, from the rate that passed.
+    pub(super) fn first(now: At, passed: u64) -> Pace {
+        Pace::at(now, (passed / 10 * 9).max(FIRST), None)
+    }
+
+    /// The pace after a throttle in spite of this one. What passed is counted over a second at least, so after a short
+    /// while it says too little: half is the most that one throttle takes.
+    pub(super) fn slower(&self, now: At, passed: u64) -> Pace {
+        let rate = (passed / 100 * 85).clamp(self.rate / 2, self.rate / 100 * 85);
+        let ceiling = passed.clamp(rate, self.rate.max(rate));
+        Pace::at(now, rate, Some(ceiling))
+    }
+
+    fn at(now: At, rate: u64, ceiling: Option<u64>) -> Pace {
+        let rate = rate.clamp(LEAST, MOST);
+        let next_micros = micros(now).saturating_add(gap(rate));
+        Pace { rate, ceiling, next_micros, last_at: now, raised_at: now, starts: 0, waited_at: now }
+    }
+
+    /// When the next request may start, in whole milliseconds.
+    pub(super) fn next_at(&self) -> At {
+        At(self.next_micros.div_ceil(1000)).max(self.last_at.plus(Duration::from_millis(1)))
+    }
+
+    /// How many starts are due by now.
+    pub(super) fn due(&self, now: At) -> usize {
+        let late = micros(now).saturating_sub(self.next_micros).min(SLACK_MICROS);
+        usize::try_from(1 + late / gap(self.rate)).unwrap_or(usize::MAX)
+    }
+
+    /// The time between two starts.
+    pub(super) fn gap(&self) -> Duration {
+        Duration::from_micros(gap(self.rate))
+    }
+
+    /// Notes that somebody had to wait for it.
+    pub(super) fn delay(&mut self, now: At) {
+        self.waited_at = now;
+    }
+
+    /// Whether it makes no difference any more.
+    pub(super) fn is_idle(&self, now: At) -> bool {
+        self.rate >= MOST || now.since(self.waited_at) > UNUSED
+    }
+
+    /// Starts a request.
+    pub(super) fn start(&mut self, now: At) {
+        let due = self.next_micros.max(micros(now).saturating_sub(SLACK_MICROS));
+        self.next_micros = due.saturating_add(gap(self.rate));
+        self.last_at = now;
+        self.starts = self.starts.saturating_add(1);
+        let (since, climb) = (now.since(self.raised_at), self.climb());
+        if since >= STEP && self.starts >= climb.starts && self.is_used(since) {
+            self.rate = (self.rate + self.rate * climb.percent / 100 + 1).min(MOST);
+            (self.raised_at, self.starts) = (now, 0);
+        }
+    }
+
+    /// Whether requests started about as often as they may.
+    fn is_used(&self, since: Duration) -> bool {
+        let could = u64::try_from(since.as_micros()).unwrap_or(u64::MAX) / gap(self.rate);
+        u64::from(self.starts) >= could / 10 * 8
+    }
+
+    /// Fast while nothing says where the limit is, slowly near a rate that was too fast, and faster again beyond.
+    fn climb(&self) -> Climb {
+        match self.ceiling {
+            None => Climb { percent: 50, starts: STARTS },
+            Some(ceiling) if self.rate < ceiling / 100 * 95 => Climb { percent: 10, starts: STARTS },
+            Some(ceiling) if self.rate < ceiling / 100 * 125 => Climb { percent: 1, starts: CAREFUL_STARTS },
+            Some(_) => Climb { percent: 10, starts: STARTS },
+        }
+    }
+
+    pub(super) fn set_back(&mut self, now: At) {
+        *self = Pace::at(now, self.rate, self.ceiling);
+    }
+}
+
+fn micros(at: At) -> u64 {
+    at.0.saturating_mul(1000)
+}
+
+fn gap(rate: u64) -> u64 {
+    1_000_000_000 / rate.max(1)
+}

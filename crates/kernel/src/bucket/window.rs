@@ -1,0 +1,68 @@
+//! How many requests may be under way at once.
+
+use serde::{Deserialize, Serialize};
+
+const FIRST: u32 = 32;
+const LEAST: u32 = 4;
+const MOST: u32 = 1024;
+
+/// A bound on the requests under way, which grows while it is too small and nothing is throttled.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Window {
+    size: u32,
+    /// Answers since it last grew.
+    answered: u32,
+    /// Whether somebody had to wait for it since it last changed. One that nobody needs does not grow.
+    full: bool,
+    growth: Growth,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum Growth {
+    /// Nothing was ever throttled.
+    Double,
+    /// The limit is somewhere near.
+    Add,
+}
+
+impl Default for Window {
+    fn default() -> Window {
+        Window { size: FIRST, answered: 0, full: false, growth: Growth::Double }
+    }
+}
+
+impl Window {
+    pub(super) fn size(&self) -> u32 {
+        self.size
+    }
+
+    /// Notes that somebody had to wait for it.
+    pub(super) fn fill(&mut self) {
+        self.full = true;
+    }
+
+    /// Grows after as many answers as it is wide.
+    pub(super) fn answered(&mut self) {
+        self.answered = self.answered.saturating_add(1);
+        if !self.full || self.answered < self.size {
+            return;
+        }
+        let more = match self.growth {
+            Growth::Double => self.size,
+            Growth::Add => 1 + self.size / 8,
+        };
+        *self = Window { size: (self.size + more).min(MOST), answered: 0, full: false, growth: self.growth };
+    }
+
+    /// Halves, unless it was no bound: then the pace was the trouble.
+    pub(super) fn throttled(&mut self) {
+        if self.full || self.growth == Growth::Double {
+            self.halve();
+        }
+    }
+
+    pub(super) fn halve(&mut self) {
+        let size = (self.size.min(MOST) / 2).max(LEAST);
+        *self = Window { size, answered: 0, full: false, growth: Growth::Add };
+    }
+}

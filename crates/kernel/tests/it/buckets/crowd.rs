@@ -1,0 +1,272 @@
+//! A crowd of callers in several processes, all at one bucket, in simulated time.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap, VecDeque};
+
+use bosun_kernel::Bucket;
+use bosun_kernel::bucket::{Entrance, Holder, News, Ticket};
+use protocol::At;
+
+use super::dice::Dice;
+use super::server::Server;
+
+/// Who asks, and how it travels.
+#[derive(Debug, Clone)]
+pub(crate) struct Plan {
+    pub(crate) processes: usize,
+    pub(crate) callers: usize,
+    /// Turns of each caller.
+    pub(crate) turns: u32,
+    /// The least and most time until an answer, in milliseconds.
+    pub(crate) latency: (u64, u64),
+    pub(crate) most: Option<u32>,
+    /// Whether processes and requests are lost now and then.
+    pub(crate) deaths: bool,
+    pub(crate) seed: u64,
+}
+
+/// What became of it.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(crate) struct Report {
+    pub(crate) answered: u32,
+    pub(crate) wasted: u32,
+    pub(crate) parked: u32,
+    pub(crate) closings: u32,
+    pub(crate) ended_at: u64,
+    /// How many turns each process had at the moment when the first was done.
+    pub(crate) shares: Vec<u32>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    /// A process looks at the bucket.
+    Wake(usize),
+    /// A parked caller is back.
+    Resume(usize),
+    Arrive(usize),
+    Back(usize),
+}
+
+#[derive(Debug)]
+struct Request {
+    caller: usize,
+    ticket: Ticket,
+    news: News,
+    latency: u64,
+    lost: bool,
+}
+
+#[derive(Debug)]
+struct Process {
+    holder: Holder,
+    waiting: VecDeque<usize>,
+    incarnation: u32,
+    under_way: u32,
+}
+
+pub(crate) struct Crowd {
+    plan: Plan,
+    pub(crate) bucket: Bucket,
+    server: Server,
+    dice: Dice,
+    now: u64,
+    agenda: BinaryHeap<Reverse<(u64, u64, Event)>>,
+    tick: u64,
+    processes: Vec<Process>,
+    left: Vec<u32>,
+    requests: Vec<Request>,
+    /// Those that are not back yet.
+    open: BTreeSet<usize>,
+    report: Report,
+}
+
+impl Crowd {
+    /// The moment at which it begins.
+    pub(crate) const START: u64 = 1_800_000_000_000;
+
+    pub(crate) fn new(plan: Plan, server: Server) -> Crowd {
+        let processes = (0..plan.processes)
+            .map(|n| Process { holder: name(n, 0), waiting: VecDeque::new(), incarnation: 0, under_way: 0 })
+            .collect();
+        let report = Report { shares: vec![0; plan.processes], ..Report::default() };
+        Crowd {
+            bucket: Bucket::default(),
+            server,
+            dice: Dice(plan.seed),
+            now: 0,
+            agenda: BinaryHeap::new(),
+            tick: 0,
+            processes,
+            left: vec![plan.turns; plan.callers],
+            requests: Vec::new(),
+            open: BTreeSet::new(),
+            report,
+            plan,
+        }
+    }
+
+    /// Plays until everybody had its turns.
+    pub(crate) fn play(mut self) -> Report {
+        for caller in 0..self.plan.callers {
+            let process = caller % self.plan.processes;
+            self.processes[process].waiting.push_back(caller);
+        }
+        for process in 0..self.plan.processes {
+            let soon = self.dice.below(20);
+            self.schedule(soon, Event::Wake(process));
+        }
+        while let Some(Reverse((at, _, event))) = self.agenda.pop() {
+            self.now = at;
+            assert!(at < 3_600_000, "somebody waits for ever: {:?}", self.report);
+            match event {
+                Event::Wake(process) => self.wake(process),
+                Event::Resume(caller) => self.want(caller),
+                Event::Arrive(request) => self.arrive(request),
+                Event::Back(request) => self.back(request),
+            }
+            match self.dice.below(400) {
+                0 if self.plan.deaths => self.kill(),
+                1 => self.hand_over(),
+                _ => {}
+            }
+        }
+        assert_eq!(self.left.iter().sum::<u32>(), 0, "{:?}", self.bucket);
+        assert_eq!(self.bucket.under_way(), 0);
+        self.report.ended_at = self.now;
+        self.report
+    }
+
+    fn schedule(&mut self, after: u64, event: Event) {
+        self.tick += 1;
+        self.agenda.push(Reverse((self.now + after, self.tick, event)));
+    }
+
+    fn at(&self) -> At {
+        At(Crowd::START + self.now)
+    }
+
+    fn want(&mut self, caller: usize) {
+        let process = caller % self.plan.processes;
+        self.processes[process].waiting.push_back(caller);
+        self.wake(process);
+    }
+
+    fn wake(&mut self, process: usize) {
+        let now = self.at();
+        while let Some(&caller) = self.processes[process].waiting.front() {
+            let holder = self.processes[process].holder.clone();
+            let before = (self.bucket.closed_until(), self.bucket.window());
+            match self.bucket.admit(now, &holder, self.plan.most) {
+                Entrance::Go(ticket) => {
+                    self.audit(before, ticket);
+                    self.processes[process].waiting.pop_front();
+                    self.processes[process].under_way += 1;
+                    self.start(caller, ticket);
+                }
+                Entrance::Wait(at) => {
+                    let later = at.0.saturating_sub(now.0) + 1 + self.dice.below(3);
+                    return self.schedule(later, Event::Wake(process));
+                }
+                Entrance::Park(at) => {
+                    self.processes[process].waiting.pop_front();
+                    self.report.parked += 1;
+                    let later = at.0 - now.0 + self.dice.below(3000);
+                    self.schedule(later, Event::Resume(caller));
+                }
+            }
+        }
+        let holder = self.processes[process].holder.clone();
+        self.bucket.leave(&holder);
+    }
+
+    fn start(&mut self, caller: usize, ticket: Ticket) {
+        let (least, most) = self.plan.latency;
+        let latency = least + self.dice.below(most - least + 1);
+        self.requests.push(Request { caller, ticket, news: News::Nothing, latency, lost: false });
+        let request = self.requests.len() - 1;
+        self.open.insert(request);
+        self.schedule(latency / 2, Event::Arrive(request));
+    }
+
+    fn arrive(&mut self, request: usize) {
+        let news = self.server.take(Crowd::START + self.now);
+        self.requests[request].news = news;
+        let rest = self.requests[request].latency.div_ceil(2);
+        self.schedule(rest, Event::Back(request));
+    }
+
+    fn back(&mut self, request: usize) {
+        let (now, dice) = (self.at(), self.dice.share());
+        self.open.remove(&request);
+        let Request { caller, ticket, news, lost, .. } = self.requests[request];
+        let process = caller % self.plan.processes;
+        let open = self.bucket.closed_until().is_none();
+        if news == News::Answered {
+            self.server.done();
+        }
+        if !lost {
+            let holder = self.processes[process].holder.clone();
+            self.bucket.settle(now, &holder, ticket, news, dice);
+            self.processes[process].under_way -= 1;
+        }
+        if open && self.bucket.closed_until().is_some() {
+            self.report.closings += 1;
+        }
+        match (news, lost) {
+            (News::Answered, false) => {
+                self.report.answered += 1;
+                self.left[caller] -= 1;
+                if self.left.iter().all(|left| *left > 0) {
+                    self.report.shares[process] += 1;
+                }
+            }
+            _ => self.report.wasted += 1,
+        }
+        match self.left[caller] {
+            0 => self.wake(process),
+            _ => self.want(caller),
+        }
+    }
+
+    /// Another process reads what this one wrote.
+    fn hand_over(&mut self) {
+        let text = serde_json::to_string(&self.bucket).unwrap();
+        assert_eq!(serde_json::from_str::<Bucket>(&text).unwrap(), self.bucket);
+    }
+
+    /// A process dies with all it holds, another notices, and its callers begin again.
+    fn kill(&mut self) {
+        let process = usize::try_from(self.dice.below(self.plan.processes as u64)).unwrap();
+        let now = self.at();
+        self.bucket.forget(now, &self.processes[process].holder);
+        let next = &mut self.processes[process];
+        next.incarnation += 1;
+        next.under_way = 0;
+        next.holder = name(process, next.incarnation);
+        let of_it = |caller: usize| caller % self.plan.processes == process;
+        for request in &self.open {
+            let request = &mut self.requests[*request];
+            request.lost |= of_it(request.caller);
+        }
+    }
+
+    /// What must be true of everybody who is let in.
+    fn audit(&self, (closed_until, window): (Option<At>, u32), ticket: Ticket) {
+        let size = self.plan.most.unwrap_or(u32::MAX).min(window);
+        match closed_until {
+            None => assert!(self.bucket.under_way() <= size, "{:?}", self.bucket),
+            Some(until) => {
+                assert!(self.at() >= until, "somebody came before {until}");
+                assert!(self.bucket.is_probe(ticket));
+            }
+        }
+        let mut under_way = self.open.iter().map(|request| &self.requests[*request]).filter(|request| !request.lost);
+        assert!(!under_way.any(|request| self.bucket.is_probe(request.ticket)), "a second probe");
+        let held: u32 = self.processes.iter().map(|process| process.under_way).sum();
+        assert_eq!(self.bucket.under_way(), held + 1);
+    }
+}
+
+fn name(process: usize, incarnation: u32) -> Holder {
+    Holder(format!("{process}.{incarnation}"))
+}

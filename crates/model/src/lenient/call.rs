@@ -1,0 +1,164 @@
+//! Decides whether values that a model wrote are calls of tools that it was offered.
+//!
+//! All of them are, or none: a call that is run alone may not be what was meant.
+
+use serde_json::Value;
+
+use super::function::{Function, Written};
+use super::json::Json;
+use crate::ToolSpec;
+
+const ARGUMENTS: [&str; 4] = ["arguments", "parameters", "input", "args"];
+const NAMES: [&str; 3] = ["name", "tool", "function"];
+/// Fields that say nothing about what is called.
+const NOTES: [&str; 5] = ["id", "index", "type", "call_id", "tool_call_id"];
+const TYPES: [&str; 4] = ["function", "function_call", "tool_call", "tool_use"];
+
+type Fields = Vec<(String, Json)>;
+
+/// What may be one or more calls.
+#[derive(Debug)]
+pub(super) enum Item {
+    Json(Json),
+    Function(Function),
+}
+
+/// How plainly a text says that it is a call.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Sign {
+    /// It is marked as one.
+    Marked,
+    /// It has the form of one.
+    Formed,
+}
+
+/// A call without its id.
+#[derive(Debug, PartialEq)]
+pub(super) struct Wanted {
+    pub(super) tool: String,
+    pub(super) input: String,
+}
+
+/// The calls that the items are; none if any of them is not certainly one.
+pub(super) fn read(items: Vec<Item>, sign: Sign, tools: &[ToolSpec]) -> Option<Vec<Wanted>> {
+    let mut calls = Vec::new();
+    for item in items {
+        match item {
+            Item::Json(json) => read_json(json, sign, tools, &mut calls)?,
+            Item::Function(function) => calls.push(read_function(function, tools)?),
+        }
+    }
+    (!calls.is_empty()).then_some(calls)
+}
+
+fn read_json(json: Json, sign: Sign, tools: &[ToolSpec], calls: &mut Vec<Wanted>) -> Option<()> {
+    let objects = match json {
+        Json::Object(mut fields) if matches!(&fields[..], [(name, Json::List(_))] if name == "tool_calls") => {
+            match fields.pop()?.1 {
+                Json::List(items) => items,
+                Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) | Json::Object(_) => return None,
+            }
+        }
+        Json::List(items) => items,
+        Json::Object(fields) => vec![Json::Object(fields)],
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) => return None,
+    };
+    for object in objects {
+        let Json::Object(fields) = object else { return None };
+        calls.push(read_object(unwrap(fields)?, sign, tools)?);
+    }
+    Some(())
+}
+
+/// Takes the inner object out of `{"type": "function", "function": {…}}`.
+fn unwrap(mut fields: Fields) -> Option<Fields> {
+    let Some(at) = fields.iter().position(|(name, value)| name == "function" && matches!(value, Json::Object(_)))
+    else {
+        return Some(fields);
+    };
+    let (_, inner) = fields.swap_remove(at);
+    match inner {
+        Json::Object(inner) if fields.iter().all(is_note) => Some(inner),
+        _more_than_notes => None,
+    }
+}
+
+fn read_object(fields: Fields, sign: Sign, tools: &[ToolSpec]) -> Option<Wanted> {
+    let (named, rest): (Fields, Fields) = fields.into_iter().partition(|(name, _)| NAMES.contains(&name.as_str()));
+    let [(key, name)] = &named[..] else { return None };
+    let tool = find(tools, name.text()?)?;
+    let (mut given, rest): (Fields, Fields) =
+        rest.into_iter().partition(|(name, _)| ARGUMENTS.contains(&name.as_str()));
+    let noted = rest.iter().all(is_note);
+    let input = match (given.pop(), given.is_empty()) {
+        (Some((_, arguments)), true) if noted => object(arguments)?,
+        (None, _) if noted && sign == Sign::Marked => Json::Object(Vec::new()),
+        // `{"tool": "view", "path": "a.txt"}`: the arguments stand beside the name.
+        (None, _) if key == "tool" && !rest.is_empty() && all_known(&rest, tool) => Json::Object(rest),
+        _uncertain => return None,
+    };
+    Some(Wanted { tool: tool.name.clone(), input: input.to_string() })
+}
+
+fn is_note((name, value): &(String, Json)) -> bool {
+    match name.as_str() {
+        "type" => value.text().is_some_and(|text| TYPES.contains(&text)),
+        name => NOTES.contains(&name),
+    }
+}
+
+fn find<'a>(tools: &'a [ToolSpec], name: &str) -> Option<&'a ToolSpec> {
+    tools.iter().find(|tool| tool.name == name)
+}
+
+fn all_known(fields: &Fields, tool: &ToolSpec) -> bool {
+    fields.iter().all(|(name, _)| tool.schema["properties"].get(name).is_some())
+}
+
+/// The arguments as an object, also when they are one that was written into a text.
+fn object(arguments: Json) -> Option<Json> {
+    match arguments {
+        Json::Null => Some(Json::Object(Vec::new())),
+        Json::Text(text) if text.trim().is_empty() => Some(Json::Object(Vec::new())),
+        Json::Text(text) => {
+            Json::parse(&text).filter(|json| matches!(json, Json::Object(fields) if !is_schema(fields)))
+        }
+        Json::Object(fields) if !is_schema(&fields) => Some(Json::Object(fields)),
+        Json::Object(_) | Json::Bool(_) | Json::Number(_) | Json::List(_) => None,
+    }
+}
+
+/// Whether it is the description of arguments, which some models repeat instead of giving any.
+fn is_schema(fields: &Fields) -> bool {
+    let kind = fields.iter().find(|(name, _)| name == "type").and_then(|(_, value)| value.text());
+    kind == Some("object") && fields.iter().any(|(name, _)| name == "properties")
+}
+
+fn read_function(function: Function, tools: &[ToolSpec]) -> Option<Wanted> {
+    let tool = find(tools, &function.name)?;
+    let input = match function.input {
+        Written::Json(json) => object(json)?,
+        Written::Parameters(parameters) => {
+            let typed = |(name, text): (String, String)| Some((name.clone(), typed(tool, &name, text)?));
+            Json::Object(parameters.into_iter().map(typed).collect::<Option<Fields>>()?)
+        }
+    };
+    Some(Wanted { tool: tool.name.clone(), input: input.to_string() })
+}
+
+/// A parameter's text as the kind of value that the tool takes there.
+fn typed(tool: &ToolSpec, name: &str, text: String) -> Option<Json> {
+    let is_text = |kind: &Value| kind == "string";
+    match &tool.schema["properties"][name]["type"] {
+        Value::String(kind) if kind != "string" => scalar(&text),
+        Value::Array(kinds) if !kinds.iter().any(is_text) => scalar(&text),
+        _text_or_unknown => Some(Json::Text(text)),
+    }
+}
+
+fn scalar(text: &str) -> Option<Json> {
+    match Json::parse(&format!("[{text}]"))? {
+        Json::List(mut items) if items.len() == 1 => items.pop(),
+        _other => None,
+    }
+}

@@ -1,0 +1,145 @@
+//! List prices, windows and longest answers of well-known models, as their makers publish them.
+//!
+//! A model that is not here has no known price, and nobody guesses one. Where a price rises with the length of the
+//! prompt, `context` ends where it rises: the prompt up to there and the longest answer. What a user's file says
+//! goes before the table.
+
+use std::collections::BTreeMap;
+
+use protocol::Price;
+
+use crate::{Listed, Provider, Wire};
+
+/// The day on which the table was compared with what the makers publish.
+pub const AS_OF: &str = "2026-11-15";
+
+/// What is known of the models that the maker behind a wire serves, by name.
+pub fn table(wire: Wire) -> BTreeMap<String, Listed> {
+    let rows = match wire {
+        Wire::Anthropic => ANTHROPIC,
+        Wire::Responses | Wire::Chat => OPENAI,
+    };
+    rows.iter().map(|row| (row.0.to_owned(), listed(row))).collect()
+}
+
+impl Provider {
+    /// What is known of a model: by its name, or by the name without the date that a maker adds to it.
+    pub fn listed(&self, name: &str) -> Listed {
+        let exact = self.models.get(name);
+        exact.or_else(|| self.models.get(undated(name)?)).copied().unwrap_or_default()
+    }
+}
+
+/// The name before `-20250929` or `-2025-08-07`.
+fn undated(name: &str) -> Option<&str> {
+    ["-dddddddd", "-dddd-dd-dd"].iter().find_map(|form| {
+        let (bare, end) = name.split_at_checked(name.len().checked_sub(form.len())?)?;
+        let fits = |(c, form): (char, char)| if form == 'd' { c.is_ascii_digit() } else { c == form };
+        end.chars().zip(form.chars()).all(fits).then_some(bare)
+    })
+}
+
+/// A name; prices of input, output, cache reads and cache writes in millionths of a dollar for a million tokens;
+/// thousands of tokens in the window and in the longest answer.
+type Row = (&'static str, [u64; 4], u64, u32);
+
+fn listed(&(_, [input, output, cache_read, cache_write], context, max_output): &Row) -> Listed {
+    Listed {
+        price: Some(Price { input, output, cache_read, cache_write }),
+        context: Some(context * 1_000),
+        max_output: Some(max_output * 1_000),
+    }
+}
+
+/// Cache writes are those that last five minutes.
+#[rustfmt::skip]
+const ANTHROPIC: &[Row] = &[
+    ("claude-fable-5-1",  [10_000_000, 50_000_000,   250_000, 12_500_000], 1_000, 128),
+    ("claude-fable-5",    [10_000_000, 50_000_000, 1_000_000, 12_500_000], 1_000, 128),
+    ("claude-opus-5-5",   [ 4_000_000, 20_000_000,   200_000,  5_000_000], 1_000, 128),
+    ("claude-opus-5",     [ 5_000_000, 25_000_000,   500_000,  6_250_000], 1_000, 128),
+    ("claude-opus-4-8",   [ 5_000_000, 25_000_000,   500_000,  6_250_000], 1_000, 128),
+    ("claude-opus-4-7",   [ 5_000_000, 25_000_000,   500_000,  6_250_000], 1_000, 128),
+    ("claude-opus-4-6",   [ 5_000_000, 25_000_000,   500_000,  6_250_000], 1_000, 128),
+    ("claude-opus-4-5",   [ 5_000_000, 25_000_000,   500_000,  6_250_000],   200,  64),
+    ("claude-sonnet-5-5", [ 2_000_000, 10_000_000,   100_000,  2_500_000], 1_000, 128),
+    ("claude-sonnet-5",   [ 2_000_000, 10_000_000,   200_000,  2_500_000], 1_000, 128),
+    ("claude-sonnet-4-6", [ 3_000_000, 15_000_000,   300_000,  3_750_000], 1_000,  64),
+    ("claude-sonnet-4-5", [ 3_000_000, 15_000_000,   300_000,  3_750_000],   200,  64),
+    // Five times as much for prompts over 100,000 tokens.
+    ("claude-haiku-5-5",  [   100_000,    500_000,    10_000,    125_000],   228, 128),
+    ("claude-haiku-4-5",  [ 1_000_000,  5_000_000,   100_000,  1_250_000],   200,  64),
+];
+
+/// Models without a price of their own for cache writes count them as input. Those with a window of more than a
+/// million tokens cost twice as much for prompts over 272,000, so theirs ends there.
+#[rustfmt::skip]
+const OPENAI: &[Row] = &[
+    ("gpt-6.1-sol",   [ 2_000_000, 10_000_000,   100_000,  2_500_000], 400, 128),
+    ("gpt-6.1-terra", [ 1_000_000,  5_000_000,    50_000,  1_250_000], 400, 128),
+    ("gpt-6-astra",   [10_000_000, 50_000_000, 1_000_000, 12_500_000], 400, 128),
+    ("gpt-6-sol",     [ 2_000_000, 10_000_000,   200_000,  2_500_000], 400, 128),
+    ("gpt-6-luna",    [   100_000,    500_000,    10_000,    125_000], 400, 128),
+    ("gpt-5.6-sol",   [ 4_000_000, 20_000_000,   400_000,  5_000_000], 400, 128),
+    ("gpt-5.6-terra", [ 2_000_000, 12_000_000,   200_000,  2_500_000], 400, 128),
+    ("gpt-5.6-luna",  [   200_000,  1_200_000,    20_000,    250_000], 400, 128),
+    ("gpt-5.5",       [ 5_000_000, 30_000_000,   500_000,  5_000_000], 400, 128),
+    ("gpt-5.4",       [ 2_500_000, 15_000_000,   250_000,  2_500_000], 400, 128),
+    ("gpt-5.4-mini",  [   750_000,  4_500_000,    75_000,    750_000], 400, 128),
+    ("gpt-5.4-nano",  [   200_000,  1_250_000,    20_000,    200_000], 400, 128),
+    ("gpt-5.3-codex", [ 1_750_000, 14_000_000,   175_000,  1_750_000], 400, 128),
+    ("gpt-5.2",       [ 1_750_000, 14_000_000,   175_000,  1_750_000], 400, 128),
+    ("gpt-5.1",       [ 1_250_000, 10_000_000,   125_000,  1_250_000], 400, 128),
+    ("gpt-5",         [ 1_250_000, 10_000_000,   125_000,  1_250_000], 400, 128),
+    ("gpt-5-mini",    [   250_000,  2_000_000,    25_000,    250_000], 400, 128),
+    ("gpt-5-nano",    [    50_000,    400_000,     5_000,     50_000], 400, 128),
+    ("gpt-4.1",       [ 2_000_000,  8_000_000,   500_000,  2_000_000], 1_047, 32),
+    ("gpt-4.1-mini",  [   400_000,  1_600_000,   100_000,    400_000], 1_047, 32),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Key;
+
+    fn provider(wire: Wire) -> Provider {
+        let models = table(wire);
+        Provider { wire, base_url: String::new(), key: Key::Needless, small: false, at_once: None, models }
+    }
+
+    #[test]
+    fn a_model_is_known_by_its_name_or_its_name_with_a_date_and_by_nothing_else() {
+        let anthropic = provider(Wire::Anthropic);
+        let sonnet = anthropic.listed("claude-sonnet-4-5");
+        assert_eq!(sonnet.price.map(|price| price.output), Some(15_000_000));
+        assert_eq!(anthropic.listed("claude-sonnet-4-5-20250929"), sonnet);
+        assert_ne!(anthropic.listed("claude-sonnet-5-5"), anthropic.listed("claude-sonnet-5"));
+        let openai = provider(Wire::Responses);
+        assert_eq!(openai.listed("gpt-5-2025-08-07"), openai.listed("gpt-5"));
+        assert_ne!(openai.listed("gpt-5-mini"), openai.listed("gpt-5"));
+        for stranger in ["gpt-5-pro", "gpt-5-2025", "gpt-5-", "gpt", "", "gpt-5.4-cyber", "-20250807", "claude-opus-5"]
+        {
+            assert_eq!(openai.listed(stranger), Listed::default(), "{stranger}");
+        }
+    }
+
+    #[test]
+    fn the_table_holds_together() {
+        for row in ANTHROPIC.iter().chain(OPENAI) {
+            let (name, [input, output, read, write], context, longest) = *row;
+            assert!(read < input && input <= write && write < output, "{name}");
+            assert!(u64::from(longest) < context, "{name}");
+            assert_eq!(undated(name), None, "{name} would be taken for a date");
+        }
+        assert_eq!(table(Wire::Anthropic).len() + table(Wire::Chat).len(), ANTHROPIC.len() + OPENAI.len());
+    }
+
+    #[test]
+    fn a_date_is_told_from_a_version() {
+        assert_eq!(undated("x-20250929"), Some("x"));
+        assert_eq!(undated("gpt-5-2025-08-07"), Some("gpt-5"));
+        for whole in ["claude-opus-4-5", "gpt-4-0613", "x-2025-8-7", "20250929", "é-2025092"] {
+            assert_eq!(undated(whole), None, "{whole}");
+        }
+    }
+}

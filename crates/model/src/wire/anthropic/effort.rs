@@ -1,0 +1,101 @@
+//! How hard to think, in the two ways that Anthropic's models know.
+//!
+//! Models up to 4.5 and those of compatible servers take a number of tokens; later ones refuse it and take a word.
+
+use protocol::Effort;
+use serde::Serialize;
+
+/// The fields of a request that say how hard to think.
+#[derive(Debug, Default, PartialEq, Eq, Serialize)]
+pub(super) struct Thought {
+    /// Whether to think at all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) thinking: Option<Thinking>,
+    /// How hard, for models that decide by themselves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) output_config: Option<OutputConfig>,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Thinking {
+    Enabled { budget_tokens: u32 },
+    Adaptive { display: &'static str },
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(super) struct OutputConfig {
+    effort: &'static str,
+}
+
+/// The least that the provider takes.
+const LEAST: u32 = 1024;
+
+/// Claude models that know only a number of tokens.
+const COUNTED: [&str; 11] = [
+    "claude-2",
+    "claude-3",
+    "claude-opus-4-0",
+    "claude-opus-4-1",
+    "claude-opus-4-2",
+    "claude-opus-4-5",
+    "claude-sonnet-4-0",
+    "claude-sonnet-4-2",
+    "claude-sonnet-4-5",
+    "claude-haiku-4",
+    "claude-instant",
+];
+
+/// How hard `model` should think. A budget that would not fit beside the answer is left out.
+pub(super) fn thought(model: &str, effort: Option<Effort>, max_tokens: u32) -> Thought {
+    let Some(effort) = effort else { return Thought::default() };
+    let (word, tokens) = match effort {
+        Effort::Low => ("low", 2_048),
+        Effort::Medium => ("medium", 8_192),
+        Effort::High => ("high", 24_576),
+    };
+    if !is_counted(model) {
+        let thinking = Some(Thinking::Adaptive { display: "summarized" });
+        return Thought { thinking, output_config: Some(OutputConfig { effort: word }) };
+    }
+    // A quarter is kept for the words.
+    let budget_tokens = tokens.min(max_tokens - max_tokens / 4);
+    let fits = budget_tokens >= LEAST && budget_tokens < max_tokens;
+    Thought { thinking: fits.then_some(Thinking::Enabled { budget_tokens }), output_config: None }
+}
+
+fn is_counted(model: &str) -> bool {
+    let model = model.to_ascii_lowercase().replace('.', "-");
+    !model.contains("claude") || COUNTED.iter().any(|name| model.contains(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn json(model: &str, max_tokens: u32) -> String {
+        serde_json::to_string(&thought(model, Some(Effort::High), max_tokens)).unwrap()
+    }
+
+    #[test]
+    fn older_models_get_a_number_and_newer_ones_a_word() {
+        let number = r#"{"thinking":{"type":"enabled","budget_tokens":6144}}"#;
+        for model in
+            ["claude-sonnet-4-5", "claude-opus-4-20250514", "claude-3-7-sonnet-latest", "claude-haiku-4.5", "glm-5"]
+        {
+            assert_eq!(json(model, 8192), number, "{model}");
+        }
+        let word = r#"{"thinking":{"type":"adaptive","display":"summarized"},"output_config":{"effort":"high"}}"#;
+        for model in ["claude-opus-4-6", "claude-sonnet-5", "claude-opus-5-5", "anthropic/claude-haiku-5-5"] {
+            assert_eq!(json(model, 8192), word, "{model}");
+        }
+    }
+
+    #[test]
+    fn a_budget_that_does_not_fit_is_left_out() {
+        assert_eq!(json("claude-sonnet-4-5", 1024), "{}");
+        assert_eq!(json("claude-sonnet-4-5", 0), "{}");
+        assert_eq!(thought("claude-opus-5", None, 8192), Thought::default());
+        assert_eq!(json("claude-sonnet-4-5", u32::MAX), r#"{"thinking":{"type":"enabled","budget_tokens":24576}}"#);
+    }
+}

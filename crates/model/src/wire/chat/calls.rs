@@ -1,0 +1,104 @@
+//! Tool calls that arrive in pieces, several at a time.
+
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::extra::{Extra, WIRE};
+use crate::wire::arrival::{Arrival, Trouble};
+
+/// One piece of a call.
+#[derive(Deserialize)]
+pub(super) struct Piece<'a> {
+    index: Option<u64>,
+    id: Option<String>,
+    function: Option<Function>,
+    #[serde(borrow)]
+    extra_content: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+struct Function {
+    name: Option<String>,
+    /// Text, but for servers that send the object itself.
+    arguments: Option<Value>,
+}
+
+/// The calls of an answer, while they arrive.
+#[derive(Debug, Default)]
+pub(super) struct Calls(Vec<Partial>);
+
+#[derive(Debug, Default)]
+struct Partial {
+    index: u64,
+    id: String,
+    name: String,
+    arguments: String,
+    extra: Option<String>,
+}
+
+impl Calls {
+    /// Adds a piece to its call.
+    pub(super) fn add(&mut self, piece: Piece<'_>, arrival: &mut Arrival) -> Result<(), Trouble> {
+        let call = self.find(&piece, arrival)?;
+        let Function { name, arguments } = piece.function.unwrap_or_default();
+        let [id, name, arguments] = [piece.id.unwrap_or_default(), name.unwrap_or_default(), text(arguments)];
+        let extra = piece.extra_content.and_then(Extra::of_call);
+        arrival.hold(id.len() + name.len() + arguments.len() + extra.as_ref().map_or(0, String::len))?;
+        if call.id.is_empty() {
+            call.id = id;
+        }
+        if call.name.is_empty() {
+            call.name = name;
+        }
+        call.arguments.push_str(&arguments);
+        call.extra = extra.or(call.extra.take());
+        Ok(())
+    }
+
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Passes the calls on, in the order of their indexes, each after what must go back beside it.
+    pub(super) fn finish(&mut self, arrival: &mut Arrival) {
+        self.0.sort_by_key(|call| call.index);
+        for call in self.0.drain(..) {
+            if let Some(extra) = call.extra {
+                arrival.opaque(WIRE, extra);
+            }
+            arrival.call(call.id, call.name, call.arguments);
+        }
+    }
+
+    /// The call that a piece belongs to. Some servers leave the index out, or give every call the same one; then
+    /// another id means another call.
+    fn find(&mut self, piece: &Piece<'_>, arrival: &mut Arrival) -> Result<&mut Partial, Trouble> {
+        // What a call counts for besides its words, so that there are not too many to search.
+        const EACH: usize = 1024;
+        let last = self.0.last().map_or(0, |call| call.index);
+        let index = piece.index.unwrap_or(last);
+        let is_other = |call: &Partial| match piece.id.as_deref() {
+            Some(id) if !id.is_empty() && !call.id.is_empty() => id != call.id,
+            Some(_) | None => false,
+        };
+        let at = match self.0.iter().rposition(|call| call.index == index) {
+            Some(at) if !is_other(&self.0[at]) => at,
+            Some(_) | None => {
+                arrival.hold(EACH)?;
+                self.0.push(Partial { index, ..Partial::default() });
+                self.0.len() - 1
+            }
+        };
+        Ok(&mut self.0[at])
+    }
+}
+
+fn text(arguments: Option<Value>) -> String {
+    match arguments {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text,
+        Some(other) => other.to_string(),
+    }
+}

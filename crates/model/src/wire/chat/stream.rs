@@ -1,0 +1,169 @@
+//! The chunks of a Chat Completions answer.
+
+use net::sse::Event;
+use protocol::{StopReason, Usage};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::calls::{Calls, Piece};
+use super::extra::{Extra, WIRE};
+use crate::wire::arrival::{Arrival, Trouble};
+use crate::wire::events::{parse, reported};
+
+/// A Chat Completions answer while it arrives.
+#[derive(Debug, Default)]
+pub(in crate::wire) struct Stream {
+    asked: String,
+    arrival: Arrival,
+    calls: Calls,
+    /// Reasoning that must go back with the calls it led to.
+    reasoning: String,
+    has_refused: bool,
+    stop: Option<StopReason>,
+}
+
+#[derive(Deserialize)]
+struct Chunk<'a> {
+    model: Option<String>,
+    #[serde(borrow)]
+    choices: Option<Vec<Choice<'a>>>,
+    usage: Option<Tokens>,
+    error: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Choice<'a> {
+    index: Option<u64>,
+    #[serde(borrow)]
+    delta: Option<Delta<'a>>,
+    finish_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Delta<'a> {
+    /// Text, but for servers that send a list of parts.
+    content: Option<Value>,
+    refusal: Option<String>,
+    reasoning_content: Option<String>,
+    reasoning: Option<String>,
+    #[serde(borrow)]
+    tool_calls: Option<Vec<Piece<'a>>>,
+}
+
+/// What was used; the prompt counts what the cache held.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Tokens {
+    prompt_tokens: Option<u64>,
+    completion_tokens: Option<u64>,
+    prompt_tokens_details: Option<Details>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Details {
+    cached_tokens: Option<u64>,
+    cache_write_tokens: Option<u64>,
+}
+
+impl Stream {
+    /// An answer of the model that was asked as `asked`.
+    pub(in crate::wire) fn new(asked: &str) -> Stream {
+        Stream { asked: asked.to_owned(), ..Stream::default() }
+    }
+
+    /// What has arrived.
+    pub(in crate::wire) fn arrival(&mut self) -> &mut Arrival {
+        &mut self.arrival
+    }
+
+    /// Takes an event in.
+    pub(in crate::wire) fn event(&mut self, event: &Event) -> Result<(), Trouble> {
+        if event.data.trim() == "[DONE]" {
+            return self.end();
+        }
+        let chunk: Chunk<'_> = parse(&event.data)?;
+        if chunk.error.is_some_and(|error| !error.is_null()) || event.name == "error" {
+            return Err(reported(&event.data));
+        }
+        if let Some(model) = chunk.model.filter(|model| !model.is_empty()) {
+            self.arrival.model = Some(model);
+        }
+        if let Some(tokens) = chunk.usage {
+            self.arrival.usage = Some(usage(tokens));
+        }
+        // One answer was asked for; others would be somebody else's.
+        for choice in chunk.choices.unwrap_or_default().into_iter().filter(|choice| choice.index.unwrap_or(0) == 0) {
+            self.choice(choice)?;
+        }
+        Ok(())
+    }
+
+    /// The stream has ended. One that said why the model stopped is complete.
+    pub(in crate::wire) fn end(&mut self) -> Result<(), Trouble> {
+        let stop = self.stop.ok_or(Trouble::Cut)?;
+        self.keep_reasoning();
+        self.calls.finish(&mut self.arrival);
+        let stop = if self.has_refused { StopReason::Refusal } else { stop };
+        self.arrival.done(stop, &self.asked);
+        Ok(())
+    }
+
+    fn choice(&mut self, choice: Choice<'_>) -> Result<(), Trouble> {
+        if let Some(delta) = choice.delta {
+            self.delta(delta)?;
+        }
+        self.stop = match choice.finish_reason.as_deref() {
+            None | Some("") => self.stop,
+            Some("tool_calls" | "function_call") => Some(StopReason::Calls),
+            Some("length") => Some(StopReason::Length),
+            Some("content_filter") => Some(StopReason::Refusal),
+            Some("error") => return Err(Trouble::Malformed("the provider stopped with an error".into())),
+            Some(_) => Some(StopReason::End),
+        };
+        Ok(())
+    }
+
+    fn delta(&mut self, delta: Delta<'_>) -> Result<(), Trouble> {
+        if let Some(more) = delta.reasoning_content {
+            self.arrival.hold(more.len())?;
+            self.reasoning.push_str(&more);
+            self.arrival.thinking(more);
+        } else {
+            self.arrival.thinking(delta.reasoning.unwrap_or_default());
+        }
+        self.arrival.text(text(delta.content));
+        if let Some(refusal) = delta.refusal.filter(|refusal| !refusal.is_empty()) {
+            self.has_refused = true;
+            self.arrival.text(refusal);
+        }
+        for piece in delta.tool_calls.unwrap_or_default() {
+            self.calls.add(piece, &mut self.arrival)?;
+        }
+        Ok(())
+    }
+
+    fn keep_reasoning(&mut self) {
+        if self.reasoning.is_empty() || self.calls.is_empty() {
+            return;
+        }
+        if let Some(json) = Extra::of_message(&self.reasoning) {
+            self.arrival.opaque(WIRE, json);
+        }
+    }
+}
+
+fn text(content: Option<Value>) -> String {
+    match content {
+        Some(Value::String(text)) => text,
+        Some(Value::Array(parts)) => parts.iter().filter_map(|part| part.get("text")?.as_str()).collect(),
+        Some(_) | None => String::new(),
+    }
+}
+
+fn usage(tokens: Tokens) -> Usage {
+    let details = tokens.prompt_tokens_details.unwrap_or_default();
+    let (cache_read, cache_write) = (details.cached_tokens.unwrap_or(0), details.cache_write_tokens.unwrap_or(0));
+    let input = tokens.prompt_tokens.unwrap_or(0).saturating_sub(cache_read).saturating_sub(cache_write);
+    Usage { input, output: tokens.completion_tokens.unwrap_or(0), cache_read, cache_write }
+}

@@ -1,0 +1,183 @@
+//! Answers that are damaged in every way: whatever comes, it is an answer or an error, and nothing worse.
+
+use net::sse::{Decoder, Event};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+
+use super::arrival::Trouble;
+use super::events::Stream;
+use crate::{Delta, Reply, Wire};
+
+const WIRES: [Wire; 3] = [Wire::Anthropic, Wire::Responses, Wire::Chat];
+
+fn recorded(wire: Wire) -> &'static str {
+    match wire {
+        Wire::Anthropic => include_str!("../../tests/it/recorded/anthropic.sse"),
+        Wire::Responses => include_str!("../../tests/it/recorded/responses.sse"),
+        Wire::Chat => include_str!("../../tests/it/recorded/chat.sse"),
+    }
+}
+
+/// Everything that `events` make, and how it ended.
+fn read(wire: Wire, events: &[Event]) -> (Vec<Delta>, Result<(), Trouble>) {
+    let mut stream = Stream::new(wire, "m");
+    let take_in = |stream: &mut Stream| {
+        for event in events {
+            stream.event(event)?;
+            if stream.arrival().is_done() {
+                return Ok(());
+            }
+        }
+        stream.end()
+    };
+    let ended = take_in(&mut stream);
+    (std::iter::from_fn(|| stream.arrival().take()).collect(), ended)
+}
+
+fn decode(bytes: &[u8]) -> Vec<Event> {
+    let mut decoder = Decoder::default();
+    let mut events = decoder.push(bytes).unwrap();
+    events.extend(decoder.finish().unwrap());
+    events
+}
+
+/// An answer ends with exactly one `Done`, an error has none.
+fn check(wire: Wire, events: &[Event]) {
+    let (deltas, ended) = read(wire, events);
+    let dones = deltas.iter().filter(|delta| matches!(delta, Delta::Done { .. })).count();
+    assert_eq!(dones, usize::from(ended.is_ok()), "{events:?}");
+    assert_eq!(matches!(deltas.last(), Some(Delta::Done { .. })), ended.is_ok(), "{events:?}");
+}
+
+fn word() -> impl Strategy<Value = String> {
+    select(vec![
+        "type",
+        "message_start",
+        "content_block_start",
+        "content_block_delta",
+        "content_block_stop",
+        "message_delta",
+        "message_stop",
+        "error",
+        "message",
+        "content_block",
+        "delta",
+        "index",
+        "text",
+        "thinking",
+        "signature",
+        "tool_use",
+        "partial_json",
+        "input",
+        "id",
+        "name",
+        "stop_reason",
+        "max_tokens",
+        "usage",
+        "input_tokens",
+        "output_tokens",
+        "response.created",
+        "response.output_item.added",
+        "response.output_item.done",
+        "response.output_text.delta",
+        "response.completed",
+        "response.incomplete",
+        "response.failed",
+        "response",
+        "item",
+        "reasoning",
+        "function_call",
+        "call_id",
+        "arguments",
+        "status",
+        "incomplete",
+        "phase",
+        "choices",
+        "content",
+        "tool_calls",
+        "function",
+        "finish_reason",
+        "length",
+        "stop",
+        "extra_content",
+        "reasoning_content",
+        "refusal",
+        "prompt_tokens",
+        "[DONE]",
+        "",
+    ])
+    .prop_map(str::to_owned)
+}
+
+fn json() -> impl Strategy<Value = serde_json::Value> {
+    let leaf = prop_oneof![
+        word().prop_map(Into::into),
+        any::<u64>().prop_map(Into::into),
+        Just(serde_json::Value::Null),
+        any::<bool>().prop_map(Into::into),
+    ];
+    leaf.prop_recursive(4, 24, 4, |inner| {
+        prop_oneof![
+            vec(inner.clone(), 0..4).prop_map(Into::into),
+            vec((word(), inner), 0..5).prop_map(|pairs| serde_json::Value::Object(pairs.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+
+    #[test]
+    fn recordings_with_other_bytes(
+        wire in select(&WIRES[..]),
+        changes in vec((any::<Index>(), any::<u8>()), 1..6),
+    ) {
+        let mut bytes = recorded(wire).as_bytes().to_vec();
+        for (at, byte) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        check(wire, &decode(&bytes));
+    }
+
+    #[test]
+    fn recordings_in_another_order_and_on_another_wire(
+        wire in select(&WIRES[..]),
+        from in select(&WIRES[..]),
+        picks in vec(any::<Index>(), 0..40),
+    ) {
+        let events = decode(recorded(from).as_bytes());
+        let picked: Vec<Event> = picks.iter().map(|pick| events[pick.index(events.len())].clone()).collect();
+        check(wire, &picked);
+    }
+
+    #[test]
+    fn any_json_at_all(wire in select(&WIRES[..]), values in vec((word(), json()), 0..12)) {
+        let events: Vec<Event> =
+            values.into_iter().map(|(name, value)| Event { name, data: value.to_string() }).collect();
+        check(wire, &events);
+    }
+}
+
+#[test]
+fn what_must_be_kept_until_it_is_whole_is_bounded() {
+    let much = "x".repeat(1 << 20);
+    let start = r#"{"type":"content_block_start","content_block":{"type":"tool_use","id":"1","name":"t"}}"#.to_owned();
+    let more = format!(r#"{{"type":"content_block_delta","delta":{{"partial_json":"{much}"}}}}"#);
+    let chunk =
+        format!(r#"{{"choices":[{{"delta":{{"tool_calls":[{{"index":0,"function":{{"arguments":"{much}"}}}}]}}}}]}}"#);
+    for (wire, start, more) in [(Wire::Anthropic, start, more), (Wire::Chat, chunk.clone(), chunk)] {
+        let event = |data: &String| Event { name: String::new(), data: data.clone() };
+        let flood = std::iter::repeat_n(event(&more), Reply::MAX_BYTES / much.len() + 1);
+        let events: Vec<Event> = std::iter::once(event(&start)).chain(flood).collect();
+        assert!(matches!(read(wire, &events).1, Err(Trouble::TooLarge)), "{wire:?}");
+    }
+}
+
+#[test]
+fn a_flood_of_calls_ends_before_it_costs_much() {
+    let call = |index| format!(r#"{{"choices":[{{"delta":{{"tool_calls":[{{"index":{index}}}]}}}}]}}"#);
+    let events: Vec<Event> = (0..20_000).map(|index| Event { name: String::new(), data: call(index) }).collect();
+    assert!(matches!(read(Wire::Chat, &events).1, Err(Trouble::TooLarge)));
+}

@@ -1,0 +1,89 @@
+//! A model at a provider.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::{StreamExt, stream};
+use net::{Header, Post};
+use protocol::ModelFault;
+
+use super::account::account;
+use super::exchange::Question;
+use super::place::Place;
+use super::{anthropic, chat, responses};
+use crate::{Deltas, Facts, Key, Listed, Model, ModelError, Provider, Request, Skill, Wire};
+
+/// A model that is asked over the network.
+#[derive(Debug)]
+pub(crate) struct Remote {
+    name: String,
+    facts: Facts,
+    place: Arc<Place>,
+    client: net::Client,
+}
+
+impl Remote {
+    /// The model that `provider`, which is at `at`, calls `model`.
+    pub(crate) fn new(provider: &str, model: &str, at: Provider, client: net::Client) -> Remote {
+        let Listed { price, context, max_output } = at.listed(model);
+        let facts = Facts {
+            bucket: Some(format!("{provider}/{}/{model}", account(&at.key))),
+            price,
+            context,
+            max_output: max_output.unwrap_or(Facts::UNKNOWN.max_output),
+            skill: if at.small { Skill::Small } else { Skill::Able },
+            at_once: at.at_once,
+        };
+        let place = Place { provider: provider.to_owned(), model: model.to_owned(), at };
+        Remote { name: format!("{provider}/{model}"), facts, place: Arc::new(place), client }
+    }
+
+    fn body(&self, request: &Request) -> serde_json::Result<Vec<u8>> {
+        let (model, at) = (&self.place.model, &self.place.at);
+        let max_tokens = request.max_output.unwrap_or(self.facts.max_output);
+        match at.wire {
+            Wire::Anthropic => anthropic::body(model, request, max_tokens),
+            Wire::Responses => responses::body(model, request, max_tokens),
+            Wire::Chat => chat::body(model, request, max_tokens, chat::Limit::of(&at.base_url)),
+        }
+    }
+
+    fn post(&self, request: &Request) -> Result<Post, ModelError> {
+        let Provider { wire, base_url, key, .. } = &self.place.at;
+        let path = match wire {
+            Wire::Anthropic => "/v1/messages",
+            Wire::Responses => "/responses",
+            Wire::Chat => "/chat/completions",
+        };
+        let mut headers = vec![Header::plain("content-type", "application/json")];
+        headers.push(Header::plain("accept", "text/event-stream"));
+        if *wire == Wire::Anthropic {
+            headers.push(Header::plain("anthropic-version", "2023-06-01"));
+        }
+        match (key, wire) {
+            (Key::Given(secret), Wire::Anthropic) => headers.push(Header::secret("x-api-key", secret.clone())),
+            (Key::Given(secret), Wire::Responses | Wire::Chat) => headers.push(Header::bearer(secret.clone())),
+            (Key::Needless | Key::Missing { .. }, _) => {}
+        }
+        let body = self.body(request).map_err(|error| ModelError::new(ModelFault::Terminal, error.to_string()))?;
+        Ok(Post { url: format!("{base_url}{path}"), headers, body: Bytes::from(body) })
+    }
+}
+
+impl Model for Remote {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn ask(&self, request: Request) -> Deltas {
+        let post = match self.post(&request) {
+            Ok(post) => post,
+            Err(error) => return stream::iter([Err(error)]).boxed(),
+        };
+        Question { client: self.client.clone(), post, place: Arc::clone(&self.place), at: request.at }.ask()
+    }
+}

@@ -1,0 +1,92 @@
+//! What an error's body says, in whichever of the usual forms.
+
+use std::time::Duration;
+
+use protocol::At;
+use serde_json::Value;
+
+/// What a provider says about an error.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Report {
+    /// What happened, in the provider's words.
+    pub(super) message: String,
+    /// The status, if the report names one instead of the answer.
+    pub(super) status: Option<u16>,
+    /// When a used-up quota resets.
+    pub(super) quota_until: Option<At>,
+    /// Its type and code.
+    kinds: Vec<String>,
+}
+
+impl Report {
+    /// Reads a body; one that is not JSON is itself the message.
+    pub(super) fn from_body(body: &str, at: At) -> Report {
+        match serde_json::from_str(body) {
+            Ok(value) => Report::from_value(&value, at),
+            Err(_) => Report { message: body.to_owned(), ..Report::default() },
+        }
+    }
+
+    /// Reads a report that is JSON.
+    pub(super) fn from_value(value: &Value, at: At) -> Report {
+        let value = inner(value);
+        let text = |key: &str| value.get(key).and_then(Value::as_str);
+        let number = |key: &str| value.get(key).and_then(Value::as_u64);
+        let message = value.as_str().or_else(|| text("message")).or_else(|| text("detail"));
+        let resets_in = number("resets_in_seconds").map(|seconds| at.plus(Duration::from_secs(seconds)));
+        let resets_at = number("resets_at").map(|seconds| At(seconds.saturating_mul(1000)));
+        Report {
+            message: message.map_or_else(|| value.to_string(), str::to_owned),
+            status: number("code").and_then(|code| u16::try_from(code).ok()).filter(|code| (400..600).contains(code)),
+            quota_until: resets_at.or(resets_in).filter(|until| *until > at),
+            kinds: ["type", "code"].iter().filter_map(|key| text(key)).map(str::to_owned).collect(),
+        }
+    }
+
+    /// Whether it speaks of one of these, in its kind or its message.
+    pub(super) fn says(&self, words: &[&str]) -> bool {
+        let message = self.message.to_lowercase();
+        words.iter().any(|word| message.contains(word) || self.kinds.iter().any(|kind| kind.contains(word)))
+    }
+}
+
+/// The object that tells, inside of lists, whole responses and wrappers.
+fn inner(value: &Value) -> &Value {
+    let value = value.get(0).unwrap_or(value);
+    let value = value.get("response").unwrap_or(value);
+    value.get("error").filter(|error| !error.is_null()).unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_usual_form_is_read() {
+        for (body, message) in [
+            (json!({ "type": "error", "error": { "type": "api_error", "message": "a" } }), "a"),
+            (json!({ "error": "b" }), "b"),
+            (json!([{ "error": { "message": "c" } }]), "c"),
+            (json!({ "detail": "d" }), "d"),
+            (json!({ "type": "response.failed", "response": { "error": { "code": "x", "message": "e" } } }), "e"),
+            (json!({ "error": null, "message": "f" }), "f"),
+            (json!("g"), "g"),
+            (json!({ "odd": 1 }), "{\"odd\":1}"),
+        ] {
+            assert_eq!(Report::from_body(&body.to_string(), At(0)).message, message);
+        }
+        assert_eq!(Report::from_body("<html>no</html>", At(0)).message, "<html>no</html>");
+    }
+
+    #[test]
+    fn a_quota_resets_at_a_moment_or_after_a_while() {
+        let until = |error: Value| Report::from_value(&json!({ "error": error }), At(5_000)).quota_until;
+        assert_eq!(until(json!({ "resets_at": 9 })), Some(At(9_000)));
+        assert_eq!(until(json!({ "resets_in_seconds": 9 })), Some(At(14_000)));
+        assert_eq!(until(json!({ "resets_at": 5 })), None);
+        assert_eq!(until(json!({ "resets_at": u64::MAX })), Some(At(u64::MAX)));
+        assert_eq!(until(json!({ "resets_at": "soon" })), None);
+    }
+}

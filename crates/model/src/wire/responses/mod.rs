@@ -1,0 +1,8 @@
+//! OpenAI Responses.
+
+mod phase;
+mod request;
+mod stream;
+
+pub(super) use request::body;
+pub(super) use stream::Stream;

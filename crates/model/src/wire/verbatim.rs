@@ -1,0 +1,46 @@
+//! JSON that goes back to a provider as it came.
+
+use protocol::Call;
+use serde_json::value::RawValue;
+
+/// `json` byte for byte, if it is an object.
+pub(super) fn object(json: &str) -> Option<&RawValue> {
+    let raw: &RawValue = serde_json::from_str(json).ok()?;
+    raw.get().starts_with('{').then_some(raw)
+}
+
+/// Whether `json` is a whole object.
+pub(super) fn is_object(json: &str) -> bool {
+    object(json).is_some()
+}
+
+/// A call's arguments as the model wrote them. Arguments that are no object go back as an empty one on every wire,
+/// since some providers refuse a conversation that holds them; the call's answer says what was wrong.
+pub(super) fn arguments(call: &Call) -> &RawValue {
+    object(&call.input).unwrap_or_else(empty)
+}
+
+fn empty<'a>() -> &'a RawValue {
+    serde_json::from_str("{}").unwrap_or(RawValue::NULL)
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::CallId;
+
+    use super::*;
+
+    #[test]
+    fn arguments_go_back_as_they_came_or_as_an_empty_object() {
+        for (input, sent) in [
+            (r#" {"b": 1,"a":1.0} "#, r#"{"b": 1,"a":1.0}"#),
+            ("", "{}"),
+            ("[1]", "{}"),
+            ("{\"a\":", "{}"),
+            ("null", "{}"),
+        ] {
+            let call = Call { id: CallId("1".into()), tool: "t".into(), input: input.into() };
+            assert_eq!(arguments(&call).get(), sent);
+        }
+    }
+}

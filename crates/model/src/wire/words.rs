@@ -1,0 +1,44 @@
+//! The words by which providers tell one error from another.
+
+/// The conversation is longer than the model takes.
+pub(super) const TOO_LONG: [&str; 10] = [
+    "context_length_exceeded",
+    "exceed_context_size_error",
+    "prompt is too long",
+    "maximum context length",
+    "exceeds the available context size",
+    "exceed context limit",
+    "exceeds the context window",
+    "exceeds the maximum number of tokens",
+    "greater than the context length",
+    "model_context_window_exceeded",
+];
+
+/// Somebody has to pay first.
+pub(super) const BILLING: [&str; 5] = [
+    "insufficient_quota",
+    "billing_error",
+    "billing_hard_limit_reached",
+    "billing_not_active",
+    "credit balance is too low",
+];
+
+/// The key is wrong.
+pub(super) const AUTH: [&str; 4] =
+    ["authentication_error", "permission_error", "invalid_api_key", "invalid_authentication"];
+
+/// It was asked too often.
+pub(super) const RATE: [&str; 2] = ["rate_limit_error", "rate_limit_exceeded"];
+
+/// It will not work another time either.
+pub(super) const TERMINAL: [&str; 9] = [
+    "invalid_request_error",
+    "not_found_error",
+    "model_not_found",
+    "request_too_large",
+    "invalid_prompt",
+    "invalid_image",
+    "image_too_large",
+    "policy_violation",
+    "bio_policy",
+];

@@ -1,0 +1,103 @@
+//! A model that says what a test tells it, in the pieces that the test tells it.
+
+use std::sync::Arc;
+
+use bosun_model::{Calls, Delta, Deltas, Facts, Lenient, Message, Model, Reply, Request, Skill, ToolSpec};
+use futures_util::{FutureExt, StreamExt, stream};
+use protocol::{At, Block, StopReason, Usage};
+use serde_json::{Value, json};
+
+const SMALL: Facts = Facts { skill: Skill::Small, ..Facts::UNKNOWN };
+
+#[derive(Debug)]
+struct Said(Vec<Delta>);
+
+impl Model for Said {
+    fn name(&self) -> &str {
+        "said/it"
+    }
+
+    fn facts(&self) -> &Facts {
+        &SMALL
+    }
+
+    fn ask(&self, _request: Request) -> Deltas {
+        stream::iter(self.0.clone().into_iter().map(Ok)).boxed()
+    }
+}
+
+fn tool(name: &str, properties: Value) -> ToolSpec {
+    let schema = json!({ "type": "object", "properties": properties });
+    ToolSpec { name: name.into(), about: String::new(), schema }
+}
+
+pub(crate) fn request(calls: Calls) -> Request {
+    let text = json!({ "type": "string" });
+    let number = json!({ "type": ["integer", "null"] });
+    let tools = [
+        tool("view", json!({ "path": text, "from": number, "to": number })),
+        tool("edit", json!({ "path": text, "old": text, "new": text, "all": { "type": "boolean" } })),
+        tool("shell", json!({ "command": text, "timeout": number })),
+        tool("todos", json!({})),
+    ];
+    Request {
+        agent: "main".into(),
+        path: "/root".into(),
+        at: At(0),
+        turn: 3,
+        attempt: 1,
+        system: Arc::default(),
+        messages: Arc::new(vec![Message::user("go")]),
+        tools: tools.into(),
+        calls,
+        max_output: None,
+        effort: None,
+    }
+}
+
+pub(crate) fn lenient(deltas: Vec<Delta>) -> Lenient {
+    Lenient::new(Arc::new(Said(deltas)))
+}
+
+pub(crate) fn done(stop: StopReason) -> Delta {
+    Delta::Done { stop, usage: Usage::default(), model: "m".into() }
+}
+
+/// The pieces that a model's pieces become.
+pub(crate) fn pieces(deltas: Vec<Delta>, calls: Calls) -> Vec<Delta> {
+    let deltas = lenient(deltas).ask(request(calls)).map(Result::unwrap).collect::<Vec<_>>();
+    deltas.now_or_never().unwrap()
+}
+
+/// What becomes of an answer.
+pub(crate) fn reply(deltas: Vec<Delta>, calls: Calls) -> Reply {
+    Reply::collect(lenient(deltas).ask(request(calls))).now_or_never().unwrap().unwrap()
+}
+
+/// What becomes of a text that the model ended by itself.
+pub(crate) fn read(text: &str) -> Reply {
+    reply(vec![Delta::Text(text.into()), done(StopReason::End)], Calls::Allowed)
+}
+
+/// The same of a text that comes in pieces of so many characters.
+pub(crate) fn read_in_pieces(text: &str, size: usize, stop: StopReason) -> Reply {
+    let chars: Vec<char> = text.chars().collect();
+    let pieces = chars.chunks(size).map(|piece| Delta::Text(piece.iter().collect()));
+    reply(pieces.chain([done(stop)]).collect(), Calls::Allowed)
+}
+
+/// An answer as lines that are easy to compare.
+pub(crate) fn lines(reply: &Reply) -> Vec<String> {
+    let line = |block: &Block| match block {
+        Block::Text { text } => format!("says {text}"),
+        Block::Thinking { text } => format!("thinks {text}"),
+        Block::Call(call) => format!("calls {} {}", call.tool, call.input),
+        Block::Opaque { json, .. } => format!("opaque {json}"),
+    };
+    reply.content.iter().map(line).collect()
+}
+
+/// An answer that is one text.
+pub(crate) fn only(text: &str) -> Vec<Block> {
+    vec![Block::Text { text: text.into() }]
+}

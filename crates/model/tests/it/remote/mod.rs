@@ -1,0 +1,8 @@
+//! Models at a provider, which is a small server on loopback.
+
+mod answers;
+mod faults;
+mod prefixes;
+mod requests;
+mod roundtrips;
+mod server;

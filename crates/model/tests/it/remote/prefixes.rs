@@ -1,0 +1,59 @@
+//! A later request begins with the bytes of an earlier one.
+
+use std::sync::Arc;
+
+use bosun_model::{Calls, Request, ToolSpec, Wire};
+use futures_util::StreamExt;
+use protocol::AnswerStatus::{Broken, Done};
+use protocol::Effort;
+use serde_json::json;
+
+use super::server::{Act, Server, WIRES, http};
+use crate::conversation::{Then, prompt};
+
+/// A conversation at each of its turns; what may vary between turns does.
+fn turns() -> Vec<Request> {
+    let mut first = prompt("Fix it, \"please\".");
+    first.tools = ["view", "edit"]
+        .map(|name| ToolSpec { name: name.into(), about: "Does.".into(), schema: json!({ "type": "object" }) })
+        .into();
+    let second = first.clone().calls("view", r#"{"path":"a"}"#).answered("view", Done, "text");
+    let third = second.clone().calls("edit", "{}").answered("edit", Broken, "").user("hurry");
+    let mut fourth = third.clone().says("Done.").user("and now?");
+    fourth.calls = Calls::Forbidden;
+    fourth.max_output = Some(10_000);
+    let mut fifth = fourth.clone().says("Nothing.").user("fine");
+    fifth.calls = Calls::Allowed;
+    vec![first, second, third, fourth, fifth]
+}
+
+/// The part of a body that the provider's cache may hold: up to the moving mark, or to the end of the conversation.
+fn stable(wire: Wire, body: &str) -> &str {
+    let end = match wire {
+        Wire::Anthropic => body.rfind(r#","cache_control""#),
+        Wire::Responses => body.rfind(r#"],"max_output_tokens""#),
+        Wire::Chat => body.rfind(r#"],"max_tokens""#),
+    };
+    &body[..end.unwrap()]
+}
+
+#[tokio::test]
+async fn on_every_wire() {
+    for wire in WIRES {
+        let server = Server::start(Act::Send(http(500, "", ""))).await;
+        let model = server.model(wire, "m");
+        for (n, mut request) in turns().into_iter().enumerate() {
+            request.effort = (n > 2).then_some(Effort::High);
+            request.messages = Arc::new(request.messages.to_vec());
+            model.ask(request).collect::<Vec<_>>().await;
+        }
+        let requests = server.requests();
+        let bodies: Vec<&str> = requests.iter().map(|request| request.split_once("\r\n\r\n").unwrap().1).collect();
+        assert_eq!(bodies.len(), 5);
+        for pair in bodies.windows(2) {
+            let earlier = stable(wire, pair[0]);
+            assert!(pair[1].starts_with(earlier), "{wire:?}\n{earlier}\n{}", pair[1]);
+            assert!(stable(wire, pair[1]).len() > earlier.len());
+        }
+    }
+}

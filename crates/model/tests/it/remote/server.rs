@@ -1,0 +1,154 @@
+//! A provider that says what it is told to, and remembers what it was asked.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bosun_model::{Delta, Key, Model, ModelError, Provider, Providers, Reply, Request, Wire, open};
+use futures_util::StreamExt;
+use net::{Patience, Secret};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+
+pub(crate) const WIRES: [Wire; 3] = [Wire::Anthropic, Wire::Responses, Wire::Chat];
+
+/// A key that must not show anywhere.
+pub(crate) const KEY: &str = "sk-very-secret-1234";
+
+/// Longer than any test takes.
+pub(crate) const PATIENT: Patience =
+    Patience { connect: Duration::from_secs(30), first_byte: Duration::from_secs(30), idle: Duration::from_secs(30) };
+
+/// What the server does with each request.
+#[derive(Clone)]
+pub(crate) enum Act {
+    /// Sends these bytes and closes.
+    Send(String),
+    /// Sends these bytes and keeps still.
+    Hang(String),
+}
+
+/// A running provider.
+pub(crate) struct Server {
+    url: String,
+    seen: Arc<Mutex<Vec<String>>>,
+    connections: Arc<Mutex<usize>>,
+    _running: JoinSet<()>,
+}
+
+impl Server {
+    /// Does the same with every request.
+    pub(crate) async fn start(act: Act) -> Server {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (seen, connections) = (Arc::<Mutex<Vec<String>>>::default(), Arc::<Mutex<usize>>::default());
+        let (all, count) = (Arc::clone(&seen), Arc::clone(&connections));
+        let mut running = JoinSet::new();
+        running.spawn(async move {
+            let mut open = JoinSet::new();
+            while let Ok((stream, _)) = listener.accept().await {
+                *count.lock().unwrap() += 1;
+                open.spawn(serve(stream, act.clone(), Arc::clone(&all)));
+            }
+        });
+        Server { url, seen, connections, _running: running }
+    }
+
+    /// The whole requests it got.
+    pub(crate) fn requests(&self) -> Vec<String> {
+        self.seen.lock().unwrap().clone()
+    }
+
+    /// The body of the last request.
+    pub(crate) fn body(&self) -> String {
+        self.requests().pop().unwrap().split_once("\r\n\r\n").unwrap().1.to_owned()
+    }
+
+    /// How often somebody connected.
+    pub(crate) fn connections(&self) -> usize {
+        *self.connections.lock().unwrap()
+    }
+
+    /// The model `name` of this provider.
+    pub(crate) fn model(&self, wire: Wire, name: &str) -> Arc<dyn Model> {
+        self.model_with(wire, name, PATIENT)
+    }
+
+    /// The model `name` of this provider, which is waited for so long.
+    pub(crate) fn model_with(&self, wire: Wire, name: &str, patience: Patience) -> Arc<dyn Model> {
+        let key = Key::Given(Secret::new(KEY).found_in("TEST_API_KEY"));
+        let at =
+            Provider { wire, base_url: self.url.clone(), key, small: false, at_once: None, models: BTreeMap::new() };
+        let places = BTreeMap::from([("test".into(), at)]);
+        let providers = Providers { places, patience, ..Providers::default() };
+        open(&format!("test/{name}"), "/".as_ref(), &providers).unwrap()
+    }
+}
+
+async fn serve(mut stream: TcpStream, act: Act, seen: Arc<Mutex<Vec<String>>>) {
+    loop {
+        let Some(request) = read(&mut stream).await else { return };
+        seen.lock().unwrap().push(request);
+        let (bytes, stays) = match &act {
+            Act::Send(bytes) => (bytes, bytes.contains("keep-alive")),
+            Act::Hang(bytes) => (bytes, false),
+        };
+        if stream.write_all(bytes.as_bytes()).await.is_err() {
+            return;
+        }
+        match act {
+            Act::Hang(_) => std::future::pending().await,
+            Act::Send(_) if stays => {}
+            Act::Send(_) => return,
+        }
+    }
+}
+
+async fn read(stream: &mut TcpStream) -> Option<String> {
+    let mut request = Vec::new();
+    loop {
+        let text = String::from_utf8_lossy(&request).into_owned();
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let length: usize = head.lines().find_map(|line| line.strip_prefix("content-length: "))?.parse().unwrap();
+            if body.len() >= length {
+                return Some(text);
+            }
+        }
+        if stream.read_buf(&mut request).await.ok()? == 0 {
+            return None;
+        }
+    }
+}
+
+/// The bytes of an answer.
+pub(crate) fn http(status: u16, headers: &str, body: &str) -> String {
+    format!("HTTP/1.1 {status} X\r\n{headers}content-length: {}\r\n\r\n{body}", body.len())
+}
+
+/// The bytes of a good answer.
+pub(crate) fn events(body: &str) -> String {
+    http(200, "content-type: text/event-stream\r\n", body)
+}
+
+/// Everything that a model makes of an answer.
+pub(crate) async fn deltas(wire: Wire, answer: &str, request: Request) -> Vec<Result<Delta, ModelError>> {
+    let server = Server::start(Act::Send(answer.into())).await;
+    server.model(wire, "asked").ask(request).collect().await
+}
+
+/// What a model makes of a body of events.
+pub(crate) async fn answer(wire: Wire, body: &str) -> Result<Reply, ModelError> {
+    let server = Server::start(Act::Send(events(body))).await;
+    let model = server.model(wire, "asked");
+    Reply::collect(model.ask(crate::conversation::prompt("go"))).await
+}
+
+/// A recorded answer of a wire.
+pub(crate) fn recorded(wire: Wire) -> &'static str {
+    match wire {
+        Wire::Anthropic => include_str!("../recorded/anthropic.sse"),
+        Wire::Responses => include_str!("../recorded/responses.sse"),
+        Wire::Chat => include_str!("../recorded/chat.sse"),
+    }
+}

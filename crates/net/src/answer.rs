@@ -1,0 +1,80 @@
+//! A server's answer, while it arrives.
+
+use std::fmt;
+
+use bytes::Bytes;
+use reqwest::Response;
+use tokio::time::Instant;
+
+use crate::{NetError, Patience, wait};
+
+/// A server's answer: its head is here, its body arrives.
+pub struct Answer {
+    response: Response,
+    host: String,
+    patience: Patience,
+    waits: Waits,
+}
+
+/// What the next piece of the body is waited for.
+enum Waits {
+    FirstByte(Instant),
+    Further,
+}
+
+impl Answer {
+    /// An answer whose head has arrived, and whose first byte is due.
+    pub(crate) fn new(response: Response, host: String, patience: Patience, due: Instant) -> Answer {
+        Answer { response, host, patience, waits: Waits::FirstByte(due) }
+    }
+
+    /// The status code.
+    pub fn status(&self) -> u16 {
+        self.response.status().as_u16()
+    }
+
+    /// Whether the server did what it was asked.
+    pub fn is_success(&self) -> bool {
+        self.response.status().is_success()
+    }
+
+    /// A header of the answer; none if it is absent or not text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.response.headers().get(name)?.to_str().ok()
+    }
+
+    /// The next piece of the body; none at its end. What has arrived is given before any waiting is called too long.
+    pub async fn chunk(&mut self) -> Result<Option<Bytes>, NetError> {
+        let deadline = match self.waits {
+            Waits::FirstByte(due) => due,
+            Waits::Further => Instant::now() + self.patience.idle,
+        };
+        let Some(read) = wait::until(deadline, self.response.chunk()).await else { return Err(self.silence()) };
+        self.waits = Waits::Further;
+        read.map_err(|error| NetError::from_body(&self.host, &error))
+    }
+
+    /// The body as text, as far as `limit` bytes.
+    pub async fn text(mut self, limit: usize) -> Result<String, NetError> {
+        let mut body = Vec::new();
+        while body.len() < limit {
+            let Some(chunk) = self.chunk().await? else { break };
+            body.extend_from_slice(&chunk[..chunk.len().min(limit - body.len())]);
+        }
+        Ok(String::from_utf8_lossy(&body).into_owned())
+    }
+
+    fn silence(&self) -> NetError {
+        let host = self.host.clone();
+        match self.waits {
+            Waits::FirstByte(_) => NetError::FirstByte { host, after: self.patience.first_byte },
+            Waits::Further => NetError::Idle { host, after: self.patience.idle },
+        }
+    }
+}
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "answer {} of {}", self.status(), self.host)
+    }
+}

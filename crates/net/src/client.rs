@@ -1,0 +1,150 @@
+//! Sends requests. A client is cheap to make and to clone; certificates are loaded when an address first needs them.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use reqwest::{Method, Url, redirect};
+use tokio::time::Instant;
+
+use crate::{Answer, Header, NetError, Patience, Route, header, proxy, tls, wait};
+
+/// Who asks servers.
+#[derive(Clone)]
+pub struct Client {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    route: Route,
+    patience: Patience,
+    plain: OnceLock<reqwest::Client>,
+    secure: OnceLock<reqwest::Client>,
+}
+
+/// A request with a body.
+#[derive(Debug)]
+pub struct Post {
+    /// The address.
+    pub url: String,
+    /// What goes before the body.
+    pub headers: Vec<Header>,
+    /// The body.
+    pub body: Bytes,
+}
+
+impl Client {
+    /// A client that goes along `route` and waits as long as `patience` says.
+    pub fn new(route: Route, patience: Patience) -> Client {
+        let shared = Shared { route, patience, plain: OnceLock::new(), secure: OnceLock::new() };
+        Client { shared: Arc::new(shared) }
+    }
+
+    /// Sends a body and gives the answer's head.
+    pub async fn post(&self, post: Post) -> Result<Answer, NetError> {
+        self.send(Method::POST, &post.url, &post.headers, post.body).await
+    }
+
+    /// Asks for what is at an address.
+    pub async fn get(&self, url: &str, headers: &[Header]) -> Result<Answer, NetError> {
+        self.send(Method::GET, url, headers, Bytes::new()).await
+    }
+
+    async fn send(&self, method: Method, url: &str, headers: &[Header], body: Bytes) -> Result<Answer, NetError> {
+        let url = parse(url)?;
+        let host = named(&url);
+        let request = self.client(&url)?.request(method, url).headers(header::map(headers)?).body(body);
+        let patience = self.shared.patience;
+        let due = Instant::now() + patience.first_byte;
+        let Some(sent) = wait::until(due, request.send()).await else {
+            return Err(NetError::FirstByte { host, after: patience.first_byte });
+        };
+        let response = sent.map_err(|error| NetError::from_send(&host, &error))?;
+        let answer = Answer::new(response, host.clone(), patience, due);
+        match (answer.status(), answer.header("location")) {
+            (300..=399, Some(location)) => Err(NetError::Moved { host, location: location.to_owned() }),
+            _ => Ok(answer),
+        }
+    }
+
+    fn client(&self, url: &Url) -> Result<reqwest::Client, NetError> {
+        let shared = &*self.shared;
+        if url.scheme() == "https" || proxy::speaks_tls(&shared.route) {
+            made(&shared.secure, || build(shared, tls::trusting(&shared.route)?))
+        } else {
+            made(&shared.plain, || build(shared, tls::unused()?))
+        }
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("net client")
+    }
+}
+
+/// The client in `place`, made now if there is none. Two that are made at once do no harm.
+fn made(
+    place: &OnceLock<reqwest::Client>,
+    make: impl FnOnce() -> Result<reqwest::Client, NetError>,
+) -> Result<reqwest::Client, NetError> {
+    match place.get() {
+        Some(client) => Ok(client.clone()),
+        None => make().map(|client| place.get_or_init(|| client).clone()),
+    }
+}
+
+fn build(shared: &Shared, tls: rustls::ClientConfig) -> Result<reqwest::Client, NetError> {
+    let mut builder = reqwest::Client::builder()
+        .tls_backend_preconfigured(tls)
+        // A redirect would take the key along.
+        .redirect(redirect::Policy::none())
+        .referer(false)
+        .connect_timeout(shared.patience.connect)
+        .user_agent(concat!("bosun/", env!("CARGO_PKG_VERSION")))
+        .no_proxy();
+    for proxy in proxy::all(&shared.route)? {
+        builder = builder.proxy(proxy);
+    }
+    builder.build().map_err(|error| NetError::Certificates { why: error.to_string() })
+}
+
+/// An address with a host, of a scheme that is spoken here.
+fn parse(text: &str) -> Result<Url, NetError> {
+    let unusable = |why: &str| NetError::Url { url: without_password(text), why: why.to_owned() };
+    let url = Url::parse(text).map_err(|error| unusable(&error.to_string()))?;
+    match url.scheme() {
+        "http" | "https" if url.has_host() => Ok(url),
+        other => Err(unusable(&format!("`{other}` is not spoken here"))),
+    }
+}
+
+/// The server as people would look for it: its host, with the port unless that is the usual one.
+fn named(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    url.port().map_or(host.to_owned(), |port| format!("{host}:{port}"))
+}
+
+fn without_password(url: &str) -> String {
+    match (url.split_once("://"), url.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://{rest}"),
+        (None, _) | (_, None) => url.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_that_is_none_is_explained() {
+        for (text, message) in [
+            ("api.example.com", "relative URL without a base"),
+            ("ftp://me:pw@example.com/x", "`ftp` is not spoken here"),
+            ("http://", "empty host"),
+        ] {
+            let error = parse(text).unwrap_err().to_string();
+            assert!(error.contains(message) && !error.contains("pw"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Why a server could not be asked, or did not answer to the end.
+
+use std::error::Error;
+use std::io;
+use std::time::Duration;
+
+/// Why a server could not be asked, or did not answer to the end.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NetError {
+    /// The address is not one.
+    #[error("`{url}` is not an address of a server: {why}; write http://HOST or https://HOST")]
+    Url {
+        /// The address, without a password in it.
+        url: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A header's value cannot be sent.
+    #[error("the header {name} would hold a character that no header may; check the key for spaces and line ends")]
+    Header {
+        /// The header.
+        name: &'static str,
+    },
+    /// The proxy cannot be used.
+    #[error("the proxy for {scheme} addresses cannot be used: {why}; check {scheme}_proxy and all_proxy")]
+    Proxy {
+        /// `http` or `https`.
+        scheme: &'static str,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// There are no certificates to trust.
+    #[error("no certificate to trust was found: {why}; name a file of them in SSL_CERT_FILE")]
+    Certificates {
+        /// What is wrong.
+        why: String,
+    },
+    /// No connection was made.
+    #[error("cannot connect to {host}: {problem}")]
+    Connect {
+        /// The server.
+        host: String,
+        /// What was in the way.
+        problem: Problem,
+    },
+    /// The server sent nothing.
+    #[error("{host} sent nothing within {} s", .after.as_secs_f32())]
+    FirstByte {
+        /// The server.
+        host: String,
+        /// How long was waited.
+        after: Duration,
+    },
+    /// The server fell silent.
+    #[error("{host} fell silent for {} s in the middle of its answer", .after.as_secs_f32())]
+    Idle {
+        /// The server.
+        host: String,
+        /// How long was waited.
+        after: Duration,
+    },
+    /// The server points elsewhere. A key is never sent along.
+    #[error("{host} moved to {location}; if that is right, make it the address")]
+    Moved {
+        /// The server.
+        host: String,
+        /// Where to.
+        location: String,
+    },
+    /// The connection broke.
+    #[error("the connection to {host} broke: {why}")]
+    Cut {
+        /// The server.
+        host: String,
+        /// What happened.
+        why: String,
+    },
+}
+
+/// What was in the way of a connection.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    /// The host has no address.
+    #[error("its name is not known; check it, and the network")]
+    Name,
+    /// Nobody listens there.
+    #[error("nobody listens there; start the server, or check the address")]
+    Refused,
+    /// It took too long.
+    #[error("it did not answer in time; check the network and the proxy")]
+    Late,
+    /// Its certificate is not trusted.
+    #[error("its certificate is not trusted: {0}; if it should be, name its authority in SSL_CERT_FILE")]
+    Untrusted(String),
+    /// Something else.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl NetError {
+    /// What a request failed with before its answer began.
+    pub(crate) fn from_send(host: &str, error: &reqwest::Error) -> NetError {
+        let host = host.to_owned();
+        if error.is_connect() {
+            return NetError::Connect { host, problem: problem(error) };
+        }
+        NetError::Cut { host, why: root(error) }
+    }
+
+    /// What the body of an answer failed with.
+    pub(crate) fn from_body(host: &str, error: &reqwest::Error) -> NetError {
+        NetError::Cut { host: host.to_owned(), why: root(error) }
+    }
+}
+
+fn problem(error: &reqwest::Error) -> Problem {
+    let untrusted = causes(error).find_map(|cause| match tls_error(cause)? {
+        rustls::Error::InvalidCertificate(why) => Some(Problem::Untrusted(why.to_string())),
+        _ => None,
+    });
+    let refused = || causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>()).any(is_refusal);
+    if let Some(untrusted) = untrusted {
+        untrusted
+    } else if error.is_timeout() {
+        Problem::Late
+    } else if error.is_dns() {
+        Problem::Name
+    } else if refused() {
+        Problem::Refused
+    } else {
+        Problem::Other(root(error))
+    }
+}
+
+fn is_refusal(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::ConnectionRefused
+}
+
+/// The TLS error inside of I/O errors, which do not count what they wrap as their source.
+fn tls_error<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
+    let wrapped = || tls_error(cause.downcast_ref::<io::Error>()?.get_ref()?);
+    cause.downcast_ref().or_else(wrapped)
+}
+
+fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |error: &&'a (dyn Error + 'static)| (*error).source())
+}
+
+/// What the innermost error says; the outer ones only repeat that something failed.
+fn root(error: &reqwest::Error) -> String {
+    causes(error).last().map(ToString::to_string).unwrap_or_default()
+}

@@ -1,0 +1,85 @@
+//! What goes before a body.
+
+use std::fmt;
+
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+
+use crate::{NetError, Secret};
+
+/// One header of a request.
+#[derive(Clone)]
+pub struct Header {
+    name: &'static str,
+    value: Value,
+}
+
+#[derive(Clone)]
+enum Value {
+    Plain(String),
+    Secret(Secret),
+    Bearer(Secret),
+}
+
+impl Header {
+    /// A header that everybody may see; its name is in lower case.
+    pub fn plain(name: &'static str, value: impl Into<String>) -> Header {
+        Header { name, value: Value::Plain(value.into()) }
+    }
+
+    /// A header that holds nothing but a secret.
+    pub fn secret(name: &'static str, secret: Secret) -> Header {
+        Header { name, value: Value::Secret(secret) }
+    }
+
+    /// `Authorization: Bearer` with a secret.
+    pub fn bearer(secret: Secret) -> Header {
+        Header { name: "authorization", value: Value::Bearer(secret) }
+    }
+
+    fn value(&self) -> Result<HeaderValue, NetError> {
+        let (text, is_secret) = match &self.value {
+            Value::Plain(text) => (text.clone(), false),
+            Value::Secret(secret) => (secret.reveal().to_owned(), true),
+            Value::Bearer(secret) => (format!("Bearer {}", secret.reveal()), true),
+        };
+        let mut value = HeaderValue::try_from(text).map_err(|_| NetError::Header { name: self.name })?;
+        value.set_sensitive(is_secret);
+        Ok(value)
+    }
+}
+
+impl fmt::Debug for Header {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.value {
+            Value::Plain(text) => write!(f, "{}: {text}", self.name),
+            Value::Secret(secret) | Value::Bearer(secret) => write!(f, "{}: {secret:?}", self.name),
+        }
+    }
+}
+
+/// The headers as they are sent.
+pub(crate) fn map(headers: &[Header]) -> Result<HeaderMap, NetError> {
+    headers.iter().map(|header| Ok((HeaderName::from_static(header.name), header.value()?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_does_not_show_in_its_header() {
+        let headers = [Header::bearer(Secret::new("sk-1")), Header::secret("x-api-key", Secret::new("sk-2"))];
+        assert_eq!(format!("{headers:?}"), "[authorization: [secret], x-api-key: [secret]]");
+        let sent = map(&headers).unwrap();
+        assert_eq!(sent["authorization"], "Bearer sk-1");
+        assert!(sent.values().all(HeaderValue::is_sensitive));
+        assert!(!format!("{sent:?}").contains("sk-"));
+    }
+
+    #[test]
+    fn a_key_with_a_line_end_is_refused_without_showing_it() {
+        let error = map(&[Header::bearer(Secret::new("sk-1\n"))]).unwrap_err();
+        assert_eq!(error, NetError::Header { name: "authorization" });
+        assert!(!error.to_string().contains("sk-1"));
+    }
+}

@@ -1,0 +1,67 @@
+//! Proxies: only those of the route, and never for loopback.
+
+use reqwest::{NoProxy, Proxy, Url};
+
+use crate::{NetError, Route};
+
+/// Hosts that are this machine.
+const LOOPBACK: &str = "localhost,127.0.0.0/8,::1";
+
+/// The route's proxies, as the client wants them.
+pub(crate) fn all(route: &Route) -> Result<Vec<Proxy>, NetError> {
+    let direct = [LOOPBACK, route.no_proxy.as_deref().unwrap_or_default()].join(",");
+    let with_exceptions = |proxy: Proxy| proxy.no_proxy(NoProxy::from_string(&direct));
+    let http = address("http", route.http_proxy.as_deref())?.map(Proxy::http).transpose();
+    let https = address("https", route.https_proxy.as_deref())?.map(Proxy::https).transpose();
+    let http = http.map_err(|error| unusable("http", &error))?;
+    let https = https.map_err(|error| unusable("https", &error))?;
+    Ok(http.into_iter().chain(https).map(with_exceptions).collect())
+}
+
+/// Whether a proxy of the route is itself spoken to over TLS.
+pub(crate) fn speaks_tls(route: &Route) -> bool {
+    [&route.http_proxy, &route.https_proxy].into_iter().flatten().any(|proxy| proxy.starts_with("https:"))
+}
+
+/// The proxy's address; one without a scheme is `http`, as everybody reads the variables.
+fn address(scheme: &'static str, proxy: Option<&str>) -> Result<Option<Url>, NetError> {
+    let Some(proxy) = proxy.map(str::trim).filter(|proxy| !proxy.is_empty()) else { return Ok(None) };
+    let proxy = if proxy.contains("://") { proxy.to_owned() } else { format!("http://{proxy}") };
+    let url = Url::parse(&proxy).map_err(|error| unusable(scheme, &error))?;
+    match url.scheme() {
+        "http" | "https" => Ok(Some(url)),
+        other => Err(NetError::Proxy { scheme, why: format!("it is a {other} proxy, and only http and https are") }),
+    }
+}
+
+fn unusable(scheme: &'static str, error: &impl ToString) -> NetError {
+    NetError::Proxy { scheme, why: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn why(proxy: &str) -> String {
+        let route = Route { https_proxy: Some(proxy.into()), ..Route::default() };
+        all(&route).map(|_| "no error").unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_proxy_that_cannot_be_used_is_explained_without_its_password() {
+        assert_eq!(
+            why("socks5://me:pw@p:1"),
+            "the proxy for https addresses cannot be used: it is a socks5 proxy, and only http and https are; \
+             check https_proxy and all_proxy"
+        );
+        assert!(!why("http://me:pw@").contains("pw"));
+    }
+
+    #[test]
+    fn an_address_without_a_scheme_and_an_empty_one_are_fine() {
+        for proxy in ["proxy:3128", "", " "] {
+            let route = Route { http_proxy: Some(proxy.into()), ..Route::default() };
+            assert_eq!(all(&route).unwrap().len(), usize::from(!proxy.trim().is_empty()));
+        }
+    }
+}

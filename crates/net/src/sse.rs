@@ -1,0 +1,106 @@
+//! Reads a stream of server-sent events, however it is cut into pieces.
+
+use std::mem;
+
+use memchr::memchr2;
+
+/// Most bytes of one line, and of one event's data.
+pub const MAX_BYTES: usize = 16 << 20;
+
+/// One event.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Event {
+    /// Its name; empty when it was given none.
+    pub name: String,
+    /// Its lines of data, joined by line ends.
+    pub data: String,
+}
+
+/// A line or an event is larger than anybody means it to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("an event is larger than {MAX_BYTES} bytes")]
+pub struct TooLarge;
+
+/// Turns bytes into events.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    line: Vec<u8>,
+    event: Event,
+    has_data: bool,
+    /// The last byte ended a line as a carriage return, so that a line feed right after it ends nothing.
+    after_return: bool,
+    past_first_line: bool,
+}
+
+impl Decoder {
+    /// The events that `bytes` complete.
+    pub fn push(&mut self, mut bytes: &[u8]) -> Result<Vec<Event>, TooLarge> {
+        let mut events = Vec::new();
+        while let Some(&first) = bytes.first() {
+            if mem::take(&mut self.after_return) && first == b'\n' {
+                bytes = &bytes[1..];
+                continue;
+            }
+            let Some(end) = memchr2(b'\n', b'\r', bytes) else {
+                self.extend_line(bytes)?;
+                break;
+            };
+            self.extend_line(&bytes[..end])?;
+            self.after_return = bytes[end] == b'\r';
+            bytes = &bytes[end + 1..];
+            events.extend(self.end_line()?);
+        }
+        Ok(events)
+    }
+
+    /// The last event, when the stream ended without the empty line that should follow it.
+    pub fn finish(mut self) -> Result<Option<Event>, TooLarge> {
+        let last = if self.line.is_empty() { None } else { self.end_line()? };
+        Ok(last.or_else(|| self.end_event()))
+    }
+
+    fn extend_line(&mut self, more: &[u8]) -> Result<(), TooLarge> {
+        if self.line.len() + more.len() > MAX_BYTES {
+            return Err(TooLarge);
+        }
+        self.line.extend_from_slice(more);
+        Ok(())
+    }
+
+    fn end_line(&mut self) -> Result<Option<Event>, TooLarge> {
+        let line = mem::take(&mut self.line);
+        let mut text = &*String::from_utf8_lossy(&line);
+        if !mem::replace(&mut self.past_first_line, true) {
+            text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        }
+        if text.is_empty() {
+            return Ok(self.end_event());
+        }
+        let (field, value) = text.split_once(':').unwrap_or((text, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match field {
+            "event" => value.clone_into(&mut self.event.name),
+            "data" => self.add_data(value)?,
+            // Comments, ids and times to reconnect mean nothing to a request that is not repeated.
+            _ => {}
+        }
+        Ok(None)
+    }
+
+    fn add_data(&mut self, line: &str) -> Result<(), TooLarge> {
+        if self.event.data.len() + line.len() >= MAX_BYTES {
+            return Err(TooLarge);
+        }
+        if mem::replace(&mut self.has_data, true) {
+            self.event.data.push('\n');
+        }
+        self.event.data.push_str(line);
+        Ok(())
+    }
+
+    /// The event that an empty line ends; one without data is none.
+    fn end_event(&mut self) -> Option<Event> {
+        let event = mem::take(&mut self.event);
+        mem::take(&mut self.has_data).then_some(event)
+    }
+}

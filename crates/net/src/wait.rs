@@ -1,0 +1,37 @@
+//! Waiting with an end, that does not miss what came while nobody could look.
+
+use std::future::Future;
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout, timeout_at};
+
+/// What a process that was stopped for a while gets to read what arrived meanwhile.
+const GRACE: Duration = Duration::from_millis(100);
+
+/// What `work` gives by the deadline. One that passed while the process stood still is forgiven for a moment, since
+/// the answer may be there already and only has not been read.
+pub(crate) async fn until<T>(deadline: Instant, work: impl Future<Output = T>) -> Option<T> {
+    let mut work = std::pin::pin!(work);
+    match timeout_at(deadline, work.as_mut()).await {
+        Ok(done) => Some(done),
+        Err(_) => timeout(GRACE, work).await.ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_there_is_taken_even_after_the_deadline() {
+        let past = Instant::now();
+        tokio::time::advance(Duration::from_secs(3600)).await;
+        assert_eq!(until(past, async { 1 }).await, Some(1));
+        let soon = async {
+            tokio::task::yield_now().await;
+            2
+        };
+        assert_eq!(until(past, soon).await, Some(2));
+        assert_eq!(until(past, std::future::pending::<()>()).await, None);
+    }
+}

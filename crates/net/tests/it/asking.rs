@@ -1,0 +1,106 @@
+//! Requests and answers that go well, and ways that are not taken.
+
+use bosun_net::{Client, Header, NetError, Patience, Problem, Route, Secret};
+
+use crate::server::{Act, Server, client, ok, post, send};
+
+#[tokio::test]
+async fn a_request_arrives_whole_and_its_answer_too() {
+    let server = Server::start(&[ok("hello")]).await;
+    let mut request = post(server.url());
+    request.headers = vec![Header::plain("x-plain", "1"), Header::bearer(Secret::new("sk-1"))];
+    let answer = client(Patience::default()).post(request).await.unwrap();
+    assert_eq!((answer.status(), answer.is_success(), answer.header("content-length")), (200, true, Some("5")));
+    assert_eq!(answer.text(100).await.unwrap(), "hello");
+    let sent = server.requests().remove(0);
+    assert!(sent.starts_with("POST /v1/x HTTP/1.1\r\n") && sent.ends_with("\r\n\r\n{}"), "{sent}");
+    assert!(sent.contains("x-plain: 1\r\n") && sent.contains("authorization: Bearer sk-1\r\n"), "{sent}");
+}
+
+#[tokio::test]
+async fn a_get_has_no_body() {
+    let server = Server::start(&[ok("[]")]).await;
+    let answer = client(Patience::default()).get(&server.url(), &[]).await.unwrap();
+    assert_eq!(answer.text(100).await.unwrap(), "[]");
+    assert!(server.requests()[0].starts_with("GET /v1/x HTTP/1.1\r\n"));
+}
+
+#[tokio::test]
+async fn a_body_is_read_as_far_as_the_limit() {
+    let server = Server::start(&[send("HTTP/1.1 500 No\r\n\r\n"), send(&"x".repeat(1000)), Act::Hang]).await;
+    let answer = client(Patience::default()).post(post(server.url())).await.unwrap();
+    assert_eq!(answer.status(), 500);
+    assert_eq!(answer.text(10).await.unwrap(), "xxxxxxxxxx");
+}
+
+#[tokio::test]
+async fn a_redirect_is_not_followed_but_named() {
+    let other = Server::start(&[ok("stolen")]).await;
+    let location = format!("http://{}/elsewhere", other.address);
+    let moved = format!("HTTP/1.1 307 Temporary Redirect\r\nlocation: {location}\r\ncontent-length: 0\r\n\r\n");
+    let server = Server::start(&[send(&moved)]).await;
+    let mut request = post(server.url());
+    request.headers = vec![Header::bearer(Secret::new("sk-1"))];
+    let error = client(Patience::default()).post(request).await.unwrap_err();
+    assert_eq!(error, NetError::Moved { host: server.address.to_string(), location });
+    assert!(other.requests().is_empty());
+}
+
+#[tokio::test]
+async fn where_nobody_listens_it_is_said() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let error = client(Patience::default()).post(post(format!("http://{free}/"))).await.unwrap_err();
+    assert_eq!(error, NetError::Connect { host: free.to_string(), problem: Problem::Refused });
+    assert_eq!(
+        error.to_string(),
+        format!("cannot connect to {free}: nobody listens there; start the server, or check the address")
+    );
+}
+
+#[tokio::test]
+async fn a_proxy_gets_what_is_for_others() {
+    let proxy = Server::start(&[ok("from the proxy")]).await;
+    let route = Route { http_proxy: Some(format!("http://{}", proxy.address)), ..Route::default() };
+    let client = Client::new(route, Patience::default());
+    let answer = client.post(post("http://models.invalid/v1/x")).await.unwrap();
+    assert_eq!(answer.text(100).await.unwrap(), "from the proxy");
+    assert!(proxy.requests()[0].starts_with("POST http://models.invalid/v1/x HTTP/1.1\r\n"));
+}
+
+#[tokio::test]
+async fn loopback_is_never_asked_through_a_proxy() {
+    let server = Server::start(&[ok("direct")]).await;
+    let route = Route {
+        http_proxy: Some("http://127.0.0.1:1".into()),
+        https_proxy: Some("http://127.0.0.1:1".into()),
+        ..Route::default()
+    };
+    let client = Client::new(route, Patience::default());
+    for host in ["127.0.0.1", "localhost"] {
+        let url = format!("http://{host}:{}/", server.address.port());
+        assert_eq!(client.post(post(url)).await.unwrap().text(100).await.unwrap(), "direct", "{host}");
+    }
+}
+
+#[tokio::test]
+async fn a_host_that_needs_no_proxy_is_asked_without_one() {
+    let proxy = Server::start(&[ok("from the proxy")]).await;
+    let route = Route {
+        http_proxy: Some(format!("http://{}", proxy.address)),
+        no_proxy: Some("models.invalid".into()),
+        ..Route::default()
+    };
+    let error = Client::new(route, Patience::default()).post(post("http://api.models.invalid/")).await.unwrap_err();
+    assert_eq!(error, NetError::Connect { host: "api.models.invalid".into(), problem: Problem::Name });
+    assert!(proxy.requests().is_empty());
+}
+
+#[tokio::test]
+async fn a_client_for_plain_addresses_needs_no_certificates() {
+    let server = Server::start(&[ok("fine")]).await;
+    let route = Route { ca_file: Some("/nowhere/ca.pem".into()), ..Route::default() };
+    let client = Client::new(route, Patience::default());
+    assert_eq!(client.post(post(server.url())).await.unwrap().text(9).await.unwrap(), "fine");
+    let error = client.post(post("https://localhost:1/")).await.unwrap_err();
+    assert!(matches!(error, NetError::Certificates { .. }), "{error}");
+}

@@ -1,0 +1,75 @@
+//! Streams of events, whole and in pieces.
+
+use bosun_net::sse::{Decoder, Event, MAX_BYTES, TooLarge};
+use proptest::prelude::*;
+
+fn event(name: &str, data: &str) -> Event {
+    Event { name: name.into(), data: data.into() }
+}
+
+fn decode<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Event> {
+    let mut decoder = Decoder::default();
+    let mut events: Vec<Event> = pieces.into_iter().flat_map(|piece| decoder.push(piece).unwrap()).collect();
+    events.extend(decoder.finish().unwrap());
+    events
+}
+
+#[test]
+fn every_form_of_an_event_is_read() {
+    for (text, expected) in [
+        ("data: a\n\n", vec![event("", "a")]),
+        ("event: e\ndata: {\"x\":1}\n\n", vec![event("e", "{\"x\":1}")]),
+        ("data:[DONE]\n\n", vec![event("", "[DONE]")]),
+        ("data:  two spaces\n\n", vec![event("", " two spaces")]),
+        ("data: a\ndata:\ndata: b\n\n", vec![event("", "a\n\nb")]),
+        ("data: a\r\n\r\ndata: b\r\rdata: c\n\n", vec![event("", "a"), event("", "b"), event("", "c")]),
+        ("\u{feff}data: a\n\n", vec![event("", "a")]),
+        (": ping\n\n: pong\ndata: a\nid: 7\nretry: 9\nother\n\n", vec![event("", "a")]),
+        ("event: e\n\ndata: a\n\n", vec![event("", "a")]),
+        ("data\n\n", vec![event("", "")]),
+        ("data: {\"a\":\"b: c\"}\n\n", vec![event("", "{\"a\":\"b: c\"}")]),
+        ("data: cut", vec![event("", "cut")]),
+        ("data: cut\n", vec![event("", "cut")]),
+        ("\n\n\n", vec![]),
+        ("", vec![]),
+    ] {
+        assert_eq!(decode([text.as_bytes()]), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text_do_no_harm() {
+    assert_eq!(decode([&b"data: \xff\xfe\n\n"[..]]), [event("", "\u{fffd}\u{fffd}")]);
+}
+
+#[test]
+fn an_endless_line_and_an_endless_event_end() {
+    let mut decoder = Decoder::default();
+    let flood = vec![b'x'; 1 << 20];
+    let pushed = std::iter::repeat_with(|| decoder.push(&flood)).take(MAX_BYTES / flood.len() + 1);
+    assert_eq!(pushed.last(), Some(Err(TooLarge)));
+
+    let mut decoder = Decoder::default();
+    let line = [b"data: ".as_slice(), &flood, b"\n"].concat();
+    let pushed = std::iter::repeat_with(|| decoder.push(&line)).take(MAX_BYTES / flood.len() + 1);
+    assert_eq!(pushed.last(), Some(Err(TooLarge)));
+}
+
+proptest! {
+    #[test]
+    fn any_cutting_gives_the_same_events(
+        lines in prop::collection::vec("(data|event|id|)(: ?|)[a-é漢\u{feff} :]{0,6}(\n|\r\n|\r)", 0..30),
+        cuts in prop::collection::vec(0usize..400, 0..40),
+    ) {
+        let text = lines.concat();
+        let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(text.len())).chain([0, text.len()]).collect();
+        cuts.sort_unstable();
+        let pieces = cuts.windows(2).map(|pair| &text.as_bytes()[pair[0]..pair[1]]);
+        prop_assert_eq!(decode(pieces), decode([text.as_bytes()]));
+    }
+
+    #[test]
+    fn any_bytes_are_read_without_harm(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        decode(bytes.chunks(7));
+    }
+}

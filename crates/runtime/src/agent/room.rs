@@ -1,0 +1,171 @@
+//! Whether a conversation has room in its model, and how it gets some.
+
+use kernel::{Kernel, Task};
+use model::{Facts, Message};
+use protocol::{Compaction, Kind, Quote, TaskId};
+use tools::SqlSpace as _;
+
+use super::Desk;
+use super::quote::{self, estimate, input};
+use crate::compact::{Made, Plan, Present};
+use crate::conversation::Conversation;
+use crate::supervisor::{Link, Rejected};
+
+/// The part of a model's window that may be filled, in percent; the rest is for what an estimate misses.
+const FULL: u64 = 85;
+
+/// The part that is filled at most after a compaction, so that the next one is not soon.
+const AIM: u64 = 60;
+
+/// An estimate is never as many times too high as this.
+const DOUBT: u64 = 4;
+
+/// Most tasks that a digest names, and todos.
+const LISTED: usize = 40;
+
+/// What to do before the model is asked.
+pub(super) enum Room {
+    /// There is enough.
+    Enough,
+    /// There is after this.
+    Less(Compaction),
+    /// There is none, and none can be made; the words are for people.
+    Never(String),
+}
+
+/// Looks whether the next request fits. One that was made smaller is not looked at again before it is answered: nobody
+/// has counted it yet.
+pub(super) async fn look(desk: &Desk, link: &Link, conversation: &Conversation) -> Result<Room, Rejected> {
+    let facts = desk.settings.model.facts();
+    let Some(window) = facts.context else { return Ok(Room::Enough) };
+    let part = |percent: u64| (window.saturating_mul(percent) / 100).saturating_sub(wanted(facts, window));
+    if conversation.is_compacted() {
+        return Ok(Room::Enough);
+    }
+    let now = Now::of(desk, conversation);
+    if now.tokens <= part(FULL) {
+        return Ok(Room::Enough);
+    }
+    let present = present(desk, link, conversation).await?;
+    let size = now.scale(desk, conversation);
+    let made = plan(conversation, &present, Some(window), &size).down_to(part(AIM), part(FULL));
+    let tokens = made.as_ref().map_or(now.tokens, |made| made.tokens);
+    Ok(match made {
+        _ if tokens / DOUBT > window => Room::Never(never(desk, tokens / DOUBT, window)),
+        Some(Made { compaction, .. }) => Room::Less(compaction),
+        None => Room::Enough,
+    })
+}
+
+/// The most that can be left out, once the model has said that the conversation is too long.
+pub(super) async fn utmost(
+    desk: &Desk,
+    link: &Link,
+    conversation: &Conversation,
+) -> Result<Option<Compaction>, Rejected> {
+    let present = present(desk, link, conversation).await?;
+    let window = desk.settings.model.facts().context;
+    let size = Now::of(desk, conversation).scale(desk, conversation);
+    let made = plan(conversation, &present, window, &size).utmost();
+    Ok(made.map(|made| made.compaction))
+}
+
+/// The same question with no more output than the window leaves.
+pub(super) fn within(desk: &Desk, quote: Quote) -> Quote {
+    let facts = desk.settings.model.facts();
+    let Some(window) = facts.context else { return quote };
+    let left = window.saturating_sub(quote.input).max(wanted(facts, window));
+    let most = u32::try_from(left).unwrap_or(u32::MAX).max(quote.least);
+    Quote { most: quote.most.min(most), ..quote }
+}
+
+/// What people are told when the model has no room and nothing more can be left out.
+pub(super) fn too_long(desk: &Desk, words: &str) -> String {
+    let model = desk.settings.model.name();
+    format!("the conversation is too long for {model}, and no more of it can be left out: {words}; {REMEDY}")
+}
+
+const REMEDY: &str = "go on with a model that has a larger context, or begin a new session";
+
+fn never(desk: &Desk, tokens: u64, window: u64) -> String {
+    let model = desk.settings.model.name();
+    format!("{model} takes {window} tokens, and the conversation has at least {tokens}; {REMEDY}")
+}
+
+/// How much output there must be room for.
+fn wanted(facts: &Facts, window: u64) -> u64 {
+    u64::from(facts.max_output).min(window / 5)
+}
+
+fn plan<'a>(
+    conversation: &'a Conversation,
+    present: &'a Present,
+    window: Option<u64>,
+    size: &'a dyn Fn(&[Message]) -> u64,
+) -> Plan<'a> {
+    Plan { messages: conversation.messages(), past: conversation.past(), present, window, size }
+}
+
+/// What the next request would be if nothing were left out.
+#[derive(Clone, Copy)]
+struct Now {
+    tokens: u64,
+    /// Those of what waits to be heard.
+    unread: u64,
+}
+
+impl Now {
+    fn of(desk: &Desk, conversation: &Conversation) -> Now {
+        let unread = conversation.unread(desk).map_or(0, |unread| quote::message(&unread));
+        Now { tokens: input(desk, conversation).saturating_add(unread), unread }
+    }
+
+    /// Estimates requests with other messages, as wrong about them as an estimate is about those that were counted.
+    fn scale(self, desk: &Desk, conversation: &Conversation) -> impl Fn(&[Message]) -> u64 {
+        let estimated = move |messages: &[Message]| u128::from(estimate(desk, messages).saturating_add(self.unread));
+        let all = estimated(conversation.messages()).max(1);
+        move |messages| u64::try_from(estimated(messages) * u128::from(self.tokens) / all).unwrap_or(u64::MAX)
+    }
+}
+
+async fn present(desk: &Desk, link: &Link, conversation: &Conversation) -> Result<Present, Rejected> {
+    let (id, unread) = (link.run.task, conversation.unread_results());
+    let tasks = link.supervisor.look(move |kernel| tasks(kernel, id, |task| unread.contains(&task))).await?;
+    Ok(Present { todos: todos(desk).await, tasks })
+}
+
+/// The tasks that an agent started, those that still live first, then the newest.
+fn tasks(kernel: &Kernel, id: TaskId, is_unread: impl Fn(TaskId) -> bool) -> Vec<String> {
+    let children = kernel.task(id).into_iter().flat_map(|task| task.children.iter().rev());
+    let mut tasks: Vec<&Task> = children.filter_map(|id| kernel.task(*id)).collect();
+    tasks.sort_by_key(|task| task.is_finished() && !is_unread(task.id));
+    let line = |task: &Task| {
+        let what = match task.kind {
+            Kind::Main | Kind::Agent => "agent",
+            Kind::Shell => "background command (see read_shell)",
+        };
+        let unread = if is_unread(task.id) { "; its result comes as your next message" } else { "" };
+        format!("{what} `{}`, {}: {}{unread}", task.name, task.id, task.phase.state().word())
+    };
+    tasks.into_iter().take(LISTED).map(line).collect()
+}
+
+/// The todos that are not done, what is under way first. Tables that the model has changed tell nothing.
+async fn todos(desk: &Desk) -> Vec<String> {
+    let sql = format!(
+        "SELECT substr(id, 1, 100) || ' (' || status || '): ' || substr(title, 1, 200) FROM todos WHERE status <> 'done' \
+         ORDER BY status = 'in_progress' DESC, status = 'blocked', created_at, id LIMIT {LISTED}"
+    );
+    match desk.tables.execute(sql).await {
+        // A line above them names the column, and one below counts them.
+        Ok(rows) => {
+            let lines: Vec<&str> = rows.lines().skip(1).collect();
+            let rows = lines.split_last().map_or(&[][..], |(_count, rows)| rows);
+            rows.iter().map(|row| (*row).to_owned()).collect()
+        }
+        Err(error) => {
+            tracing::info!(%error, "a digest is made without the todos");
+            Vec::new()
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Where buckets are kept: shared in `bosun.db`, or by this process alone when that file cannot be used.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use host::Home;
+use kernel::Bucket;
+use kernel::bucket::Holder;
+use protocol::At;
+use store::{Buckets, StoreError};
+
+/// Where buckets are kept.
+#[derive(Debug)]
+pub(super) struct Shelf {
+    shared: Option<Buckets>,
+    /// The buckets as last seen; the truth when nothing is shared.
+    seen: HashMap<Arc<str>, Bucket>,
+}
+
+impl Shelf {
+    /// Opens the shared buckets.
+    pub(super) fn open(home: &Home) -> Shelf {
+        let shared = Buckets::open(home).inspect_err(alone).ok();
+        Shelf { shared, seen: HashMap::new() }
+    }
+
+    /// A bucket as it is now.
+    pub(super) fn look(&mut self, key: &Arc<str>, own: &Holder, now: At) -> Bucket {
+        if let Some(read) = self.shared.as_ref().map(|buckets| buckets.read(key)) {
+            match read {
+                Ok(state) => drop(self.seen.insert(Arc::clone(key), parse(key, state))),
+                Err(error) => self.give_up(&error, own, now),
+            }
+        }
+        self.seen.get(key).cloned().unwrap_or_default()
+    }
+
+    /// Changes a bucket. `edit` may be called again when the change could not be written.
+    pub(super) fn change<T>(
+        &mut self,
+        key: &Arc<str>,
+        own: &Holder,
+        now: At,
+        mut edit: impl FnMut(&mut Bucket) -> T,
+    ) -> T {
+        let written = self.shared.as_ref().map(|buckets| {
+            buckets.change(key, |state| {
+                let mut bucket = parse(key, state);
+                let told = edit(&mut bucket);
+                (print(&bucket), (told, bucket))
+            })
+        });
+        match written {
+            Some(Ok((told, bucket))) => {
+                self.seen.insert(Arc::clone(key), bucket);
+                return told;
+            }
+            Some(Err(error)) => self.give_up(&error, own, now),
+            None => {}
+        }
+        edit(self.seen.entry(Arc::clone(key)).or_default())
+    }
+
+    /// Goes on alone, with what was last known but for the others.
+    fn give_up(&mut self, error: &StoreError, own: &Holder, now: At) {
+        alone(error);
+        self.shared = None;
+        for bucket in self.seen.values_mut() {
+            let others: Vec<Holder> = bucket.holders().filter(|holder| *holder != own).cloned().collect();
+            others.iter().for_each(|other| bucket.forget(now, other));
+        }
+    }
+}
+
+fn alone(error: &StoreError) {
+    tracing::warn!(%error, "providers' limits are not shared with other processes");
+}
+
+/// A bucket that makes no sense is as good as none: it is learnt again.
+fn parse(key: &str, state: Option<String>) -> Bucket {
+    let Some(state) = state else { return Bucket::default() };
+    serde_json::from_str(&state).unwrap_or_else(|error| {
+        tracing::warn!(key, %error, "what was known of a provider's limits is damaged and begins anew");
+        Bucket::default()
+    })
+}
+
+fn print(bucket: &Bucket) -> String {
+    // Plain data with text keys always prints; an empty text would read as damaged and begin anew.
+    serde_json::to_string(bucket).unwrap_or_default()
+}

@@ -1,0 +1,186 @@
+//! What a session may spend, in tokens, money and time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use insta::assert_snapshot;
+use kernel::{Kernel, Limits};
+use model::{Calls, Facts, Model};
+use protocol::{Budget, Cost, Delivery, Event, Outcome, Price};
+use runtime::Start;
+use testkit::session::{Run, scenario};
+
+use crate::support::{Known, relay, rules, script};
+
+/// Looks at a file for ever, and says a last word when it is told to.
+const LOOKS: &str = "  - when: { prompt: 'your last answer' }
+    answer: [say: this far I came]
+    usage: { input: 900, output: 20 }
+  - answer:
+      - say: I look again.
+      - call: { tool: view, input: { path: a.txt } }
+    usage: { input: 1000, cache_read: 500, cache_write: 300, output: 200 }
+";
+
+const PRICE: Price = Price { input: 3_000_000, output: 15_000_000, cache_read: 300_000, cache_write: 3_750_000 };
+
+fn tokens(tokens: u64) -> Budget {
+    Budget { tokens: Some(tokens), micros: None }
+}
+
+fn priced(yaml: &str) -> Arc<dyn Model> {
+    let facts = Facts { price: Some(PRICE), max_output: 1_000, ..Facts::UNKNOWN };
+    Arc::new(Known { script: script(&rules(yaml)), facts })
+}
+
+/// Folds the log and checks the account at every event; tells what was spent.
+fn audit(run: &Run) -> Cost {
+    let mut kernel = Kernel::new(Limits::default());
+    for envelope in run.events() {
+        kernel.evolve(&envelope.entry).unwrap();
+        let Some(root) = kernel.root().and_then(|root| kernel.task(root)) else { continue };
+        let booked = root.ledger.spent.plus(root.ledger.reserved);
+        assert!(root.ledger.budget.allows(booked), "event {} goes past the budget: {booked:?}", envelope.seq);
+    }
+    kernel.root().and_then(|root| kernel.task(root)).unwrap().ledger.spent
+}
+
+/// What the answers of a run used and cost, by their own word.
+fn told(run: &Run) -> Cost {
+    let costs = run.events().iter().filter_map(|envelope| match &envelope.entry.event {
+        Event::TurnAnswered { cost, .. } => Some(*cost),
+        _other => None,
+    });
+    costs.fold(Cost::ZERO, Cost::plus)
+}
+
+#[tokio::test]
+async fn at_the_limit_there_is_one_last_turn_without_tools() {
+    let stage = scenario().model(priced(LOOKS)).file("a.txt", "hello\n").budget(tokens(24_000)).ready();
+    let mut driver = stage.open(Start::New).await;
+    driver.send("look", Delivery::FollowUp).await;
+    driver.rest().await;
+    let requests = driver.model().requests();
+    let run = driver.leave().await;
+    assert_eq!(run.outcome(), Some(&Outcome::BudgetExhausted));
+    assert_eq!(run.text(), "this far I came");
+    let forbidden: Vec<bool> = requests.iter().map(|request| request.calls == Calls::Forbidden).collect();
+    assert!(forbidden.ends_with(&[false, true]) && forbidden.iter().filter(|last| **last).count() == 1);
+    assert_eq!(audit(&run), told(&run));
+    assert!(audit(&run).tokens > 16_000, "{:?}", audit(&run));
+    assert_snapshot!(run.transcript());
+}
+
+#[tokio::test]
+async fn money_is_a_limit_like_tokens() {
+    let budget = Budget { tokens: None, micros: Some(100_000) };
+    let run = scenario().model(priced(LOOKS)).file("a.txt", "hello\n").budget(budget).prompt("look").run().await;
+    assert_eq!(run.outcome(), Some(&Outcome::BudgetExhausted));
+    let spent = audit(&run);
+    assert_eq!(spent, told(&run));
+    assert!(spent.micros > 50_000 && spent.micros <= 100_000, "{spent:?}");
+}
+
+#[tokio::test]
+async fn a_budget_too_small_for_any_answer_asks_nothing() {
+    let stage = scenario().model(priced(LOOKS)).budget(tokens(500)).ready();
+    let mut driver = stage.open(Start::New).await;
+    driver.send("look", Delivery::FollowUp).await;
+    driver.rest().await;
+    assert!(driver.model().requests().is_empty());
+    assert_eq!(driver.leave().await.outcome(), Some(&Outcome::BudgetExhausted));
+}
+
+#[tokio::test]
+async fn an_answer_is_no_longer_than_what_is_left_for_it() {
+    let granted = async |budget| {
+        let stage = scenario().model(priced("  - answer: [say: hello]\n")).budget(budget).ready();
+        let mut driver = stage.open(Start::New).await;
+        driver.send("hi", Delivery::FollowUp).await;
+        driver.rest().await;
+        let granted = driver.model().requests()[0].max_output;
+        let run = driver.leave().await;
+        assert_eq!(run.outcome(), Some(&Outcome::Completed));
+        let reserved = run.events().iter().find_map(|envelope| match &envelope.entry.event {
+            Event::TurnBegun { reserved, .. } => Some(reserved.tokens),
+            _other => None,
+        });
+        (granted.unwrap(), reserved.unwrap())
+    };
+    let (all, reserved) = granted(tokens(1_000_000)).await;
+    assert_eq!(all, 1_000);
+    // A last turn would read what this one does, and a little more.
+    let spare = reserved - 1_000 + 2_000 + 64;
+    assert_eq!(granted(tokens(reserved + spare)).await, (1_000, reserved));
+    assert_eq!(granted(tokens(reserved + spare - 600)).await, (400, reserved - 600));
+}
+
+#[tokio::test]
+async fn a_cut_answer_counts_as_what_was_set_aside_and_a_refused_one_as_nothing() {
+    let cut = priced("  - answer: [say: half, cut: true]\n");
+    let busy = priced("  - fail: { class: transient, message: busy }\n");
+    let good = priced("  - answer: [say: whole]\n    usage: { input: 10, output: 2 }\n");
+    let facts = cut.facts().clone();
+    let model = Arc::new(Known { script: relay([cut, busy, good]), facts });
+    let run = scenario().model(model).budget(tokens(1_000_000)).prompt("go").run().await;
+    assert_eq!(run.outcome(), Some(&Outcome::Completed));
+    let mut reserved = Vec::new();
+    let mut booked = Vec::new();
+    for envelope in run.events() {
+        match &envelope.entry.event {
+            Event::TurnBegun { reserved: cost, .. } => reserved.push(*cost),
+            Event::TurnFailed { cost, .. } => booked.push(*cost),
+            _other => {}
+        }
+    }
+    assert_eq!(booked, [reserved[0], Cost::ZERO]);
+    assert_eq!(audit(&run), told(&run).plus(reserved[0]));
+}
+
+#[tokio::test]
+async fn a_session_goes_on_when_its_budget_is_raised() {
+    let low = scenario().model(priced(LOOKS)).file("a.txt", "x\n").budget(tokens(500)).ready();
+    let mut driver = low.open(Start::New).await;
+    driver.send("look", Delivery::FollowUp).await;
+    driver.rest().await;
+    let id = driver.id();
+    driver.leave().await;
+    low.set_budget(tokens(40_000));
+    let mut driver = low.open(Start::Resume(id)).await;
+    driver.send("look now", Delivery::FollowUp).await;
+    driver.rest().await;
+    let run = driver.leave().await;
+    assert_eq!((run.outcome(), run.text()), (Some(&Outcome::BudgetExhausted), "this far I came"));
+}
+
+#[tokio::test]
+async fn time_that_is_up_breaks_a_call_off_and_leaves_one_last_turn() {
+    let yaml = "  - when: { prompt: 'your last answer' }
+    answer: [say: this far I came]
+  - answer: [call: { tool: shell, input: { command: sleep 600 } }]
+";
+    let run = scenario().script(&rules(yaml)).allow_all().timeout(Duration::from_millis(300)).prompt("go").run().await;
+    assert_snapshot!(run.transcript());
+}
+
+#[tokio::test]
+async fn time_that_is_up_breaks_a_question_off_too() {
+    let yaml = "  - when: { prompt: 'your last answer' }
+    answer: [say: this far I came]
+  - answer: [hang: true]
+";
+    let run = scenario().script(&rules(yaml)).timeout(Duration::from_millis(300)).prompt("go").run().await;
+    assert_snapshot!(run.transcript());
+}
+
+#[tokio::test]
+async fn a_model_that_calls_in_its_last_turn_has_had_it() {
+    let yaml = "  - answer:
+      - say: I cannot stop.
+      - call: { tool: view, input: { path: a.txt } }
+    usage: { input: 1000, output: 200 }
+";
+    let run = scenario().model(priced(yaml)).file("a.txt", "x\n").budget(tokens(16_000)).prompt("go").run().await;
+    assert_eq!((run.outcome(), run.text()), (Some(&Outcome::BudgetExhausted), "I cannot stop."));
+    audit(&run);
+}

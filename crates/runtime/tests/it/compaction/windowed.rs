@@ -1,0 +1,192 @@
+//! A long job for a model with a window, and what can be read off its runs.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use futures_util::{StreamExt, stream};
+use model::{Deltas, Facts, Model, ModelError, Request};
+use protocol::{Block, Delivery, Event, ModelFault};
+use runtime::Start;
+use testkit::session::{Run, Stage, scenario};
+
+use crate::support::{UNTIL_GO, script, turns};
+
+/// The output that each answer may have, so that windows can be small.
+pub(super) const OUTPUT: u32 = 200;
+
+pub(super) const PROMPT: &str = "Build it, then tidy up: the release is today.";
+
+/// A job of many turns, each with a long answer, and a command that ends much later than it starts.
+fn job() -> String {
+    let look = "      - call: { tool: view, input: { path: big.txt } }";
+    turns(&format!(
+        "    - - say: I look around.
+      - call: {{ tool: view, input: {{ path: a.txt }} }}
+{look}
+    - - call: {{ tool: sql, input: {{ query: \"INSERT INTO todos (id, title) VALUES ('t1', 'edit'), ('t2', 'tidy up')\" }} }}
+{look}
+    - - call: {{ tool: shell, input: {{ background: true, command: '{UNTIL_GO}; echo built > built.txt' }} }}
+{look}
+    - - call: {{ tool: view, input: {{ path: a.txt }} }}
+      - call: {{ tool: edit, input: {{ path: a.txt, old: one, new: two }} }}
+{look}
+    - - call: {{ tool: sql, input: {{ query: \"UPDATE todos SET status = 'done' WHERE id = 't1'\" }} }}
+      - call: {{ tool: create, input: {{ path: b.txt, content: b }} }}
+{look}
+    - - call: {{ tool: shell, input: {{ command: mkdir sub && echo c > sub/c.txt }} }}
+{look}
+    - - call: {{ tool: shell, input: {{ command: touch go }} }}
+      - call: {{ tool: read_shell, input: {{ name: until, wait_secs: 300 }} }}
+{look}
+    - - say: It is built.
+      - call: {{ tool: view, input: {{ path: a.txt }} }}
+      - call: {{ tool: edit, input: {{ path: a.txt, old: two, new: three }} }}
+{look}
+    - - call: {{ tool: shell, input: {{ command: cat a.txt b.txt built.txt > all.txt; rm go }} }}
+{look}
+    - - say: All is done.
+"
+    ))
+}
+
+/// The number of the job's turns.
+pub(super) const TURNS: u32 = 10;
+
+/// The first turn before which something is there to be left out.
+pub(super) const FIRST: u32 = 3;
+
+/// A model that has a window, or says that it has one.
+#[derive(Debug)]
+pub(super) struct Windowed {
+    model: Arc<dyn Model>,
+    facts: Facts,
+    /// The turn that it does not answer when it is first asked.
+    hangs_at: Option<u32>,
+    hung: AtomicBool,
+    /// Whether it says that a request is too long.
+    is_too_long: fn(&Request) -> bool,
+}
+
+impl Windowed {
+    pub(super) fn of(context: Option<u64>) -> Windowed {
+        let facts = Facts { context, max_output: OUTPUT, ..Facts::UNKNOWN };
+        Windowed { model: script(&job()), facts, hangs_at: None, hung: AtomicBool::new(false), is_too_long: |_| false }
+    }
+
+    /// It does not answer this turn when it is first asked.
+    pub(super) fn hanging_at(self, turn: u32) -> Windowed {
+        Windowed { hangs_at: Some(turn), ..self }
+    }
+
+    /// It says of such requests that they are too long.
+    pub(super) fn refusing(self, is_too_long: fn(&Request) -> bool) -> Windowed {
+        Windowed { is_too_long, ..self }
+    }
+
+    /// Its answers may have so many tokens.
+    pub(super) fn answering(mut self, max_output: u32) -> Windowed {
+        self.facts.max_output = max_output;
+        self
+    }
+
+    pub(super) fn stage(self) -> Stage {
+        let big: String = (0..150).map(|n| format!("line {n} of a file that is long for its meaning\n")).collect();
+        scenario().model(Arc::new(self)).file("a.txt", "one\n").file("big.txt", &big).allow_all().ready()
+    }
+
+    pub(super) async fn run(self) -> Run {
+        let mut driver = self.stage().open(Start::New).await;
+        driver.send(PROMPT, Delivery::FollowUp).await;
+        driver.rest().await;
+        driver.leave().await
+    }
+}
+
+impl Model for Windowed {
+    fn name(&self) -> &'static str {
+        "windowed"
+    }
+
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn ask(&self, request: Request) -> Deltas {
+        if self.hangs_at == Some(request.turn) && !self.hung.swap(true, Ordering::SeqCst) {
+            return stream::pending().boxed();
+        }
+        if (self.is_too_long)(&request) {
+            let error = ModelError::new(ModelFault::TooLong, "that is too long for me");
+            return stream::iter([Err(error)]).boxed();
+        }
+        self.model.ask(request)
+    }
+}
+
+/// Everything in the working folder.
+fn tree(run: &Run) -> BTreeMap<String, String> {
+    fn read(folder: &Path, files: &mut BTreeMap<String, String>) {
+        for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+            if entry.file_type().unwrap().is_dir() {
+                read(&entry.path(), files);
+            } else {
+                let text = fs::read_to_string(entry.path()).unwrap();
+                files.insert(entry.file_name().into_string().unwrap(), text);
+            }
+        }
+    }
+    let mut files = BTreeMap::new();
+    read(&run.stage().path(""), &mut files);
+    files
+}
+
+/// How many tokens each turn was thought to read.
+pub(super) fn inputs(run: &Run) -> Vec<u64> {
+    let input = |event: &Event| match event {
+        Event::TurnBegun { reserved, max_output: Some(output), .. } => Some(reserved.tokens - u64::from(*output)),
+        _other => None,
+    };
+    run.events().iter().filter_map(|envelope| input(&envelope.entry.event)).collect()
+}
+
+/// The turns before which the conversation was compacted.
+pub(super) fn compacted(run: &Run) -> Vec<u32> {
+    let (mut next, mut found) = (1, Vec::new());
+    for envelope in run.events() {
+        match &envelope.entry.event {
+            Event::TurnAnswered { .. } => next += 1,
+            Event::Compacted(_) => found.push(next),
+            _other => {}
+        }
+    }
+    found
+}
+
+pub(super) fn digests(run: &Run) -> Vec<&str> {
+    let events = run.events().iter().map(|envelope| &envelope.entry.event);
+    let compactions = events.filter_map(|event| match event {
+        Event::Compacted(compaction) => Some(compaction),
+        _other => None,
+    });
+    compactions.filter_map(|compaction| compaction.digest.as_deref()).collect()
+}
+
+/// What the model said and called, turn by turn, and what became of the files.
+pub(super) fn work(run: &Run) -> (Vec<&[Block]>, BTreeMap<String, String>) {
+    let events = run.events().iter().map(|envelope| &envelope.entry.event);
+    let said = events.filter_map(|event| match event {
+        Event::TurnAnswered { content, .. } => Some(content.as_slice()),
+        _other => None,
+    });
+    (said.collect(), tree(run))
+}
+
+/// The window that a run first outgrows before this turn.
+pub(super) fn window(inputs: &[u64], turn: u32) -> u64 {
+    let (before, this) = (inputs[..turn as usize - 1].iter().max().unwrap(), inputs[turn as usize - 1]);
+    assert!(*before < this, "{inputs:?}");
+    (before.midpoint(this) + u64::from(OUTPUT)) * 100 / 85
+}

@@ -1,0 +1,109 @@
+//! Sessions that share a provider's limits.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::{Deltas, Facts, Model, Request};
+use protocol::{Delivery, Event, ModelFault, Outcome, TaskState};
+use runtime::Start;
+use testkit::session::{Driver, FakeClock, Stage, scenario};
+
+use crate::support::{eventually, relay, rules, script};
+
+/// A model with an account, and so with a bucket.
+#[derive(Debug)]
+struct Governed {
+    model: Arc<dyn Model>,
+    facts: Facts,
+}
+
+impl Model for Governed {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn ask(&self, request: Request) -> Deltas {
+        self.model.ask(request)
+    }
+}
+
+/// A provider that fails once, and answers from then on.
+fn stage(fail: &str) -> Stage {
+    let failing = script(&rules(&format!("  - fail: {fail}\n")));
+    let model = relay([failing, script(&rules("  - answer: [say: here]\n"))]);
+    let facts = Facts { bucket: Some("demo/account/model".into()), ..Facts::UNKNOWN };
+    scenario().model(Arc::new(Governed { model, facts })).ready()
+}
+
+/// Moves the clock until somebody is at rest.
+async fn rest(stage: &Stage, driver: &mut Driver) {
+    eventually("rest", || {
+        stage.clock().advance(Duration::from_millis(100));
+        driver.session().status().borrow().quiet
+    })
+    .await;
+    driver.rest().await;
+}
+
+async fn completed(driver: Driver, requests: usize) {
+    assert_eq!(driver.model().requests().len(), requests);
+    assert_eq!(driver.leave().await.outcome(), Some(&Outcome::Completed));
+}
+
+#[tokio::test]
+async fn when_one_session_is_throttled_the_other_waits_with_it() {
+    let stage = stage("{ class: retry-after, after: 10s, message: slow down }");
+    let mut first = stage.open(Start::New).await;
+    let mut second = stage.open(Start::New).await;
+    first.send("go", Delivery::FollowUp).await;
+    let throttled = |event: &Event| matches!(event, Event::TurnFailed { fault: ModelFault::RetryAfter { .. }, .. });
+    first.until("a throttle", throttled).await;
+    second.send("go", Delivery::FollowUp).await;
+    rest(&stage, &mut first).await;
+    rest(&stage, &mut second).await;
+    let in_time = FakeClock::START.plus(Duration::from_secs(10));
+    assert!(second.model().requests()[0].at >= in_time);
+    completed(first, 2).await;
+    completed(second, 1).await;
+}
+
+#[tokio::test]
+async fn a_quota_that_one_session_meets_parks_the_others_without_a_request() {
+    let stage = stage("{ class: quota-until, after: 1h, message: used up }");
+    let mut first = stage.open(Start::New).await;
+    first.send("go", Delivery::FollowUp).await;
+    let parked = |status: &runtime::Status| matches!(status.root, Some(TaskState::Parked { .. }));
+    first.until_status("parked", parked).await;
+    let mut others = Vec::new();
+    for _ in 0..5 {
+        let mut other = stage.open(Start::New).await;
+        other.send("go", Delivery::FollowUp).await;
+        other.until_status("parked", parked).await;
+        assert_eq!(other.model().requests().len(), 0);
+        others.push(other);
+    }
+    stage.clock().advance(Duration::from_secs(3600));
+    rest(&stage, &mut first).await;
+    completed(first, 2).await;
+    for mut other in others {
+        rest(&stage, &mut other).await;
+        completed(other, 1).await;
+    }
+}
+
+#[tokio::test]
+async fn an_interrupt_reaches_a_session_that_waits_at_the_governor() {
+    let stage = stage("{ class: retry-after, after: 10s, message: slow down }");
+    let mut driver = stage.open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    driver.until("a throttle", |event| matches!(event, Event::TurnFailed { .. })).await;
+    driver.interrupt().await;
+    driver.rest().await;
+    driver.send("again", Delivery::FollowUp).await;
+    rest(&stage, &mut driver).await;
+    completed(driver, 2).await;
+}

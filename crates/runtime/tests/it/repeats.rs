@@ -1,0 +1,130 @@
+//! Small models: one that repeats a call is told so, and then stopped; one that writes its calls as text is read.
+
+use std::sync::Arc;
+
+use insta::assert_snapshot;
+use model::{Deltas, Facts, Lenient, Model, Request, Skill};
+use protocol::{AnswerStatus, Delivery, Event, FailKind, Limit, Outcome};
+use runtime::Start;
+use testkit::session::{Run, Scenario, scenario};
+
+use crate::support::{relay, rules, script, silence};
+
+const SMALL: Facts = Facts { skill: Skill::Small, ..Facts::UNKNOWN };
+
+const VIEWS: &str = "  - answer:
+      - call: { tool: view, input: { path: a.txt } }
+";
+
+/// A model that counts as small.
+#[derive(Debug)]
+struct Small(Arc<dyn Model>);
+
+impl Model for Small {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn facts(&self) -> &Facts {
+        &SMALL
+    }
+
+    fn ask(&self, request: Request) -> Deltas {
+        self.0.ask(request)
+    }
+}
+
+fn small(yaml: &str) -> Scenario {
+    scenario().model(Arc::new(Small(script(&rules(yaml))))).file("a.txt", "x")
+}
+
+fn started(run: &Run) -> usize {
+    run.count(|event| matches!(event, Event::CallStarted { .. }))
+}
+
+fn refused(run: &Run) -> usize {
+    run.count(|event| matches!(event, Event::CallAnswered { answer, .. } if answer.status == AnswerStatus::Refused))
+}
+
+#[tokio::test]
+async fn a_call_repeated_for_ever_is_refused_and_then_ends_the_activation() {
+    let run = small(VIEWS).prompt("go").run().await;
+    let Some(Outcome::Failed { kind: FailKind::NoAnswer, message }) = run.outcome() else {
+        panic!("{:?}", run.outcome())
+    };
+    assert!(message.starts_with("the model repeats the call `view {\"path\":\"a.txt\"}`"), "{message}");
+    assert_eq!((started(&run), refused(&run)), (2, 3));
+    assert_snapshot!(run.transcript());
+}
+
+#[tokio::test]
+async fn a_model_that_heeds_the_refusal_goes_on() {
+    let heeds = format!("  - when: {{ answered: {{ status: refused }} }}\n    answer: [say: It says x.]\n{VIEWS}");
+    let run = small(&heeds).prompt("go").run().await;
+    assert_eq!(run.outcome(), Some(&Outcome::Completed));
+    assert_eq!((started(&run), refused(&run)), (2, 1));
+}
+
+#[tokio::test]
+async fn a_larger_model_may_repeat_itself() {
+    let run = scenario().script(&rules(VIEWS)).file("a.txt", "x").max_turns(8).prompt("go").run().await;
+    assert_eq!(run.outcome(), Some(&Outcome::TimedOut { limit: Limit::Turns }));
+    assert_eq!((started(&run), refused(&run)), (8, 0));
+}
+
+#[tokio::test]
+async fn a_call_whose_answer_changes_is_no_loop() {
+    let counts = "  - answer:
+      - call: { tool: shell, input: { command: 'echo x >> log; cat log' } }
+";
+    let run = small(counts).allow_all().max_turns(8).prompt("go").run().await;
+    assert_eq!(run.outcome(), Some(&Outcome::TimedOut { limit: Limit::Turns }));
+    assert_eq!((started(&run), refused(&run)), (8, 0));
+}
+
+#[tokio::test]
+async fn a_prompt_lets_it_try_again() {
+    let mut driver = small(VIEWS).ready().open(Start::New).await;
+    for prompt in ["go", "again"] {
+        driver.send(prompt, Delivery::FollowUp).await;
+        driver.rest().await;
+    }
+    let run = driver.leave().await;
+    assert_eq!((started(&run), refused(&run)), (4, 6));
+}
+
+#[tokio::test]
+async fn a_new_owner_counts_on() {
+    let views = || script(&rules(VIEWS));
+    let model = relay([views(), views(), views(), views(), silence(), views()]);
+    let stage = scenario().model(Arc::new(Small(model))).file("a.txt", "x").ready();
+    let driver = stage.open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    driver.asked(5).await;
+    let id = driver.crash().await.id();
+    let mut driver = stage.open(Start::Resume(id)).await;
+    driver.resume().await;
+    driver.rest().await;
+    let run = driver.leave().await;
+    assert!(matches!(run.outcome(), Some(Outcome::Failed { kind: FailKind::NoAnswer, .. })), "{:?}", run.outcome());
+    assert_eq!((started(&run), refused(&run)), (2, 3));
+}
+
+#[tokio::test]
+async fn calls_that_are_written_as_text_run_and_are_answered() {
+    let writes = rules(
+        r#"  - when: { turn: 1 }
+    answer:
+      - drip: { every: 0ms, size: 3 }
+      - say: "I look.\n```json\n{'name': 'view', 'arguments': {'path': 'a.txt',}}\n```"
+  - when: { turn: 2 }
+    answer:
+      - say: "<tool_call>{\"name\": \"view\", \"arguments\": {\"path\": \"b.txt\"}}"
+  - answer: [say: "${answer}"]
+"#,
+    );
+    let model = Arc::new(Lenient::new(Arc::new(Small(script(&writes)))));
+    let run = scenario().model(model).file("a.txt", "x\n").file("b.txt", "y\n").prompt("go").run().await;
+    assert_eq!(run.outcome(), Some(&Outcome::Completed));
+    assert_snapshot!(run.transcript());
+}

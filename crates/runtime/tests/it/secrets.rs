@@ -1,0 +1,51 @@
+//! Keys are written nowhere, whoever says them.
+
+use std::fs;
+use std::path::Path;
+
+use protocol::Delivery;
+use runtime::Start;
+use testkit::session::scenario;
+
+use crate::support::turns;
+
+const KEY: &str = "sk-0123456789abcdef";
+
+/// Every file below `folder` that holds the key.
+fn leaks(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(leaks(&path));
+        } else if fs::read(&path).unwrap_or_default().windows(KEY.len()).any(|window| window == KEY.as_bytes()) {
+            found.push(path.display().to_string());
+        }
+    }
+    found
+}
+
+#[tokio::test]
+async fn a_key_that_is_said_printed_or_asked_about_is_not_written() {
+    let script = turns(&format!(
+        "    - - think: the key is {KEY}
+      - say: I know {KEY}.
+      - call: {{ tool: shell, input: {{ command: 'cat key.txt' }} }}
+      - call: {{ tool: shell, input: {{ command: 'cat key.txt; cat key.txt', background: true, name: b }} }}
+      - call: {{ tool: report_intent, input: {{ intent: 'use {KEY}' }} }}
+    - - call: {{ tool: read_shell, input: {{ name: b, wait_secs: 5 }} }}
+    - - call: {{ tool: sql, input: {{ query: \"SELECT 'x'\" }} }}
+    - - say: It is {KEY}, as you said.
+"
+    ));
+    let stage = scenario().script(&script).file("key.txt", KEY).allow_all().secret(KEY).ready();
+    let mut driver = stage.open(Start::New).await;
+    driver.send(&format!("my key is {KEY}"), Delivery::FollowUp).await;
+    driver.rest().await;
+    let asked = driver.model().requests();
+    let run = driver.leave().await;
+    assert_eq!(leaks(stage.home().root()), Vec::<String>::new());
+    assert_eq!(run.text(), "It is [redacted], as you said.");
+    assert!(!format!("{asked:?}").contains(KEY), "the model was told the key");
+    assert!(run.transcript().matches("[redacted]").count() >= 6, "{}", run.transcript());
+}

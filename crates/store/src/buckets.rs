@@ -1,0 +1,71 @@
+//! The buckets that processes share in `bosun.db`: one row of text each, changed by one process at a time.
+//!
+//! What a bucket says is worth nothing after a crash of the machine, so a change is not forced to the disk.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use host::Home;
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior};
+
+use crate::error::fault;
+use crate::{Index, StoreError};
+
+/// A change takes less than a millisecond; who waits this long does better without the others.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// The shared buckets, on a connection of their own.
+#[derive(Debug)]
+pub struct Buckets {
+    path: PathBuf,
+    conn: Connection,
+}
+
+impl Buckets {
+    /// Opens the buckets of a home, making the file when it is missing or damaged.
+    pub fn open(home: &Home) -> Result<Buckets, StoreError> {
+        let conn = Index::open(home)?.into_connection();
+        let path = home.index_db();
+        let set = || -> rusqlite::Result<()> {
+            conn.busy_timeout(PATIENCE)?;
+            conn.pragma_update(None, "synchronous", "NORMAL")?;
+            // Folding the log into the file takes longer than everything else that is done here.
+            conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+            Ok(())
+        };
+        set().map_err(fault(&path))?;
+        Ok(Buckets { path, conn })
+    }
+
+    /// What a bucket says at the moment.
+    pub fn read(&self, key: &str) -> Result<Option<String>, StoreError> {
+        read(&self.conn, key).map_err(fault(&self.path))
+    }
+
+    /// Changes a bucket. Nobody else changes it meanwhile, so `edit` must be short.
+    pub fn change<T>(&self, key: &str, edit: impl FnOnce(Option<String>) -> (String, T)) -> Result<T, StoreError> {
+        let change = || -> rusqlite::Result<T> {
+            let change = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)?;
+            let before = read(&change, key)?;
+            let (after, told) = edit(before.clone());
+            if before.as_ref() != Some(&after) {
+                change
+                    .prepare_cached("INSERT OR REPLACE INTO buckets (key, state) VALUES (?1, ?2)")?
+                    .execute([key, &after])?;
+            }
+            change.commit()?;
+            Ok(told)
+        };
+        change().map_err(fault(&self.path))
+    }
+}
+
+fn read(conn: &Connection, key: &str) -> rusqlite::Result<Option<String>> {
+    conn.prepare_cached("SELECT CAST(state AS BLOB) FROM buckets WHERE key = ?1")?.query_row([key], text).optional()
+}
+
+/// Text that is damaged is still text: whoever reads it says what it is worth.
+fn text(row: &Row<'_>) -> rusqlite::Result<String> {
+    Ok(String::from_utf8_lossy(row.get_ref(0)?.as_blob()?).into_owned())
+}

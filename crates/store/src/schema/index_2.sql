@@ -1,0 +1,4 @@
+CREATE TABLE buckets (
+    key   TEXT PRIMARY KEY,
+    state TEXT NOT NULL
+) STRICT, WITHOUT ROWID;

@@ -1,0 +1,132 @@
+//! Turns as rows: what was asked, what answered, and what it used and cost. Whatever a session spent is in them.
+
+use protocol::{At, Cost, Price, TaskId, Turn, Usage};
+use rusqlite::{Connection, Row, params};
+
+use crate::error::unreadable;
+
+/// Above any true count, and low enough that a sum of many such lies still fits a column.
+const MOST: u64 = 1 << 48;
+
+/// What the turns of one task with one model came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spending {
+    /// The task.
+    pub task: TaskId,
+    /// Its path, such as `/root/tests`.
+    pub path: String,
+    /// Who performs it.
+    pub agent: String,
+    /// The model that was asked.
+    pub asked: String,
+    /// The model that answered, as its provider named it; none for turns without an answer.
+    pub answered: Option<String>,
+    /// How many turns were answered.
+    pub turns: u64,
+    /// What they used, as the provider counted it.
+    pub usage: Usage,
+    /// What all of it is counted as: the tokens in `usage` and those in `lost`.
+    pub cost: Cost,
+    /// What tries without an answer are counted as, since nobody knows what they used.
+    pub lost: Cost,
+    /// Whether all of it has a price.
+    pub priced: bool,
+}
+
+/// Everything that was spent on turns that began at `since` or later.
+pub(crate) fn spendings(conn: &Connection, since: At) -> rusqlite::Result<Vec<Spending>> {
+    conn.prepare_cached(
+        "SELECT task, ifnull(path, '') AS path, ifnull(agent, '') AS agent, asked, answered, count(answered) AS turns,
+                sum(t.input) AS input, sum(t.output) AS output, sum(t.cache_read) AS cache_read,
+                sum(t.cache_write) AS cache_write, sum(t.cost_tokens) AS cost_tokens, sum(t.cost_micros) AS cost_micros,
+                sum(lost_tokens) AS lost_tokens, sum(lost_micros) AS lost_micros,
+                min(priced OR t.cost_tokens = 0) AS priced
+         FROM bosun_turns AS t LEFT JOIN bosun_tasks ON id = task
+         WHERE begun_at >= ?1 GROUP BY task, asked, answered ORDER BY min(begun_at), task, asked, answered",
+    )?
+    .query_map([since.0.min(i64::MAX.unsigned_abs())], spending)?
+    .collect()
+}
+
+/// Whether everything that the session spent has a price.
+pub(crate) fn all_priced(conn: &Connection) -> rusqlite::Result<bool> {
+    conn.prepare_cached("SELECT NOT EXISTS (SELECT 1 FROM bosun_turns WHERE priced = 0 AND cost_tokens > 0)")?
+        .query_row([], |row| row.get(0))
+}
+
+fn spending(row: &Row<'_>) -> rusqlite::Result<Spending> {
+    Ok(Spending {
+        task: row.get::<_, String>("task")?.parse().map_err(unreadable)?,
+        path: row.get("path")?,
+        agent: row.get("agent")?,
+        asked: row.get("asked")?,
+        answered: row.get("answered")?,
+        turns: row.get("turns")?,
+        usage: usage(row)?,
+        cost: Cost { tokens: row.get("cost_tokens")?, micros: row.get("cost_micros")? },
+        lost: Cost { tokens: row.get("lost_tokens")?, micros: row.get("lost_micros")? },
+        priced: row.get("priced")?,
+    })
+}
+
+/// The four kinds of tokens, from columns of these names.
+pub(crate) fn usage(row: &Row<'_>) -> rusqlite::Result<Usage> {
+    Ok(Usage {
+        input: row.get("input")?,
+        output: row.get("output")?,
+        cache_read: row.get("cache_read")?,
+        cache_write: row.get("cache_write")?,
+    })
+}
+
+/// Notes that a model is asked. A turn that is asked again keeps what its failed tries cost, and has a price only if
+/// all of that has one.
+pub(crate) fn begin(
+    conn: &Connection,
+    task: TaskId,
+    turn: Turn,
+    asked: &str,
+    price: Option<Price>,
+    at: At,
+) -> rusqlite::Result<()> {
+    conn.prepare_cached(
+        "INSERT INTO bosun_turns (task, turn, activation, asked, priced, begun_at)
+         VALUES (?1, ?2, ifnull((SELECT activation FROM bosun_tasks WHERE id = ?1), 0), ?3, ?4, ?5)
+         ON CONFLICT DO UPDATE SET activation = excluded.activation, asked = excluded.asked,
+             priced = excluded.priced AND (priced OR cost_tokens = 0)",
+    )?
+    .execute(params![task.to_string(), turn.0, asked, price.is_some(), at.0])?;
+    Ok(())
+}
+
+pub(crate) fn answer(conn: &Connection, task: TaskId, turn: Turn, answered: &str) -> rusqlite::Result<()> {
+    conn.prepare_cached("UPDATE bosun_turns SET answered = ?3 WHERE task = ?1 AND turn = ?2")?.execute(params![
+        task.to_string(),
+        turn.0,
+        answered
+    ])?;
+    conn.prepare_cached("UPDATE bosun_tasks SET turns = turns + 1 WHERE id = ?1")?.execute([task.to_string()])?;
+    Ok(())
+}
+
+/// Counts what a try without an answer may have cost: nobody knows what it used.
+pub(crate) fn lose(conn: &Connection, task: TaskId, turn: Turn, cost: Cost) -> rusqlite::Result<()> {
+    conn.prepare_cached(
+        "UPDATE bosun_turns SET lost_tokens = lost_tokens + ?3, lost_micros = lost_micros + ?4
+         WHERE task = ?1 AND turn = ?2",
+    )?
+    .execute(params![task.to_string(), turn.0, cost.tokens.min(MOST), cost.micros.min(MOST)])?;
+    Ok(())
+}
+
+/// Counts what a try used and cost, for its turn and for its task.
+pub(crate) fn spend(conn: &Connection, task: TaskId, turn: Turn, usage: Usage, cost: Cost) -> rusqlite::Result<()> {
+    const SUMS: &str = "input = input + ?3, output = output + ?4, cache_read = cache_read + ?5,
+         cache_write = cache_write + ?6, cost_tokens = cost_tokens + ?7, cost_micros = cost_micros + ?8";
+    let counts = [usage.input, usage.output, usage.cache_read, usage.cache_write, cost.tokens, cost.micros];
+    let [input, output, cache_read, cache_write, tokens, micros] = counts.map(|count| count.min(MOST));
+    let values = params![task.to_string(), turn.0, input, output, cache_read, cache_write, tokens, micros];
+    conn.prepare_cached(&format!("UPDATE bosun_turns SET {SUMS} WHERE task = ?1 AND turn = ?2"))?.execute(values)?;
+    conn.prepare_cached(&format!("UPDATE bosun_tasks SET {SUMS} WHERE id = ?1 AND ?2 IS NOT NULL"))?.execute(values)?;
+    Ok(())
+}
