@@ -1,41 +1,15 @@
 //! A crowd of callers in several processes, all at one bucket, in simulated time.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 
 use bosun_kernel::Bucket;
 use bosun_kernel::bucket::{Entrance, Holder, News, Ticket};
 use protocol::At;
 
 use super::dice::Dice;
+use super::plan::{Plan, Report};
 use super::server::Server;
-
-/// Who asks, and how it travels.
-#[derive(Debug, Clone)]
-pub(crate) struct Plan {
-    pub(crate) processes: usize,
-    pub(crate) callers: usize,
-    /// Turns of each caller.
-    pub(crate) turns: u32,
-    /// The least and most time until an answer, in milliseconds.
-    pub(crate) latency: (u64, u64),
-    pub(crate) most: Option<u32>,
-    /// Whether processes and requests are lost now and then.
-    pub(crate) deaths: bool,
-    pub(crate) seed: u64,
-}
-
-/// What became of it.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(crate) struct Report {
-    pub(crate) answered: u32,
-    pub(crate) wasted: u32,
-    pub(crate) parked: u32,
-    pub(crate) closings: u32,
-    pub(crate) ended_at: u64,
-    /// How many turns each process had at the moment when the first was done.
-    pub(crate) shares: Vec<u32>,
-}
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
@@ -45,6 +19,8 @@ enum Event {
     Resume(usize),
     Arrive(usize),
     Back(usize),
+    /// Somebody notices that a process died.
+    Noticed(Holder),
 }
 
 #[derive(Debug)]
@@ -77,6 +53,8 @@ pub(crate) struct Crowd {
     requests: Vec<Request>,
     /// Those that are not back yet.
     open: BTreeSet<usize>,
+    /// What those held who died and were not missed yet.
+    ghosts: BTreeMap<Holder, u32>,
     report: Report,
 }
 
@@ -100,6 +78,7 @@ impl Crowd {
             left: vec![plan.turns; plan.callers],
             requests: Vec::new(),
             open: BTreeSet::new(),
+            ghosts: BTreeMap::new(),
             report,
             plan,
         }
@@ -123,9 +102,13 @@ impl Crowd {
                 Event::Resume(caller) => self.want(caller),
                 Event::Arrive(request) => self.arrive(request),
                 Event::Back(request) => self.back(request),
+                Event::Noticed(holder) => {
+                    self.ghosts.remove(&holder);
+                    self.bucket.forget(self.at(), &holder);
+                }
             }
             match self.dice.below(400) {
-                0 if self.plan.deaths => self.kill(),
+                0 if self.plan.deaths > 0 => self.kill(),
                 1 => self.hand_over(),
                 _ => {}
             }
@@ -234,20 +217,20 @@ impl Crowd {
         assert_eq!(serde_json::from_str::<Bucket>(&text).unwrap(), self.bucket);
     }
 
-    /// A process dies with all it holds, another notices, and its callers begin again.
+    /// A process dies with all it holds, its callers begin again in another, and after a while somebody notices.
     fn kill(&mut self) {
-        let process = usize::try_from(self.dice.below(self.plan.processes as u64)).unwrap();
-        let now = self.at();
-        self.bucket.forget(now, &self.processes[process].holder);
-        let next = &mut self.processes[process];
-        next.incarnation += 1;
-        next.under_way = 0;
-        next.holder = name(process, next.incarnation);
-        let of_it = |caller: usize| caller % self.plan.processes == process;
+        let index = usize::try_from(self.dice.below(self.plan.processes as u64)).unwrap();
+        self.plan.deaths -= 1;
+        let process = &mut self.processes[index];
+        process.incarnation += 1;
+        let dead = std::mem::replace(&mut process.holder, name(index, process.incarnation));
+        self.ghosts.insert(dead.clone(), std::mem::take(&mut process.under_way));
         for request in &self.open {
             let request = &mut self.requests[*request];
-            request.lost |= of_it(request.caller);
+            request.lost |= request.caller % self.plan.processes == index;
         }
+        let later = self.dice.below(2000);
+        self.schedule(later, Event::Noticed(dead));
     }
 
     /// What must be true of everybody who is let in.
@@ -262,7 +245,8 @@ impl Crowd {
         }
         let mut under_way = self.open.iter().map(|request| &self.requests[*request]).filter(|request| !request.lost);
         assert!(!under_way.any(|request| self.bucket.is_probe(request.ticket)), "a second probe");
-        let held: u32 = self.processes.iter().map(|process| process.under_way).sum();
+        let living = self.processes.iter().map(|process| process.under_way);
+        let held: u32 = living.chain(self.ghosts.values().copied()).sum();
         assert_eq!(self.bucket.under_way(), held + 1);
     }
 }
