@@ -92,7 +92,7 @@ impl Env {
     pub(crate) fn key(&self, variable: &str) -> Option<Secret> {
         let text = self.text(variable)?;
         let key = text.trim();
-        (!key.is_empty()).then(|| Secret::new(key))
+        (!key.is_empty()).then(|| Secret::new(key).found_in(variable))
     }
 
     /// Every variable that holds a key: the usual ones, and those that a file names.

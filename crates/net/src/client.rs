@@ -52,7 +52,7 @@ impl Client {
 
     async fn send(&self, method: Method, url: &str, headers: &[Header], body: Bytes) -> Result<Answer, NetError> {
         let url = parse(url)?;
-        let host = url.host_str().unwrap_or_default().to_owned();
+        let host = named(&url);
         let request = self.client(&url)?.request(method, url).headers(header::map(headers)?).body(body);
         let patience = self.shared.patience;
         let due = Instant::now() + patience.first_byte;
@@ -117,6 +117,12 @@ fn parse(text: &str) -> Result<Url, NetError> {
         "http" | "https" if url.has_host() => Ok(url),
         other => Err(unusable(&format!("`{other}` is not spoken here"))),
     }
+}
+
+/// The server as people would look for it: its host, with the port unless that is the usual one.
+fn named(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    url.port().map_or(host.to_owned(), |port| format!("{host}:{port}"))
 }
 
 fn without_password(url: &str) -> String {

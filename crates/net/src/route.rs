@@ -23,7 +23,7 @@ pub struct Route {
 pub struct Patience {
     /// For the connection.
     pub connect: Duration,
-    /// For the first byte of the answer's body, from the moment that the request is sent.
+    /// For the first byte of the answer's body, from the moment that the request is made; connecting counts.
     pub first_byte: Duration,
     /// For each further byte.
     pub idle: Duration,

@@ -34,7 +34,7 @@ fn key(key: &Key) -> String {
     match key {
         Key::Needless => "needs no key".into(),
         Key::Missing { variable } => format!("no key: set {variable}"),
-        Key::Given(_) => "the key is set".into(),
+        Key::Given(secret) => format!("key in {}", secret.variable().unwrap_or("the environment")),
     }
 }
 

@@ -38,7 +38,7 @@ struct Place<'a> {
 enum KeyState<'a> {
     Needless,
     Missing { variable: &'a str },
-    Present,
+    Present { variable: Option<&'a str> },
 }
 
 #[derive(Debug, Serialize)]
@@ -83,7 +83,7 @@ fn place<'a>(name: &'a str, provider: &'a Provider, found: Option<&'a Found>) ->
         key: match &provider.key {
             Key::Needless => KeyState::Needless,
             Key::Missing { variable } => KeyState::Missing { variable },
-            Key::Given(_) => KeyState::Present,
+            Key::Given(secret) => KeyState::Present { variable: secret.variable() },
         },
         small: provider.small,
         at_once: provider.at_once,

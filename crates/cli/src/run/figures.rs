@@ -53,7 +53,8 @@ impl Figures {
             return None;
         }
         let mut line = format!(
-            "{turns} turns; tokens: {} in, {} from cache, {} to cache, {} out; cost: {}; model: {}",
+            "{turns} {}; tokens: {} in, {} from cache, {} to cache, {} out; cost: {}; model: {}",
+            if *turns == 1 { "turn" } else { "turns" },
             usage.input,
             usage.cache_read,
             usage.cache_write,

@@ -10,6 +10,7 @@ use super::is_live;
 use crate::args::ListArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::money::Money;
 use crate::{print, setup, time};
 
 #[derive(Serialize)]
@@ -107,6 +108,7 @@ pub(super) fn show(home: &Home, id: SessionId, json: bool) -> Result<Exit, Failu
 fn describe(session: &SessionView) {
     let owner = session.owner_pid.map_or_else(|| "nobody".to_owned(), |pid| format!("process {pid}"));
     let outcome = session.last_outcome.as_ref().map_or("none yet", |outcome| outcome.word());
+    let cost = Money::new(session.spent.micros, session.priced);
     let rows = [
         ("session", session.id.to_string()),
         ("title", print::plain(&print::one_line(&session.title, 70))),
@@ -119,10 +121,19 @@ fn describe(session: &SessionView) {
         ("last event", session.updated_at.to_string()),
         ("events", session.events.to_string()),
         ("turns", session.turns.to_string()),
-        ("tokens", session.usage.total().to_string()),
+        ("tokens", spent(session.spent.tokens.to_string(), session.budget.tokens.map(|most| most.to_string()))),
+        ("cost", spent(cost.to_string(), session.budget.micros.map(|most| Money::Known(most).to_string()))),
     ];
     for (name, value) in rows {
         print::answer(format_args!("{name:<13} {value}"));
     }
     print::answer("tasks");
+}
+
+/// What was spent, and of how much.
+fn spent(spent: String, most: Option<String>) -> String {
+    match most {
+        Some(most) => format!("{spent} of {most}"),
+        None => spent,
+    }
 }

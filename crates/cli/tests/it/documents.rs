@@ -66,3 +66,31 @@ fn the_first_script_of_the_readme_runs() {
     fs::write(stage.path("README.md"), "# Mine\n").unwrap();
     assert!(answer(stage.script(&script), "what is this?", 0).contains("# Mine"));
 }
+
+#[test]
+fn the_manual_names_every_model_with_a_price_and_the_day_of_the_list() {
+    let manual = read("docs/providers.md");
+    assert!(manual.contains(&format!("as of {}", model::prices::AS_OF)));
+    let listed = [model::Wire::Anthropic, model::Wire::Chat].map(model::prices::table);
+    for name in listed.iter().flat_map(|table| table.keys()) {
+        assert!(manual.contains(&format!("`{name}`")), "{name}");
+    }
+}
+
+#[test]
+fn the_settings_of_the_manuals_can_be_used() {
+    for (file, provider) in
+        [("docs/providers.md", "gateway"), ("docs/local-models.md", "attic"), ("docs/using.md", "ollama")]
+    {
+        let stage = stage();
+        fs::create_dir(stage.home()).unwrap();
+        let settings = read(file).split("```toml\n").nth(1).unwrap().split("```").next().unwrap().to_owned();
+        // The machine's own servers are left alone.
+        let alone = "\n[providers.llamacpp]\nbase-url = 'http://10.0.0.1/v1'\n[providers.lmstudio]\nbase-url = 'http://10.0.0.1/v1'\n";
+        fs::write(stage.home().join("config.toml"), settings + alone).unwrap();
+        let list = stage.bosun(["models", "--json"]).env("OLLAMA_HOST", "http://10.0.0.1").run().expect(0).json();
+        let names: Vec<&str> =
+            list["providers"].as_array().unwrap().iter().filter_map(|one| one["name"].as_str()).collect();
+        assert!(names.contains(&provider), "{file}: {names:?}");
+    }
+}

@@ -11,6 +11,10 @@ fn provider(name: &str, text: &str, vars: &[(&str, &str)]) -> Provider {
     access(text, vars).unwrap().providers.places.remove(name).unwrap()
 }
 
+fn given(words: &str, variable: &str) -> Key {
+    Key::Given(Secret::new(words).found_in(variable))
+}
+
 fn missing(variable: &str) -> Key {
     Key::Missing { variable: variable.into() }
 }
@@ -44,7 +48,7 @@ fn the_usual_providers_need_no_file() {
 fn keys_and_addresses_come_from_the_environment() {
     let vars = [("ANTHROPIC_API_KEY", " sk-1\n"), ("ANTHROPIC_BASE_URL", "https://proxy/anthropic/")];
     let anthropic = provider("anthropic", "", &vars);
-    assert_eq!(anthropic.key, Key::Given(Secret::new("sk-1")));
+    assert_eq!(anthropic.key, given("sk-1", "ANTHROPIC_API_KEY"));
     assert_eq!(anthropic.base_url, "https://proxy/anthropic");
     assert!(anthropic.listed("claude-opus-5").price.is_some(), "behind a proxy are the same models");
     let vars = [("OPENAI_BASE_URL", "http://127.0.0.1:9/v1"), ("OLLAMA_HOST", "0.0.0.0:9")];
@@ -65,7 +69,7 @@ fn servers_of_local_models_are_looked_for_on_this_machine_only() {
 fn a_file_changes_what_it_names_and_nothing_else() {
     let text = "[providers.openai]\nkey-env = 'WORK_KEY'\nat-once = 4\n";
     let openai = provider("openai", text, &[("OPENAI_API_KEY", "sk-1"), ("WORK_KEY", "sk-2")]);
-    assert_eq!((openai.key, openai.at_once), (Key::Given(Secret::new("sk-2")), Some(4)));
+    assert_eq!((openai.key, openai.at_once), (given("sk-2", "WORK_KEY"), Some(4)));
     assert_eq!((openai.wire, &*openai.base_url), (Wire::Responses, "https://api.openai.com/v1"));
     let moved = provider("ollama", "[providers.ollama]\nbase_url = 'http://box:1/v1'\nsmall = false\n", &[]);
     assert_eq!((&*moved.base_url, moved.small, moved.key), ("http://box:1/v1", false, Key::Needless));

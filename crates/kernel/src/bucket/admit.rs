@@ -7,7 +7,7 @@ use protocol::At;
 use super::gate::{Closed, Gate, Why};
 use super::line::Line;
 use super::tally::Tally;
-use super::{Bucket, Holder, Ticket};
+use super::{Bucket, Holder, Permit};
 
 /// The longest wait that somebody stays for.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -25,7 +25,7 @@ const GRACE: Duration = Duration::from_millis(150);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entrance {
     /// Ask now.
-    Go(Ticket),
+    Go(Permit),
     /// Not yet; look again at this moment.
     Wait(At),
     /// Not before this moment, which is not worth waiting for.
@@ -42,7 +42,7 @@ impl Bucket {
             Gate::Closed(closed) => match probe(closed, &mut self.line, now, holder, self.freed_at) {
                 Ok(()) => {
                     self.era += 1;
-                    Entrance::Go(Ticket { era: self.era })
+                    Entrance::Go(Permit { era: self.era })
                 }
                 Err(entrance) => entrance,
             },
@@ -96,7 +96,7 @@ impl Bucket {
             self.tally = Tally::begin(self.era, now);
         }
         self.tally.started(now);
-        Entrance::Go(Ticket { era: self.era })
+        Entrance::Go(Permit { era: self.era })
     }
 }
 

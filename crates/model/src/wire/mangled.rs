@@ -174,3 +174,10 @@ fn what_must_be_kept_until_it_is_whole_is_bounded() {
         assert!(matches!(read(wire, &events).1, Err(Trouble::TooLarge)), "{wire:?}");
     }
 }
+
+#[test]
+fn a_flood_of_calls_ends_before_it_costs_much() {
+    let call = |index| format!(r#"{{"choices":[{{"delta":{{"tool_calls":[{{"index":{index}}}]}}}}]}}"#);
+    let events: Vec<Event> = (0..20_000).map(|index| Event { name: String::new(), data: call(index) }).collect();
+    assert!(matches!(read(Wire::Chat, &events).1, Err(Trouble::TooLarge)));
+}

@@ -10,6 +10,7 @@ mod arrival;
 mod chat;
 mod date;
 mod events;
+mod exchange;
 mod fault;
 #[cfg(test)]
 mod mangled;

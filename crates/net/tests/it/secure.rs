@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use bosun_net::{Client, NetError, Patience, Problem, Route};
+use bosun_net::{Client, Header, NetError, Patience, Problem, Route, Secret};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use tempfile::NamedTempFile;
 use tokio_rustls::TlsAcceptor;
@@ -11,7 +11,7 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 
-use crate::server::{Server, ok, post};
+use crate::server::{Server, ok, post, send};
 
 /// A server that `authority` vouches for.
 struct Secure {
@@ -59,4 +59,23 @@ async fn a_server_of_another_authority_or_name_is_not() {
         assert!(is_untrusted && error.to_string().contains("SSL_CERT_FILE"), "{error}");
     }
     assert!(server.requests().is_empty());
+}
+
+#[tokio::test]
+async fn a_proxy_is_asked_for_a_tunnel_and_sees_no_key() {
+    let Secure { authority, .. } = secure().await;
+    let proxy = Server::start(&[send("HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n")]).await;
+    let route = Route {
+        https_proxy: Some(format!("http://me:pw@{}", proxy.address)),
+        ca_file: Some(authority.path().into()),
+        ..Route::default()
+    };
+    let mut request = post("https://models.invalid/v1/x");
+    request.headers = vec![Header::bearer(Secret::new("sk-1"))];
+    let error = Client::new(route, Patience::default()).post(request).await.unwrap_err();
+    assert!(matches!(&error, NetError::Connect { problem: Problem::Other(_), .. }), "{error}");
+    assert!(!error.to_string().contains("pw"), "{error}");
+    let asked = proxy.requests().remove(0);
+    assert!(asked.starts_with("CONNECT models.invalid:443 HTTP/1.1\r\n") && !asked.contains("sk-1"), "{asked}");
+    assert!(asked.to_lowercase().contains("proxy-authorization: basic "), "{asked}");
 }

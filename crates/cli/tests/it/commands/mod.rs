@@ -6,6 +6,7 @@ mod going_on;
 mod housekeeping;
 mod keys;
 mod models;
+mod money;
 mod pictures;
 mod prompts;
 mod results;

@@ -63,7 +63,7 @@ fn providers_are_listed_with_keys_prices_and_what_runs_here() {
     let models = stage.bosun(["models", "--json"]).env("OLLAMA_HOST", &server.address).env("OPENAI_API_KEY", "sk-1");
     let list = models.run().expect(0).json();
     assert_eq!(provider(&list, "anthropic")["key"], json!({ "state": "missing", "variable": "ANTHROPIC_API_KEY" }));
-    assert_eq!(provider(&list, "openai")["key"], json!({ "state": "present" }));
+    assert_eq!(provider(&list, "openai")["key"], json!({ "state": "present", "variable": "OPENAI_API_KEY" }));
     let sonnet = provider(&list, "anthropic")["models"].as_array().unwrap().iter();
     let sonnet = sonnet.clone().find(|model| model["name"] == "claude-sonnet-5-5").unwrap();
     assert_eq!((&sonnet["price"]["input"], &sonnet["price"]["output"]), (&json!(2.0), &json!(10.0)));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bosun_kernel::bucket::{Entrance, News, Ticket};
+use bosun_kernel::bucket::{Entrance, News, Permit};
 use protocol::At;
 
 use super::scene::{NOW, Scene, after, holder, retry_after};
@@ -40,17 +40,17 @@ fn without_a_named_time_each_probe_that_fails_waits_longer_up_to_half_a_minute()
 #[test]
 fn those_who_were_under_way_lengthen_it_to_their_own_time_and_no_further() {
     let mut scene = Scene::default();
-    let tickets: Vec<Ticket> = (0..5).map(|_| scene.go(NOW, "a")).collect();
+    let permits: Vec<Permit> = (0..5).map(|_| scene.go(NOW, "a")).collect();
     let told = [(retry_after(1000), 1000), (retry_after(300), 1000), (retry_after(1500), 1500)];
-    for (ticket, (news, millis)) in tickets.iter().zip(told) {
-        scene.tell(NOW, "a", *ticket, news);
+    for (permit, (news, millis)) in permits.iter().zip(told) {
+        scene.tell(NOW, "a", *permit, news);
         assert_eq!(scene.closed_for(NOW), millis, "{news:?}");
     }
-    scene.tell(NOW, "a", tickets[3], News::Throttled(None));
+    scene.tell(NOW, "a", permits[3], News::Throttled(None));
     assert_eq!(scene.closed_for(NOW), 1500);
     let probe = scene.go(after(1500), "a");
     scene.tell(after(1500), "a", probe, News::Answered);
-    scene.tell(after(1600), "a", tickets[4], retry_after(9000));
+    scene.tell(after(1600), "a", permits[4], retry_after(9000));
     assert_eq!(scene.bucket.closed_until(), None, "an old word does not close it again");
     assert_eq!(scene.bucket.under_way(), 0);
 }
@@ -108,12 +108,12 @@ fn a_long_time_is_not_waited_for_and_no_word_closes_for_ever() {
 fn three_faults_in_a_row_close_it_and_an_answer_between_them_does_not() {
     let mut scene = Scene::default();
     for news in [News::Down, News::Down, News::Answered, News::Down, News::Refused, News::Down, News::Down] {
-        let ticket = scene.go(NOW, "a");
-        scene.tell(NOW, "a", ticket, news);
+        let permit = scene.go(NOW, "a");
+        scene.tell(NOW, "a", permit, news);
         assert_eq!(scene.bucket.closed_until(), None);
     }
-    let ticket = scene.go(NOW, "a");
-    scene.tell(NOW, "a", ticket, News::Down);
+    let permit = scene.go(NOW, "a");
+    scene.tell(NOW, "a", permit, News::Down);
     assert_eq!(scene.closed_for(NOW), 500);
     let probe = scene.go(after(500), "b");
     scene.tell(after(500), "b", probe, News::Answered);
@@ -125,8 +125,8 @@ fn three_faults_in_a_row_close_it_and_an_answer_between_them_does_not() {
 fn one_key_that_is_refused_stops_nobody_else() {
     let mut scene = Scene::default();
     for _ in 0..10 {
-        let ticket = scene.go(NOW, "a");
-        scene.tell(NOW, "a", ticket, News::Refused);
+        let permit = scene.go(NOW, "a");
+        scene.tell(NOW, "a", permit, News::Refused);
     }
     scene.go(NOW, "b");
 }

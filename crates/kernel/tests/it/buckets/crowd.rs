@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 
 use bosun_kernel::Bucket;
-use bosun_kernel::bucket::{Entrance, Holder, News, Ticket};
+use bosun_kernel::bucket::{Entrance, Holder, News, Permit};
 use protocol::At;
 
 use super::dice::Dice;
@@ -26,7 +26,7 @@ enum Event {
 #[derive(Debug)]
 struct Request {
     caller: usize,
-    ticket: Ticket,
+    permit: Permit,
     news: News,
     latency: u64,
     lost: bool,
@@ -140,11 +140,11 @@ impl Crowd {
             let holder = self.processes[process].holder.clone();
             let before = (self.bucket.closed_until(), self.bucket.window());
             match self.bucket.admit(now, &holder, self.plan.most) {
-                Entrance::Go(ticket) => {
-                    self.audit(before, ticket);
+                Entrance::Go(permit) => {
+                    self.audit(before, permit);
                     self.processes[process].waiting.pop_front();
                     self.processes[process].under_way += 1;
-                    self.start(caller, ticket);
+                    self.start(caller, permit);
                 }
                 Entrance::Wait(at) => {
                     let later = at.0.saturating_sub(now.0) + 1 + self.dice.below(3);
@@ -162,10 +162,10 @@ impl Crowd {
         self.bucket.leave(&holder);
     }
 
-    fn start(&mut self, caller: usize, ticket: Ticket) {
+    fn start(&mut self, caller: usize, permit: Permit) {
         let (least, most) = self.plan.latency;
         let latency = least + self.dice.below(most - least + 1);
-        self.requests.push(Request { caller, ticket, news: News::Nothing, latency, lost: false });
+        self.requests.push(Request { caller, permit, news: News::Nothing, latency, lost: false });
         let request = self.requests.len() - 1;
         self.open.insert(request);
         self.schedule(latency / 2, Event::Arrive(request));
@@ -181,7 +181,7 @@ impl Crowd {
     fn back(&mut self, request: usize) {
         let (now, dice) = (self.at(), self.dice.share());
         self.open.remove(&request);
-        let Request { caller, ticket, news, lost, .. } = self.requests[request];
+        let Request { caller, permit, news, lost, .. } = self.requests[request];
         let process = caller % self.plan.processes;
         let open = self.bucket.closed_until().is_none();
         if news == News::Answered {
@@ -189,7 +189,7 @@ impl Crowd {
         }
         if !lost {
             let holder = self.processes[process].holder.clone();
-            self.bucket.settle(now, &holder, ticket, news, dice);
+            self.bucket.settle(now, &holder, permit, news, dice);
             self.processes[process].under_way -= 1;
         }
         if open && self.bucket.closed_until().is_some() {
@@ -234,17 +234,17 @@ impl Crowd {
     }
 
     /// What must be true of everybody who is let in.
-    fn audit(&self, (closed_until, window): (Option<At>, u32), ticket: Ticket) {
+    fn audit(&self, (closed_until, window): (Option<At>, u32), permit: Permit) {
         let size = self.plan.most.unwrap_or(u32::MAX).min(window);
         match closed_until {
             None => assert!(self.bucket.under_way() <= size, "{:?}", self.bucket),
             Some(until) => {
                 assert!(self.at() >= until, "somebody came before {until}");
-                assert!(self.bucket.is_probe(ticket));
+                assert!(self.bucket.is_probe(permit));
             }
         }
         let mut under_way = self.open.iter().map(|request| &self.requests[*request]).filter(|request| !request.lost);
-        assert!(!under_way.any(|request| self.bucket.is_probe(request.ticket)), "a second probe");
+        assert!(!under_way.any(|request| self.bucket.is_probe(request.permit)), "a second probe");
         let living = self.processes.iter().map(|process| process.under_way);
         let held: u32 = living.chain(self.ghosts.values().copied()).sum();
         assert_eq!(self.bucket.under_way(), held + 1);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bosun_kernel::bucket::{Entrance, News, Ticket};
+use bosun_kernel::bucket::{Entrance, News, Permit};
 use protocol::At;
 
 use super::scene::{NOW, Scene, after, holder, retry_after};
@@ -11,9 +11,9 @@ use super::scene::{NOW, Scene, after, holder, retry_after};
 fn the_window_begins_at_thirty_two_and_doubles_while_it_is_too_small() {
     let mut scene = Scene::default();
     for size in [32, 64, 128] {
-        let tickets: Vec<Ticket> = (0..size).map(|_| scene.go(NOW, "a")).collect();
+        let permits: Vec<Permit> = (0..size).map(|_| scene.go(NOW, "a")).collect();
         scene.waits(NOW, "a");
-        tickets.into_iter().for_each(|ticket| scene.tell(NOW, "a", ticket, News::Answered));
+        permits.into_iter().for_each(|permit| scene.tell(NOW, "a", permit, News::Answered));
     }
     assert_eq!(scene.bucket.window(), 256);
 }
@@ -22,8 +22,8 @@ fn the_window_begins_at_thirty_two_and_doubles_while_it_is_too_small() {
 fn a_window_that_nobody_needs_stays() {
     let mut scene = Scene::default();
     for _ in 0..1000 {
-        let ticket = scene.go(NOW, "a");
-        scene.tell(NOW, "a", ticket, News::Answered);
+        let permit = scene.go(NOW, "a");
+        scene.tell(NOW, "a", permit, News::Answered);
     }
     assert_eq!(scene.bucket.window(), 32);
 }
@@ -32,11 +32,11 @@ fn a_window_that_nobody_needs_stays() {
 fn after_a_throttle_requests_start_one_after_the_other_at_the_rate_that_passed() {
     let mut scene = Scene::default();
     for n in 0..20 {
-        let ticket = scene.go(after(10 * n), "a");
-        scene.tell(after(10 * n), "a", ticket, News::Answered);
+        let permit = scene.go(after(10 * n), "a");
+        scene.tell(after(10 * n), "a", permit, News::Answered);
     }
-    let ticket = scene.go(after(200), "a");
-    scene.tell(after(200), "a", ticket, retry_after(1000));
+    let permit = scene.go(after(200), "a");
+    scene.tell(after(200), "a", permit, retry_after(1000));
     let probe = scene.go(after(1200), "a");
     scene.tell(after(1200), "a", probe, News::Answered);
     let (mut now, mut starts) = (after(1200), Vec::new());

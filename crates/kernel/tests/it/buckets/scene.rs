@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bosun_kernel::Bucket;
-use bosun_kernel::bucket::{Entrance, Holder, News, Ticket};
+use bosun_kernel::bucket::{Entrance, Holder, News, Permit};
 use protocol::At;
 
 pub(crate) const NOW: At = At(1_800_000_000_000);
@@ -32,9 +32,9 @@ impl Scene {
     }
 
     #[track_caller]
-    pub(crate) fn go(&mut self, at: At, who: &str) -> Ticket {
+    pub(crate) fn go(&mut self, at: At, who: &str) -> Permit {
         match self.ask(at, who) {
-            Entrance::Go(ticket) => ticket,
+            Entrance::Go(permit) => permit,
             other => panic!("{other:?} {:?}", self.bucket),
         }
     }
@@ -47,15 +47,15 @@ impl Scene {
         }
     }
 
-    pub(crate) fn tell(&mut self, at: At, who: &str, ticket: Ticket, news: News) {
-        self.bucket.settle(at, &holder(who), ticket, news, 0.0);
+    pub(crate) fn tell(&mut self, at: At, who: &str, permit: Permit, news: News) {
+        self.bucket.settle(at, &holder(who), permit, news, 0.0);
     }
 
     /// A bucket that `a` has closed.
     pub(crate) fn closed(news: News) -> Scene {
         let mut scene = Scene::default();
-        let ticket = scene.go(NOW, "a");
-        scene.tell(NOW, "a", ticket, news);
+        let permit = scene.go(NOW, "a");
+        scene.tell(NOW, "a", permit, news);
         scene
     }
 

@@ -10,8 +10,8 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::WIRE;
 use super::effort::{OutputConfig, Thinking, Thought, thought};
+use super::kept::WIRE;
 use crate::wire::names::safe;
 use crate::wire::verbatim;
 use crate::{Calls, Message, Part, Request, ToolSpec};

@@ -1,13 +1,13 @@
-//! The events of an Anthropic answer.
+//! Reads the events of an Anthropic answer.
 
 use std::mem;
 
 use net::sse::Event;
 use protocol::{StopReason, Usage};
-use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::WIRE;
+use super::event::{Block, BlockDelta, BlockStart, MessageDelta, MessageStart, More, Tokens};
+use super::kept::{Kept, WIRE};
 use crate::wire::arrival::{Arrival, Trouble};
 use crate::wire::events::{kind, parse, reported};
 use crate::wire::verbatim;
@@ -38,88 +38,6 @@ enum Open {
         name: String,
         input: String,
     },
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct MessageStart {
-    message: Head,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Head {
-    model: Option<String>,
-    usage: Option<Tokens>,
-}
-
-/// What was used; later counts replace earlier ones.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Tokens {
-    input_tokens: Option<u64>,
-    output_tokens: Option<u64>,
-    cache_read_input_tokens: Option<u64>,
-    cache_creation_input_tokens: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct BlockStart<'a> {
-    #[serde(borrow)]
-    content_block: Block<'a>,
-}
-
-#[derive(Deserialize)]
-struct Block<'a> {
-    r#type: String,
-    text: Option<String>,
-    thinking: Option<String>,
-    signature: Option<String>,
-    data: Option<String>,
-    id: Option<String>,
-    name: Option<String>,
-    #[serde(borrow)]
-    input: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct BlockDelta {
-    delta: More,
-}
-
-#[derive(Deserialize)]
-struct More {
-    text: Option<String>,
-    thinking: Option<String>,
-    signature: Option<String>,
-    partial_json: Option<String>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct MessageDelta {
-    delta: Stop,
-    usage: Option<Tokens>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Stop {
-    stop_reason: Option<String>,
-    stop_details: Option<StopDetails>,
-}
-
-#[derive(Deserialize)]
-struct StopDetails {
-    explanation: Option<String>,
-}
-
-/// What must go back, in the form that the provider wants it.
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum Kept<'a> {
-    Thinking { thinking: &'a str, signature: &'a str },
-    RedactedThinking { data: &'a str },
 }
 
 impl Stream {
@@ -236,10 +154,10 @@ impl Stream {
     fn count(&mut self, tokens: Option<Tokens>) {
         let Some(more) = tokens else { return };
         let tokens = &mut self.tokens;
-        tokens.input_tokens = more.input_tokens.or(tokens.input_tokens);
-        tokens.output_tokens = more.output_tokens.or(tokens.output_tokens);
-        tokens.cache_read_input_tokens = more.cache_read_input_tokens.or(tokens.cache_read_input_tokens);
-        tokens.cache_creation_input_tokens = more.cache_creation_input_tokens.or(tokens.cache_creation_input_tokens);
+        tokens.input_tokens = more.input_tokens.max(tokens.input_tokens);
+        tokens.output_tokens = more.output_tokens.max(tokens.output_tokens);
+        tokens.cache_read_input_tokens = more.cache_read_input_tokens.max(tokens.cache_read_input_tokens);
+        tokens.cache_creation_input_tokens = more.cache_creation_input_tokens.max(tokens.cache_creation_input_tokens);
         self.arrival.usage = Some(Usage {
             input: tokens.input_tokens.unwrap_or(0),
             output: tokens.output_tokens.unwrap_or(0),

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::{Extra, WIRE};
+use super::extra::{Extra, WIRE};
 use crate::wire::names::safe;
 use crate::wire::verbatim;
 use crate::{Calls, Message, Part, Request, ToolSpec};

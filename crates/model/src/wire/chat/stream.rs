@@ -4,10 +4,9 @@ use net::sse::Event;
 use protocol::{StopReason, Usage};
 use serde::Deserialize;
 use serde_json::Value;
-use serde_json::value::to_raw_value;
 
 use super::calls::{Calls, Piece};
-use super::{Extra, WIRE};
+use super::extra::{Extra, WIRE};
 use crate::wire::arrival::{Arrival, Trouble};
 use crate::wire::events::{parse, reported};
 
@@ -104,7 +103,7 @@ impl Stream {
     pub(in crate::wire) fn end(&mut self) -> Result<(), Trouble> {
         let stop = self.stop.ok_or(Trouble::Cut)?;
         self.keep_reasoning();
-        self.calls.finish(WIRE, &mut self.arrival);
+        self.calls.finish(&mut self.arrival);
         let stop = if self.has_refused { StopReason::Refusal } else { stop };
         self.arrival.done(stop, &self.asked);
         Ok(())
@@ -139,7 +138,7 @@ impl Stream {
             self.arrival.text(refusal);
         }
         for piece in delta.tool_calls.unwrap_or_default() {
-            self.calls.add(&piece, &mut self.arrival)?;
+            self.calls.add(piece, &mut self.arrival)?;
         }
         Ok(())
     }
@@ -148,9 +147,7 @@ impl Stream {
         if self.reasoning.is_empty() || self.calls.is_empty() {
             return;
         }
-        let Ok(reasoning) = to_raw_value(&self.reasoning) else { return };
-        let extra = Extra { extra_content: None, reasoning_content: Some(&reasoning) };
-        if let Ok(json) = serde_json::to_string(&extra) {
+        if let Some(json) = Extra::of_message(&self.reasoning) {
             self.arrival.opaque(WIRE, json);
         }
     }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::{Phase, WIRE};
+use super::phase::{Phase, WIRE};
 use crate::wire::account::digest;
 use crate::wire::names::safe;
 use crate::wire::verbatim;

@@ -5,7 +5,7 @@ use protocol::{StopReason, Usage};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{Phase, WIRE};
+use super::phase::{Phase, WIRE};
 use crate::wire::arrival::{Arrival, Trouble};
 use crate::wire::events::{kind, parse, reported};
 

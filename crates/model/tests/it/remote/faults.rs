@@ -1,16 +1,24 @@
 //! Everything that goes wrong at a provider, and what is made of it.
 
+use std::time::Duration;
+
 use bosun_model::Wire::{self, Anthropic, Chat, Responses};
-use bosun_model::{ModelError, Reply};
+use bosun_model::{Delta, ModelError, Reply};
+use net::Patience;
 use protocol::ModelFault::{self, Auth, QuotaUntil, RetryAfter, Terminal, TooLong, Transient};
 use protocol::{At, StopReason};
 
-use super::server::{Act, KEY, Server, WIRES, answer, events, http, recorded};
+use super::server::{Act, KEY, PATIENT, Server, WIRES, answer, deltas, events, http, recorded};
 use crate::conversation::prompt;
 
 async fn error_of(wire: Wire, act: Act) -> ModelError {
+    error_within(PATIENT, wire, act).await
+}
+
+async fn error_within(patience: Patience, wire: Wire, act: Act) -> ModelError {
     let server = Server::start(act).await;
-    Reply::collect(server.model(wire, "m").ask(prompt("go"))).await.unwrap_err()
+    let model = server.model_with(wire, "m", patience);
+    Reply::collect(model.ask(prompt("go"))).await.unwrap_err()
 }
 
 async fn status(status: u16, headers: &str, body: &str) -> ModelError {
@@ -173,14 +181,17 @@ async fn a_cut_connection_and_a_silent_one_may_work_another_time() {
     for wire in WIRES {
         let begun = events(recorded(wire));
         let half = &begun[..begun.len() / 2];
-        for (act, is_begun, words) in [
-            (Act::Send(half.into()), true, "broke"),
-            (Act::Hang(half.into()), true, "fell silent"),
-            (Act::Send(String::new()), false, "broke"),
-            (Act::Hang(String::new()), false, "sent nothing"),
-            (Act::Hang(half.split_once("\r\n\r\n").unwrap().0.to_owned() + "\r\n\r\n"), true, "sent nothing"),
+        let head = half.split_once("\r\n\r\n").unwrap().0.to_owned() + "\r\n\r\n";
+        let soon = Duration::from_millis(50);
+        let impatient = Patience { first_byte: soon, ..PATIENT };
+        for (act, patience, is_begun, words) in [
+            (Act::Send(half.into()), PATIENT, true, "broke"),
+            (Act::Hang(half.into()), Patience { idle: soon, ..PATIENT }, true, "fell silent"),
+            (Act::Send(String::new()), PATIENT, false, "broke"),
+            (Act::Hang(String::new()), impatient, false, "sent nothing"),
+            (Act::Hang(head), impatient, true, "sent nothing"),
         ] {
-            let error = error_of(wire, act).await;
+            let error = error_within(patience, wire, act).await;
             assert_eq!((error.fault, error.begun), (Transient, is_begun), "{error}");
             assert!(error.message.contains(words), "{error}");
         }
@@ -196,4 +207,20 @@ async fn a_good_status_with_something_else_is_explained() {
     assert!(error.hint.unwrap().starts_with("check the address http://127.0.0.1:"));
     let json = http(200, "content-type: application/json\r\n", r#"{"error":{"type":"overloaded_error"}}"#);
     assert_eq!(error_of(Anthropic, Act::Send(json)).await.fault, Transient);
+}
+
+#[tokio::test]
+async fn an_event_without_an_end_is_not_read_for_ever() {
+    let flood = events(&format!("data: {}", "x".repeat(17 << 20)));
+    let error = error_of(Chat, Act::Send(flood)).await;
+    assert_eq!(error.message, "the answer of m is larger than 16777216 bytes");
+    assert_eq!((error.fault, error.begun), (Terminal, true));
+}
+
+#[tokio::test]
+async fn what_came_before_an_error_is_passed_on_before_it() {
+    let body = "data: {\"choices\":[{\"delta\":{\"content\":\"half\"}}]}\n\ndata: {\"error\":\"words\"}\n\n";
+    let sent = deltas(Chat, &events(body), prompt("go")).await;
+    assert_eq!(sent[0], Ok(Delta::Text("half".into())));
+    assert!(sent.len() == 2 && sent[1].as_ref().is_err_and(|error| error.begun), "{sent:?}");
 }

@@ -16,6 +16,10 @@ pub(crate) const WIRES: [Wire; 3] = [Wire::Anthropic, Wire::Responses, Wire::Cha
 /// A key that must not show anywhere.
 pub(crate) const KEY: &str = "sk-very-secret-1234";
 
+/// Longer than any test takes.
+pub(crate) const PATIENT: Patience =
+    Patience { connect: Duration::from_secs(30), first_byte: Duration::from_secs(30), idle: Duration::from_secs(30) };
+
 /// What the server does with each request.
 #[derive(Clone)]
 pub(crate) enum Act {
@@ -68,15 +72,16 @@ impl Server {
 
     /// The model `name` of this provider.
     pub(crate) fn model(&self, wire: Wire, name: &str) -> Arc<dyn Model> {
-        let patience = Duration::from_millis(80);
+        self.model_with(wire, name, PATIENT)
+    }
+
+    /// The model `name` of this provider, which is waited for so long.
+    pub(crate) fn model_with(&self, wire: Wire, name: &str, patience: Patience) -> Arc<dyn Model> {
         let key = Key::Given(Secret::new(KEY).found_in("TEST_API_KEY"));
         let at =
             Provider { wire, base_url: self.url.clone(), key, small: false, at_once: None, models: BTreeMap::new() };
-        let providers = Providers {
-            places: BTreeMap::from([("test".into(), at)]),
-            patience: Patience { connect: Duration::from_secs(5), first_byte: patience, idle: patience },
-            ..Providers::default()
-        };
+        let places = BTreeMap::from([("test".into(), at)]);
+        let providers = Providers { places, patience, ..Providers::default() };
         open(&format!("test/{name}"), "/".as_ref(), &providers).unwrap()
     }
 }
@@ -89,7 +94,9 @@ async fn serve(mut stream: TcpStream, act: Act, seen: Arc<Mutex<Vec<String>>>) {
             Act::Send(bytes) => (bytes, bytes.contains("keep-alive")),
             Act::Hang(bytes) => (bytes, false),
         };
-        stream.write_all(bytes.as_bytes()).await.unwrap();
+        if stream.write_all(bytes.as_bytes()).await.is_err() {
+            return;
+        }
         match act {
             Act::Hang(_) => std::future::pending().await,
             Act::Send(_) if stays => {}

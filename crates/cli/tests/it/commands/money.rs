@@ -1,0 +1,121 @@
+//! Models with a price: what a run costs, and the budgets that hold it.
+
+use std::fs;
+
+use serde_json::json;
+use testkit::binary::Stage;
+use testkit::server::ModelServer;
+
+use crate::stage;
+
+/// One turn of every kind of token.
+const MEASURED: &str = "
+version: 1
+rules:
+  - answer: [{ say: Done. }]
+    usage: { input: 1000, output: 100, cache_read: 10000, cache_write: 2000 }
+";
+
+/// Never comes to an end.
+const ENDLESS: &str = "
+version: 1
+rules:
+  - answer:
+      - say: Step ${turn}.
+      - call: { tool: report_intent, input: { intent: step } }
+    usage: { input: 900, output: 100 }
+";
+
+/// Sets the price of a model that has none.
+fn price(stage: &Stage, provider: &str) {
+    fs::create_dir_all(stage.home()).unwrap();
+    let config = format!("[providers.{provider}.models.'test-model']\ninput = 1\noutput = 2.5\n");
+    fs::write(stage.home().join("config.toml"), config).unwrap();
+}
+
+#[test]
+fn money_is_counted_to_the_millionth() {
+    let (stage, server) = (stage(), ModelServer::script(MEASURED).start());
+    let ended = stage.prompt_over(&server, "anthropic/claude-sonnet-5-5", "go").run().expect(0);
+    let line = "1 turn; tokens: 1000 in, 10000 from cache, 2000 to cache, 100 out; cost: $0.009; model: anthropic/";
+    let ended = ended.says(&[line]);
+    assert_eq!(ended.stdout, "Done.\n");
+    let dated = stage.prompt_over(&server, "anthropic/claude-sonnet-4-5-20250929", "go");
+    let result = dated.args(["--output-format", "json"]).run().expect(0).json();
+    assert_eq!((&result["costUsd"], &result["spent"]["micros"]), (&json!(0.015), &json!(15_000)));
+    assert_eq!(result["models"]["asked"], json!(["anthropic/claude-sonnet-4-5-20250929"]));
+    let cost = stage.bosun(["cost", "--json"]).run().expect(0).json();
+    assert_eq!((&cost["total"]["costMicros"], &cost["total"]["costUsd"]), (&json!(24_000), &json!(0.024)));
+    let (sent, usage) = (server.usage_sent(), &cost["total"]["usage"]);
+    assert_eq!((json!(sent.input), json!(sent.cache_read)), (usage["input"].clone(), usage["cacheRead"].clone()));
+}
+
+#[test]
+fn a_budget_of_money_ends_the_run_before_it_is_passed() {
+    let (stage, server) = (stage(), ModelServer::script(ENDLESS).start());
+    let go = stage.prompt_over(&server, "anthropic/claude-sonnet-5-5", "go").args(["--max-budget-usd", "0.10"]);
+    let ended = go.run().expect(6);
+    assert!(ended.stdout.starts_with("Step "), "{ended:?}");
+    let id = stage.newest();
+    ended.says(&[
+        "  ! the budget is nearly spent: one last turn",
+        " of $0.10",
+        &format!("hint: go on with: bosun --resume {id} -p \"go on\" --max-budget-usd N"),
+    ]);
+    let session = stage.bosun(["sessions", "show", &id, "--json"]).run().expect(0).json()["session"].clone();
+    let spent = session["spent"]["micros"].as_u64().unwrap();
+    assert!(spent <= 100_000 && spent == server.count() * 2_800, "{session}");
+    assert_eq!((&session["priced"], &session["budget"]["micros"]), (&json!(true), &json!(100_000)));
+    let shown = stage.bosun(["sessions", "show", &id]).run().expect(0).stdout;
+    assert!(shown.contains(" of $0.10") && shown.contains("model         anthropic/claude-sonnet-5-5"), "{shown}");
+}
+
+#[test]
+fn a_price_in_the_file_lets_a_budget_of_money_hold() {
+    let (stage, server) = (stage(), ModelServer::script(MEASURED).start());
+    let go = || stage.prompt_over(&server, "openai-chat/test-model", "go").args(["--max-budget-usd", "1"]);
+    go().run().expect(2).says(&[
+        "the price of openai-chat/test-model is not known",
+        "hint: limit it with --max-tokens-total, or give its price in config.toml: [providers.openai-chat.models.\"test-model\"]",
+    ]);
+    assert_eq!((server.count(), stage.sessions().len()), (0, 0));
+    price(&stage, "openai-chat");
+    go().run().expect(0).says(&["; cost: $0.0"]);
+}
+
+#[test]
+fn a_provider_without_its_key_is_refused_with_the_variable() {
+    let stage = stage();
+    let refused = stage.prompt("go").args(["--model", "anthropic/claude-opus-5"]).run().expect(2);
+    refused.says(&["anthropic needs a key", "ANTHROPIC_API_KEY", "hint: `bosun models`"]);
+    stage.prompt("go").args(["--model", "anthropic"]).run().expect(2).says(&["anthropic/MODEL"]);
+    assert!(stage.sessions().is_empty());
+}
+
+#[test]
+fn a_session_asks_its_own_model_again_unless_it_is_told_otherwise() {
+    let (stage, server) = (stage(), ModelServer::script(MEASURED).start());
+    stage.script(crate::scripts::HELLO);
+    stage.prompt_over(&server, "openai/test-model", "one").run().expect(0);
+    let id = stage.newest();
+    let again = stage.bosun(["--resume", &id, "-p", "two"]).against(&server).run().expect(0);
+    assert_eq!((&*again.stdout, server.count()), ("Done.\n", 2));
+    let flag = ["--resume", &id, "-p", "three", "--model", &format!("script/{}", stage.script_path().display())];
+    assert_eq!(stage.bosun(flag).against(&server).run().expect(0).stdout, "Hello.\n");
+    assert_eq!(stage.bosun(["--resume", &id, "-p", "four"]).run().expect(0).stdout, "Hello.\n");
+    let cost = stage.bosun(["cost", "--json"]).run().expect(0).json();
+    assert!(cost["total"]["costUsd"].is_null() && cost["lines"].as_array().unwrap().len() == 2, "{cost}");
+}
+
+#[test]
+fn pictures_and_effort_reach_the_model() {
+    let (stage, server) = (stage(), ModelServer::script(MEASURED).start());
+    fs::write(stage.path("a.png"), b"\x89PNG\r\n\x1a\n and so on").unwrap();
+    for model in ["anthropic/test-model", "openai/test-model", "openai-chat/test-model"] {
+        let go = stage.prompt_over(&server, model, "look");
+        go.args(["--image", "a.png", "--effort", "high"]).run().expect(0);
+        let body = server.requests().last().unwrap().json().to_string();
+        assert!(body.contains("iVBORw0KGgogYW5kIHNvIG9u"), "{model}: {body}");
+        assert!(body.contains("high") || body.contains("budget_tokens"), "{model}: {body}");
+    }
+}
