@@ -41,7 +41,7 @@ impl Bucket {
             Gate::Open => self.enter(now, holder, most),
             Gate::Closed(closed) => match probe(closed, &mut self.line, now, holder, self.freed_at) {
                 Ok(()) => {
-                    self.era += 1;
+                    self.era = self.era.wrapping_add(1);
                     Entrance::Go(Permit { era: self.era })
                 }
                 Err(entrance) => entrance,

@@ -104,7 +104,7 @@ impl Bucket {
                     Why::Down => backoff(now, 0, dice),
                 };
                 self.gate = Gate::Closed(Closed::new(now, why, until));
-                self.era += 1;
+                self.era = self.era.wrapping_add(1);
             }
         }
     }

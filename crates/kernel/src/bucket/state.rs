@@ -94,7 +94,7 @@ impl Bucket {
     pub(super) fn look(&mut self, now: At) {
         let open = matches!(self.gate, Gate::Open);
         if open && self.line.is_empty() && now.since(self.seen_at) > MEMORY {
-            *self = Bucket { era: self.era + 1, ..Bucket::default() };
+            *self = Bucket { era: self.era.wrapping_add(1), ..Bucket::default() };
         }
         let back = self.seen_at.since(now);
         if back > SET_BACK {

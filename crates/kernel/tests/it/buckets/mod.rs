@@ -3,6 +3,7 @@
 mod closings;
 mod crowd;
 mod crowds;
+mod damage;
 mod dice;
 mod openings;
 mod plan;
