@@ -21,7 +21,10 @@ pub(super) fn show(providers: &Providers, found: &BTreeMap<String, Found>) {
     }
     print::answer("script        FILE                                answers by rules in a YAML file; needs no key");
     print::answer("replay        FILE                                repeats a recording; needs no key");
-    print::note(format_args!("\nprices are for a million tokens, as of {}; what has none is unknown", prices::AS_OF));
+    print::note(format_args!(
+        "\nprices are for a million tokens, as of {}; a window ends where its price would rise",
+        prices::AS_OF
+    ));
     print::note("choose one with --model PROVIDER/NAME, BOSUN_MODEL, or `model` in config.toml");
 }
 

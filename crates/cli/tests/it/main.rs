@@ -8,7 +8,6 @@ mod documents;
 mod faults;
 mod kills;
 mod orphans;
-mod outages;
 mod providers;
 mod scripts;
 

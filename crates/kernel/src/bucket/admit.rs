@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use protocol::At;
 
-use super::gate::{Gate, Why};
+use super::gate::{Closed, Gate, Why};
+use super::line::Line;
 use super::tally::Tally;
-use super::{Bucket, Holder, Ticket};
+use super::{Bucket, Holder, Permit};
 
 /// The longest wait that somebody stays for.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -24,7 +25,7 @@ const GRACE: Duration = Duration::from_millis(150);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entrance {
     /// Ask now.
-    Go(Ticket),
+    Go(Permit),
     /// Not yet; look again at this moment.
     Wait(At),
     /// Not before this moment, which is not worth waiting for.
@@ -36,9 +37,15 @@ impl Bucket {
     /// Who is told to wait has a place in the line until it is let in, leaves or does not come when it is its turn.
     pub fn admit(&mut self, now: At, holder: &Holder, most: Option<u32>) -> Entrance {
         self.look(now);
-        let entrance = match self.gate {
+        let entrance = match &mut self.gate {
             Gate::Open => self.enter(now, holder, most),
-            Gate::Closed(_) => self.probe(now, holder),
+            Gate::Closed(closed) => match probe(closed, &mut self.line, now, holder, self.freed_at) {
+                Ok(()) => {
+                    self.era = self.era.wrapping_add(1);
+                    Entrance::Go(Permit { era: self.era })
+                }
+                Err(entrance) => entrance,
+            },
         };
         match entrance {
             Entrance::Go(_) => {
@@ -55,27 +62,33 @@ impl Bucket {
     /// Lets a request through an open gate, if there is room and it is time.
     fn enter(&mut self, now: At, holder: &Holder, most: Option<u32>) -> Entrance {
         let place = self.line.place(holder);
-        let size = most.map_or(self.window.size(), |most| most.max(1).min(self.window.size()));
-        let room = size.saturating_sub(self.under_way());
+        let room = self.room(most);
         if room == 0 {
             self.window.fill();
             return Entrance::Wait(turn(now, place + 1, POLL));
         }
         self.pace.take_if(|pace| pace.is_idle(now));
-        let (mut free_at, mut each) = (self.freed_at, POLL);
-        let mut turns = usize::try_from(room).unwrap_or(usize::MAX);
-        if let Some(pace) = &mut self.pace {
-            let next = pace.next_at();
-            (free_at, each) = (free_at.max(next), pace.gap().min(POLL));
-            turns = turns.min(pace.due(now));
-            if next > now {
+        let (turns, since, each) = match &mut self.pace {
+            None => (room, self.freed_at, POLL),
+            Some(pace) if pace.next_at() > now => {
                 pace.delay(now);
-                return Entrance::Wait(turn(next, place, pace.gap()));
+                return Entrance::Wait(turn(pace.next_at(), place, pace.gap()));
             }
-        }
-        if !self.is_turn(now, place, turns, free_at) {
+            Some(pace) => (room.min(pace.due(now)), self.freed_at.max(pace.next_at()), pace.gap().min(POLL)),
+        };
+        if !is_turn(&mut self.line, place, turns, now.since(since)) {
             return Entrance::Wait(turn(now, place - turns + 1, each));
         }
+        self.start(now)
+    }
+
+    /// How many more may be under way.
+    fn room(&self, most: Option<u32>) -> usize {
+        let size = most.map_or(self.window.size(), |most| most.max(1).min(self.window.size()));
+        usize::try_from(size.saturating_sub(self.under_way())).unwrap_or(usize::MAX)
+    }
+
+    fn start(&mut self, now: At) -> Entrance {
         if let Some(pace) = &mut self.pace {
             pace.start(now);
         }
@@ -83,41 +96,35 @@ impl Bucket {
             self.tally = Tally::begin(self.era, now);
         }
         self.tally.started(now);
-        Entrance::Go(Ticket { era: self.era })
+        Entrance::Go(Permit { era: self.era })
     }
+}
 
-    /// Lets one request try a closed gate when its time has come.
-    fn probe(&mut self, now: At, holder: &Holder) -> Entrance {
-        let place = self.line.place(holder);
-        let Gate::Closed(closed) = &self.gate else { return Entrance::Wait(now) };
-        if now < closed.until {
-            let park = closed.why == Why::Quota || closed.until.since(now) > PATIENCE;
-            let wait = turn(closed.until, place, POLL);
-            return if park { Entrance::Park(closed.until) } else { Entrance::Wait(wait) };
-        }
-        let free_at = self.freed_at.max(closed.until);
-        if closed.is_probed(now) || !self.is_turn(now, place, 1, free_at) {
-            return Entrance::Wait(turn(now, place + 1, POLL));
-        }
-        if let Gate::Closed(closed) = &mut self.gate {
-            closed.probe(now, holder);
-        }
-        self.era += 1;
-        Entrance::Go(Ticket { era: self.era })
+/// Lets one request try a closed gate when its time has come.
+fn probe(closed: &mut Closed, line: &mut Line, now: At, holder: &Holder, freed_at: At) -> Result<(), Entrance> {
+    let place = line.place(holder);
+    let wait = closed.until.since(now);
+    if !wait.is_zero() && (closed.why == Why::Quota || wait > PATIENCE) {
+        return Err(Entrance::Park(closed.until));
     }
+    if !wait.is_zero() {
+        return Err(Entrance::Wait(turn(closed.until, place, POLL)));
+    }
+    if closed.is_probed(now) || !is_turn(line, place, 1, now.since(freed_at.max(closed.until))) {
+        return Err(Entrance::Wait(turn(now, place + 1, POLL)));
+    }
+    closed.probe(now, holder);
+    Ok(())
+}
 
-    /// Whether somebody at `place` in the line is among the next `turns`. When those before did not come in time, they
-    /// are sent away.
-    fn is_turn(&mut self, now: At, place: usize, turns: usize, free_at: At) -> bool {
-        if place < turns {
-            return true;
-        }
-        let late = now.since(free_at) > GRACE;
-        if late {
-            self.line.skip(place);
-        }
-        late
+/// Whether somebody at `place` in the line is among the next `turns`. When those before did not come for too long, they
+/// are sent away.
+fn is_turn(line: &mut Line, place: usize, turns: usize, free_for: Duration) -> bool {
+    let absent = place >= turns && free_for > GRACE;
+    if absent {
+        line.skip(place);
     }
+    absent || place < turns
 }
 
 /// When somebody looks again before whom so many go first, `each` after another.

@@ -30,7 +30,8 @@ impl Line {
     }
 
     pub(super) fn take(&mut self, holder: &Holder) {
-        *self.held.entry(holder.clone()).or_default() += 1;
+        let held = self.held.entry(holder.clone()).or_default();
+        *held = held.saturating_add(1);
     }
 
     pub(super) fn release(&mut self, holder: &Holder) {

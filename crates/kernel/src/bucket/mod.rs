@@ -17,4 +17,4 @@ mod window;
 pub use admit::Entrance;
 pub use line::Holder;
 pub use settle::News;
-pub use state::{Bucket, Ticket};
+pub use state::{Bucket, Permit};

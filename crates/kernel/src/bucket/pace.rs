@@ -61,8 +61,9 @@ impl Pace {
     /// The pace after a throttle in spite of this one. What passed is counted over a second at least, so after a short
     /// while it says too little: half is the most that one throttle takes.
     pub(super) fn slower(&self, now: At, passed: u64) -> Pace {
-        let rate = (passed / 100 * 85).clamp(self.rate / 2, self.rate / 100 * 85);
-        let ceiling = passed.clamp(rate, self.rate.max(rate));
+        let before = self.rate.clamp(LEAST, MOST);
+        let rate = (passed / 100 * 85).clamp(before / 2, before / 100 * 85);
+        let ceiling = passed.clamp(rate, before);
         Pace::at(now, rate, Some(ceiling))
     }
 
@@ -106,7 +107,8 @@ impl Pace {
         self.starts = self.starts.saturating_add(1);
         let (since, climb) = (now.since(self.raised_at), self.climb());
         if since >= STEP && self.starts >= climb.starts && self.is_used(since) {
-            self.rate = (self.rate + self.rate * climb.percent / 100 + 1).min(MOST);
+            let rate = self.rate.clamp(LEAST, MOST);
+            self.rate = (rate + rate * climb.percent / 100 + 1).min(MOST);
             (self.raised_at, self.starts) = (now, 0);
         }
     }

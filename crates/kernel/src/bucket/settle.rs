@@ -7,7 +7,7 @@ use protocol::At;
 use super::gate::{Closed, Gate, Why, backoff, reopening};
 use super::pace::Pace;
 use super::tally::Tally;
-use super::{Bucket, Holder, Ticket};
+use super::{Bucket, Holder, Permit};
 
 /// Faults in a row after which nobody else tries.
 const FAULTS: u32 = 3;
@@ -31,61 +31,61 @@ pub enum News {
 
 impl Bucket {
     /// Notes that a request is being answered: a provider that was closed is open.
-    pub fn begun(&mut self, now: At, ticket: Ticket) {
+    pub fn begun(&mut self, now: At, permit: Permit) {
         self.look(now);
-        if self.is_probe(ticket) {
+        if self.is_probe(permit) {
             self.open(now);
         }
     }
 
     /// Takes a request back, with its news. `dice` is between 0 and 1, and spreads those who wait.
-    pub fn settle(&mut self, now: At, holder: &Holder, ticket: Ticket, news: News, dice: f64) {
+    pub fn settle(&mut self, now: At, holder: &Holder, permit: Permit, news: News, dice: f64) {
         self.look(now);
         self.line.release(holder);
         self.freed_at = now;
         match news {
             News::Answered => {
                 self.faults = 0;
-                self.begun(now, ticket);
-                if ticket.era == self.era {
+                self.begun(now, permit);
+                if permit.era == self.era {
                     self.window.answered();
                 }
             }
             News::Throttled(after) => {
                 let named = after.filter(|after| !after.is_zero()).map(|after| now.plus(after));
-                self.throttled(now, ticket, named, dice);
+                self.throttled(now, permit, named, dice);
             }
-            News::Quota(until) => self.close(now, ticket, Why::Quota, Some(until), dice),
-            News::Down => self.down(now, ticket, dice),
+            News::Quota(until) => self.close(now, permit, Why::Quota, Some(until), dice),
+            News::Down => self.down(now, permit, dice),
             News::Refused | News::Nothing => {
                 if news == News::Refused {
                     self.faults = 0;
                 }
-                self.free_probe(ticket);
+                self.free_probe(permit);
             }
         }
     }
 
-    fn throttled(&mut self, now: At, ticket: Ticket, named: Option<At>, dice: f64) {
-        if ticket.era == self.tally.era {
+    fn throttled(&mut self, now: At, permit: Permit, named: Option<At>, dice: f64) {
+        if permit.era == self.tally.era {
             self.tally.throttled();
         }
-        self.close(now, ticket, Why::Throttled, named, dice);
+        self.close(now, permit, Why::Throttled, named, dice);
     }
 
-    fn down(&mut self, now: At, ticket: Ticket, dice: f64) {
-        if ticket.era == self.era {
+    fn down(&mut self, now: At, permit: Permit, dice: f64) {
+        if permit.era == self.era {
             self.faults = self.faults.saturating_add(1);
         }
-        if self.faults >= FAULTS || self.is_probe(ticket) {
-            self.close(now, ticket, Why::Down, None, dice);
+        if self.faults >= FAULTS || self.is_probe(permit) {
+            self.close(now, permit, Why::Down, None, dice);
         }
     }
 
     /// Closes the gate on the word of a request of this era. Those that were under way when it closed say nothing new:
     /// they lengthen it to the time that they were told themselves, and a quota is a quota whoever meets it.
-    fn close(&mut self, now: At, ticket: Ticket, why: Why, named: Option<At>, dice: f64) {
-        let probe = self.is_probe(ticket);
+    fn close(&mut self, now: At, permit: Permit, why: Why, named: Option<At>, dice: f64) {
+        let probe = self.is_probe(permit);
         match &mut self.gate {
             Gate::Closed(closed) if probe => closed.again(now, why, named, dice),
             Gate::Closed(closed) => {
@@ -96,7 +96,7 @@ impl Bucket {
                     closed.lengthen(now, named);
                 }
             }
-            Gate::Open if ticket.era != self.era && why != Why::Quota => {}
+            Gate::Open if permit.era != self.era && why != Why::Quota => {}
             Gate::Open => {
                 let until = match why {
                     Why::Throttled => reopening(now, named, dice),
@@ -104,13 +104,13 @@ impl Bucket {
                     Why::Down => backoff(now, 0, dice),
                 };
                 self.gate = Gate::Closed(Closed::new(now, why, until));
-                self.era += 1;
+                self.era = self.era.wrapping_add(1);
             }
         }
     }
 
-    fn free_probe(&mut self, ticket: Ticket) {
-        let probe = self.is_probe(ticket);
+    fn free_probe(&mut self, permit: Permit) {
+        let probe = self.is_probe(permit);
         if let (Gate::Closed(closed), true) = (&mut self.gate, probe) {
             closed.probe = None;
         }

@@ -37,7 +37,7 @@ pub struct Bucket {
 
 /// The right to one request, as the bucket knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ticket {
+pub struct Permit {
     /// The era it started in.
     pub(super) era: u64,
 }
@@ -62,8 +62,8 @@ impl Bucket {
     }
 
     /// Whether this request is the one that tests a closed bucket.
-    pub fn is_probe(&self, ticket: Ticket) -> bool {
-        matches!(&self.gate, Gate::Closed(closed) if closed.probe.is_some()) && ticket.era == self.era
+    pub fn is_probe(&self, permit: Permit) -> bool {
+        matches!(&self.gate, Gate::Closed(closed) if closed.probe.is_some()) && permit.era == self.era
     }
 
     /// Whether this holder has a place in the line.
@@ -94,7 +94,7 @@ impl Bucket {
     pub(super) fn look(&mut self, now: At) {
         let open = matches!(self.gate, Gate::Open);
         if open && self.line.is_empty() && now.since(self.seen_at) > MEMORY {
-            *self = Bucket { era: self.era + 1, ..Bucket::default() };
+            *self = Bucket { era: self.era.wrapping_add(1), ..Bucket::default() };
         }
         let back = self.seen_at.since(now);
         if back > SET_BACK {

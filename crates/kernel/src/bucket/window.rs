@@ -33,7 +33,7 @@ impl Default for Window {
 
 impl Window {
     pub(super) fn size(&self) -> u32 {
-        self.size
+        self.size.clamp(LEAST, MOST)
     }
 
     /// Notes that somebody had to wait for it.
@@ -44,14 +44,15 @@ impl Window {
     /// Grows after as many answers as it is wide.
     pub(super) fn answered(&mut self) {
         self.answered = self.answered.saturating_add(1);
-        if !self.full || self.answered < self.size {
+        let size = self.size();
+        if !self.full || self.answered < size {
             return;
         }
         let more = match self.growth {
-            Growth::Double => self.size,
-            Growth::Add => 1 + self.size / 8,
+            Growth::Double => size,
+            Growth::Add => 1 + size / 8,
         };
-        *self = Window { size: (self.size + more).min(MOST), answered: 0, full: false, growth: self.growth };
+        *self = Window { size: (size + more).min(MOST), answered: 0, full: false, growth: self.growth };
     }
 
     /// Halves, unless it was no bound: then the pace was the trouble.
@@ -62,7 +63,7 @@ impl Window {
     }
 
     pub(super) fn halve(&mut self) {
-        let size = (self.size.min(MOST) / 2).max(LEAST);
+        let size = (self.size() / 2).max(LEAST);
         *self = Window { size, answered: 0, full: false, growth: Growth::Add };
     }
 }

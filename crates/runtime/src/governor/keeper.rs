@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use host::{Clock, Home};
 use kernel::Bucket;
-use kernel::bucket::{Entrance, Holder, News, Ticket};
+use kernel::bucket::{self, Entrance, Holder, News};
 use protocol::At;
 
 use super::dice::Dice;
@@ -32,7 +32,7 @@ pub(super) enum Note {
     /// Somebody wants to ask.
     Ask { key: Arc<str>, waiter: Waiter },
     /// Somebody who asks has something to say.
-    Told { key: Arc<str>, ticket: Ticket, word: Word },
+    Told { key: Arc<str>, permit: bucket::Permit, word: Word },
     /// Write everything, say so, and end.
     End(Sender<()>),
 }
@@ -99,7 +99,7 @@ impl Keeper {
         let (key, waiter, told) = match note {
             Note::End(done) => return Some(done),
             Note::Ask { key, waiter } => (key, Some(waiter), None),
-            Note::Told { key, ticket, word } => (key, None, Some((ticket, word))),
+            Note::Told { key, permit, word } => (key, None, Some((permit, word))),
         };
         let lane = self.lanes.entry(Arc::clone(&key)).or_insert_with(|| Lane::new(key));
         lane.waiting.extend(waiter);
@@ -149,8 +149,8 @@ impl Keeper {
             tracing::info!(bucket = &*lane.key, %until, "the provider is closed");
         }
         let admitted: Vec<Waiter> = lane.waiting.drain(..decided.go.len()).collect();
-        for ((ticket, probe), waiter) in decided.go.into_iter().zip(admitted) {
-            let held = Held { key: Arc::clone(&lane.key), ticket, probe, keeper: self.notes.clone() };
+        for ((permit, probe), waiter) in decided.go.into_iter().zip(admitted) {
+            let held = Held { key: Arc::clone(&lane.key), permit, probe, keeper: self.notes.clone() };
             // Whoever is gone by now drops the permit, and so gives it back.
             let _gone = waiter.reply.send(Admission::Go(Permit::new(held)));
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kernel::Bucket;
-use kernel::bucket::{Entrance, Holder, Ticket};
+use kernel::bucket::{self, Entrance, Holder};
 use protocol::At;
 use tokio::sync::oneshot;
 
@@ -29,7 +29,7 @@ pub(super) struct Lane {
     pub(super) key: Arc<str>,
     pub(super) waiting: VecDeque<Waiter>,
     /// What was told and is not written yet.
-    pub(super) told: Vec<(Ticket, Word)>,
+    pub(super) told: Vec<(bucket::Permit, Word)>,
     /// Whether somebody came or left since the bucket was last changed.
     pub(super) changed: bool,
     /// When to look again.
@@ -41,7 +41,7 @@ pub(super) struct Lane {
 #[derive(Debug, Default)]
 pub(super) struct Decided {
     /// Who may go, in order, and whether it is a probe.
-    pub(super) go: Vec<(Ticket, bool)>,
+    pub(super) go: Vec<(bucket::Permit, bool)>,
     /// What everybody after them is told.
     pub(super) rest: Option<Rest>,
     /// Until when the bucket has just been closed.
@@ -79,16 +79,16 @@ impl Lane {
     /// Decides on everything that waits: first what was told, then who may go.
     pub(super) fn decide(&self, bucket: &mut Bucket, now: At, own: &Holder, dice: f64) -> Decided {
         let open = bucket.closed_until().is_none();
-        for (ticket, word) in &self.told {
+        for (permit, word) in &self.told {
             match word {
-                Word::Begun => bucket.begun(now, *ticket),
-                Word::Back(news) => bucket.settle(now, own, *ticket, *news, dice),
+                Word::Begun => bucket.begun(now, *permit),
+                Word::Back(news) => bucket.settle(now, own, *permit, *news, dice),
             }
         }
         let mut decided = Decided { closed: bucket.closed_until().filter(|_| open), ..Decided::default() };
         for waiter in &self.waiting {
             match bucket.admit(now, own, waiter.most) {
-                Entrance::Go(ticket) => decided.go.push((ticket, bucket.is_probe(ticket))),
+                Entrance::Go(permit) => decided.go.push((permit, bucket.is_probe(permit))),
                 Entrance::Wait(at) => {
                     decided.rest = Some(Rest::Wait(at));
                     return decided;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
-use kernel::bucket::{News, Ticket};
+use kernel::bucket::{self, News};
 use protocol::ModelFault;
 
 use super::keeper::{Note, Word};
@@ -27,7 +27,7 @@ pub(crate) enum Verdict {
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) key: Arc<str>,
-    pub(super) ticket: Ticket,
+    pub(super) permit: bucket::Permit,
     /// Whether others wait for the first word of its answer.
     pub(super) probe: bool,
     pub(super) keeper: Sender<Note>,
@@ -66,7 +66,7 @@ impl Permit {
 impl Held {
     fn tell(&self, word: Word) {
         // A keeper that is gone has nobody to tell.
-        let _gone = self.keeper.send(Note::Told { key: Arc::clone(&self.key), ticket: self.ticket, word });
+        let _gone = self.keeper.send(Note::Told { key: Arc::clone(&self.key), permit: self.permit, word });
     }
 }
 

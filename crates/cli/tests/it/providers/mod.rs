@@ -5,6 +5,7 @@ mod crowd;
 mod faults;
 mod job;
 mod limits;
+mod outages;
 mod prefix;
 mod secrets;
 mod three_wires;

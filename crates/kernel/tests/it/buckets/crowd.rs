@@ -1,41 +1,15 @@
 //! A crowd of callers in several processes, all at one bucket, in simulated time.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 
 use bosun_kernel::Bucket;
-use bosun_kernel::bucket::{Entrance, Holder, News, Ticket};
+use bosun_kernel::bucket::{Entrance, Holder, News, Permit};
 use protocol::At;
 
 use super::dice::Dice;
+use super::plan::{Plan, Report};
 use super::server::Server;
-
-/// Who asks, and how it travels.
-#[derive(Debug, Clone)]
-pub(crate) struct Plan {
-    pub(crate) processes: usize,
-    pub(crate) callers: usize,
-    /// Turns of each caller.
-    pub(crate) turns: u32,
-    /// The least and most time until an answer, in milliseconds.
-    pub(crate) latency: (u64, u64),
-    pub(crate) most: Option<u32>,
-    /// Whether processes and requests are lost now and then.
-    pub(crate) deaths: bool,
-    pub(crate) seed: u64,
-}
-
-/// What became of it.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(crate) struct Report {
-    pub(crate) answered: u32,
-    pub(crate) wasted: u32,
-    pub(crate) parked: u32,
-    pub(crate) closings: u32,
-    pub(crate) ended_at: u64,
-    /// How many turns each process had at the moment when the first was done.
-    pub(crate) shares: Vec<u32>,
-}
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
@@ -45,12 +19,14 @@ enum Event {
     Resume(usize),
     Arrive(usize),
     Back(usize),
+    /// Somebody notices that a process died.
+    Noticed(Holder),
 }
 
 #[derive(Debug)]
 struct Request {
     caller: usize,
-    ticket: Ticket,
+    permit: Permit,
     news: News,
     latency: u64,
     lost: bool,
@@ -77,6 +53,8 @@ pub(crate) struct Crowd {
     requests: Vec<Request>,
     /// Those that are not back yet.
     open: BTreeSet<usize>,
+    /// What those held who died and were not missed yet.
+    ghosts: BTreeMap<Holder, u32>,
     report: Report,
 }
 
@@ -100,6 +78,7 @@ impl Crowd {
             left: vec![plan.turns; plan.callers],
             requests: Vec::new(),
             open: BTreeSet::new(),
+            ghosts: BTreeMap::new(),
             report,
             plan,
         }
@@ -123,9 +102,13 @@ impl Crowd {
                 Event::Resume(caller) => self.want(caller),
                 Event::Arrive(request) => self.arrive(request),
                 Event::Back(request) => self.back(request),
+                Event::Noticed(holder) => {
+                    self.ghosts.remove(&holder);
+                    self.bucket.forget(self.at(), &holder);
+                }
             }
             match self.dice.below(400) {
-                0 if self.plan.deaths => self.kill(),
+                0 if self.plan.deaths > 0 => self.kill(),
                 1 => self.hand_over(),
                 _ => {}
             }
@@ -157,11 +140,11 @@ impl Crowd {
             let holder = self.processes[process].holder.clone();
             let before = (self.bucket.closed_until(), self.bucket.window());
             match self.bucket.admit(now, &holder, self.plan.most) {
-                Entrance::Go(ticket) => {
-                    self.audit(before, ticket);
+                Entrance::Go(permit) => {
+                    self.audit(before, permit);
                     self.processes[process].waiting.pop_front();
                     self.processes[process].under_way += 1;
-                    self.start(caller, ticket);
+                    self.start(caller, permit);
                 }
                 Entrance::Wait(at) => {
                     let later = at.0.saturating_sub(now.0) + 1 + self.dice.below(3);
@@ -179,10 +162,10 @@ impl Crowd {
         self.bucket.leave(&holder);
     }
 
-    fn start(&mut self, caller: usize, ticket: Ticket) {
+    fn start(&mut self, caller: usize, permit: Permit) {
         let (least, most) = self.plan.latency;
         let latency = least + self.dice.below(most - least + 1);
-        self.requests.push(Request { caller, ticket, news: News::Nothing, latency, lost: false });
+        self.requests.push(Request { caller, permit, news: News::Nothing, latency, lost: false });
         let request = self.requests.len() - 1;
         self.open.insert(request);
         self.schedule(latency / 2, Event::Arrive(request));
@@ -198,7 +181,7 @@ impl Crowd {
     fn back(&mut self, request: usize) {
         let (now, dice) = (self.at(), self.dice.share());
         self.open.remove(&request);
-        let Request { caller, ticket, news, lost, .. } = self.requests[request];
+        let Request { caller, permit, news, lost, .. } = self.requests[request];
         let process = caller % self.plan.processes;
         let open = self.bucket.closed_until().is_none();
         if news == News::Answered {
@@ -206,7 +189,7 @@ impl Crowd {
         }
         if !lost {
             let holder = self.processes[process].holder.clone();
-            self.bucket.settle(now, &holder, ticket, news, dice);
+            self.bucket.settle(now, &holder, permit, news, dice);
             self.processes[process].under_way -= 1;
         }
         if open && self.bucket.closed_until().is_some() {
@@ -234,35 +217,36 @@ impl Crowd {
         assert_eq!(serde_json::from_str::<Bucket>(&text).unwrap(), self.bucket);
     }
 
-    /// A process dies with all it holds, another notices, and its callers begin again.
+    /// A process dies with all it holds, its callers begin again in another, and after a while somebody notices.
     fn kill(&mut self) {
-        let process = usize::try_from(self.dice.below(self.plan.processes as u64)).unwrap();
-        let now = self.at();
-        self.bucket.forget(now, &self.processes[process].holder);
-        let next = &mut self.processes[process];
-        next.incarnation += 1;
-        next.under_way = 0;
-        next.holder = name(process, next.incarnation);
-        let of_it = |caller: usize| caller % self.plan.processes == process;
+        let index = usize::try_from(self.dice.below(self.plan.processes as u64)).unwrap();
+        self.plan.deaths -= 1;
+        let process = &mut self.processes[index];
+        process.incarnation += 1;
+        let dead = std::mem::replace(&mut process.holder, name(index, process.incarnation));
+        self.ghosts.insert(dead.clone(), std::mem::take(&mut process.under_way));
         for request in &self.open {
             let request = &mut self.requests[*request];
-            request.lost |= of_it(request.caller);
+            request.lost |= request.caller % self.plan.processes == index;
         }
+        let later = self.dice.below(2000);
+        self.schedule(later, Event::Noticed(dead));
     }
 
     /// What must be true of everybody who is let in.
-    fn audit(&self, (closed_until, window): (Option<At>, u32), ticket: Ticket) {
+    fn audit(&self, (closed_until, window): (Option<At>, u32), permit: Permit) {
         let size = self.plan.most.unwrap_or(u32::MAX).min(window);
         match closed_until {
             None => assert!(self.bucket.under_way() <= size, "{:?}", self.bucket),
             Some(until) => {
                 assert!(self.at() >= until, "somebody came before {until}");
-                assert!(self.bucket.is_probe(ticket));
+                assert!(self.bucket.is_probe(permit));
             }
         }
         let mut under_way = self.open.iter().map(|request| &self.requests[*request]).filter(|request| !request.lost);
-        assert!(!under_way.any(|request| self.bucket.is_probe(request.ticket)), "a second probe");
-        let held: u32 = self.processes.iter().map(|process| process.under_way).sum();
+        assert!(!under_way.any(|request| self.bucket.is_probe(request.permit)), "a second probe");
+        let living = self.processes.iter().map(|process| process.under_way);
+        let held: u32 = living.chain(self.ghosts.values().copied()).sum();
         assert_eq!(self.bucket.under_way(), held + 1);
     }
 }

@@ -1,14 +1,14 @@
-//! What becomes of a run whose provider fails, on each wire: the documented end and exit code, within its time, with
-//! no call run twice.
+//! Providers that fail for long: every run ends as documented, within its time, and nobody is asked in vain.
 
 use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use protocol::{Event, Outcome};
-use testkit::binary::{Ended, Invocation, Signal, Stage};
+use testkit::binary::{Ended, Signal, Stage};
 use testkit::server::{Fault, Faults, ModelServer, Point, Unit};
 
+use super::MODELS;
 use crate::stage;
 
 /// Runs one command that leaves a line behind, and says that it did.
@@ -28,8 +28,6 @@ rules:
 /// Waits short enough to see the end of each.
 const NETWORK: &str = "[network]\nconnect-timeout = '2s'\nfirst-byte-timeout = '600ms'\nidle-timeout = '600ms'\n";
 
-const WIRES: [&str; 3] = ["anthropic/test-model", "openai/test-model", "openai-chat/test-model"];
-
 /// A run against a server that fails in this way, and how it ended.
 struct Outage {
     stage: Stage,
@@ -45,7 +43,7 @@ impl Outage {
         fs::create_dir_all(stage.home()).unwrap();
         fs::write(stage.home().join("config.toml"), NETWORK).unwrap();
         let began = Instant::now();
-        let ended = ask(&stage, &server, wire, "go").args(flags).run();
+        let ended = stage.prompt_over(&server, wire, "go").args(flags).run();
         Outage { ended, requests: server.count(), took: began.elapsed(), stage }
     }
 
@@ -55,71 +53,13 @@ impl Outage {
     }
 }
 
-/// A prompt to a model of the server's.
-fn ask(stage: &Stage, server: &ModelServer, wire: &str, prompt: &str) -> Invocation {
-    let key = "sk-test-0123456789";
-    stage
-        .prompt(prompt)
-        .args(["--model", wire])
-        .env("ANTHROPIC_API_KEY", key)
-        .env("ANTHROPIC_BASE_URL", server.url())
-        .env("OPENAI_API_KEY", key)
-        .env("OPENAI_BASE_URL", server.openai_url())
-}
-
 /// Runs every case at once: most of their time is waiting.
 fn each_wire(case: impl Fn(&str) + Sync) {
     thread::scope(|scope| {
-        for wire in WIRES {
+        for wire in MODELS {
             let case = &case;
             scope.spawn(move || case(wire));
         }
-    });
-}
-
-/// Faults that pass: the question is asked again.
-fn passing() -> Vec<Fault> {
-    let status = |code| Fault::Status { code, retry_after: None };
-    vec![
-        Fault::Hang,
-        Fault::Close,
-        status(500),
-        status(503),
-        status(529),
-        status(429),
-        Fault::Status { code: 429, retry_after: Some(Duration::from_secs(1)) },
-        Fault::Quota(Duration::from_secs(2)),
-        Fault::Html,
-        Fault::Cut(Point::Bytes(40)),
-        Fault::Cut(Point::Events(3)),
-        Fault::Cut(Point::Call),
-        Fault::End(Point::Bytes(0)),
-        Fault::End(Point::Events(2)),
-        Fault::End(Point::Call),
-        Fault::BadSse,
-        Fault::BadJson,
-    ]
-}
-
-#[test]
-fn a_fault_that_passes_costs_a_try_and_no_call_runs_twice() {
-    each_wire(|wire| {
-        thread::scope(|scope| {
-            for fault in passing() {
-                scope.spawn(move || {
-                    // Both questions fail once.
-                    let faults = Faults::none().on(1, fault.clone()).on(3, fault.clone());
-                    let outage = Outage::run(wire, faults, &[]);
-                    let ended = &outage.ended;
-                    assert_eq!(ended.code(), Some(0), "{wire} {fault:?}: {}", ended.stderr);
-                    assert_eq!(ended.stdout, "It ran.\n", "{wire} {fault:?}");
-                    // The second question has no call to break off at.
-                    let once = matches!(fault, Fault::Cut(Point::Call) | Fault::End(Point::Call));
-                    let requests = if once { 3 } else { 4 };
-                    assert_eq!((outage.ran(), outage.requests), (1, requests), "{wire} {fault:?}: {}", ended.stderr);
-                });
-            }
-        });
     });
 }
 
@@ -155,28 +95,6 @@ fn a_fault_that_stays_ends_the_run_as_failed_and_says_so() {
 }
 
 #[test]
-fn what_cannot_work_is_asked_once() {
-    let cases = [
-        (Fault::Status { code: 401, retry_after: None }, 1, "_API_KEY"),
-        (Fault::Status { code: 403, retry_after: None }, 1, "_API_KEY"),
-        (Fault::Status { code: 400, retry_after: None }, 1, "test-model"),
-        (Fault::Status { code: 404, retry_after: None }, 1, "test-model"),
-        (Fault::Endless, 1, "larger than"),
-        (Fault::EndlessLine, 1, "larger than"),
-        (Fault::TooLong, 1, "too long"),
-    ];
-    each_wire(|wire| {
-        for (fault, code, words) in cases.clone() {
-            let outage = Outage::run(wire, Faults::always(fault.clone()), &[]);
-            let ended = &outage.ended;
-            assert_eq!(ended.code(), Some(code), "{wire} {fault:?}: {}", ended.stderr);
-            assert!(ended.stderr.contains(words), "{wire} {fault:?}: {}", ended.stderr);
-            assert_eq!((outage.requests, outage.ran()), (1, 0), "{wire} {fault:?}: {}", ended.stderr);
-        }
-    });
-}
-
-#[test]
 fn a_quota_or_a_long_wait_parks_the_run_and_nothing_more_is_asked() {
     let hour = Duration::from_secs(3600);
     let cases = [Fault::Quota(hour), Fault::Status { code: 429, retry_after: Some(hour) }];
@@ -187,7 +105,7 @@ fn a_quota_or_a_long_wait_parks_the_run_and_nothing_more_is_asked() {
             assert_eq!(outage.requests, 1, "{wire} {fault:?}");
             // Somebody else on this machine is not sent there either.
             let server = ModelServer::script(JOB).start();
-            let other = ask(&outage.stage, &server, wire, "me too").args(["--park-wait", "0s"]).run();
+            let other = outage.stage.prompt_over(&server, wire, "me too").args(["--park-wait", "0s"]).run();
             assert_eq!((other.code(), server.count()), (Some(7), 0), "{wire} {fault:?}: {}", other.stderr);
         }
     });
@@ -204,31 +122,6 @@ fn a_provider_that_is_never_free_is_left_when_the_time_is_up() {
 }
 
 #[test]
-fn a_slow_answer_is_waited_for_as_long_as_it_moves() {
-    each_wire(|wire| {
-        let drip = Fault::Drip { unit: Unit::Event, every: Duration::from_millis(100) };
-        let outage = Outage::run(wire, Faults::always(drip), &[]);
-        assert_eq!((outage.ended.code(), outage.requests), (Some(0), 2), "{wire}: {}", outage.ended.stderr);
-        let drip = Fault::Drip { unit: Unit::Byte, every: Duration::from_millis(1) };
-        let outage = Outage::run(wire, Faults::always(drip), &[]);
-        assert_eq!((outage.ended.code(), outage.requests), (Some(0), 2), "{wire}: {}", outage.ended.stderr);
-    });
-}
-
-#[test]
-fn another_model_than_the_one_asked_is_told_and_recorded() {
-    each_wire(|wire| {
-        let outage = Outage::run(wire, Faults::always(Fault::Model("cheap-model".into())), &[]);
-        assert_eq!(outage.ended.code(), Some(0), "{wire}: {}", outage.ended.stderr);
-        assert!(outage.ended.stderr.contains("cheap-model"), "{wire}: {}", outage.ended.stderr);
-        let log = outage.stage.log(&outage.stage.newest());
-        let differed =
-            |event: &Event| matches!(event, Event::ModelDiffered { answered, .. } if answered == "cheap-model");
-        assert!(log.iter().any(|envelope| differed(&envelope.entry.event)), "{wire}");
-    });
-}
-
-#[test]
 fn a_machine_that_slept_in_the_middle_of_an_answer_goes_on() {
     each_wire(|wire| {
         let drip = Fault::Drip { unit: Unit::Event, every: Duration::from_millis(150) };
@@ -236,7 +129,7 @@ fn a_machine_that_slept_in_the_middle_of_an_answer_goes_on() {
         let stage = stage();
         fs::create_dir_all(stage.home()).unwrap();
         fs::write(stage.home().join("config.toml"), NETWORK).unwrap();
-        let mut running = ask(&stage, &server, wire, "go").start();
+        let mut running = stage.prompt_over(&server, wire, "go").start();
         testkit::binary::within(Duration::from_secs(20), "the first question", || server.count() == 1);
         running.signal(Signal::Stop);
         // Longer than the idle time of a stream: whatever came meanwhile is there when it wakes.

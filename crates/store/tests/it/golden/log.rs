@@ -1,0 +1,120 @@
+//! The events of the golden files, form by form.
+
+use protocol::{
+    Activation, Answer, AnswerStatus, At, Attempt, Block, Body, Budget, Call, CallId, Cancel, CancelBy, Compaction,
+    Cost, Delivery, Effort, Entry, Event, FailKind, Fence, MailId, ModelFault, Origin, Outcome, Price, StopReason,
+    Terms, Turn, Usage, WaitEnd, WaitMode, WrapUp,
+};
+
+use crate::support::*;
+
+/// One of every event that the first form knew.
+pub(super) fn entries() -> Vec<Entry> {
+    let (call, child) = (CallId("call-1".into()), task(2));
+    let usage = Usage { input: 100, output: 20, cache_read: 3, cache_write: 4 };
+    let failed = Outcome::Failed { kind: FailKind::Model, message: "no answer".into() };
+    let said = vec![
+        Block::Thinking { text: "first the child".into() },
+        Block::Call(Call { id: call.clone(), tool: "task".into(), input: r#"{"name":"tests"}"#.into() }),
+        Block::Opaque { provider: "anthropic".into(), json: r#"{"signature":"x=="}"#.into() },
+    ];
+    let of_root = [
+        Event::SessionForked { from: session(7) },
+        Event::SessionAdopted { fence: Fence(1), terms: terms() },
+        Event::AdmissionClosed,
+        Event::AdmissionOpened,
+        Event::ActivationStarted { activation: Activation(1), attempt: Attempt(1) },
+        Event::MailDelivered { mail: vec![MailId(1)] },
+        begun(1),
+        Event::TurnFailed {
+            turn: Turn(1),
+            fault: ModelFault::RetryAfter { millis: 10 },
+            message: "slow down".into(),
+            cost: Cost { tokens: 1, micros: 2 },
+        },
+        begun(1),
+        Event::TurnAnswered {
+            turn: Turn(1),
+            content: said,
+            stop: StopReason::Calls,
+            usage,
+            cost: Cost { tokens: 127, micros: 50 },
+            model: "demo-2026".into(),
+        },
+        Event::IntentReported { intent: "counting".into() },
+        Event::CallStarted { call: call.clone() },
+    ];
+    let of_child = [
+        Event::TaskCreated(spec(Some(task(1)), "tests")),
+        Event::TaskPromoted,
+        Event::ActivationStarted { activation: Activation(1), attempt: Attempt(1) },
+        Event::TaskParked { until_at: At(9_000) },
+        Event::TaskRequeued,
+        Event::TaskInterrupted,
+        Event::CancelRequested { by: CancelBy::User, how: Cancel::Abort },
+        Event::ActivationEnded { activation: Activation(1), outcome: failed.clone(), text: "12 so far".into() },
+        Event::TaskFinished { outcome: failed },
+        Event::TaskRequeued,
+    ];
+    let of_root_again = [
+        Event::WaitBegan { call: call.clone(), on: vec![child], mode: WaitMode::All, until_at: Some(At(80)) },
+        Event::WaitEnded { call: call.clone(), why: WaitEnd::Satisfied },
+        Event::SlotRegained,
+        Event::CallAnswered { call, answer: Answer { status: AnswerStatus::Done, text: "12 so far".into() } },
+        Event::MailAdmitted {
+            mail: MailId(2),
+            from: Origin::Task { id: child },
+            delivery: Delivery::FollowUp,
+            body: Body::Result { task: child, activation: Activation(1) },
+        },
+        Event::MailExpired { mail: MailId(2) },
+        Event::ActivationEnded { activation: Activation(1), outcome: Outcome::Completed, text: "There are 12.".into() },
+    ];
+    let mut entries = opening();
+    entries.extend((20..).zip(of_root).map(|(at, event)| entry(at, event)));
+    entries.extend((40..).zip(of_child).map(|(at, event)| Entry { task: child, ..entry(at, event) }));
+    entries.extend((60..).zip(of_root_again).map(|(at, event)| entry(at, event)));
+    entries
+}
+
+pub(super) const BUDGET: Budget = Budget { tokens: Some(1_000), micros: Some(2_000_000) };
+
+/// One of every event since, in a turn whose tokens have a price.
+pub(super) fn more_entries() -> Vec<Entry> {
+    let price = Price { input: 3_000_000, output: 15_000_000, cache_read: 300_000, cache_write: 3_750_000 };
+    let (asked, turn, reserved) = ("anthropic/claude".to_owned(), Turn(2), Cost { tokens: 40, micros: 90 });
+    let asks = Event::TurnBegun { turn, model: asked.clone(), reserved, price: Some(price), max_output: Some(9) };
+    let usage = Usage { input: 5, output: 6, cache_read: 0, cache_write: 0 };
+    let (spent, fault, model) = (Cost { tokens: 11, micros: 105 }, ModelFault::Transient, "claude-2026".to_owned());
+    let events = [
+        Event::SessionAdopted {
+            fence: Fence(1),
+            terms: Terms { budget: BUDGET, effort: Some(Effort::High), ..terms() },
+        },
+        asks.clone(),
+        Event::TurnFailed { turn, fault, message: "cut".into(), cost: reserved },
+        asks,
+        Event::TurnAnswered {
+            turn,
+            content: Vec::new(),
+            stop: StopReason::End,
+            usage,
+            cost: spent,
+            model: model.clone(),
+        },
+        Event::ModelDiffered { turn, asked, answered: model },
+        Event::BudgetLow { spent, budget: BUDGET },
+        Event::WrapUpBegan { why: WrapUp::Budget },
+        Event::Compacted(Compaction { messages: 3, digest: Some("what was before".into()) }),
+    ];
+    (70..).zip(events).map(|(at, event)| entry(at, event)).collect()
+}
+
+/// What a file of this form holds.
+pub(super) fn written(form: u32) -> Vec<Entry> {
+    let mut all = entries();
+    if form > 1 {
+        all.extend(more_entries());
+    }
+    all
+}
