@@ -14,7 +14,7 @@ const TURNS: u32 = 6;
 
 #[test]
 fn what_sessions_used_is_what_the_server_counted_whatever_failed_in_between() {
-    let faults = "%5=cut:call,%7=status:500,%11=close,%13=end:events:4".parse().unwrap();
+    let faults = "%5=cut:call,%7=status:500,%11=close,%13=end:events:2".parse().unwrap();
     let server = ModelServer::script(&turns(TURNS)).faults(faults).start();
     let stage = stage();
     for run in at_once(SESSIONS, |n| stage.prompt_over(&server, MODELS[n % MODELS.len()], "go").run()) {
