@@ -7,7 +7,7 @@ use model::{Delta, Deltas, Model, ModelError, Wire};
 use protocol::{ModelFault, StopReason, Usage};
 use tokio::net::tcp::OwnedWriteHalf;
 
-use super::Fault;
+use super::course::{Course, Flood, Stop, Twist};
 use super::http::{Page, Request};
 use super::ledger::Arrival;
 use super::outlet::{Frames, Halt, Outlet};
@@ -24,18 +24,16 @@ pub(super) async fn answer(
 ) -> Result<(), Halt> {
     let arrival = shared.ledger().arrive(wire, request);
     let _under_way = UnderWay(shared);
-    let fault = shared.setup.faults.of(arrival.number);
-    match fault {
-        Some(Fault::Hang) => return future::pending().await,
-        Some(Fault::Close) => return Err(Halt::Cut),
-        _ => {}
-    }
-    if !shared.setup.latency.is_zero() {
-        tokio::time::sleep(shared.setup.latency).await;
-    }
-    let question = Question { shared, wire, arrival, fault };
+    let course = Course::of(shared.setup.faults.of(arrival.number));
+    let question = Question { shared, wire, arrival };
+    let twist = match course {
+        Course::Hang => return future::pending().await,
+        Course::Close => return Err(Halt::CUT),
+        Course::Refuse(trouble) => return question.refuse(&trouble, to).await,
+        Course::Answer(twist) => twist,
+    };
     match question.read(request) {
-        Ok(asked) => question.answer(asked, to).await,
+        Ok(asked) => question.answer(asked, &twist, to).await,
         Err(trouble) => question.refuse(&trouble, to).await,
     }
 }
@@ -54,7 +52,14 @@ struct Question<'a> {
     shared: &'a Shared,
     wire: Wire,
     arrival: Arrival,
-    fault: Option<&'a Fault>,
+}
+
+/// What is said, and in which form.
+struct Saying {
+    deltas: Deltas,
+    speech: Box<dyn Speech>,
+    /// Most tokens of it.
+    most: Option<u32>,
 }
 
 impl Question<'_> {
@@ -63,23 +68,16 @@ impl Question<'_> {
         if let Some((wait, hint)) = self.arrival.limited {
             return Err(Trouble::of_limit(wait, hint));
         }
-        if let Some(trouble) = self.fault.and_then(Trouble::of_fault) {
-            return Err(trouble);
-        }
         wire::authorise(self.wire, request, self.shared.setup.key.as_deref())?;
         let tokens = request.body.len().div_ceil(4) as u64;
         if let Some(most) = self.shared.setup.context.filter(|most| tokens > *most) {
             return Err(Trouble::TooLong { tokens, most });
         }
-        let asked = wire::read(self.wire, &request.body, self.arrival.attempt);
-        let mut asked = asked.map_err(|wrong| Trouble::Invalid(wrong.to_string()))?;
-        if let Some(Fault::Model(name)) = self.fault {
-            asked.model.clone_from(name);
-        }
-        Ok(asked)
+        wire::read(self.wire, &request.body, self.arrival.attempt).map_err(|wrong| Trouble::Invalid(wrong.to_string()))
     }
 
     async fn refuse(&self, trouble: &Trouble, to: &mut OwnedWriteHalf) -> Result<(), Halt> {
+        self.take_time().await;
         self.send(trouble.page(self.wire, self.arrival.number), to).await
     }
 
@@ -88,102 +86,90 @@ impl Question<'_> {
         Ok(page.send(to).await?)
     }
 
-    async fn answer(&self, asked: Asked, to: &mut OwnedWriteHalf) -> Result<(), Halt> {
-        let script = &self.shared.setup.script;
+    async fn take_time(&self) {
+        if !self.shared.setup.latency.is_zero() {
+            tokio::time::sleep(self.shared.setup.latency).await;
+        }
+    }
+
+    async fn answer(&self, mut asked: Asked, twist: &Twist, to: &mut OwnedWriteHalf) -> Result<(), Halt> {
+        let (form, script) = (asked.form, &self.shared.setup.script);
+        if let Some(model) = &twist.model {
+            asked.model.clone_from(model);
+        }
         let most = asked.request.max_output;
         let forecast = script.ending(&asked.request).map(|(stop, usage)| ending(stop, usage, most));
-        let mut speech = wire::speech(self.wire, &asked, self.arrival.number, forecast);
-        let form = asked.form;
-        let mut deltas = match self.fault {
-            Some(Fault::Endless) => stream::repeat_with(|| Ok(Delta::Text("and so on ".repeat(5000)))).boxed(),
-            _ => script.ask(asked.request),
+        let speech = wire::speech(self.wire, &asked, self.arrival.number, forecast);
+        let mut deltas = match twist.flood {
+            Some(Flood::Text) => stream::repeat_with(|| Ok(Delta::Text("and so on ".repeat(5000)))).boxed(),
+            Some(Flood::Line) | None => script.ask(asked.request),
         };
         // A provider that fails before its first word says so with a status.
         let first = deltas.next().await;
         if let Some(Err(error)) = &first {
             return self.refuse(&Trouble::of_script(error), to).await;
         }
-        let mut deltas = stream::iter(first).chain(deltas).boxed();
+        self.take_time().await;
+        let saying = Saying { deltas: stream::iter(first).chain(deltas).boxed(), speech, most };
         match form {
-            Form::Whole => self.whole(&mut deltas, speech.as_mut(), most, to).await,
-            Form::Stream => self.stream(&mut deltas, speech.as_mut(), most, to).await,
+            Form::Whole => self.whole(saying, to).await,
+            Form::Stream => self.stream(saying, Outlet::new(to, twist)).await,
         }
     }
 
-    async fn whole(
-        &self,
-        deltas: &mut Deltas,
-        speech: &mut dyn Speech,
-        most: Option<u32>,
-        to: &mut OwnedWriteHalf,
-    ) -> Result<(), Halt> {
+    async fn whole(&self, mut saying: Saying, to: &mut OwnedWriteHalf) -> Result<(), Halt> {
         let mut unheard = Frames::new();
-        while let Some(delta) = deltas.next().await {
+        while let Some(delta) = saying.deltas.next().await {
             match delta {
                 Ok(Delta::Done { stop, usage, .. }) => {
-                    let ending = ending(stop, usage, most);
-                    speech.end(ending, &mut unheard);
+                    let ending = ending(stop, usage, saying.most);
+                    saying.speech.end(ending, &mut unheard);
                     self.shared.ledger().reported(&self.arrival, ending.usage);
-                    return self.send(Page::json(200, &speech.whole(ending)), to).await;
+                    return self.send(Page::json(200, &saying.speech.whole(ending)), to).await;
                 }
-                Ok(delta) => speech.say(&delta, &mut unheard),
+                Ok(delta) => saying.speech.say(&delta, &mut unheard),
                 Err(error) => return self.refuse(&Trouble::of_script(&error), to).await,
             }
         }
-        Err(Halt::Cut)
+        Err(Halt::CUT)
     }
 
-    async fn stream(
-        &self,
-        deltas: &mut Deltas,
-        speech: &mut dyn Speech,
-        most: Option<u32>,
-        to: &mut OwnedWriteHalf,
-    ) -> Result<(), Halt> {
+    async fn stream(&self, mut saying: Saying, mut outlet: Outlet<'_>) -> Result<(), Halt> {
         self.shared.ledger().answered(self.arrival.number, 200);
-        let mut outlet = Outlet::new(to, self.fault);
-        match self.speak(deltas, speech, most, &mut outlet).await {
-            Ok(()) | Err(Halt::End) => outlet.finish().await,
-            Err(Halt::Cut) => {
+        match self.speak(&mut saying, &mut outlet).await {
+            Ok(()) | Err(Halt::Stopped(Stop::End)) => outlet.finish().await,
+            Err(Halt::Stopped(Stop::Cut)) => {
                 outlet.cut().await?;
-                Err(Halt::Cut)
+                Err(Halt::CUT)
             }
             Err(Halt::Gone) => Err(Halt::Gone),
         }
     }
 
     /// Sends everything that the script says.
-    async fn speak(
-        &self,
-        deltas: &mut Deltas,
-        speech: &mut dyn Speech,
-        most: Option<u32>,
-        outlet: &mut Outlet<'_>,
-    ) -> Result<(), Halt> {
+    async fn speak(&self, saying: &mut Saying, outlet: &mut Outlet<'_>) -> Result<(), Halt> {
         let mut frames = Frames::new();
-        speech.begin(&mut frames);
+        saying.speech.begin(&mut frames);
         outlet.send(&mut frames).await?;
-        if outlet.is_flooded() {
-            outlet.flood().await?;
-        }
-        while let Some(delta) = next(deltas, outlet).await? {
+        outlet.flood().await?;
+        while let Some(delta) = next(&mut saying.deltas, outlet).await? {
             match delta {
                 Ok(Delta::Done { stop, usage, .. }) => {
-                    let ending = ending(stop, usage, most);
-                    speech.end(ending, &mut frames);
+                    let ending = ending(stop, usage, saying.most);
+                    saying.speech.end(ending, &mut frames);
                     return self.close(ending, &mut frames, outlet).await;
                 }
                 Ok(delta) => {
-                    speech.say(&delta, &mut frames);
+                    saying.speech.say(&delta, &mut frames);
                     outlet.send(&mut frames).await?;
                     if matches!(delta, Delta::Call(_)) {
                         outlet.called()?;
                     }
                 }
-                Err(error) => return self.break_off(&error, speech, outlet).await,
+                Err(error) => return break_off(&error, saying, outlet).await,
             }
         }
-        Err(Halt::Cut)
+        Err(Halt::CUT)
     }
 
     /// Sends the end. It is counted before it leaves, since a client that has it may look at the count at once.
@@ -195,21 +181,16 @@ impl Question<'_> {
         }
         sent
     }
+}
 
-    /// A provider that fails in the middle says so if it can.
-    async fn break_off(
-        &self,
-        error: &ModelError,
-        speech: &mut dyn Speech,
-        outlet: &mut Outlet<'_>,
-    ) -> Result<(), Halt> {
-        if error.fault == ModelFault::Transient {
-            return Err(Halt::Cut);
-        }
-        let mut frames = Frames::new();
-        speech.fail(&Trouble::of_script(error), &mut frames);
-        outlet.send(&mut frames).await
+/// A provider that fails in the middle says so if it can.
+async fn break_off(error: &ModelError, saying: &mut Saying, outlet: &mut Outlet<'_>) -> Result<(), Halt> {
+    if error.fault == ModelFault::Transient {
+        return Err(Halt::CUT);
     }
+    let mut frames = Frames::new();
+    saying.speech.fail(&Trouble::of_script(error), &mut frames);
+    outlet.send(&mut frames).await
 }
 
 /// The next delta. What was sent leaves before anything is waited for.
@@ -228,10 +209,9 @@ async fn next(deltas: &mut Deltas, outlet: &mut Outlet<'_>) -> Result<Option<Res
 
 /// A provider never reports more output than it was allowed, and says when that was the end.
 fn ending(stop: StopReason, usage: Usage, most: Option<u32>) -> Ending {
-    match most.map(u64::from) {
-        Some(most) if usage.output > most => {
-            Ending { stop: StopReason::Length, usage: Usage { output: most, ..usage } }
-        }
-        _ => Ending { stop, usage },
+    let most = most.map_or(u64::MAX, u64::from);
+    if usage.output > most {
+        return Ending { stop: StopReason::Length, usage: Usage { output: most, ..usage } };
     }
+    Ending { stop, usage }
 }

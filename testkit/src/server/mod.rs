@@ -8,6 +8,7 @@
 mod answer;
 mod bucket;
 mod connection;
+mod course;
 mod fault;
 mod http;
 mod ledger;

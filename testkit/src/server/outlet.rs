@@ -6,8 +6,9 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::net::tcp::OwnedWriteHalf;
 
+use super::course::{Flood, Garble, Stop, Twist};
 use super::http::stream_head;
-use super::{Fault, Point, Unit};
+use super::{Point, Unit};
 
 /// Events in the form of a wire, each with its blank line.
 pub(super) type Frames = Vec<Vec<u8>>;
@@ -18,12 +19,15 @@ const MALFORMED: usize = 3;
 /// Why no more of a stream is sent.
 #[derive(Debug)]
 pub(super) enum Halt {
-    /// The connection is to be broken.
-    Cut,
-    /// The stream is to end as if it were complete.
-    End,
+    /// It stops before its end.
+    Stopped(Stop),
     /// The client is gone.
     Gone,
+}
+
+impl Halt {
+    /// The connection is to be broken.
+    pub(super) const CUT: Halt = Halt::Stopped(Stop::Cut);
 }
 
 impl From<io::Error> for Halt {
@@ -36,7 +40,7 @@ impl From<io::Error> for Halt {
 #[derive(Debug)]
 pub(super) struct Outlet<'a> {
     to: &'a mut OwnedWriteHalf,
-    fault: Option<&'a Fault>,
+    twist: &'a Twist,
     /// Bytes that are written as they are: heads and whole chunks.
     ready: Vec<u8>,
     /// The body's bytes since the last chunk.
@@ -46,8 +50,8 @@ pub(super) struct Outlet<'a> {
 }
 
 impl<'a> Outlet<'a> {
-    pub(super) fn new(to: &'a mut OwnedWriteHalf, fault: Option<&'a Fault>) -> Outlet<'a> {
-        Outlet { to, fault, ready: stream_head(), chunk: Vec::new(), bytes: 0, events: 0 }
+    pub(super) fn new(to: &'a mut OwnedWriteHalf, twist: &'a Twist) -> Outlet<'a> {
+        Outlet { to, twist, ready: stream_head(), chunk: Vec::new(), bytes: 0, events: 0 }
     }
 
     /// Sends events; they leave with the next flush.
@@ -56,17 +60,10 @@ impl<'a> Outlet<'a> {
             self.stop_at(Point::Events(self.events))?;
             self.events += 1;
             let frame = self.garbled(frame);
-            match self.fault {
-                Some(Fault::Cut(Point::Bytes(most)) | Fault::End(Point::Bytes(most)))
-                    if self.bytes + frame.len() >= *most =>
-                {
-                    let room = *most - self.bytes;
-                    self.put(&frame[..room]);
-                    return self.stop_at(Point::Bytes(*most));
-                }
-                Some(Fault::Drip { unit: Unit::Byte, every }) => self.drip(frame.chunks(1), *every).await?,
-                Some(Fault::Drip { unit: Unit::Event, every }) => self.drip([&*frame], *every).await?,
-                _ => self.put(&frame),
+            match self.twist.pace {
+                Some((Unit::Byte, every)) => self.drip(frame.chunks(1), every).await?,
+                Some((Unit::Event, every)) => self.drip([&*frame], every).await?,
+                None => self.put_up_to_stop(&frame)?,
             }
         }
         Ok(())
@@ -82,14 +79,12 @@ impl<'a> Outlet<'a> {
         self.stop_at(Point::Call)
     }
 
-    /// Whether an endless line is to be sent, which [`Outlet::flood`] does.
-    pub(super) fn is_flooded(&self) -> bool {
-        matches!(self.fault, Some(Fault::EndlessLine))
-    }
-
-    /// Sends a line without an end until the client is gone.
+    /// Sends a line without an end, if there is to be one, until the client is gone.
     pub(super) async fn flood(&mut self) -> Result<(), Halt> {
-        self.put(b"data: ");
+        match self.twist.flood {
+            None | Some(Flood::Text) => return Ok(()),
+            Some(Flood::Line) => self.put(b"data: "),
+        }
         loop {
             self.put(&[b'x'; 16 << 10]);
             self.flush().await?;
@@ -116,15 +111,25 @@ impl<'a> Outlet<'a> {
     /// Breaks the stream off in the middle of a chunk.
     pub(super) async fn cut(mut self) -> Result<(), Halt> {
         self.close_chunk(1000);
-        if self.ready.ends_with(b"\r\n") {
-            self.ready.extend_from_slice(b"3e8\r\n");
-        }
         self.flush().await
     }
 
     fn put(&mut self, bytes: &[u8]) {
         self.bytes += bytes.len();
         self.chunk.extend_from_slice(bytes);
+    }
+
+    fn put_up_to_stop(&mut self, frame: &[u8]) -> Result<(), Halt> {
+        match self.twist.stop {
+            Some((Point::Bytes(most), stop)) if self.bytes + frame.len() >= most => {
+                self.put(&frame[..most - self.bytes]);
+                Err(Halt::Stopped(stop))
+            }
+            Some((Point::Bytes(_) | Point::Events(_) | Point::Call, _)) | None => {
+                self.put(frame);
+                Ok(())
+            }
+        }
     }
 
     async fn drip(&mut self, pieces: impl IntoIterator<Item = &[u8]>, every: Duration) -> Result<(), Halt> {
@@ -141,7 +146,7 @@ impl<'a> Outlet<'a> {
 
     /// Makes what was put a chunk, which promises so many bytes more than it has.
     fn close_chunk(&mut self, missing: usize) {
-        if self.chunk.is_empty() {
+        if self.chunk.is_empty() && missing == 0 {
             return;
         }
         self.ready.extend_from_slice(format!("{:x}\r\n", self.chunk.len() + missing).as_bytes());
@@ -152,22 +157,22 @@ impl<'a> Outlet<'a> {
     }
 
     fn stop_at(&self, here: Point) -> Result<(), Halt> {
-        match self.fault {
-            Some(Fault::Cut(point)) if *point == here => Err(Halt::Cut),
-            Some(Fault::End(point)) if *point == here => Err(Halt::End),
-            _ => Ok(()),
+        match self.twist.stop {
+            Some((point, stop)) if point == here => Err(Halt::Stopped(stop)),
+            Some(_) | None => Ok(()),
         }
     }
 
     fn garbled(&self, mut frame: Vec<u8>) -> Vec<u8> {
-        match self.fault {
-            // Without its blank line an event runs into the next.
-            Some(Fault::BadSse) if self.events == MALFORMED => frame.truncate(frame.len() - 1),
-            Some(Fault::BadJson) if self.events == MALFORMED => {
+        match self.twist.garble.filter(|_| self.events == MALFORMED) {
+            None => {}
+            // Without its blank line.
+            Some(Garble::Sse) => frame.truncate(frame.len() - 1),
+            // Without the last character of its data.
+            Some(Garble::Json) => {
                 frame.truncate(frame.len() - 3);
                 frame.extend_from_slice(b"\n\n");
             }
-            _ => {}
         }
         frame
     }

@@ -7,8 +7,8 @@ use model::{ModelError, Wire};
 use protocol::{At, ModelFault};
 use serde_json::{Value, json};
 
+use super::Hint;
 use super::http::Page;
-use super::{Fault, Hint};
 
 /// Why a request is not answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,34 +30,19 @@ pub(super) enum Trouble {
 }
 
 impl Trouble {
-    /// The fault as an answer; none for those that concern the bytes of one.
-    pub(super) fn of_fault(fault: &Fault) -> Option<Trouble> {
-        Some(match fault {
-            Fault::Status { code: 401, .. } => Trouble::Auth("the key was taken back".into()),
-            Fault::Status { code: 429, retry_after } => {
-                Trouble::Busy { message: "too many requests".into(), retry_after: *retry_after }
-            }
-            Fault::Status { code, retry_after } => {
-                let message = format!("the server fails with {code}");
-                Trouble::Other { status: *code, message, retry_after: *retry_after }
-            }
-            Fault::Quota(after) => {
-                let message = "the quota is used up".into();
-                Trouble::Quota { message, until: SystemClock.now().plus(*after) }
-            }
-            Fault::Html => Trouble::Html,
-            Fault::TooLong => Trouble::TooLong { tokens: 300_000, most: 200_000 },
-            Fault::Hang
-            | Fault::Close
-            | Fault::Cut(_)
-            | Fault::End(_)
-            | Fault::BadSse
-            | Fault::BadJson
-            | Fault::Model(_)
-            | Fault::Drip { .. }
-            | Fault::Endless
-            | Fault::EndlessLine => return None,
-        })
+    /// A conversation that is longer than any model takes.
+    pub(super) const TOO_LONG: Trouble = Trouble::TooLong { tokens: 300_000, most: 200_000 };
+
+    pub(super) fn of_status(status: u16, retry_after: Option<Duration>) -> Trouble {
+        match status {
+            401 => Trouble::Auth("the key was taken back".into()),
+            429 => Trouble::Busy { message: "too many requests".into(), retry_after },
+            _ => Trouble::Other { status, message: format!("the server fails with {status}"), retry_after },
+        }
+    }
+
+    pub(super) fn of_quota(after: Duration) -> Trouble {
+        Trouble::Quota { message: "the quota is used up".into(), until: SystemClock.now().plus(after) }
     }
 
     pub(super) fn of_limit(wait: Duration, hint: Hint) -> Trouble {
@@ -78,7 +63,7 @@ impl Trouble {
             }
             ModelFault::QuotaUntil { until_at } => Trouble::Quota { message, until: until_at },
             ModelFault::Auth => Trouble::Auth(message),
-            ModelFault::TooLong => Trouble::TooLong { tokens: 300_000, most: 200_000 },
+            ModelFault::TooLong => Trouble::TOO_LONG,
             ModelFault::Terminal => Trouble::Invalid(message),
             ModelFault::Transient | ModelFault::Cancelled | ModelFault::Interrupted => {
                 Trouble::Other { status: 500, message, retry_after: None }
@@ -152,11 +137,12 @@ impl Trouble {
     }
 
     fn openai_kind(&self) -> &'static str {
-        match (self, self.status()) {
-            (Trouble::Quota { .. }, _) => "usage_limit_reached",
-            (_, 400..=428) => "invalid_request_error",
-            (_, 429) => "requests",
-            _ => "server_error",
+        match self {
+            Trouble::Quota { .. } => "usage_limit_reached",
+            Trouble::Busy { .. } => "requests",
+            Trouble::Invalid(_) | Trouble::TooLong { .. } | Trouble::Auth(_) => "invalid_request_error",
+            Trouble::Other { status: ..500, .. } => "invalid_request_error",
+            Trouble::Other { .. } | Trouble::Html => "server_error",
         }
     }
 
@@ -170,16 +156,22 @@ impl Trouble {
     }
 
     fn headers(&self, wire: Wire) -> Vec<(&'static str, String)> {
-        match (self, wire) {
-            (Trouble::Busy { retry_after: Some(after), .. } | Trouble::Other { retry_after: Some(after), .. }, _) => {
+        match self {
+            Trouble::Busy { retry_after: Some(after), .. } | Trouble::Other { retry_after: Some(after), .. } => {
                 let whole = after.as_millis().div_ceil(1000).max(1);
                 vec![("retry-after", whole.to_string()), ("retry-after-ms", after.as_millis().to_string())]
             }
-            (Trouble::Quota { until, .. }, Wire::Anthropic) => vec![
+            Trouble::Quota { until, .. } if wire == Wire::Anthropic => vec![
                 ("anthropic-ratelimit-unified-status", "rejected".into()),
                 ("anthropic-ratelimit-unified-reset", seconds(*until).to_string()),
             ],
-            _ => Vec::new(),
+            Trouble::Busy { .. }
+            | Trouble::Other { .. }
+            | Trouble::Quota { .. }
+            | Trouble::Invalid(_)
+            | Trouble::TooLong { .. }
+            | Trouble::Auth(_)
+            | Trouble::Html => Vec::new(),
         }
     }
 }

@@ -158,3 +158,18 @@ async fn a_script_is_named_as_one() {
     let Reply { model, content, stop, .. } = reply(&script, prompt("go")).await.unwrap();
     assert_eq!((model.as_str(), content, stop), ("script/fix.yaml", Vec::new(), StopReason::End));
 }
+
+#[tokio::test]
+async fn how_an_answer_will_end_is_known_before_it_is_given() {
+    let ends = |steps: &str| script(&format!("  - answer: [ {steps} ]\n")).ending(&prompt("go"));
+    for steps in ["{ say: a }, { wait: 1h }", "{ say: a }, { stop: length }", "{ call: { tool: view } }"] {
+        let (stop, usage) = ends(steps).unwrap();
+        let quick = steps.replace("{ wait: 1h }", "{ wait: 0s }");
+        let given = reply(&script(&format!("  - answer: [ {quick} ]\n")), prompt("go")).await.unwrap();
+        assert_eq!((stop, usage), (given.stop, given.usage), "{steps}");
+    }
+    for steps in ["{ say: a }, { cut: true }", "{ say: a }, { hang: true }", "{ fail: { class: transient } }"] {
+        assert_eq!(ends(steps), None, "{steps}");
+    }
+    assert_eq!(script("  - when: { prompt: other }\n    answer: []\n").ending(&prompt("go")), None);
+}

@@ -8,6 +8,7 @@ use testkit::server::ModelServer;
 
 use super::MODELS;
 use super::job::{Done, JOB, work};
+use crate::scripts::HELLO;
 use crate::stage;
 
 /// The job by the script itself, which no wire can spoil.
@@ -118,3 +119,13 @@ rules:
       - call: { tool: list_shells }
     usage: { input: 9000, output: 100 }
 ";
+
+#[test]
+fn the_first_request_has_less_than_ten_kib() {
+    for model in MODELS {
+        let server = ModelServer::script(HELLO).start();
+        assert_eq!(stage().prompt_over(&server, model, "hello").run().expect(0).stdout, "Hello.\n");
+        let size = server.requests()[0].body.len();
+        assert!((1000..10 << 10).contains(&size), "{model}: {size}");
+    }
+}
