@@ -1,6 +1,5 @@
 //! The binary with real providers' wires, which the test kit's server speaks.
 
-mod crowd;
 mod faults;
 mod job;
 mod limits;
