@@ -28,13 +28,14 @@ pub(crate) struct Figures {
     pub(crate) peak_kib: u64,
 }
 
-/// Runs `command` as often as `runs` says, without output, with its own Bosun home.
-pub(crate) fn measure(command: &[&str], home: &Path, runs: usize) -> Result<Figures> {
+/// Runs `command` as often as `runs` says, without output, with its own Bosun home and these variables.
+pub(crate) fn measure(command: &[&str], home: &Path, env: &[(&str, String)], runs: usize) -> Result<Figures> {
     let this = std::env::current_exe().context("cannot find this program")?;
     let mut samples = Vec::with_capacity(runs);
     for _ in 0..runs {
-        let line =
-            run::output(Command::new(&this).arg(ONCE).args(command).env("BOSUN_HOME", home).stdin(Stdio::null()))?;
+        let mut once = Command::new(&this);
+        once.arg(ONCE).args(command).env("BOSUN_HOME", home).stdin(Stdio::null());
+        let line = run::output(once.envs(env.iter().map(|(name, value)| (name, value))))?;
         samples.push(parse(&line)?);
     }
     Ok(Figures {

@@ -58,6 +58,9 @@ pub(crate) struct ModelsArgs {
     /// As JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// Forgets which providers asked to wait, for instance when more credit was bought
+    #[arg(long)]
+    pub(crate) reopen: bool,
 }
 
 /// `bosun cost`.

@@ -43,6 +43,19 @@ impl Buckets {
         read(&self.conn, key).map_err(fault(&self.path))
     }
 
+    /// Every bucket and what it says.
+    pub fn all(&self) -> Result<Vec<(String, String)>, StoreError> {
+        self.conn
+            .prepare_cached("SELECT CAST(state AS BLOB), key FROM buckets ORDER BY key")
+            .and_then(|mut all| all.query_map([], |row| Ok((row.get(1)?, text(row)?)))?.collect())
+            .map_err(fault(&self.path))
+    }
+
+    /// Forgets every bucket, as if no provider had ever been asked.
+    pub fn clear(&self) -> Result<(), StoreError> {
+        self.conn.execute("DELETE FROM buckets", []).map(|_count| ()).map_err(fault(&self.path))
+    }
+
     /// Changes a bucket. Nobody else changes it meanwhile, so `edit` must be short.
     pub fn change<T>(&self, key: &str, edit: impl FnOnce(Option<String>) -> (String, T)) -> Result<T, StoreError> {
         let change = || -> rusqlite::Result<T> {

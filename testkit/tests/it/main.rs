@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod client;
+mod crowd;
 mod faults;
 mod limits;
 mod oracle;

@@ -1,5 +1,7 @@
 //! `cargo xtask bench`: figures of the release binary, as `docs/performance.md` shows them.
 
+mod provider;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -25,7 +27,7 @@ const SCRIPTS: [(&str, &str); 3] = [
 
 /// Builds the release binary, measures it and prints the tables.
 pub(crate) fn bench() -> Result<()> {
-    run(&mut cargo(&["build", "--release", "--package", "bosun-cli"]))?;
+    run(&mut cargo(&["build", "--release", "--package", "bosun-cli", "--package", "bosun-testkit", "--bins"]))?;
     let ground = Ground::new()?;
     let rows = [
         ("start-up: `bosun --version`", ground.measure(&["--version"], RUNS)?),
@@ -37,6 +39,7 @@ pub(crate) fn bench() -> Result<()> {
     println!("\nMedians of {RUNS} runs ({LONG_RUNS} of the last).\n\n{}", table(&rows));
     let per_turn = rows[4].1.wall.as_secs_f64() * 1e3 / TURNS as f64;
     println!("A turn of the long session takes {per_turn:.2} ms.\n");
+    provider::bench(&ground)?;
     println!("Events per second, `synchronous=FULL`, one session:\n");
     run(&mut cargo(&["run", "--quiet", "--release", "--package", "bosun-store", "--example", "events"]))
 }
@@ -64,7 +67,7 @@ impl Ground {
 
     fn measure(&self, arguments: &[&str], runs: usize) -> Result<Figures> {
         let command: Vec<&str> = std::iter::once(self.binary.as_str()).chain(arguments.iter().copied()).collect();
-        measure(&command, &self.home(), runs)
+        measure(&command, &self.home(), &[], runs)
     }
 
     /// A prompt answered by one of the scripts, in a home that holds earlier sessions.

@@ -1,5 +1,6 @@
 //! `bosun models`: what can be asked, where, and with which key.
 
+mod closed;
 mod probe;
 mod table;
 mod written;
@@ -8,6 +9,8 @@ use std::collections::BTreeMap;
 
 use config::Access;
 use futures_util::future::join_all;
+use host::{Clock, SystemClock};
+use store::Buckets;
 
 use crate::args::ModelsArgs;
 use crate::exit::Exit;
@@ -19,11 +22,17 @@ use probe::Found;
 pub(crate) async fn list(args: &ModelsArgs) -> Result<Exit, Failure> {
     let setup = Setup::read()?;
     let access = setup.config.access(&setup.env).map_err(Failure::usage)?;
+    let buckets = Buckets::open(&setup.home)?;
+    if args.reopen {
+        buckets.clear()?;
+    }
+    let closed = closed::all(&buckets, SystemClock.now())?;
     let found = look(&access).await;
     if args.json {
-        print::json(&written::all(&access.providers, &found));
+        print::json(&written::all(&access.providers, &found, &closed));
     } else {
         table::show(&access.providers, &found);
+        closed::show(&closed);
     }
     Ok(Exit::Success)
 }

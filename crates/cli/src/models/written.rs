@@ -6,6 +6,7 @@ use model::{Key, Listed, Provider, Providers, Wire, prices};
 use protocol::Price;
 use serde::Serialize;
 
+use super::closed::Closed;
 use super::probe::Found;
 use crate::money::Money;
 
@@ -16,6 +17,8 @@ pub(super) struct Written<'a> {
     /// The day that the list prices are from.
     prices_as_of: &'static str,
     providers: Vec<Place<'a>>,
+    /// What nobody asks for now, since its provider asked to wait.
+    closed: &'a [Closed],
 }
 
 #[derive(Debug, Serialize)]
@@ -63,10 +66,14 @@ struct Dollars {
 }
 
 /// Everything that can be asked.
-pub(super) fn all<'a>(providers: &'a Providers, found: &'a BTreeMap<String, Found>) -> Written<'a> {
+pub(super) fn all<'a>(
+    providers: &'a Providers,
+    found: &'a BTreeMap<String, Found>,
+    closed: &'a [Closed],
+) -> Written<'a> {
     let places = providers.places.iter();
     let providers = places.map(|(name, provider)| place(name, provider, found.get(name))).collect();
-    Written { prices_as_of: prices::AS_OF, providers }
+    Written { prices_as_of: prices::AS_OF, providers, closed }
 }
 
 fn place<'a>(name: &'a str, provider: &'a Provider, found: Option<&'a Found>) -> Place<'a> {

@@ -3,16 +3,19 @@
 //! The loop holds no truth of its own. Its conversation is folded from durable events, so dropping the loop at
 //! any point and starting it again elsewhere goes on from the last event.
 
+mod acts;
 mod ask;
 mod call;
 mod deadline;
 mod desk;
+mod ends;
 mod guard;
 mod quote;
 mod retry;
 mod room;
+mod run;
 mod turns;
 
 pub(crate) use deadline::Deadline;
 pub(crate) use desk::{Desk, Performer};
-pub(crate) use turns::AgentRun;
+pub(crate) use run::AgentRun;

@@ -1,5 +1,7 @@
 //! A session in this process: opened, driven and left by an edge.
 
+#[cfg(test)]
+mod crowd;
 mod open;
 mod status;
 mod transcript;

@@ -1,7 +1,6 @@
 //! The binary with real providers' wires, which the test kit's server speaks.
 
 mod counts;
-mod crowd;
 mod faults;
 mod job;
 mod limits;

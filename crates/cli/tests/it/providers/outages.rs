@@ -107,6 +107,11 @@ fn a_quota_or_a_long_wait_parks_the_run_and_nothing_more_is_asked() {
             let server = ModelServer::script(JOB).start();
             let other = outage.stage.prompt_over(&server, wire, "me too").args(["--park-wait", "0s"]).run();
             assert_eq!((other.code(), server.count()), (Some(7), 0), "{wire} {fault:?}: {}", other.stderr);
+            // Unless somebody knows better.
+            outage.stage.bosun(["models"]).run().expect(0).says(&["is not asked before", "--reopen"]);
+            outage.stage.bosun(["models", "--reopen"]).run().expect(0);
+            let again = outage.stage.prompt_over(&server, wire, "now").args(["--continue", "--fork"]).run();
+            assert_eq!((again.code(), again.stdout.as_str()), (Some(0), "It ran.\n"), "{wire}: {}", again.stderr);
         }
     });
 }

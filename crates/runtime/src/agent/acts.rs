@@ -1,0 +1,64 @@
+//! The calls of an answer.
+
+use std::sync::Arc;
+
+use kernel::{Ending, Report};
+use protocol::{Answer, AnswerStatus, Call, FailKind};
+
+use super::AgentRun;
+use super::call::{Bench, run_all};
+use super::guard;
+use super::run::{Broken, Step};
+use crate::conversation::Conversation;
+use crate::supervisor::Rejected;
+use crate::waits::Caller;
+
+impl AgentRun {
+    /// Runs the open calls.
+    pub(super) async fn act(&mut self) -> Result<Step, Rejected> {
+        let repeated = match guard::repeated(self.desk.settings.model.facts(), &self.conversation) {
+            Ok(repeated) => repeated,
+            Err(hopeless) => {
+                let (kind, message) = (FailKind::NoAnswer, hopeless.to_string());
+                return self.end(Ending::Failed { kind, message }).await;
+            }
+        };
+        let called = |call: Call| {
+            let caller = self.caller(&call);
+            (call, caller)
+        };
+        let calls = self.conversation.open_calls().into_iter().map(called).collect();
+        let bench = Bench { desk: Arc::clone(&self.desk), stamps: Arc::clone(&self.stamps), repeated };
+        let run = async move { run_all(&bench, calls).await };
+        match self.in_time(Conversation::is_acting, run).await {
+            Some(Broken::Done(answered)) => {
+                self.unless_late(Conversation::is_acting, answered).await?;
+            }
+            Some(Broken::Off) => {}
+            None => self.drop_calls().await?,
+        }
+        Ok(Step::On)
+    }
+
+    /// Answers the calls that are still open, since their time is up.
+    async fn drop_calls(&mut self) -> Result<(), Rejected> {
+        self.catch_up();
+        let turn = self.conversation.turn();
+        for call in self.conversation.open_calls() {
+            let answer = Answer { status: AnswerStatus::Cancelled, text: "The time is up.".into() };
+            let report = self.report(Report::CallAnswered { turn, call: call.id, answer }).await;
+            self.unless_late(Conversation::is_acting, report).await?;
+        }
+        Ok(())
+    }
+
+    fn caller(&self, call: &Call) -> Caller {
+        Caller {
+            supervisor: self.link.supervisor.clone(),
+            run: self.link.run,
+            turn: self.conversation.turn(),
+            call: call.id.clone(),
+            waits: self.waits.clone(),
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! What follows an answer, or none: the next step, another try, or the end of the activation.
+
+use kernel::{Booked, Ending, Point, Refusal, Report};
+use model::{ModelError, Reply};
+use protocol::{Block, Cost, FailKind, Limit, ModelFault, StopReason, Turn, WrapUp};
+
+use super::AgentRun;
+use super::retry::{Next, Tries};
+use super::room;
+use super::run::{Broken, Step};
+use crate::conversation::Conversation;
+use crate::supervisor::Rejected;
+
+impl AgentRun {
+    pub(super) async fn answered(&mut self, turn: Turn, reply: Reply) -> Result<Step, Rejected> {
+        let Reply { content, stop, usage, model } = reply;
+        let calls = content.iter().any(|block| matches!(block, Block::Call(_)));
+        let price = self.desk.settings.model.facts().price;
+        let cost = Cost { tokens: usage.total(), micros: price.map_or(0, |price| price.of(usage)) };
+        let report = self.report(Report::TurnAnswered { turn, content, stop, usage, cost, model }).await;
+        match self.unless_late(Conversation::is_asking, report).await? {
+            Broken::Done(()) if !calls => self.conclude(stop).await,
+            Broken::Done(()) | Broken::Off => Ok(Step::On),
+        }
+    }
+
+    /// Ends the activation after the model's last word, as it stands in the log.
+    pub(super) async fn conclude(&mut self, stop: StopReason) -> Result<Step, Rejected> {
+        self.catch_up();
+        match (stop, self.conversation.wrap_up()) {
+            (_, Some(why)) => self.end(out_of(why)).await,
+            (StopReason::Length, None) => {
+                let message = "the model reached its output limit before it was done".into();
+                self.end(Ending::Failed { kind: FailKind::NoAnswer, message }).await
+            }
+            (StopReason::End | StopReason::Calls | StopReason::Refusal, None) => self.finish().await,
+        }
+    }
+
+    /// Ends the activation, unless mail came in that must be read first.
+    async fn finish(&mut self) -> Result<Step, Rejected> {
+        self.report(Report::Boundary(Point::End)).await?;
+        self.catch_up();
+        if matches!(self.conversation.messages().last(), Some(model::Message::User { .. })) {
+            return Ok(Step::On);
+        }
+        match self.end(Ending::Completed).await {
+            Err(Rejected::Refused(Refusal::MailWaiting)) => Ok(Step::On),
+            Err(Rejected::Refused(Refusal::NoAnswer)) => {
+                let message = "the model ended without an answer".into();
+                self.end(Ending::Failed { kind: FailKind::NoAnswer, message }).await
+            }
+            ended => ended,
+        }
+    }
+
+    /// Tells how the run goes on after a model that did not answer; nothing when it asks again.
+    pub(super) async fn failed(
+        &mut self,
+        turn: Turn,
+        error: ModelError,
+        tries: &mut Tries,
+    ) -> Result<Option<Step>, Rejected> {
+        let (fault, booked) = (error.fault, booked(&error));
+        let words = match error.hint {
+            Some(hint) => format!("{}; {hint}", error.message),
+            None => error.message,
+        };
+        let report = Report::TurnFailed { turn, fault, message: words.clone(), booked };
+        let report = self.report(report).await;
+        if let Broken::Off = self.unless_late(Conversation::is_asking, report).await? {
+            return Ok(Some(Step::On));
+        }
+        if fault == ModelFault::TooLong {
+            return self.too_long(&words).await;
+        }
+        let (clock, ids) = (&self.desk.settings.clock, &self.desk.settings.ids);
+        match tries.after(fault, clock.now(), ids.uuid()) {
+            // Mail that interrupts is read now, by the next try, however long the provider asked to wait.
+            Next::Again(after) => {
+                let wait = tokio::time::sleep(after);
+                match self.in_time(Conversation::is_undisturbed, wait).await {
+                    Some(_waited) => Ok(None),
+                    None => Ok(Some(Step::On)),
+                }
+            }
+            Next::Park(until) => self.report(Report::Park(until)).await.map(|()| Some(Step::Over)),
+            Next::GiveUp => {
+                let message = match fault {
+                    ModelFault::Auth => format!("the model's provider refused the key: {words}"),
+                    ModelFault::Transient
+                    | ModelFault::RetryAfter { .. }
+                    | ModelFault::QuotaUntil { .. }
+                    | ModelFault::TooLong
+                    | ModelFault::Terminal
+                    | ModelFault::Cancelled
+                    | ModelFault::Interrupted => words,
+                };
+                self.end(Ending::Failed { kind: FailKind::Model, message }).await.map(Some)
+            }
+        }
+    }
+
+    pub(super) async fn fail(&mut self, kind: FailKind, message: String) -> Result<(), Rejected> {
+        self.end(Ending::Failed { kind, message }).await.map(|_over| ())
+    }
+
+    pub(super) async fn end(&mut self, ending: Ending) -> Result<Step, Rejected> {
+        let text = self.conversation.said().to_owned();
+        self.report(Report::Ended { ending, text }).await.map(|()| Step::Over)
+    }
+
+    /// Gives up the question under way, since its time is up.
+    pub(super) async fn out_of_time(&mut self, turn: Turn) -> Result<(), Rejected> {
+        let (fault, message) = (ModelFault::Cancelled, "the time is up".into());
+        let report = Report::TurnFailed { turn, fault, message, booked: Booked::Reservation };
+        let report = self.report(report).await;
+        self.unless_late(Conversation::is_asking, report).await?;
+        self.catch_up();
+        if self.conversation.wrap_up().is_some() {
+            self.end(Ending::TimedOut(Limit::Time)).await?;
+        }
+        Ok(())
+    }
+
+    /// Leaves out as much as it can after the model said that it has no room; nothing when it asks again.
+    async fn too_long(&mut self, words: &str) -> Result<Option<Step>, Rejected> {
+        self.catch_up();
+        match room::utmost(&self.desk, &self.link, &self.conversation).await? {
+            Some(compaction) => self.compact(compaction).await.map(|()| None),
+            None => {
+                let message = room::too_long(&self.desk, words);
+                self.end(Ending::Failed { kind: FailKind::Model, message }).await.map(Some)
+            }
+        }
+    }
+}
+
+/// What a question that was not answered is counted as: nothing if the model never began to work on it.
+fn booked(error: &ModelError) -> Booked {
+    if error.begun { Booked::Reservation } else { Booked::Nothing }
+}
+
+/// How an activation ends that has taken its last turn.
+fn out_of(why: WrapUp) -> Ending {
+    match why {
+        WrapUp::Budget => Ending::BudgetExhausted,
+        WrapUp::Time => Ending::TimedOut(Limit::Time),
+    }
+}

@@ -1,0 +1,167 @@
+//! One run of an agent: what it holds, and how it hears what happens.
+
+use std::sync::Arc;
+
+use kernel::{Ending, Refusal, Report};
+use protocol::FailKind;
+use tools::Stamps;
+
+use super::{Deadline, Desk};
+use crate::conversation::Conversation;
+use crate::supervisor::{Link, Rejected, Told};
+use crate::waits::Waits;
+
+/// One run of an agent.
+#[derive(Debug)]
+pub(crate) struct AgentRun {
+    pub(super) desk: Arc<Desk>,
+    pub(super) link: Link,
+    pub(super) stamps: Arc<Stamps>,
+    pub(super) waits: Waits,
+    pub(super) conversation: Conversation,
+    pub(super) path: String,
+    pub(super) deadline: Deadline,
+}
+
+/// How a step of the loop ended.
+pub(super) enum Step {
+    /// Go on with the next.
+    On,
+    /// The activation is over, or parked, or somebody else's.
+    Over,
+}
+
+/// How something that mail can break off ended.
+pub(super) enum Broken<T> {
+    Done(T),
+    /// It was dropped; the loop goes on at the next boundary.
+    Off,
+}
+
+/// Whether what a step works on is still open, as far as its events tell.
+pub(super) type StillOpen = fn(&Conversation) -> bool;
+
+impl AgentRun {
+    pub(crate) fn new(desk: Arc<Desk>, link: Link) -> AgentRun {
+        let stamps = desk.stamps(link.run.task);
+        let (waits, conversation) = (Waits::default(), Conversation::default());
+        let deadline = desk.deadline;
+        AgentRun { desk, link, stamps, waits, conversation, path: String::new(), deadline }
+    }
+
+    /// Runs the activation to its end. When the run is somebody else's by now, or the session is paused, it just
+    /// stops: whatever is true is in the log.
+    pub(crate) async fn run(mut self) {
+        if let Err(rejected) = self.activation().await {
+            tracing::info!(run = %self.link.run, %rejected, "the run stops");
+        }
+    }
+
+    async fn activation(&mut self) -> Result<(), Rejected> {
+        match self.desk.conversation(self.link.run.task) {
+            Ok(conversation) => self.conversation = conversation,
+            Err(error) => return self.fail(FailKind::Internal, error.to_string()).await,
+        }
+        self.introduce().await?;
+        while let Step::On = self.step().await? {}
+        Ok(())
+    }
+
+    /// Learns where in the tree it is.
+    async fn introduce(&mut self) -> Result<(), Rejected> {
+        let id = self.link.run.task;
+        let names = move |kernel: &kernel::Kernel| {
+            let mut names = Vec::new();
+            let mut next = kernel.task(id);
+            while let Some(task) = next {
+                names.push(task.name.clone());
+                next = task.parent.and_then(|parent| kernel.task(parent));
+            }
+            names.reverse();
+            names
+        };
+        let names = self.link.supervisor.look(names).await?;
+        self.path = format!("/{}", names.join("/"));
+        Ok(())
+    }
+
+    pub(super) async fn step(&mut self) -> Result<Step, Rejected> {
+        self.catch_up();
+        if self.conversation.is_acting() && self.conversation.wrap_up().is_some() {
+            // It was told that it cannot call tools, and it has no turn left to hear of it again.
+            return self.end(Ending::Completed).await;
+        }
+        if self.conversation.is_acting() {
+            return self.act().await;
+        }
+        match self.conversation.last_word() {
+            Some(stop) => self.conclude(stop).await,
+            None => self.turn().await,
+        }
+    }
+
+    pub(super) async fn report(&mut self, report: Report) -> Result<(), Rejected> {
+        self.link.supervisor.report(self.link.run, report).await
+    }
+
+    /// Reads what it was told since it last looked.
+    pub(super) fn catch_up(&mut self) {
+        while let Ok(told) = self.link.told.try_recv() {
+            self.hear(told);
+        }
+    }
+
+    /// Takes in one thing it was told.
+    pub(super) fn hear(&mut self, told: Told) {
+        match told {
+            Told::Event(envelope) => self.conversation.read(&envelope, &*self.desk),
+            Told::WaitOver(call, why) => self.waits.over(&call, why),
+            // The root of a session is stopped at once; agents with a last turn come with the task tool.
+            Told::WrapUp | Told::Go => {}
+        }
+    }
+
+    pub(super) async fn wait_for_slot(&mut self) {
+        while let Some(told) = self.link.told.recv().await {
+            let go = matches!(told, Told::Go);
+            self.hear(told);
+            if go {
+                return;
+            }
+        }
+    }
+
+    /// Lets `work` go on until it is done, or until mail that interrupts has closed what it works on.
+    pub(super) async fn while_open<T>(&mut self, open: StillOpen, work: impl Future<Output = T>) -> Broken<T> {
+        tokio::pin!(work);
+        while open(&self.conversation) {
+            tokio::select! {
+                biased;
+                done = &mut work => return Broken::Done(done),
+                Some(told) = self.link.told.recv() => self.hear(told),
+            }
+        }
+        Broken::Off
+    }
+
+    /// The same until the deadline; nothing when that comes first.
+    pub(super) async fn in_time<T>(&mut self, open: StillOpen, work: impl Future<Output = T>) -> Option<Broken<T>> {
+        let deadline = self.deadline;
+        deadline.watch(self.while_open(open, work)).await
+    }
+
+    /// Takes the answer to a report. One that came too late, because mail had closed what it is about, waits for the
+    /// events that say so: they may not be durable yet.
+    pub(super) async fn unless_late(
+        &mut self,
+        open: StillOpen,
+        reported: Result<(), Rejected>,
+    ) -> Result<Broken<()>, Rejected> {
+        match reported {
+            Err(Rejected::Refused(Refusal::NoTurn | Refusal::Call(_))) => {
+                Ok(self.while_open(open, std::future::pending()).await)
+            }
+            reported => reported.map(Broken::Done),
+        }
+    }
+}

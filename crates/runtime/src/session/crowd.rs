@@ -1,0 +1,160 @@
+//! Sixty-four agents on one budget, against a server that fails now and then. The cap holds at every event, and the
+//! sums are the server's own.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use host::{Home, SystemClock, TimeIds};
+use kernel::{Kernel, Limits, Spawn};
+use model::{Key, Provider, Providers, Wire};
+use net::Secret;
+use protocol::{Budget, Cost, Event, Kind, Mode, Permission, Price, Rest, TaskId, TaskSpec, Usage};
+use store::{NoProbe, Reader};
+use testkit::server::ModelServer;
+
+use super::{Session, Start};
+use crate::Settings;
+
+const AGENTS: u32 = 64;
+
+const PRICE: Price = Price { input: 2_000_000, output: 10_000_000, cache_read: 200_000, cache_write: 2_500_000 };
+
+/// Each agent looks four times, unless it is told to stop.
+const LOOKS: &str = "
+version: 1
+about: Looks, and then says so
+rules:
+  - when: { prompt: 'your last answer' }
+    answer: [say: stopped early]
+  - when: { turn: ..4 }
+    answer:
+      - say: I look.
+      - call: { tool: glob, input: { pattern: '*.txt' } }
+  - answer: [say: looked]
+";
+
+fn model(url: String) -> Arc<dyn model::Model> {
+    let provider = Provider {
+        wire: Wire::Chat,
+        base_url: url,
+        key: Key::Given(Secret::new("sk-0123456789")),
+        small: false,
+        at_once: None,
+        models: [("m".into(), model::Listed { price: Some(PRICE), context: None, max_output: Some(1_000) })].into(),
+    };
+    let providers = Providers { places: [("test".into(), provider)].into(), ..Providers::default() };
+    model::open("test/m", Path::new("/"), &providers).unwrap()
+}
+
+fn settings(folder: &Path, url: String, budget: Budget) -> Settings {
+    Settings {
+        home: Home::open(folder.join("home")).unwrap(),
+        cwd: folder.join("work"),
+        roots: Vec::new(),
+        model: model(url),
+        model_spec: "test/m".into(),
+        permission: Permission::ReadOnly,
+        limits: Limits { live: AGENTS, ..Limits::default() },
+        max_turns: None,
+        budget,
+        timeout: None,
+        effort: None,
+        secrets: Arc::default(),
+        tools: tools::Limits::default(),
+        spool: 1 << 20,
+        guardian: "/proc/self/exe".into(),
+        env: Vec::new(),
+        clock: Arc::new(SystemClock),
+        ids: Arc::new(TimeIds),
+        probe: Arc::new(NoProbe),
+    }
+}
+
+/// An agent of the root's that tells nobody when it is done.
+async fn spawn(session: &Session, number: u32) {
+    let spec = TaskSpec {
+        parent: Some(session.root),
+        kind: Kind::Agent,
+        agent: "main".into(),
+        name: format!("agent-{number}"),
+        description: "looks".into(),
+        mode: Mode::Background,
+        rest: Rest::Finish,
+        max_turns: None,
+        budget: Budget::default(),
+    };
+    let id = TaskId::new(session.desk.settings.ids.uuid());
+    let spawn = Spawn { id, spec, prompt: "look".into(), by: None };
+    session.supervision.supervisor.submit(kernel::Input::Spawn(spawn)).await.unwrap();
+}
+
+/// What the log adds up to.
+#[derive(Debug, Default)]
+struct Sums {
+    answered: Usage,
+    cost: Cost,
+    failed: u32,
+    stopped: u32,
+    looked: u32,
+}
+
+/// Runs the crowd to its end, checks the account after every event, and adds up what the log says.
+async fn run(server: &ModelServer, budget: Budget) -> Sums {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("work")).unwrap();
+    let session = Session::open(settings(folder.path(), server.openai_url(), budget), Start::New).await.unwrap();
+    for number in 0..AGENTS {
+        spawn(&session, number).await;
+    }
+    let mut status = session.status();
+    let quiet = status.wait_for(|status| status.quiet);
+    tokio::time::timeout(Duration::from_secs(120), quiet).await.unwrap().unwrap();
+    let (home, id) = (session.home().clone(), session.id());
+    session.leave().await.unwrap();
+
+    let (mut kernel, mut sums) = (Kernel::new(Limits::default()), Sums::default());
+    for envelope in Reader::open(&home, id).unwrap().events_after(0, usize::MAX).unwrap() {
+        kernel.evolve(&envelope.entry).unwrap();
+        if let Some(root) = kernel.root().and_then(|root| kernel.task(root)) {
+            let booked = root.ledger.spent.plus(root.ledger.reserved);
+            assert!(budget.allows(booked), "event {} goes past the budget: {booked:?}", envelope.seq);
+        }
+        match &envelope.entry.event {
+            Event::TurnAnswered { usage, cost, .. } => {
+                (sums.answered, sums.cost) = (sums.answered.plus(*usage), sums.cost.plus(*cost));
+            }
+            Event::TurnFailed { cost, .. } => {
+                assert_eq!(*cost, Cost::ZERO, "a try that the server refused costs nothing");
+                sums.failed += 1;
+            }
+            Event::WrapUpBegan { .. } => sums.stopped += 1,
+            Event::ActivationEnded { text, .. } if text == "looked" => sums.looked += 1,
+            _other => {}
+        }
+    }
+    assert_eq!(kernel.root().and_then(|root| kernel.task(root)).unwrap().ledger.spent, sums.cost);
+    sums
+}
+
+fn server() -> ModelServer {
+    ModelServer::script(LOOKS).faults("%7=status:500,%11=status:503,%17=close".parse().unwrap()).start()
+}
+
+#[tokio::test]
+async fn with_enough_for_all_the_sums_are_the_server_s_own() {
+    let server = server();
+    let sums = run(&server, Budget { tokens: Some(100_000_000), micros: None }).await;
+    assert_eq!(sums.answered, server.usage_sent());
+    assert_eq!(sums.cost, Cost { tokens: sums.answered.total(), micros: sums.cost.micros });
+    assert!(sums.failed > 20 && sums.stopped == 0 && sums.looked >= AGENTS, "{sums:?}");
+}
+
+#[tokio::test]
+async fn with_too_little_for_all_the_cap_holds_at_every_event() {
+    let server = server();
+    let budget = Budget { tokens: Some(500_000), micros: Some(1_200_000) };
+    let sums = run(&server, budget).await;
+    assert_eq!(sums.answered, server.usage_sent());
+    assert!(budget.allows(sums.cost) && sums.stopped > 0 && sums.looked > 0, "{sums:?}");
+}

@@ -1,0 +1,76 @@
+//! Several sessions at once in one process, each with the same prompt to a model server: what `bosun` will do for a
+//! fleet of roots, for tests of what processes share.
+
+#![expect(clippy::print_stderr, clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use host::{Home, SystemClock, TimeIds};
+use model::{Key, Model, Provider, Providers, Wire};
+use net::Secret;
+use protocol::{Budget, Delivery, Outcome, Permission};
+use runtime::{Session, Settings, Start};
+use store::NoProbe;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [home, folder, url, count] = arguments.as_slice() else {
+        eprintln!("usage: many-sessions HOME FOLDER BASE_URL COUNT");
+        return ExitCode::from(2);
+    };
+    let settings = settings(Path::new(home), Path::new(folder), url);
+    let clock = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    clock.block_on(join_all((0..count.parse().unwrap()).map(|_: usize| play(settings.clone()))));
+    ExitCode::SUCCESS
+}
+
+/// One session from its prompt to its rest; panics unless it completes.
+async fn play(settings: Settings) {
+    let session = Session::open(settings, Start::New).await.unwrap();
+    session.send("go", Delivery::FollowUp).await.unwrap();
+    let mut status = session.status();
+    status.wait_for(|status| status.root_is_at_rest()).await.unwrap();
+    let outcome = session.view().unwrap().last_outcome;
+    session.leave().await.unwrap();
+    assert_eq!(outcome, Some(Outcome::Completed));
+}
+
+fn settings(home: &Path, folder: &Path, url: &str) -> Settings {
+    Settings {
+        home: Home::open(home.to_owned()).unwrap(),
+        cwd: folder.to_owned(),
+        roots: Vec::new(),
+        model: model(url),
+        model_spec: "test/test-model".into(),
+        permission: Permission::ReadOnly,
+        limits: kernel::Limits::default(),
+        max_turns: None,
+        budget: Budget::default(),
+        timeout: None,
+        effort: None,
+        secrets: Arc::default(),
+        tools: tools::Limits::default(),
+        spool: 1 << 20,
+        guardian: "/proc/self/exe".into(),
+        env: Vec::new(),
+        clock: Arc::new(SystemClock),
+        ids: Arc::new(TimeIds),
+        probe: Arc::new(NoProbe),
+    }
+}
+
+fn model(url: &str) -> Arc<dyn Model> {
+    let provider = Provider {
+        wire: Wire::Responses,
+        base_url: url.to_owned(),
+        key: Key::Given(Secret::new("sk-0123456789")),
+        small: false,
+        at_once: None,
+        models: std::collections::BTreeMap::new(),
+    };
+    let providers = Providers { places: [("test".into(), provider)].into(), ..Providers::default() };
+    model::open("test/test-model", Path::new("/"), &providers).unwrap()
+}
