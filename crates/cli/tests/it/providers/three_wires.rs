@@ -129,3 +129,22 @@ fn the_first_request_has_less_than_ten_kib() {
         assert!((1000..10 << 10).contains(&size), "{model}: {size}");
     }
 }
+
+#[test]
+fn a_session_goes_on_over_another_wire() {
+    let mut requests = Vec::new();
+    for (at, first) in MODELS.into_iter().enumerate() {
+        for second in [MODELS[(at + 1) % 3], MODELS[(at + 2) % 3]] {
+            let server = ModelServer::script(TALK).start();
+            let stage = stage();
+            assert_eq!(stage.prompt_over(&server, first, "look").run().expect(0).stdout, "That was all.\n", "{first}");
+            let ended = stage.prompt_over(&server, first, "and now?").args(["--continue", "--model", second]).run();
+            assert_eq!(ended.expect(0).stdout, "Good bye.\n", "{first}, then {second}");
+            let seen = server.requests();
+            assert!(seen[1].wire != seen[2].wire, "{first}, then {second}");
+            requests.extend(seen);
+        }
+    }
+    assert_eq!(requests.len(), 24);
+    check_requests(&requests);
+}
