@@ -1,5 +1,7 @@
 //! Eight processes of eight sessions share one provider's limit.
 
+#![expect(clippy::disallowed_methods, reason = "the sessions are in processes of their own, which the test starts")]
+
 use std::process::Command;
 
 use bosun_testkit::server::{Hint, ModelServer};
