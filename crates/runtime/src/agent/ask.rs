@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use futures_util::StreamExt;
-use model::{Delta, Draft, Model, ModelError, Reply, Request};
+use model::{Delta, Draft, Message, Model, ModelError, Reply, Request};
 use protocol::{Block, CallId, TaskId, Turn};
 
 use crate::bus::{Bus, Live};
@@ -18,6 +18,7 @@ pub(super) async fn ask(
     turn: Turn,
     permit: &mut Permit,
 ) -> Result<Reply, ModelError> {
+    let used = calls(&request.messages);
     let mut deltas = model.ask(request);
     let mut draft = Draft::default();
     while let Some(delta) = deltas.next().await {
@@ -29,13 +30,21 @@ pub(super) async fn ask(
         draft.push(delta)?;
     }
     let mut reply = draft.finish()?;
-    tell_apart(&mut reply.content);
+    tell_apart(&mut reply.content, used);
     Ok(reply)
 }
 
-/// Gives calls of one answer ids of their own: some models repeat or forget them.
-fn tell_apart(content: &mut [Block]) {
-    let mut seen = BTreeSet::new();
+/// The ids of all calls in a conversation.
+fn calls(messages: &[Message]) -> BTreeSet<CallId> {
+    let answered = messages.iter().flat_map(|message| match message {
+        Message::Answers { answers } => answers.as_slice(),
+        Message::User { .. } | Message::Assistant { .. } => &[],
+    });
+    answered.map(|(call, _)| call.clone()).collect()
+}
+
+/// Gives calls ids of their own, in their answer and in the whole conversation: some models repeat or forget them.
+fn tell_apart(content: &mut [Block], mut seen: BTreeSet<CallId>) {
     for block in content {
         let Block::Call(call) = block else { continue };
         if call.id.0.is_empty() {
@@ -59,8 +68,8 @@ mod tests {
     #[test]
     fn calls_with_one_id_are_told_apart() {
         let call = |id: &str| Block::Call(Call { id: CallId(id.into()), tool: "t".into(), input: "{}".into() });
-        let mut content = vec![call("a"), call("a"), call("a-2"), call(""), call("")];
-        tell_apart(&mut content);
+        let mut content = vec![call("a"), call("a"), call("a-2"), call(""), call(""), call("b")];
+        tell_apart(&mut content, BTreeSet::from([CallId("b".into())]));
         let ids: Vec<String> = content
             .iter()
             .filter_map(|block| match block {
@@ -68,6 +77,6 @@ mod tests {
                 Block::Text { .. } | Block::Thinking { .. } | Block::Opaque { .. } => None,
             })
             .collect();
-        assert_eq!(ids, ["a", "a-2", "a-2-2", "call", "call-2"]);
+        assert_eq!(ids, ["a", "a-2", "a-2-2", "call", "call-2", "b-2"]);
     }
 }
