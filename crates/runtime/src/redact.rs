@@ -64,6 +64,7 @@ impl Redactor {
             | Report::TurnBegun { .. }
             | Report::WrapUp(_)
             | Report::CallStarted { .. }
+            | Report::CallsDropped { .. }
             | Report::Wait { .. }
             | Report::Park(_) => {}
         }

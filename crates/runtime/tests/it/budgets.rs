@@ -184,3 +184,20 @@ async fn a_model_that_calls_in_its_last_turn_has_had_it() {
     assert_eq!((run.outcome(), run.text()), (Some(&Outcome::BudgetExhausted), "I cannot stop."));
     audit(&run);
 }
+
+#[tokio::test]
+async fn time_that_is_up_ends_a_wait_for_a_command() {
+    let yaml = "  - when: { prompt: 'your last answer' }
+    answer: [say: this far I came]
+  - when: { turn: 1 }
+    answer: [call: { tool: shell, input: { background: true, description: long, command: sleep 600 } }]
+  - answer: [call: { tool: read_shell, input: { name: sleep, wait_secs: 300 } }]
+";
+    let stage = scenario().script(&rules(yaml)).allow_all().timeout(Duration::from_secs(1)).ready();
+    let mut driver = stage.open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    let ended = driver.until("the end", |event| matches!(event, Event::ActivationEnded { .. })).await;
+    let Event::ActivationEnded { outcome, text, .. } = ended.entry.event else { panic!() };
+    assert_eq!((outcome, text.as_str()), (Outcome::TimedOut { limit: protocol::Limit::Time }, "this far I came"));
+    driver.leave().await;
+}
