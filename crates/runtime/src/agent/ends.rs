@@ -102,6 +102,11 @@ impl AgentRun {
     }
 
     pub(super) async fn fail(&mut self, kind: FailKind, message: String) -> Result<(), Rejected> {
+        // Mail that is not heard would wake the task again, for the same end. In the middle of a turn that comes later.
+        match self.report(Report::Boundary(Point::Between)).await {
+            Ok(()) | Err(Rejected::Refused(Refusal::InTurn)) => {}
+            Err(rejected) => return Err(rejected),
+        }
         self.end(Ending::Failed { kind, message }).await.map(|_over| ())
     }
 
