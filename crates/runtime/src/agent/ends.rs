@@ -116,16 +116,16 @@ impl AgentRun {
     }
 
     /// Gives up the question under way, since its time is up.
-    pub(super) async fn out_of_time(&mut self, turn: Turn) -> Result<(), Rejected> {
+    pub(super) async fn out_of_time(&mut self, turn: Turn) -> Result<Step, Rejected> {
         let (fault, message) = (ModelFault::Cancelled, "the time is up".into());
         let report = Report::TurnFailed { turn, fault, message, booked: Booked::Reservation };
         let report = self.report(report).await;
         self.unless_late(Conversation::is_asking, report).await?;
         self.catch_up();
-        if self.conversation.wrap_up().is_some() {
-            self.end(Ending::TimedOut(Limit::Time)).await?;
+        match self.conversation.wrap_up() {
+            Some(why) => self.end(out_of(why)).await,
+            None => Ok(Step::On),
         }
-        Ok(())
     }
 
     /// Leaves out as much as it can after the model said that it has no room; nothing when it asks again.
@@ -147,7 +147,7 @@ fn booked(error: &ModelError) -> Booked {
 }
 
 /// How an activation ends that has taken its last turn.
-fn out_of(why: WrapUp) -> Ending {
+pub(super) fn out_of(why: WrapUp) -> Ending {
     match why {
         WrapUp::Budget => Ending::BudgetExhausted,
         WrapUp::Time => Ending::TimedOut(Limit::Time),

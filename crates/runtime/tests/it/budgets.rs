@@ -185,6 +185,25 @@ async fn a_model_that_calls_in_its_last_turn_has_had_it() {
     audit(&run);
 }
 
+/// A model with an account, for which runs wait at the governor.
+fn governed(yaml: &str) -> Arc<dyn Model> {
+    let facts = Facts { bucket: Some("demo/account/model".into()), ..Facts::UNKNOWN };
+    Arc::new(Known { script: script(&rules(yaml)), facts })
+}
+
+#[tokio::test]
+async fn a_governed_model_has_its_last_turn_when_the_time_is_up() {
+    let last = "  - when: { prompt: 'your last answer' }\n    answer: [say: this far I came]\n";
+    let call = "  - answer: [call: { tool: shell, input: { command: sleep 600 } }]\n";
+    for slow in [call, "  - answer: [hang: true]\n"] {
+        let model = governed(&format!("{last}{slow}"));
+        let stage = scenario().model(model).allow_all().timeout(Duration::from_millis(300));
+        let run = stage.prompt("go").run().await;
+        let outcome = Some(&Outcome::TimedOut { limit: protocol::Limit::Time });
+        assert_eq!((run.outcome(), run.text()), (outcome, "this far I came"));
+    }
+}
+
 #[tokio::test]
 async fn time_that_is_up_ends_a_wait_for_a_command() {
     let yaml = "  - when: { prompt: 'your last answer' }
