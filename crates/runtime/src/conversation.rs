@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use model::{Message, Part};
 use protocol::{
-    Activation, Answer, Block, Body, Call, CallId, Compaction, Delivery, Envelope, Event, MailId, Origin, StopReason,
-    TaskId, Turn, Usage, WrapUp,
+    Activation, Answer, Block, Body, Call, CallId, Compaction, Delivery, Envelope, Event, MailId, Origin,
+    StopReason, TaskId, Turn, Usage, WrapUp,
 };
 
 use crate::compact::{self, Past};
@@ -56,6 +56,8 @@ pub(crate) struct Conversation {
 enum Notice {
     BudgetLow,
     WrapUp(WrapUp),
+    /// What it was told of a last turn no longer holds.
+    GoOn,
 }
 
 impl Conversation {
@@ -80,6 +82,7 @@ impl Conversation {
             Event::BudgetLow { .. } => self.notices.push(Notice::BudgetLow),
             Event::WrapUpBegan { why } => {
                 self.wrap_up = Some(*why);
+                self.notices.retain(|notice| *notice != Notice::GoOn);
                 self.notices.push(Notice::WrapUp(*why));
             }
             Event::Compacted(compaction) => self.compact(compaction),
@@ -90,10 +93,10 @@ impl Conversation {
                 self.notices.retain(|notice| *notice == Notice::BudgetLow);
                 self.last_word = None;
             }
+            Event::SessionAdopted { .. } => self.adopt(),
             Event::MailExpired { .. }
             | Event::ActivationStarted { .. }
             | Event::SessionOpened(_)
-            | Event::SessionAdopted { .. }
             | Event::SessionForked { .. }
             | Event::AdmissionClosed
             | Event::AdmissionOpened
@@ -204,6 +207,19 @@ impl Conversation {
         self.wrap_up
     }
 
+    /// Another owner says itself which turn is the last, unless that was answered.
+    fn adopt(&mut self) {
+        if self.last_word.is_some() || self.is_acting() {
+            return;
+        }
+        let Some(why) = self.wrap_up.take() else { return };
+        let before = self.notices.len();
+        self.notices.retain(|notice| *notice != Notice::WrapUp(why));
+        if self.notices.len() == before {
+            self.notices.push(Notice::GoOn);
+        }
+    }
+
     /// A turn begins; what the runtime has to say comes right before it.
     fn begin(&mut self, turn: Turn, max_output: Option<u32>) {
         (self.turn, self.asking, self.max_output) = (turn, true, max_output);
@@ -212,6 +228,7 @@ impl Conversation {
             self.push(Message::user(match notice {
                 Notice::BudgetLow => prompt::BUDGET_LOW,
                 Notice::WrapUp(why) => prompt::wrap_up(why),
+                Notice::GoOn => prompt::GO_ON,
             }));
         }
     }

@@ -220,3 +220,36 @@ async fn time_that_is_up_ends_a_wait_for_a_command() {
     assert_eq!((outcome, text.as_str()), (Outcome::TimedOut { limit: protocol::Limit::Time }, "this far I came"));
     driver.leave().await;
 }
+
+#[tokio::test]
+async fn a_last_turn_that_was_cut_off_is_none_when_the_budget_is_raised() {
+    for crash in [false, true] {
+        let yaml = "  - when: { prompt: 'your last answer' }
+    answer: [hang: true]
+  - when: { prompt: 'may go on' }
+    answer: [say: done]
+  - answer: [call: { tool: view, input: { path: a.txt } }]
+    usage: { input: 1000, output: 200 }
+";
+        let stage = scenario().model(priced(yaml)).file("a.txt", "x\n").budget(tokens(16_000)).ready();
+        let mut driver = stage.open(Start::New).await;
+        driver.send("look", Delivery::FollowUp).await;
+        driver.until("a last turn", |event| matches!(event, Event::WrapUpBegan { .. })).await;
+        driver.until("its question", |event| matches!(event, Event::TurnBegun { .. })).await;
+        let id = driver.id();
+        if crash {
+            driver.crash().await
+        } else {
+            driver.leave().await
+        };
+        stage.set_budget(tokens(1_000_000));
+        let mut driver = stage.open(Start::Resume(id)).await;
+        driver.resume().await;
+        driver.rest().await;
+        let asked = driver.model().requests();
+        assert_eq!(asked.last().map(|request| request.calls), Some(Calls::Allowed), "crash: {crash}");
+        let run = driver.leave().await;
+        assert_eq!((run.outcome(), run.text()), (Some(&Outcome::Completed), "done"), "crash: {crash}");
+        audit(&run);
+    }
+}
