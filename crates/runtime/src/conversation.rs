@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use model::{Message, Part};
 use protocol::{
-    Activation, Answer, Block, Body, Call, CallId, Compaction, Delivery, Envelope, Event, MailId, Origin,
+    Activation, Answer, Block, Body, Call, CallId, Compaction, Cost, Delivery, Envelope, Event, MailId, Origin,
     StopReason, TaskId, Turn, Usage, WrapUp,
 };
 
@@ -45,6 +45,8 @@ pub(crate) struct Conversation {
     compacted: bool,
     /// Most tokens that the answer to the latest turn may have.
     max_output: Option<u32>,
+    /// What was set aside for the latest turn.
+    reserved: Cost,
     /// Why the activation takes its last turn, once it does.
     wrap_up: Option<WrapUp>,
     /// What the model is to be told by the runtime before it is asked again.
@@ -73,7 +75,10 @@ impl Conversation {
                 self.unread.insert(*mail, (*from, *delivery, body.clone()));
             }
             Event::MailDelivered { mail } => self.deliver(mail, results),
-            Event::TurnBegun { turn, max_output, .. } => self.begin(*turn, *max_output),
+            Event::TurnBegun { turn, max_output, reserved, .. } => {
+                self.reserved = *reserved;
+                self.begin(*turn, *max_output);
+            }
             Event::TurnFailed { .. } => self.asking = false,
             Event::TurnAnswered { content, stop, usage, .. } => {
                 self.measure(*usage);
@@ -202,6 +207,11 @@ impl Conversation {
         self.max_output
     }
 
+    /// What was set aside for the latest turn.
+    pub(crate) fn reserved(&self) -> Cost {
+        self.reserved
+    }
+
     /// Why the activation takes its last turn, once it does.
     pub(crate) fn wrap_up(&self) -> Option<WrapUp> {
         self.wrap_up
@@ -309,7 +319,7 @@ fn told(mail: &[(Origin, &Body)], results: &dyn Results) -> Message {
 
 #[cfg(test)]
 mod tests {
-    use protocol::{AnswerStatus, At, Attempt, Cost, Delivery, Entry, ModelFault, SessionId};
+    use protocol::{AnswerStatus, At, Attempt, Delivery, Entry, ModelFault, SessionId};
 
     use super::*;
 

@@ -16,7 +16,11 @@ impl AgentRun {
         let Reply { content, stop, usage, model } = reply;
         let calls = content.iter().any(|block| matches!(block, Block::Call(_)));
         let price = self.desk.settings.model.facts().price;
-        let cost = Cost { tokens: usage.total(), micros: price.map_or(0, |price| price.of(usage)) };
+        let cost = match usage.total() {
+            // Nobody counted it, and it used something.
+            0 => self.conversation.reserved(),
+            tokens => Cost { tokens, micros: price.map_or(0, |price| price.of(usage)) },
+        };
         let report = self.report(Report::TurnAnswered { turn, content, stop, usage, cost, model }).await;
         match self.unless_late(Conversation::is_asking, report).await? {
             Broken::Done(()) if !calls => self.conclude(stop).await,

@@ -253,3 +253,17 @@ async fn a_last_turn_that_was_cut_off_is_none_when_the_budget_is_raised() {
         audit(&run);
     }
 }
+
+#[tokio::test]
+async fn an_answer_that_nobody_counted_counts_as_what_was_set_aside() {
+    let yaml = "  - when: { prompt: 'your last answer' }
+    answer: [say: this far I came]
+    usage: { input: 0 }
+  - answer: [call: { tool: view, input: { path: a.txt } }]
+    usage: { input: 0 }
+";
+    let stage = scenario().model(priced(yaml)).file("a.txt", "x\n").budget(tokens(40_000)).max_turns(50);
+    let run = stage.prompt("go").run().await;
+    assert_eq!(run.outcome(), Some(&Outcome::BudgetExhausted));
+    assert_eq!(audit(&run), told(&run));
+}
