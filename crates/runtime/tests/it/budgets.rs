@@ -266,4 +266,7 @@ async fn an_answer_that_nobody_counted_counts_as_what_was_set_aside() {
     let run = stage.prompt("go").run().await;
     assert_eq!(run.outcome(), Some(&Outcome::BudgetExhausted));
     assert_eq!(audit(&run), told(&run));
+    let spent = store::Reader::open(run.stage().home(), run.id()).unwrap().spendings(protocol::At(0)).unwrap();
+    assert!(spent.iter().all(|spent| spent.usage.total() == 0 && spent.lost == spent.cost), "{spent:?}");
+    assert_eq!(spent.iter().map(|spent| spent.cost).fold(Cost::ZERO, Cost::plus), told(&run));
 }
