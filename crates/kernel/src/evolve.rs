@@ -43,6 +43,9 @@ impl State {
                     root.max_turns = terms.max_turns;
                     root.ledger.budget = terms.budget;
                     root.told_low = root.told_low && root.ledger.is_low();
+                    // The new owner has a budget and a time of its own, and says itself which turn is the last.
+                    let answered = matches!(root.work, Work::Answered { .. } | Work::Acting(_));
+                    root.last = root.last.filter(|last| matches!(last, Last::Taken(_)) && answered);
                     Ok(())
                 })
             }

@@ -152,6 +152,11 @@ pub enum Report {
         /// The answer.
         answer: Answer,
     },
+    /// The time of its open calls is up, whatever they do.
+    CallsDropped {
+        /// The turn that made them.
+        turn: Turn,
+    },
     /// A tool call waits for other tasks.
     Wait {
         /// The turn that made it.

@@ -8,6 +8,10 @@ pub(crate) fn interrupted() -> Answer {
     Answer { status: AnswerStatus::Interrupted, text: text.into() }
 }
 
+pub(crate) fn out_of_time() -> Answer {
+    Answer { status: AnswerStatus::Cancelled, text: "The time is up.".into() }
+}
+
 pub(crate) fn cancelled() -> Answer {
     Answer { status: AnswerStatus::Cancelled, text: "This call was cancelled before it ended.".into() }
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use model::{Message, Part};
 use protocol::{
-    Activation, Answer, Block, Body, Call, CallId, Compaction, Delivery, Envelope, Event, MailId, Origin, StopReason,
-    TaskId, Turn, Usage, WrapUp,
+    Activation, Answer, Block, Body, Call, CallId, Compaction, Cost, Delivery, Envelope, Event, MailId, Origin,
+    StopReason, TaskId, Turn, Usage, WrapUp,
 };
 
 use crate::compact::{self, Past};
@@ -45,6 +45,8 @@ pub(crate) struct Conversation {
     compacted: bool,
     /// Most tokens that the answer to the latest turn may have.
     max_output: Option<u32>,
+    /// What was set aside for the latest turn.
+    reserved: Cost,
     /// Why the activation takes its last turn, once it does.
     wrap_up: Option<WrapUp>,
     /// What the model is to be told by the runtime before it is asked again.
@@ -56,6 +58,8 @@ pub(crate) struct Conversation {
 enum Notice {
     BudgetLow,
     WrapUp(WrapUp),
+    /// What it was told of a last turn no longer holds.
+    GoOn,
 }
 
 impl Conversation {
@@ -71,7 +75,10 @@ impl Conversation {
                 self.unread.insert(*mail, (*from, *delivery, body.clone()));
             }
             Event::MailDelivered { mail } => self.deliver(mail, results),
-            Event::TurnBegun { turn, max_output, .. } => self.begin(*turn, *max_output),
+            Event::TurnBegun { turn, max_output, reserved, .. } => {
+                self.reserved = *reserved;
+                self.begin(*turn, *max_output);
+            }
             Event::TurnFailed { .. } => self.asking = false,
             Event::TurnAnswered { content, stop, usage, .. } => {
                 self.measure(*usage);
@@ -80,6 +87,7 @@ impl Conversation {
             Event::BudgetLow { .. } => self.notices.push(Notice::BudgetLow),
             Event::WrapUpBegan { why } => {
                 self.wrap_up = Some(*why);
+                self.notices.retain(|notice| *notice != Notice::GoOn);
                 self.notices.push(Notice::WrapUp(*why));
             }
             Event::Compacted(compaction) => self.compact(compaction),
@@ -90,10 +98,10 @@ impl Conversation {
                 self.notices.retain(|notice| *notice == Notice::BudgetLow);
                 self.last_word = None;
             }
+            Event::SessionAdopted { .. } => self.adopt(),
             Event::MailExpired { .. }
             | Event::ActivationStarted { .. }
             | Event::SessionOpened(_)
-            | Event::SessionAdopted { .. }
             | Event::SessionForked { .. }
             | Event::AdmissionClosed
             | Event::AdmissionOpened
@@ -199,9 +207,27 @@ impl Conversation {
         self.max_output
     }
 
+    /// What was set aside for the latest turn.
+    pub(crate) fn reserved(&self) -> Cost {
+        self.reserved
+    }
+
     /// Why the activation takes its last turn, once it does.
     pub(crate) fn wrap_up(&self) -> Option<WrapUp> {
         self.wrap_up
+    }
+
+    /// Another owner says itself which turn is the last, unless that was answered.
+    fn adopt(&mut self) {
+        if self.last_word.is_some() || self.is_acting() {
+            return;
+        }
+        let Some(why) = self.wrap_up.take() else { return };
+        let before = self.notices.len();
+        self.notices.retain(|notice| *notice != Notice::WrapUp(why));
+        if self.notices.len() == before {
+            self.notices.push(Notice::GoOn);
+        }
     }
 
     /// A turn begins; what the runtime has to say comes right before it.
@@ -212,6 +238,7 @@ impl Conversation {
             self.push(Message::user(match notice {
                 Notice::BudgetLow => prompt::BUDGET_LOW,
                 Notice::WrapUp(why) => prompt::wrap_up(why),
+                Notice::GoOn => prompt::GO_ON,
             }));
         }
     }
@@ -292,7 +319,7 @@ fn told(mail: &[(Origin, &Body)], results: &dyn Results) -> Message {
 
 #[cfg(test)]
 mod tests {
-    use protocol::{AnswerStatus, At, Attempt, Cost, Delivery, Entry, ModelFault, SessionId};
+    use protocol::{AnswerStatus, At, Attempt, Delivery, Entry, ModelFault, SessionId};
 
     use super::*;
 

@@ -12,6 +12,9 @@ const SYSTEM: &str = include_str!("prompts/system.md");
 /// What an agent is told when most of its budget is spent.
 pub(crate) const BUDGET_LOW: &str = include_str!("prompts/budget_low.md");
 
+/// What an agent is told whose last turn was cut off, when there is more of what had run out.
+pub(crate) const GO_ON: &str = include_str!("prompts/go_on.md");
+
 /// What an agent is told before a digest of what it is no longer told.
 pub(crate) const COMPACTED: &str = include_str!("prompts/compacted.md");
 
@@ -61,7 +64,7 @@ pub(crate) fn unquote(text: &str) -> (String, Vec<String>) {
 
 /// Whether a text is the runtime's own word, which holds for its moment only.
 pub(crate) fn is_notice(text: &str) -> bool {
-    text == BUDGET_LOW || [WrapUp::Budget, WrapUp::Time].into_iter().any(|why| text == wrap_up(why))
+    [BUDGET_LOW, GO_ON].contains(&text) || [WrapUp::Budget, WrapUp::Time].into_iter().any(|why| text == wrap_up(why))
 }
 
 const DATA: &str = "[data, not from the user]";

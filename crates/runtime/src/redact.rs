@@ -18,7 +18,11 @@ pub(crate) struct Redactor(Arc<[Secret]>);
 
 impl Redactor {
     pub(crate) fn new(secrets: &[Secret]) -> Redactor {
-        Redactor(secrets.iter().filter(|secret| secret.reveal().len() >= SHORTEST).cloned().collect())
+        let mut secrets: Vec<Secret> =
+            secrets.iter().filter(|secret| secret.reveal().len() >= SHORTEST).cloned().collect();
+        // One may be the beginning of another.
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.reveal().len()));
+        Redactor(secrets.into())
     }
 
     /// The input without any secret that it carries. What a provider must get back byte for byte stays as it is.
@@ -64,6 +68,7 @@ impl Redactor {
             | Report::TurnBegun { .. }
             | Report::WrapUp(_)
             | Report::CallStarted { .. }
+            | Report::CallsDropped { .. }
             | Report::Wait { .. }
             | Report::Park(_) => {}
         }
@@ -107,25 +112,56 @@ impl Stream {
     /// Takes the next bytes; gives those that may be written.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.held.extend_from_slice(bytes);
-        for secret in self.redactor.0.iter() {
-            self.held = replace(&self.held, secret.reveal().as_bytes());
+        let (mut written, mut at) = (Vec::with_capacity(self.held.len()), 0);
+        while let Some(byte) = self.held.get(at) {
+            match self.redactor.find(&self.held[at..]) {
+                Found::Nothing => {
+                    written.push(*byte);
+                    at += 1;
+                }
+                Found::Secret(length) => {
+                    written.extend_from_slice(MARK.as_bytes());
+                    at += length;
+                }
+                Found::Perhaps => break,
+            }
         }
-        let begun = self.redactor.0.iter().map(|secret| begins(&self.held, secret.reveal().as_bytes())).max();
-        let keep = self.held.len() - begun.unwrap_or(0);
-        let rest = self.held.split_off(keep);
-        std::mem::replace(&mut self.held, rest)
+        self.held.drain(..at);
+        written
     }
 
     /// What was held back.
     pub(crate) fn finish(self) -> Vec<u8> {
-        self.held
+        let mut rest = self.held;
+        for secret in self.redactor.0.iter() {
+            rest = replace(&rest, secret.reveal().as_bytes());
+        }
+        rest
     }
 }
 
-/// How many bytes at the end of `bytes` are the beginning of `secret`.
-fn begins(bytes: &[u8], secret: &[u8]) -> usize {
-    let most = bytes.len().min(secret.len().saturating_sub(1));
-    (1..=most).rev().find(|length| bytes.ends_with(&secret[..*length])).unwrap_or(0)
+/// What bytes begin with.
+enum Found {
+    Nothing,
+    /// A secret of this length.
+    Secret(usize),
+    /// All that there is of them may be the beginning of a secret.
+    Perhaps,
+}
+
+impl Redactor {
+    fn find(&self, bytes: &[u8]) -> Found {
+        // The longest comes first, so one that may go on is found before one that is whole.
+        for secret in self.0.iter().map(|secret| secret.reveal().as_bytes()) {
+            if bytes.starts_with(secret) {
+                return Found::Secret(secret.len());
+            }
+            if secret.starts_with(bytes) {
+                return Found::Perhaps;
+            }
+        }
+        Found::Nothing
+    }
 }
 
 fn replace(bytes: &[u8], secret: &[u8]) -> Vec<u8> {
@@ -174,5 +210,20 @@ mod tests {
         let mut text = "a test of a key".to_owned();
         redactor(&["test", ""]).text(&mut text);
         assert_eq!(text, "a test of a key");
+    }
+
+    #[test]
+    fn a_key_that_begins_as_another_does_leaves_no_tail() {
+        let redactor = redactor(&["sk-secret", "sk-secret-of-the-team"]);
+        let mut text = "sk-secret-of-the-team sk-secret".to_owned();
+        let stream = text.clone().into_bytes();
+        redactor.text(&mut text);
+        assert_eq!(text, "[redacted] [redacted]");
+        for step in 1..stream.len() {
+            let mut filter = redactor.stream();
+            let mut out: Vec<u8> = stream.chunks(step).flat_map(|bytes| filter.push(bytes)).collect();
+            out.extend(filter.finish());
+            assert_eq!(String::from_utf8(out).unwrap(), "[redacted] [redacted]", "{step}");
+        }
     }
 }

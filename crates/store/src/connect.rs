@@ -31,6 +31,8 @@ pub(crate) fn writable(path: &Path) -> Result<Connection, StoreError> {
         harden(&conn)?;
         conn.pragma_update(None, "synchronous", "FULL")?;
         conn.pragma_update(None, "journal_size_limit", WAL_REST)?;
+        // What is taken away may have held a key.
+        conn.pragma_update(None, "secure_delete", true)?;
         // A model's table may name a runtime table as its parent; that must not bear on what the runtime writes.
         conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, false)?;
         Ok(conn)

@@ -206,12 +206,13 @@ fn append<'a>(change: &Transaction<'_>, batches: impl Iterator<Item = &'a Batch>
     Ok(receipts)
 }
 
-/// Marks the commands as applied when the batch's last event was decided.
+/// Marks the commands as applied when the batch's last event was decided. What they said is in the log now, without the
+/// keys that it may have held.
 fn mark_applied(change: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<()> {
     let at = batch.entries.last().map(|entry| entry.at).map(|At(at)| at);
     for id in &batch.applied_commands {
         change
-            .prepare_cached("UPDATE bosun_commands SET applied_at = ifnull(?2, at) WHERE id = ?1")?
+            .prepare_cached("UPDATE bosun_commands SET applied_at = ifnull(?2, at), body = '' WHERE id = ?1")?
             .execute(params![id, at])?;
     }
     Ok(())

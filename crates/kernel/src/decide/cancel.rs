@@ -1,7 +1,7 @@
 //! Tasks are stopped, and activations end.
 
 use protocol::{
-    Activation, Body, Cancel, CancelBy, Delivery, Event, Kind, Mode, ModelFault, Origin, Outcome, Rest, TaskId,
+    Activation, Answer, Body, Cancel, CancelBy, Delivery, Event, Kind, Mode, ModelFault, Origin, Outcome, Rest, TaskId,
 };
 
 use super::Draft;
@@ -112,6 +112,11 @@ impl Draft<'_> {
     /// Ends whatever turn is under way: its model call, its awaited children, its open calls.
     pub(super) fn drop_work(&mut self, id: TaskId) -> Result<(), Refusal> {
         self.fail_turn(id, ModelFault::Cancelled)?;
+        self.drop_calls(id, &words::cancelled())
+    }
+
+    /// Answers the calls that are open, and stops the children that they wait for.
+    pub(super) fn drop_calls(&mut self, id: TaskId, answer: &Answer) -> Result<(), Refusal> {
         self.stop_children(id, ChildrenOf::Waiting)?;
         let open: Vec<_> = self
             .task(id)?
@@ -121,7 +126,7 @@ impl Draft<'_> {
             .map(|(call, _)| call.clone())
             .collect();
         for call in open {
-            self.record(id, Event::CallAnswered { call, answer: words::cancelled() })?;
+            self.record(id, Event::CallAnswered { call, answer: answer.clone() })?;
         }
         debug_assert!(self.task(id).is_ok_and(|task| !matches!(task.work, Work::Acting(_))));
         Ok(())

@@ -7,7 +7,7 @@ use protocol::{At, Block, CallId, Cost, Event, Kind, Limit, Outcome, Quote, Rest
 use super::Draft;
 use super::cancel::After;
 use super::spawn::expect_call;
-use crate::{Booked, CallPhase, Ending, Footing, Last, Ledger, Phase, Refusal, Report, Task, Wait, Work};
+use crate::{Booked, CallPhase, Ending, Footing, Last, Ledger, Phase, Refusal, Report, Task, Wait, Work, words};
 
 impl Draft<'_> {
     pub(super) fn report(&mut self, run: Run, report: Report) -> Result<(), Refusal> {
@@ -48,6 +48,12 @@ impl Draft<'_> {
             Report::CallAnswered { turn, call, answer } => {
                 expect_answerable(task, turn, &call)?;
                 self.record(run.task, Event::CallAnswered { call, answer })
+            }
+            Report::CallsDropped { turn } => {
+                if task.turn != turn {
+                    return Err(Refusal::NoTurn);
+                }
+                self.drop_calls(run.task, &words::out_of_time())
             }
             Report::Wait { turn, call, on, mode, until } => self.wait(run, turn, call, Wait { on, mode, until }),
             Report::Intent(intent) => self.record(run.task, Event::IntentReported { intent }),

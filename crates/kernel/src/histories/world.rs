@@ -266,6 +266,9 @@ impl World {
     }
 
     fn report_call(&mut self, run: Run, turn: Turn, call: CallId, phase: CallPhase) {
+        if self.dice.one_in(40) {
+            return self.may(Input::Report(run, Report::CallsDropped { turn }));
+        }
         match phase {
             CallPhase::Pending if self.dice.one_in(4) => self.may(Input::Report(run, answered(turn, call))),
             CallPhase::Pending => self.may(Input::Report(run, Report::CallStarted { turn, call })),

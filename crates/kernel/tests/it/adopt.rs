@@ -172,3 +172,23 @@ fn a_log_that_contradicts_itself_is_told_not_believed() {
     }
     kernel.evolve(&entry(Event::Unknown)).unwrap();
 }
+
+/// A root that has come to its last turn, and what is left of that when somebody else takes over.
+fn last_after(until: impl FnOnce(&mut Desk, Run)) -> Option<Last> {
+    let mut desk = Desk::new();
+    let root = desk.root;
+    desk.report(root, Report::WrapUp(WrapUp::Time));
+    until(&mut desk, root);
+    desk.ok(adopt());
+    desk.task(1).last
+}
+
+#[test]
+fn whether_a_turn_is_the_last_is_for_the_next_owner_to_say_unless_it_was_answered() {
+    assert_eq!(last_after(|_, _| {}), None);
+    assert_eq!(last_after(|desk, root| drop(desk.report(root, desk.begin()))), None);
+    assert_eq!(last_after(|desk, _| drop(desk.ok(Input::Suspend))), None);
+    assert_eq!(last_after(|desk, root| desk.says(root, "so far")), Some(Last::Taken(WrapUp::Time)));
+    let calls = |desk: &mut Desk, root| assert_eq!(desk.calls(root, &["a"]), Turn(1));
+    assert_eq!(last_after(calls), Some(Last::Taken(WrapUp::Time)));
+}

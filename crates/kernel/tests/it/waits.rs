@@ -207,3 +207,27 @@ fn a_child_that_rests_outlives_the_turn_that_waited_for_it() {
     desk.ok(Input::Interrupt(id(1)));
     assert_eq!((desk.state(1), desk.state(2)), ("idle", "idle"));
 }
+
+#[test]
+fn time_that_is_up_ends_every_open_call_at_once_whatever_it_does() {
+    let mut desk = Desk::new();
+    desk.child(2);
+    let root = desk.root;
+    let turn = desk.calls(root, &["a", "b", "s", "w"]);
+    for call in ["a", "s", "w"] {
+        desk.report(root, Report::CallStarted { turn, call: CallId(call.into()) });
+    }
+    desk.report(root, answered(turn, "a"));
+    desk.report(root, wait(turn, "w", &[2], WaitMode::All, None));
+    desk.sync(root, turn, "s", 3);
+    assert_eq!(desk.refused(Input::Report(root, Report::CallsDropped { turn: Turn(9) })), "no such turn is under way");
+    let dropped = desk.report(root, Report::CallsDropped { turn });
+    for call in ["b", "s", "w"] {
+        assert!(dropped.contains(&format!("1 callAnswered {call} Cancelled")), "{dropped:?}");
+    }
+    assert!(dropped.contains(&"3 taskFinished cancelled".into()), "a child that nobody waits for any more goes on");
+    assert!(!dropped.iter().any(|effect| effect.starts_with("1 callAnswered a")), "a call has two answers");
+    assert_eq!((desk.state(2), desk.state(1)), ("running", "running"));
+    assert_eq!(desk.task(1).work, Work::Boundary);
+    assert!(desk.report(root, Report::CallsDropped { turn }).is_empty());
+}

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kernel::{Ending, Report};
-use protocol::{Answer, AnswerStatus, Call, FailKind};
+use protocol::{Call, FailKind};
 
 use super::AgentRun;
 use super::call::{Bench, run_all};
@@ -40,16 +40,11 @@ impl AgentRun {
         Ok(Step::On)
     }
 
-    /// Answers the calls that are still open, since their time is up.
+    /// Ends the calls that are still open, since their time is up. It is one decision: some may wait for other tasks,
+    /// and the answers of some may be on their way.
     async fn drop_calls(&mut self) -> Result<(), Rejected> {
-        self.catch_up();
         let turn = self.conversation.turn();
-        for call in self.conversation.open_calls() {
-            let answer = Answer { status: AnswerStatus::Cancelled, text: "The time is up.".into() };
-            let report = self.report(Report::CallAnswered { turn, call: call.id, answer }).await;
-            self.unless_late(Conversation::is_acting, report).await?;
-        }
-        Ok(())
+        self.report(Report::CallsDropped { turn }).await
     }
 
     fn caller(&self, call: &Call) -> Caller {

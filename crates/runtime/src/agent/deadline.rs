@@ -7,6 +7,9 @@ use tokio::time::Instant;
 /// How long the last turn may take.
 const GRACE: Duration = Duration::from_secs(60);
 
+/// How long a run whose time is up waits to be let in for its last turn.
+const MOMENT: Duration = Duration::from_secs(2);
+
 /// Until when the runs of a session may work.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Deadline(Option<Instant>);
@@ -20,6 +23,11 @@ impl Deadline {
     /// Long enough for a last turn.
     pub(super) fn grace() -> Deadline {
         Deadline::after(Some(GRACE))
+    }
+
+    /// Long enough for a provider that is free.
+    pub(super) fn moment() -> Deadline {
+        Deadline::after(Some(MOMENT))
     }
 
     /// Whether it has passed.

@@ -16,7 +16,11 @@ impl AgentRun {
         let Reply { content, stop, usage, model } = reply;
         let calls = content.iter().any(|block| matches!(block, Block::Call(_)));
         let price = self.desk.settings.model.facts().price;
-        let cost = Cost { tokens: usage.total(), micros: price.map_or(0, |price| price.of(usage)) };
+        let cost = match usage.total() {
+            // Nobody counted it, and it used something.
+            0 => self.conversation.reserved(),
+            tokens => Cost { tokens, micros: price.map_or(0, |price| price.of(usage)) },
+        };
         let report = self.report(Report::TurnAnswered { turn, content, stop, usage, cost, model }).await;
         match self.unless_late(Conversation::is_asking, report).await? {
             Broken::Done(()) if !calls => self.conclude(stop).await,
@@ -102,6 +106,11 @@ impl AgentRun {
     }
 
     pub(super) async fn fail(&mut self, kind: FailKind, message: String) -> Result<(), Rejected> {
+        // Mail that is not heard would wake the task again, for the same end. In the middle of a turn that comes later.
+        match self.report(Report::Boundary(Point::Between)).await {
+            Ok(()) | Err(Rejected::Refused(Refusal::InTurn)) => {}
+            Err(rejected) => return Err(rejected),
+        }
         self.end(Ending::Failed { kind, message }).await.map(|_over| ())
     }
 
@@ -111,16 +120,16 @@ impl AgentRun {
     }
 
     /// Gives up the question under way, since its time is up.
-    pub(super) async fn out_of_time(&mut self, turn: Turn) -> Result<(), Rejected> {
+    pub(super) async fn out_of_time(&mut self, turn: Turn) -> Result<Step, Rejected> {
         let (fault, message) = (ModelFault::Cancelled, "the time is up".into());
         let report = Report::TurnFailed { turn, fault, message, booked: Booked::Reservation };
         let report = self.report(report).await;
         self.unless_late(Conversation::is_asking, report).await?;
         self.catch_up();
-        if self.conversation.wrap_up().is_some() {
-            self.end(Ending::TimedOut(Limit::Time)).await?;
+        match self.conversation.wrap_up() {
+            Some(why) => self.end(out_of(why)).await,
+            None => Ok(Step::On),
         }
-        Ok(())
     }
 
     /// Leaves out as much as it can after the model said that it has no room; nothing when it asks again.
@@ -142,7 +151,7 @@ fn booked(error: &ModelError) -> Booked {
 }
 
 /// How an activation ends that has taken its last turn.
-fn out_of(why: WrapUp) -> Ending {
+pub(super) fn out_of(why: WrapUp) -> Ending {
     match why {
         WrapUp::Budget => Ending::BudgetExhausted,
         WrapUp::Time => Ending::TimedOut(Limit::Time),

@@ -7,6 +7,7 @@ use model::{Calls, Request};
 use protocol::{Budget, Compaction, FailKind, Limit, Turn, WrapUp};
 
 use super::ask::ask;
+use super::ends::out_of;
 use super::quote;
 use super::retry::Tries;
 use super::room::{self, Room};
@@ -49,8 +50,7 @@ impl AgentRun {
             let held = &mut permit;
             let asked = async move { ask(&*desk.settings.model, request, &desk.bus, task, turn, held).await };
             let Some(asked) = self.in_time(Conversation::is_asking, asked).await else {
-                self.out_of_time(turn).await?;
-                return Ok(Step::On);
+                return self.out_of_time(turn).await;
             };
             match asked {
                 Broken::Off => return Ok(Step::On),
@@ -72,13 +72,18 @@ impl AgentRun {
     async fn admitted(&mut self) -> Result<Result<Permit, Step>, Rejected> {
         let desk = Arc::clone(&self.desk);
         let admit = desk.governor.admit(desk.settings.model.facts());
-        match self.deadline.watch(admit).await {
+        let deadline = match self.conversation.wrap_up() {
+            // The last turn comes next, if the provider is free.
+            None if self.deadline.is_over() => Deadline::moment(),
+            None | Some(_) => self.deadline,
+        };
+        match deadline.watch(admit).await {
             Some(Admission::Go(permit)) => Ok(Ok(permit)),
             Some(Admission::Park(until)) => self.report(Report::Park(until)).await.map(|()| Err(Step::Over)),
             None => {
                 // Mail that is not heard would wake the task again, for the same end.
                 self.report(Report::Boundary(Point::Between)).await?;
-                self.end(Ending::TimedOut(Limit::Time)).await.map(Err)
+                self.end(out_of(self.conversation.wrap_up().unwrap_or(WrapUp::Time))).await.map(Err)
             }
         }
     }
@@ -114,8 +119,10 @@ impl AgentRun {
     /// Begins the next turn, or tells why there is none.
     async fn begin_turn(&mut self) -> Result<Begun, Rejected> {
         loop {
-            if self.deadline.is_over() && self.conversation.wrap_up().is_none() {
-                self.wrap_up(WrapUp::Time).await?;
+            match self.conversation.wrap_up().filter(|_| self.deadline.is_over()) {
+                Some(why) => return Ok(Begun::Over(out_of(why))),
+                None if self.deadline.is_over() => self.wrap_up(WrapUp::Time).await?,
+                None => {}
             }
             if let Err(ending) = self.make_room().await? {
                 return Ok(Begun::Over(ending));
@@ -133,8 +140,8 @@ impl AgentRun {
                 (Refusal::NoSlot, _) => return Ok(Begun::NoSlot),
                 (Refusal::Turns { .. }, _) => return Ok(Begun::Over(Ending::TimedOut(Limit::Turns))),
                 (Refusal::Budget { .. }, None) => self.wrap_up(WrapUp::Budget).await?,
-                (Refusal::Budget { .. }, Some(WrapUp::Budget)) => return Ok(Begun::Over(Ending::BudgetExhausted)),
-                (Refusal::Budget { .. }, Some(WrapUp::Time)) => return Ok(Begun::Over(Ending::TimedOut(Limit::Time))),
+                // It is taken when mail that interrupts came between its answer and the end of the activation.
+                (Refusal::Budget { .. } | Refusal::WrappedUp, Some(why)) => return Ok(Begun::Over(out_of(why))),
                 (refusal, _) => return Err(refusal.into()),
             }
         }

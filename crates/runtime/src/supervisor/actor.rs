@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use host::Clock;
-use kernel::{Effect, Ending, Input, Kernel, Report};
+use kernel::{Effect, Ending, Input, Kernel, Point, Report};
 use protocol::{Entry, Envelope, FailKind, Run, SessionId, TaskId};
 use store::{Batch, Committed, StoreError, Writer};
 use tokio::sync::{mpsc, watch};
@@ -296,6 +296,8 @@ impl Actor {
             let message = fault.unwrap_or_else(|| "the run ended without a result".into());
             tracing::error!(%run, message, "a run ended early");
             let ending = Ending::Failed { kind: FailKind::Internal, message };
+            // Mail that is not heard would wake the task again, for the same end.
+            self.decide(Given::own(Input::Report(run, Report::Boundary(Point::Between))));
             self.decide(Given::own(Input::Report(run, Report::Ended { ending, text: String::new() })));
         }
     }

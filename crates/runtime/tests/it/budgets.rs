@@ -184,3 +184,89 @@ async fn a_model_that_calls_in_its_last_turn_has_had_it() {
     assert_eq!((run.outcome(), run.text()), (Some(&Outcome::BudgetExhausted), "I cannot stop."));
     audit(&run);
 }
+
+/// A model with an account, for which runs wait at the governor.
+fn governed(yaml: &str) -> Arc<dyn Model> {
+    let facts = Facts { bucket: Some("demo/account/model".into()), ..Facts::UNKNOWN };
+    Arc::new(Known { script: script(&rules(yaml)), facts })
+}
+
+#[tokio::test]
+async fn a_governed_model_has_its_last_turn_when_the_time_is_up() {
+    let last = "  - when: { prompt: 'your last answer' }\n    answer: [say: this far I came]\n";
+    let call = "  - answer: [call: { tool: shell, input: { command: sleep 600 } }]\n";
+    for slow in [call, "  - answer: [hang: true]\n"] {
+        let model = governed(&format!("{last}{slow}"));
+        let stage = scenario().model(model).allow_all().timeout(Duration::from_millis(300));
+        let run = stage.prompt("go").run().await;
+        let outcome = Some(&Outcome::TimedOut { limit: protocol::Limit::Time });
+        assert_eq!((run.outcome(), run.text()), (outcome, "this far I came"));
+    }
+}
+
+#[tokio::test]
+async fn time_that_is_up_ends_a_wait_for_a_command() {
+    let yaml = "  - when: { prompt: 'your last answer' }
+    answer: [say: this far I came]
+  - when: { turn: 1 }
+    answer: [call: { tool: shell, input: { background: true, description: long, command: sleep 600 } }]
+  - answer: [call: { tool: read_shell, input: { name: sleep, wait_secs: 300 } }]
+";
+    let stage = scenario().script(&rules(yaml)).allow_all().timeout(Duration::from_secs(1)).ready();
+    let mut driver = stage.open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    let ended = driver.until("the end", |event| matches!(event, Event::ActivationEnded { .. })).await;
+    let Event::ActivationEnded { outcome, text, .. } = ended.entry.event else { panic!() };
+    assert_eq!((outcome, text.as_str()), (Outcome::TimedOut { limit: protocol::Limit::Time }, "this far I came"));
+    driver.leave().await;
+}
+
+#[tokio::test]
+async fn a_last_turn_that_was_cut_off_is_none_when_the_budget_is_raised() {
+    for crash in [false, true] {
+        let yaml = "  - when: { prompt: 'your last answer' }
+    answer: [hang: true]
+  - when: { prompt: 'may go on' }
+    answer: [say: done]
+  - answer: [call: { tool: view, input: { path: a.txt } }]
+    usage: { input: 1000, output: 200 }
+";
+        let stage = scenario().model(priced(yaml)).file("a.txt", "x\n").budget(tokens(16_000)).ready();
+        let mut driver = stage.open(Start::New).await;
+        driver.send("look", Delivery::FollowUp).await;
+        driver.until("a last turn", |event| matches!(event, Event::WrapUpBegan { .. })).await;
+        driver.until("its question", |event| matches!(event, Event::TurnBegun { .. })).await;
+        let id = driver.id();
+        if crash {
+            driver.crash().await
+        } else {
+            driver.leave().await
+        };
+        stage.set_budget(tokens(1_000_000));
+        let mut driver = stage.open(Start::Resume(id)).await;
+        driver.resume().await;
+        driver.rest().await;
+        let asked = driver.model().requests();
+        assert_eq!(asked.last().map(|request| request.calls), Some(Calls::Allowed), "crash: {crash}");
+        let run = driver.leave().await;
+        assert_eq!((run.outcome(), run.text()), (Some(&Outcome::Completed), "done"), "crash: {crash}");
+        audit(&run);
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_nobody_counted_counts_as_what_was_set_aside() {
+    let yaml = "  - when: { prompt: 'your last answer' }
+    answer: [say: this far I came]
+    usage: { input: 0 }
+  - answer: [call: { tool: view, input: { path: a.txt } }]
+    usage: { input: 0 }
+";
+    let stage = scenario().model(priced(yaml)).file("a.txt", "x\n").budget(tokens(40_000)).max_turns(50);
+    let run = stage.prompt("go").run().await;
+    assert_eq!(run.outcome(), Some(&Outcome::BudgetExhausted));
+    assert_eq!(audit(&run), told(&run));
+    let spent = store::Reader::open(run.stage().home(), run.id()).unwrap().spendings(protocol::At(0)).unwrap();
+    assert!(spent.iter().all(|spent| spent.usage.total() == 0 && spent.lost == spent.cost), "{spent:?}");
+    assert_eq!(spent.iter().map(|spent| spent.cost).fold(Cost::ZERO, Cost::plus), told(&run));
+}

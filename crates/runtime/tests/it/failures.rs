@@ -1,7 +1,7 @@
 //! A model that does not answer as it should.
 
 use insta::assert_snapshot;
-use protocol::{Delivery, FailKind, Outcome};
+use protocol::{Delivery, Event, FailKind, Outcome};
 use runtime::Start;
 use testkit::session::{Run, scenario};
 
@@ -102,4 +102,20 @@ async fn a_model_that_hangs_can_be_interrupted_and_asked_again() {
     driver.send("again", Delivery::FollowUp).await;
     driver.rest().await;
     assert_snapshot!(driver.leave().await.transcript());
+}
+
+#[tokio::test]
+async fn a_log_that_cannot_be_read_ends_the_activation_and_does_not_begin_another() {
+    let stage = scenario().script(&rules("  - answer: [say: hello]\n")).ready();
+    let mut driver = stage.open(Start::New).await;
+    let file = stage.home().session_db(driver.id());
+    let aside = file.with_extension("aside");
+    std::fs::rename(&file, &aside).unwrap();
+    driver.send("go", Delivery::FollowUp).await;
+    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    std::fs::rename(&aside, &file).unwrap();
+    driver.rest().await;
+    let run = driver.leave().await;
+    assert!(matches!(run.outcome(), Some(Outcome::Failed { .. })), "{:?}", run.outcome());
+    assert_eq!(run.count(|event| matches!(event, Event::ActivationEnded { .. })), 1);
 }

@@ -1,12 +1,14 @@
 //! Mail that interrupts at the very moment something ends. What the mail dropped stays dropped, and the agent goes on.
 
+use std::time::Duration;
+
 use futures_util::poll;
 use insta::assert_snapshot;
-use protocol::Delivery;
+use protocol::{Delivery, Event, Limit, Outcome};
 use runtime::Start;
 use testkit::session::scenario;
 
-use crate::support::{Gate, breathe, relay, rules, script};
+use crate::support::{Gate, breathe, relay, rules, script, silence};
 
 fn heard() -> std::sync::Arc<dyn model::Model> {
     script(&rules("  - answer: [say: \"heard: ${prompt}\"]\n"))
@@ -97,4 +99,32 @@ async fn a_command_of_a_call_that_the_mail_cancelled_is_not_started() {
     mail.await.unwrap();
     driver.rest().await;
     assert_snapshot!(driver.leave().await.transcript());
+}
+
+#[tokio::test]
+async fn a_last_answer_that_calls_while_mail_comes_is_the_last_all_the_same() {
+    let gate = Gate::calls("view", "{\"path\":\"a.txt\"}");
+    let model = relay([silence(), gate.clone(), heard()]);
+    let stage = scenario().model(model).timeout(Duration::from_millis(200)).ready();
+    let mut driver = stage.open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    driver.asked(2).await;
+    // Other mail is held, so that the answer and the mail that cancels its call share a commit behind it.
+    stage.probe().hold_after(0);
+    let mut first = Box::pin(driver.session().send("first", Delivery::Steer));
+    assert!(poll!(&mut first).is_pending());
+    stage.probe().until_held(1).await;
+    gate.open();
+    breathe().await;
+    let mut mail = Box::pin(driver.session().send("news", Delivery::Interrupt));
+    assert!(poll!(&mut mail).is_pending());
+    breathe().await;
+    stage.probe().heal();
+    first.await.unwrap();
+    mail.await.unwrap();
+    driver.rest().await;
+    let run = driver.leave().await;
+    let late = Outcome::TimedOut { limit: Limit::Time };
+    let other = |event: &Event| matches!(event, Event::ActivationEnded { outcome, .. } if *outcome != late);
+    assert_eq!(run.count(other), 0, "{}", run.transcript());
 }

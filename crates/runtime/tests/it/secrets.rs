@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use protocol::Delivery;
+use protocol::api::{Command, SendParams};
+use protocol::{At, Delivery};
 use runtime::Start;
 use testkit::session::scenario;
 
@@ -48,4 +49,21 @@ async fn a_key_that_is_said_printed_or_asked_about_is_not_written() {
     assert_eq!(run.text(), "It is [redacted], as you said.");
     assert!(!format!("{asked:?}").contains(KEY), "the model was told the key");
     assert!(run.transcript().matches("[redacted]").count() >= 6, "{}", run.transcript());
+}
+
+#[tokio::test]
+async fn a_key_in_a_command_of_another_process_is_gone_once_it_is_carried_out() {
+    let stage = scenario().script(&turns("    - - say: hello\n")).secret(KEY).ready();
+    let driver = stage.open(Start::New).await;
+    let id = driver.id();
+    driver.leave().await;
+    // Long enough to need pages of its own.
+    let text = format!("{}my key is {KEY}", "a long story ".repeat(2000));
+    let send = SendParams { task: None, text, images: Vec::new(), delivery: Delivery::FollowUp };
+    store::post_command(stage.home(), id, &Command::Send(send), At(1)).unwrap();
+    let mut driver = stage.open(Start::Resume(id)).await;
+    driver.resume().await;
+    driver.rest().await;
+    assert_eq!(driver.leave().await.text(), "hello");
+    assert_eq!(leaks(stage.home().root()), Vec::<String>::new());
 }
