@@ -125,7 +125,7 @@ impl Stream {
     }
 
     fn delta(&mut self, delta: Delta<'_>) -> Result<(), Trouble> {
-        if let Some(more) = delta.reasoning_content {
+        if let Some(more) = delta.reasoning_content.filter(|more| !more.is_empty()) {
             self.arrival.hold(more.len())?;
             self.reasoning.push_str(&more);
             self.arrival.thinking(more);
