@@ -39,7 +39,11 @@ fn quota<'a>(header: impl Fn(&'static str) -> Option<&'a str>, at: At) -> Option
     (is_rejected && until > at).then_some(until)
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is not negative, and the rest saturates")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "it is not negative, and the rest saturates"
+)]
 fn number(text: &str, unit: f64) -> Option<u64> {
     let number: f64 = text.trim().parse().ok()?;
     (number >= 0.0).then(|| ((number * unit).ceil() as u64).min(LONGEST))
