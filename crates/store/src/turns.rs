@@ -27,7 +27,7 @@ pub struct Spending {
     pub usage: Usage,
     /// What all of it is counted as: the tokens in `usage` and those in `lost`.
     pub cost: Cost,
-    /// What tries without an answer are counted as, since nobody knows what they used.
+    /// What tries without an answer, or with one that nobody counted, are counted as: nobody knows what they used.
     pub lost: Cost,
     /// Whether all of it has a price.
     pub priced: bool,
@@ -109,7 +109,7 @@ pub(crate) fn answer(conn: &Connection, task: TaskId, turn: Turn, answered: &str
     Ok(())
 }
 
-/// Counts what a try without an answer may have cost: nobody knows what it used.
+/// Counts what a try may have cost of which nobody knows what it used.
 pub(crate) fn lose(conn: &Connection, task: TaskId, turn: Turn, cost: Cost) -> rusqlite::Result<()> {
     conn.prepare_cached(
         "UPDATE bosun_turns SET lost_tokens = lost_tokens + ?3, lost_micros = lost_micros + ?4

@@ -1,13 +1,13 @@
 //! What follows an answer, or none: the next step, another try, or the end of the activation.
 
 use kernel::{Booked, Ending, Point, Refusal, Report};
-use model::{ModelError, Reply};
-use protocol::{Block, Cost, FailKind, Limit, ModelFault, StopReason, Turn, WrapUp};
+use model::{Facts, ModelError, Reply};
+use protocol::{Block, Cost, FailKind, Limit, ModelFault, StopReason, Turn, Usage, WrapUp};
 
-use super::AgentRun;
 use super::retry::{Next, Tries};
 use super::room;
 use super::run::{Broken, Step};
+use super::{AgentRun, quote};
 use crate::conversation::Conversation;
 use crate::supervisor::Rejected;
 
@@ -15,13 +15,22 @@ impl AgentRun {
     pub(super) async fn answered(&mut self, turn: Turn, reply: Reply) -> Result<Step, Rejected> {
         let Reply { content, stop, usage, model } = reply;
         let calls = content.iter().any(|block| matches!(block, Block::Call(_)));
-        let price = self.desk.settings.model.facts().price;
-        let cost = Cost { tokens: usage.total(), micros: price.map_or(0, |price| price.of(usage)) };
+        let cost = self.cost(usage);
         let report = self.report(Report::TurnAnswered { turn, content, stop, usage, cost, model }).await;
         match self.unless_late(Conversation::is_asking, report).await? {
             Broken::Done(()) if !calls => self.conclude(stop).await,
             Broken::Done(()) | Broken::Off => Ok(Step::On),
         }
+    }
+
+    /// What an answer is counted as. A provider that does not say what was used may have used all that was set aside,
+    /// and no budget would hold if that counted as nothing.
+    fn cost(&self, usage: Usage) -> Cost {
+        let Facts { bucket, price, .. } = self.desk.settings.model.facts();
+        if usage.total() == 0 && bucket.is_some() {
+            return quote::most(&self.desk, &self.conversation);
+        }
+        Cost { tokens: usage.total(), micros: price.map_or(0, |price| price.of(usage)) }
     }
 
     /// Ends the activation after the model's last word, as it stands in the log.

@@ -35,6 +35,13 @@ pub(super) fn last(desk: &Desk, conversation: &Conversation) -> Quote {
     Quote { input, least: most.min(64), most, price, spare: Cost::ZERO }
 }
 
+/// The most that the question under way can have used.
+pub(super) fn most(desk: &Desk, conversation: &Conversation) -> Cost {
+    let Facts { price, max_output, .. } = *desk.settings.model.facts();
+    let most = conversation.max_output().unwrap_or(max_output);
+    Quote { input: input(desk, conversation), least: most, most, price, spare: Cost::ZERO }.cost(most)
+}
+
 /// Most tokens that a request with this conversation has. What the provider has counted once is taken as counted;
 /// only what came after it is estimated.
 pub(super) fn input(desk: &Desk, conversation: &Conversation) -> u64 {
