@@ -1,5 +1,6 @@
 //! The user's file, `config.toml` in Bosun's home: every key optional, every unknown key an error.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 use std::num::NonZeroU64;
@@ -243,9 +244,20 @@ impl File {
 /// What is wrong, and in which line.
 fn located(error: &toml::de::Error, text: &str) -> String {
     let before = error.span().and_then(|span| text.get(..span.start));
+    let message = without_text(error.message());
     match before.map(|before| before.matches('\n').count() + 1) {
-        Some(line) => format!("line {line}: {}", error.message()),
-        None => error.message().to_owned(),
+        Some(line) => format!("line {line}: {message}"),
+        None => message.into_owned(),
+    }
+}
+
+/// The message, but for a text of a wrong type: it may be a key that was written where a table belongs.
+fn without_text(message: &str) -> Cow<'_, str> {
+    let wrong = message.strip_prefix("invalid type: string ").and_then(|rest| rest.rsplit_once(", expected "));
+    match wrong {
+        Some((_, wanted)) if wanted.starts_with("struct ") => "a text stands where a table belongs".into(),
+        Some((_, wanted)) => format!("a text stands where {wanted} belongs").into(),
+        None => message.into(),
     }
 }
 

@@ -1,10 +1,11 @@
 //! A server's answer, while it arrives.
 
 use std::fmt;
+use std::time::Duration;
 
 use bytes::Bytes;
 use reqwest::Response;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use crate::{NetError, Patience, wait};
 
@@ -62,6 +63,22 @@ impl Answer {
             body.extend_from_slice(&chunk[..chunk.len().min(limit - body.len())]);
         }
         Ok(String::from_utf8_lossy(&body).into_owned())
+    }
+
+    /// What arrives of the body within `time`, as text and as far as `limit` bytes, whether or not it ends well.
+    pub async fn excerpt(mut self, limit: usize, time: Duration) -> String {
+        let mut body = Vec::new();
+        let reading = async {
+            while let Ok(Some(chunk)) = self.chunk().await {
+                body.extend_from_slice(&chunk[..chunk.len().min(limit - body.len())]);
+                if body.len() == limit {
+                    break;
+                }
+            }
+        };
+        // Whether the time was enough does not matter: what arrived counts.
+        let _ = timeout(time, reading).await;
+        String::from_utf8_lossy(&body).into_owned()
     }
 
     fn silence(&self) -> NetError {

@@ -20,7 +20,9 @@ pub(crate) fn all(route: &Route) -> Result<Vec<Proxy>, NetError> {
 
 /// Whether a proxy of the route is itself spoken to over TLS.
 pub(crate) fn speaks_tls(route: &Route) -> bool {
-    [&route.http_proxy, &route.https_proxy].into_iter().flatten().any(|proxy| proxy.starts_with("https:"))
+    let is_secure =
+        |proxy: &Option<String>| matches!(address("", proxy.as_deref()), Ok(Some(url)) if url.scheme() == "https");
+    is_secure(&route.http_proxy) || is_secure(&route.https_proxy)
 }
 
 /// The proxy's address; one without a scheme is `http`, as everybody reads the variables.
@@ -55,6 +57,16 @@ mod tests {
              check https_proxy and all_proxy"
         );
         assert!(!why("http://me:pw@").contains("pw"));
+    }
+
+    #[test]
+    fn a_proxy_over_tls_is_known_however_it_is_written() {
+        for (proxy, secure) in
+            [("https://p", true), (" HTTPS://p", true), ("http://https:1", false), ("https:1", false)]
+        {
+            let route = Route { http_proxy: Some(proxy.into()), ..Route::default() };
+            assert_eq!(speaks_tls(&route), secure, "{proxy}");
+        }
     }
 
     #[test]

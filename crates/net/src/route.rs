@@ -1,10 +1,11 @@
 //! The way to a server: proxies, certificates, and how long to wait on it.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// The way to servers, as the usual environment variables describe it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Route {
     /// The proxy for `http` addresses (`http_proxy`, `all_proxy`).
     pub http_proxy: Option<String>,
@@ -16,6 +17,20 @@ pub struct Route {
     pub ca_file: Option<PathBuf>,
     /// A folder of certificates to trust instead of the system's (`SSL_CERT_DIR`).
     pub ca_dir: Option<PathBuf>,
+}
+
+/// Proxies show only that they are there: their addresses may hold passwords.
+impl fmt::Debug for Route {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Route { http_proxy, https_proxy, no_proxy, ca_file, ca_dir } = self;
+        f.debug_struct("Route")
+            .field("http_proxy", &http_proxy.is_some())
+            .field("https_proxy", &https_proxy.is_some())
+            .field("no_proxy", no_proxy)
+            .field("ca_file", ca_file)
+            .field("ca_dir", ca_dir)
+            .finish()
+    }
 }
 
 /// How long to wait on a server.
@@ -36,5 +51,23 @@ impl Default for Patience {
             first_byte: Duration::from_secs(120),
             idle: Duration::from_secs(60),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proxy_does_not_show_its_password() {
+        let proxy = |text: &str| Some(text.to_owned());
+        let route = Route {
+            http_proxy: proxy("http://me:pw@proxy:1"),
+            https_proxy: proxy("me:pw@proxy:1"),
+            no_proxy: proxy("internal"),
+            ..Route::default()
+        };
+        let shown = format!("{route:?}");
+        assert!(!shown.contains("pw") && shown.contains("internal"), "{shown}");
     }
 }

@@ -41,6 +41,7 @@ pub(crate) fn project(conn: &Connection, entry: &Entry) -> rusqlite::Result<()> 
         Event::TurnAnswered { turn, usage, cost, model, .. } => {
             turns::answer(conn, task, *turn, model)?;
             if usage.total() == 0 {
+                // Its provider did not say what it used.
                 turns::lose(conn, task, *turn, *cost)?;
             }
             turns::spend(conn, task, *turn, *usage, *cost)?;

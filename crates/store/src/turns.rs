@@ -27,7 +27,7 @@ pub struct Spending {
     pub usage: Usage,
     /// What all of it is counted as: the tokens in `usage` and those in `lost`.
     pub cost: Cost,
-    /// What tries without an answer, or with one that was not counted, count as, since nobody knows what they used.
+    /// What tries without an answer, or with one that nobody counted, are counted as: nobody knows what they used.
     pub lost: Cost,
     /// Whether all of it has a price.
     pub priced: bool,

@@ -1,5 +1,7 @@
 //! Where a provider is.
 
+use std::net::Ipv6Addr;
+
 use url::{Host, Url};
 
 /// An address that requests can be sent below.
@@ -60,6 +62,9 @@ pub(super) fn of_ollama(host: &str) -> String {
     let (scheme, rest) = host.split_once("://").unwrap_or(("", host));
     let (authority, path) =
         rest.split_once('/').map_or((rest, String::new()), |(host, path)| (host, format!("/{path}")));
+    // An address of the sixth version may stand there without its brackets.
+    let bracketed = authority.parse::<Ipv6Addr>().map(|ip| format!("[{ip}]"));
+    let authority = bracketed.as_deref().unwrap_or(authority);
     let has_port = |authority: &str| {
         let after = authority.rsplit_once(']').map_or(authority, |(_, after)| after);
         after.contains(':')
@@ -122,6 +127,10 @@ mod tests {
             ("box", "http://box:11434/v1"),
             ("[::1]", "http://[::1]:11434/v1"),
             ("[::]:7", "http://127.0.0.1:7/v1"),
+            ("::1", "http://[::1]:11434/v1"),
+            ("::", "http://127.0.0.1:11434/v1"),
+            ("fd00::7", "http://[fd00::7]:11434/v1"),
+            ("http://::1", "http://[::1]/v1"),
             ("http://box:80/", "http://box:80/v1"),
             ("https://box/ollama", "https://box/ollama/v1"),
         ];

@@ -16,6 +16,8 @@ fn a_key_in_the_file_is_refused_and_never_repeated() {
         "[providers.openai]\nkey-env = 'sk-secret'\n",
         "[providers.openai]\nkey = sk-secret\n",
         "[providers.openai]\nbase-url = 'https://sk-secret@host/v1'\n",
+        "[providers]\nopenai = 'sk-secret'\n",
+        "providers = 'sk-\"secret\", expected'\nx = 'sk-secret'\n",
     ];
     for text in ways {
         let message = refused(text);
@@ -52,6 +54,8 @@ fn mistakes_name_the_place_and_the_remedy() {
             "line 2: unknown field `base-uri`, expected one of `kind`, `base-url`",
         ),
         ("[budget]\nusd = 0\n", "budget.usd is 0; leave it out for no limit"),
+        ("[providers]\nopenai = 'x'\n", "line 2: a text stands where a table belongs"),
+        ("[providers.openai]\ninsecure = 'yes'\n", "line 2: a text stands where a boolean belongs"),
         ("effort = 'most'\n", "line 1: unknown variant `most`"),
         ("[network]\nidle-timeout = '3 days'\n", "line 2: `3 days` has an unknown unit"),
         ("[network]\nidle-timeout = '0s'\n", "line 2: a time of nothing"),

@@ -76,6 +76,11 @@ impl Flow {
         true
     }
 
+    /// Whether there are calls.
+    pub(super) fn has_calls(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
     /// How many bytes wait.
     pub(super) fn waiting(&self) -> usize {
         self.bytes

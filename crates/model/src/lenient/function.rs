@@ -151,8 +151,8 @@ impl FunctionReader {
             return false;
         }
         // The line breaks beside the marks belong to them.
-        let text = text.strip_prefix('\n').unwrap_or(text);
-        let text = text.strip_suffix('\n').unwrap_or(text);
+        let text = text.strip_prefix("\r\n").or(text.strip_prefix('\n')).unwrap_or(text);
+        let text = text.strip_suffix("\r\n").or(text.strip_suffix('\n')).unwrap_or(text);
         self.parameters.push((name, text.to_owned()));
         true
     }

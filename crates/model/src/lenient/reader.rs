@@ -40,6 +40,8 @@ enum State {
     /// In one that is no call.
     Listing(Listing),
     Thought(Thought),
+    /// Behind an answer that the model made up: what follows from it counts for nothing.
+    Rest,
     /// Everything is passed on as it comes.
     Through,
 }
@@ -85,9 +87,9 @@ impl Reader {
             State::Candidate(candidate) => self.candidate(candidate, c),
             State::Listing(listing) => self.listing(listing, c),
             State::Thought(thought) => self.thought(thought, c),
-            State::Through => {
+            same @ (State::Rest | State::Through) => {
                 self.flow.push(c);
-                State::Through
+                same
             }
         };
         if self.held.len() + self.flow.waiting() > MAX_HELD {
@@ -122,6 +124,15 @@ impl Reader {
             Opening::Thought => {
                 self.held.clear();
                 State::Thought(Thought::default())
+            }
+            Opening::ThoughtEnd => {
+                self.release();
+                self.flow.leave();
+                State::Words(Position::Unmarked)
+            }
+            Opening::Response => {
+                self.release();
+                if self.flow.has_calls() { State::Rest } else { State::Words(Position::Middle) }
             }
             Opening::Stray => {
                 if self.flow.stray(&self.held) {
@@ -219,7 +230,7 @@ impl Reader {
                 State::Thought(thought)
             }
             State::Mark(..) | State::FirstLine(_) | State::Candidate(_) => State::Words(Position::Middle),
-            same @ (State::Words(_) | State::Listing(_) | State::Through) => same,
+            same @ (State::Words(_) | State::Listing(_) | State::Rest | State::Through) => same,
         };
         self.release();
     }
@@ -240,7 +251,12 @@ impl Reader {
                 }
             }
             State::Thought(mut thought) => thought.pass(&mut self.flow),
-            State::Words(_) | State::Mark(..) | State::FirstLine(_) | State::Listing(_) | State::Through => {}
+            State::Words(_)
+            | State::Mark(..)
+            | State::FirstLine(_)
+            | State::Listing(_)
+            | State::Rest
+            | State::Through => {}
         }
         self.release();
         self.flow.finish(stop, self.turn)

@@ -32,7 +32,7 @@ impl Question {
 
     async fn send(self) -> Result<Reading, ModelError> {
         let Question { client, post, place, at } = self;
-        let answer = client.post(post).await.map_err(|error| fault::from_net(&error))?;
+        let answer = client.post(post).await.map_err(|error| fault::from_net(&place, &error))?;
         if !answer.is_success() {
             return Err(fault::from_answer(&place, answer, at).await);
         }
@@ -98,7 +98,7 @@ impl Reading {
                 self.rest().await;
                 return Ok(None);
             }
-            let chunk = self.answer.chunk().await.map_err(|error| fault::from_net(&error))?;
+            let chunk = self.answer.chunk().await.map_err(|error| fault::from_net(&self.place, &error))?;
             if let Err(trouble) = self.take_in(chunk) {
                 self.failure = Some(fault::from_trouble(&self.place, trouble, self.at));
             }

@@ -1,5 +1,7 @@
 //! What went wrong at a provider, in the classes that decide what happens next.
 
+use std::time::Duration;
+
 use net::{Answer, NetError, Problem};
 use protocol::{At, ModelFault};
 use serde_json::Value;
@@ -13,8 +15,11 @@ use crate::{Key, ModelError, Provider, Reply};
 /// Most bytes that are read of an error's body.
 const BODY: usize = 64 << 10;
 
-/// No answer came from the network.
-pub(super) fn from_net(error: &NetError) -> ModelError {
+/// How long an error's body is waited for; one that drips would otherwise never end.
+const TIME: Duration = Duration::from_secs(10);
+
+/// No answer came from the network. What a server put into the error is quoted like its other words.
+pub(super) fn from_net(place: &Place, error: &NetError) -> ModelError {
     let fault = match error {
         NetError::Connect { problem: Problem::Untrusted(_), .. } => ModelFault::Terminal,
         NetError::Connect { .. } | NetError::FirstByte { .. } | NetError::Idle { .. } | NetError::Cut { .. } => {
@@ -26,14 +31,14 @@ pub(super) fn from_net(error: &NetError) -> ModelError {
         | NetError::Certificates { .. }
         | NetError::Moved { .. } => ModelFault::Terminal,
     };
-    ModelError::new(fault, error.to_string())
+    ModelError::new(fault, place.quote(&error.to_string()))
 }
 
 /// The provider answered with an error to a request of the moment `at`.
 pub(super) async fn from_answer(place: &Place, answer: Answer, at: At) -> ModelError {
     let status = answer.status();
     let pause = pause::read(&answer, at);
-    let body = answer.text(BODY).await.unwrap_or_default();
+    let body = answer.excerpt(BODY, TIME).await;
     let report = Report::from_body(&body, at);
     classify(place, Some(status), pause, &report)
 }
@@ -41,7 +46,7 @@ pub(super) async fn from_answer(place: &Place, answer: Answer, at: At) -> ModelE
 /// The provider answered well, but with a page or a whole object instead of a stream.
 pub(super) async fn from_other(place: &Place, answer: Answer, at: At) -> ModelError {
     let kind = answer.header("content-type").unwrap_or_default().to_owned();
-    let body = answer.text(BODY).await.unwrap_or_default();
+    let body = answer.excerpt(BODY, TIME).await;
     match serde_json::from_str::<Value>(&body) {
         Ok(value) if value.get("error").is_some_and(|error| !error.is_null()) => from_report(place, &value, at),
         Ok(_) | Err(_) => {

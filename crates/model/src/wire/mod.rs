@@ -20,6 +20,7 @@ mod place;
 mod remote;
 mod report;
 mod responses;
+mod thinks;
 mod verbatim;
 mod words;
 

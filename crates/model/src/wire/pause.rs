@@ -18,7 +18,7 @@ pub(super) struct Pause {
 pub(super) const NONE: Pause = Pause { millis: None, quota_until: None };
 
 /// Longer waits are not believed.
-const LONGEST: f64 = 30.0 * 86_400_000.0;
+const LONGEST: u64 = 30 * 86_400_000;
 
 /// Reads the headers of an answer to a request of the moment `at`.
 pub(super) fn read(answer: &Answer, at: At) -> Pause {
@@ -28,7 +28,7 @@ pub(super) fn read(answer: &Answer, at: At) -> Pause {
 fn from_headers<'a>(header: impl Fn(&'static str) -> Option<&'a str>, at: At) -> Pause {
     let millis = header("retry-after-ms").and_then(|value| number(value, 1.0));
     let seconds = || header("retry-after").and_then(|value| number(value, 1000.0));
-    let date = || header("retry-after").and_then(date::parse).map(|until| until.0.saturating_sub(at.0));
+    let date = || header("retry-after").and_then(date::parse).map(|until| until.0.saturating_sub(at.0).min(LONGEST));
     Pause { millis: millis.or_else(seconds).or_else(date), quota_until: quota(header, at) }
 }
 
@@ -39,10 +39,14 @@ fn quota<'a>(header: impl Fn(&'static str) -> Option<&'a str>, at: At) -> Option
     (is_rejected && until > at).then_some(until)
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the number is between zero and a month")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "it is not negative, and the rest saturates"
+)]
 fn number(text: &str, unit: f64) -> Option<u64> {
     let number: f64 = text.trim().parse().ok()?;
-    (number >= 0.0).then(|| (number * unit).min(LONGEST).ceil() as u64)
+    (number >= 0.0).then(|| ((number * unit).ceil() as u64).min(LONGEST))
 }
 
 #[cfg(test)]

@@ -37,7 +37,7 @@ impl Report {
         let resets_at = number("resets_at").map(|seconds| At(seconds.saturating_mul(1000)));
         Report {
             message: message.map_or_else(|| value.to_string(), str::to_owned),
-            status: number("code").and_then(|code| u16::try_from(code).ok()).filter(|code| (400..600).contains(code)),
+            status: status(value.get("code")),
             quota_until: resets_at.or(resets_in).filter(|until| *until > at),
             kinds: ["type", "code"].iter().filter_map(|key| text(key)).map(str::to_owned).collect(),
         }
@@ -48,6 +48,13 @@ impl Report {
         let message = self.message.to_lowercase();
         words.iter().any(|word| message.contains(word) || self.kinds.iter().any(|kind| kind.contains(word)))
     }
+}
+
+/// The status that a code is, also when it is written as text.
+fn status(code: Option<&Value>) -> Option<u16> {
+    let code = code?;
+    let number = code.as_u64().or_else(|| code.as_str()?.parse().ok())?;
+    u16::try_from(number).ok().filter(|status| (400..600).contains(status))
 }
 
 /// The object that tells, inside of lists, whole responses and wrappers.

@@ -1,13 +1,14 @@
 //! The words by which providers tell one error from another.
 
 /// The conversation is longer than the model takes.
-pub(super) const TOO_LONG: [&str; 10] = [
+pub(super) const TOO_LONG: [&str; 11] = [
     "context_length_exceeded",
     "exceed_context_size_error",
     "prompt is too long",
     "maximum context length",
     "exceeds the available context size",
     "exceed context limit",
+    "exceed context window",
     "exceeds the context window",
     "exceeds the maximum number of tokens",
     "greater than the context length",

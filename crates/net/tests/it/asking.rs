@@ -1,5 +1,7 @@
 //! Requests and answers that go well, and ways that are not taken.
 
+use std::time::Duration;
+
 use bosun_net::{Client, Header, NetError, Patience, Problem, Route, Secret};
 
 use crate::server::{Act, Server, client, ok, post, send};
@@ -80,6 +82,24 @@ async fn loopback_is_never_asked_through_a_proxy() {
         let url = format!("http://{host}:{}/", server.address.port());
         assert_eq!(client.post(post(url)).await.unwrap().text(100).await.unwrap(), "direct", "{host}");
     }
+}
+
+#[tokio::test]
+async fn every_name_of_loopback_and_every_form_of_an_exception_is_reached_directly() {
+    let proxy = Server::start(&[ok("from the proxy")]).await;
+    let route = Route {
+        http_proxy: Some(format!("http://{}", proxy.address)),
+        no_proxy: Some(" .dotted.invalid, plain.invalid ,192.0.2.0/24,2001:db8::1".into()),
+        ..Route::default()
+    };
+    let soon = Duration::from_millis(200);
+    let client = Client::new(route, Patience { connect: soon, first_byte: soon, idle: soon });
+    for host in ["[::1]", "127.9.9.9", "a.localhost", "x.dotted.invalid", "plain.invalid", "192.0.2.7", "[2001:db8::1]"]
+    {
+        let answer = client.post(post(format!("http://{host}:1/"))).await;
+        assert!(answer.is_err() && proxy.requests().is_empty(), "{host}");
+    }
+    assert!(client.post(post("http://plain.invalid.example/")).await.is_ok());
 }
 
 #[tokio::test]

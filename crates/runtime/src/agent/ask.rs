@@ -1,6 +1,6 @@
 //! One question to the model.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::StreamExt;
 use model::{Delta, Draft, Message, Model, ModelError, Reply, Request};
@@ -45,15 +45,17 @@ fn calls(messages: &[Message]) -> BTreeSet<CallId> {
 
 /// Gives calls ids of their own, in their answer and in the whole conversation: some models repeat or forget them.
 fn tell_apart(content: &mut [Block], mut seen: BTreeSet<CallId>) {
+    // The last number that an id was given, so that a flood of equal ones is not counted from one each time.
+    let mut last = BTreeMap::new();
     for block in content {
         let Block::Call(call) = block else { continue };
         if call.id.0.is_empty() {
             call.id = CallId("call".into());
         }
         let wanted = call.id.0.clone();
-        let mut n = 1;
         while !seen.insert(call.id.clone()) {
-            n += 1;
+            let n = last.entry(wanted.clone()).or_insert(1_u32);
+            *n += 1;
             call.id = CallId(format!("{wanted}-{n}"));
         }
     }
@@ -78,5 +80,13 @@ mod tests {
             })
             .collect();
         assert_eq!(ids, ["a", "a-2", "a-2-2", "call", "call-2", "b-2"]);
+    }
+
+    #[test]
+    fn a_flood_of_calls_with_one_id_is_told_apart() {
+        let call = || Block::Call(Call { id: CallId(String::new()), tool: "t".into(), input: "{}".into() });
+        let mut content: Vec<Block> = std::iter::repeat_with(call).take(100_000).collect();
+        tell_apart(&mut content, BTreeSet::new());
+        assert!(matches!(content.last(), Some(Block::Call(call)) if call.id.0 == "call-100000"));
     }
 }

@@ -72,6 +72,32 @@ async fn at_the_limit_there_is_one_last_turn_without_tools() {
 }
 
 #[tokio::test]
+async fn a_provider_that_counts_nothing_does_not_make_a_budget_endless() {
+    let silent = LOOKS
+        .replace("{ input: 900, output: 20 }", "{ input: 0, output: 0 }")
+        .replace("{ input: 1000, cache_read: 500, cache_write: 300, output: 200 }", "{ input: 0, output: 0 }");
+    let facts = Facts { bucket: Some("b".into()), price: Some(PRICE), max_output: 1_000, ..Facts::UNKNOWN };
+    let model = Arc::new(Known { script: script(&rules(&silent)), facts });
+    for budget in [tokens(24_000), Budget { tokens: None, micros: Some(100_000) }] {
+        let run = scenario().model(model.clone()).file("a.txt", "hello\n").budget(budget).prompt("look").run();
+        let run = tokio::time::timeout(Duration::from_secs(20), run).await.unwrap();
+        assert_eq!(run.outcome(), Some(&Outcome::BudgetExhausted));
+        let (spent, reserved) = (audit(&run), reserved(&run));
+        assert_eq!(spent, told(&run));
+        assert!(spent.tokens <= reserved.tokens && spent.tokens > reserved.tokens / 2, "{spent:?} of {reserved:?}");
+    }
+}
+
+/// What was set aside for the turns of a run.
+fn reserved(run: &Run) -> Cost {
+    let costs = run.events().iter().filter_map(|envelope| match &envelope.entry.event {
+        Event::TurnBegun { reserved, .. } => Some(*reserved),
+        _other => None,
+    });
+    costs.fold(Cost::ZERO, Cost::plus)
+}
+
+#[tokio::test]
 async fn money_is_a_limit_like_tokens() {
     let budget = Budget { tokens: None, micros: Some(100_000) };
     let run = scenario().model(priced(LOOKS)).file("a.txt", "hello\n").budget(budget).prompt("look").run().await;

@@ -65,8 +65,11 @@ pub(super) fn thought(model: &str, effort: Option<Effort>, max_tokens: u32) -> T
 }
 
 fn is_counted(model: &str) -> bool {
-    let model = model.to_ascii_lowercase().replace('.', "-");
-    !model.contains("claude") || COUNTED.iter().any(|name| model.contains(name))
+    let model = model.to_ascii_lowercase().replace(['.', '@'], "-");
+    // What some servers put behind a name.
+    let model = model.split_once(':').map_or(model.as_str(), |(name, _)| name);
+    let is_first_of_fours = model.ends_with("claude-opus-4") || model.ends_with("claude-sonnet-4");
+    !model.contains("claude") || is_first_of_fours || COUNTED.iter().any(|name| model.contains(name))
 }
 
 #[cfg(test)]
@@ -83,6 +86,9 @@ mod tests {
         for model in
             ["claude-sonnet-4-5", "claude-opus-4-20250514", "claude-3-7-sonnet-latest", "claude-haiku-4.5", "glm-5"]
         {
+            assert_eq!(json(model, 8192), number, "{model}");
+        }
+        for model in ["claude-opus-4", "anthropic/claude-sonnet-4:beta", "claude-sonnet-4@20250514"] {
             assert_eq!(json(model, 8192), number, "{model}");
         }
         let word = r#"{"thinking":{"type":"adaptive","display":"summarized"},"output_config":{"effort":"high"}}"#;

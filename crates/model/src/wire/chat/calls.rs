@@ -72,19 +72,14 @@ impl Calls {
         }
     }
 
-    /// The call that a piece belongs to. Some servers leave the index out, or give every call the same one; then
-    /// another id means another call.
+    /// The call that a piece belongs to. Some servers leave the index out, or give every call the same one.
     fn find(&mut self, piece: &Piece<'_>, arrival: &mut Arrival) -> Result<&mut Partial, Trouble> {
         // What a call counts for besides its words, so that there are not too many to search.
         const EACH: usize = 1024;
         let last = self.0.last().map_or(0, |call| call.index);
         let index = piece.index.unwrap_or(last);
-        let is_other = |call: &Partial| match piece.id.as_deref() {
-            Some(id) if !id.is_empty() && !call.id.is_empty() => id != call.id,
-            Some(_) | None => false,
-        };
         let at = match self.0.iter().rposition(|call| call.index == index) {
-            Some(at) if !is_other(&self.0[at]) => at,
+            Some(at) if !piece.begins_after(&self.0[at]) => at,
             Some(_) | None => {
                 arrival.hold(EACH)?;
                 self.0.push(Partial { index, ..Partial::default() });
@@ -92,6 +87,30 @@ impl Calls {
             }
         };
         Ok(&mut self.0[at])
+    }
+}
+
+impl Piece<'_> {
+    /// Whether it begins another call than the one of the same index: with another id, or, where ids are missing too,
+    /// with another name, or with the same name and new arguments behind whole ones.
+    fn begins_after(&self, call: &Partial) -> bool {
+        let id = self.id.as_deref().unwrap_or_default();
+        if !id.is_empty() && !call.id.is_empty() {
+            return id != call.id;
+        }
+        let Some(Function { name: Some(name), arguments }) = &self.function else { return false };
+        if name.is_empty() || call.name.is_empty() {
+            return false;
+        }
+        *name != call.name || (call.arguments.ends_with('}') && begins_object(arguments.as_ref()))
+    }
+}
+
+fn begins_object(arguments: Option<&Value>) -> bool {
+    match arguments {
+        Some(Value::String(text)) => text.starts_with('{'),
+        Some(Value::Object(_)) => true,
+        Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_)) | None => false,
     }
 }
 

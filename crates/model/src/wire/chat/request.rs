@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 
 use super::extra::{Extra, WIRE};
 use crate::wire::names::safe;
+use crate::wire::thinks::can_reason;
 use crate::wire::verbatim;
 use crate::{Calls, Message, Part, Request, ToolSpec};
 
@@ -25,6 +26,7 @@ impl Limit {
     /// OpenAI itself knows the new name; any other address gets the one that everybody knows.
     pub(in crate::wire) fn of(base_url: &str) -> Limit {
         let host = base_url.split("://").nth(1).unwrap_or_default().split(['/', ':']).next().unwrap_or_default();
+        let host = host.to_ascii_lowercase();
         let is_openai =
             host == "api.openai.com" || host.ends_with(".api.openai.com") || host.ends_with(".openai.azure.com");
         if is_openai { Limit::Completion } else { Limit::Tokens }
@@ -141,7 +143,7 @@ pub(in crate::wire) fn body(
         max_tokens: (limit == Limit::Tokens).then_some(max_tokens),
         stream: true,
         stream_options: StreamOptions { include_usage: true },
-        reasoning_effort: request.effort.map(word),
+        reasoning_effort: request.effort.filter(|_| can_reason(model)).map(word),
         tool_choice: may_not_call.then_some("none"),
     })
 }
@@ -236,7 +238,8 @@ mod tests {
     #[test]
     fn only_openai_gets_its_own_name_for_the_limit() {
         assert_eq!(Limit::of("https://api.openai.com/v1"), Limit::Completion);
-        assert_eq!(Limit::of("https://eu.api.openai.com/v1"), Limit::Completion);
+        assert_eq!(Limit::of("https://eu.API.OpenAI.com/v1"), Limit::Completion);
+        assert_eq!(Limit::of("https://mine.openai.azure.com/openai/v1"), Limit::Completion);
         for other in ["http://127.0.0.1:8080/v1", "https://openrouter.ai/api/v1", "https://api.openai.com.evil/v1", ""]
         {
             assert_eq!(Limit::of(other), Limit::Tokens, "{other}");

@@ -29,6 +29,8 @@ struct Chunk<'a> {
     choices: Option<Vec<Choice<'a>>>,
     usage: Option<Tokens>,
     error: Option<Value>,
+    /// What it is; some servers send the error itself as a chunk.
+    object: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -83,7 +85,8 @@ impl Stream {
             return self.end();
         }
         let chunk: Chunk<'_> = parse(&event.data)?;
-        if chunk.error.is_some_and(|error| !error.is_null()) || event.name == "error" {
+        let is_error = event.name == "error" || chunk.object.as_deref() == Some("error");
+        if is_error || chunk.error.is_some_and(|error| !error.is_null()) {
             return Err(reported(&event.data));
         }
         if let Some(model) = chunk.model.filter(|model| !model.is_empty()) {
@@ -125,7 +128,7 @@ impl Stream {
     }
 
     fn delta(&mut self, delta: Delta<'_>) -> Result<(), Trouble> {
-        if let Some(more) = delta.reasoning_content {
+        if let Some(more) = delta.reasoning_content.filter(|more| !more.is_empty()) {
             self.arrival.hold(more.len())?;
             self.reasoning.push_str(&more);
             self.arrival.thinking(more);

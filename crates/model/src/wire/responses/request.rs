@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use super::phase::{Phase, WIRE};
 use crate::wire::account::digest;
 use crate::wire::names::safe;
+use crate::wire::thinks::can_reason;
 use crate::wire::verbatim;
 use crate::{Calls, Message, Part, Request, ToolSpec};
 
@@ -104,11 +105,6 @@ pub(in crate::wire) fn body(model: &str, request: &Request, max_tokens: u32) -> 
         tool_choice: may_not_call.then_some("none"),
         prompt_cache_key: cache_key(request),
     })
-}
-
-/// Whether the model thinks before it answers; those that do not refuse to be asked for their reasoning.
-fn can_reason(model: &str) -> bool {
-    !["gpt-3.5", "gpt-4", "chatgpt-4"].iter().any(|old| model.contains(old))
 }
 
 /// A key that one conversation keeps, so that its requests meet the same cache.

@@ -127,6 +127,27 @@ pub(crate) const READ: &[Read] = &[
         lines: &["says The file says hello."],
     },
     Read {
+        name: "thoughts whose beginning the server swallowed, with a call that was only thought of",
+        text: "I could <tool_call>{\"name\": \"shell\", \"arguments\": {\"command\": \"rm a\"}}</tool_call>. No.\n</think>\n\n{\"name\": \"view\", \"arguments\": {\"path\": \"a.txt\"}}",
+        lines: &[
+            "says I could <tool_call>{\"name\": \"shell\", \"arguments\": {\"command\": \"rm a\"}}</tool_call>. No.\n</think>",
+            r#"calls view {"path":"a.txt"}"#,
+        ],
+    },
+    Read {
+        name: "an answer to its own call, and a call that follows from it",
+        text: "<tool_call>{\"name\": \"view\", \"arguments\": {\"path\": \"a.txt\"}}</tool_call>\n<tool_response>\nold\n</tool_response>\n<tool_call>{\"name\": \"shell\", \"arguments\": {\"command\": \"rm a\"}}</tool_call>",
+        lines: &[
+            r#"calls view {"path":"a.txt"}"#,
+            "says <tool_response>\nold\n</tool_response>\n<tool_call>{\"name\": \"shell\", \"arguments\": {\"command\": \"rm a\"}}</tool_call>",
+        ],
+    },
+    Read {
+        name: "line ends of another system around a parameter",
+        text: "<function=shell>\r\n<parameter=command>\r\nls\r\n</parameter>\r\n</function>",
+        lines: &[r#"calls shell {"command":"ls"}"#],
+    },
+    Read {
         name: "the API's own form of a call",
         text: "```json\n{\"tool_calls\": [{\"id\": \"call_1\", \"type\": \"function\", \"function\": {\"name\": \"view\", \"arguments\": \"{\\\"path\\\": \\\"a.txt\\\"}\"}}]}\n```",
         lines: VIEW,

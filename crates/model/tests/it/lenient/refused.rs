@@ -95,6 +95,10 @@ pub(crate) const REFUSED: &[Refused] = &[
         text: "[view] is the tool I would use, see [the docs](https://example.com/).",
     },
     Refused { why: "an empty tag", text: "<tool_call></tool_call>\nI do not know what to do." },
+    Refused {
+        why: "it was only thought of, in thoughts that did not begin the answer",
+        text: "Hm.\n<thinking>\n<tool_call>{\"name\": \"todos\"}</tool_call>\n</thinking>\nWell.",
+    },
     Refused { why: "thoughts that did not begin the answer", text: "Hm.\n<think>So what?</think>\nWell." },
     Refused {
         why: "fences and marks inside a line",

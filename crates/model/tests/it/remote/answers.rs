@@ -161,6 +161,36 @@ async fn servers_that_bend_the_format_are_understood() {
 }
 
 #[tokio::test]
+async fn calls_without_ids_and_indexes_are_told_apart_by_their_names_and_arguments() {
+    let two = |name: &str, first: &str| {
+        let second = r#""arguments":"{\"y\":2}""#;
+        chat(
+            &format!(
+                r#"{{"tool_calls":[{{"id":"","function":{{"name":"a","arguments":{first:?}}}}},{{"index":null,"id":null,"function":{{"name":"{name}",{second}}}}}]}}"#
+            ),
+            "stop",
+        )
+    };
+    for (body, expected) in [
+        (two("b", r#"{"x":1}"#), [call("", "a", r#"{"x":1}"#), call("", "b", r#"{"y":2}"#)]),
+        (two("b", ""), [call("", "a", "{}"), call("", "b", r#"{"y":2}"#)]),
+        (two("a", r#"{"x":1}"#), [call("", "a", r#"{"x":1}"#), call("", "a", r#"{"y":2}"#)]),
+    ] {
+        assert_eq!(ends(Chat, &body).await, (expected.to_vec(), StopReason::Calls), "{body}");
+    }
+    let named_each_time = r#"{"tool_calls":[{"index":0,"id":"1","function":{"name":"a","arguments":"{\"x\":{}"}},{"index":0,"function":{"name":"a","arguments":"}"}}]}"#;
+    let whole = vec![call("1", "a", r#"{"x":{}}"#)];
+    assert_eq!(ends(Chat, &chat(named_each_time, "stop")).await, (whole, StopReason::Calls));
+}
+
+#[tokio::test]
+async fn reasoning_is_read_under_either_name() {
+    let body = chat(r#"{"reasoning_content":"","reasoning":"hm","content":"Hi"}"#, "stop");
+    let expected = vec![Block::Thinking { text: "hm".into() }, text("Hi")];
+    assert_eq!(ends(Chat, &body).await, (expected, StopReason::End));
+}
+
+#[tokio::test]
 async fn without_a_count_and_a_name_there_are_zeros_and_the_name_that_was_asked() {
     let reply = answer(Chat, &chat(r#"{"content":"Hi"}"#, "stop")).await.unwrap();
     assert_eq!((reply.usage, reply.model.as_str()), (Usage::default(), "asked"));

@@ -37,7 +37,7 @@ async fn every_status_has_its_class() {
     let error = r#"{"error":{"type":"x","message":"words"}}"#;
     let rejected = "anthropic-ratelimit-unified-status: rejected\r\nanthropic-ratelimit-unified-reset: 60\r\n";
     let code = r#"{"error":{"code":"context_length_exceeded","message":"x"}}"#;
-    let table: [(u16, &str, &str, ModelFault); 27] = [
+    let table: [(u16, &str, &str, ModelFault); 28] = [
         (400, "", error, Terminal),
         (400, "", OVERLONG, TooLong),
         (400, "", code, TooLong),
@@ -60,6 +60,7 @@ async fn every_status_has_its_class() {
         (429, "", LIMIT, QuotaUntil { until_at: At(1_000_000) }),
         (429, "", r#"{"error":{"resets_in_seconds":5}}"#, QuotaUntil { until_at: At(6_000) }),
         (429, "", QUOTA, Terminal),
+        (429, "retry-after: Fri, 31 Dec 9999 00:00:00 GMT\r\n", error, RetryAfter { millis: 2_592_000_000 }),
         (500, "", "<html>oops</html>", Transient),
         (502, "", "", Transient),
         (503, "retry-after: 3\r\n", error, RetryAfter { millis: 3000 }),
@@ -99,6 +100,7 @@ async fn a_key_that_is_echoed_does_not_show() {
     for act in [
         http(401, "", &echo),
         http(500, "", &format!("{{\"error\":{{\"message\":\"{echo}\"}}}}")),
+        http(307, &format!("location: https://elsewhere/?key={KEY}\r\n"), ""),
         http(200, &format!("content-type: text/html; {KEY}\r\n"), &echo),
         http(200, "content-type: application/json\r\n", &format!("{{\"error\":{{\"message\":\"{echo}\"}}}}")),
         events(&stream),
@@ -142,7 +144,9 @@ async fn an_error_inside_of_an_answer_counts_by_its_kind_and_as_begun() {
         (Chat, chat("502"), Transient),
         (Chat, chat("429"), RetryAfter { millis: 0 }),
         (Chat, chat("\"invalid_api_key\""), Auth),
+        (Chat, chat("\"401\""), Auth),
         (Chat, chat("null"), Transient),
+        (Chat, "data: {\"object\":\"error\",\"message\":\"words\",\"code\":400}\n\ndata: [DONE]\n\n".into(), Terminal),
     ] {
         let error = answer(wire, &body).await.unwrap_err();
         assert_eq!((error.fault, error.begun), (fault, true), "{body}");
@@ -195,6 +199,17 @@ async fn a_cut_connection_and_a_silent_one_may_work_another_time() {
             assert_eq!((error.fault, error.begun), (Transient, is_begun), "{error}");
             assert!(error.message.contains(words), "{error}");
         }
+    }
+}
+
+#[tokio::test]
+async fn the_words_of_an_error_are_read_though_they_do_not_end() {
+    let body = r#"HTTP/1.1 401 X#content-length: 9999##{"error":{"message":"words"}}"#.replace('#', "\r\n");
+    let patience = Patience { idle: Duration::from_millis(50), ..PATIENT };
+    for act in [Act::Hang(body.clone()), Act::Send(body)] {
+        let error = error_within(patience, Chat, act).await;
+        assert_eq!(error.message, "test answered 401 for m: words");
+        assert_eq!((error.fault, error.begun), (Auth, false));
     }
 }
 

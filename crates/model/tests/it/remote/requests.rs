@@ -158,6 +158,16 @@ async fn what_is_absent_is_not_sent() {
 }
 
 #[tokio::test]
+async fn a_model_that_does_not_think_is_not_told_how_hard_to() {
+    for wire in [Wire::Responses, Wire::Chat] {
+        for (model, is_told) in [("gpt-4.1", false), ("openai/gpt-4o", false), ("gpt-5", true), ("qwen3", true)] {
+            let body = body(wire, model, everything()).await;
+            assert_eq!(body.contains(r#""medium""#), is_told, "{wire:?} {model}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn the_key_goes_where_the_wire_wants_it() {
     for (wire, path, header) in [
         (Wire::Anthropic, "POST /v1/messages ", format!("x-api-key: {KEY}")),
