@@ -68,7 +68,9 @@ pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
             .hint(format!("give it a prompt: bosun --resume {id} -p \"…\"")));
     }
     begin(&session, start, prompt).await?;
-    let patience = Patience { background: args.background_wait, park: args.park_wait };
+    // Nobody waits for a quota for longer than the run may take.
+    let park = args.timeout.map_or(args.park_wait, |time| args.park_wait.min(time));
+    let patience = Patience { background: args.background_wait, park };
     let report = drive(session, patience, |live| show.live(live)).await?;
     report.write(args.output_format, show);
     Ok(report.exit())
