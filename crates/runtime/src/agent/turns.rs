@@ -70,6 +70,8 @@ impl AgentRun {
 
     /// Waits until the governor lets it ask; parks when that is not soon.
     async fn admitted(&mut self) -> Result<Result<Permit, Step>, Rejected> {
+        // First, or no wait at the governor would be short enough for the last turn.
+        self.heed_time().await?;
         let desk = Arc::clone(&self.desk);
         let admit = desk.governor.admit(desk.settings.model.facts());
         match self.deadline.watch(admit).await {
@@ -114,9 +116,7 @@ impl AgentRun {
     /// Begins the next turn, or tells why there is none.
     async fn begin_turn(&mut self) -> Result<Begun, Rejected> {
         loop {
-            if self.deadline.is_over() && self.conversation.wrap_up().is_none() {
-                self.wrap_up(WrapUp::Time).await?;
-            }
+            self.heed_time().await?;
             if let Err(ending) = self.make_room().await? {
                 return Ok(Begun::Over(ending));
             }
@@ -171,6 +171,14 @@ impl AgentRun {
     pub(super) async fn compact(&mut self, compaction: Compaction) -> Result<(), Rejected> {
         self.report(Report::Compacted(compaction)).await?;
         self.catch_up();
+        Ok(())
+    }
+
+    /// Makes the next turn the last, once the time is up.
+    async fn heed_time(&mut self) -> Result<(), Rejected> {
+        if self.deadline.is_over() && self.conversation.wrap_up().is_none() {
+            self.wrap_up(WrapUp::Time).await?;
+        }
         Ok(())
     }
 

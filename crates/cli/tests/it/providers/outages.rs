@@ -159,3 +159,20 @@ fn a_provider_that_is_not_there_is_named_with_its_address() {
         .expect(1);
     assert!(ended.stderr.contains(&gone.to_string()), "{}", ended.stderr);
 }
+
+#[test]
+fn a_provider_s_model_has_its_last_turn_too_when_the_time_is_up() {
+    let script = "
+version: 1
+rules:
+  - when: { turn: 1 }
+    answer: [{ call: { tool: shell, input: { command: sleep 1000 } } }]
+  - answer: [{ say: This far I came. }]
+";
+    each_wire(|wire| {
+        let (stage, server) = (stage(), ModelServer::script(script).start());
+        let go = stage.prompt_over(&server, wire, "go").args(["--timeout", "1s"]);
+        let ended = go.run().expect(4).says(&["  ! the time is up: one last turn"]);
+        assert_eq!((ended.stdout.as_str(), server.count()), ("This far I came.\n", 2), "{wire}");
+    });
+}
