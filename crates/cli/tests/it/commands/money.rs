@@ -58,7 +58,7 @@ fn a_budget_of_money_ends_the_run_before_it_is_passed() {
     assert!(ended.stdout.starts_with("Step "), "{ended:?}");
     let id = stage.newest();
     ended.says(&[
-        "  ! the budget is nearly spent: one last turn",
+        "  ! the budget allows only one last turn",
         " of $0.10",
         &format!("hint: go on with: bosun --resume {id} -p \"go on\" --max-budget-usd N"),
     ]);
@@ -76,7 +76,7 @@ fn a_price_in_the_file_lets_a_budget_of_money_hold() {
     let go = || stage.prompt_over(&server, "openai-chat/test-model", "go").args(["--max-budget-usd", "1"]);
     go().run().expect(2).says(&[
         "the price of openai-chat/test-model is not known",
-        "hint: limit it with --max-tokens-total, or give its price in config.toml: [providers.openai-chat.models.\"test-model\"]",
+        "hint: limit it with --max-tokens-total instead, or give its price in config.toml: [providers.openai-chat.models.\"test-model\"]",
     ]);
     assert_eq!((server.count(), stage.sessions().len()), (0, 0));
     price(&stage, "openai-chat");
