@@ -46,7 +46,7 @@ impl Setup {
         let access = self.config.access(&self.env).map_err(Failure::usage)?;
         let (model, model_spec) = self.model(args, before, &cwd, &access)?;
         let budget = self.budget(args, before);
-        affordable(&*model, &model_spec, budget)?;
+        affordable(&*model, &model_spec, budget, self.way_out(args, before))?;
         let permission = match before.map(|before| before.permission) {
             _ if args.allow_all => Permission::AllowAll,
             Some(permission) => permission,
@@ -83,6 +83,15 @@ impl Setup {
         Budget { tokens: args.max_tokens_total.or(usual.tokens), micros: args.max_budget_usd.or(usual.micros) }
     }
 
+    /// How a run gets rid of its budget of money, which no flag takes back.
+    fn way_out(&self, args: &RunArgs, before: Option<&SessionView>) -> &'static str {
+        match (args.max_budget_usd, before) {
+            (Some(_), _) => "limit it with --max-tokens-total instead",
+            (None, Some(_)) => "go on with a model that has a price",
+            (None, None) => "take `usd` out of [budget] in config.toml",
+        }
+    }
+
     /// The model, and its name in full.
     fn model(
         &self,
@@ -109,17 +118,17 @@ impl Setup {
 }
 
 /// Fails when a budget of money is to be held for a model whose price nobody knows.
-fn affordable(model: &dyn Model, spec: &str, budget: Budget) -> Result<(), Failure> {
+fn affordable(model: &dyn Model, spec: &str, budget: Budget, way_out: &str) -> Result<(), Failure> {
     if budget.micros.is_none() || model.facts().price.is_some() {
         return Ok(());
     }
     let refusal = Failure::usage(format!("the price of {spec} is not known, so no budget in dollars can be held"));
     Err(match spec.split_once('/') {
         Some((provider, name)) if !is_file(provider) => refusal.hint(format!(
-            "limit it with --max-tokens-total, or give its price in config.toml: [providers.{provider}.models.\"{name}\"] \
+            "{way_out}, or give its price in config.toml: [providers.{provider}.models.\"{name}\"] \
              with input and output, in dollars for a million tokens"
         )),
-        Some(_) | None => refusal.hint("limit it with --max-tokens-total"),
+        Some(_) | None => refusal.hint(way_out),
     })
 }
 

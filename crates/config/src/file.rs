@@ -244,7 +244,10 @@ impl File {
 /// What is wrong, and in which line.
 fn located(error: &toml::de::Error, text: &str) -> String {
     let before = error.span().and_then(|span| text.get(..span.start));
-    let message = without_text(error.message());
+    // The names of our types say nothing to people.
+    let message = ["a nonzero u32", "a nonzero u64"].iter().fold(without_text(error.message()), |message, kind| {
+        message.replace(&format!("expected {kind}"), "expected a whole number above 0").into()
+    });
     match before.map(|before| before.matches('\n').count() + 1) {
         Some(line) => format!("line {line}: {message}"),
         None => message.into_owned(),
@@ -289,5 +292,9 @@ mod tests {
         let none = parse("max-turns = 0\n").unwrap_err();
         assert_eq!(none, "config.toml: max-turns is 0; leave it out for no limit");
         assert!(parse("model = 3").unwrap_err().contains("line 1"));
+        let tokens = parse("[budget]\ntokens = 0\n").unwrap_err();
+        assert!(tokens.ends_with("expected a whole number above 0"), "{tokens}");
+        let at_once = parse("[providers.ollama]\nat-once = 0\n").unwrap_err();
+        assert!(at_once.ends_with("expected a whole number above 0"), "{at_once}");
     }
 }

@@ -41,7 +41,7 @@ pub(crate) struct RunArgs {
     /// Ends the session's work when it would use more than this many tokens in all
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_tokens_total: Option<u64>,
-    /// Ends the run after this time, with one last answer
+    /// Ends the run after this time, with one last answer, which may take up to a minute
     #[arg(long, value_name = "TIME", value_parser = crate::time::some)]
     pub(crate) timeout: Option<Duration>,
     /// Goes on with the last session of this folder
@@ -65,7 +65,7 @@ pub(crate) struct RunArgs {
     /// How long to wait for a quota to reset
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = config::parse_time)]
     pub(crate) park_wait: Duration,
-    /// Leaves out the lines about tool calls
+    /// Shows nothing on the way: only the answer, and what went wrong in the end
     #[arg(long, short = 'q')]
     pub(crate) quiet: bool,
 }

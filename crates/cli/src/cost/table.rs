@@ -2,6 +2,7 @@
 
 use super::sum::{Key, Sum, Sums};
 use crate::args::By;
+use crate::money::Money;
 use crate::print;
 
 const HEADS: [&str; 7] = ["turns", "in", "from cache", "to cache", "out", "unanswered", "cost"];
@@ -23,8 +24,8 @@ pub(super) fn show(sums: &Sums) {
     if sums.total.lost.tokens > 0 {
         print::note("unanswered: what questions that were cut are counted as; nobody knows what they used");
     }
-    if sums.total.known_part().is_some() {
-        print::note("unknown: some of the models have no price; see docs/providers.md to give one");
+    if sums.total.money() == Money::Unknown {
+        print::note("unknown: a model has no price; config.toml gives one: [providers.NAME.models.\"MODEL\"]");
     }
 }
 

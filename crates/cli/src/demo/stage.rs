@@ -25,7 +25,7 @@ const PROMPT: &str = "The tests of this project fail. Find out why and repair it
 pub(super) const MODEL: &str = "script/../fix.yaml";
 
 /// No part of the demo takes longer unless something is wrong.
-const PATIENCE: Patience = Patience { background: Duration::from_secs(30), park: Duration::ZERO };
+const PATIENCE: Patience = Patience { background: Duration::from_secs(30), park: Duration::ZERO, time: None };
 
 /// Everything is in place for the run.
 #[derive(Debug)]

@@ -17,6 +17,8 @@ pub(crate) struct Patience {
     pub(crate) background: Duration,
     /// For a quota to reset.
     pub(crate) park: Duration,
+    /// For all of it, if it is limited. Work heeds it by itself; a quota does not.
+    pub(crate) time: Option<Duration>,
 }
 
 /// Follows the session until nothing is left to do, somebody stops it, or patience ends; then leaves it. `show` is
@@ -37,7 +39,9 @@ pub(crate) async fn drive(
         if since.0 != wait {
             since = (wait, Instant::now());
         }
-        let deadline = wait.deadline(since.1, patience);
+        let time = patience.time.map(|time| time.saturating_sub(report.began.elapsed()));
+        let park = patience.park.saturating_sub(since.1.elapsed());
+        let deadline = wait.deadline(since.1, patience.background, time.map_or(park, |time| time.min(park)));
         tokio::select! {
             biased;
             signal = signals.next() => {
@@ -55,6 +59,7 @@ pub(crate) async fn drive(
             () = deadline => match wait {
                 // Not one by one: the end of each would wake the root to hear of it.
                 Wait::Background => session.stop(CancelBy::SessionEnd).await?,
+                Wait::Quota if time.is_some_and(|time| time < park) => break Ended::TimeUp,
                 Wait::Quota => break Ended::Parked,
                 Wait::Nothing => break Ended::AtRest,
                 Wait::Work => {}
@@ -95,14 +100,14 @@ impl Wait {
         }
     }
 
-    async fn deadline(self, began: Instant, patience: Patience) {
-        let patience = match self {
+    async fn deadline(self, began: Instant, background: Duration, quota: Duration) {
+        let wait = match self {
             Wait::Work => return std::future::pending().await,
-            Wait::Background => patience.background,
-            Wait::Quota => patience.park,
+            Wait::Background => background.saturating_sub(began.elapsed()),
+            Wait::Quota => quota,
             Wait::Nothing | Wait::Paused => return,
         };
-        tokio::time::sleep(patience.saturating_sub(began.elapsed())).await;
+        tokio::time::sleep(wait).await;
     }
 }
 

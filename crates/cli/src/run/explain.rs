@@ -19,6 +19,10 @@ impl Report {
                 print::error(&reason.to_string());
                 print::note(format_args!("hint: nothing that was finished is lost; go on with: bosun --resume {id}"));
             }
+            (Ended::TimeUp, ..) => {
+                print::error(&self.message().unwrap_or_default());
+                print::note(format_args!("hint: go on later with: bosun --resume {id}"));
+            }
             (Ended::Parked, ..) => print::note(format_args!("parked; go on later with: bosun --resume {id}")),
             (Ended::Told, ..) => print::note(format_args!("interrupted; go on with: bosun --resume {id}")),
             (Ended::AtRest | Ended::Paused, _, Some((outcome, _))) => self.explain_outcome(outcome),
@@ -39,21 +43,25 @@ impl Report {
             }
             Outcome::TimedOut { .. } | Outcome::BudgetExhausted | Outcome::Lost => {
                 print::error(&self.message().unwrap_or_default());
-                if let Some(flag) = self.remedy(outcome) {
-                    print::note(format_args!("hint: go on with: bosun --resume {id} -p \"go on\" {flag}"));
+                let flags = self.remedies(outcome);
+                if !flags.is_empty() {
+                    print::note(format_args!("hint: go on with: bosun --resume {id} -p \"go on\" {}", flags.join(" ")));
                 }
             }
         }
     }
 
-    /// The flag that lets a run go on that reached a limit.
-    fn remedy(&self, outcome: &Outcome) -> Option<&'static str> {
+    /// The flags that let a run go on that reached a limit.
+    fn remedies(&self, outcome: &Outcome) -> Vec<&'static str> {
         match outcome {
-            Outcome::TimedOut { limit: Limit::Turns } => Some("--max-turns N"),
-            Outcome::TimedOut { limit: Limit::Time } => Some("--timeout TIME"),
-            Outcome::BudgetExhausted if self.budget().micros.is_some() => Some("--max-budget-usd N"),
-            Outcome::BudgetExhausted => Some("--max-tokens-total N"),
-            Outcome::Completed | Outcome::Failed { .. } | Outcome::Cancelled { .. } | Outcome::Lost => None,
+            Outcome::TimedOut { limit: Limit::Turns } => vec!["--max-turns N"],
+            Outcome::TimedOut { limit: Limit::Time } => vec!["--timeout TIME"],
+            Outcome::BudgetExhausted => {
+                let Budget { micros, tokens } = self.budget();
+                let money = micros.map(|_| "--max-budget-usd N");
+                money.into_iter().chain(tokens.map(|_| "--max-tokens-total N")).collect()
+            }
+            Outcome::Completed | Outcome::Failed { .. } | Outcome::Cancelled { .. } | Outcome::Lost => Vec::new(),
         }
     }
 
@@ -66,6 +74,9 @@ impl Report {
         if let Some(reason) = &self.paused {
             return Some(reason.to_string());
         }
+        if self.ended == Ended::TimeUp {
+            return Some("the time was up while it waited for a quota".into());
+        }
         let (outcome, _) = self.answer.as_ref()?;
         match outcome {
             Outcome::Completed | Outcome::Cancelled { .. } => None,
@@ -76,7 +87,7 @@ impl Report {
             Outcome::TimedOut { limit: Limit::Time } => Some("the time was up before the answer".into()),
             Outcome::BudgetExhausted => {
                 let spent = self.figures.as_ref().map(|figures| figures.view.spent).unwrap_or_default();
-                Some(format!("the budget was used up before the answer: {}", share(spent, self.budget())))
+                Some(format!("the budget does not allow another question; spent: {}", share(spent, self.budget())))
             }
             Outcome::Lost => Some("the run was lost".into()),
         }

@@ -60,7 +60,7 @@ impl Figures {
             usage.cache_write,
             usage.output,
             self.cost(),
-            self.models.told()
+            if self.models.asked.is_empty() { model.clone() } else { self.models.told() }
         );
         if self.lost.tokens > 0 {
             line += &format!("; {} tokens more are counted for questions without an answer", self.lost.tokens);

@@ -5,10 +5,12 @@ mod explain;
 mod figures;
 mod images;
 mod report;
+mod screen;
 pub(crate) mod show;
 mod signals;
 mod written;
 
+use std::cell::RefCell;
 use std::io::{IsTerminal, Read};
 use std::path::PathBuf;
 
@@ -26,6 +28,7 @@ use crate::{print, setup};
 
 pub(crate) use drive::{Patience, drive};
 pub(crate) use report::Report;
+use screen::Screen;
 pub(crate) use show::Show;
 
 /// Most bytes of a prompt.
@@ -68,10 +71,12 @@ pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
             .hint(format!("give it a prompt: bosun --resume {id} -p \"…\"")));
     }
     begin(&session, start, prompt).await?;
-    // Nobody waits for a quota for longer than the run may take.
-    let park = args.timeout.map_or(args.park_wait, |time| args.park_wait.min(time));
-    let patience = Patience { background: args.background_wait, park };
-    let report = drive(session, patience, |live| show.live(live)).await?;
+    let patience = Patience { background: args.background_wait, park: args.park_wait, time: args.timeout };
+    let screen = RefCell::new(Screen::new(show, session.root()));
+    let report = tokio::select! {
+        report = drive(session, patience, |live| screen.borrow_mut().live(live)) => report?,
+        never = screen::tell_waits(&screen) => match never {},
+    };
     report.write(args.output_format, show);
     Ok(report.exit())
 }

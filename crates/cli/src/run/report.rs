@@ -26,6 +26,8 @@ pub(crate) enum Ended {
     Told,
     /// It waits for a quota, for longer than the caller does.
     Parked,
+    /// It waits for a quota, and its time is up.
+    TimeUp,
     /// What it did could not be written.
     Paused,
 }
@@ -117,12 +119,13 @@ impl Report {
             Ended::AtRest => Exit::Success,
             Ended::Told => Exit::Cancelled,
             Ended::Parked => Exit::Parked,
+            Ended::TimeUp => Exit::Limit,
             Ended::Paused => Exit::Failed,
         };
         let answer = match (&self.answer, self.ended) {
             (Some((outcome, _)), _) => Some(of_root(outcome)),
             (None, Ended::AtRest) => Some(Exit::Failed),
-            (None, Ended::Told | Ended::Parked | Ended::Paused) => None,
+            (None, Ended::Told | Ended::Parked | Ended::TimeUp | Ended::Paused) => None,
         };
         let interrupted = self.interrupted.then_some(Exit::Cancelled);
         let all = [ended].into_iter().chain(interrupted).chain(answer);

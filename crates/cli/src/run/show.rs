@@ -1,7 +1,6 @@
 //! What a person sees while a run goes on: one line for each tool call, on stderr.
 
 use protocol::{AnswerStatus, Block, Budget, Call, Compaction, Cost, Event, ModelFault, WrapUp};
-use runtime::Live;
 use serde_json::Value;
 
 use crate::money::Money;
@@ -16,21 +15,6 @@ pub(crate) enum Show {
     Lines,
     /// Every event as JSON, on stdout.
     Events,
-}
-
-impl Show {
-    pub(crate) fn live(self, live: &Live) {
-        let Live::Event(envelope) = live else { return };
-        match self {
-            Show::Nothing => {}
-            Show::Events => print::json(&**envelope),
-            Show::Lines => {
-                for line in lines(&envelope.entry.event) {
-                    print::note(line);
-                }
-            }
-        }
-    }
 }
 
 /// The lines that an event is worth.
@@ -50,7 +34,7 @@ pub(crate) fn lines(event: &Event) -> Vec<String> {
         Event::BudgetLow { spent, budget } => {
             vec![format!("  ! most of the budget is spent: {}", share(*spent, *budget))]
         }
-        Event::WrapUpBegan { why: WrapUp::Budget } => vec!["  ! the budget is nearly spent: one last turn".into()],
+        Event::WrapUpBegan { why: WrapUp::Budget } => vec!["  ! the budget allows only one last turn".into()],
         Event::WrapUpBegan { why: WrapUp::Time } => vec!["  ! the time is up: one last turn".into()],
         Event::Compacted(Compaction { messages, digest: None }) => {
             vec![format!("  ! the window is full: tool output in the first {messages} messages is left out")]

@@ -38,7 +38,9 @@ impl Report {
         let outcome = match (&self.answer, self.ended) {
             (Some((outcome, _)), Ended::AtRest) => outcome.word(),
             (_, Ended::Paused) => "paused",
-            (_, Ended::Told | Ended::Parked) | (None, Ended::AtRest) => state.map_or("unknown", TaskState::word),
+            (_, Ended::Told | Ended::Parked | Ended::TimeUp) | (None, Ended::AtRest) => {
+                state.map_or("unknown", TaskState::word)
+            }
         };
         Written {
             r#type: "result",

@@ -22,8 +22,8 @@ fn a_budget_of_tokens_ends_the_run_with_what_was_said() {
     assert!(ended.stdout.starts_with("Step "), "{ended:?}");
     let id = stage.newest();
     let ended = ended.says(&[
-        "  ! the budget is nearly spent: one last turn",
-        "error: the budget was used up before the answer: ",
+        "  ! the budget allows only one last turn",
+        "error: the budget does not allow another question; spent: ",
         " of 30000 tokens",
         &format!("hint: go on with: bosun --resume {id} -p \"go on\" --max-tokens-total N"),
     ]);
@@ -67,9 +67,12 @@ fn a_budget_of_money_needs_a_price() {
     let refused = stage.prompt("go").args(["--max-budget-usd", "0.50"]).run().expect(2);
     insta::assert_snapshot!(shown(&stage, &refused.stderr), @r"
     error: the price of script//stage/model.yaml is not known, so no budget in dollars can be held
-    hint: limit it with --max-tokens-total
+    hint: limit it with --max-tokens-total instead
     ");
     assert!(stage.sessions().is_empty(), "nothing was begun");
+    std::fs::write(stage.home().join("config.toml"), "[budget]\nusd = 5\n").unwrap();
+    let refused = stage.prompt("go").args(["--max-tokens-total", "9000"]).run().expect(2);
+    refused.says(&["hint: take `usd` out of [budget] in config.toml"]);
     for wrong in ["0", "-1", "much", "0.0000001"] {
         stage.prompt("go").args([format!("--max-budget-usd={wrong}")]).run().expect(2).says(&["--max-budget-usd"]);
     }

@@ -199,4 +199,8 @@ fn another_model_than_the_one_that_was_asked_is_named() {
         let ended = ended.expect(0).says(&[&format!("asked {model}, other answered")]);
         assert_eq!((&*ended.stdout, marks, requests), ("Done.\n", 1, 2));
     }
+    for Run { ended, .. } in run(MARK, "*=model:other") {
+        let ended = ended.expect(0);
+        assert_eq!(ended.stderr.matches("other answered").count(), 2, "once, and in the last line: {ended:?}");
+    }
 }

@@ -5,6 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use protocol::{Event, Outcome};
+use serde_json::json;
 use testkit::binary::{Ended, Signal, Stage};
 use testkit::server::{Fault, Faults, ModelServer, Point, Unit};
 
@@ -163,4 +164,41 @@ fn a_provider_that_is_not_there_is_named_with_its_address() {
         .run()
         .expect(1);
     assert!(ended.stderr.contains(&gone.to_string()), "{}", ended.stderr);
+}
+
+#[test]
+fn a_provider_s_model_has_its_last_turn_too_when_the_time_is_up() {
+    let script = "
+version: 1
+rules:
+  - when: { turn: 1 }
+    answer: [{ call: { tool: shell, input: { command: sleep 1000 } } }]
+  - answer: [{ say: This far I came. }]
+";
+    each_wire(|wire| {
+        let (stage, server) = (stage(), ModelServer::script(script).start());
+        let go = stage.prompt_over(&server, wire, "go").args(["--timeout", "1s"]);
+        let ended = go.run().expect(4).says(&["  ! the time is up: one last turn"]);
+        assert_eq!((ended.stdout.as_str(), server.count()), ("This far I came.\n", 2), "{wire}");
+    });
+}
+
+#[test]
+fn the_time_of_a_run_goes_on_while_it_waits_for_a_quota() {
+    each_wire(|wire| {
+        let quota = Fault::Quota(Duration::from_secs(3600));
+        let outage = Outage::run(wire, Faults::always(quota.clone()), &["--timeout", "1s"]);
+        let ended = outage.ended.expect(4);
+        let id = outage.stage.newest();
+        let hint = format!("hint: go on later with: bosun --resume {id}");
+        ended.says(&["error: the time was up while it waited for a quota", &hint]);
+        let server = ModelServer::script(JOB).start();
+        let json = ["--timeout", "500ms", "--output-format", "json"];
+        let result = outage.stage.prompt_over(&server, wire, "me too").args(json).run().expect(4).json();
+        assert_eq!((&result["outcome"], &result["exitCode"]), (&json!("parked"), &json!(4)), "{result}");
+        let wait = ["--park-wait", "100ms", "--timeout", "60s"];
+        let parked = outage.stage.prompt_over(&server, wire, "me too").args(wait).run().expect(7);
+        let line = parked.stderr.lines().last().unwrap();
+        assert!(line.ends_with(&format!("model: {wire}")), "{line}");
+    });
 }

@@ -1,0 +1,136 @@
+//! What a person is shown of a run: its lines, nothing twice, and what a long silence is about.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::convert::Infallible;
+use std::time::{Duration, Instant};
+
+use protocol::{Event, TaskId};
+use runtime::Live;
+
+use super::show::{Show, lines};
+use crate::print;
+
+/// A silence that is longer than this is explained.
+const LONG: Duration = Duration::from_secs(10);
+
+/// Shows a run as it goes on.
+#[derive(Debug)]
+pub(super) struct Screen {
+    show: Show,
+    root: TaskId,
+    /// Pairs of the model that was asked and another that answered, which were told.
+    differed: BTreeSet<(String, String)>,
+    /// What the root waits for and since when, until that is told.
+    silence: Option<(Silence, Instant)>,
+}
+
+/// What nothing is heard of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Silence {
+    /// The right to ask.
+    Line,
+    /// The first word of an answer.
+    Answer,
+}
+
+impl Screen {
+    pub(super) fn new(show: Show, root: TaskId) -> Screen {
+        Screen { show, root, differed: BTreeSet::new(), silence: None }
+    }
+
+    /// Shows what happened.
+    pub(super) fn live(&mut self, live: &Live) {
+        let envelope = match live {
+            Live::Event(envelope) => envelope,
+            Live::Text { .. } => return self.silence = None,
+        };
+        let event = &envelope.entry.event;
+        if envelope.entry.task == self.root {
+            self.listen(event, Instant::now());
+        }
+        let known = self.is_known(event);
+        match self.show {
+            Show::Nothing => {}
+            Show::Events => print::json(&**envelope),
+            Show::Lines if known => {}
+            Show::Lines => lines(event).into_iter().for_each(print::note),
+        }
+    }
+
+    /// Whether an event says only what was said before.
+    fn is_known(&mut self, event: &Event) -> bool {
+        match event {
+            Event::ModelDiffered { asked, answered, .. } => !self.differed.insert((asked.clone(), answered.clone())),
+            _other => false,
+        }
+    }
+
+    /// Takes in what the root waits for from now on.
+    fn listen(&mut self, event: &Event, now: Instant) {
+        self.silence = match event {
+            Event::ActivationStarted { .. } | Event::TurnFailed { .. } | Event::CallAnswered { .. } => {
+                Some((Silence::Line, now))
+            }
+            Event::TurnBegun { .. } => Some((Silence::Answer, now)),
+            Event::TurnAnswered { .. }
+            | Event::CallStarted { .. }
+            | Event::TaskParked { .. }
+            | Event::ActivationEnded { .. } => None,
+            _other => self.silence,
+        };
+    }
+
+    /// What a silence is about, once it is long.
+    fn explain(&mut self, now: Instant) -> Option<&'static str> {
+        let (silence, _) = self.silence.take_if(|(_, since)| now.duration_since(*since) >= LONG)?;
+        Some(match silence {
+            Silence::Line => "  … waiting in line: the provider is busy, or asked to slow down",
+            Silence::Answer => "  … waiting for the model to answer",
+        })
+    }
+}
+
+/// Explains long silences for as long as it is asked to.
+pub(super) async fn tell_waits(screen: &RefCell<Screen>) -> Infallible {
+    loop {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let mut screen = screen.borrow_mut();
+        let told = screen.explain(Instant::now());
+        if let (Show::Lines, Some(line)) = (screen.show, told) {
+            print::note(line);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::{CallId, ModelFault, Turn};
+
+    use super::*;
+
+    fn failed() -> Event {
+        let (fault, message) = (ModelFault::RetryAfter { millis: 60_000 }, "busy".into());
+        Event::TurnFailed { turn: Turn(1), fault, message, cost: protocol::Cost::ZERO }
+    }
+
+    #[test]
+    fn a_long_silence_is_explained_once() {
+        let mut screen = Screen::new(Show::Lines, TaskId::new(uuid::Uuid::nil()));
+        let now = Instant::now();
+        assert_eq!(screen.explain(now + LONG), None);
+        screen.listen(&failed(), now);
+        assert_eq!(screen.explain(now + LONG / 2), None);
+        assert!(screen.explain(now + LONG).is_some_and(|line| line.contains("in line")));
+        assert_eq!(screen.explain(now + LONG * 2), None);
+    }
+
+    #[test]
+    fn a_call_that_runs_is_no_silence() {
+        let mut screen = Screen::new(Show::Lines, TaskId::new(uuid::Uuid::nil()));
+        let now = Instant::now();
+        screen.listen(&failed(), now);
+        screen.listen(&Event::CallStarted { call: CallId("1".into()) }, now);
+        assert_eq!(screen.explain(now + LONG), None);
+    }
+}
