@@ -185,7 +185,7 @@ fn a_quota_parks_the_session_until_somebody_goes_on() {
     ended.says(&["waiting for a quota until", "parked; go on later with: bosun --resume"]);
     assert_eq!(stage.sessions()[0]["state"], "parked");
     // A run that has no time left does not wait for a quota either.
-    stage.bosun(["--continue", "--timeout", "50ms"]).run().expect(7);
+    stage.bosun(["--continue", "--timeout", "50ms"]).run().expect(4);
     let ended = stage.bosun(["--continue", "--park-wait", "50ms", "--output-format", "json"]).run().expect(7).json();
     assert_eq!((&ended["outcome"], &ended["exitCode"]), (&json!("parked"), &json!(7)));
 }
