@@ -34,7 +34,7 @@ pub struct ModelError {
     pub message: String,
     /// What to do about it.
     pub hint: Option<String>,
-    /// Whether the model had begun to work on an answer, so that it may have cost something.
+    /// Whether the model may have begun to work on an answer, so that it may have cost something.
     pub begun: bool,
 }
 

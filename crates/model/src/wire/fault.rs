@@ -31,7 +31,19 @@ pub(super) fn from_net(place: &Place, error: &NetError) -> ModelError {
         | NetError::Certificates { .. }
         | NetError::Moved { .. } => ModelFault::Terminal,
     };
-    ModelError::new(fault, place.quote(&error.to_string()))
+    let words = ModelError::new(fault, place.quote(&error.to_string()));
+    match error {
+        // It has the whole question and may be at work on it.
+        NetError::FirstByte { .. } => words.begun(),
+        NetError::Url { .. }
+        | NetError::Header { .. }
+        | NetError::Proxy { .. }
+        | NetError::Certificates { .. }
+        | NetError::Connect { .. }
+        | NetError::Idle { .. }
+        | NetError::Moved { .. }
+        | NetError::Cut { .. } => words,
+    }
 }
 
 /// The provider answered with an error to a request of the moment `at`.

@@ -192,7 +192,7 @@ async fn a_cut_connection_and_a_silent_one_may_work_another_time() {
             (Act::Send(half.into()), PATIENT, true, "broke"),
             (Act::Hang(half.into()), Patience { idle: soon, ..PATIENT }, true, "fell silent"),
             (Act::Send(String::new()), PATIENT, false, "broke"),
-            (Act::Hang(String::new()), impatient, false, "sent nothing"),
+            (Act::Hang(String::new()), impatient, true, "sent nothing"),
             (Act::Hang(head), impatient, true, "sent nothing"),
         ] {
             let error = error_within(patience, wire, act).await;
