@@ -25,4 +25,4 @@ pub use running::{Ended, Running, Signal};
 pub use stage::Stage;
 
 /// How long anything may take before a test gives up on it.
-pub const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
+pub const PATIENCE: std::time::Duration = std::time::Duration::from_secs(120);

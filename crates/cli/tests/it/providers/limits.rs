@@ -11,8 +11,10 @@ use crate::scripts::{HELLO, turns};
 use crate::stage;
 
 #[test]
-fn sixty_four_processes_at_a_hundred_requests_a_second_finish_with_few_in_vain() {
-    const PROCESSES: usize = 64;
+fn thirty_two_processes_at_a_hundred_requests_a_second_finish_with_few_in_vain() {
+    // Each has a thread here that follows it, and the server runs beside them: more would measure this process. Eight
+    // processes of eight sessions are in the test kit's own tests.
+    const PROCESSES: usize = 32;
     const TURNS: u32 = 15;
     let stage = stage();
     let server = ModelServer::script(&turns(TURNS)).allow(100, Hint::RetryAfter).start();
