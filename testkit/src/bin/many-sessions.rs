@@ -1,5 +1,5 @@
-//! Several sessions at once in one process, each with the same prompt to a model server: what `bosun` will do for a
-//! fleet of roots, for tests of what processes share.
+//! Several sessions at once in one process, each with the same prompt to a model server, for tests of what processes
+//! share.
 
 #![expect(clippy::print_stderr, clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -10,6 +10,16 @@ rules:
       - say: Hello.
 ";
 
+/// Counts its steps and never comes to an end, at a thousand tokens a turn.
+pub(crate) const ENDLESS: &str = "
+version: 1
+rules:
+  - answer:
+      - say: Step ${turn}.
+      - call: { tool: report_intent, input: { intent: step } }
+    usage: { input: 900, output: 100 }
+";
+
 /// One turn of shell calls with these inputs, then the text of the last answer.
 pub(crate) fn shells(inputs: &[Value]) -> String {
     let call = |input: &Value| json!({ "call": { "tool": "shell", "input": input } });

@@ -112,9 +112,8 @@ async fn a_log_that_cannot_be_read_ends_the_activation_and_does_not_begin_anothe
     let aside = file.with_extension("aside");
     std::fs::rename(&file, &aside).unwrap();
     driver.send("go", Delivery::FollowUp).await;
-    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
-    std::fs::rename(&aside, &file).unwrap();
     driver.rest().await;
+    std::fs::rename(&aside, &file).unwrap();
     let run = driver.leave().await;
     assert!(matches!(run.outcome(), Some(Outcome::Failed { .. })), "{:?}", run.outcome());
     assert_eq!(run.count(|event| matches!(event, Event::ActivationEnded { .. })), 1);

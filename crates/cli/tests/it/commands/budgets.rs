@@ -3,17 +3,8 @@
 use serde_json::json;
 
 use super::shown;
+use crate::scripts::ENDLESS;
 use crate::stage;
-
-/// Counts its steps and never comes to an end, at a thousand tokens a turn.
-const ENDLESS: &str = "
-version: 1
-rules:
-  - answer:
-      - say: Step ${turn}.
-      - call: { tool: report_intent, input: { intent: step } }
-    usage: { input: 900, output: 100 }
-";
 
 #[test]
 fn a_budget_of_tokens_ends_the_run_with_what_was_said() {

@@ -6,6 +6,7 @@ use serde_json::json;
 use testkit::binary::Stage;
 use testkit::server::ModelServer;
 
+use crate::scripts::ENDLESS;
 use crate::stage;
 
 /// One turn of every kind of token.
@@ -14,16 +15,6 @@ version: 1
 rules:
   - answer: [{ say: Done. }]
     usage: { input: 1000, output: 100, cache_read: 10000, cache_write: 2000 }
-";
-
-/// Never comes to an end.
-const ENDLESS: &str = "
-version: 1
-rules:
-  - answer:
-      - say: Step ${turn}.
-      - call: { tool: report_intent, input: { intent: step } }
-    usage: { input: 900, output: 100 }
 ";
 
 /// Sets the price of a model that has none.
