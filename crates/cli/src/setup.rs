@@ -3,12 +3,14 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use config::{Access, Config, Env, File};
 use host::{Home, SystemClock, TimeIds};
 use model::{Model, Recorder};
+use policy::Policy;
 use protocol::api::SessionView;
-use protocol::{Budget, Permission};
+use protocol::{Budget, PermissionMode};
 use runtime::Settings;
 
 use crate::args::RunArgs;
@@ -47,11 +49,12 @@ impl Setup {
         let (model, model_spec) = self.model(args, before, &cwd, &access)?;
         let budget = self.budget(args, before);
         affordable(&*model, &model_spec, budget, self.way_out(args, before))?;
-        let permission = match before.map(|before| before.permission) {
-            _ if args.allow_all => Permission::AllowAll,
-            Some(permission) => permission,
-            None => Permission::ReadOnly,
+        let mode = match before.map(|before| before.permission) {
+            _ if args.allow_all => PermissionMode::AllowAll,
+            Some(mode) => mode,
+            None => PermissionMode::Default,
         };
+        let policy = Policy { mode, top: cwd.clone(), ..Policy::default() };
         let effort = args.effort.map(Into::into);
         Ok(Settings {
             home: self.home.clone(),
@@ -59,7 +62,10 @@ impl Setup {
             roots: args.add_dir.clone(),
             model,
             model_spec,
-            permission,
+            policy,
+            rules: Vec::new(),
+            ask_user: true,
+            ask_wait: Some(Duration::ZERO),
             limits: self.config.limits,
             max_turns: args.max_turns.or(before.and_then(|before| before.max_turns)).or(self.config.max_turns),
             budget,

@@ -20,6 +20,13 @@ pub enum Effect {
         /// Why.
         why: WaitEnd,
     },
+    /// Tell a tool call that what it asked is decided.
+    AskOver {
+        /// The run it belongs to.
+        run: Run,
+        /// The call.
+        call: CallId,
+    },
     /// Stop the run: after a last turn, or at once with nothing more to report.
     Stop {
         /// The run.

@@ -1,9 +1,12 @@
 //! How an event changes the state. There is no other way to change it, but for leases, which are not durable.
 
-use protocol::{Activation, Attempt, Block, CallId, Cost, Entry, Event, Kind, MailId, TaskId, TaskSpec, Turn, WaitEnd};
+use protocol::{
+    Activation, Attempt, Block, CallId, Cost, DecidedBy, Decision, Entry, Event, Kind, MailId, TaskId, TaskSpec, Turn,
+    WaitEnd,
+};
 
 use crate::state::{Admission, State};
-use crate::{CallPhase, Footing, Last, Phase, Purpose, Signal, Task, Wait, Work};
+use crate::{CallPhase, Decided, Footing, Last, Phase, Purpose, Signal, Task, Wait, Work};
 
 /// An event that contradicts the state it comes to: the log is damaged, or the kernel has a defect.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -110,6 +113,10 @@ impl State {
             Event::WaitBegan { call, on, mode, until_at } => {
                 let wait = Wait { on: on.clone(), mode: *mode, until: *until_at };
                 self.update(id, |task| task.move_call(call, CallPhase::Waiting(wait)))
+            }
+            Event::Asked(ask) => self.update(id, |task| task.move_call(&ask.call, CallPhase::Asking(ask.clone()))),
+            Event::AskDecided { call, decision, by, .. } => {
+                self.update(id, |task| task.decide(call, decision.clone(), *by))
             }
             Event::WaitEnded { call, why } => self.update(id, |task| task.end_wait(call, *why)),
         }
@@ -245,6 +252,14 @@ impl Task {
         };
         let on = wait.on.clone();
         self.move_call(call, CallPhase::Waited { on, why })
+    }
+
+    fn decide(&mut self, call: &CallId, decision: Decision, by: DecidedBy) -> Result<(), Impossible> {
+        let Some(CallPhase::Asking(ask)) = self.work.call(call) else {
+            return Err(self.impossible("ask decided"));
+        };
+        let decided = Decided::on(ask, decision, by);
+        self.move_call(call, CallPhase::Decided(decided))
     }
 
     /// A task that waits lends its slot; one whose last wait is over lines up for a slot.

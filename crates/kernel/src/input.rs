@@ -1,8 +1,9 @@
 //! Everything that can happen to a session.
 
 use protocol::{
-    Answer, At, Block, Body, CallId, Cancel, CancelBy, Compaction, Cost, Delivery, FailKind, Fence, Limit, ModelFault,
-    Origin, Quote, Run, SessionId, StopReason, TaskId, TaskSpec, Terms, Turn, Usage, WaitMode, WrapUp,
+    Answer, Ask, AskId, At, Block, Body, CallId, Cancel, CancelBy, Compaction, Cost, DecidedBy, Decision, Delivery,
+    FailKind, Fence, Limit, ModelFault, Origin, Quote, Run, SessionId, StopReason, TaskId, TaskSpec, Terms, Turn,
+    Usage, WaitMode, WrapUp,
 };
 
 /// One thing that happened, or that somebody asks for.
@@ -56,6 +57,15 @@ pub enum Input {
     Stop {
         /// Who asks.
         by: CancelBy,
+    },
+    /// Decide on an ask.
+    Decide {
+        /// The ask.
+        ask: AskId,
+        /// What is decided.
+        decision: Decision,
+        /// Who decides.
+        by: DecidedBy,
     },
     /// A run's holder must show itself again before this moment, or the task is interrupted and queued anew.
     Lease {
@@ -169,6 +179,13 @@ pub enum Report {
         mode: WaitMode,
         /// When it gives up.
         until: Option<At>,
+    },
+    /// A tool call waits for a person's decision: before it starts for permission, after that for an answer.
+    Ask {
+        /// The turn that made it.
+        turn: Turn,
+        /// What is asked.
+        ask: Ask,
     },
     /// The agent says what it is doing.
     Intent(String),

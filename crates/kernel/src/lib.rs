@@ -34,7 +34,7 @@ pub use phase::{Footing, Phase, Purpose, Signal};
 pub use refusal::Refusal;
 pub use state::State;
 pub use task::{Last, Task};
-pub use work::{CallPhase, Wait, Work};
+pub use work::{CallPhase, Decided, Wait, Work};
 
 /// How many agents a session may have. Every agent of the tree counts against the same limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

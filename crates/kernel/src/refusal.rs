@@ -1,6 +1,6 @@
 //! Why an input was not accepted. A refused input has changed nothing.
 
-use protocol::{CallId, TaskId};
+use protocol::{AskId, CallId, TaskId};
 
 use crate::evolve::Impossible;
 
@@ -85,6 +85,12 @@ pub enum Refusal {
     /// A task may not wait for itself or for one that is above it.
     #[error("a task cannot wait for {0}: it is itself, or above it")]
     WaitCycle(TaskId),
+    /// Nothing of this name waits for a decision.
+    #[error("nothing called {0} waits for a decision: it was decided, or its call has ended")]
+    NoAsk(AskId),
+    /// The decision is none on such a thing.
+    #[error("{0} cannot be decided like this: a call is allowed or denied, a question answered or denied")]
+    Unfit(AskId),
     /// The decision contradicts the state: a defect of the kernel.
     #[error(transparent)]
     Impossible(#[from] Impossible),

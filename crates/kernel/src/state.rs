@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use protocol::{At, CallId, Fence, TaskId};
+use protocol::{AskId, At, CallId, Fence, TaskId};
 
 use crate::evolve::Impossible;
 use crate::slots::Slots;
@@ -26,6 +26,8 @@ pub struct State {
     pub(crate) alarms: BTreeSet<(At, TaskId)>,
     /// For each awaited task, the calls that wait for it.
     pub(crate) waiters: BTreeMap<TaskId, BTreeSet<(TaskId, CallId)>>,
+    /// For each open ask, the task whose call waits.
+    pub(crate) asks: BTreeMap<AskId, TaskId>,
 }
 
 /// Whether the session takes new tasks.
@@ -88,6 +90,9 @@ impl State {
         for at in marks.alarms {
             self.alarms.remove(&(at, id));
         }
+        for ask in marks.asks {
+            self.asks.remove(&ask);
+        }
         for (target, call) in marks.waits {
             if let Some(calls) = self.waiters.get_mut(&target) {
                 calls.remove(&(id, call));
@@ -107,6 +112,7 @@ impl State {
             Place::Fresh => self.slots.fresh.join(id),
         }
         self.alarms.extend(marks.alarms.into_iter().map(|at| (at, id)));
+        self.asks.extend(marks.asks.into_iter().map(|ask| (ask, id)));
         for (target, call) in marks.waits {
             self.waiters.entry(target).or_default().insert((id, call));
         }
@@ -119,6 +125,7 @@ struct Marks {
     place: Place,
     alarms: Vec<At>,
     waits: Vec<(TaskId, CallId)>,
+    asks: Vec<AskId>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -136,11 +143,14 @@ impl Marks {
             Phase::Queued(_) | Phase::Running(_) | Phase::Idle | Phase::Interrupted | Phase::Finished(_) => None,
         };
         let waits = || task.work.waits();
+        let deadlines =
+            waits().filter_map(|(_, wait)| wait.until).chain(task.work.asks().filter_map(|ask| ask.until_at));
         Marks {
             busy: task.phase.is_busy(),
             place: Place::of(task),
-            alarms: parked.into_iter().chain(task.lease).chain(waits().filter_map(|(_, wait)| wait.until)).collect(),
+            alarms: parked.into_iter().chain(task.lease).chain(deadlines).collect(),
             waits: waits().flat_map(|(call, wait)| wait.on.iter().map(|on| (*on, call.clone()))).collect(),
+            asks: task.work.asks().map(|ask| ask.id.clone()).collect(),
         }
     }
 }

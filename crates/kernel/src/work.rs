@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use protocol::{At, CallId, Cost, TaskId, WaitEnd, WaitMode};
+use protocol::{Ask, At, CallId, Cost, DecidedBy, Decision, Subject, TaskId, WaitEnd, WaitMode};
 
 /// What an activation is in the middle of. It outlives an interruption, so that the next attempt goes on there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -44,8 +44,30 @@ pub enum CallPhase {
         /// Why it is over.
         why: WaitEnd,
     },
+    /// Waiting for a person's decision. A call that asks for permission has not run; one that asks a question has begun.
+    Asking(Ask),
+    /// The decision was made, and is to be acted upon.
+    Decided(Decided),
     /// Answered.
     Answered,
+}
+
+/// A decision that a call waited for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decided {
+    /// The decision.
+    pub decision: Decision,
+    /// Who made it.
+    pub by: DecidedBy,
+    /// Whether the call had begun, and so asked a question of its own.
+    pub begun: bool,
+}
+
+impl Decided {
+    /// A decision on this ask.
+    pub(crate) fn on(ask: &Ask, decision: Decision, by: DecidedBy) -> Decided {
+        Decided { decision, by, begun: matches!(ask.subject, Subject::Question { .. }) }
+    }
 }
 
 /// What a call waits for.
@@ -89,12 +111,30 @@ impl Work {
     pub fn waits(&self) -> impl Iterator<Item = (&CallId, &Wait)> {
         self.calls().filter_map(|(id, phase)| match phase {
             CallPhase::Waiting(wait) => Some((id, wait)),
-            CallPhase::Pending | CallPhase::Started | CallPhase::Waited { .. } | CallPhase::Answered => None,
+            CallPhase::Pending
+            | CallPhase::Started
+            | CallPhase::Waited { .. }
+            | CallPhase::Asking(_)
+            | CallPhase::Decided(_)
+            | CallPhase::Answered => None,
         })
     }
 
-    /// Whether any wait is under way.
+    /// What waits for a decision.
+    pub fn asks(&self) -> impl Iterator<Item = &Ask> {
+        self.calls().filter_map(|(_, phase)| match phase {
+            CallPhase::Asking(ask) => Some(ask),
+            CallPhase::Pending
+            | CallPhase::Started
+            | CallPhase::Waiting(_)
+            | CallPhase::Waited { .. }
+            | CallPhase::Decided(_)
+            | CallPhase::Answered => None,
+        })
+    }
+
+    /// Whether any call waits, for tasks or for a decision.
     pub fn is_waiting(&self) -> bool {
-        self.waits().next().is_some()
+        self.waits().next().is_some() || self.asks().next().is_some()
     }
 }

@@ -4,8 +4,9 @@ use serde::ser::Error as _;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Activation, Answer, At, Attempt, Block, Body, Budget, CallId, Cancel, CancelBy, Cost, Delivery, Effort, Fence,
-    MailId, Origin, Outcome, Price, SessionId, StopReason, TaskId, TaskSpec, Turn, Usage, WaitMode, WrapUp,
+    Activation, Answer, Ask, AskId, At, Attempt, Block, Body, Budget, CallId, Cancel, CancelBy, Cost, DecidedBy,
+    Decision, Delivery, Effort, Fence, MailId, Origin, Outcome, PermissionMode, Price, RuleText, SessionId, StopReason,
+    TaskId, TaskSpec, Turn, Usage, WaitMode, WrapUp,
 };
 
 /// An event as the kernel decides it: which task it is about, and when.
@@ -260,6 +261,20 @@ pub enum Event {
         why: WaitEnd,
     },
 
+    /// A tool call waits for a person's decision; the task's slot is free meanwhile.
+    Asked(Ask),
+    /// What a tool call waited for is decided.
+    AskDecided {
+        /// The ask.
+        ask: AskId,
+        /// The call that waited.
+        call: CallId,
+        /// What was decided.
+        decision: Decision,
+        /// Who decided it.
+        by: DecidedBy,
+    },
+
     /// What the agent says it is doing.
     IntentReported {
         /// In its words.
@@ -290,8 +305,17 @@ pub struct Terms {
     pub cwd: String,
     /// The model that is asked, as `--model` takes it.
     pub model: String,
-    /// What tools may do.
-    pub permission: Permission,
+    /// What becomes of calls that no rule speaks of.
+    pub permission: PermissionMode,
+    /// The rules that its command line gave, oldest first.
+    #[serde(default)]
+    pub rules: Vec<RuleText>,
+    /// More folders that file tools may reach.
+    #[serde(default)]
+    pub roots: Vec<String>,
+    /// Whether the model may ask the user questions.
+    #[serde(default = "yes")]
+    pub ask_user: bool,
     /// Most turns that one activation of the root may take.
     #[serde(default)]
     pub max_turns: Option<u32>,
@@ -305,14 +329,8 @@ pub struct Terms {
     pub version: String,
 }
 
-/// What tools may do in a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Permission {
-    /// Look at the workspace, and nothing else.
-    ReadOnly,
-    /// Everything.
-    AllowAll,
+fn yes() -> bool {
+    true
 }
 
 /// In which way a model call failed; the class decides what happens next.

@@ -4,22 +4,26 @@
 #![deny(missing_docs)]
 
 pub mod api;
+mod ask;
 mod clip;
 mod event;
 mod id;
 mod mail;
 mod message;
 mod price;
+mod rule;
 mod task;
 mod time;
 mod usage;
 
+pub use ask::{Ask, AskId, DecidedBy, Decision, Subject};
 pub use clip::{Clip, clip_middle};
-pub use event::{Compaction, Entry, Envelope, Event, ModelFault, Permission, Terms, WaitEnd};
+pub use event::{Compaction, Entry, Envelope, Event, ModelFault, Terms, WaitEnd};
 pub use id::{Fence, IdError, MailId, SessionId, TaskId, Turn};
 pub use mail::{Body, Delivery, Origin};
 pub use message::{Answer, AnswerStatus, Block, Call, CallId, Effort, Image, StopReason};
 pub use price::{Price, Quote};
+pub use rule::{PermissionMode, RuleEffect, RuleText};
 pub use task::{
     Activation, Attempt, Cancel, CancelBy, FailKind, Kind, Limit, Mode, Outcome, OuterState, Rest, Run, TaskSpec,
     TaskState, WaitMode, WrapUp,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kernel::Input;
 use protocol::TaskId;
-use protocol::api::{Command, Method, PageParams, SendParams, SendResult, SubscribeParams};
+use protocol::api::{AsksParams, AsksResult, Command, Method, PageParams, SendParams, SendResult, SubscribeParams};
 use rpc::{Answering, ClientHandle, ErrorObject, Serve, params};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -49,6 +49,11 @@ impl Serve for Api {
                     let limit = page.limit.unwrap_or(PAGE).min(PAGE_MAX);
                     reply(self.desk.reader().and_then(|reader| reader.tasks(page.offset, limit)))
                 }
+                Method::AsksList => {
+                    let wanted: AsksParams = params(given)?;
+                    reply(self.desk.reader().and_then(|reader| reader.asks(wanted.all)).map(|asks| AsksResult { asks }))
+                }
+                Method::AsksDecide => self.command(Command::Decide(params(given)?)).await,
                 Method::EventsSubscribe => {
                     let from: SubscribeParams = params(given)?;
                     let subscription = self.desk.bus.subscribe(from.after);

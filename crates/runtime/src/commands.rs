@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kernel::{Input, Letter};
-use protocol::api::Command;
-use protocol::{Body, CancelBy, Origin, TaskId};
+use protocol::api::{Command, DecideParams};
+use protocol::{Body, CancelBy, DecidedBy, Origin, TaskId};
 use store::{Reader, StoreError};
 use tokio::sync::{Notify, watch};
 
@@ -89,5 +89,6 @@ pub(crate) fn input(command: Command, root: TaskId) -> Input {
         }),
         Command::Interrupt => Input::Interrupt(root),
         Command::Stop => Input::Stop { by: CancelBy::User },
+        Command::Decide(DecideParams { ask, decision }) => Input::Decide { ask, decision, by: DecidedBy::User },
     }
 }

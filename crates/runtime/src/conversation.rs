@@ -116,6 +116,8 @@ impl Conversation {
             | Event::CallStarted { .. }
             | Event::WaitBegan { .. }
             | Event::WaitEnded { .. }
+            | Event::Asked(_)
+            | Event::AskDecided { .. }
             | Event::IntentReported { .. }
             | Event::ModelDiffered { .. }
             | Event::Unknown => {}

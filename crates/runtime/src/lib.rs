@@ -7,6 +7,7 @@
 
 mod agent;
 mod api;
+mod asks;
 mod bus;
 mod commands;
 mod compact;

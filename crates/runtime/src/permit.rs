@@ -1,33 +1,80 @@
-//! The one check under every tool call.
+//! The one check under every tool call: what the call would do, as paths really lead, against what calls may do.
 
-use protocol::Permission;
-use tools::{Access, Spec};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-/// Whether the call may run; if not, what the model is told.
-pub(crate) fn check(permission: Permission, spec: &Spec) -> Result<(), String> {
-    match (permission, spec.access) {
-        (Permission::AllowAll, _) | (Permission::ReadOnly, Access::Read | Access::Session) => Ok(()),
-        (Permission::ReadOnly, Access::Write | Access::Execute) => Err(format!(
-            "`{}` was not permitted: this session may only read. Go on without it and tell the user that it needs \
-             `--allow-all`.",
-            spec.name
-        )),
+use policy::{Act, Request, Verdict};
+use protocol::{Call, RuleEffect};
+use tools::{Need, Reach, Tool, ToolError, Use};
+
+use crate::agent::Desk;
+
+/// Whether a call may run.
+pub(crate) struct Judgement {
+    pub(crate) verdict: Verdict,
+    /// What it may open, if it runs.
+    pub(crate) reach: Arc<dyn Reach>,
+}
+
+/// Judges a call on its final input; refuses one that is not well formed.
+pub(crate) fn judge(desk: &Desk, tool: &dyn Tool, call: &Call) -> Result<Judgement, ToolError> {
+    let needs = tool.needs(&call.input, &desk.settings.tools)?;
+    let acts = needs.into_iter().map(|need| act(desk, need)).collect::<Result<Vec<Act>, ToolError>>()?;
+    let named: Vec<(PathBuf, Use)> = acts.iter().filter_map(named).collect();
+    let verdict = desk.policy().check(&Request { tool: call.tool.clone(), acts });
+    Ok(Judgement { verdict, reach: Arc::new(Named { named }) })
+}
+
+/// What a person who may allow the call is told, and the model if nobody does.
+pub(crate) fn denied(tool: &str, verdict: &Verdict) -> String {
+    let remedy = match (&verdict.rule, verdict.effect) {
+        (Some(rule), RuleEffect::Ask) => format!(" The user can permit it with `--allow '{rule}'`."),
+        (Some(_) | None, _) => String::new(),
+    };
+    format!("`{tool}` was not permitted: {}. Go on without it and tell the user.{remedy}", verdict.reason())
+}
+
+fn act(desk: &Desk, need: Need) -> Result<Act, ToolError> {
+    let real = |path: &str| {
+        let place = desk.workspace.resolve(path).map_err(|error| ToolError::Refused(error.to_string()))?;
+        Ok::<PathBuf, ToolError>(place.path().to_owned())
+    };
+    Ok(match need {
+        Need::Read(path) => Act::Read(real(&path)?),
+        Need::Edit(path) => Act::Edit(real(&path)?),
+        Need::Shell(command) => Act::Shell { command, cwd: desk.workspace.cwd().to_owned() },
+        Need::Fetch(address) => Act::Fetch(address),
+        Need::Session => Act::Session,
+    })
+}
+
+fn named(act: &Act) -> Option<(PathBuf, Use)> {
+    match act {
+        Act::Read(path) => Some((path.clone(), Use::Read)),
+        Act::Edit(path) => Some((path.clone(), Use::Edit)),
+        Act::Shell { .. } | Act::Fetch(_) | Act::Session | Act::Other => None,
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// What a call named when it was judged.
+#[derive(Debug)]
+struct Named {
+    named: Vec<(PathBuf, Use)>,
+}
 
-    fn spec(access: Access) -> Spec {
-        Spec { name: "t", about: "", schema: serde_json::Value::Null, access }
-    }
-
-    #[test]
-    fn a_session_without_permission_may_only_look() {
-        let verdict = |permission: Permission, access| check(permission, &spec(access)).is_ok();
-        let all = [Access::Read, Access::Session, Access::Write, Access::Execute];
-        assert_eq!(all.map(|access| verdict(Permission::ReadOnly, access)), [true, true, false, false]);
-        assert_eq!(all.map(|access| verdict(Permission::AllowAll, access)), [true; 4]);
+impl Reach for Named {
+    fn check(&self, path: &Path, how: Use) -> Result<(), ToolError> {
+        let covers = |(named, granted): &(PathBuf, Use)| match (granted, how) {
+            (Use::Edit, _) => path == named,
+            (Use::Read, Use::Read) => path.starts_with(named),
+            (Use::Read, Use::Edit) => false,
+        };
+        if self.named.iter().any(covers) {
+            return Ok(());
+        }
+        let shown = path.display();
+        Err(ToolError::Refused(format!(
+            "{shown} is not what the call was permitted to open: the path leads elsewhere now"
+        )))
     }
 }

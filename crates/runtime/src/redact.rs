@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kernel::{Ending, Input, Report};
 use net::Secret;
-use protocol::{Block, Body};
+use protocol::{Block, Body, Decision, Subject};
 
 /// What stands where a secret stood.
 const MARK: &str = "[redacted]";
@@ -37,6 +37,7 @@ impl Redactor {
                 self.text(&mut spawn.spec.description);
             }
             Input::Report(_, report) => self.report(report),
+            Input::Decide { decision, .. } => self.decision(decision),
             Input::Open { .. }
             | Input::Adopt { .. }
             | Input::Fork { .. }
@@ -57,6 +58,7 @@ impl Redactor {
             Report::TurnFailed { message, .. } => self.text(message),
             Report::CallAnswered { answer, .. } => self.text(&mut answer.text),
             Report::Intent(intent) => self.text(intent),
+            Report::Ask { ask, .. } => self.subject(&mut ask.subject),
             Report::Compacted(compaction) => compaction.digest.iter_mut().for_each(|digest| self.text(digest)),
             Report::Ended { ending, text } => {
                 self.text(text);
@@ -71,6 +73,27 @@ impl Redactor {
             | Report::CallsDropped { .. }
             | Report::Wait { .. }
             | Report::Park(_) => {}
+        }
+    }
+
+    fn subject(&self, subject: &mut Subject) {
+        match subject {
+            Subject::Permission { input, reason, rule, .. } => {
+                self.text(input);
+                self.text(reason);
+                rule.iter_mut().for_each(|rule| self.text(rule));
+            }
+            Subject::Question { question, choices } => {
+                self.text(question);
+                choices.iter_mut().for_each(|choice| self.text(choice));
+            }
+        }
+    }
+
+    fn decision(&self, decision: &mut Decision) {
+        match decision {
+            Decision::Allow { rule } => rule.iter_mut().for_each(|rule| self.text(rule)),
+            Decision::Deny { words: text } | Decision::Reply { text } => self.text(text),
         }
     }
 

@@ -8,7 +8,8 @@ use std::time::Duration;
 use host::{Clock, Home, Ids};
 use model::Model;
 use net::Secret;
-use protocol::{Budget, Effort, Permission};
+use policy::Policy;
+use protocol::{Budget, Effort, RuleText};
 use store::Probe;
 
 /// Everything a session is run with.
@@ -24,8 +25,15 @@ pub struct Settings {
     pub model: Arc<dyn Model>,
     /// How it was named, so that a process that goes on with the session finds it again.
     pub model_spec: String,
-    /// What tools may do.
-    pub permission: Permission,
+    /// What calls may do: the ceiling of the whole tree.
+    pub policy: Policy,
+    /// The rules among the policy's that the command line gave, so that a process that goes on with the session has
+    /// them again.
+    pub rules: Vec<RuleText>,
+    /// Whether the model may ask the user questions.
+    pub ask_user: bool,
+    /// How long a person is waited for before an ask is denied; for ever when absent.
+    pub ask_wait: Option<Duration>,
     /// How many agents there may be.
     pub limits: kernel::Limits,
     /// Most turns of one activation of the root.

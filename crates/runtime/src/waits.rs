@@ -1,34 +1,34 @@
-//! Tool calls of a run that wait for other tasks.
+//! Tool calls of a run that wait: for other tasks, or for a person.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use kernel::{CallPhase, Report};
-use protocol::{At, CallId, Run, TaskId, Turn, WaitEnd, WaitMode};
+use kernel::{CallPhase, Decided, Refusal, Report};
+use protocol::{Ask, At, CallId, Run, TaskId, Turn, WaitMode};
 use tokio::sync::oneshot;
 
 use crate::supervisor::{Rejected, Supervisor};
 
 /// The waiting calls of one run.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Waits(Arc<Mutex<HashMap<CallId, oneshot::Sender<WaitEnd>>>>);
+pub(crate) struct Waits(Arc<Mutex<HashMap<CallId, oneshot::Sender<()>>>>);
 
 impl Waits {
     /// Passes on that a call's wait is over.
-    pub(crate) fn over(&self, call: &CallId, why: WaitEnd) {
+    pub(crate) fn over(&self, call: &CallId) {
         if let Some(waiter) = self.lock().remove(call) {
             // The call may have been dropped.
-            let _dropped = waiter.send(why);
+            let _dropped = waiter.send(());
         }
     }
 
-    fn register(&self, call: &CallId) -> oneshot::Receiver<WaitEnd> {
+    fn register(&self, call: &CallId) -> oneshot::Receiver<()> {
         let (sender, receiver) = oneshot::channel();
         self.lock().insert(call.clone(), sender);
         receiver
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<CallId, oneshot::Sender<WaitEnd>>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<CallId, oneshot::Sender<()>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -54,16 +54,64 @@ impl Caller {
                 self.supervisor.report(self.run, Report::Wait { turn, call, on, mode, until }).await?;
             }
             Some(CallPhase::Waiting(_)) => {}
-            Some(CallPhase::Waited { .. } | CallPhase::Pending | CallPhase::Answered) | None => return Ok(()),
+            Some(
+                CallPhase::Waited { .. }
+                | CallPhase::Asking(_)
+                | CallPhase::Decided(_)
+                | CallPhase::Pending
+                | CallPhase::Answered,
+            )
+            | None => return Ok(()),
         }
         // Satisfied, too late or promoted: the caller looks at the tasks anyway.
         let _why = over.await;
         Ok(())
     }
 
+    /// Puts something before a person. What was put there before the process died is taken up again.
+    pub(crate) async fn ask(&self, ask: Ask) -> Result<Pending, Rejected> {
+        let over = self.waits.register(&self.call);
+        match self.phase().await? {
+            Some(CallPhase::Pending | CallPhase::Started) => {
+                let turn = self.turn;
+                self.supervisor.report(self.run, Report::Ask { turn, ask }).await?;
+            }
+            Some(
+                CallPhase::Asking(_)
+                | CallPhase::Decided(_)
+                | CallPhase::Waiting(_)
+                | CallPhase::Waited { .. }
+                | CallPhase::Answered,
+            )
+            | None => {}
+        }
+        Ok(Pending { caller: self.clone(), over })
+    }
+
     /// Where the call is.
     pub(crate) async fn phase(&self) -> Result<Option<CallPhase>, Rejected> {
         let (task, call) = (self.run.task, self.call.clone());
         self.supervisor.look(move |kernel| kernel.task(task).and_then(|task| task.work.call(&call)).cloned()).await
+    }
+}
+
+/// Something that lies before a person.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    caller: Caller,
+    over: oneshot::Receiver<()>,
+}
+
+impl Pending {
+    /// Waits for the decision.
+    pub(crate) async fn decided(self) -> Result<Decided, Rejected> {
+        if let Some(CallPhase::Asking(_)) = self.caller.phase().await? {
+            // Decided or dropped: the phase tells.
+            let _over = self.over.await;
+        }
+        match self.caller.phase().await? {
+            Some(CallPhase::Decided(decided)) => Ok(decided),
+            Some(_) | None => Err(Rejected::Refused(Refusal::Call(self.caller.call))),
+        }
     }
 }

@@ -6,6 +6,7 @@
 
 #![deny(missing_docs)]
 
+mod asks;
 mod buckets;
 mod connect;
 mod error;

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::error::unreadable;
 use crate::event::json;
-use crate::turns;
+use crate::{asks, turns};
 
 /// Most bytes of a result that a view carries; the log has the whole.
 const RESULT: usize = 8 * 1024;
@@ -50,6 +50,9 @@ pub(crate) fn project(conn: &Connection, entry: &Entry) -> rusqlite::Result<()> 
             turns::lose(conn, task, *turn, *cost)?;
             turns::spend(conn, task, *turn, Usage::default(), *cost)?;
         }
+        Event::Asked(ask) => asks::open(conn, task, ask, at)?,
+        Event::AskDecided { ask, decision, by, .. } => asks::decide(conn, ask, decision, *by, at)?,
+        Event::CallAnswered { call, .. } => asks::withdraw(conn, task, call)?,
         Event::IntentReported { intent } => report_intent(conn, task, intent)?,
         Event::AdmissionClosed
         | Event::AdmissionOpened
@@ -57,7 +60,6 @@ pub(crate) fn project(conn: &Connection, entry: &Entry) -> rusqlite::Result<()> 
         | Event::SlotRegained
         | Event::CancelRequested { .. }
         | Event::CallStarted { .. }
-        | Event::CallAnswered { .. }
         | Event::WaitBegan { .. }
         | Event::WaitEnded { .. }
         | Event::ModelDiffered { .. }
@@ -88,6 +90,9 @@ fn set_terms(conn: &Connection, terms: &Terms) -> rusqlite::Result<()> {
     set_meta(conn, "cwd", &terms.cwd)?;
     set_meta(conn, "model", &terms.model)?;
     set_meta(conn, "permission", &json(&terms.permission)?)?;
+    set_meta(conn, "rules", &json(&terms.rules)?)?;
+    set_meta(conn, "roots", &json(&terms.roots)?)?;
+    set_meta(conn, "ask_user", &json(&terms.ask_user)?)?;
     set_meta(conn, "max_turns", &json(&terms.max_turns)?)?;
     set_meta(conn, "budget", &json(&terms.budget)?)?;
     set_meta(conn, "effort", &json(&terms.effort)?)?;

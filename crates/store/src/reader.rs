@@ -4,15 +4,15 @@
 use std::path::PathBuf;
 
 use host::{Home, Owner};
-use protocol::api::{Command, SessionView, TaskView, TasksPage};
-use protocol::{At, Budget, Cost, Envelope, Fence, Permission, SessionId, TaskId, TaskState};
+use protocol::api::{AskView, Command, SessionView, TaskView, TasksPage};
+use protocol::{At, Budget, Cost, Envelope, Fence, PermissionMode, SessionId, TaskId, TaskState};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::error::{fault, unreadable};
 use crate::event::from_json;
 use crate::session::open_to_read;
 use crate::turns::{self, Spending, usage};
-use crate::{StoreError, event, lease, project};
+use crate::{StoreError, asks, event, lease, project};
 
 /// A read-only view of a session's file, owned or at rest.
 #[derive(Debug)]
@@ -61,6 +61,11 @@ impl Reader {
     /// Everything that was spent on turns that began at `since` or later, oldest first.
     pub fn spendings(&self, since: At) -> Result<Vec<Spending>, StoreError> {
         self.ask(|conn| turns::spendings(conn, since))
+    }
+
+    /// What waits for a person's decision, oldest first; with `all` also what was decided or withdrawn.
+    pub fn asks(&self, all: bool) -> Result<Vec<AskView>, StoreError> {
+        self.ask(|conn| asks::list(conn, self.id, all))
     }
 
     /// A number that changes whenever another connection has changed the file.
@@ -130,7 +135,10 @@ fn session_view(conn: &Connection, id: SessionId) -> rusqlite::Result<SessionVie
         cwd: fact("cwd")?,
         model: fact("model")?,
         permission: project::meta(conn, "permission")?
-            .map_or(Ok(Permission::ReadOnly), |permission| from_json(&permission))?,
+            .map_or(Ok(PermissionMode::Default), |permission| from_json(&permission))?,
+        rules: project::meta(conn, "rules")?.map_or(Ok(Vec::new()), |rules| from_json(&rules))?,
+        roots: project::meta(conn, "roots")?.map_or(Ok(Vec::new()), |roots| from_json(&roots))?,
+        ask_user: project::meta(conn, "ask_user")?.map_or(Ok(true), |asks| from_json(&asks))?,
         max_turns: project::meta(conn, "max_turns")?.map_or(Ok(None), |turns| from_json(&turns))?,
         budget: project::meta(conn, "budget")?.map_or(Ok(Budget::default()), |budget| from_json(&budget))?,
         effort: project::meta(conn, "effort")?.map_or(Ok(None), |effort| from_json(&effort))?,

@@ -11,7 +11,7 @@ use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::{Access, BoxFuture, Context, Output, Spec, Tool, ToolError};
+use crate::{Access, BoxFuture, Context, Limits, Need, Output, Spec, Tool, ToolError};
 
 /// A tool whose arguments have a type.
 pub(crate) trait Typed: Send + Sync + 'static {
@@ -23,6 +23,9 @@ pub(crate) trait Typed: Send + Sync + 'static {
     const ABOUT: &'static str;
     /// What a call may touch.
     const ACCESS: Access;
+
+    /// Everything that a call with these arguments would do.
+    fn needs(args: &Self::Args) -> Result<Vec<Need>, ToolError>;
 
     /// Answers one call.
     fn run(args: Self::Args, cx: &Context) -> impl Future<Output = Result<Output, ToolError>> + Send;
@@ -51,6 +54,11 @@ impl<T> fmt::Debug for Parsed<T> {
 impl<T: Typed> Tool for Parsed<T> {
     fn spec(&self) -> &Spec {
         &self.spec
+    }
+
+    fn needs(&self, input: &str, limits: &Limits) -> Result<Vec<Need>, ToolError> {
+        let args = parse(input, &self.shape, limits.input)?;
+        T::needs(&args).map_err(|error| error.clipped(limits.output))
     }
 
     fn run<'a>(&'a self, input: &'a str, cx: &'a Context) -> BoxFuture<'a, Result<Output, ToolError>> {

@@ -7,13 +7,15 @@ use std::time::Duration;
 use host::{Guardian, Workspace};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Background, Intent, SqlSpace, Stamps};
+use crate::{Asker, Background, Intent, Reach, SqlSpace, Stamps};
 
 /// What a call may use.
 #[derive(Debug, Clone)]
 pub struct Context {
     /// The files it may reach.
     pub workspace: Arc<Workspace>,
+    /// What of them this call may open.
+    pub reach: Arc<dyn Reach>,
     /// What this agent has read of them.
     pub stamps: Arc<Stamps>,
     /// Starts programs and leaves none behind.
@@ -30,6 +32,8 @@ pub struct Context {
     pub background: Arc<dyn Background>,
     /// Where the agent says what it is doing.
     pub intent: Arc<dyn Intent>,
+    /// Asks the user.
+    pub asker: Arc<dyn Asker>,
 }
 
 /// The settings of this crate.

@@ -25,8 +25,10 @@ mod walk;
 pub use capture::Capture;
 pub use context::{Context, Limits};
 pub use launch::{ShellCommand, follow, launch};
-pub use seams::{Background, BackgroundCommand, BackgroundRead, BackgroundRow, Intent, SqlSpace, Wait};
+pub use seams::{
+    Asker, Background, BackgroundCommand, BackgroundRead, BackgroundRow, Intent, Question, Reach, SqlSpace, Use, Wait,
+};
 pub use spool::Spool;
 pub use stamps::Stamps;
-pub use tool::{Access, BoxFuture, Output, Spec, Tool, ToolError};
+pub use tool::{Access, BoxFuture, Need, Output, Spec, Tool, ToolError};
 pub use toolbox::everyday;

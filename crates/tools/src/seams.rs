@@ -1,6 +1,7 @@
 //! What tools need from above: small traits that the runtime implements.
 
 use std::fmt;
+use std::path::Path;
 use std::time::Duration;
 
 use protocol::Clip;
@@ -70,4 +71,35 @@ pub struct BackgroundRow {
 pub trait Intent: Send + Sync + fmt::Debug {
     /// Takes one line.
     fn report(&self, text: Clip) -> BoxFuture<'_, Result<(), ToolError>>;
+}
+
+/// What a call may open. It is asked at the moment of opening, with the path that then leads there, so that a link
+/// made after the call was permitted leads nowhere.
+pub trait Reach: Send + Sync + fmt::Debug {
+    /// Refuses what the call was not permitted; the path is absolute and without links.
+    fn check(&self, path: &Path, how: Use) -> Result<(), ToolError>;
+}
+
+/// What a file is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Use {
+    /// To be read.
+    Read,
+    /// To be made, changed or removed.
+    Edit,
+}
+
+/// Asks a person.
+pub trait Asker: Send + Sync + fmt::Debug {
+    /// Asks, and waits for the answer. None when nobody answers.
+    fn ask(&self, question: Question) -> BoxFuture<'_, Result<Option<String>, ToolError>>;
+}
+
+/// A question to a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// The question.
+    pub question: String,
+    /// Answers to choose from; any words when empty.
+    pub choices: Vec<String>,
 }

@@ -6,7 +6,7 @@ use std::pin::Pin;
 
 use protocol::{Clip, clip_middle};
 
-use crate::Context;
+use crate::{Context, Limits};
 
 /// A future behind a `dyn` seam.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -35,6 +35,21 @@ pub enum Access {
     Write,
     /// Starts programs: runs in order.
     Execute,
+}
+
+/// What a call would do, so that it can be permitted before it runs. Paths are as the model wrote them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Need {
+    /// Look at a file, or through a folder.
+    Read(String),
+    /// Make, change or remove a file.
+    Edit(String),
+    /// Run this shell command.
+    Shell(String),
+    /// Get a page from this address.
+    Fetch(String),
+    /// Nothing beyond the session's own state.
+    Session,
 }
 
 /// Why a call gave no output.
@@ -89,6 +104,10 @@ impl Output {
 pub trait Tool: Send + Sync + fmt::Debug {
     /// What the model is told of it.
     fn spec(&self) -> &Spec;
+
+    /// Everything that a call with this input would do. Input that is not well formed is refused here, before anybody
+    /// is asked about it.
+    fn needs(&self, input: &str, limits: &Limits) -> Result<Vec<Need>, ToolError>;
 
     /// Answers one call. `input` is whatever the model wrote, well formed or not.
     fn run<'a>(&'a self, input: &'a str, cx: &'a Context) -> BoxFuture<'a, Result<Output, ToolError>>;

@@ -6,12 +6,14 @@
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use host::{Home, SystemClock, TimeIds};
 use model::{Key, Model, Provider, Providers, Wire};
 use net::Secret;
-use protocol::{Budget, Delivery, Outcome, Permission};
+use policy::Policy;
+use protocol::{Budget, Delivery, Outcome};
 use runtime::{Session, Settings, Start};
 use store::NoProbe;
 
@@ -45,7 +47,10 @@ fn settings(home: &Path, folder: &Path, url: &str) -> Settings {
         roots: Vec::new(),
         model: model(url),
         model_spec: "test/test-model".into(),
-        permission: Permission::ReadOnly,
+        policy: Policy::default(),
+        rules: Vec::new(),
+        ask_user: true,
+        ask_wait: Some(Duration::ZERO),
         limits: kernel::Limits::default(),
         max_turns: None,
         budget: Budget::default(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use model::{Model, Script};
 use net::Secret;
-use protocol::{Budget, Delivery, Permission};
+use protocol::{Budget, Delivery, PermissionMode, RuleEffect, RuleText};
 use runtime::Start;
 
 use super::{Run, Stage};
@@ -24,7 +24,9 @@ pub fn scenario() -> Scenario {
     Scenario {
         model: script(MUTE),
         files: Vec::new(),
-        permission: Permission::ReadOnly,
+        mode: PermissionMode::Default,
+        rules: Vec::new(),
+        ask_wait: Some(Duration::ZERO),
         max_turns: None,
         budget: Budget::default(),
         timeout: None,
@@ -41,7 +43,9 @@ pub fn scenario() -> Scenario {
 pub struct Scenario {
     pub(super) model: Arc<dyn Model>,
     pub(super) files: Vec<(String, String)>,
-    pub(super) permission: Permission,
+    pub(super) mode: PermissionMode,
+    pub(super) rules: Vec<RuleText>,
+    pub(super) ask_wait: Option<Duration>,
     pub(super) max_turns: Option<u32>,
     pub(super) budget: Budget,
     pub(super) timeout: Option<Duration>,
@@ -75,7 +79,26 @@ impl Scenario {
     /// Tools may do everything.
     #[must_use]
     pub fn allow_all(self) -> Scenario {
-        Scenario { permission: Permission::AllowAll, ..self }
+        Scenario { mode: PermissionMode::AllowAll, ..self }
+    }
+
+    /// Calls that no rule speaks of are treated like this.
+    #[must_use]
+    pub fn mode(self, mode: PermissionMode) -> Scenario {
+        Scenario { mode, ..self }
+    }
+
+    /// This rule holds.
+    #[must_use]
+    pub fn rule(mut self, effect: RuleEffect, rule: &str) -> Scenario {
+        self.rules.push(RuleText { effect, rule: rule.into() });
+        self
+    }
+
+    /// A person is waited for so long; for ever with nothing.
+    #[must_use]
+    pub fn ask_wait(self, wait: Option<Duration>) -> Scenario {
+        Scenario { ask_wait: wait, ..self }
     }
 
     /// An activation may take this many turns.

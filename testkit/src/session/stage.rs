@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex};
 
 use host::{Clock, Home, Ids, Owner};
 use model::Model;
-use protocol::{Budget, SessionId};
+use policy::{Policy, Rule, Source};
+use protocol::{Budget, RuleText, SessionId};
 use runtime::{OpenError, Session, Settings, Start};
 use store::{Probe, copy_session};
 use tempfile::TempDir;
@@ -143,7 +144,10 @@ impl Stage {
             roots: Vec::new(),
             model_spec: model.name().to_owned(),
             model: Arc::clone(model) as Arc<dyn Model>,
-            permission: scenario.permission,
+            policy: policy(scenario, cwd),
+            rules: scenario.rules.clone(),
+            ask_user: true,
+            ask_wait: scenario.ask_wait,
             limits: kernel::Limits::default(),
             max_turns: scenario.max_turns,
             budget: *budget.lock().unwrap(),
@@ -159,6 +163,12 @@ impl Stage {
             probe: Arc::clone(probe) as Arc<dyn Probe>,
         }
     }
+}
+
+fn policy(scenario: &Scenario, cwd: &Path) -> Policy {
+    let rule = |text: &RuleText| Rule::parse(text.effect, &text.rule, Source::Flag).unwrap();
+    let rules = scenario.rules.iter().map(rule).collect();
+    Policy { mode: scenario.mode, rules, top: cwd.to_owned(), ..Policy::default() }
 }
 
 /// Whether a process still holds the session.

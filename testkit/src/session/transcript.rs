@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
 
 use protocol::{
-    Answer, Block, Body, Call, CallId, Compaction, Envelope, Event, ModelFault, Origin, Outcome, TaskId, TaskSpec,
-    Terms, clip_middle,
+    Answer, Block, Body, Call, CallId, Compaction, Envelope, Event, ModelFault, Origin, Outcome, Subject, TaskId,
+    TaskSpec, Terms, clip_middle,
 };
 
 /// Most bytes shown of one text.
@@ -81,6 +81,11 @@ impl Page {
                 let until = until_at.map(|at| format!(" until {at}")).unwrap_or_default();
                 self.add(format_args!("  {call} waits for {mode:?} of {}{until}", on.join(", ")));
             }
+            Event::Asked(ask) => self.add(match &ask.subject {
+                Subject::Permission { tool, reason, .. } => format!("  asks to run {tool}: {reason}"),
+                Subject::Question { question, .. } => format!("  asks the user: {question}"),
+            }),
+            Event::AskDecided { decision, by, .. } => self.add(format_args!("  {} by {by:?}", decision.word())),
             Event::WaitEnded { call, why } => self.add(format_args!("  {call} waited: {why:?}")),
             Event::ModelDiffered { asked, answered, .. } => {
                 self.add(format_args!("  {asked} was asked, {answered} answered"));

@@ -7,15 +7,19 @@ use serde_json::Value;
 const LAYERS: [&[&str]; 6] = [
     &["protocol"],
     &["host", "net", "rpc"],
-    &["kernel", "store", "model", "tools", "hooks"],
+    &["kernel", "store", "model", "tools", "policy", "hooks"],
     &["runtime", "mcp", "remote"],
     &["tui", "doors", "dashboard", "config"],
     &["cli"],
 ];
 
 /// Crates that may use less than their layer allows, and what they may use.
-const NARROW: [(&str, &[&str]); 3] =
-    [("kernel", &["protocol"]), ("tui", &["protocol", "rpc"]), ("dashboard", &["protocol", "rpc"])];
+const NARROW: [(&str, &[&str]); 4] = [
+    ("kernel", &["protocol"]),
+    ("policy", &["protocol"]),
+    ("tui", &["protocol", "rpc"]),
+    ("dashboard", &["protocol", "rpc"]),
+];
 
 /// Crates that exist for development; they may use anything, and nothing ships them.
 const DEV_ONLY: [&str; 2] = ["testkit", "xtask"];

@@ -1,6 +1,7 @@
 //! Decisions, one module per concern. Each checks everything first and records only then, so that a refusal
 //! has changed nothing.
 
+mod ask;
 mod cancel;
 mod mail;
 mod owner;
@@ -26,6 +27,7 @@ pub(crate) fn decide(state: &mut State, limits: &Limits, now: At, input: Input) 
         Input::Spawn(spawn) => draft.spawn(spawn),
         Input::Send(letter) => draft.send(letter),
         Input::Report(run, report) => draft.report(run, report),
+        Input::Decide { ask, decision, by } => draft.decide(ask, decision, by),
         Input::Promote(task) => draft.promote(task),
         Input::Interrupt(task) => draft.interrupt(task),
         Input::Cancel { task, by, how } => draft.cancel(task, by, how),

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use protocol::{At, Block, CallId, Cost, Event, Kind, Limit, Outcome, Quote, Rest, Run, Turn, WrapUp};
+use protocol::{At, Block, CallId, Cost, Decision, Event, Kind, Limit, Outcome, Quote, Rest, Run, Turn, WrapUp};
 
 use super::Draft;
 use super::cancel::After;
-use super::spawn::expect_call;
-use crate::{Booked, CallPhase, Ending, Footing, Last, Ledger, Phase, Refusal, Report, Task, Wait, Work, words};
+use crate::{
+    Booked, CallPhase, Decided, Ending, Footing, Last, Ledger, Phase, Refusal, Report, Task, Wait, Work, words,
+};
 
 impl Draft<'_> {
     pub(super) fn report(&mut self, run: Run, report: Report) -> Result<(), Refusal> {
@@ -42,7 +43,7 @@ impl Draft<'_> {
                 self.record(run.task, Event::Compacted(compaction))
             }
             Report::CallStarted { turn, call } => {
-                expect_call(task, turn, &call, &CallPhase::Pending)?;
+                expect_startable(task, turn, &call)?;
                 self.record(run.task, Event::CallStarted { call })
             }
             Report::CallAnswered { turn, call, answer } => {
@@ -56,6 +57,7 @@ impl Draft<'_> {
                 self.drop_calls(run.task, &words::out_of_time())
             }
             Report::Wait { turn, call, on, mode, until } => self.wait(run, turn, call, Wait { on, mode, until }),
+            Report::Ask { turn, ask } => self.ask(run, turn, ask),
             Report::Intent(intent) => self.record(run.task, Event::IntentReported { intent }),
             Report::Park(until) => self.park(run, until),
             Report::Ended { ending, text } => self.end(run, ending, text),
@@ -181,15 +183,33 @@ fn is_same_model(asked: &str, answered: &str) -> bool {
     answered.strip_prefix(&asked).is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', ':', '@', '.']))
 }
 
+/// A call starts once, and not against a decision.
+fn expect_startable(task: &Task, turn: Turn, call: &CallId) -> Result<(), Refusal> {
+    match task.work.call(call) {
+        Some(CallPhase::Pending | CallPhase::Decided(Decided { decision: Decision::Allow { .. }, .. }))
+            if task.turn == turn =>
+        {
+            Ok(())
+        }
+        Some(_) | None => Err(Refusal::Call(call.clone())),
+    }
+}
+
 /// A call can be answered unless it was, or it still waits.
 fn expect_answerable(task: &Task, turn: Turn, call: &CallId) -> Result<(), Refusal> {
     match task.work.call(call) {
-        Some(CallPhase::Pending | CallPhase::Started | CallPhase::Waited { .. }) if task.turn == turn => Ok(()),
+        Some(CallPhase::Pending | CallPhase::Started | CallPhase::Waited { .. } | CallPhase::Decided(_))
+            if task.turn == turn =>
+        {
+            Ok(())
+        }
         Some(
             CallPhase::Pending
             | CallPhase::Started
             | CallPhase::Waited { .. }
+            | CallPhase::Decided(_)
             | CallPhase::Waiting(_)
+            | CallPhase::Asking(_)
             | CallPhase::Answered,
         )
         | None => Err(Refusal::Call(call.clone())),

@@ -76,6 +76,7 @@ impl Draft<'_> {
             self.state.alarms.iter().take_while(|(at, _)| *at <= self.now).map(|(_, id)| *id).collect();
         for id in due {
             self.expire_waits(id)?;
+            self.expire_asks(id)?;
             let task = self.task(id)?;
             match task.phase {
                 // Its quota is the only thing a parked task has an alarm for.

@@ -35,7 +35,7 @@ impl Audit {
                     self.read(entry);
                 }
                 Effect::Start(run) => assert!(started.contains(run), "{run} started before it was recorded"),
-                Effect::Go(_) | Effect::WaitOver { .. } | Effect::Stop { .. } => {}
+                Effect::Go(_) | Effect::WaitOver { .. } | Effect::AskOver { .. } | Effect::Stop { .. } => {}
             }
         }
         self.check_tasks(kernel, limits);
@@ -100,6 +100,8 @@ impl Audit {
             | Event::BudgetLow { .. }
             | Event::WrapUpBegan { .. }
             | Event::Compacted(_)
+            | Event::Asked(_)
+            | Event::AskDecided { .. }
             | Event::Unknown => {}
         }
     }

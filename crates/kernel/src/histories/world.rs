@@ -144,7 +144,10 @@ impl World {
             Work::Asking { .. } => self.must(Input::Report(run, answer(turn, vec![say("done")], Cost::ZERO))),
             Work::Acting(calls) => {
                 let open = calls.into_iter().find(|(_, phase)| {
-                    matches!(phase, CallPhase::Pending | CallPhase::Started | CallPhase::Waited { .. })
+                    matches!(
+                        phase,
+                        CallPhase::Pending | CallPhase::Started | CallPhase::Waited { .. } | CallPhase::Decided(_)
+                    )
                 });
                 match open {
                     Some((call, _)) => self.must(Input::Report(run, answered(turn, call))),
@@ -187,8 +190,9 @@ impl World {
     fn can_work(&self, run: Run) -> bool {
         self.kernel.task(run.task).is_some_and(|task| {
             let stuck =
-                task.work.calls().all(|(_, phase)| matches!(phase, CallPhase::Waiting(_) | CallPhase::Answered))
-                    && matches!(task.work, Work::Acting(_));
+                task.work.calls().all(|(_, phase)| {
+                    matches!(phase, CallPhase::Waiting(_) | CallPhase::Asking(_) | CallPhase::Answered)
+                }) && matches!(task.work, Work::Acting(_));
             let footed = task.phase == Phase::Running(Footing::Slot) || !task.work.is_between();
             task.is_running() && task.run() == run && footed && !stuck
         })
@@ -277,11 +281,11 @@ impl World {
                 3 => self.wait(run, turn, call),
                 _ => self.may(Input::Report(run, answered(turn, call))),
             },
-            CallPhase::Waiting(_) | CallPhase::Answered if self.dice.one_in(10) => {
+            CallPhase::Waiting(_) | CallPhase::Asking(_) | CallPhase::Answered if self.dice.one_in(10) => {
                 assert!(self.kernel.clone().apply(self.now, Input::Report(run, answered(turn, call))).is_err());
             }
-            CallPhase::Waiting(_) | CallPhase::Answered => {}
-            CallPhase::Waited { .. } => self.may(Input::Report(run, answered(turn, call))),
+            CallPhase::Waiting(_) | CallPhase::Asking(_) | CallPhase::Answered => {}
+            CallPhase::Waited { .. } | CallPhase::Decided(_) => self.may(Input::Report(run, answered(turn, call))),
         }
     }
 
@@ -483,7 +487,10 @@ impl World {
                     }
                     self.old.push(*run);
                 }
-                Effect::Stop { how: Cancel::WrapUp, .. } | Effect::Go(_) | Effect::WaitOver { .. } => {}
+                Effect::Stop { how: Cancel::WrapUp, .. }
+                | Effect::Go(_)
+                | Effect::WaitOver { .. }
+                | Effect::AskOver { .. } => {}
             }
         }
         self.active.retain(|id, run| self.kernel.task(*id).is_some_and(|task| task.is_running() && task.run() == *run));
@@ -493,7 +500,18 @@ impl World {
 
 fn terms(budget: Budget) -> Terms {
     let (cwd, model, version) = ("/w".into(), "script".into(), "0".into());
-    Terms { cwd, model, permission: Permission::ReadOnly, max_turns: Some(9), budget, effort: None, version }
+    Terms {
+        cwd,
+        model,
+        permission: PermissionMode::Default,
+        rules: Vec::new(),
+        roots: Vec::new(),
+        ask_user: true,
+        max_turns: Some(9),
+        budget,
+        effort: None,
+        version,
+    }
 }
 
 fn user_mail(to: TaskId, delivery: Delivery) -> Input {

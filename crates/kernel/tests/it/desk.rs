@@ -32,8 +32,18 @@ pub(crate) fn spec(kind: Kind, parent: Option<TaskId>) -> TaskSpec {
 }
 
 pub(crate) fn terms() -> Terms {
-    let (cwd, model, permission, version) = ("/w".into(), "m".into(), Permission::ReadOnly, "0".into());
-    Terms { cwd, model, permission, max_turns: Some(3), budget: Budget::default(), effort: None, version }
+    Terms {
+        cwd: "/w".into(),
+        model: "m".into(),
+        permission: PermissionMode::Default,
+        rules: Vec::new(),
+        roots: Vec::new(),
+        ask_user: true,
+        max_turns: Some(3),
+        budget: Budget::default(),
+        effort: None,
+        version: "0".into(),
+    }
 }
 
 /// A question that uses so many tokens.
@@ -187,6 +197,7 @@ fn word(effect: &Effect) -> String {
         }
         Effect::Start(started) => format!("start {}", run(started)),
         Effect::Go(going) => format!("go {}", run(going)),
+        Effect::AskOver { run: over, call } => format!("ask over {} {call}", run(over)),
         Effect::WaitOver { run: over, call, why } => format!("wait over {} {call} {why:?}", run(over)),
         Effect::Stop { run: stopped, how } => format!("stop {} {how:?}", run(stopped)),
     }

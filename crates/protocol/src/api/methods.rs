@@ -44,6 +44,8 @@ methods! {
     SessionInterrupt, "session.interrupt", Session, "Stops the running turn; the session stays.";
     SessionStop, "session.stop", Session, "Stops every task and ends the run; the session can be resumed.";
     TasksList, "tasks.list", Any, "Every task of the session, oldest first, in pages.";
+    AsksList, "asks.list", Any, "What waits for a person's decision, oldest first.";
+    AsksDecide, "asks.decide", Session, "Decides on one ask: allows or denies a call, or answers a question.";
     EventsSubscribe, "events.subscribe", Any, "The events after a sequence number, then each new one as it is committed.";
 }
 

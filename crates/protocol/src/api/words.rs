@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    At, Budget, Cost, Delivery, Effort, Image, Kind, MailId, Outcome, Permission, SessionId, TaskId, TaskState, Usage,
+    Ask, AskId, At, Budget, Cost, DecidedBy, Decision, Delivery, Effort, Image, Kind, MailId, Outcome, PermissionMode,
+    RuleText, SessionId, TaskId, TaskState, Usage,
 };
 
 /// What the session is.
@@ -16,8 +17,17 @@ pub struct SessionView {
     pub cwd: String,
     /// The model it asks, as `--model` takes it.
     pub model: String,
-    /// What its tools may do.
-    pub permission: Permission,
+    /// What becomes of calls that no rule speaks of.
+    pub permission: PermissionMode,
+    /// The rules that its command line gave, oldest first.
+    #[serde(default)]
+    pub rules: Vec<RuleText>,
+    /// More folders that its file tools may reach.
+    #[serde(default)]
+    pub roots: Vec<String>,
+    /// Whether its model may ask the user questions.
+    #[serde(default)]
+    pub ask_user: bool,
     /// Most turns that one activation of its root may take.
     pub max_turns: Option<u32>,
     /// What it may spend in all.
@@ -132,6 +142,69 @@ pub struct TasksPage {
     pub total: u64,
 }
 
+/// One ask as every view shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AskView {
+    /// The session it belongs to.
+    pub session: SessionId,
+    /// The task whose call waits.
+    pub task: TaskId,
+    /// That task's path, such as `/root/tests`.
+    pub path: String,
+    /// When it was asked.
+    pub asked_at: At,
+    /// What is asked.
+    pub ask: Ask,
+    /// How it stands.
+    pub state: AskState,
+}
+
+/// How an ask stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum AskState {
+    /// It waits.
+    Open,
+    /// It is decided.
+    Decided {
+        /// What was decided.
+        decision: Decision,
+        /// Who decided it.
+        by: DecidedBy,
+        /// When.
+        at: At,
+    },
+    /// Its call ended without a decision.
+    Withdrawn,
+}
+
+/// Which asks are wanted.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AsksParams {
+    /// Those that are decided or withdrawn too.
+    pub all: bool,
+}
+
+/// The asks of a session, oldest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AsksResult {
+    /// The rows.
+    pub asks: Vec<AskView>,
+}
+
+/// A decision.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DecideParams {
+    /// The ask.
+    pub ask: AskId,
+    /// What is decided.
+    pub decision: Decision,
+}
+
 /// Where a subscription begins.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -150,4 +223,6 @@ pub enum Command {
     Interrupt,
     /// Stop every task and end the run.
     Stop,
+    /// Decide on an ask.
+    Decide(DecideParams),
 }

@@ -4,18 +4,19 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use kernel::{CallPhase, Report};
-use protocol::{Answer, AnswerStatus, Call, CallId, Clip};
+use kernel::{CallPhase, Decided, Report};
+use protocol::{Answer, AnswerStatus, Call, CallId, Clip, Decision, RuleEffect};
 use tokio_util::sync::CancellationToken;
-use tools::{Access, Context, Stamps, Tool, ToolError};
+use tools::{Access, Context, Reach, Stamps, Tool, ToolError};
 
 use super::Desk;
 use super::guard;
-use crate::permit;
+use crate::asks::{self, Questions};
+use crate::permit::{self, Judgement};
 use crate::shells::Shells;
 use crate::space::Intents;
 use crate::supervisor::Rejected;
-use crate::waits::Caller;
+use crate::waits::{Caller, Pending};
 
 /// What a call is run with.
 #[derive(Debug, Clone)]
@@ -26,77 +27,155 @@ pub(super) struct Bench {
     pub(super) repeated: Vec<CallId>,
 }
 
-/// Runs the calls: readers that stand together run together, everything else in order.
+/// A call that has been looked at, before any of its message runs.
+struct Looked<'a> {
+    call: Call,
+    caller: Caller,
+    admission: Admission<'a>,
+}
+
+/// What becomes of a call.
+enum Admission<'a> {
+    /// It runs.
+    Run(&'a Arc<dyn Tool>, Arc<dyn Reach>),
+    /// It runs if a person permits it.
+    Asked(&'a Arc<dyn Tool>, Judgement, Pending),
+    /// It is answered as it is.
+    Answer(Answer),
+}
+
+/// Runs the calls: readers that stand together run together, everything else in order. What needs permission asks for
+/// it before anything runs, so that a person can decide on all of it at once.
 pub(super) async fn run_all(bench: &Bench, calls: Vec<(Call, Caller)>) -> Result<(), Rejected> {
-    for group in groups(&bench.desk, calls) {
-        let answered = join_all(group.into_iter().map(|(call, caller)| run_one(bench, call, caller))).await;
+    let looked = join_all(calls.into_iter().map(|(call, caller)| look(bench, call, caller))).await;
+    let looked = looked.into_iter().collect::<Result<Vec<_>, Rejected>>()?;
+    for group in groups(looked) {
+        let answered = join_all(group.into_iter().map(|looked| run_one(bench, looked))).await;
         answered.into_iter().collect::<Result<(), Rejected>>()?;
     }
     Ok(())
 }
 
-fn groups(desk: &Desk, calls: Vec<(Call, Caller)>) -> Vec<Vec<(Call, Caller)>> {
-    let mut groups: Vec<(bool, Vec<(Call, Caller)>)> = Vec::new();
-    for call in calls {
-        let reads = desk.tool(&call.0.tool).is_none_or(|tool| tool.spec().access == Access::Read);
+async fn look(bench: &Bench, call: Call, caller: Caller) -> Result<Looked<'_>, Rejected> {
+    let admission = match find(bench, &call) {
+        Ok(tool) => permit(bench, tool, &call, &caller).await?,
+        Err(answer) => Admission::Answer(answer),
+    };
+    Ok(Looked { call, caller, admission })
+}
+
+/// The tool, if there is one.
+fn find<'a>(bench: &'a Bench, call: &Call) -> Result<&'a Arc<dyn Tool>, Answer> {
+    let desk = &bench.desk;
+    if bench.repeated.contains(&call.id) {
+        return Err(guard::refusal());
+    }
+    desk.tool(&call.tool).ok_or_else(|| {
+        let names: Vec<&str> = desk.toolbox.iter().map(|tool| tool.spec().name).collect();
+        let text = format!("There is no tool `{}`. The tools are: {}.", clip(&call.tool), names.join(", "));
+        Answer { status: AnswerStatus::Refused, text }
+    })
+}
+
+/// Whether it may run. A call that was permitted before its owner changed is not asked about again, but what may never
+/// run does not run either.
+async fn permit<'a>(
+    bench: &Bench,
+    tool: &'a Arc<dyn Tool>,
+    call: &Call,
+    caller: &Caller,
+) -> Result<Admission<'a>, Rejected> {
+    let judgement = match permit::judge(&bench.desk, &**tool, call) {
+        Ok(judgement) => judgement,
+        Err(error) => return Ok(Admission::Answer(failed(call, error, &bench.desk.settings.tools))),
+    };
+    Ok(match judgement.verdict.effect {
+        RuleEffect::Allow => Admission::Run(tool, judgement.reach),
+        RuleEffect::Deny => {
+            let text = permit::denied(&call.tool, &judgement.verdict);
+            Admission::Answer(Answer { status: AnswerStatus::Denied, text })
+        }
+        RuleEffect::Ask => {
+            let ask = asks::permission(&bench.desk, caller, call, &judgement.verdict);
+            let pending = caller.ask(ask).await?;
+            Admission::Asked(tool, judgement, pending)
+        }
+    })
+}
+
+fn groups(calls: Vec<Looked<'_>>) -> Vec<Vec<Looked<'_>>> {
+    let mut groups: Vec<(bool, Vec<Looked<'_>>)> = Vec::new();
+    for looked in calls {
+        let reads = match &looked.admission {
+            Admission::Run(tool, _) | Admission::Asked(tool, ..) => tool.spec().access == Access::Read,
+            Admission::Answer(_) => true,
+        };
         match groups.last_mut() {
-            Some((true, group)) if reads => group.push(call),
-            _ => groups.push((reads, vec![call])),
+            Some((true, group)) if reads => group.push(looked),
+            _ => groups.push((reads, vec![looked])),
         }
     }
     groups.into_iter().map(|(_, group)| group).collect()
 }
 
-async fn run_one(bench: &Bench, call: Call, caller: Caller) -> Result<(), Rejected> {
-    let answer = match admit(bench, &call) {
-        Ok(tool) => {
-            begin(&caller).await?;
-            run(bench, tool, &call, &caller).await
+async fn run_one(bench: &Bench, looked: Looked<'_>) -> Result<(), Rejected> {
+    let Looked { call, caller, admission } = looked;
+    let (tool, reach) = match admission {
+        Admission::Run(tool, reach) => (tool, reach),
+        Admission::Answer(answer) => return answer_call(&caller, call.id, answer).await,
+        Admission::Asked(tool, Judgement { verdict, reach }, pending) => {
+            let decided = pending.decided().await?;
+            match decided.decision {
+                Decision::Allow { .. } => (tool, reach),
+                Decision::Deny { .. } | Decision::Reply { .. } => {
+                    let answer = asks::refused(&call, &verdict, &decided);
+                    return answer_call(&caller, call.id, answer).await;
+                }
+            }
         }
-        Err(answer) => answer,
     };
-    let report = Report::CallAnswered { turn: caller.turn, call: call.id, answer };
-    caller.supervisor.report(caller.run, report).await
+    begin(&caller).await?;
+    let answer = run(bench, tool, &call, &caller, reach).await;
+    answer_call(&caller, call.id, answer).await
 }
 
-/// The tool, if there is one and it may be used.
-fn admit<'a>(bench: &'a Bench, call: &Call) -> Result<&'a Arc<dyn Tool>, Answer> {
-    let desk = &bench.desk;
-    if bench.repeated.contains(&call.id) {
-        return Err(guard::refusal());
-    }
-    let Some(tool) = desk.tool(&call.tool) else {
-        let names: Vec<&str> = desk.toolbox.iter().map(|tool| tool.spec().name).collect();
-        let text = format!("There is no tool `{}`. The tools are: {}.", clip(&call.tool), names.join(", "));
-        return Err(Answer { status: AnswerStatus::Refused, text });
-    };
-    match permit::check(desk.settings.permission, tool.spec()) {
-        Ok(()) => Ok(tool),
-        Err(text) => Err(Answer { status: AnswerStatus::Denied, text }),
-    }
+async fn answer_call(caller: &Caller, call: CallId, answer: Answer) -> Result<(), Rejected> {
+    let report = Report::CallAnswered { turn: caller.turn, call, answer };
+    caller.supervisor.report(caller.run, report).await
 }
 
 /// Says durably that the call starts, unless it is one that went on waiting while its owner changed.
 async fn begin(caller: &Caller) -> Result<(), Rejected> {
     match caller.phase().await? {
-        Some(CallPhase::Waiting(_) | CallPhase::Waited { .. }) => Ok(()),
-        Some(CallPhase::Pending | CallPhase::Started | CallPhase::Answered) | None => {
+        Some(
+            CallPhase::Waiting(_)
+            | CallPhase::Waited { .. }
+            | CallPhase::Asking(_)
+            | CallPhase::Decided(Decided { begun: true, .. }),
+        ) => Ok(()),
+        Some(CallPhase::Pending | CallPhase::Decided(_) | CallPhase::Started | CallPhase::Answered) | None => {
             let (turn, call) = (caller.turn, caller.call.clone());
             caller.supervisor.report(caller.run, Report::CallStarted { turn, call }).await
         }
     }
 }
 
-async fn run(bench: &Bench, tool: &Arc<dyn Tool>, call: &Call, caller: &Caller) -> Answer {
+async fn run(bench: &Bench, tool: &Arc<dyn Tool>, call: &Call, caller: &Caller, reach: Arc<dyn Reach>) -> Answer {
     let cancel = CancellationToken::new();
     let _guard = cancel.clone().drop_guard();
-    let cx = context(bench, caller, cancel);
+    let cx = context(bench, caller, cancel, reach);
     match tool.run(&call.input, &cx).await {
         Ok(output) => Answer { status: AnswerStatus::Done, text: output.text.into_string() },
-        Err(ToolError::Refused(text)) => {
-            Answer { status: AnswerStatus::Refused, text: Clip::new(&text, cx.limits.output).into_string() }
+        Err(error) => failed(call, error, &cx.limits),
+    }
+}
+
+fn failed(call: &Call, error: ToolError, limits: &tools::Limits) -> Answer {
+    match error {
+        ToolError::Refused(text) => {
+            Answer { status: AnswerStatus::Refused, text: Clip::new(&text, limits.output).into_string() }
         }
-        Err(ToolError::Broken(source)) => {
+        ToolError::Broken(source) => {
             tracing::warn!(tool = call.tool, error = %source, "a tool broke");
             let text = format!("`{}` failed: {}", call.tool, clip(&source.to_string()));
             Answer { status: AnswerStatus::Broken, text }
@@ -104,10 +183,11 @@ async fn run(bench: &Bench, tool: &Arc<dyn Tool>, call: &Call, caller: &Caller) 
     }
 }
 
-fn context(bench: &Bench, caller: &Caller, cancel: CancellationToken) -> Context {
+fn context(bench: &Bench, caller: &Caller, cancel: CancellationToken, reach: Arc<dyn Reach>) -> Context {
     let desk = &bench.desk;
     Context {
         workspace: Arc::clone(&desk.workspace),
+        reach,
         stamps: Arc::clone(&bench.stamps),
         guardian: desk.guardian.clone(),
         env: Arc::clone(&desk.env),
@@ -116,6 +196,7 @@ fn context(bench: &Bench, caller: &Caller, cancel: CancellationToken) -> Context
         sql: desk.tables.clone(),
         background: Arc::new(Shells { desk: Arc::clone(desk), caller: caller.clone() }),
         intent: Arc::new(Intents(caller.clone())),
+        asker: Arc::new(Questions { desk: Arc::clone(desk), caller: caller.clone() }),
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use host::{Guardian, Workspace};
 use model::ToolSpec;
+use policy::Policy;
 use protocol::{Activation, Clip, Event, Kind, Outcome, TaskId};
 use store::{Reader, StoreError};
 use tools::{Stamps, Tool};
@@ -79,6 +80,11 @@ impl Desk {
             conversation.read(&envelope, self);
         }
         Ok(conversation)
+    }
+
+    /// What calls may do now.
+    pub(crate) fn policy(&self) -> &Policy {
+        &self.settings.policy
     }
 
     pub(crate) fn tool(&self, name: &str) -> Option<&Arc<dyn Tool>> {

@@ -115,7 +115,7 @@ impl AgentRun {
     pub(super) fn hear(&mut self, told: Told) {
         match told {
             Told::Event(envelope) => self.conversation.read(&envelope, &*self.desk),
-            Told::WaitOver(call, why) => self.waits.over(&call, why),
+            Told::WaitOver(call) => self.waits.over(&call),
             // The root of a session is stopped at once; agents with a last turn come with the task tool.
             Told::WrapUp | Told::Go => {}
         }

@@ -9,7 +9,7 @@ use host::{Home, SystemClock, TimeIds};
 use kernel::{Kernel, Limits, Spawn};
 use model::{Key, Provider, Providers, Wire};
 use net::Secret;
-use protocol::{Budget, Cost, Event, Kind, Mode, Permission, Price, Rest, TaskId, TaskSpec, Usage};
+use protocol::{Budget, Cost, Event, Kind, Mode, Price, Rest, TaskId, TaskSpec, Usage};
 use store::{NoProbe, Reader};
 use testkit::server::ModelServer;
 
@@ -54,7 +54,10 @@ fn settings(folder: &Path, url: String, budget: Budget) -> Settings {
         roots: Vec::new(),
         model: model(url),
         model_spec: "test/m".into(),
-        permission: Permission::ReadOnly,
+        policy: policy::Policy::default(),
+        rules: Vec::new(),
+        ask_user: true,
+        ask_wait: Some(Duration::ZERO),
         limits: Limits { live: AGENTS, ..Limits::default() },
         max_turns: None,
         budget,

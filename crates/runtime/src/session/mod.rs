@@ -9,7 +9,7 @@ mod transcript;
 use std::sync::Arc;
 
 use kernel::Input;
-use protocol::api::{Command, SendParams, SessionView, TaskView};
+use protocol::api::{Command, DecideParams, SendParams, SessionView, TaskView};
 use protocol::{CancelBy, Delivery, SessionId, TaskId};
 use store::{Index, SessionRow, StoreError};
 use tokio::sync::watch;
@@ -114,6 +114,11 @@ impl Session {
     /// Stops the running turn.
     pub async fn interrupt(&self) -> Result<(), Rejected> {
         self.submit(Input::Interrupt(self.root)).await
+    }
+
+    /// Decides on an ask.
+    pub async fn decide(&self, decision: DecideParams) -> Result<(), Rejected> {
+        self.submit(commands::input(Command::Decide(decision), self.root)).await
     }
 
     /// Stops every task and takes no new ones.

@@ -176,7 +176,10 @@ fn terms(settings: &Settings) -> Terms {
     Terms {
         cwd: settings.cwd.display().to_string(),
         model: settings.model_spec.clone(),
-        permission: settings.permission,
+        permission: settings.policy.mode,
+        rules: settings.rules.clone(),
+        roots: settings.roots.iter().map(|root| root.display().to_string()).collect(),
+        ask_user: settings.ask_user,
         max_turns: settings.max_turns,
         budget: settings.budget,
         effort: settings.effort,

@@ -243,7 +243,7 @@ impl Actor {
             Effect::Record(entry) => self.publish(entry),
             Effect::Start(run) => self.start(run),
             Effect::Go(run) => self.tell(run, Told::Go),
-            Effect::WaitOver { run, call, why } => self.tell(run, Told::WaitOver(call, why)),
+            Effect::WaitOver { run, call, .. } | Effect::AskOver { run, call } => self.tell(run, Told::WaitOver(call)),
             // The events before it tell the run what is dropped.
             Effect::Stop { run, how } => {
                 if let Some(leash) = self.leashes.get(&run.task).filter(|leash| leash.run == run) {
@@ -342,7 +342,9 @@ impl Given {
 fn record(effect: &Effect) -> Option<&Entry> {
     match effect {
         Effect::Record(entry) => Some(entry),
-        Effect::Start(_) | Effect::Go(_) | Effect::WaitOver { .. } | Effect::Stop { .. } => None,
+        Effect::Start(_) | Effect::Go(_) | Effect::WaitOver { .. } | Effect::AskOver { .. } | Effect::Stop { .. } => {
+            None
+        }
     }
 }
 

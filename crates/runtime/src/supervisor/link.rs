@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use protocol::{CallId, Cancel, Envelope, Run, WaitEnd};
+use protocol::{CallId, Cancel, Envelope, Run};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -15,8 +15,8 @@ pub(crate) enum Told {
     Event(Arc<Envelope>),
     /// It has a slot again.
     Go,
-    /// A call's wait is over.
-    WaitOver(CallId, WaitEnd),
+    /// A call's wait is over, for tasks or for a person.
+    WaitOver(CallId),
     /// Take one last turn.
     WrapUp,
 }

@@ -75,9 +75,12 @@ impl Receipt {
     fn of(effects: &[Effect]) -> Receipt {
         let mail = effects.iter().find_map(|effect| match effect {
             Effect::Record(Entry { event: Event::MailAdmitted { mail, .. }, .. }) => Some(*mail),
-            Effect::Record(_) | Effect::Start(_) | Effect::Go(_) | Effect::WaitOver { .. } | Effect::Stop { .. } => {
-                None
-            }
+            Effect::Record(_)
+            | Effect::Start(_)
+            | Effect::Go(_)
+            | Effect::WaitOver { .. }
+            | Effect::AskOver { .. }
+            | Effect::Stop { .. } => None,
         });
         Receipt { mail }
     }

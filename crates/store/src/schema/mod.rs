@@ -10,8 +10,10 @@ use crate::StoreError;
 use crate::error::fault;
 
 /// A session's file.
-pub(crate) const SESSION: Schema =
-    Schema { application_id: 0x424F_5331, steps: &[include_str!("session_1.sql"), include_str!("session_2.sql")] };
+pub(crate) const SESSION: Schema = Schema {
+    application_id: 0x424F_5331,
+    steps: &[include_str!("session_1.sql"), include_str!("session_2.sql"), include_str!("session_3.sql")],
+};
 
 /// The index of sessions, and the buckets.
 pub(crate) const INDEX: Schema =

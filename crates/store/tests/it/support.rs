@@ -5,8 +5,8 @@ use std::process::Command;
 
 use host::{Home, Owner};
 use protocol::{
-    At, Body, Budget, Cost, Delivery, Entry, Event, Kind, MailId, Mode, Origin, Permission, Rest, SessionId, TaskId,
-    TaskSpec, Terms, Turn,
+    At, Body, Budget, Cost, Delivery, Entry, Event, Kind, MailId, Mode, Origin, PermissionMode, Rest, SessionId,
+    TaskId, TaskSpec, Terms, Turn,
 };
 use store::{Batch, Committed, Opened, Reader, SessionFile, StoreError, Writer};
 use tempfile::TempDir;
@@ -75,7 +75,10 @@ pub(crate) fn terms() -> Terms {
     Terms {
         cwd: "/src".into(),
         model: "script/demo".into(),
-        permission: Permission::AllowAll,
+        permission: PermissionMode::AllowAll,
+        rules: Vec::new(),
+        roots: Vec::new(),
+        ask_user: true,
         max_turns: Some(7),
         budget: Budget::default(),
         effort: None,

@@ -11,7 +11,7 @@ use crate::args::Typed;
 use crate::patch::{Change, Hunk, parse};
 use crate::patch::{Fit, apply};
 use crate::place::{self, changed};
-use crate::{Access, Context, Output, ToolError};
+use crate::{Access, Context, Need, Output, ToolError};
 
 /// The `apply_patch` tool.
 pub(crate) struct ApplyPatch;
@@ -29,6 +29,11 @@ impl Typed for ApplyPatch {
     const NAME: &'static str = "apply_patch";
     const ABOUT: &'static str = include_str!("apply_patch.md");
     const ACCESS: Access = Access::Write;
+
+    fn needs(args: &Args) -> Result<Vec<Need>, ToolError> {
+        let changes = parse(&args.patch).map_err(|error| ToolError::Refused(error.to_string()))?;
+        Ok(changes.iter().flat_map(Change::paths).map(|path| Need::Edit(path.to_owned())).collect())
+    }
 
     async fn run(args: Args, cx: &Context) -> Result<Output, ToolError> {
         place::blocking(cx, move |cx| {

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::args::Typed;
 use crate::place::{self, changed};
-use crate::{Access, Context, Output, ToolError};
+use crate::{Access, Context, Need, Output, ToolError};
 
 /// The `create` tool.
 pub(crate) struct Create;
@@ -26,6 +26,10 @@ impl Typed for Create {
     const NAME: &'static str = "create";
     const ABOUT: &'static str = include_str!("create.md");
     const ACCESS: Access = Access::Write;
+
+    fn needs(args: &Args) -> Result<Vec<Need>, ToolError> {
+        Ok(vec![Need::Edit(args.path.clone())])
+    }
 
     async fn run(args: Args, cx: &Context) -> Result<Output, ToolError> {
         place::blocking(cx, move |cx| {

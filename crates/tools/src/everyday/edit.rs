@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::args::Typed;
 use crate::place::{self, changed};
 use crate::text::{Which, replace, snippet};
-use crate::{Access, Context, Output, ToolError};
+use crate::{Access, Context, Need, Output, ToolError};
 
 /// The `edit` tool.
 pub(crate) struct Edit;
@@ -32,6 +32,10 @@ impl Typed for Edit {
     const NAME: &'static str = "edit";
     const ABOUT: &'static str = include_str!("edit.md");
     const ACCESS: Access = Access::Write;
+
+    fn needs(args: &Args) -> Result<Vec<Need>, ToolError> {
+        Ok(vec![Need::Edit(args.path.clone())])
+    }
 
     async fn run(args: Args, cx: &Context) -> Result<Output, ToolError> {
         place::blocking(cx, move |cx| edit(&args, cx)).await

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::args::Typed;
 use crate::walk::{Pattern, Stop, files};
-use crate::{Access, Context, Output, ToolError, place};
+use crate::{Access, Context, Need, Output, ToolError, place};
 
 /// The `glob` tool.
 pub(crate) struct Glob;
@@ -29,6 +29,10 @@ impl Typed for Glob {
     const NAME: &'static str = "glob";
     const ABOUT: &'static str = include_str!("glob.md");
     const ACCESS: Access = Access::Read;
+
+    fn needs(args: &Args) -> Result<Vec<Need>, ToolError> {
+        Ok(vec![Need::Read(args.path.clone().unwrap_or_else(|| ".".into()))])
+    }
 
     async fn run(args: Args, cx: &Context) -> Result<Output, ToolError> {
         place::blocking(cx, move |cx| {

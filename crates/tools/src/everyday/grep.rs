@@ -14,7 +14,7 @@ use serde::Deserialize;
 use crate::args::Typed;
 use crate::text::shown;
 use crate::walk::{Hidden, Pattern, Stop, files};
-use crate::{Access, Context, Output, ToolError, place};
+use crate::{Access, Context, Need, Output, ToolError, place};
 
 /// The `grep` tool.
 pub(crate) struct Grep;
@@ -47,6 +47,10 @@ impl Typed for Grep {
     const NAME: &'static str = "grep";
     const ABOUT: &'static str = include_str!("grep.md");
     const ACCESS: Access = Access::Read;
+
+    fn needs(args: &Args) -> Result<Vec<Need>, ToolError> {
+        Ok(vec![Need::Read(args.path.clone().unwrap_or_else(|| ".".into()))])
+    }
 
     async fn run(args: Args, cx: &Context) -> Result<Output, ToolError> {
         place::blocking(cx, move |cx| {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::args::Typed;
-use crate::{Access, Context, Output, ToolError};
+use crate::{Access, Context, Need, Output, ToolError};
 
 /// The `list_shells` tool.
 pub(crate) struct ListShells;
@@ -19,6 +19,10 @@ impl Typed for ListShells {
     const NAME: &'static str = "list_shells";
     const ABOUT: &'static str = include_str!("list_shells.md");
     const ACCESS: Access = Access::Read;
+
+    fn needs(_args: &Args) -> Result<Vec<Need>, ToolError> {
+        Ok(vec![Need::Session])
+    }
 
     async fn run(Args {}: Args, cx: &Context) -> Result<Output, ToolError> {
         let rows = cx.background.list().await?;

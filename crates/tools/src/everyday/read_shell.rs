@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::args::Typed;
-use crate::{Access, BackgroundRead, Context, Output, ToolError, Wait};
+use crate::{Access, BackgroundRead, Context, Need, Output, ToolError, Wait};
 
 /// The `read_shell` tool.
 pub(crate) struct ReadShell;
@@ -26,6 +26,10 @@ impl Typed for ReadShell {
     const NAME: &'static str = "read_shell";
     const ABOUT: &'static str = include_str!("read_shell.md");
     const ACCESS: Access = Access::Read;
+
+    fn needs(_args: &Args) -> Result<Vec<Need>, ToolError> {
+        Ok(vec![Need::Session])
+    }
 
     async fn run(args: Args, cx: &Context) -> Result<Output, ToolError> {
         let wait = args.wait_secs.map(|secs| Wait::For(Duration::from_secs(secs).min(cx.limits.shell_max)));

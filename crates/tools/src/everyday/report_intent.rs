@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::args::Typed;
-use crate::{Access, Context, Output, ToolError};
+use crate::{Access, Context, Need, Output, ToolError};
 
 /// The `report_intent` tool.
 pub(crate) struct ReportIntent;
@@ -26,6 +26,10 @@ impl Typed for ReportIntent {
     const NAME: &'static str = "report_intent";
     const ABOUT: &'static str = include_str!("report_intent.md");
     const ACCESS: Access = Access::Session;
+
+    fn needs(_args: &Args) -> Result<Vec<Need>, ToolError> {
+        Ok(vec![Need::Session])
+    }
 
     async fn run(args: Args, cx: &Context) -> Result<Output, ToolError> {
         let Some(line) = args.intent.lines().map(str::trim).find(|line| !line.is_empty()) else {

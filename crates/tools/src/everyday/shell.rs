@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::args::Typed;
 use crate::launch::{ShellCommand, check, follow, launch};
-use crate::{Access, BackgroundCommand, Capture, Context, Output, ToolError};
+use crate::{Access, BackgroundCommand, Capture, Context, Need, Output, ToolError};
 
 /// The `shell` tool.
 pub(crate) struct Shell;
@@ -34,6 +34,10 @@ impl Typed for Shell {
     const NAME: &'static str = "shell";
     const ABOUT: &'static str = include_str!("shell.md");
     const ACCESS: Access = Access::Execute;
+
+    fn needs(args: &Args) -> Result<Vec<Need>, ToolError> {
+        Ok(vec![Need::Shell(args.command.clone())])
+    }
 
     async fn run(args: Args, cx: &Context) -> Result<Output, ToolError> {
         if args.background { start(args, cx).await } else { run(&args, cx).await }

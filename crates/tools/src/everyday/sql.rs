@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::args::Typed;
-use crate::{Access, Context, Output, ToolError};
+use crate::{Access, Context, Need, Output, ToolError};
 
 /// The `sql` tool.
 pub(crate) struct Sql;
@@ -22,6 +22,10 @@ impl Typed for Sql {
     const NAME: &'static str = "sql";
     const ABOUT: &'static str = include_str!("sql.md");
     const ACCESS: Access = Access::Session;
+
+    fn needs(_args: &Args) -> Result<Vec<Need>, ToolError> {
+        Ok(vec![Need::Session])
+    }
 
     async fn run(args: Args, cx: &Context) -> Result<Output, ToolError> {
         if args.query.trim().is_empty() {

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::read_shell::described;
 use crate::args::Typed;
-use crate::{Access, Context, Output, ToolError};
+use crate::{Access, Context, Need, Output, ToolError};
 
 /// The `stop_shell` tool.
 pub(crate) struct StopShell;
@@ -23,6 +23,10 @@ impl Typed for StopShell {
     const NAME: &'static str = "stop_shell";
     const ABOUT: &'static str = include_str!("stop_shell.md");
     const ACCESS: Access = Access::Session;
+
+    fn needs(_args: &Args) -> Result<Vec<Need>, ToolError> {
+        Ok(vec![Need::Session])
+    }
 
     async fn run(args: Args, cx: &Context) -> Result<Output, ToolError> {
         let read = cx.background.stop(args.name).await?;

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use crate::args::Typed;
 use crate::place::{self, Opened, Reader};
 use crate::text::{Ask, End, Window, binary_kind, window};
-use crate::{Access, Context, Output, ToolError};
+use crate::{Access, Context, Need, Output, ToolError};
 
 /// The `view` tool.
 pub(crate) struct View;
@@ -32,6 +32,10 @@ impl Typed for View {
     const NAME: &'static str = "view";
     const ABOUT: &'static str = include_str!("view.md");
     const ACCESS: Access = Access::Read;
+
+    fn needs(args: &Args) -> Result<Vec<Need>, ToolError> {
+        Ok(vec![Need::Read(args.path.clone())])
+    }
 
     async fn run(args: Args, cx: &Context) -> Result<Output, ToolError> {
         place::blocking(cx, move |cx| {

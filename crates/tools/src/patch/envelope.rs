@@ -26,6 +26,17 @@ pub(crate) enum Change {
     },
 }
 
+impl Change {
+    /// The files that it makes, changes or removes.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &str> {
+        let (path, to) = match self {
+            Change::Add { path, .. } | Change::Delete { path } => (path, None),
+            Change::Update { path, to, .. } => (path, to.as_deref()),
+        };
+        std::iter::once(path.as_str()).chain(to)
+    }
+}
+
 /// A run of lines to find and what becomes of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Hunk {

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bosun_tools::{
-    Background, BackgroundCommand, BackgroundRead, BackgroundRow, BoxFuture, Context, Intent, Limits, Output, SqlSpace,
-    Stamps, ToolError, Wait, everyday,
+    Asker, Background, BackgroundCommand, BackgroundRead, BackgroundRow, BoxFuture, Context, Intent, Limits, Output,
+    Question, Reach, SqlSpace, Stamps, ToolError, Use, Wait, everyday,
 };
 use host::{Guardian, Workspace};
 use protocol::Clip;
@@ -43,6 +43,7 @@ impl Agent {
         let above = Arc::new(Above::default());
         let cx = Context {
             workspace: Arc::new(Workspace::new(folder.path(), &[]).unwrap()),
+            reach: above.clone(),
             stamps: Arc::new(Stamps::new()),
             guardian: Guardian::new(env!("CARGO_BIN_EXE_bosun-tools-guardian").into()),
             env: Arc::new(vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())]),
@@ -51,6 +52,7 @@ impl Agent {
             sql: above.clone(),
             background: above.clone(),
             intent: above.clone(),
+            asker: above.clone(),
         };
         Agent { folder, cx, above }
     }
@@ -176,5 +178,17 @@ impl Background for Above {
     fn list(&self) -> BoxFuture<'_, Result<Vec<BackgroundRow>, ToolError>> {
         let row = BackgroundRow { name: "server".into(), state: "running".into(), description: "the site".into() };
         Box::pin(async move { Ok(vec![row]) })
+    }
+}
+
+impl Reach for Above {
+    fn check(&self, _path: &Path, _how: Use) -> Result<(), ToolError> {
+        Ok(())
+    }
+}
+
+impl Asker for Above {
+    fn ask(&self, _question: Question) -> BoxFuture<'_, Result<Option<String>, ToolError>> {
+        Box::pin(async { Ok(None) })
     }
 }

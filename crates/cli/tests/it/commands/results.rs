@@ -75,12 +75,13 @@ fn a_call_that_is_not_permitted_is_told_and_is_no_failure() {
     let stage = stage();
     stage.script(&shell("touch evil"));
     let ended = stage.bosun(["-p", "go"]).run().expect(0);
-    assert_snapshot!(ended.stdout, @"It said: `shell` was not permitted: this session may only read. Go on without it and tell the user that it needs `--allow-all`.");
-    assert_snapshot!(ended.stderr, @r"
-    - shell touch evil
-      ! denied: `shell` was not permitted: this session may only read. Go on without it and tell the user that it n…
-    not permitted: shell (permit with --allow-all)
-    ");
+    assert!(ended.stdout.starts_with("It said: `shell` was not permitted: "), "{}", ended.stdout);
+    assert!(
+        ended.stderr.starts_with("- shell touch evil\n  ! denied: `shell` was not permitted: "),
+        "{}",
+        ended.stderr
+    );
+    assert!(ended.stderr.ends_with("not permitted: shell (permit with --allow-all)\n"), "{}", ended.stderr);
     let ended = stage.bosun(["-p", "go", "--output-format", "json", "--quiet"]).run().expect(0).json();
     assert_eq!(ended["denials"][0]["tool"], "shell");
     assert_eq!(ended["denials"][0]["input"], r#"{"command":"touch evil"}"#);

@@ -1,7 +1,7 @@
 //! What the golden files say.
 
 use protocol::api::{SessionView, TaskView};
-use protocol::{At, Budget, Cost, Effort, FailKind, Kind, Outcome, Permission, TaskState, Usage};
+use protocol::{At, Budget, Cost, Effort, FailKind, Kind, Outcome, PermissionMode, TaskState, Usage};
 use store::Spending;
 
 use super::NEWEST;
@@ -52,7 +52,10 @@ pub(super) fn view() -> SessionView {
         id: session(1),
         cwd: "/src".into(),
         model: "script/demo".into(),
-        permission: Permission::AllowAll,
+        permission: PermissionMode::AllowAll,
+        rules: Vec::new(),
+        roots: Vec::new(),
+        ask_user: true,
         max_turns: Some(7),
         budget: Budget::default(),
         effort: None,

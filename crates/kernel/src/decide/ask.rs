@@ -1,0 +1,54 @@
+//! What only a person decides: tool calls that wait for permission or for an answer.
+
+use protocol::{Ask, AskId, DecidedBy, Decision, Event, Run, Subject, TaskId, Turn};
+
+use super::Draft;
+use super::spawn::expect_call;
+use crate::{CallPhase, Effect, Refusal};
+
+impl Draft<'_> {
+    /// A call that asks for permission has not begun; one that asks a question has.
+    pub(super) fn ask(&mut self, run: Run, turn: Turn, ask: Ask) -> Result<(), Refusal> {
+        let phase = match ask.subject {
+            Subject::Permission { .. } => CallPhase::Pending,
+            Subject::Question { .. } => CallPhase::Started,
+        };
+        expect_call(self.current(run)?, turn, &ask.call, &phase)?;
+        if self.state.asks.contains_key(&ask.id) {
+            return Err(Refusal::Call(ask.call));
+        }
+        self.record(run.task, Event::Asked(ask))?;
+        self.expire_asks(run.task)
+    }
+
+    /// Decides on an ask that is open, whether or not its task runs just now.
+    pub(super) fn decide(&mut self, id: AskId, decision: Decision, by: DecidedBy) -> Result<(), Refusal> {
+        let Some(ask) = self.open_ask(&id) else { return Err(Refusal::NoAsk(id)) };
+        let (task, call) = (ask.0, ask.1.call.clone());
+        if !decision.fits(&ask.1.subject) {
+            return Err(Refusal::Unfit(id));
+        }
+        self.record(task, Event::AskDecided { ask: id, call: call.clone(), decision, by })?;
+        let task = self.task(task)?;
+        if task.is_running() {
+            let run = task.run();
+            self.effects.push(Effect::AskOver { run, call });
+        }
+        Ok(())
+    }
+
+    /// Denies what nobody decided in time.
+    pub(super) fn expire_asks(&mut self, id: TaskId) -> Result<(), Refusal> {
+        let expired = |ask: &&Ask| ask.until_at.is_some_and(|until| until <= self.now);
+        let asks: Vec<AskId> = self.task(id)?.work.asks().filter(expired).map(|ask| ask.id.clone()).collect();
+        for ask in asks {
+            self.decide(ask, Decision::Deny { words: String::new() }, DecidedBy::Deadline)?;
+        }
+        Ok(())
+    }
+
+    fn open_ask(&self, id: &AskId) -> Option<(TaskId, &Ask)> {
+        let task = *self.state.asks.get(id)?;
+        self.task(task).ok()?.work.asks().find(|ask| ask.id == *id).map(|ask| (task, ask))
+    }
+}

@@ -1,0 +1,17 @@
+//! Whether a tool call may run: rules, modes, and what a shell command would start. It decides and touches nothing:
+//! paths come in as they really are, and what a person must decide goes out as a verdict.
+//!
+//! Rules are a seat belt, not a wall: a program that may run can do whatever its user can.
+
+#![deny(missing_docs)]
+
+mod policy;
+mod request;
+mod rule;
+pub mod shell;
+mod verdict;
+
+pub use policy::Policy;
+pub use request::{Act, Request};
+pub use rule::{Rule, RuleError, Source};
+pub use verdict::{Ground, Verdict};

@@ -1,0 +1,72 @@
+//! What a shell command would start: every program of every pipeline, list, substitution and wrapper in it.
+
+/// What a command line would do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Script {
+    /// Every simple command in it, whatever it stands in, those inside wrappers such as `env` or `bash -c` included.
+    pub commands: Vec<Simple>,
+    /// Files that the shell itself opens.
+    pub files: Vec<Redirect>,
+    /// What could not be read, or means something only when it runs. A command with any of these is not simply allowed.
+    pub unclear: Vec<Unclear>,
+}
+
+/// One simple command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Simple {
+    /// The program or builtin as it is written, without quotes, such as `git` or `/usr/bin/git`.
+    pub name: String,
+    /// Its arguments.
+    pub args: Vec<Word>,
+    /// Variables that are set for it alone.
+    pub sets: Vec<(String, Word)>,
+    /// Reasons why it may start other programs than its name says, or do more than such a program usually does: a `-c`
+    /// of git, a `--to-command` of tar. A pattern with a wildcard does not cover a command that has any.
+    pub tricks: Vec<String>,
+    /// What it runs through, outermost first, such as `sudo` or `xargs`.
+    pub through: Vec<String>,
+}
+
+/// A word of a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Word {
+    /// Exactly this.
+    Known(String),
+    /// A pattern of file names that the shell expands.
+    Glob(String),
+    /// Only the shell knows; the text as it is written.
+    Unknown(String),
+}
+
+/// A file that the shell itself opens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Redirect {
+    /// What for.
+    pub open: Open,
+    /// The file.
+    pub file: Word,
+}
+
+/// What a file is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Open {
+    /// To be read.
+    Read,
+    /// To be written.
+    Write,
+}
+
+/// A part of a command that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unclear {
+    /// The part as it is written.
+    pub part: String,
+    /// Why.
+    pub why: String,
+}
+
+/// Reads a command line as bash would.
+pub fn read(command: &str) -> Script {
+    let unclear = Unclear { part: command.to_owned(), why: "shell commands are not read yet".into() };
+    Script { unclear: vec![unclear], ..Script::default() }
+}

@@ -1,0 +1,1 @@
+//! Tests of the policy through its public face.

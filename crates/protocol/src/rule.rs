@@ -1,0 +1,76 @@
+//! Words about permissions: the mode of a session, and rules as people write them.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What becomes of calls that no rule speaks of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum PermissionMode {
+    /// Looking is allowed; everything else is asked.
+    #[default]
+    #[serde(alias = "readOnly")]
+    Default,
+    /// As `Default`, and files of the workspace may be changed.
+    AcceptEdits,
+    /// Looking is allowed; everything else is denied.
+    Plan,
+    /// Everything is allowed.
+    AllowAll,
+}
+
+impl PermissionMode {
+    /// Every mode.
+    pub const ALL: [PermissionMode; 4] =
+        [PermissionMode::Default, PermissionMode::AcceptEdits, PermissionMode::Plan, PermissionMode::AllowAll];
+
+    /// The name that flags and files use.
+    pub fn word(self) -> &'static str {
+        match self {
+            PermissionMode::Default => "default",
+            PermissionMode::AcceptEdits => "accept-edits",
+            PermissionMode::Plan => "plan",
+            PermissionMode::AllowAll => "allow-all",
+        }
+    }
+}
+
+impl fmt::Display for PermissionMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+/// What a rule says of the calls it matches. The strongest that matches decides: deny, then ask, then allow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum RuleEffect {
+    /// They may run.
+    Allow,
+    /// A person is asked.
+    Ask,
+    /// They may not run.
+    Deny,
+}
+
+impl RuleEffect {
+    /// The effect in one word.
+    pub fn word(self) -> &'static str {
+        match self {
+            RuleEffect::Allow => "allow",
+            RuleEffect::Ask => "ask",
+            RuleEffect::Deny => "deny",
+        }
+    }
+}
+
+/// A rule as it was written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RuleText {
+    /// What it says of the calls it matches.
+    pub effect: RuleEffect,
+    /// Which calls it matches, such as `shell(git *)`.
+    pub rule: String,
+}

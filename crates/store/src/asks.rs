@@ -1,0 +1,57 @@
+//! The inbox: what waits for a person's decision, and what was decided.
+
+use protocol::api::{AskState, AskView};
+use protocol::{Ask, AskId, At, CallId, DecidedBy, Decision, SessionId, TaskId};
+use rusqlite::{Connection, Row, params};
+
+use crate::error::unreadable;
+use crate::event::{from_json, json};
+
+pub(crate) fn open(conn: &Connection, task: TaskId, ask: &Ask, at: At) -> rusqlite::Result<()> {
+    conn.prepare_cached(
+        "INSERT INTO bosun_asks (id, task, call, body, state, asked_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    )?
+    .execute(params![ask.id.0, task.to_string(), ask.call.0, json(ask)?, json(&AskState::Open)?, at.0])?;
+    Ok(())
+}
+
+pub(crate) fn decide(
+    conn: &Connection,
+    id: &AskId,
+    decision: &Decision,
+    by: DecidedBy,
+    at: At,
+) -> rusqlite::Result<()> {
+    let state = AskState::Decided { decision: decision.clone(), by, at };
+    conn.prepare_cached("UPDATE bosun_asks SET state = ?2, open = 0 WHERE id = ?1 AND open")?
+        .execute(params![id.0, json(&state)?])?;
+    Ok(())
+}
+
+/// Takes back what an answered call still asked.
+pub(crate) fn withdraw(conn: &Connection, task: TaskId, call: &CallId) -> rusqlite::Result<()> {
+    conn.prepare_cached("UPDATE bosun_asks SET state = ?3, open = 0 WHERE task = ?1 AND call = ?2 AND open")?
+        .execute(params![task.to_string(), call.0, json(&AskState::Withdrawn)?])?;
+    Ok(())
+}
+
+/// The asks, oldest first: those that are open, or all.
+pub(crate) fn list(conn: &Connection, session: SessionId, all: bool) -> rusqlite::Result<Vec<AskView>> {
+    conn.prepare_cached(
+        "SELECT bosun_asks.*, bosun_tasks.path FROM bosun_asks JOIN bosun_tasks ON bosun_tasks.id = bosun_asks.task
+         WHERE open OR ?1 ORDER BY bosun_asks.row",
+    )?
+    .query_map([all], |row| view(row, session))?
+    .collect()
+}
+
+fn view(row: &Row<'_>, session: SessionId) -> rusqlite::Result<AskView> {
+    Ok(AskView {
+        session,
+        task: row.get::<_, String>("task")?.parse().map_err(unreadable)?,
+        path: row.get("path")?,
+        asked_at: At(row.get("asked_at")?),
+        ask: from_json(&row.get::<_, String>("body")?)?,
+        state: from_json(&row.get::<_, String>("state")?)?,
+    })
+}
