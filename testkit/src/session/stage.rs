@@ -14,6 +14,7 @@ use runtime::{OpenError, Session, Settings, Start};
 use store::{Probe, copy_session};
 use tempfile::TempDir;
 
+use super::scenario::Folders;
 use super::{Checked, CountedIds, Driver, FailingProbe, FakeClock, Scenario, guardian};
 
 /// Where a scenario is played. Copies share everything.
@@ -141,7 +142,10 @@ impl Stage {
         Settings {
             home: home.clone(),
             cwd: cwd.clone(),
-            roots: Vec::new(),
+            roots: match scenario.reach {
+                Folders::Own => Vec::new(),
+                Folders::Home => vec![home.root().to_owned()],
+            },
             model_spec: model.name().to_owned(),
             model: Arc::clone(model) as Arc<dyn Model>,
             policy: policy(scenario, cwd, home),
