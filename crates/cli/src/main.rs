@@ -9,6 +9,7 @@ mod gc;
 mod log;
 mod models;
 mod money;
+mod nested;
 mod print;
 mod run;
 mod script;
@@ -32,18 +33,24 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == "__guardian") {
         return host::guardian_main();
     }
+    // Before anything is read that a program of this process's could read out of it again.
+    if let Err(error) = host::machine::seal() {
+        return refused(&error.into());
+    }
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(error) => return usage(&error),
     };
-    match perform(args) {
+    match nested::check(&args).and_then(|()| perform(args)) {
         Ok(exit) if print::is_lost() => Exit::worst([exit, Exit::Failed]).into(),
         Ok(exit) => exit.into(),
-        Err(failure) => {
-            failure.show();
-            failure.exit().into()
-        }
+        Err(failure) => refused(&failure),
     }
+}
+
+fn refused(failure: &Failure) -> ExitCode {
+    failure.show();
+    failure.exit().into()
 }
 
 fn perform(args: Args) -> Result<Exit, Failure> {

@@ -11,15 +11,17 @@ pub mod files;
 pub mod guardian;
 pub mod home;
 pub mod ids;
+mod lineage;
 pub mod machine;
 mod proc;
 
 pub use clock::{Clock, SystemClock};
-pub use files::{Expect, FileBytes, FileError, PathError, Place, Stamp, Workspace};
+pub use files::{EntryKind, Expect, FileBytes, FileError, Folder, FolderEntry, PathError, Place, Stamp, Workspace};
 pub use guardian::{
     Exit, ExitStatus, Guardian, Input, Job, Kill, Leftovers, Output, Process, Program, SpawnError, Stderr, Stdin,
     WaitError, guardian_main,
 };
 pub use home::{FileLock, Home, HomeError};
 pub use ids::{Ids, TimeIds};
+pub use lineage::Lineage;
 pub use machine::Owner;

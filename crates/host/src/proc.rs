@@ -108,6 +108,18 @@ pub(crate) fn variable(pid: Pid, name: &str) -> Option<Vec<u8>> {
         .find_map(|entry| Some(entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?.to_vec()))
 }
 
+/// What a process was started with, its name first; other users' processes tell it too. A program can change its own,
+/// and no other's.
+pub(crate) fn command_line(pid: Pid) -> io::Result<Vec<Vec<u8>>> {
+    let line = fs::read(format!("/proc/{pid}/cmdline"))?;
+    Ok(line.strip_suffix(&[0]).unwrap_or(&line).split(|&byte| byte == 0).map(<[u8]>::to_vec).collect())
+}
+
+/// The short name of a process.
+pub(crate) fn name(pid: Pid) -> io::Result<String> {
+    Ok(fs::read_to_string(format!("/proc/{pid}/comm"))?.trim_end_matches('\n').to_owned())
+}
+
 /// Tells a process that is gone from one that could not be looked at.
 fn if_it_lives<T>(read: io::Result<T>) -> io::Result<Option<T>> {
     match read {
@@ -124,7 +136,7 @@ fn parse_pid(text: &str) -> Option<Pid> {
 
 /// The process of this number. The kernel writes 0 for one outside the namespace, and -1 for one that is
 /// being reaped; neither may ever be signalled.
-fn positive(number: i32) -> Option<Pid> {
+pub(crate) fn positive(number: i32) -> Option<Pid> {
     (number > 0).then(|| Pid::from_raw(number)).flatten()
 }
 

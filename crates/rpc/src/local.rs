@@ -72,12 +72,16 @@ pub enum ConnectError {
     },
 }
 
+/// Whether the process with this number may be a client.
+pub type Admits = fn(u32) -> bool;
+
 /// A socket that is listened on. Dropping it removes the file.
 #[derive(Debug)]
 pub struct Listener {
     socket: UnixListener,
     path: PathBuf,
     inode: u64,
+    admits: Admits,
 }
 
 impl Listener {
@@ -86,9 +90,16 @@ impl Listener {
         &self.path
     }
 
-    /// The next client's stream.
+    /// The next client's stream. Whoever is not admitted is closed without a word, and so is one that left before it
+    /// could be looked at: the process that connected may have given its stream to another.
     pub async fn accept(&self) -> io::Result<UnixStream> {
-        Ok(self.socket.accept().await?.0)
+        loop {
+            let (stream, _) = self.socket.accept().await?;
+            let peer = stream.peer_cred()?.pid().and_then(|pid| u32::try_from(pid).ok());
+            if peer.is_some_and(self.admits) {
+                return Ok(stream);
+            }
+        }
     }
 }
 
@@ -102,15 +113,16 @@ impl Drop for Listener {
     }
 }
 
-/// Listens on `path` with mode 0600, in place of a socket whose listener died.
-pub async fn listen(path: &Path) -> Result<Listener, ListenError> {
+/// Listens on `path` with mode 0600, in place of a socket whose listener died, and lets in whom `admits` says. It is
+/// asked once for each client, and should be quick.
+pub async fn listen(path: &Path, admits: Admits) -> Result<Listener, ListenError> {
     let broken = |source| ListenError::Io { path: path.into(), source };
     let place = Place::open(path).map_err(broken)?;
     // Two processes that find the same dead socket must not both replace it.
     let place = place.lock().await.map_err(broken)?;
     place.check_free().await?;
     let (socket, inode) = place.bind().map_err(broken)?;
-    Ok(Listener { socket, path: path.into(), inode })
+    Ok(Listener { socket, path: path.into(), inode, admits })
 }
 
 /// How long a full queue of a live listener is waited for, and how often it is tried.

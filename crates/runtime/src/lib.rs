@@ -11,6 +11,7 @@ mod asks;
 mod bus;
 mod commands;
 mod compact;
+mod controls;
 mod conversation;
 mod governor;
 mod instructions;

@@ -1,13 +1,15 @@
-//! The one check under every tool call: what the call would do, as paths really lead, against what calls may do.
+//! The one check under every tool call: what the call would do, as paths really lead, against what calls may do. It is
+//! made before the call runs, and again for each file at the moment it is opened.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use policy::{Act, Request, Verdict};
+use policy::{Act, Ground, Request, Verdict};
 use protocol::{Call, RuleEffect};
 use tools::{Need, Reach, Tool, ToolError, Use};
 
 use crate::agent::Desk;
+use crate::controls::Controls;
 
 /// Whether a call may run.
 pub(crate) struct Judgement {
@@ -17,12 +19,14 @@ pub(crate) struct Judgement {
 }
 
 /// Judges a call on its final input; refuses one that is not well formed.
-pub(crate) fn judge(desk: &Desk, tool: &dyn Tool, call: &Call) -> Result<Judgement, ToolError> {
+pub(crate) fn judge(desk: &Arc<Desk>, tool: &dyn Tool, call: &Call) -> Result<Judgement, ToolError> {
     let needs = tool.needs(&call.input, &desk.settings.tools)?;
     let acts = needs.into_iter().map(|need| act(desk, need)).collect::<Result<Vec<Act>, ToolError>>()?;
-    let named: Vec<(PathBuf, Use)> = acts.iter().filter_map(named).collect();
-    let verdict = desk.policy().check(&Request { tool: call.tool.clone(), acts });
-    Ok(Judgement { verdict, reach: Arc::new(Named { named }) })
+    let named = acts.iter().filter_map(named).collect();
+    let controls = Controls::new(&desk.policy().controls);
+    let verdict = check(desk, &controls, &call.tool, acts);
+    let permitted = Permitted { desk: Arc::clone(desk), controls, tool: call.tool.clone(), named, verdict };
+    Ok(Judgement { verdict: permitted.verdict.clone(), reach: Arc::new(permitted) })
 }
 
 /// What a person who may allow the call is told, and the model if nobody does.
@@ -32,6 +36,17 @@ pub(crate) fn denied(tool: &str, verdict: &Verdict) -> String {
         (Some(_) | None, _) => String::new(),
     };
     format!("`{tool}` was not permitted: {}. Go on without it and tell the user.{remedy}", verdict.reason())
+}
+
+/// Decides, on paths as they are now. What a file is counts as much as what it is called.
+fn check(desk: &Desk, controls: &Controls, tool: &str, acts: Vec<Act>) -> Verdict {
+    let reached = acts.iter().filter_map(named).map(|(path, _)| path).find(|path| controls.hold(path));
+    match reached {
+        Some(path) => {
+            Verdict { effect: RuleEffect::Deny, ground: Ground::Controls, part: path.display().to_string(), rule: None }
+        }
+        None => desk.policy().check(&Request { tool: tool.to_owned(), acts }),
+    }
 }
 
 fn act(desk: &Desk, need: Need) -> Result<Act, ToolError> {
@@ -56,25 +71,48 @@ fn named(act: &Act) -> Option<(PathBuf, Use)> {
     }
 }
 
-/// What a call named when it was judged.
+/// What a call was permitted: the paths it had when it was judged, and besides them only what needs no permission.
 #[derive(Debug)]
-struct Named {
+struct Permitted {
+    desk: Arc<Desk>,
+    controls: Controls,
+    tool: String,
     named: Vec<(PathBuf, Use)>,
+    /// What was decided about the call, by a person if it says so.
+    verdict: Verdict,
 }
 
-impl Reach for Named {
+impl Permitted {
+    fn names(&self, path: &Path, how: Use) -> bool {
+        self.named.iter().any(|(named, granted)| path == named && (*granted == how || *granted == Use::Edit))
+    }
+
+    /// Whether somebody who permitted the call to look through a folder knew that this file would be looked at: the
+    /// file is asked about for the very reason that the folder was.
+    fn covers(&self, path: &Path, how: Use, verdict: &Verdict) -> bool {
+        let below = |(named, granted): &(PathBuf, Use)| *granted == Use::Read && path.starts_with(named);
+        let same = (verdict.effect, &verdict.ground) == (RuleEffect::Ask, &self.verdict.ground);
+        how == Use::Read && same && self.named.iter().any(below)
+    }
+}
+
+impl Reach for Permitted {
     fn check(&self, path: &Path, how: Use) -> Result<(), ToolError> {
-        let covers = |(named, granted): &(PathBuf, Use)| match (granted, how) {
-            (Use::Edit, _) => path == named,
-            (Use::Read, Use::Read) => path.starts_with(named),
-            (Use::Read, Use::Edit) => false,
+        let act = match how {
+            Use::Read => Act::Read(path.to_owned()),
+            Use::Edit => Act::Edit(path.to_owned()),
         };
-        if self.named.iter().any(covers) {
+        if self.names(path, how) && !self.controls.hold(path) {
             return Ok(());
         }
-        let shown = path.display();
+        let verdict = check(&self.desk, &self.controls, &self.tool, vec![act]);
+        if verdict.effect == RuleEffect::Allow || self.covers(path, how, &verdict) {
+            return Ok(());
+        }
         Err(ToolError::Refused(format!(
-            "{shown} is not what the call was permitted to open: the path leads elsewhere now"
+            "{} is not what the call was permitted to open: {}",
+            path.display(),
+            verdict.reason()
         )))
     }
 }

@@ -1,15 +1,18 @@
-//! Files of the workspace as tools use them: a failure becomes a refusal that names the file and the remedy, a read
-//! or a write leaves its stamp, and nothing here runs on the runtime's own threads.
+//! Files of the workspace as tools use them: what the call may not open is refused at the moment of opening, a failure
+//! becomes a refusal that names the file and the remedy, a read or a write leaves its stamp, and nothing here runs on
+//! the runtime's own threads.
 
+use std::ffi::OsString;
+use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{BufRead, BufReader, Cursor};
-use std::path::{Path, PathBuf};
+use std::io::{self, BufRead, BufReader, Cursor};
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use host::{Expect, FileBytes, FileError, Place, Stamp};
+use host::{Expect, FileBytes, FileError, Folder, Place, Stamp};
 
 use crate::text::nearest;
-use crate::{Context, Output, ToolError};
+use crate::{Context, Output, ToolError, Use};
 
 /// Runs work with files on a thread that may block. When the call is dropped, the work's token is cancelled.
 pub(crate) async fn blocking<T: Send + 'static>(
@@ -51,20 +54,76 @@ pub(crate) fn changed<'a>(cx: &Context, text: &str, paths: impl IntoIterator<Ite
     Output { changed, ..Output::text(text, cx) }
 }
 
-/// Finds a path's place in the workspace.
-pub(crate) fn resolve(cx: &Context, path: &str) -> Result<Place, ToolError> {
-    cx.workspace.resolve(path).map_err(|error| ToolError::Refused(error.to_string()))
+/// A place that the call may use. There is no other way to a file, and every use asks again.
+#[derive(Debug)]
+pub(crate) struct Granted {
+    place: Place,
+    how: Use,
 }
 
-/// Finds the place of something that must be there.
-pub(crate) fn existing(cx: &Context, path: &str) -> Result<PathBuf, ToolError> {
-    let place = resolve(cx, path)?;
-    if exists(&place) { Ok(place.path().to_owned()) } else { Err(missing(cx, place.path())) }
+impl Granted {
+    /// The place, if the call may use it.
+    fn of(cx: &Context, place: Place, how: Use) -> Result<Granted, ToolError> {
+        let granted = Granted { place, how };
+        granted.again(cx)?;
+        Ok(granted)
+    }
+
+    /// The absolute path, without links in it.
+    pub(crate) fn path(&self) -> &Path {
+        self.place.path()
+    }
+
+    /// Whether anything is there.
+    pub(crate) fn exists(&self) -> bool {
+        self.place.exists()
+    }
+
+    /// The place, if the call may still use it. Using it follows no links, so the path that is asked about is the one
+    /// that is opened.
+    fn again(&self, cx: &Context) -> Result<&Place, ToolError> {
+        cx.reach.check(self.place.path(), self.how)?;
+        Ok(&self.place)
+    }
 }
 
-/// Whether there is anything.
-pub(crate) fn exists(place: &Place) -> bool {
-    place.path().symlink_metadata().is_ok()
+/// Finds a path's place in the workspace, if the call may use it.
+pub(crate) fn resolve(cx: &Context, path: &str, how: Use) -> Result<Granted, ToolError> {
+    let place = cx.workspace.resolve(path).map_err(|error| ToolError::Refused(error.to_string()))?;
+    Granted::of(cx, place, how)
+}
+
+/// Finds the place of something to be read that must be there.
+pub(crate) fn existing(cx: &Context, path: &str) -> Result<Granted, ToolError> {
+    let place = resolve(cx, path, Use::Read)?;
+    if place.exists() { Ok(place) } else { Err(missing(cx, place.path())) }
+}
+
+/// What became of a file that a walk came across.
+pub(crate) enum Met {
+    /// The call may read it.
+    Granted(Granted),
+    /// The call may not.
+    LeftOut,
+    /// It is not there any more, or something else is.
+    Gone,
+}
+
+/// Looks at a file that a walk came across. The walk went by names, which may lead elsewhere by now.
+pub(crate) fn meet(cx: &Context, path: &Path) -> Met {
+    match cx.workspace.place(path).filter(|place| place.stamp().is_ok()) {
+        Some(place) => Granted::of(cx, place, Use::Read).map_or(Met::LeftOut, Met::Granted),
+        None => Met::Gone,
+    }
+}
+
+/// The line that says how many files a call did not show; nothing if it showed all.
+pub(crate) fn left_out(count: usize) -> String {
+    match count {
+        0 => String::new(),
+        1 => "[1 file left out: it may not be read]\n".to_owned(),
+        many => format!("[{many} files left out: they may not be read]\n"),
+    }
 }
 
 /// What is at a place.
@@ -84,7 +143,8 @@ pub(crate) struct Reader {
 }
 
 /// Opens what is at a place.
-pub(crate) fn open(cx: &Context, place: &Place) -> Result<Opened, ToolError> {
+pub(crate) fn open(cx: &Context, granted: &Granted) -> Result<Opened, ToolError> {
+    let place = granted.again(cx)?;
     match place.read(cx.limits.file) {
         Ok(file) => Ok(Opened::File(Reader { bytes: Box::new(Cursor::new(file.bytes)), stamp: file.stamp })),
         Err(FileError::TooLarge { .. }) => open_large(cx, place),
@@ -99,14 +159,28 @@ fn open_large(cx: &Context, place: &Place) -> Result<Opened, ToolError> {
     Ok(Opened::File(Reader { bytes: Box::new(BufReader::new(file)), stamp }))
 }
 
+/// Opens a file that a walk came across, to read it in parts.
+pub(crate) fn open_met(cx: &Context, granted: &Granted) -> io::Result<File> {
+    let place = granted.again(cx).map_err(io::Error::other)?;
+    place.open().map(|(file, _)| file).map_err(io::Error::other)
+}
+
+/// Opens a folder to list it.
+pub(crate) fn list(cx: &Context, granted: &Granted) -> Result<Folder, ToolError> {
+    let place = granted.again(cx)?;
+    place.folder().map_err(|error| refusal(cx, place, error))
+}
+
 /// Reads a file that will be changed.
-pub(crate) fn read(cx: &Context, place: &Place) -> Result<FileBytes, ToolError> {
+pub(crate) fn read(cx: &Context, granted: &Granted) -> Result<FileBytes, ToolError> {
+    let place = granted.again(cx)?;
     place.read(cx.limits.file).map_err(|error| refusal(cx, place, error))
 }
 
 /// Writes a file, making its folders when it is new. The agent has then seen it as it is.
-pub(crate) fn write(cx: &Context, place: &Place, bytes: &[u8], expect: Expect) -> Result<(), ToolError> {
-    let _turn = turn(place);
+pub(crate) fn write(cx: &Context, granted: &Granted, bytes: &[u8], expect: Expect) -> Result<(), ToolError> {
+    let _turn = turn(&granted.place);
+    let place = granted.again(cx)?;
     if matches!(expect, Expect::New) {
         cx.workspace.create_parents(place).map_err(|error| refusal(cx, place, error))?;
     }
@@ -116,16 +190,18 @@ pub(crate) fn write(cx: &Context, place: &Place, bytes: &[u8], expect: Expect) -
 }
 
 /// Removes a file that is still as `stamp` says.
-pub(crate) fn remove(cx: &Context, place: &Place, stamp: Stamp) -> Result<(), ToolError> {
-    let _turn = turn(place);
+pub(crate) fn remove(cx: &Context, granted: &Granted, stamp: Stamp) -> Result<(), ToolError> {
+    let _turn = turn(&granted.place);
+    let place = granted.again(cx)?;
     place.remove(Expect::Unchanged(stamp)).map_err(|error| refusal(cx, place, error))?;
     cx.stamps.forget(place.path());
     Ok(())
 }
 
 /// Writes a new file with a mode, making its folders.
-pub(crate) fn write_with_mode(cx: &Context, place: &Place, bytes: &[u8], mode: u32) -> Result<(), ToolError> {
-    let _turn = turn(place);
+pub(crate) fn write_with_mode(cx: &Context, granted: &Granted, bytes: &[u8], mode: u32) -> Result<(), ToolError> {
+    let _turn = turn(&granted.place);
+    let place = granted.again(cx)?;
     cx.workspace.create_parents(place).map_err(|error| refusal(cx, place, error))?;
     let stamp = place.write_new(bytes, mode).map_err(|error| refusal(cx, place, error))?;
     cx.stamps.record(place.path(), stamp);
@@ -170,11 +246,9 @@ fn refusal(cx: &Context, place: &Place, error: FileError) -> ToolError {
 
 /// The refusal for a path where nothing is, with the names that come closest.
 fn missing(cx: &Context, path: &Path) -> ToolError {
-    let there = path.ancestors().skip(1).find(|folder| folder.is_dir());
-    let close = there.map(|folder| {
+    let there = path.ancestors().skip(1).find_map(|folder| Some((folder, names(cx, folder)?)));
+    let close = there.map(|(folder, names)| {
         let wanted = path.strip_prefix(folder).ok().and_then(|rest| rest.iter().next()).unwrap_or_default();
-        let names = folder.read_dir().into_iter().flatten().flatten().take(10_000);
-        let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
         nearest(&wanted.to_string_lossy(), names).iter().map(|name| shown(cx, &folder.join(name))).collect::<Vec<_>>()
     });
     let hint = match close {
@@ -182,4 +256,12 @@ fn missing(cx: &Context, path: &Path) -> ToolError {
         Some(_) | None => "look for it with `glob`".to_owned(),
     };
     ToolError::Refused(format!("{} does not exist; {hint}", shown(cx, path)))
+}
+
+/// What is in a folder of the workspace and may be read.
+fn names<'a>(cx: &'a Context, path: &'a Path) -> Option<impl Iterator<Item = String> + 'a> {
+    let folder = cx.workspace.place(path)?.folder().ok()?;
+    let may_be_read = move |name: &OsString| cx.reach.check(&path.join(name), Use::Read).is_ok();
+    let names = folder.flatten().take(10_000).map(|entry| entry.name).filter(may_be_read);
+    Some(names.map(|name| name.to_string_lossy().into_owned()))
 }

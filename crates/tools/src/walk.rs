@@ -9,6 +9,7 @@ use ignore::WalkBuilder;
 use protocol::clip_middle;
 use tokio_util::sync::CancellationToken;
 
+use crate::place::{self, Granted, Met};
 use crate::{Context, ToolError};
 
 /// When a search must end.
@@ -32,16 +33,52 @@ impl Stop {
 
 /// Whether hidden files are gone through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Hidden {
+enum Hidden {
     /// They are passed over.
     Skip,
     /// They are taken too.
     Take,
 }
 
+/// The files under a folder that a call may read, sorted by path; the place itself when it is a file.
+pub(crate) struct Walk<'a> {
+    cx: &'a Context,
+    paths: Box<dyn Iterator<Item = PathBuf> + 'a>,
+    left_out: usize,
+}
+
+impl<'a> Walk<'a> {
+    /// Begins to go through the files that match; all of them without a pattern.
+    pub(crate) fn new(cx: &'a Context, root: &'a Granted, pattern: Option<&'a Pattern>, stop: Stop) -> Walk<'a> {
+        let root = root.path();
+        let hidden = pattern.map_or(Hidden::Skip, |pattern| pattern.hidden);
+        let matches = move |path: &PathBuf| pattern.is_none_or(|pattern| pattern.matches(root, path));
+        Walk { cx, paths: Box::new(files(root, hidden, stop).filter(matches)), left_out: 0 }
+    }
+
+    /// How many files matched so far that the call may not read.
+    pub(crate) fn left_out(&self) -> usize {
+        self.left_out
+    }
+}
+
+impl Iterator for Walk<'_> {
+    type Item = Granted;
+
+    fn next(&mut self) -> Option<Granted> {
+        loop {
+            match place::meet(self.cx, &self.paths.next()?) {
+                Met::Granted(file) => return Some(file),
+                Met::LeftOut => self.left_out += 1,
+                Met::Gone => {}
+            }
+        }
+    }
+}
+
 /// The files under `root`, sorted by path; `root` itself when it is a file. What cannot be read is passed over, and so
 /// is a folder whose ignore file could do harm. Such a file in `root` or above it means that none is respected.
-pub(crate) fn files(root: &Path, hidden: Hidden, stop: Stop) -> impl Iterator<Item = PathBuf> {
+fn files(root: &Path, hidden: Hidden, stop: Stop) -> impl Iterator<Item = PathBuf> + use<> {
     let has_rules = root.ancestors().all(has_sane_rules);
     WalkBuilder::new(root)
         .hidden(hidden == Hidden::Skip)
@@ -95,7 +132,7 @@ fn is_flat(rules: &[u8]) -> bool {
 pub(crate) struct Pattern {
     matcher: GlobSet,
     /// Whether hidden files are gone through for it.
-    pub(crate) hidden: Hidden,
+    hidden: Hidden,
 }
 
 /// Most bytes of a glob: the library reads nested braces by recursion.

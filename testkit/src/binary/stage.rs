@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::chown;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use protocol::Envelope;
 use serde_json::Value;
@@ -57,6 +57,11 @@ impl Stage {
         fs::create_dir(stage.home()).unwrap();
         let disk = SmallDisk::mount(&stage.home(), kib)?;
         Some(Stage { disk: Some(disk), ..stage })
+    }
+
+    /// The binary itself, where its user can start it.
+    pub fn program(&self) -> &Path {
+        &self.program
     }
 
     /// Its `BOSUN_HOME`.

@@ -34,8 +34,18 @@ pub fn scenario() -> Scenario {
         tools: tools::Limits::default(),
         spool: 1 << 20,
         guardian: None,
+        reach: Folders::Own,
         prompt: None,
     }
+}
+
+/// Which folders file tools may reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Folders {
+    /// The working folder.
+    Own,
+    /// The home of sessions too.
+    Home,
 }
 
 /// What a test wants to see played.
@@ -53,6 +63,7 @@ pub struct Scenario {
     pub(super) tools: tools::Limits,
     pub(super) spool: u64,
     pub(super) guardian: Option<PathBuf>,
+    pub(super) reach: Folders,
     prompt: Option<String>,
 }
 
@@ -141,6 +152,12 @@ impl Scenario {
     #[must_use]
     pub fn guardian(self, executable: PathBuf) -> Scenario {
         Scenario { guardian: Some(executable), ..self }
+    }
+
+    /// File tools may reach the home of sessions, as far as their folders go.
+    #[must_use]
+    pub fn home_added(self) -> Scenario {
+        Scenario { reach: Folders::Home, ..self }
     }
 
     /// The session is given these words first.

@@ -14,6 +14,7 @@ use runtime::{OpenError, Session, Settings, Start};
 use store::{Probe, copy_session};
 use tempfile::TempDir;
 
+use super::scenario::Folders;
 use super::{Checked, CountedIds, Driver, FailingProbe, FakeClock, Scenario, guardian};
 
 /// Where a scenario is played. Copies share everything.
@@ -141,10 +142,13 @@ impl Stage {
         Settings {
             home: home.clone(),
             cwd: cwd.clone(),
-            roots: Vec::new(),
+            roots: match scenario.reach {
+                Folders::Own => Vec::new(),
+                Folders::Home => vec![home.root().to_owned()],
+            },
             model_spec: model.name().to_owned(),
             model: Arc::clone(model) as Arc<dyn Model>,
-            policy: policy(scenario, cwd),
+            policy: policy(scenario, cwd, home),
             rules: scenario.rules.clone(),
             ask_user: true,
             ask_wait: scenario.ask_wait,
@@ -165,10 +169,15 @@ impl Stage {
     }
 }
 
-fn policy(scenario: &Scenario, cwd: &Path) -> Policy {
+/// What controls Bosun in a project.
+const CONTROLS: [&str; 5] =
+    [".bosun", ".claude/settings.json", ".claude/settings.local.json", ".mcp.json", ".github/hooks"];
+
+fn policy(scenario: &Scenario, cwd: &Path, home: &Home) -> Policy {
     let rule = |text: &RuleText| Rule::parse(text.effect, &text.rule, Source::Flag).unwrap();
     let rules = scenario.rules.iter().map(rule).collect();
-    Policy { mode: scenario.mode, rules, top: cwd.to_owned(), ..Policy::default() }
+    let controls = CONTROLS.iter().map(|name| cwd.join(name)).chain([home.root().to_owned()]).collect();
+    Policy { mode: scenario.mode, rules, top: cwd.to_owned(), controls, ..Policy::default() }
 }
 
 /// Whether a process still holds the session.

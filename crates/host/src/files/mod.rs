@@ -9,12 +9,14 @@
 
 mod draft;
 mod error;
+mod folder;
 mod place;
 mod root;
 mod stamp;
 mod workspace;
 
 pub use error::{FileError, PathError};
+pub use folder::{EntryKind, Folder, FolderEntry};
 pub use place::{Expect, FileBytes, Place};
 pub use stamp::Stamp;
 pub use workspace::Workspace;

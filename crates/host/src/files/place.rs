@@ -13,6 +13,7 @@ use rustix::io::Errno;
 
 use super::draft::{Draft, MODE};
 use super::error::FileError;
+use super::folder::Folder;
 use super::root::{FOLDER, Root, open_beneath};
 use super::stamp::Stamp;
 
@@ -59,6 +60,16 @@ impl Place {
     /// The absolute path, without links in it.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Whether anything is there, be it what cannot be used.
+    pub fn exists(&self) -> bool {
+        !matches!(self.root.open_below(&self.below, OFlags::PATH), Err(Errno::NOENT | Errno::NOTDIR))
+    }
+
+    /// Opens the folder that is there to see what is in it.
+    pub fn folder(&self) -> Result<Folder, FileError> {
+        Folder::open(self.root.open_below(&self.below, FOLDER)).map_err(|errno| self.failed(errno))
     }
 
     /// Reads a file of at most `most` bytes.

@@ -6,7 +6,6 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::io;
 use std::path::Path;
-use std::process::Stdio;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -15,11 +14,11 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{Pid, WaitOptions, getpid, set_child_subreaper, waitpid};
 use tokio::io::Interest;
 use tokio::net::UnixDatagram;
-use tokio::process::{Child, Command};
+use tokio::process::Child;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
-use super::GUARDIAN_ARGUMENT;
+use super::birth;
 use super::jobs::kill_all;
 use super::packet::{Buffer, Packet, Peer, Received};
 use super::program::{Exit, Kill};
@@ -61,14 +60,7 @@ impl LinkHandle {
         let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
         rustix::io::ioctl_fionbio(&ours, true)?;
         let mut guardians = Enrolled::lock();
-        let guardian = Command::new(executable)
-            // Its own name, so that `pkill -f` for this program spares it.
-            .arg0("guardian")
-            .arg(GUARDIAN_ARGUMENT)
-            .stdin(Stdio::from(theirs))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()?;
+        let guardian = birth::start(executable, theirs)?;
         let enrolled = Enrolled::add(&mut guardians, &guardian);
         drop(guardians);
         let (requests, inbox) = mpsc::unbounded_channel();

@@ -10,7 +10,7 @@ use rustix::process::{Pid, getpid};
 use super::wire::JobId;
 use crate::proc::{self, Stat};
 
-const VARIABLE: &str = "BOSUN_JOB";
+pub(super) const VARIABLE: &str = "BOSUN_JOB";
 const SEPARATOR: u8 = b',';
 
 /// Makes and recognises the marks of one guardian.
@@ -22,14 +22,10 @@ pub(super) struct Marks {
 
 impl Marks {
     /// The marks of this process, whose number and start time no other process has had since boot.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the guardian has no configuration; it extends what it was started with"
-    )]
     pub(super) fn of_this_process() -> Marks {
         let own = getpid();
         let started = Stat::read(own).map_or(0, |stat| stat.started);
-        Marks { outer: std::env::var_os(VARIABLE).unwrap_or_default(), guardian: format!("{own}.{started}") }
+        Marks { outer: own_mark().unwrap_or_default(), guardian: format!("{own}.{started}") }
     }
 
     /// The variable to set for a job.
@@ -53,6 +49,16 @@ impl Marks {
             job.parse().ok().map(JobId)
         })
     }
+}
+
+/// Whether this process has a mark, and so was started by a guardian.
+pub(crate) fn is_marked() -> bool {
+    own_mark().is_some()
+}
+
+#[expect(clippy::disallowed_methods, reason = "the mark is no setting: a guardian leaves it and a guardian extends it")]
+fn own_mark() -> Option<OsString> {
+    std::env::var_os(VARIABLE)
 }
 
 #[cfg(test)]

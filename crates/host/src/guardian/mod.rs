@@ -14,6 +14,7 @@
 //! The guardian keeps one more promise: when a job's first process ends, what that job left behind is killed
 //! before the exit is reported, unless the program was started with [`Leftovers::Keep`].
 
+mod birth;
 mod client;
 mod error;
 mod jobs;
@@ -32,6 +33,9 @@ pub use error::{SpawnError, WaitError};
 pub use process::{Input, Job, Output, Process};
 pub use program::{Exit, ExitStatus, Kill, Leftovers, Program, Stderr, Stdin};
 pub use server::guardian_main;
+
+pub(crate) use birth::is_guardian;
+pub(crate) use mark::is_marked;
 
 /// The argument that makes an executable a guardian.
 pub const GUARDIAN_ARGUMENT: &str = "__guardian";

@@ -17,6 +17,7 @@ use super::jobs::{Brood, Jobs, kill_all};
 use super::mark::Marks;
 use super::packet::{Buffer, Packet, Peer, Received};
 use super::wire::{Order, Report};
+use crate::machine;
 use crate::proc::Snapshot;
 
 /// Runs a guardian on the socket that is this process's standard input; returns when its owner is gone and
@@ -45,6 +46,7 @@ struct Server {
 
 impl Server {
     fn open() -> io::Result<Server> {
+        machine::seal()?;
         let socket = io::stdin().as_fd().try_clone_to_owned()?;
         set_child_subreaper(Some(getpid()))?;
         // Away from the owner's terminal, so that Ctrl-C reaches the owner alone. Fails only for the leader of

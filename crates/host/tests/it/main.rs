@@ -6,4 +6,6 @@ mod files;
 mod machine;
 mod orphans;
 mod owners;
+mod paths;
 mod programs;
+mod secrecy;

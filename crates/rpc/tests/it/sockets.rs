@@ -1,8 +1,12 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use bosun_rpc::local::{ConnectError, ListenError, connect, listen};
+use bosun_rpc::local::{Admits, ConnectError, ListenError, connect, listen};
 use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+const ANYBODY: Admits = |_| true;
 
 #[expect(clippy::unwrap_used, reason = "only tests are placed here")]
 fn place(name: &str) -> (TempDir, PathBuf) {
@@ -14,7 +18,7 @@ fn place(name: &str) -> (TempDir, PathBuf) {
 #[tokio::test]
 async fn only_the_owner_may_open_it_and_it_goes_with_its_listener() {
     let (folder, path) = place("s.sock");
-    let listener = listen(&path).await.unwrap();
+    let listener = listen(&path, ANYBODY).await.unwrap();
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no draft stays behind");
     connect(&path).await.unwrap();
@@ -25,11 +29,11 @@ async fn only_the_owner_may_open_it_and_it_goes_with_its_listener() {
 #[tokio::test]
 async fn a_live_listener_is_not_replaced() {
     let (_folder, path) = place("s.sock");
-    let listener = listen(&path).await.unwrap();
-    assert!(matches!(listen(&path).await, Err(ListenError::InUse { .. })));
+    let listener = listen(&path, ANYBODY).await.unwrap();
+    assert!(matches!(listen(&path, ANYBODY).await, Err(ListenError::InUse { .. })));
     connect(&path).await.unwrap();
     drop(listener);
-    listen(&path).await.unwrap();
+    listen(&path, ANYBODY).await.unwrap();
 }
 
 #[tokio::test]
@@ -39,7 +43,7 @@ async fn a_dead_owner_s_socket_is_refused_to_clients_and_replaced_by_listeners()
     drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
     assert!(path.exists());
     assert!(matches!(connect(&path).await, Err(ConnectError::Refused { .. })));
-    let listener = listen(&path).await.unwrap();
+    let listener = listen(&path, ANYBODY).await.unwrap();
     connect(&path).await.unwrap();
     drop(listener);
 }
@@ -51,7 +55,7 @@ async fn of_many_that_find_a_dead_socket_one_gets_it() {
     let mut tries = tokio::task::JoinSet::new();
     for _ in 0..16 {
         let path = path.clone();
-        tries.spawn(async move { listen(&path).await });
+        tries.spawn(async move { listen(&path, ANYBODY).await });
     }
     let results = tries.join_all().await;
     let (won, lost): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
@@ -64,7 +68,7 @@ async fn of_many_that_find_a_dead_socket_one_gets_it() {
 async fn a_file_that_is_no_socket_is_left_alone() {
     let (_folder, path) = place("s.sock");
     std::fs::write(&path, "precious").unwrap();
-    assert!(matches!(listen(&path).await, Err(ListenError::NotASocket { .. })));
+    assert!(matches!(listen(&path, ANYBODY).await, Err(ListenError::NotASocket { .. })));
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "precious");
 }
 
@@ -76,8 +80,8 @@ async fn a_path_longer_than_an_address_works() {
     let path = deep.join("session.sock");
     assert!(path.as_os_str().len() > 250);
     assert!(matches!(connect(&path).await, Err(ConnectError::Absent { .. })));
-    let listener = listen(&path).await.unwrap();
-    assert!(matches!(listen(&path).await, Err(ListenError::InUse { .. })));
+    let listener = listen(&path, ANYBODY).await.unwrap();
+    assert!(matches!(listen(&path, ANYBODY).await, Err(ListenError::InUse { .. })));
     let (client, server) = tokio::join!(connect(&path), listener.accept());
     client.unwrap();
     server.unwrap();
@@ -90,5 +94,25 @@ async fn a_missing_socket_and_a_missing_folder_are_absent() {
     let (_folder, path) = place("s.sock");
     assert!(matches!(connect(&path).await, Err(ConnectError::Absent { .. })));
     assert!(matches!(connect(&path.join("deeper")).await, Err(ConnectError::Absent { .. })));
-    assert!(matches!(listen(&path.join("deeper")).await, Err(ListenError::Io { .. })));
+    assert!(matches!(listen(&path.join("deeper"), ANYBODY).await, Err(ListenError::Io { .. })));
+}
+
+#[tokio::test]
+async fn who_is_not_admitted_is_closed_and_holds_nobody_up() {
+    static TURN: AtomicUsize = AtomicUsize::new(0);
+    let (_folder, path) = place("s.sock");
+    // The first two are refused; all of them are this process.
+    let admits = |pid| pid == std::process::id() && TURN.fetch_add(1, Ordering::SeqCst) >= 2;
+    let listener = listen(&path, admits).await.unwrap();
+    let mut refused = [connect(&path).await.unwrap(), connect(&path).await.unwrap()];
+    let mut admitted = connect(&path).await.unwrap();
+    let mut served = listener.accept().await.unwrap();
+    served.write_all(b"hello").await.unwrap();
+    drop(served);
+    let mut heard = String::new();
+    admitted.read_to_string(&mut heard).await.unwrap();
+    assert_eq!(heard, "hello");
+    for stream in &mut refused {
+        assert_eq!(stream.read(&mut [0; 8]).await.unwrap(), 0);
+    }
 }

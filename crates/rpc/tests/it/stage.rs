@@ -109,7 +109,7 @@ impl Running {
     pub(crate) async fn start() -> Running {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("session.sock");
-        let listener = local::listen(&path).await.unwrap();
+        let listener = local::listen(&path, |_| true).await.unwrap();
         let (stage, token) = (Arc::new(Stage::default()), CancellationToken::new());
         let mut tasks = JoinSet::new();
         tasks.spawn(serve(listener, stage.clone(), token.clone()));

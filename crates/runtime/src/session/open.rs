@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::join_all;
-use host::{Guardian, Owner, Workspace};
+use host::{Guardian, Lineage, Owner, Workspace};
 use kernel::{Impossible, Input, Kernel};
 use model::ToolSpec;
 use protocol::{At, Envelope, Fence, Kind, Mode, Rest, SessionId, TaskId, TaskSpec, Terms};
@@ -132,7 +132,7 @@ impl Session {
             }
             Err(error) => tracing::warn!(%error, "commands of other processes will not be seen"),
         }
-        match rpc::local::listen(&self.desk.settings.home.socket(self.id)).await {
+        match rpc::local::listen(&self.desk.settings.home.socket(self.id), is_person).await {
             Ok(listener) => {
                 let poke = Arc::clone(&self.cues.poke);
                 let api = Api { desk: Arc::clone(&self.desk), supervisor, root: self.root, poke };
@@ -141,6 +141,15 @@ impl Session {
             Err(error) => tracing::warn!(%error, "the session has no socket"),
         }
     }
+}
+
+/// Whether a client speaks for a person. A command of an agent does not, though it is a process of the same user.
+fn is_person(client: u32) -> bool {
+    let lineage = Lineage::of(client);
+    if lineage != Lineage::Person {
+        tracing::warn!(client, ?lineage, "a process may not use the session's socket");
+    }
+    lineage == Lineage::Person
 }
 
 struct First {

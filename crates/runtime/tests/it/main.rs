@@ -16,6 +16,7 @@ mod failures;
 mod governor;
 mod mail;
 mod owners;
+mod permissions;
 mod quota;
 mod races;
 mod repeats;

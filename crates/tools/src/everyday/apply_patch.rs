@@ -3,15 +3,15 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use host::{Expect, Place, Stamp};
+use host::{Expect, Stamp};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::args::Typed;
 use crate::patch::{Change, Hunk, parse};
 use crate::patch::{Fit, apply};
-use crate::place::{self, changed};
-use crate::{Access, Context, Need, Output, ToolError};
+use crate::place::{self, Granted, changed};
+use crate::{Access, Context, Need, Output, ToolError, Use};
 
 /// The `apply_patch` tool.
 pub(crate) struct ApplyPatch;
@@ -32,7 +32,10 @@ impl Typed for ApplyPatch {
 
     fn needs(args: &Args) -> Result<Vec<Need>, ToolError> {
         let changes = parse(&args.patch).map_err(|error| ToolError::Refused(error.to_string()))?;
-        Ok(changes.iter().flat_map(Change::paths).map(|path| Need::Edit(path.to_owned())).collect())
+        // A patch tells what it matches, and a moved file may be read at its new place.
+        let reads = changes.iter().filter_map(Change::source).map(|path| Need::Read(path.to_owned()));
+        let edits = changes.iter().flat_map(Change::paths).map(|path| Need::Edit(path.to_owned()));
+        Ok(reads.chain(edits).collect())
     }
 
     async fn run(args: Args, cx: &Context) -> Result<Output, ToolError> {
@@ -49,7 +52,7 @@ impl Typed for ApplyPatch {
 
 /// One file to write or remove, checked and computed.
 struct Step {
-    place: Place,
+    place: Granted,
     action: Action,
 }
 
@@ -104,9 +107,9 @@ fn added(path: &str, lines: &[String], cx: &Context) -> Result<Step, ToolError> 
     Ok(Step { place, action: Action::Add(text.into_bytes()) })
 }
 
-fn vacant(path: &str, cx: &Context) -> Result<Place, ToolError> {
-    let place = place::resolve(cx, path)?;
-    if place::exists(&place) {
+fn vacant(path: &str, cx: &Context) -> Result<Granted, ToolError> {
+    let place = place::resolve(cx, path, Use::Edit)?;
+    if place.exists() {
         return Err(ToolError::Refused(format!("{path} exists already; use `*** Update File` or another name")));
     }
     Ok(place)
@@ -143,8 +146,8 @@ enum Seen {
     Never,
 }
 
-fn present(path: &str, cx: &Context) -> Result<(Place, Before, Seen), ToolError> {
-    let place = place::resolve(cx, path)?;
+fn present(path: &str, cx: &Context) -> Result<(Granted, Before, Seen), ToolError> {
+    let place = place::resolve(cx, path, Use::Edit)?;
     let file = place::read(cx, &place)?;
     let seen = match cx.stamps.seen(place.path()) {
         None => Seen::Never,

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::args::Typed;
 use crate::place::{self, changed};
-use crate::{Access, Context, Need, Output, ToolError};
+use crate::{Access, Context, Need, Output, ToolError, Use};
 
 /// The `create` tool.
 pub(crate) struct Create;
@@ -33,9 +33,9 @@ impl Typed for Create {
 
     async fn run(args: Args, cx: &Context) -> Result<Output, ToolError> {
         place::blocking(cx, move |cx| {
-            let place = place::resolve(cx, &args.path)?;
+            let place = place::resolve(cx, &args.path, Use::Edit)?;
             let (expect, verb) = match cx.stamps.seen(place.path()) {
-                Some(stamp) if place::exists(&place) => (Expect::Unchanged(stamp), "replaced"),
+                Some(stamp) if place.exists() => (Expect::Unchanged(stamp), "replaced"),
                 Some(_) | None => (Expect::New, "created"),
             };
             place::write(cx, &place, args.content.as_bytes(), expect)?;

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::args::Typed;
 use crate::place::{self, changed};
 use crate::text::{Which, replace, snippet};
-use crate::{Access, Context, Need, Output, ToolError};
+use crate::{Access, Context, Need, Output, ToolError, Use};
 
 /// The `edit` tool.
 pub(crate) struct Edit;
@@ -34,7 +34,8 @@ impl Typed for Edit {
     const ACCESS: Access = Access::Write;
 
     fn needs(args: &Args) -> Result<Vec<Need>, ToolError> {
-        Ok(vec![Need::Edit(args.path.clone())])
+        // The answer shows a part of the file.
+        Ok(vec![Need::Read(args.path.clone()), Need::Edit(args.path.clone())])
     }
 
     async fn run(args: Args, cx: &Context) -> Result<Output, ToolError> {
@@ -43,7 +44,7 @@ impl Typed for Edit {
 }
 
 fn edit(args: &Args, cx: &Context) -> Result<Output, ToolError> {
-    let place = place::resolve(cx, &args.path)?;
+    let place = place::resolve(cx, &args.path, Use::Edit)?;
     let file = place::read(cx, &place)?;
     let shown = place::shown(cx, place.path());
     match cx.stamps.seen(place.path()) {

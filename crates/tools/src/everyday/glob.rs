@@ -1,12 +1,10 @@
 //! Finds files by name.
 
-use std::path::PathBuf;
-
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::args::Typed;
-use crate::walk::{Pattern, Stop, files};
+use crate::walk::{Pattern, Stop, Walk};
 use crate::{Access, Context, Need, Output, ToolError, place};
 
 /// The `glob` tool.
@@ -39,8 +37,9 @@ impl Typed for Glob {
             let pattern = Pattern::new(&args.pattern)?;
             let root = place::existing(cx, args.path.as_deref().unwrap_or("."))?;
             let stop = Stop::new(cx);
-            let found = files(&root, pattern.hidden, stop.clone()).filter(|path| pattern.matches(&root, path));
-            let mut text = listed(found, args.limit.unwrap_or(cx.limits.rows).max(1), cx);
+            let mut walk = Walk::new(cx, &root, Some(&pattern), stop.clone());
+            let mut text = listed(&mut walk, args.limit.unwrap_or(cx.limits.rows).max(1), cx);
+            text += &place::left_out(walk.left_out());
             if stop.is_due() {
                 text += "[stopped before the end; narrow `path`]\n";
             }
@@ -50,14 +49,14 @@ impl Typed for Glob {
     }
 }
 
-fn listed(found: impl Iterator<Item = PathBuf>, limit: usize, cx: &Context) -> String {
+fn listed(walk: &mut Walk<'_>, limit: usize, cx: &Context) -> String {
     let mut text = String::new();
-    for (count, path) in found.enumerate() {
+    for (count, file) in walk.enumerate() {
         if count == limit || text.len() >= place::room(cx) {
             text += &format!("[stopped at {count} files; narrow the pattern or raise `limit`]\n");
             break;
         }
-        text += &format!("{}\n", place::shown(cx, &path));
+        text += &format!("{}\n", place::shown(cx, file.path()));
     }
     text
 }

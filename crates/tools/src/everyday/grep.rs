@@ -3,7 +3,6 @@
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
@@ -12,8 +11,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::args::Typed;
+use crate::place::Granted;
 use crate::text::shown;
-use crate::walk::{Hidden, Pattern, Stop, files};
+use crate::walk::{Pattern, Stop, Walk};
 use crate::{Access, Context, Need, Output, ToolError, place};
 
 /// The `grep` tool.
@@ -81,7 +81,7 @@ struct Search<'a> {
     args: &'a Args,
     matcher: RegexMatcher,
     pattern: Option<Pattern>,
-    root: PathBuf,
+    root: Granted,
     limit: usize,
     stop: Stop,
 }
@@ -121,19 +121,16 @@ impl<'a> Search<'a> {
             .build();
         let mut found = Found { search: self, text: String::new(), count: 0, heading: None, unread: Unread::default() };
         let mut seen = 0_usize;
-        let hidden = self.pattern.as_ref().map_or(Hidden::Skip, |pattern| pattern.hidden);
-        for path in files(&self.root, hidden, self.stop.clone()) {
-            if found.is_full() {
-                break;
-            }
-            if self.pattern.as_ref().is_none_or(|pattern| pattern.matches(&self.root, &path)) {
-                match found.file(&mut searcher, &path) {
-                    Ok(()) => seen += 1,
-                    Err(_) => found.unread.add(place::shown(self.cx, &path)),
-                }
+        let mut walk = Walk::new(self.cx, &self.root, self.pattern.as_ref(), self.stop.clone());
+        while !found.is_full()
+            && let Some(file) = walk.next()
+        {
+            match found.file(&mut searcher, &file) {
+                Ok(()) => seen += 1,
+                Err(_) => found.unread.add(place::shown(self.cx, file.path())),
             }
         }
-        found.finish(seen)
+        found.finish(seen, walk.left_out())
     }
 }
 
@@ -168,10 +165,9 @@ impl Unread {
 }
 
 impl Found<'_> {
-    fn file(&mut self, searcher: &mut Searcher, path: &Path) -> io::Result<()> {
-        self.heading = Some(place::shown(self.search.cx, path));
-        let place = self.search.cx.workspace.place(path).ok_or(io::ErrorKind::NotFound)?;
-        let (file, _) = place.open().map_err(io::Error::other)?;
+    fn file(&mut self, searcher: &mut Searcher, file: &Granted) -> io::Result<()> {
+        self.heading = Some(place::shown(self.search.cx, file.path()));
+        let file = place::open_met(self.search.cx, file)?;
         let reader = Stoppable { file, stop: &self.search.stop };
         searcher.search_reader(&self.search.matcher, reader, &mut *self)
     }
@@ -188,11 +184,11 @@ impl Found<'_> {
         self.text += &format!("{}{mark} {}\n", number.unwrap_or_default(), shown(line, LINE));
     }
 
-    fn finish(mut self, seen: usize) -> String {
+    fn finish(mut self, seen: usize, left_out: usize) -> String {
         let stopped = self.search.stop.is_due();
         if self.count == 0 && !stopped {
             self.text = format!("no matches in {seen} files");
-            self.text += if self.unread.count == 0 { "" } else { "\n" };
+            self.text += if self.unread.count + left_out == 0 { "" } else { "\n" };
         }
         if stopped {
             self.text += "[stopped before the end; narrow `path` or `glob`]\n";
@@ -203,6 +199,7 @@ impl Found<'_> {
         if self.unread.count > 0 && !stopped {
             self.text += &self.unread.told();
         }
+        self.text += &place::left_out(left_out);
         self.text
     }
 }

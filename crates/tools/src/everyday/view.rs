@@ -1,16 +1,15 @@
 //! Shows a file or a folder.
 
 use std::io::BufRead;
-use std::path::Path;
 
-use host::Place;
+use host::EntryKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::args::Typed;
-use crate::place::{self, Opened, Reader};
+use crate::place::{self, Granted, Opened, Reader};
 use crate::text::{Ask, End, Window, binary_kind, window};
-use crate::{Access, Context, Need, Output, ToolError};
+use crate::{Access, Context, Need, Output, ToolError, Use};
 
 /// The `view` tool.
 pub(crate) struct View;
@@ -39,9 +38,9 @@ impl Typed for View {
 
     async fn run(args: Args, cx: &Context) -> Result<Output, ToolError> {
         place::blocking(cx, move |cx| {
-            let place = place::resolve(cx, &args.path)?;
+            let place = place::resolve(cx, &args.path, Use::Read)?;
             match place::open(cx, &place)? {
-                Opened::Folder => list(place.path(), cx),
+                Opened::Folder => list(&place, cx),
                 Opened::File(file) => show(&args, &place, file, cx),
             }
         })
@@ -52,7 +51,7 @@ impl Typed for View {
 /// How much of a file's start tells whether it is text.
 const START: usize = 8 * 1024;
 
-fn show(args: &Args, place: &Place, mut file: Reader, cx: &Context) -> Result<Output, ToolError> {
+fn show(args: &Args, place: &Granted, mut file: Reader, cx: &Context) -> Result<Output, ToolError> {
     let size = file.stamp.size();
     let unreadable = |error| ToolError::Refused(format!("cannot read {}: {error}", place::shown(cx, place.path())));
     let start = file.bytes.fill_buf().map_err(unreadable)?;
@@ -99,29 +98,32 @@ fn nothing_seen(seen: &Window, ask: Ask) -> Result<String, ToolError> {
     }
 }
 
-fn list(folder: &Path, cx: &Context) -> Result<Output, ToolError> {
-    let unreadable = |error| ToolError::Refused(format!("cannot list {}: {error}", place::shown(cx, folder)));
+fn list(folder: &Granted, cx: &Context) -> Result<Output, ToolError> {
+    let shown = place::shown(cx, folder.path());
     let mut names = Vec::new();
-    for entry in folder.read_dir().map_err(unreadable)? {
-        let entry = entry.map_err(unreadable)?;
-        let kind = entry.file_type().map_err(unreadable)?;
-        let mark = if kind.is_dir() {
-            "/"
-        } else if kind.is_symlink() {
-            "@"
+    let mut left_out = 0;
+    for entry in place::list(cx, folder)? {
+        let entry = entry.map_err(|error| ToolError::Refused(format!("cannot list {shown}: {error}")))?;
+        if cx.reach.check(&folder.path().join(&entry.name), Use::Read).is_ok() {
+            let mark = match entry.kind {
+                EntryKind::Folder => "/",
+                EntryKind::Link => "@",
+                EntryKind::File | EntryKind::Other => "",
+            };
+            names.push(format!("{}{mark}", place::one_line(&entry.name.to_string_lossy())));
         } else {
-            ""
-        };
-        names.push(format!("{}{mark}", place::one_line(&entry.file_name().to_string_lossy())));
+            left_out += 1;
+        }
     }
     names.sort_unstable();
     let (total, rows) = (names.len(), cx.limits.rows);
-    let mut text = format!("{}/ has {total} entries\n", place::shown(cx, folder));
+    let mut text = format!("{shown}/ has {total} entries\n");
     for name in names.iter().take(rows) {
         text += &format!("{name}\n");
     }
     if total > rows {
         text += &format!("[… {} more; use glob to narrow]\n", total - rows);
     }
+    text += &place::left_out(left_out);
     Ok(Output::text(&text, cx))
 }

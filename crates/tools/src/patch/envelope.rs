@@ -35,6 +35,14 @@ impl Change {
         };
         std::iter::once(path.as_str()).chain(to)
     }
+
+    /// The file whose text it is compared with.
+    pub(crate) fn source(&self) -> Option<&str> {
+        match self {
+            Change::Update { path, .. } => Some(path),
+            Change::Add { .. } | Change::Delete { .. } => None,
+        }
+    }
 }
 
 /// A run of lines to find and what becomes of them.

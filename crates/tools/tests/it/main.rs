@@ -5,6 +5,7 @@
 mod fixture;
 mod forbidden;
 mod patching;
+mod reach;
 mod searching;
 mod session;
 mod shell;

@@ -7,9 +7,11 @@ mod housekeeping;
 mod keys;
 mod models;
 mod money;
+mod nested;
 mod pictures;
 mod prompts;
 mod results;
+mod secrecy;
 mod sessions;
 mod signals;
 

@@ -1,0 +1,78 @@
+//! A Bosun that an agent's command started: it reads and explains, and does nothing that is a person's to do. An agent
+//! that could start another Bosun, or speak for its user, would have no limits but those it gives itself.
+
+use crate::args::{Args, Command, ModelsArgs, SessionsCommand};
+use crate::failure::Failure;
+
+/// Whose a command is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reserve {
+    /// Anybody's.
+    Anybody,
+    /// A person's; agents are told what it would have done.
+    Person(&'static str),
+}
+
+/// Refuses what only a person may ask for, if no person did.
+pub(crate) fn check(args: &Args) -> Result<(), Failure> {
+    match reserve(args.command.as_ref()) {
+        Reserve::Person(what) if host::machine::inside_job() => {
+            let message = format!("started by an agent: a command of an agent may not {what}");
+            Err(Failure::usage(message).hint("ask the user to run it in a terminal of their own"))
+        }
+        Reserve::Person(_) | Reserve::Anybody => Ok(()),
+    }
+}
+
+/// The table that every command stands in. What an agent's files may not show it, its commands may not either: so
+/// sessions, which hold the words of other agents and their users, are for people.
+fn reserve(command: Option<&Command>) -> Reserve {
+    match command {
+        None => Reserve::Person("start agents"),
+        Some(Command::Sessions(sessions)) => match sessions.command {
+            None
+            | Some(
+                SessionsCommand::List(_)
+                | SessionsCommand::Show { .. }
+                | SessionsCommand::Export { .. }
+                | SessionsCommand::Watch { .. },
+            ) => Reserve::Person("look into sessions"),
+            Some(
+                SessionsCommand::Rm { .. }
+                | SessionsCommand::Send { .. }
+                | SessionsCommand::Interrupt { .. }
+                | SessionsCommand::Stop { .. },
+            ) => Reserve::Person("command sessions"),
+        },
+        Some(Command::Models(ModelsArgs { reopen: true, .. })) => Reserve::Person("reopen providers"),
+        Some(Command::Cost(_)) => Reserve::Person("look into sessions"),
+        Some(Command::Gc(_)) => Reserve::Person("remove sessions"),
+        Some(Command::Demo(_)) => Reserve::Person("start agents"),
+        Some(Command::Models(_) | Command::Script(_)) => Reserve::Anybody,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    fn is_for_anybody(line: &str) -> bool {
+        let args = Args::try_parse_from(line.split(' ')).unwrap();
+        reserve(args.command.as_ref()) == Reserve::Anybody
+    }
+
+    #[test]
+    fn agents_may_look_things_up_and_nothing_else() {
+        for line in ["bosun models", "bosun models --json", "bosun script schema", "bosun script check a.yaml"] {
+            assert!(is_for_anybody(line), "{line}");
+        }
+        let reserved = "bosun|bosun -p x|bosun --continue|bosun gc|bosun gc --dry-run|bosun demo|bosun models --reopen|\
+            bosun cost|bosun sessions|bosun sessions send a b|bosun sessions stop a|bosun sessions interrupt a|\
+            bosun sessions rm a|bosun sessions show a|bosun sessions export a|bosun sessions watch a";
+        for line in reserved.split('|') {
+            assert!(!is_for_anybody(line), "{line}");
+        }
+    }
+}

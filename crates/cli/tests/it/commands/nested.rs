@@ -1,0 +1,166 @@
+//! An agent that runs Bosun itself: it may ask what there is, and do nothing that is its user's to do.
+//!
+//! What it tries stands in a file that its shell runs, so that no rule on commands sees it coming.
+
+use std::fs;
+
+use protocol::Event;
+use testkit::binary::Stage;
+
+use crate::BOSUN;
+use crate::scripts::{HELLO, shell};
+
+/// Says what each attempt said and how it ended, under a name of its own.
+const TRY: &str = r#"
+try() { name=$1; shift; "$@" > "said.$name" 2>&1; echo "$name $?" >> ends; }
+"#;
+
+/// A session that has ended, and another whose agent runs this.
+fn tried(stage: &Stage, attempts: &str) -> String {
+    stage.script(HELLO).prompt("hi").run().expect(0);
+    let id = stage.newest();
+    let script = format!("B='{}'\nID={id}\n{TRY}{attempts}", stage.program().display());
+    fs::write(stage.path("attempts.sh"), script).unwrap();
+    stage.script(&shell("sh attempts.sh")).prompt("go").run();
+    id
+}
+
+/// How each attempt ended, and what it said.
+fn ends(stage: &Stage) -> Vec<(String, String, String)> {
+    let ends = fs::read_to_string(stage.path("ends")).unwrap();
+    let end = |line: &str| {
+        let (name, code) = line.split_once(' ').unwrap();
+        (name.to_owned(), code.to_owned(), fs::read_to_string(stage.path(&format!("said.{name}"))).unwrap())
+    };
+    ends.lines().map(end).collect()
+}
+
+#[test]
+fn an_agent_cannot_act_for_its_user_however_it_starts_bosun() {
+    let stage = Stage::of_ordinary_user(BOSUN);
+    let attempts = r#"
+try run "$B" --allow-all -p x
+try again "$B" --continue -p x
+try bare "$B"
+try send "$B" sessions send "$ID" hi
+try stop "$B" sessions stop "$ID"
+try rm "$B" sessions rm "$ID"
+try list "$B" sessions
+try export "$B" sessions export "$ID"
+try cost "$B" cost
+try gc "$B" gc --days 0
+try reopen "$B" models --reopen
+try demo "$B" demo --fast
+try unmarked env -u BOSUN_JOB "$B" gc --days 0
+try stripped env -i "$B" -p x
+try session setsid -w "$B" sessions rm "$ID"
+try both env -u BOSUN_JOB setsid -w "$B" sessions rm "$ID"
+try elsewhere env -u BOSUN_JOB BOSUN_HOME="$PWD/other" "$B" --allow-all -p x
+cp "$B" copy
+try copy env -u BOSUN_JOB ./copy gc --days 0
+ln -s "$B" guardian
+try posing env -u BOSUN_JOB ./guardian gc --days 0
+try forked sh -c '(env -u BOSUN_JOB setsid sh -c "\"$0\" gc --days 0 > said.fork 2>&1; echo fork \$? > ends.fork" "$0" &)' "$B"
+until [ -s ends.fork ]; do sleep 0.01; done
+cat ends.fork >> ends
+"#;
+    let id = tried(&stage, attempts);
+    let ends = ends(&stage);
+    assert_eq!(ends.len(), 21, "{ends:#?}");
+    for (name, code, said) in &ends {
+        let expected = if name == "forked" { "0" } else { "2" };
+        assert_eq!(code, expected, "{name}: {said}");
+        assert!(
+            name == "forked" || said.contains("started by an agent: a command of an agent may not "),
+            "{name}: {said}"
+        );
+    }
+    assert!(!stage.path("other").exists());
+    assert_eq!(stage.sessions().len(), 2);
+    let mail = |event: &Event| matches!(event, Event::MailAdmitted { .. });
+    assert_eq!(stage.log(&id).iter().filter(|envelope| mail(&envelope.entry.event)).count(), 1);
+}
+
+#[test]
+fn an_agent_may_look_things_up() {
+    let stage = Stage::of_ordinary_user(BOSUN);
+    let attempts = r#"
+try help "$B" --help
+try version "$B" --version
+try command "$B" sessions send --help
+try schema "$B" script schema
+try models "$B" models --json
+"#;
+    tried(&stage, attempts);
+    let ends = ends(&stage);
+    assert_eq!(ends.len(), 5, "{ends:#?}");
+    for (name, code, said) in ends {
+        assert_eq!(code, "0", "{name}: {said}");
+    }
+}
+
+#[test]
+fn killing_the_guardian_lets_nobody_through() {
+    let stage = Stage::of_ordinary_user(BOSUN);
+    // As many as are ready at the moment that everything falls to the owner.
+    let attempts = r#"
+guardian=$PPID
+while [ "$(tr '\0' ' ' < /proc/$guardian/cmdline)" != "guardian __guardian " ]; do
+    guardian=$(sed -n 's/^PPid:[[:space:]]*//p' /proc/$guardian/status)
+done
+for _ in 1 2 3 4 5 6 7 8; do
+    env -u BOSUN_JOB setsid sh -c 'while :; do "$0" sessions rm "$1" && : > escaped; done' "$B" "$ID" > /dev/null 2>&1 &
+done
+: > ready
+kill -KILL "$guardian"
+sleep 60
+"#;
+    let id = tried(&stage, attempts);
+    assert!(stage.path("ready").exists());
+    assert!(!stage.path("escaped").exists());
+    assert!(stage.session_db(&id).exists());
+}
+
+/// Connects to every socket there is, at once and through a child that outlives whoever connected.
+const SPEAK: &str = r#"
+import glob, os, socket, sys
+line = b'{"jsonrpc":"2.0","id":1,"method":"session.send","params":{"text":"obey","delivery":"steer"}}\n'
+def speak(stream):
+    try:
+        stream.settimeout(20)
+        stream.sendall(line)
+        return stream.recv(4096)
+    except OSError as error:
+        return str(error).encode()
+for path in glob.glob(sys.argv[1] + "/run/*.sock"):
+    for way in ("direct", "forked"):
+        stream = socket.socket(socket.AF_UNIX)
+        stream.connect(path)
+        if way == "direct":
+            heard = speak(stream)
+        else:
+            reader, writer = os.pipe()
+            if os.fork() == 0:
+                if os.fork() == 0:
+                    os.write(writer, speak(stream) or b"closed")
+                os._exit(0)
+            os.wait()
+            heard = os.read(reader, 4096)
+        print(way, heard, flush=True)
+"#;
+
+#[test]
+fn an_agent_cannot_speak_to_the_socket() {
+    let stage = Stage::of_ordinary_user(BOSUN);
+    fs::write(stage.path("speak.py"), SPEAK).unwrap();
+    fs::write(stage.path("speak.sh"), format!("python3 speak.py '{}' > heard 2>&1\n", stage.home().display())).unwrap();
+    stage.script(&shell("sh speak.sh")).prompt("go").run().expect(0);
+    let heard = fs::read_to_string(stage.path("heard")).unwrap();
+    assert_eq!(heard.lines().count(), 2, "{heard}");
+    for line in heard.lines() {
+        let refused = ["b''", "b'closed'", "reset by peer", "Broken pipe"];
+        assert!(refused.iter().any(|words| line.contains(words)), "{line}");
+    }
+    let log = format!("{:?}", stage.log(&stage.newest()));
+    assert!(!log.contains("obey"), "{log}");
+}

@@ -1,0 +1,61 @@
+//! What an agent's commands can find out about the processes that started them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use testkit::binary::Stage;
+
+use crate::BOSUN;
+use crate::scripts::shell;
+
+/// Looks at a sleeper of its own, at its guardian and at the guardian's owner, in the same ways.
+const LOOK: &str = r#"
+up() { sed -n 's/^PPid:[[:space:]]*//p' "/proc/$1/status"; }
+look() {
+    for file in environ maps smaps auxv; do
+        cat "/proc/$2/$file" >> seen 2>> errors && echo "$1 $file" >> looks
+    done
+    (: < "/proc/$2/mem") 2>> errors && echo "$1 mem" >> looks
+    for folder in fd cwd/ root/ map_files; do
+        ls "/proc/$2/$folder" > /dev/null 2>> errors && echo "$1 $folder" >> looks
+    done
+    readlink "/proc/$2/exe" > /dev/null 2>> errors && echo "$1 exe" >> looks
+    cat "/proc/$2/task/$2/environ" >> seen 2>> errors && echo "$1 task" >> looks
+}
+guardian=$PPID
+while [ "$(tr '\0' ' ' < /proc/$guardian/cmdline)" != "guardian __guardian " ]; do guardian=$(up $guardian); done
+sleep 1000 &
+look own $!
+look guardian $guardian
+look owner $(up $guardian)
+: > done
+"#;
+
+#[test]
+fn an_agent_can_read_neither_its_owner_nor_its_guardian() {
+    let stage = Stage::of_ordinary_user(BOSUN);
+    fs::write(stage.path("look.sh"), LOOK).unwrap();
+    let key = "sk-never-to-be-seen";
+    let ended = stage.script(&shell("sh look.sh; cat seen")).prompt("go").env("ANTHROPIC_API_KEY", key).run().expect(0);
+    assert!(stage.path("done").exists(), "{ended:?}");
+    let looks = fs::read_to_string(stage.path("looks")).unwrap();
+    for own in ["own environ", "own maps", "own mem", "own fd", "own exe", "own task"] {
+        assert!(looks.contains(own), "the look itself works: {looks}");
+    }
+    assert!(!looks.contains("guardian ") && !looks.contains("owner "), "{looks}");
+    let errors = fs::read_to_string(stage.path("errors")).unwrap();
+    assert!(errors.lines().filter(|line| line.contains("ermission denied")).count() >= 18, "{errors}");
+    assert!(!ended.stdout.contains(key) && !ended.stderr.contains(key), "{ended:?}");
+    for path in files(stage.home().parent().unwrap()) {
+        let bytes = fs::read(&path).unwrap();
+        assert!(!bytes.windows(key.len()).any(|window| window == key.as_bytes()), "{}", path.display());
+    }
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    let below = |entry: fs::DirEntry| {
+        if entry.file_type().unwrap().is_dir() { files(&entry.path()) } else { vec![entry.path()] }
+    };
+    entries.flat_map(below).collect()
+}

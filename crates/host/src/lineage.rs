@@ -1,0 +1,87 @@
+//! Who started a process: a person, or an agent's command.
+//!
+//! Whatever a command starts stays below its guardian, also after `setsid` or a double fork, since the guardian is a
+//! subreaper. So it is enough to go up from parent to parent and look for a process of Bosun. The mark in the
+//! environment says the same of a process that could hide its parents, unless it was taken off.
+
+use std::io;
+use std::os::unix::fs::MetadataExt;
+
+use rustix::process::{Pid, getpid};
+
+use crate::guardian::{is_guardian, is_marked};
+use crate::proc::{self, Stat, positive};
+
+/// Who started a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lineage {
+    /// Nobody that Bosun started.
+    Person,
+    /// A command that Bosun started, at any distance.
+    Agent,
+    /// It has ended, or cannot be looked at.
+    Unknown,
+}
+
+/// Most ancestors of a process. Nobody but somebody who hides something has so many.
+const MOST: usize = 1000;
+
+impl Lineage {
+    /// Of the process with this number.
+    pub fn of(pid: u32) -> Lineage {
+        match i32::try_from(pid).ok().and_then(positive) {
+            Some(pid) => Lineage::above(pid).unwrap_or(Lineage::Unknown),
+            None => Lineage::Unknown,
+        }
+    }
+
+    /// Of this process.
+    pub fn of_this_process() -> Lineage {
+        if is_marked() { Lineage::Agent } else { Lineage::above(getpid()).unwrap_or(Lineage::Unknown) }
+    }
+
+    fn above(process: Pid) -> io::Result<Lineage> {
+        let mut child = process;
+        for _ in 0..MOST {
+            let Some(parent) = Stat::read(child)?.parent else { return Ok(Lineage::Person) };
+            if is_bosun(parent) {
+                return Ok(Lineage::Agent);
+            }
+            // A parent that ended meanwhile has left its child to another, so the child is looked at again.
+            if Stat::read(parent).is_ok() {
+                child = parent;
+            } else if Stat::read(child)?.parent == Some(parent) {
+                // It is there and may not be seen: not one of this user's.
+                return Ok(Lineage::Person);
+            }
+        }
+        Ok(Lineage::Agent)
+    }
+}
+
+/// Whether this is a guardian, or the owner that what a killed guardian guarded has fallen to.
+fn is_bosun(pid: Pid) -> bool {
+    is_guardian(pid) || (proc::name(pid).is_ok_and(|name| name == "bosun") && may_run_this(pid))
+}
+
+/// Whether a process runs the same executable as this one. A sealed one does not tell, and a script that is only
+/// called `bosun` does.
+fn may_run_this(pid: Pid) -> bool {
+    let executable = |process: &str| std::fs::metadata(format!("/proc/{process}/exe")).map(|it| (it.dev(), it.ino()));
+    match (executable(&pid.to_string()), executable("self")) {
+        (Ok(theirs), Ok(ours)) => theirs == ours,
+        (Err(_), _) | (_, Err(_)) => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_not_there_is_unknown() {
+        for pid in [0, 4_194_304, u32::MAX] {
+            assert_eq!(Lineage::of(pid), Lineage::Unknown, "{pid}");
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! What processes know of each other: a guardian keeps nothing to be found, and nobody hides who started them.
+
+use bosun_host::{Lineage, Program};
+use tokio::io::AsyncReadExt;
+
+use crate::machine::{as_ordinary_user, guardian, guardians_of, program, sh};
+
+async fn said(program: Program) -> String {
+    let mut process = guardian().spawn(program).await.unwrap();
+    let mut output = String::new();
+    process.output.read_to_string(&mut output).await.unwrap();
+    process.wait().await.unwrap();
+    output
+}
+
+#[test]
+fn a_program_cannot_read_its_guardian() {
+    as_ordinary_user("secrecy::a_program_cannot_read_its_guardian", || {
+        let look = "for file in environ maps mem fd/0; do (: < /proc/$PPID/$file) 2> /dev/null && echo $file; done; \
+            ls /proc/$PPID/fd 2> /dev/null; (: < /proc/$$/environ) && tr '\\0' ' ' < /proc/$PPID/cmdline";
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        assert_eq!(runtime.block_on(said(sh(look))), "guardian __guardian ");
+    });
+}
+
+#[tokio::test]
+async fn a_guardian_has_nothing_of_the_environment() {
+    let guardian = guardian();
+    let _process = guardian.spawn(sh("sleep 1000")).await.unwrap();
+    let pid = guardians_of(std::process::id())[0].pid;
+    // Only root may look; an ordinary user is refused, which is as good.
+    let environ = std::fs::read_to_string(format!("/proc/{pid}/environ")).unwrap_or_default();
+    let names = environ.split('\0').filter(|entry| !entry.is_empty()).map(|entry| entry.split('=').next().unwrap());
+    let kept = ["PATH", "LD_LIBRARY_PATH", "BOSUN_JOB"];
+    assert_eq!(names.filter(|name| !kept.contains(name)).collect::<Vec<_>>(), Vec::<&str>::new());
+}
+
+#[tokio::test]
+async fn whatever_a_program_starts_is_an_agents() {
+    let guardian = guardian();
+    let scripts = [
+        "echo $$; exec sleep 1000",
+        "sh -c 'sh -c \"echo \\$\\$; exec sleep 1000\"'; true",
+        "env -i setsid -f sh -c 'echo $$; exec sleep 1000'; sleep 1000",
+        "(setsid sh -c '(echo $$; sleep 1000) & sh -c \"echo \\$\\$; exec sleep 1000\" & exit' &); sleep 1000",
+    ];
+    for script in scripts {
+        let mut process = guardian.spawn(sh(script)).await.unwrap();
+        let mut line = Vec::new();
+        while !line.ends_with(b"\n") {
+            line.push(process.output.read_u8().await.unwrap());
+        }
+        let last = String::from_utf8(line).unwrap();
+        let pid = last.trim().parse().unwrap();
+        // The shell in the middle of a double fork ends by itself; one that has ended is nobody's.
+        let lineage = Lineage::of(pid);
+        assert!(matches!(lineage, Lineage::Agent | Lineage::Unknown), "{script}: {lineage:?}");
+        assert!(lineage == Lineage::Agent || !std::path::Path::new(&format!("/proc/{pid}")).exists(), "{script}");
+    }
+}
+
+#[test]
+fn what_a_person_starts_is_a_persons() {
+    let mut child = program("sleep").arg("1000").env("BOSUN_JOB", "1.2.3").spawn().unwrap();
+    assert_eq!(Lineage::of(child.id()), Lineage::Person);
+    assert_eq!(Lineage::of(std::process::id()), Lineage::Person);
+    assert_eq!(Lineage::of_this_process(), Lineage::Person);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(Lineage::of(child.id()), Lineage::Unknown);
+}

@@ -1,0 +1,151 @@
+//! What controls Bosun itself, told by what files are and not only by what they are called: a link to such a file is
+//! that file, and so is a second name of it.
+
+use std::collections::HashSet;
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// The files and folders that no call may reach.
+#[derive(Debug)]
+pub(crate) struct Controls {
+    /// As they were named, and as they really are.
+    paths: Vec<PathBuf>,
+    /// Those of their files that have another name somewhere, looked for when it first matters.
+    twins: OnceLock<Twins>,
+}
+
+#[derive(Debug)]
+enum Twins {
+    Known(HashSet<(u64, u64)>),
+    /// There are too many files to look at: any file of several names may be one of them.
+    TooMany,
+}
+
+/// Most files and folders that are looked at for a second name.
+const LOOKS: usize = 50_000;
+
+impl Controls {
+    /// Looks where the controls really are.
+    pub(crate) fn new(named: &[PathBuf]) -> Controls {
+        let paths = named.iter().flat_map(|path| [Some(path.clone()), real(path)]).flatten().collect();
+        Controls { paths, twins: OnceLock::new() }
+    }
+
+    /// Whether this is one of them, or below one; the path is absolute and without links.
+    pub(crate) fn hold(&self, path: &Path) -> bool {
+        self.paths.iter().any(|control| path.starts_with(control)) || self.is_twin(path)
+    }
+
+    /// Whether a file is one of them under another name. Only a file of several names can be.
+    fn is_twin(&self, path: &Path) -> bool {
+        match fs::symlink_metadata(path) {
+            Ok(file) if has_more_names(&file) => match self.twins.get_or_init(|| twins(&self.paths)) {
+                Twins::Known(twins) => twins.contains(&identity(&file)),
+                Twins::TooMany => true,
+            },
+            Ok(_) | Err(_) => false,
+        }
+    }
+}
+
+/// The path without links, as far as it exists. Where a link leads to nothing, what would be made there counts.
+fn real(path: &Path) -> Option<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..LINKS {
+        match follow(&path)? {
+            Followed::Real(real) => return Some(real),
+            Followed::Onwards(next) => path = next,
+        }
+    }
+    None
+}
+
+/// Most links to nothing that are followed one after the other.
+const LINKS: usize = 40;
+
+enum Followed {
+    Real(PathBuf),
+    Onwards(PathBuf),
+}
+
+fn follow(path: &Path) -> Option<Followed> {
+    path.ancestors().find_map(|part| {
+        let rest = path.strip_prefix(part).ok()?;
+        // Joining an empty path would add a slash.
+        let join = |base: PathBuf| if rest.as_os_str().is_empty() { base } else { base.join(rest) };
+        match (part.canonicalize(), part.read_link()) {
+            (Ok(real), _) => Some(Followed::Real(join(real))),
+            (Err(_), Ok(target)) => Some(Followed::Onwards(join(part.parent()?.join(target)))),
+            (Err(_), Err(_)) => None,
+        }
+    })
+}
+
+fn twins(controls: &[PathBuf]) -> Twins {
+    let mut twins = HashSet::new();
+    let mut open: Vec<PathBuf> = controls.to_vec();
+    let mut looks = 0;
+    while let Some(path) = open.pop() {
+        looks += 1;
+        if looks > LOOKS {
+            return Twins::TooMany;
+        }
+        match fs::symlink_metadata(&path) {
+            Ok(found) if found.is_dir() => {
+                open.extend(fs::read_dir(&path).into_iter().flatten().flatten().take(LOOKS).map(|entry| entry.path()));
+            }
+            Ok(found) if has_more_names(&found) => drop(twins.insert(identity(&found))),
+            Ok(_) | Err(_) => {}
+        }
+    }
+    Twins::Known(twins)
+}
+
+fn has_more_names(file: &Metadata) -> bool {
+    file.is_file() && file.nlink() > 1
+}
+
+fn identity(file: &Metadata) -> (u64, u64) {
+    (file.dev(), file.ino())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_control_is_known_by_every_name_it_has() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        let at = |name: &str| top.join(name);
+        fs::create_dir_all(at("home/deep")).unwrap();
+        fs::write(at("home/deep/config.toml"), "x").unwrap();
+        fs::write(at("other"), "x").unwrap();
+        fs::hard_link(at("home/deep/config.toml"), at("second")).unwrap();
+        fs::hard_link(at("other"), at("another")).unwrap();
+        symlink(at("home"), at("link")).unwrap();
+        symlink("planned/later", at("dangling")).unwrap();
+        symlink("circle", at("circle")).unwrap();
+        let controls = Controls::new(&["link", "missing/folder", "dangling/x", "circle"].map(at));
+        let held =
+            ["link", "home", "home/deep/config.toml", "home/new", "second", "missing/folder", "missing/folder/x"];
+        let held = held.iter().chain(&["dangling/x", "planned/later/x", "circle"]);
+        assert_eq!(held.clone().find(|name| !controls.hold(&at(name))), None);
+        let free = ["other", "another", "homely", "missing", "nothing", "planned/later"];
+        assert_eq!(free.iter().find(|name| controls.hold(&at(name))), None);
+    }
+
+    #[test]
+    fn a_control_that_is_one_file_is_known_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().canonicalize().unwrap().join(name);
+        fs::write(at(".mcp.json"), "{}").unwrap();
+        fs::hard_link(at(".mcp.json"), at("harmless")).unwrap();
+        let controls = Controls::new(&[at(".mcp.json")]);
+        assert!(controls.hold(&at(".mcp.json")) && controls.hold(&at("harmless")));
+    }
+}

@@ -1,0 +1,217 @@
+//! What calls may open: never what controls Bosun, and after a person's word only what the word was about.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use protocol::api::{DecideParams, Method};
+use protocol::{Answer, AnswerStatus, Ask, CallId, Decision, Delivery, Event, PermissionMode, RuleEffect};
+use rpc::Client;
+use runtime::Start;
+use serde_json::{Value, json};
+use testkit::session::{Driver, Run, Scenario, scenario};
+
+/// A script that makes these calls at once, and ends.
+fn calls(calls: &[(&str, Value)]) -> String {
+    let call = |(number, (tool, input)): (usize, &(&str, Value))| json!({ "call": { "id": format!("call-{number}"), "tool": tool, "input": input } });
+    let calls: Vec<Value> = calls.iter().enumerate().map(call).collect();
+    let rules = json!([{ "when": { "turn": 1 }, "answer": calls }, { "answer": [{ "say": "done" }] }]);
+    json!({ "version": 1, "about": "For a test", "rules": rules }).to_string()
+}
+
+fn patch(body: &str) -> Value {
+    json!({ "patch": format!("*** Begin Patch\n{body}\n*** End Patch") })
+}
+
+/// What became of the calls, in the order they were made.
+fn answers(run: &Run) -> Vec<Answer> {
+    let answer = |event: &Event| match event {
+        Event::CallAnswered { call, answer } => Some((call.clone(), answer.clone())),
+        _other => None,
+    };
+    let mut answers: Vec<_> = run.events().iter().filter_map(|envelope| answer(&envelope.entry.event)).collect();
+    let number = |call: &CallId| call.0.trim_start_matches("call-").parse::<usize>().unwrap();
+    answers.sort_by_key(|(call, _)| number(call));
+    answers.into_iter().map(|(_, answer)| answer).collect()
+}
+
+/// Everything that can be tried on one file.
+fn attempts(path: &str) -> Vec<(&'static str, Value)> {
+    vec![
+        ("view", json!({ "path": path })),
+        ("grep", json!({ "pattern": "control", "path": path })),
+        ("glob", json!({ "pattern": "*", "path": path })),
+        ("create", json!({ "path": path, "content": "mine" })),
+        ("edit", json!({ "path": path, "old": "control", "new": "mine" })),
+        ("apply_patch", patch(&format!("*** Update File: {path}\n-control\n+mine"))),
+        ("apply_patch", patch(&format!("*** Add File: {path}\n+mine"))),
+        ("apply_patch", patch(&format!("*** Delete File: {path}"))),
+        ("apply_patch", patch(&format!("*** Update File: {path}\n*** Move to: free-2.txt\n-control\n+mine"))),
+        ("apply_patch", patch(&format!("*** Update File: free.txt\n*** Move to: {path}\n-control\n+mine"))),
+    ]
+}
+
+/// The files that control an agent, in a project.
+const CONTROLS: [&str; 5] =
+    [".bosun/config.toml", ".claude/settings.json", ".claude/settings.local.json", ".mcp.json", ".github/hooks/x.json"];
+
+fn controlled(mode: PermissionMode) -> Scenario {
+    let free = scenario().mode(mode).home_added().file("free.txt", "control\n");
+    CONTROLS.iter().fold(free, |scenario, path| scenario.file(path, "control\n"))
+}
+
+/// Puts a file into the home, and other names of controls into the working folder.
+fn disguise(home: &Path, folder: &Path) {
+    fs::write(home.join("config.toml"), "control\n").unwrap();
+    fs::hard_link(home.join("config.toml"), folder.join("second-name")).unwrap();
+    fs::hard_link(folder.join(".mcp.json"), folder.join("other-name")).unwrap();
+    symlink(home, folder.join("link")).unwrap();
+    symlink(".bosun", folder.join("dot")).unwrap();
+    symlink("second-name", folder.join("chain")).unwrap();
+}
+
+#[tokio::test]
+async fn no_mode_lets_an_agent_reach_what_controls_it() {
+    for mode in PermissionMode::ALL {
+        let paths =
+            ["second-name", "other-name", "link/config.toml", "link/new", "dot/config.toml", "dot/new", "chain"];
+        let mut tried: Vec<_> = CONTROLS.iter().chain(&paths).flat_map(|path| attempts(path)).collect();
+        tried.extend([("view", json!({ "path": ".bosun" })), ("grep", json!({ "pattern": "c", "path": "link" }))]);
+        let stage = controlled(mode).script(&calls(&tried)).ready();
+        disguise(stage.home().root(), &stage.path(""));
+        let mut driver = stage.open(Start::New).await;
+        driver.send("go", Delivery::FollowUp).await;
+        driver.rest().await;
+        let run = driver.leave().await;
+        for (answer, (tool, input)) in answers(&run).iter().zip(&tried) {
+            assert_eq!(answer.status, AnswerStatus::Denied, "{mode}, {tool} {input}: {}", answer.text);
+        }
+        assert_eq!(answers(&run).len(), tried.len());
+        for path in CONTROLS.iter().chain(&["second-name", "other-name", "free.txt"]) {
+            assert_eq!(run.file(path).as_deref(), Some("control\n"), "{mode}, {path}");
+        }
+        assert_eq!(fs::read_to_string(run.stage().home().root().join("config.toml")).unwrap(), "control\n");
+        assert!(!run.stage().home().root().join("new").exists() && run.file(".bosun/new").is_none());
+    }
+}
+
+#[tokio::test]
+async fn a_search_passes_over_what_controls_an_agent() {
+    let tried = [
+        ("grep", json!({ "pattern": "control" })),
+        ("grep", json!({ "pattern": "control", "glob": "**/.*" })),
+        ("grep", json!({ "pattern": "control", "glob": "**/{.bosun,.claude,.github/hooks}/*" })),
+        ("glob", json!({ "pattern": "**/.*" })),
+        ("view", json!({ "path": "." })),
+        ("view", json!({ "path": ".claude" })),
+    ];
+    let stage = controlled(PermissionMode::AllowAll).script(&calls(&tried)).ready();
+    disguise(stage.home().root(), &stage.path(""));
+    let mut driver = stage.open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    driver.rest().await;
+    let run = driver.leave().await;
+    let told: Vec<String> = answers(&run).into_iter().map(|answer| answer.text).collect();
+    let left_out = |count: usize| format!("[{count} files left out: they may not be read]\n");
+    assert_eq!(told[0], format!("free.txt\n1: control\n{}", left_out(2)));
+    assert_eq!(told[1], "no matches in 0 files\n[1 file left out: it may not be read]\n");
+    // A brace hides nothing of the pattern's own names from the walk.
+    assert!(!told[2].contains("1: control"), "{}", told[2]);
+    assert_eq!(told[3], "[1 file left out: it may not be read]\n");
+    assert!(!told[4].contains(".bosun") && !told[4].contains("name") && told[4].ends_with(&left_out(4)), "{}", told[4]);
+    assert_eq!(told[5], format!(".claude/ has 0 entries\n{}", left_out(2)));
+}
+
+/// Waits for an ask.
+async fn asked(driver: &mut Driver) -> Ask {
+    let envelope = driver.until("an ask", |event| matches!(event, Event::Asked(_))).await;
+    let Event::Asked(ask) = envelope.entry.event else { panic!("{envelope:?}") };
+    ask
+}
+
+/// Permits what was asked.
+async fn permit(driver: &Driver, ask: Ask) {
+    let (client, _notifications) = Client::connect(&driver.session().home().socket(driver.id())).await.unwrap();
+    let params = DecideParams { ask: ask.id, decision: Decision::Allow { rule: None } };
+    let _: Value = client.call(Method::AsksDecide, params).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_persons_word_covers_the_path_that_a_call_had_and_no_other() {
+    let tried = [("create", json!({ "path": "link/new.txt", "content": "x" }))];
+    for target in ["a", "b"] {
+        let stage = scenario().file("a/x", "").file("b/x", "").ask_wait(None).script(&calls(&tried)).ready();
+        symlink("a", stage.path("link")).unwrap();
+        let mut driver = stage.open(Start::New).await;
+        driver.send("go", Delivery::FollowUp).await;
+        let ask = asked(&mut driver).await;
+        fs::remove_file(stage.path("link")).unwrap();
+        symlink(target, stage.path("link")).unwrap();
+        permit(&driver, ask).await;
+        driver.rest().await;
+        let run = driver.leave().await;
+        let answer = &answers(&run)[0];
+        assert!(run.file("b/new.txt").is_none(), "{answer:?}");
+        if target == "a" {
+            assert_eq!(
+                (answer.status, run.file("a/new.txt").as_deref()),
+                (AnswerStatus::Done, Some("x")),
+                "{answer:?}"
+            );
+        } else {
+            assert_eq!((answer.status, run.file("a/new.txt")), (AnswerStatus::Refused, None), "{answer:?}");
+            assert!(answer.text.contains("b/new.txt is not what the call was permitted to open"), "{answer:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn rules_on_files_hold_inside_a_search() {
+    let tried = [
+        ("grep", json!({ "pattern": "needle" })),
+        ("glob", json!({ "pattern": "*.txt" })),
+        ("view", json!({ "path": "deep" })),
+        ("view", json!({ "path": "deep/secret.txt" })),
+        ("edit", json!({ "path": "deep/secret.txt", "old": "needle", "new": "x" })),
+        ("apply_patch", patch("*** Update File: deep/secret.txt\n*** Move to: free-2.txt\n-needle\n+x")),
+    ];
+    let stage = scenario()
+        .file("free.txt", "needle\n")
+        .file("deep/secret.txt", "needle\n")
+        .file("deep/private.txt", "needle\n")
+        .rule(RuleEffect::Deny, "read(**/secret.txt)")
+        .rule(RuleEffect::Ask, "read(**/private.txt)")
+        .allow_all();
+    let run = stage.script(&calls(&tried)).prompt("go").run().await;
+    let answers = answers(&run);
+    let told: Vec<&str> = answers.iter().map(|answer| answer.text.as_str()).collect();
+    assert_eq!(told[0], "free.txt\n1: needle\n[2 files left out: they may not be read]\n");
+    assert_eq!(told[1], "free.txt\n[2 files left out: they may not be read]\n");
+    assert_eq!(told[2], "deep/ has 0 entries\n[2 files left out: they may not be read]\n");
+    assert!(answers[3..].iter().all(|answer| answer.status == AnswerStatus::Denied), "{told:#?}");
+    assert_eq!((run.file("deep/secret.txt").as_deref(), run.file("free-2.txt")), (Some("needle\n"), None));
+}
+
+#[tokio::test]
+async fn a_person_who_permits_a_file_or_a_search_permits_what_was_asked() {
+    let tried = [("view", json!({ "path": "private.txt" })), ("grep", json!({ "pattern": "needle", "path": "deep" }))];
+    let stage = scenario()
+        .file("private.txt", "needle\n")
+        .file("deep/free.txt", "needle\n")
+        .file("deep/private.txt", "needle\n")
+        .rule(RuleEffect::Ask, "read(**/private.txt)")
+        .rule(RuleEffect::Ask, "grep")
+        .ask_wait(None)
+        .script(&calls(&tried))
+        .ready();
+    let mut driver = stage.open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    for _ in &tried {
+        let ask = asked(&mut driver).await;
+        permit(&driver, ask).await;
+    }
+    driver.rest().await;
+    let answers = answers(&driver.leave().await);
+    assert_eq!((answers[0].status, answers[0].text.contains("needle")), (AnswerStatus::Done, true), "{answers:?}");
+    assert!(answers[1].text.contains("deep/free.txt\n1: needle"), "{answers:?}");
+}
