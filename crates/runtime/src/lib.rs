@@ -13,6 +13,7 @@ mod commands;
 mod compact;
 mod conversation;
 mod governor;
+mod grants;
 mod instructions;
 mod permit;
 mod prompt;
