@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use host::{Clock, Home, Ids, Owner};
 use model::Model;
 use policy::{Policy, Rule, Source};
-use protocol::{Budget, RuleText, SessionId};
+use protocol::{Budget, PermissionMode, RuleText, SessionId};
 use runtime::{OpenError, Session, Settings, Start};
 use store::{Probe, copy_session};
 use tempfile::TempDir;
@@ -32,6 +32,8 @@ struct Parts {
     scenario: Scenario,
     /// What the sessions that are opened next may spend.
     budget: Mutex<Budget>,
+    /// What becomes of calls that no rule speaks of, in the sessions that are opened next.
+    mode: Mutex<PermissionMode>,
     /// What each session's model was asked, across those who owned it.
     models: Mutex<HashMap<SessionId, Arc<Checked>>>,
 }
@@ -56,6 +58,7 @@ impl Stage {
             ids: Arc::default(),
             probe: Arc::default(),
             budget: Mutex::new(scenario.budget),
+            mode: Mutex::new(scenario.mode),
             scenario,
             models: Mutex::default(),
         }))
@@ -85,6 +88,11 @@ impl Stage {
     /// Lets the sessions that are opened next spend this much.
     pub fn set_budget(&self, budget: Budget) {
         *self.0.budget.lock().unwrap() = budget;
+    }
+
+    /// Lets the sessions that are opened next treat calls that no rule speaks of like this.
+    pub fn set_mode(&self, mode: PermissionMode) {
+        *self.0.mode.lock().unwrap() = mode;
     }
 
     /// Where sessions are kept.
@@ -137,14 +145,14 @@ impl Stage {
     }
 
     fn settings(&self, model: &Arc<Checked>) -> Settings {
-        let Parts { cwd, home, clock, ids, probe, scenario, budget, .. } = &*self.0;
+        let Parts { cwd, home, clock, ids, probe, scenario, budget, mode, .. } = &*self.0;
         Settings {
             home: home.clone(),
             cwd: cwd.clone(),
             roots: Vec::new(),
             model_spec: model.name().to_owned(),
             model: Arc::clone(model) as Arc<dyn Model>,
-            policy: policy(scenario, cwd),
+            policy: policy(scenario, *mode.lock().unwrap(), cwd),
             rules: scenario.rules.clone(),
             ask_user: true,
             ask_wait: scenario.ask_wait,
@@ -165,10 +173,10 @@ impl Stage {
     }
 }
 
-fn policy(scenario: &Scenario, cwd: &Path) -> Policy {
+fn policy(scenario: &Scenario, mode: PermissionMode, cwd: &Path) -> Policy {
     let rule = |text: &RuleText| Rule::parse(text.effect, &text.rule, Source::Flag).unwrap();
     let rules = scenario.rules.iter().map(rule).collect();
-    Policy { mode: scenario.mode, rules, top: cwd.to_owned(), ..Policy::default() }
+    Policy { mode, rules, top: cwd.to_owned(), ..Policy::default() }
 }
 
 /// Whether a process still holds the session.

@@ -64,6 +64,11 @@ impl Session {
         self.first_seq
     }
 
+    /// What calls may do now, with what was granted since it began.
+    pub fn policy(&self) -> Arc<policy::Policy> {
+        self.desk.policy()
+    }
+
     /// What a person should know of the files it read.
     pub fn notices(&self) -> &[Notice] {
         &self.notices
