@@ -270,13 +270,13 @@ async fn a_fork_asks_nothing_and_the_original_still_does() {
 
 #[tokio::test]
 async fn a_key_in_a_call_that_is_asked_about_reaches_no_file() {
-    let call = format!("      - call: {{ tool: shell, input: {{ command: 'echo {KEY}' }} }}\n");
+    let call = format!("      - call: {{ tool: shell, input: {{ command: 'touch {KEY}' }} }}\n");
     let script = rules(&format!("  - when: {{ turn: 1 }}\n    answer:\n{call}  - answer: [say: done]\n"));
     let stage = scenario().script(&script).ask_wait(None).secret(KEY).ready();
     let mut driver = asking(&stage, 1).await;
     let ask = open_asks(&stage, driver.id()).remove(0);
     let Subject::Permission { input, .. } = &ask.ask.subject else { panic!("{ask:?}") };
-    assert_eq!(input, r#"{"command":"echo [redacted]"}"#);
+    assert_eq!(input, r#"{"command":"touch [redacted]"}"#);
     driver.session().decide(deny(&ask, &format!("not with {KEY}"))).await.unwrap();
     driver.rest().await;
     let run = driver.leave().await;
