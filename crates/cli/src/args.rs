@@ -1,5 +1,6 @@
 //! The command line, exactly as it is typed.
 
+mod approvals;
 mod run;
 mod sessions;
 
@@ -8,6 +9,7 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+pub(crate) use approvals::{ApprovalsArgs, ApprovalsCommand, ChosenArgs, Place, WaitingArgs};
 pub(crate) use run::{Format, RunArgs};
 pub(crate) use sessions::{ExportFormat, ListArgs, SessionsArgs, SessionsCommand, When};
 
@@ -40,6 +42,9 @@ pub(crate) enum Command {
     /// Lists, shows, exports, messages, stops and removes sessions
     #[command(args_conflicts_with_subcommands = true)]
     Sessions(SessionsArgs),
+    /// Lists what waits for you, and allows, denies or answers it
+    #[command(args_conflicts_with_subcommands = true)]
+    Approvals(ApprovalsArgs),
     /// Lists providers, their keys and models, and what runs on this machine
     Models(ModelsArgs),
     /// Sums up what sessions spent

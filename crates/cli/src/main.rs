@@ -1,5 +1,6 @@
 //! The `bosun` command: arguments, wiring and exit codes.
 
+mod approvals;
 mod args;
 mod cost;
 mod exit;
@@ -59,6 +60,7 @@ fn perform(args: Args) -> Result<Exit, Failure> {
         match args.command {
             None => run::run(args.run).await,
             Some(Command::Sessions(command)) => sessions::perform(command).await,
+            Some(Command::Approvals(command)) => approvals::perform(command).await,
             Some(Command::Models(options)) => models::list(&options).await,
             Some(Command::Cost(options)) => cost::sum(&options),
             Some(Command::Gc(options)) => gc::collect(&options),

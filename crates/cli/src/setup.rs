@@ -3,7 +3,6 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use config::{Access, Config, Env, File};
 use host::{Home, SystemClock, TimeIds};
@@ -65,7 +64,7 @@ impl Setup {
             policy,
             rules: Vec::new(),
             ask_user: true,
-            ask_wait: Some(Duration::ZERO),
+            ask_wait: Some(args.ask_wait),
             limits: self.config.limits,
             max_turns: args.max_turns.or(before.and_then(|before| before.max_turns)).or(self.config.max_turns),
             budget,

@@ -101,6 +101,11 @@ impl Kernel {
         self.state.busy
     }
 
+    /// How many calls wait for a person's decision.
+    pub fn open_asks(&self) -> usize {
+        self.state.asks.len()
+    }
+
     /// The moment at which [`Input::Tick`] is due.
     pub fn alarm(&self) -> Option<At> {
         self.state.alarms.first().map(|(at, _)| *at)

@@ -143,8 +143,9 @@ impl Marks {
             Phase::Queued(_) | Phase::Running(_) | Phase::Idle | Phase::Interrupted | Phase::Finished(_) => None,
         };
         let waits = || task.work.waits();
-        let deadlines =
-            waits().filter_map(|(_, wait)| wait.until).chain(task.work.asks().filter_map(|ask| ask.until_at));
+        // Without an owner nobody could be asked: what was decided meanwhile comes before the deadline.
+        let asked = task.work.asks().filter(|_| task.is_running()).filter_map(|ask| ask.until_at);
+        let deadlines = waits().filter_map(|(_, wait)| wait.until).chain(asked);
         Marks {
             busy: task.phase.is_busy(),
             place: Place::of(task),

@@ -11,6 +11,13 @@ use crate::{At, CallId};
 #[serde(transparent)]
 pub struct AskId(pub String);
 
+impl AskId {
+    /// Its beginning, enough to tell it from others at a command line.
+    pub fn short(&self) -> &str {
+        self.0.get(..12).unwrap_or(&self.0)
+    }
+}
+
 impl fmt::Display for AskId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

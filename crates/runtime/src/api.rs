@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kernel::Input;
+use kernel::{Input, Refusal};
 use protocol::TaskId;
 use protocol::api::{AsksParams, AsksResult, Command, Method, PageParams, SendParams, SendResult, SubscribeParams};
 use rpc::{Answering, ClientHandle, ErrorObject, Serve, params};
@@ -71,16 +71,25 @@ impl Api {
     }
 
     async fn submit(&self, input: Input) -> Result<Receipt, ErrorObject> {
-        match self.supervisor.submit(input).await {
-            Ok(receipt) => Ok(receipt),
-            Err(Rejected::Refused(refusal)) => Err(ErrorObject::new(REFUSED, refusal.to_string())),
-            Err(rejected) => Err(ErrorObject::internal(rejected)),
-        }
+        self.supervisor.submit(input).await.map_err(refused)
     }
 }
 
-/// The code of an input that the kernel refused.
+/// The code of what was refused, and changed nothing.
 const REFUSED: i64 = 1;
+
+/// An input that was not carried out; a program can tell by `data.kind` why a decision was not.
+fn refused(rejected: Rejected) -> ErrorObject {
+    let kind = match &rejected {
+        Rejected::Refused(Refusal::NoAsk(_)) => Some("noAsk"),
+        Rejected::Refused(Refusal::Unfit(_)) => Some("unfit"),
+        Rejected::Rule(_) => Some("noRule"),
+        Rejected::Refused(_) => None,
+        Rejected::Paused(_) | Rejected::Gone => return ErrorObject::internal(rejected),
+    };
+    let data = kind.map(|kind| json!({ "kind": kind }));
+    ErrorObject { data, ..ErrorObject::new(REFUSED, rejected.to_string()) }
+}
 
 fn reply(result: Result<impl Serialize, store::StoreError>) -> Result<Value, ErrorObject> {
     json_of(result.map_err(ErrorObject::internal)?)

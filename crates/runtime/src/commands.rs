@@ -51,7 +51,9 @@ impl Lookout {
         for (id, command) in self.pending() {
             match self.supervisor.submit_command(input(command, self.root), id).await {
                 Ok(_receipt) => {}
-                Err(Rejected::Refused(refusal)) => tracing::info!(%refusal, id, "a command was refused"),
+                Err(rejected @ (Rejected::Refused(_) | Rejected::Rule(_))) => {
+                    tracing::info!(%rejected, id, "a command was refused");
+                }
                 Err(rejected @ (Rejected::Paused(_) | Rejected::Gone)) => return Err(rejected),
             }
         }

@@ -14,6 +14,7 @@ mod compact;
 mod controls;
 mod conversation;
 mod governor;
+mod grants;
 mod instructions;
 mod permit;
 mod prompt;

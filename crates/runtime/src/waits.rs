@@ -68,7 +68,7 @@ impl Caller {
         Ok(())
     }
 
-    /// Puts something before a person. What was put there before the process died is taken up again.
+    /// Puts something before a person. What the call put there before, perhaps in a process that died, is taken up again.
     pub(crate) async fn ask(&self, ask: Ask) -> Result<Pending, Rejected> {
         let over = self.waits.register(&self.call);
         match self.phase().await? {

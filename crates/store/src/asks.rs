@@ -35,13 +35,14 @@ pub(crate) fn withdraw(conn: &Connection, task: TaskId, call: &CallId) -> rusqli
     Ok(())
 }
 
-/// The asks, oldest first: those that are open, or all.
+/// The asks, oldest first: those that are open, which have an index of their own, or all.
 pub(crate) fn list(conn: &Connection, session: SessionId, all: bool) -> rusqlite::Result<Vec<AskView>> {
-    conn.prepare_cached(
+    let which = if all { "" } else { "WHERE open" };
+    conn.prepare_cached(&format!(
         "SELECT bosun_asks.*, bosun_tasks.path FROM bosun_asks JOIN bosun_tasks ON bosun_tasks.id = bosun_asks.task
-         WHERE open OR ?1 ORDER BY bosun_asks.row",
-    )?
-    .query_map([all], |row| view(row, session))?
+         {which} ORDER BY bosun_asks.row",
+    ))?
+    .query_map([], |row| view(row, session))?
     .collect()
 }
 

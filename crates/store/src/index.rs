@@ -36,7 +36,7 @@ pub struct SessionRow {
     pub created_at: At,
     /// When it last changed.
     pub updated_at: At,
-    /// Its root's state in one word.
+    /// Its root's state in one word, or `asking` while anything in it waits for a person.
     pub state: String,
 }
 
@@ -203,10 +203,9 @@ impl Index {
 
     /// Writes a session's row, if its file can be read and its first commit has happened.
     fn enter(&self, home: &Home, id: SessionId) -> Result<(), StoreError> {
-        match Reader::open(home, id).and_then(|reader| reader.session_view()) {
-            Ok(view) if view.events > 0 => self.upsert(&SessionRow::from(&view)),
-            Ok(_never_begun) => Ok(()),
-            Err(_unreadable) => Ok(()),
+        match Reader::open(home, id).and_then(|reader| reader.session_row()) {
+            Ok(Some(row)) => self.upsert(&row),
+            Ok(None) | Err(_) => Ok(()),
         }
     }
 

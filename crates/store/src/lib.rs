@@ -19,6 +19,7 @@ mod schema;
 mod session;
 mod sql;
 mod turns;
+mod unsettled;
 mod writer;
 
 pub use buckets::Buckets;

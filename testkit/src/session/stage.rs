@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use host::{Clock, Home, Ids, Owner};
 use model::Model;
 use policy::{Policy, Rule, Source};
-use protocol::{Budget, RuleText, SessionId};
+use protocol::{Budget, PermissionMode, RuleText, SessionId};
 use runtime::{OpenError, Session, Settings, Start};
 use store::{Probe, copy_session};
 use tempfile::TempDir;
@@ -33,6 +33,8 @@ struct Parts {
     scenario: Scenario,
     /// What the sessions that are opened next may spend.
     budget: Mutex<Budget>,
+    /// What becomes of calls that no rule speaks of, in the sessions that are opened next.
+    mode: Mutex<PermissionMode>,
     /// What each session's model was asked, across those who owned it.
     models: Mutex<HashMap<SessionId, Arc<Checked>>>,
 }
@@ -57,6 +59,7 @@ impl Stage {
             ids: Arc::default(),
             probe: Arc::default(),
             budget: Mutex::new(scenario.budget),
+            mode: Mutex::new(scenario.mode),
             scenario,
             models: Mutex::default(),
         }))
@@ -86,6 +89,11 @@ impl Stage {
     /// Lets the sessions that are opened next spend this much.
     pub fn set_budget(&self, budget: Budget) {
         *self.0.budget.lock().unwrap() = budget;
+    }
+
+    /// Lets the sessions that are opened next treat calls that no rule speaks of like this.
+    pub fn set_mode(&self, mode: PermissionMode) {
+        *self.0.mode.lock().unwrap() = mode;
     }
 
     /// Where sessions are kept.
@@ -138,7 +146,7 @@ impl Stage {
     }
 
     fn settings(&self, model: &Arc<Checked>) -> Settings {
-        let Parts { cwd, home, clock, ids, probe, scenario, budget, .. } = &*self.0;
+        let Parts { cwd, home, clock, ids, probe, scenario, budget, mode, .. } = &*self.0;
         Settings {
             home: home.clone(),
             cwd: cwd.clone(),
@@ -148,7 +156,7 @@ impl Stage {
             },
             model_spec: model.name().to_owned(),
             model: Arc::clone(model) as Arc<dyn Model>,
-            policy: policy(scenario, cwd, home),
+            policy: policy(scenario, *mode.lock().unwrap(), cwd, home),
             rules: scenario.rules.clone(),
             ask_user: true,
             ask_wait: scenario.ask_wait,
@@ -173,11 +181,11 @@ impl Stage {
 const CONTROLS: [&str; 5] =
     [".bosun", ".claude/settings.json", ".claude/settings.local.json", ".mcp.json", ".github/hooks"];
 
-fn policy(scenario: &Scenario, cwd: &Path, home: &Home) -> Policy {
+fn policy(scenario: &Scenario, mode: PermissionMode, cwd: &Path, home: &Home) -> Policy {
     let rule = |text: &RuleText| Rule::parse(text.effect, &text.rule, Source::Flag).unwrap();
     let rules = scenario.rules.iter().map(rule).collect();
     let controls = CONTROLS.iter().map(|name| cwd.join(name)).chain([home.root().to_owned()]).collect();
-    Policy { mode: scenario.mode, rules, top: cwd.to_owned(), controls, ..Policy::default() }
+    Policy { mode, rules, top: cwd.to_owned(), controls, ..Policy::default() }
 }
 
 /// Whether a process still holds the session.

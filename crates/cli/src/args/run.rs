@@ -65,6 +65,9 @@ pub(crate) struct RunArgs {
     /// How long to wait for a quota to reset
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = config::parse_time)]
     pub(crate) park_wait: Duration,
+    /// How long a call that needs your permission waits for `bosun approvals` before it is denied
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = config::parse_time)]
+    pub(crate) ask_wait: Duration,
     /// Shows nothing on the way: only the answer, and what went wrong in the end
     #[arg(long, short = 'q')]
     pub(crate) quiet: bool,

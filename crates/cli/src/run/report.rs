@@ -1,11 +1,14 @@
 //! The result of a run: the answer, every task with its outcome, what was denied, and what it used.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
 use host::Home;
 use protocol::api::TaskView;
-use protocol::{AnswerStatus, Block, CallId, Event, Outcome, SessionId, TaskId};
+use protocol::{
+    AnswerStatus, Ask, AskId, Block, CallId, DecidedBy, Decision, Event, Outcome, SessionId, Subject, TaskId,
+};
 use runtime::{Live, Session};
 use serde::Serialize;
 use store::{Reader, StoreError};
@@ -46,7 +49,8 @@ pub(crate) struct Report {
     pub(super) answer: Option<(Outcome, String)>,
     /// How tasks that finished in this run did.
     finished: Vec<Outcome>,
-    calls: Vec<(CallId, String, String)>,
+    /// The calls of each task's latest answer.
+    calls: BTreeMap<(TaskId, CallId), Called>,
     pub(super) denials: Vec<Denial>,
     pub(super) figures: Option<Figures>,
     pub(super) tasks: Vec<TaskView>,
@@ -59,6 +63,18 @@ pub(super) struct Denial {
     task: TaskId,
     pub(super) tool: String,
     input: String,
+    /// Why it was not permitted.
+    reason: String,
+    /// What a person was asked about it.
+    ask: Option<AskId>,
+}
+
+/// A call, with what was asked about it and said.
+#[derive(Debug, Default)]
+struct Called {
+    tool: String,
+    input: String,
+    asked: Option<(AskId, String)>,
 }
 
 impl Report {
@@ -73,7 +89,7 @@ impl Report {
             paused: None,
             answer: None,
             finished: Vec::new(),
-            calls: Vec::new(),
+            calls: BTreeMap::new(),
             denials: Vec::new(),
             figures: None,
             tasks: Vec::new(),
@@ -89,11 +105,24 @@ impl Report {
                 self.answer = Some((outcome.clone(), text.clone()));
             }
             Event::TaskFinished { outcome } => self.finished.push(outcome.clone()),
-            Event::TurnAnswered { content, .. } => self.calls = content.iter().filter_map(called).collect(),
+            Event::TurnAnswered { content, .. } => {
+                self.calls.retain(|(other, _), _| *other != task);
+                let called = content.iter().filter_map(called).map(|(call, called)| ((task, call), called));
+                self.calls.extend(called);
+            }
+            Event::Asked(Ask { id, call, subject: Subject::Permission { reason, .. }, .. }) => {
+                let called = self.calls.entry((task, call.clone())).or_default();
+                called.asked = Some((id.clone(), reason.clone()));
+            }
+            Event::AskDecided { call, decision: Decision::Deny { words }, by, .. } => {
+                if let Some((_, reason)) = self.calls.get_mut(&(task, call.clone())).and_then(|c| c.asked.as_mut()) {
+                    *reason = denied(reason, words, *by);
+                }
+            }
             Event::CallAnswered { call, answer } if answer.status == AnswerStatus::Denied => {
-                let known = self.calls.iter().find(|(id, ..)| id == call);
-                let (tool, input) = known.map(|(_, tool, input)| (tool.clone(), input.clone())).unwrap_or_default();
-                self.denials.push(Denial { task, tool, input });
+                let Called { tool, input, asked } = self.calls.remove(&(task, call.clone())).unwrap_or_default();
+                let (ask, reason) = asked.map_or_else(|| (None, answer.text.clone()), |(id, why)| (Some(id), why));
+                self.denials.push(Denial { task, tool, input, reason, ask });
             }
             _other => {}
         }
@@ -154,9 +183,21 @@ impl Report {
     }
 }
 
-fn called(block: &Block) -> Option<(CallId, String, String)> {
+/// Why a call that was asked about did not run.
+fn denied(reason: &str, words: &str, by: DecidedBy) -> String {
+    match by {
+        DecidedBy::Deadline => format!("{reason}, and nobody decided it in time"),
+        DecidedBy::User if words.trim().is_empty() => format!("{reason}, and the user denied it"),
+        DecidedBy::User => format!("{reason}, and the user denied it: {words}"),
+    }
+}
+
+fn called(block: &Block) -> Option<(CallId, Called)> {
     match block {
-        Block::Call(call) => Some((call.id.clone(), call.tool.clone(), call.input.clone())),
+        Block::Call(call) => {
+            let (tool, input) = (call.tool.clone(), call.input.clone());
+            Some((call.id.clone(), Called { tool, input, asked: None }))
+        }
         Block::Text { .. } | Block::Thinking { .. } | Block::Opaque { .. } => None,
     }
 }

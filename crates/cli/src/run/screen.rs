@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
-use protocol::{Event, TaskId};
+use protocol::{At, Event, TaskId};
 use runtime::Live;
 
 use super::show::{Show, lines};
@@ -49,7 +49,7 @@ impl Screen {
         if envelope.entry.task == self.root {
             self.listen(event, Instant::now());
         }
-        let known = self.is_known(event);
+        let known = self.is_known(event) || is_over(event, envelope.entry.at);
         match self.show {
             Show::Nothing => {}
             Show::Events => print::json(&**envelope),
@@ -88,6 +88,14 @@ impl Screen {
             Silence::Line => "  … waiting in line: the provider is busy, or asked to slow down",
             Silence::Answer => "  … waiting for the model to answer",
         })
+    }
+}
+
+/// Whether an event asks what nobody can decide any more: nobody is waited for.
+fn is_over(event: &Event, at: At) -> bool {
+    match event {
+        Event::Asked(ask) => ask.until_at.is_some_and(|until| until <= at),
+        _other => false,
     }
 }
 

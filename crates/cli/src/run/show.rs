@@ -1,6 +1,8 @@
 //! What a person sees while a run goes on: one line for each tool call, on stderr.
 
-use protocol::{AnswerStatus, Block, Budget, Call, Compaction, Cost, Event, ModelFault, WrapUp};
+use protocol::{
+    AnswerStatus, Ask, Block, Budget, Call, Compaction, Cost, Decision, Event, ModelFault, Subject, WrapUp,
+};
 use serde_json::Value;
 
 use crate::money::Money;
@@ -42,9 +44,26 @@ pub(crate) fn lines(event: &Event) -> Vec<String> {
         Event::Compacted(Compaction { messages, digest: Some(_) }) => {
             vec![format!("  ! the window is full: a digest stands for the first {messages} messages")]
         }
+        Event::Asked(ask) => asked(ask),
+        Event::AskDecided { ask, decision: decision @ (Decision::Allow { .. } | Decision::Reply { .. }), .. } => {
+            vec![format!("  ? {} {}", ask.short(), decision.word())]
+        }
         Event::TaskParked { until_at } => vec![format!("  ! waiting for a quota until {until_at}")],
         _other => Vec::new(),
     }
+}
+
+/// What waits for a person, and how to decide it from another terminal.
+fn asked(ask: &Ask) -> Vec<String> {
+    let id = ask.id.short();
+    let (what, verb) = match &ask.subject {
+        Subject::Permission { tool, reason, .. } => {
+            (format!("may {} run? {}", print::plain(tool), short(reason)), "allow")
+        }
+        Subject::Question { question, .. } => (short(question), "answer"),
+    };
+    let until = ask.until_at.map(|at| format!(" (until {at})")).unwrap_or_default();
+    vec![format!("  ? {what}"), format!("    bosun approvals {verb} {id}{until}")]
 }
 
 /// How long a provider asks to wait before the next try.
@@ -96,7 +115,7 @@ fn short(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use protocol::CallId;
+    use protocol::{AskId, At, CallId, DecidedBy};
 
     use super::*;
 
@@ -108,5 +127,25 @@ mod tests {
         assert_eq!(shown("list_shells", "{}"), "- list_shells {}");
         assert_eq!(shown("view", "not json \u{1b}[0m"), "- view not json [0m");
         assert_eq!(shown("glob", ""), "- glob");
+    }
+
+    #[test]
+    fn an_ask_says_how_to_decide_it() {
+        let subject = Subject::Permission {
+            tool: "shell".into(),
+            input: "{}".into(),
+            reason: "no rule speaks of `rm`".into(),
+            rule: None,
+        };
+        let (id, call) = (AskId("3f9a2c1b0d4e99aa".into()), CallId("1".into()));
+        let ask = Ask { id: id.clone(), call: call.clone(), subject, until_at: Some(At(60_000)) };
+        let expected = [
+            "  ? may shell run? no rule speaks of `rm`",
+            "    bosun approvals allow 3f9a2c1b0d4e (until 1970-01-01T00:01:00.000Z)",
+        ];
+        assert_eq!(lines(&Event::Asked(ask)), expected);
+        let decision = Decision::Allow { rule: None };
+        let decided = Event::AskDecided { ask: id, call, decision, by: DecidedBy::User };
+        assert_eq!(lines(&decided), ["  ? 3f9a2c1b0d4e allowed"]);
     }
 }

@@ -37,10 +37,15 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Denies what nobody decided in time.
+    /// Denies what nobody decided in time. What an owner left open waits for the next one, which first hears what was
+    /// decided meanwhile.
     pub(super) fn expire_asks(&mut self, id: TaskId) -> Result<(), Refusal> {
+        let task = self.task(id)?;
+        if !task.is_running() {
+            return Ok(());
+        }
         let expired = |ask: &&Ask| ask.until_at.is_some_and(|until| until <= self.now);
-        let asks: Vec<AskId> = self.task(id)?.work.asks().filter(expired).map(|ask| ask.id.clone()).collect();
+        let asks: Vec<AskId> = task.work.asks().filter(expired).map(|ask| ask.id.clone()).collect();
         for ask in asks {
             self.decide(ask, Decision::Deny { words: String::new() }, DecidedBy::Deadline)?;
         }

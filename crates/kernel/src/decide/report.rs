@@ -195,21 +195,23 @@ fn expect_startable(task: &Task, turn: Turn, call: &CallId) -> Result<(), Refusa
     }
 }
 
-/// A call can be answered unless it was, or it still waits.
+/// A call can be answered unless it was, or it still waits for tasks. What it still asks is withdrawn with it.
 fn expect_answerable(task: &Task, turn: Turn, call: &CallId) -> Result<(), Refusal> {
     match task.work.call(call) {
-        Some(CallPhase::Pending | CallPhase::Started | CallPhase::Waited { .. } | CallPhase::Decided(_))
-            if task.turn == turn =>
-        {
-            Ok(())
-        }
         Some(
             CallPhase::Pending
             | CallPhase::Started
             | CallPhase::Waited { .. }
+            | CallPhase::Asking(_)
+            | CallPhase::Decided(_),
+        ) if task.turn == turn => Ok(()),
+        Some(
+            CallPhase::Pending
+            | CallPhase::Started
+            | CallPhase::Waited { .. }
+            | CallPhase::Asking(_)
             | CallPhase::Decided(_)
             | CallPhase::Waiting(_)
-            | CallPhase::Asking(_)
             | CallPhase::Answered,
         )
         | None => Err(Refusal::Call(call.clone())),

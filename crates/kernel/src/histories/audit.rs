@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::*;
 
+use super::asks::Asks;
 use super::world::World;
 use crate::state::Admission;
 use crate::*;
@@ -20,6 +21,7 @@ pub(super) struct Audit {
     settled_mail: BTreeSet<MailId>,
     told: BTreeSet<(TaskId, Activation)>,
     turns: BTreeMap<TaskId, u32>,
+    asks: Asks,
 }
 
 impl Audit {
@@ -39,6 +41,7 @@ impl Audit {
             }
         }
         self.check_tasks(kernel, limits);
+        self.asks.check(kernel);
         check_indexes(kernel, limits);
         check_ledgers(kernel);
     }
@@ -76,11 +79,15 @@ impl Audit {
                 let started = self.open_calls.get_mut(&id).and_then(|calls| calls.get_mut(call)).unwrap();
                 assert!(!*started, "{call} was started twice");
                 *started = true;
+                self.asks.started(id, call);
             }
             Event::CallAnswered { call, .. } => {
                 let answered = self.open_calls.get_mut(&id).and_then(|calls| calls.remove(call));
                 assert!(answered.is_some(), "{call} was answered twice, or never asked");
+                self.asks.answered(id, call);
             }
+            Event::Asked(ask) => self.asks.asked(id, ask, self.open_calls[&id][&ask.call]),
+            Event::AskDecided { ask, call, decision, .. } => self.asks.decided(id, ask, call, decision),
             Event::SessionOpened(_)
             | Event::SessionAdopted { .. }
             | Event::SessionForked { .. }
@@ -100,8 +107,6 @@ impl Audit {
             | Event::BudgetLow { .. }
             | Event::WrapUpBegan { .. }
             | Event::Compacted(_)
-            | Event::Asked(_)
-            | Event::AskDecided { .. }
             | Event::Unknown => {}
         }
     }
@@ -187,6 +192,7 @@ impl Audit {
         assert_eq!(live.state.tasks, folded.state.tasks);
         assert_eq!(live.state.alarms, folded.state.alarms);
         assert_eq!(live.state.waiters, folded.state.waiters);
+        assert_eq!(live.state.asks, folded.state.asks);
         assert_eq!((live.state.next_mail, live.state.started), (folded.state.next_mail, folded.state.started));
         assert_eq!((live.state.busy, live.state.slots.held), (folded.state.busy, folded.state.slots.held));
     }
@@ -200,7 +206,7 @@ impl Audit {
         assert!(world.kernel.is_quiet(), "the session did not come to rest");
         let state = &world.kernel.state;
         assert_eq!(state.slots.held, 0);
-        assert!(state.waiters.is_empty() && state.alarms.is_empty());
+        assert!(state.waiters.is_empty() && state.alarms.is_empty() && state.asks.is_empty());
         for task in world.kernel.tasks() {
             assert_eq!(task.ledger.reserved, Cost::ZERO);
             assert!(task.phase.is_at_rest());

@@ -2,6 +2,7 @@
 //!
 //! A history is made from its seed alone; a failure names the seed, and `replay_one` runs it again.
 
+mod asks;
 mod audit;
 mod world;
 

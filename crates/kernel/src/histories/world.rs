@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use protocol::*;
 
+use super::asks::Asks;
 use super::audit::Audit;
 use crate::*;
 
@@ -19,15 +20,15 @@ impl Dice {
         z ^ (z >> 31)
     }
 
-    fn below(&mut self, n: u64) -> u64 {
+    pub(super) fn below(&mut self, n: u64) -> u64 {
         self.next() % n.max(1)
     }
 
-    fn one_in(&mut self, n: u64) -> bool {
+    pub(super) fn one_in(&mut self, n: u64) -> bool {
         self.below(n) == 0
     }
 
-    fn pick<T: Clone>(&mut self, from: &[T]) -> Option<T> {
+    pub(super) fn pick<T: Clone>(&mut self, from: &[T]) -> Option<T> {
         if from.is_empty() { None } else { Some(from[self.below(from.len() as u64) as usize].clone()) }
     }
 }
@@ -37,8 +38,10 @@ pub(super) struct World {
     pub(super) limits: Limits,
     pub(super) log: Vec<Entry>,
     pub(super) now: At,
-    dice: Dice,
+    pub(super) dice: Dice,
     ids: u128,
+    /// Everything that was ever asked.
+    pub(super) asked: Vec<Ask>,
     fence: u64,
     /// The runs that were started and not stopped, as a runtime would hold them.
     active: BTreeMap<TaskId, Run>,
@@ -67,6 +70,7 @@ impl World {
             now: At(1_000),
             dice: Dice(seed ^ 0xb05),
             ids: 0,
+            asked: Vec::new(),
             fence: 1,
             active: BTreeMap::new(),
             old: Vec::new(),
@@ -97,6 +101,7 @@ impl World {
             92..93 => self.the_owner_leaves(),
             93..94 => self.everything_stops(),
             94..96 => self.a_lease_is_granted(),
+            96..98 => self.somebody_decides(),
             _ => self.an_old_run_reports(),
         }
     }
@@ -151,6 +156,7 @@ impl World {
                 });
                 match open {
                     Some((call, _)) => self.must(Input::Report(run, answered(turn, call))),
+                    None if self.decide_for(run) => {}
                     None => self.finish_one_below(run),
                 }
             }
@@ -275,16 +281,20 @@ impl World {
         }
         match phase {
             CallPhase::Pending if self.dice.one_in(4) => self.may(Input::Report(run, answered(turn, call))),
+            CallPhase::Pending if self.dice.one_in(3) => self.ask_permission(run, turn, call),
             CallPhase::Pending => self.may(Input::Report(run, Report::CallStarted { turn, call })),
-            CallPhase::Started => match self.dice.below(6) {
+            CallPhase::Started => match self.dice.below(7) {
                 0..3 => self.spawn(run, turn, call),
                 3 => self.wait(run, turn, call),
+                4 => self.ask_question(run, turn, call),
                 _ => self.may(Input::Report(run, answered(turn, call))),
             },
-            CallPhase::Waiting(_) | CallPhase::Asking(_) | CallPhase::Answered if self.dice.one_in(10) => {
+            CallPhase::Waiting(_) | CallPhase::Answered if self.dice.one_in(10) => {
                 assert!(self.kernel.clone().apply(self.now, Input::Report(run, answered(turn, call))).is_err());
             }
-            CallPhase::Waiting(_) | CallPhase::Asking(_) | CallPhase::Answered => {}
+            CallPhase::Waiting(_) | CallPhase::Answered => {}
+            CallPhase::Asking(ask) => self.while_asking(run, turn, ask),
+            CallPhase::Decided(_) if self.dice.one_in(2) => self.start_if_allowed(run, turn, call),
             CallPhase::Waited { .. } | CallPhase::Decided(_) => self.may(Input::Report(run, answered(turn, call))),
         }
     }
@@ -395,6 +405,7 @@ impl World {
 
     fn tick(&mut self) {
         self.must(Input::Tick);
+        Asks::expired(&self.kernel, self.now);
     }
 
     fn call_one_tool(&mut self, run: Run) -> (Turn, CallId) {
@@ -446,7 +457,7 @@ impl World {
         TaskSpec { parent, kind, agent, name, description, mode, rest, max_turns, budget }
     }
 
-    fn must(&mut self, input: Input) {
+    pub(super) fn must(&mut self, input: Input) {
         let effects = match self.kernel.apply(self.now, input.clone()) {
             Ok(effects) => effects,
             Err(refusal) => panic!("{input:?} was refused: {refusal}"),
@@ -461,7 +472,7 @@ impl World {
     }
 
     /// Applies an input that may be refused; a refusal must have changed nothing.
-    fn may(&mut self, input: Input) {
+    pub(super) fn may(&mut self, input: Input) {
         let before = self.kernel.clone();
         match self.kernel.apply(self.now, input) {
             Ok(effects) => self.perform(effects),
@@ -530,7 +541,7 @@ fn answer(turn: Turn, content: Vec<Block>, cost: Cost) -> Report {
     Report::TurnAnswered { turn, content, stop, usage, cost, model }
 }
 
-fn answered(turn: Turn, call: CallId) -> Report {
+pub(super) fn answered(turn: Turn, call: CallId) -> Report {
     Report::CallAnswered { turn, call, answer: Answer { status: AnswerStatus::Done, text: "ok".into() } }
 }
 

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod adopt;
+mod asks;
 mod buckets;
 mod budgets;
 mod cancel;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use kernel::{CallPhase, Decided, Report};
-use protocol::{Answer, AnswerStatus, Call, CallId, Clip, Decision, RuleEffect};
+use protocol::{Answer, AnswerStatus, Ask, Call, CallId, Clip, Decision, RuleEffect, Subject};
 use tokio_util::sync::CancellationToken;
 use tools::{Access, Context, Reach, Stamps, Tool, ToolError};
 
@@ -77,8 +77,31 @@ fn find<'a>(bench: &'a Bench, call: &Call) -> Result<&'a Arc<dyn Tool>, Answer> 
     })
 }
 
-/// Whether it may run. A call that was permitted before its owner changed is not asked about again, but what may never
-/// run does not run either.
+/// How far permission had come for a call, perhaps in a process that died.
+enum Standing {
+    /// Nothing was asked.
+    Fresh,
+    /// A person was asked, and what they say counts.
+    Asked,
+    /// It had begun, and goes on waiting.
+    Begun,
+}
+
+impl Standing {
+    fn of(phase: Option<&CallPhase>) -> Standing {
+        match phase {
+            Some(CallPhase::Pending | CallPhase::Started | CallPhase::Answered) | None => Standing::Fresh,
+            Some(CallPhase::Asking(Ask { subject: Subject::Permission { .. }, .. }))
+            | Some(CallPhase::Decided(Decided { begun: false, .. })) => Standing::Asked,
+            Some(CallPhase::Asking(Ask { subject: Subject::Question { .. }, .. }))
+            | Some(CallPhase::Decided(Decided { begun: true, .. }))
+            | Some(CallPhase::Waiting(_) | CallPhase::Waited { .. }) => Standing::Begun,
+        }
+    }
+}
+
+/// Whether it may run. What a person was asked about stays theirs to decide, whatever was granted since; a call that
+/// was permitted before its owner changed is not asked about again; what may never run does not start.
 async fn permit<'a>(
     bench: &Bench,
     tool: &'a Arc<dyn Tool>,
@@ -89,13 +112,15 @@ async fn permit<'a>(
         Ok(judgement) => judgement,
         Err(error) => return Ok(Admission::Answer(failed(call, error, &bench.desk.settings.tools))),
     };
-    Ok(match judgement.verdict.effect {
-        RuleEffect::Allow => Admission::Run(tool, judgement.reach),
-        RuleEffect::Deny => {
+    let standing = Standing::of(caller.phase().await?.as_ref());
+    Ok(match (judgement.verdict.effect, standing) {
+        (_, Standing::Begun) | (RuleEffect::Allow, Standing::Fresh) => Admission::Run(tool, judgement.reach),
+        (RuleEffect::Deny, Standing::Fresh | Standing::Asked) => {
             let text = permit::denied(&call.tool, &judgement.verdict);
+            let text = Clip::new(&text, bench.desk.settings.tools.output).into_string();
             Admission::Answer(Answer { status: AnswerStatus::Denied, text })
         }
-        RuleEffect::Ask => {
+        (RuleEffect::Ask, Standing::Fresh) | (RuleEffect::Ask | RuleEffect::Allow, Standing::Asked) => {
             let ask = asks::permission(&bench.desk, caller, call, &judgement.verdict);
             let pending = caller.ask(ask).await?;
             Admission::Asked(tool, judgement, pending)
@@ -146,14 +171,9 @@ async fn answer_call(caller: &Caller, call: CallId, answer: Answer) -> Result<()
 
 /// Says durably that the call starts, unless it is one that went on waiting while its owner changed.
 async fn begin(caller: &Caller) -> Result<(), Rejected> {
-    match caller.phase().await? {
-        Some(
-            CallPhase::Waiting(_)
-            | CallPhase::Waited { .. }
-            | CallPhase::Asking(_)
-            | CallPhase::Decided(Decided { begun: true, .. }),
-        ) => Ok(()),
-        Some(CallPhase::Pending | CallPhase::Decided(_) | CallPhase::Started | CallPhase::Answered) | None => {
+    match Standing::of(caller.phase().await?.as_ref()) {
+        Standing::Begun => Ok(()),
+        Standing::Fresh | Standing::Asked => {
             let (turn, call) = (caller.turn, caller.call.clone());
             caller.supervisor.report(caller.run, Report::CallStarted { turn, call }).await
         }

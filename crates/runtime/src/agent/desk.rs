@@ -14,6 +14,7 @@ use crate::agent::{AgentRun, Deadline};
 use crate::bus::Bus;
 use crate::conversation::{Conversation, Results};
 use crate::governor::Governor;
+use crate::grants::Grants;
 use crate::redact::Redactor;
 use crate::settings::Settings;
 use crate::shells;
@@ -37,6 +38,7 @@ pub(crate) struct Desk {
     pub(crate) env: Arc<Vec<(std::ffi::OsString, std::ffi::OsString)>>,
     pub(crate) tables: Arc<Tables>,
     pub(crate) deadline: Deadline,
+    pub(crate) grants: Arc<Grants>,
     pub(crate) redactor: Redactor,
     pub(crate) governor: Governor,
     pub(crate) bus: Bus,
@@ -82,9 +84,9 @@ impl Desk {
         Ok(conversation)
     }
 
-    /// What calls may do now.
-    pub(crate) fn policy(&self) -> &Policy {
-        &self.settings.policy
+    /// What calls may do now, with what was granted since the session began.
+    pub(crate) fn policy(&self) -> Arc<Policy> {
+        self.grants.policy()
     }
 
     pub(crate) fn tool(&self, name: &str) -> Option<&Arc<dyn Tool>> {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use kernel::Input;
 use protocol::api::{Command, DecideParams, SendParams, SessionView, TaskView};
 use protocol::{CancelBy, Delivery, SessionId, TaskId};
-use store::{Index, SessionRow, StoreError};
+use store::{Index, StoreError};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -62,6 +62,11 @@ impl Session {
     /// The last event before this process opened it.
     pub fn first_seq(&self) -> u64 {
         self.first_seq
+    }
+
+    /// What calls may do now, with what was granted since it began.
+    pub fn policy(&self) -> Arc<policy::Policy> {
+        self.desk.policy()
     }
 
     /// What a person should know of the files it read.
@@ -166,8 +171,11 @@ impl Session {
 
 /// Writes the session's row of the index. It is a cache: failing to is no fault of the session.
 fn note(desk: &Desk) {
-    let view = desk.reader().and_then(|reader| reader.session_view());
-    let noted = view.and_then(|view| Index::open(&desk.settings.home)?.upsert(&SessionRow::from(&view)));
+    let note = || match desk.reader()?.session_row()? {
+        Some(row) => Index::open(&desk.settings.home)?.upsert(&row),
+        None => Ok(()),
+    };
+    let noted: Result<(), StoreError> = note();
     if let Err(error) = noted {
         tracing::warn!(%error, "the index of sessions was not brought up to date");
     }

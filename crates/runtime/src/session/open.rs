@@ -20,6 +20,7 @@ use crate::api::Api;
 use crate::bus::Bus;
 use crate::commands::{Cues, Lookout};
 use crate::governor::Governor;
+use crate::grants::Grants;
 use crate::instructions::Instructions;
 use crate::prompt;
 use crate::redact::Redactor;
@@ -81,13 +82,15 @@ impl Session {
         let Opened { writer, fence, log, forked_from } = opened;
         let kernel = fold(settings.limits, &log)?;
         let last_seq = log.last().map_or(0, |envelope| envelope.seq);
+        let grants = Arc::new(Grants::new(settings.policy.clone()));
+        log.iter().for_each(|envelope| grants.read(&envelope.entry.event));
         drop(log);
         let known_root = kernel.root();
 
-        let (desk, notices) = desk(settings, id, workspace);
+        let (desk, notices) = desk(settings, id, workspace, Arc::clone(&grants));
         let (clock, bus) = (Arc::clone(&desk.settings.clock), desk.bus.clone());
         let redactor = desk.redactor.clone();
-        let parts = Parts { session: id, kernel, last_seq, writer, clock, bus, redactor };
+        let parts = Parts { session: id, kernel, last_seq, writer, clock, bus, redactor, grants };
         let at = Arc::clone(&desk);
         let supervision = Supervision::start(parts, move |_supervisor| Arc::new(Performer(at)));
         let first = match start {
@@ -238,7 +241,12 @@ fn fold(limits: kernel::Limits, log: &[Envelope]) -> Result<Kernel, OpenError> {
     Ok(kernel)
 }
 
-fn desk(settings: Settings, id: SessionId, workspace: Workspace) -> (Arc<Desk>, Vec<crate::Notice>) {
+fn desk(
+    settings: Settings,
+    id: SessionId,
+    workspace: Workspace,
+    grants: Arc<Grants>,
+) -> (Arc<Desk>, Vec<crate::Notice>) {
     let instructions = Instructions::read(workspace.cwd(), settings.home.root());
     let toolbox = tools::everyday();
     let desk = Desk {
@@ -251,6 +259,7 @@ fn desk(settings: Settings, id: SessionId, workspace: Workspace) -> (Arc<Desk>, 
         env: Arc::new(settings.env.clone()),
         tables: Arc::new(Tables::new(settings.home.session_db(id))),
         deadline: Deadline::after(settings.timeout),
+        grants,
         redactor: Redactor::new(&settings.secrets),
         governor: Governor::open(settings.home.clone(), Arc::clone(&settings.clock)),
         bus: Bus::new(settings.home.clone(), id),

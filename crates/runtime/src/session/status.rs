@@ -14,6 +14,8 @@ pub struct Status {
     pub root: Option<TaskState>,
     /// How many tasks below the root are queued, running or parked.
     pub background: usize,
+    /// How many calls wait for a person's decision.
+    pub asks: usize,
     /// Why the session is paused.
     pub paused: Option<Arc<StoreError>>,
 }
@@ -23,6 +25,7 @@ impl Status {
         self.quiet == other.quiet
             && self.root == other.root
             && self.background == other.background
+            && self.asks == other.asks
             && self.paused.is_some() == other.paused.is_some()
     }
 

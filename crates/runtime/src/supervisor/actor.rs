@@ -14,6 +14,7 @@ use tokio::task::{Id, JoinError, JoinSet};
 use super::link::{Leash, Told};
 use super::{Given, Message, Perform, Receipt, Rejected, Reply, Supervisor};
 use crate::bus::{Bus, Live};
+use crate::grants::{self, Grants};
 use crate::redact::Redactor;
 use crate::session::Status;
 
@@ -33,6 +34,7 @@ pub(crate) struct Parts {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) bus: Bus,
     pub(crate) redactor: Redactor,
+    pub(crate) grants: Arc<Grants>,
 }
 
 pub(super) struct Actor {
@@ -40,6 +42,7 @@ pub(super) struct Actor {
     clock: Arc<dyn Clock>,
     bus: Bus,
     redactor: Redactor,
+    grants: Arc<Grants>,
     perform: Arc<dyn Perform>,
     supervisor: Supervisor,
     status: watch::Sender<Status>,
@@ -64,7 +67,7 @@ struct Step {
     effects: Vec<Effect>,
     command: Option<i64>,
     reply: Option<Reply>,
-    verdict: Result<(), kernel::Refusal>,
+    verdict: Result<(), Rejected>,
 }
 
 struct Committing {
@@ -87,12 +90,13 @@ impl Actor {
         supervisor: Supervisor,
         status: watch::Sender<Status>,
     ) -> Actor {
-        let Parts { session, kernel, last_seq, writer, clock, bus, redactor } = parts;
+        let Parts { session, kernel, last_seq, writer, clock, bus, redactor, grants } = parts;
         Actor {
             session,
             clock,
             bus,
             redactor,
+            grants,
             perform,
             supervisor,
             status,
@@ -176,6 +180,9 @@ impl Actor {
         if let Some(reason) = &self.paused {
             return answer(reply, Err(Rejected::Paused(Arc::clone(reason))));
         }
+        if let Err(error) = grants::check(&input) {
+            return self.reject(Rejected::Rule(error), command, reply);
+        }
         match self.draft.apply(self.clock.now(), input) {
             Ok(effects) => self.decided.push(Step { effects, command, reply, verdict: Ok(()) }),
             Err(kernel::Refusal::Impossible(defect)) => {
@@ -183,12 +190,16 @@ impl Actor {
                 self.redraft();
                 answer(reply, Err(kernel::Refusal::Impossible(defect).into()));
             }
-            // A command that cannot be carried out is done with, too. Whoever gave it hears so when that is durable, and
-            // does not find it waiting again.
-            Err(refusal) => match command {
-                Some(_) => self.decided.push(Step { effects: Vec::new(), command, reply, verdict: Err(refusal) }),
-                None => answer(reply, Err(refusal.into())),
-            },
+            Err(refusal) => self.reject(refusal.into(), command, reply),
+        }
+    }
+
+    /// Says no. A command that cannot be carried out is done with, too: whoever gave it hears so when that is durable,
+    /// and does not find it waiting again.
+    fn reject(&mut self, rejected: Rejected, command: Option<i64>, reply: Option<Reply>) {
+        match command {
+            Some(_) => self.decided.push(Step { effects: Vec::new(), command, reply, verdict: Err(rejected) }),
+            None => answer(reply, Err(rejected)),
         }
     }
 
@@ -233,7 +244,7 @@ impl Actor {
             for effect in step.effects {
                 self.perform(effect);
             }
-            answer(step.reply, step.verdict.map(|()| receipt).map_err(Rejected::from));
+            answer(step.reply, step.verdict.map(|()| receipt));
         }
         self.show_status();
     }
@@ -258,6 +269,7 @@ impl Actor {
         if let Err(defect) = self.durable.evolve(&entry) {
             tracing::error!(%defect, seq = self.last_seq, "a durable event contradicts the state");
         }
+        self.grants.read(&entry.event);
         let envelope = Arc::new(Envelope { v: Envelope::VERSION, seq: self.last_seq, session: self.session, entry });
         if let Some(leash) = self.leashes.get(&envelope.entry.task) {
             leash.tell(Told::Event(Arc::clone(&envelope)));
@@ -322,6 +334,7 @@ impl Actor {
             quiet: self.durable.is_quiet(),
             root: root.map(|task| task.phase.state()),
             background: self.durable.busy() - usize::from(root.is_some_and(|task| task.phase.is_busy())),
+            asks: self.durable.open_asks(),
             paused: self.paused.clone(),
         };
         self.status.send_if_modified(|shown| {

@@ -9,6 +9,7 @@ mod link;
 use std::sync::Arc;
 
 use kernel::{Effect, Input, Kernel, Refusal};
+use policy::RuleError;
 use protocol::{Entry, Event, MailId, Run};
 use store::{StoreError, Writer};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -34,6 +35,9 @@ pub enum Rejected {
     /// The kernel said no.
     #[error(transparent)]
     Refused(#[from] Refusal),
+    /// A decision carries a rule that is none.
+    #[error(transparent)]
+    Rule(#[from] RuleError),
     /// The session is paused, because what was decided could not be made durable.
     #[error("the session is paused: {0}")]
     Paused(Arc<StoreError>),

@@ -6,6 +6,7 @@ extern crate bosun_runtime as runtime;
 
 mod answers;
 mod api;
+mod asks;
 mod budgets;
 mod calls;
 mod commands;

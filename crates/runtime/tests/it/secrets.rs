@@ -10,10 +10,10 @@ use testkit::session::scenario;
 
 use crate::support::turns;
 
-const KEY: &str = "sk-0123456789abcdef";
+pub(crate) const KEY: &str = "sk-0123456789abcdef";
 
 /// Every file below `folder` that holds the key.
-fn leaks(folder: &Path) -> Vec<String> {
+pub(crate) fn leaks(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

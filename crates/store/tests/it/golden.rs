@@ -7,16 +7,16 @@ mod views;
 use std::path::PathBuf;
 
 use host::Home;
-use protocol::api::Command;
-use protocol::{At, Event, Fence};
+use protocol::api::{AskState, Command};
+use protocol::{Answer, AnswerStatus, At, CallId, Event, Fence};
 use store::{Reader, SqlLimits, SqlSpace, StoreError, post_command};
 
-use self::log::{entries, more_entries, written};
-use self::views::{newer_spending, newer_view, spending, tasks, view};
+use self::log::{asking_entries, entries, more_entries, written};
+use self::views::{asking_view, asks, newer_spending, newer_view, spending, tasks, view};
 use crate::support::*;
 
 /// The newest form.
-const NEWEST: u32 = 2;
+const NEWEST: u32 = 3;
 
 fn file(form: u32) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/v{form}.db"))
@@ -96,7 +96,27 @@ fn the_same_events_project_to_the_same_rows() {
     for entry in more_entries() {
         commit(&opened.writer, vec![entry]).unwrap();
     }
+    assert_projected(&house.home, 2);
+    for entry in asking_entries() {
+        commit(&opened.writer, vec![entry]).unwrap();
+    }
     assert_projected(&house.home, NEWEST);
+}
+
+#[test]
+fn a_fork_and_a_copy_keep_what_was_asked() {
+    let house = unpacked(NEWEST);
+    let home = &house.home;
+    store::copy_session(home, session(1), session(2)).unwrap();
+    let kept: Vec<_> = asks().into_iter().map(|ask| protocol::api::AskView { session: session(2), ..ask }).collect();
+    assert_eq!(reader(home, session(2)).asks(true).unwrap(), kept);
+    // What it still asks is withdrawn with the call, which its first owner stops.
+    let fork = adopt(home, session(2));
+    let stopped = Answer { status: AnswerStatus::Cancelled, text: String::new() };
+    let event = Event::CallAnswered { call: CallId("call-5".into()), answer: stopped };
+    commit(&fork.writer, vec![entry(200, event)]).unwrap();
+    assert_eq!(reader(home, session(2)).asks(false).unwrap(), []);
+    assert_eq!(reader(home, session(1)).asks(false).unwrap(), asks()[3..]);
 }
 
 #[track_caller]
@@ -104,8 +124,12 @@ fn assert_projected(home: &Home, form: u32) {
     let reader = reader(home, session(1));
     let (view, spendings) = match form {
         1 => (view(), vec![spending()]),
-        _newer => (newer_view(), vec![spending(), newer_spending()]),
+        2 => (newer_view(), vec![spending(), newer_spending()]),
+        _newest => (asking_view(), vec![spending(), newer_spending()]),
     };
+    let known = if form < 3 { Vec::new() } else { asks() };
+    let open: Vec<_> = known.iter().filter(|ask| ask.state == AskState::Open).cloned().collect();
+    assert_eq!((reader.asks(true).unwrap(), reader.asks(false).unwrap()), (known, open));
     assert_eq!(reader.session_view().unwrap(), view);
     assert_eq!(reader.spendings(At(0)).unwrap(), spendings);
     assert_eq!(reader.spendings(At(1_000)).unwrap(), []);

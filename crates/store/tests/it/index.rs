@@ -1,6 +1,6 @@
 //! The index of sessions is a cache that can be lost.
 
-use protocol::At;
+use protocol::{Ask, AskId, At, CallId, Event, Subject};
 use store::{Found, Index, SessionRow};
 
 use crate::support::*;
@@ -90,4 +90,32 @@ fn damage_inside_is_found_by_rebuilding() {
     assert!(Index::open(&house.home).and_then(|index| index.list(None)).is_err());
     assert_eq!(Index::rebuild(&house.home).unwrap().list(None).unwrap().len(), 1);
     assert!(path.with_file_name("bosun.db.damaged-1").exists());
+}
+
+#[test]
+fn only_sessions_that_were_not_left_at_rest_are_looked_into() {
+    let house = house();
+    let home = &house.home;
+    let left = |n: u128, more: Vec<protocol::Entry>| {
+        let opened = create(home, session(n));
+        commit(&opened.writer, opening().into_iter().chain(more).collect()).unwrap();
+        opened.writer.release().unwrap();
+    };
+    let subject = Subject::Question { question: "which?".into(), choices: Vec::new() };
+    let ask = Ask { id: AskId("0a".into()), call: CallId("c".into()), subject, until_at: None };
+    left(1, Vec::new());
+    left(2, vec![entry(30, Event::Asked(ask))]);
+    left(3, vec![entry(30, Event::TaskInterrupted)]);
+    let live = create(home, session(4));
+    commit(&live.writer, opening()).unwrap();
+    left(5, Vec::new());
+    std::fs::write(home.socket(session(5)), "").unwrap();
+
+    let index = Index::open(home).unwrap();
+    let states: Vec<String> = index.list(None).unwrap().into_iter().map(|row| row.state).collect();
+    assert_eq!(states.iter().filter(|state| *state == "idle").count(), 3);
+    let mut unsettled: Vec<_> = index.unsettled(home).unwrap().into_iter().map(|row| row.id).collect();
+    unsettled.sort();
+    assert_eq!(unsettled, [session(2), session(3), session(4), session(5)]);
+    drop(live);
 }

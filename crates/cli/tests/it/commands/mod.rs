@@ -1,5 +1,6 @@
 //! Every flag and command, as somebody new to it would use it.
 
+mod approvals;
 mod budgets;
 mod costs;
 mod going_on;

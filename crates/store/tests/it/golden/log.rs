@@ -1,9 +1,10 @@
 //! The events of the golden files, form by form.
 
 use protocol::{
-    Activation, Answer, AnswerStatus, At, Attempt, Block, Body, Budget, Call, CallId, Cancel, CancelBy, Compaction,
-    Cost, Delivery, Effort, Entry, Event, FailKind, Fence, MailId, ModelFault, Origin, Outcome, Price, StopReason,
-    Terms, Turn, Usage, WaitEnd, WaitMode, WrapUp,
+    Activation, Answer, AnswerStatus, Ask, AskId, At, Attempt, Block, Body, Budget, Call, CallId, Cancel, CancelBy,
+    Compaction, Cost, DecidedBy, Decision, Delivery, Effort, Entry, Event, FailKind, Fence, MailId, ModelFault, Origin,
+    Outcome, PermissionMode, Price, RuleEffect, RuleText, StopReason, Subject, Terms, Turn, Usage, WaitEnd, WaitMode,
+    WrapUp,
 };
 
 use crate::support::*;
@@ -110,11 +111,54 @@ pub(super) fn more_entries() -> Vec<Entry> {
     (70..).zip(events).map(|(at, event)| entry(at, event)).collect()
 }
 
+/// What waits for a person, was decided, came too late and was withdrawn.
+pub(super) fn asking_entries() -> Vec<Entry> {
+    let (call, id) = (|n: u32| CallId(format!("call-{n}")), |name: &str| AskId(name.into()));
+    let permission = |name: &str, n: u32, until: Option<u64>| {
+        let subject = Subject::Permission {
+            tool: "shell".into(),
+            input: r#"{"command":"rm -r target"}"#.into(),
+            reason: "no rule speaks of `rm`".into(),
+            rule: Some("shell(rm *)".into()),
+        };
+        Ask { id: id(name), call: call(n), subject, until_at: until.map(At) }
+    };
+    let question = Subject::Question { question: "Which one?".into(), choices: vec!["left".into(), "right".into()] };
+    let decided = |name: &str, n: u32, decision: Decision, by: DecidedBy| Event::AskDecided {
+        ask: id(name),
+        call: call(n),
+        decision,
+        by,
+    };
+    let terms = Terms {
+        permission: PermissionMode::AcceptEdits,
+        rules: vec![RuleText { effect: RuleEffect::Deny, rule: "shell(sudo *)".into() }],
+        roots: vec!["/more".into()],
+        ask_user: false,
+        ..terms()
+    };
+    let denied = Answer { status: AnswerStatus::Cancelled, text: "never mind".into() };
+    let events = [
+        Event::SessionAdopted { fence: Fence(1), terms },
+        Event::Asked(permission("0a", 2, None)),
+        Event::Asked(permission("0b", 3, Some(96))),
+        Event::Asked(permission("0c", 4, None)),
+        decided("0a", 2, Decision::Allow { rule: Some("shell(rm *)".into()) }, DecidedBy::User),
+        Event::CallAnswered { call: call(4), answer: denied },
+        decided("0b", 3, Decision::Deny { words: String::new() }, DecidedBy::Deadline),
+        Event::Asked(Ask { id: id("0d"), call: call(5), subject: question, until_at: None }),
+    ];
+    (90..).zip(events).map(|(at, event)| entry(at, event)).collect()
+}
+
 /// What a file of this form holds.
 pub(super) fn written(form: u32) -> Vec<Entry> {
     let mut all = entries();
     if form > 1 {
         all.extend(more_entries());
+    }
+    if form > 2 {
+        all.extend(asking_entries());
     }
     all
 }

@@ -1,11 +1,14 @@
 //! What the golden files say.
 
-use protocol::api::{SessionView, TaskView};
-use protocol::{At, Budget, Cost, Effort, FailKind, Kind, Outcome, PermissionMode, TaskState, Usage};
+use protocol::api::{AskState, AskView, SessionView, TaskView};
+use protocol::{
+    At, Budget, Cost, DecidedBy, Decision, Effort, Event, FailKind, Kind, Outcome, PermissionMode, RuleEffect,
+    RuleText, TaskState, Usage,
+};
 use store::Spending;
 
 use super::NEWEST;
-use super::log::{BUDGET, entries, written};
+use super::log::{BUDGET, asking_entries, entries, written};
 use crate::support::*;
 
 pub(super) fn tasks() -> Vec<TaskView> {
@@ -79,12 +82,47 @@ pub(super) fn newer_view() -> SessionView {
         budget: BUDGET,
         effort: Some(Effort::High),
         updated_at: At(78),
-        events: u64::try_from(written(NEWEST).len()).unwrap(),
+        events: u64::try_from(written(2).len()).unwrap(),
         turns: 2,
         usage: Usage { input: 105, output: 26, cache_read: 3, cache_write: 4 },
         spent: Cost { tokens: 179, micros: 247 },
         ..view()
     }
+}
+
+/// The same with what a person was asked.
+pub(super) fn asking_view() -> SessionView {
+    SessionView {
+        permission: PermissionMode::AcceptEdits,
+        rules: vec![RuleText { effect: RuleEffect::Deny, rule: "shell(sudo *)".into() }],
+        roots: vec!["/more".into()],
+        ask_user: false,
+        budget: Budget::default(),
+        effort: None,
+        updated_at: At(97),
+        events: u64::try_from(written(NEWEST).len()).unwrap(),
+        ..newer_view()
+    }
+}
+
+/// What was asked, and how it stands.
+pub(super) fn asks() -> Vec<AskView> {
+    let decided = |decision, by, at| AskState::Decided { decision, by, at: At(at) };
+    let states = [
+        decided(Decision::Allow { rule: Some("shell(rm *)".into()) }, DecidedBy::User, 94),
+        decided(Decision::Deny { words: String::new() }, DecidedBy::Deadline, 96),
+        AskState::Withdrawn,
+        AskState::Open,
+    ];
+    let asked = asking_entries().into_iter().filter_map(|entry| match entry.event {
+        Event::Asked(ask) => Some((entry.at, ask)),
+        _other => None,
+    });
+    let view = |((asked_at, ask), state)| {
+        let (session, task, path) = (session(1), task(1), "/root".into());
+        AskView { session, task, path, asked_at, ask, state }
+    };
+    asked.zip(states).map(view).collect()
 }
 
 /// What the first form's turn came to.

@@ -1,0 +1,186 @@
+//! A decision reaches its session: through the session's file, and at once if a process runs it.
+
+use std::time::Duration;
+
+use host::{Clock, Home, SystemClock};
+use protocol::api::{AskState, Command, DecideParams, Method};
+use protocol::{AskId, DecidedBy, Decision, SessionId, Subject};
+use rpc::Client;
+use serde::Serialize;
+use serde_json::{Value, json};
+use store::{Reader, StoreError};
+use tokio::time::Instant;
+
+use super::exact;
+use super::inbox::{Waiting, live_owner, over};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::print;
+
+/// How long a running session is given to take a decision before this command ends.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How often its file is looked at meanwhile.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// What is to be decided.
+#[derive(Debug)]
+pub(super) enum Verb {
+    /// The same for all.
+    Decide(Decision),
+    /// These words, or the choice of this number.
+    Answer(String),
+}
+
+impl Verb {
+    fn on(&self, subject: &Subject) -> Decision {
+        match (self, subject) {
+            (Verb::Decide(decision), _) => decision.clone(),
+            (Verb::Answer(text), Subject::Question { choices, .. }) => {
+                let number = text.trim().parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+                let choice = number.and_then(|index| choices.get(index));
+                Decision::Reply { text: choice.unwrap_or(text).clone() }
+            }
+            (Verb::Answer(text), Subject::Permission { .. }) => Decision::Reply { text: text.clone() },
+        }
+    }
+}
+
+/// What became of a decision.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+enum Fate {
+    /// The session acts on it.
+    Applied,
+    /// It lies in the file of a session whose process has not taken it yet.
+    Left { owner_pid: u32 },
+    /// It lies in the file of a session that nobody runs.
+    Kept,
+    /// Something else came first.
+    TooLate { message: String },
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Decided {
+    id: AskId,
+    session: SessionId,
+    decision: Decision,
+    fate: Fate,
+}
+
+/// Decides on all of these and tells what became of it.
+pub(super) async fn decide(home: &Home, asks: Vec<Waiting>, verb: &Verb, json: bool) -> Result<Exit, Failure> {
+    for waiting in &asks {
+        expect_fit(waiting, &verb.on(&waiting.view.ask.subject))?;
+    }
+    if asks.is_empty() {
+        print::note("nothing waits for you");
+    }
+    // All of them are written before any is waited for: calls of one message run in their order.
+    let (posted, failed) = post(home, &asks, verb);
+    let mut rows = Vec::new();
+    let until = Instant::now() + PATIENCE;
+    for (waiting, decision) in posted {
+        let (id, session) = (waiting.view.ask.id.clone(), waiting.view.session);
+        let fate = fate(home, waiting, &decision, until).await?;
+        if !json {
+            tell(waiting, &decision, &fate);
+        }
+        rows.push(Decided { id, session, decision, fate });
+    }
+    if json {
+        print::json(&rows);
+    }
+    if let Some(error) = failed {
+        return Err(error.into());
+    }
+    let too_late = rows.iter().any(|row| matches!(row.fate, Fate::TooLate { .. }));
+    Ok(if too_late { Exit::Usage } else { Exit::Success })
+}
+
+/// Leaves the decisions in the sessions' files, up to the first that cannot be.
+fn post<'a>(home: &Home, asks: &'a [Waiting], verb: &Verb) -> (Vec<(&'a Waiting, Decision)>, Option<StoreError>) {
+    let mut posted = Vec::new();
+    for waiting in asks {
+        let decision = verb.on(&waiting.view.ask.subject);
+        let params = DecideParams { ask: waiting.view.ask.id.clone(), decision: decision.clone() };
+        if let Err(error) = store::post_command(home, waiting.view.session, &Command::Decide(params), SystemClock.now())
+        {
+            return (posted, Some(error));
+        }
+        posted.push((waiting, decision));
+    }
+    (posted, None)
+}
+
+/// Fails for a decision that cannot be one on this.
+fn expect_fit(waiting: &Waiting, decision: &Decision) -> Result<(), Failure> {
+    let ask = &waiting.view.ask;
+    if decision.fits(&ask.subject) {
+        return Ok(());
+    }
+    let id = ask.id.short();
+    Err(match ask.subject {
+        Subject::Permission { .. } => Failure::usage(format!("{id} is a call, which is allowed or denied"))
+            .hint(format!("bosun approvals allow {id}, or deny")),
+        Subject::Question { .. } => Failure::usage(format!("{id} is a question, which is answered or denied"))
+            .hint(format!("bosun approvals answer {id} \"…\"")),
+    })
+}
+
+/// Waits until the process that runs the session has taken the decision.
+async fn fate(home: &Home, waiting: &Waiting, decision: &Decision, until: Instant) -> Result<Fate, StoreError> {
+    let session = waiting.view.session;
+    let reader = Reader::open(home, session)?;
+    let Some(owner) = live_owner(&reader)? else { return Ok(Fate::Kept) };
+    // A process that cannot be poked looks by itself.
+    let _poked = tokio::time::timeout_at(until, poke(home, session)).await;
+    loop {
+        match state(&reader, &waiting.view.ask.id)? {
+            AskState::Open => {}
+            // Its words may have been redacted.
+            AskState::Decided { decision: made, by: DecidedBy::User, .. } if made.word() == decision.word() => {
+                return Ok(Fate::Applied);
+            }
+            state @ (AskState::Decided { .. } | AskState::Withdrawn) => {
+                return Ok(Fate::TooLate { message: over(&state) });
+            }
+        }
+        if Instant::now() >= until {
+            return Ok(if owner.is_alive() { Fate::Left { owner_pid: owner.pid } } else { Fate::Kept });
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+async fn poke(home: &Home, id: SessionId) -> Option<()> {
+    let (client, _notifications) = Client::connect(&home.socket(id)).await.ok()?;
+    client.call::<Value>(Method::SessionPoke, json!({})).await.ok().map(|_poked| ())
+}
+
+fn state(reader: &Reader, id: &AskId) -> Result<AskState, StoreError> {
+    let found = reader.asks(true)?.into_iter().find(|view| view.ask.id == *id);
+    Ok(found.map_or(AskState::Withdrawn, |view| view.state))
+}
+
+fn tell(waiting: &Waiting, decision: &Decision, fate: &Fate) {
+    let (id, session, word) = (waiting.view.ask.id.short(), waiting.view.session, decision.word());
+    let what = match &waiting.view.ask.subject {
+        Subject::Permission { tool, input, .. } => format!("{tool} {input}"),
+        Subject::Question { question, .. } => question.clone(),
+    };
+    let what = exact(&print::one_line(&what, 60));
+    match fate {
+        Fate::Applied => print::answer(format_args!("{id} {word}: {what}")),
+        Fate::Left { owner_pid } => {
+            print::answer(format_args!("{id} {word}: {what}"));
+            print::note(format_args!("process {owner_pid} runs the session and has not taken it yet"));
+        }
+        Fate::Kept => {
+            print::answer(format_args!("{id} {word}: {what}"));
+            print::note(format_args!("nobody runs the session, so it waits; go on with: bosun --resume {session}"));
+        }
+        Fate::TooLate { message } => print::error(&format!("{id} {message}")),
+    }
+}

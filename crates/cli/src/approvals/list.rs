@@ -1,0 +1,188 @@
+//! What waits for a person, as text and as JSON.
+
+use host::{Clock, SystemClock};
+use protocol::api::AskState;
+use protocol::{AskId, At, CallId, Decision, SessionId, Subject, TaskId};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::exact;
+use super::inbox::{Inbox, Waiting, over};
+use crate::args::WaitingArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::{print, time};
+
+/// Most characters of a call that a list shows.
+const SHOWN: usize = 1_000;
+
+/// One ask as JSON.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Row<'a> {
+    id: &'a AskId,
+    session: SessionId,
+    title: &'a str,
+    cwd: String,
+    task: TaskId,
+    path: &'a str,
+    call: &'a CallId,
+    asked_at: At,
+    until_at: Option<At>,
+    subject: &'a Subject,
+    state: &'a AskState,
+    /// What was decided and is left for the session's next process.
+    left: Option<&'a Decision>,
+    owner_pid: Option<u32>,
+}
+
+impl Row<'_> {
+    fn of(waiting: &Waiting) -> Row<'_> {
+        let Waiting { view, cwd, title, owner, left } = waiting;
+        Row {
+            id: &view.ask.id,
+            session: view.session,
+            title,
+            cwd: cwd.display().to_string(),
+            task: view.task,
+            path: &view.path,
+            call: &view.ask.call,
+            asked_at: view.asked_at,
+            until_at: view.ask.until_at,
+            subject: &view.ask.subject,
+            state: &view.state,
+            left: left.as_ref(),
+            owner_pid: *owner,
+        }
+    }
+}
+
+pub(super) fn list(inbox: &Inbox<'_>, options: &WaitingArgs) -> Result<Exit, Failure> {
+    let waiting = inbox.waiting(options.session.as_deref())?;
+    if options.json {
+        print::json(&waiting.iter().map(Row::of).collect::<Vec<_>>());
+        return Ok(Exit::Success);
+    }
+    if waiting.is_empty() {
+        print::note("nothing waits for you");
+        return Ok(Exit::Success);
+    }
+    let now = SystemClock.now();
+    for waiting in &waiting {
+        head(waiting, now);
+        body(waiting, Some(SHOWN));
+    }
+    print::note(hint(&waiting[0]));
+    Ok(Exit::Success)
+}
+
+pub(super) fn show(waiting: &Waiting, json: bool) -> Result<Exit, Failure> {
+    if json {
+        print::json(&Row::of(waiting));
+        return Ok(Exit::Success);
+    }
+    let view = &waiting.view;
+    head(waiting, SystemClock.now());
+    let owner = waiting.owner.map_or_else(|| "nobody".to_owned(), |pid| format!("process {pid}"));
+    let rows = [
+        ("id", view.ask.id.to_string()),
+        ("session", format!("{}, {}", view.session, exact(&print::one_line(&waiting.title, 60)))),
+        ("folder", exact(&waiting.cwd.display().to_string())),
+        ("run by", owner),
+        ("asked", view.asked_at.to_string()),
+    ];
+    for (name, value) in rows {
+        print::answer(format_args!("  {name:<8} {value}"));
+    }
+    if let Some(until) = view.ask.until_at {
+        print::answer(format_args!("  {:<8} {until}", "deadline"));
+    }
+    body(waiting, None);
+    arguments(&view.ask.subject);
+    match (&view.state, &waiting.left) {
+        (AskState::Open, None) => print::note(hint(waiting)),
+        (AskState::Open, Some(_)) => {}
+        (state @ (AskState::Decided { .. } | AskState::Withdrawn), _) => {
+            print::answer(format_args!("  {} {}", view.ask.id.short(), over(state)));
+        }
+    }
+    Ok(Exit::Success)
+}
+
+/// The line that names an ask: who asks, since when, until when.
+fn head(waiting: &Waiting, now: At) {
+    let view = &waiting.view;
+    let age = time::ago(view.asked_at, now);
+    let path = exact(&view.path);
+    print::answer(format_args!("{}  {age:>3} ago  {path}{}", view.ask.id.short(), standing(waiting, now)));
+}
+
+fn standing(waiting: &Waiting, now: At) -> String {
+    match (&waiting.left, waiting.owner, waiting.view.ask.until_at) {
+        _ if waiting.view.state != AskState::Open => String::new(),
+        (Some(decision), ..) => {
+            let session = waiting.view.session;
+            format!("  {}; go on with: bosun --resume {session}", decision.word())
+        }
+        (None, None, _) => "  (its session is not running)".into(),
+        (None, Some(_), None) => String::new(),
+        (None, Some(_), Some(until)) => format!("  (denied in {})", time::ago(now, until)),
+    }
+}
+
+/// What is asked and why, at most so many characters of it.
+fn body(waiting: &Waiting, most: Option<usize>) {
+    match &waiting.view.ask.subject {
+        Subject::Permission { tool, input, reason, rule } => {
+            print::answer(indented(&format!("{} {}", exact(tool), cut(waiting, input, most))));
+            print::answer(indented(&format!("why: {}", cut(waiting, reason, most))));
+            if let Some(rule) = rule {
+                print::answer(indented(&format!("always: {}", cut(waiting, rule, most))));
+            }
+        }
+        Subject::Question { question, choices } => {
+            print::answer(indented(&cut(waiting, question, most)));
+            for (number, choice) in (1..).zip(choices) {
+                print::answer(indented(&format!("{number}. {}", cut(waiting, choice, most))));
+            }
+        }
+    }
+}
+
+/// The arguments that are texts of more than a line, as their tool reads them.
+fn arguments(subject: &Subject) {
+    let Subject::Permission { input, .. } = subject else { return };
+    let Ok(Value::Object(arguments)) = serde_json::from_str(input) else { return };
+    for (name, value) in arguments {
+        if let Some(text) = value.as_str().filter(|text| text.contains('\n')) {
+            print::answer(indented(&format!("{}:", exact(&name))));
+            print::answer(indented(&indented(&exact(text))));
+        }
+    }
+}
+
+/// The text in full, or its beginning and how to see the rest.
+fn cut(waiting: &Waiting, text: &str, most: Option<usize>) -> String {
+    let shown: String = text.chars().take(most.unwrap_or(usize::MAX)).collect();
+    let rest = text.len() - shown.len();
+    match rest {
+        0 => exact(&shown),
+        rest => {
+            let id = waiting.view.ask.id.short();
+            format!("{}\n… {rest} more bytes: bosun approvals show {id}", exact(&shown))
+        }
+    }
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+}
+
+/// What to type next.
+fn hint(waiting: &Waiting) -> String {
+    let id = waiting.view.ask.id.short();
+    match waiting.view.ask.subject {
+        Subject::Permission { .. } => format!("hint: bosun approvals allow {id}, or deny, or always"),
+        Subject::Question { .. } => format!("hint: bosun approvals answer {id} \"…\", or deny"),
+    }
+}

@@ -1,0 +1,95 @@
+//! `bosun approvals`: what waits for a person, from any terminal, while its session runs and after.
+
+mod decide;
+mod exact;
+mod inbox;
+mod list;
+mod remember;
+
+use protocol::{Decision, Subject};
+
+pub(crate) use self::exact::exact;
+
+use self::decide::{Verb, decide};
+use self::inbox::{Inbox, Waiting};
+use crate::args::{ApprovalsArgs, ApprovalsCommand, ChosenArgs, Place};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::print;
+use crate::setup::Setup;
+
+pub(crate) async fn perform(args: ApprovalsArgs) -> Result<Exit, Failure> {
+    let setup = Setup::read()?;
+    let inbox = Inbox::new(&setup.home);
+    match args.command {
+        None => list::list(&inbox, &args.list),
+        Some(ApprovalsCommand::List(options)) => list::list(&inbox, &options),
+        Some(ApprovalsCommand::Show { id, json }) => list::show(&inbox.find(&id)?, json),
+        Some(ApprovalsCommand::Allow(chosen)) => {
+            let calls = chosen_of(&inbox, &chosen, is_call)?;
+            decide(&setup.home, calls, &Verb::Decide(Decision::Allow { rule: None }), chosen.json).await
+        }
+        Some(ApprovalsCommand::Deny { chosen, reason }) => {
+            let asks = chosen_of(&inbox, &chosen, |_any| true)?;
+            decide(&setup.home, asks, &Verb::Decide(Decision::Deny { words: reason }), chosen.json).await
+        }
+        Some(ApprovalsCommand::Answer { id, text, json }) => {
+            decide(&setup.home, vec![inbox.open(&id)?], &Verb::Answer(text), json).await
+        }
+        Some(ApprovalsCommand::Always { id, rule, place, json }) => {
+            always(&setup, inbox.open(&id)?, rule, place, json).await
+        }
+    }
+}
+
+/// What is to be decided: what was named, or all that waits and that it can be said of.
+fn chosen_of(inbox: &Inbox<'_>, chosen: &ChosenArgs, fits: fn(&Subject) -> bool) -> Result<Vec<Waiting>, Failure> {
+    if !chosen.ids.is_empty() {
+        return inbox.all_open(&chosen.ids);
+    }
+    let mut waiting = inbox.waiting(chosen.session.as_deref())?;
+    waiting.retain(|waiting| waiting.left.is_none());
+    let all = waiting.len();
+    waiting.retain(|waiting| fits(&waiting.view.ask.subject));
+    if waiting.len() < all {
+        print::note(format_args!("{} stay open: questions are answered or denied", all - waiting.len()));
+    }
+    Ok(waiting)
+}
+
+fn is_call(subject: &Subject) -> bool {
+    match subject {
+        Subject::Permission { .. } => true,
+        Subject::Question { .. } => false,
+    }
+}
+
+/// Allows a call for good. The decision comes first, since an agent waits for it.
+async fn always(
+    setup: &Setup,
+    waiting: Waiting,
+    rule: Option<String>,
+    place: Place,
+    json: bool,
+) -> Result<Exit, Failure> {
+    let suggested = match &waiting.view.ask.subject {
+        Subject::Permission { rule, .. } => rule.clone(),
+        Subject::Question { .. } => {
+            return Err(Failure::usage("a question cannot be allowed")
+                .hint(format!("bosun approvals answer {} \"…\"", waiting.view.ask.id.short())));
+        }
+    };
+    let rule = rule.or(suggested).ok_or_else(|| {
+        Failure::usage("no rule can allow this call for good")
+            .hint(format!("allow it once: bosun approvals allow {}", waiting.view.ask.id.short()))
+    })?;
+    policy::Rule::parse(protocol::RuleEffect::Allow, &rule, policy::Source::Session).map_err(Failure::usage)?;
+    let cwd = waiting.cwd.clone();
+    let verb = Verb::Decide(Decision::Allow { rule: Some(rule.clone()) });
+    let exit = decide(&setup.home, vec![waiting], &verb, json).await?;
+    if exit == Exit::Success {
+        let path = remember::remember(setup, &cwd, &rule, place)?;
+        print::note(format_args!("{} now allows {}", path.display(), exact(&rule)));
+    }
+    Ok(exit)
+}

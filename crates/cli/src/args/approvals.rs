@@ -1,0 +1,111 @@
+//! What can be said about approvals.
+
+use clap::{Subcommand, ValueEnum};
+
+/// `bosun approvals`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ApprovalsArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<ApprovalsCommand>,
+    #[command(flatten)]
+    pub(crate) list: WaitingArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  bosun approvals                            what waits for you, in every session
+  bosun approvals show 3f9a                  one call in full
+  bosun approvals allow 3f9a 77c0            lets these two calls run, and no other
+  bosun approvals deny --all --reason \"not before the release\"
+  bosun approvals always 3f9a --in user      lets it run, and its like from now on
+  bosun approvals answer 81d2 \"the left one\"
+
+An ID may be the beginning of one. Calls of one message run in their order: an allowed call
+runs once those before it are decided.";
+
+/// Which asks are listed.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct WaitingArgs {
+    /// Only those of this session; the beginning of its id is enough
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Which asks are decided: those that are named, or all of them.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct ChosenArgs {
+    /// The calls; the beginning of an id is enough
+    #[arg(value_name = "ID", required_unless_present_any = ["all", "session"], conflicts_with_all = ["all", "session"])]
+    pub(crate) ids: Vec<String>,
+    /// All that waits, in every session
+    #[arg(long, conflicts_with = "session")]
+    pub(crate) all: bool,
+    /// All that waits in this session
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What can be done with what waits for a person.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ApprovalsCommand {
+    /// Lists what waits for a decision, oldest first
+    List(WaitingArgs),
+    /// Shows one call or question in full
+    Show {
+        /// Which
+        id: String,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Lets calls run, each of them once
+    Allow(ChosenArgs),
+    /// Does not let calls run, and leaves questions unanswered
+    Deny {
+        #[command(flatten)]
+        chosen: ChosenArgs,
+        /// What the agent should know
+        #[arg(long, value_name = "WORDS", default_value = "", hide_default_value = true)]
+        reason: String,
+    },
+    /// Lets a call run, and writes a rule that allows its like from now on
+    Always {
+        /// The call
+        id: String,
+        /// The rule, such as 'shell(git *)', instead of the suggested one
+        #[arg(long, value_name = "RULE")]
+        rule: Option<String>,
+        /// Whose settings the rule is written to
+        #[arg(long = "in", value_enum, default_value_t = Place::Local, value_name = "PLACE")]
+        place: Place,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Answers a question
+    Answer {
+        /// The question
+        id: String,
+        /// The answer, or the number of a choice
+        text: String,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Whose settings a rule is written to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Place {
+    /// Yours, for the session's project only.
+    Local,
+    /// Yours, for every project.
+    User,
+}

@@ -1,0 +1,173 @@
+//! Asks in random histories: calls ask before and after they start, people decide at random, and a second reading of
+//! the log checks what may follow from that.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use protocol::*;
+
+use super::world::{World, answered};
+use crate::*;
+
+impl World {
+    pub(super) fn ask_permission(&mut self, run: Run, turn: Turn, call: CallId) {
+        let (tool, input, reason) = ("shell".into(), "{}".into(), "no rule".into());
+        self.ask(run, turn, call, Subject::Permission { tool, input, reason, rule: None });
+    }
+
+    pub(super) fn ask_question(&mut self, run: Run, turn: Turn, call: CallId) {
+        self.ask(run, turn, call, Subject::Question { question: "which?".into(), choices: Vec::new() });
+    }
+
+    fn ask(&mut self, run: Run, turn: Turn, call: CallId, subject: Subject) {
+        let until_at = Some(At(self.now.0 + self.dice.below(60))).filter(|_| self.dice.one_in(2));
+        let open: Vec<AskId> = self.kernel.state.asks.keys().cloned().collect();
+        let taken = self.dice.pick(&open).filter(|_| self.dice.one_in(20));
+        let id = taken.clone().unwrap_or_else(|| AskId(format!("ask-{}", self.asked.len())));
+        let ask = Ask { id, call: call.clone(), subject, until_at };
+        let report = Input::Report(run, Report::Ask { turn, ask: ask.clone() });
+        if taken.is_some() {
+            assert_eq!(self.kernel.clone().apply(self.now, report), Err(Refusal::Call(call)));
+            return;
+        }
+        self.asked.push(ask);
+        self.may(report);
+    }
+
+    /// A run whose call asks tries what it may not, or gives up.
+    pub(super) fn while_asking(&mut self, run: Run, turn: Turn, ask: Ask) {
+        match self.dice.below(4) {
+            0 => {
+                let start = Input::Report(run, Report::CallStarted { turn, call: ask.call.clone() });
+                assert_eq!(self.kernel.clone().apply(self.now, start), Err(Refusal::Call(ask.call)));
+            }
+            1 => self.may(Input::Report(run, answered(turn, ask.call))),
+            _ => self.decide(ask),
+        }
+    }
+
+    /// A call whose ask is decided starts, unless it was denied or had begun before.
+    pub(super) fn start_if_allowed(&mut self, run: Run, turn: Turn, call: CallId) {
+        self.may(Input::Report(run, Report::CallStarted { turn, call }));
+    }
+
+    /// Decides on anything that was ever asked.
+    pub(super) fn somebody_decides(&mut self) {
+        let Some(ask) = self.dice.pick(&self.asked) else { return };
+        if self.kernel.state.asks.contains_key(&ask.id) {
+            return self.decide(ask);
+        }
+        let decision = Decision::Deny { words: String::new() };
+        let late = Input::Decide { ask: ask.id.clone(), decision, by: DecidedBy::User };
+        assert_eq!(self.kernel.clone().apply(self.now, late), Err(Refusal::NoAsk(ask.id)));
+    }
+
+    /// Decides for a run that can only wait; tells whether there was anything to decide.
+    pub(super) fn decide_for(&mut self, run: Run) -> bool {
+        let ask = self.kernel.task(run.task).and_then(|task| task.work.asks().next()).map(|ask| ask.id.clone());
+        let Some(ask) = ask else { return false };
+        self.must(Input::Decide { ask, decision: Decision::Deny { words: String::new() }, by: DecidedBy::User });
+        true
+    }
+
+    fn decide(&mut self, ask: Ask) {
+        let decision = match self.dice.below(5) {
+            0 => Decision::Deny { words: "no".into() },
+            1 | 2 => Decision::Allow { rule: None },
+            _ => Decision::Reply { text: "this one".into() },
+        };
+        let fits = decision.fits(&ask.subject);
+        let decide = Input::Decide { ask: ask.id.clone(), decision, by: DecidedBy::User };
+        match fits {
+            true => self.must(decide),
+            false => assert_eq!(self.kernel.clone().apply(self.now, decide), Err(Refusal::Unfit(ask.id))),
+        }
+    }
+}
+
+/// What the log has said of asks.
+#[derive(Default)]
+pub(super) struct Asks {
+    open: BTreeMap<AskId, (TaskId, Ask)>,
+    over: BTreeSet<AskId>,
+    /// What became of the permission that a call of the present turn asked for; nothing while it is open.
+    permits: BTreeMap<(TaskId, CallId), Option<bool>>,
+    /// Calls that were permitted, and have not started.
+    released: BTreeSet<(TaskId, CallId)>,
+}
+
+impl Asks {
+    /// A call asks; `started` is whether it runs.
+    pub(super) fn asked(&mut self, task: TaskId, ask: &Ask, started: bool) {
+        let begun = matches!(ask.subject, Subject::Question { .. });
+        assert_eq!(begun, started, "{} asks at the wrong time", ask.call);
+        assert!(!self.over.contains(&ask.id), "{} is asked again", ask.id);
+        assert!(
+            !self.open.values().any(|(other, open)| (*other, &open.call) == (task, &ask.call)),
+            "a call asks twice"
+        );
+        if !begun {
+            self.permits.insert((task, ask.call.clone()), None);
+        }
+        assert!(self.open.insert(ask.id.clone(), (task, ask.clone())).is_none());
+    }
+
+    pub(super) fn decided(&mut self, task: TaskId, id: &AskId, call: &CallId, decision: &Decision) {
+        let (asker, ask) = self.open.remove(id).expect("only what is open is decided, and once");
+        assert_eq!((asker, &ask.call), (task, call), "the decision is on another call");
+        assert!(decision.fits(&ask.subject));
+        self.over.insert(id.clone());
+        let place = (task, call.clone());
+        if let Some(permit) = self.permits.get_mut(&place) {
+            let allowed = matches!(decision, Decision::Allow { .. });
+            *permit = permit.or(Some(allowed));
+            if allowed {
+                assert!(self.released.insert(place), "one decision releases one call");
+            }
+        }
+    }
+
+    /// A call starts: it asked for nothing, or was permitted.
+    pub(super) fn started(&mut self, task: TaskId, call: &CallId) {
+        let place = (task, call.clone());
+        match self.permits.get(&place) {
+            None => {}
+            Some(Some(true)) => assert!(self.released.remove(&place), "a permission was used twice"),
+            Some(Some(false)) => panic!("{call} started though it was denied"),
+            Some(None) => panic!("{call} started before it was permitted"),
+        }
+    }
+
+    /// A call is answered: what it asked is withdrawn.
+    pub(super) fn answered(&mut self, task: TaskId, call: &CallId) {
+        let place = (task, call.clone());
+        self.permits.remove(&place);
+        self.released.remove(&place);
+        let of_call =
+            |(id, (asker, ask)): (&AskId, &(TaskId, Ask))| (place == (*asker, ask.call.clone())).then(|| id.clone());
+        for id in self.open.iter().filter_map(of_call).collect::<Vec<_>>() {
+            self.open.remove(&id);
+            self.over.insert(id);
+        }
+    }
+
+    /// The kernel holds open what the log does, and nobody who waits for a person holds a slot.
+    pub(super) fn check(&self, kernel: &Kernel) {
+        let open: BTreeMap<AskId, TaskId> = self.open.iter().map(|(id, (task, _))| (id.clone(), *task)).collect();
+        assert_eq!(kernel.state.asks, open);
+        assert_eq!(kernel.open_asks(), open.len());
+        for task in kernel.tasks().filter(|task| task.work.asks().next().is_some()) {
+            assert!(matches!(task.phase, Phase::Running(_) | Phase::Interrupted), "{} asks at rest", task.id);
+            assert!(!task.needs_slot() || task.phase != Phase::Running(Footing::Slot), "a slot is held for a person");
+            let due: BTreeSet<At> = task.work.asks().filter_map(|ask| ask.until_at).collect();
+            let alarms = |at: &At| kernel.state.alarms.contains(&(*at, task.id));
+            assert!(!task.is_running() || due.iter().all(alarms), "a deadline without an alarm");
+        }
+    }
+
+    /// After its deadline nothing that runs is still asked.
+    pub(super) fn expired(kernel: &Kernel, now: At) {
+        let late =
+            |task: &Task| task.is_running() && task.work.asks().any(|ask| ask.until_at.is_some_and(|at| at <= now));
+        assert!(!kernel.tasks().any(late), "a deadline passed and nothing happened");
+    }
+}

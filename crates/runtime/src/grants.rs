@@ -1,0 +1,112 @@
+//! What a person granted while the session ran: rules that come with a decision and hold for the rest of the session,
+//! whoever owns it.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use kernel::Input;
+use policy::{Policy, Rule, RuleError, Source};
+use protocol::{DecidedBy, Decision, Event, RuleEffect};
+
+/// What calls may do now: the policy that the session was opened with, and what was granted since it began.
+#[derive(Debug)]
+pub(crate) struct Grants(RwLock<Arc<Policy>>);
+
+impl Grants {
+    pub(crate) fn new(policy: Policy) -> Grants {
+        Grants(RwLock::new(Arc::new(policy)))
+    }
+
+    /// The policy as it is now.
+    pub(crate) fn policy(&self) -> Arc<Policy> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Takes in a durable event.
+    pub(crate) fn read(&self, event: &Event) {
+        let Event::AskDecided { decision, by: DecidedBy::User, .. } = event else { return };
+        match granted(decision) {
+            Ok(Some(rule)) => self.add(rule),
+            Ok(None) => {}
+            // Another version took it for a rule; this one does not widen anything by it.
+            Err(error) => tracing::warn!(%error, "a granted rule cannot be read"),
+        }
+    }
+
+    fn add(&self, rule: Rule) {
+        let mut policy = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if policy.rules.contains(&rule) {
+            return;
+        }
+        let place = policy.rules.partition_point(|known| known.source <= rule.source);
+        Arc::make_mut(&mut policy).rules.insert(place, rule);
+    }
+}
+
+/// Refuses a decision whose rule is none, before anything is decided.
+pub(crate) fn check(input: &Input) -> Result<(), RuleError> {
+    match input {
+        Input::Decide { decision, .. } => granted(decision).map(|_rule| ()),
+        _other => Ok(()),
+    }
+}
+
+fn granted(decision: &Decision) -> Result<Option<Rule>, RuleError> {
+    match decision {
+        Decision::Allow { rule: Some(text) } => Rule::parse(RuleEffect::Allow, text, Source::Session).map(Some),
+        Decision::Allow { rule: None } | Decision::Deny { .. } | Decision::Reply { .. } => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::{AskId, CallId};
+
+    use super::*;
+
+    fn decided(decision: Decision, by: DecidedBy) -> Event {
+        Event::AskDecided { ask: AskId("a".into()), call: CallId("c".into()), decision, by }
+    }
+
+    fn allow(rule: &str) -> Decision {
+        Decision::Allow { rule: Some(rule.into()) }
+    }
+
+    fn texts(grants: &Grants) -> Vec<String> {
+        grants.policy().rules.iter().map(|rule| format!("{} {}", rule.source, rule.text)).collect()
+    }
+
+    fn rule(text: &str, source: Source) -> Rule {
+        Rule::parse(RuleEffect::Allow, text, source).unwrap()
+    }
+
+    #[test]
+    fn a_granted_rule_stands_once_after_the_stronger_sources() {
+        let rules = vec![rule("view", Source::Flag), rule("grep", Source::User("/u".into()))];
+        let grants = Grants::new(Policy { rules, ..Policy::default() });
+        for _ in 0..2 {
+            grants.read(&decided(allow("shell(git *)"), DecidedBy::User));
+        }
+        let expected =
+            ["the command line view", "granted while the session ran shell(git *)", "your settings, /u grep"];
+        assert_eq!(texts(&grants), expected);
+    }
+
+    #[test]
+    fn only_a_person_s_allowing_grants_anything() {
+        let grants = Grants::new(Policy::default());
+        grants.read(&decided(allow("shell"), DecidedBy::Deadline));
+        grants.read(&decided(Decision::Allow { rule: None }, DecidedBy::User));
+        grants.read(&decided(Decision::Deny { words: "shell".into() }, DecidedBy::User));
+        grants.read(&decided(allow("  "), DecidedBy::User));
+        grants.read(&Event::AdmissionClosed);
+        assert_eq!(texts(&grants), [""; 0]);
+    }
+
+    #[test]
+    fn a_decision_with_no_rule_in_it_is_refused() {
+        let input = |decision| Input::Decide { ask: AskId("a".into()), decision, by: DecidedBy::User };
+        assert!(check(&input(allow(" "))).is_err());
+        assert_eq!(check(&input(allow("shell"))), Ok(()));
+        assert_eq!(check(&Input::Tick), Ok(()));
+    }
+}

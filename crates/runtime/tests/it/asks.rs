@@ -1,0 +1,340 @@
+//! Calls that wait for a person: asked all at once, kept by the file, decided from anywhere, each for itself.
+
+use std::time::Duration;
+
+use policy::Source;
+use protocol::api::{AskState, AskView, AsksParams, AsksResult, Command, DecideParams, Method, SubscribeParams};
+use protocol::{AskId, DecidedBy, Decision, Delivery, Event, Outcome, PermissionMode, SessionId, Subject};
+use rpc::{CallError, Client};
+use runtime::{Rejected, Start};
+use serde_json::{Value, json};
+use store::{Reader, post_command};
+use testkit::session::{Driver, FakeClock, Stage, scenario};
+use tokio::time::timeout;
+
+use crate::secrets::{KEY, leaks};
+use crate::support::rules;
+
+/// A model that calls the shell so often in one message, each time with another word to write down.
+fn calls(count: usize) -> String {
+    let calls: String = (0..count)
+        .map(|n| format!("      - call: {{ id: c{n}, tool: shell, input: {{ command: echo {n} >> witness }} }}\n"))
+        .collect();
+    rules(&format!("  - when: {{ turn: 1 }}\n    answer:\n{calls}  - answer: [say: done]\n"))
+}
+
+/// A session in which so many calls wait.
+async fn asking(stage: &Stage, count: usize) -> Driver {
+    let mut driver = stage.open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    driver.until_status("the asks", |status| status.asks == count).await;
+    driver
+}
+
+fn patient(count: usize) -> Stage {
+    scenario().script(&calls(count)).ask_wait(None).ready()
+}
+
+fn open_asks(stage: &Stage, id: SessionId) -> Vec<AskView> {
+    Reader::open(stage.home(), id).unwrap().asks(false).unwrap()
+}
+
+fn all_asks(stage: &Stage, id: SessionId) -> Vec<AskView> {
+    Reader::open(stage.home(), id).unwrap().asks(true).unwrap()
+}
+
+fn allow(ask: &AskView) -> DecideParams {
+    DecideParams { ask: ask.ask.id.clone(), decision: Decision::Allow { rule: None } }
+}
+
+fn deny(ask: &AskView, words: &str) -> DecideParams {
+    DecideParams { ask: ask.ask.id.clone(), decision: Decision::Deny { words: words.into() } }
+}
+
+fn post(stage: &Stage, id: SessionId, decision: DecideParams) {
+    post_command(stage.home(), id, &Command::Decide(decision), FakeClock::START).unwrap();
+}
+
+fn witness(stage: &Stage) -> String {
+    stage.file("witness").unwrap_or_default()
+}
+
+fn started(event: &Event) -> bool {
+    matches!(event, Event::CallStarted { .. })
+}
+
+async fn resume(stage: &Stage, id: SessionId) -> Driver {
+    let driver = stage.open(Start::Resume(id)).await;
+    driver.resume().await;
+    driver
+}
+
+/// Waits until the call is answered.
+async fn answered(driver: &mut Driver, call: &str) {
+    let wanted = |event: &Event| matches!(event, Event::CallAnswered { call: which, .. } if which.0 == call);
+    driver.until(call, wanted).await;
+}
+
+#[tokio::test]
+async fn twenty_asks_outlive_their_owner_and_each_decision_releases_its_own_call() {
+    let stage = patient(20);
+    let id = asking(&stage, 20).await.crash().await.id();
+    let asks = open_asks(&stage, id);
+    assert_eq!(asks.len(), 20);
+    let calls: Vec<&str> = asks.iter().map(|ask| ask.ask.call.0.as_str()).collect();
+    assert_eq!(calls, (0..20).map(|n| format!("c{n}")).collect::<Vec<_>>(), "in the order of the message");
+    post(&stage, id, allow(&asks[0]));
+
+    // What was decided while nobody owned the session is applied first.
+    let mut driver = resume(&stage, id).await;
+    answered(&mut driver, "c0").await;
+    let status = driver.until_status("one decided", |status| status.asks == 19).await;
+    assert_eq!((status.quiet, witness(&stage).as_str()), (false, "0\n"));
+
+    // The calls of one message run in their order: a later one waits for those before it.
+    driver.session().decide(allow(&asks[3])).await.unwrap();
+    driver.session().decide(deny(&asks[1], "not that one")).await.unwrap();
+    answered(&mut driver, "c1").await;
+    assert_eq!(witness(&stage), "0\n");
+    driver.session().decide(deny(&asks[2], "")).await.unwrap();
+    answered(&mut driver, "c3").await;
+    assert_eq!(witness(&stage), "0\n3\n");
+    assert_eq!(open_asks(&stage, id), asks[4..]);
+
+    for ask in &asks[4..] {
+        driver.session().decide(deny(ask, "")).await.unwrap();
+    }
+    driver.rest().await;
+    let told = format!("{:?}", driver.model().requests().last().unwrap().messages);
+    assert!(told.contains("The user did not permit this call of `shell`, and says: not that one"), "{told}");
+    let run = driver.leave().await;
+    assert_eq!((run.outcome(), run.count(started)), (Some(&Outcome::Completed), 2));
+    assert_eq!(witness(&stage), "0\n3\n");
+}
+
+#[tokio::test]
+async fn a_call_that_differs_in_one_byte_is_another() {
+    let stage = patient(2);
+    let mut driver = asking(&stage, 2).await;
+    let asks = open_asks(&stage, driver.id());
+    assert_ne!(asks[0].ask.id, asks[1].ask.id);
+    driver.session().decide(allow(&asks[0])).await.unwrap();
+    answered(&mut driver, "c0").await;
+    let again = driver.session().decide(allow(&asks[0])).await.unwrap_err();
+    assert!(again.to_string().contains("was decided, or its call has ended"), "{again}");
+    // Half a name is no name: nothing is guessed below the command line.
+    let half = AskId(asks[1].ask.id.short().to_owned());
+    let decision = Decision::Allow { rule: None };
+    assert!(driver.session().decide(DecideParams { ask: half, decision }).await.is_err());
+    assert_eq!((witness(&stage).as_str(), driver.session().status().borrow().asks), ("0\n", 1));
+    driver.stop().await.unwrap();
+    driver.rest().await;
+    let states: Vec<AskState> = all_asks(&stage, driver.id()).into_iter().map(|ask| ask.state).collect();
+    assert!(matches!(states[..], [AskState::Decided { by: DecidedBy::User, .. }, AskState::Withdrawn]), "{states:?}");
+    driver.leave().await;
+}
+
+#[tokio::test]
+async fn nobody_decides_in_time_and_the_model_hears_so() {
+    let stage = scenario().script(&calls(1)).ask_wait(Some(Duration::from_secs(60))).ready();
+    let mut driver = asking(&stage, 1).await;
+    assert_eq!(open_asks(&stage, driver.id())[0].ask.until_at, Some(FakeClock::START.plus(Duration::from_secs(60))));
+    stage.clock().advance(Duration::from_secs(60));
+    driver.rest().await;
+    let told = format!("{:?}", driver.model().requests().last().unwrap().messages);
+    assert!(told.contains("Nobody was there to decide it in time."), "{told}");
+    let run = driver.leave().await;
+    assert_eq!((run.count(started), witness(&stage).as_str()), (0, ""));
+}
+
+#[tokio::test]
+async fn a_decision_made_without_an_owner_comes_before_a_deadline_that_passed_meanwhile() {
+    let stage = scenario().script(&calls(2)).ask_wait(Some(Duration::from_secs(60))).ready();
+    let id = asking(&stage, 2).await.crash().await.id();
+    let asks = open_asks(&stage, id);
+    stage.clock().advance(Duration::from_secs(86_400));
+    post(&stage, id, allow(&asks[1]));
+    let mut driver = resume(&stage, id).await;
+    driver.rest().await;
+    driver.leave().await;
+    assert_eq!(witness(&stage), "1\n");
+    let by: Vec<AskState> = all_asks(&stage, id).into_iter().map(|ask| ask.state).collect();
+    assert!(matches!(&by[0], AskState::Decided { by: DecidedBy::Deadline, .. }), "{by:?}");
+}
+
+#[tokio::test]
+async fn what_a_person_was_asked_stays_theirs_when_the_next_owner_would_allow_everything() {
+    let stage = patient(2);
+    let driver = asking(&stage, 2).await;
+    let asks = open_asks(&stage, driver.id());
+    // The second is denied and not yet answered, since it waits for the first.
+    driver.session().decide(deny(&asks[1], "")).await.unwrap();
+    let id = driver.crash().await.id();
+    stage.set_mode(PermissionMode::AllowAll);
+    let mut driver = resume(&stage, id).await;
+    assert_eq!(driver.session().status().borrow().asks, 1);
+    driver.session().decide(allow(&asks[0])).await.unwrap();
+    driver.rest().await;
+    let run = driver.leave().await;
+    assert_eq!((run.outcome(), witness(&stage).as_str()), (Some(&Outcome::Completed), "0\n"));
+}
+
+#[tokio::test]
+async fn an_owner_that_denies_takes_the_ask_back() {
+    let stage = patient(1);
+    let id = asking(&stage, 1).await.crash().await.id();
+    stage.set_mode(PermissionMode::Plan);
+    let mut driver = resume(&stage, id).await;
+    driver.rest().await;
+    assert_eq!(driver.leave().await.outcome(), Some(&Outcome::Completed));
+    assert_eq!(all_asks(&stage, id)[0].state, AskState::Withdrawn);
+    assert_eq!(witness(&stage), "");
+}
+
+#[tokio::test]
+async fn a_granted_rule_holds_for_the_session_and_for_its_next_owner_and_releases_no_other_call() {
+    let stage = patient(2);
+    let mut driver = asking(&stage, 2).await;
+    let asks = open_asks(&stage, driver.id());
+    let with = |rule: &str| {
+        let decision = Decision::Allow { rule: Some(rule.into()) };
+        DecideParams { ask: asks[0].ask.id.clone(), decision }
+    };
+    let refused = driver.session().decide(with(" ")).await;
+    assert!(matches!(refused, Err(Rejected::Rule(_))), "{refused:?}");
+    assert_eq!(driver.session().status().borrow().asks, 2, "nothing was decided");
+
+    driver.session().decide(with("shell(echo *)")).await.unwrap();
+    answered(&mut driver, "c0").await;
+    let granted = |driver: &Driver| {
+        let policy = driver.session().policy();
+        policy.rules.iter().map(|rule| (rule.text.clone(), rule.source.clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(granted(&driver), [("shell(echo *)".to_owned(), Source::Session)]);
+    assert_eq!((driver.session().status().borrow().asks, witness(&stage).as_str()), (1, "0\n"));
+
+    let id = driver.crash().await.id();
+    let mut driver = resume(&stage, id).await;
+    assert_eq!(granted(&driver), [("shell(echo *)".to_owned(), Source::Session)]);
+    assert_eq!(open_asks(&stage, id), asks[1..]);
+    driver.session().decide(deny(&asks[1], "")).await.unwrap();
+    driver.rest().await;
+    driver.leave().await;
+    assert_eq!(witness(&stage), "0\n");
+}
+
+#[tokio::test]
+async fn a_command_with_a_rule_that_is_none_is_done_with_and_decides_nothing() {
+    let stage = patient(1);
+    let driver = asking(&stage, 1).await;
+    let ask = open_asks(&stage, driver.id()).remove(0);
+    let id = driver.crash().await.id();
+    let rule = Some(String::new());
+    post(&stage, id, DecideParams { ask: ask.ask.id.clone(), decision: Decision::Allow { rule } });
+    let mut driver = resume(&stage, id).await;
+    assert_eq!(Reader::open(stage.home(), id).unwrap().pending_commands().unwrap(), []);
+    assert_eq!(open_asks(&stage, id), [ask.clone()]);
+    post(&stage, id, allow(&ask));
+    driver.rest().await;
+    driver.leave().await;
+    assert_eq!(witness(&stage), "0\n");
+}
+
+#[tokio::test]
+async fn mail_that_interrupts_takes_the_ask_back() {
+    let stage = patient(2);
+    let mut driver = asking(&stage, 2).await;
+    let asks = open_asks(&stage, driver.id());
+    driver.send("never mind", Delivery::Interrupt).await;
+    driver.rest().await;
+    let late = driver.session().decide(allow(&asks[0])).await.unwrap_err();
+    assert!(late.to_string().contains("its call has ended"), "{late}");
+    assert_eq!(driver.session().status().borrow().asks, 0);
+    let run = driver.leave().await;
+    assert_eq!((run.outcome(), witness(&stage).as_str()), (Some(&Outcome::Completed), ""));
+}
+
+#[tokio::test]
+async fn a_fork_asks_nothing_and_the_original_still_does() {
+    let stage = patient(2);
+    let driver = asking(&stage, 2).await;
+    let fork = stage.open(Start::Fork(driver.id())).await;
+    assert_eq!(fork.session().status().borrow().asks, 0);
+    assert_eq!(open_asks(&stage, fork.id()), []);
+    let withdrawn = |ask: &AskView| ask.state == AskState::Withdrawn;
+    assert!(all_asks(&stage, fork.id()).iter().all(withdrawn));
+    assert_eq!(open_asks(&stage, driver.id()).len(), 2);
+    fork.leave().await;
+    driver.leave().await;
+}
+
+#[tokio::test]
+async fn a_key_in_a_call_that_is_asked_about_reaches_no_file() {
+    let call = format!("      - call: {{ tool: shell, input: {{ command: 'touch {KEY}' }} }}\n");
+    let script = rules(&format!("  - when: {{ turn: 1 }}\n    answer:\n{call}  - answer: [say: done]\n"));
+    let stage = scenario().script(&script).ask_wait(None).secret(KEY).ready();
+    let mut driver = asking(&stage, 1).await;
+    let ask = open_asks(&stage, driver.id()).remove(0);
+    let Subject::Permission { input, .. } = &ask.ask.subject else { panic!("{ask:?}") };
+    assert_eq!(input, r#"{"command":"touch [redacted]"}"#);
+    driver.session().decide(deny(&ask, &format!("not with {KEY}"))).await.unwrap();
+    driver.rest().await;
+    let run = driver.leave().await;
+    assert!(run.transcript().contains("says: not with [redacted]"), "{}", run.transcript());
+    assert_eq!(leaks(stage.home().root()), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn words_of_any_length_reach_the_model_cut() {
+    let stage = patient(1);
+    let mut driver = asking(&stage, 1).await;
+    let ask = open_asks(&stage, driver.id()).remove(0);
+    driver.session().decide(deny(&ask, &"no ".repeat(100_000))).await.unwrap();
+    driver.rest().await;
+    let told = format!("{:?}", driver.model().requests().last().unwrap().messages);
+    assert!(told.len() < 20_000, "{} bytes", told.len());
+    driver.leave().await;
+}
+
+#[tokio::test]
+async fn a_client_lists_decides_and_sees_what_is_asked_and_decided() {
+    let stage = patient(2);
+    let mut driver = asking(&stage, 2).await;
+    let (client, mut notifications) = Client::connect(&stage.home().socket(driver.id())).await.unwrap();
+    let list = async |all| -> Vec<AskView> {
+        client.call::<AsksResult>(Method::AsksList, AsksParams { all }).await.unwrap().asks
+    };
+    let asks = list(false).await;
+    assert_eq!((asks.len(), asks[0].path.as_str(), asks[0].session), (2, "/root", driver.id()));
+
+    let refused = async |params: Value| -> (i64, Option<Value>) {
+        match client.call::<Value>(Method::AsksDecide, params).await {
+            Err(CallError::Refused(error)) => (error.code, error.data),
+            other => panic!("{other:?}"),
+        }
+    };
+    let id = &asks[0].ask.id;
+    let unknown = json!({ "ask": "0123", "decision": { "type": "allow" } });
+    assert_eq!(refused(unknown).await, (1, Some(json!({ "kind": "noAsk" }))));
+    let unfit = json!({ "ask": id, "decision": { "type": "reply", "text": "yes" } });
+    assert_eq!(refused(unfit).await, (1, Some(json!({ "kind": "unfit" }))));
+    let no_rule = json!({ "ask": id, "decision": { "type": "allow", "rule": "" } });
+    assert_eq!(refused(no_rule).await, (1, Some(json!({ "kind": "noRule" }))));
+    assert_eq!(refused(json!({ "ask": id })).await.0, -32602);
+
+    for (ask, decision) in [(&asks[0], allow(&asks[0])), (&asks[1], deny(&asks[1], "no"))] {
+        let _: Value = client.call(Method::AsksDecide, decision).await.unwrap();
+        assert!(!list(false).await.contains(ask));
+    }
+    assert_eq!(list(true).await.len(), 2);
+    driver.rest().await;
+    let _: Value = client.call(Method::EventsSubscribe, SubscribeParams { after: 0 }).await.unwrap();
+    let mut seen = Vec::new();
+    while !seen.contains(&"activationEnded".to_owned()) {
+        let told = timeout(Duration::from_secs(20), notifications.next()).await.unwrap().unwrap();
+        seen.extend(told.params["type"].as_str().map(str::to_owned));
+    }
+    let count = |kind: &str| seen.iter().filter(|seen| *seen == kind).count();
+    assert_eq!((count("asked"), count("askDecided"), count("callStarted")), (2, 2, 1));
+    driver.leave().await;
+}
