@@ -12,6 +12,7 @@ pub mod guardian;
 pub mod home;
 pub mod ids;
 pub mod machine;
+mod plain;
 mod proc;
 
 pub use clock::{Clock, SystemClock};
@@ -23,3 +24,4 @@ pub use guardian::{
 pub use home::{FileLock, Home, HomeError};
 pub use ids::{Ids, TimeIds};
 pub use machine::Owner;
+pub use plain::{PlainError, read_below, read_plain, user_id};
