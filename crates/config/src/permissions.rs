@@ -9,7 +9,7 @@ use serde::ser::{Serialize, Serializer};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mode(pub PermissionMode);
 
-/// A rule that was read and found to be one, in the words it was written in.
+/// A rule that was read and found to be one, in the words it is shown in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleLine(String);
 
@@ -26,10 +26,10 @@ impl RuleLine {
     /// Reads a rule.
     pub fn parse(text: &str) -> Result<RuleLine, RuleError> {
         // Whether a text is a rule does not depend on what the rule is for.
-        Rule::parse(RuleEffect::Deny, text, Source::Flag).map(|_rule| RuleLine(text.trim().to_owned()))
+        Rule::parse(RuleEffect::Deny, text, Source::Flag).map(|rule| RuleLine(rule.text))
     }
 
-    /// The rule as it was written.
+    /// The rule.
     pub fn text(&self) -> &str {
         &self.0
     }

@@ -2,9 +2,11 @@
 
 mod budgets;
 mod costs;
+mod flags;
 mod going_on;
 mod housekeeping;
 mod keys;
+mod layers;
 mod models;
 mod money;
 mod pictures;
@@ -12,6 +14,7 @@ mod prompts;
 mod results;
 mod sessions;
 mod signals;
+mod trust;
 
 use testkit::binary::Stage;
 
