@@ -1,17 +1,21 @@
 //! The command line, exactly as it is typed.
 
 mod approvals;
+mod permit;
 mod run;
 mod sessions;
+mod settings;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-pub(crate) use approvals::{ApprovalsArgs, ApprovalsCommand, ChosenArgs, Place, WaitingArgs};
+pub(crate) use approvals::{ApprovalsArgs, ApprovalsCommand, ChosenArgs, WaitingArgs};
+pub(crate) use permit::PermitArgs;
 pub(crate) use run::{Format, RunArgs};
 pub(crate) use sessions::{ExportFormat, ListArgs, SessionsArgs, SessionsCommand, When};
+pub(crate) use settings::{ConfigArgs, ConfigCommand, Place, RuleArgs, ShowArgs, TrustArgs};
 
 /// Runs coding agents that never lose work.
 #[derive(Debug, Parser)]
@@ -29,9 +33,11 @@ Examples:
   bosun -p \"fix the failing test\" --model anthropic/claude-sonnet-5-5 --allow-all
   git diff | bosun -p --model ollama/qwen3:8b        the prompt from stdin
   bosun --continue -p \"and the docs\"                 go on with the last session of this folder
+  bosun -p \"run the tests\" --allow 'shell(cargo test *)' --deny 'edit(.github/**)'
   bosun models                                       what can be asked, and with which key
   bosun cost                                         what was spent
   bosun sessions                                     what there is
+  bosun config show --origin                         which settings count, and why
 
 Exit codes: 0 all succeeded, 1 failed, 2 usage or config, 3 answered but a background
 command failed, 4 limit of turns or time, 5 cancelled, 6 budget, 7 parked on a quota.";
@@ -53,6 +59,10 @@ pub(crate) enum Command {
     Gc(GcArgs),
     /// Shows Bosun at work on a small sample, offline and without a key
     Demo(DemoArgs),
+    /// Shows, checks and changes settings
+    Config(ConfigArgs),
+    /// Lets the files of a project change what Bosun does, as long as they stay as they are
+    Trust(TrustArgs),
     /// Checks scripts for the script model, and prints their schema
     Script(ScriptArgs),
 }

@@ -15,8 +15,10 @@ mod print;
 mod run;
 mod script;
 mod sessions;
+mod settings;
 mod setup;
 mod time;
+mod trust;
 
 mod demo;
 
@@ -65,6 +67,8 @@ fn perform(args: Args) -> Result<Exit, Failure> {
             Some(Command::Cost(options)) => cost::sum(&options),
             Some(Command::Gc(options)) => gc::collect(&options),
             Some(Command::Demo(options)) => demo::show(&options).await,
+            Some(Command::Config(options)) => settings::perform(&options),
+            Some(Command::Trust(options)) => trust::perform(&options),
             Some(Command::Script(command)) => script::perform(&command),
         }
     });

@@ -1,25 +1,29 @@
 //! Wiring: from flags, environment and files to the settings of a session.
 
+mod layers;
+
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use config::{Access, Config, Env, File};
+use config::{Access, Choice, Config, Env, Layers, Places, Project, Standing};
 use host::{Home, SystemClock, TimeIds};
 use model::{Model, Recorder};
-use policy::Policy;
+use protocol::Budget;
 use protocol::api::SessionView;
-use protocol::{Budget, PermissionMode};
 use runtime::Settings;
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::{fault, log};
 
+pub(crate) use layers::refused;
+
 /// What every command needs.
 pub(crate) struct Setup {
     pub(crate) env: Env,
     pub(crate) home: Home,
+    /// The user's settings; those of a folder may be others.
     pub(crate) config: Config,
 }
 
@@ -37,42 +41,48 @@ impl Setup {
     pub(crate) fn at(env: Env, root: PathBuf) -> Result<Setup, Failure> {
         let home = Home::open(root)?;
         log::start(&home, env.log.as_deref())?;
-        let config = File::read(&home.root().join("config.toml")).map_err(Failure::usage)?.resolve();
+        let users = Layers::read(&Places {
+            home: home.root(),
+            user: env.user.as_deref(),
+            managed: env.managed.as_deref(),
+            project: Project { top: home.root().to_owned(), stranger: None },
+            standing: Standing::Untrusted,
+            read: &[Choice::User],
+        });
+        let config = users.map_err(refused)?.config();
         Ok(Setup { env, home, config })
     }
 
-    /// The settings of a run; one that goes on with a session takes over what the flags do not say.
+    /// The settings of a run; one that goes on with a session takes over what the flags do not say. Tells what of the
+    /// files a person should know.
     pub(crate) fn settings(&self, args: &RunArgs, before: Option<&SessionView>) -> Result<Settings, Failure> {
         let cwd = folder(args.directory.as_deref().or(before.map(|before| Path::new(&before.cwd))))?;
-        let access = self.config.access(&self.env).map_err(Failure::usage)?;
-        let (model, model_spec) = self.model(args, before, &cwd, &access)?;
-        let budget = self.budget(args, before);
-        affordable(&*model, &model_spec, budget, self.way_out(args, before))?;
-        let mode = match before.map(|before| before.permission) {
-            _ if args.allow_all => PermissionMode::AllowAll,
-            Some(mode) => mode,
-            None => PermissionMode::Default,
-        };
-        let policy = Policy { mode, top: cwd.clone(), ..Policy::default() };
-        let effort = args.effort.map(Into::into);
+        let layers = self.layers(&args.permit, args.file()?, before, &cwd)?;
+        let config = layers.config();
+        let access = config.access(&self.env).map_err(refused)?;
+        let roots = self.roots(&layers)?;
+        let policy = self.policy_of(&layers, &cwd, &roots)?;
+        let (model, model_spec) = choose(&config, args, &cwd, &access)?;
+        affordable(&*model, &model_spec, config.budget, way_out(args, before))?;
+        layers::tell(&layers);
         Ok(Settings {
             home: self.home.clone(),
             cwd,
-            roots: args.add_dir.clone(),
+            roots,
             model,
             model_spec,
             policy,
-            rules: Vec::new(),
-            ask_user: true,
-            ask_wait: Some(args.ask_wait),
-            limits: self.config.limits,
-            max_turns: args.max_turns.or(before.and_then(|before| before.max_turns)).or(self.config.max_turns),
-            budget,
+            rules: layers.session_rules(),
+            ask_user: !args.no_ask_user && before.is_none_or(|before| before.ask_user),
+            ask_wait: args.ask_wait(),
+            limits: config.limits,
+            max_turns: config.max_turns,
+            budget: config.budget,
             timeout: args.timeout,
-            effort: effort.or(before.and_then(|before| before.effort)).or(self.config.effort),
+            effort: config.effort,
             secrets: access.secrets.into(),
             tools: tools::Limits::default(),
-            spool: self.config.command_bytes,
+            spool: config.command_bytes,
             // Not the file's path: that may hold another version by the time the guardian starts.
             guardian: PathBuf::from("/proc/self/exe"),
             env: access.programs,
@@ -81,44 +91,30 @@ impl Setup {
             probe: fault::probe(self.env.fault.as_deref())?,
         })
     }
+}
 
-    /// What the session may spend in all: a flag says it, or the session itself, or the file for one that begins.
-    fn budget(&self, args: &RunArgs, before: Option<&SessionView>) -> Budget {
-        let usual = before.map_or(self.config.budget, |before| before.budget);
-        Budget { tokens: args.max_tokens_total.or(usual.tokens), micros: args.max_budget_usd.or(usual.micros) }
+/// How a run gets rid of its budget of money, which no flag takes back.
+fn way_out(args: &RunArgs, before: Option<&SessionView>) -> &'static str {
+    match (args.max_budget_usd, before) {
+        (Some(_), _) => "limit it with --max-tokens-total instead",
+        (None, Some(_)) => "go on with a model that has a price",
+        (None, None) => "take `usd` out of [budget] in config.toml",
     }
+}
 
-    /// How a run gets rid of its budget of money, which no flag takes back.
-    fn way_out(&self, args: &RunArgs, before: Option<&SessionView>) -> &'static str {
-        match (args.max_budget_usd, before) {
-            (Some(_), _) => "limit it with --max-tokens-total instead",
-            (None, Some(_)) => "go on with a model that has a price",
-            (None, None) => "take `usd` out of [budget] in config.toml",
-        }
-    }
-
-    /// The model, and its name in full.
-    fn model(
-        &self,
-        args: &RunArgs,
-        before: Option<&SessionView>,
-        cwd: &Path,
-        access: &Access,
-    ) -> Result<(Arc<dyn Model>, String), Failure> {
-        let before = before.map(|before| &before.model);
-        let named = args.model.as_ref().or(before).or(self.env.model.as_ref()).or(self.config.model.as_ref());
-        let spec = named.ok_or_else(|| {
-            Failure::usage("no model is chosen").hint(
-                "give one with --model PROVIDER/NAME, BOSUN_MODEL, or `model` in config.toml; `bosun models` lists what \
-                 there is, and `bosun demo` needs none",
-            )
-        })?;
-        let model = model::open(spec, cwd, &access.providers)?;
-        let spec = in_full(spec, cwd);
-        match &args.record {
-            Some(file) => Ok((Arc::new(Recorder::open(model, file).map_err(Failure::usage)?), spec)),
-            None => Ok((model, spec)),
-        }
+/// The model, and its name in full.
+fn choose(config: &Config, args: &RunArgs, cwd: &Path, access: &Access) -> Result<(Arc<dyn Model>, String), Failure> {
+    let spec = config.model.as_ref().ok_or_else(|| {
+        Failure::usage("no model is chosen").hint(
+            "give one with --model PROVIDER/NAME, BOSUN_MODEL, or `model` in config.toml; `bosun models` lists what \
+             there is, and `bosun demo` needs none",
+        )
+    })?;
+    let model = model::open(spec, cwd, &access.providers)?;
+    let spec = in_full(spec, cwd);
+    match &args.record {
+        Some(file) => Ok((Arc::new(Recorder::open(model, file).map_err(Failure::usage)?), spec)),
+        None => Ok((model, spec)),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::de::{self, Deserialize, Deserializer, Visitor};
+use serde::ser::{Serialize, Serializer};
 
 /// Millionths of a US dollar, written in a file as a number of dollars.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +30,12 @@ impl<'de> Deserialize<'de> for Usd {
     }
 }
 
+impl Serialize for Usd {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_f64(self.0 as f64 / 1e6)
+    }
+}
+
 struct Number;
 
 impl Visitor<'_> for Number {
@@ -39,6 +46,10 @@ impl Visitor<'_> for Number {
     }
 
     fn visit_i64<E: de::Error>(self, value: i64) -> Result<Usd, E> {
+        parse_usd(&value.to_string()).map(Usd).map_err(E::custom)
+    }
+
+    fn visit_u64<E: de::Error>(self, value: u64) -> Result<Usd, E> {
         parse_usd(&value.to_string()).map(Usd).map_err(E::custom)
     }
 

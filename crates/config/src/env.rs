@@ -10,11 +10,16 @@ use std::path::PathBuf;
 
 use net::{Route, Secret};
 
+use crate::variables::Hidden;
+
 /// Where Bosun keeps its sessions; `~/.bosun` when unset.
 const HOME: &str = "BOSUN_HOME";
 
+/// One more file of managed settings, which adds to the machine's own.
+pub(crate) const MANAGED: &str = "BOSUN_MANAGED";
+
 /// The model to ask, such as `anthropic/claude-sonnet-5-5`, unless `--model` says otherwise.
-const MODEL: &str = "BOSUN_MODEL";
+pub(crate) const MODEL: &str = "BOSUN_MODEL";
 
 /// How much goes to the log: `error`, `warn`, `info` or `debug`; `warn` when unset.
 const LOG: &str = "BOSUN_LOG";
@@ -45,6 +50,10 @@ const KEYS: [&str; 3] = [ANTHROPIC_KEY, OPENAI_KEY, "ANTHROPIC_AUTH_TOKEN"];
 pub struct Env {
     /// The folder that holds everything; none when neither `BOSUN_HOME` nor `HOME` is set.
     pub home: Option<PathBuf>,
+    /// The user's own folder.
+    pub user: Option<PathBuf>,
+    /// One more file of managed settings.
+    pub managed: Option<PathBuf>,
     /// The model to ask.
     pub model: Option<String>,
     /// How much goes to the log.
@@ -100,10 +109,15 @@ impl Env {
         KEYS.into_iter().map(str::to_owned).chain(named).collect()
     }
 
-    /// What started programs get: everything but the keys and what concerns Bosun alone.
-    pub(crate) fn for_programs(&self, keys: &BTreeSet<String>) -> Vec<(OsString, OsString)> {
-        let hidden = |name: &OsString| name == FAULT || name.to_str().is_some_and(|name| keys.contains(name));
-        self.vars.0.iter().filter(|(name, _)| !hidden(name)).cloned().collect()
+    /// What started programs get: everything but what is hidden.
+    pub(crate) fn for_programs(&self, hidden: &Hidden<'_>) -> Vec<(OsString, OsString)> {
+        self.vars.0.iter().filter(|(name, _)| !hidden.hides(&name.to_string_lossy())).cloned().collect()
+    }
+
+    /// What must never be written anywhere.
+    pub(crate) fn secrets(&self, hidden: &Hidden<'_>) -> Vec<Secret> {
+        let names = self.vars.0.iter().map(|(name, _)| name.to_string_lossy());
+        names.filter(|name| hidden.is_secret(name)).filter_map(|name| self.key(&name)).collect()
     }
 }
 
@@ -120,9 +134,17 @@ impl Vars {
 impl From<Vec<(OsString, OsString)>> for Env {
     fn from(vars: Vec<(OsString, OsString)>) -> Env {
         let vars = Vars(vars);
-        let below_users = || vars.get("HOME").map(|home| PathBuf::from(home).join(".bosun"));
-        let home = vars.get(HOME).map(PathBuf::from).or_else(below_users);
-        Env { home, model: vars.text(MODEL), log: vars.text(LOG), fault: vars.text(FAULT), vars }
+        let path = |name| vars.get(name).map(PathBuf::from);
+        let user = path("HOME");
+        Env {
+            home: path(HOME).or_else(|| user.as_ref().map(|user| user.join(".bosun"))),
+            managed: path(MANAGED),
+            user,
+            model: vars.text(MODEL),
+            log: vars.text(LOG),
+            fault: vars.text(FAULT),
+            vars,
+        }
     }
 }
 
@@ -136,6 +158,7 @@ impl Env {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::File;
 
     #[test]
     fn the_home_is_bosun_s_own_or_below_the_user_s() {
@@ -145,20 +168,30 @@ mod tests {
     }
 
     #[test]
-    fn started_programs_inherit_neither_faults_nor_keys() {
+    fn started_programs_inherit_neither_keys_nor_what_is_bosun_s_own() {
         let env = Env::of(&[
             ("PATH", "/bin"),
             ("BOSUN_FAULT", "before-commit:1"),
+            ("BOSUN_HOME", "/b"),
             ("ANTHROPIC_API_KEY", "sk-1"),
             ("ANTHROPIC_AUTH_TOKEN", "sk-2"),
-            ("OPENAI_API_KEY", "sk-3"),
+            ("SEARCH_API_KEY", "sk-3"),
             ("GATEWAY_KEY", "sk-4"),
+            ("NPM_TOKEN", "sk-5"),
+            ("MAPS_API_KEY", "sk-6"),
             ("HTTPS_PROXY", "http://proxy"),
         ]);
         assert_eq!(env.fault.as_deref(), Some("before-commit:1"));
+        let file: File = toml::from_str("[environment]\nhide = ['*_TOKEN']\npass = ['MAPS_API_KEY']").unwrap();
         let keys = Env::keys(BTreeSet::from(["GATEWAY_KEY".to_owned()]));
-        let names: Vec<_> = env.for_programs(&keys).into_iter().map(|(name, _)| name).collect();
-        assert_eq!(names, ["PATH", "HTTPS_PROXY"]);
+        let hidden = Hidden { keys: &keys, settings: &file.environment };
+        let names: Vec<_> = env.for_programs(&hidden).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["PATH", "MAPS_API_KEY", "HTTPS_PROXY"]);
+        let secrets = env.secrets(&hidden);
+        assert_eq!(
+            secrets.iter().map(Secret::reveal).collect::<Vec<_>>(),
+            ["sk-1", "sk-2", "sk-3", "sk-4", "sk-5", "sk-6"]
+        );
         assert!(!format!("{env:?}").contains("sk-"));
     }
 

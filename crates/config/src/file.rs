@@ -1,54 +1,20 @@
-//! The user's file, `config.toml` in Bosun's home: every key optional, every unknown key an error.
+//! What one file of settings says: every key optional, every unknown key an error.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::io;
 use std::num::NonZeroU64;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use net::Patience;
-use protocol::{Budget, Effort};
-use serde::Deserialize;
+use protocol::Effort;
+use serde::{Deserialize, Serialize};
 
-use crate::Env;
 use crate::amount::Usd;
-use crate::provider::{self, Access, ProviderError, ProviderFile};
+use crate::permissions::{Mode, RuleLine};
+use crate::provider::ProviderFile;
 use crate::time::Time;
-
-/// Why the file cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
-    /// It cannot be read.
-    #[error("cannot read {path}: {source}")]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// It says something that has no meaning. The message names the line and does not show it: a key may stand there.
-    #[error("{path}: {message}")]
-    Invalid {
-        /// The file.
-        path: PathBuf,
-        /// What, and where.
-        message: String,
-    },
-    /// A provider that it describes cannot be asked.
-    #[error("{path}: {source}")]
-    Provider {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: ProviderError,
-    },
-    /// The environment moves a provider to a place where it cannot be asked.
-    #[error(transparent)]
-    Environment(ProviderError),
-}
+use crate::variables::NamePattern;
 
 /// Settings as a layer gives them: all may be absent.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct File {
     /// The model to ask.
@@ -76,10 +42,21 @@ pub struct File {
     /// How much output is kept.
     #[serde(default)]
     pub output: Output,
+    /// What tool calls may do.
+    #[serde(default)]
+    pub permissions: Permissions,
+    /// Where they may do it.
+    #[serde(default)]
+    pub workspace: Workspace,
+    /// What started programs get of the environment.
+    #[serde(default)]
+    pub environment: Environment,
+    /// What whoever manages the machine forbids; only their own files may say it.
+    pub managed: Option<Managed>,
 }
 
 /// What a session may spend.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Spending {
     /// Most US dollars.
@@ -89,7 +66,7 @@ pub struct Spending {
 }
 
 /// How long providers are waited for.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Network {
     /// For a connection.
@@ -104,7 +81,7 @@ pub struct Network {
 }
 
 /// How many agents a session may have.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Limits {
     /// Agents that run at once.
@@ -116,7 +93,7 @@ pub struct Limits {
 }
 
 /// How long things are kept.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Retention {
     /// Days after its last event that `bosun gc` keeps a session.
@@ -124,7 +101,7 @@ pub struct Retention {
 }
 
 /// How much output is kept.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Output {
     /// Bytes of one background command's output that are kept on disk.
@@ -132,169 +109,63 @@ pub struct Output {
     pub command_bytes: Option<u64>,
 }
 
-/// Settings as they are used: all present.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Config {
-    /// The model to ask, if any layer names one.
-    pub model: Option<String>,
-    /// How hard the model should think, if any layer says so.
-    pub effort: Option<Effort>,
-    /// What a session may spend unless it is told otherwise.
-    pub budget: Budget,
-    /// Most turns of one run, if any layer limits them.
-    pub max_turns: Option<u32>,
-    /// How many agents there may be.
-    pub limits: kernel::Limits,
-    /// Days after its last event that `bosun gc` keeps a session.
-    pub retention_days: u32,
-    /// Bytes of one background command's output that are kept on disk.
-    pub command_bytes: u64,
-    providers: BTreeMap<String, ProviderFile>,
-    patience: Patience,
+/// What tool calls may do.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Permissions {
+    /// What becomes of calls that no rule speaks of.
+    pub mode: Option<Mode>,
+    /// Calls that may run.
+    #[serde(default)]
+    pub allow: Vec<RuleLine>,
+    /// Calls that a person is asked about.
+    #[serde(default)]
+    pub ask: Vec<RuleLine>,
+    /// Calls that may not run.
+    #[serde(default)]
+    pub deny: Vec<RuleLine>,
 }
 
-impl Config {
-    /// The way to every model, from here and from the environment.
-    pub fn access(&self, env: &Env) -> Result<Access, ConfigError> {
-        provider::open(&self.providers, self.patience, env).map_err(ConfigError::Environment)
-    }
+/// Where tool calls may do something.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Workspace {
+    /// More folders that file tools may reach.
+    #[serde(default, alias = "add_dirs")]
+    pub add_dirs: Vec<PathBuf>,
 }
 
-impl File {
-    /// Reads the user's file; one that does not exist says nothing.
-    pub fn read(path: &Path) -> Result<File, ConfigError> {
-        match std::fs::read_to_string(path) {
-            Ok(text) => File::parse(&text, path),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(File::default()),
-            Err(source) => Err(ConfigError::Read { path: path.to_owned(), source }),
-        }
-    }
-
-    fn parse(text: &str, path: &Path) -> Result<File, ConfigError> {
-        let invalid = |message| ConfigError::Invalid { path: path.to_owned(), message };
-        let file: File = toml::from_str(text).map_err(|error| invalid(located(&error, text)))?;
-        if let Some(live) = file.limits.live.filter(|live| !(1..=4096).contains(live)) {
-            return Err(invalid(format!("limits.live is {live}; it must be between 1 and 4096")));
-        }
-        if file.max_turns == Some(0) {
-            return Err(invalid("max-turns is 0; leave it out for no limit".into()));
-        }
-        if file.budget.usd == Some(Usd(0)) {
-            return Err(invalid("budget.usd is 0; leave it out for no limit".into()));
-        }
-        let unusable = |source| ConfigError::Provider { path: path.to_owned(), source };
-        provider::check(&file.providers).map_err(unusable)?;
-        Ok(file)
-    }
-
-    /// This layer over a weaker one.
-    pub fn over(self, weaker: File) -> File {
-        let File { model, effort, max_turns, budget, network, mut providers, limits, retention, output } = self;
-        for (name, below) in weaker.providers {
-            let above = providers.remove(&name).unwrap_or_default();
-            providers.insert(name, above.over(below));
-        }
-        File {
-            model: model.or(weaker.model),
-            effort: effort.or(weaker.effort),
-            max_turns: max_turns.or(weaker.max_turns),
-            budget: Spending { usd: budget.usd.or(weaker.budget.usd), tokens: budget.tokens.or(weaker.budget.tokens) },
-            network: Network {
-                connect_timeout: network.connect_timeout.or(weaker.network.connect_timeout),
-                first_byte_timeout: network.first_byte_timeout.or(weaker.network.first_byte_timeout),
-                idle_timeout: network.idle_timeout.or(weaker.network.idle_timeout),
-            },
-            providers,
-            limits: Limits {
-                live: limits.live.or(weaker.limits.live),
-                depth: limits.depth.or(weaker.limits.depth),
-                total: limits.total.or(weaker.limits.total),
-            },
-            retention: Retention { days: retention.days.or(weaker.retention.days) },
-            output: Output { command_bytes: output.command_bytes.or(weaker.output.command_bytes) },
-        }
-    }
-
-    /// The settings, with what no layer says filled in.
-    pub fn resolve(self) -> Config {
-        let File { model, effort, max_turns, budget, network, providers, limits, retention, output } = self;
-        let (usual, patience) = (kernel::Limits::default(), Patience::default());
-        Config {
-            model,
-            effort,
-            max_turns,
-            budget: Budget { tokens: budget.tokens.map(u64::from), micros: budget.usd.map(|usd| usd.0) },
-            limits: kernel::Limits {
-                live: limits.live.unwrap_or(usual.live),
-                depth: limits.depth.unwrap_or(usual.depth),
-                total: limits.total.unwrap_or(usual.total),
-            },
-            retention_days: retention.days.unwrap_or(90),
-            command_bytes: output.command_bytes.unwrap_or(64 << 20),
-            providers,
-            patience: Patience {
-                connect: network.connect_timeout.map_or(patience.connect, |time| time.0),
-                first_byte: network.first_byte_timeout.map_or(patience.first_byte, |time| time.0),
-                idle: network.idle_timeout.map_or(patience.idle, |time| time.0),
-            },
-        }
-    }
+/// What started programs get of the environment. Variables that hold keys are hidden in any case.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Environment {
+    /// Variables that they do not get, and whose values are never written.
+    #[serde(default)]
+    pub hide: Vec<NamePattern>,
+    /// Variables that they get although they would be hidden.
+    #[serde(default)]
+    pub pass: Vec<NamePattern>,
 }
 
-/// What is wrong, and in which line.
-fn located(error: &toml::de::Error, text: &str) -> String {
-    let before = error.span().and_then(|span| text.get(..span.start));
-    // The names of our types say nothing to people.
-    let message = ["a nonzero u32", "a nonzero u64"].iter().fold(without_text(error.message()), |message, kind| {
-        message.replace(&format!("expected {kind}"), "expected a whole number above 0").into()
-    });
-    match before.map(|before| before.matches('\n').count() + 1) {
-        Some(line) => format!("line {line}: {message}"),
-        None => message.into_owned(),
-    }
+/// What whoever manages the machine forbids.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Managed {
+    /// What nobody may use.
+    #[serde(default)]
+    pub forbid: Vec<Feature>,
 }
 
-/// The message, but for a text of a wrong type: it may be a key that was written where a table belongs.
-fn without_text(message: &str) -> Cow<'_, str> {
-    let wrong = message.strip_prefix("invalid type: string ").and_then(|rest| rest.rsplit_once(", expected "));
-    match wrong {
-        Some((_, wanted)) if wanted.starts_with("struct ") => "a text stands where a table belongs".into(),
-        Some((_, wanted)) => format!("a text stands where {wanted} belongs").into(),
-        None => message.into(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn parse(text: &str) -> Result<File, String> {
-        File::parse(text, Path::new("config.toml")).map_err(|error| error.to_string())
-    }
-
-    #[test]
-    fn a_stronger_layer_wins_key_by_key() {
-        let user = parse("model = 'script/a'\nmax-turns = 5\n[limits]\nlive = 8\n").unwrap();
-        let flags = File { model: Some("script/b".into()), ..File::default() };
-        let config = flags.over(user).resolve();
-        assert_eq!(config.model.as_deref(), Some("script/b"));
-        assert_eq!((config.max_turns, config.limits.live, config.limits.depth), (Some(5), 8, 6));
-        assert_eq!((config.retention_days, config.command_bytes), (90, 64 << 20));
-    }
-
-    #[test]
-    fn mistakes_name_the_file_the_line_and_what_is_known() {
-        let unknown = parse("model = 'x'\nturns = 3\n").unwrap_err();
-        assert!(unknown.starts_with("config.toml: line 2: unknown field `turns`"), "{unknown}");
-        assert!(unknown.contains("max-turns"), "{unknown}");
-        let range = parse("[limits]\nlive = 0\n").unwrap_err();
-        assert_eq!(range, "config.toml: limits.live is 0; it must be between 1 and 4096");
-        let none = parse("max-turns = 0\n").unwrap_err();
-        assert_eq!(none, "config.toml: max-turns is 0; leave it out for no limit");
-        assert!(parse("model = 3").unwrap_err().contains("line 1"));
-        let tokens = parse("[budget]\ntokens = 0\n").unwrap_err();
-        assert!(tokens.ends_with("expected a whole number above 0"), "{tokens}");
-        let at_once = parse("[providers.ollama]\nat-once = 0\n").unwrap_err();
-        assert!(at_once.ends_with("expected a whole number above 0"), "{at_once}");
-    }
+/// What can be forbidden.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Feature {
+    /// The mode that allows everything.
+    AllowAll,
+    /// Programs that run when something happens in a session.
+    Hooks,
+    /// Commands that run while a skill is read.
+    SkillShell,
+    /// Tools of other servers.
+    Mcp,
 }

@@ -1,17 +1,40 @@
-//! Where settings come from: the environment, the user's file and the flags, in that order of strength.
+//! Where settings come from: layers of files, flags and the environment, and which of them are trusted.
 //!
 //! Nothing below the edge can name this crate. It fills the settings that the other crates declare.
 
 #![deny(missing_docs)]
 
 mod amount;
+mod config;
+mod edit;
 mod env;
 mod file;
+mod foreign;
+mod layers;
+mod origin;
+mod permissions;
+mod project;
 mod provider;
+mod read;
 mod time;
+mod trust;
+mod values;
+mod variables;
 
 pub use amount::{Usd, parse_usd};
+pub use config::Config;
+pub use edit::{Added, add_rule};
 pub use env::{Env, FAULT};
-pub use file::{Config, ConfigError, File};
+pub use file::{
+    Environment, Feature, File, Limits, Managed, Network, Output, Permissions, Retention, Spending, Workspace,
+};
+pub use layers::{Choice, Layer, Layers, MANAGED_FILE, Notice, Places, Weight};
+pub use origin::Origin;
+pub use permissions::{Mode, RuleLine, parse_mode};
+pub use project::{Project, controls, local_file};
 pub use provider::{Access, ModelFile, ProviderError, ProviderFile};
+pub use read::ConfigError;
 pub use time::{Time, parse_time};
+pub use trust::{Controls, Standing, TrustError};
+pub use values::Value;
+pub use variables::NamePattern;

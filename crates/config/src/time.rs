@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde::de::{self, Deserialize, Deserializer};
+use serde::ser::{Serialize, Serializer};
 
 /// A time in a file, such as `"30s"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +31,14 @@ impl<'de> Deserialize<'de> for Time {
             Ok(time) => Ok(Time(time)),
             Err(problem) => Err(de::Error::custom(problem)),
         }
+    }
+}
+
+impl Serialize for Time {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let millis = self.0.as_millis();
+        let written = if millis.is_multiple_of(1_000) { format!("{}s", millis / 1_000) } else { format!("{millis}ms") };
+        to.serialize_str(&written)
     }
 }
 

@@ -13,6 +13,7 @@ pub mod home;
 pub mod ids;
 mod lineage;
 pub mod machine;
+mod plain;
 mod proc;
 
 pub use clock::{Clock, SystemClock};
@@ -25,3 +26,4 @@ pub use home::{FileLock, Home, HomeError};
 pub use ids::{Ids, TimeIds};
 pub use lineage::Lineage;
 pub use machine::Owner;
+pub use plain::{PlainError, read_below, read_plain, user_id};

@@ -1,4 +1,5 @@
-//! What is kept: one SQLite file per session, and one that crosses sessions with their index and the buckets.
+//! What is kept: one SQLite file per session, and one that crosses sessions with their index, the
+//! buckets and the trusted projects.
 //!
 //! No other crate names SQLite. A session's file has one writer, the process that holds its lease: every
 //! transaction checks the fence, and writes an event together with its projections or not at all. Readers
@@ -18,6 +19,7 @@ mod reader;
 mod schema;
 mod session;
 mod sql;
+mod trust;
 mod turns;
 mod unsettled;
 mod writer;
@@ -28,5 +30,6 @@ pub use index::{Found, Index, SessionRow};
 pub use reader::Reader;
 pub use session::{Opened, SessionFile, copy_session, fork_session, post_command, remove_session};
 pub use sql::{SqlAnswer, SqlError, SqlLimits, SqlSpace};
+pub use trust::{Trust, TrustRow};
 pub use turns::Spending;
 pub use writer::{Batch, Committed, NoProbe, Point, Probe, Writer};

@@ -1,6 +1,8 @@
 //! What can be said about approvals.
 
-use clap::{Subcommand, ValueEnum};
+use clap::Subcommand;
+
+use super::Place;
 
 /// `bosun approvals`.
 #[derive(Debug, clap::Args)]
@@ -99,13 +101,4 @@ pub(crate) enum ApprovalsCommand {
         #[arg(long)]
         json: bool,
     },
-}
-
-/// Whose settings a rule is written to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Place {
-    /// Yours, for the session's project only.
-    Local,
-    /// Yours, for every project.
-    User,
 }

@@ -1,9 +1,12 @@
 //! What can be said about a run.
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum;
+
+use super::permit::{AskWait, PermitArgs, parse_wait};
 
 /// Options of a run.
 #[derive(Debug, Clone, clap::Args)]
@@ -29,9 +32,6 @@ pub(crate) struct RunArgs {
     /// Works in this folder
     #[arg(short = 'C', value_name = "DIR")]
     pub(crate) directory: Option<PathBuf>,
-    /// Lets file tools reach this folder too (may be repeated)
-    #[arg(long, value_name = "DIR")]
-    pub(crate) add_dir: Vec<PathBuf>,
     /// Ends the run after this many turns
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_turns: Option<u32>,
@@ -53,9 +53,6 @@ pub(crate) struct RunArgs {
     /// With --continue or --resume, and a prompt: goes on in a copy; the session itself stays as it is
     #[arg(long)]
     pub(crate) fork: bool,
-    /// Permits every tool call; without it tools may only read
-    #[arg(long)]
-    pub(crate) allow_all: bool,
     /// Writes every answer of the model to this file, for `--model replay/FILE`
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
@@ -65,12 +62,59 @@ pub(crate) struct RunArgs {
     /// How long to wait for a quota to reset
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = config::parse_time)]
     pub(crate) park_wait: Duration,
-    /// How long a call that needs your permission waits for `bosun approvals` before it is denied
-    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = config::parse_time)]
-    pub(crate) ask_wait: Duration,
     /// Shows nothing on the way: only the answer, and what went wrong in the end
     #[arg(long, short = 'q')]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) permit: PermitArgs,
+    /// Never lets the model ask you a question
+    #[arg(long, help_heading = PERMISSIONS)]
+    pub(crate) no_ask_user: bool,
+    /// How long a call that needs your decision waits for it before it is denied, or for-ever (5m when stderr is a
+    /// terminal and not --quiet, else 0s)
+    #[arg(long, value_name = "TIME", value_parser = parse_wait, help_heading = PERMISSIONS)]
+    pub(crate) ask_wait: Option<AskWait>,
+    /// (comes later) The agent that performs the task
+    #[arg(long, value_name = "NAME", help_heading = LATER)]
+    pub(crate) agent: Option<String>,
+    /// (comes later) Servers of more tools
+    #[arg(long, value_name = "FILE", help_heading = LATER)]
+    pub(crate) mcp_config: Vec<PathBuf>,
+    /// (comes later) Only the servers of --mcp-config
+    #[arg(long, help_heading = LATER)]
+    pub(crate) strict_mcp_config: bool,
+    /// (comes later) A folder with a plugin
+    #[arg(long, value_name = "DIR", help_heading = LATER)]
+    pub(crate) plugin_dir: Vec<PathBuf>,
+}
+
+const PERMISSIONS: &str = "Permissions";
+const LATER: &str = "Not there yet";
+
+impl RunArgs {
+    /// The first flag that was typed and whose feature comes with a later version.
+    pub(crate) fn later(&self) -> Option<&'static str> {
+        let RunArgs { agent, mcp_config, strict_mcp_config, plugin_dir, .. } = self;
+        let typed = [
+            (agent.is_some(), "--agent"),
+            (!mcp_config.is_empty(), "--mcp-config"),
+            (*strict_mcp_config, "--strict-mcp-config"),
+            (!plugin_dir.is_empty(), "--plugin-dir"),
+        ];
+        typed.into_iter().find(|(typed, _)| *typed).map(|(_, flag)| flag)
+    }
+
+    /// How long a person is waited for; for ever when absent. Without somebody to see the question there is nobody
+    /// to wait for.
+    pub(crate) fn ask_wait(&self) -> Option<Duration> {
+        const USUAL: Duration = Duration::from_secs(300);
+        match self.ask_wait {
+            Some(AskWait::ForEver) => None,
+            Some(AskWait::For(time)) => Some(time),
+            None if std::io::stderr().is_terminal() && !self.quiet => Some(USUAL),
+            None => Some(Duration::ZERO),
+        }
+    }
 }
 
 /// How a result is written.

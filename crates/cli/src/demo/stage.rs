@@ -36,13 +36,16 @@ pub(super) struct Stage {
 impl Stage {
     /// Wires the run as the command line would.
     pub(super) fn set(folder: &Folder, pace: Pace) -> Result<Stage, Failure> {
-        let typed: [OsString; 6] = [
+        let typed: [OsString; 8] = [
             "bosun".into(),
             "-C".into(),
             folder.project().into(),
             "--model".into(),
             MODEL.into(),
             "--allow-all".into(),
+            // Rules of the user's own could keep the sample from being repaired.
+            "--setting-sources".into(),
+            "local".into(),
         ];
         let args = Args::try_parse_from(typed).map_err(Failure::failed)?;
         let mut settings = Setup::at(Env::read(), folder.home())?.settings(&args.run, None)?;

@@ -15,13 +15,13 @@ use store::Buckets;
 use crate::args::ModelsArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::print;
 use crate::setup::Setup;
+use crate::{print, setup};
 use probe::Found;
 
 pub(crate) async fn list(args: &ModelsArgs) -> Result<Exit, Failure> {
     let setup = Setup::read()?;
-    let access = setup.config.access(&setup.env).map_err(Failure::usage)?;
+    let access = setup.here()?.config().access(&setup.env).map_err(setup::refused)?;
     let buckets = Buckets::open(&setup.home)?;
     if args.reopen {
         buckets.clear()?;

@@ -35,6 +35,9 @@ pub(crate) use show::Show;
 const PROMPT_MAX: u64 = 8 << 20;
 
 pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
+    if let Some(flag) = args.later() {
+        return Err(Failure::usage(format!("{flag} comes with a later version")).hint("leave it out"));
+    }
     let goes_on = args.r#continue || args.resume.is_some();
     if args.prompt.is_none() && !goes_on {
         return Err(Failure::usage("there is nothing to do")

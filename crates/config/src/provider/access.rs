@@ -11,6 +11,8 @@ use super::built_in::{BUILT_IN, BuiltIn};
 use super::file::{Kind, ProviderFile};
 use super::{ModelFile, ProviderError};
 use crate::Env;
+use crate::file::Environment;
+use crate::variables::Hidden;
 
 /// The way to every model, and what has to stay hidden on it.
 #[derive(Debug, Clone)]
@@ -30,11 +32,16 @@ pub(crate) type Layer = BTreeMap<String, ProviderFile>;
 
 /// Fails unless every provider of a file could be asked.
 pub(crate) fn check(file: &Layer) -> Result<(), ProviderError> {
-    open(file, Patience::default(), &Env::default()).map(|_access| ())
+    open(file, Patience::default(), &Environment::default(), &Env::default()).map(|_access| ())
 }
 
 /// Puts together what is known.
-pub(crate) fn open(file: &Layer, patience: Patience, env: &Env) -> Result<Access, ProviderError> {
+pub(crate) fn open(
+    file: &Layer,
+    patience: Patience,
+    environment: &Environment,
+    env: &Env,
+) -> Result<Access, ProviderError> {
     let names: BTreeSet<&str> =
         BUILT_IN.iter().map(|known| known.name).chain(file.keys().map(String::as_str)).collect();
     let mut places = BTreeMap::new();
@@ -48,10 +55,11 @@ pub(crate) fn open(file: &Layer, patience: Patience, env: &Env) -> Result<Access
         places.insert(name.to_owned(), described.provider(env)?);
     }
     let keys = Env::keys(variables);
+    let hidden = Hidden { keys: &keys, settings: environment };
     Ok(Access {
         providers: Providers { places, route: env.route(), patience },
-        secrets: keys.iter().filter_map(|variable| env.key(variable)).collect(),
-        programs: env.for_programs(&keys),
+        secrets: env.secrets(&hidden),
+        programs: env.for_programs(&hidden),
         local,
     })
 }

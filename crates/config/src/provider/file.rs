@@ -5,14 +5,14 @@ use std::num::{NonZeroU32, NonZeroU64};
 
 use model::Wire;
 use protocol::Price;
-use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
 
 use super::ProviderError;
 use crate::amount::Usd;
 
 /// A provider as a layer describes it.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ProviderFile {
     /// What it speaks.
@@ -24,7 +24,7 @@ pub struct ProviderFile {
     #[serde(alias = "key_env")]
     pub key_env: Option<String>,
     /// A key itself, which has no place here. What it says is not even read.
-    #[serde(alias = "api-key", alias = "api_key", alias = "token", alias = "secret")]
+    #[serde(skip_serializing, alias = "api-key", alias = "api_key", alias = "token", alias = "secret")]
     pub key: Option<IgnoredAny>,
     /// Whether its key may go over plain http to another machine.
     pub insecure: Option<bool>,
@@ -39,7 +39,7 @@ pub struct ProviderFile {
 }
 
 /// What a provider speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// Anthropic Messages.
@@ -52,7 +52,7 @@ pub enum Kind {
 }
 
 /// What is known of a model. Prices are in US dollars for a million tokens.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ModelFile {
     /// How many tokens a request and its answer may have together.
@@ -85,7 +85,11 @@ impl Kind {
 impl ProviderFile {
     /// This layer over a weaker one.
     pub fn over(self, weaker: ProviderFile) -> ProviderFile {
-        let ProviderFile { kind, base_url, key_env, key, insecure, small, at_once, models } = self;
+        let ProviderFile { kind, base_url, key_env, key, insecure, small, at_once, mut models } = self;
+        for (name, below) in weaker.models {
+            let above = models.remove(&name).unwrap_or_default();
+            models.insert(name, above.over(below));
+        }
         ProviderFile {
             kind: kind.or(weaker.kind),
             base_url: base_url.or(weaker.base_url),
@@ -94,12 +98,24 @@ impl ProviderFile {
             insecure: insecure.or(weaker.insecure),
             small: small.or(weaker.small),
             at_once: at_once.or(weaker.at_once),
-            models: weaker.models.into_iter().chain(models).collect(),
+            models,
         }
     }
 }
 
 impl ModelFile {
+    fn over(self, weaker: ModelFile) -> ModelFile {
+        let ModelFile { context, max_output, input, output, cache_read, cache_write } = self;
+        ModelFile {
+            context: context.or(weaker.context),
+            max_output: max_output.or(weaker.max_output),
+            input: input.or(weaker.input),
+            output: output.or(weaker.output),
+            cache_read: cache_read.or(weaker.cache_read),
+            cache_write: cache_write.or(weaker.cache_write),
+        }
+    }
+
     /// The price, if it is given; half of one is an error.
     pub(super) fn price(&self, provider: &str, model: &str) -> Result<Option<Price>, ProviderError> {
         let ModelFile { input, output, cache_read, cache_write, .. } = self;

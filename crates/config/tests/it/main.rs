@@ -4,13 +4,19 @@
 
 extern crate bosun_config as config;
 
+mod documents;
+mod foreign;
+mod layers;
 mod mistakes;
 mod providers;
 mod settings;
+mod trust;
 
 use std::fs;
+use std::path::{Path, PathBuf};
 
-use config::{Access, Config, Env, File};
+use config::{Access, Choice, Config, ConfigError, Env, File, Layers, Places, Project, Standing};
+use tempfile::TempDir;
 
 /// The settings of a file with this text, or what is wrong with it.
 fn read(text: &str) -> Result<Config, String> {
@@ -24,4 +30,71 @@ fn read(text: &str) -> Result<Config, String> {
 fn access(text: &str, vars: &[(&str, &str)]) -> Result<Access, String> {
     let vars: Vec<_> = vars.iter().map(|(name, value)| (name.into(), value.into())).collect();
     read(text)?.access(&Env::from(vars)).map_err(|error| error.to_string())
+}
+
+/// A machine with a home, a user and a project, all empty.
+struct Machine {
+    base: TempDir,
+}
+
+impl Machine {
+    fn new() -> Machine {
+        let machine = Machine { base: tempfile::tempdir().unwrap() };
+        for folder in ["home", "user", "project/.git"] {
+            fs::create_dir_all(machine.path(folder)).unwrap();
+        }
+        machine
+    }
+
+    /// A path on the machine, such as `home/config.toml`.
+    fn path(&self, below: &str) -> PathBuf {
+        self.base.path().canonicalize().unwrap().join(below)
+    }
+
+    /// Writes a file, and the folders it is in.
+    fn write(&self, below: &str, text: &str) -> &Machine {
+        let path = self.path(below);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+        self
+    }
+
+    fn top(&self) -> PathBuf {
+        self.path("project")
+    }
+
+    fn home(&self) -> PathBuf {
+        self.path("home")
+    }
+
+    fn layers(&self, standing: Standing) -> Result<Layers, ConfigError> {
+        self.chosen(standing, &Choice::ALL)
+    }
+
+    fn chosen(&self, standing: Standing, read: &[Choice]) -> Result<Layers, ConfigError> {
+        let (home, user, managed) = (self.home(), self.path("user"), self.path("managed.toml"));
+        Layers::read(&Places {
+            home: &home,
+            user: Some(&user),
+            managed: managed.exists().then_some(&managed),
+            project: Project::find(&self.top()),
+            standing,
+            read,
+        })
+    }
+
+    /// A text without what differs from run to run.
+    fn shown(&self, text: impl ToString) -> String {
+        text.to_string().replace(&self.path("").display().to_string(), "/")
+    }
+
+    fn local(&self) -> PathBuf {
+        config::local_file(&self.home(), &self.top())
+    }
+
+    fn write_local(&self, text: &str) -> &Machine {
+        let below = self.local();
+        let below = below.strip_prefix(self.path("")).map(Path::to_owned).unwrap();
+        self.write(below.to_str().unwrap(), text)
+    }
 }

@@ -15,9 +15,11 @@ pub(crate) const SESSION: Schema = Schema {
     steps: &[include_str!("session_1.sql"), include_str!("session_2.sql"), include_str!("session_3.sql")],
 };
 
-/// The index of sessions, and the buckets.
-pub(crate) const INDEX: Schema =
-    Schema { application_id: 0x424F_5349, steps: &[include_str!("index_1.sql"), include_str!("index_2.sql")] };
+/// The index of sessions, the buckets, and the trusted projects.
+pub(crate) const INDEX: Schema = Schema {
+    application_id: 0x424F_5349,
+    steps: &[include_str!("index_1.sql"), include_str!("index_2.sql"), include_str!("index_3.sql")],
+};
 
 /// One kind of file.
 #[derive(Debug)]

@@ -14,4 +14,5 @@ mod ownership;
 mod sql;
 mod sql_hostile;
 mod support;
+mod trust;
 mod writing;

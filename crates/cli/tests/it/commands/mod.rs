@@ -3,9 +3,11 @@
 mod approvals;
 mod budgets;
 mod costs;
+mod flags;
 mod going_on;
 mod housekeeping;
 mod keys;
+mod layers;
 mod models;
 mod money;
 mod nested;
@@ -15,6 +17,7 @@ mod results;
 mod secrecy;
 mod sessions;
 mod signals;
+mod trust;
 
 use testkit::binary::Stage;
 

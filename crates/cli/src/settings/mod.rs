@@ -1,0 +1,24 @@
+//! `bosun config`: which settings count and why, and rules added to them.
+
+mod files;
+pub(crate) mod rule;
+mod show;
+
+use protocol::RuleEffect;
+
+use crate::args::{ConfigArgs, ConfigCommand};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::setup::Setup;
+
+pub(crate) fn perform(args: &ConfigArgs) -> Result<Exit, Failure> {
+    let setup = Setup::read()?;
+    match &args.command {
+        ConfigCommand::Show(options) => show::show(&setup, options),
+        ConfigCommand::Path { json } => files::list(&setup, *json),
+        ConfigCommand::Check { files } => files::check(&setup, files),
+        ConfigCommand::Allow(options) => rule::write(&setup, RuleEffect::Allow, options),
+        ConfigCommand::Ask(options) => rule::write(&setup, RuleEffect::Ask, options),
+        ConfigCommand::Deny(options) => rule::write(&setup, RuleEffect::Deny, options),
+    }
+}

@@ -1,0 +1,216 @@
+//! The layers of settings for a folder, and the policy that comes of them.
+
+use std::fmt::Display;
+use std::num::NonZeroU64;
+use std::path::{Path, PathBuf};
+
+use config::{
+    ConfigError, Controls, File, Layer, Layers, MANAGED_FILE, Mode, Origin, Permissions, Places, Project, RuleLine,
+    Spending, Standing, Usd, Weight, Workspace,
+};
+use policy::Policy;
+use protocol::api::SessionView;
+use protocol::{Budget, RuleEffect};
+use store::Trust;
+
+use super::{Setup, folder};
+use crate::args::{PermitArgs, RunArgs};
+use crate::failure::Failure;
+use crate::print;
+
+impl Setup {
+    /// Every layer that counts in a folder, which is given without links: files, the environment, the session that
+    /// goes on, and what was typed.
+    pub(crate) fn layers(
+        &self,
+        permit: &PermitArgs,
+        typed: File,
+        before: Option<&SessionView>,
+        cwd: &Path,
+    ) -> Result<Layers, Failure> {
+        let project = Project::find(cwd);
+        let config_file = project.config_file();
+        let places = Places {
+            home: self.home.root(),
+            user: self.env.user.as_deref(),
+            managed: self.env.managed.as_deref(),
+            standing: self.standing(&project),
+            project,
+            read: &permit.choices(),
+        };
+        let read = || -> Result<Layers, ConfigError> {
+            let mut layers = Layers::read(&places)?;
+            let model = File { model: self.env.model.clone(), ..File::default() };
+            layers.add(Layer { origin: Origin::Variable("BOSUN_MODEL"), file: model })?;
+            layers.add(Layer { origin: Origin::Flag, file: typed })?;
+            if let Some(given) = permit.settings.as_deref() {
+                layers.add(given_layer(given)?)?;
+            }
+            Ok(layers)
+        };
+        let mut layers = read().map_err(|error| {
+            let of_project = error.path() == Some(&config_file);
+            let failure = refused(error);
+            if of_project {
+                failure.hint("--setting-sources user,local leaves the project's settings out")
+            } else {
+                failure
+            }
+        })?;
+        if let Some(before) = before {
+            layers.add_session(of_session(before)?);
+        }
+        layers.check().map_err(refused)?;
+        Ok(layers)
+    }
+
+    /// Every layer that counts in the working folder, without a session.
+    pub(crate) fn here(&self) -> Result<Layers, Failure> {
+        self.layers(&PermitArgs::default(), File::default(), None, &folder(None)?)
+    }
+
+    /// What calls may do in a folder.
+    pub(crate) fn policy(
+        &self,
+        permit: &PermitArgs,
+        before: Option<&SessionView>,
+        cwd: &Path,
+    ) -> Result<Policy, Failure> {
+        let layers = self.layers(permit, permit.file()?, before, cwd)?;
+        self.policy_of(&layers, cwd, &self.roots(&layers)?)
+    }
+
+    /// How a project stands. One that nobody can look up is not trusted.
+    pub(crate) fn standing(&self, project: &Project) -> Standing {
+        if !Controls::exist(&project.top, self.home.root()) {
+            return Standing::Untrusted;
+        }
+        let remembered = project.top.to_str().and_then(|top| {
+            let looked_up = Trust::open(&self.home).and_then(|trust| trust.digest(top));
+            looked_up.unwrap_or_else(|error| {
+                tracing::warn!(%error, "trust cannot be looked up");
+                None
+            })
+        });
+        Standing::of(&project.top, self.home.root(), remembered.as_deref())
+    }
+
+    pub(super) fn policy_of(&self, layers: &Layers, cwd: &Path, roots: &[PathBuf]) -> Result<Policy, Failure> {
+        let top = layers.project.top.clone();
+        let home = self.home.root();
+        let mut controls = vec![home.canonicalize().unwrap_or_else(|_unreadable| home.to_owned())];
+        controls.push(MANAGED_FILE.into());
+        controls.extend(self.env.managed.as_ref().and_then(|path| path.canonicalize().ok()));
+        let folders = [&top].into_iter().map(PathBuf::as_path).chain([cwd]).chain(roots.iter().map(PathBuf::as_path));
+        controls.extend(folders.flat_map(config::controls));
+        controls.sort();
+        controls.dedup();
+        Ok(Policy {
+            mode: layers.config().mode,
+            rules: layers.rules().map_err(refused)?,
+            top,
+            user: self.env.user.clone(),
+            controls,
+        })
+    }
+
+    /// More folders of the workspace, as they really are.
+    pub(super) fn roots(&self, layers: &Layers) -> Result<Vec<PathBuf>, Failure> {
+        let mut roots = Vec::new();
+        for (path, origin) in layers.roots(self.env.user.as_deref()) {
+            let real = path
+                .canonicalize()
+                .map_err(|error| refused(format!("cannot work in {}, named by {origin}: {error}", path.display())))?;
+            if !roots.contains(&real) {
+                roots.push(real);
+            }
+        }
+        Ok(roots)
+    }
+}
+
+impl PermitArgs {
+    /// What was typed, as a layer of settings.
+    pub(crate) fn file(&self) -> Result<File, Failure> {
+        let PermitArgs { allow, ask, deny, add_dir, .. } = self;
+        let here = |folder: &PathBuf| {
+            std::path::absolute(folder)
+                .map_err(|error| refused(format!("cannot work in {}: {error}", folder.display())))
+        };
+        Ok(File {
+            permissions: Permissions {
+                mode: self.mode().map(Mode),
+                allow: allow.clone(),
+                ask: ask.clone(),
+                deny: deny.clone(),
+            },
+            workspace: Workspace { add_dirs: add_dir.iter().map(here).collect::<Result<_, _>>()? },
+            ..File::default()
+        })
+    }
+}
+
+impl RunArgs {
+    /// What was typed, as a layer of settings.
+    pub(crate) fn file(&self) -> Result<File, Failure> {
+        Ok(File {
+            model: self.model.clone(),
+            effort: self.effort.map(Into::into),
+            max_turns: self.max_turns,
+            budget: spending(Budget { tokens: self.max_tokens_total, micros: self.max_budget_usd }),
+            ..self.permit.file()?
+        })
+    }
+}
+
+/// Tells what of the files a person should know at the start of a run.
+pub(super) fn tell(layers: &Layers) {
+    for notice in layers.notices.iter().filter(|notice| notice.weight == Weight::Warning) {
+        print::note(print::plain(&format!("{}: {}", notice.path.display(), notice.text)));
+    }
+}
+
+/// Settings that cannot be used. What is wrong with them may repeat what a stranger wrote.
+pub(crate) fn refused(error: impl Display) -> Failure {
+    Failure::usage(print::plain(&error.to_string()))
+}
+
+/// The layer of `--settings`.
+fn given_layer(given: &str) -> Result<Layer, ConfigError> {
+    if given.trim_start().starts_with('{') {
+        let file = File::parse(given, Path::new("--settings"))?;
+        return Ok(Layer { origin: Origin::Given(None), file });
+    }
+    let path = Path::new(given);
+    let missing = || ConfigError::Missing { named_by: "--settings", path: path.to_owned() };
+    let file = File::read_present(path)?.ok_or_else(missing)?;
+    Ok(Layer { origin: Origin::Given(Some(path.to_owned())), file })
+}
+
+/// What a session was begun with, as a layer of settings.
+fn of_session(before: &SessionView) -> Result<File, Failure> {
+    let rules = |effect: RuleEffect| -> Result<Vec<RuleLine>, Failure> {
+        let texts = before.rules.iter().filter(|rule| rule.effect == effect);
+        texts
+            .map(|rule| RuleLine::parse(&rule.rule).map_err(|error| refused(format!("session {}: {error}", before.id))))
+            .collect()
+    };
+    Ok(File {
+        model: Some(before.model.clone()),
+        effort: before.effort,
+        max_turns: before.max_turns,
+        budget: spending(before.budget),
+        permissions: Permissions {
+            mode: Some(Mode(before.permission)),
+            allow: rules(RuleEffect::Allow)?,
+            ask: rules(RuleEffect::Ask)?,
+            deny: rules(RuleEffect::Deny)?,
+        },
+        workspace: Workspace { add_dirs: before.roots.iter().map(PathBuf::from).collect() },
+        ..File::default()
+    })
+}
+
+fn spending(budget: Budget) -> Spending {
+    Spending { usd: budget.micros.map(Usd), tokens: budget.tokens.and_then(NonZeroU64::new) }
+}

@@ -1,0 +1,164 @@
+//! `bosun config`, and settings from every file.
+
+use std::fs;
+use std::path::PathBuf;
+use std::thread;
+
+use serde_json::{Value, json};
+use testkit::binary::Stage;
+
+use crate::scripts::{HELLO, shell};
+use crate::stage;
+
+/// A stage whose folder is a repository, and whose home exists.
+fn repository() -> Stage {
+    let stage = stage();
+    fs::create_dir(stage.home()).unwrap();
+    fs::create_dir(stage.path(".git")).unwrap();
+    stage
+}
+
+fn shown(stage: &Stage) -> Value {
+    stage.bosun(["config", "show", "--json"]).run().expect(0).json()
+}
+
+fn values<'a>(shown: &'a Value, key: &str) -> Vec<(&'a Value, &'a str)> {
+    let all = shown["settings"].as_array().unwrap().iter().filter(|setting| setting["key"] == key);
+    all.map(|setting| (&setting["value"], setting["origin"].as_str().unwrap())).collect()
+}
+
+fn local(stage: &Stage) -> PathBuf {
+    let files = stage.bosun(["config", "path", "--json"]).run().expect(0).json();
+    let file = files.as_array().unwrap().iter().find(|file| file["layer"] == "local").unwrap().clone();
+    file["path"].as_str().unwrap().into()
+}
+
+#[test]
+fn every_value_is_shown_with_where_it_came_from() {
+    let stage = repository();
+    fs::write(stage.home().join("config.toml"), "max-turns = 7\n[permissions]\ndeny = ['shell(rm *)']\n").unwrap();
+    fs::create_dir_all(local(&stage).parent().unwrap()).unwrap();
+    fs::write(local(&stage), "[permissions]\nmode = 'accept-edits'\nask = ['fetch']\n").unwrap();
+    let all = shown(&stage);
+    let [(turns, user)] = values(&all, "max-turns")[..] else { panic!("{all}") };
+    assert!(*turns == 7 && user.starts_with("your settings, /"), "{user}");
+    assert!(values(&all, "permissions.mode")[0].1.starts_with("your settings for this project, "));
+    assert_eq!(values(&all, "limits.live"), [(&json!(32), "built in")]);
+    assert_eq!(values(&all, "model")[0].1, "BOSUN_MODEL");
+    assert_eq!((&all["trust"], &all["ignored"]), (&json!("untrusted"), &json!([])));
+    let reach = all["outOfReach"].to_string();
+    assert!(["/home\"", "/work/.bosun\"", "/work/.mcp.json\""].iter().all(|path| reach.contains(path)), "{reach}");
+    let text = stage.bosun(["config", "show", "--origin", "--deny", "edit"]).run().expect(0).stdout;
+    assert!(text.contains("max-turns = 7  # your settings, "), "{text}");
+    assert!(text.contains("permissions.deny = \"edit\"  # the command line\n"), "{text}");
+    let plain = stage.bosun(["config", "show"]).run().expect(0).stdout;
+    assert!(plain.contains("permissions.deny = \"shell(rm *)\"\n"), "{plain}");
+}
+
+#[test]
+fn a_session_takes_its_mode_from_the_strongest_file() {
+    let stage = repository();
+    stage.script(HELLO);
+    let permission = || {
+        stage.bosun(["-p", "hi"]).run().expect(0);
+        let id = stage.newest();
+        stage.bosun(["sessions", "show", &id, "--json"]).run().expect(0).json()["session"]["permission"].clone()
+    };
+    fs::write(stage.home().join("config.toml"), "[permissions]\nmode = 'plan'\n").unwrap();
+    assert_eq!(permission(), "plan");
+    fs::create_dir_all(local(&stage).parent().unwrap()).unwrap();
+    fs::write(local(&stage), "[permissions]\nmode = 'accept-edits'\n").unwrap();
+    assert_eq!(permission(), "acceptEdits");
+    let below = stage.path("below");
+    fs::create_dir(&below).unwrap();
+    stage.bosun(["-p", "hi"]).within(&below).run().expect(0);
+    assert_eq!(stage.sessions()[0]["cwd"], below.canonicalize().unwrap().to_str().unwrap());
+    let ended = stage.bosun(["config", "show", "--setting-sources", "user"]).run().expect(0);
+    assert!(ended.stdout.contains("permissions.mode = \"plan\""), "{ended:?}");
+}
+
+#[test]
+fn rules_are_added_to_the_user_s_own_files() {
+    let stage = repository();
+    let added = stage.bosun(["config", "allow", "shell(git status)"]).run().expect(0);
+    added.says(&["allow shell(git status): written to ", "/projects/work-"]);
+    assert_eq!(fs::read_to_string(local(&stage)).unwrap(), "[permissions]\nallow = [\"shell(git status)\"]\n");
+    stage.bosun(["config", "allow", "shell(git status)"]).run().expect(0).says(&["stands in"]);
+    fs::write(stage.home().join("config.toml"), "# mine\nmax-turns = 3 # few\n").unwrap();
+    stage.bosun(["config", "deny", "shell(rm *)", "--in", "user"]).run().expect(0);
+    assert_eq!(
+        fs::read_to_string(stage.home().join("config.toml")).unwrap(),
+        "# mine\nmax-turns = 3 # few\n\n[permissions]\ndeny = [\"shell(rm *)\"]\n"
+    );
+    stage.bosun(["config", "ask", ""]).run().expect(2).says(&["is no rule"]);
+    assert!(!stage.path(".bosun").exists(), "nothing is written into the project");
+}
+
+#[test]
+fn rules_of_twelve_processes_at_once_are_all_kept() {
+    let stage = repository();
+    thread::scope(|scope| {
+        for n in 0..12 {
+            let stage = &stage;
+            scope.spawn(move || stage.bosun(["config", "ask", &format!("shell(job{n})")]).run().expect(0));
+        }
+    });
+    assert_eq!(values(&shown(&stage), "permissions.ask").len(), 12);
+}
+
+#[test]
+fn files_are_checked_without_being_used() {
+    let stage = repository();
+    fs::write(stage.path("good.toml"), "max-turns = 3\n").unwrap();
+    fs::write(stage.path("bad.toml"), "\nturns = 3\n").unwrap();
+    let ended = stage.bosun(["config", "check", "good.toml", "bad.toml", "none.toml"]).run().expect(2);
+    assert_eq!(ended.stdout, "good.toml: ok\n");
+    ended.says(&["bad.toml: line 2: unknown field `turns`", "none.toml does not exist"]);
+    fs::create_dir(stage.path(".bosun")).unwrap();
+    fs::write(stage.path(".bosun/config.toml"), "[permissions]\nmode = 'yolo'\n").unwrap();
+    stage.bosun(["config", "check"]).run().expect(2).says(&[".bosun/config.toml: line 2: `yolo` is no mode"]);
+    let run = stage.script(HELLO).bosun(["-p", "hi"]).run().expect(2);
+    run.says(&["line 2: `yolo` is no mode", "--setting-sources user,local leaves the project's settings out"]);
+    stage.bosun(["-p", "hi", "--setting-sources", "user,local"]).run().expect(0);
+    stage.bosun(["sessions"]).run().expect(0);
+}
+
+#[test]
+fn programs_get_what_the_settings_leave_of_the_environment() {
+    let stage = repository();
+    fs::write(stage.home().join("config.toml"), "[environment]\nhide = ['*_TOKEN']\npass = ['MAPS_API_KEY']\n")
+        .unwrap();
+    let vars = [
+        ("SEARCH_API_KEY", "hidden-by-its-name"),
+        ("NPM_TOKEN", "hidden-by-settings"),
+        ("MAPS_API_KEY", "passed-by-settings"),
+        ("BOSUN_LOG", "error"),
+        ("KEPT", "kept"),
+    ];
+    let go = stage.script(&shell("env > seen.txt; cat seen.txt")).prompt("go");
+    let ended = vars.iter().fold(go, |go, (name, value)| go.env(name, value)).run().expect(0);
+    let seen = fs::read_to_string(stage.path("seen.txt")).unwrap();
+    assert!(seen.contains("KEPT=kept") && seen.contains("MAPS_API_KEY=passed-by-settings"), "{seen}");
+    for hidden in ["SEARCH_API_KEY", "NPM_TOKEN", "BOSUN_HOME", "BOSUN_LOG", "BOSUN_MODEL"] {
+        assert!(!seen.contains(hidden), "{hidden}: {seen}");
+    }
+    assert!(ended.stdout.contains("MAPS_API_KEY=[redacted]"), "what is secret is not shown: {ended:?}");
+}
+
+#[test]
+fn more_folders_can_be_settings() {
+    let stage = repository();
+    fs::create_dir(stage.path("../notes")).unwrap();
+    fs::write(stage.path("../notes/a.txt"), "found in the notes").unwrap();
+    fs::write(stage.home().join("config.toml"), "[workspace]\nadd-dirs = ['~/notes']\n").unwrap();
+    let file = stage.path("../notes/a.txt").canonicalize().unwrap();
+    let rules = json!([
+        { "when": { "turn": 1 }, "answer": [{ "call": { "tool": "view", "input": { "path": file } } }] },
+        { "answer": [{ "say": "It said: ${answer}" }] },
+    ]);
+    let script = json!({ "version": 1, "rules": rules }).to_string();
+    let ended = stage.script(&script).bosun(["-p", "look"]).run().expect(0);
+    assert!(ended.stdout.contains("found in the notes"), "{ended:?}");
+    fs::write(stage.home().join("config.toml"), "[workspace]\nadd-dirs = ['~/none']\n").unwrap();
+    stage.bosun(["-p", "look"]).run().expect(2).says(&["cannot work in", "none", "named by your settings, "]);
+}

@@ -1,0 +1,207 @@
+//! Layers over each other, and what comes of them.
+
+use std::collections::BTreeMap;
+
+use net::Patience;
+use protocol::{Budget, Effort, PermissionMode};
+
+use crate::Env;
+use crate::file::{Environment, File, Limits, Network, Output, Permissions, Retention, Spending, Workspace};
+use crate::permissions::Mode;
+use crate::provider::{self, Access, ProviderFile};
+use crate::read::ConfigError;
+use crate::time::Time;
+
+/// Days after its last event that a session is kept.
+const RETENTION_DAYS: u32 = 90;
+
+/// Bytes of one background command's output that are kept.
+const COMMAND_BYTES: u64 = 64 << 20;
+
+/// Settings as they are used: all present.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    /// The model to ask, if any layer names one.
+    pub model: Option<String>,
+    /// How hard the model should think, if any layer says so.
+    pub effort: Option<Effort>,
+    /// What a session may spend unless it is told otherwise.
+    pub budget: Budget,
+    /// Most turns of one run, if any layer limits them.
+    pub max_turns: Option<u32>,
+    /// How many agents there may be.
+    pub limits: kernel::Limits,
+    /// Days after its last event that `bosun gc` keeps a session.
+    pub retention_days: u32,
+    /// Bytes of one background command's output that are kept on disk.
+    pub command_bytes: u64,
+    /// What becomes of calls that no rule speaks of.
+    pub mode: PermissionMode,
+    providers: BTreeMap<String, ProviderFile>,
+    patience: Patience,
+    environment: Environment,
+}
+
+impl Config {
+    /// The way to every model, from here and from the environment.
+    pub fn access(&self, env: &Env) -> Result<Access, ConfigError> {
+        provider::open(&self.providers, self.patience, &self.environment, env).map_err(ConfigError::Environment)
+    }
+}
+
+impl File {
+    /// This layer over a weaker one: of two values the stronger counts, and lists are joined.
+    pub fn over(self, weaker: File) -> File {
+        let File {
+            model,
+            effort,
+            max_turns,
+            budget,
+            network,
+            providers,
+            limits,
+            retention,
+            output,
+            permissions,
+            workspace,
+            environment,
+            managed,
+        } = self;
+        File {
+            model: model.or(weaker.model),
+            effort: effort.or(weaker.effort),
+            max_turns: max_turns.or(weaker.max_turns),
+            budget: Spending { usd: budget.usd.or(weaker.budget.usd), tokens: budget.tokens.or(weaker.budget.tokens) },
+            network: Network {
+                connect_timeout: network.connect_timeout.or(weaker.network.connect_timeout),
+                first_byte_timeout: network.first_byte_timeout.or(weaker.network.first_byte_timeout),
+                idle_timeout: network.idle_timeout.or(weaker.network.idle_timeout),
+            },
+            providers: joined(providers, weaker.providers),
+            limits: Limits {
+                live: limits.live.or(weaker.limits.live),
+                depth: limits.depth.or(weaker.limits.depth),
+                total: limits.total.or(weaker.limits.total),
+            },
+            retention: Retention { days: retention.days.or(weaker.retention.days) },
+            output: Output { command_bytes: output.command_bytes.or(weaker.output.command_bytes) },
+            permissions: Permissions {
+                mode: permissions.mode.or(weaker.permissions.mode),
+                allow: both(permissions.allow, weaker.permissions.allow),
+                ask: both(permissions.ask, weaker.permissions.ask),
+                deny: both(permissions.deny, weaker.permissions.deny),
+            },
+            workspace: Workspace { add_dirs: both(workspace.add_dirs, weaker.workspace.add_dirs) },
+            environment: Environment {
+                hide: both(environment.hide, weaker.environment.hide),
+                pass: both(environment.pass, weaker.environment.pass),
+            },
+            managed: managed.or(weaker.managed),
+        }
+    }
+
+    /// The settings, with what no layer says filled in. Folders and what is forbidden need the layer they came from:
+    /// `Layers` has them.
+    pub fn resolve(self) -> Config {
+        let File {
+            model,
+            effort,
+            max_turns,
+            budget,
+            network,
+            providers,
+            limits,
+            retention,
+            output,
+            permissions,
+            workspace: _,
+            environment,
+            managed: _,
+        } = self;
+        let (usual, patience) = (kernel::Limits::default(), Patience::default());
+        Config {
+            model,
+            effort,
+            max_turns,
+            budget: Budget { tokens: budget.tokens.map(u64::from), micros: budget.usd.map(|usd| usd.0) },
+            limits: kernel::Limits {
+                live: limits.live.unwrap_or(usual.live),
+                depth: limits.depth.unwrap_or(usual.depth),
+                total: limits.total.unwrap_or(usual.total),
+            },
+            retention_days: retention.days.unwrap_or(RETENTION_DAYS),
+            command_bytes: output.command_bytes.unwrap_or(COMMAND_BYTES),
+            mode: permissions.mode.map_or(PermissionMode::default(), |mode| mode.0),
+            providers,
+            patience: Patience {
+                connect: network.connect_timeout.map_or(patience.connect, |time| time.0),
+                first_byte: network.first_byte_timeout.map_or(patience.first_byte, |time| time.0),
+                idle: network.idle_timeout.map_or(patience.idle, |time| time.0),
+            },
+            environment,
+        }
+    }
+
+    /// What holds where no layer says anything, for showing.
+    pub(crate) fn built_in() -> File {
+        let (usual, patience) = (kernel::Limits::default(), Patience::default());
+        File {
+            network: Network {
+                connect_timeout: Some(Time(patience.connect)),
+                first_byte_timeout: Some(Time(patience.first_byte)),
+                idle_timeout: Some(Time(patience.idle)),
+            },
+            limits: Limits { live: Some(usual.live), depth: Some(usual.depth), total: Some(usual.total) },
+            retention: Retention { days: Some(RETENTION_DAYS) },
+            output: Output { command_bytes: Some(COMMAND_BYTES) },
+            permissions: Permissions { mode: Some(Mode(PermissionMode::default())), ..Permissions::default() },
+            ..File::default()
+        }
+    }
+}
+
+fn both<T>(mut stronger: Vec<T>, weaker: Vec<T>) -> Vec<T> {
+    stronger.extend(weaker);
+    stronger
+}
+
+fn joined(
+    mut stronger: BTreeMap<String, ProviderFile>,
+    weaker: BTreeMap<String, ProviderFile>,
+) -> BTreeMap<String, ProviderFile> {
+    for (name, below) in weaker {
+        let above = stronger.remove(&name).unwrap_or_default();
+        stronger.insert(name, above.over(below));
+    }
+    stronger
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn parse(text: &str) -> File {
+        File::parse(text, Path::new("config.toml")).unwrap()
+    }
+
+    #[test]
+    fn a_stronger_layer_wins_key_by_key_and_lists_are_joined() {
+        let user = parse(
+            "model = 'script/a'\nmax-turns = 5\n[limits]\nlive = 8\n[permissions]\nmode = 'plan'\ndeny = ['b']\n",
+        );
+        let flags = parse("model = 'script/b'\n[permissions]\nmode = 'accept-edits'\ndeny = ['a']\n");
+        let file = flags.over(user);
+        assert_eq!(file.permissions, parse("[permissions]\nmode = 'accept-edits'\ndeny = ['a', 'b']").permissions);
+        let config = file.resolve();
+        assert_eq!((config.model.as_deref(), config.mode), (Some("script/b"), PermissionMode::AcceptEdits));
+        assert_eq!((config.max_turns, config.limits.live, config.limits.depth), (Some(5), 8, 6));
+        assert_eq!((config.retention_days, config.command_bytes), (90, 64 << 20));
+    }
+
+    #[test]
+    fn what_is_shown_as_built_in_is_what_holds() {
+        assert_eq!(File::built_in().resolve(), File::default().resolve());
+    }
+}

@@ -1,0 +1,60 @@
+//! Modes and rules as files and flags write them.
+
+use policy::{Rule, RuleError, Source};
+use protocol::{PermissionMode, RuleEffect};
+use serde::de::{self, Deserialize, Deserializer};
+use serde::ser::{Serialize, Serializer};
+
+/// A mode, written in the words of the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mode(pub PermissionMode);
+
+/// A rule that was read and found to be one, in the words it is shown in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleLine(String);
+
+/// Reads the name of a mode.
+pub fn parse_mode(text: &str) -> Result<PermissionMode, String> {
+    let known = PermissionMode::ALL.into_iter().find(|mode| mode.word() == text);
+    known.ok_or_else(|| {
+        let words: Vec<&str> = PermissionMode::ALL.into_iter().map(PermissionMode::word).collect();
+        format!("`{text}` is no mode; write {}", words.join(", "))
+    })
+}
+
+impl RuleLine {
+    /// Reads a rule.
+    pub fn parse(text: &str) -> Result<RuleLine, RuleError> {
+        // Whether a text is a rule does not depend on what the rule is for.
+        Rule::parse(RuleEffect::Deny, text, Source::Flag).map(|rule| RuleLine(rule.text))
+    }
+
+    /// The rule.
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'de> Deserialize<'de> for Mode {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        parse_mode(&String::deserialize(from)?).map(Mode).map_err(de::Error::custom)
+    }
+}
+
+impl Serialize for Mode {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.0.word())
+    }
+}
+
+impl<'de> Deserialize<'de> for RuleLine {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        RuleLine::parse(&String::deserialize(from)?).map_err(de::Error::custom)
+    }
+}
+
+impl Serialize for RuleLine {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&self.0)
+    }
+}

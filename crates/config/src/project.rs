@@ -1,0 +1,153 @@
+//! The project that a folder belongs to, and what in it controls Bosun.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::file::File;
+use crate::read::ConfigError;
+use crate::values::flat;
+
+/// The project's file of settings, from its top.
+pub(crate) const CONFIG: &str = ".bosun/config.toml";
+
+/// What an agent may not change in any mode, from the top of a project or of another folder of the workspace.
+const CONTROLS: [&str; 5] =
+    [".bosun", ".claude/settings.json", ".claude/settings.local.json", ".mcp.json", ".github/hooks"];
+
+/// The project that a folder belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Project {
+    /// Its topmost folder: the one that holds `.git`, or the folder itself.
+    pub top: PathBuf,
+    /// A repository above that belongs to another user, and for that reason is not the project.
+    pub stranger: Option<PathBuf>,
+}
+
+impl Project {
+    /// The project of a folder, which is given without links. Nothing is looked for above a folder of another user,
+    /// who could put anything there.
+    pub fn find(folder: &Path) -> Project {
+        let is_mine = |folder: &Path| fs::metadata(folder).is_ok_and(|facts| facts.uid() == host::user_id());
+        let is_top = |folder: &&Path| folder.join(".git").symlink_metadata().is_ok();
+        let first = folder.ancestors().find(is_top);
+        let others = first.and_then(|top| folder.ancestors().take_while(|one| *one != top).find(|one| !is_mine(one)));
+        match first {
+            Some(top) if top == folder || (others.is_none() && is_mine(top)) => {
+                Project { top: top.to_owned(), stranger: None }
+            }
+            Some(top) => Project { top: folder.to_owned(), stranger: Some(top.to_owned()) },
+            None => Project { top: folder.to_owned(), stranger: None },
+        }
+    }
+
+    /// Everything that its own file of settings says, by key.
+    pub fn settings(&self) -> Result<Vec<(String, serde_json::Value)>, ConfigError> {
+        let file = File::read_below(&self.top, CONFIG)?.unwrap_or_default();
+        Ok(flat(&file))
+    }
+
+    /// The project's own file of settings.
+    pub fn config_file(&self) -> PathBuf {
+        self.top.join(CONFIG)
+    }
+}
+
+/// The user's own file for one project, which is kept out of it.
+pub fn local_file(home: &Path, top: &Path) -> PathBuf {
+    const SHORT: usize = 40;
+    let name = top.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' };
+    let name: String = name.chars().map(plain).take(SHORT).collect();
+    let digest = hex(&Sha256::digest(top.as_os_str().as_bytes()));
+    home.join("projects").join(format!("{name}-{}", digest.get(..16).unwrap_or(&digest))).join("config.toml")
+}
+
+/// What controls Bosun below a folder.
+pub fn controls(folder: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = CONTROLS.iter().map(|control| folder.join(control)).collect();
+    paths.extend(settings_of_claude(folder));
+    paths.sort();
+    paths.dedup();
+    paths
+}
+
+/// Files of the form `.claude/settings*.json`.
+pub(crate) fn settings_of_claude(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    const MOST: usize = 10_000;
+    let is_one = |name: &str| name.starts_with("settings") && name.ends_with(".json");
+    let entries = fs::read_dir(folder.join(".claude")).into_iter().flatten().flatten().take(MOST);
+    entries.filter(move |entry| entry.file_name().to_str().is_some_and(is_one)).map(|entry| entry.path())
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_top_is_the_folder_with_git_or_the_folder_itself() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        let deep = top.join("a/b");
+        fs::create_dir_all(&deep).unwrap();
+        assert_eq!(Project::find(&deep).top, deep);
+        fs::write(top.join(".git"), "gitdir: elsewhere").unwrap();
+        assert_eq!(Project::find(&deep), Project { top: top.clone(), stranger: None });
+        fs::create_dir(deep.join(".git")).unwrap();
+        assert_eq!(Project::find(&deep).top, deep);
+        assert_eq!(Project::find(&top.join("a")).top, top);
+    }
+
+    #[test]
+    fn a_repository_of_another_user_is_not_looked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        let deep = top.join("a");
+        fs::create_dir_all(&deep).unwrap();
+        fs::create_dir(top.join(".git")).unwrap();
+        if std::os::unix::fs::chown(&top, Some(65_534), None).is_err() {
+            return;
+        }
+        assert_eq!(Project::find(&deep), Project { top: deep, stranger: Some(top) });
+    }
+
+    #[test]
+    fn a_project_s_local_file_is_told_from_that_of_its_namesakes() {
+        let file = |top: &str| local_file(Path::new("/home"), Path::new(top)).display().to_string();
+        assert!(file("/src/my app").starts_with("/home/projects/my_app-"), "{}", file("/src/my app"));
+        assert!(file("/src/my app").ends_with("/config.toml"));
+        assert_ne!(file("/src/x"), file("/other/x"));
+        assert!(file("/").starts_with("/home/projects/-"));
+    }
+
+    #[test]
+    fn every_file_of_claude_s_settings_is_a_control() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join(".claude")).unwrap();
+        fs::write(folder.path().join(".claude/settings.mine.json"), "{}").unwrap();
+        fs::write(folder.path().join(".claude/notes.md"), "").unwrap();
+        let below: Vec<_> = controls(folder.path())
+            .iter()
+            .map(|path| path.strip_prefix(folder.path()).unwrap().display().to_string())
+            .collect();
+        assert_eq!(
+            below,
+            [
+                ".bosun",
+                ".claude/settings.json",
+                ".claude/settings.local.json",
+                ".claude/settings.mine.json",
+                ".github/hooks",
+                ".mcp.json"
+            ]
+        );
+    }
+}

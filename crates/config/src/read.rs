@@ -1,0 +1,202 @@
+//! Reads a file of settings: bounded, and with words that name the file and the line.
+
+use std::borrow::Cow;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use host::PlainError;
+
+use crate::amount::Usd;
+use crate::file::File;
+use crate::provider::{self, ProviderError};
+
+/// Most bytes of a file of settings.
+pub(crate) const MOST: u64 = 1 << 20;
+
+/// Why a file of settings cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// It cannot be read.
+    #[error("cannot read {path}: {source}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: PlainError,
+    },
+    /// It says something that has no meaning. The message names the line and does not show it: a key may stand there.
+    #[error("{path}: {message}")]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// What, and where.
+        message: String,
+    },
+    /// A provider that it describes cannot be asked.
+    #[error("{path}: {source}")]
+    Provider {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: ProviderError,
+    },
+    /// A file that was named does not exist.
+    #[error("{named_by} names {path}, which does not exist; correct it or leave it out")]
+    Missing {
+        /// The flag or variable.
+        named_by: &'static str,
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file cannot be written.
+    #[error("cannot write {path}: {source}")]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It speaks for whoever manages the machine, and may not.
+    #[error("{origin}: a `managed` table has no place there; it belongs into the machine's managed settings")]
+    NotManaged {
+        /// Where it stands.
+        origin: String,
+    },
+    /// It asks for what is forbidden.
+    #[error("the mode allow-all is forbidden by {by}, and asked for by {origin}")]
+    Forbidden {
+        /// The file that forbids it.
+        by: PathBuf,
+        /// Where it is asked for.
+        origin: String,
+    },
+    /// The environment moves a provider to a place where it cannot be asked.
+    #[error(transparent)]
+    Environment(ProviderError),
+}
+
+impl ConfigError {
+    /// The file that is at fault.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            ConfigError::Read { path, .. }
+            | ConfigError::Invalid { path, .. }
+            | ConfigError::Provider { path, .. }
+            | ConfigError::Missing { path, .. }
+            | ConfigError::Write { path, .. } => Some(path),
+            ConfigError::NotManaged { .. } | ConfigError::Forbidden { .. } | ConfigError::Environment(_) => None,
+        }
+    }
+}
+
+impl File {
+    /// Reads a file of the user's own; one that does not exist says nothing.
+    pub fn read(path: &Path) -> Result<File, ConfigError> {
+        Ok(File::read_present(path)?.unwrap_or_default())
+    }
+
+    /// The same, telling one that does not exist from one that says nothing.
+    pub fn read_present(path: &Path) -> Result<Option<File>, ConfigError> {
+        File::from_bytes(host::read_plain(path, MOST), path)
+    }
+
+    /// Reads a file of a project, following no link below its top.
+    pub(crate) fn read_below(top: &Path, below: &str) -> Result<Option<File>, ConfigError> {
+        File::from_bytes(host::read_below(top, Path::new(below), MOST), &top.join(below))
+    }
+
+    fn from_bytes(read: Result<Option<Vec<u8>>, PlainError>, path: &Path) -> Result<Option<File>, ConfigError> {
+        let bytes = read.map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
+        let parse = |bytes: Vec<u8>| match String::from_utf8(bytes) {
+            Ok(text) => File::parse(&text, path),
+            Err(_binary) => Err(invalid(path, "it is not UTF-8 text".into())),
+        };
+        bytes.map(parse).transpose()
+    }
+
+    /// Reads settings as TOML, or as JSON if they begin as that does.
+    pub fn parse(text: &str, path: &Path) -> Result<File, ConfigError> {
+        let file: File = if text.trim_start().starts_with('{') {
+            serde_json::from_str(text).map_err(|error| invalid(path, in_json(&error)))?
+        } else {
+            toml::from_str(text).map_err(|error| invalid(path, located(&error, text)))?
+        };
+        file.check().map_err(|message| invalid(path, message))?;
+        let unusable = |source| ConfigError::Provider { path: path.to_owned(), source };
+        provider::check(&file.providers).map_err(unusable)?;
+        Ok(file)
+    }
+
+    /// Fails when a number means nothing.
+    fn check(&self) -> Result<(), String> {
+        if let Some(live) = self.limits.live.filter(|live| !(1..=4096).contains(live)) {
+            return Err(format!("limits.live is {live}; it must be between 1 and 4096"));
+        }
+        if self.max_turns == Some(0) {
+            return Err("max-turns is 0; leave it out for no limit".into());
+        }
+        if self.budget.usd == Some(Usd(0)) {
+            return Err("budget.usd is 0; leave it out for no limit".into());
+        }
+        Ok(())
+    }
+}
+
+fn invalid(path: &Path, message: String) -> ConfigError {
+    ConfigError::Invalid { path: path.to_owned(), message }
+}
+
+/// What is wrong in JSON, and in which line; the text itself is not repeated.
+fn in_json(error: &serde_json::Error) -> String {
+    let words = error.to_string();
+    let message = words.rsplit_once(" at line ").map_or(words.as_str(), |(message, _)| message);
+    format!("line {}: {}", error.line(), without_text(message))
+}
+
+/// What is wrong, and in which line.
+fn located(error: &toml::de::Error, text: &str) -> String {
+    let before = error.span().and_then(|span| text.get(..span.start));
+    // The names of our types say nothing to people.
+    let message = ["a nonzero u32", "a nonzero u64"].iter().fold(without_text(error.message()), |message, kind| {
+        message.replace(&format!("expected {kind}"), "expected a whole number above 0").into()
+    });
+    match before.map(|before| before.matches('\n').count() + 1) {
+        Some(line) => format!("line {line}: {message}"),
+        None => message.into_owned(),
+    }
+}
+
+/// The message, but for a text of a wrong type: it may be a key that was written where a table belongs.
+fn without_text(message: &str) -> Cow<'_, str> {
+    let wrong = message.strip_prefix("invalid type: string ").and_then(|rest| rest.rsplit_once(", expected "));
+    match wrong {
+        Some((_, wanted)) if wanted.starts_with("struct ") => "a text stands where a table belongs".into(),
+        Some((_, wanted)) => format!("a text stands where {wanted} belongs").into(),
+        None => message.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<File, String> {
+        File::parse(text, Path::new("config.toml")).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn mistakes_name_the_file_the_line_and_what_is_known() {
+        let unknown = parse("model = 'x'\nturns = 3\n").unwrap_err();
+        assert!(unknown.starts_with("config.toml: line 2: unknown field `turns`"), "{unknown}");
+        assert!(unknown.contains("max-turns"), "{unknown}");
+        let range = parse("[limits]\nlive = 0\n").unwrap_err();
+        assert_eq!(range, "config.toml: limits.live is 0; it must be between 1 and 4096");
+        let none = parse("max-turns = 0\n").unwrap_err();
+        assert_eq!(none, "config.toml: max-turns is 0; leave it out for no limit");
+        assert!(parse("model = 3").unwrap_err().contains("line 1"));
+        let tokens = parse("[budget]\ntokens = 0\n").unwrap_err();
+        assert!(tokens.ends_with("expected a whole number above 0"), "{tokens}");
+        let at_once = parse("[providers.ollama]\nat-once = 0\n").unwrap_err();
+        assert!(at_once.ends_with("expected a whole number above 0"), "{at_once}");
+    }
+}

@@ -1,0 +1,198 @@
+//! Trust: what of a project could make Bosun do something, and a digest of exactly that.
+
+use std::ffi::OsString;
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use host::PlainError;
+use sha2::{Digest, Sha256};
+
+use crate::project::{hex, settings_of_claude};
+
+/// Files and folders that control Bosun, or will: a project is trusted with all of them or none.
+const TRUSTED: [&str; 10] = [
+    ".bosun",
+    ".claude/agents",
+    ".claude/skills",
+    ".claude/commands",
+    ".github/agents",
+    ".github/skills",
+    ".github/hooks",
+    ".github/prompts",
+    ".agents/skills",
+    ".mcp.json",
+];
+
+/// Most of them.
+const MOST_FILES: usize = 1_000;
+
+/// Most bytes of all of them.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// Why a project cannot be trusted.
+#[derive(Debug, thiserror::Error)]
+pub enum TrustError {
+    /// There is too much to look at.
+    #[error("{} has more than {MOST_FILES} files that would control Bosun; nobody can have looked at them all", .0.display())]
+    Many(PathBuf),
+    /// There is too much to look at.
+    #[error("what would control Bosun in {} is larger than {MOST_BYTES} bytes; nobody can have looked at it all", .0.display())]
+    Large(PathBuf),
+    /// One of them is no file.
+    #[error("{}: {source}; remove it", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: PlainError,
+    },
+}
+
+/// What of a project controls Bosun.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Controls {
+    /// The files and links, from the project's top, sorted.
+    pub files: Vec<PathBuf>,
+    /// A digest of their names and what they hold.
+    pub digest: String,
+}
+
+/// How a project stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It is trusted as it is.
+    Trusted,
+    /// It was trusted, and what controls Bosun has changed since.
+    Changed,
+    /// It is not trusted.
+    Untrusted,
+}
+
+impl Standing {
+    /// How a project stands that was trusted with this digest, if it was.
+    pub fn of(top: &Path, home: &Path, remembered: Option<&str>) -> Standing {
+        let Some(remembered) = remembered else { return Standing::Untrusted };
+        match Controls::read(top, home) {
+            Ok(controls) if controls.digest == remembered => Standing::Trusted,
+            Ok(_) | Err(_) => Standing::Changed,
+        }
+    }
+
+    /// The standing in one word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Standing::Trusted => "trusted",
+            Standing::Changed => "changed",
+            Standing::Untrusted => "untrusted",
+        }
+    }
+}
+
+impl Controls {
+    /// Whether there is anything to look at.
+    pub fn exist(top: &Path, home: &Path) -> bool {
+        let is_there = |below: &str| {
+            let path = top.join(below);
+            path.symlink_metadata().is_ok() && !is_home(&path, home)
+        };
+        TRUSTED.into_iter().any(is_there) || settings_of_claude(top).next().is_some()
+    }
+
+    /// Looks at everything that controls Bosun below a project's top, but for Bosun's home, which is the user's own. A
+    /// link is what it says, not where it leads.
+    pub fn read(top: &Path, home: &Path) -> Result<Controls, TrustError> {
+        let mut walk = Walk { top, left: MOST_BYTES, seen: 0, found: Vec::new() };
+        for below in TRUSTED.into_iter().filter(|below| !is_home(&top.join(below), home)) {
+            walk.enter(Path::new(below))?;
+        }
+        for path in settings_of_claude(top) {
+            walk.enter(path.strip_prefix(top).unwrap_or(&path))?;
+        }
+        walk.found.sort();
+        let mut digest = Sha256::new();
+        for (path, content) in &walk.found {
+            let name = path.as_os_str().as_bytes();
+            // With its length before it, no name can be taken for a part of what a file holds.
+            digest.update((name.len() as u64).to_be_bytes());
+            digest.update(name);
+            digest.update(content);
+        }
+        let digest = hex(&digest.finalize());
+        Ok(Controls { files: walk.found.into_iter().map(|(path, _)| path).collect(), digest })
+    }
+}
+
+/// Whether a project's folder is Bosun's home, as `.bosun` is in the user's own folder.
+pub(crate) fn is_home(folder: &Path, home: &Path) -> bool {
+    folder == home || folder.canonicalize().is_ok_and(|real| home.canonicalize().is_ok_and(|home| home == real))
+}
+
+/// One look at everything.
+struct Walk<'a> {
+    top: &'a Path,
+    /// Bytes that may still be read.
+    left: u64,
+    /// Names that were met, folders included.
+    seen: usize,
+    found: Vec<(PathBuf, [u8; 32])>,
+}
+
+impl Walk<'_> {
+    /// Takes note of a file, a link, or everything in a folder.
+    fn enter(&mut self, below: &Path) -> Result<(), TrustError> {
+        let mut open = vec![below.to_owned()];
+        while let Some(below) = open.pop() {
+            let path = self.top.join(&below);
+            let Some(facts) = facts(&path)? else { continue };
+            self.seen += 1;
+            if self.seen > MOST_FILES {
+                return Err(TrustError::Many(self.top.to_owned()));
+            }
+            if facts.is_dir() {
+                open.extend(names(&path, MOST_FILES)?.into_iter().map(|name| below.join(name)));
+            } else {
+                let content = self.content(&below, &facts)?;
+                self.found.push((below, content));
+            }
+        }
+        Ok(())
+    }
+
+    fn content(&mut self, below: &Path, facts: &Metadata) -> Result<[u8; 32], TrustError> {
+        let unreadable = |source| TrustError::Unreadable { path: self.top.join(below), source };
+        if facts.is_symlink() {
+            let target = fs::read_link(self.top.join(below)).map_err(|error| unreadable(PlainError::Io(error)))?;
+            return Ok(Sha256::new()
+                .chain_update(b"link ")
+                .chain_update(target.as_os_str().as_bytes())
+                .finalize()
+                .into());
+        }
+        match host::read_below(self.top, below, self.left) {
+            Ok(bytes) => {
+                let bytes = bytes.unwrap_or_default();
+                self.left -= bytes.len() as u64;
+                Ok(Sha256::new().chain_update(b"file ").chain_update(bytes).finalize().into())
+            }
+            Err(PlainError::Large { .. }) => Err(TrustError::Large(self.top.to_owned())),
+            Err(source) => Err(unreadable(source)),
+        }
+    }
+}
+
+fn facts(path: &Path) -> Result<Option<Metadata>, TrustError> {
+    match path.symlink_metadata() {
+        Ok(facts) => Ok(Some(facts)),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(TrustError::Unreadable { path: path.to_owned(), source: PlainError::Io(error) }),
+    }
+}
+
+/// The names in a folder; one more than enough is enough.
+fn names(folder: &Path, most: usize) -> Result<Vec<OsString>, TrustError> {
+    let unreadable = |error| TrustError::Unreadable { path: folder.to_owned(), source: PlainError::Io(error) };
+    let entries = fs::read_dir(folder).map_err(unreadable)?.take(most + 1);
+    entries.map(|entry| entry.map(|entry| entry.file_name()).map_err(unreadable)).collect()
+}

@@ -1,0 +1,48 @@
+//! Settings as a list, each with its key and where it came from.
+
+use serde_json::Value as Json;
+
+use crate::file::File;
+use crate::origin::Origin;
+
+/// One setting.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Value {
+    /// Its key, such as `limits.live`. One that is a list has a setting for each entry.
+    pub key: String,
+    /// What it is.
+    pub value: Json,
+    /// Where it came from.
+    pub origin: Origin,
+}
+
+/// Everything that a file says, by its keys. Lists stay whole.
+pub(crate) fn flat(file: &File) -> Vec<(String, Json)> {
+    let mut found = Vec::new();
+    // Settings are numbers, words and lists of words: there is nothing that JSON could not say.
+    if let Ok(whole) = serde_json::to_value(file) {
+        enter(String::new(), whole, &mut found);
+    }
+    found
+}
+
+fn enter(key: String, value: Json, found: &mut Vec<(String, Json)>) {
+    match value {
+        Json::Null => {}
+        Json::Array(list) if list.is_empty() => {}
+        Json::Object(table) => {
+            for (name, value) in table {
+                let name = quoted(name);
+                let key = if key.is_empty() { name } else { format!("{key}.{name}") };
+                enter(key, value, found);
+            }
+        }
+        value @ (Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Array(_)) => found.push((key, value)),
+    }
+}
+
+/// A name as it stands in a key.
+fn quoted(name: String) -> String {
+    let is_bare = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+    if is_bare { name } else { format!("{name:?}") }
+}

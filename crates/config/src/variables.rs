@@ -1,0 +1,95 @@
+//! Which environment variables started programs get, and whose values are secret.
+
+use std::collections::BTreeSet;
+
+use serde::de::{self, Deserialize, Deserializer};
+use serde::ser::{Serialize, Serializer};
+
+use crate::file::Environment;
+
+/// Variables that hold keys by their name, whoever reads them.
+const KEY_LIKE: [&str; 2] = ["*_API_KEY", "*_AUTH_TOKEN"];
+
+/// Variables that concern Bosun alone.
+const OWN: &str = "BOSUN_*";
+
+/// The name of a variable, in which `*` stands for any letters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamePattern(String);
+
+impl NamePattern {
+    fn parse(text: String) -> Result<NamePattern, String> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '*');
+        if text.is_empty() || !text.chars().all(plain) {
+            return Err(format!("`{text}` is no name of a variable; write one such as NPM_TOKEN or *_TOKEN"));
+        }
+        Ok(NamePattern(text))
+    }
+
+    fn matches(&self, name: &str) -> bool {
+        matches(&self.0, name)
+    }
+}
+
+/// What has to stay hidden.
+pub(crate) struct Hidden<'a> {
+    /// Variables that are known to hold keys.
+    pub(crate) keys: &'a BTreeSet<String>,
+    /// What settings say.
+    pub(crate) settings: &'a Environment,
+}
+
+impl Hidden<'_> {
+    /// Whether started programs do not get the variable.
+    pub(crate) fn hides(&self, name: &str) -> bool {
+        let passed = self.settings.pass.iter().any(|pattern| pattern.matches(name));
+        (matches(OWN, name) || self.is_secret(name)) && !passed
+    }
+
+    /// Whether its value must never be written, programs having it or not.
+    pub(crate) fn is_secret(&self, name: &str) -> bool {
+        let like_a_key = KEY_LIKE.iter().any(|pattern| matches(pattern, name));
+        self.keys.contains(name) || like_a_key || self.settings.hide.iter().any(|pattern| pattern.matches(name))
+    }
+}
+
+/// Whether a name fits a pattern; small and capital letters are the same here, since hiding too much harms less.
+fn matches(pattern: &str, name: &str) -> bool {
+    let (pattern, name) = (pattern.to_ascii_uppercase(), name.to_ascii_uppercase());
+    let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
+    let Some(mut left) = name.strip_prefix(first) else { return false };
+    let mut parts: Vec<&str> = rest.split('*').collect();
+    let last = parts.pop().unwrap_or_default();
+    for part in parts {
+        match left.split_once(part) {
+            Some((_, after)) => left = after,
+            None => return false,
+        }
+    }
+    left.ends_with(last)
+}
+
+impl<'de> Deserialize<'de> for NamePattern {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        NamePattern::parse(String::deserialize(from)?).map_err(de::Error::custom)
+    }
+}
+
+impl Serialize for NamePattern {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stars_stand_for_any_letters() {
+        let fits = [("*_API_KEY", "X_API_KEY"), ("*", ""), ("a*", "A"), ("*B*D", "ABCD"), ("A**C", "AC"), ("X", "x")];
+        assert!(fits.iter().all(|(pattern, name)| matches(pattern, name)));
+        let differs = [("*_API_KEY", "API_KEY"), ("A", "AB"), ("A*C", "CA"), ("*B*B", "AB"), ("BOSUN_*", "BOSUN")];
+        assert!(differs.iter().all(|(pattern, name)| !matches(pattern, name)));
+    }
+}

@@ -1,0 +1,53 @@
+//! The manual names every key that there is.
+
+use std::path::Path;
+
+use config::File;
+
+/// The tables, as they are written, and the keys in each.
+const TABLES: [&str; 13] = [
+    "",
+    "[budget]",
+    "[network]",
+    "[limits]",
+    "[retention]",
+    "[output]",
+    "[permissions]",
+    "[workspace]",
+    "[environment]",
+    "[managed]",
+    "[providers.openai]",
+    "[providers.openai.models.x]",
+    // A table that is no table: the list of tables itself must be whole.
+    "[providers]",
+];
+
+/// The keys of a table, from the words that refuse another.
+fn keys(table: &str) -> Vec<String> {
+    let error = File::parse(&format!("{table}\nno-such-key = 1\n"), Path::new("x")).unwrap_err().to_string();
+    let Some((_, known)) = error.split_once("expected ") else { return Vec::new() };
+    known.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_key_is_in_the_manual() {
+    let path = format!("{}/../../docs/settings.md", env!("CARGO_MANIFEST_DIR"));
+    let manual = std::fs::read_to_string(path).unwrap();
+    let mut count = 0;
+    for table in TABLES {
+        let name = table.trim_matches(['[', ']']).replace("openai", "NAME").replace(".x", ".\"MODEL\"");
+        for key in keys(table) {
+            // A table is in the manual by its keys, and a key that is refused with a reason needs no row.
+            let is_table = (name.is_empty() && TABLES.contains(&format!("[{key}]").as_str())) || key == "models";
+            let is_alias = key.contains('_') || matches!(key.as_str(), "key" | "api-key" | "token" | "secret");
+            if is_table || is_alias {
+                continue;
+            }
+            let full = if name.is_empty() { key } else { format!("{name}.{key}") };
+            assert!(manual.contains(&format!("| `{full}` |")), "{full} is not in docs/settings.md");
+            count += 1;
+        }
+    }
+    let rows = manual.lines().filter(|line| line.starts_with("| `") && line.matches('|').count() >= 4).count();
+    assert_eq!(rows, count, "docs/settings.md has rows for keys that are not there");
+}

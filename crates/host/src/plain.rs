@@ -1,0 +1,119 @@
+//! Small files that a stranger may have written: read whole, up to a size, and only if they are plain files. A pipe or
+//! a device is refused before a byte of it is read, so nothing here waits.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
+use rustix::io::Errno;
+
+/// Why a file is not read.
+#[derive(Debug, thiserror::Error)]
+pub enum PlainError {
+    /// It is a folder, a pipe, a device or a socket.
+    #[error("it is no plain file")]
+    Kind,
+    /// It is a link, or a folder on the way to it is one.
+    #[error("it is a link, or behind one")]
+    Link,
+    /// It is too large.
+    #[error("it is larger than {most} bytes")]
+    Large {
+        /// The most bytes it may have.
+        most: u64,
+    },
+    /// The system says so.
+    #[error(transparent)]
+    Io(io::Error),
+}
+
+/// Reads a file of the user's own, wherever links lead; none when it does not exist.
+pub fn read_plain(path: &Path, most: u64) -> Result<Option<Vec<u8>>, PlainError> {
+    whole(openat(CWD, path, FLAGS, Mode::empty()), most)
+}
+
+/// Reads a file below a folder, following no link on the way; none when it does not exist.
+pub fn read_below(folder: &Path, below: &Path, most: u64) -> Result<Option<Vec<u8>>, PlainError> {
+    let open = |folder: OwnedFd| {
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        openat2(&folder, below, FLAGS | OFlags::NOFOLLOW, Mode::empty(), resolve)
+    };
+    let folder = openat(CWD, folder, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+    whole(folder.and_then(open), most)
+}
+
+/// The user that this process acts for.
+pub fn user_id() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// Opening a pipe must not wait for its writer.
+const FLAGS: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+
+fn whole(opened: rustix::io::Result<OwnedFd>, most: u64) -> Result<Option<Vec<u8>>, PlainError> {
+    let file = match opened {
+        Ok(file) => file,
+        Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
+        Err(Errno::LOOP) => return Err(PlainError::Link),
+        // What a socket answers.
+        Err(Errno::NXIO | Errno::NODEV) => return Err(PlainError::Kind),
+        Err(errno) => return Err(PlainError::Io(errno.into())),
+    };
+    let facts = fstat(&file).map_err(|errno| PlainError::Io(errno.into()))?;
+    if FileType::from_raw_mode(facts.st_mode) != FileType::RegularFile {
+        return Err(PlainError::Kind);
+    }
+    let mut bytes = Vec::new();
+    File::from(file).take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(PlainError::Io)?;
+    if bytes.len() as u64 > most { Err(PlainError::Large { most }) } else { Ok(Some(bytes)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn below(folder: &Path, name: &str) -> Result<Option<Vec<u8>>, String> {
+        read_below(folder, Path::new(name), 4).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_plain_file_is_read_up_to_its_size() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("four"), "1234").unwrap();
+        fs::write(folder.path().join("five"), "12345").unwrap();
+        assert_eq!(below(folder.path(), "four"), Ok(Some(b"1234".to_vec())));
+        assert_eq!(below(folder.path(), "none"), Ok(None));
+        assert_eq!(below(folder.path(), "four/none"), Ok(None));
+        assert_eq!(below(folder.path(), "five"), Err("it is larger than 4 bytes".into()));
+        assert_eq!(below(folder.path(), "../etc/passwd").unwrap_err(), "Invalid cross-device link (os error 18)");
+    }
+
+    #[test]
+    fn what_never_ends_is_not_begun() {
+        let folder = tempfile::tempdir().unwrap();
+        let fifo = folder.path().join("fifo");
+        rustix::fs::mknodat(CWD, &fifo, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        symlink("/dev/zero", folder.path().join("zero")).unwrap();
+        assert_eq!(below(folder.path(), "fifo"), Err("it is no plain file".into()));
+        assert_eq!(below(folder.path(), "."), Err("it is no plain file".into()));
+        assert!(matches!(read_plain(&folder.path().join("zero"), 4), Err(PlainError::Kind)));
+    }
+
+    #[test]
+    fn links_are_followed_for_the_user_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("there")).unwrap();
+        fs::write(folder.path().join("there/file"), "1").unwrap();
+        symlink("there/file", folder.path().join("link")).unwrap();
+        symlink("there", folder.path().join("way")).unwrap();
+        assert_eq!(read_plain(&folder.path().join("link"), 4).unwrap(), Some(b"1".to_vec()));
+        for name in ["link", "way/file"] {
+            assert_eq!(below(folder.path(), name), Err("it is a link, or behind one".into()), "{name}");
+        }
+    }
+}
