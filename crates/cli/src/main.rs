@@ -1,14 +1,19 @@
 //! The `bosun` command: arguments, wiring and exit codes.
 
 mod args;
+mod completions;
 mod cost;
+mod current;
+mod doctor;
 mod exit;
 mod failure;
 mod fault;
 mod gc;
 mod log;
+mod manual;
 mod models;
 mod money;
+mod panic;
 mod print;
 mod run;
 mod script;
@@ -20,7 +25,7 @@ mod demo;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::FromArgMatches;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::args::{Args, Command};
@@ -32,23 +37,26 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == "__guardian") {
         return host::guardian_main();
     }
-    let args = match Args::try_parse() {
+    panic::install();
+    let args = match args::command().try_get_matches().and_then(|given| Args::from_arg_matches(&given)) {
         Ok(args) => args,
         Err(error) => return usage(&error),
     };
-    match perform(args) {
-        Ok(exit) if print::is_lost() => Exit::worst([exit, Exit::Failed]).into(),
-        Ok(exit) => exit.into(),
+    let exit = match perform(args) {
+        Ok(exit) if print::is_lost() => Exit::worst([exit, Exit::Failed]),
+        Ok(exit) => exit,
         Err(failure) => {
             failure.show();
-            failure.exit().into()
+            failure.exit()
         }
-    }
+    };
+    panic::tell_contained(exit);
+    exit.into()
 }
 
 fn perform(args: Args) -> Result<Exit, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let exit = runtime.block_on(async {
+    let command = async {
         match args.command {
             None => run::run(args.run).await,
             Some(Command::Sessions(command)) => sessions::perform(command).await,
@@ -56,9 +64,13 @@ fn perform(args: Args) -> Result<Exit, Failure> {
             Some(Command::Cost(options)) => cost::sum(&options),
             Some(Command::Gc(options)) => gc::collect(&options),
             Some(Command::Demo(options)) => demo::show(&options).await,
+            Some(Command::Doctor(options)) => doctor::examine(&options).await,
+            Some(Command::Completions(options)) => Ok(completions::write(options.shell)),
+            Some(Command::Man(options)) => manual::write(&options),
             Some(Command::Script(command)) => script::perform(&command),
         }
-    });
+    };
+    let exit = panic::contained(|| runtime.block_on(command));
     // A blocking call that ignores its cancellation must not keep the process alive.
     runtime.shutdown_background();
     exit

@@ -39,6 +39,7 @@ impl Setup {
         let home = Home::open(root)?;
         log::start(&home, env.log.as_deref())?;
         let config = File::read(&home.root().join("config.toml")).map_err(Failure::usage)?.resolve();
+        log::hide(&config.secrets(&env));
         Ok(Setup { env, home, config })
     }
 

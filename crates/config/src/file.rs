@@ -6,7 +6,7 @@ use std::io;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
-use net::Patience;
+use net::{Patience, Secret};
 use protocol::{Budget, Effort};
 use serde::Deserialize;
 
@@ -157,6 +157,12 @@ impl Config {
     /// The way to every model, from here and from the environment.
     pub fn access(&self, env: &Env) -> Result<Access, ConfigError> {
         provider::open(&self.providers, self.patience, env).map_err(ConfigError::Environment)
+    }
+
+    /// The keys that the environment holds, for whomever; known even when some provider cannot be asked.
+    pub fn secrets(&self, env: &Env) -> Vec<Secret> {
+        let named = self.providers.values().filter_map(|provider| provider.key_env.clone()).collect();
+        Env::keys(named).iter().filter_map(|variable| env.key(variable)).collect()
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) fn show(sums: &Sums) {
     rows.extend(lines.into_iter().map(|(key, sum)| (name(key), cells(sum))));
     rows.push(("total".to_owned(), cells(&sums.total)));
     for line in aligned(&rows) {
-        print::answer(line);
+        print::row(line);
     }
     if sums.total.lost.tokens > 0 {
         print::note("unanswered: what questions that were cut are counted as; nobody knows what they used");
