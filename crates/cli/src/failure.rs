@@ -37,7 +37,8 @@ impl Failure {
     /// Tells the person.
     pub(crate) fn show(&self) {
         print::error(&self.message);
-        if let Some(hint) = &self.hint {
+        let usual = (self.exit == Exit::Failed).then_some("`bosun doctor` looks for the cause");
+        if let Some(hint) = self.hint.as_deref().or(usual) {
             print::note(format_args!("hint: {hint}"));
         }
     }

@@ -39,6 +39,7 @@ fn of(header: &[u8]) -> Look {
         return Look::Empty;
     }
     let number = |at: usize| Some(u32::from_be_bytes(header.get(at..at + 4)?.try_into().ok()?));
+    // As long as its log was never folded into it, a new file has SQLite's header and nothing of ours.
     match (header.starts_with(b"SQLite format 3\0"), number(68), number(60)) {
         (true, Some(id), Some(form)) if i64::from(id) == SESSION.application_id => {
             match i64::from(form).cmp(&SESSION.known()) {
@@ -47,6 +48,7 @@ fn of(header: &[u8]) -> Look {
                 std::cmp::Ordering::Greater => Look::Newer(form),
             }
         }
+        (true, Some(0), Some(0)) => Look::Empty,
         _ => Look::Stranger,
     }
 }
@@ -69,7 +71,7 @@ mod tests {
         assert_eq!(of(&header(ours, today)), Look::Current);
         assert_eq!(of(&header(ours, 1)), Look::Older);
         assert_eq!(of(&header(ours, today + 1)), Look::Newer(today + 1));
-        assert_eq!(of(&[]), Look::Empty);
+        assert_eq!([of(&[]), of(&header(0, 0))], [Look::Empty, Look::Empty]);
         for other in [header(7, today), header(ours, today)[..50].to_vec(), b"not a database at all".repeat(9)] {
             assert_eq!(of(&other), Look::Stranger);
         }

@@ -144,16 +144,16 @@ mod tests {
         for (path, help) in all(&command(), "bosun").into_iter().chain([("bosun".into(), ROOT.to_owned())]) {
             for line in help.lines().filter(is_line) {
                 let line = line.trim_start().split("   ").next().unwrap();
-                let words = line.split(['|', '>']).next().unwrap().replace('"', "");
-                let parsed = command().try_get_matches_from(words.split_whitespace().take(shape(&words)));
+                let parsed = command().try_get_matches_from(words(line));
                 assert!(parsed.is_ok(), "{path}: {line}: {}", parsed.unwrap_err());
             }
         }
     }
 
-    /// How many words of a line can be read without a shell: a text in quotes is many of them.
-    fn shape(words: &str) -> usize {
-        if words.contains("-p ") || words.contains(" send ") { 2 } else { usize::MAX }
+    /// The words of a line as a shell would read them, up to where the output goes.
+    fn words(line: &str) -> Vec<&str> {
+        let parts = line.split(['|', '>']).next().unwrap().split('"').enumerate();
+        parts.flat_map(|(n, part)| if n % 2 == 1 { vec![part] } else { part.split_whitespace().collect() }).collect()
     }
 
     #[test]

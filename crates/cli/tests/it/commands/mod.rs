@@ -2,11 +2,15 @@
 
 mod budgets;
 mod costs;
+mod doctor;
 mod going_on;
 mod housekeeping;
 mod keys;
+mod logs;
 mod models;
 mod money;
+mod panics;
+mod people;
 mod pictures;
 mod prompts;
 mod results;
