@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::exit::Exit;
-use crate::print;
+use crate::{meant, print};
 
 /// Why a command did not do what it was asked.
 #[derive(Debug)]
@@ -78,6 +78,9 @@ impl From<model::OpenError> for Failure {
             error
             @ (model::OpenError::Script(_) | model::OpenError::Recording(_) | model::OpenError::NoFile { .. }) => {
                 Failure::usage(error)
+            }
+            model::OpenError::Provider { ref provider, .. } if let Some(meant) = meant::model(provider) => {
+                Failure::usage(error).hint(meant)
             }
             error => Failure::usage(error).hint("`bosun models` lists the providers, their keys and what they serve"),
         }

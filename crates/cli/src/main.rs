@@ -11,6 +11,7 @@ mod fault;
 mod gc;
 mod log;
 mod manual;
+mod meant;
 mod models;
 mod money;
 mod panic;
@@ -38,20 +39,21 @@ fn main() -> ExitCode {
         return host::guardian_main();
     }
     panic::install();
-    let args = match args::command().try_get_matches().and_then(|given| Args::from_arg_matches(&given)) {
-        Ok(args) => args,
-        Err(error) => return usage(&error),
-    };
-    let exit = match perform(args) {
-        Ok(exit) if print::is_lost() => Exit::worst([exit, Exit::Failed]),
-        Ok(exit) => exit,
-        Err(failure) => {
-            failure.show();
-            failure.exit()
-        }
-    };
+    let exit = panic::contained(act).unwrap_or_else(|failure| {
+        failure.show();
+        failure.exit()
+    });
     panic::tell_contained(exit);
     exit.into()
+}
+
+fn act() -> Result<Exit, Failure> {
+    let given = args::command().try_get_matches().and_then(|given| Args::from_arg_matches(&given));
+    let exit = match given {
+        Ok(args) => perform(args)?,
+        Err(error) => usage(&error),
+    };
+    Ok(if print::is_lost() { Exit::worst([exit, Exit::Failed]) } else { exit })
 }
 
 fn perform(args: Args) -> Result<Exit, Failure> {
@@ -77,16 +79,16 @@ fn perform(args: Args) -> Result<Exit, Failure> {
 }
 
 /// Help and version go to stdout and are no failure, unless stdout does not take them.
-fn usage(error: &clap::Error) -> ExitCode {
+fn usage(error: &clap::Error) -> Exit {
     let printed = error.print();
     if error.use_stderr() {
         hint_at_prompt(error);
-        return Exit::Usage.into();
+        return Exit::Usage;
     }
     if let Err(cause) = printed {
         print::refused(&cause);
     }
-    if print::is_lost() { Exit::Failed.into() } else { Exit::Success.into() }
+    Exit::Success
 }
 
 /// Those who are new here type the prompt without `-p`, or one that looks like a flag.
@@ -98,6 +100,8 @@ fn hint_at_prompt(error: &clap::Error) {
     };
     let first = std::env::args_os().nth(1).is_some_and(|first| first == word.as_str());
     match error.kind() {
+        // A misspelt command is no prompt.
+        ErrorKind::InvalidSubcommand if error.get(ContextKind::SuggestedSubcommand).is_some() => {}
         ErrorKind::InvalidSubcommand if first => print::note("hint: a prompt follows -p: bosun -p \"…\""),
         ErrorKind::UnknownArgument if word.starts_with("- ") => {
             print::note("hint: a prompt that begins with a dash is written --prompt=\"- …\", or comes from stdin");

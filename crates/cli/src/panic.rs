@@ -38,6 +38,7 @@ pub(crate) fn install() {
         // A panic in here would abort the process.
         let report = catch_unwind(AssertUnwindSafe(|| leave(panic)));
         let report = report.unwrap_or_else(|_again| Err("writing it failed".into()));
+        let report = report.map_err(|why| format!("{why}; it was: {}", described(panic)));
         *REPORT.lock().unwrap_or_else(PoisonError::into_inner) = Some(report);
     }));
 }
@@ -100,9 +101,20 @@ fn write(path: &Path, report: &str) -> io::Result<()> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?.write_all(report.as_bytes())
 }
 
+/// What happened and where, in one line and without secrets.
+fn described(panic: &PanicHookInfo<'_>) -> String {
+    log::without_secrets(print::one_line(&format!("{} at {}", message(panic), place(panic)), 200))
+}
+
+fn message<'a>(panic: &'a PanicHookInfo<'_>) -> &'a str {
+    panic.payload_as_str().unwrap_or("something that is no text")
+}
+
+fn place(panic: &PanicHookInfo<'_>) -> String {
+    panic.location().map_or_else(|| "an unknown place".to_owned(), ToString::to_string)
+}
+
 fn report(panic: &PanicHookInfo<'_>) -> String {
-    let message = panic.payload_as_str().unwrap_or("something that is no text");
-    let place = panic.location().map_or_else(|| "unknown".to_owned(), ToString::to_string);
     let session = current::session().map_or_else(|| "none".to_owned(), |session| session.to_string());
     let thread = std::thread::current();
     let rows = [
@@ -111,8 +123,8 @@ fn report(panic: &PanicHookInfo<'_>) -> String {
         ("session", session),
         ("thread", thread.name().unwrap_or("without a name").to_owned()),
         ("command", command_line(std::env::args_os().skip(1))),
-        ("place", place),
-        ("message", message.to_owned()),
+        ("place", place(panic)),
+        ("message", message(panic).to_owned()),
     ];
     let mut text = String::new();
     for (name, value) in rows {

@@ -7,9 +7,20 @@ use super::programs::release;
 use super::{Check, Scene};
 use crate::print;
 
-/// Variables that say how other machines are reached.
-const ROUTE: [&str; 8] =
-    ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"];
+/// Variables that say where providers are and how other machines are reached.
+const ROUTE: [&str; 11] = [
+    "http_proxy",
+    "HTTP_PROXY",
+    "https_proxy",
+    "HTTPS_PROXY",
+    "all_proxy",
+    "ALL_PROXY",
+    "no_proxy",
+    "NO_PROXY",
+    "ANTHROPIC_BASE_URL",
+    "OPENAI_BASE_URL",
+    "OLLAMA_HOST",
+];
 
 /// The variable that makes Bosun fail on order.
 const FAULT: &str = config::FAULT;

@@ -86,8 +86,18 @@ fn chosen(scene: &Scene, access: &Access, found: &BTreeMap<String, Found>) -> Ch
             format!("{spec} is chosen, and something else answers where {provider} should be"),
             format!("start {provider}, or give its address in config.toml: [providers.{provider}] base-url"),
         ),
+        None if is_unknown(&access.providers, provider, name) => Check::warn(
+            "model",
+            format!("{spec} is chosen, which is not among the models that Bosun knows"),
+            "check its name with `bosun models`; without a price no budget in dollars can be held",
+        ),
         Some(Found::Running(_)) | None => Check::ok("model", format!("{spec} can be asked (no question was sent)")),
     }
+}
+
+/// Whether the provider's models are known and this is none of them.
+fn is_unknown(providers: &Providers, provider: &str, name: &str) -> bool {
+    providers.places.get(provider).is_some_and(|place| !place.models.is_empty() && !place.models.contains_key(name))
 }
 
 fn server(name: &str, found: &Found) -> Option<Check> {

@@ -66,5 +66,5 @@ fn a_report_that_cannot_be_written_is_said_and_nothing_else_changes() {
     stage.script(HELLO).prompt("hi").run().expect(0);
     chown(stage.home().join("logs"), Some(0), Some(0)).unwrap();
     let ended = stage.prompt("hi").env("BOSUN_FAULT", "panic-at:3").run().expect(1);
-    ended.says(&["no report could be written", "bosun --resume"]);
+    ended.says(&["no report could be written", "it was: a panic on order at ", "bosun --resume"]);
 }
