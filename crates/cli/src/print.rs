@@ -88,6 +88,13 @@ pub(crate) fn row(text: impl fmt::Display) {
     }
 }
 
+/// A text in exactly so many columns.
+pub(crate) fn cell(text: &str, columns: usize) -> String {
+    let cut = cut(text, columns);
+    let blanks = columns.saturating_sub(cut.width());
+    cut + &" ".repeat(blanks)
+}
+
 /// As much of a text as fits into so many columns.
 fn cut(text: &str, columns: usize) -> String {
     if text.width() <= columns {

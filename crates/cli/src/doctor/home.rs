@@ -16,6 +16,9 @@ const PATIENCE: Duration = Duration::from_millis(300);
 /// Most sessions that are asked what they were doing.
 const ASKED: usize = 50;
 
+/// Most sessions that are told one by one.
+const TOLD: usize = 5;
+
 /// Less room than this is told, and less than a tenth of it is a failure.
 const LOW: u64 = 1 << 30;
 
@@ -82,9 +85,19 @@ fn sessions(home: &Home) -> Vec<Check> {
     // Ids begin with the time, so this is newest first.
     ids.sort_by_key(|id| std::cmp::Reverse(id.uuid()));
     let mut checks = vec![taken(home, &ids)];
-    checks.extend(ids.iter().filter_map(|id| unreadable(home, *id)));
+    checks.extend(first(ids.iter().filter_map(|id| unreadable(home, *id)).collect()));
     let open = ids.iter().filter(|id| has_open_log(home, **id)).take(ASKED);
-    checks.extend(open.filter_map(|id| left(home, *id)));
+    checks.extend(first(open.filter_map(|id| left(home, *id)).collect()));
+    checks
+}
+
+/// The first of many checks, and how many there are besides.
+fn first(mut checks: Vec<Check>) -> Vec<Check> {
+    let more = checks.len().saturating_sub(TOLD);
+    checks.truncate(TOLD);
+    if more > 0 {
+        checks.push(Check::warn("sessions", format!("the same holds for {more} more"), "`bosun sessions` lists all"));
+    }
     checks
 }
 
