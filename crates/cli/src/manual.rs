@@ -29,10 +29,7 @@ fn write_all(dir: &Path) -> Result<Exit, Failure> {
     };
     fs::create_dir_all(dir).map_err(failed)?;
     clap_mangen::generate_to(args::command(), dir).map_err(failed)?;
-    print::note(format_args!(
-        "written to {}; read them with: man -M or MANPATH, or man {}/bosun.1",
-        dir.display(),
-        dir.display()
-    ));
+    let page = dir.join("bosun.1");
+    print::note(format_args!("written to {}; read one with: man {}", dir.display(), page.display()));
     Ok(Exit::Success)
 }

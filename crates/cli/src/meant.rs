@@ -9,7 +9,7 @@ const WRONG: usize = 2;
 /// What to write instead, if that can be guessed.
 pub(crate) fn model(provider: &str) -> Option<String> {
     // A model's name alone is the commonest mistake of all.
-    let maker = [("claude", "anthropic"), ("gpt", "openai")].into_iter().find(|(name, _)| provider.starts_with(name));
+    let maker = [("claude-", "anthropic"), ("gpt-", "openai")].into_iter().find(|(name, _)| provider.starts_with(name));
     if let Some((_, maker)) = maker {
         return Some(format!("a model is named with its provider: --model {maker}/{provider}"));
     }

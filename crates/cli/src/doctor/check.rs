@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::{log, print};
+
 /// One thing that was looked at.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -40,16 +42,21 @@ impl Status {
 
 impl Check {
     pub(super) fn ok(topic: &'static str, text: impl Into<String>) -> Check {
-        Check { topic, status: Status::Ok, text: text.into(), remedy: None }
+        Check { topic, status: Status::Ok, text: clean(text), remedy: None }
     }
 
     pub(super) fn warn(topic: &'static str, text: impl Into<String>, remedy: impl Into<String>) -> Check {
-        Check { topic, status: Status::Warn, text: text.into(), remedy: Some(remedy.into()) }
+        Check { topic, status: Status::Warn, text: clean(text), remedy: Some(clean(remedy)) }
     }
 
     pub(super) fn fail(topic: &'static str, text: impl Into<String>, remedy: impl Into<String>) -> Check {
-        Check { topic, status: Status::Fail, text: text.into(), remedy: Some(remedy.into()) }
+        Check { topic, status: Status::Fail, text: clean(text), remedy: Some(clean(remedy)) }
     }
+}
+
+/// A text on one line that drives no terminal and shows no key: names of files and models are others' words.
+fn clean(text: impl Into<String>) -> String {
+    print::plain(&log::without_secrets(text.into())).replace(['\n', '\t'], " ")
 }
 
 /// Everything that was looked at.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::programs::release;
+use super::sandbox::release;
 use super::{Check, Scene};
 use crate::print;
 

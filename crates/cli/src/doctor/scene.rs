@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use config::{Access, Config, Env, File};
 
 use super::Check;
-use crate::setup;
+use crate::{log, setup};
 
 /// The settings and folders of this process, as far as they can be used.
 #[derive(Debug)]
@@ -35,6 +35,7 @@ impl Scene {
         let top = cwd.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(&cwd).to_owned();
         let file = env.home.as_deref().map(|home| user_file(home, &mut checks)).unwrap_or_default();
         let config = file.resolve();
+        log::hide(&config.secrets(&env));
         let access = match config.access(&env) {
             Ok(access) => Some(access),
             Err(error) => {

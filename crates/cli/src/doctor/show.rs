@@ -18,11 +18,10 @@ pub(super) fn show(report: &Report) {
 fn lines(check: &Check, topics: usize, width: Option<usize>) -> Vec<String> {
     let head = format!("{:<4}  {:<topics$}  ", check.status.word(), check.topic);
     let indent = " ".repeat(head.len());
-    let text = print::plain(&check.text).replace('\n', " ");
-    let mut lines = print::wrapped(&text, width.map(|width| width.saturating_sub(head.len())));
+    let room = width.map(|width| width.saturating_sub(head.len()));
+    let mut lines = print::wrapped(&check.text, room);
     if let Some(remedy) = &check.remedy {
-        let remedy = format!("→ {}", print::plain(remedy).replace('\n', " "));
-        lines.extend(print::wrapped(&remedy, width.map(|width| width.saturating_sub(head.len()))));
+        lines.extend(print::wrapped(&format!("→ {remedy}"), room));
     }
     let with_head =
         |(number, line): (usize, String)| if number == 0 { head.clone() + &line } else { indent.clone() + &line };

@@ -187,6 +187,14 @@ fn a_repository_that_names_programs_runs_none_of_them() {
     let report = doctor(&stage, 1);
     says(&report, "git", &["ok", "not counted", "programs that git would run"]);
     assert!(!witness.exists());
+    for setting in ["filter.evil.clean", "core.fsmonitor", "core.sshCommand"] {
+        git(&stage, &["config", "--unset", setting]);
+    }
+    says(&doctor(&stage, 1), "git", &["ok", "2 changed files"]);
+    // What the user set for himself is the user's.
+    git(&stage, &["config", "--global", "filter.lfs.clean", "true"]);
+    says(&doctor(&stage, 1), "git", &["ok", "2 changed files"]);
+    assert!(!witness.exists());
 }
 
 #[test]

@@ -3,8 +3,9 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::PathBuf;
+use std::process::Command;
 
-use testkit::binary::{Stage, is_root};
+use testkit::binary::{PATIENCE, Stage, is_root, unique_sleep, within};
 
 use crate::scripts::{HELLO, turns};
 use crate::{BOSUN, stage};
@@ -67,4 +68,55 @@ fn a_report_that_cannot_be_written_is_said_and_nothing_else_changes() {
     chown(stage.home().join("logs"), Some(0), Some(0)).unwrap();
     let ended = stage.prompt("hi").env("BOSUN_FAULT", "panic-at:3").run().expect(1);
     ended.says(&["no report could be written", "it was: a panic on order at ", "bosun --resume"]);
+}
+
+#[test]
+fn a_terminal_that_a_panic_left_can_be_used() {
+    let stage = stage();
+    stage.script(&turns(5));
+    let screen =
+        match Screen::open(&stage, "printf '\\033[?25l\\033[?2004h'; BOSUN_FAULT=panic-at:9 BIN -p hi --allow-all") {
+            Some(screen) => screen,
+            None => return println!("skipped: tmux is not installed"),
+        };
+    within(PATIENCE, "the panic is told", || {
+        screen.tmux(&["capture-pane", "-p"]).contains("go on with: bosun --resume")
+    });
+    assert_eq!(screen.tmux(&["display-message", "-p", "#{cursor_flag}"]).trim(), "1", "the cursor is to be seen");
+}
+
+/// A terminal of its own with a program in it.
+struct Screen {
+    name: String,
+}
+
+impl Screen {
+    /// Runs a command with the stage's home and script; `BIN` stands for the binary. None without tmux.
+    fn open(stage: &Stage, command: &str) -> Option<Screen> {
+        let screen = Screen { name: format!("bosun-{}", unique_sleep()) };
+        let home = format!("BOSUN_HOME={}", stage.home().display());
+        let model = format!("BOSUN_MODEL=script/{}", stage.script_path().display());
+        let command = format!("export {home} {model}; {}; sleep 1000", command.replace("BIN", BOSUN));
+        let folder = stage.folder();
+        let size = ["new-session", "-d", "-x", "80", "-y", "24", "-c", folder.to_str()?, &command];
+        screen.run(&size).map(|_said| screen)
+    }
+
+    fn tmux(&self, args: &[&str]) -> String {
+        self.run(args).unwrap()
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a test stands outside what it tests")]
+    fn run(&self, args: &[&str]) -> Option<String> {
+        let ended = Command::new("tmux").args(["-L", &self.name, "-f", "/dev/null"]).args(args).output().ok()?;
+        assert!(ended.status.success(), "{args:?}: {ended:?}");
+        String::from_utf8(ended.stdout).ok()
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        // One that never started has nothing to end.
+        let _ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.run(&["kill-server"])));
+    }
 }
