@@ -1,6 +1,7 @@
 //! The command line, exactly as it is typed.
 
 mod approvals;
+mod help;
 mod permit;
 mod run;
 mod sessions;
@@ -12,6 +13,7 @@ use std::time::Duration;
 use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use approvals::{ApprovalsArgs, ApprovalsCommand, ChosenArgs, WaitingArgs};
+pub(crate) use help::{command, words};
 pub(crate) use permit::PermitArgs;
 pub(crate) use run::{Format, RunArgs};
 pub(crate) use sessions::{ExportFormat, ListArgs, SessionsArgs, SessionsCommand, When};
@@ -19,28 +21,13 @@ pub(crate) use settings::{ConfigArgs, ConfigCommand, Place, RuleArgs, ShowArgs, 
 
 /// Runs coding agents that never lose work.
 #[derive(Debug, Parser)]
-#[command(name = "bosun", version, args_conflicts_with_subcommands = true, after_help = EXAMPLES)]
+#[command(name = "bosun", version, args_conflicts_with_subcommands = true)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
     #[command(flatten)]
     pub(crate) run: RunArgs,
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  bosun demo                                         see it work, offline and without a key
-  bosun -p \"fix the failing test\" --model anthropic/claude-sonnet-5-5 --allow-all
-  git diff | bosun -p --model ollama/qwen3:8b        the prompt from stdin
-  bosun --continue -p \"and the docs\"                 go on with the last session of this folder
-  bosun -p \"run the tests\" --allow 'shell(cargo test *)' --deny 'edit(.github/**)'
-  bosun models                                       what can be asked, and with which key
-  bosun cost                                         what was spent
-  bosun sessions                                     what there is
-  bosun config show --origin                         which settings count, and why
-
-Exit codes: 0 all succeeded, 1 failed, 2 usage or config, 3 answered but a background
-command failed, 4 limit of turns or time, 5 cancelled, 6 budget, 7 parked on a quota.";
 
 /// What can be done besides running a prompt.
 #[derive(Debug, Subcommand)]
@@ -63,6 +50,12 @@ pub(crate) enum Command {
     Config(ConfigArgs),
     /// Lets the files of a project change what Bosun does, as long as they stay as they are
     Trust(TrustArgs),
+    /// Looks at keys, models, files, git, disk and more, and says what to do about what is not right
+    Doctor(DoctorArgs),
+    /// Prints what a shell needs to complete the command line
+    Completions(CompletionsArgs),
+    /// Prints the manual page
+    Man(ManArgs),
     /// Checks scripts for the script model, and prints their schema
     Script(ScriptArgs),
 }
@@ -134,6 +127,30 @@ pub(crate) struct DemoArgs {
     /// Without pauses between the steps
     #[arg(long)]
     pub(crate) fast: bool,
+}
+
+/// `bosun doctor`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DoctorArgs {
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `bosun completions`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// `bosun man`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ManArgs {
+    /// Writes a page for every command to this folder instead
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
 }
 
 /// `bosun script`.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::exit::Exit;
-use crate::print;
+use crate::{meant, print};
 
 /// Why a command did not do what it was asked.
 #[derive(Debug)]
@@ -37,7 +37,8 @@ impl Failure {
     /// Tells the person.
     pub(crate) fn show(&self) {
         print::error(&self.message);
-        if let Some(hint) = &self.hint {
+        let usual = (self.exit == Exit::Failed).then_some("`bosun doctor` looks for the cause");
+        if let Some(hint) = self.hint.as_deref().or(usual) {
             print::note(format_args!("hint: {hint}"));
         }
     }
@@ -77,6 +78,9 @@ impl From<model::OpenError> for Failure {
             error
             @ (model::OpenError::Script(_) | model::OpenError::Recording(_) | model::OpenError::NoFile { .. }) => {
                 Failure::usage(error)
+            }
+            model::OpenError::Provider { ref provider, .. } if let Some(meant) = meant::model(provider) => {
+                Failure::usage(error).hint(meant)
             }
             error => Failure::usage(error).hint("`bosun models` lists the providers, their keys and what they serve"),
         }

@@ -2,15 +2,21 @@
 
 mod approvals;
 mod args;
+mod completions;
 mod cost;
+mod current;
+mod doctor;
 mod exit;
 mod failure;
 mod fault;
 mod gc;
 mod log;
+mod manual;
+mod meant;
 mod models;
 mod money;
 mod nested;
+mod panic;
 mod print;
 mod run;
 mod script;
@@ -24,7 +30,7 @@ mod demo;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::FromArgMatches;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::args::{Args, Command};
@@ -36,29 +42,29 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == "__guardian") {
         return host::guardian_main();
     }
-    // Before anything is read that a program of this process's could read out of it again.
-    if let Err(error) = host::machine::seal() {
-        return refused(&error.into());
-    }
-    let args = match Args::try_parse() {
-        Ok(args) => args,
-        Err(error) => return usage(&error),
-    };
-    match nested::check(&args).and_then(|()| perform(args)) {
-        Ok(exit) if print::is_lost() => Exit::worst([exit, Exit::Failed]).into(),
-        Ok(exit) => exit.into(),
-        Err(failure) => refused(&failure),
-    }
+    panic::install();
+    let exit = panic::contained(act).unwrap_or_else(|failure| {
+        failure.show();
+        failure.exit()
+    });
+    panic::tell_contained(exit);
+    exit.into()
 }
 
-fn refused(failure: &Failure) -> ExitCode {
-    failure.show();
-    failure.exit().into()
+fn act() -> Result<Exit, Failure> {
+    // Before anything is read that a program of this process's could read out of it again.
+    host::machine::seal()?;
+    let given = args::command().try_get_matches().and_then(|given| Args::from_arg_matches(&given));
+    let exit = match given {
+        Ok(args) => nested::check(&args).and_then(|()| perform(args))?,
+        Err(error) => usage(&error),
+    };
+    Ok(if print::is_lost() { Exit::worst([exit, Exit::Failed]) } else { exit })
 }
 
 fn perform(args: Args) -> Result<Exit, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let exit = runtime.block_on(async {
+    let command = async {
         match args.command {
             None => run::run(args.run).await,
             Some(Command::Sessions(command)) => sessions::perform(command).await,
@@ -69,25 +75,29 @@ fn perform(args: Args) -> Result<Exit, Failure> {
             Some(Command::Demo(options)) => demo::show(&options).await,
             Some(Command::Config(options)) => settings::perform(&options),
             Some(Command::Trust(options)) => trust::perform(&options),
+            Some(Command::Doctor(options)) => doctor::examine(&options).await,
+            Some(Command::Completions(options)) => Ok(completions::write(options.shell)),
+            Some(Command::Man(options)) => manual::write(&options),
             Some(Command::Script(command)) => script::perform(&command),
         }
-    });
+    };
+    let exit = panic::contained(|| runtime.block_on(command));
     // A blocking call that ignores its cancellation must not keep the process alive.
     runtime.shutdown_background();
     exit
 }
 
 /// Help and version go to stdout and are no failure, unless stdout does not take them.
-fn usage(error: &clap::Error) -> ExitCode {
+fn usage(error: &clap::Error) -> Exit {
     let printed = error.print();
     if error.use_stderr() {
         hint_at_prompt(error);
-        return Exit::Usage.into();
+        return Exit::Usage;
     }
     if let Err(cause) = printed {
         print::refused(&cause);
     }
-    if print::is_lost() { Exit::Failed.into() } else { Exit::Success.into() }
+    Exit::Success
 }
 
 /// Those who are new here type the prompt without `-p`, or one that looks like a flag.
@@ -99,6 +109,8 @@ fn hint_at_prompt(error: &clap::Error) {
     };
     let first = std::env::args_os().nth(1).is_some_and(|first| first == word.as_str());
     match error.kind() {
+        // A misspelt command is no prompt.
+        ErrorKind::InvalidSubcommand if error.get(ContextKind::SuggestedSubcommand).is_some() => {}
         ErrorKind::InvalidSubcommand if first => print::note("hint: a prompt follows -p: bosun -p \"…\""),
         ErrorKind::UnknownArgument if word.starts_with("- ") => {
             print::note("hint: a prompt that begins with a dash is written --prompt=\"- …\", or comes from stdin");

@@ -51,7 +51,9 @@ fn reserve(command: Option<&Command>) -> Reserve {
         Some(Command::Config(_)) => Reserve::Person("look into or change settings"),
         Some(Command::Gc(_)) => Reserve::Person("remove sessions"),
         Some(Command::Demo(_)) => Reserve::Person("start agents"),
-        Some(Command::Models(_) | Command::Script(_)) => Reserve::Anybody,
+        Some(
+            Command::Models(_) | Command::Doctor(_) | Command::Completions(_) | Command::Man(_) | Command::Script(_),
+        ) => Reserve::Anybody,
     }
 }
 

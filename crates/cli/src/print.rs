@@ -3,8 +3,10 @@
 //! one, and changes the exit code.
 
 use std::fmt;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Whether stdout did not take all of the answer.
 static LOST: AtomicBool = AtomicBool::new(false);
@@ -49,6 +51,14 @@ pub(crate) fn error(text: &str) {
     note(format_args!("error: {text}"));
 }
 
+/// Writes a whole document, as it is.
+pub(crate) fn document(bytes: &[u8]) {
+    let mut out = io::stdout().lock();
+    if let Err(cause) = out.write_all(bytes).and_then(|()| out.flush()) {
+        refused(&cause);
+    }
+}
+
 /// Writes a value as one line of JSON.
 pub(crate) fn json(value: &impl serde::Serialize) {
     match serde_json::to_string(value) {
@@ -60,6 +70,63 @@ pub(crate) fn json(value: &impl serde::Serialize) {
 fn to(out: &mut impl Write, text: fmt::Arguments<'_>) -> io::Result<()> {
     writeln!(out, "{text}")?;
     out.flush()
+}
+
+/// How many columns stdout has; none when it is no terminal, where nothing is ever cut.
+pub(crate) fn width() -> Option<usize> {
+    let out = io::stdout();
+    let size = if out.is_terminal() { terminal_size::terminal_size_of(out) } else { None };
+    size.map(|(width, _)| usize::from(width.0)).filter(|width| *width > 0)
+}
+
+/// Writes a row of a table, cut to the terminal's width.
+pub(crate) fn row(text: impl fmt::Display) {
+    let text = text.to_string();
+    match width() {
+        Some(width) => answer(cut(&text, width)),
+        None => answer(text),
+    }
+}
+
+/// A text in exactly so many columns.
+pub(crate) fn cell(text: &str, columns: usize) -> String {
+    let cut = cut(text, columns);
+    let blanks = columns.saturating_sub(cut.width());
+    cut + &" ".repeat(blanks)
+}
+
+/// As much of a text as fits into so many columns.
+fn cut(text: &str, columns: usize) -> String {
+    if text.width() <= columns {
+        return text.to_owned();
+    }
+    let (mut taken, mut used) = (String::new(), 0);
+    for c in text.chars() {
+        used += c.width().unwrap_or(0);
+        if used >= columns {
+            break;
+        }
+        taken.push(c);
+    }
+    taken + "…"
+}
+
+/// A text in lines of so many columns at most, broken between words; one line where nothing limits it.
+pub(crate) fn wrapped(text: &str, columns: Option<usize>) -> Vec<String> {
+    let Some(columns) = columns.map(|columns| columns.max(10)) else { return vec![text.to_owned()] };
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let Some(line) = lines.last_mut() else { break };
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.width() + 1 + word.width() <= columns {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
 }
 
 /// The first line of a text, at most `max` characters of it.
@@ -96,6 +163,22 @@ mod tests {
         assert_eq!(one_line("  a\n b\tc ", 10), "a b c");
         assert_eq!(one_line("abcdef ghijkl", 8), "abcdef …");
         assert_eq!(one_line(&"é".repeat(20), 5), "éééé…");
+    }
+
+    #[test]
+    fn a_row_is_cut_by_the_columns_it_takes() {
+        assert_eq!(cut("abc", 3), "abc");
+        assert_eq!(cut("abcd", 3), "ab…");
+        assert_eq!(cut("日本語", 5), "日本…");
+        assert_eq!(cut("日本語", 6), "日本語");
+        assert_eq!(cut("日本語", 4), "日…");
+    }
+
+    #[test]
+    fn words_are_wrapped_and_never_broken() {
+        assert_eq!(wrapped("one two three", None), ["one two three"]);
+        assert_eq!(wrapped("one two three", Some(10)), ["one two", "three"]);
+        assert_eq!(wrapped("/a/very/long/path here", Some(10)), ["/a/very/long/path", "here"]);
     }
 
     #[test]

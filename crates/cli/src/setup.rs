@@ -50,6 +50,7 @@ impl Setup {
             read: &[Choice::User],
         });
         let config = users.map_err(refused)?.config();
+        log::hide(&config.secrets(&env));
         Ok(Setup { env, home, config })
     }
 

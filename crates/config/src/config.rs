@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use net::Patience;
+use net::{Patience, Secret};
 use protocol::{Budget, Effort, PermissionMode};
 
 use crate::Env;
@@ -46,6 +46,11 @@ impl Config {
     /// The way to every model, from here and from the environment.
     pub fn access(&self, env: &Env) -> Result<Access, ConfigError> {
         provider::open(&self.providers, self.patience, &self.environment, env).map_err(ConfigError::Environment)
+    }
+
+    /// What the environment holds that must not be written anywhere; known even when some provider cannot be asked.
+    pub fn secrets(&self, env: &Env) -> Vec<Secret> {
+        provider::secrets(&self.providers, &self.environment, env)
     }
 }
 

@@ -93,8 +93,14 @@ impl Env {
     }
 
     /// What a variable says, unless it is unset or says nothing.
-    pub(crate) fn text(&self, name: &str) -> Option<String> {
+    pub fn text(&self, name: &str) -> Option<String> {
         self.vars.text(name)
+    }
+
+    /// The names of the variables that are set and begin with this.
+    pub fn names(&self, prefix: &str) -> Vec<&str> {
+        let set = self.vars.0.iter().filter(|(_, value)| !value.is_empty());
+        set.filter_map(|(name, _)| name.to_str()).filter(|name| name.starts_with(prefix)).collect()
     }
 
     /// The key in a variable.

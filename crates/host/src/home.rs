@@ -82,11 +82,7 @@ const LOCK_POLL: Duration = Duration::from_millis(5);
 impl Home {
     /// Opens the folder, making what is missing. Any number of processes may do this at once.
     pub fn open(root: PathBuf) -> Result<Home, HomeError> {
-        let root = std::path::absolute(&root).map_err(|source| HomeError::from(&root, source))?;
-        let most = SOCKET_PATH - SOCKET_NAME;
-        if root.as_os_str().as_bytes().len() > most {
-            return Err(HomeError::TooLong { path: root, most });
-        }
+        let root = fitting(&root)?;
         if let Some(parent) = root.parent() {
             fs::create_dir_all(parent).map_err(|source| HomeError::from(parent, source))?;
         }
@@ -97,6 +93,25 @@ impl Home {
         }
         require_writable(&root)?;
         Ok(Home { root })
+    }
+
+    /// Says whether [`Home::open`] could make or use the folder. Nothing is made or changed.
+    pub fn check(root: &Path) -> Result<(), HomeError> {
+        let root = fitting(root)?;
+        let there = root.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
+        if !there.is_dir() {
+            return Err(HomeError::NotDirectory(there.to_owned()));
+        }
+        if there == root {
+            require_own(&root)?;
+        }
+        require_writable(there)
+    }
+
+    /// The folder as it is, if it is one: nothing is made or changed, so any part of it may be missing.
+    pub fn look(root: &Path) -> Option<Home> {
+        let root = std::path::absolute(root).ok()?;
+        root.is_dir().then_some(Home { root })
     }
 
     /// The folder itself.
@@ -176,6 +191,16 @@ impl Home {
 pub struct FileLock {
     // The file stays when the lock is given back: removing it would let two processes lock two files of one name.
     _file: File,
+}
+
+/// The path in full, if sockets below it have an address.
+fn fitting(root: &Path) -> Result<PathBuf, HomeError> {
+    let root = std::path::absolute(root).map_err(|source| HomeError::from(root, source))?;
+    let most = SOCKET_PATH - SOCKET_NAME;
+    if root.as_os_str().as_bytes().len() > most {
+        return Err(HomeError::TooLong { path: root, most });
+    }
+    Ok(root)
 }
 
 /// Makes sure that closing the folder to others takes nothing from them: it does not exist, is closed already, is
@@ -279,6 +304,22 @@ mod tests {
         std::os::unix::net::UnixListener::bind(home.socket(session)).unwrap();
         let error = Home::open(folder.path().join("h".repeat(room + 1))).unwrap_err();
         assert!(matches!(error, HomeError::TooLong { .. }), "{error:?}");
+    }
+
+    #[test]
+    fn a_check_says_what_opening_would_and_makes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, file) = (folder.path().join("deep/home"), folder.path().join("file"));
+        Home::check(&root).unwrap();
+        assert!(!root.exists() && Home::look(&root).is_none());
+        fs::write(&file, "").unwrap();
+        assert!(matches!(Home::check(&file).unwrap_err(), HomeError::NotDirectory(_)));
+        assert!(matches!(Home::check(&file.join("below")).unwrap_err(), HomeError::NotDirectory(_)));
+        let long = folder.path().join("h".repeat(SOCKET_PATH));
+        assert!(matches!(Home::check(&long).unwrap_err(), HomeError::TooLong { .. }));
+        let home = Home::open(root.clone()).unwrap();
+        assert_eq!(Home::look(&root), Some(home));
+        Home::check(&root).unwrap();
     }
 
     #[test]

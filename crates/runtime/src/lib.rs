@@ -28,6 +28,7 @@ mod waits;
 
 pub use bus::{Bus, Live, Subscription};
 pub use instructions::{Instructions, Notice};
+pub use redact::Redactor;
 pub use session::{OpenError, Session, Start, Status, transcript};
 pub use settings::Settings;
 pub use supervisor::{Receipt, Rejected};

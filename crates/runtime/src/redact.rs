@@ -14,10 +14,11 @@ const SHORTEST: usize = 8;
 
 /// Replaces secrets in what is about to be written.
 #[derive(Debug, Clone)]
-pub(crate) struct Redactor(Arc<[Secret]>);
+pub struct Redactor(Arc<[Secret]>);
 
 impl Redactor {
-    pub(crate) fn new(secrets: &[Secret]) -> Redactor {
+    /// Will replace these secrets.
+    pub fn new(secrets: &[Secret]) -> Redactor {
         let mut secrets: Vec<Secret> =
             secrets.iter().filter(|secret| secret.reveal().len() >= SHORTEST).cloned().collect();
         // One may be the beginning of another.
@@ -112,7 +113,8 @@ impl Redactor {
         }
     }
 
-    fn text(&self, text: &mut String) {
+    /// Replaces every secret in a text.
+    pub fn text(&self, text: &mut String) {
         for secret in self.0.iter().filter(|secret| text.contains(secret.reveal())).collect::<Vec<_>>() {
             *text = text.replace(secret.reveal(), MARK);
         }

@@ -9,7 +9,6 @@ use protocol::PermissionMode;
 
 /// Options that are settings of what tool calls may do.
 #[derive(Debug, Clone, Default, clap::Args)]
-#[command(next_help_heading = "Permissions")]
 pub(crate) struct PermitArgs {
     /// Allows calls like this, such as 'shell(git status)' or 'edit(src/**)' (may be repeated)
     #[arg(long, value_name = "RULE", value_parser = RuleLine::parse)]

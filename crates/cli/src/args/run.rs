@@ -68,28 +68,25 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) permit: PermitArgs,
     /// Never lets the model ask you a question
-    #[arg(long, help_heading = PERMISSIONS)]
+    #[arg(long)]
     pub(crate) no_ask_user: bool,
     /// How long a call that needs your decision waits for it before it is denied, or for-ever (5m when stderr is a
     /// terminal and not --quiet, else 0s)
-    #[arg(long, value_name = "TIME", value_parser = parse_wait, help_heading = PERMISSIONS)]
+    #[arg(long, value_name = "TIME", value_parser = parse_wait)]
     pub(crate) ask_wait: Option<AskWait>,
     /// (comes later) The agent that performs the task
-    #[arg(long, value_name = "NAME", help_heading = LATER)]
+    #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
     /// (comes later) Servers of more tools
-    #[arg(long, value_name = "FILE", help_heading = LATER)]
+    #[arg(long, value_name = "FILE")]
     pub(crate) mcp_config: Vec<PathBuf>,
     /// (comes later) Only the servers of --mcp-config
-    #[arg(long, help_heading = LATER)]
+    #[arg(long)]
     pub(crate) strict_mcp_config: bool,
     /// (comes later) A folder with a plugin
-    #[arg(long, value_name = "DIR", help_heading = LATER)]
+    #[arg(long, value_name = "DIR")]
     pub(crate) plugin_dir: Vec<PathBuf>,
 }
-
-const PERMISSIONS: &str = "Permissions";
-const LATER: &str = "Not there yet";
 
 impl RunArgs {
     /// The first flag that was typed and whose feature comes with a later version.

@@ -1,11 +1,16 @@
 //! The sums as a table.
 
+use unicode_width::UnicodeWidthStr;
+
 use super::sum::{Key, Sum, Sums};
 use crate::args::By;
 use crate::money::Money;
 use crate::print;
 
 const HEADS: [&str; 7] = ["turns", "in", "from cache", "to cache", "out", "unanswered", "cost"];
+
+/// A name keeps so many columns, however narrow the terminal is.
+const SHORTEST_NAME: usize = 12;
 
 /// Prints the sums, the most tokens first.
 pub(super) fn show(sums: &Sums) {
@@ -18,7 +23,7 @@ pub(super) fn show(sums: &Sums) {
     let mut rows = vec![(heading(sums.by).to_owned(), HEADS.map(str::to_owned))];
     rows.extend(lines.into_iter().map(|(key, sum)| (name(key), cells(sum))));
     rows.push(("total".to_owned(), cells(&sums.total)));
-    for line in aligned(&rows) {
+    for line in aligned(&rows, print::width()) {
         print::answer(line);
     }
     if sums.total.lost.tokens > 0 {
@@ -51,15 +56,35 @@ fn cells(sum: &Sum) -> [String; 7] {
     [turns, input, read, write, output, lost, money]
 }
 
-/// Names to the left, numbers to the right, each column as wide as its widest cell.
-fn aligned(rows: &[(String, [String; 7])]) -> Vec<String> {
-    let width = |text: &String| text.chars().count();
+/// Names to the left, numbers to the right, each column as wide as its widest cell. Where the terminal is too narrow,
+/// names are cut and numbers never.
+fn aligned(rows: &[(String, [String; 7])], columns: Option<usize>) -> Vec<String> {
+    let width = |text: &String| text.width();
     let first = rows.iter().map(|(name, _)| width(name)).max().unwrap_or(0);
     let widths: [usize; 7] =
         std::array::from_fn(|column| rows.iter().map(|(_, cells)| width(&cells[column])).max().unwrap_or(0));
+    let numbers: usize = widths.iter().map(|width| width + 2).sum();
+    let room = columns.map_or(first, |columns| columns.saturating_sub(numbers).max(SHORTEST_NAME));
     let line = |(name, cells): &(String, [String; 7])| {
         let cells: Vec<String> = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:>width$}")).collect();
-        format!("{name:<first$}  {}", cells.join("  "))
+        format!("{}  {}", print::cell(name, first.min(room)), cells.join("  "))
     };
     rows.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_narrow_terminal_takes_from_the_names_and_never_from_the_numbers() {
+        let cells = ["1", "2", "3", "4", "5", "6", "$0.123456"].map(str::to_owned);
+        let rows = [("anthropic/a-model-with-a-long-name".to_owned(), cells.clone()), ("日本語".to_owned(), cells)];
+        let wide = aligned(&rows, None);
+        assert!(wide[0].starts_with("anthropic/a-model-with-a-long-name  1  2"), "{wide:?}");
+        let narrow = aligned(&rows, Some(50));
+        assert!(narrow.iter().all(|line| line.width() == 50 && line.ends_with("$0.123456")), "{narrow:?}");
+        assert!(narrow[0].starts_with("anthropic/a-model-wi…"), "{narrow:?}");
+        assert!(aligned(&rows, Some(10))[0].starts_with("anthropic/a…  1"));
+    }
 }

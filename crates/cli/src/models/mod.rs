@@ -17,7 +17,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::setup::Setup;
 use crate::{print, setup};
-use probe::Found;
+pub(crate) use probe::Found;
 
 pub(crate) async fn list(args: &ModelsArgs) -> Result<Exit, Failure> {
     let setup = Setup::read()?;
@@ -38,7 +38,7 @@ pub(crate) async fn list(args: &ModelsArgs) -> Result<Exit, Failure> {
 }
 
 /// What the servers on this machine serve. Nobody else is asked anything.
-async fn look(access: &Access) -> BTreeMap<String, Found> {
+pub(crate) async fn look(access: &Access) -> BTreeMap<String, Found> {
     let places = &access.providers.places;
     let asked = access.local.iter().filter_map(|name| Some((name, &places.get(name)?.base_url)));
     let answers = asked.map(async |(name, url)| (name.clone(), probe::ask(name, url).await));

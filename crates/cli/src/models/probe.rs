@@ -13,7 +13,7 @@ const MOST: usize = 1 << 20;
 
 /// What was found at an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Found {
+pub(crate) enum Found {
     /// A server with these models.
     Running(Vec<String>),
     /// Nobody who answers.

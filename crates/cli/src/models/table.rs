@@ -12,11 +12,11 @@ use crate::print;
 pub(super) fn show(providers: &Providers, found: &BTreeMap<String, Found>) {
     for (name, provider) in &providers.places {
         let state = found.get(name).map_or_else(|| key(&provider.key), server);
-        print::answer(format_args!("{name:<12}  {:<34}  {state}", provider.base_url));
+        print::row(format_args!("{name:<12}  {:<34}  {state}", provider.base_url));
         let twin = providers.places.iter().find(|(other, twin)| *other < name && same(twin, provider));
         match twin {
             Some((twin, _)) => print::answer(format_args!("  the models of {twin}")),
-            None => lines(provider, found.get(name)).into_iter().for_each(|line| print::answer(print::plain(&line))),
+            None => lines(provider, found.get(name)).into_iter().for_each(|line| print::row(print::plain(&line))),
         }
     }
     print::answer("script        FILE                                answers by rules in a YAML file; needs no key");

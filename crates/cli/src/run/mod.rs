@@ -17,14 +17,14 @@ use std::path::PathBuf;
 use host::Home;
 use protocol::api::SendParams;
 use protocol::{Delivery, SessionId};
-use runtime::{Session, Start};
+use runtime::{Live, Session, Start};
 use store::{Found, Index, Reader, SessionRow};
 
 use crate::args::{Format, RunArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::setup::Setup;
-use crate::{print, setup};
+use crate::{current, fault, print, setup};
 
 pub(crate) use drive::{Patience, drive};
 pub(crate) use report::Report;
@@ -59,6 +59,7 @@ pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
         tracing::warn!(%error, "the limit of open files stays as it is");
     }
     let session = Session::open(settings, start).await?;
+    current::set(session.id());
     let show = match (args.output_format, args.quiet) {
         (Format::Jsonl, _) => Show::Events,
         (Format::Text | Format::Json, true) => Show::Nothing,
@@ -76,8 +77,12 @@ pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
     begin(&session, start, prompt).await?;
     let patience = Patience { background: args.background_wait, park: args.park_wait, time: args.timeout };
     let screen = RefCell::new(Screen::new(show, session.root()));
+    let show_live = |live: &Live| {
+        fault::shown(setup.env.fault.as_deref(), live);
+        screen.borrow_mut().live(live);
+    };
     let report = tokio::select! {
-        report = drive(session, patience, |live| screen.borrow_mut().live(live)) => report?,
+        report = drive(session, patience, show_live) => report?,
         never = screen::tell_waits(&screen) => match never {},
     };
     report.write(args.output_format, show);

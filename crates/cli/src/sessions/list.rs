@@ -40,7 +40,7 @@ pub(super) fn list(home: &Home, options: &ListArgs) -> Result<Exit, Failure> {
     for row in rows {
         let age = time::ago(protocol::At(row.updated_at), now);
         let title = print::plain(&print::one_line(&row.title, 60));
-        print::answer(format_args!("{}  {:<12} {age:>4}  {title}", row.id, row.state));
+        print::row(format_args!("{}  {:<12} {age:>4}  {title}", row.id, row.state));
     }
     Ok(Exit::Success)
 }
@@ -100,7 +100,7 @@ pub(super) fn show(home: &Home, id: SessionId, json: bool) -> Result<Exit, Failu
     for task in tasks {
         let state = task.state.word();
         let what = print::plain(&print::one_line(task.intent.as_deref().unwrap_or(&task.description), 60));
-        print::answer(format_args!("  {:<24} {state:<12} {:>4} turns  {what}", task.path, task.turns));
+        print::row(format_args!("  {:<24} {state:<12} {:>4} turns  {what}", task.path, task.turns));
     }
     Ok(Exit::Success)
 }

@@ -139,6 +139,6 @@ fn key_hint(place: &Place) -> String {
             None => format!("check the key of {provider}"),
         },
         Key::Missing { variable } => format!("put the key in {variable}"),
-        Key::Needless => format!("it asks for a key; name its variable as key_env in [providers.{provider}]"),
+        Key::Needless => format!("it asks for a key; name its variable as key-env in [providers.{provider}]"),
     }
 }

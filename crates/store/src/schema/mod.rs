@@ -24,7 +24,7 @@ pub(crate) const INDEX: Schema = Schema {
 /// One kind of file.
 #[derive(Debug)]
 pub(crate) struct Schema {
-    application_id: i64,
+    pub(crate) application_id: i64,
     steps: &'static [&'static str],
 }
 
@@ -86,7 +86,8 @@ impl Schema {
         change.commit()
     }
 
-    fn known(&self) -> i64 {
+    /// How many steps a file of today has taken.
+    pub(crate) fn known(&self) -> i64 {
         i64::try_from(self.steps.len()).unwrap_or(i64::MAX)
     }
 }

@@ -1,0 +1,175 @@
+//! What help says beyond the flags themselves: headings, examples and exit codes. Completions and manual pages are made
+//! of the same description.
+
+use clap::{Command, CommandFactory};
+
+use super::Args;
+
+const ROOT: &str = "\
+Examples:
+  bosun demo                                         see it work, offline and without a key
+  bosun doctor                                       what works here, and what to do about the rest
+  bosun -p \"fix the failing test\" --model anthropic/claude-sonnet-5-5 --allow-all
+  git diff | bosun -p --model ollama/qwen3:8b        the prompt from stdin
+  bosun --continue -p \"and the docs\"                 go on with the last session of this folder
+  bosun -p \"run the tests\" --allow 'shell(cargo test *)' --deny 'edit(.github/**)'
+  bosun approvals                                    what waits for your decision
+  bosun models                                       what can be asked, and with which key
+  bosun cost                                         what was spent
+  bosun sessions                                     what there is
+  bosun config show --origin                         which settings count, and why
+
+Exit codes: 0 all succeeded, 1 failed, 2 usage or config, 3 answered but a background
+command failed, 4 limit of turns or time, 5 cancelled, 6 budget, 7 parked on a quota.";
+
+/// The command line with everything that help says.
+pub(crate) fn command() -> Command {
+    let grouped = Args::command().mut_args(|arg| {
+        let heading = heading(arg.get_id().as_str());
+        arg.help_heading(heading)
+    });
+    with_examples(grouped.after_help(ROOT), "")
+}
+
+/// Every flag and command there is.
+pub(crate) fn words() -> Vec<String> {
+    let (mut words, mut open) = (Vec::new(), vec![Args::command()]);
+    while let Some(command) = open.pop() {
+        words.extend(command.get_arguments().filter_map(|arg| arg.get_long()).map(|long| format!("--{long}")));
+        open.extend(command.get_subcommands().cloned());
+        words.push(command.get_name().to_owned());
+    }
+    words
+}
+
+/// Under which heading the help of a run shows a flag.
+fn heading(flag: &str) -> &'static str {
+    match flag {
+        "prompt" | "image" | "directory" | "add_dir" => "Prompt and workspace",
+        "model" | "effort" | "record" => "Model",
+        "continue" | "resume" | "fork" => "Going on",
+        "allow" | "ask" | "deny" | "allow_all" | "permission_mode" | "no_ask_user" | "ask_wait" => "Permissions",
+        "settings" | "setting_sources" => "Settings",
+        "output_format" | "quiet" => "Output",
+        "max_turns" | "max_budget_usd" | "max_tokens_total" | "timeout" | "background_wait" | "park_wait" => "Limits",
+        "agent" | "mcp_config" | "strict_mcp_config" | "plugin_dir" => "Coming later",
+        _other => "Other",
+    }
+}
+
+/// Adds examples to every command below this one that has none yet.
+fn with_examples(command: Command, path: &str) -> Command {
+    command.mut_subcommands(|below| {
+        let path = format!("{path} {}", below.get_name()).trim_start().to_owned();
+        let below = match (below.get_after_help(), examples(&path)) {
+            (None, Some(examples)) => below.after_help(examples),
+            (Some(_), _) | (None, None) => below,
+        };
+        with_examples(below, &path)
+    })
+}
+
+fn examples(command: &str) -> Option<&'static str> {
+    Some(match command {
+        "sessions" => {
+            "Examples:\n  bosun sessions --here            those of this folder\n  \
+             bosun sessions show 0198         one of them; the beginning of its id is enough\n  \
+             bosun --resume 0198 -p \"go on\"   go on with it"
+        }
+        "sessions list" => "Example:\n  bosun sessions list --here --json",
+        "sessions show" => "Example:\n  bosun sessions show 0198",
+        "sessions export" => "Example:\n  bosun sessions export 0198 --format json -o session.json",
+        "sessions rm" => "Example:\n  bosun sessions rm 0198 0199",
+        "sessions send" => {
+            "Examples:\n  bosun sessions send 0198 \"leave the tests alone\"\n  \
+             bosun sessions send 0198 \"stop and explain\" --when interrupt"
+        }
+        "sessions interrupt" => "Example:\n  bosun sessions interrupt 0198",
+        "sessions stop" => "Example:\n  bosun sessions stop 0198",
+        "sessions watch" => "Example:\n  bosun sessions watch 0198 --after 40",
+        "models" => {
+            "Examples:\n  bosun models                     what can be asked, and with which key\n  \
+             bosun models --reopen            ask a provider again that said to wait"
+        }
+        "cost" => {
+            "Examples:\n  bosun cost --since 24h           the last day, by model\n  \
+             bosun cost --here --by session   this folder, by session"
+        }
+        "gc" => "Example:\n  bosun gc --days 30 --dry-run     what would be removed",
+        "demo" => "Example:\n  bosun demo --dir sample          keep the sample in ./sample",
+        "doctor" => {
+            "Examples:\n  bosun doctor                     what works here, and what to do about the rest\n  \
+             bosun doctor --json              the same for programs; exit code 1 if anything failed"
+        }
+        "completions" => {
+            "Examples:\n  bosun completions bash > ~/.local/share/bash-completion/completions/bosun\n  \
+             bosun completions zsh > ~/.zfunc/_bosun\n  \
+             bosun completions fish > ~/.config/fish/completions/bosun.fish"
+        }
+        "man" => {
+            "Examples:\n  bosun man | man -l -             read it now\n  \
+             bosun man --dir ~/.local/share/man/man1"
+        }
+        "script" => "Example:\n  bosun script check fix.yaml",
+        "script check" => "Example:\n  bosun script check tests/*.yaml",
+        "script schema" => "Example:\n  bosun script schema > script.schema.json",
+        _other => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(command: &Command, path: &str) -> Vec<(String, String)> {
+        let mut found = Vec::new();
+        for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
+            let path = format!("{path} {}", below.get_name());
+            let help = below.get_after_help().map(ToString::to_string).unwrap_or_default();
+            found.extend(all(below, &path));
+            found.push((path, help));
+        }
+        found
+    }
+
+    #[test]
+    fn every_command_has_an_example() {
+        let without: Vec<String> = all(&command(), "bosun")
+            .into_iter()
+            .filter(|(_, help)| !help.contains("Example"))
+            .map(|(path, _)| path)
+            .collect();
+        assert!(without.is_empty(), "{without:?}");
+    }
+
+    #[test]
+    fn examples_are_understood() {
+        let is_line = |line: &&str| line.starts_with("  bosun ");
+        for (path, help) in all(&command(), "bosun").into_iter().chain([("bosun".into(), ROOT.to_owned())]) {
+            for line in help.lines().filter(is_line) {
+                let line = line.trim_start().split("   ").next().unwrap();
+                let parsed = command().try_get_matches_from(words(line));
+                assert!(parsed.is_ok(), "{path}: {line}: {}", parsed.unwrap_err());
+            }
+        }
+    }
+
+    /// The words of a line as a shell would read them, up to where the output goes.
+    fn words(line: &str) -> Vec<&str> {
+        let parts = line.split(['|', '>']).next().unwrap().split('"').enumerate();
+        parts.flat_map(|(n, part)| if n % 2 == 1 { vec![part] } else { part.split_whitespace().collect() }).collect()
+    }
+
+    #[test]
+    fn every_flag_of_a_run_is_under_a_heading() {
+        let command = command();
+        let other: Vec<_> = command
+            .get_arguments()
+            .filter(|arg| {
+                arg.get_help_heading() == Some("Other") && !matches!(arg.get_id().as_str(), "help" | "version")
+            })
+            .map(|arg| arg.get_id().to_string())
+            .collect();
+        assert!(other.is_empty(), "{other:?}");
+    }
+}

@@ -1,0 +1,59 @@
+//! Git and the repository. A repository may come from anybody, and its own settings can name programs that git runs: git
+//! is asked nothing that would run them.
+
+use host::ExitStatus;
+
+use super::Check;
+use super::programs::{Answer, Silence, Starter, first_line};
+
+/// Settings of a repository that make git run something.
+const RUNNING: &str = r"^(filter\..*|core\.fsmonitor|core\.sshcommand|diff\..*|core\.worktree)$";
+
+pub(super) async fn check(starter: &Starter<'_>) -> Check {
+    let remedy = "install git; without it an agent cannot look at the history";
+    let version = match starter.run("git", &["--version"]).await {
+        Ok(Answer { status, text }) if status.is_success() => first_line(&text).replace("git version ", ""),
+        Ok(Answer { status, .. }) => return Check::warn("git", format!("git does not work: {status}"), remedy),
+        Err(Silence::Missing) => return Check::warn("git", "git was not found", remedy),
+        Err(Silence::Other(why)) => return Check::warn("git", format!("git does not answer: {why}"), remedy),
+    };
+    match starter.run("git", &["rev-parse", "--is-inside-work-tree"]).await {
+        Ok(Answer { status, .. }) if status.is_success() => {}
+        Ok(_) | Err(_) if starter.scene.top.join(".git").exists() => {
+            let text = format!("{version}, but it does not take {} for a repository", starter.scene.top.display());
+            return Check::warn("git", text, "`git status` says why");
+        }
+        Ok(_) | Err(_) => return Check::ok("git", format!("{version}, not in a repository")),
+    }
+    Check::ok("git", format!("{version}, in a repository with {}", changes(starter).await))
+}
+
+/// How many files differ from the last commit.
+async fn changes(starter: &Starter<'_>) -> String {
+    let settings = ["config", "--show-scope", "--includes", "--name-only", "--get-regexp", RUNNING];
+    let harmless = match starter.run("git", &settings).await {
+        Ok(Answer { status: ExitStatus::Code(0), text }) => text.lines().all(is_of_user),
+        // None is set.
+        Ok(Answer { status: ExitStatus::Code(1), text }) => text.is_empty(),
+        // An old git does not tell whose a setting is.
+        Ok(_) | Err(_) => false,
+    };
+    if !harmless {
+        return "changes that were not counted: its own settings may name programs that git would run".into();
+    }
+    let status =
+        ["-c", "core.fsmonitor=false", "status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=all"];
+    match starter.run("git", &status).await {
+        Ok(Answer { status, text }) if status.is_success() => match text.matches('\0').count() {
+            0 => "no changes".into(),
+            1 => "1 changed file".into(),
+            count => format!("{count} changed files"),
+        },
+        Ok(_) | Err(_) => "changes that could not be counted".into(),
+    }
+}
+
+/// Whether a setting comes from the user or the machine, and not from the repository.
+fn is_of_user(line: &str) -> bool {
+    ["system\t", "global\t", "command\t"].iter().any(|scope| line.starts_with(scope))
+}

@@ -1,0 +1,111 @@
+//! Keys, the chosen model, and servers of local models.
+
+use std::collections::BTreeMap;
+
+use config::Access;
+use model::{Key, Providers};
+
+use super::{Check, Scene};
+use crate::models::{Found, look};
+
+pub(super) async fn checks(scene: &Scene) -> Vec<Check> {
+    let Some(access) = &scene.access else { return Vec::new() };
+    let found = look(access).await;
+    let mut checks = vec![keys(&access.providers, &found)];
+    checks.extend(unused_key(scene));
+    checks.push(chosen(scene, access, &found));
+    checks.extend(found.iter().filter_map(|(name, found)| server(name, found)));
+    checks
+}
+
+/// Which providers have a key; nothing of the keys themselves.
+fn keys(providers: &Providers, found: &BTreeMap<String, Found>) -> Check {
+    let (mut given, mut missing) = (Vec::new(), Vec::new());
+    for (name, provider) in &providers.places {
+        match &provider.key {
+            Key::Given(secret) => given.push(format!("{name} ({})", secret.variable().unwrap_or("environment"))),
+            Key::Missing { variable } => missing.push(variable.as_str()),
+            Key::Needless => {}
+        }
+    }
+    missing.dedup();
+    let runs = found.values().any(|found| matches!(found, Found::Running(models) if !models.is_empty()));
+    match (given.is_empty(), runs) {
+        (false, _) => Check::ok("keys", given.join(", ")),
+        (true, true) => Check::ok("keys", "none, and a local server needs none"),
+        (true, false) => Check::warn(
+            "keys",
+            "no provider has a key, and no local server runs",
+            format!(
+                "set {}, or start Ollama, llama.cpp or LM Studio; `bosun demo` needs neither",
+                missing.join(" or ")
+            ),
+        ),
+    }
+}
+
+/// A variable that other programs read and Bosun does not.
+fn unused_key(scene: &Scene) -> Option<Check> {
+    let set = |name| scene.env.text(name).is_some();
+    let only = set("ANTHROPIC_AUTH_TOKEN") && !set("ANTHROPIC_API_KEY");
+    let text = "ANTHROPIC_AUTH_TOKEN is set, which Bosun does not use";
+    only.then(|| Check::warn("keys", text, "set ANTHROPIC_API_KEY to an API key"))
+}
+
+/// The model that a run without `--model` asks.
+fn chosen(scene: &Scene, access: &Access, found: &BTreeMap<String, Found>) -> Check {
+    let Some(spec) = scene.env.model.as_ref().or(scene.config.model.as_ref()) else {
+        return Check::warn(
+            "model",
+            "no model is chosen",
+            "give one with --model PROVIDER/NAME, BOSUN_MODEL, or `model` in config.toml; `bosun models` lists what there is",
+        );
+    };
+    if let Err(error) = model::open(spec, &scene.cwd, &access.providers) {
+        return Check::fail(
+            "model",
+            error.to_string(),
+            "`bosun models` lists the providers, their keys and what they serve",
+        );
+    }
+    let (provider, name) = spec.split_once('/').unwrap_or((spec, ""));
+    match found.get(provider) {
+        Some(Found::Running(models)) if !models.iter().any(|served| served == name) => {
+            let served = if models.is_empty() { "none".to_owned() } else { models.join(", ") };
+            Check::fail(
+                "model",
+                format!("{spec} is chosen, and {provider} has {served}"),
+                "load the model, or choose one that is there",
+            )
+        }
+        Some(Found::Nobody) => {
+            Check::fail("model", format!("{spec} is chosen, and {provider} does not run"), format!("start {provider}"))
+        }
+        Some(Found::Stranger) => Check::fail(
+            "model",
+            format!("{spec} is chosen, and something else answers where {provider} should be"),
+            format!("start {provider}, or give its address in config.toml: [providers.{provider}] base-url"),
+        ),
+        None if is_unknown(&access.providers, provider, name) => Check::warn(
+            "model",
+            format!("{spec} is chosen, which is not among the models that Bosun knows"),
+            "check its name with `bosun models`; without a price no budget in dollars can be held",
+        ),
+        Some(Found::Running(_)) | None => Check::ok("model", format!("{spec} can be asked (no question was sent)")),
+    }
+}
+
+/// Whether the provider's models are known and this is none of them.
+fn is_unknown(providers: &Providers, provider: &str, name: &str) -> bool {
+    providers.places.get(provider).is_some_and(|place| !place.models.is_empty() && !place.models.contains_key(name))
+}
+
+fn server(name: &str, found: &Found) -> Option<Check> {
+    match found {
+        Found::Running(models) if models.is_empty() => {
+            Some(Check::warn("servers", format!("{name} runs without a model"), "load one"))
+        }
+        Found::Running(models) => Some(Check::ok("servers", format!("{name} runs, with {}", models.join(", ")))),
+        Found::Nobody | Found::Stranger => None,
+    }
+}

@@ -1,0 +1,84 @@
+//! What a sandbox would find here. There is none yet, and the doctor says so.
+
+use std::fs;
+
+use super::Check;
+use super::programs::{Answer, Silence, Starter, first_line};
+
+pub(super) async fn checks(starter: &Starter<'_>) -> Vec<Check> {
+    vec![none_yet(), bubblewrap(starter).await, landlock(), namespaces()]
+}
+
+/// Nobody should take what follows for protection.
+fn none_yet() -> Check {
+    let text = "commands run without a sandbox; that comes later, and the next lines say what it would find here";
+    Check::warn("sandbox", text, "permit only what you would run yourself")
+}
+
+async fn bubblewrap(starter: &Starter<'_>) -> Check {
+    let found = match starter.run("bwrap", &["--unshare-all", "--ro-bind", "/", "/", "--", "true"]).await {
+        Ok(Answer { status, .. }) if status.is_success() => "works for this user".to_owned(),
+        Ok(Answer { status, text }) => format!("does not work for this user ({status}: {})", first_line(&text)),
+        Err(Silence::Missing) => "was not found".to_owned(),
+        Err(Silence::Other(why)) => format!("does not answer: {why}"),
+    };
+    Check::ok("sandbox", format!("bubblewrap {found}"))
+}
+
+/// Whether the kernel lets a process restrict itself to some files.
+fn landlock() -> Check {
+    let Ok(modules) = fs::read_to_string("/sys/kernel/security/lsm") else {
+        return Check::ok("sandbox", "whether the kernel has Landlock cannot be seen here");
+    };
+    let on = modules.trim().split(',').any(|module| module == "landlock");
+    match (on, abi(&release())) {
+        (true, Some(abi)) => Check::ok("sandbox", format!("Landlock is on, with ABI {abi} by the kernel's version")),
+        (true, None) => Check::ok("sandbox", "Landlock is on"),
+        (false, _) => Check::ok("sandbox", "Landlock is off"),
+    }
+}
+
+fn namespaces() -> Check {
+    let number = |path: &str| fs::read_to_string(path).ok().and_then(|text| text.trim().parse::<u64>().ok());
+    let off = [
+        ("user.max_user_namespaces", number("/proc/sys/user/max_user_namespaces") == Some(0)),
+        ("kernel.unprivileged_userns_clone", number("/proc/sys/kernel/unprivileged_userns_clone") == Some(0)),
+        (
+            "kernel.apparmor_restrict_unprivileged_userns",
+            number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == Some(1),
+        ),
+    ];
+    match off.iter().find(|(_, off)| *off) {
+        Some((name, _)) => Check::ok("sandbox", format!("user namespaces are closed by {name}")),
+        None => Check::ok("sandbox", "user namespaces are open"),
+    }
+}
+
+/// The kernel's version.
+pub(super) fn release() -> String {
+    fs::read_to_string("/proc/sys/kernel/osrelease")
+        .map_or_else(|_hidden| "unknown".into(), |text| text.trim().to_owned())
+}
+
+/// The newest Landlock ABI that a kernel of this version has without patches.
+fn abi(release: &str) -> Option<u32> {
+    const SINCE: [((u32, u32), u32); 7] =
+        [((6, 15), 7), ((6, 12), 6), ((6, 10), 5), ((6, 7), 4), ((6, 2), 3), ((5, 19), 2), ((5, 13), 1)];
+    let mut parts = release.split(['.', '-']).map_while(|part| part.parse().ok());
+    let version = (parts.next()?, parts.next()?);
+    SINCE.into_iter().find(|(since, _)| version >= *since).map(|(_, abi)| abi)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_abi_follows_from_the_kernel_s_version() {
+        assert_eq!(abi("6.18.5-cloud"), Some(7));
+        assert_eq!(abi("6.8.0-41-generic"), Some(4));
+        assert_eq!(abi("5.13"), Some(1));
+        assert_eq!(abi("4.19.0"), None);
+        assert_eq!(abi("unknown"), None);
+    }
+}

@@ -1,0 +1,185 @@
+//! The log's file, which several processes append to.
+//!
+//! Whoever finds it too large sets it aside: it locks the file, makes sure that the name still means that file, and
+//! renames. The older files move before it does, so a new file cannot need the same while that goes on. Everybody
+//! else notices by the name and opens the new file; a line that was on its way goes to the old one and is not lost.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use tracing_subscriber::fmt::MakeWriter;
+
+/// A log larger than this is set aside.
+const LARGEST: u64 = 4 << 20;
+
+/// How many logs that were set aside are kept.
+const KEPT: u32 = 3;
+
+/// Most bytes of the log's end that are read.
+const TAIL: u64 = 64 << 10;
+
+/// The file of this name, opened when there is something to write.
+#[derive(Debug)]
+pub(super) struct LogFile {
+    path: PathBuf,
+    largest: u64,
+    open: Mutex<Option<File>>,
+}
+
+impl LogFile {
+    pub(super) fn new(path: PathBuf) -> LogFile {
+        LogFile { path, largest: LARGEST, open: Mutex::new(None) }
+    }
+
+    fn append(&self, line: &[u8]) -> io::Result<()> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = match open.take() {
+            Some(file) if self.is_named(&file) => file,
+            Some(_) | None => self.reopen()?,
+        };
+        let mut file = if file.metadata()?.len() > self.largest { self.set_aside(file)? } else { file };
+        // One write: lines of several processes do not mix.
+        let written = file.write_all(line);
+        *open = Some(file);
+        written
+    }
+
+    fn reopen(&self) -> io::Result<File> {
+        OpenOptions::new().append(true).create(true).mode(0o600).open(&self.path)
+    }
+
+    /// Whether the name still means this file.
+    fn is_named(&self, file: &File) -> bool {
+        let (Ok(named), Ok(held)) = (fs::metadata(&self.path), file.metadata()) else { return false };
+        (named.dev(), named.ino()) == (held.dev(), held.ino())
+    }
+
+    /// Gives the file another name, unless another process is doing that or has done it; returns the one to write to.
+    fn set_aside(&self, file: File) -> io::Result<File> {
+        if file.try_lock().is_err() {
+            return Ok(file);
+        }
+        if self.is_named(&file) {
+            for age in (1..KEPT).rev() {
+                // One that does not exist yet need not move.
+                let _missing = fs::rename(self.aged(age), self.aged(age + 1));
+            }
+            fs::rename(&self.path, self.aged(1))?;
+        }
+        self.reopen()
+    }
+
+    fn aged(&self, age: u32) -> PathBuf {
+        self.path.with_extension(format!("log.{age}"))
+    }
+}
+
+impl<'a> MakeWriter<'a> for LogFile {
+    type Writer = Line<'a>;
+
+    fn make_writer(&'a self) -> Line<'a> {
+        Line(self)
+    }
+}
+
+/// One line on its way to the file. A log that cannot be written is no reason to stop working.
+#[derive(Debug)]
+pub(super) struct Line<'a>(&'a LogFile);
+
+impl Write for Line<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let _lost = self.0.append(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The last lines of a file, at most this many; none of one that cannot be read.
+pub(super) fn tail(path: &Path, most: usize) -> Vec<String> {
+    let read = || -> io::Result<String> {
+        let mut file = File::open(path)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
+        let mut end = Vec::new();
+        file.take(TAIL).read_to_end(&mut end)?;
+        Ok(String::from_utf8_lossy(&end).into_owned())
+    };
+    let end = read().unwrap_or_default();
+    let mut lines: Vec<String> = end.lines().rev().take(most).map(str::to_owned).collect();
+    lines.reverse();
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::thread;
+
+    use super::*;
+
+    fn log(folder: &Path, largest: u64) -> LogFile {
+        LogFile { largest, ..LogFile::new(folder.join("bosun.log")) }
+    }
+
+    fn lines(folder: &Path) -> Vec<String> {
+        let names = ["bosun.log.3", "bosun.log.2", "bosun.log.1", "bosun.log"];
+        let text: String = names.iter().filter_map(|name| fs::read_to_string(folder.join(name)).ok()).collect();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_log_that_is_large_is_set_aside_while_it_is_written_and_three_are_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = log(folder.path(), 100);
+        for number in 0..100 {
+            log.append(format!("{number:019}\n").as_bytes()).unwrap();
+        }
+        let kept = lines(folder.path());
+        assert_eq!(kept.last().unwrap(), &format!("{:019}", 99));
+        assert!(kept.windows(2).all(|pair| pair[0] < pair[1]), "in order: {kept:?}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 4);
+        for file in fs::read_dir(folder.path()).unwrap() {
+            assert_eq!(file.unwrap().metadata().unwrap().mode() & 0o777, 0o600);
+        }
+    }
+
+    #[test]
+    fn many_writers_that_rotate_at_once_lose_no_line_and_mix_none() {
+        const WRITERS: usize = 8;
+        const LINES: usize = 200;
+        let folder = tempfile::tempdir().unwrap();
+        // Each has its own descriptor, as a process has; so large that not all is written before it is set aside thrice.
+        let largest = (WRITERS * LINES * 20 / 3) as u64;
+        thread::scope(|scope| {
+            for writer in 0..WRITERS {
+                let log = log(folder.path(), largest);
+                scope.spawn(move || {
+                    for number in 0..LINES {
+                        log.append(format!("{writer:09} {number:09}\n").as_bytes()).unwrap();
+                    }
+                });
+            }
+        });
+        let all = lines(folder.path());
+        assert_eq!(all.len(), WRITERS * LINES);
+        assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), WRITERS * LINES);
+        assert!(all.iter().all(|line| line.len() == 19));
+        assert!(folder.path().join("bosun.log.1").exists());
+    }
+
+    #[test]
+    fn the_end_of_a_long_log_is_read_and_no_more() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bosun.log");
+        fs::write(&path, "early\n".repeat(100_000) + "last but one\nlast\n").unwrap();
+        assert_eq!(tail(&path, 2), ["last but one", "last"]);
+        assert!(tail(&path, usize::MAX).len() < 20_000);
+        assert!(tail(&folder.path().join("none"), 2).is_empty());
+    }
+}

@@ -1,0 +1,21 @@
+//! What must be written nowhere: the keys of this process.
+
+use std::sync::{PoisonError, RwLock};
+
+use net::Secret;
+use runtime::Redactor;
+
+static HIDDEN: RwLock<Option<Redactor>> = RwLock::new(None);
+
+/// Keeps these out of the log and of reports from now on.
+pub(crate) fn hide(secrets: &[Secret]) {
+    *HIDDEN.write().unwrap_or_else(PoisonError::into_inner) = Some(Redactor::new(secrets));
+}
+
+/// A text without them.
+pub(crate) fn without_secrets(mut text: String) -> String {
+    if let Some(redactor) = &*HIDDEN.read().unwrap_or_else(PoisonError::into_inner) {
+        redactor.text(&mut text);
+    }
+    text
+}

@@ -1,0 +1,92 @@
+//! `bosun man`: the manual page, or one for each command.
+
+use std::path::Path;
+use std::{fs, io};
+
+use clap::Command;
+use clap_mangen::Man;
+
+use crate::args::{self, ManArgs};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::print;
+
+pub(crate) fn write(args: &ManArgs) -> Result<Exit, Failure> {
+    let mut command = args::command().disable_help_subcommand(true);
+    // Gives every command its whole name.
+    command.build();
+    match &args.dir {
+        Some(dir) => write_all(&command, dir).map_err(|error| {
+            Failure::failed(format!("cannot write manual pages to {}: {error}", dir.display()))
+                .hint("choose a folder of your own with --dir")
+        })?,
+        None => print::document(&page(&command)?),
+    }
+    Ok(Exit::Success)
+}
+
+fn write_all(command: &Command, dir: &Path) -> io::Result<()> {
+    fs::create_dir_all(dir)?;
+    let mut open = vec![command];
+    while let Some(command) = open.pop() {
+        let man = Man::new(command.clone());
+        fs::write(dir.join(man.get_filename()), page(command)?)?;
+        open.extend(command.get_subcommands());
+    }
+    let first = dir.join("bosun.1");
+    print::note(format_args!("written to {}; read one with: man {}", dir.display(), first.display()));
+    Ok(())
+}
+
+/// One page. Examples are set as they are written, which the usual rendering of what follows the help does not do.
+fn page(command: &Command) -> io::Result<Vec<u8>> {
+    let man = Man::new(command.clone());
+    let mut page = Vec::new();
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    man.render_synopsis_section(&mut page)?;
+    man.render_description_section(&mut page)?;
+    man.render_options_section(&mut page)?;
+    if command.has_subcommands() {
+        man.render_subcommands_section(&mut page)?;
+    }
+    let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    for part in after.split("\n\n").filter(|part| !part.is_empty()) {
+        page.extend_from_slice(section(part).as_bytes());
+    }
+    Ok(page)
+}
+
+/// A part of what follows the help, under a heading of its own.
+fn section(part: &str) -> String {
+    let heads = [("Examples:\n", "EXAMPLES"), ("Example:\n", "EXAMPLE"), ("Exit codes: ", "EXIT STATUS")];
+    let found = heads.iter().find_map(|(words, head)| Some((*head, part.strip_prefix(words)?)));
+    let (head, text) = found.unwrap_or(("NOTES", part));
+    let lines: Vec<String> = text.lines().map(set).collect();
+    let text = lines.join("\n");
+    if head.starts_with("EXAMPLE") {
+        format!(".SH {head}\n.nf\n{text}\n.fi\n")
+    } else {
+        format!(".SH \"{head}\"\n{text}\n")
+    }
+}
+
+/// A line that means to the formatter what it says.
+fn set(line: &str) -> String {
+    let line = line.replace('\\', "\\e").replace('-', "\\-");
+    if line.starts_with(['.', '\'']) { format!("\\&{line}") } else { line }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn examples_stay_as_they_are_written_and_drive_no_formatter() {
+        assert_eq!(
+            section("Example:\n  bosun -p \"a\\b\"\n.so x"),
+            ".SH EXAMPLE\n.nf\n  bosun \\-p \"a\\eb\"\n\\&.so x\n.fi\n"
+        );
+        assert_eq!(section("Exit codes: 0 fine"), ".SH \"EXIT STATUS\"\n0 fine\n");
+    }
+}

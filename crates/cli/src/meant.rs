@@ -1,0 +1,55 @@
+//! What somebody probably meant who named a provider that does not exist.
+
+/// The providers that need no file.
+const PROVIDERS: [&str; 6] = ["anthropic", "openai", "openai-chat", "ollama", "llamacpp", "lmstudio"];
+
+/// How many letters may be wrong.
+const WRONG: usize = 2;
+
+/// What to write instead, if that can be guessed.
+pub(crate) fn model(provider: &str) -> Option<String> {
+    // A model's name alone is the commonest mistake of all.
+    let maker = [("claude-", "anthropic"), ("gpt-", "openai")].into_iter().find(|(name, _)| provider.starts_with(name));
+    if let Some((_, maker)) = maker {
+        return Some(format!("a model is named with its provider: --model {maker}/{provider}"));
+    }
+    let lower = provider.to_lowercase();
+    let near = PROVIDERS.into_iter().map(|known| (distance(known, &lower), known)).min()?;
+    (near.0 <= WRONG).then(|| format!("did you mean {}/…? `bosun models` lists what it serves", near.1))
+}
+
+/// How many letters have to be put in, left out or changed to make one of the other.
+fn distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().take(32).collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (at, letter) in one.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], at + 1);
+        for (column, theirs) in other.iter().enumerate() {
+            let changed = diagonal + usize::from(letter != *theirs);
+            diagonal = row[column + 1];
+            row[column + 1] = changed.min(diagonal + 1).min(row[column] + 1);
+        }
+    }
+    row.last().copied().unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_count_letters() {
+        let pairs = [("", "abc", 3), ("ollama", "olama", 1), ("openai", "opneai", 2), ("kitten", "sitting", 3)];
+        assert!(pairs.into_iter().all(|(one, other, steps)| distance(one, other) == steps));
+    }
+
+    #[test]
+    fn what_is_near_is_suggested_and_what_is_not_is_left_alone() {
+        assert!(model("antropic").unwrap().contains("did you mean anthropic/"));
+        assert!(model("Ollama").unwrap().contains("ollama/"));
+        assert!(model("gpt-5.5").unwrap().contains("--model openai/gpt-5.5"));
+        assert!(model("claude-opus-5").unwrap().contains("--model anthropic/claude-opus-5"));
+        assert_eq!(model("mistral"), None);
+        assert_eq!(model(&"x".repeat(1_000_000)), None);
+    }
+}

@@ -1,0 +1,174 @@
+//! What a panic leaves: a report in Bosun's home, a terminal that can be used, and a session that can be resumed.
+//!
+//! The report is written wherever the panic happens. A run that panics ends its own task and nothing else; only a panic
+//! that nobody contains ends the process, and then the person is told.
+
+use std::backtrace::Backtrace;
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::fs::OpenOptions;
+use std::io::{self, IsTerminal, Write as _};
+use std::os::unix::fs::OpenOptionsExt;
+use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use host::{Clock, SystemClock};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::{args, current, log, print};
+
+/// Most reports of one process: a task that panics whenever it is tried must not fill the disk.
+const MOST: u32 = 3;
+
+/// How much of the log goes with a report.
+const LOG_LINES: usize = 20;
+
+/// Ends what a program may have left switched on: bracketed paste off, cursor on, plain text.
+const CALM: &[u8] = b"\x1b[?2004l\x1b[?25h\x1b[0m";
+
+/// Where the last report is, or why there is none.
+static REPORT: Mutex<Option<Result<PathBuf, String>>> = Mutex::new(None);
+
+/// Lets every panic from now on leave a report.
+pub(crate) fn install() {
+    std::panic::set_hook(Box::new(|panic| {
+        // A panic in here would abort the process.
+        let report = catch_unwind(AssertUnwindSafe(|| leave(panic)));
+        let report = report.unwrap_or_else(|_again| Err("writing it failed".into()));
+        let report = report.map_err(|why| format!("{why}; it was: {}", described(panic)));
+        *REPORT.lock().unwrap_or_else(PoisonError::into_inner) = Some(report);
+    }));
+}
+
+/// Does something; a panic in it becomes a failure that tells what is left.
+pub(crate) fn contained<T>(act: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    catch_unwind(AssertUnwindSafe(act)).unwrap_or_else(|_panic| {
+        calm_terminal();
+        Err(told())
+    })
+}
+
+/// Says where the report of a panic is that something contained, when its run failed.
+pub(crate) fn tell_contained(exit: Exit) {
+    let report = REPORT.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let (Some(Ok(path)), true) = (report, exit != Exit::Success) {
+        print::note(format_args!("hint: Bosun has a defect; its report is in {}", path.display()));
+    }
+}
+
+fn told() -> Failure {
+    let report = REPORT.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let told = match report {
+        Some(Ok(path)) => format!("Bosun has a defect and had to stop; the report is in {}", path.display()),
+        Some(Err(why)) => format!("Bosun has a defect and had to stop; no report could be written: {why}"),
+        None => "Bosun has a defect and had to stop".to_owned(),
+    };
+    let failure = Failure::failed(told);
+    match current::session() {
+        Some(id) => failure.hint(format!("nothing that was done is lost; go on with: bosun --resume {id}")),
+        None => failure.hint("no session was open; try again, and send the report to Bosun's makers if it stays"),
+    }
+}
+
+fn calm_terminal() {
+    let mut err = io::stderr();
+    if err.is_terminal() {
+        let _gone = err.write_all(CALM);
+    }
+}
+
+/// Writes the report; tells where it is.
+fn leave(panic: &PanicHookInfo<'_>) -> Result<PathBuf, String> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    if count >= MOST {
+        return Err(format!("this process left {MOST} already"));
+    }
+    let folder = log::folder().ok_or("Bosun's home is not known yet")?;
+    let report = log::without_secrets(report(panic));
+    let moment = SystemClock.now().to_string().replace([':', '.'], "-");
+    let name = format!("panic-{moment}-{}.{count}.txt", std::process::id());
+    let path = folder.join(name);
+    write(&path, &report).map_err(|error| format!("{}: {error}", path.display()))?;
+    tracing::error!(report = %path.display(), "a panic");
+    Ok(path)
+}
+
+fn write(path: &Path, report: &str) -> io::Result<()> {
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?.write_all(report.as_bytes())
+}
+
+/// What happened and where, in one line and without secrets.
+fn described(panic: &PanicHookInfo<'_>) -> String {
+    log::without_secrets(print::one_line(&format!("{} at {}", message(panic), place(panic)), 200))
+}
+
+fn message<'a>(panic: &'a PanicHookInfo<'_>) -> &'a str {
+    panic.payload_as_str().unwrap_or("something that is no text")
+}
+
+fn place(panic: &PanicHookInfo<'_>) -> String {
+    panic.location().map_or_else(|| "an unknown place".to_owned(), ToString::to_string)
+}
+
+fn report(panic: &PanicHookInfo<'_>) -> String {
+    let session = current::session().map_or_else(|| "none".to_owned(), |session| session.to_string());
+    let thread = std::thread::current();
+    let rows = [
+        ("version", concat!("bosun ", env!("CARGO_PKG_VERSION")).to_owned()),
+        ("time", SystemClock.now().to_string()),
+        ("session", session),
+        ("thread", thread.name().unwrap_or("without a name").to_owned()),
+        ("command", command_line(std::env::args_os().skip(1))),
+        ("place", place(panic)),
+        ("message", message(panic).to_owned()),
+    ];
+    let mut text = String::new();
+    for (name, value) in rows {
+        let _infallible = writeln!(text, "{name:<9} {value}");
+    }
+    let _infallible = write!(text, "\nbacktrace\n{}\n\nlast lines of the log\n", Backtrace::force_capture());
+    for line in log::last_lines(LOG_LINES) {
+        text += &line;
+        text.push('\n');
+    }
+    text
+}
+
+/// The command line with its flags and commands, but without anything that a person wrote.
+fn command_line(given: impl Iterator<Item = OsString>) -> String {
+    let known = args::words();
+    let word = |word: OsString| {
+        let text = word.to_string_lossy().into_owned();
+        match text.strip_prefix("--") {
+            Some(flag) => flag.split_once('=').map_or_else(
+                || known_or_dots(&text, &known),
+                |(name, _)| format!("{}=…", known_or_dots(&format!("--{name}"), &known)),
+            ),
+            None if text.starts_with('-') => text.chars().take(2).collect(),
+            None => known_or_dots(&text, &known),
+        }
+    };
+    let words: Vec<String> = given.map(word).collect();
+    format!("bosun {}", words.join(" "))
+}
+
+fn known_or_dots(word: &str, known: &[String]) -> String {
+    if known.iter().any(|known| known == word) { word.to_owned() } else { "…".to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_line_is_shown_without_what_a_person_wrote() {
+        let shown = |line: &str| command_line(line.split(' ').map(OsString::from));
+        assert_eq!(shown("-p secret --model=anthropic/x --quiet"), "bosun -p … --model=… --quiet");
+        assert_eq!(shown("-psecret --prompt=secret --secret"), "bosun -p --prompt=… …");
+        assert_eq!(shown("sessions send 0198 secret --when steer"), "bosun sessions send … … --when …");
+    }
+}
