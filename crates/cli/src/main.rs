@@ -14,6 +14,8 @@ mod run;
 mod script;
 mod sessions;
 mod setup;
+mod style;
+mod talk;
 mod time;
 
 mod demo;

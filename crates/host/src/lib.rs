@@ -13,6 +13,7 @@ pub mod home;
 pub mod ids;
 pub mod machine;
 mod proc;
+pub mod terminal;
 
 pub use clock::{Clock, SystemClock};
 pub use files::{Expect, FileBytes, FileError, PathError, Place, Stamp, Workspace};
@@ -23,3 +24,4 @@ pub use guardian::{
 pub use home::{FileLock, Home, HomeError};
 pub use ids::{Ids, TimeIds};
 pub use machine::Owner;
+pub use terminal::{Keys, Size};
