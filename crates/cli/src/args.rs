@@ -14,7 +14,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use approvals::{ApprovalsArgs, ApprovalsCommand, ChosenArgs, WaitingArgs};
 pub(crate) use help::{command, words};
-pub(crate) use permit::PermitArgs;
+pub(crate) use permit::{AskWait, PermitArgs};
 pub(crate) use run::{Format, RunArgs};
 pub(crate) use sessions::{ExportFormat, ListArgs, SessionsArgs, SessionsCommand, When};
 pub(crate) use settings::{ConfigArgs, ConfigCommand, Place, RuleArgs, ShowArgs, TrustArgs};

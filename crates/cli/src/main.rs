@@ -23,6 +23,8 @@ mod script;
 mod sessions;
 mod settings;
 mod setup;
+mod style;
+mod talk;
 mod time;
 mod trust;
 

@@ -92,6 +92,16 @@ impl Env {
         }
     }
 
+    /// Whether nobody asked for output without colour (`NO_COLOR`, which holds whatever it says).
+    pub fn allows_colour(&self) -> bool {
+        self.vars.get("NO_COLOR").is_none()
+    }
+
+    /// Whether the terminal only takes lines (`TERM`).
+    pub fn has_dumb_terminal(&self) -> bool {
+        self.text("TERM").is_none_or(|term| term == "dumb")
+    }
+
     /// What a variable says, unless it is unset or says nothing.
     pub fn text(&self, name: &str) -> Option<String> {
         self.vars.text(name)

@@ -15,6 +15,7 @@ mod lineage;
 pub mod machine;
 mod plain;
 mod proc;
+pub mod terminal;
 
 pub use clock::{Clock, SystemClock};
 pub use files::{EntryKind, Expect, FileBytes, FileError, Folder, FolderEntry, PathError, Place, Stamp, Workspace};
@@ -27,3 +28,4 @@ pub use ids::{Ids, TimeIds};
 pub use lineage::Lineage;
 pub use machine::Owner;
 pub use plain::{PlainError, read_below, read_plain, user_id};
+pub use terminal::{Keys, Size};

@@ -87,6 +87,18 @@ impl Invocation {
         self
     }
 
+    /// Adds it to a command that runs it with `env`.
+    pub(super) fn in_words(&self, command: &mut Command) {
+        for (name, value) in self.command.get_envs() {
+            let mut word = name.to_owned();
+            word.push("=");
+            word.push(value.unwrap_or_default());
+            command.arg(word);
+        }
+        command.arg(self.command.get_program()).args(self.command.get_args());
+        command.current_dir(self.command.get_current_dir().unwrap_or(Path::new("/")));
+    }
+
     pub(super) fn user(mut self, user: u32) -> Invocation {
         self.command.uid(user).gid(user);
         self

@@ -16,6 +16,7 @@ mod invocation;
 mod machine;
 mod running;
 mod stage;
+mod tmux;
 
 pub use damage::{garble, set_format, truncate};
 pub use disk::{Ballast, SmallDisk};
@@ -23,6 +24,7 @@ pub use invocation::Invocation;
 pub use machine::{NOBODY, commands_with, is_root, unique_sleep, within};
 pub use running::{Ended, Running, Signal};
 pub use stage::Stage;
+pub use tmux::Tmux;
 
 /// How long anything may take before a test gives up on it.
 pub const PATIENCE: std::time::Duration = std::time::Duration::from_secs(120);

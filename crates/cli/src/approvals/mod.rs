@@ -9,6 +9,7 @@ mod remember;
 use protocol::{Decision, Subject};
 
 pub(crate) use self::exact::exact;
+pub(crate) use self::remember::remember;
 
 use self::decide::{Verb, decide};
 use self::inbox::{Inbox, Waiting};
@@ -88,7 +89,7 @@ async fn always(
     let verb = Verb::Decide(Decision::Allow { rule: Some(rule.clone()) });
     let exit = decide(&setup.home, vec![waiting], &verb, json).await?;
     if exit == Exit::Success {
-        let path = remember::remember(setup, &cwd, &rule, place)?;
+        let path = remember(setup, &cwd, &rule, place)?;
         print::note(format_args!("{} now allows {}", path.display(), exact(&rule)));
     }
     Ok(exit)

@@ -12,7 +12,7 @@ use crate::{print, setup};
 
 /// What a session used and cost in all.
 #[derive(Debug)]
-pub(super) struct Figures {
+pub(crate) struct Figures {
     pub(super) view: SessionView,
     pub(super) models: Models,
     /// What questions without an answer are counted as.
@@ -30,7 +30,7 @@ pub(super) struct Models {
 }
 
 impl Figures {
-    pub(super) fn read(reader: &Reader) -> Result<Figures, StoreError> {
+    pub(crate) fn read(reader: &Reader) -> Result<Figures, StoreError> {
         let (view, spendings) = (reader.session_view()?, reader.spendings(At(0))?);
         let lost = spendings.iter().fold(Cost::ZERO, |sum, spending| sum.plus(spending.lost));
         let mut models = Models::default();
@@ -46,7 +46,7 @@ impl Figures {
     }
 
     /// All of it in one line. Scripts and recordings cost nothing, so there is none for them unless a budget holds.
-    pub(super) fn line(&self) -> Option<String> {
+    pub(crate) fn line(&self) -> Option<String> {
         let SessionView { model, budget, turns, usage, .. } = &self.view;
         let free = model.split_once('/').is_some_and(|(provider, _)| setup::is_file(provider));
         if free && budget.tokens.is_none() && budget.micros.is_none() {

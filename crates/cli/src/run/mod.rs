@@ -24,12 +24,14 @@ use crate::args::{Format, RunArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::setup::Setup;
-use crate::{current, fault, print, setup};
+use crate::{current, fault, print, setup, talk};
 
 pub(crate) use drive::{Patience, drive};
+pub(crate) use figures::Figures;
 pub(crate) use report::Report;
 use screen::Screen;
 pub(crate) use show::Show;
+pub(crate) use signals::{Signal, Signals};
 
 /// Most bytes of a prompt.
 const PROMPT_MAX: u64 = 8 << 20;
@@ -39,6 +41,9 @@ pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
         return Err(Failure::usage(format!("{flag} comes with a later version")).hint("leave it out"));
     }
     let goes_on = args.r#continue || args.resume.is_some();
+    if args.prompt.is_none() && args.output_format == Format::Text && (goes_on || !args.fork) && is_attended() {
+        return talk::talk(args).await;
+    }
     if args.prompt.is_none() && !goes_on {
         return Err(Failure::usage("there is nothing to do")
             .hint("give a prompt with -p, go on with --continue, or try `bosun demo`; `bosun --help` shows more"));
@@ -89,6 +94,11 @@ pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
     Ok(report.exit())
 }
 
+/// Whether a person sits at a terminal, to read and to type.
+fn is_attended() -> bool {
+    std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
+}
+
 /// Lets what was interrupted go on, and gives the prompt.
 async fn begin(session: &Session, start: Start, prompt: Option<SendParams>) -> Result<(), Failure> {
     match start {
@@ -131,7 +141,7 @@ fn from_stdin() -> Result<String, Failure> {
 }
 
 /// Which session the run belongs to.
-fn start(args: &RunArgs, home: &Home) -> Result<Start, Failure> {
+pub(crate) fn start(args: &RunArgs, home: &Home) -> Result<Start, Failure> {
     let id = match &args.resume {
         Some(prefix) => find(home, prefix)?,
         None if args.r#continue => {

@@ -102,7 +102,8 @@ pub(crate) fn line(call: &Call) -> String {
     format!("- {} {}", print::plain(&call.tool), short(&gist(&call.input))).trim_end().to_owned()
 }
 
-fn gist(input: &str) -> String {
+/// The argument of a call that says most.
+pub(crate) fn gist(input: &str) -> String {
     const TELLING: [&str; 8] = ["command", "path", "pattern", "query", "intent", "name", "patch", "description"];
     let Ok(Value::Object(input)) = serde_json::from_str(input) else { return input.to_owned() };
     let telling = TELLING.iter().find_map(|key| input.get(*key)?.as_str());

@@ -53,6 +53,6 @@ fn remove_all(home: &Home, prefixes: &[String]) -> Result<Exit, Failure> {
 }
 
 /// Whether a process runs the session now.
-fn is_live(reader: &Reader) -> Result<bool, StoreError> {
+pub(crate) fn is_live(reader: &Reader) -> Result<bool, StoreError> {
     Ok(reader.lease()?.is_some_and(|(_, owner)| owner.is_alive()))
 }

@@ -1,0 +1,335 @@
+//! One session and the person who talks to it: a loop that takes one thing at a time.
+
+use std::time::{Duration, Instant};
+
+use protocol::{CancelBy, Delivery, Event};
+use runtime::{Live, Start, Status, Subscription};
+use store::Reader;
+use tokio::sync::watch;
+
+use super::asks::{Asks, Whole};
+use super::command;
+use super::editor::Pressed;
+use super::feed::Feed;
+use super::open::{self, Opened, Prepared};
+use super::person::{Deed, Person};
+use super::text::{Lead, Row, Span, wrap};
+use crate::args::RunArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::run::{Figures, Signal};
+use crate::sessions;
+use crate::setup::Setup;
+use crate::style::Role;
+
+/// Two interrupts within this time end the session.
+const TWICE: Duration = Duration::from_secs(2);
+
+/// How long what happens may wait to be drawn, together with what happens next.
+const FRAME: Duration = Duration::from_millis(16);
+
+/// How often what goes on is told again.
+const TICK: Duration = Duration::from_secs(1);
+
+/// A conversation.
+pub(super) struct Conversation<'a> {
+    pub(super) setup: &'a Setup,
+    pub(super) args: &'a RunArgs,
+    pub(super) person: &'a mut Person,
+    pub(super) opened: Opened,
+    pub(super) feed: Feed,
+    pub(super) asks: Asks,
+    events: Subscription,
+    status: watch::Receiver<Status>,
+    /// When the person last asked to stop.
+    interrupted: Option<Instant>,
+    /// What is told in passing, until the next key.
+    pub(super) hint: Option<&'static str>,
+    /// When the screen is to be drawn.
+    pub(super) draw_at: Option<Instant>,
+}
+
+/// How a conversation ends.
+#[derive(Debug)]
+pub(super) enum End {
+    /// The person leaves.
+    Over(Exit),
+    /// Another session takes its place.
+    Switch(Box<Prepared>),
+}
+
+/// What the loop takes.
+enum Input {
+    Deed(Deed),
+    Live(Option<Live>),
+    Status,
+    Draw,
+    Tick,
+}
+
+impl<'a> Conversation<'a> {
+    /// Says what the session is, and lets what was interrupted go on.
+    pub(super) async fn begin(
+        setup: &'a Setup,
+        args: &'a RunArgs,
+        person: &'a mut Person,
+        opened: Opened,
+    ) -> Result<Conversation<'a>, Failure> {
+        let session = &opened.session;
+        let feed = Feed::new(session.root(), person.screen.style());
+        let (events, status) = (session.subscribe(session.first_seq()), session.status());
+        person.editor.history().hide(opened.secrets.clone());
+        let (interrupted, hint, draw_at, asks) = (None, None, Some(Instant::now()), Asks::default());
+        let mut conversation =
+            Conversation { setup, args, person, opened, feed, asks, events, status, interrupted, hint, draw_at };
+        conversation.welcome().await?;
+        Ok(conversation)
+    }
+
+    async fn welcome(&mut self) -> Result<(), Failure> {
+        self.show(open::greeting(&self.opened, self.columns()));
+        let session = &self.opened.session;
+        match self.opened.start {
+            Start::New => return Ok(()),
+            Start::Fork(_) | Start::Resume(_) => {}
+        }
+        let (asked, answered) = open::last_exchange(session.home(), session.id(), session.root())?;
+        let waiting = Reader::open(session.home(), session.id())?.asks(false)?;
+        if let Start::Resume(_) = self.opened.start {
+            session.resume().await?;
+        }
+        if !asked.is_empty() {
+            self.show([Row::new()]);
+            self.echo("> ", &asked);
+        }
+        let rows = self.feed.again(&answered, self.columns());
+        self.show(rows);
+        for view in waiting {
+            let whose = view.path.trim_start_matches("/root").trim_start_matches('/').to_owned();
+            self.ask(view.task, &whose, view.ask);
+        }
+        Ok(())
+    }
+
+    /// Talks until the conversation ends.
+    pub(super) async fn hold(&mut self) -> Result<End, Failure> {
+        loop {
+            let input = self.next().await?;
+            let at_once = matches!(input, Input::Draw | Input::Deed(_));
+            if let Some(end) = self.handle(input).await? {
+                return Ok(end);
+            }
+            if self.person.screen.is_gone() {
+                return Ok(End::Over(Exit::Cancelled));
+            }
+            if (at_once && !self.person.has_typed()) || self.person.screen.is_full() {
+                self.draw();
+            } else {
+                self.draw_at.get_or_insert_with(|| Instant::now() + FRAME);
+            }
+        }
+    }
+
+    async fn next(&mut self) -> Result<Input, Failure> {
+        let busy = self.is_busy();
+        let draw_at = self.draw_at;
+        Ok(tokio::select! {
+            biased;
+            deed = self.person.next() => Input::Deed(deed),
+            () = at(draw_at) => Input::Draw,
+            live = self.events.next() => Input::Live(live?),
+            _changed = self.status.changed() => Input::Status,
+            () = tokio::time::sleep(TICK), if busy => Input::Tick,
+        })
+    }
+
+    async fn handle(&mut self, input: Input) -> Result<Option<End>, Failure> {
+        match input {
+            Input::Deed(deed) => return self.deed(deed).await,
+            Input::Live(Some(live)) => self.live(&live),
+            Input::Live(None) => return Ok(Some(End::Over(Exit::Failed))),
+            Input::Status => {
+                let paused = self.status.borrow_and_update().paused.clone();
+                if let Some(reason) = paused {
+                    self.complain(&format!("{reason}; nothing that was finished is lost"));
+                    return Ok(Some(End::Over(Exit::Failed)));
+                }
+            }
+            Input::Draw | Input::Tick => {}
+        }
+        Ok(None)
+    }
+
+    async fn deed(&mut self, deed: Deed) -> Result<Option<End>, Failure> {
+        match deed {
+            Deed::Key(key) => {
+                self.hint = None;
+                let pressed = self.person.editor.press(key);
+                if pressed != Pressed::Interrupt {
+                    self.interrupted = None;
+                }
+                return self.pressed(pressed).await;
+            }
+            Deed::Signal(Signal::Interrupt) => return self.interrupt().await,
+            Deed::Signal(Signal::End) => return Ok(Some(End::Over(Exit::Cancelled))),
+            Deed::Gone => return Ok(Some(End::Over(Exit::Success))),
+            Deed::Resized => self.person.screen.resize(),
+            Deed::Continued => self.person.screen.take(),
+        }
+        Ok(None)
+    }
+
+    async fn pressed(&mut self, pressed: Pressed) -> Result<Option<End>, Failure> {
+        match pressed {
+            Pressed::Edited => {}
+            Pressed::Sent(line) => return self.said(line).await,
+            Pressed::Complete => self.complete(),
+            Pressed::Interrupt => return self.interrupt().await,
+            Pressed::Leave => return Ok(Some(End::Over(Exit::Success))),
+            Pressed::Expand => self.expand(1),
+            Pressed::Redraw => self.person.screen.clear(),
+            Pressed::TooLong => {
+                self.complain("that is more than a prompt may have; put it into a file and name the file")
+            }
+        }
+        Ok(None)
+    }
+
+    /// The first stops the turn, or clears the line; the second within two seconds ends the session.
+    async fn interrupt(&mut self) -> Result<Option<End>, Failure> {
+        let again = self.interrupted.replace(Instant::now()).is_some_and(|before| before.elapsed() < TWICE);
+        let session = &self.opened.session;
+        match (self.is_busy(), again) {
+            (true, true) => {
+                session.stop(CancelBy::User).await?;
+                return Ok(Some(End::Over(Exit::Cancelled)));
+            }
+            (false, true) => return Ok(Some(End::Over(Exit::Success))),
+            (true, false) => {
+                session.interrupt().await?;
+                self.hint = Some("stopping; Ctrl-C again ends the session");
+            }
+            (false, false) => {
+                self.person.editor.replace("");
+                self.person.screen.line_ended();
+                self.hint = Some("Ctrl-C again leaves");
+            }
+        }
+        Ok(None)
+    }
+
+    /// Sends what is meant for the model, and does what is meant for Bosun.
+    async fn said(&mut self, line: String) -> Result<Option<End>, Failure> {
+        self.person.screen.line_ended();
+        if let Some(read) = command::read(&line) {
+            self.person.editor.history().add(&line);
+            self.echo("> ", &line);
+            return Ok(match read {
+                Ok(command) => self.perform(command),
+                Err(problem) => {
+                    self.complain(&problem);
+                    None
+                }
+            });
+        }
+        if !self.asks.is_empty() {
+            self.answer(&line).await?;
+        } else if !line.trim().is_empty() {
+            self.person.editor.history().add(&line);
+            self.send(&line).await?;
+        }
+        Ok(None)
+    }
+
+    async fn send(&mut self, line: &str) -> Result<(), Failure> {
+        let busy = self.is_busy();
+        self.show([Row::new()]);
+        self.echo("> ", line);
+        let delivery = if busy { Delivery::Steer } else { Delivery::FollowUp };
+        let receipt = self.opened.session.send(line.trim(), delivery).await?;
+        self.feed.sent(receipt.mail);
+        if busy {
+            self.tell("it reads this before its next step");
+        }
+        Ok(())
+    }
+
+    fn live(&mut self, live: &Live) {
+        let rows = self.feed.live(live, Instant::now(), self.columns());
+        self.show(rows);
+        let Live::Event(envelope) = live else { return };
+        let task = envelope.entry.task;
+        match &envelope.entry.event {
+            Event::Asked(ask) => {
+                let whose = self.feed.whose(task).to_owned();
+                self.ask(task, &whose, ask.clone());
+            }
+            Event::AskDecided { ask, decision, .. } => {
+                let shown = self.asks.current() == Some(ask);
+                if let Some(title) = self.asks.decided(ask) {
+                    self.tell(&format!("{} elsewhere: {title}", decision.word()));
+                    self.turn_to_next(shown);
+                }
+            }
+            Event::CallAnswered { call, .. } => {
+                let before = self.asks.current().cloned();
+                if self.asks.withdrawn(task, call) {
+                    self.turn_to_next(before.as_ref() != self.asks.current());
+                }
+            }
+            _other => {}
+        }
+    }
+
+    fn ask(&mut self, task: protocol::TaskId, whose: &str, ask: protocol::Ask) {
+        if self.asks.add(task, whose, ask) {
+            self.turn_to_next(true);
+        }
+    }
+
+    /// Shows the ask that has come to the front, or lets the person go on writing.
+    pub(super) fn turn_to_next(&mut self, changed: bool) {
+        if self.asks.is_empty() {
+            self.person.editor.replace("");
+            self.person.editor.take_up();
+        } else if changed {
+            self.person.editor.put_aside();
+            self.person.editor.replace("");
+            self.show(self.asks.rows(Whole::Most, self.columns()));
+        }
+    }
+
+    pub(super) fn is_busy(&self) -> bool {
+        let status = self.status.borrow();
+        status.root.is_some() && !status.root_is_at_rest()
+    }
+
+    pub(super) fn background(&self) -> usize {
+        self.status.borrow().background
+    }
+
+    /// Leaves the session, and says how to come back. One in which nothing was said is not kept.
+    pub(super) async fn leave(self) -> Result<(), Failure> {
+        let columns = self.columns();
+        let (home, id) = (self.setup.home.clone(), self.opened.session.id());
+        let empty = self.opened.session.view()?.title.is_empty();
+        self.opened.session.leave().await?;
+        if empty {
+            sessions::remove(&home, id)?;
+            return Ok(());
+        }
+        let figures = Figures::read(&Reader::open(&home, id)?)?;
+        let dim = |words: &str| wrap(&[Span::new(Role::Dim, words)], columns, &Lead::default());
+        self.person.screen.show([Row::new()]);
+        self.person.screen.show(figures.line().map(|line| dim(&line)).into_iter().flatten());
+        self.person.screen.show(dim(&format!("go on with: bosun --resume {id}")));
+        Ok(())
+    }
+}
+
+async fn at(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment.into()).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,247 @@
+//! What a person sees of a session's events: the answer as it streams, a row for each call, and what goes wrong.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use protocol::{Block, Body, Event, Limit, MailId, ModelFault, Origin, Outcome, TaskId};
+use runtime::Live;
+
+use super::calls::{Calls, short};
+use super::exact;
+use super::markdown::Markdown;
+use super::text::{Lead, Row, Span, wrap};
+use crate::run::show;
+use crate::style::{Role, Style};
+
+/// A silence that is longer than this is explained.
+const LONG: Duration = Duration::from_secs(10);
+
+/// A session as it goes on.
+#[derive(Debug)]
+pub(super) struct Feed {
+    root: TaskId,
+    markdown: Markdown,
+    /// What was streamed of the turn that goes on.
+    streamed: String,
+    calls: Calls,
+    /// Names of the tasks below the root.
+    names: BTreeMap<TaskId, String>,
+    /// Messages that were typed here.
+    own: BTreeSet<MailId>,
+    /// Pairs of the model that was asked and another that answered, which were told.
+    differed: BTreeSet<(String, String)>,
+    waiting: Option<(Waiting, Instant)>,
+}
+
+/// What the root waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Waiting {
+    /// The right to ask.
+    Line,
+    /// The first word of an answer.
+    Answer,
+}
+
+impl Feed {
+    pub(super) fn new(root: TaskId, style: Style) -> Feed {
+        Feed {
+            root,
+            markdown: Markdown::new(style),
+            streamed: String::new(),
+            calls: Calls::default(),
+            names: BTreeMap::new(),
+            own: BTreeSet::new(),
+            differed: BTreeSet::new(),
+            waiting: None,
+        }
+    }
+
+    /// Takes note of a message that was typed here.
+    pub(super) fn sent(&mut self, mail: Option<MailId>) {
+        self.own.extend(mail);
+    }
+
+    pub(super) fn calls(&self) -> &Calls {
+        &self.calls
+    }
+
+    /// The name of a task, unless it is the root.
+    pub(super) fn whose(&self, task: TaskId) -> &str {
+        self.names.get(&task).map_or("", String::as_str)
+    }
+
+    /// The text that still grows.
+    pub(super) fn tail(&self, columns: usize) -> Vec<Row> {
+        self.markdown.tail(columns)
+    }
+
+    /// A text that was said before.
+    pub(super) fn again(&mut self, text: &str, columns: usize) -> Vec<Row> {
+        let mut rows = self.text(text, columns);
+        rows.extend(self.end_of_text(self.root, columns));
+        rows
+    }
+
+    /// What goes on just now, in a few words.
+    pub(super) fn status(&self, now: Instant) -> String {
+        if let Some((title, began, others)) = self.calls.running() {
+            let more = if others > 0 { format!(" and {others} more") } else { String::new() };
+            return format!("{title}{more} {}", short(now.duration_since(began)));
+        }
+        match self.waiting {
+            Some((Waiting::Line, since)) if now.duration_since(since) >= LONG => {
+                "waiting in line: the provider is busy, or asked to slow down".into()
+            }
+            Some((Waiting::Answer, since)) if now.duration_since(since) >= LONG => {
+                format!("waiting for the model {}", short(now.duration_since(since)))
+            }
+            Some(_) | None => "working".into(),
+        }
+    }
+
+    /// The rows that something is worth.
+    pub(super) fn live(&mut self, live: &Live, now: Instant, columns: usize) -> Vec<Row> {
+        match live {
+            Live::Text { task, text, .. } if *task == self.root => self.text(text, columns),
+            Live::Text { .. } => Vec::new(),
+            Live::Event(envelope) => {
+                let (task, event) = (envelope.entry.task, &envelope.entry.event);
+                if task == self.root {
+                    self.listen(event, now);
+                }
+                self.event(task, event, now, columns)
+            }
+        }
+    }
+
+    fn text(&mut self, text: &str, columns: usize) -> Vec<Row> {
+        self.waiting = None;
+        let first = self.streamed.is_empty() && !text.is_empty();
+        self.streamed.push_str(text);
+        let rows = self.markdown.push(text, columns);
+        first.then(Row::new).into_iter().chain(rows).collect()
+    }
+
+    fn event(&mut self, task: TaskId, event: &Event, now: Instant, columns: usize) -> Vec<Row> {
+        match event {
+            Event::TurnAnswered { content, .. } => self.answered(task, content, columns),
+            Event::TurnFailed { fault, .. } => {
+                let mut rows = self.end_of_text(task, columns);
+                // What ends the activation is told when it has ended.
+                if !matches!(fault, ModelFault::Auth | ModelFault::Terminal | ModelFault::Cancelled) {
+                    rows.extend(notes(event, columns));
+                }
+                rows
+            }
+            Event::CallStarted { call } => {
+                self.calls.begun(task, call, now);
+                Vec::new()
+            }
+            Event::CallAnswered { call, answer } => {
+                self.calls.answered(task, call, answer, now);
+                let whose = self.whose(task);
+                let whose = if whose.is_empty() { String::new() } else { format!("{whose}: ") };
+                self.calls.row(task, call, &whose, columns).into_iter().collect()
+            }
+            Event::TaskCreated(spec) if spec.parent.is_some() => {
+                self.names.insert(task, exact::visible(&spec.name));
+                Vec::new()
+            }
+            Event::TaskFinished { outcome } if task != self.root => {
+                let words = format!("{} in the background: {}", self.whose(task), outcome.word());
+                wrap(&[Span::plain(&words)], columns, &Lead::hanging(Span::plain("• ")))
+            }
+            Event::MailAdmitted { mail, from: Origin::User, body: Body::Text { text, .. }, .. }
+                if task == self.root && !self.own.remove(mail) =>
+            {
+                let lead = Lead::hanging(Span::new(Role::Accent, "> (from another terminal) "));
+                wrap(&[Span::plain(&exact::visible(text))], columns, &lead)
+            }
+            Event::ActivationEnded { outcome, .. } if task == self.root => {
+                let mut rows = self.end_of_text(task, columns);
+                rows.extend(ended(outcome, columns));
+                rows
+            }
+            Event::ModelDiffered { asked, answered, .. }
+                if !self.differed.insert((asked.clone(), answered.clone())) =>
+            {
+                Vec::new()
+            }
+            other => notes(other, columns),
+        }
+    }
+
+    /// The durable answer holds everything; what was streamed may lack some.
+    fn answered(&mut self, task: TaskId, content: &[Block], columns: usize) -> Vec<Row> {
+        let mut rows = Vec::new();
+        if task == self.root {
+            let whole: String = content.iter().filter_map(said).collect();
+            let rest = match whole.strip_prefix(self.streamed.as_str()) {
+                Some(rest) => rest.to_owned(),
+                None => {
+                    rows.extend(self.end_of_text(task, columns));
+                    rows.push(vec![Span::new(Role::Dim, "(some of the answer was not shown; all of it:)")]);
+                    whole
+                }
+            };
+            rows.extend(self.text(&rest, columns));
+            rows.extend(self.end_of_text(task, columns));
+        }
+        for block in content {
+            if let Block::Call(call) = block {
+                self.calls.asked(task, call);
+            }
+        }
+        rows
+    }
+
+    fn end_of_text(&mut self, task: TaskId, columns: usize) -> Vec<Row> {
+        if task != self.root {
+            return Vec::new();
+        }
+        self.streamed.clear();
+        self.markdown.finish(columns)
+    }
+
+    fn listen(&mut self, event: &Event, now: Instant) {
+        self.waiting = match event {
+            Event::ActivationStarted { .. } | Event::TurnFailed { .. } | Event::CallAnswered { .. } => {
+                Some((Waiting::Line, now))
+            }
+            Event::TurnBegun { .. } => Some((Waiting::Answer, now)),
+            Event::TurnAnswered { .. }
+            | Event::CallStarted { .. }
+            | Event::TaskParked { .. }
+            | Event::ActivationEnded { .. } => None,
+            _other => self.waiting,
+        };
+    }
+}
+
+fn said(block: &Block) -> Option<&str> {
+    match block {
+        Block::Text { text } => Some(text),
+        Block::Thinking { .. } | Block::Call(_) | Block::Opaque { .. } => None,
+    }
+}
+
+/// What other runs of a session are told in the same words.
+fn notes(event: &Event, columns: usize) -> Vec<Row> {
+    let lead = Lead::hanging(Span::plain("  "));
+    let rows = |line: String| wrap(&[Span::new(Role::Bad, line.trim())], columns, &lead);
+    show::lines(event).into_iter().flat_map(rows).collect()
+}
+
+/// How an activation ended, when that was not with an answer.
+fn ended(outcome: &Outcome, columns: usize) -> Vec<Row> {
+    let words = match outcome {
+        Outcome::Completed => return Vec::new(),
+        Outcome::Failed { message, .. } => exact::visible(message),
+        Outcome::Cancelled { .. } => "stopped; what was done is kept".into(),
+        Outcome::TimedOut { limit: Limit::Turns } => "the limit of turns was reached before the answer".into(),
+        Outcome::TimedOut { limit: Limit::Time } => "the time was up before the answer".into(),
+        Outcome::BudgetExhausted => "the budget does not allow another question".into(),
+        Outcome::Lost => "the run was lost".into(),
+    };
+    wrap(&[Span::new(Role::Bad, &words)], columns, &Lead::hanging(Span::new(Role::Bad, "! ")))
+}

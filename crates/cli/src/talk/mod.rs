@@ -1,0 +1,28 @@
+//! Line mode: a conversation at a terminal.
+//!
+//! What was said stays on the screen and scrolls away like the output of any command; below it a small panel shows
+//! what goes on and the line that is being written. One loop owns the terminal and the session: keys, events and
+//! signals come in, and each is answered before the next, so nothing is ever drawn from two places.
+
+mod asks;
+mod calls;
+mod command;
+mod conversation;
+mod draft;
+mod editor;
+mod exact;
+mod feed;
+mod history;
+mod inline;
+mod key;
+mod markdown;
+mod open;
+mod panel;
+mod perform;
+mod person;
+mod screen;
+mod start;
+mod text;
+mod view;
+
+pub(crate) use start::talk;

@@ -1,0 +1,180 @@
+//! What the person decides, and what is said to Bosun rather than to the model.
+
+use std::path::Path;
+
+use protocol::{Decision, PermissionMode};
+use runtime::{Rejected, Start};
+use store::Reader;
+
+use super::asks::{Said, Whole};
+use super::command::{self, Command, TABLE};
+use super::conversation::{Conversation, End};
+use super::open::{self, Prepared};
+use super::text::{Lead, Span, wrap};
+use crate::approvals;
+use crate::args::{PermitArgs, Place, RunArgs};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::run::{self, Figures};
+use crate::style::Role;
+
+impl Conversation<'_> {
+    /// Does what was asked of Bosun. What cannot be done is told, and the conversation goes on.
+    pub(super) fn perform(&mut self, command: Command) -> Option<End> {
+        match command {
+            Command::Exit => return Some(End::Over(Exit::Success)),
+            Command::Model(Some(model)) => return self.switch(|this| this.with_model(model)),
+            Command::Mode(Some(mode)) => return self.switch(|this| this.with_mode(mode)),
+            Command::Resume(Some(id)) => return self.switch(|this| this.with_session(&id)),
+            Command::New => return self.switch(Self::anew),
+            Command::Help => self.help(),
+            Command::Cost => match self.cost() {
+                Ok(words) => self.tell(&words),
+                Err(failure) => self.complain(&failure.to_string()),
+            },
+            Command::Approvals => self.approvals(),
+            Command::Show(ago) => self.expand(ago),
+            Command::Model(None) => self.tell(&format!("the model is {}", self.opened.model)),
+            Command::Mode(None) => {
+                let mode = self.opened.mode;
+                self.tell(&format!("the mode is {mode}: {}", open::about(mode)));
+            }
+            Command::Resume(None) => match open::listed(&self.opened, self.columns()) {
+                Ok(rows) => self.show(rows),
+                Err(failure) => self.complain(&failure.to_string()),
+            },
+        }
+        None
+    }
+
+    /// Decides on the ask that is shown.
+    pub(super) async fn answer(&mut self, line: &str) -> Result<(), Failure> {
+        let prompt = self.asks.prompt().unwrap_or_default();
+        self.echo(&prompt, line);
+        match self.asks.answer(line) {
+            Said::More => {}
+            Said::Explain => self.show(self.asks.rows(Whole::All, self.columns())),
+            Said::Unclear(words) => self.tell(words),
+            Said::Decided(params) => {
+                let rule = match &params.decision {
+                    Decision::Allow { rule } => rule.clone(),
+                    Decision::Deny { .. } | Decision::Reply { .. } => None,
+                };
+                match self.opened.session.decide(params).await {
+                    Ok(()) => rule.into_iter().for_each(|rule| self.remember(&rule)),
+                    Err(Rejected::Refused(refusal)) => self.complain(&refusal.to_string()),
+                    Err(other) => return Err(other.into()),
+                }
+                self.turn_to_next(true);
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps a rule for this project. The session follows it already.
+    fn remember(&mut self, rule: &str) {
+        let cwd = Path::new(&self.opened.cwd);
+        match approvals::remember(self.setup, cwd, rule, Place::Local) {
+            Ok(path) => self.tell(&format!("`{rule}` is allowed from now on; it stands in {}", path.display())),
+            Err(failure) => self.complain(&format!("`{rule}` is allowed for this session only: {failure}")),
+        }
+    }
+
+    /// Shows all of a call.
+    pub(super) fn expand(&mut self, ago: usize) {
+        match self.feed.calls().whole(ago, self.columns()) {
+            Some(rows) => self.show(rows),
+            None => self.tell("there is no such call; /show 1 is the last one"),
+        }
+    }
+
+    /// Completes the name of a command.
+    pub(super) fn complete(&mut self) {
+        let names = command::completions(self.person.editor.draft().text());
+        match names[..] {
+            [] => {}
+            [one] => self.person.editor.replace(&format!("/{one} ")),
+            [..] => self.tell(&names.iter().map(|name| format!("/{name}")).collect::<Vec<_>>().join("  ")),
+        }
+    }
+
+    fn help(&mut self) {
+        let columns = self.columns();
+        for entry in &TABLE {
+            let usage = format!("/{} {}", entry.name, entry.arguments);
+            let lead = Lead::hanging(Span::new(Role::Strong, &format!("  {:<24}", usage.trim_end())));
+            self.show(wrap(&[Span::plain(entry.about)], columns, &lead));
+        }
+        let keys = "Enter sends; a line that ends with \\, Alt-Enter or Ctrl-J goes on below. Ctrl-C stops the turn, \
+                    twice ends. Up and Down walk through what you typed; a line that begins with a blank is not kept.";
+        self.tell(keys);
+    }
+
+    fn cost(&self) -> Result<String, Failure> {
+        let session = &self.opened.session;
+        let view = session.view()?;
+        let free = || {
+            let (turns, usage) = (view.turns, view.usage);
+            format!("turns: {turns}; tokens: {} in, {} out; cost: nothing", usage.input, usage.output)
+        };
+        Ok(Figures::read(&Reader::open(session.home(), session.id())?)?.line().unwrap_or_else(free))
+    }
+
+    fn approvals(&mut self) {
+        let titles = self.asks.titles();
+        if titles.is_empty() {
+            self.tell("nothing waits for your decision");
+        }
+        titles.iter().for_each(|title| self.tell(title));
+        self.show(self.asks.rows(Whole::Most, self.columns()));
+    }
+
+    /// Goes on with another session, or with this one under other terms, if nothing is under way that would be lost.
+    fn switch(&mut self, next: impl FnOnce(&Self) -> Result<Prepared, Failure>) -> Option<End> {
+        let tasks = self.background();
+        if self.is_busy() {
+            self.complain("a turn is under way; wait for it, or stop it with Ctrl-C first");
+        } else if tasks > 0 {
+            self.complain(&format!(
+                "{tasks} background tasks would be lost; wait for them, or have them stopped first"
+            ));
+        } else {
+            match next(self) {
+                Ok(prepared) => return Some(End::Switch(Box::new(prepared))),
+                Err(failure) => self.complain(&failure.to_string()),
+            }
+        }
+        None
+    }
+
+    fn with_model(&self, model: String) -> Result<Prepared, Failure> {
+        let args = RunArgs { model: Some(model), ..self.own_args() };
+        Prepared::new(self.setup, &args, Start::Resume(self.opened.session.id()), Some(self.opened.mode))
+    }
+
+    fn with_mode(&self, mode: PermissionMode) -> Result<Prepared, Failure> {
+        Prepared::new(self.setup, &self.own_args(), Start::Resume(self.opened.session.id()), Some(mode))
+    }
+
+    fn with_session(&self, prefix: &str) -> Result<Prepared, Failure> {
+        let id = run::find(&self.setup.home, prefix)?;
+        if id == self.opened.session.id() {
+            return Err(Failure::usage("that is this session"));
+        }
+        open::expect_free(&self.setup.home, id)?;
+        // The session has its own folder, model and mode.
+        let permit = PermitArgs { allow_all: false, permission_mode: None, ..self.args.permit.clone() };
+        let args = RunArgs { model: None, directory: None, permit, ..self.args.clone() };
+        Prepared::new(self.setup, &args, Start::Resume(id), None)
+    }
+
+    fn anew(&self) -> Result<Prepared, Failure> {
+        Prepared::new(self.setup, &self.own_args(), Start::New, Some(self.opened.mode))
+    }
+
+    /// The command line as it would be for what the session is now.
+    fn own_args(&self) -> RunArgs {
+        let (model, directory) = (self.opened.model.clone(), self.opened.cwd.clone());
+        RunArgs { model: Some(model), directory: Some(directory.into()), ..self.args.clone() }
+    }
+}

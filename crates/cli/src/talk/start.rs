@@ -1,0 +1,32 @@
+//! From the command line to a conversation and back: one terminal, one session after the other.
+
+use super::conversation::{Conversation, End};
+use super::open::Prepared;
+use super::person::Person;
+use crate::args::RunArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::run;
+use crate::setup::Setup;
+
+/// Talks until the person leaves.
+pub(crate) async fn talk(args: RunArgs) -> Result<Exit, Failure> {
+    let setup = Setup::read()?;
+    let start = run::start(&args, &setup.home)?;
+    let prepared = Prepared::new(&setup, &args, start, None)?;
+    if let Err(error) = host::machine::raise_open_files() {
+        tracing::warn!(%error, "the limit of open files stays as it is");
+    }
+    // Before the terminal is taken over, so that what is wrong is told as usual.
+    let mut opened = prepared.open().await?;
+    let mut person = Person::meet(&setup)?;
+    loop {
+        let mut conversation = Conversation::begin(&setup, &args, &mut person, opened).await?;
+        let end = conversation.hold().await?;
+        conversation.leave().await?;
+        match end {
+            End::Switch(next) => opened = next.open().await?,
+            End::Over(exit) => return Ok(exit),
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What the person sees of a conversation.
+
+use std::time::Instant;
+
+use super::conversation::Conversation;
+use super::panel::Panel;
+use super::text::{Lead, Row, Span, wrap};
+use crate::style::Role;
+
+/// Most rows that are shown of what the person wrote.
+const ECHO: usize = 12;
+
+impl Conversation<'_> {
+    pub(super) fn columns(&self) -> usize {
+        self.person.screen.columns()
+    }
+
+    pub(super) fn show(&mut self, rows: impl IntoIterator<Item = Row>) {
+        self.person.screen.show(rows);
+    }
+
+    /// Tells something in passing.
+    pub(super) fn tell(&mut self, words: &str) {
+        let rows = wrap(&[Span::new(Role::Dim, words)], self.columns(), &Lead::hanging(Span::plain("  ")));
+        self.show(rows);
+    }
+
+    /// Tells what went wrong.
+    pub(super) fn complain(&mut self, words: &str) {
+        let lead = Lead::hanging(Span::new(Role::Bad, "! "));
+        let rows = wrap(&[Span::new(Role::Bad, words)], self.columns(), &lead);
+        self.show(rows);
+    }
+
+    /// Keeps what was typed on the screen. A dumb terminal has done that by itself.
+    pub(super) fn echo(&mut self, prompt: &str, text: &str) {
+        if self.person.screen.is_dumb() {
+            return;
+        }
+        let lead = Lead::hanging(Span::new(Role::Accent, prompt));
+        let rest = Lead::same(Span::plain(&" ".repeat(prompt.len())));
+        let lines = text.trim_end().split('\n').enumerate();
+        let mut rows: Vec<Row> = lines
+            .take(ECHO + 1)
+            .flat_map(|(at, line)| wrap(&[Span::plain(line)], self.columns(), if at == 0 { &lead } else { &rest }))
+            .collect();
+        if rows.len() > ECHO {
+            rows.truncate(ECHO);
+            let more = text.trim_end().split('\n').count();
+            rows.push(vec![Span::new(Role::Dim, &format!("  … {more} lines in all"))]);
+        }
+        self.show(rows);
+    }
+
+    /// Draws the screen.
+    pub(super) fn draw(&mut self) {
+        self.draw_at = None;
+        let columns = self.columns();
+        let prompt = self.asks.prompt();
+        let ready = prompt.is_some() || !self.is_busy();
+        let prompt = prompt.as_deref().unwrap_or("> ");
+        let notes = self.notes(columns);
+        let draft = self.person.editor.draft();
+        let panel = Panel { tail: self.feed.tail(columns), notes, prompt, draft };
+        let laid = panel.lay(self.person.screen.size());
+        self.person.screen.draw(&laid, ready.then_some(prompt));
+    }
+
+    fn notes(&self, columns: usize) -> Vec<Row> {
+        let dim = |words: &str| wrap(&[Span::new(Role::Dim, words)], columns, &Lead::default());
+        if !self.asks.is_empty() {
+            return self.asks.hint(columns);
+        }
+        match (self.hint, self.is_busy(), self.background()) {
+            (Some(hint), ..) => dim(hint),
+            (None, true, _) => dim(&format!("… {} (Ctrl-C stops)", self.feed.status(Instant::now()))),
+            (None, false, 0) => Vec::new(),
+            (None, false, 1) => dim("1 task runs in the background"),
+            (None, false, count) => dim(&format!("{count} tasks run in the background")),
+        }
+    }
+}

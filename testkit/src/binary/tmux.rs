@@ -1,0 +1,151 @@
+//! A terminal of the test's own, in which the binary runs and a person types.
+
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use tempfile::TempDir;
+
+use super::{Invocation, PATIENCE, within};
+
+/// A tmux server with one window, gone when it is dropped.
+#[derive(Debug)]
+pub struct Tmux {
+    name: String,
+    folder: TempDir,
+}
+
+impl Tmux {
+    /// Starts the binary in a terminal of this size.
+    #[track_caller]
+    pub fn start(invocation: &Invocation, columns: u32, rows: u32) -> Tmux {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("bosun-{}-{count}", std::process::id());
+        let folder = tempfile::Builder::new().prefix("tmux-").tempdir().unwrap();
+        // What ends must stay readable.
+        let settings = "set -g remain-on-exit on\nset -g history-limit 20000\nset -g escape-time 0\n";
+        std::fs::write(folder.path().join("conf"), settings).unwrap();
+        let tmux = Tmux { name, folder };
+        let conf = tmux.folder.path().join("conf").display().to_string();
+        let (columns, rows) = (columns.to_string(), rows.to_string());
+        let mut command = tmux.command();
+        command.args(["-f", &conf, "new-session", "-d", "-x", &columns, "-y", &rows, "env", "-i", "TERM=screen"]);
+        invocation.in_words(&mut command);
+        let started = command.output().unwrap();
+        assert!(started.status.success(), "{started:?}");
+        tmux
+    }
+
+    /// Types a text, key by key.
+    #[track_caller]
+    pub fn types(&self, text: &str) -> &Tmux {
+        self.run(&["send-keys", "-l", "--", text]);
+        self
+    }
+
+    /// Types a text and Enter.
+    #[track_caller]
+    pub fn says(&self, text: &str) -> &Tmux {
+        self.types(text).press("Enter")
+    }
+
+    /// Presses a key by its name in tmux, such as `C-c` or `M-Enter`.
+    #[track_caller]
+    pub fn press(&self, key: &str) -> &Tmux {
+        self.run(&["send-keys", key]);
+        self
+    }
+
+    /// Pastes a text as a terminal does.
+    #[track_caller]
+    pub fn pastes(&self, text: &str) -> &Tmux {
+        let mut command = self.command();
+        let mut load = command.args(["load-buffer", "-"]).stdin(Stdio::piped()).spawn().unwrap();
+        load.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+        assert!(load.wait().unwrap().success());
+        self.run(&["paste-buffer", "-p"]);
+        self
+    }
+
+    /// Makes the terminal larger or smaller.
+    #[track_caller]
+    pub fn resize(&self, columns: u32, rows: u32) {
+        self.run(&["resize-window", "-x", &columns.to_string(), "-y", &rows.to_string()]);
+    }
+
+    /// What the screen shows.
+    #[track_caller]
+    pub fn screen(&self) -> String {
+        self.run(&["capture-pane", "-p"])
+    }
+
+    /// What the screen shows and what has scrolled away.
+    #[track_caller]
+    pub fn history(&self) -> String {
+        self.run(&["capture-pane", "-p", "-S", "-"])
+    }
+
+    /// The same with the codes for colour.
+    #[track_caller]
+    pub fn colours(&self) -> String {
+        self.run(&["capture-pane", "-p", "-e", "-S", "-"])
+    }
+
+    /// Waits until the screen shows these words.
+    #[track_caller]
+    pub fn shows(&self, words: &str) -> &Tmux {
+        self.until(words, |screen| screen.contains(words))
+    }
+
+    /// Waits until the screen is as it should be.
+    #[track_caller]
+    pub fn until(&self, what: &str, mut done: impl FnMut(&str) -> bool) -> &Tmux {
+        let mut screen = String::new();
+        let began = std::time::Instant::now();
+        while !done(&screen) {
+            assert!(began.elapsed() < PATIENCE, "the screen never shows `{what}`:\n{}", self.history());
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            screen = self.screen();
+        }
+        self
+    }
+
+    /// Waits for the end of the binary; its exit code.
+    #[track_caller]
+    pub fn ends(&self) -> i32 {
+        let mut code = String::new();
+        within(PATIENCE, "the end of the process", || {
+            code = self.run(&["display-message", "-p", "#{pane_dead}#{pane_dead_status}"]);
+            code.starts_with('1')
+        });
+        code.trim()[1..].parse().unwrap_or_else(|error| panic!("{error}: {code}\n{}", self.history()))
+    }
+
+    /// The process number of the binary.
+    #[track_caller]
+    pub fn pid(&self) -> u32 {
+        self.run(&["display-message", "-p", "#{pane_pid}"]).trim().parse().unwrap()
+    }
+
+    #[track_caller]
+    fn run(&self, args: &[&str]) -> String {
+        let Output { status, stdout, stderr } = self.command().args(args).output().unwrap();
+        assert!(status.success(), "{args:?}: {}", String::from_utf8_lossy(&stderr));
+        String::from_utf8_lossy(&stdout).into_owned()
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new("tmux");
+        command.env_remove("TMUX").env("TMUX_TMPDIR", self.folder.path()).env("LC_ALL", "C.UTF-8");
+        command.args(["-u", "-L", &self.name]);
+        command
+    }
+}
+
+impl Drop for Tmux {
+    fn drop(&mut self) {
+        // A server whose only window is gone has ended already.
+        let _ended = self.command().args(["kill-server"]).output();
+    }
+}
