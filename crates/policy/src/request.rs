@@ -1,6 +1,9 @@
 //! What a tool call would do.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use crate::address::Address;
+use crate::shell::Simple;
 
 /// A tool call, as far as permission is concerned.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,4 +34,31 @@ pub enum Act {
     Session,
     /// Something that only rules on the tool's name know.
     Other,
+}
+
+/// One thing to decide about: an act, or a part of a shell command.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Part<'a> {
+    /// One simple command.
+    Command(&'a Simple),
+    /// A shell command, or a piece of one, that cannot be read.
+    Unread,
+    Read(&'a Path),
+    /// A file that only the shell knows.
+    ReadUnknown,
+    Edit(&'a Path),
+    EditUnknown,
+    Page(&'a Address),
+    /// What only rules on the tool's name speak of.
+    Other,
+}
+
+impl Part<'_> {
+    /// Whether it may change something on this machine.
+    pub(crate) fn changes(&self) -> bool {
+        match self {
+            Part::Command(_) | Part::Unread | Part::Edit(_) | Part::EditUnknown => true,
+            Part::Read(_) | Part::ReadUnknown | Part::Page(_) | Part::Other => false,
+        }
+    }
 }

@@ -13,7 +13,7 @@ pub struct Verdict {
     pub ground: Ground,
     /// The part of the call that decided, as people read it: a command of a pipeline, a path, a host.
     pub part: String,
-    /// A rule that would allow this call and its like; none where no rule may.
+    /// A rule that would allow this part and its like; none where it is allowed, and where no rule may.
     pub rule: Option<String>,
 }
 
@@ -22,24 +22,39 @@ pub struct Verdict {
 pub enum Ground {
     /// A rule.
     Rule(Rule),
+    /// A deny or ask rule that may be meant; only running the command would tell.
+    Possible(Rule),
     /// No rule: the mode.
     Mode(PermissionMode),
+    /// No rule, and it lies outside the workspace.
+    Outside,
     /// The command cannot be read, or may do more than it shows; the words say why.
     Unclear(String),
     /// It would reach what controls the agent itself.
     Controls,
+    /// A machine that is not public, which no rule names.
+    Private,
+    /// The agent does not have the tool.
+    Role,
 }
 
 impl Verdict {
     /// Why, in one line for people.
     pub fn reason(&self) -> String {
+        let part = &self.part;
         match &self.ground {
-            Ground::Rule(rule) => {
-                format!("{} {} ({})", rule.effect.word(), rule.text, rule.source)
+            Ground::Rule(rule) => format!("{} {} ({})", rule.effect.word(), rule.text, rule.source),
+            Ground::Possible(rule) => {
+                format!("`{part}` may be what this is about: {} {} ({})", rule.effect.word(), rule.text, rule.source)
             }
-            Ground::Mode(mode) => format!("no rule speaks of `{}`, and the mode is {mode}", self.part),
-            Ground::Unclear(why) => format!("`{}`: {why}", self.part),
-            Ground::Controls => format!("`{}` controls Bosun itself, and no agent may reach it", self.part),
+            Ground::Mode(mode) => format!("no rule speaks of `{part}`, and the mode is {mode}"),
+            Ground::Outside => format!("no rule speaks of `{part}`, and it lies outside the workspace"),
+            Ground::Unclear(why) => format!("`{part}`: {why}"),
+            Ground::Controls => format!("`{part}` reaches what controls Bosun itself, and no agent may"),
+            Ground::Private => {
+                format!("`{part}` is on this machine or its network, or is no public address, and no rule names it")
+            }
+            Ground::Role => format!("this agent does not have the tool `{part}`"),
         }
     }
 }

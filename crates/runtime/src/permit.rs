@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use policy::{Act, Request, Verdict};
+use policy::{Act, Request, Role, Verdict};
 use protocol::{Call, RuleEffect};
 use tools::{Need, Reach, Tool, ToolError, Use};
 
@@ -21,7 +21,7 @@ pub(crate) fn judge(desk: &Desk, tool: &dyn Tool, call: &Call) -> Result<Judgeme
     let needs = tool.needs(&call.input, &desk.settings.tools)?;
     let acts = needs.into_iter().map(|need| act(desk, need)).collect::<Result<Vec<Act>, ToolError>>()?;
     let named: Vec<(PathBuf, Use)> = acts.iter().filter_map(named).collect();
-    let verdict = desk.policy().check(&Request { tool: call.tool.clone(), acts });
+    let verdict = desk.policy().check(&Role::default(), &Request { tool: call.tool.clone(), acts });
     Ok(Judgement { verdict, reach: Arc::new(Named { named }) })
 }
 

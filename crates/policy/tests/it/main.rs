@@ -1,1 +1,5 @@
 //! Tests of the policy through its public face.
+
+mod paths;
+mod rules;
+mod sample;
