@@ -81,7 +81,7 @@ pub(crate) fn rule(policy: &Policy, tool: &str, part: &Part<'_>) -> Option<Strin
         Part::Unread | Part::ReadUnknown | Part::EditUnknown => return None,
     };
     let rule = Rule::parse(RuleEffect::Allow, &text, Source::Session).ok()?;
-    (rule.matches(tool, part, &policy.place()) == Match::Certain).then_some(text)
+    (rule.matches(tool, part, &policy.place()) >= Match::Certain).then_some(text)
 }
 
 fn command(simple: &Simple) -> Option<String> {

@@ -38,24 +38,30 @@ impl Policy {
         let found = Found::new(self, tool, part);
         // Whoever plans wants nothing changed, whatever rules allow at other times.
         let firm = self.mode == PermissionMode::Plan && part.changes();
-        let allowed = if firm { None } else { found.first(RuleEffect::Allow, Match::Certain) };
-        let Otherwise { effect, ground } = match allowed {
+        let allowed = |least| if firm { None } else { found.first(RuleEffect::Allow, least) };
+        let exactly = allowed(Match::Exact).is_some();
+        let Otherwise { effect, ground } = match allowed(Match::Certain) {
             Some(rule) => Otherwise { effect: RuleEffect::Allow, ground: Ground::Rule(rule) },
             None => otherwise,
         };
-        let asked = || {
-            let certain = found.first(RuleEffect::Ask, Match::Certain).map(Ground::Rule);
-            let possible = || found.first(RuleEffect::Deny, Match::Possible).map(Ground::Possible);
-            certain.or_else(possible).or_else(|| found.first(RuleEffect::Ask, Match::Possible).map(Ground::Possible))
+        let possible = || {
+            let deny = found.first(RuleEffect::Deny, Match::Possible);
+            deny.or_else(|| found.first(RuleEffect::Ask, Match::Possible)).filter(|_| !exactly)
         };
-        let (effect, ground) = match found.first(RuleEffect::Deny, Match::Certain) {
-            Some(rule) => (RuleEffect::Deny, Ground::Rule(rule)),
-            None if effect == RuleEffect::Deny => (effect, ground),
-            None => asked().map_or((effect, ground), |ground| (RuleEffect::Ask, ground)),
+        let (effect, ground) = if let Some(rule) = found.first(RuleEffect::Deny, Match::Certain) {
+            (RuleEffect::Deny, Ground::Rule(rule))
+        } else if effect == RuleEffect::Deny {
+            (effect, ground)
+        } else if let Some(rule) = found.first(RuleEffect::Ask, Match::Certain) {
+            (RuleEffect::Ask, Ground::Rule(rule))
+        } else if effect == RuleEffect::Ask && matches!(ground, Ground::Unclear(_)) {
+            (effect, ground)
+        } else {
+            possible().map_or((effect, ground), |rule| (RuleEffect::Ask, Ground::Possible(rule)))
         };
         let helps = match &ground {
             Ground::Mode(_) | Ground::Outside | Ground::Unclear(_) | Ground::Private => {
-                effect != RuleEffect::Allow && !firm
+                effect != RuleEffect::Allow && !firm && found.first(RuleEffect::Ask, Match::Certain).is_none()
             }
             Ground::Rule(_) | Ground::Possible(_) | Ground::Controls | Ground::Role => false,
         };
@@ -91,12 +97,16 @@ impl<'a> Found<'a> {
         let place = policy.place();
         let rules = file::built_in().iter().chain(&policy.rules);
         let found = rules.map(|rule| (rule.matches(tool, part, &place), rule));
-        Found(found.filter(|(matched, _)| *matched != Match::No).collect())
+        // What only might touch git's own folder is nothing to ask about.
+        let counts = |(how, rule): &(Match, &Rule)| {
+            *how != Match::No && (*how, &rule.source) != (Match::Possible, &Source::BuiltIn)
+        };
+        Found(found.filter(counts).collect())
     }
 
     /// The one to name: of the strongest source, and the first of that.
-    fn first(&self, effect: RuleEffect, matched: Match) -> Option<Rule> {
-        let fits = |(how, rule): &&(Match, &Rule)| *how == matched && rule.effect == effect;
+    fn first(&self, effect: RuleEffect, least: Match) -> Option<Rule> {
+        let fits = |(how, rule): &&(Match, &Rule)| *how >= least && rule.effect == effect;
         self.0.iter().filter(fits).min_by_key(|(_, rule)| &rule.source).map(|(_, rule)| (*rule).clone())
     }
 }

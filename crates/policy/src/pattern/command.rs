@@ -7,6 +7,12 @@ use crate::shell::{Simple, Word};
 /// Folders whose programs go by their bare names.
 const SYSTEM: [&str; 5] = ["/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/"];
 
+/// Programs that start no other, whatever they are given.
+const INERT: [&str; 28] = [
+    "[", "basename", "cat", "cd", "chmod", "chown", "cp", "cut", "dirname", "echo", "false", "grep", "head", "ln",
+    "ls", "mkdir", "mv", "printf", "pwd", "rm", "rmdir", "stat", "tail", "test", "touch", "tr", "true", "wc",
+];
+
 /// A pattern for one simple command.
 #[derive(Debug, Clone)]
 pub(crate) struct CommandPattern {
@@ -60,13 +66,15 @@ impl CommandPattern {
         Ok(CommandPattern { forms })
     }
 
-    /// Whether an allow rule with this pattern covers the command.
-    pub(crate) fn permits(&self, simple: &Simple) -> bool {
-        if !simple.tricks.is_empty() {
-            return self.is_exactly(simple);
+    /// Whether an allow rule with this pattern covers the command. Where a command may do more than it shows, only its
+    /// exact words do.
+    pub(crate) fn permits(&self, simple: &Simple) -> Match {
+        if self.is_exactly(simple) {
+            return Match::Exact;
         }
         let tokens: Vec<Token<'_>> = std::iter::once(Token::Program(&simple.name)).chain(args(simple)).collect();
-        self.forms.iter().any(|form| run(form, &tokens, Reading::Strict))
+        let covers = || self.forms.iter().any(|form| run(form, &tokens, Reading::Strict));
+        Match::certain(simple.tricks.is_empty() && covers())
     }
 
     /// Whether a deny or ask rule with this pattern covers the command.
@@ -79,7 +87,7 @@ impl CommandPattern {
             |reading| self.forms.iter().any(|form| starts.iter().any(|&start| run(form, &tokens[start..], reading)));
         if found(Reading::Certain) {
             Match::Certain
-        } else if !simple.tricks.is_empty() || found(Reading::Possible) {
+        } else if may_start_others(simple) || found(Reading::Possible) {
             Match::Possible
         } else {
             Match::No
@@ -96,6 +104,12 @@ impl CommandPattern {
         let wanted: Option<Vec<String>> = form.iter().map(literal).collect();
         simple.through.is_empty() && wanted.is_some() && wanted == exact(simple)
     }
+}
+
+/// Whether a command may start programs that a rule forbids though it does not name them.
+fn may_start_others(simple: &Simple) -> bool {
+    let inert = simple.sets.is_empty() && INERT.contains(&bare(&simple.name));
+    !simple.tricks.is_empty() && !inert
 }
 
 /// Every word of a command, if all are known.

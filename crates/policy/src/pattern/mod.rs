@@ -38,12 +38,14 @@ enum What {
 }
 
 /// Whether a rule matches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Match {
     No,
     /// It might: only running the call would tell.
     Possible,
     Certain,
+    /// It matches this command and no other.
+    Exact,
 }
 
 impl Match {
@@ -90,7 +92,7 @@ impl Pattern {
             | (What::Read(None), Part::Read(_) | Part::ReadUnknown)
             | (What::Edit(None), Part::Edit(_) | Part::EditUnknown) => Match::Certain,
             (What::Shell(Some(pattern)), Part::Command(simple)) => match strength {
-                Strength::Permits => Match::certain(pattern.permits(simple)),
+                Strength::Permits => pattern.permits(simple),
                 Strength::Forbids => pattern.forbids(simple),
             },
             (What::Read(Some(pattern)), Part::Read(path)) | (What::Edit(Some(pattern)), Part::Edit(path)) => {

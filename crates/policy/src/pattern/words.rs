@@ -1,9 +1,17 @@
 //! Patterns for single words, and how the text of a rule falls into words.
 
+use std::fmt;
+
 /// A pattern for one word: `*` is any text, `?` any character.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct WordPattern {
     pieces: Vec<Piece>,
+}
+
+impl fmt::Debug for WordPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.text())
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
