@@ -17,6 +17,8 @@ struct Growing {
     /// Whether an unquoted glob character stands in it, and whether a quoted one does.
     glob: bool,
     quoted_glob: bool,
+    /// Where an unquoted bracket was opened, which is a glob if it is closed.
+    bracket: Option<usize>,
     /// Whether unquoted braces stand in it.
     brace: bool,
 }
@@ -43,12 +45,27 @@ impl Growing {
         let tilde = c == '~' && (self.text.is_empty() && !self.quoted || self.text.ends_with(['=', ':']));
         if tilde {
             self.expand();
-        } else if is_glob(c) {
-            self.end_literal();
-            self.glob = true;
+        }
+        match c {
+            '*' | '?' => {
+                self.end_literal();
+                self.glob = true;
+            }
+            '[' => {
+                self.bracket.get_or_insert(self.text.len());
+            }
+            ']' => self.close_bracket(),
+            _ => {}
         }
         self.brace |= c == '{';
         self.text.push(c);
+    }
+
+    fn close_bracket(&mut self) {
+        if let Some(open) = self.bracket {
+            self.literal = Some(self.literal.map_or(open, |literal| literal.min(open)));
+            self.glob = true;
+        }
     }
 
     fn finish(self, written: &str) -> Vec<Spelled> {
