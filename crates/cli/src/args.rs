@@ -1,5 +1,6 @@
 //! The command line, exactly as it is typed.
 
+mod explain;
 mod run;
 mod sessions;
 
@@ -8,6 +9,7 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+pub(crate) use explain::ExplainArgs;
 pub(crate) use run::{Format, RunArgs};
 pub(crate) use sessions::{ExportFormat, ListArgs, SessionsArgs, SessionsCommand, When};
 
@@ -40,6 +42,8 @@ pub(crate) enum Command {
     /// Lists, shows, exports, messages, stops and removes sessions
     #[command(args_conflicts_with_subcommands = true)]
     Sessions(SessionsArgs),
+    /// Says whether a tool call would be allowed, asked about or denied, and why
+    Explain(ExplainArgs),
     /// Lists providers, their keys and models, and what runs on this machine
     Models(ModelsArgs),
     /// Sums up what sessions spent

@@ -3,6 +3,7 @@
 mod args;
 mod cost;
 mod exit;
+mod explain;
 mod failure;
 mod fault;
 mod gc;
@@ -52,6 +53,7 @@ fn perform(args: Args) -> Result<Exit, Failure> {
         match args.command {
             None => run::run(args.run).await,
             Some(Command::Sessions(command)) => sessions::perform(command).await,
+            Some(Command::Explain(options)) => explain::tell(&options),
             Some(Command::Models(options)) => models::list(&options).await,
             Some(Command::Cost(options)) => cost::sum(&options),
             Some(Command::Gc(options)) => gc::collect(&options),

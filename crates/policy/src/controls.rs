@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::Policy;
-use crate::fold::{fold, fold_path, normal};
+use crate::fold::{fold, fold_path, lies_in, normal};
 use crate::pattern::WordPattern;
 use crate::shell::{Simple, Word};
 
@@ -75,12 +75,7 @@ fn targets(simple: &Simple) -> impl Iterator<Item = &str> {
 impl Policy {
     /// Whether the path is, or lies in, what controls Bosun.
     pub(crate) fn is_control(&self, path: &Path) -> bool {
-        let folded = fold_path(path);
-        self.controls.iter().any(|control| {
-            let control_folded = fold_path(control);
-            let below = folded.strip_prefix(control_folded.trim_end_matches('/'));
-            path.starts_with(control) || below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
-        })
+        self.controls.iter().any(|control| lies_in(path, control))
     }
 
     /// Whether a command names what controls Bosun, or starts Bosun for more than its version.

@@ -45,12 +45,16 @@ impl Verdict {
             (Ground::Mode(PermissionMode::Plan), _) => "another mode, such as --permission-mode default".into(),
             (Ground::Controls, _) => "nothing: no rule and no mode permits it".into(),
             (Ground::Role, _) => "an agent that has this tool".into(),
-            (Ground::Mode(_) | Ground::Outside | Ground::Unclear(_) | Ground::Private, _) => match &self.rule {
-                Some(rule) => {
-                    format!("--allow '{}', or the same among the allow rules of a settings file", escape(rule))
+            (Ground::Mode(_) | Ground::Outside | Ground::Unclear(_) | Ground::Private, effect) => {
+                match (&self.rule, &self.ground, effect) {
+                    (Some(rule), ..) => {
+                        format!("--allow '{}', or the same among the allow rules of a settings file", escape(rule))
+                    }
+                    (None, Ground::Unclear(_), RuleEffect::Deny) => "an http or https address".into(),
+                    (None, Ground::Unclear(_), _) => "a simpler command; a person can also permit this one".into(),
+                    (None, ..) => "an allow rule of your own that matches it".into(),
                 }
-                None => "a simpler command; a person can also permit this one".into(),
-            },
+            }
         }
     }
 }

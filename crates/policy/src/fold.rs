@@ -21,6 +21,24 @@ pub(crate) fn fold_path(path: &Path) -> String {
     fold(&tidy.to_string_lossy())
 }
 
+/// Whether a path is another one, or lies below it, however both are spelled.
+pub(crate) fn lies_in(path: &Path, other: &Path) -> bool {
+    let (path_bytes, other_bytes) = (trimmed(path), trimmed(other));
+    if path_bytes.is_ascii() && other_bytes.is_ascii() {
+        let (Some(begin), rest) = (path_bytes.get(..other_bytes.len()), path_bytes.get(other_bytes.len())) else {
+            return false;
+        };
+        return begin.eq_ignore_ascii_case(other_bytes) && rest.is_none_or(|next| *next == b'/');
+    }
+    let (path, other) = (fold_path(path), fold_path(other));
+    path.strip_prefix(other.trim_end_matches('/')).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn trimmed(path: &Path) -> &[u8] {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    bytes.strip_suffix(b"/").unwrap_or(bytes)
+}
+
 /// The path without `.` and `..`; none where a `..` leaves a folder that may be a link, since where that leads only
 /// the file system knows. The base has no links.
 pub(crate) fn resolve(base: &Path, path: &Path) -> Option<PathBuf> {
@@ -67,6 +85,14 @@ mod tests {
         assert_eq!(fold("Caf\u{e9}"), fold("CAFE\u{301}"));
         assert_eq!(fold("STRASSE"), fold("stra\u{df}e"));
         assert_ne!(fold("a"), fold("\u{430}"), "a Cyrillic a is another letter");
+    }
+
+    #[test]
+    fn a_folder_is_the_same_in_every_spelling() {
+        let lies = |path: &str, other: &str| lies_in(Path::new(path), Path::new(other));
+        assert!(lies("/a/B/c", "/A/b") && lies("/a/", "/a") && lies("/a", "/a/") && lies("/x", "/"));
+        assert!(lies("/caf\u{e9}/x", "/CAFE\u{301}") && lies("/\u{e9}", "/"));
+        assert!(!lies("/ab", "/a") && !lies("/a", "/a/b") && !lies("/caf\u{e9}s", "/caf\u{e9}"));
     }
 
     #[test]

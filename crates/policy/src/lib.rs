@@ -12,6 +12,7 @@ mod explain;
 mod fold;
 mod pattern;
 mod policy;
+mod question;
 mod request;
 mod role;
 mod rule;

@@ -74,7 +74,7 @@ impl Policy {
     }
 
     pub(crate) fn place(&self) -> Place<'_> {
-        Place { top: &self.top, user: self.user.as_deref() }
+        Place::new(&self.top, self.user.as_deref())
     }
 
     /// Whether a path lies where calls may work, for a command that starts in `cwd`.

@@ -1,8 +1,9 @@
 //! What a tool call would do.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::address::Address;
+use crate::pattern::File;
 use crate::shell::Simple;
 
 /// A tool call, as far as permission is concerned.
@@ -43,10 +44,10 @@ pub(crate) enum Part<'a> {
     Command(&'a Simple),
     /// A shell command, or a piece of one, that cannot be read.
     Unread,
-    Read(&'a Path),
+    Read(&'a File<'a>),
     /// A file that only the shell knows.
     ReadUnknown,
-    Edit(&'a Path),
+    Edit(&'a File<'a>),
     EditUnknown,
     Page(&'a Address),
     /// What only rules on the tool's name speak of.

@@ -74,8 +74,8 @@ const NEVER: [&str; 12] = ["sudo", "doas", "su", "rm", "dd", "mkfs", "shred", "e
 pub(crate) fn rule(policy: &Policy, tool: &str, part: &Part<'_>) -> Option<String> {
     let text = match part {
         Part::Command(simple) => command(simple)?,
-        Part::Read(path) => format!("read({})", files(policy, path)?),
-        Part::Edit(path) => format!("edit({})", files(policy, path)?),
+        Part::Read(file) => format!("read({})", files(policy, file.path)?),
+        Part::Edit(file) => format!("edit({})", files(policy, file.path)?),
         Part::Page(address) => page(address),
         Part::Other => tool.to_owned(),
         Part::Unread | Part::ReadUnknown | Part::EditUnknown => return None,

@@ -38,6 +38,35 @@ pub enum Ground {
     Role,
 }
 
+impl Ground {
+    /// Its kind in one word, for programs.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Ground::Rule(_) => "rule",
+            Ground::Possible(_) => "possible",
+            Ground::Mode(_) => "mode",
+            Ground::Outside => "outside",
+            Ground::Unclear(_) => "unclear",
+            Ground::Controls => "controls",
+            Ground::Private => "private",
+            Ground::Role => "role",
+        }
+    }
+
+    /// The rule that decided, if one did.
+    pub fn rule(&self) -> Option<&Rule> {
+        match self {
+            Ground::Rule(rule) | Ground::Possible(rule) => Some(rule),
+            Ground::Mode(_)
+            | Ground::Outside
+            | Ground::Unclear(_)
+            | Ground::Controls
+            | Ground::Private
+            | Ground::Role => None,
+        }
+    }
+}
+
 impl Verdict {
     /// Why, in one line for people.
     pub fn reason(&self) -> String {

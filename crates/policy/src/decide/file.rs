@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use protocol::{PermissionMode, RuleEffect};
 
 use super::{Otherwise, controlled, own};
+use crate::pattern::File;
 use crate::request::Part;
 use crate::{Ground, Policy, Rule, Verdict};
 
@@ -16,6 +17,15 @@ pub(super) enum Use {
     Edit,
 }
 
+impl Use {
+    fn part<'a>(self, file: &'a File<'a>) -> Part<'a> {
+        match self {
+            Use::Read => Part::Read(file),
+            Use::Edit => Part::Edit(file),
+        }
+    }
+}
+
 /// Rules that always hold. What git reads from its own folder it also runs.
 pub(super) fn built_in() -> &'static [Rule] {
     static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| own(RuleEffect::Ask, "edit(.git)").into_iter().collect());
@@ -23,21 +33,16 @@ pub(super) fn built_in() -> &'static [Rule] {
 }
 
 impl Policy {
-    pub(super) fn read(&self, tool: &str, path: &Path) -> Verdict {
-        self.file(tool, path, Use::Read, self.by_mode(&Part::Read(path)))
-    }
-
-    pub(super) fn edit(&self, tool: &str, path: &Path) -> Verdict {
-        self.file(tool, path, Use::Edit, self.by_mode(&Part::Edit(path)))
+    /// A file that a tool opens, which keeps it inside the workspace.
+    pub(super) fn file(&self, tool: &str, path: &Path, how: Use) -> Verdict {
+        let file = File::new(path);
+        self.opened_file(tool, path, how.part(&file), self.by_mode(&how.part(&file)))
     }
 
     /// A file that the shell itself opens, which nobody keeps inside the workspace.
     pub(super) fn redirect(&self, tool: &str, path: &Path, how: Use, cwd: &Path) -> Verdict {
-        let part = match how {
-            Use::Read => Part::Read(path),
-            Use::Edit => Part::Edit(path),
-        };
-        let usual = self.by_mode(&part);
+        let file = File::new(path);
+        let usual = self.by_mode(&how.part(&file));
         let outside = self.mode != PermissionMode::AllowAll && !self.is_inside(path, cwd);
         let otherwise = match usual.effect {
             RuleEffect::Allow | RuleEffect::Ask if outside => {
@@ -45,7 +50,7 @@ impl Policy {
             }
             RuleEffect::Allow | RuleEffect::Ask | RuleEffect::Deny => usual,
         };
-        self.file(tool, path, how, otherwise)
+        self.opened_file(tool, path, how.part(&file), otherwise)
     }
 
     /// A file that only the shell knows.
@@ -64,16 +69,9 @@ impl Policy {
         self.decide(tool, &part, written.to_owned(), otherwise)
     }
 
-    fn file(&self, tool: &str, path: &Path, how: Use, otherwise: Otherwise) -> Verdict {
+    fn opened_file(&self, tool: &str, path: &Path, part: Part<'_>, otherwise: Otherwise) -> Verdict {
         let named = path.display().to_string();
-        if self.is_control(path) {
-            return controlled(named);
-        }
-        let part = match how {
-            Use::Read => Part::Read(path),
-            Use::Edit => Part::Edit(path),
-        };
-        self.decide(tool, &part, named, otherwise)
+        if self.is_control(path) { controlled(named) } else { self.decide(tool, &part, named, otherwise) }
     }
 }
 

@@ -4,6 +4,7 @@ mod fetch;
 mod file;
 mod shell;
 
+use file::Use;
 use protocol::{PermissionMode, RuleEffect};
 
 use crate::pattern::Match;
@@ -25,8 +26,8 @@ impl Policy {
     /// The verdicts on everything that an act would do.
     pub(crate) fn judge(&self, tool: &str, act: &Act) -> Vec<Verdict> {
         match act {
-            Act::Read(path) => vec![self.read(tool, path)],
-            Act::Edit(path) => vec![self.edit(tool, path)],
+            Act::Read(path) => vec![self.file(tool, path, Use::Read)],
+            Act::Edit(path) => vec![self.file(tool, path, Use::Edit)],
             Act::Shell { command, cwd } => self.shell(tool, command, cwd),
             Act::Fetch(address) => vec![self.fetch(tool, address)],
             Act::Session => vec![self.decide(tool, &Part::Other, tool.to_owned(), self.session())],

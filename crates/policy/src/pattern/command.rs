@@ -210,16 +210,31 @@ fn is_option(token: Token<'_>) -> bool {
 
 fn means(word: &WordPattern, token: Token<'_>, reading: Reading) -> bool {
     match (token, reading) {
-        (Token::Program(name), Reading::Strict) => word.matches_within(name) || word.matches_within(bare(name)),
-        (Token::Program(name), Reading::Certain | Reading::Possible) => {
-            let of_any_folder = WordPattern::glob(&base(&word.text()).to_lowercase());
-            word.matches(name) || of_any_folder.matches(&base(name).to_lowercase())
+        (Token::Program(name), Reading::Strict) => {
+            // A bare name means no program of a folder, whatever its wildcards are.
+            let of_folder = word.text().contains('/');
+            if of_folder {
+                word.matches_within(name)
+            } else {
+                !bare(name).contains('/') && word.matches_within(bare(name))
+            }
+        }
+        (Token::Program(name), Reading::Certain) => word.matches(name) || is_anywhere(bare(&word.text()), name),
+        (Token::Program(name), Reading::Possible) => {
+            let text = word.text();
+            let reachable = name.contains('/') || text.starts_with('/') || !text.contains('/');
+            word.matches(name) || (reachable && is_anywhere(base(&text), name))
         }
         (Token::Known(text), Reading::Strict) => word.matches_within(text),
         (Token::Known(text), Reading::Certain | Reading::Possible) => word.matches(text),
         (Token::Glob(text), _) => word.text() == text,
         (Token::Gap, _) => false,
     }
+}
+
+/// Whether a bare name means this program, in whatever folder that is, and whatever the case of its letters.
+fn is_anywhere(pattern: &str, name: &str) -> bool {
+    !pattern.contains('/') && WordPattern::glob(&pattern.to_lowercase()).matches(&base(name).to_lowercase())
 }
 
 /// A program of the system without its folder; any other as it is.

@@ -8,10 +8,11 @@ mod words;
 
 pub(crate) use command::{CommandPattern, bare, exact, quoted};
 pub(crate) use host::HostPattern;
-pub(crate) use path::{PathPattern, Place, escaped};
+pub(crate) use path::{File, PathPattern, Place, escaped};
 pub(crate) use words::WordPattern;
 
-use names::{Kind, Name};
+pub(crate) use names::Kind;
+use names::Name;
 
 use crate::request::Part;
 use crate::rule::Strength;
@@ -79,6 +80,17 @@ pub(crate) fn parse(tool: &str, inner: Option<&str>) -> Result<(Pattern, String)
     Ok((Pattern { tool: name.only, what }, shown))
 }
 
+/// What the calls of a tool do, and a tool that does so.
+pub(crate) fn tool(name: &str) -> Result<(Kind, String), String> {
+    let name = Name::read(name)?;
+    let usual = match (name.kind, &name.only) {
+        (Kind::Read, None) => "view",
+        (Kind::Fetch, None) => "web_fetch",
+        (_, Some(_)) | (Kind::Shell | Kind::Edit | Kind::Other, None) => &name.shown,
+    };
+    Ok((name.kind, usual.to_owned()))
+}
+
 impl Pattern {
     /// Whether a call of this tool that would do this is meant.
     pub(crate) fn matches(&self, tool: &str, part: &Part<'_>, place: &Place<'_>, strength: Strength) -> Match {
@@ -95,10 +107,10 @@ impl Pattern {
                 Strength::Permits => pattern.permits(simple),
                 Strength::Forbids => pattern.forbids(simple),
             },
-            (What::Read(Some(pattern)), Part::Read(path)) | (What::Edit(Some(pattern)), Part::Edit(path)) => {
+            (What::Read(Some(pattern)), Part::Read(file)) | (What::Edit(Some(pattern)), Part::Edit(file)) => {
                 Match::certain(match strength {
-                    Strength::Permits => pattern.permits(path, place),
-                    Strength::Forbids => pattern.forbids(path, place),
+                    Strength::Permits => pattern.permits(file, place),
+                    Strength::Forbids => pattern.forbids(file, place),
                 })
             }
             (What::Shell(Some(_)), Part::Unread)

@@ -4,7 +4,7 @@ use super::WordPattern;
 
 /// What the calls of a tool do, as far as rules can tell them apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Shell,
     Read,
     Edit,

@@ -10,13 +10,34 @@ use crate::fold::{fold, fold_path};
 /// Deeply nested braces could not be compiled.
 const BRACES: usize = 64;
 
-/// Where patterns begin.
-#[derive(Debug, Clone, Copy)]
+/// Where patterns begin, and how that is spelled once for all.
+#[derive(Debug)]
 pub(crate) struct Place<'a> {
-    /// The project's top.
-    pub(crate) top: &'a Path,
-    /// The folder of the user.
-    pub(crate) user: Option<&'a Path>,
+    top: &'a Path,
+    user: Option<&'a Path>,
+    folded_top: String,
+    folded_user: Option<String>,
+}
+
+impl<'a> Place<'a> {
+    /// The project's top and the folder of the user.
+    pub(crate) fn new(top: &'a Path, user: Option<&'a Path>) -> Place<'a> {
+        Place { top, user, folded_top: fold_path(top), folded_user: user.map(fold_path) }
+    }
+}
+
+/// A file to decide about.
+#[derive(Debug)]
+pub(crate) struct File<'a> {
+    pub(crate) path: &'a Path,
+    folded: String,
+}
+
+impl<'a> File<'a> {
+    /// The path is absolute and without links.
+    pub(crate) fn new(path: &'a Path) -> File<'a> {
+        File { path, folded: fold_path(path) }
+    }
 }
 
 /// A pattern for files.
@@ -59,28 +80,27 @@ impl PathPattern {
         Ok(PathPattern { begin, exact: compile(&glob)?, folded })
     }
 
-    /// Whether an allow rule with this pattern covers the file. The path is absolute and without links.
-    pub(crate) fn permits(&self, path: &Path, place: &Place<'_>) -> bool {
+    /// Whether an allow rule with this pattern covers the file.
+    pub(crate) fn permits(&self, file: &File<'_>, place: &Place<'_>) -> bool {
         let base = match self.begin {
             Begin::Top | Begin::Anywhere => Some(place.top),
             Begin::User => place.user,
             Begin::Root => Some(Path::new("/")),
         };
-        let below = base.and_then(|base| path.strip_prefix(base).ok());
+        let below = base.and_then(|base| file.path.strip_prefix(base).ok());
         below.is_some_and(|below| self.exact.is_match(below))
     }
 
     /// Whether a deny or ask rule with this pattern covers the file: whatever the case of its letters and however they
     /// are composed, and with everything below it.
-    pub(crate) fn forbids(&self, path: &Path, place: &Place<'_>) -> bool {
+    pub(crate) fn forbids(&self, file: &File<'_>, place: &Place<'_>) -> bool {
         let base = match self.begin {
-            Begin::Top => Some(place.top),
-            Begin::User => place.user,
-            Begin::Root | Begin::Anywhere => Some(Path::new("/")),
+            Begin::Top => Some(place.folded_top.as_str()),
+            Begin::User => place.folded_user.as_deref(),
+            Begin::Root | Begin::Anywhere => Some("/"),
         };
-        let Some(base) = base.map(fold_path) else { return false };
-        let path = fold_path(path);
-        let below = match path.strip_prefix(base.trim_end_matches('/')) {
+        let below = base.and_then(|base| file.folded.strip_prefix(base.trim_end_matches('/')));
+        let below = match below {
             Some("") => "",
             Some(below) if below.starts_with('/') => below.trim_start_matches('/'),
             Some(_) | None => return false,

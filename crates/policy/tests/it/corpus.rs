@@ -355,6 +355,8 @@ fn what_may_be_forbidden_is_asked_about() {
         ("deny shell(git push)", "git \"$x\""),
         ("deny shell(git push)", "env $x"),
         ("deny shell(rm secret)", "rm s*"),
+        ("deny shell(/opt/bin/tool)", "tool x"),
+        ("deny shell(./tool)", "sub/../tool"),
         ("deny shell(git push origin main)", "git push origin $x"),
     ] {
         assert_eq!(effect(&policy(AllowAll, &[rule]), &shell(command)), Ask, "{rule} {command}");
@@ -363,6 +365,8 @@ fn what_may_be_forbidden_is_asked_about() {
         ("deny shell(git push)", "git commit -m push"),
         ("deny shell(git push)", "git log -- push"),
         ("deny shell(git push)", "echo git push"),
+        ("deny shell(./git)", "git status"),
+        ("deny shell(/tmp/evil/git)", "/usr/bin/git status"),
         ("deny shell(curl)", "ls curl"),
         ("deny shell(curl)", "rm $x"),
         ("deny shell(git push *)", "gitpush"),

@@ -2,6 +2,7 @@
 
 mod budgets;
 mod costs;
+mod explaining;
 mod going_on;
 mod housekeeping;
 mod keys;
