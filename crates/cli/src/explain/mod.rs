@@ -75,7 +75,7 @@ fn show(explanation: &Explanation) {
 }
 
 fn part_line(part: &Verdict) -> String {
-    format!("  {:<5}  {}  ({})", part.effect.word(), line(&part.part), line(&part.reason()))
+    format!("  {:<5}  {}", part.effect.word(), line(&part.reason()))
 }
 
 /// Words on one line that cannot drive the terminal.

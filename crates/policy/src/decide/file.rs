@@ -69,8 +69,17 @@ impl Policy {
         self.decide(tool, &part, written.to_owned(), otherwise)
     }
 
+    /// The path as people know it: from the project's top, if it lies there.
+    fn shown(&self, path: &Path) -> String {
+        match path.strip_prefix(&self.top) {
+            Ok(below) if below.as_os_str().is_empty() => ".".into(),
+            Ok(below) => below.display().to_string(),
+            Err(_elsewhere) => path.display().to_string(),
+        }
+    }
+
     fn opened_file(&self, tool: &str, path: &Path, part: Part<'_>, otherwise: Otherwise) -> Verdict {
-        let named = path.display().to_string();
+        let named = self.shown(path);
         if self.is_control(path) { controlled(named) } else { self.decide(tool, &part, named, otherwise) }
     }
 }

@@ -13,7 +13,7 @@ impl Reader<'_> {
         match self.run() {
             "coproc" => self.coprocess(),
             "function" => self.function_word(),
-            "then" | "else" | "elif" | "fi" | "do" | "done" | "esac" | "}" | "!" | "]]" => {
+            "then" | "else" | "elif" | "fi" | "do" | "done" | "esac" | "in" | "}" | "!" | "]]" => {
                 self.stop("a word of the shell stands where a command should")
             }
             _ => self.simple(),

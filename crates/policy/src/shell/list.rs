@@ -30,11 +30,13 @@ impl Reader<'_> {
 
     /// Reads commands up to what ends them.
     pub(super) fn list(&mut self, until: Until) -> Step {
+        let mut empty = true;
         loop {
             self.gap()?;
             if self.is_closed(until) {
-                return Ok(());
+                return if empty { self.nothing(until) } else { Ok(()) };
             }
+            empty = false;
             self.and_or()?;
             self.blanks()?;
             if self.is_closed(until) {
@@ -46,6 +48,14 @@ impl Reader<'_> {
             if !self.sees("\n") && !self.take(";") && !self.take("&") {
                 return self.stop("a command does not end where it should");
             }
+        }
+    }
+
+    /// Only a whole text and an item of `case` may hold no command.
+    fn nothing(&self, until: Until) -> Step {
+        match until {
+            Until::End | Until::Item => Ok(()),
+            Until::Parenthesis | Until::Words(_) => self.stop("a command is missing"),
         }
     }
 
@@ -96,8 +106,9 @@ impl Reader<'_> {
                     self.blanks()?;
                     if self.run() == "-p" {
                         self.at += 2;
-                    } else if self.sees("-") {
-                        return self.stop("`time` of the shell has no such option");
+                    } else if self.sees("-") || self.sees("(") {
+                        // Inside a substitution some versions of bash refuse a parenthesis here.
+                        return self.stop("`time` of the shell is not used like this");
                     }
                 }
                 _ => return Ok(()),

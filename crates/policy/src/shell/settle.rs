@@ -39,6 +39,9 @@ pub(super) fn settle(reading: &mut Reading, raw: &Raw) {
     let Some(name) = raw.name() else {
         return reading.doubt(&raw.shown(), "which program it starts is only known when it runs");
     };
+    if name.contains(char::is_whitespace) {
+        reading.doubt(&raw.shown(), "this is no name of a program");
+    }
     let base = base(name);
     let mut runs = wrappers::runs(base, raw);
     // A program of this name elsewhere may be anything.
@@ -47,11 +50,13 @@ pub(super) fn settle(reading: &mut Reading, raw: &Raw) {
     if let Some(why) = runs.unclear.or(problem) {
         reading.doubt(&raw.shown(), why);
     }
+    let mut tricks = tricks::of(base, raw);
+    tricks.extend(runs.tricks.iter().map(|trick| (*trick).to_owned()));
+    tricks.dedup();
+    let itself = simple(name, raw, tricks);
+    let before = reading.script.commands.len();
     if runs.listed {
-        let mut found = tricks::of(base, raw);
-        found.extend(runs.tricks.iter().map(|trick| (*trick).to_owned()));
-        found.dedup();
-        reading.script.commands.push(simple(name, raw, found));
+        reading.script.commands.push(itself.clone());
     }
     let part = raw.shown();
     for inner in runs.commands {
@@ -60,6 +65,10 @@ pub(super) fn settle(reading: &mut Reading, raw: &Raw) {
     let through = raw.inner(&[]).through;
     for text in runs.texts {
         reading.deeper(&part, |reading| reading.text(&text, &through));
+    }
+    // A shell whose text starts nothing was started all the same.
+    if reading.script.commands.len() == before {
+        reading.script.commands.push(itself);
     }
 }
 

@@ -4,6 +4,11 @@
 
 mod corpus;
 mod explain;
+mod generate;
+mod oracle;
 mod paths;
+mod reading;
 mod rules;
 mod sample;
+mod second;
+mod shims;

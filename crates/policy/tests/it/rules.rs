@@ -120,7 +120,7 @@ fn a_role_is_asked_before_anything_else() {
     assert!(Role::default().permits("anything"));
     let verdict = policy(AllowAll, &[]).check(&only, &edit("/work/app/a"));
     assert_eq!((verdict.effect, &verdict.ground), (Deny, &Ground::Role));
-    assert_eq!(verdict.reason(), "this agent does not have the tool `edit`");
+    assert_eq!(verdict.reason(), "`edit`: the agent does not have this tool");
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn the_strongest_source_is_named() {
     let policy = Policy { rules, ..policy(Default, &[]) };
     let verdict = check(&policy, &edit("/work/app/a"));
     assert_eq!(verdict.ground, Ground::Rule(managed));
-    assert_eq!(verdict.reason(), "deny edit(a) (managed policy, /etc/bosun/managed.toml)");
+    assert_eq!(verdict.reason(), "`a`: deny edit(a) (managed policy, /etc/bosun/managed.toml)");
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn a_call_is_as_strict_as_its_strictest_act() {
     let acts = ["/work/app/a.rs", "/work/app/Cargo.lock", "/work/app/b.rs"].map(|path| Act::Edit(path.into()));
     let request = bosun_policy::Request { tool: "apply_patch".into(), acts: acts.into() };
     let verdict = check(&policy, &request);
-    assert_eq!((verdict.effect, verdict.part.as_str()), (Deny, "/work/app/Cargo.lock"));
+    assert_eq!((verdict.effect, verdict.part.as_str()), (Deny, "Cargo.lock"));
 }
 
 #[test]
