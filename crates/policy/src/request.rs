@@ -40,8 +40,8 @@ pub enum Act {
 /// One thing to decide about: an act, or a part of a shell command.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Part<'a> {
-    /// One simple command.
-    Command(&'a Simple),
+    /// One simple command, and whether it is all there is.
+    Command(&'a Simple, Company),
     /// A shell command, or a piece of one, that cannot be read.
     Unread,
     Read(&'a File<'a>),
@@ -54,11 +54,19 @@ pub(crate) enum Part<'a> {
     Other,
 }
 
+/// Whether a simple command is a whole command line, so that its words say everything about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Company {
+    Alone,
+    /// Others may change its folder, or feed it.
+    Among,
+}
+
 impl Part<'_> {
     /// Whether it may change something on this machine.
     pub(crate) fn changes(&self) -> bool {
         match self {
-            Part::Command(_) | Part::Unread | Part::Edit(_) | Part::EditUnknown => true,
+            Part::Command(..) | Part::Unread | Part::Edit(_) | Part::EditUnknown => true,
             Part::Read(_) | Part::ReadUnknown | Part::Page(_) | Part::Other => false,
         }
     }

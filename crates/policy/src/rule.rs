@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use protocol::RuleEffect;
 
@@ -20,7 +21,7 @@ pub struct Rule {
     pub text: String,
     /// Where it came from.
     pub source: Source,
-    pattern: Pattern,
+    pattern: Arc<Pattern>,
 }
 
 /// How a rule is read: in doubt, what permits does not match and what forbids does.
@@ -69,7 +70,7 @@ impl Rule {
             let text: String = text.chars().filter(|c| !c.is_control()).take(80).collect();
             RuleError { text, problem }
         })?;
-        Ok(Rule { effect, text, source, pattern })
+        Ok(Rule { effect, text, source, pattern: Arc::new(pattern) })
     }
 
     /// Whether it speaks of this part of a call.

@@ -4,50 +4,17 @@ use std::path::Path;
 
 use protocol::RuleEffect;
 
-use crate::address::Address;
-use crate::pattern::{Match, escaped, exact, quoted};
+use crate::pattern::{Match, bare, escaped, exact, quoted};
 use crate::request::Part;
 use crate::shell::{Simple, Word};
 use crate::{Policy, Rule, Source};
 
 /// Programs whose first word says what they do.
-const WITH_COMMANDS: [&str; 36] = [
-    "apt",
-    "apt-get",
-    "aws",
-    "az",
-    "brew",
-    "bun",
-    "bundle",
-    "cargo",
-    "composer",
-    "deno",
-    "docker",
-    "dotnet",
-    "flutter",
-    "gcloud",
-    "gh",
-    "git",
-    "glab",
-    "go",
-    "gradle",
-    "helm",
-    "jj",
-    "just",
-    "kubectl",
-    "make",
-    "mise",
-    "mix",
-    "mvn",
-    "npm",
-    "pip",
-    "pip3",
-    "pnpm",
-    "podman",
-    "poetry",
-    "rustup",
-    "terraform",
-    "uv",
+#[rustfmt::skip]
+const WITH_COMMANDS: [&str; 35] = [
+    "apt", "apt-get", "aws", "az", "brew", "bun", "bundle", "cargo", "composer", "deno", "docker", "dotnet", "flutter",
+    "gcloud", "gh", "git", "glab", "go", "gradle", "helm", "jj", "just", "kubectl", "make", "mise", "mix", "mvn", "npm",
+    "pip", "pnpm", "podman", "poetry", "rustup", "terraform", "uv",
 ];
 
 /// Words after which the next one says what they do.
@@ -64,8 +31,8 @@ const DEEPER: [(&str, &[&str]); 9] = [
 ];
 
 /// Programs that run what they are given: the first word, a file, says what that is.
-const INTERPRETERS: [&str; 14] =
-    ["bash", "sh", "zsh", "dash", "ksh", "fish", "python", "python3", "node", "perl", "ruby", "php", "lua", "Rscript"];
+const INTERPRETERS: [&str; 13] =
+    ["bash", "sh", "zsh", "dash", "ksh", "fish", "python", "node", "perl", "ruby", "php", "lua", "Rscript"];
 
 /// Programs that nobody should permit for ever with a keystroke.
 const NEVER: [&str; 12] = ["sudo", "doas", "su", "rm", "dd", "mkfs", "shred", "eval", "exec", "source", ".", "bosun"];
@@ -73,10 +40,10 @@ const NEVER: [&str; 12] = ["sudo", "doas", "su", "rm", "dd", "mkfs", "shred", "e
 /// A rule that would allow the part, if there is a good one. It is tried before it is offered.
 pub(crate) fn rule(policy: &Policy, tool: &str, part: &Part<'_>) -> Option<String> {
     let text = match part {
-        Part::Command(simple) => command(simple)?,
+        Part::Command(simple, _) => command(simple)?,
         Part::Read(file) => format!("read({})", files(policy, file.path)?),
         Part::Edit(file) => format!("edit({})", files(policy, file.path)?),
-        Part::Page(address) => page(address),
+        Part::Page(address) => format!("fetch({})", address.shown()),
         Part::Other => tool.to_owned(),
         Part::Unread | Part::ReadUnknown | Part::EditUnknown => return None,
     };
@@ -86,6 +53,8 @@ pub(crate) fn rule(policy: &Policy, tool: &str, part: &Part<'_>) -> Option<Strin
 
 fn command(simple: &Simple) -> Option<String> {
     let program = simple.name.rsplit('/').next().unwrap_or(&simple.name);
+    // `python3.12` is a python.
+    let program = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     if NEVER.contains(&program) || runs_text(program, simple) {
         return None;
     }
@@ -94,18 +63,15 @@ fn command(simple: &Simple) -> Option<String> {
         return Some(format!("shell({})", join(&words?)));
     }
     let args = known(&simple.args);
-    let kept = match depth(program, &args) {
-        Some(kept) => kept,
-        None => return Some(format!("shell({})", join(&words?))),
-    };
-    let name = crate::pattern::bare(&simple.name).to_owned();
+    let Some(kept) = depth(program, &args) else { return Some(format!("shell({})", join(&words?))) };
+    let name = bare(&simple.name).to_owned();
     let begin: Vec<String> = std::iter::once(name).chain(args[..kept].iter().map(|word| (*word).to_owned())).collect();
     Some(format!("shell({} *)", join(&begin)))
 }
 
 /// How many words after the program say what it does; none where only the whole command does.
 fn depth(program: &str, args: &[&str]) -> Option<usize> {
-    let deeper = DEEPER.iter().find(|(name, _)| program.starts_with(name)).map_or(&[] as &[&str], |(_, words)| *words);
+    let deeper = DEEPER.iter().find(|(name, _)| *name == program).map_or(&[] as &[&str], |(_, words)| *words);
     if let Some(first) = args.first().filter(|first| deeper.contains(first)) {
         return args.get(1).filter(|second| is_plain(second)).map(|_| 2).or((!first.starts_with('-')).then_some(1));
     }
@@ -119,14 +85,19 @@ fn is_plain(word: &str) -> bool {
     !word.starts_with('-') && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_:./".contains(c))
 }
 
-/// Whether a program is given text to run, which no pattern says anything about.
+/// Whether a program is given text to run, which no pattern says anything about. What follows a file or a module
+/// belongs to that.
 fn runs_text(program: &str, simple: &Simple) -> bool {
-    let text = |word: &Word| matches!(word, Word::Known(text) if is_text_option(text));
-    INTERPRETERS.contains(&program) && (simple.args.is_empty() || simple.args.iter().any(text))
+    if !INTERPRETERS.contains(&program) {
+        return false;
+    }
+    let args = known(&simple.args);
+    let mut options = args.iter().take_while(|word| word.starts_with('-') && **word != "-m");
+    simple.args.is_empty() || options.any(|option| is_text_option(option))
 }
 
 fn is_text_option(text: &str) -> bool {
-    let short = text.starts_with('-') && !text.starts_with("--") && text.contains(['c', 'e', 'E', 'p', 'r']);
+    let short = !text.starts_with("--") && text.contains(['c', 'e', 'E', 'p', 'r']);
     short || matches!(text, "--eval" | "--print" | "--command")
 }
 
@@ -155,12 +126,8 @@ fn files(policy: &Policy, path: &Path) -> Option<String> {
     };
     match (path.strip_prefix(&policy.top), folder.strip_prefix(&policy.top)) {
         (Ok(file), Ok(folder)) if folder.as_os_str().is_empty() => Some(format!("./{}", written(file)?)),
-        (Ok(_), Ok(folder)) => Some(format!("./{}/**", written(folder)?).trim_start_matches("./").to_owned()),
+        (Ok(_), Ok(folder)) => Some(format!("{}/**", written(folder)?)),
         (_, _) if wide(folder) => written(path),
         (_, _) => Some(format!("{}/**", written(folder)?)),
     }
-}
-
-fn page(address: &Address) -> String {
-    format!("fetch({})", address.shown())
 }

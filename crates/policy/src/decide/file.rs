@@ -5,10 +5,10 @@ use std::sync::LazyLock;
 
 use protocol::{PermissionMode, RuleEffect};
 
-use super::{Otherwise, controlled, own};
+use super::{Otherwise, controlled};
 use crate::pattern::File;
 use crate::request::Part;
-use crate::{Ground, Policy, Rule, Verdict};
+use crate::{Ground, Policy, Rule, Source, Verdict};
 
 /// What a file is used for.
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +28,10 @@ impl Use {
 
 /// Rules that always hold. What git reads from its own folder it also runs.
 pub(super) fn built_in() -> &'static [Rule] {
-    static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| own(RuleEffect::Ask, "edit(.git)").into_iter().collect());
+    static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
+        let rule = Rule::parse(RuleEffect::Ask, "edit(.git)", Source::BuiltIn);
+        rule.into_iter().collect()
+    });
     &RULES
 }
 

@@ -39,27 +39,7 @@ impl Policy {
         let found = Found::new(self, tool, part);
         // Whoever plans wants nothing changed, whatever rules allow at other times.
         let firm = self.mode == PermissionMode::Plan && part.changes();
-        let allowed = |least| if firm { None } else { found.first(RuleEffect::Allow, least) };
-        let exactly = allowed(Match::Exact).is_some();
-        let Otherwise { effect, ground } = match allowed(Match::Certain) {
-            Some(rule) => Otherwise { effect: RuleEffect::Allow, ground: Ground::Rule(rule) },
-            None => otherwise,
-        };
-        let possible = || {
-            let deny = found.first(RuleEffect::Deny, Match::Possible);
-            deny.or_else(|| found.first(RuleEffect::Ask, Match::Possible)).filter(|_| !exactly)
-        };
-        let (effect, ground) = if let Some(rule) = found.first(RuleEffect::Deny, Match::Certain) {
-            (RuleEffect::Deny, Ground::Rule(rule))
-        } else if effect == RuleEffect::Deny {
-            (effect, ground)
-        } else if let Some(rule) = found.first(RuleEffect::Ask, Match::Certain) {
-            (RuleEffect::Ask, Ground::Rule(rule))
-        } else if effect == RuleEffect::Ask && matches!(ground, Ground::Unclear(_)) {
-            (effect, ground)
-        } else {
-            possible().map_or((effect, ground), |rule| (RuleEffect::Ask, Ground::Possible(rule)))
-        };
+        let (effect, ground) = if firm { found.forbid(otherwise) } else { found.weigh(otherwise) };
         let helps = match &ground {
             Ground::Mode(_) | Ground::Outside | Ground::Unclear(_) | Ground::Private => {
                 effect != RuleEffect::Allow && !firm && found.first(RuleEffect::Ask, Match::Certain).is_none()
@@ -78,7 +58,7 @@ impl Policy {
             (PermissionMode::Plan, part) if part.changes() => RuleEffect::Deny,
             (
                 PermissionMode::Default | PermissionMode::AcceptEdits | PermissionMode::Plan,
-                Part::Edit(_) | Part::EditUnknown | Part::Command(_) | Part::Unread | Part::Page(_) | Part::Other,
+                Part::Edit(_) | Part::EditUnknown | Part::Command(..) | Part::Unread | Part::Page(_) | Part::Other,
             ) => RuleEffect::Ask,
         };
         Otherwise { effect, ground: Ground::Mode(self.mode) }
@@ -105,6 +85,37 @@ impl<'a> Found<'a> {
         Found(found.filter(counts).collect())
     }
 
+    /// What the rules make of a part, all of them together.
+    fn weigh(&self, otherwise: Otherwise) -> (RuleEffect, Ground) {
+        let exact = self.first(RuleEffect::Allow, Match::Exact);
+        let exactly = exact.is_some();
+        let allowed = exact.or_else(|| self.first(RuleEffect::Allow, Match::Certain));
+        let (effect, ground) = self.forbid(match allowed {
+            Some(rule) => Otherwise { effect: RuleEffect::Allow, ground: Ground::Rule(rule) },
+            None => otherwise,
+        });
+        let decided = match (&ground, effect) {
+            (Ground::Rule(_), RuleEffect::Ask | RuleEffect::Deny) | (_, RuleEffect::Deny) => true,
+            (Ground::Unclear(_), _) => effect == RuleEffect::Ask,
+            (_, RuleEffect::Allow | RuleEffect::Ask) => exactly,
+        };
+        if decided {
+            return (effect, ground);
+        }
+        let possible = self.first(RuleEffect::Deny, Match::Possible);
+        let possible = possible.or_else(|| self.first(RuleEffect::Ask, Match::Possible));
+        possible.map_or((effect, ground), |rule| (RuleEffect::Ask, Ground::Possible(rule)))
+    }
+
+    /// What deny and ask rules that certainly match make of it. To ask is no weaker than what would be otherwise.
+    fn forbid(&self, Otherwise { effect, ground }: Otherwise) -> (RuleEffect, Ground) {
+        if let Some(rule) = self.first(RuleEffect::Deny, Match::Certain) {
+            return (RuleEffect::Deny, Ground::Rule(rule));
+        }
+        let asked = self.first(RuleEffect::Ask, Match::Certain).filter(|_| effect != RuleEffect::Deny);
+        asked.map_or((effect, ground), |rule| (RuleEffect::Ask, Ground::Rule(rule)))
+    }
+
     /// The one to name: of the strongest source, and the first of that.
     fn first(&self, effect: RuleEffect, least: Match) -> Option<Rule> {
         let fits = |(how, rule): &&(Match, &Rule)| *how >= least && rule.effect == effect;
@@ -115,9 +126,4 @@ impl<'a> Found<'a> {
 /// What controls Bosun is out of reach.
 fn controlled(part: String) -> Verdict {
     Verdict { effect: RuleEffect::Deny, ground: Ground::Controls, part, rule: None }
-}
-
-/// A rule of Bosun's own.
-fn own(effect: RuleEffect, text: &str) -> Option<Rule> {
-    Rule::parse(effect, text, Source::BuiltIn).ok()
 }

@@ -10,8 +10,8 @@ use super::{Otherwise, SHOWN, controlled};
 use crate::controls::Folders;
 use crate::fold::resolve;
 use crate::pattern::quoted;
-use crate::request::Part;
-use crate::shell::{self, Open, Redirect, Simple, Word};
+use crate::request::{Company, Part};
+use crate::shell::{self, Open, Redirect, Script, Simple, Word};
 use crate::{Ground, Policy, Verdict};
 
 /// Files that are only names for what the command has open anyway.
@@ -21,8 +21,9 @@ impl Policy {
     pub(super) fn shell(&self, tool: &str, command: &str, cwd: &Path) -> Vec<Verdict> {
         let script = shell::read(command);
         let folders = Folders::of(&script.commands, cwd);
+        let company = company(&script, command);
         let mut parts: Vec<Verdict> =
-            script.commands.iter().map(|simple| self.simple(tool, simple, &folders)).collect();
+            script.commands.iter().map(|simple| self.simple(tool, simple, company, &folders)).collect();
         let opened = script.files.iter().filter(|redirect| !is_stream(&redirect.file));
         parts.extend(opened.map(|redirect| self.opened(tool, redirect, &folders)));
         parts.extend(script.unclear.iter().map(|unclear| self.unread(tool, &unclear.part, &unclear.why)));
@@ -35,12 +36,12 @@ impl Policy {
         parts
     }
 
-    fn simple(&self, tool: &str, simple: &Simple, folders: &Folders) -> Verdict {
+    fn simple(&self, tool: &str, simple: &Simple, company: Company, folders: &Folders) -> Verdict {
         let named = clip_middle(&shown(simple), SHOWN);
         if self.reaches_controls(simple, folders) {
             return controlled(named);
         }
-        let part = Part::Command(simple);
+        let part = Part::Command(simple, company);
         let usual = self.by_mode(&part);
         let otherwise = match usual.effect {
             RuleEffect::Ask if !simple.tricks.is_empty() => {
@@ -82,6 +83,12 @@ impl Policy {
         };
         self.decide(tool, &Part::Unread, clip_middle(part, SHOWN), otherwise)
     }
+}
+
+/// A here-document or here-string is not among the words of the command that reads it.
+fn company(script: &Script, command: &str) -> Company {
+    let alone = script.commands.len() == 1 && script.files.is_empty() && script.unclear.is_empty();
+    if alone && !command.contains("<<") { Company::Alone } else { Company::Among }
 }
 
 fn is_stream(word: &Word) -> bool {

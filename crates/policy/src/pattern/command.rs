@@ -2,6 +2,7 @@
 
 use super::Match;
 use super::words::{WordPattern, split};
+use crate::request::Company;
 use crate::shell::{Simple, Word};
 
 /// Folders whose programs go by their bare names.
@@ -68,8 +69,8 @@ impl CommandPattern {
 
     /// Whether an allow rule with this pattern covers the command. Where a command may do more than it shows, only its
     /// exact words do.
-    pub(crate) fn permits(&self, simple: &Simple) -> Match {
-        if self.is_exactly(simple) {
+    pub(crate) fn permits(&self, simple: &Simple, company: Company) -> Match {
+        if company == Company::Alone && self.is_exactly(simple) {
             return Match::Exact;
         }
         let tokens: Vec<Token<'_>> = std::iter::once(Token::Program(&simple.name)).chain(args(simple)).collect();

@@ -100,11 +100,11 @@ impl Pattern {
         match (&self.what, part) {
             (What::Anything, _) => Match::Certain,
             (What::Opaque, _) => Match::certain(strength == Strength::Forbids),
-            (What::Shell(None), Part::Command(_) | Part::Unread)
+            (What::Shell(None), Part::Command(..) | Part::Unread)
             | (What::Read(None), Part::Read(_) | Part::ReadUnknown)
             | (What::Edit(None), Part::Edit(_) | Part::EditUnknown) => Match::Certain,
-            (What::Shell(Some(pattern)), Part::Command(simple)) => match strength {
-                Strength::Permits => pattern.permits(simple),
+            (What::Shell(Some(pattern)), Part::Command(simple, company)) => match strength {
+                Strength::Permits => pattern.permits(simple, *company),
                 Strength::Forbids => pattern.forbids(simple),
             },
             (What::Read(Some(pattern)), Part::Read(file)) | (What::Edit(Some(pattern)), Part::Edit(file)) => {
