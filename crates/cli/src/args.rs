@@ -1,6 +1,7 @@
 //! The command line, exactly as it is typed.
 
 mod approvals;
+mod explain;
 mod help;
 mod permit;
 mod run;
@@ -13,6 +14,7 @@ use std::time::Duration;
 use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use approvals::{ApprovalsArgs, ApprovalsCommand, ChosenArgs, WaitingArgs};
+pub(crate) use explain::ExplainArgs;
 pub(crate) use help::{command, words};
 pub(crate) use permit::{AskWait, PermitArgs};
 pub(crate) use run::{Format, RunArgs};
@@ -38,6 +40,8 @@ pub(crate) enum Command {
     /// Lists what waits for you, and allows, denies or answers it
     #[command(args_conflicts_with_subcommands = true)]
     Approvals(ApprovalsArgs),
+    /// Says whether a tool call would be allowed, asked about or denied, and why
+    Explain(ExplainArgs),
     /// Lists providers, their keys and models, and what runs on this machine
     Models(ModelsArgs),
     /// Sums up what sessions spent

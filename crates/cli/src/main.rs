@@ -7,6 +7,7 @@ mod cost;
 mod current;
 mod doctor;
 mod exit;
+mod explain;
 mod failure;
 mod fault;
 mod gc;
@@ -71,6 +72,7 @@ fn perform(args: Args) -> Result<Exit, Failure> {
             None => run::run(args.run).await,
             Some(Command::Sessions(command)) => sessions::perform(command).await,
             Some(Command::Approvals(command)) => approvals::perform(command).await,
+            Some(Command::Explain(options)) => explain::tell(&options),
             Some(Command::Models(options)) => models::list(&options).await,
             Some(Command::Cost(options)) => cost::sum(&options),
             Some(Command::Gc(options)) => gc::collect(&options),

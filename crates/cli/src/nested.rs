@@ -52,7 +52,12 @@ fn reserve(command: Option<&Command>) -> Reserve {
         Some(Command::Gc(_)) => Reserve::Person("remove sessions"),
         Some(Command::Demo(_)) => Reserve::Person("start agents"),
         Some(
-            Command::Models(_) | Command::Doctor(_) | Command::Completions(_) | Command::Man(_) | Command::Script(_),
+            Command::Models(_)
+            | Command::Doctor(_)
+            | Command::Explain(_)
+            | Command::Completions(_)
+            | Command::Man(_)
+            | Command::Script(_),
         ) => Reserve::Anybody,
     }
 }

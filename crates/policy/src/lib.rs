@@ -5,13 +5,25 @@
 
 #![deny(missing_docs)]
 
+mod address;
+mod controls;
+mod decide;
+mod explain;
+mod fold;
+mod pattern;
 mod policy;
+mod question;
 mod request;
+mod role;
 mod rule;
 pub mod shell;
+mod suggest;
 mod verdict;
 
+pub use address::is_public;
+pub use explain::Explanation;
 pub use policy::Policy;
 pub use request::{Act, Request};
+pub use role::Role;
 pub use rule::{Rule, RuleError, Source};
 pub use verdict::{Ground, Verdict};

@@ -1,20 +1,26 @@
 //! The one function that decides.
 
-use std::path::PathBuf;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 
 use protocol::{PermissionMode, RuleEffect};
+use url::Host;
 
-use crate::{Act, Ground, Request, Rule, Verdict};
+use crate::address::{is_nearby, is_public, tidy};
+use crate::pattern::{HostPattern, Place};
+use crate::{Act, Explanation, Ground, Request, Role, Rule, Verdict};
 
 /// What calls may do: a mode, rules, and what is out of reach in every mode.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Policy {
     /// What becomes of calls that no rule speaks of.
     pub mode: PermissionMode,
-    /// Every rule, strongest source first.
+    /// Every rule. Their order does not matter.
     pub rules: Vec<Rule>,
     /// The folder that relative patterns begin in: the project's top.
     pub top: PathBuf,
+    /// Folders that calls may work in, besides the one that a command starts in.
+    pub roots: Vec<PathBuf>,
     /// The folder of the user, for `~` in patterns.
     pub user: Option<PathBuf>,
     /// Folders and files that control Bosun: no call may read or change them.
@@ -22,23 +28,57 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Decides whether a call may run.
-    pub fn check(&self, request: &Request) -> Verdict {
-        let strictest = request.acts.iter().map(|act| self.check_act(&request.tool, act)).max_by_key(|v| v.effect);
-        strictest.unwrap_or_else(|| self.by_mode(&request.tool, &Act::Other))
+    /// Decides whether a call of an agent with this role may run.
+    pub fn check(&self, role: &Role, request: &Request) -> Verdict {
+        self.explain(role, request).verdict
     }
 
-    fn check_act(&self, tool: &str, act: &Act) -> Verdict {
-        self.by_mode(tool, act)
+    /// Decides, and tells about every part of the call.
+    pub fn explain(&self, role: &Role, request: &Request) -> Explanation {
+        Explanation::of(self.parts(role, request))
     }
 
-    fn by_mode(&self, tool: &str, act: &Act) -> Verdict {
-        let effect = match (self.mode, act) {
-            (PermissionMode::AllowAll, _) | (_, Act::Read(_) | Act::Session) => RuleEffect::Allow,
-            (PermissionMode::AcceptEdits, Act::Edit(_)) => RuleEffect::Allow,
-            (PermissionMode::Plan, Act::Edit(_) | Act::Shell { .. } | Act::Other) => RuleEffect::Deny,
-            (_, Act::Edit(_) | Act::Shell { .. } | Act::Fetch(_) | Act::Other) => RuleEffect::Ask,
+    /// The same policy with one more rule.
+    #[must_use]
+    pub fn with(mut self, rule: Rule) -> Policy {
+        self.rules.push(rule);
+        self
+    }
+
+    /// Whether a fetch from this host may connect to this machine, to which a look-up of the host led. A machine that is
+    /// not public must be meant: by a rule on its address, or by one on a host whose name says that it is nearby. A rule
+    /// on a name out in the world is not enough, since whoever owns the name says where it leads.
+    pub fn may_connect(&self, host: &str, machine: SocketAddr) -> bool {
+        let named = |effect: RuleEffect| {
+            self.rules.iter().filter(move |rule| rule.effect == effect).filter_map(|rule| rule.pattern().host())
         };
-        Verdict { effect, ground: Ground::Mode(self.mode), part: tool.to_owned(), rule: Some(tool.to_owned()) }
+        let machine_meant = |pattern: &HostPattern| pattern.means_machine(machine.ip(), machine.port());
+        if named(RuleEffect::Deny).any(machine_meant) {
+            return false;
+        }
+        let host = Host::parse(host).map(tidy).ok();
+        let nearby = host.filter(|host| matches!(host, Host::Domain(name) if is_nearby(name)));
+        let host_meant =
+            |pattern: &HostPattern| nearby.as_ref().is_some_and(|host| pattern.names_host(host, machine.port()));
+        is_public(machine.ip()) || named(RuleEffect::Allow).any(|pattern| machine_meant(pattern) || host_meant(pattern))
+    }
+
+    fn parts(&self, role: &Role, request: &Request) -> Vec<Verdict> {
+        let tool = request.tool.as_str();
+        if !role.permits(tool) {
+            let part = tool.to_owned();
+            return vec![Verdict { effect: RuleEffect::Deny, ground: Ground::Role, part, rule: None }];
+        }
+        let parts: Vec<Verdict> = request.acts.iter().flat_map(|act| self.judge(tool, act)).collect();
+        if parts.is_empty() { self.judge(tool, &Act::Other) } else { parts }
+    }
+
+    pub(crate) fn place(&self) -> Place<'_> {
+        Place::new(&self.top, self.user.as_deref())
+    }
+
+    /// Whether a path lies where calls may work, for a command that starts in `cwd`.
+    pub(crate) fn is_inside(&self, path: &Path, cwd: &Path) -> bool {
+        path.starts_with(cwd) || self.roots.iter().any(|root| path.starts_with(root))
     }
 }

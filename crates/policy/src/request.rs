@@ -2,6 +2,10 @@
 
 use std::path::PathBuf;
 
+use crate::address::Address;
+use crate::pattern::File;
+use crate::shell::Simple;
+
 /// A tool call, as far as permission is concerned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
@@ -31,4 +35,39 @@ pub enum Act {
     Session,
     /// Something that only rules on the tool's name know.
     Other,
+}
+
+/// One thing to decide about: an act, or a part of a shell command.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Part<'a> {
+    /// One simple command, and whether it is all there is.
+    Command(&'a Simple, Company),
+    /// A shell command, or a piece of one, that cannot be read.
+    Unread,
+    Read(&'a File<'a>),
+    /// A file that only the shell knows.
+    ReadUnknown,
+    Edit(&'a File<'a>),
+    EditUnknown,
+    Page(&'a Address),
+    /// What only rules on the tool's name speak of.
+    Other,
+}
+
+/// Whether a simple command is a whole command line, so that its words say everything about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Company {
+    Alone,
+    /// Others may change its folder, or feed it.
+    Among,
+}
+
+impl Part<'_> {
+    /// Whether it may change something on this machine.
+    pub(crate) fn changes(&self) -> bool {
+        match self {
+            Part::Command(..) | Part::Unread | Part::Edit(_) | Part::EditUnknown => true,
+            Part::Read(_) | Part::ReadUnknown | Part::Page(_) | Part::Other => false,
+        }
+    }
 }

@@ -2,18 +2,33 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use protocol::RuleEffect;
 
+use crate::pattern::{self, Match, Pattern, Place};
+use crate::request::Part;
+
+/// The longest rule, in bytes.
+const LONGEST: usize = 4096;
+
 /// A rule.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Rule {
     /// What it says of the calls it matches.
     pub effect: RuleEffect,
-    /// The rule as it was written, such as `shell(git *)`.
+    /// The rule, such as `shell(git *)`; a tool that others call `Bash` goes by our name.
     pub text: String,
     /// Where it came from.
     pub source: Source,
+    pattern: Arc<Pattern>,
+}
+
+/// How a rule is read: in doubt, what permits does not match and what forbids does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Strength {
+    Permits,
+    Forbids,
 }
 
 /// Where a rule came from, strongest first. Of two that decide alike, the stronger one is named.
@@ -51,10 +66,83 @@ impl Rule {
     /// Reads a rule.
     pub fn parse(effect: RuleEffect, text: &str, source: Source) -> Result<Rule, RuleError> {
         let text = text.trim();
-        if text.is_empty() {
-            return Err(RuleError { text: text.into(), problem: "it is empty".into() });
+        let (pattern, text) = read(text).map_err(|problem| {
+            let text: String = text.chars().filter(|c| !c.is_control()).take(80).collect();
+            RuleError { text, problem }
+        })?;
+        Ok(Rule { effect, text, source, pattern: Arc::new(pattern) })
+    }
+
+    /// Whether it speaks of this part of a call.
+    pub(crate) fn matches(&self, tool: &str, part: &Part<'_>, place: &Place<'_>) -> Match {
+        let strength = match self.effect {
+            RuleEffect::Allow => Strength::Permits,
+            RuleEffect::Ask | RuleEffect::Deny => Strength::Forbids,
+        };
+        self.pattern.matches(tool, part, place, strength)
+    }
+
+    pub(crate) fn pattern(&self) -> &Pattern {
+        &self.pattern
+    }
+}
+
+impl PartialEq for Rule {
+    fn eq(&self, other: &Rule) -> bool {
+        (self.effect, &self.text, &self.source) == (other.effect, &other.text, &other.source)
+    }
+}
+
+impl Eq for Rule {}
+
+fn read(text: &str) -> Result<(Pattern, String), String> {
+    if text.is_empty() {
+        return Err("it is empty".into());
+    }
+    if text.len() > LONGEST {
+        return Err(format!("it is longer than {LONGEST} bytes"));
+    }
+    if text.contains(char::is_control) {
+        return Err("it has a control character in it".into());
+    }
+    let Some((tool, rest)) = text.split_once('(') else {
+        let stray = text.contains(')');
+        return if stray { Err(UNBALANCED.into()) } else { pattern::parse(text, None) };
+    };
+    let inner = rest.strip_suffix(')').filter(|inner| is_balanced(inner)).ok_or(UNBALANCED)?;
+    pattern::parse(tool.trim_end(), Some(inner))
+}
+
+const UNBALANCED: &str = "its parentheses do not match; write \\( or \\) to mean the character";
+
+/// Whether every parenthesis that stands open is closed; quoted ones do not count.
+fn is_balanced(inner: &str) -> bool {
+    let (mut open, mut quote) = (0_usize, None);
+    let mut chars = inner.chars();
+    while let Some(c) = chars.next() {
+        match (c, quote) {
+            ('\\', None | Some('"')) => {
+                // A backslash at the very end would quote the last parenthesis of the rule.
+                if chars.next().is_none() {
+                    return false;
+                }
+            }
+            ('\'' | '"', None) => quote = Some(c),
+            (c, Some(end)) if c == end => quote = None,
+            ('(', None) => open += 1,
+            (')', None) => match open.checked_sub(1) {
+                Some(less) => open = less,
+                None => return false,
+            },
+            (_, _) => {}
         }
-        Ok(Rule { effect, text: text.into(), source })
+    }
+    open == 0
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} ({})", self.effect.word(), self.text, self.source)
     }
 }
 

@@ -1,5 +1,7 @@
 //! The answer to a request, and why.
 
+use std::fmt;
+
 use protocol::{PermissionMode, RuleEffect};
 
 use crate::Rule;
@@ -13,7 +15,7 @@ pub struct Verdict {
     pub ground: Ground,
     /// The part of the call that decided, as people read it: a command of a pipeline, a path, a host.
     pub part: String,
-    /// A rule that would allow this call and its like; none where no rule may.
+    /// A rule that would allow this part and its like; none where it is allowed, and where no rule may.
     pub rule: Option<String>,
 }
 
@@ -22,24 +24,71 @@ pub struct Verdict {
 pub enum Ground {
     /// A rule.
     Rule(Rule),
+    /// A deny or ask rule that may be meant; only running the command would tell.
+    Possible(Rule),
     /// No rule: the mode.
     Mode(PermissionMode),
+    /// No rule, and it lies outside the workspace.
+    Outside,
     /// The command cannot be read, or may do more than it shows; the words say why.
     Unclear(String),
     /// It would reach what controls the agent itself.
     Controls,
+    /// A machine that is not public, which no rule names.
+    Private,
+    /// The agent does not have the tool.
+    Role,
+}
+
+impl Ground {
+    /// Its kind in one word, for programs.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Ground::Rule(_) => "rule",
+            Ground::Possible(_) => "possible",
+            Ground::Mode(_) => "mode",
+            Ground::Outside => "outside",
+            Ground::Unclear(_) => "unclear",
+            Ground::Controls => "controls",
+            Ground::Private => "private",
+            Ground::Role => "role",
+        }
+    }
+
+    /// The rule that decided, if one did.
+    pub fn rule(&self) -> Option<&Rule> {
+        match self {
+            Ground::Rule(rule) | Ground::Possible(rule) => Some(rule),
+            Ground::Mode(_)
+            | Ground::Outside
+            | Ground::Unclear(_)
+            | Ground::Controls
+            | Ground::Private
+            | Ground::Role => None,
+        }
+    }
 }
 
 impl Verdict {
     /// Why, in one line for people.
     pub fn reason(&self) -> String {
-        match &self.ground {
-            Ground::Rule(rule) => {
-                format!("{} {} ({})", rule.effect.word(), rule.text, rule.source)
+        format!("`{}`: {}", self.part, self.ground)
+    }
+}
+
+impl fmt::Display for Ground {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ground::Rule(rule) => write!(f, "{rule}"),
+            Ground::Possible(rule) => write!(f, "it may be what this is about: {rule}"),
+            Ground::Mode(mode) => write!(f, "no rule speaks of it, and the mode is {mode}"),
+            Ground::Outside => f.write_str("no rule speaks of it, and it lies outside the workspace"),
+            Ground::Unclear(why) => f.write_str(why),
+            Ground::Controls => f.write_str("it reaches what controls Bosun itself, and no agent may"),
+            Ground::Private => {
+                f.write_str("it is on this machine or its network, or is no public address, and no rule names it")
             }
-            Ground::Mode(mode) => format!("no rule speaks of `{}`, and the mode is {mode}", self.part),
-            Ground::Unclear(why) => format!("`{}`: {why}", self.part),
-            Ground::Controls => format!("`{}` controls Bosun itself, and no agent may reach it", self.part),
+            Ground::Role => f.write_str("the agent does not have this tool"),
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use policy::{Act, Ground, Request, Verdict};
+use policy::{Act, Ground, Request, Role, Verdict};
 use protocol::{Call, RuleEffect};
 use tools::{Need, Reach, Tool, ToolError, Use};
 
@@ -45,7 +45,7 @@ fn check(desk: &Desk, controls: &Controls, tool: &str, acts: Vec<Act>) -> Verdic
         Some(path) => {
             Verdict { effect: RuleEffect::Deny, ground: Ground::Controls, part: path.display().to_string(), rule: None }
         }
-        None => desk.policy().check(&Request { tool: tool.to_owned(), acts }),
+        None => desk.policy().check(&Role::default(), &Request { tool: tool.to_owned(), acts }),
     }
 }
 

@@ -109,6 +109,7 @@ impl Setup {
             mode: layers.config().mode,
             rules: layers.rules().map_err(refused)?,
             top,
+            roots: roots.to_vec(),
             user: self.env.user.clone(),
             controls,
         })

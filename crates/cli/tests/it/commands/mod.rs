@@ -4,6 +4,7 @@ mod approvals;
 mod budgets;
 mod costs;
 mod doctor;
+mod explaining;
 mod flags;
 mod going_on;
 mod housekeeping;

@@ -1,4 +1,4 @@
-//! What a shell command would start: every program of every pipeline, list, substitution and wrapper in it.
+//! What the reader finds.
 
 /// What a command line would do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -63,10 +63,4 @@ pub struct Unclear {
     pub part: String,
     /// Why.
     pub why: String,
-}
-
-/// Reads a command line as bash would.
-pub fn read(command: &str) -> Script {
-    let unclear = Unclear { part: command.to_owned(), why: "shell commands are not read yet".into() };
-    Script { unclear: vec![unclear], ..Script::default() }
 }

@@ -1,0 +1,79 @@
+//! `bosun explain`: whether a call would be allowed, asked about or denied, what decided, and what would change it.
+
+mod written;
+
+use std::path::{Path, PathBuf};
+
+use policy::{Act, Explanation, Request, Role, Verdict};
+
+use crate::args::ExplainArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::print;
+use crate::setup::{Setup, folder};
+
+pub(crate) fn tell(args: &ExplainArgs) -> Result<Exit, Failure> {
+    let cwd = folder(args.directory.as_deref())?;
+    let request = question(&args.call, &cwd)?;
+    let policy = Setup::read()?.policy(&args.permit, None, &cwd)?;
+    let explanation = policy.explain(&Role::default(), &request);
+    if args.json {
+        print::json(&written::explanation(&request.tool, &explanation));
+    } else {
+        show(&explanation);
+    }
+    Ok(Exit::Success)
+}
+
+fn question(call: &[String], cwd: &Path) -> Result<Request, Failure> {
+    let request = match call {
+        [tool, given] => Request::of(tool, Some(given), cwd),
+        [call] => Request::parse(call, cwd),
+        _more => return Err(Failure::usage("a call is a tool and what it is given")),
+    };
+    let hint = "for example: bosun explain 'shell(git push)', or bosun explain edit src/main.rs";
+    let Request { tool, acts } = request.map_err(|error| Failure::usage(error.problem).hint(hint))?;
+    Ok(Request { tool, acts: acts.into_iter().map(real).collect() })
+}
+
+/// The same with paths as they really lead.
+fn real(act: Act) -> Act {
+    match act {
+        Act::Read(path) => Act::Read(real_path(&path)),
+        Act::Edit(path) => Act::Edit(real_path(&path)),
+        act @ (Act::Shell { .. } | Act::Fetch(_) | Act::Session | Act::Other) => act,
+    }
+}
+
+/// Follows the links of what there is; a file that is yet to be made keeps its name.
+fn real_path(path: &Path) -> PathBuf {
+    let mut missing = Vec::new();
+    for folder in path.ancestors() {
+        if let Ok(real) = folder.canonicalize() {
+            return missing.iter().rev().fold(real, |real, name| real.join(name));
+        }
+        missing.extend(folder.file_name());
+    }
+    path.to_owned()
+}
+
+fn show(explanation: &Explanation) {
+    let Explanation { verdict, parts } = explanation;
+    print::answer(format_args!("{}: {}", verdict.effect.word(), line(&verdict.reason())));
+    print::answer(format_args!("what would change it: {}", line(&verdict.remedy())));
+    if parts.len() > 1 {
+        print::answer("its parts:");
+        for part in parts {
+            print::answer(part_line(part));
+        }
+    }
+}
+
+fn part_line(part: &Verdict) -> String {
+    format!("  {:<5}  {}", part.effect.word(), line(&part.reason()))
+}
+
+/// Words on one line that cannot drive the terminal.
+fn line(text: &str) -> String {
+    print::plain(text).replace(['\n', '\t'], " ")
+}

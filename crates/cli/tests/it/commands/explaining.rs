@@ -1,0 +1,64 @@
+//! `bosun explain`: why a call may run or not.
+
+use super::shown;
+use crate::stage;
+
+#[test]
+fn a_call_is_explained_part_by_part() {
+    let stage = stage();
+    let ended = stage.bosun(["explain", "shell", "git push && ls > out.txt"]).run().expect(0);
+    insta::assert_snapshot!(shown(&stage, &ended.stdout), @r"
+    ask: `git push`: no rule speaks of it, and the mode is default
+    what would change it: --allow 'shell(git push *)', or the same among the allow rules of a settings file
+    its parts:
+      ask    `git push`: no rule speaks of it, and the mode is default
+      ask    `ls`: no rule speaks of it, and the mode is default
+      ask    `out.txt`: no rule speaks of it, and the mode is default
+    ");
+    let ended = stage.bosun(["explain", "shell(git push)"]).run().expect(0);
+    insta::assert_snapshot!(ended.stdout, @r"
+    ask: `git push`: no rule speaks of it, and the mode is default
+    what would change it: --allow 'shell(git push *)', or the same among the allow rules of a settings file
+    ");
+    let json = stage.bosun(["explain", "view(Cargo.toml)", "--json"]).run().expect(0).json();
+    assert_eq!((&json["tool"], &json["verdict"]["effect"]), (&"view".into(), &"allow".into()));
+    assert_eq!(json["parts"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn what_controls_bosun_is_denied_wherever_a_link_leads() {
+    let stage = stage();
+    assert!(stage.bosun(["explain", "edit(a.rs)"]).run().expect(0).stdout.starts_with("ask: "));
+    let file = stage.home().join("config.toml");
+    for call in
+        [format!("edit({})", file.display()), format!("shell(cat {})", file.display()), "shell(bosun gc)".into()]
+    {
+        let json = stage.bosun(["explain", &call, "--json"]).run().expect(0).json();
+        assert_eq!(
+            (&json["verdict"]["effect"], &json["verdict"]["ground"]),
+            (&"deny".into(), &"controls".into()),
+            "{call}"
+        );
+    }
+    let dir = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(stage.home(), dir.path().join("link")).unwrap();
+    let folder = dir.path().to_str().unwrap();
+    let json = stage.bosun(["explain", "-C", folder, "edit", "link/config.toml", "--json"]).run().expect(0).json();
+    assert_eq!(json["verdict"]["ground"], "controls");
+}
+
+#[test]
+fn a_question_that_is_none_says_what_to_write() {
+    let stage = stage();
+    for (call, problem) in [
+        ("shel(git push)", "did you mean `shell`?"),
+        ("shell", "it does not say which command"),
+        ("edit()", "it does not say which file"),
+        ("shell(git", "its last parenthesis is missing"),
+    ] {
+        stage.bosun(["explain", call]).run().expect(2).says(&[problem, "hint: for example: bosun explain"]);
+    }
+    stage.bosun(["explain"]).run().expect(2);
+    let nearby = stage.bosun(["explain", "fetch(http://169.254.169.254/)"]).run().expect(0);
+    assert!(nearby.stdout.starts_with("deny: "), "{nearby:?}");
+}

@@ -1,0 +1,216 @@
+//! Addresses of pages: which host they really name, and whether everybody could reach it.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use url::{Host, Url};
+
+/// Names that mean a machine nearby, whatever stands before them.
+const NEARBY: [&str; 6] = ["localhost", "localdomain", "local", "internal", "home.arpa", "lan"];
+
+/// An address of a page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Address {
+    pub(crate) host: Host<String>,
+    pub(crate) port: u16,
+    /// The port that such an address has when it names none.
+    usual: u16,
+}
+
+impl Address {
+    /// Reads an address as a browser would; what stands before an `@` is no host.
+    pub(crate) fn parse(text: &str) -> Result<Address, String> {
+        let url = Url::parse(text.trim()).map_err(|error| format!("it is no address: {error}"))?;
+        let usual = match url.scheme() {
+            "http" => 80,
+            "https" => 443,
+            _other => return Err("only http and https addresses are fetched".into()),
+        };
+        let host = url.host().map(|host| tidy(host.to_owned())).ok_or("it names no host")?;
+        if host == Host::Domain(String::new()) {
+            return Err("it names no host".into());
+        }
+        Ok(Address { host, port: url.port().unwrap_or(usual), usual })
+    }
+
+    /// Whether the host may be one that everybody could reach. What a name leads to only a look-up tells.
+    pub(crate) fn is_public(&self) -> bool {
+        match (&self.host, address_of(&self.host)) {
+            (_, Some(address)) => is_public(address),
+            (Host::Domain(name), None) => !is_nearby(name),
+            (Host::Ipv4(_) | Host::Ipv6(_), None) => false,
+        }
+    }
+
+    /// The host, with its port where that is not the usual one.
+    pub(crate) fn shown(&self) -> String {
+        if self.port == self.usual { self.host.to_string() } else { format!("{}:{}", self.host, self.port) }
+    }
+}
+
+/// Whether a name means a machine nearby.
+pub(crate) fn is_nearby(name: &str) -> bool {
+    let below = |near: &&str| name.strip_suffix(*near).is_some_and(|sub| sub.is_empty() || sub.ends_with('.'));
+    !name.contains('.') || NEARBY.iter().any(below)
+}
+
+/// A host in one spelling.
+pub(crate) fn tidy(host: Host<String>) -> Host<String> {
+    match host {
+        Host::Domain(name) => Host::Domain(name.trim_end_matches('.').to_lowercase()),
+        Host::Ipv6(address) => address.to_ipv4_mapped().map_or(Host::Ipv6(address), Host::Ipv4),
+        Host::Ipv4(address) => Host::Ipv4(address),
+    }
+}
+
+/// The machine that a host is, if it is no name.
+pub(crate) fn address_of(host: &Host<String>) -> Option<IpAddr> {
+    match host {
+        Host::Domain(_) => None,
+        Host::Ipv4(address) => Some(IpAddr::V4(*address)),
+        Host::Ipv6(address) => Some(IpAddr::V6(*address)),
+    }
+}
+
+/// Whether an address is one that everybody could reach: none of this machine, of its network, of the machine's
+/// provider, or of no machine at all.
+pub fn is_public(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(address) => is_public_v4(address),
+        IpAddr::V6(address) => is_public_v6(address),
+    }
+}
+
+fn is_public_v4(address: Ipv4Addr) -> bool {
+    let [a, b, c, _] = address.octets();
+    let special = address.is_private()
+        || address.is_loopback()
+        || address.is_link_local()
+        || address.is_documentation()
+        || a == 0
+        || a >= 224
+        || (a == 100 && (64..128).contains(&b))
+        || (a == 192 && b == 0 && c == 0)
+        || (a == 192 && b == 88 && c == 99)
+        || (a == 198 && (b == 18 || b == 19))
+        // Where one cloud's machines learn about themselves.
+        || address == Ipv4Addr::new(168, 63, 129, 16);
+    !special
+}
+
+fn is_public_v6(address: Ipv6Addr) -> bool {
+    let [a, b, ..] = address.segments();
+    // Of what is given out to machines of the world: not what is set aside, is for books, or carries another address.
+    let special = match a {
+        0x2001 => b < 0x0200 || b == 0x0db8,
+        0x2002 => true,
+        0x3fff => b < 0x1000,
+        _other => false,
+    };
+    a & 0xe000 == 0x2000 && !special
+}
+
+/// A range of addresses, such as `10.0.0.0/8`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Range {
+    first: IpAddr,
+    bits: u8,
+}
+
+impl Range {
+    /// Reads a range; none where the text is none.
+    pub(crate) fn parse(text: &str) -> Option<Range> {
+        let (first, bits) = text.split_once('/')?;
+        let first: IpAddr = first.trim_matches(['[', ']']).parse().ok()?;
+        let bits: u8 = bits.parse().ok()?;
+        let most = if first.is_ipv4() { 32 } else { 128 };
+        (bits <= most).then_some(Range { first, bits })
+    }
+
+    /// Whether it leaves nothing out.
+    pub(crate) fn is_everything(self) -> bool {
+        self.bits == 0
+    }
+
+    /// Whether the address lies in it.
+    pub(crate) fn contains(self, address: IpAddr) -> bool {
+        match (self.first, address.to_canonical()) {
+            (IpAddr::V4(first), IpAddr::V4(address)) => {
+                let differ = first.to_bits() ^ address.to_bits();
+                differ.checked_shr(32 - u32::from(self.bits)).unwrap_or(0) == 0
+            }
+            (IpAddr::V6(first), IpAddr::V6(address)) => {
+                let differ = first.to_bits() ^ address.to_bits();
+                differ.checked_shr(128 - u32::from(self.bits)).unwrap_or(0) == 0
+            }
+            (IpAddr::V4(_), IpAddr::V6(_)) | (IpAddr::V6(_), IpAddr::V4(_)) => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_addresses_of_the_world_are_public() {
+        let public = |text: &str| is_public(text.parse().unwrap());
+        for yes in
+            ["1.1.1.1", "93.184.216.34", "100.63.0.1", "100.128.0.1", "172.32.0.1", "2606:4700::1111", "::ffff:1.1.1.1"]
+        {
+            assert!(public(yes), "{yes}");
+        }
+        for no in [
+            "0.0.0.0",
+            "0.1.2.3",
+            "10.0.0.1",
+            "100.64.0.1",
+            "100.100.100.200",
+            "127.0.0.1",
+            "127.255.0.1",
+            "168.63.129.16",
+            "169.254.169.254",
+            "172.16.0.1",
+            "172.31.255.255",
+            "192.0.0.8",
+            "192.0.2.1",
+            "192.168.1.1",
+            "198.18.0.1",
+            "224.0.0.1",
+            "240.0.0.1",
+            "255.255.255.255",
+            "::",
+            "::1",
+            "::127.0.0.1",
+            "::ffff:10.0.0.1",
+            "64:ff9b::a00:1",
+            "64:ff9b:1::1",
+            "100::1",
+            "2001::1",
+            "2001:db8::1",
+            "2002:7f00:1::",
+            "3fff::1",
+            "fc00::1",
+            "fd00:ec2::254",
+            "fe80::1",
+            "fec0::1",
+            "ff02::1",
+            "5f00::1",
+        ] {
+            assert!(!public(no), "{no}");
+        }
+    }
+
+    #[test]
+    fn a_range_holds_what_begins_alike() {
+        let within = |range: &str, address: &str| Range::parse(range).unwrap().contains(address.parse().unwrap());
+        assert!(within("10.0.0.0/8", "10.255.0.1") && !within("10.0.0.0/8", "11.0.0.0"));
+        assert!(
+            within("10.0.0.0/8", "::ffff:10.1.2.3")
+                && within("0.0.0.0/0", "9.9.9.9")
+                && within("1.2.3.4/32", "1.2.3.4")
+        );
+        assert!(!within("1.2.3.4/32", "1.2.3.5") && within("fd00::/8", "fdff::1") && !within("fd00::/8", "fe00::1"));
+        assert_eq!(Range::parse("10.0.0.0/33"), None);
+        assert_eq!(Range::parse("10.0.0/8"), None);
+    }
+}

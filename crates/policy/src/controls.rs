@@ -1,0 +1,165 @@
+//! What controls Bosun itself, and how a call could reach it. No rule and no mode lets one.
+
+use std::path::{Path, PathBuf};
+
+use crate::Policy;
+use crate::fold::{fold, fold_path, lies_in, normal};
+use crate::pattern::WordPattern;
+use crate::shell::{Simple, Word};
+
+/// How many folders of one command are followed.
+const FOLLOWED: usize = 16;
+
+/// What a started `bosun` may be asked.
+const HARMLESS: [&str; 4] = ["--version", "-V", "--help", "-h"];
+
+/// The folders that a command line works in, as far as they are known.
+#[derive(Debug)]
+pub(crate) struct Folders {
+    known: Vec<PathBuf>,
+    changed: bool,
+    /// Whether there are more than can be followed.
+    pub(crate) are_many: bool,
+}
+
+impl Folders {
+    /// The folder that the commands start in, and those they change to.
+    pub(crate) fn of(commands: &[Simple], start: &Path) -> Folders {
+        let mut folders = Folders { known: vec![start.to_owned()], changed: false, are_many: false };
+        let mut current = start.to_owned();
+        for simple in commands {
+            folders.changed |= matches!(base(&simple.name), "cd" | "pushd" | "popd");
+            for target in targets(simple) {
+                let next = normal(&current, Path::new(target));
+                folders.add(normal(start, Path::new(target)));
+                folders.add(next.clone());
+                current = next;
+            }
+        }
+        folders
+    }
+
+    fn add(&mut self, folder: PathBuf) {
+        if self.known.contains(&folder) {
+            return;
+        }
+        if self.known.len() > FOLLOWED {
+            self.are_many = true;
+        } else {
+            self.known.push(folder);
+        }
+    }
+
+    /// The folder that the commands start in.
+    pub(crate) fn first(&self) -> &Path {
+        self.known.first().map_or(Path::new("/"), PathBuf::as_path)
+    }
+
+    /// Whether a relative path may mean something else than it does at the start.
+    pub(crate) fn have_changed(&self) -> bool {
+        self.changed
+    }
+}
+
+/// The folders that a command changes to, or lets a program work in.
+fn targets(simple: &Simple) -> impl Iterator<Item = &str> {
+    let moves = matches!(base(&simple.name), "cd" | "pushd");
+    let before = std::iter::once(None).chain(simple.args.iter().map(Some));
+    simple.args.iter().zip(before).filter_map(move |(word, before)| match (word, before) {
+        (Word::Known(folder), _) if moves && !folder.starts_with('-') => Some(folder.as_str()),
+        (Word::Known(folder), Some(Word::Known(option))) if option == "-C" => Some(folder.as_str()),
+        (Word::Known(_) | Word::Glob(_) | Word::Unknown(_), _) => None,
+    })
+}
+
+impl Policy {
+    /// Whether the path is, or lies in, what controls Bosun.
+    pub(crate) fn is_control(&self, path: &Path) -> bool {
+        self.controls.iter().any(|control| lies_in(path, control))
+    }
+
+    /// Whether a command names what controls Bosun, or starts Bosun for more than its version.
+    pub(crate) fn reaches_controls(&self, simple: &Simple, folders: &Folders) -> bool {
+        let harmless = |word: &Word| matches!(word, Word::Known(text) if HARMLESS.contains(&text.as_str()));
+        if base(&simple.name) == "bosun" && (simple.args.is_empty() || !simple.args.iter().all(harmless)) {
+            return true;
+        }
+        let name = Word::Known(simple.name.clone());
+        let words = simple.args.iter().chain(simple.sets.iter().map(|(_, value)| value)).chain([&name]);
+        words.into_iter().any(|word| self.is_word_of_controls(word, folders))
+    }
+
+    /// Whether a word names what controls Bosun, as far as that shows before it runs.
+    pub(crate) fn is_word_of_controls(&self, word: &Word, folders: &Folders) -> bool {
+        if self.controls.is_empty() {
+            return false;
+        }
+        let (Word::Known(text) | Word::Glob(text) | Word::Unknown(text)) = word;
+        let mentions = |control: &PathBuf| mentions(&fold(text), fold_path(control).as_str());
+        if self.controls.iter().any(mentions) {
+            return true;
+        }
+        let text = text.replace(['"', '\''], "");
+        let attached = text.starts_with('-').then(|| text.get(2..)).flatten();
+        // Options and settings carry their file behind a sign.
+        text.split(['=', ':', ',', '@']).chain(attached).filter(|piece| !piece.is_empty()).any(|piece| {
+            let piece = self.at_home(piece);
+            let paths = folders.known.iter().map(|folder| normal(folder, Path::new(&piece)));
+            let could = |path: &Path| match word {
+                Word::Known(_) => self.is_control(path),
+                Word::Glob(_) | Word::Unknown(_) => self.is_control(path) || self.could_be_control(path),
+            };
+            paths.into_iter().any(|path| could(&path))
+        })
+    }
+
+    /// The piece with the user's folder in it, if it begins there.
+    fn at_home(&self, piece: &str) -> String {
+        let rest = ["~", "$HOME", "${HOME}"].iter().find_map(|home| piece.strip_prefix(home));
+        match (rest, &self.user) {
+            (Some(rest), Some(user)) if rest.is_empty() || rest.starts_with('/') => format!("{}{rest}", user.display()),
+            (Some(_) | None, _) => piece.to_owned(),
+        }
+    }
+
+    /// Whether a pattern of file names could find what controls Bosun.
+    fn could_be_control(&self, pattern: &Path) -> bool {
+        let parts: Vec<String> = pattern.iter().map(|part| fold(&part.to_string_lossy())).collect();
+        self.controls.iter().any(|control| {
+            let names: Vec<String> = control.iter().map(|name| fold(&name.to_string_lossy())).collect();
+            names.len() <= parts.len() && parts.iter().zip(&names).all(|(part, name)| could_name(part, name))
+        })
+    }
+}
+
+/// Whether the shell could find this name by this pattern. What stands in brackets counts as any one character.
+fn could_name(pattern: &str, name: &str) -> bool {
+    if name.starts_with('.') && !pattern.starts_with(['.', '\\']) {
+        return pattern.starts_with('[') && pattern.contains('.') && bracketed(pattern).matches(name);
+    }
+    pattern == name || bracketed(pattern).matches(name)
+}
+
+fn bracketed(pattern: &str) -> WordPattern {
+    let mut plain = String::new();
+    let mut rest = pattern;
+    while let Some((before, after)) = rest.split_once('[') {
+        let Some((_, after)) = after.split_once(']') else { break };
+        plain.push_str(before);
+        plain.push('?');
+        rest = after;
+    }
+    plain.push_str(rest);
+    WordPattern::glob(&plain.replace('\\', ""))
+}
+
+/// Whether a text names a path in full, at whatever place in it.
+fn mentions(text: &str, control: &str) -> bool {
+    let ends = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || "-_.".contains(c));
+    control.len() > 1 && text.match_indices(control).any(|(at, _)| ends(&text[at + control.len()..]))
+}
+
+/// The last part of a program's path.
+fn base(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}

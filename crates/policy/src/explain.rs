@@ -1,0 +1,65 @@
+//! Why a call may run or not. Every verdict is made as an explanation, so the two cannot disagree.
+
+use protocol::{PermissionMode, RuleEffect};
+
+use crate::{Ground, Source, Verdict};
+
+/// A verdict with everything that it came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Explanation {
+    /// Whether the call may run: the strictest of its parts, and the first of those.
+    pub verdict: Verdict,
+    /// Every part of the call with its own verdict, in the order of the call; never empty.
+    pub parts: Vec<Verdict>,
+}
+
+impl Explanation {
+    /// The strictest part decides.
+    pub(crate) fn of(parts: Vec<Verdict>) -> Explanation {
+        let strictest = parts.iter().map(|part| part.effect).max();
+        let verdict = parts.iter().find(|part| Some(part.effect) == strictest).cloned();
+        // A call without parts cannot come here; one that did would be asked about.
+        let unread = Ground::Unclear("it says nothing of what it would do".into());
+        let nothing = Verdict { effect: RuleEffect::Ask, ground: unread, part: String::new(), rule: None };
+        Explanation { verdict: verdict.unwrap_or(nothing), parts }
+    }
+}
+
+impl Verdict {
+    /// What would make another verdict of it, for people.
+    pub fn remedy(&self) -> String {
+        match (&self.ground, self.effect) {
+            (Ground::Rule(rule), RuleEffect::Allow) => {
+                format!("a deny or ask rule that matches it is stronger than `{}`", rule.text)
+            }
+            (Ground::Rule(rule), RuleEffect::Ask | RuleEffect::Deny) => match &rule.source {
+                Source::BuiltIn => "nothing: this rule is built in, and a person decides each time".into(),
+                source => {
+                    format!("no allow rule is stronger; take `{}` out of {source}, or make it narrower", rule.text)
+                }
+            },
+            (Ground::Possible(rule), _) => {
+                format!("write the command so that it plainly is not what `{}` means", rule.text)
+            }
+            (Ground::Mode(_), RuleEffect::Allow) => "a deny or ask rule that matches it".into(),
+            (Ground::Mode(PermissionMode::Plan), _) => "another mode, such as --permission-mode default".into(),
+            (Ground::Controls, _) => "nothing: no rule and no mode permits it".into(),
+            (Ground::Role, _) => "an agent that has this tool".into(),
+            (Ground::Mode(_) | Ground::Outside | Ground::Unclear(_) | Ground::Private, effect) => {
+                match (&self.rule, &self.ground, effect) {
+                    (Some(rule), ..) => {
+                        format!("--allow '{}', or the same among the allow rules of a settings file", escape(rule))
+                    }
+                    (None, Ground::Unclear(_), RuleEffect::Deny) => "an http or https address".into(),
+                    (None, Ground::Unclear(_), _) => "a simpler command; a person can also permit this one".into(),
+                    (None, ..) => "an allow rule of your own that matches it".into(),
+                }
+            }
+        }
+    }
+}
+
+/// The rule as it is written between single quotes.
+fn escape(rule: &str) -> String {
+    rule.replace('\'', r"'\''")
+}

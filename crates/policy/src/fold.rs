@@ -1,0 +1,106 @@
+//! One spelling for names that a file system may take for the same: upper and lower case, and the ways of writing an
+//! accented letter.
+
+use std::path::{Component, Path, PathBuf};
+
+use icu_normalizer::ComposingNormalizerBorrowed;
+
+/// The text in one case and one Unicode form.
+pub(crate) fn fold(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    // Upper case first: it brings letters together that lower case keeps apart, such as ß and ss.
+    let lower = text.to_uppercase().to_lowercase();
+    ComposingNormalizerBorrowed::new_nfc().normalize(&lower).into_owned()
+}
+
+/// The path in one case and one Unicode form, without a slash at its end.
+pub(crate) fn fold_path(path: &Path) -> String {
+    let tidy: PathBuf = path.components().collect();
+    fold(&tidy.to_string_lossy())
+}
+
+/// Whether a path is another one, or lies below it, however both are spelled.
+pub(crate) fn lies_in(path: &Path, other: &Path) -> bool {
+    let (path_bytes, other_bytes) = (trimmed(path), trimmed(other));
+    if path_bytes.is_ascii() && other_bytes.is_ascii() {
+        let (Some(begin), rest) = (path_bytes.get(..other_bytes.len()), path_bytes.get(other_bytes.len())) else {
+            return false;
+        };
+        return begin.eq_ignore_ascii_case(other_bytes) && rest.is_none_or(|next| *next == b'/');
+    }
+    let (path, other) = (fold_path(path), fold_path(other));
+    path.strip_prefix(other.trim_end_matches('/')).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn trimmed(path: &Path) -> &[u8] {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    bytes.strip_suffix(b"/").unwrap_or(bytes)
+}
+
+/// The path without `.` and `..`; none where a `..` leaves a folder that may be a link, since where that leads only
+/// the file system knows. The base has no links.
+pub(crate) fn resolve(base: &Path, path: &Path) -> Option<PathBuf> {
+    let mut resolved = base.to_path_buf();
+    let mut entered = false;
+    for component in path.components() {
+        match component {
+            Component::RootDir | Component::Prefix(_) => resolved = PathBuf::from("/"),
+            Component::CurDir => {}
+            Component::ParentDir if entered => return None,
+            Component::ParentDir => {
+                resolved.pop();
+            }
+            Component::Normal(name) => {
+                resolved.push(name);
+                entered = true;
+            }
+        }
+    }
+    Some(resolved)
+}
+
+/// The path without `.` and `..`, as if no folder were a link.
+pub(crate) fn normal(base: &Path, path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for component in base.join(path).components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                normal.pop();
+            }
+            Component::RootDir | Component::Prefix(_) | Component::Normal(_) => normal.push(component),
+        }
+    }
+    normal
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_look_alike_to_a_file_system_are_one() {
+        assert_eq!(fold("Caf\u{e9}"), fold("CAFE\u{301}"));
+        assert_eq!(fold("STRASSE"), fold("stra\u{df}e"));
+        assert_ne!(fold("a"), fold("\u{430}"), "a Cyrillic a is another letter");
+    }
+
+    #[test]
+    fn a_folder_is_the_same_in_every_spelling() {
+        let lies = |path: &str, other: &str| lies_in(Path::new(path), Path::new(other));
+        assert!(lies("/a/B/c", "/A/b") && lies("/a/", "/a") && lies("/a", "/a/") && lies("/x", "/"));
+        assert!(lies("/caf\u{e9}/x", "/CAFE\u{301}") && lies("/\u{e9}", "/"));
+        assert!(!lies("/ab", "/a") && !lies("/a", "/a/b") && !lies("/caf\u{e9}s", "/caf\u{e9}"));
+    }
+
+    #[test]
+    fn a_way_back_out_of_a_folder_is_not_known() {
+        let at = |path: &str| resolve(Path::new("/work/app"), Path::new(path));
+        assert_eq!(at("../x/./y"), Some("/work/x/y".into()));
+        assert_eq!(at("/../etc"), Some("/etc".into()));
+        assert_eq!(at("link/../x"), None);
+        assert_eq!(normal(Path::new("/work"), Path::new("a/../../../b/")), Path::new("/b"));
+    }
+}

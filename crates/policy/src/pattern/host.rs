@@ -1,0 +1,126 @@
+//! Patterns for hosts: a name, the names below one, an address, or a range of addresses; each with or without a port.
+
+use std::net::IpAddr;
+
+use url::Host;
+
+use crate::address::{Address, Range, address_of, tidy};
+
+/// A pattern for hosts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct HostPattern {
+    hosts: Hosts,
+    port: Option<u16>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Hosts {
+    Every,
+    /// This one.
+    Host(Host<String>),
+    /// Every name below this one.
+    Below(String),
+    Range(Range),
+}
+
+impl HostPattern {
+    pub(crate) fn parse(text: &str) -> Result<HostPattern, String> {
+        let text = text.strip_prefix("https://").or(text.strip_prefix("http://")).unwrap_or(text);
+        if let Some(range) = Range::parse(text) {
+            return Ok(HostPattern { hosts: Hosts::Range(range), port: None });
+        }
+        let text = text.strip_suffix('/').unwrap_or(text);
+        if text.contains(['/', '@', '?', '#', ' ']) {
+            return Err(
+                "it is about hosts, such as docs.rs or *.rust-lang.org; leave the rest of the address out".into()
+            );
+        }
+        if let Ok(address) = text.parse::<IpAddr>() {
+            return Ok(HostPattern { hosts: Hosts::Host(host_of(address)), port: None });
+        }
+        let (host, port) = split_port(text)?;
+        Ok(HostPattern { hosts: Hosts::parse(host)?, port })
+    }
+
+    /// Whether an allow rule with this pattern covers the address. One that is not public must be named.
+    pub(crate) fn permits(&self, address: &Address) -> bool {
+        self.means(&address.host, address.port) && (address.is_public() || self.names())
+    }
+
+    /// Whether a deny or ask rule with this pattern covers the address.
+    pub(crate) fn forbids(&self, address: &Address) -> bool {
+        let apex = matches!((&self.hosts, &address.host), (Hosts::Below(name), Host::Domain(host)) if name == host);
+        self.means(&address.host, address.port) || (apex && self.is_port(address.port))
+    }
+
+    /// Whether a machine's address itself is meant, and not only a name that leads there.
+    pub(crate) fn means_machine(&self, address: IpAddr, port: u16) -> bool {
+        self.names() && self.means(&host_of(address.to_canonical()), port)
+    }
+
+    /// Whether a host is meant by its name.
+    pub(crate) fn names_host(&self, host: &Host<String>, port: u16) -> bool {
+        self.names() && self.means(host, port)
+    }
+
+    /// Whether it says which hosts it means, instead of all there are.
+    fn names(&self) -> bool {
+        match &self.hosts {
+            Hosts::Every => false,
+            Hosts::Host(_) | Hosts::Below(_) => true,
+            Hosts::Range(range) => !range.is_everything(),
+        }
+    }
+
+    fn is_port(&self, port: u16) -> bool {
+        self.port.is_none_or(|only| only == port)
+    }
+
+    fn means(&self, host: &Host<String>, port: u16) -> bool {
+        let meant = match &self.hosts {
+            Hosts::Every => true,
+            Hosts::Host(only) => only == host,
+            Hosts::Below(name) => match host {
+                Host::Domain(host) => host.strip_suffix(name.as_str()).is_some_and(|sub| sub.ends_with('.')),
+                Host::Ipv4(_) | Host::Ipv6(_) => false,
+            },
+            Hosts::Range(range) => address_of(host).is_some_and(|address| range.contains(address)),
+        };
+        meant && self.is_port(port)
+    }
+}
+
+impl Hosts {
+    fn parse(text: &str) -> Result<Hosts, String> {
+        if text == "*" {
+            return Ok(Hosts::Every);
+        }
+        let (below, name) = text.strip_prefix("*.").map_or((false, text), |name| (true, name));
+        if name.contains('*') {
+            return Err("a `*` stands only at the front, as in *.rust-lang.org".into());
+        }
+        let host = Host::parse(name).map(tidy).map_err(|error| format!("`{name}` is no host: {error}"))?;
+        match (below, host) {
+            (true, Host::Domain(name)) => Ok(Hosts::Below(name)),
+            (true, Host::Ipv4(_) | Host::Ipv6(_)) => Err("addresses have ranges, such as 10.0.0.0/8".into()),
+            (false, host) => Ok(Hosts::Host(host)),
+        }
+    }
+}
+
+fn host_of(address: IpAddr) -> Host<String> {
+    match address.to_canonical() {
+        IpAddr::V4(address) => Host::Ipv4(address),
+        IpAddr::V6(address) => Host::Ipv6(address),
+    }
+}
+
+fn split_port(text: &str) -> Result<(&str, Option<u16>), String> {
+    match text.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => {
+            let port = port.parse().map_err(|_| format!("`{port}` is no port; it is a number up to 65535"))?;
+            Ok((host, Some(port)))
+        }
+        Some(_) | None => Ok((text, None)),
+    }
+}

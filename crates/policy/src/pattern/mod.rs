@@ -1,0 +1,139 @@
+//! What a rule matches, read once from its text.
+
+mod command;
+mod host;
+mod names;
+mod path;
+mod words;
+
+pub(crate) use command::{CommandPattern, bare, exact, quoted};
+pub(crate) use host::HostPattern;
+pub(crate) use path::{File, PathPattern, Place, escaped};
+pub(crate) use words::WordPattern;
+
+pub(crate) use names::Kind;
+use names::Name;
+
+use crate::request::Part;
+use crate::rule::Strength;
+
+/// Which calls a rule matches.
+#[derive(Debug, Clone)]
+pub(crate) struct Pattern {
+    /// The one tool it is about; any tool that does such a thing when absent.
+    tool: Option<WordPattern>,
+    what: What,
+}
+
+/// What a call must do.
+#[derive(Debug, Clone)]
+enum What {
+    /// Whatever it does.
+    Anything,
+    Shell(Option<CommandPattern>),
+    Read(Option<PathPattern>),
+    Edit(Option<PathPattern>),
+    Fetch(Option<HostPattern>),
+    /// Something only a tool that is not known yet could tell.
+    Opaque,
+}
+
+/// Whether a rule matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Match {
+    No,
+    /// It might: only running the call would tell.
+    Possible,
+    Certain,
+    /// It matches this command and no other.
+    Exact,
+}
+
+impl Match {
+    pub(crate) fn certain(yes: bool) -> Match {
+        if yes { Match::Certain } else { Match::No }
+    }
+}
+
+/// Reads a tool and what stood in its parentheses. Gives the pattern and the rule in our own words.
+pub(crate) fn parse(tool: &str, inner: Option<&str>) -> Result<(Pattern, String), String> {
+    let name = Name::read(tool)?;
+    let inner = inner.map(str::trim);
+    if inner == Some("") {
+        return Err(format!("its parentheses are empty; leave them out to mean every use of {}", name.shown));
+    }
+    let host = |text: &str| HostPattern::parse(text.strip_prefix("domain:").unwrap_or(text));
+    let what = match (name.kind, inner) {
+        (Kind::Other, None) => What::Anything,
+        (Kind::Other, Some(_)) => What::Opaque,
+        (Kind::Shell, None | Some("*" | ":*")) => What::Shell(None),
+        (Kind::Shell, Some(text)) => What::Shell(Some(CommandPattern::parse(text)?)),
+        (Kind::Read, text) => What::Read(text.map(PathPattern::parse).transpose()?),
+        (Kind::Edit, text) => What::Edit(text.map(PathPattern::parse).transpose()?),
+        (Kind::Fetch, text) => What::Fetch(text.map(host).transpose()?),
+    };
+    let shown = match (name.kind, inner) {
+        (_, None) => name.shown,
+        (Kind::Fetch, Some(text)) => format!("{}({})", name.shown, text.strip_prefix("domain:").unwrap_or(text)),
+        (_, Some(text)) => format!("{}({text})", name.shown),
+    };
+    Ok((Pattern { tool: name.only, what }, shown))
+}
+
+/// What the calls of a tool do, and a tool that does so.
+pub(crate) fn tool(name: &str) -> Result<(Kind, String), String> {
+    let name = Name::read(name)?;
+    let usual = match (name.kind, &name.only) {
+        (Kind::Read, None) => "view",
+        (Kind::Fetch, None) => "web_fetch",
+        (_, Some(_)) | (Kind::Shell | Kind::Edit | Kind::Other, None) => &name.shown,
+    };
+    Ok((name.kind, usual.to_owned()))
+}
+
+impl Pattern {
+    /// Whether a call of this tool that would do this is meant.
+    pub(crate) fn matches(&self, tool: &str, part: &Part<'_>, place: &Place<'_>, strength: Strength) -> Match {
+        if self.tool.as_ref().is_some_and(|only| !only.matches(tool)) {
+            return Match::No;
+        }
+        match (&self.what, part) {
+            (What::Anything, _) => Match::Certain,
+            (What::Opaque, _) => Match::certain(strength == Strength::Forbids),
+            (What::Shell(None), Part::Command(..) | Part::Unread)
+            | (What::Read(None), Part::Read(_) | Part::ReadUnknown)
+            | (What::Edit(None), Part::Edit(_) | Part::EditUnknown) => Match::Certain,
+            (What::Shell(Some(pattern)), Part::Command(simple, company)) => match strength {
+                Strength::Permits => pattern.permits(simple, *company),
+                Strength::Forbids => pattern.forbids(simple),
+            },
+            (What::Read(Some(pattern)), Part::Read(file)) | (What::Edit(Some(pattern)), Part::Edit(file)) => {
+                Match::certain(match strength {
+                    Strength::Permits => pattern.permits(file, place),
+                    Strength::Forbids => pattern.forbids(file, place),
+                })
+            }
+            (What::Shell(Some(_)), Part::Unread)
+            | (What::Read(Some(_)), Part::ReadUnknown)
+            | (What::Edit(Some(_)), Part::EditUnknown) => match strength {
+                Strength::Permits => Match::No,
+                Strength::Forbids => Match::Possible,
+            },
+            (What::Fetch(pattern), Part::Page(address)) => Match::certain(match (pattern, strength) {
+                (None, Strength::Permits) => address.is_public(),
+                (None, Strength::Forbids) => true,
+                (Some(pattern), Strength::Permits) => pattern.permits(address),
+                (Some(pattern), Strength::Forbids) => pattern.forbids(address),
+            }),
+            (What::Shell(_) | What::Read(_) | What::Edit(_) | What::Fetch(_), _) => Match::No,
+        }
+    }
+
+    /// The hosts it is about, if it names any.
+    pub(crate) fn host(&self) -> Option<&HostPattern> {
+        match &self.what {
+            What::Fetch(Some(pattern)) => Some(pattern),
+            What::Anything | What::Shell(_) | What::Read(_) | What::Edit(_) | What::Fetch(None) | What::Opaque => None,
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Patterns for files. They begin in the project's top, in the user's folder or at the root; one without a slash holds
+//! at any depth.
+
+use std::path::Path;
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use crate::fold::{fold, fold_path};
+
+/// Deeply nested braces could not be compiled.
+const BRACES: usize = 64;
+
+/// Where patterns begin, and how that is spelled once for all.
+#[derive(Debug)]
+pub(crate) struct Place<'a> {
+    top: &'a Path,
+    user: Option<&'a Path>,
+    folded_top: String,
+    folded_user: Option<String>,
+}
+
+impl<'a> Place<'a> {
+    /// The project's top and the folder of the user.
+    pub(crate) fn new(top: &'a Path, user: Option<&'a Path>) -> Place<'a> {
+        Place { top, user, folded_top: fold_path(top), folded_user: user.map(fold_path) }
+    }
+}
+
+/// A file to decide about.
+#[derive(Debug)]
+pub(crate) struct File<'a> {
+    pub(crate) path: &'a Path,
+    folded: String,
+}
+
+impl<'a> File<'a> {
+    /// The path is absolute and without links.
+    pub(crate) fn new(path: &'a Path) -> File<'a> {
+        File { path, folded: fold_path(path) }
+    }
+}
+
+/// A pattern for files.
+#[derive(Debug, Clone)]
+pub(crate) struct PathPattern {
+    begin: Begin,
+    /// For what it permits: exactly as it is written.
+    exact: GlobMatcher,
+    /// For what it forbids: in one spelling, with everything below what it names.
+    folded: Vec<GlobMatcher>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Begin {
+    Top,
+    User,
+    Root,
+    /// Anywhere below the top; what is forbidden so is forbidden everywhere.
+    Anywhere,
+}
+
+impl PathPattern {
+    pub(crate) fn parse(text: &str) -> Result<PathPattern, String> {
+        let (begin, rest) = begin(text)?;
+        if rest.split('/').any(|part| part == "..") {
+            return Err("`..` leads out of the folder that it begins in; write the path from `/` or `~/`".into());
+        }
+        let parts: Vec<&str> = rest.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+        let mut glob = parts.join("/");
+        if begin == Begin::Anywhere && parts.len() == 1 && glob != "**" {
+            glob.insert_str(0, "**/");
+        }
+        if glob.is_empty() {
+            glob = "**".into();
+        } else if rest.ends_with('/') {
+            glob.push_str("/**");
+        }
+        let named = fold(glob.strip_suffix("/**").unwrap_or(&glob));
+        let folded = vec![compile(&named)?, compile(&format!("{named}/**"))?];
+        Ok(PathPattern { begin, exact: compile(&glob)?, folded })
+    }
+
+    /// Whether an allow rule with this pattern covers the file.
+    pub(crate) fn permits(&self, file: &File<'_>, place: &Place<'_>) -> bool {
+        let base = match self.begin {
+            Begin::Top | Begin::Anywhere => Some(place.top),
+            Begin::User => place.user,
+            Begin::Root => Some(Path::new("/")),
+        };
+        let below = base.and_then(|base| file.path.strip_prefix(base).ok());
+        below.is_some_and(|below| self.exact.is_match(below))
+    }
+
+    /// Whether a deny or ask rule with this pattern covers the file: whatever the case of its letters and however they
+    /// are composed, and with everything below it.
+    pub(crate) fn forbids(&self, file: &File<'_>, place: &Place<'_>) -> bool {
+        let base = match self.begin {
+            Begin::Top => Some(place.folded_top.as_str()),
+            Begin::User => place.folded_user.as_deref(),
+            Begin::Root | Begin::Anywhere => Some("/"),
+        };
+        let below = base.and_then(|base| file.folded.strip_prefix(base.trim_end_matches('/')));
+        let below = match below {
+            Some("") => "",
+            Some(below) if below.starts_with('/') => below.trim_start_matches('/'),
+            Some(_) | None => return false,
+        };
+        self.folded.iter().any(|glob| glob.is_match(below))
+    }
+}
+
+fn begin(text: &str) -> Result<(Begin, &str), String> {
+    if let Some(rest) = text.strip_prefix('~') {
+        return match rest.strip_prefix('/') {
+            Some(rest) => Ok((Begin::User, rest)),
+            None if rest.is_empty() => Ok((Begin::User, "")),
+            None => Err("only `~/` of the user is known; write the path from `/`".into()),
+        };
+    }
+    if text.starts_with('/') {
+        return Ok((Begin::Root, text));
+    }
+    let anywhere = text.starts_with("**/") || !text.trim_end_matches('/').contains('/');
+    Ok((if anywhere && text != "." { Begin::Anywhere } else { Begin::Top }, text))
+}
+
+fn compile(glob: &str) -> Result<GlobMatcher, String> {
+    if glob.matches('{').count() > BRACES {
+        return Err(format!("it has more than {BRACES} braces; write several rules"));
+    }
+    let glob = GlobBuilder::new(glob).literal_separator(true).backslash_escape(true).build();
+    glob.map(|glob| glob.compile_matcher()).map_err(|error| format!("its pattern is not well formed: {}", error.kind()))
+}
+
+/// The path as a pattern that means only itself.
+pub(crate) fn escaped(path: &str) -> String {
+    let special = |c: char| r"*?[]{}!\()".contains(c);
+    path.chars().flat_map(|c| special(c).then_some('\\').into_iter().chain([c])).collect()
+}

@@ -1,0 +1,44 @@
+//! A call as a person writes it down to ask about: a tool, and what it would be given.
+
+use std::path::Path;
+
+use crate::pattern::Kind;
+use crate::{Act, Request, RuleError, pattern};
+
+impl Request {
+    /// Reads a call such as `shell(git push)` or `edit(src/a.rs)`. Relative paths begin in `cwd`; where they really
+    /// lead is for the caller to find out.
+    pub fn parse(text: &str, cwd: &Path) -> Result<Request, RuleError> {
+        let text = text.trim();
+        match text.split_once('(') {
+            Some((tool, rest)) => match rest.strip_suffix(')') {
+                Some(given) => Request::of(tool.trim_end(), Some(given), cwd),
+                None => Err(problem(text, "its last parenthesis is missing")),
+            },
+            None => Request::of(text, None, cwd),
+        }
+    }
+
+    /// A call of a tool with what it is given: a command, a path, an address.
+    pub fn of(tool: &str, given: Option<&str>, cwd: &Path) -> Result<Request, RuleError> {
+        let (kind, tool) = pattern::tool(tool).map_err(|why| problem(tool, &why))?;
+        let given = given.filter(|given| !given.trim().is_empty());
+        let missing = |what: &str| problem(&tool, &format!("it does not say {what}"));
+        let act = match (kind, given) {
+            (Kind::Shell, Some(command)) => Act::Shell { command: command.into(), cwd: cwd.into() },
+            (Kind::Read, Some(path)) => Act::Read(cwd.join(path)),
+            (Kind::Edit, Some(path)) => Act::Edit(cwd.join(path)),
+            (Kind::Fetch, Some(address)) if address.contains("://") => Act::Fetch(address.into()),
+            (Kind::Fetch, Some(host)) => Act::Fetch(format!("https://{host}")),
+            (Kind::Other, _) => Act::Other,
+            (Kind::Shell, None) => return Err(missing("which command")),
+            (Kind::Read | Kind::Edit, None) => return Err(missing("which file")),
+            (Kind::Fetch, None) => return Err(missing("which address")),
+        };
+        Ok(Request { tool, acts: vec![act] })
+    }
+}
+
+fn problem(text: &str, why: &str) -> RuleError {
+    RuleError { text: text.chars().filter(|c| !c.is_control()).take(80).collect(), problem: why.into() }
+}

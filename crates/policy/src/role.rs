@@ -1,0 +1,19 @@
+//! The tools an agent has.
+
+use std::collections::BTreeSet;
+
+/// Which tools an agent may call at all. The default permits every tool.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Role {
+    /// The only tools it has; every tool when absent.
+    pub tools: Option<BTreeSet<String>>,
+    /// Tools it does not have, whatever else is said.
+    pub denied: BTreeSet<String>,
+}
+
+impl Role {
+    /// Whether the agent has this tool.
+    pub fn permits(&self, tool: &str) -> bool {
+        !self.denied.contains(tool) && self.tools.as_ref().is_none_or(|tools| tools.contains(tool))
+    }
+}

@@ -1,0 +1,95 @@
+//! Commands of the shell itself that run text, or change what later commands mean.
+
+use super::raw::Spelled;
+use super::variables;
+
+/// Commands that are never clear.
+const EVALUATES: [&str; 21] = [
+    ".",
+    "alias",
+    "bind",
+    "compgen",
+    "complete",
+    "compopt",
+    "enable",
+    "eval",
+    "fc",
+    "getopts",
+    "hash",
+    "history",
+    "let",
+    "logout",
+    "mapfile",
+    "readarray",
+    "shopt",
+    "source",
+    "suspend",
+    "trap",
+    "unalias",
+];
+
+/// Why a command of the shell is unclear; nothing where its name says what it does.
+pub(super) fn problem(name: &str, args: &[Spelled]) -> Option<&'static str> {
+    const VARIABLE: &str = "it sets a variable that other programs may listen to";
+    let known = |fits: &dyn Fn(&str) -> bool| args.iter().any(|arg| arg.text().is_some_and(fits));
+    match name {
+        name if EVALUATES.contains(&name) => Some("it runs text, or changes what later commands mean"),
+        "set" => (!args.iter().all(|arg| arg.text().is_some_and(is_plain_setting)))
+            .then_some("it changes what later commands mean"),
+        "export" | "declare" | "typeset" | "local" | "readonly" => {
+            let fits = if name == "export" { variables::is_harmless } else { variables::is_private };
+            (!args.iter().all(|arg| declares(arg, fits))).then_some(VARIABLE)
+        }
+        "unset" => (!args.iter().all(|arg| arg.text().is_some_and(variables::is_private))).then_some(VARIABLE),
+        "read" => (!reads_privately(args)).then_some(VARIABLE),
+        "printf" => sets_by_format(args).then_some(VARIABLE),
+        "test" | "[" => known(&|text| text == "-v" || text == "-R").then_some("it evaluates the name of a variable"),
+        "wait" => known(&|text| text.starts_with("-") && text.contains('p')).then_some(VARIABLE),
+        "jobs" => known(&|text| text.starts_with("-") && text.contains('x')).then_some("it runs another command"),
+        _ => None,
+    }
+}
+
+fn is_plain_setting(text: &str) -> bool {
+    let letters = text.strip_prefix(['-', '+']).filter(|letters| !letters.is_empty());
+    let named = ["pipefail", "errexit", "nounset", "xtrace", "noglob", "noclobber", "errtrace"].contains(&text);
+    named || letters.is_some_and(|letters| letters.chars().all(|c| "euxfCEo".contains(c)))
+}
+
+fn declares(arg: &Spelled, fits: fn(&str) -> bool) -> bool {
+    let text = match arg.text() {
+        Some(text) => text,
+        None if arg.splits => return false,
+        None => &arg.prefix,
+    };
+    let plain_option = ["-p", "-x", "-r", "-g", "-a", "-A"].contains(&text);
+    let name = text.split('=').next().unwrap_or_default();
+    let whole = arg.text().is_some() || text.contains('=');
+    plain_option || whole && fits(name.strip_suffix('+').unwrap_or(name))
+}
+
+/// Whether `read` fills only variables that nobody else listens to.
+fn reads_privately(args: &[Spelled]) -> bool {
+    let mut rest = args.iter();
+    while let Some(arg) = rest.next() {
+        match arg.text() {
+            Some("-r" | "-s") => {}
+            Some("-d" | "-n" | "-N" | "-p" | "-t" | "-u") => {
+                rest.next();
+            }
+            Some(name) if variables::is_private(name) => {}
+            Some(_) | None => return false,
+        }
+    }
+    true
+}
+
+/// `printf -v` and `%n` set variables.
+fn sets_by_format(args: &[Spelled]) -> bool {
+    let format = args.iter().filter_map(Spelled::text).find(|text| *text != "--").unwrap_or_default();
+    let conversions = format.split('%').skip(1);
+    format.starts_with("-v")
+        || conversions
+            .into_iter()
+            .any(|rest| rest.trim_start_matches(|c: char| !c.is_ascii_alphabetic()).starts_with('n'))
+}

@@ -1,0 +1,138 @@
+//! Expansions: substitutions are read, and what evaluates text that is only known when it runs is refused.
+
+use super::reader::{Reader, Step};
+
+impl<'a> Reader<'a> {
+    /// Reads what a `$` begins. A `$` that begins nothing is itself, and is returned.
+    pub(super) fn dollar(&mut self) -> Step<Option<&'a str>> {
+        let from = self.at;
+        self.at += 1;
+        match self.peek() {
+            Some('(') if self.sees("((") => self.arithmetic()?,
+            Some('(') => {
+                self.at += 1;
+                self.substitution(Reader::until_parenthesis)?;
+            }
+            Some('{') => {
+                self.at += 1;
+                self.deeper(Reader::parameter)?;
+            }
+            Some('[') => return self.stop("`$[` is arithmetic of old shells"),
+            Some('\\') if self.sees("\\\n") => return self.stop("a line is continued in the middle of a word"),
+            Some(c) if c.is_ascii_alphabetic() || c == '_' => {
+                self.take_while(|c| c.is_ascii_alphanumeric() || c == '_');
+            }
+            Some(c) if c.is_ascii_digit() || "@*#?-$!".contains(c) => {
+                self.bump();
+            }
+            Some(_) | None => return Ok(Some(self.since(from))),
+        }
+        Ok(None)
+    }
+
+    /// Arithmetic evaluates the values of its variables as text, substitutions in them included; so only numbers pass.
+    pub(super) fn arithmetic(&mut self) -> Step {
+        self.at += 2;
+        let inside = self.take_while(|c| c.is_ascii_digit() || " \t+-*/%<>=!&|^~?:,()".contains(c));
+        let from = self.at - inside.len();
+        let Some(length) = arithmetic_end(inside) else {
+            return self.stop("arithmetic may evaluate what is only known when it runs");
+        };
+        self.at = from + length + 2;
+        Ok(())
+    }
+
+    /// Reads `${…}` after its opening.
+    fn parameter(&mut self) -> Step {
+        let length = self.sees("#") && !self.sees("#}");
+        if length {
+            self.at += 1;
+        }
+        self.parameter_name()?;
+        if self.take("}") {
+            return Ok(());
+        }
+        if length {
+            return self.stop("this expansion is not one that is read");
+        }
+        self.parameter_operator()?;
+        self.parameter_word()
+    }
+
+    fn parameter_name(&mut self) -> Step {
+        let name = self.take_while(|c| c.is_ascii_alphanumeric() || c == '_');
+        if name.is_empty() && !"@*#?-$!".contains(self.bump().unwrap_or(' ')) {
+            return self.stop("this expansion is not one that is read");
+        }
+        let index = ["[@]", "[*]", "[0]"].iter().any(|index| self.take(index));
+        if !index && self.sees("[") {
+            return self.stop("an index may evaluate what is only known when it runs");
+        }
+        Ok(())
+    }
+
+    fn parameter_operator(&mut self) -> Step {
+        let known = [":-", ":+", ":?", "-", "+", "?", "##", "#", "%%", "%", "//", "/", "^^", "^", ",,", ","];
+        if known.iter().any(|operator| self.take(operator)) {
+            return Ok(());
+        }
+        if self.sees(":=") || self.sees("=") {
+            return self.stop("an expansion sets a variable");
+        }
+        let range = self.take(":") && !self.take_while(|c| c.is_ascii_digit() || " -:".contains(c)).is_empty();
+        if !range || !self.sees("}") {
+            return self.stop("this expansion is not one that is read");
+        }
+        Ok(())
+    }
+
+    /// Quotes mean different things here inside and outside of double quotes, so they are refused.
+    fn parameter_word(&mut self) -> Step {
+        loop {
+            match self.peek() {
+                Some('}') => {
+                    self.bump();
+                    return Ok(());
+                }
+                Some('$') => {
+                    self.dollar()?;
+                }
+                None | Some('\'' | '"' | '\\' | '`' | '\n' | '<' | '>' | '{' | '(' | ')') => {
+                    return self.stop("this expansion is not one that is read");
+                }
+                Some(_) => {
+                    self.bump();
+                }
+            }
+        }
+    }
+
+    /// Reads a substitution in backquotes, in which none of the refused characters may stand.
+    pub(super) fn backquoted(&mut self, refused: impl Fn(char) -> bool) -> Step {
+        self.at += 1;
+        let from = self.at;
+        let inside = self.take_while(|c| c != '`');
+        if inside.contains(|c| c == '\\' || refused(c)) {
+            return self.stop("quotes stand in backquotes");
+        }
+        let to = self.at;
+        if !self.take("`") {
+            return self.stop("a quote is not closed");
+        }
+        self.within(from, to, |inner| inner.substitution(Reader::until_end))
+    }
+}
+
+/// Where the `))` stands that closes arithmetic. A parenthesis that closes too early makes it something else.
+fn arithmetic_end(text: &str) -> Option<usize> {
+    let mut open = 0_usize;
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' => open += 1,
+            ')' if open > 0 => open -= 1,
+            ')' => return text.get(at..).is_some_and(|rest| rest.starts_with("))")).then_some(at),
+            _ => {}
+        }
+    }
+    None
+}

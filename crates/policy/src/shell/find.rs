@@ -1,0 +1,48 @@
+//! `find`: what its actions run.
+
+use super::raw::{Raw, Spelled};
+use super::settle::Runs;
+
+const ACTIONS: [&str; 4] = ["-exec", "-execdir", "-ok", "-okdir"];
+
+/// What the actions of a `find` run.
+pub(super) fn runs(raw: &Raw) -> Runs {
+    let mut runs = Runs::itself();
+    let mut rest = raw.args();
+    while let [arg, after @ ..] = rest {
+        rest = after;
+        match arg.text() {
+            Some(action) if ACTIONS.contains(&action) => {
+                let ends = |at: &usize| match after.get(*at).and_then(Spelled::text) {
+                    Some(";") => true,
+                    Some("+") => at.checked_sub(1).and_then(|before| after.get(before)?.text()) == Some("{}"),
+                    Some(_) | None => false,
+                };
+                let end = (0..after.len()).find(ends);
+                let Some((command, further)) = end.and_then(|end| after.split_at_checked(end)) else {
+                    return Runs::unclear("an action of find does not end");
+                };
+                runs.commands.push(inner(raw, command));
+                rest = further;
+            }
+            Some("-delete") => runs.tricks.push("it deletes what it finds"),
+            Some(action) if action.starts_with("-fprint") || action == "-fls" => {
+                runs.tricks.push("it writes to a file");
+            }
+            Some(_) | None => {}
+        }
+    }
+    runs
+}
+
+/// The command of an action, in which `{}` is a file that is found.
+fn inner(raw: &Raw, words: &[Spelled]) -> Raw {
+    let mut inner = raw.inner(words);
+    for word in &mut inner.words {
+        if word.shown().contains("{}") {
+            // What is found begins with the folder that was searched, which may be anything.
+            *word = Spelled { splits: true, ..Spelled::unknown(word.shown(), "") };
+        }
+    }
+    inner
+}

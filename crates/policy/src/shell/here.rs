@@ -1,0 +1,86 @@
+//! Here-documents.
+
+use super::reader::{Reader, Step, is_break};
+
+/// A here-document whose body is still to come.
+#[derive(Debug, Clone)]
+pub(super) struct HereDocument {
+    delimiter: String,
+    /// Whether the body is taken as it is written.
+    literal: bool,
+    /// Whether tabs at the beginning of its lines do not count.
+    tabs: bool,
+}
+
+impl Reader<'_> {
+    /// Reads the delimiter after `<<` or `<<-`.
+    pub(super) fn here_delimiter(&mut self, tabs: bool) -> Step {
+        self.blanks()?;
+        let raw = self.run();
+        let plain =
+            |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-.!".contains(c));
+        let unquoted = ['\'', '"'].iter().find_map(|quote| raw.strip_prefix(*quote)?.strip_suffix(*quote));
+        let (delimiter, literal) = match unquoted.or_else(|| raw.strip_prefix('\\')) {
+            Some(inside) => (inside, true),
+            None => (raw, false),
+        };
+        if !plain(delimiter) {
+            return self.stop("the end of a here-document is not a plain word");
+        }
+        self.at += raw.len();
+        self.pending.push(HereDocument { delimiter: delimiter.to_owned(), literal, tabs });
+        Ok(())
+    }
+
+    /// Reads the bodies of the here-documents that were begun on the line that just ended.
+    pub(super) fn here_documents(&mut self) -> Step {
+        for document in std::mem::take(&mut self.pending) {
+            let from = self.at;
+            let to = self.here_end(&document)?;
+            if !document.literal {
+                self.within(from, to, Reader::here_body)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves behind a body and its delimiter, and says where the body ends.
+    fn here_end(&mut self, document: &HereDocument) -> Step<usize> {
+        loop {
+            let (from, line) = (self.at, self.take_while(|c| c != '\n'));
+            let line = if document.tabs { line.trim_start_matches('\t') } else { line };
+            if line == document.delimiter {
+                return Ok(from);
+            }
+            if !document.literal && line.ends_with('\\') {
+                return self.stop("a line of a here-document is continued");
+            }
+            // Inside a substitution some shells end the document here, some do not.
+            if line.starts_with(&document.delimiter) && line[document.delimiter.len()..].starts_with(is_break) {
+                return self.stop("a line of a here-document looks like its end");
+            }
+            if !self.take("\n") {
+                return self.stop("a here-document has no end");
+            }
+        }
+    }
+
+    fn here_body(&mut self) -> Step {
+        while let Some(c) = self.peek() {
+            match c {
+                '\\' => {
+                    self.bump();
+                    self.bump();
+                }
+                '`' => self.backquoted(|c| c == '"')?,
+                '$' => {
+                    self.dollar()?;
+                }
+                _ => {
+                    self.bump();
+                }
+            }
+        }
+        Ok(())
+    }
+}

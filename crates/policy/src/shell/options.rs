@@ -1,0 +1,85 @@
+//! Options as programs read them.
+
+use super::raw::Spelled;
+
+/// The options of a program that runs another one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shape {
+    /// Letters that stand alone.
+    pub(super) flags: &'static str,
+    /// Letters that take a value, attached or as the next argument.
+    pub(super) valued: &'static str,
+    /// Letters that take a value only when it is attached.
+    pub(super) attached: &'static str,
+    /// Long options that stand alone, or have their value after `=`.
+    pub(super) long_flags: &'static [&'static str],
+    /// Long options that take a value.
+    pub(super) long_valued: &'static [&'static str],
+}
+
+/// No options at all.
+pub(super) const NONE: Shape = Shape { flags: "", valued: "", attached: "", long_flags: &[], long_valued: &[] };
+
+impl Shape {
+    /// Where the operands begin; nothing where an option is not one of these, or is only known when it runs.
+    pub(super) fn operands(&self, args: &[Spelled]) -> Option<usize> {
+        let mut at = 0;
+        while let Some(arg) = args.get(at) {
+            let text = match arg.text() {
+                Some(text) => text,
+                None if arg.is_operand() => return Some(at),
+                None => return None,
+            };
+            at += match text {
+                "--" => return Some(at + 1),
+                "-" => return Some(at),
+                long if long.starts_with("--") => self.long(long.trim_start_matches("--"))?,
+                cluster if cluster.starts_with('-') => self.cluster(cluster.trim_start_matches('-'))?,
+                _ => return Some(at),
+            };
+        }
+        Some(at)
+    }
+
+    fn long(&self, option: &str) -> Option<usize> {
+        let (name, attached) = option.split_once('=').map_or((option, false), |(name, _)| (name, true));
+        if self.long_valued.contains(&name) {
+            return Some(if attached { 1 } else { 2 });
+        }
+        self.long_flags.contains(&name).then_some(1)
+    }
+
+    /// How many arguments a cluster of letters takes.
+    fn cluster(&self, letters: &str) -> Option<usize> {
+        for (at, letter) in letters.char_indices() {
+            if self.attached.contains(letter) {
+                return Some(1);
+            }
+            if self.valued.contains(letter) {
+                return Some(if at + letter.len_utf8() == letters.len() { 2 } else { 1 });
+            }
+            if !self.flags.contains(letter) {
+                return None;
+            }
+        }
+        Some(1)
+    }
+}
+
+/// Whether an argument is, or may be short for, one of these long options.
+pub(super) fn is_long(text: &str, names: &[&str]) -> bool {
+    let Some(name) = text.strip_prefix("--").and_then(|rest| rest.split('=').next()) else { return false };
+    !name.is_empty() && names.iter().any(|long| long.starts_with(name))
+}
+
+/// Whether an argument is a cluster of short options with one of these letters.
+pub(super) fn has_letter(text: &str, letters: &str) -> bool {
+    let cluster = text.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+    cluster.is_some_and(|cluster| cluster.contains(|c| letters.contains(c)))
+}
+
+/// The arguments that may be options: those before `--`.
+pub(super) fn before_operands(args: &[Spelled]) -> &[Spelled] {
+    let end = args.iter().position(|arg| arg.text() == Some("--")).unwrap_or(args.len());
+    args.get(..end).unwrap_or_default()
+}

@@ -1,0 +1,101 @@
+//! Options of well-known programs that name other programs, write files, or load code.
+
+/// What to look out for in the arguments of a program.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Program {
+    pub(super) names: &'static [&'static str],
+    /// What such a command may do.
+    pub(super) why: &'static str,
+    /// Whether it may whatever its arguments are.
+    pub(super) always: bool,
+    /// Letters of short options, in a cluster or with their value attached.
+    pub(super) letters: &'static str,
+    /// Long options, which may be shortened.
+    pub(super) longs: &'static [&'static str],
+    /// Whole arguments, or what stands before their `=`.
+    pub(super) words: &'static [&'static str],
+    /// Parts of operands.
+    pub(super) operands: &'static [&'static str],
+}
+
+const fn row(names: &'static [&'static str], why: &'static str) -> Program {
+    Program { names, why, always: false, letters: "", longs: &[], words: &[], operands: &[] }
+}
+
+const fn always(names: &'static [&'static str], why: &'static str) -> Program {
+    Program { always: true, ..row(names, why) }
+}
+
+const RUNS: &str = "one of its options names a program to run";
+const WRITES: &str = "one of its options writes to a file";
+const LOADS: &str = "one of its options loads settings or code";
+const ELSEWHERE: &str = "it runs commands elsewhere or later";
+const INNER: &str = "it runs another command";
+
+/// The table.
+#[rustfmt::skip]
+pub(super) const PROGRAMS: &[Program] = &[
+    always(&["ssh", "sshpass", "mosh", "telnet", "nc", "ncat", "netcat", "socat", "ftp", "sftp", "rsh"], ELSEWHERE),
+    always(&["at", "batch", "systemd-run", "screen", "tmux", "dtach", "abduco", "start-stop-daemon", "run-parts"], ELSEWHERE),
+    always(&["watch", "script", "su", "runuser", "pkexec", "flock", "unshare", "chroot", "nsenter", "capsh", "setpriv"], INNER),
+    always(&["strace", "ltrace", "gdb", "lldb", "perf", "valgrind", "catchsegv", "rr", "heaptrack", "bpftrace"], INNER),
+    always(&["expect", "unbuffer", "rlwrap", "entr", "xvfb-run", "dbus-run-session", "dbus-launch", "fakeroot"], INNER),
+    always(&["bwrap", "firejail", "proot", "nsjail", "cgexec", "prlimit", "numactl", "setarch", "linux32", "linux64"], INNER),
+    always(&["i386", "x86_64", "choom", "faketime", "torsocks", "proxychains", "proxychains4", "systemd-inhibit"], INNER),
+    always(&["sudoedit", "visudo", "vipw", "vigr", "newgrp", "sg", "machinectl", "lxc", "incus"], INNER),
+    always(&["ld.so", "ld-linux.so.2", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1", "hyperfine", "dumb-init", "tini"], INNER),
+    always(&["vi", "vim", "nvim", "view", "vimdiff", "ex", "ed", "red", "emacs", "nano", "pico", "joe", "mcedit"], "an editor runs commands"),
+    always(&["dc", "m4", "rename", "prename", "perl-rename"], "its input may run commands"),
+    always(&["sqlite3", "psql", "mysql", "mariadb", "mongo", "mongosh", "redis-cli"], "its language may run commands or write files"),
+    always(&["mail", "mailx", "mutt", "sendmail", "lynx", "w3m", "elinks", "links"], "it may run commands or send files"),
+    always(&["tee", "sponge"], "it writes its input to files"),
+    always(&["insmod", "modprobe", "mount", "umount", "kexec", "sysctl"], "it changes the system"),
+    Program { letters: "IFTgPK", longs: &["to-command", "use-compress-program", "checkpoint-action", "info-script", "new-volume-script", "rsh-command", "rmt-command", "files-from", "absolute-names", "index-file", "volno-file", "listed-incremental"], operands: &[":"], ..row(&["tar", "gtar", "bsdtar"], RUNS) },
+    Program { longs: &["rsh-command", "rmt-command", "file", "to-stdout"], letters: "FOI", ..row(&["cpio"], RUNS) },
+    Program { letters: "z", longs: &["pre", "hostname-bin", "search-zip"], ..row(&["rg"], RUNS) },
+    Program { letters: "xXl", longs: &["exec", "exec-batch", "list-details"], ..row(&["fd", "fdfind"], RUNS) },
+    Program { letters: "oT", longs: &["output", "compress-program", "temporary-directory"], ..row(&["sort", "gsort"], RUNS) },
+    Program { longs: &["filter"], ..row(&["split", "gsplit"], RUNS) },
+    Program { letters: "o", longs: &["output"], ..row(&["shuf", "tree", "iconv", "column", "ctags", "strip"], WRITES) },
+    Program { longs: &["strip-program"], ..row(&["install"], RUNS) },
+    Program { letters: "l", longs: &["paginate"], ..row(&["diff"], RUNS) },
+    Program { letters: "eo", longs: &["ed", "output"], ..row(&["patch"], RUNS) },
+    Program { letters: "oOkKPT", longs: &["log-file", "lesskey-file", "lesskey-src", "prompt", "tag-file"], operands: &["+", "!"], ..row(&["less", "more", "most", "zless", "zmore"], RUNS) },
+    Program { letters: "PHCTp", longs: &["pager", "html", "config-file", "preprocessor", "troff-device"], ..row(&["man"], RUNS) },
+    Program { letters: "oSFJD", ..row(&["scp"], RUNS) },
+    Program { letters: "eM", longs: &["rsh", "rsync-path", "daemon", "config", "log-file", "partial-dir", "remote-option", "write-batch", "early-input"], operands: &[":"], ..row(&["rsync"], RUNS) },
+    Program { letters: "oOKTFDcdEJ", longs: &["output", "remote-name", "remote-name-all", "remote-header-name", "output-dir", "config", "upload-file", "form", "data", "data-binary", "data-ascii", "data-raw", "data-urlencode", "json", "dump-header", "cookie-jar", "trace", "trace-ascii", "stderr", "engine", "libcurl", "etag-save", "hsts", "alt-svc", "cert", "netrc-file"], ..row(&["curl"], "one of its options writes, sends or loads files") },
+    Program { letters: "OoaPe", longs: &["use-askpass", "config", "execute", "output-document", "output-file", "append-output", "directory-prefix", "post-file", "post-data", "body-file", "body-data", "rejected-log", "save-cookies", "warc-file", "hsts-file", "load-cookies"], ..row(&["wget", "wget2"], "one of its options writes, sends or loads files") },
+    Program { letters: "TO", longs: &["unzip-command", "test", "output-file"], ..row(&["zip"], RUNS) },
+    Program { operands: &["of="], ..row(&["dd"], "it writes to a file") },
+    Program { words: &["-engine", "-provider", "-provider-path", "-config", "-out", "-writerand", "-keyout", "-CAserial", "engine", "req", "ca"], ..row(&["openssl"], LOADS) },
+    Program { longs: &["pre-invoke", "post-invoke", "root", "admindir", "instdir", "force-script-chrootless", "log"], ..row(&["dpkg"], RUNS) },
+    Program { letters: "oc", longs: &["option", "config-file"], ..row(&["apt", "apt-get", "apt-cache", "aptitude"], LOADS) },
+    Program { letters: "fIE", longs: &["file", "makefile", "eval", "include-dir"], operands: &["="], ..row(&["make", "gmake"], "one of its arguments names a program or another makefile") },
+    Program { letters: "CZ", longs: &["config"], operands: &["+"], ..row(&["cargo"], LOADS) },
+    Program { letters: "CZ", longs: &["codegen", "sysroot"], operands: &["@", "+"], ..row(&["rustc", "rustdoc"], RUNS) },
+    Program { longs: &["script-shell", "shell", "node-options", "userconfig", "globalconfig", "editor", "viewer", "browser", "git"], ..row(&["npm", "pnpm", "yarn"], RUNS) },
+    Program { words: &["-exec", "--exec", "-toolexec", "--toolexec", "-vettool", "--vettool", "-overlay", "-w", "-ldflags", "-gccgoflags"], ..row(&["go"], RUNS) },
+    Program { words: &["run", "exec", "-H", "--host", "--config", "-c", "--context", "cp", "plugin"], ..row(&["docker", "podman", "nerdctl", "docker-compose"], "it runs commands in a container, or reaches another one") },
+    Program { words: &["exec", "run", "debug", "cp", "edit", "proxy", "config", "plugin"], longs: &["kubeconfig"], ..row(&["kubectl", "oc"], "it runs commands elsewhere, or changes its settings") },
+    Program { words: &["--post-renderer", "plugin"], ..row(&["helm"], RUNS) },
+    Program { words: &["alias", "extension", "ext", "config", "api", "codespace", "cs"], ..row(&["gh"], "it runs commands of its own extensions, or anything its user may") },
+    Program { letters: "is", longs: &["inplace", "split-exp", "in-place"], ..row(&["yq"], WRITES) },
+    Program { letters: "B", longs: &["specs", "ld-path"], words: &["-wrapper", "-specs", "-fplugin", "-fuse-ld", "-Xclang", "-load"], operands: &["@"], ..row(&["gcc", "g++", "cc", "c++", "clang", "clang++"], RUNS) },
+    Program { letters: "sf", longs: &["set", "file"], ..row(&["date"], "it sets the clock, or reads a file") },
+    Program { letters: "o", longs: &["exec-path", "agent-program", "dirmngr-program", "pinentry-program", "photo-viewer", "options", "output", "homedir"], ..row(&["gpg", "gpg2"], RUNS) },
+    Program { letters: "zwrF", ..row(&["tcpdump"], RUNS) },
+    Program { words: &["exec", "-batch", "-b", "--batch", "-force", "vrf"], ..row(&["ip"], RUNS) },
+    Program { longs: &["script", "interactive", "datadir", "resume"], letters: "o", ..row(&["nmap"], RUNS) },
+    Program { words: &["-XX:OnError", "-XX:OnOutOfMemoryError", "-javaagent:", "-agentlib:", "-agentpath:", "-XX:Flags"], operands: &["@"], ..row(&["java", "javac"], LOADS) },
+    Program { longs: &["config", "debugger", "cwd", "repository"], words: &["serve"], ..row(&["hg"], LOADS) },
+    Program { longs: &["diff-cmd", "diff3-cmd", "editor-cmd", "config-option", "config-dir"], ..row(&["svn"], RUNS) },
+    Program { longs: &["config", "config-file", "config-toml", "tool"], words: &["util", "config"], ..row(&["jj"], LOADS) },
+    Program { letters: "C", longs: &["compile"], ..row(&["file"], WRITES) },
+    Program { longs: &["shell", "shell-arg", "justfile", "chooser"], letters: "f", ..row(&["just"], RUNS) },
+    Program { letters: "f", ..row(&["ninja"], LOADS) },
+    Program { letters: "PE", ..row(&["cmake"], RUNS) },
+    Program { letters: "cop", longs: &["rootdir", "confcutdir", "pdb", "pdbcls", "override-ini", "basetemp"], ..row(&["pytest", "py.test"], LOADS) },
+    Program { longs: &["pager", "config-file", "map-syntax"], words: &["cache"], ..row(&["bat", "batcat"], RUNS) },
+    Program { letters: "b", words: &["--bind", "--preview", "--execute", "--listen"], ..row(&["fzf"], RUNS) },
+];

@@ -1,0 +1,150 @@
+//! Redirections: which files the shell itself opens.
+
+use super::raw::Spelled;
+use super::reader::{Reader, Step};
+use super::{Open, Redirect, Word, variables};
+
+/// What a redirection did to the command it stands at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Redirected {
+    /// There was none.
+    No,
+    /// A file or a descriptor.
+    File,
+    /// The text itself is the input.
+    Fed,
+}
+
+/// Operators, longest first, and what their file is opened for.
+const OPERATORS: [(&str, Kind); 12] = [
+    ("<<<", Kind::HereString),
+    ("<<-", Kind::HereDocument { tabs: true }),
+    ("<<", Kind::HereDocument { tabs: false }),
+    ("<&", Kind::Duplicate(Open::Read)),
+    (">&", Kind::Duplicate(Open::Write)),
+    ("<>", Kind::File(&[Open::Read, Open::Write])),
+    (">>", Kind::File(&[Open::Write])),
+    (">|", Kind::File(&[Open::Write])),
+    ("&>>", Kind::File(&[Open::Write])),
+    ("&>", Kind::File(&[Open::Write])),
+    ("<", Kind::File(&[Open::Read])),
+    (">", Kind::File(&[Open::Write])),
+];
+
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    HereString,
+    HereDocument { tabs: bool },
+    Duplicate(Open),
+    File(&'static [Open]),
+}
+
+impl Reader<'_> {
+    /// Reads a redirection, if one begins here.
+    pub(super) fn redirect(&mut self) -> Step<Redirected> {
+        let from = self.at;
+        self.descriptor();
+        let process = self.sees("<(") || self.sees(">(");
+        let operator = OPERATORS.iter().find(|(text, _)| !process && self.sees(text));
+        // `&>` takes no descriptor; `2&>x` is a word, an operator and a file.
+        let Some((text, kind)) = operator.filter(|(text, _)| self.at == from || !text.starts_with('&')) else {
+            self.at = from;
+            return Ok(Redirected::No);
+        };
+        self.name_of_descriptor(from);
+        self.at += text.len();
+        match *kind {
+            Kind::HereDocument { tabs } => {
+                self.here_delimiter(tabs)?;
+                return Ok(Redirected::Fed);
+            }
+            Kind::HereString => {
+                self.target()?;
+                return Ok(Redirected::Fed);
+            }
+            Kind::Duplicate(open) => self.duplicate(open)?,
+            Kind::File(opens) => {
+                let file = self.target()?;
+                self.open(opens, file)?;
+            }
+        }
+        Ok(Redirected::File)
+    }
+
+    /// Reads every redirection after a compound command.
+    pub(super) fn redirects(&mut self) -> Step {
+        loop {
+            self.blanks()?;
+            if self.redirect()? == Redirected::No {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes the number or the `{name}` of a descriptor.
+    fn descriptor(&mut self) {
+        if self.take("{") {
+            self.take_while(|c| c.is_ascii_alphanumeric() || c == '_');
+            self.take("}");
+        } else {
+            self.take_while(|c| c.is_ascii_digit());
+        }
+    }
+
+    /// `{name}>file` sets a variable to the number of the descriptor.
+    fn name_of_descriptor(&mut self, from: usize) {
+        let name = self.since(from).trim_start_matches('{').trim_end_matches('}');
+        if variables::is_name(name) && !variables::is_private(name) {
+            self.doubt(from, "it sets a variable that other programs may listen to");
+        }
+    }
+
+    fn target(&mut self) -> Step<Spelled> {
+        if self.sees("\\\n") {
+            return self.stop("a line is continued in the middle of a word");
+        }
+        self.take_while(|c| c == ' ' || c == '\t');
+        if self.sees("#") {
+            return self.stop("a redirection has no file");
+        }
+        let from = self.at;
+        match self.word()?.as_deref() {
+            Some([word]) => Ok(word.clone()),
+            Some(_) => Ok(Spelled { splits: true, ..Spelled::unknown(self.since(from), "") }),
+            None => self.stop("a redirection has no file"),
+        }
+    }
+
+    fn duplicate(&mut self, open: Open) -> Step {
+        let file = self.target()?;
+        let descriptor = file.text().is_some_and(|text| {
+            let number = text.strip_suffix('-').unwrap_or(text);
+            !text.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
+        });
+        match (descriptor, open) {
+            (true, _) => Ok(()),
+            (false, Open::Write) => self.open(&[Open::Write], file),
+            (false, Open::Read) => self.stop("a descriptor is only known when it runs"),
+        }
+    }
+
+    fn open(&mut self, opens: &[Open], file: Spelled) -> Step {
+        let text = file.shown();
+        // The shell compares the expanded name, and a glob may match nothing and stand for itself.
+        if text.contains("/dev/tcp")
+            || text.contains("/dev/udp")
+            || file.text().is_none() && file.prefix.starts_with("/dev")
+        {
+            if !file.prefix.starts_with("/dev/fd/") {
+                return self.stop("the shell may open a connection");
+            }
+        }
+        let standard = ["/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr"].contains(&text);
+        let process = file.text().is_none() && file.prefix == "/dev/fd/";
+        if !standard && !process {
+            let word = if file.splits { Word::Unknown(text.to_owned()) } else { file.word };
+            self.found.files.extend(opens.iter().map(|open| Redirect { open: *open, file: word.clone() }));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,133 @@
+//! sed: only scripts that surely print are without tricks.
+
+use super::options::is_long;
+use super::raw::Spelled;
+
+const UNREAD: &str = "its script may run commands or write files";
+
+/// Why a sed may do more than print.
+pub(super) fn tricks(args: &[Spelled]) -> Option<String> {
+    let mut scripts = Vec::new();
+    let mut operand = None;
+    let mut rest = args.iter();
+    while let Some(arg) = rest.next() {
+        match arg.text() {
+            Some("--") => {
+                operand = operand.or_else(|| rest.next());
+                break;
+            }
+            Some("-e" | "--expression") => scripts.push(rest.next()?.text()),
+            Some("-n" | "-E" | "-r" | "-s" | "-u" | "-z" | "-nE" | "-nr" | "-En" | "-rn" | "--quiet" | "--silent") => {}
+            Some("--regexp-extended" | "--null-data" | "--posix" | "--version" | "--help") => {}
+            Some(text) if text.starts_with("--expression=") => scripts.push(text.strip_prefix("--expression=")),
+            Some(text) if is_long(text, &["in-place"]) || text.starts_with("-i") => {
+                return Some("it changes files".to_owned());
+            }
+            Some(text) if text.starts_with('-') && text != "-" => return Some(UNREAD.to_owned()),
+            Some(_) | None => operand = operand.or(Some(arg)),
+        }
+    }
+    if scripts.is_empty() {
+        scripts.push(operand?.text());
+    }
+    let prints = scripts.into_iter().all(|script| script.is_some_and(|script| Script(script).only_prints()));
+    (!prints).then(|| UNREAD.to_owned())
+}
+
+/// What is left of a script.
+struct Script<'a>(&'a str);
+
+impl Script<'_> {
+    fn only_prints(&mut self) -> bool {
+        loop {
+            self.skip(|c| c.is_ascii_whitespace() || c == ';' || c == '}');
+            if self.0.is_empty() {
+                return true;
+            }
+            if self.address().and_then(|()| self.command()).is_none() {
+                return false;
+            }
+        }
+    }
+
+    fn skip(&mut self, fits: impl Fn(char) -> bool) {
+        self.0 = self.0.trim_start_matches(fits);
+    }
+
+    fn take(&mut self) -> Option<char> {
+        let c = self.0.chars().next()?;
+        self.0 = self.0.get(c.len_utf8()..)?;
+        Some(c)
+    }
+
+    /// Takes the lines that a command is for.
+    fn address(&mut self) -> Option<()> {
+        loop {
+            match self.0.chars().next()? {
+                '0'..='9' | '$' | ',' | '+' | '~' | '!' | ' ' => {
+                    self.take()?;
+                }
+                '/' => {
+                    self.take()?;
+                    self.delimited('/')?;
+                    self.skip(|c| c == 'I' || c == 'M');
+                }
+                '\\' => return None,
+                _ => return Some(()),
+            }
+        }
+    }
+
+    /// Takes text up to a delimiter. A bracket may hide one from some versions of sed.
+    fn delimited(&mut self, delimiter: char) -> Option<()> {
+        let mut bracket = false;
+        loop {
+            match self.take()? {
+                c if c == delimiter => return (!bracket).then_some(()),
+                '\\' => {
+                    self.take()?;
+                }
+                '[' => bracket = true,
+                ']' => bracket = false,
+                '\n' => return None,
+                _ => {}
+            }
+        }
+    }
+
+    fn command(&mut self) -> Option<()> {
+        match self.take()? {
+            '{' => return Some(()),
+            '=' | 'd' | 'D' | 'g' | 'G' | 'h' | 'H' | 'n' | 'N' | 'p' | 'P' | 'x' | 'z' => {}
+            'q' | 'Q' => self.skip(|c| c.is_ascii_digit() || c == ' '),
+            'b' | 't' | 'T' | ':' => self.skip(|c| c.is_ascii_alphanumeric() || c == ' '),
+            's' => {
+                let delimiter = self.take().filter(char::is_ascii_punctuation).filter(|c| !"\\;".contains(*c))?;
+                self.delimited(delimiter)?;
+                self.replacement(delimiter)?;
+                self.skip(|c| c.is_ascii_digit() || "gpiI".contains(c));
+            }
+            'y' => {
+                let delimiter = self.take().filter(char::is_ascii_punctuation).filter(|c| !"\\;".contains(*c))?;
+                self.replacement(delimiter)?;
+                self.replacement(delimiter)?;
+            }
+            _ => return None,
+        }
+        self.skip(|c| c == ' ' || c == '\t');
+        self.0.chars().next().is_none_or(|c| matches!(c, ';' | '\n' | '}')).then_some(())
+    }
+
+    fn replacement(&mut self, delimiter: char) -> Option<()> {
+        loop {
+            match self.take()? {
+                c if c == delimiter => return Some(()),
+                '\\' => {
+                    self.take()?;
+                }
+                '\n' => return None,
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! From a command as it is written to what it starts.
+
+use super::raw::Raw;
+use super::read::Reading;
+use super::{Simple, builtins, tricks, wrappers};
+
+/// Folders that hold the programs of the system.
+const SYSTEM: [&str; 6] = ["/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/", "/usr/local/sbin/"];
+
+/// What a program that runs others runs.
+#[derive(Debug, Default)]
+pub(super) struct Runs {
+    /// Commands.
+    pub(super) commands: Vec<Raw>,
+    /// Texts that a shell reads.
+    pub(super) texts: Vec<String>,
+    /// Whether the program counts as a command itself.
+    pub(super) listed: bool,
+    /// Why it may do more than that.
+    pub(super) tricks: Vec<&'static str>,
+    /// Why what it runs is not known.
+    pub(super) unclear: Option<&'static str>,
+}
+
+impl Runs {
+    /// A program that runs nothing but itself.
+    pub(super) fn itself() -> Runs {
+        Runs { listed: true, ..Runs::default() }
+    }
+
+    /// A program that runs something that is not known.
+    pub(super) fn unclear(why: &'static str) -> Runs {
+        Runs { listed: true, unclear: Some(why), ..Runs::default() }
+    }
+}
+
+/// Adds a command, and what it runs.
+pub(super) fn settle(reading: &mut Reading, raw: &Raw) {
+    let Some(name) = raw.name() else {
+        return reading.doubt(&raw.shown(), "which program it starts is only known when it runs");
+    };
+    if name.contains(char::is_whitespace) {
+        reading.doubt(&raw.shown(), "this is no name of a program");
+    }
+    let base = base(name);
+    let mut runs = wrappers::runs(base, raw);
+    // A program of this name elsewhere may be anything.
+    runs.listed |= !is_system(name);
+    let problem = if name == base { builtins::problem(base, raw.args()) } else { None };
+    if let Some(why) = runs.unclear.or(problem) {
+        reading.doubt(&raw.shown(), why);
+    }
+    let mut tricks = tricks::of(base, raw);
+    tricks.extend(runs.tricks.iter().map(|trick| (*trick).to_owned()));
+    tricks.dedup();
+    let itself = simple(name, raw, tricks);
+    let before = reading.script.commands.len();
+    if runs.listed {
+        reading.script.commands.push(itself.clone());
+    }
+    let part = raw.shown();
+    for inner in runs.commands {
+        reading.deeper(&part, |reading| settle(reading, &inner));
+    }
+    let through = raw.inner(&[]).through;
+    for text in runs.texts {
+        reading.deeper(&part, |reading| reading.text(&text, &through));
+    }
+    // A shell whose text starts nothing was started all the same.
+    if reading.script.commands.len() == before {
+        reading.script.commands.push(itself);
+    }
+}
+
+fn simple(name: &str, raw: &Raw, tricks: Vec<String>) -> Simple {
+    let args = raw.args().iter().map(|arg| arg.word.clone()).collect();
+    Simple { name: name.to_owned(), args, sets: raw.sets.clone(), tricks, through: raw.through.clone() }
+}
+
+/// The program's name without its folder.
+pub(super) fn base(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
+}
+
+/// Whether this name means the program that everybody knows by it.
+fn is_system(name: &str) -> bool {
+    !name.contains('/') || SYSTEM.iter().any(|folder| name.strip_prefix(folder).is_some_and(|rest| !rest.contains('/')))
+}

@@ -1,0 +1,68 @@
+//! Shells that are started by a command: what `-c` says is read like everything else.
+
+use super::raw::{Raw, Spelled};
+use super::settle::Runs;
+
+/// Shells whose texts are read.
+const READ: [&str; 4] = ["bash", "sh", "dash", "ash"];
+/// Shells whose language is another one.
+const FOREIGN: [&str; 9] = ["zsh", "ksh", "mksh", "oksh", "fish", "csh", "tcsh", "rbash", "pwsh"];
+
+/// What bash reads differently than a plain shell.
+const ONLY_BASH: [&str; 14] =
+    ["$'", "$\"", "&>", ">&", "|&", "<(", ">(", "<<<", "[[", "((", "function", "coproc", "select", "time"];
+
+pub(super) fn is_shell(base: &str) -> bool {
+    READ.contains(&base) || FOREIGN.contains(&base)
+}
+
+/// What a shell runs.
+pub(super) fn runs(base: &str, raw: &Raw) -> Runs {
+    let mut runs = Runs::default();
+    if FOREIGN.contains(&base) {
+        runs.tricks.push("its language is not the one that is read here");
+    }
+    let mut rest = raw.args().iter();
+    let mut text_follows = false;
+    let operand = loop {
+        let Some(arg) = rest.next() else { break None };
+        let Some(text) = arg.text() else { break Some(arg) };
+        match text {
+            "--" | "-" => break rest.next(),
+            "--version" | "--help" => return Runs::itself(),
+            "-o" | "+o" | "-eo" | "-euo" | "-uo" | "-exo" | "-euxo" | "-xeuo" => {
+                rest.next();
+            }
+            "--norc" | "--noprofile" | "--posix" | "-p" => {}
+            long if long.starts_with("--") => runs.tricks.push("it reads another file first"),
+            letters if letters.starts_with(['-', '+']) => {
+                text_follows |= letters.contains('c');
+                if letters.contains(|c| !"-ceuxfn".contains(c)) {
+                    runs.tricks.push("one of its options changes what it reads");
+                }
+            }
+            _ => break Some(arg),
+        }
+    };
+    match operand {
+        Some(operand) if text_follows => text(base, operand, &mut runs),
+        Some(operand) if operand.is_operand() && !raw.fed => runs.listed = true,
+        Some(_) | None => runs.tricks.push("its commands come from its input"),
+    }
+    runs.listed |= !runs.tricks.is_empty();
+    runs
+}
+
+fn text(base: &str, operand: &Spelled, runs: &mut Runs) {
+    let Some(text) = operand.text() else {
+        runs.listed = true;
+        runs.unclear = Some("the text that it runs is only known when it runs");
+        return;
+    };
+    let expands = text.contains('{') && text.contains([',', '.']) && text.contains('}');
+    if base != "bash" && (expands || ONLY_BASH.iter().any(|form| text.contains(form))) {
+        runs.listed = true;
+        runs.unclear = Some("another shell than bash may read this text differently");
+    }
+    runs.texts.push(text.to_owned());
+}

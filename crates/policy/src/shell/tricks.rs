@@ -1,0 +1,85 @@
+//! Why a command may do more than its name says.
+
+use super::options::{before_operands, has_letter, is_long};
+use super::programs::{PROGRAMS, Program};
+use super::raw::{Raw, Spelled};
+use super::{awk, git, sed, variables};
+
+/// Programs that run the text they read when nobody names a file.
+const INTERPRETERS: [&str; 16] = [
+    "python", "python2", "python3", "pypy", "pypy3", "node", "nodejs", "deno", "bun", "ruby", "perl", "php", "lua",
+    "luajit", "tclsh", "Rscript",
+];
+
+/// Every reason why a command may do more than its name says.
+pub(super) fn of(base: &str, raw: &Raw) -> Vec<String> {
+    let args = raw.args();
+    let mut tricks = Vec::new();
+    for (name, _) in raw.sets.iter().filter(|(name, _)| !variables::is_harmless(name)) {
+        tricks.push(format!("it sets {name}, which programs may listen to"));
+    }
+    if raw.open_ended {
+        tricks.push("it gets further arguments when it runs".to_owned());
+    }
+    if args.iter().any(|arg| arg.text().is_none() && !arg.is_operand()) {
+        tricks.push("an argument is only known when it runs".to_owned());
+    }
+    let special = match base {
+        "git" => git::tricks(args),
+        "sed" | "gsed" => sed::tricks(args),
+        "awk" | "gawk" | "mawk" | "nawk" | "original-awk" => awk::tricks(args),
+        "tar" | "gtar" | "bsdtar" => old_style(args),
+        "uniq" => (operands(args) > 1).then(|| "its second file is written".to_owned()),
+        "xxd" => (operands(args) > 1).then(|| "its second file is written".to_owned()),
+        "crontab" => (!args.iter().any(|arg| arg.text() == Some("-l"))).then(|| "it runs commands later".to_owned()),
+        _ if is_interpreter(base) => interpreter(raw),
+        _ => None,
+    };
+    tricks.extend(special);
+    tricks.extend(PROGRAMS.iter().filter(|row| row.names.contains(&base)).filter_map(|row| by_row(row, args)));
+    tricks
+}
+
+fn is_interpreter(base: &str) -> bool {
+    INTERPRETERS.contains(&base) || base.strip_prefix("python3.").is_some_and(|rest| rest.parse::<u8>().is_ok())
+}
+
+/// A program on the input is nothing that a rule on arguments can see.
+fn interpreter(raw: &Raw) -> Option<String> {
+    let args = raw.args();
+    let names_program = args.iter().any(|arg| match arg.text() {
+        Some("-") => false,
+        Some(text) => !text.starts_with('-') || ["--version", "--help", "-V", "-v", "-h"].contains(&text),
+        None => arg.is_operand(),
+    });
+    (raw.fed || !names_program).then(|| "its program comes from its input".to_owned())
+}
+
+fn operands(args: &[Spelled]) -> usize {
+    args.iter().filter(|arg| arg.is_operand()).count()
+}
+
+/// The first argument of tar may be options without a dash.
+fn old_style(args: &[Spelled]) -> Option<String> {
+    let first = args.first()?;
+    let cluster = first.text().map(|text| format!("-{}", text.trim_start_matches('-')));
+    let risky = cluster.is_none_or(|cluster| !cluster.contains('=') && has_letter(&cluster, "IFTgPK"));
+    (risky && first.text().is_none_or(|text| !text.starts_with("--")))
+        .then(|| "one of its options names a program or a list of files".to_owned())
+}
+
+fn by_row(row: &Program, args: &[Spelled]) -> Option<String> {
+    let by_option = before_operands(args).iter().filter_map(Spelled::text).any(|text| {
+        has_letter(text, row.letters) || is_long(text, row.longs) || row.words.iter().any(|word| is_word(text, word))
+    });
+    // An operand that is not wholly known may hold what is looked for.
+    let by_operand = !row.operands.is_empty()
+        && args.iter().any(|arg| {
+            arg.text().is_none_or(|text| !text.starts_with('-') && row.operands.iter().any(|part| text.contains(part)))
+        });
+    (row.always || by_option || by_operand).then(|| row.why.to_owned())
+}
+
+fn is_word(text: &str, word: &str) -> bool {
+    text.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with('=') || word.ends_with(':'))
+}

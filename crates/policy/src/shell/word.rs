@@ -1,0 +1,246 @@
+//! Words: quotes are removed exactly, and what only the shell knows stays unknown.
+
+use super::raw::Spelled;
+use super::reader::{Reader, Step, is_break};
+use super::{Word, ansi, braces};
+
+/// A word as it grows.
+#[derive(Debug, Default)]
+struct Growing {
+    /// What is known of it so far, without quotes.
+    text: String,
+    /// Where the part begins that is not literal.
+    literal: Option<usize>,
+    unknown: bool,
+    splits: bool,
+    quoted: bool,
+    /// Whether an unquoted glob character stands in it, and whether a quoted one does.
+    glob: bool,
+    quoted_glob: bool,
+    /// Where an unquoted bracket was opened, which is a glob if it is closed.
+    bracket: Option<usize>,
+    /// Whether unquoted braces stand in it.
+    brace: bool,
+}
+
+impl Growing {
+    /// Adds characters that stand for themselves.
+    fn quote(&mut self, text: &str) {
+        self.quoted = true;
+        self.quoted_glob |= text.contains(is_glob);
+        self.text.push_str(text);
+    }
+
+    /// Notes that what follows is not literal.
+    fn end_literal(&mut self) {
+        self.literal.get_or_insert(self.text.len());
+    }
+
+    fn expand(&mut self) {
+        self.end_literal();
+        self.unknown = true;
+    }
+
+    fn unquoted(&mut self, c: char) {
+        let tilde = c == '~' && (self.text.is_empty() && !self.quoted || self.text.ends_with(['=', ':']));
+        if tilde {
+            self.expand();
+        }
+        match c {
+            '*' | '?' => {
+                self.end_literal();
+                self.glob = true;
+            }
+            '[' => {
+                self.bracket.get_or_insert(self.text.len());
+            }
+            ']' => self.close_bracket(),
+            _ => {}
+        }
+        self.brace |= c == '{';
+        self.text.push(c);
+    }
+
+    fn close_bracket(&mut self) {
+        if let Some(open) = self.bracket {
+            self.literal = Some(self.literal.map_or(open, |literal| literal.min(open)));
+            self.glob = true;
+        }
+    }
+
+    fn finish(self, written: &str) -> Vec<Spelled> {
+        let prefix = self.text.get(..self.literal.unwrap_or(self.text.len())).unwrap_or_default();
+        let plain = !self.quoted && !self.unknown;
+        if self.brace && braces::may_expand(&self.text) {
+            let prefix = prefix.split('{').next().unwrap_or_default();
+            let expanded = if plain && !self.glob { braces::expand(&self.text) } else { None };
+            let known = |words: Vec<String>| words.iter().map(|word| Spelled::known(word)).collect();
+            return expanded
+                .map(known)
+                .unwrap_or_else(|| vec![Spelled { splits: self.splits, ..Spelled::unknown(written, prefix) }]);
+        }
+        let safe_glob = !self.quoted_glob && !prefix.is_empty() && !prefix.starts_with('-');
+        let word = match (self.unknown, self.glob) {
+            (false, false) => Word::Known(self.text.clone()),
+            (false, true) if safe_glob => Word::Glob(self.text.clone()),
+            (false | true, true) | (true, false) => Word::Unknown(written.to_owned()),
+        };
+        let splits = self.splits || self.glob && !safe_glob;
+        vec![Spelled { word, prefix: prefix.to_owned(), splits, plain }]
+    }
+}
+
+fn is_glob(c: char) -> bool {
+    matches!(c, '*' | '?' | '[' | ']')
+}
+
+impl Reader<'_> {
+    /// Reads a word, which braces may make several; nothing where none begins here.
+    pub(super) fn word(&mut self) -> Step<Option<Vec<Spelled>>> {
+        let from = self.at;
+        let mut growing = Growing::default();
+        while let Some(c) = self.peek() {
+            match c {
+                '<' | '>' if self.is_process() => self.process(&mut growing)?,
+                c if is_break(c) => break,
+                '\'' => growing.quote(self.single_quoted()?),
+                '"' => self.double_quoted(&mut growing)?,
+                '\\' => growing.quote(&self.escaped()?),
+                '`' => {
+                    self.backquoted(|_| false)?;
+                    growing.expand();
+                    growing.splits = true;
+                }
+                '$' => self.unquoted_dollar(&mut growing)?,
+                c => {
+                    self.bump();
+                    growing.unquoted(c);
+                }
+            }
+        }
+        let written = self.since(from);
+        if written.contains('\n') && !self.pending.is_empty() {
+            return self.stop("a here-document begins while a word goes on");
+        }
+        Ok((self.at > from).then(|| growing.finish(written)))
+    }
+
+    fn is_process(&self) -> bool {
+        self.sees("<(") || self.sees(">(")
+    }
+
+    fn process(&mut self, growing: &mut Growing) -> Step {
+        self.at += 2;
+        self.substitution(Reader::until_parenthesis)?;
+        if growing.text.is_empty() && growing.literal.is_none() {
+            growing.text.push_str("/dev/fd/");
+        }
+        growing.expand();
+        Ok(())
+    }
+
+    pub(super) fn single_quoted(&mut self) -> Step<&str> {
+        self.at += 1;
+        let text = self.take_while(|c| c != '\'');
+        if !self.take("'") {
+            return self.stop("a quote is not closed");
+        }
+        Ok(text)
+    }
+
+    fn escaped(&mut self) -> Step<String> {
+        self.at += 1;
+        match self.peek() {
+            None => self.stop("it ends in a backslash"),
+            Some('\n') => self.stop("a line is continued in the middle of a word"),
+            Some(c) => {
+                self.bump();
+                Ok(c.to_string())
+            }
+        }
+    }
+
+    fn double_quoted(&mut self, growing: &mut Growing) -> Step {
+        self.at += 1;
+        growing.quoted = true;
+        loop {
+            match self.peek() {
+                None => return self.stop("a quote is not closed"),
+                Some('"') => {
+                    self.bump();
+                    return Ok(());
+                }
+                Some('\\') => self.escaped_in_quotes(growing),
+                Some('`') => {
+                    self.backquoted(|c| c == '"')?;
+                    growing.expand();
+                }
+                Some('$') => match self.dollar()? {
+                    Some(literal) => growing.quote(literal),
+                    None => {
+                        // `"$@"` becomes as many words as there are arguments.
+                        growing.splits |= self.since(0).ends_with('@') || self.since(0).ends_with("@]}");
+                        growing.expand();
+                    }
+                },
+                Some(c) => {
+                    self.bump();
+                    growing.quote(c.encode_utf8(&mut [0; 4]));
+                }
+            }
+        }
+    }
+
+    /// Between double quotes a backslash stands for itself, except before these.
+    fn escaped_in_quotes(&mut self, growing: &mut Growing) {
+        self.bump();
+        match self.peek() {
+            Some('\n') => {
+                self.bump();
+            }
+            Some(c @ ('$' | '`' | '"' | '\\')) => {
+                self.bump();
+                growing.quote(c.encode_utf8(&mut [0; 4]));
+            }
+            _ => growing.quote("\\"),
+        }
+    }
+
+    fn unquoted_dollar(&mut self, growing: &mut Growing) -> Step {
+        if self.sees("$'") {
+            let text = self.ansi_quoted()?;
+            growing.quote(&text);
+        } else if self.take("$") && self.sees("\"") {
+            // A catalogue of translations may put anything in its place.
+            growing.expand();
+            self.double_quoted(growing)?;
+        } else {
+            self.at -= 1;
+            match self.dollar()? {
+                Some(literal) => growing.quote(literal),
+                None => {
+                    growing.expand();
+                    growing.splits = true;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn ansi_quoted(&mut self) -> Step<String> {
+        self.at += 2;
+        let from = self.at;
+        loop {
+            match self.bump() {
+                None => return self.stop("a quote is not closed"),
+                Some('\\') => {
+                    self.bump();
+                }
+                Some('\'') => break,
+                Some(_) => {}
+            }
+        }
+        let text = self.text.get(from..self.at - 1).unwrap_or_default();
+        ansi::decode(text).map_or_else(|| self.stop("an escape stands for bytes that are no plain text"), Ok)
+    }
+}

@@ -1,0 +1,133 @@
+//! The narrowest rule that a person may want always: wide enough to be useful, never wider than what it is like.
+
+use std::path::Path;
+
+use protocol::RuleEffect;
+
+use crate::pattern::{Match, bare, escaped, exact, quoted};
+use crate::request::Part;
+use crate::shell::{Simple, Word};
+use crate::{Policy, Rule, Source};
+
+/// Programs whose first word says what they do.
+#[rustfmt::skip]
+const WITH_COMMANDS: [&str; 35] = [
+    "apt", "apt-get", "aws", "az", "brew", "bun", "bundle", "cargo", "composer", "deno", "docker", "dotnet", "flutter",
+    "gcloud", "gh", "git", "glab", "go", "gradle", "helm", "jj", "just", "kubectl", "make", "mise", "mix", "mvn", "npm",
+    "pip", "pnpm", "podman", "poetry", "rustup", "terraform", "uv",
+];
+
+/// Words after which the next one says what they do.
+const DEEPER: [(&str, &[&str]); 9] = [
+    ("npm", &["run", "run-script"]),
+    ("pnpm", &["run"]),
+    ("yarn", &["run"]),
+    ("bun", &["run"]),
+    ("docker", &["compose", "image", "container", "volume", "network"]),
+    ("uv", &["run", "pip", "tool"]),
+    ("go", &["mod", "tool", "work"]),
+    ("gh", &["pr", "issue", "repo", "run", "release", "workflow"]),
+    ("python", &["-m"]),
+];
+
+/// Programs that run what they are given: the first word, a file, says what that is.
+const INTERPRETERS: [&str; 13] =
+    ["bash", "sh", "zsh", "dash", "ksh", "fish", "python", "node", "perl", "ruby", "php", "lua", "Rscript"];
+
+/// Programs that nobody should permit for ever with a keystroke.
+const NEVER: [&str; 12] = ["sudo", "doas", "su", "rm", "dd", "mkfs", "shred", "eval", "exec", "source", ".", "bosun"];
+
+/// A rule that would allow the part, if there is a good one. It is tried before it is offered.
+pub(crate) fn rule(policy: &Policy, tool: &str, part: &Part<'_>) -> Option<String> {
+    let text = match part {
+        Part::Command(simple, _) => command(simple)?,
+        Part::Read(file) => format!("read({})", files(policy, file.path)?),
+        Part::Edit(file) => format!("edit({})", files(policy, file.path)?),
+        Part::Page(address) => format!("fetch({})", address.shown()),
+        Part::Other => tool.to_owned(),
+        Part::Unread | Part::ReadUnknown | Part::EditUnknown => return None,
+    };
+    let rule = Rule::parse(RuleEffect::Allow, &text, Source::Session).ok()?;
+    (rule.matches(tool, part, &policy.place()) >= Match::Certain).then_some(text)
+}
+
+fn command(simple: &Simple) -> Option<String> {
+    let program = simple.name.rsplit('/').next().unwrap_or(&simple.name);
+    // `python3.12` is a python.
+    let program = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    if NEVER.contains(&program) || runs_text(program, simple) {
+        return None;
+    }
+    let words = exact(simple);
+    if !simple.tricks.is_empty() {
+        return Some(format!("shell({})", join(&words?)));
+    }
+    let args = known(&simple.args);
+    let Some(kept) = depth(program, &args) else { return Some(format!("shell({})", join(&words?))) };
+    let name = bare(&simple.name).to_owned();
+    let begin: Vec<String> = std::iter::once(name).chain(args[..kept].iter().map(|word| (*word).to_owned())).collect();
+    Some(format!("shell({} *)", join(&begin)))
+}
+
+/// How many words after the program say what it does; none where only the whole command does.
+fn depth(program: &str, args: &[&str]) -> Option<usize> {
+    let deeper = DEEPER.iter().find(|(name, _)| *name == program).map_or(&[] as &[&str], |(_, words)| *words);
+    if let Some(first) = args.first().filter(|first| deeper.contains(first)) {
+        return args.get(1).filter(|second| is_plain(second)).map(|_| 2).or((!first.starts_with('-')).then_some(1));
+    }
+    if WITH_COMMANDS.contains(&program) || INTERPRETERS.contains(&program) {
+        return args.first().filter(|first| is_plain(first)).map(|_| 1);
+    }
+    Some(0)
+}
+
+fn is_plain(word: &str) -> bool {
+    !word.starts_with('-') && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_:./".contains(c))
+}
+
+/// Whether a program is given text to run, which no pattern says anything about. What follows a file or a module
+/// belongs to that.
+fn runs_text(program: &str, simple: &Simple) -> bool {
+    if !INTERPRETERS.contains(&program) {
+        return false;
+    }
+    let args = known(&simple.args);
+    let mut options = args.iter().take_while(|word| word.starts_with('-') && **word != "-m");
+    simple.args.is_empty() || options.any(|option| is_text_option(option))
+}
+
+fn is_text_option(text: &str) -> bool {
+    let short = !text.starts_with("--") && text.contains(['c', 'e', 'E', 'p', 'r']);
+    short || matches!(text, "--eval" | "--print" | "--command")
+}
+
+/// The words up to the first that is not known.
+fn known(args: &[Word]) -> Vec<&str> {
+    let mut known = Vec::new();
+    for word in args {
+        match word {
+            Word::Known(text) => known.push(text.as_str()),
+            Word::Glob(_) | Word::Unknown(_) => break,
+        }
+    }
+    known
+}
+
+fn join(words: &[String]) -> String {
+    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// The folder of a file; the file alone where the folder is the top, or one that holds more than a project.
+fn files(policy: &Policy, path: &Path) -> Option<String> {
+    let written = |path: &Path| Some(escaped(path.to_str()?));
+    let folder = path.parent()?;
+    let wide = |folder: &Path| {
+        folder.parent().is_none() || policy.top.starts_with(folder) || policy.user.as_deref() == Some(folder)
+    };
+    match (path.strip_prefix(&policy.top), folder.strip_prefix(&policy.top)) {
+        (Ok(file), Ok(folder)) if folder.as_os_str().is_empty() => Some(format!("./{}", written(file)?)),
+        (Ok(_), Ok(folder)) => Some(format!("{}/**", written(folder)?)),
+        (_, _) if wide(folder) => written(path),
+        (_, _) => Some(format!("{}/**", written(folder)?)),
+    }
+}

@@ -1,0 +1,88 @@
+//! Our reader against others: brush's parser, bash's own syntax check, and bash itself.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use bosun_policy::shell::{Script, read};
+use proptest::prelude::*;
+
+use crate::generate::{Dice, command};
+use crate::second;
+use crate::shims::started;
+
+/// Every program that a script names, those that others run through included.
+fn named(script: &Script) -> BTreeSet<String> {
+    let names = script.commands.iter().map(|command| &command.name);
+    names.chain(script.commands.iter().flat_map(|command| &command.through)).cloned().collect()
+}
+
+#[test]
+fn a_second_parser_sees_no_program_that_we_do_not() {
+    let mut dice = Dice::new(4);
+    let mut compared = 0;
+    for _ in 0..5000 {
+        let text = command(&mut dice);
+        let script = read(&text);
+        // Of several here-documents the other parser takes some bodies for commands.
+        let documents = text.matches("<<").count() - text.matches("<<<").count();
+        let comparable = documents < 2 && script.unclear.is_empty();
+        let Some(names) = comparable.then(|| second::names(&text)).flatten() else { continue };
+        compared += 1;
+        let ours = named(&script);
+        let missed: Vec<&String> = names.iter().filter(|name| !ours.contains(*name)).collect();
+        assert!(missed.is_empty(), "{text:?}: {missed:?} beside {ours:?}");
+    }
+    assert!(compared > 1500, "only {compared} were clear");
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "tests stand outside what they test")]
+fn what_bash_rejects_is_never_clear() {
+    let mut dice = Dice::new(5);
+    let clear = std::iter::repeat_with(|| command(&mut dice)).filter(|text| read(text).unclear.is_empty());
+    for text in clear.take(600) {
+        let checked = Command::new("/bin/bash").args(["-n", "-c", &text]).output().unwrap();
+        let complaint = String::from_utf8_lossy(&checked.stderr);
+        // A condition that bash refuses starts nothing.
+        let accepted = checked.status.success() || complaint.contains("conditional");
+        assert!(accepted, "{text:?}: {complaint}");
+    }
+}
+
+#[test]
+fn bash_starts_nothing_that_we_do_not_name() {
+    let mut dice = Dice::new(6);
+    let clear = std::iter::repeat_with(|| command(&mut dice)).filter(|text| read(text).unclear.is_empty());
+    let mut programs = 0;
+    for text in clear.take(400) {
+        let (ours, started) = (named(&read(&text)), started(&text));
+        let missed: Vec<&String> = started.iter().filter(|name| !ours.contains(*name)).collect();
+        assert!(missed.is_empty(), "{text:?}: {missed:?} beside {ours:?}");
+        programs += started.len();
+    }
+    assert!(programs > 200, "only {programs} programs were started");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_text_is_read_without_harm(bytes in proptest::collection::vec(any::<u8>(), 0..4096)) {
+        read(&String::from_utf8_lossy(&bytes));
+    }
+
+    #[test]
+    fn any_signs_are_read_without_harm(text in "[a-c '\"\\\\$`(){}\\[\\];&|<>#\n~*?!=]{0,400}") {
+        read(&text);
+    }
+}
+
+#[test]
+fn deep_nesting_is_unclear_and_ends() {
+    for (open, close) in
+        [("$(", ")"), ("(", ")"), ("{ ", ";}"), ("\"$(", ")\""), ("${x:-", "}"), ("<(", ")"), ("if ", "")]
+    {
+        let text = format!("{}true{}", open.repeat(5000), close.repeat(5000));
+        assert!(!read(&text).unclear.is_empty(), "{open}");
+    }
+}

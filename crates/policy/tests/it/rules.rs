@@ -1,0 +1,281 @@
+//! The language of rules, and what modes and roles make of calls.
+
+use bosun_policy::{Act, Ground, Policy, Role, Rule, Source};
+use protocol::PermissionMode::{self, AcceptEdits, AllowAll, Default, Plan};
+use protocol::RuleEffect::{Allow, Ask, Deny};
+
+use crate::sample::{check, edit, effect, fetch, policy, read, request, rule, shell};
+
+fn problem(text: &str) -> String {
+    Rule::parse(Allow, text, Source::Flag).unwrap_err().to_string()
+}
+
+#[test]
+fn what_is_no_rule_says_why_and_what_to_write() {
+    for (text, expected) in [
+        ("", "it is empty"),
+        ("  ", "it is empty"),
+        ("shell(git *", "parentheses do not match"),
+        ("shell git *)", "parentheses do not match"),
+        ("shell(git))", "parentheses do not match"),
+        ("shell(a) b", "parentheses do not match"),
+        ("shell(a\\)", "parentheses do not match"),
+        ("shell()", "leave them out to mean every use of shell"),
+        ("Bash( )", "leave them out to mean every use of shell"),
+        ("(git)", "it names no tool"),
+        ("she ll", "has no ' ' in it"),
+        ("she\u{a0}ll(x)", "has no '\\u{a0}' in it"),
+        ("shel(git *)", "did you mean `shell`?"),
+        ("Raed(x)", "did you mean `read`?"),
+        ("shell(git\0)", "control character"),
+        ("shell(echo 'a)", "write \\' to mean the character"),
+        ("shell(echo it\\'s \"a)", "the quote \" is not closed"),
+        ("edit(src/[)", "not well formed"),
+        ("edit({a,b)", "not well formed"),
+        ("edit(../x)", "write the path from `/` or `~/`"),
+        ("edit(~bob/x)", "write the path from `/`"),
+        ("fetch(a b)", "leave the rest of the address out"),
+        ("fetch(https://docs.rs/serde)", "leave the rest of the address out"),
+        ("fetch(docs.*)", "only at the front"),
+        ("fetch(*.1.2.3.4)", "ranges"),
+        ("fetch(docs.rs:99999)", "no port"),
+        ("fetch(exa<mple)", "no host"),
+    ] {
+        assert!(problem(text).contains(expected), "{text:?}: {}", problem(text));
+        assert!(problem(text).contains("such as shell(git *) or edit(src/**)"), "{text:?}");
+    }
+    assert!(problem(&format!("shell({})", "x".repeat(5000))).contains("longer than 4096 bytes"));
+    assert!(problem(&format!("edit({})", "{a,".repeat(300))).contains("braces"));
+}
+
+#[test]
+fn names_from_elsewhere_are_shown_in_ours() {
+    for (text, shown) in [
+        ("Bash", "shell"),
+        ("Bash(git push:*)", "shell(git push:*)"),
+        (" shell( git * ) ", "shell(git *)"),
+        ("Read(./.env)", "read(./.env)"),
+        ("Grep", "read"),
+        ("LS(src/**)", "read(src/**)"),
+        ("MultiEdit(src/**)", "edit(src/**)"),
+        ("write", "edit"),
+        ("WebFetch(domain:docs.rs)", "fetch(docs.rs)"),
+        ("url(https://docs.rs)", "fetch(https://docs.rs)"),
+        ("mcp__github__create_issue", "mcp__github__create_issue"),
+        ("grep", "grep"),
+    ] {
+        assert_eq!(Rule::parse(Allow, text, Source::Flag).unwrap().text, shown);
+    }
+}
+
+#[test]
+fn modes_decide_where_no_rule_speaks() {
+    let table: [(PermissionMode, [protocol::RuleEffect; 6]); 4] = [
+        (Default, [Allow, Ask, Ask, Ask, Allow, Ask]),
+        (AcceptEdits, [Allow, Allow, Ask, Ask, Allow, Ask]),
+        (Plan, [Allow, Deny, Deny, Ask, Allow, Deny]),
+        (AllowAll, [Allow, Allow, Allow, Allow, Allow, Allow]),
+    ];
+    for (mode, expected) in table {
+        let policy = policy(mode, &[]);
+        let requests = [
+            read("/work/app/a"),
+            edit("/work/app/a"),
+            shell("ls"),
+            fetch("https://docs.rs/"),
+            request("sql", Act::Session),
+            request("mcp__x", Act::Other),
+        ];
+        assert_eq!(requests.map(|request| effect(&policy, &request)), expected, "{mode}");
+    }
+}
+
+#[test]
+fn deny_is_stronger_than_ask_and_ask_than_allow() {
+    let request = edit("/work/app/src/a.rs");
+    let all = ["allow edit(src/**)", "ask edit(src/*.rs)", "deny edit(a.rs)"];
+    for mode in PermissionMode::ALL {
+        assert_eq!(effect(&policy(mode, &all), &request), Deny);
+        let asked = effect(&policy(mode, &all[..2]), &request);
+        assert_eq!(asked, if mode == Plan { Deny } else { Ask }, "{mode}");
+    }
+    assert_eq!(effect(&policy(Default, &all[..1]), &request), Allow);
+}
+
+#[test]
+fn planning_changes_nothing_whatever_is_allowed() {
+    let policy = policy(Plan, &["allow edit", "allow shell", "allow mcp__docs", "allow fetch"]);
+    for request in [edit("/work/app/a"), shell("ls")] {
+        let verdict = check(&policy, &request);
+        assert_eq!((verdict.effect, verdict.ground, verdict.rule), (Deny, Ground::Mode(Plan), None));
+    }
+    assert_eq!(effect(&policy, &request("mcp__docs", Act::Other)), Allow);
+    assert_eq!(effect(&policy, &fetch("https://docs.rs")), Allow);
+}
+
+#[test]
+fn a_role_is_asked_before_anything_else() {
+    let only = Role { tools: Some(["view".into()].into()), denied: ["grep".into()].into() };
+    assert!(only.permits("view") && !only.permits("edit") && !only.permits("grep"));
+    assert!(Role::default().permits("anything"));
+    let verdict = policy(AllowAll, &[]).check(&only, &edit("/work/app/a"));
+    assert_eq!((verdict.effect, &verdict.ground), (Deny, &Ground::Role));
+    assert_eq!(verdict.reason(), "`edit`: the agent does not have this tool");
+}
+
+#[test]
+fn the_strongest_source_is_named() {
+    let of = |source: Source| Rule::parse(Deny, "edit(a)", source).unwrap();
+    let managed = of(Source::Managed("/etc/bosun/managed.toml".into()));
+    let rules = vec![of(Source::User("/home/ann/.bosun/config.toml".into())), managed.clone(), of(Source::Flag)];
+    let policy = Policy { rules, ..policy(Default, &[]) };
+    let verdict = check(&policy, &edit("/work/app/a"));
+    assert_eq!(verdict.ground, Ground::Rule(managed));
+    assert_eq!(verdict.reason(), "`a`: deny edit(a) (managed policy, /etc/bosun/managed.toml)");
+}
+
+#[test]
+fn a_tool_has_rules_of_its_own() {
+    let grep =
+        policy(Default, &["deny grep", "deny view(secret/**)", "ask mcp__db__*", "deny mcp__fs(x)", "allow mcp__fs"]);
+    assert_eq!(effect(&grep, &request("grep", Act::Read("/work/app".into()))), Deny);
+    assert_eq!(effect(&grep, &read("/work/app/secret/a")), Deny);
+    assert_eq!(effect(&grep, &request("glob", Act::Read("/work/app/secret".into()))), Allow);
+    assert_eq!(effect(&grep, &request("mcp__db__drop", Act::Other)), Ask);
+    // What a pattern of a tool that is not known yet means, nobody can tell: it forbids all and permits nothing.
+    assert_eq!(effect(&grep, &request("mcp__fs", Act::Other)), Deny);
+    assert_eq!(effect(&policy(Default, &["allow mcp__fs(x)"]), &request("mcp__fs", Act::Other)), Ask);
+    assert_eq!(effect(&policy(AllowAll, &["deny sql"]), &request("sql", Act::Session)), Deny);
+}
+
+#[test]
+fn a_call_is_as_strict_as_its_strictest_act() {
+    let policy = policy(AcceptEdits, &["deny edit(*.lock)"]);
+    let acts = ["/work/app/a.rs", "/work/app/Cargo.lock", "/work/app/b.rs"].map(|path| Act::Edit(path.into()));
+    let request = bosun_policy::Request { tool: "apply_patch".into(), acts: acts.into() };
+    let verdict = check(&policy, &request);
+    assert_eq!((verdict.effect, verdict.part.as_str()), (Deny, "Cargo.lock"));
+}
+
+#[test]
+fn a_rule_that_is_granted_holds_from_then_on() {
+    let before = policy(Default, &[]);
+    let request = edit("/work/app/src/a.rs");
+    let suggested = check(&before, &request).rule.unwrap();
+    assert_eq!(suggested, "edit(src/**)");
+    let after = before.with(Rule::parse(Allow, &suggested, Source::Session).unwrap());
+    assert_eq!(effect(&after, &request), Allow);
+    assert_eq!(effect(&after, &edit("/work/app/tests/a.rs")), Ask);
+}
+
+#[test]
+fn hosts_are_what_a_browser_makes_of_them() {
+    let docs =
+        policy(Default, &["allow fetch(docs.rs)", "allow fetch(*.rust-lang.org)", "allow fetch(b\u{fc}cher.example)"]);
+    for yes in [
+        "https://docs.rs/serde",
+        "http://DOCS.RS:8080/x",
+        "https://docs.rs./",
+        "https://user:key@docs.rs/",
+        "https://doc.rust-lang.org/std/",
+        "https://a.b.RUST-LANG.org",
+        "https://xn--bcher-kva.example/",
+        "https://B\u{dc}CHER.example/",
+        "https:docs.rs",
+        "https://docs.rs\\@evil.example/",
+    ] {
+        assert_eq!(effect(&docs, &fetch(yes)), Allow, "{yes}");
+    }
+    for asked in [
+        "https://docs.rs@evil.example/",
+        "https://docs.rs.evil.example/",
+        "https://evildocs.rs/",
+        "https://rust-lang.org/",
+        "https://evilrust-lang.org",
+        "https://d\u{43e}cs.rs/",
+    ] {
+        assert_eq!(effect(&docs, &fetch(asked)), Ask, "{asked}");
+    }
+    for (denied, mode) in
+        [("file:///etc/passwd", AllowAll), ("javascript:1", AllowAll), ("docs.rs", Default), ("http://", Default)]
+    {
+        assert_eq!(effect(&policy(mode, &["allow fetch"]), &fetch(denied)), Deny, "{denied}");
+    }
+    let ports = policy(Default, &["allow fetch(docs.rs:443)", "deny fetch(*.evil.example)"]);
+    assert_eq!(effect(&ports, &fetch("https://docs.rs/")), Allow);
+    assert_eq!(effect(&ports, &fetch("http://docs.rs/")), Ask);
+    assert_eq!(effect(&ports, &fetch("https://evil.example/")), Deny);
+    assert_eq!(check(&ports, &fetch("http://docs.rs:81/")).rule.unwrap(), "fetch(docs.rs:81)");
+}
+
+#[test]
+fn machines_nearby_are_reached_only_by_name() {
+    let addresses = [
+        "http://127.0.0.1/",
+        "http://127.1/",
+        "http://0x7f.1/",
+        "http://2130706433/",
+        "http://0177.0.0.1/",
+        "http://[::1]/",
+        "http://[::ffff:127.0.0.1]/",
+        "http://localhost/",
+        "http://LOCALHOST./",
+        "http://a.localhost:80/",
+        "http://0.0.0.0/",
+        "http://10.1.2.3/",
+        "http://192.168.0.1/",
+        "http://169.254.169.254/latest/meta-data",
+        "http://metadata.google.internal/",
+        "http://printer.local/",
+        "http://intranet/",
+        "http://[fe80::1]/",
+        "http://[fd00:ec2::254]/",
+        "http://[64:ff9b::7f00:1]/",
+        "http://100.64.0.1/",
+        "http://user@127.0.0.1/",
+    ];
+    for address in addresses {
+        for policy in
+            [policy(AllowAll, &[]), policy(Default, &["allow fetch", "allow fetch(*)", "allow fetch(0.0.0.0/0)"])]
+        {
+            let verdict = check(&policy, &fetch(address));
+            assert_eq!((verdict.effect, verdict.ground), (Deny, Ground::Private), "{address}");
+            let named = policy.with(rule(&format!("allow {}", verdict.rule.unwrap())));
+            assert_eq!(effect(&named, &fetch(address)), Allow, "{address}");
+        }
+    }
+    let named = policy(
+        Default,
+        &[
+            "allow fetch(localhost:8080)",
+            "allow fetch(10.0.0.0/8)",
+            "allow fetch([::1]:3000)",
+            "ask fetch(10.9.0.0/16)",
+        ],
+    );
+    for (address, expected) in [
+        ("http://localhost:8080/x", Allow),
+        ("http://localhost/", Deny),
+        ("http://10.200.3.4:99/", Allow),
+        ("http://10.9.3.4/", Ask),
+        ("http://[::1]:3000/", Allow),
+        ("http://[::1]/", Deny),
+    ] {
+        assert_eq!(effect(&named, &fetch(address)), expected, "{address}");
+    }
+    assert_eq!(effect(&policy(Default, &["ask fetch"]), &fetch("http://localhost/")), Deny, "asking is no weaker");
+}
+
+#[test]
+fn where_a_name_leads_is_checked_when_it_connects() {
+    let policy = policy(
+        Default,
+        &["allow fetch(docs.rs)", "allow fetch(localhost:80)", "allow fetch(10.0.0.0/8)", "deny fetch(9.9.9.0/24)"],
+    );
+    let may = |host: &str, machine: &str| policy.may_connect(host, machine.parse().unwrap());
+    assert!(may("docs.rs", "1.1.1.1:443"));
+    assert!(!may("docs.rs", "127.0.0.1:443"), "whoever owns a name says where it leads");
+    assert!(may("localhost", "127.0.0.1:80") && may("LOCALHOST.", "[::1]:80") && !may("localhost", "127.0.0.1:81"));
+    assert!(may("build.example.com", "10.1.1.1:80") && may("x", "[::ffff:10.1.1.1]:80") && !may("x", "192.168.1.1:80"));
+    assert!(!may("dns.example", "9.9.9.9:443"));
+}

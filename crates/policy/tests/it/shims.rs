@@ -1,0 +1,65 @@
+//! Runs commands for real, in a place where every program only notes that it was started.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Programs that run others and that have nothing to hide: they are noted, then run for real.
+const WRAPPERS: [&str; 10] = ["bash", "sh", "dash", "env", "nohup", "nice", "timeout", "xargs", "find", "stdbuf"];
+
+/// Programs that are noted and do nothing.
+const PROGRAMS: [&str; 50] = [
+    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "awk", "cargo", "cat", "chmod", "cp", "curl", "cut", "date",
+    "diff", "docker", "du", "echo", "file", "gh", "git", "go", "grep", "head", "ln", "ls", "make", "mkdir", "mv",
+    "node", "npm", "perl", "ps", "python3", "rg", "rm", "sed", "sleep", "sort", "stat", "tail", "tar", "tee", "touch",
+    "tr", "uniq", "wc", "wget", "whoami", "which",
+];
+
+/// Which programs a command starts, run with bash in a place where they do nothing else. Commands with a path are really
+/// run.
+#[expect(clippy::disallowed_methods, reason = "tests stand outside what they test")]
+pub(crate) fn started(command: &str) -> BTreeSet<String> {
+    // A folder for each command: what it leaves in the background speaks to nobody.
+    let folder = tempfile::tempdir().unwrap();
+    let (bin, work, log) = (folder.path().join("bin"), folder.path().join("work"), folder.path().join("log"));
+    fs::create_dir(&work).unwrap();
+    fs::write(&log, "").unwrap();
+    put_shims(&bin, &log);
+    // A program that is not in the folder is noted by the shell itself.
+    let missing = format!("() {{ echo \"$1\" >> '{}'\n}}", log.display());
+    let done = Command::new("/bin/bash")
+        .args(["-c", "ulimit -t 5 -f 1000; exec /bin/bash -c \"$1\"", "limited", command])
+        .env_clear()
+        .env("PATH", &bin)
+        .env("BASH_FUNC_command_not_found_handle%%", missing)
+        .current_dir(&work)
+        .stdin(Stdio::null())
+        .output();
+    done.unwrap();
+    fs::read_to_string(&log).unwrap().lines().map(str::to_owned).collect()
+}
+
+/// One script under many names.
+fn put_shims(bin: &Path, log: &Path) {
+    fs::create_dir(bin).unwrap();
+    let (log, runs) = (log.display(), WRAPPERS.join("|"));
+    let script = format!(
+        "#!/bin/sh\nname=${{0##*/}}\necho \"$name\" >> '{log}'\ncase $name in {runs}) exec \"/usr/bin/$name\" \"$@\";; esac\n"
+    );
+    let recorder = bin.join("recorder");
+    fs::write(&recorder, script).unwrap();
+    fs::set_permissions(&recorder, fs::Permissions::from_mode(0o755)).unwrap();
+    for name in WRAPPERS.iter().chain(&PROGRAMS) {
+        fs::hard_link(&recorder, bin.join(name)).unwrap();
+    }
+}
+
+#[test]
+fn shims_note_what_is_started_and_nothing_else() {
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<String>>();
+    assert_eq!(started("alpha | beta; nobody-has-this"), names(&["alpha", "beta", "nobody-has-this"]));
+    assert_eq!(started("env A=1 nice gamma && echo $(delta)"), names(&["env", "nice", "gamma", "delta"]));
+    assert_eq!(started("bash -c 'zeta'; false && alpha"), names(&["bash", "zeta"]));
+}
