@@ -72,6 +72,7 @@ impl Setup {
             timeout: args.timeout,
             effort: effort.or(before.and_then(|before| before.effort)).or(self.config.effort),
             secrets: access.secrets.into(),
+            route: self.env.route(),
             tools: tools::Limits::default(),
             spool: self.config.command_bytes,
             // Not the file's path: that may hold another version by the time the guardian starts.

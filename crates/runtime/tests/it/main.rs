@@ -16,6 +16,8 @@ mod failures;
 mod governor;
 mod mail;
 mod owners;
+mod pages;
+mod questions;
 mod quota;
 mod races;
 mod repeats;
