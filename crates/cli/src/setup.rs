@@ -82,6 +82,7 @@ impl Setup {
             timeout: args.timeout,
             effort: config.effort,
             secrets: access.secrets.into(),
+            route: self.env.route(),
             tools: tools::Limits::default(),
             spool: config.command_bytes,
             // Not the file's path: that may hold another version by the time the guardian starts.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use bytes::Bytes;
 use reqwest::{Method, Url, redirect};
@@ -95,18 +96,28 @@ fn made(
 }
 
 fn build(shared: &Shared, tls: rustls::ClientConfig) -> Result<reqwest::Client, NetError> {
+    let builder = builder(&shared.route, tls, shared.patience.connect)?;
+    builder.build().map_err(|error| NetError::Certificates { why: error.to_string() })
+}
+
+/// What every client of this crate has in common.
+pub(crate) fn builder(
+    route: &Route,
+    tls: rustls::ClientConfig,
+    connect: Duration,
+) -> Result<reqwest::ClientBuilder, NetError> {
     let mut builder = reqwest::Client::builder()
         .tls_backend_preconfigured(tls)
         // A redirect would take the key along.
         .redirect(redirect::Policy::none())
         .referer(false)
-        .connect_timeout(shared.patience.connect)
+        .connect_timeout(connect)
         .user_agent(concat!("bosun/", env!("CARGO_PKG_VERSION")))
         .no_proxy();
-    for proxy in proxy::all(&shared.route)? {
+    for proxy in proxy::all(route)? {
         builder = builder.proxy(proxy);
     }
-    builder.build().map_err(|error| NetError::Certificates { why: error.to_string() })
+    Ok(builder)
 }
 
 /// An address with a host, of a scheme that is spoken here.

@@ -1,13 +1,16 @@
-//! Outbound connections: the only crate that opens any, and only to addresses that the user configured.
+//! Outbound connections: the only crate that opens any, to servers that the user configured and to pages that a call
+//! may fetch.
 //!
 //! A [`Client`] sends a request along a [`Route`] and hands back an [`Answer`] whose body arrives piece by piece, each
 //! within the client's [`Patience`]. [`sse`] reads a body that is a stream of events.
+//! [`fetch`] gets pages of the web.
 
 #![deny(missing_docs)]
 
 mod answer;
 mod client;
 mod error;
+pub mod fetch;
 mod header;
 mod proxy;
 mod route;

@@ -25,6 +25,12 @@ pub(crate) fn speaks_tls(route: &Route) -> bool {
     is_secure(&route.http_proxy) || is_secure(&route.https_proxy)
 }
 
+/// The hosts of the route's proxies.
+pub(crate) fn hosts(route: &Route) -> Vec<String> {
+    let host = |proxy: &Option<String>| Some(address("", proxy.as_deref()).ok()??.host_str()?.to_owned());
+    [&route.http_proxy, &route.https_proxy].into_iter().filter_map(host).collect()
+}
+
 /// The proxy's address; one without a scheme is `http`, as everybody reads the variables.
 fn address(scheme: &'static str, proxy: Option<&str>) -> Result<Option<Url>, NetError> {
     let Some(proxy) = proxy.map(str::trim).filter(|proxy| !proxy.is_empty()) else { return Ok(None) };

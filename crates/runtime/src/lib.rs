@@ -5,6 +5,7 @@
 
 #![deny(missing_docs)]
 
+mod addresses;
 mod agent;
 mod api;
 mod asks;

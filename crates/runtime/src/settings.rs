@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use host::{Clock, Home, Ids};
 use model::Model;
-use net::Secret;
+use net::{Route, Secret};
 use policy::Policy;
 use protocol::{Budget, Effort, RuleText};
 use store::Probe;
@@ -46,6 +46,8 @@ pub struct Settings {
     pub effort: Option<Effort>,
     /// What must never be written anywhere: keys.
     pub secrets: Arc<[Secret]>,
+    /// The way to pages of the web.
+    pub route: Route,
     /// How much a tool call gives and takes.
     pub tools: tools::Limits,
     /// How much disk the output of one background command may take.

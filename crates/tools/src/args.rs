@@ -114,10 +114,10 @@ fn schema<A: JsonSchema>() -> Value {
     schema
 }
 
-/// Leaves of a property what a model can use: its type and its description.
+/// Leaves of a property what a model can use: its type, that of its items, and its description.
 fn trim(property: &mut Value) {
     let Value::Object(property) = property else { return };
-    property.retain(|key, _| matches!(key.as_str(), "type" | "description"));
+    property.retain(|key, _| matches!(key.as_str(), "type" | "items" | "description"));
     if let Some(Value::Array(types)) = property.get("type") {
         // An optional field may also be `null`; saying so to the model only costs tokens.
         let named = types.iter().find(|name| *name != "null").cloned().unwrap_or_default();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use host::{Guardian, Workspace};
+use net::fetch::{Fetcher, Gate};
 use tokio_util::sync::CancellationToken;
 
 use crate::{Asker, Background, Intent, Reach, SqlSpace, Stamps};
@@ -34,6 +35,10 @@ pub struct Context {
     pub intent: Arc<dyn Intent>,
     /// Asks the user.
     pub asker: Arc<dyn Asker>,
+    /// Gets pages of the web.
+    pub fetcher: Fetcher,
+    /// Which addresses they may come from.
+    pub gate: Arc<dyn Gate>,
 }
 
 /// The settings of this crate.

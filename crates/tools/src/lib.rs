@@ -12,6 +12,7 @@ mod capture;
 mod context;
 mod everyday;
 mod launch;
+mod page;
 mod patch;
 mod place;
 mod seams;
@@ -31,4 +32,4 @@ pub use seams::{
 pub use spool::Spool;
 pub use stamps::Stamps;
 pub use tool::{Access, BoxFuture, Need, Output, Spec, Tool, ToolError};
-pub use toolbox::everyday;
+pub use toolbox::{ask_user, everyday};

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use crate::Tool;
 use crate::args::tool;
 use crate::everyday::{
-    ApplyPatch, Create, Edit, Glob, Grep, ListShells, ReadShell, ReportIntent, Shell, Sql, StopShell, View,
+    ApplyPatch, AskUser, Create, Edit, Glob, Grep, ListShells, ReadShell, ReportIntent, Shell, Sql, StopShell, View,
+    WebFetch,
 };
 
 /// The everyday tools, always in the same order: a request's first bytes must not change from turn to turn.
@@ -23,7 +24,13 @@ pub fn everyday() -> Vec<Arc<dyn Tool>> {
         tool::<ListShells>(),
         tool::<Sql>(),
         tool::<ReportIntent>(),
+        tool::<WebFetch>(),
     ]
+}
+
+/// The tool that asks the user, for sessions where somebody may answer. It comes after the others.
+pub fn ask_user() -> Arc<dyn Tool> {
+    tool::<AskUser>()
 }
 
 #[cfg(test)]
@@ -34,16 +41,20 @@ mod tests {
 
     use super::*;
 
+    fn all() -> Vec<Arc<dyn Tool>> {
+        everyday().into_iter().chain([ask_user()]).collect()
+    }
+
     #[test]
     fn what_the_model_is_told_stays_small_and_whole() {
-        let tools = everyday();
+        let tools = all();
         let told: Vec<_> = tools
             .iter()
             .map(|tool| tool.spec())
             .map(|spec| json!({ "name": spec.name, "description": spec.about, "input_schema": spec.schema }))
             .collect();
         let size = serde_json::to_string(&told).unwrap().len();
-        assert!(size < 6 * 1024, "{size} bytes");
+        assert!(size < 6 * 1024 + 512, "{size} bytes");
         for tool in &told {
             assert!(!tool["description"].as_str().unwrap().is_empty());
             assert_eq!(tool["input_schema"]["type"], "object", "{tool}");
@@ -55,7 +66,7 @@ mod tests {
 
     #[test]
     fn names_are_unique() {
-        let tools = everyday();
+        let tools = all();
         let names: HashSet<_> = tools.iter().map(|tool| tool.spec().name).collect();
         assert_eq!(names.len(), tools.len());
     }

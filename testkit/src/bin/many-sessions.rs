@@ -57,6 +57,7 @@ fn settings(home: &Path, folder: &Path, url: &str) -> Settings {
         timeout: None,
         effort: None,
         secrets: Arc::default(),
+        route: net::Route::default(),
         tools: tools::Limits::default(),
         spool: 1 << 20,
         guardian: "/proc/self/exe".into(),

@@ -26,6 +26,7 @@ pub fn scenario() -> Scenario {
         files: Vec::new(),
         mode: PermissionMode::Default,
         rules: Vec::new(),
+        ask_user: true,
         ask_wait: Some(Duration::ZERO),
         max_turns: None,
         budget: Budget::default(),
@@ -55,6 +56,7 @@ pub struct Scenario {
     pub(super) files: Vec<(String, String)>,
     pub(super) mode: PermissionMode,
     pub(super) rules: Vec<RuleText>,
+    pub(super) ask_user: bool,
     pub(super) ask_wait: Option<Duration>,
     pub(super) max_turns: Option<u32>,
     pub(super) budget: Budget,
@@ -110,6 +112,12 @@ impl Scenario {
     #[must_use]
     pub fn ask_wait(self, wait: Option<Duration>) -> Scenario {
         Scenario { ask_wait: wait, ..self }
+    }
+
+    /// The model may not ask the user.
+    #[must_use]
+    pub fn no_ask_user(self) -> Scenario {
+        Scenario { ask_user: false, ..self }
     }
 
     /// An activation may take this many turns.

@@ -11,6 +11,7 @@ use tools::{Access, Context, Reach, Stamps, Tool, ToolError};
 
 use super::Desk;
 use super::guard;
+use crate::addresses::Addresses;
 use crate::asks::{self, Questions};
 use crate::permit::{self, Judgement};
 use crate::shells::Shells;
@@ -217,6 +218,8 @@ fn context(bench: &Bench, caller: &Caller, cancel: CancellationToken, reach: Arc
         background: Arc::new(Shells { desk: Arc::clone(desk), caller: caller.clone() }),
         intent: Arc::new(Intents(caller.clone())),
         asker: Arc::new(Questions { desk: Arc::clone(desk), caller: caller.clone() }),
+        fetcher: desk.fetcher.clone(),
+        gate: Arc::new(Addresses(Arc::clone(desk))),
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use host::{Guardian, Workspace};
 use model::ToolSpec;
+use net::fetch::Fetcher;
 use policy::Policy;
 use protocol::{Activation, Clip, Event, Kind, Outcome, TaskId};
 use store::{Reader, StoreError};
@@ -37,6 +38,7 @@ pub(crate) struct Desk {
     pub(crate) guardian: Guardian,
     pub(crate) env: Arc<Vec<(std::ffi::OsString, std::ffi::OsString)>>,
     pub(crate) tables: Arc<Tables>,
+    pub(crate) fetcher: Fetcher,
     pub(crate) deadline: Deadline,
     pub(crate) grants: Arc<Grants>,
     pub(crate) redactor: Redactor,

@@ -64,6 +64,7 @@ fn settings(folder: &Path, url: String, budget: Budget) -> Settings {
         timeout: None,
         effort: None,
         secrets: Arc::default(),
+        route: net::Route::default(),
         tools: tools::Limits::default(),
         spool: 1 << 20,
         guardian: "/proc/self/exe".into(),

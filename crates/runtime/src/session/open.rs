@@ -3,16 +3,19 @@
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use host::{Guardian, Lineage, Owner, Workspace};
 use kernel::{Impossible, Input, Kernel};
 use model::ToolSpec;
+use net::fetch::Fetcher;
 use protocol::{At, Envelope, Fence, Kind, Mode, Rest, SessionId, TaskId, TaskSpec, Terms};
 use store::{Opened, Reader, SessionFile, StoreError};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use tools::Tool;
 
 use super::Session;
 use crate::agent::{Deadline, Desk, Performer};
@@ -241,6 +244,12 @@ fn fold(limits: kernel::Limits, log: &[Envelope]) -> Result<Kernel, OpenError> {
     Ok(kernel)
 }
 
+/// The tools of a session. A question is offered only where somebody may answer it.
+fn toolbox(settings: &Settings) -> Vec<Arc<dyn Tool>> {
+    let is_answered = settings.ask_user && settings.ask_wait != Some(Duration::ZERO);
+    tools::everyday().into_iter().chain(is_answered.then(tools::ask_user)).collect()
+}
+
 fn desk(
     settings: Settings,
     id: SessionId,
@@ -248,7 +257,7 @@ fn desk(
     grants: Arc<Grants>,
 ) -> (Arc<Desk>, Vec<crate::Notice>) {
     let instructions = Instructions::read(workspace.cwd(), settings.home.root());
-    let toolbox = tools::everyday();
+    let toolbox = toolbox(&settings);
     let desk = Desk {
         session: id,
         system: prompt::system(workspace.cwd(), &instructions).into(),
@@ -258,6 +267,7 @@ fn desk(
         guardian: Guardian::new(settings.guardian.clone()),
         env: Arc::new(settings.env.clone()),
         tables: Arc::new(Tables::new(settings.home.session_db(id))),
+        fetcher: Fetcher::new(settings.route.clone(), net::fetch::Limits::default()),
         deadline: Deadline::after(settings.timeout),
         grants,
         redactor: Redactor::new(&settings.secrets),

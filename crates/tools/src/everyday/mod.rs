@@ -1,6 +1,7 @@
 //! The everyday tools, each in two files: what it does, and what the model is told.
 
 mod apply_patch;
+mod ask_user;
 mod create;
 mod edit;
 mod glob;
@@ -12,8 +13,10 @@ mod shell;
 mod sql;
 mod stop_shell;
 mod view;
+mod web_fetch;
 
 pub(crate) use apply_patch::ApplyPatch;
+pub(crate) use ask_user::AskUser;
 pub(crate) use create::Create;
 pub(crate) use edit::Edit;
 pub(crate) use glob::Glob;
@@ -25,3 +28,4 @@ pub(crate) use shell::Shell;
 pub(crate) use sql::Sql;
 pub(crate) use stop_shell::StopShell;
 pub(crate) use view::View;
+pub(crate) use web_fetch::WebFetch;

@@ -1,6 +1,7 @@
 //! Text as tools read, change and show it. Nothing here touches a file or waits.
 
 mod kind;
+mod letters;
 mod lines;
 mod nearest;
 mod plain;
@@ -9,6 +10,7 @@ mod snippet;
 mod window;
 
 pub(crate) use kind::binary_kind;
+pub(crate) use letters::{is_shown, shown as shown_letters};
 pub(crate) use lines::{Endings, bare, shown, split};
 pub(crate) use nearest::nearest;
 pub(crate) use plain::plain;

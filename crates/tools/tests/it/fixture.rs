@@ -1,15 +1,18 @@
 //! A workspace in a temporary folder, and agents that work in it.
 
 use std::fs;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bosun_tools::{
     Asker, Background, BackgroundCommand, BackgroundRead, BackgroundRow, BoxFuture, Context, Intent, Limits, Output,
-    Question, Reach, SqlSpace, Stamps, ToolError, Use, Wait, everyday,
+    Question, Reach, SqlSpace, Stamps, ToolError, Use, Wait, ask_user, everyday,
 };
 use host::{Guardian, Workspace};
+use net::Route;
+use net::fetch::{Fetcher, Gate};
 use protocol::Clip;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -53,6 +56,8 @@ impl Agent {
             background: above.clone(),
             intent: above.clone(),
             asker: above.clone(),
+            fetcher: Fetcher::new(Route::default(), net::fetch::Limits::default()),
+            gate: above.clone(),
         };
         Agent { folder, cx, above }
     }
@@ -89,7 +94,8 @@ impl Agent {
 
     /// Calls a tool with raw text.
     pub(crate) async fn raw(&self, tool: &str, input: &str) -> Result<Output, ToolError> {
-        let tool = everyday().into_iter().find(|candidate| candidate.spec().name == tool).unwrap();
+        let tools = everyday().into_iter().chain([ask_user()]);
+        let tool = tools.into_iter().find(|candidate| candidate.spec().name == tool).unwrap();
         let result = tool.run(input, &self.cx).await;
         if let Ok(output) = &result {
             assert!(output.text.as_str().len() <= self.cx.limits.output);
@@ -130,6 +136,10 @@ fn collect(root: &Path, folder: &Path, names: &mut Vec<String>) {
 #[derive(Debug, Default)]
 pub(crate) struct Above {
     pub(crate) heard: Mutex<Vec<String>>,
+    /// What the user will answer.
+    pub(crate) answer: Mutex<Option<String>>,
+    /// The address that may be connected to.
+    pub(crate) open: Mutex<Option<IpAddr>>,
 }
 
 impl Above {
@@ -188,7 +198,18 @@ impl Reach for Above {
 }
 
 impl Asker for Above {
-    fn ask(&self, _question: Question) -> BoxFuture<'_, Result<Option<String>, ToolError>> {
-        Box::pin(async { Ok(None) })
+    fn ask(&self, question: Question) -> BoxFuture<'_, Result<Option<String>, ToolError>> {
+        Box::pin(async move {
+            self.hear(format!("ask {} {:?}", question.question, question.choices));
+            Ok(self.answer.lock().unwrap().take())
+        })
+    }
+}
+
+impl Gate for Above {
+    fn may_connect(&self, host: &str, machine: SocketAddr) -> bool {
+        let address = machine.ip();
+        self.hear(format!("connect to {host} at {address}"));
+        *self.open.lock().unwrap() == Some(address)
     }
 }

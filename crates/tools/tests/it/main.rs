@@ -2,6 +2,8 @@
 
 #![cfg(test)]
 
+mod asking;
+mod fetching;
 mod fixture;
 mod forbidden;
 mod patching;

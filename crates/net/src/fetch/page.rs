@@ -1,0 +1,99 @@
+//! A page, while it arrives.
+
+use std::fmt;
+use std::time::Duration;
+
+use reqwest::Response;
+use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderName};
+use tokio::time::Instant;
+
+use super::{FetchError, Target};
+use crate::{NetError, wait};
+
+/// A page whose head has arrived.
+pub struct Page {
+    target: Target,
+    response: Response,
+    due: Due,
+    /// Most bytes of it that are read.
+    most: usize,
+}
+
+/// When a page must be there.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Due {
+    pub(super) at: Instant,
+    pub(super) after: Duration,
+}
+
+/// What a page holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Body {
+    /// Its bytes, or the first of them.
+    pub bytes: Vec<u8>,
+    /// Whether these are all.
+    pub is_whole: bool,
+}
+
+impl Page {
+    /// A page that is not compressed.
+    pub(super) fn new(target: Target, response: Response, due: Due, most: usize) -> Result<Page, FetchError> {
+        let page = Page { target, response, due, most };
+        match page.header(&CONTENT_ENCODING) {
+            Some(encoding) if !encoding.trim().is_empty() && !encoding.trim().eq_ignore_ascii_case("identity") => {
+                let encoding = encoding.chars().take(40).collect();
+                Err(FetchError::Compressed { host: page.target.host().to_owned(), encoding })
+            }
+            Some(_) | None => Ok(page),
+        }
+    }
+
+    /// Where it was found, after redirects.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// The status code.
+    pub fn status(&self) -> u16 {
+        self.response.status().as_u16()
+    }
+
+    /// Whether it is what was asked for, and not the text of an error.
+    pub fn is_success(&self) -> bool {
+        self.response.status().is_success()
+    }
+
+    /// Its content type as the server says it.
+    pub fn content_type(&self) -> Option<String> {
+        self.header(&CONTENT_TYPE)
+    }
+
+    /// Reads it, as far as the limits go.
+    pub async fn read(self) -> Result<Body, FetchError> {
+        let Page { target, response, due, most } = self;
+        let late = FetchError::Late { host: target.host().to_owned(), after: due.after };
+        wait::until(due.at, read(response, target.host(), most)).await.unwrap_or(Err(late))
+    }
+
+    fn header(&self, name: &HeaderName) -> Option<String> {
+        Some(String::from_utf8_lossy(self.response.headers().get(name)?.as_bytes()).into_owned())
+    }
+}
+
+async fn read(mut response: Response, host: &str, most: usize) -> Result<Body, FetchError> {
+    let mut bytes = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| NetError::from_body(host, &error))? {
+        let room = most - bytes.len();
+        bytes.extend_from_slice(&chunk[..chunk.len().min(room)]);
+        if chunk.len() > room {
+            return Ok(Body { bytes, is_whole: false });
+        }
+    }
+    Ok(Body { bytes, is_whole: true })
+}
+
+impl fmt::Debug for Page {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "page {} with status {}", self.target.as_str(), self.status())
+    }
+}

@@ -1,0 +1,136 @@
+//! Questions of a model to the user: who may ask, and what becomes of a question.
+
+use std::time::Duration;
+
+use protocol::api::DecideParams;
+use protocol::{AskId, Decision, Delivery, Event, Subject};
+use runtime::Start;
+use testkit::session::{Driver, Scenario, Stage, scenario};
+
+use crate::support::{breathe, turns};
+
+/// A model that asks one question and repeats its answer.
+fn curious() -> Scenario {
+    let script = turns(
+        "
+    - - call: { id: q, tool: ask_user, input: { question: Which colour?, choices: [red, blue] } }
+    - - say: 'heard: ${answer}'
+",
+    );
+    scenario().script(&script)
+}
+
+/// A session whose model has asked.
+async fn asked(stage: &Stage) -> (Driver, AskId) {
+    let mut driver = stage.open(Start::New).await;
+    driver.send("paint", Delivery::FollowUp).await;
+    let ask = question(&mut driver).await;
+    (driver, ask)
+}
+
+async fn question(driver: &mut Driver) -> AskId {
+    let asked = driver.until("a question", |event| matches!(event, Event::Asked(_))).await;
+    let Event::Asked(ask) = asked.entry.event else { panic!("it asks") };
+    let subject = Subject::Question { question: "Which colour?".into(), choices: vec!["red".into(), "blue".into()] };
+    assert_eq!(ask.subject, subject);
+    ask.id
+}
+
+async fn decide(driver: &Driver, ask: &AskId, decision: Decision) {
+    driver.session().decide(DecideParams { ask: ask.clone(), decision }).await.unwrap();
+}
+
+fn reply(text: &str) -> Decision {
+    Decision::Reply { text: text.into() }
+}
+
+const NOBODY: &str = "heard: Nobody answered; decide yourself, and tell the user what you assumed.";
+
+#[tokio::test]
+async fn an_answer_reaches_the_model() {
+    let stage = curious().ask_wait(None).ready();
+    let (mut driver, ask) = asked(&stage).await;
+    // Another kind of decision is none on a question.
+    let allow = DecideParams { ask: ask.clone(), decision: Decision::Allow { rule: None } };
+    assert!(driver.session().decide(allow).await.is_err());
+    decide(&driver, &ask, reply("blue")).await;
+    driver.rest().await;
+    assert_eq!(driver.leave().await.text(), "heard: The user answers: blue");
+}
+
+#[tokio::test]
+async fn a_question_outlives_its_owner() {
+    let stage = curious().ask_wait(None).ready();
+    let (driver, ask) = asked(&stage).await;
+    let id = driver.leave().await.id();
+    let driver = stage.open(Start::Resume(id)).await;
+    driver.resume().await;
+    breathe().await;
+    let id = driver.crash().await.id();
+    let mut driver = stage.open(Start::Resume(id)).await;
+    driver.resume().await;
+    decide(&driver, &ask, reply("red")).await;
+    driver.rest().await;
+    let run = driver.leave().await;
+    assert_eq!(run.text(), "heard: The user answers: red");
+    assert_eq!(run.count(|event| matches!(event, Event::Asked(_))), 1, "{}", run.transcript());
+}
+
+#[tokio::test]
+async fn an_answer_that_its_owner_did_not_live_to_see_is_not_lost() {
+    let stage = curious().ask_wait(None).ready();
+    let (driver, ask) = asked(&stage).await;
+    decide(&driver, &ask, reply("red")).await;
+    let id = driver.crash().await.id();
+    let mut driver = stage.open(Start::Resume(id)).await;
+    driver.resume().await;
+    driver.rest().await;
+    assert_eq!(driver.leave().await.text(), "heard: The user answers: red");
+}
+
+#[tokio::test]
+async fn a_question_that_nobody_answers_in_time_is_decided_by_the_model() {
+    let stage = curious().ask_wait(Some(Duration::from_secs(60))).ready();
+    let (mut driver, ask) = asked(&stage).await;
+    stage.clock().advance(Duration::from_secs(61));
+    driver.rest().await;
+    let late = DecideParams { ask, decision: reply("blue") };
+    assert!(driver.session().decide(late).await.is_err());
+    assert_eq!(driver.leave().await.text(), NOBODY);
+}
+
+#[tokio::test]
+async fn a_user_may_leave_a_question_unanswered() {
+    let stage = curious().ask_wait(None).ready();
+    let (mut driver, ask) = asked(&stage).await;
+    decide(&driver, &ask, Decision::Deny { words: String::new() }).await;
+    driver.rest().await;
+    assert_eq!(driver.leave().await.text(), NOBODY);
+}
+
+#[tokio::test]
+async fn only_a_session_that_somebody_answers_offers_the_question() {
+    let minute = Some(Duration::from_secs(60));
+    for (scenario, offers) in [
+        (curious().ask_wait(None), true),
+        (curious().ask_wait(minute), true),
+        (curious().ask_wait(Some(Duration::ZERO)), false),
+        (curious().ask_wait(None).no_ask_user(), false),
+    ] {
+        let stage = scenario.ready();
+        let driver = stage.open(Start::New).await;
+        driver.send("paint", Delivery::FollowUp).await;
+        driver.asked(1).await;
+        let request = driver.model().requests().remove(0);
+        let names: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
+        let last = if offers { ["web_fetch", "ask_user"] } else { ["report_intent", "web_fetch"] };
+        assert!(names.ends_with(&last), "{names:?}");
+        driver.leave().await;
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_asks_where_nobody_answers_is_told_that_there_is_no_such_tool() {
+    let run = curious().prompt("paint").run().await;
+    assert!(run.text().starts_with("heard: There is no tool `ask_user`."), "{}", run.text());
+}
