@@ -11,7 +11,7 @@ mod provider;
 mod time;
 
 pub use amount::{Usd, parse_usd};
-pub use env::{Env, FAULT};
+pub use env::{Env, FAULT, MANAGED};
 pub use file::{Config, ConfigError, File};
 pub use provider::{Access, ModelFile, ProviderError, ProviderFile};
 pub use time::{Time, parse_time};

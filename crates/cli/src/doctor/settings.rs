@@ -2,29 +2,26 @@
 
 use std::path::Path;
 
-use config::File;
+use config::{File, MANAGED};
 
 use super::{Check, Scene};
 
 /// What manages every user of a machine.
-const MANAGED: &str = "/etc/bosun/managed.toml";
-
-/// Adds to what manages every user.
-const MANAGED_VARIABLE: &str = "BOSUN_MANAGED";
+const MANAGED_FILE: &str = "/etc/bosun/managed.toml";
 
 pub(super) fn checks(scene: &Scene) -> Vec<Check> {
     let mut checks = Vec::new();
-    let managed = Path::new(MANAGED);
+    let managed = Path::new(MANAGED_FILE);
     if managed.exists() {
         checks.push(file("managed", managed));
     }
-    if let Some(more) = scene.env.text(MANAGED_VARIABLE) {
+    if let Some(more) = scene.env.text(MANAGED) {
         let path = Path::new(&more);
         checks.push(if path.exists() {
             file("managed", path)
         } else {
-            let text = format!("{MANAGED_VARIABLE} names {more}, which does not exist");
-            Check::fail("managed", text, format!("correct {MANAGED_VARIABLE}, or unset it"))
+            let text = format!("{MANAGED} names {more}, which does not exist");
+            Check::fail("managed", text, format!("correct {MANAGED}, or unset it"))
         });
     }
     if checks.is_empty() {
