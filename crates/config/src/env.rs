@@ -24,6 +24,9 @@ pub(crate) const MODEL: &str = "BOSUN_MODEL";
 /// How much goes to the log: `error`, `warn`, `info` or `debug`; `warn` when unset.
 const LOG: &str = "BOSUN_LOG";
 
+/// A file whose settings add to those of whoever manages the machine.
+pub const MANAGED: &str = "BOSUN_MANAGED";
+
 /// For tests of durability: where the process kills itself, such as `before-commit:7`.
 pub const FAULT: &str = "BOSUN_FAULT";
 

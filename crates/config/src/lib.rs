@@ -24,7 +24,7 @@ mod variables;
 pub use amount::{Usd, parse_usd};
 pub use config::Config;
 pub use edit::{Added, add_rule};
-pub use env::{Env, FAULT};
+pub use env::{Env, FAULT, MANAGED};
 pub use file::{
     Environment, Feature, File, Limits, Managed, Network, Output, Permissions, Retention, Spending, Workspace,
 };
