@@ -14,6 +14,7 @@ mod everyday;
 mod launch;
 mod patch;
 mod place;
+mod refusal;
 mod seams;
 mod spool;
 mod stamps;

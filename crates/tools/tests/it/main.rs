@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 
+mod escapes;
 mod fixture;
 mod forbidden;
 mod patching;
