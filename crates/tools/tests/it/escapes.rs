@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use bosun_tools::Limits;
-use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -196,14 +195,18 @@ async fn a_race_is_not_won() {
     let (agent, outside) = (Agent::new(), Outside::new());
     agent.put("dir/a.txt", "ours\n");
     agent.put("ours.txt", "ours\n");
-    symlink(outside.path(""), agent.path("decoy")).unwrap();
-    let (dir, decoy) = (agent.path("dir"), agent.path("decoy"));
+    let (dir, aside, target) = (agent.path("dir"), agent.path("aside"), outside.path(""));
     let is_over = Arc::new(AtomicBool::new(false));
     let racer = std::thread::spawn({
         let is_over = Arc::clone(&is_over);
         move || {
             while !is_over.load(Ordering::Relaxed) {
-                renameat_with(CWD, &dir, CWD, &decoy, RenameFlags::EXCHANGE).unwrap();
+                // A call may make a folder of that name meanwhile, so any of these may fail; the next round mends it.
+                let _moved = fs::rename(&dir, &aside);
+                let _linked = symlink(&target, &dir);
+                std::thread::yield_now();
+                let _cleared = fs::remove_dir_all(&dir);
+                let _back = fs::rename(&aside, &dir);
             }
         }
     });
