@@ -4,7 +4,6 @@
 //! subreaper. So it is enough to go up from parent to parent and look for a process of Bosun. The mark in the
 //! environment says the same of a process that could hide its parents, unless it was taken off.
 
-use std::io;
 use std::os::unix::fs::MetadataExt;
 
 use rustix::process::{Pid, getpid};
@@ -23,39 +22,36 @@ pub enum Lineage {
     Unknown,
 }
 
-/// Most ancestors of a process. Nobody but somebody who hides something has so many.
-const MOST: usize = 1000;
+/// Most looks at ancestors of a process. Nobody but somebody who hides something makes it take so many.
+const LOOKS: usize = 10_000;
 
 impl Lineage {
     /// Of the process with this number.
     pub fn of(pid: u32) -> Lineage {
-        match i32::try_from(pid).ok().and_then(positive) {
-            Some(pid) => Lineage::above(pid).unwrap_or(Lineage::Unknown),
-            None => Lineage::Unknown,
-        }
+        i32::try_from(pid).ok().and_then(positive).map_or(Lineage::Unknown, Lineage::above)
     }
 
     /// Of this process.
     pub fn of_this_process() -> Lineage {
-        if is_marked() { Lineage::Agent } else { Lineage::above(getpid()).unwrap_or(Lineage::Unknown) }
+        if is_marked() { Lineage::Agent } else { Lineage::above(getpid()) }
     }
 
-    fn above(process: Pid) -> io::Result<Lineage> {
-        let mut child = process;
-        for _ in 0..MOST {
-            let Some(parent) = Stat::read(child)?.parent else { return Ok(Lineage::Person) };
-            if is_bosun(parent) {
-                return Ok(Lineage::Agent);
-            }
-            // A parent that ended meanwhile has left its child to another, so the child is looked at again.
-            if Stat::read(parent).is_ok() {
-                child = parent;
-            } else if Stat::read(child)?.parent == Some(parent) {
+    fn above(process: Pid) -> Lineage {
+        let parent = |child: Pid| Stat::read(child).map(|stat| stat.parent);
+        let (mut below, mut at) = (process, process);
+        for _ in 0..LOOKS {
+            match parent(at) {
+                Ok(None) => return Lineage::Person,
+                Ok(Some(parent)) if is_bosun(parent) => return Lineage::Agent,
+                Ok(Some(parent)) => (below, at) = (at, parent),
+                Err(_) if at == process => return Lineage::Unknown,
                 // It is there and may not be seen: not one of this user's.
-                return Ok(Lineage::Person);
+                Err(_) if parent(below).is_ok_and(|parent| parent == Some(at)) => return Lineage::Person,
+                // It ended meanwhile and left its children to another, so the look begins again.
+                Err(_) => (below, at) = (process, process),
             }
         }
-        Ok(Lineage::Agent)
+        Lineage::Agent
     }
 }
 

@@ -66,9 +66,9 @@ pub fn free_bytes(path: &Path) -> io::Result<u64> {
     Ok(room.f_bavail.saturating_mul(room.f_frsize))
 }
 
-/// Whether a command that Bosun started has started this process, at any distance.
+/// Whether a command that Bosun started has started this process, at any distance, or nobody can tell.
 pub fn inside_job() -> bool {
-    Lineage::of_this_process() == Lineage::Agent
+    Lineage::of_this_process() != Lineage::Person
 }
 
 /// Closes this process to the others of its user: its memory, its environment and its open files cannot be read

@@ -24,7 +24,7 @@ enum Twins {
 }
 
 /// Most files and folders that are looked at for a second name.
-const LOOKS: usize = 50_000;
+const LOOKS: usize = 200_000;
 
 impl Controls {
     /// Looks where the controls really are.

@@ -15,6 +15,7 @@ mod launch;
 mod page;
 mod patch;
 mod place;
+mod refusal;
 mod seams;
 mod spool;
 mod stamps;

@@ -2,7 +2,6 @@
 //! becomes a refusal that names the file and the remedy, a read or a write leaves its stamp, and nothing here runs on
 //! the runtime's own threads.
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, BufRead, BufReader, Cursor};
@@ -11,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use host::{Expect, FileBytes, FileError, Folder, Place, Stamp};
 
-use crate::text::nearest;
+use crate::refusal::{missing, refusal};
 use crate::{Context, Output, ToolError, Use};
 
 /// Runs work with files on a thread that may block. When the call is dropped, the work's token is cancelled.
@@ -215,53 +214,4 @@ fn turn(place: &Place) -> MutexGuard<'static, ()> {
     place.path().hash(&mut hasher);
     let lane = hasher.finish() as usize % TURNS.len();
     TURNS[lane].lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The refusal to change a file that is not as the agent saw it.
-pub(crate) fn stale(shown: &str) -> ToolError {
-    ToolError::Refused(format!("{shown} has changed since you viewed it; view it again before you change it"))
-}
-
-fn refusal(cx: &Context, place: &Place, error: FileError) -> ToolError {
-    let shown = shown(cx, place.path());
-    match error {
-        FileError::Missing(_) => missing(cx, place.path()),
-        FileError::Changed(_) => stale(&shown),
-        FileError::Exists(_) => {
-            ToolError::Refused(format!("{shown} exists already; view it before you replace it, or use `edit`"))
-        }
-        FileError::TooLarge { size, most, .. } => ToolError::Refused(format!(
-            "{shown} has {size} bytes, and at most {most} can be changed here; use the shell, for example `sed -i`"
-        )),
-        FileError::NoFolder(_)
-        | FileError::Directory(_)
-        | FileError::Special { .. }
-        | FileError::Forbidden(_)
-        | FileError::Outside(_)
-        | FileError::Full(_)
-        | FileError::ReadOnly(_)
-        | FileError::Io { .. } => ToolError::Refused(error.to_string()),
-    }
-}
-
-/// The refusal for a path where nothing is, with the names that come closest.
-fn missing(cx: &Context, path: &Path) -> ToolError {
-    let there = path.ancestors().skip(1).find_map(|folder| Some((folder, names(cx, folder)?)));
-    let close = there.map(|(folder, names)| {
-        let wanted = path.strip_prefix(folder).ok().and_then(|rest| rest.iter().next()).unwrap_or_default();
-        nearest(&wanted.to_string_lossy(), names).iter().map(|name| shown(cx, &folder.join(name))).collect::<Vec<_>>()
-    });
-    let hint = match close {
-        Some(close) if !close.is_empty() => format!("did you mean {}?", close.join(", ")),
-        Some(_) | None => "look for it with `glob`".to_owned(),
-    };
-    ToolError::Refused(format!("{} does not exist; {hint}", shown(cx, path)))
-}
-
-/// What is in a folder of the workspace and may be read.
-fn names<'a>(cx: &'a Context, path: &'a Path) -> Option<impl Iterator<Item = String> + 'a> {
-    let folder = cx.workspace.place(path)?.folder().ok()?;
-    let may_be_read = move |name: &OsString| cx.reach.check(&path.join(name), Use::Read).is_ok();
-    let names = folder.flatten().take(10_000).map(|entry| entry.name).filter(may_be_read);
-    Some(names.map(|name| name.to_string_lossy().into_owned()))
 }

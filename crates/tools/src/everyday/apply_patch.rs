@@ -11,6 +11,7 @@ use crate::args::Typed;
 use crate::patch::{Change, Hunk, parse};
 use crate::patch::{Fit, apply};
 use crate::place::{self, Granted, changed};
+use crate::refusal::stale;
 use crate::{Access, Context, Need, Output, ToolError, Use};
 
 /// The `apply_patch` tool.
@@ -152,7 +153,7 @@ fn present(path: &str, cx: &Context) -> Result<(Granted, Before, Seen), ToolErro
     let seen = match cx.stamps.seen(place.path()) {
         None => Seen::Never,
         Some(stamp) if stamp == file.stamp => Seen::AsItIs,
-        Some(_) => return Err(place::stale(&place::shown(cx, place.path()))),
+        Some(_) => return Err(stale(&place::shown(cx, place.path()))),
     };
     Ok((place, Before { bytes: file.bytes, stamp: file.stamp, mode: file.mode }, seen))
 }

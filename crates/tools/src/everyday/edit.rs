@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use crate::args::Typed;
 use crate::place::{self, changed};
+use crate::refusal::stale;
 use crate::text::{Which, replace, snippet};
 use crate::{Access, Context, Need, Output, ToolError, Use};
 
@@ -49,7 +50,7 @@ fn edit(args: &Args, cx: &Context) -> Result<Output, ToolError> {
     let shown = place::shown(cx, place.path());
     match cx.stamps.seen(place.path()) {
         None => return Err(ToolError::Refused(format!("{shown} was not viewed yet; view it, then edit it"))),
-        Some(seen) if seen != file.stamp => return Err(place::stale(&shown)),
+        Some(seen) if seen != file.stamp => return Err(stale(&shown)),
         Some(_) => {}
     }
     let which = if args.all { Which::All } else { Which::Only };

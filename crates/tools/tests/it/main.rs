@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod asking;
+mod escapes;
 mod fetching;
 mod fixture;
 mod forbidden;

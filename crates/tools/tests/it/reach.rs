@@ -1,23 +1,16 @@
-//! What a call may open: it is asked at the moment of opening, about the path that is opened, and nobody is let out.
+//! What a call may open: it says so before it runs, and it is asked at the moment of opening, about the path that is
+//! opened.
 
-use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
 
 use bosun_tools::{Limits, Need, Reach, ToolError, Use, everyday};
-use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
 use crate::fixture::Agent;
 
-/// What only the files outside say.
-const SECRET: &str = "outside-secret";
-
-/// Permits what `may` says, and does something whenever it is asked.
+/// Permits what `may` says.
 struct Asked<F: Fn(&Path, Use) -> bool>(F);
 
 impl<F: Fn(&Path, Use) -> bool> std::fmt::Debug for Asked<F> {
@@ -32,11 +25,13 @@ impl<F: Fn(&Path, Use) -> bool + Send + Sync> Reach for Asked<F> {
     }
 }
 
-fn asking(agent: &mut Agent, may: impl Fn(&Path, Use) -> bool + Send + Sync + 'static) {
+/// Lets `may` decide what the agent's calls may open.
+pub(crate) fn asking(agent: &mut Agent, may: impl Fn(&Path, Use) -> bool + Send + Sync + 'static) {
     agent.cx.reach = Arc::new(Asked(may));
 }
 
-fn patch(body: &str) -> Value {
+/// The input of a patch.
+pub(crate) fn patch(body: &str) -> Value {
     json!({ "patch": format!("*** Begin Patch\n{body}\n*** End Patch") })
 }
 
@@ -126,288 +121,6 @@ async fn what_may_not_be_edited_stays_as_it_is() {
     }
     assert_eq!(agent.tree(), ["fixed.txt", "free.txt"]);
     assert_eq!((agent.text("fixed.txt"), agent.text("free.txt")), ("one\n".into(), "one\n".into()));
-}
-
-/// A folder beside the workspace, with what must not be seen or changed.
-struct Outside(TempDir);
-
-impl Outside {
-    fn new() -> Outside {
-        let folder = tempfile::tempdir().unwrap();
-        for name in ["a.txt", "sub/a.txt", "outside-name.txt"] {
-            let path = folder.path().join(name);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, SECRET).unwrap();
-        }
-        Outside(folder)
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    /// Fails unless everything is as it was made.
-    fn verify(&self, what: &str) {
-        let names = |path: &Path| fs::read_dir(path).unwrap().count();
-        assert_eq!((names(self.0.path()), names(&self.path("sub"))), (3, 1), "{what}");
-        for name in ["a.txt", "sub/a.txt", "outside-name.txt"] {
-            assert_eq!(fs::read_to_string(self.path(name)).unwrap(), SECRET, "{what}");
-        }
-    }
-}
-
-/// One call of each kind on a path.
-fn calls(path: &str) -> Vec<(&'static str, Value)> {
-    let to = format!("*** Update File: ours.txt\n*** Move to: {path}\n-ours\n+theirs");
-    vec![
-        ("view", json!({ "path": path })),
-        ("grep", json!({ "pattern": "s", "path": path, "glob": "*" })),
-        ("glob", json!({ "pattern": "**/*", "path": path })),
-        ("create", json!({ "path": path, "content": "theirs" })),
-        ("edit", json!({ "path": path, "old": "ours", "new": "theirs" })),
-        ("apply_patch", patch(&format!("*** Update File: {path}\n-ours\n+theirs"))),
-        ("apply_patch", patch(&format!("*** Add File: {path}\n+theirs"))),
-        ("apply_patch", patch(&format!("*** Delete File: {path}"))),
-        ("apply_patch", patch(&to)),
-    ]
-}
-
-/// What a call said, whether it was done or refused.
-async fn said(agent: &Agent, tool: &str, input: &Value) -> String {
-    match agent.raw(tool, &input.to_string()).await {
-        Ok(output) => output.text.into_string(),
-        Err(error) => error.to_string(),
-    }
-}
-
-#[track_caller]
-fn assert_blind(said: &str, what: &str) {
-    assert!(!said.contains(SECRET) && !said.contains("outside-name"), "{what}: {said}");
-}
-
-#[tokio::test]
-async fn a_link_put_there_by_the_check_itself_leads_nowhere() {
-    for number in 0..calls("x").len() {
-        for moment in 1..=4 {
-            for (path, swapped, target) in
-                [("dir/a.txt", "dir/a.txt", "a.txt"), ("dir/a.txt", "dir", ""), ("dir", "dir", "")]
-            {
-                let (mut agent, outside) = (Agent::new(), Outside::new());
-                agent.put("dir/a.txt", "ours\n");
-                agent.put("ours.txt", "ours\n");
-                agent.done("view", json!({ "path": "dir/a.txt" })).await;
-                agent.done("view", json!({ "path": "ours.txt" })).await;
-                let (victim, target) = (agent.path(swapped), outside.path(target));
-                let asked = AtomicUsize::new(0);
-                asking(&mut agent, move |_, _| {
-                    if asked.fetch_add(1, Ordering::SeqCst) + 1 == moment {
-                        fs::rename(&victim, victim.with_extension("away")).unwrap();
-                        symlink(&target, &victim).unwrap();
-                    }
-                    true
-                });
-                let (tool, input) = &calls(path)[number];
-                let what = format!("{tool} {input}, {swapped} swapped at check {moment}");
-                assert_blind(&said(&agent, tool, input).await, &what);
-                outside.verify(&what);
-            }
-        }
-    }
-}
-
-#[tokio::test]
-async fn no_path_leads_a_tool_out() {
-    let (agent, outside) = (Agent::new(), Outside::new());
-    agent.put("ours.txt", "ours\n");
-    agent.put("dir/ours.txt", "ours\n");
-    let links = [
-        ("file", outside.path("a.txt")),
-        ("folder", outside.path("")),
-        ("chain", "chain-2".into()),
-        ("chain-2", outside.path("sub")),
-        ("loop", "loop".into()),
-        ("dangling", outside.path("missing")),
-        ("system", "/proc/self/root".into()),
-        ("here", "/proc/self/cwd".into()),
-        ("stdin", "/dev/fd/0".into()),
-    ];
-    for (name, target) in links {
-        symlink(target, agent.path(name)).unwrap();
-    }
-    let out = outside.path("").canonicalize().unwrap().display().to_string();
-    let up = "../".repeat(30);
-    let mut paths: Vec<String> =
-        ["file", "folder", "folder/a.txt", "folder/new", "chain/a.txt", "chain/../a.txt", "loop"]
-            .into_iter()
-            .chain([
-                "loop/x",
-                "dangling",
-                "dangling/x",
-                "system",
-                "here/..",
-                "stdin",
-                "..",
-                "dir/../..",
-                "file/",
-                "file/.",
-            ])
-            .chain([
-                "folder/",
-                "folder/.",
-                "folder/sub/..",
-                "\u{ff0e}\u{ff0e}",
-                "OURS.TXT",
-                "ours.txt\u{0}",
-                "ou\u{301}rs.txt",
-            ])
-            .map(str::to_owned)
-            .collect();
-    paths.extend([
-        format!("{out}a.txt"),
-        format!("{out}new"),
-        format!("{up}{}a.txt", &out[1..]),
-        format!("dir/{up}{}a.txt", &out[1..]),
-        format!("/proc/self/root{out}a.txt"),
-        format!("system{out}a.txt"),
-        format!("system{out}new"),
-        format!("/proc/self/cwd/{up}{}a.txt", &out[1..]),
-        "n".repeat(300),
-        "d/".repeat(2500),
-    ]);
-    for path in &paths {
-        for (tool, input) in calls(path) {
-            let what = format!("{tool} {input}");
-            // A name that only looks like another is a name to move it to.
-            agent.put("ours.txt", "ours\n");
-            assert_blind(&said(&agent, tool, &input).await, &what);
-            outside.verify(&what);
-        }
-    }
-    assert_eq!(agent.text("dir/ours.txt"), "ours\n");
-}
-
-#[tokio::test]
-async fn odd_names_are_names_like_any_other() {
-    let agent = Agent::new();
-    for name in ["new\nline", "\u{1b}[2Jx", "tab\t", "\u{202e}txt", " ", "...", "-rf", "*", "ﬁle", "FILE", "file"] {
-        agent.done("create", json!({ "path": name, "content": "one\n" })).await;
-        agent.done("edit", json!({ "path": name, "old": "one", "new": "two" })).await;
-        assert_eq!(agent.text(name), "two\n", "{name:?}");
-    }
-    assert_eq!(agent.tree().len(), 11);
-    for path in ["file/", "./file", "file/."] {
-        agent.done("edit", json!({ "path": path, "old": "two", "new": "two." })).await;
-    }
-    assert_eq!((agent.text("file"), agent.tree().len()), ("two...\n".into(), 11));
-}
-
-#[tokio::test]
-async fn a_race_is_not_won() {
-    let (agent, outside) = (Agent::new(), Outside::new());
-    agent.put("dir/a.txt", "ours\n");
-    agent.put("ours.txt", "ours\n");
-    symlink(outside.path(""), agent.path("decoy")).unwrap();
-    let (dir, decoy) = (agent.path("dir"), agent.path("decoy"));
-    let is_over = Arc::new(AtomicBool::new(false));
-    let racer = std::thread::spawn({
-        let is_over = Arc::clone(&is_over);
-        move || {
-            while !is_over.load(Ordering::Relaxed) {
-                renameat_with(CWD, &dir, CWD, &decoy, RenameFlags::EXCHANGE).unwrap();
-            }
-        }
-    });
-    let began = Instant::now();
-    let inputs: Vec<_> = [calls("dir/a.txt"), calls("dir/new.txt"), calls("dir")].concat();
-    for (tool, input) in inputs.iter().cycle().take(5_000) {
-        assert_blind(&said(&agent, tool, input).await, &format!("{tool} {input}"));
-        if began.elapsed() > Duration::from_secs(2) {
-            break;
-        }
-    }
-    is_over.store(true, Ordering::Relaxed);
-    racer.join().unwrap();
-    outside.verify("a race");
-}
-
-#[tokio::test]
-async fn a_walk_goes_on_while_folders_move_and_shows_nothing_from_outside() {
-    let (mut agent, outside) = (Agent::with(Limits { rows: 1000, ..Limits::default() }), Outside::new());
-    for folder in 0..20 {
-        agent.put(&format!("dir-{folder:02}/a.txt"), "ours\n");
-    }
-    let (top, target) = (agent.path(""), outside.path(""));
-    let asked = AtomicUsize::new(0);
-    asking(&mut agent, move |_, _| {
-        let count = asked.fetch_add(1, Ordering::SeqCst);
-        // Always a few folders ahead of the walk.
-        let next = top.join(format!("dir-{:02}", count / 2 + 3));
-        if count % 4 == 0 && fs::rename(&next, next.with_extension("away")).is_ok() {
-            symlink(&target, &next).unwrap();
-        }
-        true
-    });
-    let grepped = agent.done("grep", json!({ "pattern": "s" })).await;
-    assert_blind(&grepped, "grep");
-    assert!(grepped.contains("dir-00/a.txt"), "{grepped}");
-    assert_blind(&agent.done("glob", json!({ "pattern": "*.txt" })).await, "glob");
-    outside.verify("a walk");
-}
-
-#[tokio::test]
-async fn a_workspace_that_became_a_link_shows_nothing() {
-    let (agent, outside) = (Agent::new(), Outside::new());
-    agent.put("a.txt", "ours\n");
-    let top = agent.path("");
-    let moved = top.with_extension("moved");
-    fs::rename(&top, &moved).unwrap();
-    let top = PathBuf::from(top.to_str().unwrap().trim_end_matches('/'));
-    symlink(outside.path(""), &top).unwrap();
-    for path in [".", "a.txt", "new.txt"] {
-        for (tool, input) in calls(path) {
-            assert_blind(&said(&agent, tool, &input).await, &format!("{tool} {input}"));
-        }
-    }
-    outside.verify("a link");
-    fs::remove_file(&top).unwrap();
-    fs::rename(&moved, &top).unwrap();
-}
-
-#[tokio::test]
-async fn a_root_that_becomes_a_link_during_a_walk_shows_no_names() {
-    let (mut agent, outside) = (Agent::new(), Outside::new());
-    agent.put("dir/a.txt", "ours\n");
-    let (dir, target) = (agent.path("dir"), outside.path(""));
-    let asked = AtomicUsize::new(0);
-    asking(&mut agent, move |_, _| {
-        if asked.fetch_add(1, Ordering::SeqCst) == 0 {
-            fs::rename(&dir, dir.with_extension("away")).unwrap();
-            symlink(&target, &dir).unwrap();
-        }
-        true
-    });
-    assert_eq!(agent.done("glob", json!({ "pattern": "*", "path": "dir" })).await, "no files match");
-}
-
-#[tokio::test]
-async fn a_second_name_of_a_file_becomes_a_file_of_its_own() {
-    // Reading a hard link reads the file, which is in the workspace as much as anywhere else; whoever made the link
-    // could read it already.
-    let (agent, outside) = (Agent::new(), Outside::new());
-    for (tool, input) in [
-        ("edit", json!({ "path": "edited", "old": SECRET, "new": "x" })),
-        ("create", json!({ "path": "replaced", "content": "x" })),
-        ("apply_patch", patch(&format!("*** Update File: patched\n-{SECRET}\n+x"))),
-        ("apply_patch", patch("*** Delete File: removed")),
-    ] {
-        let names = ["edited", "replaced", "patched", "removed"];
-        let name = names.into_iter().find(|name| input.to_string().contains(name)).unwrap();
-        fs::hard_link(outside.path("a.txt"), agent.path(name)).unwrap();
-        agent.done("view", json!({ "path": name })).await;
-        agent.done(tool, input).await;
-    }
-    outside.verify("a hard link");
-    assert_eq!(agent.tree(), ["edited", "patched", "replaced"]);
 }
 
 #[test]

@@ -82,6 +82,33 @@ cat ends.fork >> ends
 }
 
 #[test]
+fn a_parent_that_ends_meanwhile_hides_nobody() {
+    let stage = Stage::of_ordinary_user(BOSUN);
+    // Their ancestors end one after the other, at about the moment they are looked for.
+    let nest = r#"
+if [ "$3" = 0 ]; then
+    "$1" gc --days 0 > "said.$2" 2>&1
+    echo "$2 $?" >> ends
+else
+    sh nest.sh "$1" "$2" $(($3 - 1)) "$4" &
+    sleep "$4"
+fi
+"#;
+    fs::write(stage.path("nest.sh"), nest).unwrap();
+    let attempts = r#"
+for number in $(seq 60); do
+    env -u BOSUN_JOB setsid sh nest.sh "$B" "$number" 3 "0.0$((number % 20 + 10))" &
+done
+until [ "$(cat ends 2> /dev/null | wc -l)" = 60 ]; do sleep 0.01; done
+"#;
+    tried(&stage, attempts);
+    for (number, code, said) in ends(&stage) {
+        assert_eq!(code, "2", "{number}: {said}");
+        assert!(said.contains("started by an agent"), "{number}: {said}");
+    }
+}
+
+#[test]
 fn an_agent_may_look_things_up() {
     let stage = Stage::of_ordinary_user(BOSUN);
     let attempts = r#"

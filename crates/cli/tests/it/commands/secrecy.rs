@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use testkit::binary::Stage;
+use testkit::binary::{PATIENCE, Stage, within};
 
 use crate::BOSUN;
 use crate::scripts::shell;
@@ -46,10 +46,23 @@ fn an_agent_can_read_neither_its_owner_nor_its_guardian() {
     let errors = fs::read_to_string(stage.path("errors")).unwrap();
     assert!(errors.lines().filter(|line| line.contains("ermission denied")).count() >= 18, "{errors}");
     assert!(!ended.stdout.contains(key) && !ended.stderr.contains(key), "{ended:?}");
-    for path in files(stage.home().parent().unwrap()) {
+    for path in files(stage.home().parent().unwrap()).into_iter().filter(|path| path != stage.program()) {
         let bytes = fs::read(&path).unwrap();
         assert!(!bytes.windows(key.len()).any(|window| window == key.as_bytes()), "{}", path.display());
     }
+}
+
+#[test]
+fn a_sealed_owner_is_still_known_to_live_and_heard() {
+    let stage = Stage::of_ordinary_user(BOSUN);
+    let running = stage.script(&shell("touch begun; sleep 1000")).prompt("go").start();
+    within(PATIENCE, "the command runs", || stage.path("begun").exists());
+    let id = stage.newest();
+    let shown = stage.bosun(["sessions", "show", &id, "--json"]).run().expect(0).json();
+    assert_eq!(shown["session"]["ownerPid"], running.pid());
+    stage.bosun(["--resume", &id, "-p", "more"]).run().expect(2).says(&["is run by process"]);
+    stage.bosun(["sessions", "stop", &id]).run().expect(0);
+    running.wait().expect(5);
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {

@@ -1,0 +1,60 @@
+//! Why a file of the workspace was not used, in words that name it and the remedy.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use host::{FileError, Place};
+
+use crate::place::shown;
+use crate::text::nearest;
+use crate::{Context, ToolError, Use};
+
+/// The refusal to change a file that is not as the agent saw it.
+pub(crate) fn stale(shown: &str) -> ToolError {
+    ToolError::Refused(format!("{shown} has changed since you viewed it; view it again before you change it"))
+}
+
+/// The refusal for a file that could not be used.
+pub(crate) fn refusal(cx: &Context, place: &Place, error: FileError) -> ToolError {
+    let shown = shown(cx, place.path());
+    match error {
+        FileError::Missing(_) => missing(cx, place.path()),
+        FileError::Changed(_) => stale(&shown),
+        FileError::Exists(_) => {
+            ToolError::Refused(format!("{shown} exists already; view it before you replace it, or use `edit`"))
+        }
+        FileError::TooLarge { size, most, .. } => ToolError::Refused(format!(
+            "{shown} has {size} bytes, and at most {most} can be changed here; use the shell, for example `sed -i`"
+        )),
+        FileError::NoFolder(_)
+        | FileError::Directory(_)
+        | FileError::Special { .. }
+        | FileError::Forbidden(_)
+        | FileError::Outside(_)
+        | FileError::Full(_)
+        | FileError::ReadOnly(_)
+        | FileError::Io { .. } => ToolError::Refused(error.to_string()),
+    }
+}
+
+/// The refusal for a path where nothing is, with the names that come closest.
+pub(crate) fn missing(cx: &Context, path: &Path) -> ToolError {
+    let there = path.ancestors().skip(1).find_map(|folder| Some((folder, names(cx, folder)?)));
+    let close = there.map(|(folder, names)| {
+        let wanted = path.strip_prefix(folder).ok().and_then(|rest| rest.iter().next()).unwrap_or_default();
+        nearest(&wanted.to_string_lossy(), names).iter().map(|name| shown(cx, &folder.join(name))).collect::<Vec<_>>()
+    });
+    let hint = match close {
+        Some(close) if !close.is_empty() => format!("did you mean {}?", close.join(", ")),
+        Some(_) | None => "look for it with `glob`".to_owned(),
+    };
+    ToolError::Refused(format!("{} does not exist; {hint}", shown(cx, path)))
+}
+
+/// What is in a folder of the workspace and may be read.
+fn names<'a>(cx: &'a Context, path: &'a Path) -> Option<impl Iterator<Item = String> + 'a> {
+    let folder = cx.workspace.place(path)?.folder().ok()?;
+    let may_be_read = move |name: &OsString| cx.reach.check(&path.join(name), Use::Read).is_ok();
+    let names = folder.flatten().take(10_000).map(|entry| entry.name).filter(may_be_read);
+    Some(names.map(|name| name.to_string_lossy().into_owned()))
+}
