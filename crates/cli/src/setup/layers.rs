@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
 use config::{
-    ConfigError, Controls, File, Layer, Layers, MANAGED_FILE, Mode, Origin, Permissions, Places, Project, RuleLine,
+    ConfigError, Entrusted, File, Layer, Layers, MANAGED_FILE, Mode, Origin, Permissions, Places, Project, RuleLine,
     Spending, Standing, Usd, Weight, Workspace,
 };
 use policy::Policy;
@@ -82,7 +82,7 @@ impl Setup {
 
     /// How a project stands. One that nobody can look up is not trusted.
     pub(crate) fn standing(&self, project: &Project) -> Standing {
-        if !Controls::exist(&project.top, self.home.root()) {
+        if !Entrusted::exist(&project.top, self.home.root()) {
             return Standing::Untrusted;
         }
         let remembered = project.top.to_str().and_then(|top| {
