@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use net::Patience;
+use net::{Patience, Secret};
 use protocol::{Budget, Effort, PermissionMode};
 
 use crate::Env;
@@ -11,6 +11,7 @@ use crate::permissions::Mode;
 use crate::provider::{self, Access, ProviderFile};
 use crate::read::ConfigError;
 use crate::time::Time;
+use crate::variables::Hidden;
 
 /// Days after its last event that a session is kept.
 const RETENTION_DAYS: u32 = 90;
@@ -46,6 +47,12 @@ impl Config {
     /// The way to every model, from here and from the environment.
     pub fn access(&self, env: &Env) -> Result<Access, ConfigError> {
         provider::open(&self.providers, self.patience, &self.environment, env).map_err(ConfigError::Environment)
+    }
+
+    /// What the environment holds that must never be written; known even when some provider cannot be asked.
+    pub fn secrets(&self, env: &Env) -> Vec<Secret> {
+        let keys = Env::keys(self.providers.values().filter_map(|provider| provider.key_env.clone()).collect());
+        env.secrets(&Hidden { keys: &keys, settings: &self.environment })
     }
 }
 
