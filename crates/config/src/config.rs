@@ -11,7 +11,6 @@ use crate::permissions::Mode;
 use crate::provider::{self, Access, ProviderFile};
 use crate::read::ConfigError;
 use crate::time::Time;
-use crate::variables::Hidden;
 
 /// Days after its last event that a session is kept.
 const RETENTION_DAYS: u32 = 90;
@@ -49,10 +48,9 @@ impl Config {
         provider::open(&self.providers, self.patience, &self.environment, env).map_err(ConfigError::Environment)
     }
 
-    /// What the environment holds that must never be written; known even when some provider cannot be asked.
+    /// What the environment holds that must not be written anywhere; known even when some provider cannot be asked.
     pub fn secrets(&self, env: &Env) -> Vec<Secret> {
-        let keys = Env::keys(self.providers.values().filter_map(|provider| provider.key_env.clone()).collect());
-        env.secrets(&Hidden { keys: &keys, settings: &self.environment })
+        provider::secrets(&self.providers, &self.environment, env)
     }
 }
 

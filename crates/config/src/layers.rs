@@ -98,6 +98,11 @@ impl Layers {
         self.layers.iter().flat_map(named).collect()
     }
 
+    /// The files that the layers were read from.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.layers.iter().filter_map(|layer| layer.origin.file())
+    }
+
     /// Every setting that counts, by key.
     pub fn values(&self) -> Vec<Value> {
         let built_in = Layer { origin: Origin::BuiltIn, file: File::built_in() };

@@ -64,6 +64,12 @@ pub(crate) fn open(
     })
 }
 
+/// What the environment holds that must not be written anywhere, whether or not every provider can be asked.
+pub(crate) fn secrets(file: &Layer, environment: &Environment, env: &Env) -> Vec<Secret> {
+    let keys = Env::keys(file.values().filter_map(|provider| provider.key_env.clone()).collect());
+    env.secrets(&Hidden { keys: &keys, settings: environment })
+}
+
 /// One provider with everything in place.
 struct Described<'a> {
     name: &'a str,
