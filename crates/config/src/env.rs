@@ -10,6 +10,9 @@ use std::path::PathBuf;
 
 use net::{Route, Secret};
 
+use crate::file::File;
+use crate::layers::Layer;
+use crate::origin::Origin;
 use crate::variables::Hidden;
 
 /// Where Bosun keeps its sessions; `~/.bosun` when unset.
@@ -19,7 +22,7 @@ const HOME: &str = "BOSUN_HOME";
 pub(crate) const MANAGED: &str = "BOSUN_MANAGED";
 
 /// The model to ask, such as `anthropic/claude-sonnet-5-5`, unless `--model` says otherwise.
-pub(crate) const MODEL: &str = "BOSUN_MODEL";
+const MODEL: &str = "BOSUN_MODEL";
 
 /// How much goes to the log: `error`, `warn`, `info` or `debug`; `warn` when unset.
 const LOG: &str = "BOSUN_LOG";
@@ -80,6 +83,11 @@ impl Env {
     /// Reads the environment.
     pub fn read() -> Env {
         Env::from(std::env::vars_os().collect::<Vec<_>>())
+    }
+
+    /// The settings among the variables, as a layer.
+    pub fn layer(&self) -> Layer {
+        Layer { origin: Origin::Variable(MODEL), file: File { model: self.model.clone(), ..File::default() } }
     }
 
     /// The proxies and certificates that the usual variables name; of two spellings the lower-case one counts.
@@ -177,7 +185,6 @@ impl Env {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::File;
 
     #[test]
     fn the_home_is_bosun_s_own_or_below_the_user_s() {

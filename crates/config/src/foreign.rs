@@ -7,7 +7,8 @@ use host::PlainError;
 use serde::Deserialize;
 
 use crate::file::{File, Permissions};
-use crate::layers::{Layer, Notice};
+use crate::layers::Layer;
+use crate::notice::Notice;
 use crate::origin::Origin;
 use crate::permissions::RuleLine;
 

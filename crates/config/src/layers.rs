@@ -1,4 +1,4 @@
-//! The layers of settings for one folder: which there are, what counts of them, and what comes of all together.
+//! The layers of settings for one folder, and what comes of all together.
 
 use std::path::{Path, PathBuf};
 
@@ -6,94 +6,19 @@ use policy::{Rule, RuleError};
 use protocol::{PermissionMode, RuleEffect, RuleText};
 
 use crate::config::Config;
-use crate::file::{Feature, File, Permissions};
-use crate::foreign::{self, Foreign};
+use crate::file::{Feature, File, Permissions, Spending};
+use crate::notice::Notice;
 use crate::origin::Origin;
-use crate::project::{CONFIG, Project, local_file};
+use crate::project::Project;
 use crate::read::ConfigError;
-use crate::trust::{Standing, is_home};
+use crate::trust::Standing;
 use crate::values::{Value, flat};
-
-/// Where whoever manages the machine puts settings.
-pub const MANAGED_FILE: &str = "/etc/bosun/managed.toml";
-
-/// One layer.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Layer {
-    /// Where it came from.
-    pub origin: Origin,
-    /// What it says.
-    pub file: File,
-}
-
-/// Where layers are looked for.
-#[derive(Debug, Clone)]
-pub struct Places<'a> {
-    /// Bosun's home.
-    pub home: &'a Path,
-    /// The user's own folder.
-    pub user: Option<&'a Path>,
-    /// A file that adds to the machine's managed settings.
-    pub managed: Option<&'a Path>,
-    /// The project.
-    pub project: Project,
-    /// How it stands.
-    pub standing: Standing,
-    /// Which files are read.
-    pub read: &'a [Choice],
-}
-
-/// Files that can be left out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Choice {
-    /// Those of the user.
-    User,
-    /// Those of the project.
-    Project,
-    /// That of the user for the project.
-    Local,
-}
-
-impl Choice {
-    /// Every one.
-    pub const ALL: [Choice; 3] = [Choice::User, Choice::Project, Choice::Local];
-}
-
-/// Something about a file that a person should know.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Notice {
-    /// The file.
-    pub path: PathBuf,
-    /// What.
-    pub text: String,
-    /// How much it matters.
-    pub weight: Weight,
-}
-
-/// How much a notice matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Weight {
-    /// It is told at the start of a run.
-    Warning,
-    /// It is told to those who ask.
-    Remark,
-}
-
-impl Notice {
-    pub(crate) fn warning(path: &Path, text: String) -> Notice {
-        Notice { path: path.to_owned(), text, weight: Weight::Warning }
-    }
-
-    pub(crate) fn remark(path: &Path, text: String) -> Notice {
-        Notice { path: path.to_owned(), text, weight: Weight::Remark }
-    }
-}
 
 /// The layers of settings for one folder.
 #[derive(Debug, Clone)]
 pub struct Layers {
     /// Strongest first.
-    layers: Vec<Layer>,
+    pub(crate) layers: Vec<Layer>,
     /// The project.
     pub project: Project,
     /// How it stands.
@@ -104,39 +29,16 @@ pub struct Layers {
     pub notices: Vec<Notice>,
 }
 
-impl Layers {
-    /// Reads every file that is there.
-    pub fn read(places: &Places<'_>) -> Result<Layers, ConfigError> {
-        let Places { home, user, managed, project, standing, read } = places;
-        let mut layers = Layers {
-            layers: Vec::new(),
-            project: project.clone(),
-            standing: *standing,
-            ignored: Vec::new(),
-            notices: Vec::new(),
-        };
-        layers.add_managed(*managed)?;
-        if let Some(stranger) = &project.stranger {
-            let text = "this repository belongs to another user, so nothing of it but this folder is looked at";
-            layers.notices.push(Notice::warning(stranger, text.into()));
-        }
-        for choice in *read {
-            match choice {
-                Choice::Local => {
-                    let path = local_file(home, &project.top);
-                    layers.add_present(File::read_present(&path)?, Origin::Local(path))?;
-                }
-                Choice::Project => layers.add_project(home)?,
-                Choice::User => {
-                    let path = home.join("config.toml");
-                    layers.add_present(File::read_present(&path)?, Origin::User(path))?;
-                    user.map(foreign::of_user).into_iter().for_each(|foreign| layers.add_foreign(foreign));
-                }
-            }
-        }
-        Ok(layers)
-    }
+/// One layer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Layer {
+    /// Where it came from.
+    pub origin: Origin,
+    /// What it says.
+    pub file: File,
+}
 
+impl Layers {
     /// Adds a layer where its strength belongs.
     pub fn add(&mut self, layer: Layer) -> Result<(), ConfigError> {
         let Layer { origin, file } = &layer;
@@ -144,19 +46,17 @@ impl Layers {
             (Origin::Managed(_), _) | (_, None) => {}
             (_, Some(_)) => return Err(ConfigError::NotManaged { origin: origin.to_string() }),
         }
-        let place = self.layers.partition_point(|other| other.origin.rank() <= origin.rank());
-        self.layers.insert(place, layer);
+        self.insert(layer);
         Ok(())
     }
 
     /// Adds what a session was begun with. Its budget is its own: files of weaker layers speak of new sessions.
     pub fn add_session(&mut self, file: File) {
-        let session = Layer { origin: Origin::Session, file };
-        let place = self.layers.partition_point(|other| other.origin.rank() <= session.origin.rank());
-        for weaker in self.layers.iter_mut().skip(place) {
-            weaker.file.budget = crate::file::Spending::default();
+        let session = Origin::Session;
+        for weaker in self.layers.iter_mut().filter(|layer| layer.origin.rank() > session.rank()) {
+            weaker.file.budget = Spending::default();
         }
-        self.layers.insert(place, session);
+        self.insert(Layer { origin: session, file });
     }
 
     /// Everything that counts, with what no layer says filled in.
@@ -196,6 +96,11 @@ impl Layers {
             layer.file.workspace.add_dirs.iter().map(|path| (full(path), origin.clone())).collect::<Vec<_>>()
         };
         self.layers.iter().flat_map(named).collect()
+    }
+
+    /// The files that the layers were read from.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.layers.iter().filter_map(|layer| layer.origin.file())
     }
 
     /// Every setting that counts, by key.
@@ -240,62 +145,10 @@ impl Layers {
         }
     }
 
-    fn add_managed(&mut self, named: Option<&Path>) -> Result<(), ConfigError> {
-        let usual = Path::new(MANAGED_FILE);
-        self.add_present(File::read_present(usual)?, Origin::Managed(usual.to_owned()))?;
-        if let Some(path) = named {
-            let missing = || ConfigError::Missing { named_by: crate::env::MANAGED, path: path.to_owned() };
-            let file = File::read_present(path)?.ok_or_else(missing)?;
-            self.add(Layer { origin: Origin::Managed(path.to_owned()), file })?;
-        }
-        Ok(())
-    }
-
-    /// Adds what may count of the project's files: all of it when it is trusted, else only what narrows.
-    fn add_project(&mut self, home: &Path) -> Result<(), ConfigError> {
-        let top = self.project.top.clone();
-        if !is_home(&top.join(".bosun"), home) {
-            let path = top.join(CONFIG);
-            let file = File::read_below(&top, CONFIG)?;
-            let counts = match (file, self.standing) {
-                (Some(file), Standing::Changed | Standing::Untrusted) => Some(self.narrow(file, &path)),
-                (file, Standing::Trusted) | (file @ None, _) => file,
-            };
-            self.add_present(counts, Origin::Project(path))?;
-        }
-        for below in [".claude/settings.local.json", ".claude/settings.json"] {
-            self.add_foreign(foreign::of_project(&top, below));
-        }
-        Ok(())
-    }
-
-    /// What of an untrusted file counts.
-    fn narrow(&mut self, file: File, path: &Path) -> File {
-        let Permissions { ask, deny, .. } = file.permissions.clone();
-        let narrow = File { permissions: Permissions { ask, deny, ..Permissions::default() }, ..File::default() };
-        let kept: Vec<String> = flat(&narrow).into_iter().map(|(key, _)| key).collect();
-        self.ignored = flat(&file).into_iter().map(|(key, _)| key).filter(|key| !kept.contains(key)).collect();
-        if !self.ignored.is_empty() {
-            let why = match self.standing {
-                Standing::Changed => "the project has changed since you trusted it",
-                Standing::Untrusted | Standing::Trusted => "you have not trusted the project",
-            };
-            let keys = self.ignored.join(", ");
-            self.notices.push(Notice::warning(path, format!("ignored, since {why}: {keys}; `bosun trust` shows more")));
-        }
-        // It stays, so that a table that belongs elsewhere is an error in any case.
-        File { managed: file.managed, ..narrow }
-    }
-
-    fn add_present(&mut self, file: Option<File>, origin: Origin) -> Result<(), ConfigError> {
-        file.map_or(Ok(()), |file| self.add(Layer { origin, file }))
-    }
-
-    fn add_foreign(&mut self, foreign: Foreign) {
-        self.notices.extend(foreign.notices);
-        // It has no managed table, so nothing of it can be refused.
-        self.layers.extend(foreign.layer);
-        self.layers.sort_by_key(|layer| layer.origin.rank());
+    /// Puts a layer below those that are as strong, and above the weaker ones.
+    pub(crate) fn insert(&mut self, layer: Layer) {
+        let place = self.layers.partition_point(|other| other.origin.rank() <= layer.origin.rank());
+        self.layers.insert(place, layer);
     }
 }
 

@@ -10,7 +10,9 @@ mod edit;
 mod env;
 mod file;
 mod foreign;
+mod gather;
 mod layers;
+mod notice;
 mod origin;
 mod permissions;
 mod project;
@@ -28,13 +30,15 @@ pub use env::{Env, FAULT, MANAGED};
 pub use file::{
     Environment, Feature, File, Limits, Managed, Network, Output, Permissions, Retention, Spending, Workspace,
 };
-pub use layers::{Choice, Layer, Layers, MANAGED_FILE, Notice, Places, Weight};
+pub use gather::{Choice, MANAGED_FILE, Places};
+pub use layers::{Layer, Layers};
+pub use notice::{Notice, Weight};
 pub use origin::Origin;
 pub use permissions::{Mode, RuleLine, parse_mode};
 pub use project::{Project, controls, local_file};
 pub use provider::{Access, ModelFile, ProviderError, ProviderFile};
 pub use read::ConfigError;
 pub use time::{Time, parse_time};
-pub use trust::{Controls, Standing, TrustError};
+pub use trust::{Entrusted, Standing, TrustError};
 pub use values::Value;
 pub use variables::NamePattern;

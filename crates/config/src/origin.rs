@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use policy::Source;
 
 /// Where a setting came from, strongest first.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// A file of whoever manages the machine.
     Managed(PathBuf),

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use crate::project::{hex, settings_of_claude};
 
 /// Files and folders that control Bosun, or will: a project is trusted with all of them or none.
-const TRUSTED: [&str; 10] = [
+const ENTRUSTED: [&str; 10] = [
     ".bosun",
     ".claude/agents",
     ".claude/skills",
@@ -50,9 +50,9 @@ pub enum TrustError {
     },
 }
 
-/// What of a project controls Bosun.
+/// What a person trusts a project with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Controls {
+pub struct Entrusted {
     /// The files and links, from the project's top, sorted.
     pub files: Vec<PathBuf>,
     /// A digest of their names and what they hold.
@@ -74,8 +74,8 @@ impl Standing {
     /// How a project stands that was trusted with this digest, if it was.
     pub fn of(top: &Path, home: &Path, remembered: Option<&str>) -> Standing {
         let Some(remembered) = remembered else { return Standing::Untrusted };
-        match Controls::read(top, home) {
-            Ok(controls) if controls.digest == remembered => Standing::Trusted,
+        match Entrusted::read(top, home) {
+            Ok(entrusted) if entrusted.digest == remembered => Standing::Trusted,
             Ok(_) | Err(_) => Standing::Changed,
         }
     }
@@ -90,21 +90,21 @@ impl Standing {
     }
 }
 
-impl Controls {
+impl Entrusted {
     /// Whether there is anything to look at.
     pub fn exist(top: &Path, home: &Path) -> bool {
         let is_there = |below: &str| {
             let path = top.join(below);
             path.symlink_metadata().is_ok() && !is_home(&path, home)
         };
-        TRUSTED.into_iter().any(is_there) || settings_of_claude(top).next().is_some()
+        ENTRUSTED.into_iter().any(is_there) || settings_of_claude(top).next().is_some()
     }
 
     /// Looks at everything that controls Bosun below a project's top, but for Bosun's home, which is the user's own. A
     /// link is what it says, not where it leads.
-    pub fn read(top: &Path, home: &Path) -> Result<Controls, TrustError> {
+    pub fn read(top: &Path, home: &Path) -> Result<Entrusted, TrustError> {
         let mut walk = Walk { top, left: MOST_BYTES, seen: 0, found: Vec::new() };
-        for below in TRUSTED.into_iter().filter(|below| !is_home(&top.join(below), home)) {
+        for below in ENTRUSTED.into_iter().filter(|below| !is_home(&top.join(below), home)) {
             walk.enter(Path::new(below))?;
         }
         for path in settings_of_claude(top) {
@@ -120,7 +120,7 @@ impl Controls {
             digest.update(content);
         }
         let digest = hex(&digest.finalize());
-        Ok(Controls { files: walk.found.into_iter().map(|(path, _)| path).collect(), digest })
+        Ok(Entrusted { files: walk.found.into_iter().map(|(path, _)| path).collect(), digest })
     }
 }
 

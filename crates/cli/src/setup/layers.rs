@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
 use config::{
-    ConfigError, Controls, File, Layer, Layers, MANAGED_FILE, Mode, Origin, Permissions, Places, Project, RuleLine,
+    ConfigError, Entrusted, File, Layer, Layers, MANAGED_FILE, Mode, Origin, Permissions, Places, Project, RuleLine,
     Spending, Standing, Usd, Weight, Workspace,
 };
 use policy::Policy;
@@ -40,8 +40,7 @@ impl Setup {
         };
         let read = || -> Result<Layers, ConfigError> {
             let mut layers = Layers::read(&places)?;
-            let model = File { model: self.env.model.clone(), ..File::default() };
-            layers.add(Layer { origin: Origin::Variable("BOSUN_MODEL"), file: model })?;
+            layers.add(self.env.layer())?;
             layers.add(Layer { origin: Origin::Flag, file: typed })?;
             if let Some(given) = permit.settings.as_deref() {
                 layers.add(given_layer(given)?)?;
@@ -82,7 +81,7 @@ impl Setup {
 
     /// How a project stands. One that nobody can look up is not trusted.
     pub(crate) fn standing(&self, project: &Project) -> Standing {
-        if !Controls::exist(&project.top, self.home.root()) {
+        if !Entrusted::exist(&project.top, self.home.root()) {
             return Standing::Untrusted;
         }
         let remembered = project.top.to_str().and_then(|top| {
@@ -98,10 +97,9 @@ impl Setup {
     pub(super) fn policy_of(&self, layers: &Layers, cwd: &Path, roots: &[PathBuf]) -> Result<Policy, Failure> {
         let top = layers.project.top.clone();
         let home = self.home.root();
-        let mut controls = vec![home.canonicalize().unwrap_or_else(|_unreadable| home.to_owned())];
-        controls.push(MANAGED_FILE.into());
-        controls.extend(self.env.managed.as_ref().and_then(|path| path.canonicalize().ok()));
-        let folders = [&top].into_iter().map(PathBuf::as_path).chain([cwd]).chain(roots.iter().map(PathBuf::as_path));
+        let mut controls = vec![home.canonicalize().unwrap_or_else(|_unreadable| home.to_owned()), MANAGED_FILE.into()];
+        controls.extend(layers.files().filter_map(|file| file.canonicalize().ok()));
+        let folders = [top.as_path(), cwd].into_iter().chain(roots.iter().map(PathBuf::as_path));
         controls.extend(folders.flat_map(config::controls));
         controls.sort();
         controls.dedup();

@@ -5,7 +5,7 @@ mod show;
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
-use config::{Controls, Project, Standing};
+use config::{Entrusted, Project, Standing};
 use host::{Clock, SystemClock};
 use store::{Trust, TrustRow};
 
@@ -38,20 +38,20 @@ fn revoke(setup: &Setup, project: &Project) -> Result<Exit, Failure> {
 /// Shows what a project would do, and trusts it if a person says so.
 fn consider(setup: &Setup, project: &Project, args: &TrustArgs) -> Result<Exit, Failure> {
     // The digest comes first: what changes while a person looks is not trusted.
-    let controls = Controls::read(&project.top, setup.home.root()).map_err(refused)?;
+    let entrusted = Entrusted::read(&project.top, setup.home.root()).map_err(refused)?;
     let standing = setup.standing(project);
-    let shown = Shown::new(setup, project, &controls, standing)?;
+    let shown = Shown::new(setup, project, &entrusted, standing)?;
     if !args.yes || !args.json {
         shown.print(args.json);
     }
-    if args.show || controls.files.is_empty() || standing == Standing::Trusted {
+    if args.show || entrusted.files.is_empty() || standing == Standing::Trusted {
         return Ok(Exit::Success);
     }
     if !args.yes && !confirmed()? {
         print::note("nothing is trusted");
         return Ok(Exit::Cancelled);
     }
-    let row = TrustRow { top: name(project)?, digest: controls.digest, at: SystemClock.now() };
+    let row = TrustRow { top: name(project)?, digest: entrusted.digest, at: SystemClock.now() };
     Trust::open(&setup.home)?.add(&row)?;
     if args.json {
         shown.trusted().print(true);

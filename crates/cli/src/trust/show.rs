@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use config::{Controls, Project, Standing};
+use config::{Entrusted, Project, Standing};
 use host::{Clock, SystemClock};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -29,20 +29,21 @@ impl Shown {
     pub(super) fn new(
         setup: &Setup,
         project: &Project,
-        controls: &Controls,
+        entrusted: &Entrusted,
         standing: Standing,
     ) -> Result<Shown, Failure> {
-        let settings = if controls.files.iter().any(|file| file == Path::new(".bosun/config.toml")) {
+        let settings = if entrusted.files.iter().any(|file| file == Path::new(".bosun/config.toml")) {
             project.settings().map_err(refused)?
         } else {
             Vec::new()
         };
-        let trust = if Controls::exist(&project.top, setup.home.root()) { standing.word() } else { "nothing to trust" };
+        let trust =
+            if Entrusted::exist(&project.top, setup.home.root()) { standing.word() } else { "nothing to trust" };
         Ok(Shown {
             top: project.top.clone(),
             trust,
             settings: settings.into_iter().collect(),
-            files: controls.files.clone(),
+            files: entrusted.files.clone(),
         })
     }
 

@@ -102,6 +102,15 @@ add-dirs = ['/']
 }
 
 #[test]
+fn a_notice_stays_short_whatever_there_is_to_ignore() {
+    let machine = Machine::new();
+    let many: String = (0..2_000).map(|n| format!("[providers.openai.models.m{n}]\ncontext = 1\n")).collect();
+    machine.write("project/.bosun/config.toml", &many);
+    let notices = machine.layers(Standing::Untrusted).unwrap().notices;
+    assert!(notices[0].text.contains(" and 1988 more; `bosun trust`"), "{}", notices[0].text);
+}
+
+#[test]
 fn nothing_to_ignore_is_nothing_to_tell() {
     let machine = Machine::new();
     assert!(machine.layers(Standing::Untrusted).unwrap().notices.is_empty());
@@ -251,6 +260,6 @@ fn the_user_s_own_folder_is_no_project_of_its_own() {
     };
     let layers = Layers::read(&places).unwrap();
     assert_eq!((layers.config().model.as_deref(), layers.notices.len()), (Some("mine"), 0));
-    assert!(config::Controls::read(&top, &home).unwrap().files.is_empty());
+    assert!(config::Entrusted::read(&top, &home).unwrap().files.is_empty());
     assert_eq!(Permissions::default(), parse("").permissions);
 }

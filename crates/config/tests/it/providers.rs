@@ -4,7 +4,7 @@ use model::{Key, Listed, Provider, Wire};
 use net::Secret;
 use protocol::Price;
 
-use crate::access;
+use crate::{access, read};
 
 #[track_caller]
 fn provider(name: &str, text: &str, vars: &[(&str, &str)]) -> Provider {
@@ -132,6 +132,8 @@ fn keys_stay_hidden() {
         ("GATEWAY_KEY", "sk-4"),
         ("PATH", "/bin"),
     ];
+    let env = config::Env::from(vars.map(|(name, value)| (name.into(), value.into())).to_vec());
+    assert_eq!(read(text).unwrap().secrets(&env).len(), 4);
     let access = access(text, &vars).unwrap();
     assert_eq!(access.programs, [("PATH".into(), "/bin".into())]);
     let mut secrets: Vec<&str> = access.secrets.iter().map(Secret::reveal).collect();

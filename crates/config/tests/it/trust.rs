@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-use config::{Controls, Standing};
+use config::{Entrusted, Standing};
 
 use crate::Machine;
 
@@ -24,17 +24,17 @@ const EVERY: [&str; 12] = [
 ];
 
 fn digest(machine: &Machine) -> String {
-    Controls::read(&machine.top(), &machine.home()).unwrap().digest
+    Entrusted::read(&machine.top(), &machine.home()).unwrap().digest
 }
 
 fn refused(machine: &Machine) -> String {
-    machine.shown(Controls::read(&machine.top(), &machine.home()).unwrap_err())
+    machine.shown(Entrusted::read(&machine.top(), &machine.home()).unwrap_err())
 }
 
 #[test]
 fn every_change_of_a_control_file_changes_the_digest() {
     let machine = Machine::new();
-    assert!(!Controls::exist(&machine.top(), &machine.home()));
+    assert!(!Entrusted::exist(&machine.top(), &machine.home()));
     for file in EVERY {
         let before = digest(&machine);
         machine.write(file, "one");
@@ -44,9 +44,9 @@ fn every_change_of_a_control_file_changes_the_digest() {
         assert!(before != made && made != changed, "{file}");
         machine.write(file, "one");
         assert_eq!(digest(&machine), made, "{file}");
-        assert!(Controls::exist(&machine.top(), &machine.home()));
+        assert!(Entrusted::exist(&machine.top(), &machine.home()));
     }
-    let files = Controls::read(&machine.top(), &machine.home()).unwrap().files;
+    let files = Entrusted::read(&machine.top(), &machine.home()).unwrap().files;
     let expected: Vec<PathBuf> = EVERY.iter().map(|file| file.strip_prefix("project/").unwrap().into()).collect();
     assert_eq!(files, expected);
     let whole = digest(&machine);

@@ -48,6 +48,9 @@ fn every_value_is_shown_with_where_it_came_from() {
     assert_eq!((&all["trust"], &all["ignored"]), (&json!("untrusted"), &json!([])));
     let reach = all["outOfReach"].to_string();
     assert!(["/home\"", "/work/.bosun\"", "/work/.mcp.json\""].iter().all(|path| reach.contains(path)), "{reach}");
+    fs::write(stage.path("extra.toml"), "").unwrap();
+    let given = stage.bosun(["config", "show", "--json", "--settings", "extra.toml"]).run().expect(0).json();
+    assert!(given["outOfReach"].to_string().contains("/work/extra.toml\""), "what steers a run is out of its reach");
     let text = stage.bosun(["config", "show", "--origin", "--deny", "edit"]).run().expect(0).stdout;
     assert!(text.contains("max-turns = 7  # your settings, "), "{text}");
     assert!(text.contains("permissions.deny = \"edit\"  # the command line\n"), "{text}");

@@ -160,3 +160,13 @@ fn a_file_without_end_is_refused_quickly() {
     let escape = stage.bosun(["-p", "hi"]).run().expect(2);
     assert!(!escape.stderr.contains('\u{1b}'), "{escape:?}");
 }
+#[test]
+#[ignore = "holds as soon as the policy matches rules against calls"]
+fn what_a_hostile_repository_forbids_is_forbidden() {
+    let evil = ModelServer::script(HELLO).start();
+    let stage = hostile(&evil);
+    let ended = stage.script(&shell("touch denied")).prompt("go").run().expect(0);
+    assert!(!stage.path("denied").exists(), "{ended:?}");
+    let ended = stage.script(&shell("touch allowed")).prompt("go").run().expect(0);
+    assert!(stage.path("allowed").exists(), "{ended:?}");
+}
