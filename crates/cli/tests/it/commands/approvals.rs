@@ -99,12 +99,20 @@ fn twenty_asks_outlive_a_kill_and_one_decision_releases_one_call() {
     let running = stage.bosun(["--resume", session, "--ask-wait", "1m"]).start();
     within(PATIENCE, "the allowed call", || witness(&stage) == "0\n");
     within(PATIENCE, "the others", || waiting(&stage).len() == 19);
+    let last = approvals(&stage, &["allow", id(&asks[19])]).expect(0);
+    assert_eq!(last.stderr, "it runs after the calls before it, 18 of which wait for you\n");
+    assert_eq!(witness(&stage), "0\n");
     let denied = approvals(&stage, &["deny", "--session", session, "--reason", "enough", "--json"]).expect(0).json();
     let fates: Vec<&Value> = denied.as_array().unwrap().iter().map(|row| &row["fate"]["type"]).collect();
-    assert_eq!(fates, ["applied"; 19]);
+    assert_eq!(fates, ["applied"; 18]);
     let ended = running.wait().expect(0);
-    assert!(ended.stdout.contains("and says: enough"), "{}", ended.stdout);
-    assert_eq!((witness(&stage).as_str(), waiting(&stage).len()), ("0\n", 0));
+    let told = |envelope: &&protocol::Envelope| match &envelope.entry.event {
+        Event::CallAnswered { answer, .. } => answer.text.ends_with("and says: enough"),
+        _other => false,
+    };
+    assert_eq!(stage.log(session).iter().filter(told).count(), 18);
+    assert!(ended.stderr.contains("not permitted: shell"), "{}", ended.stderr);
+    assert_eq!((witness(&stage).as_str(), waiting(&stage).len()), ("0\n19\n", 0));
 }
 
 #[test]
