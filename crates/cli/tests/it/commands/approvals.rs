@@ -62,11 +62,12 @@ fn a_call_is_listed_shown_and_allowed_while_its_session_runs() {
     let listed = approvals(&stage, &[]).expect(0);
     let lines: Vec<&str> = listed.stdout.lines().collect();
     assert!(lines[0].starts_with(&id(&row)[..12]) && lines[0].contains("  /root  (denied in "), "{listed:#?}");
-    assert_eq!(lines[1], r#"  shell {"command":"echo 0 >> witness"}"#);
-    assert!(lines[2].starts_with("  why: "), "{listed:#?}");
+    assert_eq!(lines[1], format!("  in {}: go", row["session"].as_str().unwrap()));
+    assert_eq!(lines[2], r#"  shell {"command":"echo 0 >> witness"}"#);
+    assert!(lines[3].starts_with("  why: "), "{listed:#?}");
     assert_eq!(listed.stderr, format!("hint: bosun approvals allow {}, or deny, or always\n", &id(&row)[..12]));
     let one = approvals(&stage, &["show", &id(&row)[..6]]).expect(0).stdout;
-    for part in [id(&row), row["session"].as_str().unwrap(), "run by", "deadline", lines[1], lines[2]] {
+    for part in [id(&row), row["session"].as_str().unwrap(), "run by", "deadline", lines[2], lines[3]] {
         assert!(one.contains(part), "{part}: {one}");
     }
     let allowed = approvals(&stage, &["allow", &id(&row)[..8].to_uppercase()]).expect(0);
