@@ -133,25 +133,28 @@ fn expect_fit(waiting: &Waiting, decision: &Decision) -> Result<(), Failure> {
 async fn fate(home: &Home, waiting: &Waiting, decision: &Decision, until: Instant) -> Result<Fate, StoreError> {
     let session = waiting.view.session;
     let reader = Reader::open(home, session)?;
-    let Some(owner) = live_owner(&reader)? else { return Ok(Fate::Kept) };
-    // A process that cannot be poked looks by itself.
-    let _poked = tokio::time::timeout_at(until, poke(home, session)).await;
+    let mut poked = false;
     loop {
+        // Before the look at the ask: what an owner that is gone did not do, it will not do any more.
+        let owner = live_owner(&reader)?;
         let asks = reader.asks(true)?;
-        match state(&asks, &waiting.view.ask.id) {
-            AskState::Open => {}
+        match (state(&asks, &waiting.view.ask.id), owner) {
             // Its words may have been redacted.
-            AskState::Decided { decision: made, by: DecidedBy::User, .. } if made.word() == decision.word() => {
+            (AskState::Decided { decision: made, by: DecidedBy::User, .. }, _) if made.word() == decision.word() => {
                 return Ok(Fate::Applied { behind: behind(&asks, &waiting.view) });
             }
-            state @ (AskState::Decided { .. } | AskState::Withdrawn) => {
+            (state @ (AskState::Decided { .. } | AskState::Withdrawn), _) => {
                 return Ok(Fate::TooLate { message: over(&state) });
             }
+            (AskState::Open, None) => return Ok(Fate::Kept),
+            (AskState::Open, Some(owner)) if Instant::now() >= until => return Ok(Fate::Left { owner_pid: owner.pid }),
+            (AskState::Open, Some(_)) if !poked => {
+                // A process that cannot be poked looks by itself.
+                let _unheard = tokio::time::timeout_at(until, poke(home, session)).await;
+                poked = true;
+            }
+            (AskState::Open, Some(_)) => tokio::time::sleep(LOOK).await,
         }
-        if Instant::now() >= until {
-            return Ok(if owner.is_alive() { Fate::Left { owner_pid: owner.pid } } else { Fate::Kept });
-        }
-        tokio::time::sleep(LOOK).await;
     }
 }
 

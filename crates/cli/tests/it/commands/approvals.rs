@@ -117,6 +117,20 @@ fn twenty_asks_outlive_a_kill_and_one_decision_releases_one_call() {
 }
 
 #[test]
+fn a_process_that_sleeps_takes_the_decision_when_it_wakes() {
+    let stage = stage();
+    let mut running = asking(&stage, 1);
+    let ask = waiting(&stage).remove(0);
+    running.signal(Signal::Stop);
+    let left = approvals(&stage, &["allow", id(&ask)]).expect(0);
+    let asleep = format!("process {} runs the session and has not taken it yet\n", running.pid());
+    assert_eq!(left.stderr, asleep);
+    running.signal(Signal::Continue);
+    running.wait().expect(0);
+    assert_eq!(witness(&stage), "0\n");
+}
+
+#[test]
 fn what_nobody_decided_in_time_is_in_the_result() {
     let stage = stage();
     let run = stage.script(&calls(1)).bosun(["-p", "go", "--ask-wait", "300ms", "--output-format", "json"]).run();
