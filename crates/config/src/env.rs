@@ -19,16 +19,13 @@ use crate::variables::Hidden;
 const HOME: &str = "BOSUN_HOME";
 
 /// One more file of managed settings, which adds to the machine's own.
-pub(crate) const MANAGED: &str = "BOSUN_MANAGED";
+pub const MANAGED: &str = "BOSUN_MANAGED";
 
 /// The model to ask, such as `anthropic/claude-sonnet-5-5`, unless `--model` says otherwise.
 const MODEL: &str = "BOSUN_MODEL";
 
 /// How much goes to the log: `error`, `warn`, `info` or `debug`; `warn` when unset.
 const LOG: &str = "BOSUN_LOG";
-
-/// A file whose settings add to those of whoever manages the machine.
-pub const MANAGED: &str = "BOSUN_MANAGED";
 
 /// For tests of durability: where the process kills itself, such as `before-commit:7`.
 pub const FAULT: &str = "BOSUN_FAULT";

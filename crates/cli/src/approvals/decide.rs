@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use host::{Clock, Home, SystemClock};
-use protocol::api::{AskState, Command, DecideParams, Method};
+use protocol::api::{AskState, AskView, Command, DecideParams, Method};
 use protocol::{AskId, DecidedBy, Decision, SessionId, Subject};
 use rpc::Client;
 use serde::Serialize;
@@ -50,8 +50,8 @@ impl Verb {
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 enum Fate {
-    /// The session acts on it.
-    Applied,
+    /// The session acts on it, once as many calls before it are decided: those of one message run in their order.
+    Applied { behind: usize },
     /// It lies in the file of a session whose process has not taken it yet.
     Left { owner_pid: u32 },
     /// It lies in the file of a session that nobody runs.
@@ -133,24 +133,28 @@ fn expect_fit(waiting: &Waiting, decision: &Decision) -> Result<(), Failure> {
 async fn fate(home: &Home, waiting: &Waiting, decision: &Decision, until: Instant) -> Result<Fate, StoreError> {
     let session = waiting.view.session;
     let reader = Reader::open(home, session)?;
-    let Some(owner) = live_owner(&reader)? else { return Ok(Fate::Kept) };
-    // A process that cannot be poked looks by itself.
-    let _poked = tokio::time::timeout_at(until, poke(home, session)).await;
+    let mut poked = false;
     loop {
-        match state(&reader, &waiting.view.ask.id)? {
-            AskState::Open => {}
+        // Before the look at the ask: what an owner that is gone did not do, it will not do any more.
+        let owner = live_owner(&reader)?;
+        let asks = reader.asks(true)?;
+        match (state(&asks, &waiting.view.ask.id), owner) {
             // Its words may have been redacted.
-            AskState::Decided { decision: made, by: DecidedBy::User, .. } if made.word() == decision.word() => {
-                return Ok(Fate::Applied);
+            (AskState::Decided { decision: made, by: DecidedBy::User, .. }, _) if made.word() == decision.word() => {
+                return Ok(Fate::Applied { behind: behind(&asks, &waiting.view) });
             }
-            state @ (AskState::Decided { .. } | AskState::Withdrawn) => {
+            (state @ (AskState::Decided { .. } | AskState::Withdrawn), _) => {
                 return Ok(Fate::TooLate { message: over(&state) });
             }
+            (AskState::Open, None) => return Ok(Fate::Kept),
+            (AskState::Open, Some(owner)) if Instant::now() >= until => return Ok(Fate::Left { owner_pid: owner.pid }),
+            (AskState::Open, Some(_)) if !poked => {
+                // A process that cannot be poked looks by itself.
+                let _unheard = tokio::time::timeout_at(until, poke(home, session)).await;
+                poked = true;
+            }
+            (AskState::Open, Some(_)) => tokio::time::sleep(LOOK).await,
         }
-        if Instant::now() >= until {
-            return Ok(if owner.is_alive() { Fate::Left { owner_pid: owner.pid } } else { Fate::Kept });
-        }
-        tokio::time::sleep(LOOK).await;
     }
 }
 
@@ -159,9 +163,15 @@ async fn poke(home: &Home, id: SessionId) -> Option<()> {
     client.call::<Value>(Method::SessionPoke, json!({})).await.ok().map(|_poked| ())
 }
 
-fn state(reader: &Reader, id: &AskId) -> Result<AskState, StoreError> {
-    let found = reader.asks(true)?.into_iter().find(|view| view.ask.id == *id);
-    Ok(found.map_or(AskState::Withdrawn, |view| view.state))
+fn state(asks: &[AskView], id: &AskId) -> AskState {
+    let found = asks.iter().find(|view| view.ask.id == *id);
+    found.map_or(AskState::Withdrawn, |view| view.state.clone())
+}
+
+/// How many calls of the same agent wait for a decision and come before this one.
+fn behind(asks: &[AskView], this: &AskView) -> usize {
+    let before = asks.iter().take_while(|view| view.ask.id != this.ask.id);
+    before.filter(|view| view.task == this.task && view.state == AskState::Open).count()
 }
 
 fn tell(waiting: &Waiting, decision: &Decision, fate: &Fate) {
@@ -172,7 +182,12 @@ fn tell(waiting: &Waiting, decision: &Decision, fate: &Fate) {
     };
     let what = exact(&print::one_line(&what, 60));
     match fate {
-        Fate::Applied => print::answer(format_args!("{id} {word}: {what}")),
+        Fate::Applied { behind } => {
+            print::answer(format_args!("{id} {word}: {what}"));
+            if let (1.., Decision::Allow { .. }) = (*behind, decision) {
+                print::note(format_args!("it runs after the calls before it, {behind} of which wait for you"));
+            }
+        }
         Fate::Left { owner_pid } => {
             print::answer(format_args!("{id} {word}: {what}"));
             print::note(format_args!("process {owner_pid} runs the session and has not taken it yet"));

@@ -70,6 +70,7 @@ pub(super) fn list(inbox: &Inbox<'_>, options: &WaitingArgs) -> Result<Exit, Fai
     let now = SystemClock.now();
     for waiting in &waiting {
         head(waiting, now);
+        print::answer(format_args!("  in {}", session(waiting)));
         body(waiting, Some(SHOWN));
     }
     print::note(hint(&waiting[0]));
@@ -86,7 +87,7 @@ pub(super) fn show(waiting: &Waiting, json: bool) -> Result<Exit, Failure> {
     let owner = waiting.owner.map_or_else(|| "nobody".to_owned(), |pid| format!("process {pid}"));
     let rows = [
         ("id", view.ask.id.to_string()),
-        ("session", format!("{}, {}", view.session, exact(&print::one_line(&waiting.title, 60)))),
+        ("session", session(waiting)),
         ("folder", exact(&waiting.cwd.display().to_string())),
         ("run by", owner),
         ("asked", view.asked_at.to_string()),
@@ -117,12 +118,16 @@ fn head(waiting: &Waiting, now: At) {
     print::answer(format_args!("{}  {age:>3} ago  {path}{}", view.ask.id.short(), standing(waiting, now)));
 }
 
+/// Its session, with enough of what that is about to know it by.
+fn session(waiting: &Waiting) -> String {
+    format!("{}: {}", waiting.view.session, exact(&print::one_line(&waiting.title, 36)))
+}
+
 fn standing(waiting: &Waiting, now: At) -> String {
     match (&waiting.left, waiting.owner, waiting.view.ask.until_at) {
         _ if waiting.view.state != AskState::Open => String::new(),
         (Some(decision), ..) => {
-            let session = waiting.view.session;
-            format!("  {}; go on with: bosun --resume {session}", decision.word())
+            format!("  {}; go on with: bosun --resume {}", decision.word(), waiting.view.session)
         }
         (None, None, _) => "  (its session is not running)".into(),
         (None, Some(_), None) => String::new(),

@@ -3,12 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use config::{File, MANAGED};
+use config::{File, MANAGED, MANAGED_FILE};
 
 use super::{Check, Scene};
-
-/// What manages every user of a machine.
-const MANAGED_FILE: &str = "/etc/bosun/managed.toml";
 
 /// Most bytes of a file of settings.
 const LARGEST: u64 = 1 << 20;

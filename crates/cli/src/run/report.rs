@@ -89,7 +89,7 @@ impl Report {
             paused: None,
             answer: None,
             finished: Vec::new(),
-            calls: BTreeMap::new(),
+            calls: asked_before(session),
             denials: Vec::new(),
             figures: None,
             tasks: Vec::new(),
@@ -110,10 +110,7 @@ impl Report {
                 let called = content.iter().filter_map(called).map(|(call, called)| ((task, call), called));
                 self.calls.extend(called);
             }
-            Event::Asked(Ask { id, call, subject: Subject::Permission { reason, .. }, .. }) => {
-                let called = self.calls.entry((task, call.clone())).or_default();
-                called.asked = Some((id.clone(), reason.clone()));
-            }
+            Event::Asked(ask) => self.calls.extend(of_ask(task, ask)),
             Event::AskDecided { call, decision: Decision::Deny { words }, by, .. } => {
                 if let Some((_, reason)) = self.calls.get_mut(&(task, call.clone())).and_then(|c| c.asked.as_mut()) {
                     *reason = denied(reason, words, *by);
@@ -180,6 +177,22 @@ impl Report {
 
     pub(super) fn text(&self) -> &str {
         self.answer.as_ref().map_or("", |(_, text)| text)
+    }
+}
+
+/// The calls that an earlier process asked about: they may end in this one.
+fn asked_before(session: &Session) -> BTreeMap<(TaskId, CallId), Called> {
+    let asks = Reader::open(session.home(), session.id()).and_then(|reader| reader.asks(true));
+    asks.unwrap_or_default().iter().filter_map(|view| of_ask(view.task, &view.ask)).collect()
+}
+
+fn of_ask(task: TaskId, ask: &Ask) -> Option<((TaskId, CallId), Called)> {
+    match &ask.subject {
+        Subject::Permission { tool, input, reason, .. } => {
+            let asked = Some((ask.id.clone(), reason.clone()));
+            Some(((task, ask.call.clone()), Called { tool: tool.clone(), input: input.clone(), asked }))
+        }
+        Subject::Question { .. } => None,
     }
 }
 

@@ -30,7 +30,7 @@ impl World {
             return;
         }
         self.asked.push(ask);
-        self.may(report);
+        self.must(report);
     }
 
     /// A run whose call asks tries what it may not, or gives up.

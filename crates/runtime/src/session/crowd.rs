@@ -47,7 +47,7 @@ fn model(url: String) -> Arc<dyn model::Model> {
     model::open("test/m", Path::new("/"), &providers).unwrap()
 }
 
-fn settings(folder: &Path, url: String, budget: Budget) -> Settings {
+pub(super) fn settings(folder: &Path, url: String, budget: Budget) -> Settings {
     Settings {
         home: Home::open(folder.join("home")).unwrap(),
         cwd: folder.join("work"),

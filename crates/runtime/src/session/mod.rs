@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod crowd;
 mod open;
+#[cfg(test)]
+mod questions;
 mod status;
 mod transcript;
 

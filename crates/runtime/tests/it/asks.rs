@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use policy::Source;
 use protocol::api::{AskState, AskView, AsksParams, AsksResult, Command, DecideParams, Method, SubscribeParams};
-use protocol::{AskId, DecidedBy, Decision, Delivery, Event, Outcome, PermissionMode, SessionId, Subject};
+use protocol::{AskId, DecidedBy, Decision, Delivery, Event, Limit, Outcome, PermissionMode, SessionId, Subject};
 use rpc::{CallError, Client};
 use runtime::{Rejected, Start};
 use serde_json::{Value, json};
@@ -233,7 +233,7 @@ async fn a_command_with_a_rule_that_is_none_is_done_with_and_decides_nothing() {
     post(&stage, id, DecideParams { ask: ask.ask.id.clone(), decision: Decision::Allow { rule } });
     let mut driver = resume(&stage, id).await;
     assert_eq!(Reader::open(stage.home(), id).unwrap().pending_commands().unwrap(), []);
-    assert_eq!(open_asks(&stage, id), [ask.clone()]);
+    assert_eq!(open_asks(&stage, id), std::slice::from_ref(&ask));
     post(&stage, id, allow(&ask));
     driver.rest().await;
     driver.leave().await;
@@ -337,4 +337,22 @@ async fn a_client_lists_decides_and_sees_what_is_asked_and_decided() {
     let count = |kind: &str| seen.iter().filter(|seen| *seen == kind).count();
     assert_eq!((count("asked"), count("askDecided"), count("callStarted")), (2, 2, 1));
     driver.leave().await;
+}
+
+#[tokio::test]
+async fn a_run_whose_time_is_up_waits_for_nobody() {
+    let script = rules(
+        "  - when: { prompt: 'your last answer' }
+    answer: [say: stopped early]
+  - answer:
+      - call: { tool: shell, input: { command: touch evil } }
+",
+    );
+    let stage = scenario().script(&script).ask_wait(None).timeout(Duration::from_millis(300)).ready();
+    let mut driver = asking(&stage, 1).await;
+    driver.rest().await;
+    assert_eq!(all_asks(&stage, driver.id())[0].state, AskState::Withdrawn);
+    let run = driver.leave().await;
+    assert_eq!((run.outcome(), run.text()), (Some(&Outcome::TimedOut { limit: Limit::Time }), "stopped early"));
+    assert_eq!(stage.file("evil"), None);
 }

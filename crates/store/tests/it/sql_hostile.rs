@@ -51,6 +51,7 @@ const CORPUS: &[(&str, Fate)] = &[
     // Writing to them, or in their way.
     ("DELETE FROM bosun_events", OURS),
     ("UPDATE bosun_lease SET fence = 99", OURS),
+    ("UPDATE bosun_asks SET open = 0", OURS),
     ("INSERT INTO bosun_commands (at, body) VALUES (1, '{\"type\":\"stop\"}')", OURS),
     ("REPLACE INTO bosun_meta VALUES ('cwd', '/')", OURS),
     ("DROP TABLE bosun_events", OURS),

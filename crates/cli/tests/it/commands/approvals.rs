@@ -62,11 +62,12 @@ fn a_call_is_listed_shown_and_allowed_while_its_session_runs() {
     let listed = approvals(&stage, &[]).expect(0);
     let lines: Vec<&str> = listed.stdout.lines().collect();
     assert!(lines[0].starts_with(&id(&row)[..12]) && lines[0].contains("  /root  (denied in "), "{listed:#?}");
-    assert_eq!(lines[1], r#"  shell {"command":"echo 0 >> witness"}"#);
-    assert!(lines[2].starts_with("  why: "), "{listed:#?}");
+    assert_eq!(lines[1], format!("  in {}: go", row["session"].as_str().unwrap()));
+    assert_eq!(lines[2], r#"  shell {"command":"echo 0 >> witness"}"#);
+    assert!(lines[3].starts_with("  why: "), "{listed:#?}");
     assert_eq!(listed.stderr, format!("hint: bosun approvals allow {}, or deny, or always\n", &id(&row)[..12]));
     let one = approvals(&stage, &["show", &id(&row)[..6]]).expect(0).stdout;
-    for part in [id(&row), row["session"].as_str().unwrap(), "run by", "deadline", lines[1], lines[2]] {
+    for part in [id(&row), row["session"].as_str().unwrap(), "run by", "deadline", lines[2], lines[3]] {
         assert!(one.contains(part), "{part}: {one}");
     }
     let allowed = approvals(&stage, &["allow", &id(&row)[..8].to_uppercase()]).expect(0);
@@ -99,12 +100,34 @@ fn twenty_asks_outlive_a_kill_and_one_decision_releases_one_call() {
     let running = stage.bosun(["--resume", session, "--ask-wait", "1m"]).start();
     within(PATIENCE, "the allowed call", || witness(&stage) == "0\n");
     within(PATIENCE, "the others", || waiting(&stage).len() == 19);
+    let last = approvals(&stage, &["allow", id(&asks[19])]).expect(0);
+    assert_eq!(last.stderr, "it runs after the calls before it, 18 of which wait for you\n");
+    assert_eq!(witness(&stage), "0\n");
     let denied = approvals(&stage, &["deny", "--session", session, "--reason", "enough", "--json"]).expect(0).json();
     let fates: Vec<&Value> = denied.as_array().unwrap().iter().map(|row| &row["fate"]["type"]).collect();
-    assert_eq!(fates, ["applied"; 19]);
+    assert_eq!(fates, ["applied"; 18]);
     let ended = running.wait().expect(0);
-    assert!(ended.stdout.contains("and says: enough"), "{}", ended.stdout);
-    assert_eq!((witness(&stage).as_str(), waiting(&stage).len()), ("0\n", 0));
+    let told = |envelope: &&protocol::Envelope| match &envelope.entry.event {
+        Event::CallAnswered { answer, .. } => answer.text.ends_with("and says: enough"),
+        _other => false,
+    };
+    assert_eq!(stage.log(session).iter().filter(told).count(), 18);
+    assert!(ended.stderr.contains("not permitted: shell"), "{}", ended.stderr);
+    assert_eq!((witness(&stage).as_str(), waiting(&stage).len()), ("0\n19\n", 0));
+}
+
+#[test]
+fn a_process_that_sleeps_takes_the_decision_when_it_wakes() {
+    let stage = stage();
+    let mut running = asking(&stage, 1);
+    let ask = waiting(&stage).remove(0);
+    running.signal(Signal::Stop);
+    let left = approvals(&stage, &["allow", id(&ask)]).expect(0);
+    let asleep = format!("process {} runs the session and has not taken it yet\n", running.pid());
+    assert_eq!(left.stderr, asleep);
+    running.signal(Signal::Continue);
+    running.wait().expect(0);
+    assert_eq!(witness(&stage), "0\n");
 }
 
 #[test]

@@ -1,0 +1,103 @@
+//! A call's own question: asked once, kept while its owner changes, and answered with the words that were given to it.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use policy::Policy;
+use protocol::api::DecideParams;
+use protocol::{Budget, CallId, Decision, Delivery, Event, PermissionMode};
+use store::Reader;
+use tools::{Asker, Question, ToolError};
+
+use super::{Session, Start, crowd};
+use crate::Settings;
+use crate::asks::Questions;
+use crate::bus::{Live, Subscription};
+use crate::waits::{Caller, Waits};
+
+/// Calls a tool that stays open: a wait for a command that does not end.
+const WAITS: &str = "
+version: 1
+rules:
+  - when: { turn: 1 }
+    answer: [call: { id: q, tool: shell, input: { command: sleep 60 } }]
+  - answer: [say: done]
+";
+
+fn settings(folder: &Path) -> Settings {
+    let nowhere = "http://127.0.0.1:1".to_owned();
+    Settings {
+        model: Arc::new(model::Script::parse(WAITS, "test.yaml").unwrap()),
+        model_spec: "script/test.yaml".into(),
+        policy: Policy { mode: PermissionMode::AllowAll, ..Policy::default() },
+        ask_wait: None,
+        guardian: testkit::session::guardian(),
+        env: vec![("PATH".into(), "/usr/bin:/bin".into())],
+        ..crowd::settings(folder, nowhere, Budget::default())
+    }
+}
+
+/// The asker of the session's open call.
+async fn asker(session: &Session) -> Questions {
+    let root = session.root;
+    let supervisor = session.supervision.supervisor.clone();
+    let place = supervisor.look(move |kernel| kernel.task(root).map(|task| (task.run(), task.turn))).await;
+    let (run, turn) = place.unwrap().unwrap();
+    let caller = Caller { supervisor, run, turn, call: CallId("q".into()), waits: Waits::default() };
+    Questions { desk: Arc::clone(&session.desk), caller }
+}
+
+async fn until_started(events: &mut Subscription) {
+    while let Some(live) = events.next().await.unwrap() {
+        if matches!(live, Live::Event(envelope) if matches!(envelope.entry.event, Event::CallStarted { .. })) {
+            return;
+        }
+    }
+}
+
+fn question(text: &str) -> Question {
+    Question { question: text.into(), choices: vec!["left".into(), "right".into()] }
+}
+
+async fn until_asks(session: &Session, count: usize) {
+    let mut status = session.status();
+    let reached = status.wait_for(|status| status.asks == count);
+    tokio::time::timeout(Duration::from_secs(20), reached).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_question_outlives_its_owner_and_is_answered_once_to_the_call_that_asked_it() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("work")).unwrap();
+    let session = Session::open(settings(folder.path()), Start::New).await.unwrap();
+    let mut events = session.subscribe(0);
+    session.send("go", Delivery::FollowUp).await.unwrap();
+    until_started(&mut events).await;
+    let first = asker(&session).await;
+    tokio::select! {
+        answer = first.ask(question("which?")) => panic!("nobody answered: {answer:?}"),
+        () = until_asks(&session, 1) => {}
+    }
+    drop(first);
+    let (home, id) = (session.home().clone(), session.id());
+    session.leave().await.unwrap();
+
+    let session = Session::open(settings(folder.path()), Start::Resume(id)).await.unwrap();
+    let asks = Reader::open(&home, id).unwrap().asks(false).unwrap();
+    assert_eq!(asks.len(), 1);
+    let again = asker(&session).await;
+    let decide = async {
+        let decision = Decision::Reply { text: "left".into() };
+        session.decide(DecideParams { ask: asks[0].ask.id.clone(), decision }).await.unwrap();
+        // What the run hears, if one is there.
+        again.caller.waits.over(&again.caller.call);
+    };
+    let (answer, ()) = tokio::join!(again.ask(question("which?")), decide);
+    assert_eq!(answer.unwrap().as_deref(), Some("left"));
+    // The tool may be run again before its answer is durable; another question is not what was answered.
+    assert_eq!(again.ask(question("which?")).await.unwrap().as_deref(), Some("left"));
+    let other = again.ask(question("and then?")).await;
+    assert!(matches!(&other, Err(ToolError::Refused(text)) if text.contains("one question")), "{other:?}");
+    session.leave().await.unwrap();
+}
