@@ -120,7 +120,7 @@ fn a_role_is_asked_before_anything_else() {
     assert!(Role::default().permits("anything"));
     let verdict = policy(AllowAll, &[]).check(&only, &edit("/work/app/a"));
     assert_eq!((verdict.effect, &verdict.ground), (Deny, &Ground::Role));
-    assert_eq!(verdict.reason(), "`edit`: the agent does not have this tool");
+    assert_eq!(verdict.reason(), "this agent does not have the tool `edit`");
 }
 
 #[test]
