@@ -154,7 +154,7 @@ impl Reader<'_> {
             if self.run() == "]]" {
                 return self.expect("]]");
             }
-            if ["&&", "||", "(", ")", "<", ">"].iter().any(|operator| !self.sees("<(") && self.take(operator)) {
+            if ["&&", "||", "(", ")", "<", ">"].iter().any(|operator| !self.is_process() && self.take(operator)) {
                 continue;
             }
             let Some(words) = self.word()? else { return self.stop("this condition is not one that is read") };

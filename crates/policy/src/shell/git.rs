@@ -144,7 +144,7 @@ pub(super) fn tricks(args: &[Spelled]) -> Option<String> {
     let Some(command) = command.filter(|command| COMMANDS.contains(command)) else {
         return Some("its command may be an alias, or a program of its own".to_owned());
     };
-    let why = by_options(command, args).or_else(|| by_command(command, args)).or_else(|| by_address(args));
+    let why = by_options(command, args).or_else(|| by_command(command, args)).or_else(|| by_address(command, args));
     why.map(str::to_owned)
 }
 
@@ -217,7 +217,10 @@ fn says_message(args: &[Spelled]) -> bool {
 }
 
 /// `ext::` and its like name a program that speaks for the other repository.
-fn by_address(args: &[Spelled]) -> Option<&'static str> {
+fn by_address(command: &str, args: &[Spelled]) -> Option<&'static str> {
+    if !["archive", "bundle", "clone", "fetch", "ls-remote", "pull", "push", "remote"].contains(&command) {
+        return None;
+    }
     let helper = |text: &str| text.contains("::");
     let open = |prefix: &str| !prefix.is_empty() && prefix.bytes().all(|b| b.is_ascii_alphanumeric());
     let found = args.iter().any(|arg| match arg.text() {

@@ -29,8 +29,7 @@ pub(super) fn of(base: &str, raw: &Raw) -> Vec<String> {
         "sed" | "gsed" => sed::tricks(args),
         "awk" | "gawk" | "mawk" | "nawk" | "original-awk" => awk::tricks(args),
         "tar" | "gtar" | "bsdtar" => old_style(args),
-        "uniq" => (operands(args) > 1).then(|| "its second file is written".to_owned()),
-        "xxd" => (operands(args) > 1).then(|| "its second file is written".to_owned()),
+        "uniq" | "xxd" => (operands(args) > 1).then(|| "its second file is written".to_owned()),
         "crontab" => (!args.iter().any(|arg| arg.text() == Some("-l"))).then(|| "it runs commands later".to_owned()),
         _ if is_interpreter(base) => interpreter(raw),
         _ => None,
@@ -81,5 +80,6 @@ fn by_row(row: &Program, args: &[Spelled]) -> Option<String> {
 }
 
 fn is_word(text: &str, word: &str) -> bool {
-    text.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with('=') || word.ends_with(':'))
+    let beginning = word.strip_suffix('*').is_some_and(|beginning| text.starts_with(beginning));
+    beginning || text.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
 }

@@ -41,6 +41,14 @@ impl Growing {
         self.unknown = true;
     }
 
+    /// A process becomes the name of a descriptor.
+    fn process(&mut self) {
+        if self.text.is_empty() && !self.unknown {
+            self.text.push_str("/dev/fd/");
+        }
+        self.expand();
+    }
+
     fn unquoted(&mut self, c: char) {
         let tilde = c == '~' && (self.text.is_empty() && !self.quoted || self.text.ends_with(['=', ':']));
         if tilde {
@@ -101,7 +109,10 @@ impl Reader<'_> {
         let mut growing = Growing::default();
         while let Some(c) = self.peek() {
             match c {
-                '<' | '>' if self.is_process() => self.process(&mut growing)?,
+                '<' | '>' if self.is_process() => {
+                    self.process()?;
+                    growing.process();
+                }
                 c if is_break(c) => break,
                 '\'' => growing.quote(self.single_quoted()?),
                 '"' => self.double_quoted(&mut growing)?,
@@ -125,18 +136,13 @@ impl Reader<'_> {
         Ok((self.at > from).then(|| growing.finish(written)))
     }
 
-    fn is_process(&self) -> bool {
+    pub(super) fn is_process(&self) -> bool {
         self.sees("<(") || self.sees(">(")
     }
 
-    fn process(&mut self, growing: &mut Growing) -> Step {
+    pub(super) fn process(&mut self) -> Step {
         self.at += 2;
-        self.substitution(Reader::until_parenthesis)?;
-        if growing.text.is_empty() && growing.literal.is_none() {
-            growing.text.push_str("/dev/fd/");
-        }
-        growing.expand();
-        Ok(())
+        self.substitution(Reader::until_parenthesis)
     }
 
     pub(super) fn single_quoted(&mut self) -> Step<&str> {
@@ -175,20 +181,26 @@ impl Reader<'_> {
                     self.backquoted(|c| c == '"')?;
                     growing.expand();
                 }
-                Some('$') => match self.dollar()? {
-                    Some(literal) => growing.quote(literal),
-                    None => {
-                        // `"$@"` becomes as many words as there are arguments.
-                        growing.splits |= self.since(0).ends_with('@') || self.since(0).ends_with("@]}");
-                        growing.expand();
-                    }
-                },
+                Some('$') => self.quoted_dollar(growing)?,
                 Some(c) => {
                     self.bump();
                     growing.quote(c.encode_utf8(&mut [0; 4]));
                 }
             }
         }
+    }
+
+    fn quoted_dollar(&mut self, growing: &mut Growing) -> Step {
+        let from = self.at;
+        match self.dollar()? {
+            Some(literal) => growing.quote(literal),
+            None => {
+                // `"$@"` becomes as many words as there are arguments.
+                growing.splits |= self.since(from).contains('@');
+                growing.expand();
+            }
+        }
+        Ok(())
     }
 
     /// Between double quotes a backslash stands for itself, except before these.

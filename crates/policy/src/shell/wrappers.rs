@@ -1,6 +1,6 @@
 //! Programs that run the command in their own arguments.
 
-use super::options::{NONE, Shape};
+use super::options::{NONE, Shape, has_letter, is_long};
 use super::raw::{Raw, Spelled};
 use super::settle::Runs;
 use super::{Word, find, shells, variables};
@@ -139,7 +139,10 @@ fn with_variables(raw: &Raw, shape: Shape, listed: bool) -> Runs {
         return Runs::itself();
     }
     inner.words = words.to_vec();
-    Runs { commands: vec![inner], listed, ..Runs::default() }
+    let moves =
+        args.iter().take(at).filter_map(Spelled::text).any(|text| has_letter(text, "CD") || is_long(text, &["chdir"]));
+    let tricks = if moves { vec!["it runs in another folder"] } else { Vec::new() };
+    Runs { commands: vec![inner], listed: listed || moves, tricks, ..Runs::default() }
 }
 
 fn variable(arg: &Spelled) -> Option<(String, Word)> {

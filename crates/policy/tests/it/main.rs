@@ -2,6 +2,7 @@
 
 mod generate;
 mod oracle;
+mod programs;
 mod reading;
 mod second;
 mod shims;
