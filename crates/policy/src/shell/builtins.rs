@@ -4,28 +4,10 @@ use super::raw::Spelled;
 use super::variables;
 
 /// Commands that are never clear.
+#[rustfmt::skip]
 const EVALUATES: [&str; 21] = [
-    ".",
-    "alias",
-    "bind",
-    "compgen",
-    "complete",
-    "compopt",
-    "enable",
-    "eval",
-    "fc",
-    "getopts",
-    "hash",
-    "history",
-    "let",
-    "logout",
-    "mapfile",
-    "readarray",
-    "shopt",
-    "source",
-    "suspend",
-    "trap",
-    "unalias",
+    ".", "alias", "bind", "compgen", "complete", "compopt", "enable", "eval", "fc", "getopts", "hash", "history",
+    "let", "logout", "mapfile", "readarray", "shopt", "source", "suspend", "trap", "unalias",
 ];
 
 /// Why a command of the shell is unclear; nothing where its name says what it does.

@@ -6,6 +6,7 @@ use super::raw::{Raw, Spelled};
 use super::{awk, git, sed, variables};
 
 /// Programs that run the text they read when nobody names a file.
+#[rustfmt::skip]
 const INTERPRETERS: [&str; 16] = [
     "python", "python2", "python3", "pypy", "pypy3", "node", "nodejs", "deno", "bun", "ruby", "perl", "php", "lua",
     "luajit", "tclsh", "Rscript",

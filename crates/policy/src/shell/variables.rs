@@ -1,31 +1,12 @@
 //! Variables: those that change nothing about which program runs, and those that may.
 
 /// Names that change how programs print, and nothing else.
+#[rustfmt::skip]
 const HARMLESS: [&str; 24] = [
-    "CARGO_TERM_COLOR",
-    "CI",
-    "CLICOLOR",
-    "CLICOLOR_FORCE",
-    "COLORTERM",
-    "COLUMNS",
-    "DEBIAN_FRONTEND",
-    "FORCE_COLOR",
-    "LANG",
-    "LANGUAGE",
-    "LC_ALL",
-    "LINES",
-    "NEXTEST_PROFILE",
-    "NO_COLOR",
-    "PYTHONDONTWRITEBYTECODE",
-    "PYTHONHASHSEED",
-    "PYTHONUNBUFFERED",
-    "RUST_BACKTRACE",
-    "RUST_LIB_BACKTRACE",
-    "RUST_LOG",
-    "RUST_TEST_THREADS",
-    "SOURCE_DATE_EPOCH",
-    "TERM",
-    "TZ",
+    "CARGO_TERM_COLOR", "CI", "CLICOLOR", "CLICOLOR_FORCE", "COLORTERM", "COLUMNS", "DEBIAN_FRONTEND",
+    "FORCE_COLOR", "LANG", "LANGUAGE", "LC_ALL", "LINES", "NEXTEST_PROFILE", "NO_COLOR", "PYTHONDONTWRITEBYTECODE",
+    "PYTHONHASHSEED", "PYTHONUNBUFFERED", "RUST_BACKTRACE", "RUST_LIB_BACKTRACE", "RUST_LOG", "RUST_TEST_THREADS",
+    "SOURCE_DATE_EPOCH", "TERM", "TZ",
 ];
 
 /// Whether a program that starts with this variable still does what its name says, whatever the value.

@@ -11,7 +11,7 @@ use crate::second;
 use crate::shims::started;
 
 /// Every program that a script names, those that others run through included.
-fn named(script: &Script) -> BTreeSet<String> {
+pub(crate) fn named(script: &Script) -> BTreeSet<String> {
     let names = script.commands.iter().map(|command| &command.name);
     names.chain(script.commands.iter().flat_map(|command| &command.through)).cloned().collect()
 }
