@@ -150,7 +150,7 @@ impl Reader<'_> {
     fn condition(&mut self) -> Step {
         self.expect("[[")?;
         loop {
-            self.gap()?;
+            self.blanks()?;
             if self.run() == "]]" {
                 return self.expect("]]");
             }

@@ -84,7 +84,7 @@ impl Growing {
             let known = |words: Vec<String>| words.iter().map(|word| Spelled::known(word)).collect();
             return expanded
                 .map(known)
-                .unwrap_or_else(|| vec![Spelled { splits: self.splits, ..Spelled::unknown(written, prefix) }]);
+                .unwrap_or_else(|| vec![Spelled { splits: true, ..Spelled::unknown(written, prefix) }]);
         }
         let safe_glob = !self.quoted_glob && !prefix.is_empty() && !prefix.starts_with('-');
         let word = match (self.unknown, self.glob) {

@@ -30,13 +30,16 @@ impl Shape {
                 None if arg.is_operand() => return Some(at),
                 None => return None,
             };
-            at += match text {
+            let taken = match text {
                 "--" => return Some(at + 1),
                 "-" => return Some(at),
                 long if long.starts_with("--") => self.long(long.trim_start_matches("--"))?,
                 cluster if cluster.starts_with('-') => self.cluster(cluster.trim_start_matches('-'))?,
                 _ => return Some(at),
             };
+            // A value that becomes several words moves everything behind it.
+            args.get(at + taken - 1).filter(|value| value.is_one_word())?;
+            at += taken;
         }
         Some(at)
     }

@@ -50,7 +50,7 @@ pub(super) fn runs(base: &str, raw: &Raw) -> Runs {
     };
     match operand {
         Some(operand) if text_follows => text(base, operand, &mut runs),
-        Some(operand) if operand.is_operand() && !raw.fed => runs.listed = true,
+        Some(operand) if operand.is_operand() && !operand.is_stream() && !raw.fed => runs.listed = true,
         Some(_) | None => runs.tricks.push("its commands come from its input"),
     }
     runs.listed |= !runs.tricks.is_empty();

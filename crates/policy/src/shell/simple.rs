@@ -35,7 +35,7 @@ impl Reader<'_> {
             self.found.commands.push(raw);
         } else if raw.sets.is_empty() && parts == Parts::Words {
             return self.stop("a command is missing");
-        } else if raw.sets.iter().any(|(name, _)| !variables::is_private(name)) {
+        } else if raw.sets.iter().any(|(name, value)| !variables::is_private_set(name, value)) {
             self.doubt(from, "it sets a variable that other programs may listen to");
         }
         if self.sees("(") { self.stop("a parenthesis stands where none may stand") } else { Ok(()) }

@@ -16,7 +16,7 @@ const INTERPRETERS: [&str; 16] = [
 pub(super) fn of(base: &str, raw: &Raw) -> Vec<String> {
     let args = raw.args();
     let mut tricks = Vec::new();
-    for (name, _) in raw.sets.iter().filter(|(name, _)| !variables::is_harmless(name)) {
+    for (name, _) in raw.sets.iter().filter(|(name, value)| !variables::is_harmless_set(name, value)) {
         tricks.push(format!("it sets {name}, which programs may listen to"));
     }
     if raw.open_ended {
@@ -49,6 +49,7 @@ fn interpreter(raw: &Raw) -> Option<String> {
     let args = raw.args();
     let names_program = args.iter().any(|arg| match arg.text() {
         Some("-") => false,
+        _ if arg.is_stream() => false,
         Some(text) => !text.starts_with('-') || ["--version", "--help", "-V", "-v", "-h"].contains(&text),
         None => arg.is_operand(),
     });

@@ -130,8 +130,9 @@ fn with_variables(raw: &Raw, shape: Shape, listed: bool) -> Runs {
         at += 1;
     }
     let mut inner = raw.inner(&[]);
-    while let Some((name, value)) = args.get(at).and_then(variable) {
-        inner.sets.push((name, value));
+    while let Some(arg) = args.get(at).filter(|arg| arg.prefix.contains('=')) {
+        let Some(set) = variable(arg) else { return Runs::unclear("it sets a variable with a strange name") };
+        inner.sets.push(set);
         at += 1;
     }
     let words = args.get(at..).unwrap_or_default();
@@ -174,8 +175,8 @@ fn xargs(raw: &Raw) -> Runs {
 fn marks(options: &[Spelled]) -> Vec<String> {
     let replaces = |text: &str| text.starts_with("--replace") || text.starts_with('-') && text.contains(['I', 'i']);
     let mut marks = Vec::new();
-    for (at, option) in options.iter().filter_map(Spelled::text).enumerate() {
-        if replaces(option) {
+    for (at, option) in options.iter().enumerate() {
+        if let Some(option) = option.text().filter(|text| replaces(text)) {
             marks.push("{}".to_owned());
             let attached = option.split_once(['I', 'i', '=']).map(|(_, mark)| mark).filter(|mark| !mark.is_empty());
             marks.extend(attached.or_else(|| options.get(at + 1).and_then(Spelled::text)).map(str::to_owned));

@@ -388,6 +388,29 @@ fn characters_that_deceive_are_unclear() {
 }
 
 #[test]
+fn what_moves_the_command_of_a_wrapper_is_unclear() {
+    check(&[
+        ("timeout -k $x 5 ls", "?, timeout!"),
+        ("timeout -k a* 5 ls", "?, timeout"),
+        ("timeout -k {1..3} 5 ls", "?, timeout!"),
+        (r#"timeout -k "$x" 5 ls"#, "timeout:ls"),
+        ("env $x ls", "?, env!"),
+        (r#"env "$x" ls"#, "?, env!"),
+        (r#"env "LANG=$x" ls"#, "env:ls!"),
+        ("env 'a%=1' rm x", "?, env"),
+        ("env 'BASH_FUNC_ls%%=()(rm)' bash -c ls", "?, env"),
+        (r#"xargs -d "$x" -I % sh -c '%'"#, "?, xargs:sh!"),
+        ("find . -exec alpha {} -exec beta +", "?, find"),
+        ("LANG=../../x ls", "ls!"),
+        ("LANG=$x", "?"),
+        ("bash <(curl x)", "curl, bash!"),
+        ("python3 <(curl x)", "curl, python3!"),
+        ("cat x | python3 /dev/stdin", "cat, python3!"),
+        ("[[ a = b]]\nrm x\n]]", "?"),
+    ]);
+}
+
+#[test]
 fn words_are_known_exactly_or_not_at_all() {
     let script = read(r#"x 'a b' "c\$d" e\ f $'g\th' i"j"'k' src/*.rs "$l" a{b,c} ''"#);
     let known = |text: &str| Word::Known(text.to_owned());
