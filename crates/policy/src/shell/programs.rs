@@ -16,10 +16,12 @@ pub(super) struct Program {
     pub(super) words: &'static [&'static str],
     /// Parts of operands.
     pub(super) operands: &'static [&'static str],
+    /// Whether options may come without a dash, so that `--` may be the value of one.
+    pub(super) undashed: bool,
 }
 
 const fn row(names: &'static [&'static str], why: &'static str) -> Program {
-    Program { names, why, always: false, letters: "", longs: &[], words: &[], operands: &[] }
+    Program { names, why, always: false, letters: "", longs: &[], words: &[], operands: &[], undashed: false }
 }
 
 const fn always(names: &'static [&'static str], why: &'static str) -> Program {
@@ -50,7 +52,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     always(&["mail", "mailx", "mutt", "sendmail", "lynx", "w3m", "elinks", "links"], "it may run commands or send files"),
     always(&["tee", "sponge"], "it writes its input to files"),
     always(&["insmod", "modprobe", "mount", "umount", "kexec", "sysctl"], "it changes the system"),
-    Program { letters: "IFTgPK", longs: &["to-command", "use-compress-program", "checkpoint-action", "info-script", "new-volume-script", "rsh-command", "rmt-command", "files-from", "absolute-names", "index-file", "volno-file", "listed-incremental"], operands: &[":"], ..row(&["tar", "gtar", "bsdtar"], RUNS) },
+    Program { letters: "IFTgPK", longs: &["to-command", "use-compress-program", "checkpoint-action", "info-script", "new-volume-script", "rsh-command", "rmt-command", "files-from", "absolute-names", "index-file", "volno-file", "listed-incremental"], operands: &[":"], undashed: true, ..row(&["tar", "gtar", "bsdtar"], RUNS) },
     Program { longs: &["rsh-command", "rmt-command", "file", "to-stdout"], letters: "FOI", ..row(&["cpio"], RUNS) },
     Program { letters: "z", longs: &["pre", "hostname-bin", "search-zip"], ..row(&["rg"], RUNS) },
     Program { letters: "xXl", longs: &["exec", "exec-batch", "list-details"], ..row(&["fd", "fdfind"], RUNS) },

@@ -37,8 +37,8 @@ pub(super) fn runs(base: &str, raw: &Raw) -> Runs {
                     runs.tricks.push("one of its options changes what it reads");
                 }
             }
-            "--norc" | "--noprofile" | "--posix" | "-p" => {}
-            long if long.starts_with("--") => runs.tricks.push("it reads another file first"),
+            "--norc" | "--noprofile" | "-p" => {}
+            long if long.starts_with("--") => runs.tricks.push("one of its options changes what it reads"),
             letters if letters.starts_with(['-', '+']) => {
                 text_follows |= letters.contains('c');
                 if letters.contains(|c| !"-ceuxfn".contains(c)) {

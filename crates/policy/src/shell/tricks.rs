@@ -46,13 +46,22 @@ fn is_interpreter(base: &str) -> bool {
 
 /// A program on the input is nothing that a rule on arguments can see.
 fn interpreter(raw: &Raw) -> Option<String> {
-    let args = raw.args();
-    let names_program = args.iter().any(|arg| match arg.text() {
-        Some("-") => false,
-        _ if arg.is_stream() => false,
-        Some(text) => !text.starts_with('-') || ["--version", "--help", "-V", "-v", "-h"].contains(&text),
-        None => arg.is_operand(),
-    });
+    // What follows these is no program yet.
+    let valued = ["-W", "-X", "-r", "--require", "--import", "-I", "-C", "-d", "-L"];
+    let mut rest = raw.args().iter();
+    let mut names_program = false;
+    while let Some(arg) = rest.next() {
+        names_program |= match arg.text() {
+            Some("-") => false,
+            Some(text) if valued.contains(&text) => {
+                rest.next();
+                false
+            }
+            _ if arg.is_stream() => false,
+            Some(text) => !text.starts_with('-') || ["--version", "--help", "-V", "-v", "-h"].contains(&text),
+            None => arg.is_operand(),
+        };
+    }
     (raw.fed || !names_program).then(|| "its program comes from its input".to_owned())
 }
 
@@ -70,9 +79,11 @@ fn old_style(args: &[Spelled]) -> Option<String> {
 }
 
 fn by_row(row: &Program, args: &[Spelled]) -> Option<String> {
-    let by_option = before_operands(args).iter().filter_map(Spelled::text).any(|text| {
+    let risky = |text: &str| {
         has_letter(text, row.letters) || is_long(text, row.longs) || row.words.iter().any(|word| is_word(text, word))
-    });
+    };
+    let options = if row.undashed { args } else { before_operands(args) };
+    let by_option = options.iter().filter_map(Spelled::text).any(risky);
     // An operand that is not wholly known may hold what is looked for.
     let by_operand = !row.operands.is_empty()
         && args.iter().any(|arg| {

@@ -125,5 +125,13 @@ fn options_that_start_programs_or_write_files_are_tricks() {
         ("ip netns exec x ls", "ip!"),
         ("uniq $x", "uniq!"),
         ("env -i python3 -", "env:python3!"),
+        ("python3 -W ignore", "python3!"),
+        ("python3 -W ignore x.py", "python3"),
+        ("sort -- -o", "sort"),
+        ("sort x -- -o", "sort"),
+        ("sort -k -- -o x", "sort!"),
+        ("tar xf -- --to-command=sh", "tar!"),
+        ("git log -- --output=x", "git"),
+        ("git grep -f -- -Oless", "git!"),
     ]);
 }
