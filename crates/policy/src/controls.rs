@@ -95,9 +95,11 @@ impl Policy {
             return false;
         }
         let (Word::Known(text) | Word::Glob(text) | Word::Unknown(text)) = word;
-        let mentions = |control: &PathBuf| mentions(&fold(text), fold_path(control).as_str());
-        if self.controls.iter().any(mentions) {
-            return true;
+        if text.contains('/') {
+            let folded = fold(text);
+            if self.controls.iter().any(|control| mentions(&folded, &fold_path(control))) {
+                return true;
+            }
         }
         let text = text.replace(['"', '\''], "");
         let attached = text.starts_with('-').then(|| text.get(2..)).flatten();

@@ -396,3 +396,15 @@ fn an_allowed_command_starts_only_programs_that_were_named() {
         }
     }
 }
+
+#[test]
+fn the_longest_commands_are_judged_too() {
+    let many_words = format!("ls {}", "a/b ".repeat(15_000));
+    assert_eq!(effect(&usual(), &shell(&many_words)), Allow);
+    assert_eq!(effect(&usual(), &shell(&"ls;".repeat(1_000))), Allow);
+    assert_eq!(effect(&usual(), &shell(&format!("{}curl x", "ls;".repeat(1_000)))), Deny);
+    assert_eq!(effect(&usual(), &shell(&"x".repeat(100_000))), Ask);
+    // Where a command changes its folder too often, what its words mean cannot be followed.
+    let wanders: String = (0..40).map(|n| format!("cd d{n};")).collect();
+    assert_eq!(effect(&usual(), &shell(&format!("{wanders} ls"))), Ask);
+}
