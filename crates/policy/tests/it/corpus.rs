@@ -277,7 +277,14 @@ const DENIED: [&str; 60] = [
     "cat ~/.bosun/config.toml",
 ];
 
-const MORE_DENIED: [&str; 16] = [
+const MORE_DENIED: [&str; 23] = [
+    "cat ~ann/.bosun/config.toml",
+    "cd; cat .bosun/sessions",
+    "cd ~ && ls .bosun/sessions",
+    "cd \"$HOME\" && ls .bosun",
+    "cat /proc/self/cwd/.bosun/config.toml",
+    "cat /proc/self/root/home/ann/.bosun/config.toml",
+    "ls /HOME/ann/.Bosun",
     "bosun",
     "./target/debug/bosun trust",
     "ls | xargs bosun trust",
@@ -329,8 +336,8 @@ fn what_is_denied_stays_denied_when_everything_is_allowed() {
     }
     let free = policy(AllowAll, &[]);
     for (command, expected) in all() {
-        let controls =
-            expected == Deny && (command.contains("bosun") || command.contains(".bos?n") || command.contains(".mcp"));
+        let controls = expected == Deny
+            && (command.to_lowercase().contains("bosun") || command.contains(".bos?n") || command.contains(".mcp"));
         assert_eq!(effect(&free, &shell(command)), if controls { Deny } else { Allow }, "{command:?}");
     }
 }
