@@ -24,14 +24,15 @@ pub(crate) struct Folders {
 
 impl Folders {
     /// The folder that the commands start in, and those they change to.
-    pub(crate) fn of(commands: &[Simple], start: &Path) -> Folders {
+    pub(crate) fn of(policy: &Policy, commands: &[Simple], start: &Path) -> Folders {
         let mut folders = Folders { known: vec![start.to_owned()], changed: false, are_many: false };
         let mut current = start.to_owned();
         for simple in commands {
             folders.changed |= matches!(base(&simple.name), "cd" | "pushd" | "popd");
             for target in targets(simple) {
-                let next = normal(&current, Path::new(target));
-                folders.add(normal(start, Path::new(target)));
+                let target = policy.at_home(&target.replace(['"', '\''], ""));
+                let next = normal(&current, Path::new(&target));
+                folders.add(normal(start, Path::new(&target)));
                 folders.add(next.clone());
                 current = next;
             }
@@ -61,15 +62,24 @@ impl Folders {
     }
 }
 
-/// The folders that a command changes to, or lets a program work in.
-fn targets(simple: &Simple) -> impl Iterator<Item = &str> {
+/// The folders that a command changes to, or lets a program work in. A `cd` alone goes home.
+fn targets(simple: &Simple) -> Vec<&str> {
     let moves = matches!(base(&simple.name), "cd" | "pushd");
+    if moves && simple.args.is_empty() {
+        return vec!["~"];
+    }
     let before = std::iter::once(None).chain(simple.args.iter().map(Some));
-    simple.args.iter().zip(before).filter_map(move |(word, before)| match (word, before) {
-        (Word::Known(folder), _) if moves && !folder.starts_with('-') => Some(folder.as_str()),
-        (Word::Known(folder), Some(Word::Known(option))) if option == "-C" => Some(folder.as_str()),
-        (Word::Known(_) | Word::Glob(_) | Word::Unknown(_), _) => None,
-    })
+    let target = |(word, before): (&'_ Word, Option<&Word>)| {
+        let after_option = matches!(before, Some(Word::Known(option)) if option == "-C");
+        after_option || (moves && !text(word).starts_with('-'))
+    };
+    simple.args.iter().zip(before).filter(|pair| target(*pair)).map(|(word, _)| text(word)).collect()
+}
+
+fn text(word: &Word) -> &str {
+    match word {
+        Word::Known(text) | Word::Glob(text) | Word::Unknown(text) => text,
+    }
 }
 
 impl Policy {
@@ -94,10 +104,12 @@ impl Policy {
         if self.controls.is_empty() {
             return false;
         }
-        let (Word::Known(text) | Word::Glob(text) | Word::Unknown(text)) = word;
-        let mentions = |control: &PathBuf| mentions(&fold(text), fold_path(control).as_str());
-        if self.controls.iter().any(mentions) {
-            return true;
+        let text = text(word);
+        if text.contains('/') {
+            let folded = fold(text);
+            if self.controls.iter().any(|control| mentions(&folded, &fold_path(control))) {
+                return true;
+            }
         }
         let text = text.replace(['"', '\''], "");
         let attached = text.starts_with('-').then(|| text.get(2..)).flatten();
@@ -113,12 +125,13 @@ impl Policy {
         })
     }
 
-    /// The piece with the user's folder in it, if it begins there.
+    /// The piece with the user's folder in it, if it begins there; whose folder a `~name` is nobody looks up.
     fn at_home(&self, piece: &str) -> String {
-        let rest = ["~", "$HOME", "${HOME}"].iter().find_map(|home| piece.strip_prefix(home));
+        let rest = ["$HOME", "${HOME}"].iter().find_map(|home| piece.strip_prefix(home));
+        let rest = rest.or_else(|| piece.strip_prefix('~').map(|rest| rest.trim_start_matches(|c| c != '/')));
         match (rest, &self.user) {
             (Some(rest), Some(user)) if rest.is_empty() || rest.starts_with('/') => format!("{}{rest}", user.display()),
-            (Some(_) | None, _) => piece.to_owned(),
+            (Some(_) | None, _) => from_process(piece).to_owned(),
         }
     }
 
@@ -129,6 +142,16 @@ impl Policy {
             let names: Vec<String> = control.iter().map(|name| fold(&name.to_string_lossy())).collect();
             names.len() <= parts.len() && parts.iter().zip(&names).all(|(part, name)| could_name(part, name))
         })
+    }
+}
+
+/// What a path through a process's own folder names.
+fn from_process(piece: &str) -> &str {
+    let rest = piece.strip_prefix("/proc/").and_then(|rest| rest.split_once('/'));
+    match rest {
+        Some((_, rest)) if rest.starts_with("cwd/") => &rest["cwd/".len()..],
+        Some((_, rest)) if rest.starts_with("root/") => &rest["root".len()..],
+        Some(_) | None => piece,
     }
 }
 

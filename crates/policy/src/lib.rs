@@ -23,6 +23,7 @@ mod verdict;
 pub use address::is_public;
 pub use explain::Explanation;
 pub use policy::Policy;
+pub use question::CallError;
 pub use request::{Act, Request};
 pub use role::Role;
 pub use rule::{Rule, RuleError, Source};

@@ -3,12 +3,22 @@
 use std::path::Path;
 
 use crate::pattern::Kind;
-use crate::{Act, Request, RuleError, pattern};
+use crate::{Act, Request, pattern};
+
+/// Why a text is no call.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is no call: {problem}")]
+pub struct CallError {
+    /// The text.
+    pub text: String,
+    /// What is wrong with it.
+    pub problem: String,
+}
 
 impl Request {
     /// Reads a call such as `shell(git push)` or `edit(src/a.rs)`. Relative paths begin in `cwd`; where they really
     /// lead is for the caller to find out.
-    pub fn parse(text: &str, cwd: &Path) -> Result<Request, RuleError> {
+    pub fn parse(text: &str, cwd: &Path) -> Result<Request, CallError> {
         let text = text.trim();
         match text.split_once('(') {
             Some((tool, rest)) => match rest.strip_suffix(')') {
@@ -20,7 +30,7 @@ impl Request {
     }
 
     /// A call of a tool with what it is given: a command, a path, an address.
-    pub fn of(tool: &str, given: Option<&str>, cwd: &Path) -> Result<Request, RuleError> {
+    pub fn of(tool: &str, given: Option<&str>, cwd: &Path) -> Result<Request, CallError> {
         let (kind, tool) = pattern::tool(tool).map_err(|why| problem(tool, &why))?;
         let given = given.filter(|given| !given.trim().is_empty());
         let missing = |what: &str| problem(&tool, &format!("it does not say {what}"));
@@ -39,6 +49,6 @@ impl Request {
     }
 }
 
-fn problem(text: &str, why: &str) -> RuleError {
-    RuleError { text: text.chars().filter(|c| !c.is_control()).take(80).collect(), problem: why.into() }
+fn problem(text: &str, why: &str) -> CallError {
+    CallError { text: text.chars().filter(|c| !c.is_control()).take(80).collect(), problem: why.into() }
 }

@@ -1,7 +1,5 @@
 //! The answer to a request, and why.
 
-use std::fmt;
-
 use protocol::{PermissionMode, RuleEffect};
 
 use crate::Rule;
@@ -72,23 +70,18 @@ impl Ground {
 impl Verdict {
     /// Why, in one line for people.
     pub fn reason(&self) -> String {
-        format!("`{}`: {}", self.part, self.ground)
-    }
-}
-
-impl fmt::Display for Ground {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Ground::Rule(rule) => write!(f, "{rule}"),
-            Ground::Possible(rule) => write!(f, "it may be what this is about: {rule}"),
-            Ground::Mode(mode) => write!(f, "no rule speaks of it, and the mode is {mode}"),
-            Ground::Outside => f.write_str("no rule speaks of it, and it lies outside the workspace"),
-            Ground::Unclear(why) => f.write_str(why),
-            Ground::Controls => f.write_str("it reaches what controls Bosun itself, and no agent may"),
+        let part = &self.part;
+        match &self.ground {
+            Ground::Rule(rule) => format!("`{part}`: {rule}"),
+            Ground::Possible(rule) => format!("`{part}` may be what this is about: {rule}"),
+            Ground::Mode(mode) => format!("no rule speaks of `{part}`, and the mode is {mode}"),
+            Ground::Outside => format!("no rule speaks of `{part}`, and it lies outside the workspace"),
+            Ground::Unclear(why) => format!("`{part}`: {why}"),
+            Ground::Controls => format!("`{part}` reaches what controls Bosun itself, and no agent may"),
             Ground::Private => {
-                f.write_str("it is on this machine or its network, or is no public address, and no rule names it")
+                format!("`{part}` is on this machine or its network, or is no public address, and no rule names it")
             }
-            Ground::Role => f.write_str("the agent does not have this tool"),
+            Ground::Role => format!("this agent does not have the tool `{part}`"),
         }
     }
 }

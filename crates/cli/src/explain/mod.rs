@@ -2,7 +2,7 @@
 
 mod written;
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use policy::{Act, Explanation, Request, Role, Verdict};
 
@@ -32,7 +32,7 @@ fn question(call: &[String], cwd: &Path) -> Result<Request, Failure> {
         _more => return Err(Failure::usage("a call is a tool and what it is given")),
     };
     let hint = "for example: bosun explain 'shell(git push)', or bosun explain edit src/main.rs";
-    let Request { tool, acts } = request.map_err(|error| Failure::usage(error.problem).hint(hint))?;
+    let Request { tool, acts } = request.map_err(|error| Failure::usage(error).hint(hint))?;
     Ok(Request { tool, acts: acts.into_iter().map(real).collect() })
 }
 
@@ -50,11 +50,20 @@ fn real_path(path: &Path) -> PathBuf {
     let mut missing = Vec::new();
     for folder in path.ancestors() {
         if let Ok(real) = folder.canonicalize() {
-            return missing.iter().rev().fold(real, |real, name| real.join(name));
+            return missing.into_iter().rev().fold(real, below);
         }
-        missing.extend(folder.file_name());
+        missing.extend(folder.components().next_back());
     }
     path.to_owned()
+}
+
+fn below(mut folder: PathBuf, part: Component<'_>) -> PathBuf {
+    if part == Component::ParentDir {
+        folder.pop();
+    } else {
+        folder.push(part);
+    }
+    folder
 }
 
 fn show(explanation: &Explanation) {
@@ -76,4 +85,21 @@ fn part_line(part: &Verdict) -> String {
 /// Words on one line that cannot drive the terminal.
 fn line(text: &str) -> String {
     print::plain(text).replace(['\n', '\t'], " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_followed_as_far_as_they_exist() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        std::os::unix::fs::symlink("/etc", top.join("link")).unwrap();
+        let real = |path: &str| real_path(&top.join(path));
+        assert_eq!(real("link/new.conf"), Path::new("/etc/new.conf"));
+        assert_eq!(real("new/er/a.rs"), top.join("new/er/a.rs"));
+        assert_eq!(real("new/../a.rs"), top.join("a.rs"));
+        assert_eq!(real("link/../x"), Path::new("/x"));
+    }
 }

@@ -20,7 +20,7 @@ const STREAMS: [&str; 4] = ["/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stde
 impl Policy {
     pub(super) fn shell(&self, tool: &str, command: &str, cwd: &Path) -> Vec<Verdict> {
         let script = shell::read(command);
-        let folders = Folders::of(&script.commands, cwd);
+        let folders = Folders::of(self, &script.commands, cwd);
         let company = company(&script, command);
         let mut parts: Vec<Verdict> =
             script.commands.iter().map(|simple| self.simple(tool, simple, company, &folders)).collect();

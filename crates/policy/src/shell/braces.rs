@@ -11,7 +11,7 @@ pub(super) fn expand(text: &str) -> Option<Vec<String>> {
     let (before, rest) = text.split_once('{')?;
     let (inside, after) = rest.split_once('}')?;
     let single = ![before, inside, after].iter().any(|part| part.contains(['{', '}']));
-    if !single || inside.contains("..") || !inside.contains(',') {
+    if !single || inside.contains("..") || !inside.contains(',') || text.contains('~') {
         return None;
     }
     let words: Vec<String> = inside.split(',').map(|item| format!("{before}{item}{after}")).collect();

@@ -4,28 +4,10 @@ use super::raw::Spelled;
 use super::variables;
 
 /// Commands that are never clear.
+#[rustfmt::skip]
 const EVALUATES: [&str; 21] = [
-    ".",
-    "alias",
-    "bind",
-    "compgen",
-    "complete",
-    "compopt",
-    "enable",
-    "eval",
-    "fc",
-    "getopts",
-    "hash",
-    "history",
-    "let",
-    "logout",
-    "mapfile",
-    "readarray",
-    "shopt",
-    "source",
-    "suspend",
-    "trap",
-    "unalias",
+    ".", "alias", "bind", "compgen", "complete", "compopt", "enable", "eval", "fc", "getopts", "hash", "history",
+    "let", "logout", "mapfile", "readarray", "shopt", "source", "suspend", "trap", "unalias",
 ];
 
 /// Why a command of the shell is unclear; nothing where its name says what it does.
@@ -50,10 +32,14 @@ pub(super) fn problem(name: &str, args: &[Spelled]) -> Option<&'static str> {
     }
 }
 
+/// Whether a setting has a name and changes nothing about what commands mean.
+pub(super) fn is_named_setting(text: &str) -> bool {
+    ["pipefail", "errexit", "nounset", "xtrace", "noglob", "noclobber", "errtrace"].contains(&text)
+}
+
 fn is_plain_setting(text: &str) -> bool {
     let letters = text.strip_prefix(['-', '+']).filter(|letters| !letters.is_empty());
-    let named = ["pipefail", "errexit", "nounset", "xtrace", "noglob", "noclobber", "errtrace"].contains(&text);
-    named || letters.is_some_and(|letters| letters.chars().all(|c| "euxfCEo".contains(c)))
+    is_named_setting(text) || letters.is_some_and(|letters| letters.chars().all(|c| "euxfCEo".contains(c)))
 }
 
 fn declares(arg: &Spelled, fits: fn(&str) -> bool) -> bool {
@@ -62,7 +48,7 @@ fn declares(arg: &Spelled, fits: fn(&str) -> bool) -> bool {
         None if arg.splits => return false,
         None => &arg.prefix,
     };
-    let plain_option = ["-p", "-x", "-r", "-g", "-a", "-A"].contains(&text);
+    let plain_option = ["-p", "-r", "-g", "-a", "-A"].contains(&text);
     let name = text.split('=').next().unwrap_or_default();
     let whole = arg.text().is_some() || text.contains('=');
     plain_option || whole && fits(name.strip_suffix('+').unwrap_or(name))

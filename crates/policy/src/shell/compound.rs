@@ -150,11 +150,11 @@ impl Reader<'_> {
     fn condition(&mut self) -> Step {
         self.expect("[[")?;
         loop {
-            self.gap()?;
+            self.blanks()?;
             if self.run() == "]]" {
                 return self.expect("]]");
             }
-            if ["&&", "||", "(", ")", "<", ">"].iter().any(|operator| !self.sees("<(") && self.take(operator)) {
+            if ["&&", "||", "(", ")", "<", ">"].iter().any(|operator| !self.is_process() && self.take(operator)) {
                 continue;
             }
             let Some(words) = self.word()? else { return self.stop("this condition is not one that is read") };

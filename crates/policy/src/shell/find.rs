@@ -22,6 +22,9 @@ pub(super) fn runs(raw: &Raw) -> Runs {
                 let Some((command, further)) = end.and_then(|end| after.split_at_checked(end)) else {
                     return Runs::unclear("an action of find does not end");
                 };
+                if !command.first().is_some_and(names_program) {
+                    return Runs::unclear("what an action of find runs is not known");
+                }
                 runs.commands.push(inner(raw, command));
                 rest = further;
             }
@@ -33,6 +36,11 @@ pub(super) fn runs(raw: &Raw) -> Runs {
         }
     }
     runs
+}
+
+/// An option or an operator here means that the action was an argument of something else.
+fn names_program(word: &Spelled) -> bool {
+    word.prefix.starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_'))
 }
 
 /// The command of an action, in which `{}` is a file that is found.

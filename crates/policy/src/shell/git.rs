@@ -4,133 +4,33 @@ use super::options::{before_operands, has_letter, is_long};
 use super::raw::Spelled;
 
 /// Options of every command that name a program, a file to write, or settings.
+#[rustfmt::skip]
 const LONGS: [&str; 21] = [
-    "ext-diff",
-    "textconv",
-    "output",
-    "output-directory",
-    "upload-pack",
-    "receive-pack",
-    "exec",
-    "open-files-in-pager",
-    "template",
-    "config",
-    "filters",
-    "separate-git-dir",
-    "strategy",
-    "edit-description",
-    "extcmd",
-    "interactive",
-    "edit",
-    "help",
-    "config-env",
-    "exec-path",
-    "git-dir",
+    "ext-diff", "textconv", "output", "output-directory", "upload-pack", "receive-pack", "exec",
+    "open-files-in-pager", "template", "config", "filters", "separate-git-dir", "strategy", "edit-description",
+    "extcmd", "interactive", "edit", "help", "config-env", "exec-path", "git-dir",
 ];
 
 /// Commands that only run what git itself brings. The name of any other may be an alias, or a program of its own.
+#[rustfmt::skip]
 const COMMANDS: [&str; 83] = [
-    "add",
-    "apply",
-    "archive",
-    "bisect",
-    "blame",
-    "branch",
-    "bundle",
-    "cat-file",
-    "check-attr",
-    "check-ignore",
-    "check-mailmap",
-    "check-ref-format",
-    "checkout",
-    "cherry",
-    "cherry-pick",
-    "clean",
-    "clone",
-    "commit",
-    "commit-graph",
-    "commit-tree",
-    "config",
-    "count-objects",
-    "describe",
-    "diff",
-    "diff-files",
-    "diff-index",
-    "diff-tree",
-    "fetch",
-    "for-each-ref",
-    "format-patch",
-    "fsck",
-    "gc",
-    "grep",
-    "hash-object",
-    "index-pack",
-    "init",
-    "log",
-    "ls-files",
-    "ls-remote",
-    "ls-tree",
-    "merge",
-    "merge-base",
-    "merge-file",
-    "merge-tree",
-    "mktag",
-    "mktree",
-    "mv",
-    "name-rev",
-    "notes",
-    "pack-objects",
-    "pack-refs",
-    "patch-id",
-    "prune",
-    "pull",
-    "push",
-    "range-diff",
-    "read-tree",
-    "rebase",
-    "reflog",
-    "remote",
-    "repack",
-    "replace",
-    "rerere",
-    "reset",
-    "restore",
-    "rev-list",
-    "rev-parse",
-    "revert",
-    "rm",
-    "shortlog",
-    "show",
-    "show-branch",
-    "show-ref",
-    "sparse-checkout",
-    "stash",
-    "status",
-    "submodule",
-    "switch",
-    "symbolic-ref",
-    "tag",
-    "update-index",
-    "version",
-    "worktree",
+    "add", "apply", "archive", "bisect", "blame", "branch", "bundle", "cat-file", "check-attr", "check-ignore",
+    "check-mailmap", "check-ref-format", "checkout", "cherry", "cherry-pick", "clean", "clone", "commit",
+    "commit-graph", "commit-tree", "config", "count-objects", "describe", "diff", "diff-files", "diff-index",
+    "diff-tree", "fetch", "for-each-ref", "format-patch", "fsck", "gc", "grep", "hash-object", "index-pack", "init",
+    "log", "ls-files", "ls-remote", "ls-tree", "merge", "merge-base", "merge-file", "merge-tree", "mktag", "mktree",
+    "mv", "name-rev", "notes", "pack-objects", "pack-refs", "patch-id", "prune", "pull", "push", "range-diff",
+    "read-tree", "rebase", "reflog", "remote", "repack", "replace", "rerere", "reset", "restore", "rev-list",
+    "rev-parse", "revert", "rm", "shortlog", "show", "show-branch", "show-ref", "sparse-checkout", "stash",
+    "status", "submodule", "switch", "symbolic-ref", "tag", "update-index", "version", "worktree",
 ];
 
 /// Letters of single commands that name a program, a file, settings, or open an editor.
+#[rustfmt::skip]
 const LETTERS: [(&str, &str); 14] = [
-    ("add", "ei"),
-    ("archive", "o"),
-    ("checkout", "p"),
-    ("cherry-pick", "e"),
-    ("clone", "uc"),
-    ("commit", "e"),
-    ("fetch", "u"),
-    ("format-patch", "o"),
-    ("grep", "O"),
-    ("merge", "se"),
-    ("pull", "s"),
-    ("rebase", "xis"),
-    ("revert", "e"),
-    ("submodule", "c"),
+    ("add", "ei"), ("archive", "o"), ("checkout", "p"), ("cherry-pick", "e"), ("clone", "uc"), ("commit", "e"),
+    ("fetch", "u"), ("format-patch", "o"), ("grep", "O"), ("merge", "se"), ("pull", "s"), ("rebase", "xis"),
+    ("revert", "e"), ("submodule", "c"),
 ];
 
 /// Why a git may start other programs.
@@ -144,7 +44,7 @@ pub(super) fn tricks(args: &[Spelled]) -> Option<String> {
     let Some(command) = command.filter(|command| COMMANDS.contains(command)) else {
         return Some("its command may be an alias, or a program of its own".to_owned());
     };
-    let why = by_options(command, args).or_else(|| by_command(command, args)).or_else(|| by_address(args));
+    let why = by_options(command, args).or_else(|| by_command(command, args)).or_else(|| by_address(command, args));
     why.map(str::to_owned)
 }
 
@@ -217,7 +117,10 @@ fn says_message(args: &[Spelled]) -> bool {
 }
 
 /// `ext::` and its like name a program that speaks for the other repository.
-fn by_address(args: &[Spelled]) -> Option<&'static str> {
+fn by_address(command: &str, args: &[Spelled]) -> Option<&'static str> {
+    if !["archive", "bundle", "clone", "fetch", "ls-remote", "pull", "push", "remote"].contains(&command) {
+        return None;
+    }
     let helper = |text: &str| text.contains("::");
     let open = |prefix: &str| !prefix.is_empty() && prefix.bytes().all(|b| b.is_ascii_alphanumeric());
     let found = args.iter().any(|arg| match arg.text() {

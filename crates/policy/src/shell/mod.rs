@@ -16,6 +16,7 @@ mod compound;
 mod expansion;
 mod find;
 mod git;
+mod growing;
 mod here;
 mod list;
 mod options;

@@ -30,13 +30,16 @@ impl Shape {
                 None if arg.is_operand() => return Some(at),
                 None => return None,
             };
-            at += match text {
+            let taken = match text {
                 "--" => return Some(at + 1),
                 "-" => return Some(at),
                 long if long.starts_with("--") => self.long(long.trim_start_matches("--"))?,
                 cluster if cluster.starts_with('-') => self.cluster(cluster.trim_start_matches('-'))?,
                 _ => return Some(at),
             };
+            // A value that becomes several words moves everything behind it.
+            args.get(at + taken - 1).filter(|value| value.is_one_word())?;
+            at += taken;
         }
         Some(at)
     }
@@ -78,8 +81,12 @@ pub(super) fn has_letter(text: &str, letters: &str) -> bool {
     cluster.is_some_and(|cluster| cluster.contains(|c| letters.contains(c)))
 }
 
-/// The arguments that may be options: those before `--`.
+/// The arguments that may be options: those before `--`. Right after an option `--` may be its value.
 pub(super) fn before_operands(args: &[Spelled]) -> &[Spelled] {
-    let end = args.iter().position(|arg| arg.text() == Some("--")).unwrap_or(args.len());
+    let ends = |at: &usize| {
+        let value = at.checked_sub(1).and_then(|before| args.get(before)).is_some_and(|before| !before.is_operand());
+        !value && args.get(*at).and_then(Spelled::text) == Some("--")
+    };
+    let end = (0..args.len()).find(ends).unwrap_or(args.len());
     args.get(..end).unwrap_or_default()
 }

@@ -12,14 +12,16 @@ pub(super) struct Program {
     pub(super) letters: &'static str,
     /// Long options, which may be shortened.
     pub(super) longs: &'static [&'static str],
-    /// Whole arguments, or what stands before their `=`.
+    /// Whole arguments, or what stands before their `=`; with a star, what they begin with.
     pub(super) words: &'static [&'static str],
     /// Parts of operands.
     pub(super) operands: &'static [&'static str],
+    /// Whether options may come without a dash, so that `--` may be the value of one.
+    pub(super) undashed: bool,
 }
 
 const fn row(names: &'static [&'static str], why: &'static str) -> Program {
-    Program { names, why, always: false, letters: "", longs: &[], words: &[], operands: &[] }
+    Program { names, why, always: false, letters: "", longs: &[], words: &[], operands: &[], undashed: false }
 }
 
 const fn always(names: &'static [&'static str], why: &'static str) -> Program {
@@ -50,7 +52,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     always(&["mail", "mailx", "mutt", "sendmail", "lynx", "w3m", "elinks", "links"], "it may run commands or send files"),
     always(&["tee", "sponge"], "it writes its input to files"),
     always(&["insmod", "modprobe", "mount", "umount", "kexec", "sysctl"], "it changes the system"),
-    Program { letters: "IFTgPK", longs: &["to-command", "use-compress-program", "checkpoint-action", "info-script", "new-volume-script", "rsh-command", "rmt-command", "files-from", "absolute-names", "index-file", "volno-file", "listed-incremental"], operands: &[":"], ..row(&["tar", "gtar", "bsdtar"], RUNS) },
+    Program { letters: "IFTgPK", longs: &["to-command", "use-compress-program", "checkpoint-action", "info-script", "new-volume-script", "rsh-command", "rmt-command", "files-from", "absolute-names", "index-file", "volno-file", "listed-incremental"], operands: &[":"], undashed: true, ..row(&["tar", "gtar", "bsdtar"], RUNS) },
     Program { longs: &["rsh-command", "rmt-command", "file", "to-stdout"], letters: "FOI", ..row(&["cpio"], RUNS) },
     Program { letters: "z", longs: &["pre", "hostname-bin", "search-zip"], ..row(&["rg"], RUNS) },
     Program { letters: "xXl", longs: &["exec", "exec-batch", "list-details"], ..row(&["fd", "fdfind"], RUNS) },
@@ -81,20 +83,20 @@ pub(super) const PROGRAMS: &[Program] = &[
     Program { words: &["--post-renderer", "plugin"], ..row(&["helm"], RUNS) },
     Program { words: &["alias", "extension", "ext", "config", "api", "codespace", "cs"], ..row(&["gh"], "it runs commands of its own extensions, or anything its user may") },
     Program { letters: "is", longs: &["inplace", "split-exp", "in-place"], ..row(&["yq"], WRITES) },
-    Program { letters: "B", longs: &["specs", "ld-path"], words: &["-wrapper", "-specs", "-fplugin", "-fuse-ld", "-Xclang", "-load"], operands: &["@"], ..row(&["gcc", "g++", "cc", "c++", "clang", "clang++"], RUNS) },
+    Program { longs: &["specs", "ld-path"], words: &["-B*", "-wrapper", "-specs", "-fplugin*", "-fuse-ld", "-Xclang", "-load"], operands: &["@"], ..row(&["gcc", "g++", "cc", "c++", "clang", "clang++"], RUNS) },
     Program { letters: "sf", longs: &["set", "file"], ..row(&["date"], "it sets the clock, or reads a file") },
     Program { letters: "o", longs: &["exec-path", "agent-program", "dirmngr-program", "pinentry-program", "photo-viewer", "options", "output", "homedir"], ..row(&["gpg", "gpg2"], RUNS) },
     Program { letters: "zwrF", ..row(&["tcpdump"], RUNS) },
     Program { words: &["exec", "-batch", "-b", "--batch", "-force", "vrf"], ..row(&["ip"], RUNS) },
     Program { longs: &["script", "interactive", "datadir", "resume"], letters: "o", ..row(&["nmap"], RUNS) },
-    Program { words: &["-XX:OnError", "-XX:OnOutOfMemoryError", "-javaagent:", "-agentlib:", "-agentpath:", "-XX:Flags"], operands: &["@"], ..row(&["java", "javac"], LOADS) },
+    Program { words: &["-XX:OnError", "-XX:OnOutOfMemoryError", "-javaagent*", "-agent*", "-XX:Flags"], operands: &["@"], ..row(&["java", "javac"], LOADS) },
     Program { longs: &["config", "debugger", "cwd", "repository"], words: &["serve"], ..row(&["hg"], LOADS) },
     Program { longs: &["diff-cmd", "diff3-cmd", "editor-cmd", "config-option", "config-dir"], ..row(&["svn"], RUNS) },
     Program { longs: &["config", "config-file", "config-toml", "tool"], words: &["util", "config"], ..row(&["jj"], LOADS) },
     Program { letters: "C", longs: &["compile"], ..row(&["file"], WRITES) },
     Program { longs: &["shell", "shell-arg", "justfile", "chooser"], letters: "f", ..row(&["just"], RUNS) },
     Program { letters: "f", ..row(&["ninja"], LOADS) },
-    Program { letters: "PE", ..row(&["cmake"], RUNS) },
+    Program { words: &["-P", "-E"], ..row(&["cmake"], RUNS) },
     Program { letters: "cop", longs: &["rootdir", "confcutdir", "pdb", "pdbcls", "override-ini", "basetemp"], ..row(&["pytest", "py.test"], LOADS) },
     Program { longs: &["pager", "config-file", "map-syntax"], words: &["cache"], ..row(&["bat", "batcat"], RUNS) },
     Program { letters: "b", words: &["--bind", "--preview", "--execute", "--listen"], ..row(&["fzf"], RUNS) },

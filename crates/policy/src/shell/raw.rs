@@ -66,6 +66,20 @@ impl Spelled {
         }
     }
 
+    /// Whether it names an open stream instead of a file.
+    pub(super) fn is_stream(&self) -> bool {
+        self.prefix.starts_with("/dev/") || self.prefix.starts_with("/proc/")
+    }
+
+    /// Whether it stays one word when the shell expands it.
+    pub(super) fn is_one_word(&self) -> bool {
+        match self.word {
+            Word::Known(_) => true,
+            Word::Glob(_) => false,
+            Word::Unknown(_) => !self.splits,
+        }
+    }
+
     /// Whether it cannot be an option, nor anything but one argument.
     pub(super) fn is_operand(&self) -> bool {
         match &self.word {

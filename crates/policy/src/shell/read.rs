@@ -1,5 +1,6 @@
 //! From a text to what it would do.
 
+use super::raw::Raw;
 use super::reader::{DEPTH, Reader};
 use super::settle::settle;
 use super::{Script, Unclear, Word, characters, witness};
@@ -13,7 +14,7 @@ const MOST: usize = 2048;
 /// Reads a command line as bash would.
 pub fn read(command: &str) -> Script {
     let mut reading = Reading::default();
-    reading.text(command, &[]);
+    reading.text(command, &Raw::default());
     reading.finish()
 }
 
@@ -26,8 +27,8 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// Reads a text that a shell reads, with what it runs through.
-    pub(super) fn text(&mut self, text: &str, through: &[String]) {
+    /// Reads a text that a shell reads. What is around it holds for every command in it.
+    pub(super) fn text(&mut self, text: &str, around: &Raw) {
         if text.len() > LONGEST {
             return self.doubt(&clipped(text), "it is too long to be read");
         }
@@ -44,7 +45,8 @@ impl Reading {
         self.script.files.append(&mut found.files);
         self.script.unclear.append(&mut found.unclear);
         for mut raw in found.commands {
-            raw.through.splice(0..0, through.iter().cloned());
+            raw.through.splice(0..0, around.through.iter().cloned());
+            raw.sets.splice(0..0, around.sets.iter().cloned());
             self.deeper(text, |reading| settle(reading, &raw));
         }
     }

@@ -1,7 +1,7 @@
 //! Redirections: which files the shell itself opens.
 
 use super::raw::Spelled;
-use super::reader::{Reader, Step};
+use super::reader::{Reader, Step, is_break};
 use super::{Open, Redirect, Word, variables};
 
 /// What a redirection did to the command it stands at.
@@ -44,7 +44,7 @@ impl Reader<'_> {
     pub(super) fn redirect(&mut self) -> Step<Redirected> {
         let from = self.at;
         self.descriptor();
-        let process = self.sees("<(") || self.sees(">(");
+        let process = self.is_process();
         let operator = OPERATORS.iter().find(|(text, _)| !process && self.sees(text));
         // `&>` takes no descriptor; `2&>x` is a word, an operator and a file.
         let Some((text, kind)) = operator.filter(|(text, _)| self.at == from || !text.starts_with('&')) else {
@@ -99,25 +99,29 @@ impl Reader<'_> {
         }
     }
 
-    fn target(&mut self) -> Step<Spelled> {
+    /// Reads the word after an operator; nothing where it is a process, which is no file.
+    fn target(&mut self) -> Step<Option<Spelled>> {
         if self.sees("\\\n") {
             return self.stop("a line is continued in the middle of a word");
         }
         self.take_while(|c| c == ' ' || c == '\t');
-        if self.sees("#") {
-            return self.stop("a redirection has no file");
-        }
         let from = self.at;
+        if self.is_process() {
+            self.process()?;
+            let ends = self.peek().is_none_or(is_break);
+            return if ends { Ok(None) } else { self.stop("a redirection goes on after a process") };
+        }
         match self.word()?.as_deref() {
-            Some([word]) => Ok(word.clone()),
-            Some(_) => Ok(Spelled { splits: true, ..Spelled::unknown(self.since(from), "") }),
+            Some(_) if self.since(from).starts_with('#') => self.stop("a redirection has no file"),
+            Some([word]) => Ok(Some(word.clone())),
+            Some(_) => Ok(Some(Spelled { splits: true, ..Spelled::unknown(self.since(from), "") })),
             None => self.stop("a redirection has no file"),
         }
     }
 
     fn duplicate(&mut self, open: Open) -> Step {
         let file = self.target()?;
-        let descriptor = file.text().is_some_and(|text| {
+        let descriptor = file.as_ref().and_then(Spelled::text).is_some_and(|text| {
             let number = text.strip_suffix('-').unwrap_or(text);
             !text.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
         });
@@ -128,20 +132,13 @@ impl Reader<'_> {
         }
     }
 
-    fn open(&mut self, opens: &[Open], file: Spelled) -> Step {
+    fn open(&mut self, opens: &[Open], file: Option<Spelled>) -> Step {
+        let Some(file) = file else { return Ok(()) };
         let text = file.shown();
-        // The shell compares the expanded name, and a glob may match nothing and stand for itself.
-        if text.contains("/dev/tcp")
-            || text.contains("/dev/udp")
-            || file.text().is_none() && file.prefix.starts_with("/dev")
-        {
-            if !file.prefix.starts_with("/dev/fd/") {
-                return self.stop("the shell may open a connection");
-            }
+        if text.contains("/dev/tcp") || text.contains("/dev/udp") {
+            return self.stop("the shell may open a connection");
         }
-        let standard = ["/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr"].contains(&text);
-        let process = file.text().is_none() && file.prefix == "/dev/fd/";
-        if !standard && !process {
+        if !["/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr"].contains(&text) {
             let word = if file.splits { Word::Unknown(text.to_owned()) } else { file.word };
             self.found.files.extend(opens.iter().map(|open| Redirect { open: *open, file: word.clone() }));
         }

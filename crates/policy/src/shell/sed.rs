@@ -87,6 +87,8 @@ impl Script<'_> {
                 '\\' => {
                     self.take()?;
                 }
+                // Right after it a closing bracket stands for itself.
+                '[' if self.0.starts_with(']') || self.0.starts_with("^]") => return None,
                 '[' => bracket = true,
                 ']' => bracket = false,
                 '\n' => return None,

@@ -39,7 +39,7 @@ pub(super) fn settle(reading: &mut Reading, raw: &Raw) {
     let Some(name) = raw.name() else {
         return reading.doubt(&raw.shown(), "which program it starts is only known when it runs");
     };
-    if name.contains(char::is_whitespace) {
+    if name.contains(char::is_whitespace) || name.starts_with('-') {
         reading.doubt(&raw.shown(), "this is no name of a program");
     }
     let base = base(name);
@@ -62,9 +62,9 @@ pub(super) fn settle(reading: &mut Reading, raw: &Raw) {
     for inner in runs.commands {
         reading.deeper(&part, |reading| settle(reading, &inner));
     }
-    let through = raw.inner(&[]).through;
+    let around = raw.inner(&[]);
     for text in runs.texts {
-        reading.deeper(&part, |reading| reading.text(&text, &through));
+        reading.deeper(&part, |reading| reading.text(&text, &around));
     }
     // A shell whose text starts nothing was started all the same.
     if reading.script.commands.len() == before {

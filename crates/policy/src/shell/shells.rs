@@ -1,5 +1,6 @@
 //! Shells that are started by a command: what `-c` says is read like everything else.
 
+use super::builtins;
 use super::raw::{Raw, Spelled};
 use super::settle::Runs;
 
@@ -9,8 +10,9 @@ const READ: [&str; 4] = ["bash", "sh", "dash", "ash"];
 const FOREIGN: [&str; 9] = ["zsh", "ksh", "mksh", "oksh", "fish", "csh", "tcsh", "rbash", "pwsh"];
 
 /// What bash reads differently than a plain shell.
-const ONLY_BASH: [&str; 14] =
-    ["$'", "$\"", "&>", ">&", "|&", "<(", ">(", "<<<", "[[", "((", "function", "coproc", "select", "time"];
+const ONLY_BASH: [&str; 12] = ["$'", "$\"", "&>", ">&", "|&", "<(", ">(", "<<<", "[[", "((", "+=", "=("];
+/// Words of bash that a plain shell takes for programs.
+const WORDS_OF_BASH: [&str; 4] = ["function", "coproc", "select", "time"];
 
 pub(super) fn is_shell(base: &str) -> bool {
     READ.contains(&base) || FOREIGN.contains(&base)
@@ -31,10 +33,12 @@ pub(super) fn runs(base: &str, raw: &Raw) -> Runs {
             "--" | "-" => break rest.next(),
             "--version" | "--help" => return Runs::itself(),
             "-o" | "+o" | "-eo" | "-euo" | "-uo" | "-exo" | "-euxo" | "-xeuo" => {
-                rest.next();
+                if !rest.next().and_then(Spelled::text).is_some_and(builtins::is_named_setting) {
+                    runs.tricks.push("one of its options changes what it reads");
+                }
             }
-            "--norc" | "--noprofile" | "--posix" | "-p" => {}
-            long if long.starts_with("--") => runs.tricks.push("it reads another file first"),
+            "--norc" | "--noprofile" | "-p" => {}
+            long if long.starts_with("--") => runs.tricks.push("one of its options changes what it reads"),
             letters if letters.starts_with(['-', '+']) => {
                 text_follows |= letters.contains('c');
                 if letters.contains(|c| !"-ceuxfn".contains(c)) {
@@ -46,7 +50,7 @@ pub(super) fn runs(base: &str, raw: &Raw) -> Runs {
     };
     match operand {
         Some(operand) if text_follows => text(base, operand, &mut runs),
-        Some(operand) if operand.is_operand() && !raw.fed => runs.listed = true,
+        Some(operand) if operand.is_operand() && !operand.is_stream() && !raw.fed => runs.listed = true,
         Some(_) | None => runs.tricks.push("its commands come from its input"),
     }
     runs.listed |= !runs.tricks.is_empty();
@@ -59,10 +63,17 @@ fn text(base: &str, operand: &Spelled, runs: &mut Runs) {
         runs.unclear = Some("the text that it runs is only known when it runs");
         return;
     };
-    let expands = text.contains('{') && text.contains([',', '.']) && text.contains('}');
-    if base != "bash" && (expands || ONLY_BASH.iter().any(|form| text.contains(form))) {
+    if base != "bash" && !is_portable(text) {
         runs.listed = true;
         runs.unclear = Some("another shell than bash may read this text differently");
     }
     runs.texts.push(text.to_owned());
+}
+
+/// Whether every shell reads a text as bash does.
+fn is_portable(text: &str) -> bool {
+    let text = text.replace(">&1", "").replace(">&2", "");
+    let expands = text.contains('{') && text.contains([',', '.']) && text.contains('}');
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| WORDS_OF_BASH.contains(&word));
+    !expands && !words && !ONLY_BASH.iter().any(|form| text.contains(form))
 }

@@ -5,59 +5,68 @@ use super::reader::{Reader, Step};
 use super::redirect::Redirected;
 use super::{Word, variables};
 
+/// What stood where a simple command may stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Parts {
+    /// Words and assignments.
+    Words,
+    /// Redirections too.
+    Redirected,
+    /// A function.
+    Function,
+}
+
 impl Reader<'_> {
     /// Reads a simple command, or the function that its first word names.
     pub(super) fn simple(&mut self) -> Step {
         let from = self.at;
         let mut raw = Raw::default();
-        let mut redirected = false;
+        let read = self.parts(&mut raw);
+        let parts = match read {
+            Ok(Parts::Function) => return Ok(()),
+            Ok(parts) => parts,
+            // What is known of a command is worth knowing, even where reading ends in the middle of it.
+            Err(stop) => {
+                self.found.commands.extend((!raw.words.is_empty()).then_some(raw));
+                return Err(stop);
+            }
+        };
+        if !raw.words.is_empty() {
+            self.found.commands.push(raw);
+        } else if raw.sets.is_empty() && parts == Parts::Words {
+            return self.stop("a command is missing");
+        } else if raw.sets.iter().any(|(name, value)| !variables::is_private_set(name, value)) {
+            self.doubt(from, "it sets a variable that other programs may listen to");
+        }
+        if self.sees("(") { self.stop("a parenthesis stands where none may stand") } else { Ok(()) }
+    }
+
+    fn parts(&mut self, raw: &mut Raw) -> Step<Parts> {
+        let mut parts = Parts::Words;
         loop {
             self.blanks()?;
-            match self.redirect()? {
-                Redirected::No => {}
-                Redirected::File => {
-                    redirected = true;
-                    continue;
-                }
-                Redirected::Fed => {
-                    redirected = true;
-                    raw.fed = true;
-                    continue;
-                }
+            let redirected = self.redirect()?;
+            if redirected != Redirected::No {
+                raw.fed |= redirected == Redirected::Fed;
+                parts = Parts::Redirected;
+                continue;
             }
             if raw.words.is_empty() && self.assignment(&mut raw.sets)? {
                 continue;
             }
             let start = self.at;
-            let Some(words) = self.word()? else { break };
-            if raw.words.is_empty() {
+            let Some(words) = self.word()? else { return Ok(parts) };
+            let first = raw.words.is_empty();
+            if first {
                 self.found.starts.insert(start);
             }
-            let first = raw.words.is_empty() && raw.sets.is_empty() && !redirected;
             raw.words.extend(words);
-            if first && self.is_function()? {
-                let name = raw.words.first().filter(|word| word.plain).and_then(Spelled::text).unwrap_or_default();
-                return self.function(&name.to_owned());
+            if first && raw.sets.is_empty() && parts == Parts::Words && self.is_function()? {
+                let name = std::mem::take(&mut raw.words);
+                let name = name.first().filter(|word| word.plain).and_then(Spelled::text);
+                return self.function(name.unwrap_or_default()).map(|()| Parts::Function);
             }
         }
-        self.finish(raw, from, redirected)
-    }
-
-    fn finish(&mut self, raw: Raw, from: usize, redirected: bool) -> Step {
-        if self.sees("(") {
-            return self.stop("a parenthesis stands where none may stand");
-        }
-        if !raw.words.is_empty() {
-            self.found.commands.push(raw);
-            return Ok(());
-        }
-        if raw.sets.is_empty() && !redirected {
-            return self.stop("a command is missing");
-        }
-        if raw.sets.iter().any(|(name, _)| !variables::is_private(name)) {
-            self.doubt(from, "it sets a variable that other programs may listen to");
-        }
-        Ok(())
     }
 
     /// Takes `()` after a name.

@@ -6,6 +6,7 @@ use super::raw::{Raw, Spelled};
 use super::{awk, git, sed, variables};
 
 /// Programs that run the text they read when nobody names a file.
+#[rustfmt::skip]
 const INTERPRETERS: [&str; 16] = [
     "python", "python2", "python3", "pypy", "pypy3", "node", "nodejs", "deno", "bun", "ruby", "perl", "php", "lua",
     "luajit", "tclsh", "Rscript",
@@ -15,7 +16,7 @@ const INTERPRETERS: [&str; 16] = [
 pub(super) fn of(base: &str, raw: &Raw) -> Vec<String> {
     let args = raw.args();
     let mut tricks = Vec::new();
-    for (name, _) in raw.sets.iter().filter(|(name, _)| !variables::is_harmless(name)) {
+    for (name, _) in raw.sets.iter().filter(|(name, value)| !variables::is_harmless_set(name, value)) {
         tricks.push(format!("it sets {name}, which programs may listen to"));
     }
     if raw.open_ended {
@@ -29,8 +30,7 @@ pub(super) fn of(base: &str, raw: &Raw) -> Vec<String> {
         "sed" | "gsed" => sed::tricks(args),
         "awk" | "gawk" | "mawk" | "nawk" | "original-awk" => awk::tricks(args),
         "tar" | "gtar" | "bsdtar" => old_style(args),
-        "uniq" => (operands(args) > 1).then(|| "its second file is written".to_owned()),
-        "xxd" => (operands(args) > 1).then(|| "its second file is written".to_owned()),
+        "uniq" | "xxd" => (operands(args) > 1).then(|| "its second file is written".to_owned()),
         "crontab" => (!args.iter().any(|arg| arg.text() == Some("-l"))).then(|| "it runs commands later".to_owned()),
         _ if is_interpreter(base) => interpreter(raw),
         _ => None,
@@ -46,12 +46,22 @@ fn is_interpreter(base: &str) -> bool {
 
 /// A program on the input is nothing that a rule on arguments can see.
 fn interpreter(raw: &Raw) -> Option<String> {
-    let args = raw.args();
-    let names_program = args.iter().any(|arg| match arg.text() {
-        Some("-") => false,
-        Some(text) => !text.starts_with('-') || ["--version", "--help", "-V", "-v", "-h"].contains(&text),
-        None => arg.is_operand(),
-    });
+    // What follows these is no program yet.
+    let valued = ["-W", "-X", "-r", "--require", "--import", "-I", "-C", "-d", "-L"];
+    let mut rest = raw.args().iter();
+    let mut names_program = false;
+    while let Some(arg) = rest.next() {
+        names_program |= match arg.text() {
+            Some("-") => false,
+            Some(text) if valued.contains(&text) => {
+                rest.next();
+                false
+            }
+            _ if arg.is_stream() => false,
+            Some(text) => !text.starts_with('-') || ["--version", "--help", "-V", "-v", "-h"].contains(&text),
+            None => arg.is_operand(),
+        };
+    }
     (raw.fed || !names_program).then(|| "its program comes from its input".to_owned())
 }
 
@@ -69,9 +79,11 @@ fn old_style(args: &[Spelled]) -> Option<String> {
 }
 
 fn by_row(row: &Program, args: &[Spelled]) -> Option<String> {
-    let by_option = before_operands(args).iter().filter_map(Spelled::text).any(|text| {
+    let risky = |text: &str| {
         has_letter(text, row.letters) || is_long(text, row.longs) || row.words.iter().any(|word| is_word(text, word))
-    });
+    };
+    let options = if row.undashed { args } else { before_operands(args) };
+    let by_option = options.iter().filter_map(Spelled::text).any(risky);
     // An operand that is not wholly known may hold what is looked for.
     let by_operand = !row.operands.is_empty()
         && args.iter().any(|arg| {
@@ -81,5 +93,6 @@ fn by_row(row: &Program, args: &[Spelled]) -> Option<String> {
 }
 
 fn is_word(text: &str, word: &str) -> bool {
-    text.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with('=') || word.ends_with(':'))
+    let beginning = word.strip_suffix('*').is_some_and(|beginning| text.starts_with(beginning));
+    beginning || text.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
 }

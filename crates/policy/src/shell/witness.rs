@@ -7,8 +7,8 @@ use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
 use super::Unclear;
 
-/// How often the parser may report progress before it is ended. It reports a few times per token.
-const PATIENCE: usize = 1_000_000;
+/// How often the parser may report progress before it is ended. The longest texts need a few thousand reports.
+const PATIENCE: usize = 50_000;
 
 /// What the grammar sees differently than our reader, which found commands that begin at `starts`.
 pub(super) fn doubts(text: &str, starts: &BTreeSet<usize>) -> Vec<Unclear> {

@@ -1,98 +1,9 @@
 //! Words: quotes are removed exactly, and what only the shell knows stays unknown.
 
+use super::ansi;
+use super::growing::Growing;
 use super::raw::Spelled;
 use super::reader::{Reader, Step, is_break};
-use super::{Word, ansi, braces};
-
-/// A word as it grows.
-#[derive(Debug, Default)]
-struct Growing {
-    /// What is known of it so far, without quotes.
-    text: String,
-    /// Where the part begins that is not literal.
-    literal: Option<usize>,
-    unknown: bool,
-    splits: bool,
-    quoted: bool,
-    /// Whether an unquoted glob character stands in it, and whether a quoted one does.
-    glob: bool,
-    quoted_glob: bool,
-    /// Where an unquoted bracket was opened, which is a glob if it is closed.
-    bracket: Option<usize>,
-    /// Whether unquoted braces stand in it.
-    brace: bool,
-}
-
-impl Growing {
-    /// Adds characters that stand for themselves.
-    fn quote(&mut self, text: &str) {
-        self.quoted = true;
-        self.quoted_glob |= text.contains(is_glob);
-        self.text.push_str(text);
-    }
-
-    /// Notes that what follows is not literal.
-    fn end_literal(&mut self) {
-        self.literal.get_or_insert(self.text.len());
-    }
-
-    fn expand(&mut self) {
-        self.end_literal();
-        self.unknown = true;
-    }
-
-    fn unquoted(&mut self, c: char) {
-        let tilde = c == '~' && (self.text.is_empty() && !self.quoted || self.text.ends_with(['=', ':']));
-        if tilde {
-            self.expand();
-        }
-        match c {
-            '*' | '?' => {
-                self.end_literal();
-                self.glob = true;
-            }
-            '[' => {
-                self.bracket.get_or_insert(self.text.len());
-            }
-            ']' => self.close_bracket(),
-            _ => {}
-        }
-        self.brace |= c == '{';
-        self.text.push(c);
-    }
-
-    fn close_bracket(&mut self) {
-        if let Some(open) = self.bracket {
-            self.literal = Some(self.literal.map_or(open, |literal| literal.min(open)));
-            self.glob = true;
-        }
-    }
-
-    fn finish(self, written: &str) -> Vec<Spelled> {
-        let prefix = self.text.get(..self.literal.unwrap_or(self.text.len())).unwrap_or_default();
-        let plain = !self.quoted && !self.unknown;
-        if self.brace && braces::may_expand(&self.text) {
-            let prefix = prefix.split('{').next().unwrap_or_default();
-            let expanded = if plain && !self.glob { braces::expand(&self.text) } else { None };
-            let known = |words: Vec<String>| words.iter().map(|word| Spelled::known(word)).collect();
-            return expanded
-                .map(known)
-                .unwrap_or_else(|| vec![Spelled { splits: self.splits, ..Spelled::unknown(written, prefix) }]);
-        }
-        let safe_glob = !self.quoted_glob && !prefix.is_empty() && !prefix.starts_with('-');
-        let word = match (self.unknown, self.glob) {
-            (false, false) => Word::Known(self.text.clone()),
-            (false, true) if safe_glob => Word::Glob(self.text.clone()),
-            (false | true, true) | (true, false) => Word::Unknown(written.to_owned()),
-        };
-        let splits = self.splits || self.glob && !safe_glob;
-        vec![Spelled { word, prefix: prefix.to_owned(), splits, plain }]
-    }
-}
-
-fn is_glob(c: char) -> bool {
-    matches!(c, '*' | '?' | '[' | ']')
-}
 
 impl Reader<'_> {
     /// Reads a word, which braces may make several; nothing where none begins here.
@@ -101,7 +12,10 @@ impl Reader<'_> {
         let mut growing = Growing::default();
         while let Some(c) = self.peek() {
             match c {
-                '<' | '>' if self.is_process() => self.process(&mut growing)?,
+                '<' | '>' if self.is_process() => {
+                    self.process()?;
+                    growing.process();
+                }
                 c if is_break(c) => break,
                 '\'' => growing.quote(self.single_quoted()?),
                 '"' => self.double_quoted(&mut growing)?,
@@ -125,18 +39,13 @@ impl Reader<'_> {
         Ok((self.at > from).then(|| growing.finish(written)))
     }
 
-    fn is_process(&self) -> bool {
+    pub(super) fn is_process(&self) -> bool {
         self.sees("<(") || self.sees(">(")
     }
 
-    fn process(&mut self, growing: &mut Growing) -> Step {
+    pub(super) fn process(&mut self) -> Step {
         self.at += 2;
-        self.substitution(Reader::until_parenthesis)?;
-        if growing.text.is_empty() && growing.literal.is_none() {
-            growing.text.push_str("/dev/fd/");
-        }
-        growing.expand();
-        Ok(())
+        self.substitution(Reader::until_parenthesis)
     }
 
     pub(super) fn single_quoted(&mut self) -> Step<&str> {
@@ -175,20 +84,26 @@ impl Reader<'_> {
                     self.backquoted(|c| c == '"')?;
                     growing.expand();
                 }
-                Some('$') => match self.dollar()? {
-                    Some(literal) => growing.quote(literal),
-                    None => {
-                        // `"$@"` becomes as many words as there are arguments.
-                        growing.splits |= self.since(0).ends_with('@') || self.since(0).ends_with("@]}");
-                        growing.expand();
-                    }
-                },
+                Some('$') => self.quoted_dollar(growing)?,
                 Some(c) => {
                     self.bump();
                     growing.quote(c.encode_utf8(&mut [0; 4]));
                 }
             }
         }
+    }
+
+    fn quoted_dollar(&mut self, growing: &mut Growing) -> Step {
+        let from = self.at;
+        match self.dollar()? {
+            Some(literal) => growing.quote(literal),
+            None => {
+                // `"$@"` becomes as many words as there are arguments.
+                growing.splits |= self.since(from).contains('@');
+                growing.expand();
+            }
+        }
+        Ok(())
     }
 
     /// Between double quotes a backslash stands for itself, except before these.

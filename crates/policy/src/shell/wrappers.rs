@@ -1,6 +1,6 @@
 //! Programs that run the command in their own arguments.
 
-use super::options::{NONE, Shape};
+use super::options::{NONE, Shape, has_letter, is_long};
 use super::raw::{Raw, Spelled};
 use super::settle::Runs;
 use super::{Word, find, shells, variables};
@@ -13,12 +13,10 @@ struct Wrapper {
     shape: Shape,
     /// How many operands stand before the command.
     operands: usize,
-    /// Whether it counts as a command itself.
-    listed: bool,
 }
 
 const fn wrapper(name: &'static str, shape: Shape) -> Wrapper {
-    Wrapper { name, shape, operands: 0, listed: false }
+    Wrapper { name, shape, operands: 0 }
 }
 
 const WRAPPERS: [Wrapper; 13] = [
@@ -87,9 +85,10 @@ const XARGS: Shape = Shape {
 /// What a command runs.
 pub(super) fn runs(base: &str, raw: &Raw) -> Runs {
     match base {
-        "env" => with_variables(raw, ENV, false),
-        "sudo" => with_variables(raw, SUDO, true),
-        "doas" => with_variables(raw, DOAS, true),
+        "env" => with_variables(raw, ENV),
+        // Who becomes somebody else does more than the command inside.
+        "sudo" => Runs { listed: true, ..with_variables(raw, SUDO) },
+        "doas" => Runs { listed: true, ..with_variables(raw, DOAS) },
         "xargs" => xargs(raw),
         "command" => command(raw),
         "find" | "gfind" => find::runs(raw),
@@ -98,12 +97,12 @@ pub(super) fn runs(base: &str, raw: &Raw) -> Runs {
         _ => WRAPPERS
             .iter()
             .find(|wrapper| wrapper.name == base)
-            .map_or_else(Runs::itself, |wrapper| prefixed(raw, wrapper.shape, wrapper.operands, wrapper.listed)),
+            .map_or_else(Runs::itself, |wrapper| prefixed(raw, wrapper.shape, wrapper.operands)),
     }
 }
 
 /// Reads the command after options and operands.
-fn prefixed(raw: &Raw, shape: Shape, operands: usize, listed: bool) -> Runs {
+fn prefixed(raw: &Raw, shape: Shape, operands: usize) -> Runs {
     let args = raw.args();
     let Some(at) = shape.operands(args) else { return Runs::unclear(OPTION) };
     let before = args.get(at..at + operands).unwrap_or_default();
@@ -112,26 +111,27 @@ fn prefixed(raw: &Raw, shape: Shape, operands: usize, listed: bool) -> Runs {
     }
     match args.get(at + operands..) {
         None | Some([]) => Runs::itself(),
-        Some(words) => Runs { commands: vec![raw.inner(words)], listed, ..Runs::default() },
+        Some(words) => Runs { commands: vec![raw.inner(words)], ..Runs::default() },
     }
 }
 
 /// `command -v` only looks; otherwise it runs.
 fn command(raw: &Raw) -> Runs {
     let looks = raw.args().first().and_then(Spelled::text).is_some_and(|text| text == "-v" || text == "-V");
-    if looks { Runs::itself() } else { prefixed(raw, Shape { flags: "p", ..NONE }, 0, false) }
+    if looks { Runs::itself() } else { prefixed(raw, Shape { flags: "p", ..NONE }, 0) }
 }
 
 /// Reads `NAME=value` operands, which are variables of the command after them.
-fn with_variables(raw: &Raw, shape: Shape, listed: bool) -> Runs {
+fn with_variables(raw: &Raw, shape: Shape) -> Runs {
     let args = raw.args();
     let Some(mut at) = shape.operands(args) else { return Runs::unclear(OPTION) };
     if args.get(at).and_then(Spelled::text) == Some("-") {
         at += 1;
     }
     let mut inner = raw.inner(&[]);
-    while let Some((name, value)) = args.get(at).and_then(variable) {
-        inner.sets.push((name, value));
+    while let Some(arg) = args.get(at).filter(|arg| arg.prefix.contains('=')) {
+        let Some(set) = variable(arg) else { return Runs::unclear("it sets a variable with a strange name") };
+        inner.sets.push(set);
         at += 1;
     }
     let words = args.get(at..).unwrap_or_default();
@@ -139,7 +139,10 @@ fn with_variables(raw: &Raw, shape: Shape, listed: bool) -> Runs {
         return Runs::itself();
     }
     inner.words = words.to_vec();
-    Runs { commands: vec![inner], listed, ..Runs::default() }
+    let moves =
+        args.iter().take(at).filter_map(Spelled::text).any(|text| has_letter(text, "CD") || is_long(text, &["chdir"]));
+    let tricks = if moves { vec!["it runs in another folder"] } else { Vec::new() };
+    Runs { commands: vec![inner], listed: moves, tricks, ..Runs::default() }
 }
 
 fn variable(arg: &Spelled) -> Option<(String, Word)> {
@@ -153,12 +156,12 @@ fn xargs(raw: &Raw) -> Runs {
     let args = raw.args();
     let Some(at) = XARGS.operands(args) else { return Runs::unclear(OPTION) };
     let (options, words) = args.split_at(at.min(args.len()));
-    let mut inner = raw.inner(if words.is_empty() { &[] } else { words });
+    let mut inner = raw.inner(words);
     if words.is_empty() {
         inner.words.push(Spelled::known("echo"));
     }
     inner.open_ended = true;
-    let marks: Vec<String> = marks(options);
+    let marks = marks(options);
     for word in &mut inner.words {
         if marks.iter().any(|mark| word.shown().contains(mark.as_str())) {
             *word = Spelled { splits: true, ..Spelled::unknown(word.shown(), "") };
@@ -171,8 +174,8 @@ fn xargs(raw: &Raw) -> Runs {
 fn marks(options: &[Spelled]) -> Vec<String> {
     let replaces = |text: &str| text.starts_with("--replace") || text.starts_with('-') && text.contains(['I', 'i']);
     let mut marks = Vec::new();
-    for (at, option) in options.iter().filter_map(Spelled::text).enumerate() {
-        if replaces(option) {
+    for (at, option) in options.iter().enumerate() {
+        if let Some(option) = option.text().filter(|text| replaces(text)) {
             marks.push("{}".to_owned());
             let attached = option.split_once(['I', 'i', '=']).map(|(_, mark)| mark).filter(|mark| !mark.is_empty());
             marks.extend(attached.or_else(|| options.get(at + 1).and_then(Spelled::text)).map(str::to_owned));

@@ -277,7 +277,14 @@ const DENIED: [&str; 60] = [
     "cat ~/.bosun/config.toml",
 ];
 
-const MORE_DENIED: [&str; 16] = [
+const MORE_DENIED: [&str; 23] = [
+    "cat ~ann/.bosun/config.toml",
+    "cd; cat .bosun/sessions",
+    "cd ~ && ls .bosun/sessions",
+    "cd \"$HOME\" && ls .bosun",
+    "cat /proc/self/cwd/.bosun/config.toml",
+    "cat /proc/self/root/home/ann/.bosun/config.toml",
+    "ls /HOME/ann/.Bosun",
     "bosun",
     "./target/debug/bosun trust",
     "ls | xargs bosun trust",
@@ -329,8 +336,8 @@ fn what_is_denied_stays_denied_when_everything_is_allowed() {
     }
     let free = policy(AllowAll, &[]);
     for (command, expected) in all() {
-        let controls =
-            expected == Deny && (command.contains("bosun") || command.contains(".bos?n") || command.contains(".mcp"));
+        let controls = expected == Deny
+            && (command.to_lowercase().contains("bosun") || command.contains(".bos?n") || command.contains(".mcp"));
         assert_eq!(effect(&free, &shell(command)), if controls { Deny } else { Allow }, "{command:?}");
     }
 }
@@ -395,4 +402,16 @@ fn an_allowed_command_starts_only_programs_that_were_named() {
             assert!(named.contains(program.as_str()), "{command:?} started {program}, not only {named:?}");
         }
     }
+}
+
+#[test]
+fn the_longest_commands_are_judged_too() {
+    let many_words = format!("ls {}", "a/b ".repeat(15_000));
+    assert_eq!(effect(&usual(), &shell(&many_words)), Allow);
+    assert_eq!(effect(&usual(), &shell(&"ls;".repeat(1_000))), Allow);
+    assert_eq!(effect(&usual(), &shell(&format!("{}curl x", "ls;".repeat(1_000)))), Deny);
+    assert_eq!(effect(&usual(), &shell(&"x".repeat(100_000))), Ask);
+    // Where a command changes its folder too often, what its words mean cannot be followed.
+    let wanders: String = (0..40).map(|n| format!("cd d{n};")).collect();
+    assert_eq!(effect(&usual(), &shell(&format!("{wanders} ls"))), Ask);
 }

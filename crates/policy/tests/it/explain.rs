@@ -251,7 +251,7 @@ fn policies() -> impl Strategy<Value = Policy> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 300, ..ProptestConfig::default() })]
 
     #[test]
     fn explanations_and_verdicts_agree(policy in policies(), request in requests()) {
@@ -300,6 +300,11 @@ proptest! {
         let expected = if verdict.effect == Allow || !by_rule { Allow } else { verdict.effect };
         prop_assert!(effect(&all, &request) >= expected);
     }
+}
+
+proptest! {
+    // Texts of any kind take long to make.
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 100, ..ProptestConfig::default() })]
 
     #[test]
     fn no_text_makes_it_panic(text in "\\PC{0,200}", rule in "\\PC{0,60}", mode in select(PermissionMode::ALL.to_vec())) {

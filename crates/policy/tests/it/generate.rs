@@ -30,9 +30,15 @@ const NOISE: [&str; 29] = [
     "=", "\\\n", "$(", "${", "<<", "((", "\t",
 ];
 
+/// Longer commands cost more time than they are worth.
+const LONGEST: usize = 300;
+
 /// A command that is mostly well-formed; now and then something is put into it or cut from it.
 pub(crate) fn command(dice: &mut Dice) -> String {
     let mut text = list(dice, 2);
+    while text.len() > LONGEST {
+        text = list(dice, 2);
+    }
     if dice.below(3) == 0 {
         for _ in 0..=dice.below(3) {
             damage(dice, &mut text);

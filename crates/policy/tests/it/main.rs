@@ -7,6 +7,8 @@ mod explain;
 mod generate;
 mod oracle;
 mod paths;
+mod programs;
+mod quirks;
 mod reading;
 mod rules;
 mod sample;

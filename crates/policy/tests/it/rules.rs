@@ -1,6 +1,8 @@
 //! The language of rules, and what modes and roles make of calls.
 
-use bosun_policy::{Act, Ground, Policy, Role, Rule, Source};
+use std::path::Path;
+
+use bosun_policy::{Act, Ground, Policy, Request, Role, Rule, Source};
 use protocol::PermissionMode::{self, AcceptEdits, AllowAll, Default, Plan};
 use protocol::RuleEffect::{Allow, Ask, Deny};
 
@@ -120,7 +122,7 @@ fn a_role_is_asked_before_anything_else() {
     assert!(Role::default().permits("anything"));
     let verdict = policy(AllowAll, &[]).check(&only, &edit("/work/app/a"));
     assert_eq!((verdict.effect, &verdict.ground), (Deny, &Ground::Role));
-    assert_eq!(verdict.reason(), "`edit`: the agent does not have this tool");
+    assert_eq!(verdict.reason(), "this agent does not have the tool `edit`");
 }
 
 #[test]
@@ -152,7 +154,7 @@ fn a_tool_has_rules_of_its_own() {
 fn a_call_is_as_strict_as_its_strictest_act() {
     let policy = policy(AcceptEdits, &["deny edit(*.lock)"]);
     let acts = ["/work/app/a.rs", "/work/app/Cargo.lock", "/work/app/b.rs"].map(|path| Act::Edit(path.into()));
-    let request = bosun_policy::Request { tool: "apply_patch".into(), acts: acts.into() };
+    let request = Request { tool: "apply_patch".into(), acts: acts.into() };
     let verdict = check(&policy, &request);
     assert_eq!((verdict.effect, verdict.part.as_str()), (Deny, "Cargo.lock"));
 }
@@ -278,4 +280,33 @@ fn where_a_name_leads_is_checked_when_it_connects() {
     assert!(may("localhost", "127.0.0.1:80") && may("LOCALHOST.", "[::1]:80") && !may("localhost", "127.0.0.1:81"));
     assert!(may("build.example.com", "10.1.1.1:80") && may("x", "[::ffff:10.1.1.1]:80") && !may("x", "192.168.1.1:80"));
     assert!(!may("dns.example", "9.9.9.9:443"));
+}
+
+#[test]
+fn a_call_can_be_written_down() {
+    let parse = |text: &str| Request::parse(text, Path::new("/work/app"));
+    for (text, expected) in [
+        ("shell(git push)", shell("git push")),
+        ("Bash(echo \"(\")", shell("echo \"(\"")),
+        ("edit(src/a.rs)", edit("/work/app/src/a.rs")),
+        ("Write(/etc/x)", edit("/etc/x")),
+        ("read(a)", read("/work/app/a")),
+        ("fetch(docs.rs)", fetch("https://docs.rs")),
+        ("WebFetch(http://docs.rs/x)", fetch("http://docs.rs/x")),
+        ("grep(src)", request("grep", Act::Read("/work/app/src".into()))),
+        ("mcp__x", request("mcp__x", Act::Other)),
+    ] {
+        assert_eq!(parse(text).unwrap(), expected, "{text}");
+    }
+    for (text, problem) in [
+        ("shell", "`shell` is no call: it does not say which command"),
+        ("edit( )", "`edit` is no call: it does not say which file"),
+        ("fetch", "`web_fetch` is no call: it does not say which address"),
+        ("shell(ls", "its last parenthesis is missing"),
+        ("shel(ls)", "did you mean `shell`?"),
+        ("", "it names no tool"),
+    ] {
+        let error = parse(text).unwrap_err().to_string();
+        assert!(error.contains(problem), "{text}: {error}");
+    }
 }

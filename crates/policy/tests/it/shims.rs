@@ -30,7 +30,7 @@ pub(crate) fn started(command: &str) -> BTreeSet<String> {
     // A program that is not in the folder is noted by the shell itself.
     let missing = format!("() {{ echo \"$1\" >> '{}'\n}}", log.display());
     let done = Command::new("/bin/bash")
-        .args(["-c", "ulimit -t 5 -f 1000; exec /bin/bash -c \"$1\"", "limited", command])
+        .args(["-c", &format!("ulimit -t 5 -f 1000\n{command}")])
         .env_clear()
         .env("PATH", &bin)
         .env("BASH_FUNC_command_not_found_handle%%", missing)

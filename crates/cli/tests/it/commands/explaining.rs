@@ -8,16 +8,16 @@ fn a_call_is_explained_part_by_part() {
     let stage = stage();
     let ended = stage.bosun(["explain", "shell", "git push && ls > out.txt"]).run().expect(0);
     insta::assert_snapshot!(shown(&stage, &ended.stdout), @r"
-    ask: `git push`: no rule speaks of it, and the mode is default
+    ask: no rule speaks of `git push`, and the mode is default
     what would change it: --allow 'shell(git push *)', or the same among the allow rules of a settings file
     its parts:
-      ask    `git push`: no rule speaks of it, and the mode is default
-      ask    `ls`: no rule speaks of it, and the mode is default
-      ask    `out.txt`: no rule speaks of it, and the mode is default
+      ask    no rule speaks of `git push`, and the mode is default
+      ask    no rule speaks of `ls`, and the mode is default
+      ask    no rule speaks of `out.txt`, and the mode is default
     ");
     let ended = stage.bosun(["explain", "shell(git push)"]).run().expect(0);
     insta::assert_snapshot!(ended.stdout, @r"
-    ask: `git push`: no rule speaks of it, and the mode is default
+    ask: no rule speaks of `git push`, and the mode is default
     what would change it: --allow 'shell(git push *)', or the same among the allow rules of a settings file
     ");
     let json = stage.bosun(["explain", "view(Cargo.toml)", "--json"]).run().expect(0).json();
