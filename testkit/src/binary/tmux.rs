@@ -122,10 +122,12 @@ impl Tmux {
         code.trim()[1..].parse().unwrap_or_else(|error| panic!("{error}: {code}\n{}", self.history()))
     }
 
-    /// The process number of the binary.
+    /// Sends the binary a signal by its name, such as `TERM`.
     #[track_caller]
-    pub fn pid(&self) -> u32 {
-        self.run(&["display-message", "-p", "#{pane_pid}"]).trim().parse().unwrap()
+    pub fn signal(&self, name: &str) {
+        let pid = self.run(&["display-message", "-p", "#{pane_pid}"]);
+        let sent = Command::new("sh").args(["-c", r#"kill -s "$0" "$1""#, name, pid.trim()]).status().unwrap();
+        assert!(sent.success(), "{name} could not be sent to {pid}");
     }
 
     #[track_caller]

@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use protocol::{CancelBy, Delivery, Event};
-use runtime::{Live, Start, Status, Subscription};
+use protocol::{CancelBy, Delivery};
+use runtime::{Live, Rejected, Start, Status, Subscription};
 use store::Reader;
 use tokio::sync::watch;
 
-use super::asks::{Asks, Whole};
+use super::asks::Asks;
 use super::command;
 use super::editor::Pressed;
 use super::feed::Feed;
@@ -41,12 +41,21 @@ pub(super) struct Conversation<'a> {
     pub(super) asks: Asks,
     events: Subscription,
     status: watch::Receiver<Status>,
-    /// When the person last asked to stop.
-    interrupted: Option<Instant>,
+    /// When the person last asked to stop, and what.
+    interrupted: Option<(Instant, Interrupted)>,
     /// What is told in passing, until the next key.
     pub(super) hint: Option<&'static str>,
     /// When the screen is to be drawn.
     pub(super) draw_at: Option<Instant>,
+}
+
+/// What an interrupt found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Interrupted {
+    /// A turn, which it stopped.
+    Turn,
+    /// The line, which it cleared.
+    Line,
 }
 
 /// How a conversation ends.
@@ -197,19 +206,23 @@ impl<'a> Conversation<'a> {
 
     /// The first stops the turn, or clears the line; the second within two seconds ends the session.
     async fn interrupt(&mut self) -> Result<Option<End>, Failure> {
-        let again = self.interrupted.replace(Instant::now()).is_some_and(|before| before.elapsed() < TWICE);
+        let what = if self.is_busy() { Interrupted::Turn } else { Interrupted::Line };
+        let before = self.interrupted.replace((Instant::now(), what));
+        let before = before.filter(|(at, _)| at.elapsed() < TWICE).map(|(_, what)| what);
         let session = &self.opened.session;
-        match (self.is_busy(), again) {
-            (true, true) => {
-                session.stop(CancelBy::User).await?;
+        match (before, what) {
+            (Some(Interrupted::Turn), _) | (Some(_), Interrupted::Turn) => {
+                let stopped = session.stop(CancelBy::User).await;
+                self.accepted(stopped)?;
                 return Ok(Some(End::Over(Exit::Cancelled)));
             }
-            (false, true) => return Ok(Some(End::Over(Exit::Success))),
-            (true, false) => {
-                session.interrupt().await?;
+            (Some(Interrupted::Line), Interrupted::Line) => return Ok(Some(End::Over(Exit::Success))),
+            (None, Interrupted::Turn) => {
+                let stopped = session.interrupt().await;
+                self.accepted(stopped)?;
                 self.hint = Some("stopping; Ctrl-C again ends the session");
             }
-            (false, false) => {
+            (None, Interrupted::Line) => {
                 self.person.editor.replace("");
                 self.person.screen.line_ended();
                 self.hint = Some("Ctrl-C again leaves");
@@ -246,56 +259,25 @@ impl<'a> Conversation<'a> {
         self.show([Row::new()]);
         self.echo("> ", line);
         let delivery = if busy { Delivery::Steer } else { Delivery::FollowUp };
-        let receipt = self.opened.session.send(line.trim(), delivery).await?;
-        self.feed.sent(receipt.mail);
-        if busy {
-            self.tell("it reads this before its next step");
+        let sent = self.opened.session.send(line.trim(), delivery).await;
+        if let Some(receipt) = self.accepted(sent)? {
+            self.feed.sent(receipt.mail);
+            if busy {
+                self.tell("it reads this before its next step");
+            }
         }
         Ok(())
     }
 
-    fn live(&mut self, live: &Live) {
-        let rows = self.feed.live(live, Instant::now(), self.columns());
-        self.show(rows);
-        let Live::Event(envelope) = live else { return };
-        let task = envelope.entry.task;
-        match &envelope.entry.event {
-            Event::Asked(ask) => {
-                let whose = self.feed.whose(task).to_owned();
-                self.ask(task, &whose, ask.clone());
+    /// Tells what the session refused; anything worse ends the conversation.
+    pub(super) fn accepted<T>(&mut self, given: Result<T, Rejected>) -> Result<Option<T>, Failure> {
+        match given {
+            Ok(given) => Ok(Some(given)),
+            Err(Rejected::Refused(refusal)) => {
+                self.complain(&refusal.to_string());
+                Ok(None)
             }
-            Event::AskDecided { ask, decision, .. } => {
-                let shown = self.asks.current() == Some(ask);
-                if let Some(title) = self.asks.decided(ask) {
-                    self.tell(&format!("{} elsewhere: {title}", decision.word()));
-                    self.turn_to_next(shown);
-                }
-            }
-            Event::CallAnswered { call, .. } => {
-                let before = self.asks.current().cloned();
-                if self.asks.withdrawn(task, call) {
-                    self.turn_to_next(before.as_ref() != self.asks.current());
-                }
-            }
-            _other => {}
-        }
-    }
-
-    fn ask(&mut self, task: protocol::TaskId, whose: &str, ask: protocol::Ask) {
-        if self.asks.add(task, whose, ask) {
-            self.turn_to_next(true);
-        }
-    }
-
-    /// Shows the ask that has come to the front, or lets the person go on writing.
-    pub(super) fn turn_to_next(&mut self, changed: bool) {
-        if self.asks.is_empty() {
-            self.person.editor.replace("");
-            self.person.editor.take_up();
-        } else if changed {
-            self.person.editor.put_aside();
-            self.person.editor.replace("");
-            self.show(self.asks.rows(Whole::Most, self.columns()));
+            Err(worse @ (Rejected::Paused(_) | Rejected::Gone)) => Err(worse.into()),
         }
     }
 
@@ -309,9 +291,11 @@ impl<'a> Conversation<'a> {
     }
 
     /// Leaves the session, and says how to come back. One in which nothing was said is not kept.
-    pub(super) async fn leave(self) -> Result<(), Failure> {
+    pub(super) async fn leave(mut self) -> Result<(), Failure> {
         let columns = self.columns();
         let (home, id) = (self.setup.home.clone(), self.opened.session.id());
+        let unfinished = self.feed.rest(columns);
+        self.person.screen.show(unfinished);
         let empty = self.opened.session.view()?.title.is_empty();
         self.opened.session.leave().await?;
         if empty {

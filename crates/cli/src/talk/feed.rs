@@ -82,6 +82,11 @@ impl Feed {
         rows
     }
 
+    /// The text that still grows, as if it had ended.
+    pub(super) fn rest(&mut self, columns: usize) -> Vec<Row> {
+        self.end_of_text(self.root, columns)
+    }
+
     /// What goes on just now, in a few words.
     pub(super) fn status(&self, now: Instant) -> String {
         if let Some((title, began, others)) = self.calls.running() {

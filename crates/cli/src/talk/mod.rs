@@ -8,6 +8,7 @@ mod asks;
 mod calls;
 mod command;
 mod conversation;
+mod decide;
 mod draft;
 mod editor;
 mod exact;

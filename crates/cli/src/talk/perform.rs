@@ -1,14 +1,13 @@
-//! What the person decides, and what is said to Bosun rather than to the model.
+//! What is said to Bosun rather than to the model.
 
-use protocol::{Decision, PermissionMode};
-use runtime::{Rejected, Start};
+use protocol::PermissionMode;
+use runtime::Start;
 use store::Reader;
 
-use super::asks::{Said, Whole};
+use super::asks::Whole;
 use super::command::{self, Command, TABLE};
 use super::conversation::{Conversation, End};
 use super::open::{self, Prepared};
-use super::remember::remember;
 use super::text::{Lead, Span, wrap};
 use crate::args::RunArgs;
 use crate::exit::Exit;
@@ -43,30 +42,6 @@ impl Conversation<'_> {
             },
         }
         None
-    }
-
-    /// Decides on the ask that is shown.
-    pub(super) async fn answer(&mut self, line: &str) -> Result<(), Failure> {
-        let prompt = self.asks.prompt().unwrap_or_default();
-        self.echo(&prompt, line);
-        match self.asks.answer(line) {
-            Said::More => {}
-            Said::Explain => self.show(self.asks.rows(Whole::All, self.columns())),
-            Said::Unclear(words) => self.tell(words),
-            Said::Decided(params) => {
-                let rule = match &params.decision {
-                    Decision::Allow { rule } => rule.clone(),
-                    Decision::Deny { .. } | Decision::Reply { .. } => None,
-                };
-                match self.opened.session.decide(params).await {
-                    Ok(()) => rule.into_iter().for_each(|rule| self.tell(&remember(&rule))),
-                    Err(Rejected::Refused(refusal)) => self.complain(&refusal.to_string()),
-                    Err(other) => return Err(other.into()),
-                }
-                self.turn_to_next(true);
-            }
-        }
-        Ok(())
     }
 
     /// Shows all of a call.
