@@ -117,7 +117,8 @@ impl Tmux {
         let mut code = String::new();
         within(PATIENCE, "the end of the process", || {
             code = self.run(&["display-message", "-p", "#{pane_dead}#{pane_dead_status}"]);
-            code.starts_with('1')
+            // It is known to be dead before it is known how it died.
+            code.starts_with('1') && code.trim().len() > 1
         });
         code.trim()[1..].parse().unwrap_or_else(|error| panic!("{error}: {code}\n{}", self.history()))
     }

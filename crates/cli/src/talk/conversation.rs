@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use protocol::{CancelBy, Delivery};
+use protocol::{CancelBy, Delivery, SessionId};
 use runtime::{Live, Rejected, Start, Status, Subscription};
 use store::Reader;
 use tokio::sync::watch;
@@ -14,6 +14,7 @@ use super::feed::Feed;
 use super::open::{self, Opened, Prepared};
 use super::person::{Deed, Person};
 use super::text::{Lead, Row, Span, wrap};
+use super::view::LINE;
 use crate::args::RunArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -77,12 +78,14 @@ enum Input {
 }
 
 impl<'a> Conversation<'a> {
-    /// Says what the session is, and lets what was interrupted go on.
+    /// Says what the session is, and lets what was interrupted go on. What was said before is known to a person who
+    /// has just talked to the same session.
     pub(super) async fn begin(
         setup: &'a Setup,
         args: &'a RunArgs,
         person: &'a mut Person,
         opened: Opened,
+        before: Option<SessionId>,
     ) -> Result<Conversation<'a>, Failure> {
         let session = &opened.session;
         let feed = Feed::new(session.root(), person.screen.style());
@@ -91,25 +94,23 @@ impl<'a> Conversation<'a> {
         let (interrupted, hint, draw_at, asks) = (None, None, Some(Instant::now()), Asks::default());
         let mut conversation =
             Conversation { setup, args, person, opened, feed, asks, events, status, interrupted, hint, draw_at };
-        conversation.welcome().await?;
+        conversation.show(open::greeting(&conversation.opened, conversation.columns()));
+        if before != Some(conversation.opened.session.id()) {
+            conversation.recall()?;
+        }
+        if let Start::Resume(_) = conversation.opened.start {
+            conversation.opened.session.resume().await?;
+        }
         Ok(conversation)
     }
 
-    async fn welcome(&mut self) -> Result<(), Failure> {
-        self.show(open::greeting(&self.opened, self.columns()));
+    /// Shows what was said last, and what waits for a decision.
+    fn recall(&mut self) -> Result<(), Failure> {
         let session = &self.opened.session;
-        match self.opened.start {
-            Start::New => return Ok(()),
-            Start::Fork(_) | Start::Resume(_) => {}
-        }
         let (asked, answered) = open::last_exchange(session.home(), session.id(), session.root())?;
         let waiting = Reader::open(session.home(), session.id())?.asks(false)?;
-        if let Start::Resume(_) = self.opened.start {
-            session.resume().await?;
-        }
         if !asked.is_empty() {
-            self.show([Row::new()]);
-            self.echo("> ", &asked);
+            self.quote(LINE, &asked);
         }
         let rows = self.feed.again(&answered, self.columns());
         self.show(rows);
@@ -236,7 +237,7 @@ impl<'a> Conversation<'a> {
         self.person.screen.line_ended();
         if let Some(read) = command::read(&line) {
             self.person.editor.history().add(&line);
-            self.echo("> ", &line);
+            self.echo(LINE, &line);
             return Ok(match read {
                 Ok(command) => self.perform(command),
                 Err(problem) => {
@@ -256,8 +257,7 @@ impl<'a> Conversation<'a> {
 
     async fn send(&mut self, line: &str) -> Result<(), Failure> {
         let busy = self.is_busy();
-        self.show([Row::new()]);
-        self.echo("> ", line);
+        self.echo(LINE, line);
         let delivery = if busy { Delivery::Steer } else { Delivery::FollowUp };
         let sent = self.opened.session.send(line.trim(), delivery).await;
         if let Some(receipt) = self.accepted(sent)? {
@@ -290,24 +290,26 @@ impl<'a> Conversation<'a> {
         self.status.borrow().background
     }
 
-    /// Leaves the session, and says how to come back. One in which nothing was said is not kept.
-    pub(super) async fn leave(mut self) -> Result<(), Failure> {
+    /// Leaves the session, and says how to come back unless that happens now. One in which nothing was said is not
+    /// kept.
+    pub(super) async fn leave(mut self, end: &End) -> Result<SessionId, Failure> {
         let columns = self.columns();
         let (home, id) = (self.setup.home.clone(), self.opened.session.id());
         let unfinished = self.feed.rest(columns);
-        self.person.screen.show(unfinished);
+        self.show(unfinished);
         let empty = self.opened.session.view()?.title.is_empty();
         self.opened.session.leave().await?;
-        if empty {
-            sessions::remove(&home, id)?;
-            return Ok(());
+        match end {
+            End::Switch(next) if next.start == Start::Resume(id) => self.person.screen.show([Row::new()]),
+            End::Switch(_) | End::Over(_) if empty => sessions::remove(&home, id)?,
+            End::Switch(_) | End::Over(_) => {
+                let figures = Figures::read(&Reader::open(&home, id)?)?;
+                let dim = |words: String| wrap(&[Span::new(Role::Dim, &words)], columns, &Lead::default());
+                let rows = figures.line().into_iter().chain([format!("go on with: bosun --resume {id}")]);
+                self.person.screen.show([Row::new()].into_iter().chain(rows.flat_map(dim)));
+            }
         }
-        let figures = Figures::read(&Reader::open(&home, id)?)?;
-        let dim = |words: &str| wrap(&[Span::new(Role::Dim, words)], columns, &Lead::default());
-        self.person.screen.show([Row::new()]);
-        self.person.screen.show(figures.line().map(|line| dim(&line)).into_iter().flatten());
-        self.person.screen.show(dim(&format!("go on with: bosun --resume {id}")));
-        Ok(())
+        Ok(id)
     }
 }
 

@@ -20,10 +20,11 @@ pub(crate) async fn talk(args: RunArgs) -> Result<Exit, Failure> {
     // Before the terminal is taken over, so that what is wrong is told as usual.
     let mut opened = prepared.open().await?;
     let mut person = Person::meet(&setup)?;
+    let mut before = None;
     loop {
-        let mut conversation = Conversation::begin(&setup, &args, &mut person, opened).await?;
+        let mut conversation = Conversation::begin(&setup, &args, &mut person, opened, before).await?;
         let end = conversation.hold().await?;
-        conversation.leave().await?;
+        before = Some(conversation.leave(&end).await?);
         match end {
             End::Switch(next) => opened = next.open().await?,
             End::Over(exit) => return Ok(exit),
