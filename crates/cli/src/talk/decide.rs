@@ -6,11 +6,11 @@ use protocol::{Ask, Decision, Event, TaskId};
 use runtime::Live;
 
 use super::asks::{Said, Whole};
-use super::conversation::Conversation;
+use super::dialogue::Dialogue;
 use super::remember::remember;
 use crate::failure::Failure;
 
-impl Conversation<'_> {
+impl Dialogue<'_> {
     /// Shows what happened, and takes in what it asks of the person.
     pub(super) fn live(&mut self, live: &Live) {
         let rows = self.feed.live(live, Instant::now(), self.columns());

@@ -6,17 +6,17 @@ use store::Reader;
 
 use super::asks::Whole;
 use super::command::{self, Command, TABLE};
-use super::conversation::{Conversation, End};
+use super::dialogue::{Dialogue, End};
 use super::open::{self, Prepared};
-use super::text::{Lead, Span, wrap};
+use super::text::{Lead, Row, Span, wrap};
 use crate::args::RunArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::run::{self, Figures};
 use crate::style::Role;
 
-impl Conversation<'_> {
-    /// Does what was asked of Bosun. What cannot be done is told, and the conversation goes on.
+impl Dialogue<'_> {
+    /// Does what was asked of Bosun. What cannot be done is told, and the dialogue goes on.
     pub(super) fn perform(&mut self, command: Command) -> Option<End> {
         match command {
             Command::Exit => return Some(End::Over(Exit::Success)),
@@ -47,7 +47,7 @@ impl Conversation<'_> {
     /// Shows all of a call.
     pub(super) fn expand(&mut self, ago: usize) {
         match self.feed.calls().whole(ago, self.columns()) {
-            Some(rows) => self.show(rows),
+            Some(rows) => self.show([Row::new()].into_iter().chain(rows)),
             None => self.tell("there is no such call; /show 1 is the last one"),
         }
     }

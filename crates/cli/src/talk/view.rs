@@ -1,8 +1,8 @@
-//! What the person sees of a conversation.
+//! What the person sees of a dialogue.
 
 use std::time::Instant;
 
-use super::conversation::Conversation;
+use super::dialogue::Dialogue;
 use super::panel::Panel;
 use super::text::{Lead, Row, Span, wrap};
 use crate::style::Role;
@@ -13,7 +13,7 @@ pub(super) const LINE: &str = "> ";
 /// Most rows that are shown of what the person wrote.
 const ECHO: usize = 12;
 
-impl Conversation<'_> {
+impl Dialogue<'_> {
     pub(super) fn columns(&self) -> usize {
         self.person.screen.columns()
     }
@@ -83,7 +83,11 @@ impl Conversation<'_> {
         }
         match (self.hint, self.is_busy(), self.background()) {
             (Some(hint), ..) => dim(hint),
-            (None, true, _) => dim(&format!("… {} (Ctrl-C stops)", self.feed.status(Instant::now()))),
+            (None, true, _) => {
+                let stops = " (Ctrl-C stops)";
+                let status = self.feed.status(Instant::now(), columns.saturating_sub(stops.len() + 2));
+                dim(&format!("… {status}{stops}"))
+            }
             (None, false, 0) => Vec::new(),
             (None, false, 1) => dim("1 task runs in the background"),
             (None, false, count) => dim(&format!("{count} tasks run in the background")),

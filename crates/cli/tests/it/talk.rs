@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use protocol::{Decision, Event};
+use host::{Clock, Home, SystemClock};
+use protocol::api::{Command, DecideParams};
+use protocol::{AskId, Decision, Event};
 use testkit::binary::{Stage, Tmux};
 
 use crate::stage;
@@ -148,6 +150,39 @@ fn several_asks_queue_and_what_was_being_typed_comes_back() {
     tmux.says("/approvals").shows("shell echo second");
     tmux.says("n").shows("not permitted");
     ready(&tmux);
+}
+
+/// The asks of a session, oldest first.
+fn asks(stage: &Stage, id: &str) -> Vec<AskId> {
+    let asked = |event| match event {
+        Event::Asked(ask) => Some(ask.id),
+        _other => None,
+    };
+    stage.log(id).into_iter().filter_map(|envelope| asked(envelope.entry.event)).collect()
+}
+
+#[test]
+fn what_another_terminal_decides_disappears_here() {
+    let stage = stage();
+    let tmux = talk(&stage);
+    tmux.says("twice").shows("allow (1 of 2)?").types("half");
+    let id = stage.newest();
+    let first = asks(&stage, &id).remove(0);
+    let decide = Command::Decide(DecideParams { ask: first, decision: Decision::Allow { rule: None } });
+    store::post_command(&Home::open(stage.home()).unwrap(), id.parse().unwrap(), &decide, SystemClock.now()).unwrap();
+    tmux.shows("allowed elsewhere: shell echo first").shows("$ echo second").shows("allow?");
+    tmux.says("n").shows("not permitted");
+    ready(&tmux);
+}
+
+#[test]
+fn an_ask_is_there_again_after_the_process_ended() {
+    let stage = stage();
+    let tmux = talk(&stage);
+    tmux.says("run it").shows("[y] once").signal("TERM");
+    assert_eq!(tmux.ends(), 5);
+    let tmux = Tmux::start(&stage.bosun(["--continue"]), 80, 24);
+    tmux.shows("> run it").shows("$ echo $((40 + 2))").shows("[y] once").says("y").shows("It printed 42");
 }
 
 #[test]

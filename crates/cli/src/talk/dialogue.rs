@@ -32,8 +32,8 @@ const FRAME: Duration = Duration::from_millis(16);
 /// How often what goes on is told again.
 const TICK: Duration = Duration::from_secs(1);
 
-/// A conversation.
-pub(super) struct Conversation<'a> {
+/// A person and one session.
+pub(super) struct Dialogue<'a> {
     pub(super) setup: &'a Setup,
     pub(super) args: &'a RunArgs,
     pub(super) person: &'a mut Person,
@@ -59,7 +59,7 @@ enum Interrupted {
     Line,
 }
 
-/// How a conversation ends.
+/// How a dialogue ends.
 #[derive(Debug)]
 pub(super) enum End {
     /// The person leaves.
@@ -77,7 +77,7 @@ enum Input {
     Tick,
 }
 
-impl<'a> Conversation<'a> {
+impl<'a> Dialogue<'a> {
     /// Says what the session is, and lets what was interrupted go on. What was said before is known to a person who
     /// has just talked to the same session.
     pub(super) async fn begin(
@@ -86,22 +86,22 @@ impl<'a> Conversation<'a> {
         person: &'a mut Person,
         opened: Opened,
         before: Option<SessionId>,
-    ) -> Result<Conversation<'a>, Failure> {
+    ) -> Result<Dialogue<'a>, Failure> {
         let session = &opened.session;
         let feed = Feed::new(session.root(), person.screen.style());
         let (events, status) = (session.subscribe(session.first_seq()), session.status());
         person.editor.history().hide(opened.secrets.clone());
         let (interrupted, hint, draw_at, asks) = (None, None, Some(Instant::now()), Asks::default());
-        let mut conversation =
-            Conversation { setup, args, person, opened, feed, asks, events, status, interrupted, hint, draw_at };
-        conversation.show(open::greeting(&conversation.opened, conversation.columns()));
-        if before != Some(conversation.opened.session.id()) {
-            conversation.recall()?;
+        let mut dialogue =
+            Dialogue { setup, args, person, opened, feed, asks, events, status, interrupted, hint, draw_at };
+        dialogue.show(open::greeting(&dialogue.opened, dialogue.columns()));
+        if before != Some(dialogue.opened.session.id()) {
+            dialogue.recall()?;
         }
-        if let Start::Resume(_) = conversation.opened.start {
-            conversation.opened.session.resume().await?;
+        if let Start::Resume(_) = dialogue.opened.start {
+            dialogue.opened.session.resume().await?;
         }
-        Ok(conversation)
+        Ok(dialogue)
     }
 
     /// Shows what was said last, and what waits for a decision.
@@ -121,7 +121,7 @@ impl<'a> Conversation<'a> {
         Ok(())
     }
 
-    /// Talks until the conversation ends.
+    /// Talks until the dialogue ends.
     pub(super) async fn hold(&mut self) -> Result<End, Failure> {
         loop {
             let input = self.next().await?;
@@ -269,7 +269,7 @@ impl<'a> Conversation<'a> {
         Ok(())
     }
 
-    /// Tells what the session refused; anything worse ends the conversation.
+    /// Tells what the session refused; anything worse ends the dialogue.
     pub(super) fn accepted<T>(&mut self, given: Result<T, Rejected>) -> Result<Option<T>, Failure> {
         match given {
             Ok(given) => Ok(Some(given)),
@@ -307,6 +307,9 @@ impl<'a> Conversation<'a> {
                 let dim = |words: String| wrap(&[Span::new(Role::Dim, &words)], columns, &Lead::default());
                 let rows = figures.line().into_iter().chain([format!("go on with: bosun --resume {id}")]);
                 self.person.screen.show([Row::new()].into_iter().chain(rows.flat_map(dim)));
+                if let End::Switch(_) = end {
+                    self.person.screen.show([Row::new()]);
+                }
             }
         }
         Ok(id)
