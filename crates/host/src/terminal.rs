@@ -53,7 +53,7 @@ impl Keys {
         mode.special_codes[SpecialCodeIndex::VQUIT] = 0;
         mode.special_codes[SpecialCodeIndex::VMIN] = 1;
         mode.special_codes[SpecialCodeIndex::VTIME] = 0;
-        rustix::termios::tcsetattr(io::stdin(), OptionalActions::Drain, &mode)?;
+        rustix::termios::tcsetattr(io::stdin(), OptionalActions::Now, &mode)?;
         Ok(())
     }
 }
@@ -61,6 +61,6 @@ impl Keys {
 impl Drop for Keys {
     fn drop(&mut self) {
         // A terminal that is gone needs nothing.
-        let _gone = rustix::termios::tcsetattr(io::stdin(), OptionalActions::Drain, &self.before);
+        let _gone = rustix::termios::tcsetattr(io::stdin(), OptionalActions::Now, &self.before);
     }
 }

@@ -117,15 +117,18 @@ impl Tmux {
         let mut code = String::new();
         within(PATIENCE, "the end of the process", || {
             code = self.run(&["display-message", "-p", "#{pane_dead}#{pane_dead_status}"]);
-            code.starts_with('1')
+            // It is known to be dead before it is known how it died.
+            code.starts_with('1') && code.trim().len() > 1
         });
         code.trim()[1..].parse().unwrap_or_else(|error| panic!("{error}: {code}\n{}", self.history()))
     }
 
-    /// The process number of the binary.
+    /// Sends the binary a signal by its name, such as `TERM`.
     #[track_caller]
-    pub fn pid(&self) -> u32 {
-        self.run(&["display-message", "-p", "#{pane_pid}"]).trim().parse().unwrap()
+    pub fn signal(&self, name: &str) {
+        let pid = self.run(&["display-message", "-p", "#{pane_pid}"]);
+        let sent = Command::new("sh").args(["-c", r#"kill -s "$0" "$1""#, name, pid.trim()]).status().unwrap();
+        assert!(sent.success(), "{name} could not be sent to {pid}");
     }
 
     #[track_caller]

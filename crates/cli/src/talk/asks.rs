@@ -270,7 +270,9 @@ mod tests {
 
     fn asks(all: Vec<Ask>) -> Asks {
         let mut asks = Asks::default();
-        all.into_iter().for_each(|ask| drop(asks.add(root(), "", ask)));
+        for ask in all {
+            asks.add(root(), "", ask);
+        }
         asks
     }
 

@@ -93,9 +93,10 @@ pub(super) fn completions(line: &str) -> Vec<&'static str> {
 }
 
 fn unknown(name: &str) -> String {
-    let near = TABLE.iter().map(|entry| (strsim::damerau_levenshtein(entry.name, name), entry.name)).min();
+    let distance = |near: &str| (strsim::damerau_levenshtein(near, name), near.len().abs_diff(name.len()));
+    let near = TABLE.iter().map(|entry| (distance(entry.name), entry.name)).min();
     match near {
-        Some((distance, near)) if distance <= 2 => format!("there is no /{name}; did you mean /{near}?"),
+        Some(((distance, _), near)) if distance <= 2 => format!("there is no /{name}; did you mean /{near}?"),
         Some(_) | None => format!("there is no /{name}; /help lists what there is"),
     }
 }

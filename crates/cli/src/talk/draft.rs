@@ -175,7 +175,7 @@ mod tests {
         draft.word_left();
         assert_eq!(draft.after(), "one");
         assert!(draft.up());
-        assert_eq!(draft.before(), "first lin");
+        assert_eq!(draft.before(), "first li");
         assert!(!draft.up());
         assert!(draft.down() && !draft.down());
         assert_eq!(draft.erase_word(), "second  ");

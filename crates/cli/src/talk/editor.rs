@@ -4,7 +4,7 @@ use super::draft::Draft;
 use super::history::History;
 use super::key::{Key, PASTE_MAX};
 
-/// What a key led to, for the conversation to act on.
+/// What a key led to, for the dialogue to act on.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Pressed {
     /// Nothing beyond the line itself.

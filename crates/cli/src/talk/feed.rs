@@ -9,7 +9,7 @@ use runtime::Live;
 use super::calls::{Calls, short};
 use super::exact;
 use super::markdown::Markdown;
-use super::text::{Lead, Row, Span, wrap};
+use super::text::{Lead, Row, Span, fit, width, wrap};
 use crate::run::show;
 use crate::style::{Role, Style};
 
@@ -82,11 +82,17 @@ impl Feed {
         rows
     }
 
-    /// What goes on just now, in a few words.
-    pub(super) fn status(&self, now: Instant) -> String {
+    /// The text that still grows, as if it had ended.
+    pub(super) fn rest(&mut self, columns: usize) -> Vec<Row> {
+        self.end_of_text(self.root, columns)
+    }
+
+    /// What goes on just now, in a few words that fit.
+    pub(super) fn status(&self, now: Instant, columns: usize) -> String {
         if let Some((title, began, others)) = self.calls.running() {
             let more = if others > 0 { format!(" and {others} more") } else { String::new() };
-            return format!("{title}{more} {}", short(now.duration_since(began)));
+            let rest = format!("{more} {}", short(now.duration_since(began)));
+            return fit(&title, columns.saturating_sub(width(&rest))) + &rest;
         }
         match self.waiting {
             Some((Waiting::Line, since)) if now.duration_since(since) >= LONG => {

@@ -185,8 +185,8 @@ mod tests {
             "for a while.",
             "",
             "• one",
-            "• two and a half,",
-            "  which is long",
+            "• two and a half, which",
+            "  is long",
             "  1. deep",
             "",
             "    fn main() {",
@@ -212,8 +212,8 @@ mod tests {
     #[test]
     fn a_line_without_end_is_shown_as_it_comes() {
         let mut markdown = Markdown::new(Style::Plain);
-        let shown: usize = (0..100_000).map(|_| markdown.push("word and ", 40).len()).sum();
-        assert!(shown > 20_000 && markdown.line.len() <= LONG + 16, "{shown}");
+        let shown: usize = (0..20_000).map(|_| markdown.push("word and ", 40).len()).sum();
+        assert!(shown > 4_000 && markdown.line.len() <= LONG + 16, "{shown}");
         assert!(markdown.tail(40).iter().all(|row| row_width(row) <= 40));
     }
 

@@ -7,7 +7,8 @@
 mod asks;
 mod calls;
 mod command;
-mod conversation;
+mod decide;
+mod dialogue;
 mod draft;
 mod editor;
 mod exact;

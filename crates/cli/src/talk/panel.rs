@@ -35,36 +35,61 @@ impl Panel<'_> {
     /// Lays the panel out for a terminal of this size; it leaves room for what is above.
     pub(super) fn lay(&self, size: Size) -> Laid {
         let most = (size.rows / 2).clamp(1, 12);
-        let (lines, (cursor_row, cursor_column)) = self.lines(size.columns.saturating_sub(1));
-        let (window, first) = window(lines, cursor_row, most);
-        let room = size.rows.saturating_sub(window.len() + 1);
+        let written = self.written(size.columns.saturating_sub(1));
+        let (cursor_row, cursor_column) = written.cursor;
+        let (window, first) = written.window(most);
+        let room = size.rows.saturating_sub(window.len() + 2);
         let notes = last(&self.notes, room.min(6));
         let tail = last(&self.tail, room - notes.len());
-        let above = tail.len() + notes.len();
-        let rows = [tail, notes, &window].concat();
+        let gap = if room > 2 { vec![Row::new()] } else { Vec::new() };
+        let above = tail.len() + gap.len() + notes.len();
+        let rows = [tail, &gap, notes, &window].concat();
         Laid { rows, cursor: (above + cursor_row - first, cursor_column) }
     }
 
-    /// The draft near its cursor, in rows, and where the cursor is.
-    fn lines(&self, columns: usize) -> (Vec<Row>, (usize, usize)) {
-        let (hidden_above, before) = near_end(self.draft.before());
-        let (hidden_below, after) = near_start(self.draft.after());
+    /// The draft near its cursor, in rows.
+    fn written(&self, columns: usize) -> Written {
+        let (above, before) = near_end(self.draft.before());
+        let (below, after) = near_start(self.draft.after());
         let lead = width(self.prompt);
         let mut page = Page { columns: columns.max(lead + 2), lead, rows: Vec::new(), row: String::new(), used: lead };
         page.write(before);
         let cursor = (page.rows.len(), page.used);
         page.write(after);
         page.turn();
-        let mut rows = Vec::new();
-        rows.extend(more(hidden_above, "above"));
-        let shift = rows.len();
-        for (at, text) in page.rows.iter().enumerate() {
-            let blanks = " ".repeat(lead);
-            let begin = if at == 0 && hidden_above == 0 { self.prompt } else { &blanks };
-            rows.push(vec![Span::new(Role::Accent, begin), Span::plain(text)]);
+        let blanks = " ".repeat(lead);
+        let begin = |at| if at == 0 && above == 0 { self.prompt } else { &blanks };
+        let row = |(at, text): (usize, &String)| vec![Span::new(Role::Accent, begin(at)), Span::plain(text)];
+        Written { rows: page.rows.iter().enumerate().map(row).collect(), cursor, above, below }
+    }
+}
+
+/// The part of a draft that is looked at.
+struct Written {
+    rows: Vec<Row>,
+    cursor: (usize, usize),
+    /// How many lines come before it.
+    above: usize,
+    /// How many lines come after it.
+    below: usize,
+}
+
+impl Written {
+    /// At most this many rows, that of the cursor among them; and which is the first.
+    fn window(&self, most: usize) -> (Vec<Row>, usize) {
+        let cursor = self.cursor.0;
+        let first = if cursor < most { 0 } else { cursor + 1 - most };
+        let mut shown: Vec<Row> = self.rows.iter().skip(first).take(most).cloned().collect();
+        let below = self.below + self.rows.len() - first - shown.len();
+        let more = |count: usize, place: &str| vec![Span::new(Role::Dim, &format!("  … {count} more rows {place}"))];
+        if let (true, Some(top)) = (self.above + first > 0 && cursor > first, shown.first_mut()) {
+            *top = more(self.above + first + 1, "above");
         }
-        rows.extend(more(hidden_below, "below"));
-        (rows, (cursor.0 + shift, cursor.1))
+        let end = first + shown.len();
+        if let (true, Some(bottom)) = (below > 0 && cursor + 1 < end, shown.last_mut()) {
+            *bottom = more(below + 1, "below");
+        }
+        (shown, first)
     }
 }
 
@@ -84,20 +109,6 @@ fn near_end(text: &str) -> (usize, &str) {
 fn near_start(text: &str) -> (usize, &str) {
     let (near, hidden) = text.split_at(text.floor_char_boundary(NEAR));
     (hidden.matches('\n').count(), near)
-}
-
-fn more(lines: usize, place: &str) -> Option<Row> {
-    (lines > 0).then(|| vec![Span::new(Role::Dim, &format!("  … {lines} more lines {place}"))])
-}
-
-/// At most this many rows, those around the cursor among them; and which is the first.
-fn window(rows: Vec<Row>, cursor: usize, most: usize) -> (Vec<Row>, usize) {
-    let first = if cursor < most { 0 } else { cursor + 1 - most };
-    let mut shown: Vec<Row> = rows.into_iter().skip(first).take(most).collect();
-    if let (true, Some(top)) = (first > 0 && most > 1, shown.first_mut()) {
-        *top = vec![Span::new(Role::Dim, &format!("  … {} more rows above", first + 1))];
-    }
-    (shown, first)
 }
 
 fn last(rows: &[Row], most: usize) -> &[Row] {
@@ -148,7 +159,9 @@ mod tests {
         let panel = Panel { tail: Vec::new(), notes: Vec::new(), prompt: "> ", draft };
         let laid = panel.lay(Size { columns, rows });
         assert!(laid.rows.len() < rows && laid.rows.iter().all(|row| row_width(row) < columns));
-        (laid.rows.iter().map(|row| paint(row, Style::Plain)).collect(), laid.cursor)
+        // Above the line is a gap.
+        let rows = laid.rows.iter().skip(1).map(|row| paint(row, Style::Plain)).collect();
+        (rows, (laid.cursor.0 - 1, laid.cursor.1))
     }
 
     #[test]
@@ -165,11 +178,12 @@ mod tests {
         let text = "a line of text\n".repeat(10_000);
         let (rows, (row, column)) = lay(&Draft::new(&text), 80, 24);
         assert_eq!((rows.len(), row, column), (12, 11, 2));
-        assert!(rows[0].contains("more rows above"), "{rows:?}");
+        assert!(rows[0].contains("… 9990 more rows above"), "{rows:?}");
         let mut draft = Draft::new(&text);
-        (0..10_001).for_each(|_| drop(draft.up()));
+        while draft.up() {}
         let (rows, cursor) = lay(&draft, 80, 24);
         assert_eq!((rows.len(), cursor), (12, (0, 2)));
+        assert!(rows[11].contains("… 9990 more rows below"), "{rows:?}");
     }
 
     #[test]

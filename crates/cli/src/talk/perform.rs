@@ -1,25 +1,22 @@
-//! What the person decides, and what is said to Bosun rather than to the model.
+//! What is said to Bosun rather than to the model.
 
-use std::path::Path;
-
-use protocol::{Decision, PermissionMode};
-use runtime::{Rejected, Start};
+use protocol::PermissionMode;
+use runtime::Start;
 use store::Reader;
 
-use super::asks::{Said, Whole};
+use super::asks::Whole;
 use super::command::{self, Command, TABLE};
-use super::conversation::{Conversation, End};
+use super::dialogue::{Dialogue, End};
 use super::open::{self, Prepared};
-use super::text::{Lead, Span, wrap};
-use crate::approvals;
-use crate::args::{PermitArgs, Place, RunArgs};
+use super::text::{Lead, Row, Span, wrap};
+use crate::args::{PermitArgs, RunArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::run::{self, Figures};
 use crate::style::Role;
 
-impl Conversation<'_> {
-    /// Does what was asked of Bosun. What cannot be done is told, and the conversation goes on.
+impl Dialogue<'_> {
+    /// Does what was asked of Bosun. What cannot be done is told, and the dialogue goes on.
     pub(super) fn perform(&mut self, command: Command) -> Option<End> {
         match command {
             Command::Exit => return Some(End::Over(Exit::Success)),
@@ -47,43 +44,10 @@ impl Conversation<'_> {
         None
     }
 
-    /// Decides on the ask that is shown.
-    pub(super) async fn answer(&mut self, line: &str) -> Result<(), Failure> {
-        let prompt = self.asks.prompt().unwrap_or_default();
-        self.echo(&prompt, line);
-        match self.asks.answer(line) {
-            Said::More => {}
-            Said::Explain => self.show(self.asks.rows(Whole::All, self.columns())),
-            Said::Unclear(words) => self.tell(words),
-            Said::Decided(params) => {
-                let rule = match &params.decision {
-                    Decision::Allow { rule } => rule.clone(),
-                    Decision::Deny { .. } | Decision::Reply { .. } => None,
-                };
-                match self.opened.session.decide(params).await {
-                    Ok(()) => rule.into_iter().for_each(|rule| self.remember(&rule)),
-                    Err(Rejected::Refused(refusal)) => self.complain(&refusal.to_string()),
-                    Err(other) => return Err(other.into()),
-                }
-                self.turn_to_next(true);
-            }
-        }
-        Ok(())
-    }
-
-    /// Keeps a rule for this project. The session follows it already.
-    fn remember(&mut self, rule: &str) {
-        let cwd = Path::new(&self.opened.cwd);
-        match approvals::remember(self.setup, cwd, rule, Place::Local) {
-            Ok(path) => self.tell(&format!("`{rule}` is allowed from now on; it stands in {}", path.display())),
-            Err(failure) => self.complain(&format!("`{rule}` is allowed for this session only: {failure}")),
-        }
-    }
-
     /// Shows all of a call.
     pub(super) fn expand(&mut self, ago: usize) {
         match self.feed.calls().whole(ago, self.columns()) {
-            Some(rows) => self.show(rows),
+            Some(rows) => self.show([Row::new()].into_iter().chain(rows)),
             None => self.tell("there is no such call; /show 1 is the last one"),
         }
     }

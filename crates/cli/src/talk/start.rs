@@ -1,6 +1,6 @@
-//! From the command line to a conversation and back: one terminal, one session after the other.
+//! From the command line to a dialogue and back: one terminal, one session after the other.
 
-use super::conversation::{Conversation, End};
+use super::dialogue::{Dialogue, End};
 use super::open::Prepared;
 use super::person::Person;
 use crate::args::RunArgs;
@@ -20,10 +20,11 @@ pub(crate) async fn talk(args: RunArgs) -> Result<Exit, Failure> {
     // Before the terminal is taken over, so that what is wrong is told as usual.
     let mut opened = prepared.open().await?;
     let mut person = Person::meet(&setup)?;
+    let mut before = None;
     loop {
-        let mut conversation = Conversation::begin(&setup, &args, &mut person, opened).await?;
-        let end = conversation.hold().await?;
-        conversation.leave().await?;
+        let mut dialogue = Dialogue::begin(&setup, &args, &mut person, opened, before).await?;
+        let end = dialogue.hold().await?;
+        before = Some(dialogue.leave(&end).await?);
         match end {
             End::Switch(next) => opened = next.open().await?,
             End::Over(exit) => return Ok(exit),

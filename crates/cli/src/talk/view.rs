@@ -1,16 +1,19 @@
-//! What the person sees of a conversation.
+//! What the person sees of a dialogue.
 
 use std::time::Instant;
 
-use super::conversation::Conversation;
+use super::dialogue::Dialogue;
 use super::panel::Panel;
 use super::text::{Lead, Row, Span, wrap};
 use crate::style::Role;
 
+/// What a line for the model begins with.
+pub(super) const LINE: &str = "> ";
+
 /// Most rows that are shown of what the person wrote.
 const ECHO: usize = 12;
 
-impl Conversation<'_> {
+impl Dialogue<'_> {
     pub(super) fn columns(&self) -> usize {
         self.person.screen.columns()
     }
@@ -34,8 +37,15 @@ impl Conversation<'_> {
 
     /// Keeps what was typed on the screen. A dumb terminal has done that by itself.
     pub(super) fn echo(&mut self, prompt: &str, text: &str) {
-        if self.person.screen.is_dumb() {
-            return;
+        if !self.person.screen.is_dumb() {
+            self.quote(prompt, text);
+        }
+    }
+
+    /// Shows what a person wrote.
+    pub(super) fn quote(&mut self, prompt: &str, text: &str) {
+        if prompt == LINE {
+            self.show([Row::new()]);
         }
         let lead = Lead::hanging(Span::new(Role::Accent, prompt));
         let rest = Lead::same(Span::plain(&" ".repeat(prompt.len())));
@@ -58,7 +68,7 @@ impl Conversation<'_> {
         let columns = self.columns();
         let prompt = self.asks.prompt();
         let ready = prompt.is_some() || !self.is_busy();
-        let prompt = prompt.as_deref().unwrap_or("> ");
+        let prompt = prompt.as_deref().unwrap_or(LINE);
         let notes = self.notes(columns);
         let draft = self.person.editor.draft();
         let panel = Panel { tail: self.feed.tail(columns), notes, prompt, draft };
@@ -73,7 +83,11 @@ impl Conversation<'_> {
         }
         match (self.hint, self.is_busy(), self.background()) {
             (Some(hint), ..) => dim(hint),
-            (None, true, _) => dim(&format!("… {} (Ctrl-C stops)", self.feed.status(Instant::now()))),
+            (None, true, _) => {
+                let stops = " (Ctrl-C stops)";
+                let status = self.feed.status(Instant::now(), columns.saturating_sub(stops.len() + 2));
+                dim(&format!("… {status}{stops}"))
+            }
             (None, false, 0) => Vec::new(),
             (None, false, 1) => dim("1 task runs in the background"),
             (None, false, count) => dim(&format!("{count} tasks run in the background")),

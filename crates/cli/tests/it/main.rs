@@ -10,6 +10,7 @@ mod kills;
 mod orphans;
 mod providers;
 mod scripts;
+mod talk;
 
 use testkit::binary::Stage;
 

@@ -2,18 +2,19 @@
 
 use std::time::{Duration, Instant};
 
-use protocol::{CancelBy, Delivery, Event};
-use runtime::{Live, Start, Status, Subscription};
+use protocol::{CancelBy, Delivery, SessionId};
+use runtime::{Live, Rejected, Start, Status, Subscription};
 use store::Reader;
 use tokio::sync::watch;
 
-use super::asks::{Asks, Whole};
+use super::asks::Asks;
 use super::command;
 use super::editor::Pressed;
 use super::feed::Feed;
 use super::open::{self, Opened, Prepared};
 use super::person::{Deed, Person};
 use super::text::{Lead, Row, Span, wrap};
+use super::view::LINE;
 use crate::args::RunArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -31,8 +32,8 @@ const FRAME: Duration = Duration::from_millis(16);
 /// How often what goes on is told again.
 const TICK: Duration = Duration::from_secs(1);
 
-/// A conversation.
-pub(super) struct Conversation<'a> {
+/// A person and one session.
+pub(super) struct Dialogue<'a> {
     pub(super) setup: &'a Setup,
     pub(super) args: &'a RunArgs,
     pub(super) person: &'a mut Person,
@@ -41,15 +42,24 @@ pub(super) struct Conversation<'a> {
     pub(super) asks: Asks,
     events: Subscription,
     status: watch::Receiver<Status>,
-    /// When the person last asked to stop.
-    interrupted: Option<Instant>,
+    /// When the person last asked to stop, and what.
+    interrupted: Option<(Instant, Interrupted)>,
     /// What is told in passing, until the next key.
     pub(super) hint: Option<&'static str>,
     /// When the screen is to be drawn.
     pub(super) draw_at: Option<Instant>,
 }
 
-/// How a conversation ends.
+/// What an interrupt found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Interrupted {
+    /// A turn, which it stopped.
+    Turn,
+    /// The line, which it cleared.
+    Line,
+}
+
+/// How a dialogue ends.
 #[derive(Debug)]
 pub(super) enum End {
     /// The person leaves.
@@ -67,40 +77,40 @@ enum Input {
     Tick,
 }
 
-impl<'a> Conversation<'a> {
-    /// Says what the session is, and lets what was interrupted go on.
+impl<'a> Dialogue<'a> {
+    /// Says what the session is, and lets what was interrupted go on. What was said before is known to a person who
+    /// has just talked to the same session.
     pub(super) async fn begin(
         setup: &'a Setup,
         args: &'a RunArgs,
         person: &'a mut Person,
         opened: Opened,
-    ) -> Result<Conversation<'a>, Failure> {
+        before: Option<SessionId>,
+    ) -> Result<Dialogue<'a>, Failure> {
         let session = &opened.session;
         let feed = Feed::new(session.root(), person.screen.style());
         let (events, status) = (session.subscribe(session.first_seq()), session.status());
         person.editor.history().hide(opened.secrets.clone());
         let (interrupted, hint, draw_at, asks) = (None, None, Some(Instant::now()), Asks::default());
-        let mut conversation =
-            Conversation { setup, args, person, opened, feed, asks, events, status, interrupted, hint, draw_at };
-        conversation.welcome().await?;
-        Ok(conversation)
+        let mut dialogue =
+            Dialogue { setup, args, person, opened, feed, asks, events, status, interrupted, hint, draw_at };
+        dialogue.show(open::greeting(&dialogue.opened, dialogue.columns()));
+        if before != Some(dialogue.opened.session.id()) {
+            dialogue.recall()?;
+        }
+        if let Start::Resume(_) = dialogue.opened.start {
+            dialogue.opened.session.resume().await?;
+        }
+        Ok(dialogue)
     }
 
-    async fn welcome(&mut self) -> Result<(), Failure> {
-        self.show(open::greeting(&self.opened, self.columns()));
+    /// Shows what was said last, and what waits for a decision.
+    fn recall(&mut self) -> Result<(), Failure> {
         let session = &self.opened.session;
-        match self.opened.start {
-            Start::New => return Ok(()),
-            Start::Fork(_) | Start::Resume(_) => {}
-        }
         let (asked, answered) = open::last_exchange(session.home(), session.id(), session.root())?;
         let waiting = Reader::open(session.home(), session.id())?.asks(false)?;
-        if let Start::Resume(_) = self.opened.start {
-            session.resume().await?;
-        }
         if !asked.is_empty() {
-            self.show([Row::new()]);
-            self.echo("> ", &asked);
+            self.quote(LINE, &asked);
         }
         let rows = self.feed.again(&answered, self.columns());
         self.show(rows);
@@ -111,7 +121,7 @@ impl<'a> Conversation<'a> {
         Ok(())
     }
 
-    /// Talks until the conversation ends.
+    /// Talks until the dialogue ends.
     pub(super) async fn hold(&mut self) -> Result<End, Failure> {
         loop {
             let input = self.next().await?;
@@ -197,19 +207,23 @@ impl<'a> Conversation<'a> {
 
     /// The first stops the turn, or clears the line; the second within two seconds ends the session.
     async fn interrupt(&mut self) -> Result<Option<End>, Failure> {
-        let again = self.interrupted.replace(Instant::now()).is_some_and(|before| before.elapsed() < TWICE);
+        let what = if self.is_busy() { Interrupted::Turn } else { Interrupted::Line };
+        let before = self.interrupted.replace((Instant::now(), what));
+        let before = before.filter(|(at, _)| at.elapsed() < TWICE).map(|(_, what)| what);
         let session = &self.opened.session;
-        match (self.is_busy(), again) {
-            (true, true) => {
-                session.stop(CancelBy::User).await?;
+        match (before, what) {
+            (Some(Interrupted::Turn), _) | (Some(_), Interrupted::Turn) => {
+                let stopped = session.stop(CancelBy::User).await;
+                self.accepted(stopped)?;
                 return Ok(Some(End::Over(Exit::Cancelled)));
             }
-            (false, true) => return Ok(Some(End::Over(Exit::Success))),
-            (true, false) => {
-                session.interrupt().await?;
+            (Some(Interrupted::Line), Interrupted::Line) => return Ok(Some(End::Over(Exit::Success))),
+            (None, Interrupted::Turn) => {
+                let stopped = session.interrupt().await;
+                self.accepted(stopped)?;
                 self.hint = Some("stopping; Ctrl-C again ends the session");
             }
-            (false, false) => {
+            (None, Interrupted::Line) => {
                 self.person.editor.replace("");
                 self.person.screen.line_ended();
                 self.hint = Some("Ctrl-C again leaves");
@@ -223,7 +237,7 @@ impl<'a> Conversation<'a> {
         self.person.screen.line_ended();
         if let Some(read) = command::read(&line) {
             self.person.editor.history().add(&line);
-            self.echo("> ", &line);
+            self.echo(LINE, &line);
             return Ok(match read {
                 Ok(command) => self.perform(command),
                 Err(problem) => {
@@ -243,59 +257,27 @@ impl<'a> Conversation<'a> {
 
     async fn send(&mut self, line: &str) -> Result<(), Failure> {
         let busy = self.is_busy();
-        self.show([Row::new()]);
-        self.echo("> ", line);
+        self.echo(LINE, line);
         let delivery = if busy { Delivery::Steer } else { Delivery::FollowUp };
-        let receipt = self.opened.session.send(line.trim(), delivery).await?;
-        self.feed.sent(receipt.mail);
-        if busy {
-            self.tell("it reads this before its next step");
+        let sent = self.opened.session.send(line.trim(), delivery).await;
+        if let Some(receipt) = self.accepted(sent)? {
+            self.feed.sent(receipt.mail);
+            if busy {
+                self.tell("it reads this before its next step");
+            }
         }
         Ok(())
     }
 
-    fn live(&mut self, live: &Live) {
-        let rows = self.feed.live(live, Instant::now(), self.columns());
-        self.show(rows);
-        let Live::Event(envelope) = live else { return };
-        let task = envelope.entry.task;
-        match &envelope.entry.event {
-            Event::Asked(ask) => {
-                let whose = self.feed.whose(task).to_owned();
-                self.ask(task, &whose, ask.clone());
+    /// Tells what the session refused; anything worse ends the dialogue.
+    pub(super) fn accepted<T>(&mut self, given: Result<T, Rejected>) -> Result<Option<T>, Failure> {
+        match given {
+            Ok(given) => Ok(Some(given)),
+            Err(rejected @ (Rejected::Refused(_) | Rejected::Rule(_))) => {
+                self.complain(&rejected.to_string());
+                Ok(None)
             }
-            Event::AskDecided { ask, decision, .. } => {
-                let shown = self.asks.current() == Some(ask);
-                if let Some(title) = self.asks.decided(ask) {
-                    self.tell(&format!("{} elsewhere: {title}", decision.word()));
-                    self.turn_to_next(shown);
-                }
-            }
-            Event::CallAnswered { call, .. } => {
-                let before = self.asks.current().cloned();
-                if self.asks.withdrawn(task, call) {
-                    self.turn_to_next(before.as_ref() != self.asks.current());
-                }
-            }
-            _other => {}
-        }
-    }
-
-    fn ask(&mut self, task: protocol::TaskId, whose: &str, ask: protocol::Ask) {
-        if self.asks.add(task, whose, ask) {
-            self.turn_to_next(true);
-        }
-    }
-
-    /// Shows the ask that has come to the front, or lets the person go on writing.
-    pub(super) fn turn_to_next(&mut self, changed: bool) {
-        if self.asks.is_empty() {
-            self.person.editor.replace("");
-            self.person.editor.take_up();
-        } else if changed {
-            self.person.editor.put_aside();
-            self.person.editor.replace("");
-            self.show(self.asks.rows(Whole::Most, self.columns()));
+            Err(worse @ (Rejected::Paused(_) | Rejected::Gone)) => Err(worse.into()),
         }
     }
 
@@ -308,22 +290,29 @@ impl<'a> Conversation<'a> {
         self.status.borrow().background
     }
 
-    /// Leaves the session, and says how to come back. One in which nothing was said is not kept.
-    pub(super) async fn leave(self) -> Result<(), Failure> {
+    /// Leaves the session, and says how to come back unless that happens now. One in which nothing was said is not
+    /// kept.
+    pub(super) async fn leave(mut self, end: &End) -> Result<SessionId, Failure> {
         let columns = self.columns();
         let (home, id) = (self.setup.home.clone(), self.opened.session.id());
+        let unfinished = self.feed.rest(columns);
+        self.show(unfinished);
         let empty = self.opened.session.view()?.title.is_empty();
         self.opened.session.leave().await?;
-        if empty {
-            sessions::remove(&home, id)?;
-            return Ok(());
+        match end {
+            End::Switch(next) if next.start == Start::Resume(id) => self.person.screen.show([Row::new()]),
+            End::Switch(_) | End::Over(_) if empty => sessions::remove(&home, id)?,
+            End::Switch(_) | End::Over(_) => {
+                let figures = Figures::read(&Reader::open(&home, id)?)?;
+                let dim = |words: String| wrap(&[Span::new(Role::Dim, &words)], columns, &Lead::default());
+                let rows = figures.line().into_iter().chain([format!("go on with: bosun --resume {id}")]);
+                self.person.screen.show([Row::new()].into_iter().chain(rows.flat_map(dim)));
+                if let End::Switch(_) = end {
+                    self.person.screen.show([Row::new()]);
+                }
+            }
         }
-        let figures = Figures::read(&Reader::open(&home, id)?)?;
-        let dim = |words: &str| wrap(&[Span::new(Role::Dim, words)], columns, &Lead::default());
-        self.person.screen.show([Row::new()]);
-        self.person.screen.show(figures.line().map(|line| dim(&line)).into_iter().flatten());
-        self.person.screen.show(dim(&format!("go on with: bosun --resume {id}")));
-        Ok(())
+        Ok(id)
     }
 }
 

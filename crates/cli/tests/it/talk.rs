@@ -1,0 +1,364 @@
+//! Line mode, at a terminal of 80 columns and 24 rows unless a test says otherwise.
+
+use std::fs;
+
+use host::{Clock, Home, SystemClock};
+use protocol::api::{Command, DecideParams};
+use protocol::{AskId, Decision, Event};
+use testkit::binary::{Stage, Tmux};
+
+use crate::stage;
+
+const MODEL: &str = r##"
+version: 1
+rules:
+  - when: { prompt: ^still }
+    answer: [say: I am.]
+  - when: { answered: { tool: shell, status: denied, matches: "says: (.*)" } }
+    answer: [say: "You said ${1}."]
+  - when: { answered: { tool: shell, status: denied } }
+    answer: [say: I may not.]
+  - when: { answered: { tool: shell, matches: background } }
+    answer: [say: It runs.]
+  - when: { answered: { tool: shell } }
+    answer: [say: "It printed ${answer}"]
+  - when: { answered: { tool: create } }
+    answer: [say: The file is there.]
+  - when: { prompt: ^run }
+    answer:
+      - say: I run it.
+      - call: { tool: shell, input: { command: "echo $((40 + 2))" } }
+  - when: { prompt: ^twice }
+    answer:
+      - call: { tool: shell, input: { command: "echo first" } }
+      - call: { tool: shell, input: { command: "echo second" } }
+  - when: { prompt: ^create }
+    answer:
+      - call: { tool: create, input: { path: a.txt, content: "one\ntwo\n" } }
+  - when: { prompt: ^wait }
+    answer:
+      - call: { tool: shell, input: { command: "sleep 1000", background: true } }
+  - when: { prompt: ^hang }
+    answer:
+      - say: Let me think
+      - hang: true
+  - when: { prompt: ^much }
+    answer:
+      - say: "${repeat:All work and no play. :50000}"
+      - say: "\nThe end of much."
+  - when: { prompt: ^page }
+    answer:
+      - say: "# Title\n\nSome **bold** words and `code` that go on for quite a while, so that they are wrapped.\n\n- one\n- two\n\n```rust\nfn main() {}\n```\n漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字 👍 end of page"
+  - answer: [say: "You wrote: <${prompt}>"]
+"##;
+
+fn talk(stage: &Stage) -> Tmux {
+    stage.script(MODEL);
+    let tmux = Tmux::start(&stage.bosun::<&str>([]), 80, 24);
+    tmux.shows("/help shows what you can type");
+    tmux
+}
+
+/// The screen shows no more than a line to write on.
+fn ready(tmux: &Tmux) {
+    tmux.until("a prompt", |screen| screen.trim_end().lines().next_back() == Some(">"));
+}
+
+fn decisions(stage: &Stage) -> Vec<Decision> {
+    let decided = |event| match event {
+        Event::AskDecided { decision, .. } => Some(decision),
+        _other => None,
+    };
+    stage.log(&stage.newest()).into_iter().filter_map(|envelope| decided(envelope.entry.event)).collect()
+}
+
+fn turns(stage: &Stage) -> usize {
+    let begun = |event: &Event| matches!(event, Event::TurnBegun { .. });
+    stage.log(&stage.newest()).iter().filter(|envelope| begun(&envelope.entry.event)).count()
+}
+
+#[test]
+fn a_question_is_answered_and_the_end_says_how_to_come_back() {
+    let stage = stage();
+    let tmux = talk(&stage);
+    tmux.shows("mode   default").says("hello there").shows("You wrote: <hello there>");
+    ready(&tmux);
+    tmux.press("C-d");
+    assert_eq!(tmux.ends(), 0);
+    tmux.shows(&format!("go on with: bosun --resume {}", stage.newest()));
+}
+
+#[test]
+fn markdown_is_rendered_within_the_width() {
+    let stage = stage();
+    let tmux = talk(&stage);
+    tmux.says("page").shows("end of page");
+    let screen = tmux.screen();
+    for row in ["# Title", "Some bold words and code that go on", "• one", "    fn main() {}", "漢字漢字"] {
+        assert!(screen.lines().any(|line| line.starts_with(row)), "{row} is not in\n{screen}");
+    }
+    tmux.resize(40, 24);
+    tmux.says("page").shows("• two");
+    ready(&tmux);
+    tmux.says("and now").shows("You wrote: <and now>");
+}
+
+#[test]
+fn a_call_waits_for_permission_and_runs_once_it_is_given() {
+    let stage = stage();
+    let tmux = talk(&stage);
+    tmux.says("run it").shows("[y] once").shows("$ echo $((40 + 2))").shows("allow?");
+    tmux.says("perhaps").shows("type y, n, s or ?");
+    tmux.says("?").shows("y allows this one call");
+    tmux.says("y").shows("It printed 42").shows("• shell echo $((40 + 2)) ok");
+    tmux.press("C-o").shows("answer: done");
+    tmux.says("create it").shows("+ one").says("y").shows("The file is there.").shows("• create a.txt +2 −0");
+    assert_eq!(fs::read_to_string(stage.path("a.txt")).unwrap(), "one\ntwo\n");
+    tmux.says("/exit");
+    assert_eq!(tmux.ends(), 0);
+    assert_eq!(decisions(&stage), [Decision::Allow { rule: None }, Decision::Allow { rule: None }]);
+}
+
+#[test]
+fn a_call_that_is_denied_does_not_run() {
+    let stage = stage();
+    let tmux = talk(&stage);
+    tmux.says("run it").shows("[y] once").says("n").shows("I may not.").shows("not permitted");
+    tmux.says("run it").shows("[y] once").says("s").shows("why not?").says("use make").shows("You said use make");
+    tmux.press("C-d");
+    assert_eq!(tmux.ends(), 0);
+    let deny = |words: &str| Decision::Deny { words: words.into() };
+    assert_eq!(decisions(&stage), [deny(""), deny("use make")]);
+}
+
+#[test]
+fn always_gives_the_session_a_rule() {
+    let stage = stage();
+    let tmux = talk(&stage);
+    tmux.says("run it").shows("[a] always").says("a").shows("is allowed").shows("It printed 42");
+    tmux.press("C-d");
+    assert_eq!(tmux.ends(), 0);
+    assert!(matches!(&decisions(&stage)[..], [Decision::Allow { rule: Some(_) }]));
+}
+
+#[test]
+fn several_asks_queue_and_what_was_being_typed_comes_back() {
+    let stage = stage();
+    let tmux = talk(&stage);
+    tmux.says("twice").shows("allow (1 of 2)?").shows("$ echo first");
+    tmux.says("y").shows("$ echo second").shows("allow?");
+    tmux.says("/approvals").shows("shell echo second");
+    tmux.says("n").shows("not permitted");
+    ready(&tmux);
+}
+
+/// The asks of a session, oldest first.
+fn asks(stage: &Stage, id: &str) -> Vec<AskId> {
+    let asked = |event| match event {
+        Event::Asked(ask) => Some(ask.id),
+        _other => None,
+    };
+    stage.log(id).into_iter().filter_map(|envelope| asked(envelope.entry.event)).collect()
+}
+
+#[test]
+fn what_another_terminal_decides_disappears_here() {
+    let stage = stage();
+    let tmux = talk(&stage);
+    tmux.says("twice").shows("allow (1 of 2)?").types("half");
+    let id = stage.newest();
+    let first = asks(&stage, &id).remove(0);
+    let decide = Command::Decide(DecideParams { ask: first, decision: Decision::Allow { rule: None } });
+    store::post_command(&Home::open(stage.home()).unwrap(), id.parse().unwrap(), &decide, SystemClock.now()).unwrap();
+    tmux.shows("allowed elsewhere: shell echo first").shows("$ echo second").shows("allow?");
+    tmux.says("n").shows("not permitted");
+    ready(&tmux);
+}
+
+#[test]
+fn an_ask_is_there_again_after_the_process_ended() {
+    let stage = stage();
+    let tmux = talk(&stage);
+    tmux.says("run it").shows("[y] once").signal("TERM");
+    assert_eq!(tmux.ends(), 5);
+    let tmux = Tmux::start(&stage.bosun(["--continue"]), 80, 24);
+    tmux.shows("> run it").shows("$ echo $((40 + 2))").shows("[y] once").says("y").shows("It printed 42");
+}
+
+#[test]
+fn an_interrupt_stops_the_turn_and_the_conversation_goes_on() {
+    let stage = stage();
+    let tmux = talk(&stage);
+    tmux.says("hang").shows("Let me think").types("typed ahead").press("C-c").shows("stopped; what was done is kept");
+    tmux.shows("> typed ahead").press("Enter").shows("You wrote: <typed ahead>");
+    tmux.says("run it").shows("[y] once").press("C-c").shows("echo $((40 + 2)) stopped");
+    tmux.says("still there?").shows("I am.");
+    tmux.types("half a line").press("C-c").until("no line", |screen| !screen.contains("half a line"));
+    tmux.press("C-c");
+    assert_eq!(tmux.ends(), 0);
+}
+
+#[test]
+fn two_interrupts_end_the_session() {
+    let stage = stage();
+    let tmux = talk(&stage);
+    tmux.says("hang").shows("Let me think").press("C-c").press("C-c");
+    assert_eq!(tmux.ends(), 5);
+    tmux.shows("go on with: bosun --resume");
+}
+
+#[test]
+fn lines_go_on_and_a_paste_is_not_sent() {
+    let stage = stage();
+    let tmux = talk(&stage);
+    tmux.says("one\\").types("two").press("M-Enter").types("three").press("C-j").says("four").shows("<one");
+    tmux.shows("four>").pastes("first\nsecond\n").shows("  second");
+    assert!(!tmux.screen().contains("<first"));
+    tmux.says("third").shows("<first").shows("third>");
+}
+
+#[test]
+fn ten_thousand_pasted_lines_are_one_message() {
+    let stage = stage();
+    let tmux = talk(&stage);
+    tmux.pastes(&"a line of a long text\n".repeat(10_000)).shows("more rows above").says("last").shows("lines in all");
+    tmux.shows("last>").says("hello").shows("<hello>");
+}
+
+#[test]
+fn a_megabyte_streams_by() {
+    let stage = stage();
+    let tmux = talk(&stage);
+    tmux.says("much").shows("The end of much.").says("hello").shows("<hello>");
+}
+
+#[test]
+fn commands_are_not_for_the_model() {
+    let stage = stage();
+    let tmux = talk(&stage);
+    tmux.says("hello").shows("<hello>");
+    tmux.says("/modle")
+        .shows("did you mean /model?")
+        .says("/cost")
+        .shows("turns: 1")
+        .says("/help")
+        .shows("/resume [ID]");
+    tmux.says("/mode").shows("the mode is default").types("/app").press("Tab").press("Enter").shows("nothing waits");
+    tmux.says("/etc/hosts is a path").shows("</etc/hosts is a path>").press("C-d");
+    assert_eq!(tmux.ends(), 0);
+    assert_eq!(turns(&stage), 2);
+}
+
+#[test]
+fn another_model_or_mode_goes_on_with_the_same_session() {
+    let stage = stage();
+    let tmux = talk(&stage);
+    fs::write(stage.path("other.yaml"), "version: 1\nrules: [{ answer: [say: I am another.] }]").unwrap();
+    tmux.says("hello").shows("<hello>").says("/model nobody/nothing").shows("! ").says("/model script/other.yaml");
+    tmux.shows("other.yaml").says("who are you?").shows("I am another.");
+    tmux.says("/mode plan").shows("mode   plan").says("/mode").shows("the mode is plan").press("C-d");
+    assert_eq!(tmux.ends(), 0);
+    assert_eq!(stage.sessions().len(), 1);
+}
+
+#[test]
+fn other_sessions_are_listed_and_gone_on_with() {
+    let stage = stage();
+    let tmux = talk(&stage);
+    tmux.says("the first one").shows("<the first one>");
+    let first = stage.newest();
+    tmux.says("/new").until("a new one", |screen| screen.matches("/help shows").count() == 2);
+    tmux.says("/resume").shows("go on with one").says("the second one").shows("<the second one>");
+    tmux.says(&format!("/resume {first}")).until("the last exchange", |screen| {
+        screen.rsplit("go on with: ").next().is_some_and(|last| last.contains("<the first one>"))
+    });
+    tmux.says("again").shows("<again>").press("C-d");
+    assert_eq!(tmux.ends(), 0);
+    assert_eq!(stage.sessions().len(), 2);
+}
+
+#[test]
+fn the_next_day_shows_what_was_said_last() {
+    let stage = stage();
+    let tmux = talk(&stage);
+    tmux.says(" not kept").shows("<not kept>").says("remember me").shows("<remember me>").press("C-d");
+    assert_eq!(tmux.ends(), 0);
+    let tmux = Tmux::start(&stage.bosun(["--continue"]), 80, 24);
+    tmux.shows("> remember me").shows("You wrote: <remember me>");
+    ready(&tmux);
+    tmux.press("Up")
+        .press("Up")
+        .shows("\n> remember me")
+        .press("Enter")
+        .until("it again", |screen| screen.matches("<remember me>").count() == 2);
+}
+
+#[test]
+fn a_session_without_a_word_is_not_kept() {
+    let stage = stage();
+    let tmux = talk(&stage);
+    tmux.press("C-d");
+    assert_eq!(tmux.ends(), 0);
+    assert!(stage.sessions().is_empty());
+}
+
+#[test]
+fn being_told_to_end_leaves_the_session_and_the_terminal_in_order() {
+    let stage = stage();
+    let tmux = talk(&stage);
+    tmux.says("hang").shows("Let me think");
+    tmux.signal("TERM");
+    assert_eq!(tmux.ends(), 5);
+    tmux.shows("go on with: bosun --resume");
+}
+
+#[test]
+fn colour_is_left_out_where_nobody_wants_it() {
+    let stage = stage();
+    stage.script(MODEL);
+    let shown = |invocation| {
+        let tmux = Tmux::start(&invocation, 80, 24);
+        tmux.shows("/help shows").says("page").shows("end of page").says("run it").shows("allow?").says("n");
+        tmux.shows("not permitted");
+        tmux.colours()
+    };
+    let with = shown(stage.bosun::<&str>([]));
+    assert!(with.contains("\u{1b}[1m") && with.contains("\u{1b}["));
+    let without = shown(stage.bosun::<&str>([]).env("NO_COLOR", "1"));
+    assert!(!without.contains("\u{1b}["), "{without}");
+}
+
+#[test]
+fn a_dumb_terminal_gets_lines() {
+    let stage = stage();
+    stage.script(MODEL);
+    let tmux = Tmux::start(&stage.bosun::<&str>([]).env("TERM", "dumb"), 80, 24);
+    tmux.shows("/help shows").says("hello").shows("<hello>").says("run it").shows("allow?").says("y");
+    tmux.shows("It printed 42").says("hang").shows("hang").press("C-c").shows("stopped; what");
+    ready(&tmux);
+    tmux.press("C-d");
+    assert_eq!(tmux.ends(), 0);
+}
+
+#[test]
+fn forty_columns_are_enough() {
+    let stage = stage();
+    stage.script(MODEL);
+    let tmux = Tmux::start(&stage.bosun::<&str>([]), 40, 12);
+    tmux.shows("/help shows").says("page").shows("end of page").says("run it").shows("allow?").says("y");
+    tmux.shows("It printed 42");
+}
+
+#[test]
+fn work_in_the_background_is_told_and_messages_reach_the_session() {
+    let stage = stage();
+    let tmux = talk(&stage);
+    tmux.says("wait").shows("allow?").says("y").shows("It runs.").shows("1 task runs in the background");
+    tmux.says("hello").shows("<hello>").says("/new").shows("would be lost").press("C-d");
+    assert_eq!(tmux.ends(), 0);
+}
+
+#[test]
+fn without_a_terminal_there_is_nothing_to_do() {
+    stage().bosun::<&str>([]).run().expect(2).says(&["there is nothing to do"]);
+}
