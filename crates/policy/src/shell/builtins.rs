@@ -73,9 +73,7 @@ fn reads_privately(args: &[Spelled]) -> bool {
 /// `printf -v` and `%n` set variables.
 fn sets_by_format(args: &[Spelled]) -> bool {
     let format = args.iter().filter_map(Spelled::text).find(|text| *text != "--").unwrap_or_default();
-    let conversions = format.split('%').skip(1);
-    format.starts_with("-v")
-        || conversions
-            .into_iter()
-            .any(|rest| rest.trim_start_matches(|c: char| !c.is_ascii_alphabetic()).starts_with('n'))
+    let flag = |c: char| !c.is_ascii_alphabetic() || "hjlLtz".contains(c);
+    let counts = format.split('%').skip(1).any(|rest| rest.trim_start_matches(flag).starts_with('n'));
+    counts || format.starts_with("-v")
 }

@@ -120,6 +120,12 @@ impl Reader<'_> {
     }
 
     fn duplicate(&mut self, open: Open) -> Step {
+        self.take_while(|c| c == ' ' || c == '\t');
+        if self.take("-") {
+            // A dash closes the descriptor, and what stands right behind it is a word of its own.
+            let ends = self.peek().is_none_or(is_break);
+            return if ends { Ok(()) } else { self.stop("a descriptor is closed in the middle of a word") };
+        }
         let file = self.target()?;
         let descriptor = file.as_ref().and_then(Spelled::text).is_some_and(|text| {
             let number = text.strip_suffix('-').unwrap_or(text);

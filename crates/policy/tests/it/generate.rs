@@ -30,6 +30,15 @@ const NOISE: [&str; 29] = [
     "=", "\\\n", "$(", "${", "<<", "((", "\t",
 ];
 
+#[rustfmt::skip]
+const SOUP: [&str; 77] = [
+    "alpha", "beta", "gamma", "delta", " ", " ", " ", " ", ";", "&", "|", "&&", "||", "\n", "(", ")", "{ ", "}", " }",
+    ";}", "$(", "`", "${x", "}", "${x:-", "'", "\"", "\\", "$'", "#", " #", "<", ">", ">&", "<<E\n", "\nE\n", "<<<", "<(",
+    ">(", "!", "! ", "[[ ", " ]]", "((", "))", "$((", "1", "if ", "; then ", "; fi", "; do ", "; done", "for i in ",
+    "while ", "case x in x) ", ";; esac", "f() { ", "f; ", "time ", "coproc ", "a=", "x", "*", "?", "[", "]", "~",
+    "{a,b}", "\\\n", "\t", "env ", "bash -c '", "sh -c \"", "-", "$x", "2>", "&>",
+];
+
 /// Longer commands cost more time than they are worth.
 const LONGEST: usize = 300;
 
@@ -45,6 +54,11 @@ pub(crate) fn command(dice: &mut Dice) -> String {
         }
     }
     text
+}
+
+/// Signs and words without any order.
+pub(crate) fn soup(dice: &mut Dice) -> String {
+    (0..2 + dice.below(14)).map(|_| dice.pick(&SOUP)).collect()
 }
 
 fn damage(dice: &mut Dice, text: &mut String) {

@@ -6,7 +6,7 @@ use std::process::Command;
 use bosun_policy::shell::{Script, read};
 use proptest::prelude::*;
 
-use crate::generate::{Dice, command};
+use crate::generate::{Dice, command, soup};
 use crate::second;
 use crate::shims::started;
 
@@ -49,18 +49,30 @@ fn what_bash_rejects_is_never_clear() {
     }
 }
 
-#[test]
-fn bash_starts_nothing_that_we_do_not_name() {
-    let mut dice = Dice::new(6);
-    let clear = std::iter::repeat_with(|| command(&mut dice)).filter(|text| read(text).unclear.is_empty());
-    let mut programs = 0;
-    for text in clear.take(300) {
+/// Runs so many clear texts, and counts the programs that they started.
+fn run(texts: impl Iterator<Item = String>, most: usize) -> usize {
+    let clear = texts.filter(|text| read(text).unclear.is_empty()).take(most);
+    let run = |text: String| {
         let (ours, started) = (named(&read(&text)), started(&text));
         let missed: Vec<&String> = started.iter().filter(|name| !ours.contains(*name)).collect();
         assert!(missed.is_empty(), "{text:?}: {missed:?} beside {ours:?}");
-        programs += started.len();
-    }
+        started.len()
+    };
+    clear.map(run).sum()
+}
+
+#[test]
+fn bash_starts_nothing_that_we_do_not_name() {
+    let mut dice = Dice::new(6);
+    let programs = run(std::iter::repeat_with(|| command(&mut dice)), 300);
     assert!(programs > 200, "only {programs} programs were started");
+}
+
+#[test]
+fn signs_without_order_start_nothing_that_we_do_not_name() {
+    let mut dice = Dice::new(7);
+    let programs = run(std::iter::repeat_with(|| soup(&mut dice)), 300);
+    assert!(programs > 100, "only {programs} programs were started");
 }
 
 proptest! {
