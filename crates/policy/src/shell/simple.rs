@@ -114,6 +114,9 @@ impl Reader<'_> {
 
     fn array(&mut self) -> Step<Word> {
         let from = self.at;
+        if !self.pending.is_empty() {
+            return self.stop("a here-document begins while a list goes on");
+        }
         loop {
             self.gap()?;
             if self.take(")") {

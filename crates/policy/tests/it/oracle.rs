@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use bosun_policy::shell::{Script, read};
+use bosun_policy::shell::{Script, Word, read};
 use proptest::prelude::*;
 
-use crate::generate::{Dice, command, soup};
+use crate::generate::{Dice, command, soup, words};
 use crate::second;
 use crate::shims::started;
 
@@ -73,6 +73,39 @@ fn signs_without_order_start_nothing_that_we_do_not_name() {
     let mut dice = Dice::new(7);
     let programs = run(std::iter::repeat_with(|| soup(&mut dice)), 300);
     assert!(programs > 100, "only {programs} programs were started");
+}
+
+/// The words of a command, if all of them are known.
+fn known(text: &str) -> Option<Vec<String>> {
+    let script = read(text);
+    let [command] = script.commands.as_slice() else { return None };
+    let word = |word: &Word| match word {
+        Word::Known(text) => Some(text.clone()),
+        Word::Glob(_) | Word::Unknown(_) => None,
+    };
+    script.unclear.is_empty().then(|| command.args.iter().map(word).collect()).flatten()
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "tests stand outside what they test")]
+fn known_words_are_what_bash_makes_of_them() {
+    let mut dice = Dice::new(8);
+    let texts =
+        std::iter::repeat_with(|| format!("printf '%s\\0' {}", words(&mut dice))).filter(|text| known(text).is_some());
+    let texts: Vec<String> = texts.take(2000).collect();
+    // Files that a pattern would match, if one were taken for a word.
+    let folder = tempfile::tempdir().unwrap();
+    ["a", "b", "ab", "c"].iter().for_each(|name| std::fs::write(folder.path().join(name), "").unwrap());
+    let script: String = texts.iter().map(|text| format!("{text}\nprintf '\\1'\n")).collect();
+    let run = Command::new("/bin/bash").args(["-c", &script]).env_clear().current_dir(folder.path()).output().unwrap();
+    let output = String::from_utf8(run.stdout).unwrap();
+    assert_eq!(output.matches('\u{1}').count(), texts.len());
+    for (text, printed) in texts.iter().zip(output.split('\u{1}')) {
+        let expected: String = known(text).unwrap_or_default().iter().skip(1).map(|word| format!("{word}\0")).collect();
+        // Without words the format is printed once.
+        let printed = if printed == "\0" && expected.is_empty() { "" } else { printed };
+        assert_eq!(printed, expected, "{text:?}");
+    }
 }
 
 proptest! {
