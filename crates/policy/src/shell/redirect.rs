@@ -133,6 +133,10 @@ impl Reader<'_> {
         });
         match (descriptor, open) {
             (true, _) => Ok(()),
+            // Bash expands this word twice, so that even quoted text in it may run.
+            (false, Open::Write) if !file.as_ref().is_some_and(|file| file.plain && file.text().is_some()) => {
+                self.stop("the shell expands the name of this file twice")
+            }
             (false, Open::Write) => self.open(&[Open::Write], file),
             (false, Open::Read) => self.stop("a descriptor is only known when it runs"),
         }

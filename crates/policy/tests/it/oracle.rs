@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use crate::generate::{Dice, command, soup, words};
 use crate::second;
-use crate::shims::started;
+use crate::shims::ran;
 
 /// Every program that a script names, those that others run through included.
 pub(crate) fn named(script: &Script) -> BTreeSet<String> {
@@ -53,10 +53,14 @@ fn what_bash_rejects_is_never_clear() {
 fn run(texts: impl Iterator<Item = String>, most: usize) -> usize {
     let clear = texts.filter(|text| read(text).unclear.is_empty()).take(most);
     let run = |text: String| {
-        let (ours, started) = (named(&read(&text)), started(&text));
-        let missed: Vec<&String> = started.iter().filter(|name| !ours.contains(*name)).collect();
+        let (script, ran) = (read(&text), ran(&text));
+        let ours = named(&script);
+        let missed: Vec<&String> = ran.started.iter().filter(|name| !ours.contains(*name)).collect();
         assert!(missed.is_empty(), "{text:?}: {missed:?} beside {ours:?}");
-        started.len()
+        let opens = |made: &String| script.files.iter().any(|file| file.file == Word::Known(made.clone()));
+        let all_known = script.files.iter().all(|file| matches!(file.file, Word::Known(_)));
+        assert!(!all_known || ran.made.iter().all(opens), "{text:?}: {:?} beside {:?}", ran.made, script.files);
+        ran.started.len()
     };
     clear.map(run).sum()
 }

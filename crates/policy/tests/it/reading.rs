@@ -409,6 +409,10 @@ fn what_moves_the_command_of_a_wrapper_is_unclear() {
         ("cat x | python3 /dev/stdin", "cat, python3!"),
         ("[[ a = b]]\nrm x\n]]", "?"),
         (">&-rm x", "?"),
+        ("ls >&'$(rm x)'", "?, ls"),
+        ("ls >&$x", "?, ls"),
+        ("ls >&out", "ls, >out"),
+        ("ls >'$(rm x)'", "ls, >$(rm x)"),
         ("ls >& -x", "?, ls"),
         ("ls <&- >& - 2>&1-", "ls"),
     ]);
