@@ -122,7 +122,8 @@ impl Reader<'_> {
             if self.take(")") {
                 return Ok(Word::Unknown(self.since(from).to_owned()));
             }
-            if self.sees("[") || self.word()?.is_none() {
+            let start = self.at;
+            if self.word()?.is_none() || self.since(start).contains('[') {
                 return self.stop("this list is not one that is read");
             }
         }
