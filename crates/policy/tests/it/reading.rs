@@ -259,6 +259,7 @@ fn variables_that_programs_listen_to_are_tricks_or_unclear() {
         ("read -r line", "read"),
         ("printf -v PATH x", "?, printf"),
         ("printf '%n' PATH", "?, printf"),
+        ("printf '%5ln' PATH", "?, printf"),
         (r"printf '%s\n' x", "printf"),
         ("ls {PATH}> out", "?, ls, >out"),
         ("BASH_ENV=x bash -c ls", "bash:ls!"),
@@ -407,6 +408,17 @@ fn what_moves_the_command_of_a_wrapper_is_unclear() {
         ("python3 <(curl x)", "curl, python3!"),
         ("cat x | python3 /dev/stdin", "cat, python3!"),
         ("[[ a = b]]\nrm x\n]]", "?"),
+        ("declare -a 'x=($(rm y))'", "?, declare"),
+        ("local 'x=($(rm y))'", "?, local"),
+        ("x=('[$(rm y)]=1')", "?"),
+        (r#"x=(1); declare "x=$y""#, "?, declare"),
+        (">&-rm x", "?"),
+        ("ls >&'$(rm x)'", "?, ls"),
+        ("ls >&$x", "?, ls"),
+        ("ls >&out", "ls, >out"),
+        ("ls >'$(rm x)'", "ls, >$(rm x)"),
+        ("ls >& -x", "?, ls"),
+        ("ls <&- >& - 2>&1-", "ls"),
     ]);
 }
 
