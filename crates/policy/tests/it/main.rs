@@ -9,3 +9,4 @@ mod quirks;
 mod reading;
 mod second;
 mod shims;
+mod unclear;
