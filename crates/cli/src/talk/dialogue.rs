@@ -71,8 +71,10 @@ pub(super) enum End {
 /// What the loop takes.
 enum Input {
     Deed(Deed),
-    Live(Option<Live>),
+    Live(Live),
     Status,
+    /// The session has ended by itself.
+    Gone,
     Draw,
     Tick,
 }
@@ -147,8 +149,8 @@ impl<'a> Dialogue<'a> {
             biased;
             deed = self.person.next() => Input::Deed(deed),
             () = at(draw_at) => Input::Draw,
-            live = self.events.next() => Input::Live(live?),
-            _changed = self.status.changed() => Input::Status,
+            live = self.events.next() => live?.map_or(Input::Gone, Input::Live),
+            changed = self.status.changed() => changed.map_or(Input::Gone, |()| Input::Status),
             () = tokio::time::sleep(TICK), if busy => Input::Tick,
         })
     }
@@ -156,8 +158,11 @@ impl<'a> Dialogue<'a> {
     async fn handle(&mut self, input: Input) -> Result<Option<End>, Failure> {
         match input {
             Input::Deed(deed) => return self.deed(deed).await,
-            Input::Live(Some(live)) => self.live(&live),
-            Input::Live(None) => return Ok(Some(End::Over(Exit::Failed))),
+            Input::Live(live) => self.live(&live),
+            Input::Gone => {
+                self.complain("the session has ended; nothing that was finished is lost");
+                return Ok(Some(End::Over(Exit::Failed)));
+            }
             Input::Status => {
                 let paused = self.status.borrow_and_update().paused.clone();
                 if let Some(reason) = paused {

@@ -42,6 +42,11 @@ rules:
     answer:
       - say: Let me think
       - hang: true
+  - when: { prompt: ^slow }
+    answer:
+      - say: "It takes\n"
+      - wait: 1s
+      - say: a while.
   - when: { prompt: ^much }
     answer:
       - say: "${repeat:All work and no play. :50000}"
@@ -196,6 +201,14 @@ fn an_interrupt_stops_the_turn_and_the_conversation_goes_on() {
     tmux.types("half a line").press("C-c").until("no line", |screen| !screen.contains("half a line"));
     tmux.press("C-c");
     assert_eq!(tmux.ends(), 0);
+}
+
+#[test]
+fn what_is_sent_during_a_turn_is_read_after_it() {
+    let stage = stage();
+    let tmux = talk(&stage);
+    tmux.says("slow").shows("It takes").says("still there?").shows("it reads this before its next step");
+    tmux.shows("a while.").shows("I am.");
 }
 
 #[test]
