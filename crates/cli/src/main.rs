@@ -6,6 +6,7 @@ mod completions;
 mod cost;
 mod current;
 mod doctor;
+mod exact;
 mod exit;
 mod explain;
 mod failure;

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use store::{Reader, StoreError};
 use tokio::time::Instant;
 
-use super::exact;
 use super::inbox::{Waiting, live_owner, over};
+use crate::exact::exact;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::print;

@@ -6,9 +6,9 @@ use protocol::{AskId, At, CallId, Decision, SessionId, Subject, TaskId};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::exact;
 use super::inbox::{Inbox, Waiting, over};
 use crate::args::WaitingArgs;
+use crate::exact::exact;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{print, time};

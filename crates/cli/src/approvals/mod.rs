@@ -1,19 +1,18 @@
 //! `bosun approvals`: what waits for a person, from any terminal, while its session runs and after.
 
 mod decide;
-mod exact;
 mod inbox;
 mod list;
 mod remember;
 
 use protocol::{Decision, Subject};
 
-pub(crate) use self::exact::exact;
 pub(crate) use self::remember::remember;
 
 use self::decide::{Verb, decide};
 use self::inbox::{Inbox, Waiting};
 use crate::args::{ApprovalsArgs, ApprovalsCommand, ChosenArgs, Place};
+use crate::exact::exact;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::print;

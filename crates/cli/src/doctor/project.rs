@@ -2,16 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use config::{Entrusted, Standing};
 use runtime::Instructions;
 
 use super::{Check, Scene};
 
 /// A home for the reading of instructions where there is none.
 const NO_HOME: &str = "/nonexistent";
-
-/// Files that tell agents of this or other programs what they may do and what to run.
-const CONTROLS: [&str; 5] =
-    [".bosun", ".claude/settings.json", ".claude/settings.local.json", ".mcp.json", ".github/hooks"];
 
 /// What other programs read in a project and Bosun does not yet.
 const LATER: [(&str, &str); 7] = [
@@ -27,7 +24,7 @@ const LATER: [(&str, &str); 7] = [
 pub(super) fn checks(scene: &Scene) -> Vec<Check> {
     let mut checks = instructions(scene);
     checks.extend(later(&scene.top));
-    checks.push(trust(&scene.top));
+    checks.push(trust(scene));
     checks
 }
 
@@ -53,13 +50,35 @@ fn later(top: &Path) -> Option<Check> {
     (!found.is_empty()).then(|| Check::ok("later", format!("{}: found, not used yet; comes later", found.join(", "))))
 }
 
-/// Which files of the project control an agent.
-fn trust(top: &Path) -> Check {
-    let found: Vec<&str> = CONTROLS.into_iter().filter(|path| top.join(path).exists()).collect();
-    if found.is_empty() {
-        return Check::ok("trust", format!("{} has no files that control an agent", top.display()));
+/// Whether the project's files may do more than narrow, and which do not.
+fn trust(scene: &Scene) -> Check {
+    let top = scene.top.display();
+    let home = scene.home.as_deref().unwrap_or(Path::new(NO_HOME));
+    if !Entrusted::exist(&scene.top, home) {
+        return Check::ok("trust", format!("{top} has no files that control Bosun"));
     }
-    Check::ok("trust", format!("{} has files that control an agent: {}", top.display(), found.join(", ")))
+    let Some(layers) = &scene.layers else {
+        return Check::warn("trust", format!("{top} has files that control Bosun"), "correct the settings first");
+    };
+    let ignored = if layers.ignored.is_empty() {
+        "nothing of it needs trust today".to_owned()
+    } else {
+        format!("ignored: {}", layers.ignored.join(", "))
+    };
+    match layers.standing {
+        Standing::Trusted => Check::ok("trust", format!("you trust {top} as it is")),
+        Standing::Changed => {
+            let text = format!("{top} has changed since you trusted it; {ignored}");
+            Check::warn("trust", text, "look at its files, then `bosun trust`")
+        }
+        Standing::Untrusted if layers.ignored.is_empty() => {
+            Check::ok("trust", format!("you have not trusted {top}; {ignored}"))
+        }
+        Standing::Untrusted => {
+            let text = format!("you have not trusted {top}; its files may only narrow: {ignored}");
+            Check::warn("trust", text, "look at its files, then `bosun trust`")
+        }
+    }
 }
 
 /// A path as short as it can be said.

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use config::{Access, Config, Env, File};
+use config::{Access, Choice, Config, ConfigError, Env, Layers, Places, Project, Standing};
+use host::Home;
+use store::Trust;
 
 use super::Check;
 use crate::{log, setup};
@@ -17,6 +19,8 @@ pub(super) struct Scene {
     pub(super) cwd: PathBuf,
     /// The top of the repository around it, or that folder itself.
     pub(super) top: PathBuf,
+    /// The settings that count here; none when one of their files cannot be used.
+    pub(super) layers: Option<Layers>,
     pub(super) config: Config,
     /// The way to models; none when a provider is described wrongly.
     pub(super) access: Option<Access>,
@@ -32,9 +36,20 @@ impl Scene {
             checks.push(Check::fail("folder", text, "change to a folder of your own"));
             PathBuf::from("/")
         });
-        let top = cwd.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(&cwd).to_owned();
-        let file = env.home.as_deref().map(|home| user_file(home, &mut checks)).unwrap_or_default();
-        let config = file.resolve();
+        let project = Project::find(&cwd);
+        let top = project.top.clone();
+        let layers = match layers(&env, project) {
+            Ok(layers) => Some(layers),
+            Err(error) => {
+                let remedy = error.path().map_or_else(
+                    || "correct the variable that names it".to_owned(),
+                    |path| format!("correct {}, or move it away", path.display()),
+                );
+                checks.push(Check::fail("config", error.to_string(), remedy));
+                None
+            }
+        };
+        let config = layers.as_ref().map_or_else(|| config::File::default().resolve(), Layers::config);
         log::hide(&config.secrets(&env));
         let access = match config.access(&env) {
             Ok(access) => Some(access),
@@ -43,24 +58,30 @@ impl Scene {
                 None
             }
         };
-        (Scene { home: env.home.clone(), env, cwd, top, config, access }, checks)
+        (Scene { home: env.home.clone(), env, cwd, top, layers, config, access }, checks)
     }
 }
 
-fn user_file(home: &Path, checks: &mut Vec<Check>) -> File {
-    let path = home.join("config.toml");
-    let exists = path.exists();
-    match File::read(&path) {
-        Ok(file) => {
-            if exists {
-                checks.push(Check::ok("config", format!("{} can be used", path.display())));
-            }
-            file
-        }
-        Err(error) => {
-            let remedy = format!("correct {}, or move it away", path.display());
-            checks.push(Check::fail("config", error.to_string(), remedy));
-            File::default()
-        }
-    }
+fn layers(env: &Env, project: Project) -> Result<Layers, ConfigError> {
+    // Without a home there are no files of the user's.
+    let home = env.home.as_deref().unwrap_or(Path::new("/nonexistent"));
+    let mut layers = Layers::read(&Places {
+        home,
+        user: env.user.as_deref(),
+        managed: env.managed.as_deref(),
+        standing: standing(home, &project),
+        project,
+        read: &Choice::ALL,
+    })?;
+    layers.add(env.layer())?;
+    layers.check()?;
+    Ok(layers)
+}
+
+/// How the project stands, without making anything.
+fn standing(home: &Path, project: &Project) -> Standing {
+    let known = Home::look(home).filter(|home| home.index_db().exists());
+    let remembered =
+        known.zip(project.top.to_str()).and_then(|(home, top)| Trust::open(&home).ok()?.digest(top).ok()?);
+    Standing::of(&project.top, home, remembered.as_deref())
 }

@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use protocol::api::DecideParams;
 use protocol::{Ask, AskId, CallId, Decision, Subject, TaskId};
 
-use super::exact;
+use super::arguments;
 use super::text::{Lead, Row, Span, wrap};
+use crate::exact::exact;
 use crate::style::Role;
 
 /// Most rows that a call takes before somebody asks for all of it.
@@ -117,20 +118,20 @@ impl Asks {
         match &waiting.ask.subject {
             Subject::Permission { tool, input, reason, rule } => {
                 let whose = if waiting.whose.is_empty() { String::new() } else { format!("{}: ", waiting.whose) };
-                let head = exact::visible(&format!("{whose}{tool} needs your permission"));
+                let head = exact(&format!("{whose}{tool} needs your permission"));
                 rows.extend(wrap(&[Span::new(Role::Strong, &head)], columns, &lead("? ")));
-                rows.extend(clipped(exact::rows(input, columns), whole));
-                let why = exact::visible(&format!("because {reason}"));
+                rows.extend(clipped(arguments::rows(input, columns), whole));
+                let why = exact(&format!("because {reason}"));
                 rows.extend(wrap(&[Span::new(Role::Dim, &why)], columns, &Lead::hanging(Span::plain("  "))));
                 if whole == Whole::All {
                     rows.extend(explained(rule.as_deref(), columns));
                 }
             }
             Subject::Question { question, choices } => {
-                rows.extend(wrap(&[Span::new(Role::Strong, &exact::visible(question))], columns, &lead("? ")));
+                rows.extend(wrap(&[Span::new(Role::Strong, &exact(question))], columns, &lead("? ")));
                 for (at, choice) in choices.iter().enumerate() {
                     let number = Lead::hanging(Span::plain(&format!("  {}. ", at + 1)));
-                    rows.extend(wrap(&[Span::plain(&exact::visible(choice))], columns, &number));
+                    rows.extend(wrap(&[Span::plain(&exact(choice))], columns, &number));
                 }
             }
         }
@@ -142,7 +143,7 @@ impl Asks {
         let Some(waiting) = self.queue.front() else { return Vec::new() };
         let words = match (&waiting.ask.subject, self.stage) {
             (Subject::Permission { rule: Some(rule), .. }, Stage::Choose) => {
-                let rule = exact::visible(rule);
+                let rule = exact(rule);
                 format!("[y] once  [a] always \"{rule}\"  [n] no  [s] say why not  [?] explain")
             }
             (Subject::Permission { rule: None, .. }, Stage::Choose) => {
@@ -192,7 +193,7 @@ impl Waiting {
             Subject::Permission { tool, input, .. } => format!("{tool} {}", crate::run::show::gist(input)),
             Subject::Question { question, .. } => question.clone(),
         };
-        crate::print::one_line(&exact::visible(&title), 60)
+        crate::print::one_line(&exact(&title), 60)
     }
 }
 
@@ -243,7 +244,7 @@ fn explained(rule: Option<&str>, columns: usize) -> Vec<Row> {
     };
     let words = [
         "y allows this one call".to_owned(),
-        exact::visible(&always),
+        exact(&always),
         "n denies it, and the agent goes on without; words after n, or after s, tell it why".into(),
         "nothing runs before you decide; another terminal can decide with `bosun approvals`".into(),
     ];

@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use protocol::{Answer, AnswerStatus, Call, CallId, TaskId, clip_middle};
 use serde_json::Value;
 
-use super::exact;
+use super::arguments;
 use super::text::{Row, Span, fit, width};
+use crate::exact::exact;
 use crate::print;
 use crate::run::show;
 use crate::style::Role;
@@ -91,13 +92,13 @@ impl Calls {
         let seen = self.0.iter().rev().nth(ago.checked_sub(1)?)?;
         let head = vec![Span::plain("• "), Span::new(Role::Strong, &seen.call.tool)];
         let mut rows = vec![head];
-        rows.extend(exact::rows(&seen.call.input, columns));
+        rows.extend(arguments::rows(&seen.call.input, columns));
         match &seen.progress {
             Progress::Asked => rows.push(vec![Span::new(Role::Dim, "  (not begun)")]),
             Progress::Begun(_) => rows.push(vec![Span::new(Role::Dim, "  (running)")]),
             Progress::Answered(answer, _) => {
                 rows.push(vec![Span::new(Role::Dim, &format!("  answer: {}", answer.status.word()))]);
-                rows.extend(exact::text_rows(answer.text.trim_end(), columns));
+                rows.extend(arguments::text_rows(answer.text.trim_end(), columns));
             }
         }
         Some(rows)
@@ -110,7 +111,7 @@ impl Calls {
 
 /// The tool, and the argument that says most.
 pub(super) fn title(call: &Call) -> String {
-    let gist = print::one_line(&exact::visible(&show::gist(&call.input)), 300);
+    let gist = print::one_line(&exact(&show::gist(&call.input)), 300);
     format!("{} {gist}", call.tool).trim_end().to_owned()
 }
 

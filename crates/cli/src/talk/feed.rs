@@ -7,9 +7,9 @@ use protocol::{Block, Body, Event, Limit, MailId, ModelFault, Origin, Outcome, T
 use runtime::Live;
 
 use super::calls::{Calls, short};
-use super::exact;
 use super::markdown::Markdown;
 use super::text::{Lead, Row, Span, fit, width, wrap};
+use crate::exact::exact;
 use crate::run::show;
 use crate::style::{Role, Style};
 
@@ -150,7 +150,7 @@ impl Feed {
                 self.calls.row(task, call, &whose, columns).into_iter().collect()
             }
             Event::TaskCreated(spec) if spec.parent.is_some() => {
-                self.names.insert(task, exact::visible(&spec.name));
+                self.names.insert(task, exact(&spec.name));
                 Vec::new()
             }
             Event::TaskFinished { outcome } if task != self.root => {
@@ -161,7 +161,7 @@ impl Feed {
                 if task == self.root && !self.own.remove(mail) =>
             {
                 let lead = Lead::hanging(Span::new(Role::Accent, "> (from another terminal) "));
-                wrap(&[Span::plain(&exact::visible(text))], columns, &lead)
+                wrap(&[Span::plain(&exact(text))], columns, &lead)
             }
             Event::ActivationEnded { outcome, .. } if task == self.root => {
                 let mut rows = self.end_of_text(task, columns);
@@ -242,7 +242,7 @@ fn notes(event: &Event, columns: usize) -> Vec<Row> {
 fn ended(outcome: &Outcome, columns: usize) -> Vec<Row> {
     let words = match outcome {
         Outcome::Completed => return Vec::new(),
-        Outcome::Failed { message, .. } => exact::visible(message),
+        Outcome::Failed { message, .. } => exact(message),
         Outcome::Cancelled { .. } => "stopped; what was done is kept".into(),
         Outcome::TimedOut { limit: Limit::Turns } => "the limit of turns was reached before the answer".into(),
         Outcome::TimedOut { limit: Limit::Time } => "the time was up before the answer".into(),

@@ -4,6 +4,7 @@
 //! what goes on and the line that is being written. One loop owns the terminal and the session: keys, events and
 //! signals come in, and each is answered before the next, so nothing is ever drawn from two places.
 
+mod arguments;
 mod asks;
 mod calls;
 mod command;
@@ -11,7 +12,6 @@ mod decide;
 mod dialogue;
 mod draft;
 mod editor;
-mod exact;
 mod feed;
 mod history;
 mod inline;

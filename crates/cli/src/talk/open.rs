@@ -8,9 +8,9 @@ use protocol::{Block, Body, Envelope, Event, Origin, PermissionMode, SessionId, 
 use runtime::{Session, Settings, Start};
 use store::{Index, Reader, StoreError};
 
-use super::exact;
 use super::text::{Lead, Row, Span, fit, wrap};
 use crate::args::{AskWait, PermitArgs, RunArgs};
+use crate::exact::exact;
 use crate::failure::Failure;
 use crate::setup::Setup;
 use crate::style::Role;
@@ -83,8 +83,8 @@ pub(super) fn expect_free(home: &Home, id: SessionId) -> Result<(), Failure> {
 /// What a person should know before the first word.
 pub(super) fn greeting(opened: &Opened, columns: usize) -> Vec<Row> {
     let rows = [
-        ("model", exact::visible(&opened.model)),
-        ("folder", exact::visible(&opened.cwd)),
+        ("model", exact(&opened.model)),
+        ("folder", exact(&opened.cwd)),
         ("mode", format!("{}: {}", opened.mode, about(opened.mode))),
     ];
     let mut shown = vec![vec![Span::new(Role::Strong, &format!("bosun {}", env!("CARGO_PKG_VERSION")))]];
@@ -93,7 +93,7 @@ pub(super) fn greeting(opened: &Opened, columns: usize) -> Vec<Row> {
         shown.extend(wrap(&[Span::plain(&value)], columns, &lead));
     }
     for notice in opened.session.notices() {
-        let words = exact::visible(&format!("{}: {}", notice.path.display(), notice.text));
+        let words = exact(&format!("{}: {}", notice.path.display(), notice.text));
         shown.extend(wrap(&[Span::new(Role::Bad, &words)], columns, &Lead::hanging(Span::new(Role::Bad, "! "))));
     }
     let hint = "/help shows what you can type; Ctrl-D leaves";
@@ -118,7 +118,7 @@ pub(super) fn listed(opened: &Opened, columns: usize) -> Result<Vec<Row>, Failur
     let now = SystemClock.now();
     let mut shown = Vec::new();
     for row in rows.iter().filter(|row| row.id != current).take(LISTED) {
-        let title = exact::visible(&print::one_line(&row.title, 100));
+        let title = exact(&print::one_line(&row.title, 100));
         let line = format!("{}  {:>4}  {title}", row.id, time::ago(row.updated_at, now));
         shown.push(vec![Span::plain(&fit(&line, columns.max(44)))]);
     }

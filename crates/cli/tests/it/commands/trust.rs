@@ -161,7 +161,6 @@ fn a_file_without_end_is_refused_quickly() {
     assert!(!escape.stderr.contains('\u{1b}'), "{escape:?}");
 }
 #[test]
-#[ignore = "holds as soon as the policy matches rules against calls"]
 fn what_a_hostile_repository_forbids_is_forbidden() {
     let evil = ModelServer::script(HELLO).start();
     let stage = hostile(&evil);

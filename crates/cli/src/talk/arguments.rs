@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::text::{Lead, Row, Span, cut};
+use crate::exact::exact;
 use crate::style::Role;
 
 /// All of a call in rows.
@@ -18,27 +19,6 @@ pub(super) fn rows(input: &str, columns: usize) -> Vec<Row> {
 /// A text in rows, with everything in it that cannot be seen.
 pub(super) fn text_rows(text: &str, columns: usize) -> Vec<Row> {
     block(text, Mark::None, columns)
-}
-
-/// A text in which nothing hides: what has no shape of its own is written as a code.
-pub(super) fn visible(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\n' | '\t' => shown.push(c),
-            c if is_hidden(c) => shown.extend(c.escape_unicode()),
-            c => shown.push(c),
-        }
-    }
-    shown
-}
-
-fn is_hidden(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
-            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// What rows of a text begin with.
@@ -80,7 +60,7 @@ fn argument(name: &str, value: &Value, columns: usize) -> Vec<Row> {
 }
 
 fn block(text: &str, mark: Mark, columns: usize) -> Vec<Row> {
-    let text = visible(text);
+    let text = exact(text);
     text.split('\n').enumerate().flat_map(|(at, line)| marked(line, mark, at, columns)).collect()
 }
 
@@ -118,8 +98,8 @@ mod tests {
 
     #[test]
     fn nothing_hides() {
-        assert_eq!(visible("rm \u{202e}x\u{1b}[8m\u{200b}"), "rm \\u{202e}x\\u{1b}[8m\\u{200b}");
-        assert_eq!(visible("漢 é 👍"), "漢 é 👍");
+        assert_eq!(exact("rm \u{202e}x\u{1b}[8m\u{200b}"), "rm \\u{202e}x\\u{1b}[8m\\u{200b}");
+        assert_eq!(exact("漢 é 👍"), "漢 é 👍");
         assert_eq!(shown(r#"{"command":"ls\u001b[2K\rrm"}"#), ["  $ ls\\u{1b}[2K\\u{d}rm"]);
     }
 
