@@ -2,26 +2,22 @@
 
 use std::time::{Duration, Instant};
 
-use protocol::{CancelBy, Delivery, SessionId};
-use runtime::{Live, Rejected, Start, Status, Subscription};
-use store::Reader;
+use protocol::{CancelBy, Delivery};
+use runtime::{Live, Rejected, Status, Subscription};
 use tokio::sync::watch;
 
 use super::asks::Asks;
 use super::command;
 use super::editor::Pressed;
 use super::feed::Feed;
-use super::open::{self, Opened, Prepared};
+use super::open::{Opened, Prepared};
 use super::person::{Deed, Person};
-use super::text::{Lead, Row, Span, wrap};
 use super::view::LINE;
 use crate::args::RunArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::run::{Figures, Signal};
-use crate::sessions;
+use crate::run::Signal;
 use crate::setup::Setup;
-use crate::style::Role;
 
 /// Two interrupts within this time end the session.
 const TWICE: Duration = Duration::from_secs(2);
@@ -40,10 +36,10 @@ pub(super) struct Dialogue<'a> {
     pub(super) opened: Opened,
     pub(super) feed: Feed,
     pub(super) asks: Asks,
-    events: Subscription,
-    status: watch::Receiver<Status>,
+    pub(super) events: Subscription,
+    pub(super) status: watch::Receiver<Status>,
     /// When the person last asked to stop, and what.
-    interrupted: Option<(Instant, Interrupted)>,
+    pub(super) interrupted: Option<(Instant, Interrupted)>,
     /// What is told in passing, until the next key.
     pub(super) hint: Option<&'static str>,
     /// When the screen is to be drawn.
@@ -52,7 +48,7 @@ pub(super) struct Dialogue<'a> {
 
 /// What an interrupt found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Interrupted {
+pub(super) enum Interrupted {
     /// A turn, which it stopped.
     Turn,
     /// The line, which it cleared.
@@ -79,50 +75,7 @@ enum Input {
     Tick,
 }
 
-impl<'a> Dialogue<'a> {
-    /// Says what the session is, and lets what was interrupted go on. What was said before is known to a person who
-    /// has just talked to the same session.
-    pub(super) async fn begin(
-        setup: &'a Setup,
-        args: &'a RunArgs,
-        person: &'a mut Person,
-        opened: Opened,
-        before: Option<SessionId>,
-    ) -> Result<Dialogue<'a>, Failure> {
-        let session = &opened.session;
-        let feed = Feed::new(session.root(), person.screen.style());
-        let (events, status) = (session.subscribe(session.first_seq()), session.status());
-        person.editor.history().hide(opened.secrets.clone());
-        let (interrupted, hint, draw_at, asks) = (None, None, Some(Instant::now()), Asks::default());
-        let mut dialogue =
-            Dialogue { setup, args, person, opened, feed, asks, events, status, interrupted, hint, draw_at };
-        dialogue.show(open::greeting(&dialogue.opened, dialogue.columns()));
-        if before != Some(dialogue.opened.session.id()) {
-            dialogue.recall()?;
-        }
-        if let Start::Resume(_) = dialogue.opened.start {
-            dialogue.opened.session.resume().await?;
-        }
-        Ok(dialogue)
-    }
-
-    /// Shows what was said last, and what waits for a decision.
-    fn recall(&mut self) -> Result<(), Failure> {
-        let session = &self.opened.session;
-        let (asked, answered) = open::last_exchange(session.home(), session.id(), session.root())?;
-        let waiting = Reader::open(session.home(), session.id())?.asks(false)?;
-        if !asked.is_empty() {
-            self.quote(LINE, &asked);
-        }
-        let rows = self.feed.again(&answered, self.columns());
-        self.show(rows);
-        for view in waiting {
-            let whose = view.path.trim_start_matches("/root").trim_start_matches('/').to_owned();
-            self.ask(view.task, &whose, view.ask);
-        }
-        Ok(())
-    }
-
+impl Dialogue<'_> {
     /// Talks until the dialogue ends.
     pub(super) async fn hold(&mut self) -> Result<End, Failure> {
         loop {
@@ -293,31 +246,6 @@ impl<'a> Dialogue<'a> {
 
     pub(super) fn background(&self) -> usize {
         self.status.borrow().background
-    }
-
-    /// Leaves the session, and says how to come back unless that happens now. One in which nothing was said is not
-    /// kept.
-    pub(super) async fn leave(mut self, end: &End) -> Result<SessionId, Failure> {
-        let columns = self.columns();
-        let (home, id) = (self.setup.home.clone(), self.opened.session.id());
-        let unfinished = self.feed.rest(columns);
-        self.show(unfinished);
-        let empty = self.opened.session.view()?.title.is_empty();
-        self.opened.session.leave().await?;
-        match end {
-            End::Switch(next) if next.start == Start::Resume(id) => self.person.screen.show([Row::new()]),
-            End::Switch(_) | End::Over(_) if empty => sessions::remove(&home, id)?,
-            End::Switch(_) | End::Over(_) => {
-                let figures = Figures::read(&Reader::open(&home, id)?)?;
-                let dim = |words: String| wrap(&[Span::new(Role::Dim, &words)], columns, &Lead::default());
-                let rows = figures.line().into_iter().chain([format!("go on with: bosun --resume {id}")]);
-                self.person.screen.show([Row::new()].into_iter().chain(rows.flat_map(dim)));
-                if let End::Switch(_) = end {
-                    self.person.screen.show([Row::new()]);
-                }
-            }
-        }
-        Ok(id)
     }
 }
 

@@ -25,5 +25,6 @@ mod screen;
 mod start;
 mod text;
 mod view;
+mod visit;
 
 pub(crate) use start::talk;

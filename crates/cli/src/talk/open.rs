@@ -135,7 +135,7 @@ pub(super) fn last_exchange(home: &Home, id: SessionId, root: TaskId) -> Result<
     let reader = Reader::open(home, id)?;
     let mut exchange = (String::new(), String::new());
     let mut end = reader.session_view()?.events;
-    while end > 0 && (exchange.0.is_empty() || exchange.1.is_empty()) {
+    while end > 0 && exchange.0.is_empty() {
         let start = end.saturating_sub(PAGE);
         let page = reader.events_after(start, usize::try_from(end - start).unwrap_or(usize::MAX))?;
         for envelope in page.iter().rev().filter(|envelope| envelope.entry.task == root) {
