@@ -1,6 +1,7 @@
 //! The command line, exactly as it is typed.
 
 mod approvals;
+mod examples;
 mod explain;
 mod help;
 mod permit;

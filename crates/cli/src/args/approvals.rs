@@ -6,25 +6,12 @@ use super::Place;
 
 /// `bosun approvals`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
 pub(crate) struct ApprovalsArgs {
     #[command(subcommand)]
     pub(crate) command: Option<ApprovalsCommand>,
     #[command(flatten)]
     pub(crate) list: WaitingArgs,
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  bosun approvals                            what waits for you, in every session
-  bosun approvals show 3f9a                  one call in full
-  bosun approvals allow 3f9a 77c0            lets these two calls run, and no other
-  bosun approvals deny --all --reason \"not before the release\"
-  bosun approvals always 3f9a --in user      lets it run, and its like from now on
-  bosun approvals answer 81d2 \"the left one\"
-
-An ID may be the beginning of one. Calls of one message run in their order: an allowed call
-runs once those before it are decided.";
 
 /// Which asks are listed.
 #[derive(Debug, Clone, Default, clap::Args)]

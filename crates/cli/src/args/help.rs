@@ -4,6 +4,7 @@
 use clap::{Command, CommandFactory};
 
 use super::Args;
+use super::examples::examples;
 
 const ROOT: &str = "\
 Examples:
@@ -69,54 +70,6 @@ fn with_examples(command: Command, path: &str) -> Command {
     })
 }
 
-fn examples(command: &str) -> Option<&'static str> {
-    Some(match command {
-        "sessions" => {
-            "Examples:\n  bosun sessions --here            those of this folder\n  \
-             bosun sessions show 0198         one of them; the beginning of its id is enough\n  \
-             bosun --resume 0198 -p \"go on\"   go on with it"
-        }
-        "sessions list" => "Example:\n  bosun sessions list --here --json",
-        "sessions show" => "Example:\n  bosun sessions show 0198",
-        "sessions export" => "Example:\n  bosun sessions export 0198 --format json -o session.json",
-        "sessions rm" => "Example:\n  bosun sessions rm 0198 0199",
-        "sessions send" => {
-            "Examples:\n  bosun sessions send 0198 \"leave the tests alone\"\n  \
-             bosun sessions send 0198 \"stop and explain\" --when interrupt"
-        }
-        "sessions interrupt" => "Example:\n  bosun sessions interrupt 0198",
-        "sessions stop" => "Example:\n  bosun sessions stop 0198",
-        "sessions watch" => "Example:\n  bosun sessions watch 0198 --after 40",
-        "models" => {
-            "Examples:\n  bosun models                     what can be asked, and with which key\n  \
-             bosun models --reopen            ask a provider again that said to wait"
-        }
-        "cost" => {
-            "Examples:\n  bosun cost --since 24h           the last day, by model\n  \
-             bosun cost --here --by session   this folder, by session"
-        }
-        "gc" => "Example:\n  bosun gc --days 30 --dry-run     what would be removed",
-        "demo" => "Example:\n  bosun demo --dir sample          keep the sample in ./sample",
-        "doctor" => {
-            "Examples:\n  bosun doctor                     what works here, and what to do about the rest\n  \
-             bosun doctor --json              the same for programs; exit code 1 if anything failed"
-        }
-        "completions" => {
-            "Examples:\n  bosun completions bash > ~/.local/share/bash-completion/completions/bosun\n  \
-             bosun completions zsh > ~/.zfunc/_bosun\n  \
-             bosun completions fish > ~/.config/fish/completions/bosun.fish"
-        }
-        "man" => {
-            "Examples:\n  bosun man | man -l -             read it now\n  \
-             bosun man --dir ~/.local/share/man/man1"
-        }
-        "script" => "Example:\n  bosun script check fix.yaml",
-        "script check" => "Example:\n  bosun script check tests/*.yaml",
-        "script schema" => "Example:\n  bosun script schema > script.schema.json",
-        _other => return None,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -156,7 +109,7 @@ mod tests {
 
     /// The words of a line as a shell would read them, up to where the output goes.
     fn words(line: &str) -> Vec<&str> {
-        let parts = line.split(['|', '>']).next().unwrap().split('"').enumerate();
+        let parts = line.split(['|', '>']).next().unwrap().split(['"', '\'']).enumerate();
         parts.flat_map(|(n, part)| if n % 2 == 1 { vec![part] } else { part.split_whitespace().collect() }).collect()
     }
 

@@ -18,6 +18,9 @@ const ROWS: usize = 30;
 pub(super) struct Asks {
     queue: VecDeque<Waiting>,
     stage: Stage,
+    /// Whether the one that is shown took the place of another without a word of the person, who may be about to decide
+    /// on that other one.
+    moved: bool,
 }
 
 #[derive(Debug)]
@@ -64,13 +67,13 @@ impl Asks {
     /// Takes out one that was decided elsewhere; what it was about.
     pub(super) fn decided(&mut self, id: &AskId) -> Option<String> {
         let at = self.queue.iter().position(|waiting| waiting.ask.id == *id)?;
-        self.take(at).map(|waiting| waiting.title())
+        self.move_up(at).map(|waiting| waiting.title())
     }
 
     /// Takes out one whose call has ended; whether there was one.
     pub(super) fn withdrawn(&mut self, task: TaskId, call: &CallId) -> bool {
         let found = self.queue.iter().position(|waiting| waiting.task == task && waiting.ask.call == *call);
-        found.is_some_and(|at| self.take(at).is_some())
+        found.is_some_and(|at| self.move_up(at).is_some())
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -90,6 +93,9 @@ impl Asks {
     /// What a line says about the ask that is shown; a decision takes it out.
     pub(super) fn answer(&mut self, line: &str) -> Said {
         let Some(waiting) = self.queue.front() else { return Said::Unclear("nothing waits for a decision") };
+        if std::mem::take(&mut self.moved) {
+            return Said::Unclear("not taken: what was shown before is decided, and this is another one; decide on it");
+        }
         let said = match (&waiting.ask.subject, self.stage) {
             (Subject::Permission { rule, .. }, Stage::Choose) => choose(line.trim(), rule.as_deref()),
             (Subject::Permission { .. }, Stage::Why) => Choice::Decide(Decision::Deny { words: line.trim().into() }),
@@ -168,6 +174,12 @@ impl Asks {
             1 => format!("{word}? "),
             many => format!("{word} (1 of {many})? "),
         })
+    }
+
+    fn move_up(&mut self, at: usize) -> Option<Waiting> {
+        let taken = self.take(at);
+        self.moved = (self.moved || at == 0) && !self.queue.is_empty();
+        taken
     }
 
     fn take(&mut self, at: usize) -> Option<Waiting> {
@@ -309,6 +321,16 @@ mod tests {
         assert_eq!(asks.prompt().unwrap(), "why not (1 of 2)? ");
         assert_eq!(decision(&mut asks, "y"), Some(Decision::Deny { words: "y".into() }));
         assert_eq!(asks.prompt().unwrap(), "allow? ");
+    }
+
+    #[test]
+    fn a_decision_on_an_ask_that_is_gone_is_not_taken_for_the_next() {
+        let mut asks = asks(vec![shell(1, None), shell(2, None), shell(3, None)]);
+        assert!(asks.decided(&AskId("ask-2".into())).is_some());
+        assert!(asks.decided(&AskId("ask-1".into())).is_some());
+        assert_eq!(decision(&mut asks, "y"), None);
+        assert_eq!(decision(&mut asks, "y"), Some(Decision::Allow { rule: None }));
+        assert!(asks.is_empty());
     }
 
     #[test]

@@ -1,0 +1,92 @@
+//! What each command is used for, in lines that can be typed.
+
+const APPROVALS: &str = "\
+Examples:
+  bosun approvals                            what waits for you, in every session
+  bosun approvals show 3f9a                  one call in full
+  bosun approvals allow 3f9a 77c0            lets these two calls run, and no other
+  bosun approvals deny --all --reason \"not before the release\"
+  bosun approvals always 3f9a --in user      lets it run, and its like from now on
+  bosun approvals answer 81d2 \"the left one\"
+
+An ID may be the beginning of one. Calls of one message run in their order: an allowed call
+runs once those before it are decided.";
+
+const EXPLAIN: &str = "\
+Examples:
+  bosun explain 'shell(git push)'
+  bosun explain shell 'git push && rm x'
+  bosun explain 'edit(src/main.rs)'
+  bosun explain 'fetch(https://docs.rs/serde)'";
+
+/// The examples of a command.
+pub(super) fn examples(command: &str) -> Option<&'static str> {
+    Some(match command {
+        "sessions" => {
+            "Examples:\n  bosun sessions --here            those of this folder\n  \
+             bosun sessions show 0198         one of them; the beginning of its id is enough\n  \
+             bosun --resume 0198 -p \"go on\"   go on with it"
+        }
+        "sessions list" => "Example:\n  bosun sessions list --here --json",
+        "sessions show" => "Example:\n  bosun sessions show 0198",
+        "sessions export" => "Example:\n  bosun sessions export 0198 --format json -o session.json",
+        "sessions rm" => "Example:\n  bosun sessions rm 0198 0199",
+        "sessions send" => {
+            "Examples:\n  bosun sessions send 0198 \"leave the tests alone\"\n  \
+             bosun sessions send 0198 \"stop and explain\" --when interrupt"
+        }
+        "sessions interrupt" => "Example:\n  bosun sessions interrupt 0198",
+        "sessions stop" => "Example:\n  bosun sessions stop 0198",
+        "sessions watch" => "Example:\n  bosun sessions watch 0198 --after 40",
+        "approvals" => APPROVALS,
+        "approvals list" => "Example:\n  bosun approvals list --session 0198",
+        "approvals show" => "Example:\n  bosun approvals show 3f9a",
+        "approvals allow" => "Examples:\n  bosun approvals allow 3f9a 77c0\n  bosun approvals allow --session 0198",
+        "approvals deny" => "Example:\n  bosun approvals deny 3f9a --reason \"use make\"",
+        "approvals always" => "Example:\n  bosun approvals always 3f9a --rule 'shell(git *)'",
+        "approvals answer" => "Example:\n  bosun approvals answer 81d2 \"the left one\"",
+        "explain" => EXPLAIN,
+        "config" => "Example:\n  bosun config show --origin",
+        "config show" => {
+            "Examples:\n  bosun config show --origin        every setting, and where it came from\n  \
+             bosun config show --allow-all     as it would be with these flags"
+        }
+        "config path" => "Example:\n  bosun config path",
+        "config check" => "Example:\n  bosun config check .bosun/config.toml",
+        "config allow" => "Example:\n  bosun config allow 'shell(cargo test *)'",
+        "config ask" => "Example:\n  bosun config ask 'shell(git push *)' --in user",
+        "config deny" => "Example:\n  bosun config deny 'read(**/.env)' --in user",
+        "trust" => {
+            "Examples:\n  bosun trust --show                what the files of this project would do\n  \
+             bosun trust --yes                 trust them as they are\n  \
+             bosun trust --revoke"
+        }
+        "models" => {
+            "Examples:\n  bosun models                     what can be asked, and with which key\n  \
+             bosun models --reopen            ask a provider again that said to wait"
+        }
+        "cost" => {
+            "Examples:\n  bosun cost --since 24h           the last day, by model\n  \
+             bosun cost --here --by session   this folder, by session"
+        }
+        "gc" => "Example:\n  bosun gc --days 30 --dry-run     what would be removed",
+        "demo" => "Example:\n  bosun demo --dir sample          keep the sample in ./sample",
+        "doctor" => {
+            "Examples:\n  bosun doctor                     what works here, and what to do about the rest\n  \
+             bosun doctor --json              the same for programs; exit code 1 if anything failed"
+        }
+        "completions" => {
+            "Examples:\n  bosun completions bash > ~/.local/share/bash-completion/completions/bosun\n  \
+             bosun completions zsh > ~/.zfunc/_bosun\n  \
+             bosun completions fish > ~/.config/fish/completions/bosun.fish"
+        }
+        "man" => {
+            "Examples:\n  bosun man | man -l -             read it now\n  \
+             bosun man --dir ~/.local/share/man/man1"
+        }
+        "script" => "Example:\n  bosun script check fix.yaml",
+        "script check" => "Example:\n  bosun script check tests/*.yaml",
+        "script schema" => "Example:\n  bosun script schema > script.schema.json",
+        _other => return None,
+    })
+}
