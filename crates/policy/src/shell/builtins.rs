@@ -42,16 +42,12 @@ fn is_plain_setting(text: &str) -> bool {
     is_named_setting(text) || letters.is_some_and(|letters| letters.chars().all(|c| "euxfCEo".contains(c)))
 }
 
+/// The text of a list is expanded, even where it was quoted; so the value must be known, and no list.
 fn declares(arg: &Spelled, fits: fn(&str) -> bool) -> bool {
-    let text = match arg.text() {
-        Some(text) => text,
-        None if arg.splits => return false,
-        None => &arg.prefix,
-    };
-    let plain_option = ["-p", "-r", "-g", "-a", "-A"].contains(&text);
-    let name = text.split('=').next().unwrap_or_default();
-    let whole = arg.text().is_some() || text.contains('=');
-    plain_option || whole && fits(name.strip_suffix('+').unwrap_or(name))
+    let Some(text) = arg.text() else { return false };
+    let (name, value) = text.split_once('=').unwrap_or((text, ""));
+    let plain = !value.starts_with('(') && fits(name.strip_suffix('+').unwrap_or(name));
+    plain || ["-p", "-r", "-g"].contains(&text)
 }
 
 /// Whether `read` fills only variables that nobody else listens to.
@@ -73,9 +69,7 @@ fn reads_privately(args: &[Spelled]) -> bool {
 /// `printf -v` and `%n` set variables.
 fn sets_by_format(args: &[Spelled]) -> bool {
     let format = args.iter().filter_map(Spelled::text).find(|text| *text != "--").unwrap_or_default();
-    let conversions = format.split('%').skip(1);
-    format.starts_with("-v")
-        || conversions
-            .into_iter()
-            .any(|rest| rest.trim_start_matches(|c: char| !c.is_ascii_alphabetic()).starts_with('n'))
+    let flag = |c: char| !c.is_ascii_alphabetic() || "hjlLtz".contains(c);
+    let counts = format.split('%').skip(1).any(|rest| rest.trim_start_matches(flag).starts_with('n'));
+    counts || format.starts_with("-v")
 }

@@ -31,7 +31,7 @@ impl Reader<'_> {
             return Ok(true);
         }
         match self.run() {
-            "{" => self.block("{", "}")?,
+            "{" => self.group()?,
             "if" => self.branches()?,
             "while" => self.repeat("while")?,
             "until" => self.repeat("until")?,
@@ -44,10 +44,16 @@ impl Reader<'_> {
         Ok(true)
     }
 
-    fn block(&mut self, open: &'static str, close: &'static str) -> Step {
-        self.expect(open)?;
-        self.list(if close == "}" { Until::Words(&["}"]) } else { Until::Words(&["done"]) })?;
-        self.expect(close)
+    fn group(&mut self) -> Step {
+        self.expect("{")?;
+        self.list(Until::Words(&["}"]))?;
+        self.expect("}")
+    }
+
+    fn body(&mut self) -> Step {
+        self.expect("do")?;
+        self.list(Until::Words(&["done"]))?;
+        self.expect("done")
     }
 
     fn branches(&mut self) -> Step {
@@ -71,7 +77,7 @@ impl Reader<'_> {
     fn repeat(&mut self, word: &'static str) -> Step {
         self.expect(word)?;
         self.list(Until::Words(&["do"]))?;
-        self.block("do", "done")
+        self.body()
     }
 
     fn each(&mut self, word: &'static str) -> Step {
@@ -94,7 +100,7 @@ impl Reader<'_> {
         self.blanks()?;
         self.take(";");
         self.gap()?;
-        self.block("do", "done")
+        self.body()
     }
 
     /// Reads words up to an operator.

@@ -77,30 +77,24 @@ fn by_options(command: &str, args: &[Spelled]) -> Option<&'static str> {
 
 fn by_command(command: &str, args: &[Spelled]) -> Option<&'static str> {
     const EDITOR: &str = "it may open an editor";
-    let has = |words: &[&str]| args.iter().filter_map(Spelled::text).any(|text| words.contains(&text));
+    let any = |fits: &dyn Fn(&str) -> bool| args.iter().filter_map(Spelled::text).any(fits);
     let first = args.iter().find(|arg| arg.is_operand()).and_then(Spelled::text);
     match command {
-        "config" => (!has(&["--get", "--get-all", "--list", "-l", "--get-regexp"])
-            && !matches!(first, Some("get" | "list")))
-        .then_some("it changes settings, which may name programs"),
+        "config" => {
+            let looks = any(&|text| ["--get", "--get-all", "--get-regexp", "--list", "-l"].contains(&text));
+            (!looks && !matches!(first, Some("get" | "list"))).then_some("it changes settings, which may name programs")
+        }
         "bisect" => (first == Some("run")).then_some("it runs a command"),
         "submodule" => (first != Some("status")).then_some("it may run a command in every submodule"),
         "commit" => (!says_message(args)).then_some(EDITOR),
-        "tag" => (args
-            .iter()
-            .filter_map(Spelled::text)
-            .any(|text| has_letter(text, "asu") || is_long(text, &["annotate", "sign", "local-user"]))
-            && !says_message(args))
-        .then_some(EDITOR),
+        "tag" => {
+            let annotates = |text: &str| has_letter(text, "asu") || is_long(text, &["annotate", "sign", "local-user"]);
+            (any(&annotates) && !says_message(args)).then_some(EDITOR)
+        }
         "notes" => (!matches!(first, None | Some("list" | "show"))).then_some(EDITOR),
-        "archive" => args
-            .iter()
-            .filter_map(Spelled::text)
-            .any(|text| is_long(text, &["remote"]))
-            .then_some("it reaches another machine"),
-        "rebase" | "merge" | "revert" | "cherry-pick" => (has(&["--continue"])).then_some(EDITOR),
+        "archive" => any(&|text| is_long(text, &["remote"])).then_some("it reaches another machine"),
+        "rebase" | "merge" | "revert" | "cherry-pick" => any(&|text| text == "--continue").then_some(EDITOR),
         "remote" => (!matches!(first, None | Some("show" | "get-url"))).then_some("it changes settings"),
-        "branch" | "stash" | "worktree" => None,
         _ => None,
     }
 }

@@ -120,6 +120,12 @@ impl Reader<'_> {
     }
 
     fn duplicate(&mut self, open: Open) -> Step {
+        self.take_while(|c| c == ' ' || c == '\t');
+        if self.take("-") {
+            // A dash closes the descriptor, and what stands right behind it is a word of its own.
+            let ends = self.peek().is_none_or(is_break);
+            return if ends { Ok(()) } else { self.stop("a descriptor is closed in the middle of a word") };
+        }
         let file = self.target()?;
         let descriptor = file.as_ref().and_then(Spelled::text).is_some_and(|text| {
             let number = text.strip_suffix('-').unwrap_or(text);
@@ -127,6 +133,10 @@ impl Reader<'_> {
         });
         match (descriptor, open) {
             (true, _) => Ok(()),
+            // Bash expands this word twice, so that even quoted text in it may run.
+            (false, Open::Write) if !file.as_ref().is_some_and(|file| file.plain && file.text().is_some()) => {
+                self.stop("the shell expands the name of this file twice")
+            }
             (false, Open::Write) => self.open(&[Open::Write], file),
             (false, Open::Read) => self.stop("a descriptor is only known when it runs"),
         }

@@ -23,7 +23,8 @@ pub struct Simple {
     /// Reasons why it may start other programs than its name says, or do more than such a program usually does: a `-c`
     /// of git, a `--to-command` of tar. A pattern with a wildcard does not cover a command that has any.
     pub tricks: Vec<String>,
-    /// What it runs through, outermost first, such as `sudo` or `xargs`.
+    /// What it runs through, outermost first, such as `sudo` or `xargs`. These are started too. Those that do nothing but
+    /// run their command, such as `env`, are no commands of their own.
     pub through: Vec<String>,
 }
 

@@ -114,12 +114,16 @@ impl Reader<'_> {
 
     fn array(&mut self) -> Step<Word> {
         let from = self.at;
+        if !self.pending.is_empty() {
+            return self.stop("a here-document begins while a list goes on");
+        }
         loop {
             self.gap()?;
             if self.take(")") {
                 return Ok(Word::Unknown(self.since(from).to_owned()));
             }
-            if self.sees("[") || self.word()?.is_none() {
+            let start = self.at;
+            if self.word()?.is_none() || self.since(start).contains('[') {
                 return self.stop("this list is not one that is read");
             }
         }

@@ -30,6 +30,23 @@ const NOISE: [&str; 29] = [
     "=", "\\\n", "$(", "${", "<<", "((", "\t",
 ];
 
+#[rustfmt::skip]
+const SOUP: [&str; 78] = [
+    "'$(delta)'",
+    "alpha", "beta", "gamma", "delta", " ", " ", " ", " ", ";", "&", "|", "&&", "||", "\n", "(", ")", "{ ", "}", " }",
+    ";}", "$(", "`", "${x", "}", "${x:-", "'", "\"", "\\", "$'", "#", " #", "<", ">", ">&", "<<E\n", "\nE\n", "<<<", "<(",
+    ">(", "!", "! ", "[[ ", " ]]", "((", "))", "$((", "1", "if ", "; then ", "; fi", "; do ", "; done", "for i in ",
+    "while ", "case x in x) ", ";; esac", "f() { ", "f; ", "time ", "coproc ", "a=", "x", "*", "?", "[", "]", "~",
+    "{a,b}", "\\\n", "\t", "env ", "bash -c '", "sh -c \"", "-", "$x", "2>", "&>",
+];
+
+#[rustfmt::skip]
+const PIECES: [&str; 44] = [
+    "a", "b", "c", "a", "-", "=", ":", "~", "#", "!", "%", "^", ",", "..", ".", "/", "{", "}", "{a,b}", "{b,c}d", "[",
+    "]", "@", "+", " ", " ", "'x y'", "'\"'", "\"x y\"", "\"'\"", "\"\\\\\"", "\"\\$\"", "\"\\a\"", "\\ ", "\\'", "\\\"",
+    "\\\\", "\\$", "$'\\n'", "$'\\x41\\''", "$'\\101'", "\"\"", "''", "é",
+];
+
 /// Longer commands cost more time than they are worth.
 const LONGEST: usize = 300;
 
@@ -45,6 +62,16 @@ pub(crate) fn command(dice: &mut Dice) -> String {
         }
     }
     text
+}
+
+/// Signs and words without any order.
+pub(crate) fn soup(dice: &mut Dice) -> String {
+    (0..2 + dice.below(14)).map(|_| dice.pick(&SOUP)).collect()
+}
+
+/// Words of quotes, escapes and braces.
+pub(crate) fn words(dice: &mut Dice) -> String {
+    (0..1 + dice.below(9)).map(|_| dice.pick(&PIECES)).collect()
 }
 
 fn damage(dice: &mut Dice, text: &mut String) {

@@ -14,3 +14,4 @@ mod rules;
 mod sample;
 mod second;
 mod shims;
+mod unclear;

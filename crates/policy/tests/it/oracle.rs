@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use bosun_policy::shell::{Script, read};
+use bosun_policy::shell::{Script, Word, read};
 use proptest::prelude::*;
 
-use crate::generate::{Dice, command};
+use crate::generate::{Dice, command, soup, words};
 use crate::second;
-use crate::shims::started;
+use crate::shims::ran;
 
 /// Every program that a script names, those that others run through included.
 pub(crate) fn named(script: &Script) -> BTreeSet<String> {
@@ -49,18 +49,67 @@ fn what_bash_rejects_is_never_clear() {
     }
 }
 
+/// Runs so many clear texts, and counts the programs that they started.
+fn run(texts: impl Iterator<Item = String>, most: usize) -> usize {
+    let clear = texts.filter(|text| read(text).unclear.is_empty()).take(most);
+    let run = |text: String| {
+        let (script, ran) = (read(&text), ran(&text));
+        let ours = named(&script);
+        let missed: Vec<&String> = ran.started.iter().filter(|name| !ours.contains(*name)).collect();
+        assert!(missed.is_empty(), "{text:?}: {missed:?} beside {ours:?}");
+        let opens = |made: &String| script.files.iter().any(|file| file.file == Word::Known(made.clone()));
+        let all_known = script.files.iter().all(|file| matches!(file.file, Word::Known(_)));
+        assert!(!all_known || ran.made.iter().all(opens), "{text:?}: {:?} beside {:?}", ran.made, script.files);
+        ran.started.len()
+    };
+    clear.map(run).sum()
+}
+
 #[test]
 fn bash_starts_nothing_that_we_do_not_name() {
     let mut dice = Dice::new(6);
-    let clear = std::iter::repeat_with(|| command(&mut dice)).filter(|text| read(text).unclear.is_empty());
-    let mut programs = 0;
-    for text in clear.take(300) {
-        let (ours, started) = (named(&read(&text)), started(&text));
-        let missed: Vec<&String> = started.iter().filter(|name| !ours.contains(*name)).collect();
-        assert!(missed.is_empty(), "{text:?}: {missed:?} beside {ours:?}");
-        programs += started.len();
-    }
+    let programs = run(std::iter::repeat_with(|| command(&mut dice)), 300);
     assert!(programs > 200, "only {programs} programs were started");
+}
+
+#[test]
+fn signs_without_order_start_nothing_that_we_do_not_name() {
+    let mut dice = Dice::new(7);
+    let programs = run(std::iter::repeat_with(|| soup(&mut dice)), 300);
+    assert!(programs > 100, "only {programs} programs were started");
+}
+
+/// The words of a command, if all of them are known.
+fn known(text: &str) -> Option<Vec<String>> {
+    let script = read(text);
+    let [command] = script.commands.as_slice() else { return None };
+    let word = |word: &Word| match word {
+        Word::Known(text) => Some(text.clone()),
+        Word::Glob(_) | Word::Unknown(_) => None,
+    };
+    script.unclear.is_empty().then(|| command.args.iter().map(word).collect()).flatten()
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "tests stand outside what they test")]
+fn known_words_are_what_bash_makes_of_them() {
+    let mut dice = Dice::new(8);
+    let texts =
+        std::iter::repeat_with(|| format!("printf '%s\\0' {}", words(&mut dice))).filter(|text| known(text).is_some());
+    let texts: Vec<String> = texts.take(2000).collect();
+    // Files that a pattern would match, if one were taken for a word.
+    let folder = tempfile::tempdir().unwrap();
+    ["a", "b", "ab", "c"].iter().for_each(|name| std::fs::write(folder.path().join(name), "").unwrap());
+    let script: String = texts.iter().map(|text| format!("{text}\nprintf '\\1'\n")).collect();
+    let run = Command::new("/bin/bash").args(["-c", &script]).env_clear().current_dir(folder.path()).output().unwrap();
+    let output = String::from_utf8(run.stdout).unwrap();
+    assert_eq!(output.matches('\u{1}').count(), texts.len());
+    for (text, printed) in texts.iter().zip(output.split('\u{1}')) {
+        let expected: String = known(text).unwrap_or_default().iter().skip(1).map(|word| format!("{word}\0")).collect();
+        // Without words the format is printed once.
+        let printed = if printed == "\0" && expected.is_empty() { "" } else { printed };
+        assert_eq!(printed, expected, "{text:?}");
+    }
 }
 
 proptest! {

@@ -17,10 +17,23 @@ const PROGRAMS: [&str; 50] = [
     "tr", "uniq", "wc", "wget", "whoami", "which",
 ];
 
-/// Which programs a command starts, run with bash in a place where they do nothing else. Commands with a path are really
-/// run.
-#[expect(clippy::disallowed_methods, reason = "tests stand outside what they test")]
+/// What a command did.
+pub(crate) struct Ran {
+    /// The programs that were started.
+    pub(crate) started: BTreeSet<String>,
+    /// The files that were made in the folder it ran in.
+    pub(crate) made: BTreeSet<String>,
+}
+
+/// Which programs a command starts.
 pub(crate) fn started(command: &str) -> BTreeSet<String> {
+    ran(command).started
+}
+
+/// Runs a command with bash in a place where programs do nothing but say that they were started. Commands with a path are
+/// really run.
+#[expect(clippy::disallowed_methods, reason = "tests stand outside what they test")]
+pub(crate) fn ran(command: &str) -> Ran {
     // A folder for each command: what it leaves in the background speaks to nobody.
     let folder = tempfile::tempdir().unwrap();
     let (bin, work, log) = (folder.path().join("bin"), folder.path().join("work"), folder.path().join("log"));
@@ -38,7 +51,9 @@ pub(crate) fn started(command: &str) -> BTreeSet<String> {
         .stdin(Stdio::null())
         .output();
     done.unwrap();
-    fs::read_to_string(&log).unwrap().lines().map(str::to_owned).collect()
+    let started = fs::read_to_string(&log).unwrap().lines().map(str::to_owned).collect();
+    let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name().to_string_lossy().into_owned();
+    Ran { started, made: fs::read_dir(&work).unwrap().map(name).collect() }
 }
 
 /// One script under many names.
