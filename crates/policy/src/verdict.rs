@@ -21,9 +21,9 @@ pub struct Verdict {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ground {
     /// A rule.
-    Rule(Rule),
+    Rule(Box<Rule>),
     /// A deny or ask rule that may be meant; only running the command would tell.
-    Possible(Rule),
+    Possible(Box<Rule>),
     /// No rule: the mode.
     Mode(PermissionMode),
     /// No rule, and it lies outside the workspace.

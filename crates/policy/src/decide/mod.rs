@@ -117,9 +117,9 @@ impl<'a> Found<'a> {
     }
 
     /// The one to name: of the strongest source, and the first of that.
-    fn first(&self, effect: RuleEffect, least: Match) -> Option<Rule> {
+    fn first(&self, effect: RuleEffect, least: Match) -> Option<Box<Rule>> {
         let fits = |(how, rule): &&(Match, &Rule)| *how >= least && rule.effect == effect;
-        self.0.iter().filter(fits).min_by_key(|(_, rule)| &rule.source).map(|(_, rule)| (*rule).clone())
+        self.0.iter().filter(fits).min_by_key(|(_, rule)| &rule.source).map(|(_, rule)| Box::new((*rule).clone()))
     }
 }
 

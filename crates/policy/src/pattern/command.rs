@@ -123,15 +123,6 @@ pub(crate) fn exact(simple: &Simple) -> Option<Vec<String>> {
     sets.chain([Some(simple.name.clone())]).chain(simple.args.iter().map(known)).collect()
 }
 
-/// A word as a rule writes it, so that it means only itself.
-pub(crate) fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%^~#{}[]".contains(c);
-    if !word.is_empty() && word.chars().all(plain) && !word.ends_with(':') {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
 fn args(simple: &Simple) -> impl Iterator<Item = Token<'_>> {
     simple.args.iter().map(|word| match word {
         Word::Known(text) => Token::Known(text),

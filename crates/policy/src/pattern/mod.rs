@@ -6,10 +6,10 @@ mod names;
 mod path;
 mod words;
 
-pub(crate) use command::{CommandPattern, bare, exact, quoted};
+pub(crate) use command::{CommandPattern, bare, exact};
 pub(crate) use host::HostPattern;
 pub(crate) use path::{File, PathPattern, Place, escaped};
-pub(crate) use words::WordPattern;
+pub(crate) use words::{WordPattern, quoted};
 
 pub(crate) use names::Kind;
 use names::Name;

@@ -110,7 +110,7 @@ pub(super) fn split(text: &str) -> Result<Vec<WordPattern>, String> {
         let pieces = word.get_or_insert_default();
         match c {
             '\\' => pieces.push(Piece::This(chars.next().ok_or("nothing follows its last backslash")?)),
-            '\'' | '"' => quoted(c, &mut chars, pieces)?,
+            '\'' | '"' => read_quoted(c, &mut chars, pieces)?,
             '*' => pieces.push(Piece::Many),
             '?' => pieces.push(Piece::One),
             c => pieces.push(Piece::This(c)),
@@ -120,7 +120,16 @@ pub(super) fn split(text: &str) -> Result<Vec<WordPattern>, String> {
     Ok(words)
 }
 
-fn quoted(quote: char, chars: &mut std::str::Chars<'_>, pieces: &mut Vec<Piece>) -> Result<(), String> {
+/// A word as a rule writes it, so that it means only itself.
+pub(crate) fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%^~#{}[]".contains(c);
+    if !word.is_empty() && word.chars().all(plain) && !word.ends_with(':') {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+fn read_quoted(quote: char, chars: &mut std::str::Chars<'_>, pieces: &mut Vec<Piece>) -> Result<(), String> {
     loop {
         match chars.next() {
             None => return Err(format!("the quote {quote} is not closed; write \\{quote} to mean the character")),

@@ -132,7 +132,7 @@ fn the_strongest_source_is_named() {
     let rules = vec![of(Source::User("/home/ann/.bosun/config.toml".into())), managed.clone(), of(Source::Flag)];
     let policy = Policy { rules, ..policy(Default, &[]) };
     let verdict = check(&policy, &edit("/work/app/a"));
-    assert_eq!(verdict.ground, Ground::Rule(managed));
+    assert_eq!(verdict.ground, Ground::Rule(Box::new(managed)));
     assert_eq!(verdict.reason(), "`a`: deny edit(a) (managed policy, /etc/bosun/managed.toml)");
 }
 
