@@ -40,7 +40,7 @@ impl Setup {
         };
         let read = || -> Result<Layers, ConfigError> {
             let mut layers = Layers::read(&places)?;
-            layers.add(self.env.layer())?;
+            layers.add_environment(&self.env)?;
             layers.add(Layer { origin: Origin::Flag, file: typed })?;
             if let Some(given) = permit.settings.as_deref() {
                 layers.add(given_layer(given)?)?;
