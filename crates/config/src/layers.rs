@@ -152,12 +152,15 @@ impl Layers {
         self.layers.iter().find(forbids).and_then(|layer| layer.origin.file())
     }
 
-    /// Fails when a layer asks for what a managed file forbids.
+    /// Fails when a layer asks for what a managed file forbids. What a session was begun with is no longer asked for
+    /// when something stronger says otherwise: it could not go on at all.
     pub fn check(&self) -> Result<(), ConfigError> {
         let Some(by) = self.forbids(Feature::AllowAll) else { return Ok(()) };
-        let allows_all =
-            |layer: &&Layer| layer.file.permissions.mode.is_some_and(|mode| mode.0 == PermissionMode::AllowAll);
-        match self.layers.iter().find(allows_all) {
+        let said = self.layers.iter().filter_map(|layer| layer.file.permissions.mode.map(|mode| (layer, mode.0)));
+        let allows_all = |(place, (layer, mode)): &(usize, (&Layer, PermissionMode))| {
+            *mode == PermissionMode::AllowAll && (*place == 0 || layer.origin != Origin::Session)
+        };
+        match said.enumerate().find(allows_all).map(|(_, (layer, _))| layer) {
             None => Ok(()),
             Some(layer) => Err(ConfigError::Forbidden { by: by.to_owned(), origin: layer.origin.to_string() }),
         }

@@ -59,7 +59,10 @@ impl Setup {
         if let Some(before) = before {
             layers.add_session(of_session(before)?);
         }
-        layers.check().map_err(refused)?;
+        layers.check().map_err(|error| match before {
+            Some(_) => refused(error).hint("--permission-mode gives a session another mode"),
+            None => refused(error),
+        })?;
         Ok(layers)
     }
 

@@ -155,6 +155,8 @@ fn what_is_forbidden_is_refused_wherever_it_is_asked_for() {
     let mut session = read();
     session.add_session(parse("[permissions]\nmode = 'allow-all'\n"));
     assert!(session.check().unwrap_err().to_string().ends_with("asked for by the session"));
+    session.add(typed("[permissions]\nmode = 'plan'\n")).unwrap();
+    assert!(session.check().is_ok(), "a session can go on in another mode");
     // A stronger layer that says otherwise does not make it right.
     machine
         .write("home/config.toml", "[permissions]\nmode = 'allow-all'\n")
