@@ -58,20 +58,22 @@ pub(super) async fn run_all(bench: &Bench, calls: Vec<(Call, Caller)>) -> Result
 }
 
 async fn look(bench: &Bench, call: Call, caller: Caller) -> Result<Looked<'_>, Rejected> {
-    let admission = match find(bench, &call) {
-        Ok(tool) => permit(bench, tool, &call, &caller).await?,
+    let standing = Standing::of(caller.phase().await?.as_ref());
+    let admission = match find(bench, &call, standing) {
+        Ok(tool) => permit(bench, tool, &call, &caller, standing).await?,
         Err(answer) => Admission::Answer(answer),
     };
     Ok(Looked { call, caller, admission })
 }
 
-/// The tool, if there is one.
-fn find<'a>(bench: &'a Bench, call: &Call) -> Result<&'a Arc<dyn Tool>, Answer> {
+/// The tool, if there is one. A call that has begun goes on, though its tool be offered no longer.
+fn find<'a>(bench: &'a Bench, call: &Call, standing: Standing) -> Result<&'a Arc<dyn Tool>, Answer> {
     let desk = &bench.desk;
     if bench.repeated.contains(&call.id) {
         return Err(guard::refusal());
     }
-    desk.tool(&call.tool).ok_or_else(|| {
+    let withheld = || desk.withheld.iter().find(|tool| standing == Standing::Begun && tool.spec().name == call.tool);
+    desk.tool(&call.tool).or_else(withheld).ok_or_else(|| {
         let names: Vec<&str> = desk.toolbox.iter().map(|tool| tool.spec().name).collect();
         let text = format!("There is no tool `{}`. The tools are: {}.", clip(&call.tool), names.join(", "));
         Answer { status: AnswerStatus::Refused, text }
@@ -79,6 +81,7 @@ fn find<'a>(bench: &'a Bench, call: &Call) -> Result<&'a Arc<dyn Tool>, Answer> 
 }
 
 /// How far permission had come for a call, perhaps in a process that died.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Standing {
     /// Nothing was asked.
     Fresh,
@@ -108,12 +111,12 @@ async fn permit<'a>(
     tool: &'a Arc<dyn Tool>,
     call: &Call,
     caller: &Caller,
+    standing: Standing,
 ) -> Result<Admission<'a>, Rejected> {
     let judgement = match permit::judge(&bench.desk, &**tool, call) {
         Ok(judgement) => judgement,
         Err(error) => return Ok(Admission::Answer(failed(call, error, &bench.desk.settings.tools))),
     };
-    let standing = Standing::of(caller.phase().await?.as_ref());
     Ok(match (judgement.verdict.effect, standing) {
         (_, Standing::Begun) | (RuleEffect::Allow, Standing::Fresh) => Admission::Run(tool, judgement.reach),
         (RuleEffect::Deny, Standing::Fresh | Standing::Asked) => {
@@ -123,7 +126,7 @@ async fn permit<'a>(
         }
         (RuleEffect::Ask, Standing::Fresh) | (RuleEffect::Ask | RuleEffect::Allow, Standing::Asked) => {
             let ask = asks::permission(&bench.desk, caller, call, &judgement.verdict);
-            let pending = caller.ask(ask).await?;
+            let pending = caller.ask(ask, bench.desk.settings.ask_wait).await?;
             Admission::Asked(tool, judgement, pending)
         }
     })
