@@ -116,13 +116,21 @@ impl Setup {
         })
     }
 
-    /// More folders of the workspace, as they really are.
+    /// More folders of the workspace, as they really are. A session goes on without one that is gone.
     pub(super) fn roots(&self, layers: &Layers) -> Result<Vec<PathBuf>, Failure> {
         let mut roots = Vec::new();
         for (path, origin) in layers.roots(self.env.user.as_deref()) {
-            let real = path
-                .canonicalize()
-                .map_err(|error| refused(format!("cannot work in {}, named by {origin}: {error}", path.display())))?;
+            let real = match path.canonicalize() {
+                Ok(real) => real,
+                Err(error) => {
+                    let problem = format!("cannot work in {}, named by {origin}: {error}", path.display());
+                    if origin != Origin::Session {
+                        return Err(refused(problem));
+                    }
+                    print::note(print::plain(&problem));
+                    continue;
+                }
+            };
             if !roots.contains(&real) {
                 roots.push(real);
             }
