@@ -108,6 +108,15 @@ fn a_notice_stays_short_whatever_there_is_to_ignore() {
     machine.write("project/.bosun/config.toml", &many);
     let notices = machine.layers(Standing::Untrusted).unwrap().notices;
     assert!(notices[0].text.contains(" and 1988 more; `bosun trust`"), "{}", notices[0].text);
+    let long = "x".repeat(100_000);
+    machine.write("project/.bosun/config.toml", &format!("[providers.openai.models.{long}]\ncontext = 1\n"));
+    let text = machine.layers(Standing::Untrusted).unwrap().notices.remove(0).text;
+    assert!(text.len() < 300 && text.ends_with("; `bosun trust` shows more"), "{text}");
+    let wrong = vec!["("; 10_000];
+    let foreign = serde_json::json!({ "permissions": { "deny": wrong, "ask": wrong } });
+    machine.write("project/.bosun/config.toml", "").write("project/.claude/settings.json", &foreign.to_string());
+    let notices = machine.layers(Standing::Untrusted).unwrap().notices;
+    assert!(notices.len() == 2 && notices[0].text.ends_with(" (and 9999 more)"), "{notices:?}");
 }
 
 #[test]

@@ -76,6 +76,14 @@ fn the_doctor_and_a_run_see_the_same_model_and_folders() {
 }
 
 #[test]
+fn files_are_checked_together_too() {
+    let stage = repository();
+    fs::create_dir(stage.path(".bosun")).unwrap();
+    fs::write(stage.path(".bosun/config.toml"), "[managed]\nforbid = []\n").unwrap();
+    stage.bosun(["config", "check"]).run().expect(2).says(&["a `managed` table has no place there"]);
+}
+
+#[test]
 fn a_session_goes_on_without_a_folder_that_is_gone() {
     let stage = repository();
     stage.script(HELLO);
