@@ -61,6 +61,8 @@ impl Setup {
         let layers = self.layers(&args.permit, args.file()?, before, &cwd)?;
         let config = layers.config();
         let access = config.access(&self.env).map_err(refused)?;
+        // The folder's own settings may hide more than the user's.
+        log::hide(&access.secrets);
         let roots = self.roots(&layers)?;
         let policy = self.policy_of(&layers, &cwd, &roots)?;
         let (model, model_spec) = choose(&config, args, &cwd, &access)?;

@@ -1,6 +1,6 @@
 //! Layers over each other, and what comes of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use net::{Patience, Secret};
 use protocol::{Budget, Effort, PermissionMode};
@@ -8,7 +8,7 @@ use protocol::{Budget, Effort, PermissionMode};
 use crate::Env;
 use crate::file::{Environment, File, Limits, Network, Output, Permissions, Retention, Spending, Workspace};
 use crate::permissions::Mode;
-use crate::provider::{self, Access, ProviderFile};
+use crate::provider::{self, Access, ProviderFile, Sources};
 use crate::read::ConfigError;
 use crate::time::Time;
 
@@ -38,19 +38,26 @@ pub struct Config {
     /// What becomes of calls that no rule speaks of.
     pub mode: PermissionMode,
     providers: BTreeMap<String, ProviderFile>,
+    /// The providers whose address stands above what the environment says.
+    pub(crate) placed: BTreeSet<String>,
     patience: Patience,
-    environment: Environment,
+    /// What each layer says of variables, strongest first.
+    pub(crate) environment: Vec<Environment>,
 }
 
 impl Config {
     /// The way to every model, from here and from the environment.
     pub fn access(&self, env: &Env) -> Result<Access, ConfigError> {
-        provider::open(&self.providers, self.patience, &self.environment, env).map_err(ConfigError::Environment)
+        provider::open(self.sources(), self.patience, env).map_err(ConfigError::Environment)
     }
 
     /// What the environment holds that must not be written anywhere; known even when some provider cannot be asked.
     pub fn secrets(&self, env: &Env) -> Vec<Secret> {
-        provider::secrets(&self.providers, &self.environment, env)
+        provider::secrets(self.sources(), env)
+    }
+
+    fn sources(&self) -> Sources<'_> {
+        Sources { file: &self.providers, placed: &self.placed, environment: &self.environment }
     }
 }
 
@@ -105,8 +112,8 @@ impl File {
         }
     }
 
-    /// The settings, with what no layer says filled in. Folders and what is forbidden need the layer they came from:
-    /// `Layers` has them.
+    /// The settings, with what no layer says filled in. Folders, what is forbidden, and which layer hides or passes a
+    /// variable need the layer they came from: `Layers` has them.
     pub fn resolve(self) -> Config {
         let File {
             model,
@@ -138,12 +145,13 @@ impl File {
             command_bytes: output.command_bytes.unwrap_or(COMMAND_BYTES),
             mode: permissions.mode.map_or(PermissionMode::default(), |mode| mode.0),
             providers,
+            placed: BTreeSet::new(),
             patience: Patience {
                 connect: network.connect_timeout.map_or(patience.connect, |time| time.0),
                 first_byte: network.first_byte_timeout.map_or(patience.first_byte, |time| time.0),
                 idle: network.idle_timeout.map_or(patience.idle, |time| time.0),
             },
-            environment,
+            environment: Vec::from_iter((environment != Environment::default()).then_some(environment)),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::fs::{DirBuilder, File as Disk};
 use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use protocol::RuleEffect;
 use toml_edit::{Array, DocumentMut, Item, Table, Value};
@@ -54,31 +54,45 @@ fn with_rule(before: &str, effect: RuleEffect, rule: &RuleLine) -> Option<String
     let permissions = document.entry("permissions").or_insert_with(|| Item::Table(Table::new())).as_table_like_mut()?;
     let list = permissions.entry(effect.word()).or_insert_with(|| Item::Value(Value::Array(Array::new())));
     push(list.as_array_mut()?, rule.text());
-    Some(document.to_string())
+    let after = document.to_string();
+    // Whatever ends a line in the file is read as a line feed.
+    let lines = before.matches('\n').count();
+    let returns = lines > 0 && before.matches("\r\n").count() == lines;
+    Some(if returns { after.replace("\r\n", "\n").replace('\n', "\r\n") } else { after })
 }
 
 /// Adds an entry in the way the others stand: each on a line of its own, or all on one.
 fn push(list: &mut Array, text: &str) {
-    let indent = list.iter().last().and_then(|last| last.decor().prefix()?.as_str()).unwrap_or_default().to_owned();
-    if indent.contains('\n') {
-        let line = indent.rsplit_once('\n').map_or(indent.as_str(), |(_, spaces)| spaces);
-        list.push_formatted(Value::from(text).decorated(format!("\n{line}"), ""));
-    } else {
-        list.push(text);
+    let before = list.iter().last().and_then(|last| last.decor().prefix()?.as_str()).unwrap_or_default().to_owned();
+    match before.rsplit_once('\n') {
+        Some((_, indent)) => list.push_formatted(Value::from(text).decorated(format!("\n{indent}"), "")),
+        None => list.push(text),
     }
 }
 
 /// Writes all of it or nothing.
 fn write(path: &Path, text: &str) -> io::Result<()> {
-    // A link stays one: what it leads to is written.
-    let path = path.canonicalize().unwrap_or_else(|_missing| path.to_owned());
+    let path = behind_links(path)?;
     let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let mut file = tempfile::Builder::new().prefix(".config-").tempfile_in(folder)?;
     file.write_all(text.as_bytes())?;
+    if let Ok(before) = path.metadata() {
+        file.as_file().set_permissions(before.permissions())?;
+    }
     file.as_file().sync_all()?;
     file.persist(&path).map_err(|error| error.error)?;
     Disk::open(folder)?.sync_all()
+}
+
+/// What a link leads to, whether it is there or not: the link itself stays.
+fn behind_links(path: &Path) -> io::Result<PathBuf> {
+    match (path.canonicalize(), path.read_link()) {
+        (Ok(real), _) => Ok(real),
+        (Err(_missing), Ok(target)) => Ok(path.parent().unwrap_or(path).join(target)),
+        (Err(error), Err(_no_link)) if error.kind() == io::ErrorKind::NotFound => Ok(path.to_owned()),
+        (Err(error), Err(_no_link)) => Err(error),
+    }
 }
 
 fn invalid(path: &Path, message: String) -> ConfigError {
@@ -121,6 +135,35 @@ mod tests {
         assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
         assert_eq!(fs::read_to_string(&path).unwrap(), "[permissions]\ndeny = [\"shell(rm *)\"]\n");
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn who_may_read_a_file_does_not_change_and_a_link_to_nothing_stays_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let (real, link) = (folder.path().join("dots/real.toml"), folder.path().join("config.toml"));
+        symlink("dots/real.toml", &link).unwrap();
+        add_rule(&link, RuleEffect::Ask, &rule("fetch")).unwrap();
+        assert!(link.is_symlink() && fs::read_to_string(&real).unwrap().contains("fetch"));
+        fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
+        add_rule(&link, RuleEffect::Deny, &rule("shell")).unwrap();
+        assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
+    }
+
+    #[test]
+    fn odd_files_keep_their_form() {
+        let lines = "[permissions]\r\nallow = [\r\n  \"a\",\r\n]\r\n";
+        let cases = [
+            (lines, "[permissions]\r\nallow = [\r\n  \"a\",\r\n  \"b\",\r\n]\r\n"),
+            (
+                "permissions.deny = ['x']\nmodel = 'm'\n",
+                "permissions.deny = ['x']\npermissions.allow = [\"b\"]\nmodel = 'm'\n",
+            ),
+            ("permissions = { allow = ['a'] } # one\n", "permissions = { allow = ['a', \"b\"] } # one\n"),
+            ("permissions.allow = []\n[limits]\nlive = 3\n", "permissions.allow = [\"b\"]\n[limits]\nlive = 3\n"),
+        ];
+        for (before, after) in cases {
+            assert_eq!(add(before, "b"), after);
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ use net::{Route, Secret};
 use crate::file::File;
 use crate::layers::Layer;
 use crate::origin::Origin;
+use crate::provider::{self, ProviderFile};
 use crate::variables::Hidden;
 
 /// Where Bosun keeps its sessions; `~/.bosun` when unset.
@@ -82,9 +83,15 @@ impl Env {
         Env::from(std::env::vars_os().collect::<Vec<_>>())
     }
 
-    /// The settings among the variables, as a layer.
-    pub fn layer(&self) -> Layer {
-        Layer { origin: Origin::Variable(MODEL), file: File { model: self.model.clone(), ..File::default() } }
+    /// The settings among the variables, as layers.
+    pub(crate) fn layers(&self) -> Vec<Layer> {
+        let model = File { model: self.model.clone(), ..File::default() };
+        let moved = provider::moved(self).map(|(variable, name, url)| {
+            let moved = ProviderFile { base_url: Some(url), ..ProviderFile::default() };
+            (variable, File { providers: [(name.to_owned(), moved)].into(), ..File::default() })
+        });
+        let all = std::iter::once((MODEL, model)).chain(moved);
+        all.map(|(variable, file)| Layer { origin: Origin::Variable(variable), file }).collect()
     }
 
     /// The proxies and certificates that the usual variables name; of two spellings the lower-case one counts.
@@ -207,7 +214,7 @@ mod tests {
         assert_eq!(env.fault.as_deref(), Some("before-commit:1"));
         let file: File = toml::from_str("[environment]\nhide = ['*_TOKEN']\npass = ['MAPS_API_KEY']").unwrap();
         let keys = Env::keys(BTreeSet::from(["GATEWAY_KEY".to_owned()]));
-        let hidden = Hidden { keys: &keys, settings: &file.environment };
+        let hidden = Hidden { keys: &keys, settings: &[file.environment] };
         let names: Vec<_> = env.for_programs(&hidden).into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["PATH", "MAPS_API_KEY", "HTTPS_PROXY"]);
         let secrets = env.secrets(&hidden);

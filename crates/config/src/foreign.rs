@@ -69,7 +69,11 @@ fn read(bytes: Result<Option<Vec<u8>>, PlainError>, path: PathBuf, origin: Origi
     let mut notices = Vec::new();
     let mut rules = |name: &str, texts: Vec<serde_json::Value>| -> Vec<RuleLine> {
         let (rules, wrong) = read_all(texts);
-        notices.extend(wrong.into_iter().map(|problem| warning(format!("permissions.{name}: {problem}"))));
+        // A stranger may have written any number of them.
+        notices.extend(wrong.first().map(|problem| match wrong.len() - 1 {
+            0 => warning(format!("permissions.{name}: {problem}")),
+            more => warning(format!("permissions.{name}: {problem} (and {more} more)")),
+        }));
         rules
     };
     let permissions = Permissions { ask: rules("ask", ask), deny: rules("deny", deny), ..Permissions::default() };

@@ -139,10 +139,12 @@ impl Layers {
     }
 }
 
-/// The first of these keys, and how many more there are: a stranger may have written any number of them.
+/// The first of these keys, and how many more there are: a stranger may have written any number of them, of any length.
 fn several(keys: &[String]) -> String {
     const SHOWN: usize = 12;
-    let first = keys.get(..SHOWN).unwrap_or(keys).join(", ");
+    const LONG: usize = 80;
+    let short = |key: &String| key.chars().take(LONG).collect::<String>();
+    let first = keys.iter().take(SHOWN).map(short).collect::<Vec<_>>().join(", ");
     match keys.len().checked_sub(SHOWN) {
         None | Some(0) => first,
         Some(more) => format!("{first} and {more} more"),

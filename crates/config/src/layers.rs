@@ -1,12 +1,14 @@
 //! The layers of settings for one folder, and what comes of all together.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use policy::{Rule, RuleError};
 use protocol::{PermissionMode, RuleEffect, RuleText};
 
 use crate::config::Config;
-use crate::file::{Feature, File, Permissions, Spending};
+use crate::env::Env;
+use crate::file::{Environment, Feature, File, Permissions, Spending};
 use crate::notice::Notice;
 use crate::origin::Origin;
 use crate::project::Project;
@@ -50,6 +52,11 @@ impl Layers {
         Ok(())
     }
 
+    /// Adds the settings among the variables of the environment.
+    pub fn add_environment(&mut self, env: &Env) -> Result<(), ConfigError> {
+        env.layers().into_iter().try_for_each(|layer| self.add(layer))
+    }
+
     /// Adds what a session was begun with. Its budget is its own: files of weaker layers speak of new sessions.
     pub fn add_session(&mut self, file: File) {
         let session = Origin::Session;
@@ -62,7 +69,18 @@ impl Layers {
     /// Everything that counts, with what no layer says filled in.
     pub fn config(&self) -> Config {
         let files = self.layers.iter().map(|layer| layer.file.clone());
-        files.reduce(File::over).unwrap_or_default().resolve()
+        let mut config = files.reduce(File::over).unwrap_or_default().resolve();
+        let stated = self.layers.iter().map(|layer| &layer.file.environment);
+        config.environment = stated.filter(|stated| **stated != Environment::default()).cloned().collect();
+        config.placed = self.placed();
+        config
+    }
+
+    /// The providers whose address is given by a layer that is stronger than the environment.
+    fn placed(&self) -> BTreeSet<String> {
+        let above = self.layers.iter().filter(|layer| layer.origin.is_above_environment());
+        let providers = above.flat_map(|layer| &layer.file.providers);
+        providers.filter(|(_, provider)| provider.base_url.is_some()).map(|(name, _)| name.clone()).collect()
     }
 
     /// Every rule, strongest first.
@@ -134,12 +152,15 @@ impl Layers {
         self.layers.iter().find(forbids).and_then(|layer| layer.origin.file())
     }
 
-    /// Fails when a layer asks for what a managed file forbids.
+    /// Fails when a layer asks for what a managed file forbids. What a session was begun with is no longer asked for
+    /// when something stronger says otherwise: it could not go on at all.
     pub fn check(&self) -> Result<(), ConfigError> {
         let Some(by) = self.forbids(Feature::AllowAll) else { return Ok(()) };
-        let allows_all =
-            |layer: &&Layer| layer.file.permissions.mode.is_some_and(|mode| mode.0 == PermissionMode::AllowAll);
-        match self.layers.iter().find(allows_all) {
+        let said = self.layers.iter().filter_map(|layer| layer.file.permissions.mode.map(|mode| (layer, mode.0)));
+        let allows_all = |(place, (layer, mode)): &(usize, (&Layer, PermissionMode))| {
+            *mode == PermissionMode::AllowAll && (*place == 0 || layer.origin != Origin::Session)
+        };
+        match said.enumerate().find(allows_all).map(|(_, (layer, _))| layer) {
             None => Ok(()),
             Some(layer) => Err(ConfigError::Forbidden { by: by.to_owned(), origin: layer.origin.to_string() }),
         }

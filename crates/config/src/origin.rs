@@ -55,6 +55,11 @@ impl Origin {
         matches!(self, Origin::Flag | Origin::Given(_) | Origin::Session)
     }
 
+    /// Whether it counts before any variable of the environment.
+    pub(crate) fn is_above_environment(&self) -> bool {
+        self.rank() < Origin::Variable("").rank()
+    }
+
     /// How strong it is; less is stronger.
     pub(crate) fn rank(&self) -> u8 {
         match self {

@@ -35,21 +35,28 @@ impl NamePattern {
 pub(crate) struct Hidden<'a> {
     /// Variables that are known to hold keys.
     pub(crate) keys: &'a BTreeSet<String>,
-    /// What settings say.
-    pub(crate) settings: &'a Environment,
+    /// What each layer of settings says, strongest first.
+    pub(crate) settings: &'a [Environment],
 }
 
 impl Hidden<'_> {
-    /// Whether started programs do not get the variable.
+    /// Whether started programs do not get the variable. The strongest layer that names it decides, and one that both
+    /// hides and passes it passes it.
     pub(crate) fn hides(&self, name: &str) -> bool {
-        let passed = self.settings.pass.iter().any(|pattern| pattern.matches(name));
-        (matches(OWN, name) || self.is_secret(name)) && !passed
+        let named = |patterns: &[NamePattern]| patterns.iter().any(|pattern| pattern.matches(name));
+        let decided = self.settings.iter().find_map(|layer| match (named(&layer.pass), named(&layer.hide)) {
+            (true, _) => Some(false),
+            (false, true) => Some(true),
+            (false, false) => None,
+        });
+        decided.unwrap_or_else(|| matches(OWN, name) || self.is_secret(name))
     }
 
     /// Whether its value must never be written, programs having it or not.
     pub(crate) fn is_secret(&self, name: &str) -> bool {
         let like_a_key = KEY_LIKE.iter().any(|pattern| matches(pattern, name));
-        self.keys.contains(name) || like_a_key || self.settings.hide.iter().any(|pattern| pattern.matches(name))
+        let hidden = self.settings.iter().flat_map(|layer| &layer.hide).any(|pattern| pattern.matches(name));
+        self.keys.contains(name) || like_a_key || hidden
     }
 }
 

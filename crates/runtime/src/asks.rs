@@ -62,7 +62,8 @@ impl tools::Asker for Questions {
             let subject = Subject::Question { question: question.clone(), choices: choices.clone() };
             let ask = ask(&self.desk, &self.caller, &exact, subject);
             let id = ask.id.clone();
-            let pending = self.caller.ask(ask).await.map_err(ToolError::broken)?;
+            let wait = self.desk.settings.ask_wait;
+            let pending = self.caller.ask(ask, wait).await.map_err(ToolError::broken)?;
             let decided = pending.decided().await.map_err(ToolError::broken)?;
             if decided.ask != id {
                 return Err(ToolError::refused("a call asks one question; ask the next with another call"));

@@ -18,8 +18,14 @@ pub(crate) struct Judgement {
     pub(crate) reach: Arc<dyn Reach>,
 }
 
-/// Judges a call on its final input; refuses one that is not well formed.
-pub(crate) fn judge(desk: &Arc<Desk>, tool: &dyn Tool, call: &Call) -> Result<Judgement, ToolError> {
+/// Judges a call on its final input; refuses one that is not well formed. It looks at files, which may take long, so
+/// it does that on a thread of its own.
+pub(crate) async fn judge(desk: &Arc<Desk>, tool: &Arc<dyn Tool>, call: &Call) -> Result<Judgement, ToolError> {
+    let (desk, tool, call) = (Arc::clone(desk), Arc::clone(tool), call.clone());
+    tokio::task::spawn_blocking(move || judge_now(&desk, &*tool, &call)).await.map_err(ToolError::broken)?
+}
+
+fn judge_now(desk: &Arc<Desk>, tool: &dyn Tool, call: &Call) -> Result<Judgement, ToolError> {
     let needs = tool.needs(&call.input, &desk.settings.tools)?;
     let acts = needs.into_iter().map(|need| act(desk, need)).collect::<Result<Vec<Act>, ToolError>>()?;
     let named = acts.iter().filter_map(named).collect();

@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use kernel::{CallPhase, Decided, Refusal, Report};
-use protocol::{Ask, At, CallId, Run, TaskId, Turn, WaitMode};
+use kernel::{CallPhase, Decided, Input, Refusal, Report};
+use protocol::{Ask, AskId, At, CallId, DecidedBy, Decision, Run, TaskId, Turn, WaitMode};
 use tokio::sync::oneshot;
+use tokio::time::{Instant, timeout_at};
 
 use crate::supervisor::{Rejected, Supervisor};
 
@@ -68,24 +70,24 @@ impl Caller {
         Ok(())
     }
 
-    /// Puts something before a person. What the call put there before, perhaps in a process that died, is taken up again.
-    pub(crate) async fn ask(&self, ask: Ask) -> Result<Pending, Rejected> {
+    /// Puts something before a person, who is waited for so long. What the call put there before, perhaps in a process
+    /// that died, is taken up again; one that would wait longer for it does not bind this one.
+    pub(crate) async fn ask(&self, ask: Ask, wait: Option<Duration>) -> Result<Pending, Rejected> {
         let over = self.waits.register(&self.call);
+        let mut until = None;
         match self.phase().await? {
             Some(CallPhase::Pending | CallPhase::Started) => {
                 let turn = self.turn;
                 self.supervisor.report(self.run, Report::Ask { turn, ask }).await?;
             }
-            Some(
-                CallPhase::Asking(_)
-                | CallPhase::Decided(_)
-                | CallPhase::Waiting(_)
-                | CallPhase::Waited { .. }
-                | CallPhase::Answered,
-            )
+            Some(CallPhase::Asking(open)) => {
+                let is_sooner = ask.until_at.is_some_and(|own| open.until_at.is_none_or(|until| own < until));
+                until = wait.filter(|_| is_sooner).map(|wait| (open.id, Instant::now() + wait));
+            }
+            Some(CallPhase::Decided(_) | CallPhase::Waiting(_) | CallPhase::Waited { .. } | CallPhase::Answered)
             | None => {}
         }
-        Ok(Pending { caller: self.clone(), over })
+        Ok(Pending { caller: self.clone(), over, until })
     }
 
     /// Where the call is.
@@ -100,14 +102,29 @@ impl Caller {
 pub(crate) struct Pending {
     caller: Caller,
     over: oneshot::Receiver<()>,
+    /// When this owner gives up what an earlier one would wait longer for.
+    until: Option<(AskId, Instant)>,
 }
 
 impl Pending {
     /// Waits for the decision.
     pub(crate) async fn decided(self) -> Result<Decided, Rejected> {
         if let Some(CallPhase::Asking(_)) = self.caller.phase().await? {
-            // Decided or dropped: the phase tells.
-            let _over = self.over.await;
+            match self.until {
+                // Decided or dropped: the phase tells.
+                None => drop(self.over.await),
+                Some((ask, until)) => {
+                    if timeout_at(until, self.over).await.is_err() {
+                        let decision = Decision::Deny { words: String::new() };
+                        let deny = Input::Decide { ask, decision, by: DecidedBy::Deadline };
+                        match self.caller.supervisor.submit(deny).await {
+                            // Somebody may have decided it at the last moment.
+                            Ok(_) | Err(Rejected::Refused(Refusal::NoAsk(_))) => {}
+                            Err(rejected) => return Err(rejected),
+                        }
+                    }
+                }
+            }
         }
         match self.caller.phase().await? {
             Some(CallPhase::Decided(decided)) => Ok(decided),

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use host::{Clock, Home, Ids, Owner};
 use model::Model;
@@ -35,6 +36,8 @@ struct Parts {
     budget: Mutex<Budget>,
     /// What becomes of calls that no rule speaks of, in the sessions that are opened next.
     mode: Mutex<PermissionMode>,
+    /// How long a person is waited for in the sessions that are opened next.
+    ask_wait: Mutex<Option<Duration>>,
     /// What each session's model was asked, across those who owned it.
     models: Mutex<HashMap<SessionId, Arc<Checked>>>,
 }
@@ -60,6 +63,7 @@ impl Stage {
             probe: Arc::default(),
             budget: Mutex::new(scenario.budget),
             mode: Mutex::new(scenario.mode),
+            ask_wait: Mutex::new(scenario.ask_wait),
             scenario,
             models: Mutex::default(),
         }))
@@ -94,6 +98,13 @@ impl Stage {
     /// Lets the sessions that are opened next treat calls that no rule speaks of like this.
     pub fn set_mode(&self, mode: PermissionMode) {
         *self.0.mode.lock().unwrap() = mode;
+    }
+
+    /// Lets the sessions that are opened next wait for a person so long; for ever with nothing.
+    pub fn set_ask_wait(&self, wait: Option<Duration>) {
+        *self.0.ask_wait.lock().unwrap() = wait;
+        // Whether questions are offered may change with it: what models are told begins anew.
+        self.0.models.lock().unwrap().clear();
     }
 
     /// Where sessions are kept.
@@ -146,7 +157,7 @@ impl Stage {
     }
 
     fn settings(&self, model: &Arc<Checked>) -> Settings {
-        let Parts { cwd, home, clock, ids, probe, scenario, budget, mode, .. } = &*self.0;
+        let Parts { cwd, home, clock, ids, probe, scenario, budget, mode, ask_wait, .. } = &*self.0;
         Settings {
             home: home.clone(),
             cwd: cwd.clone(),
@@ -159,7 +170,7 @@ impl Stage {
             policy: policy(scenario, *mode.lock().unwrap(), cwd, home),
             rules: scenario.rules.clone(),
             ask_user: scenario.ask_user,
-            ask_wait: scenario.ask_wait,
+            ask_wait: *ask_wait.lock().unwrap(),
             limits: kernel::Limits::default(),
             max_turns: scenario.max_turns,
             budget: *budget.lock().unwrap(),

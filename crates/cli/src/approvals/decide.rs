@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use store::{Reader, StoreError};
 use tokio::time::Instant;
 
-use super::inbox::{Waiting, live_owner, over};
+use super::inbox::{Waiting, left, live_owner, over};
 use crate::exact::exact;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -146,8 +146,13 @@ async fn fate(home: &Home, waiting: &Waiting, decision: &Decision, until: Instan
             (state @ (AskState::Decided { .. } | AskState::Withdrawn), _) => {
                 return Ok(Fate::TooLate { message: over(&state) });
             }
-            (AskState::Open, None) => return Ok(Fate::Kept),
-            (AskState::Open, Some(owner)) if Instant::now() >= until => return Ok(Fate::Left { owner_pid: owner.pid }),
+            (AskState::Open, None) => {
+                return Ok(unless_second(&reader.pending_commands()?, waiting, decision).unwrap_or(Fate::Kept));
+            }
+            (AskState::Open, Some(owner)) if Instant::now() >= until => {
+                let taken_later = Fate::Left { owner_pid: owner.pid };
+                return Ok(unless_second(&reader.pending_commands()?, waiting, decision).unwrap_or(taken_later));
+            }
             (AskState::Open, Some(_)) if !poked => {
                 // A process that cannot be poked looks by itself.
                 let _unheard = tokio::time::timeout_at(until, poke(home, session)).await;
@@ -156,6 +161,12 @@ async fn fate(home: &Home, waiting: &Waiting, decision: &Decision, until: Instan
             (AskState::Open, Some(_)) => tokio::time::sleep(LOOK).await,
         }
     }
+}
+
+/// What becomes of a decision that lies in the file behind another one, which somebody left at the same moment.
+fn unless_second(commands: &[(i64, Command)], waiting: &Waiting, decision: &Decision) -> Option<Fate> {
+    let first = left(commands, &waiting.view.ask.id).filter(|first| first.word() != decision.word())?;
+    Some(Fate::TooLate { message: format!("is {} already, and waits for its session", first.word()) })
 }
 
 async fn poke(home: &Home, id: SessionId) -> Option<()> {
@@ -197,5 +208,29 @@ fn tell(waiting: &Waiting, decision: &Decision, fate: &Fate) {
             print::note(format_args!("nobody runs the session, so it waits; go on with: bosun --resume {session}"));
         }
         Fate::TooLate { message } => print::error(&format!("{id} {message}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::{Ask, At, CallId, TaskId};
+
+    use super::*;
+
+    #[test]
+    fn of_two_decisions_that_are_left_at_once_the_first_counts() {
+        let subject = Subject::Permission { tool: "shell".into(), input: "{}".into(), reason: "".into(), rule: None };
+        let ask = Ask { id: AskId("a".into()), call: CallId("c".into()), subject, until_at: None };
+        let (session, task) = (SessionId::new(uuid::Uuid::nil()), TaskId::new(uuid::Uuid::nil()));
+        let view = AskView { session, task, path: "/root".into(), asked_at: At(1), ask, state: AskState::Open };
+        let waiting = Waiting { view, cwd: "/".into(), title: String::new(), owner: None, left: None };
+        let (allow, deny) = (Decision::Allow { rule: None }, Decision::Deny { words: String::new() });
+        let left = |ask: &str, decision: &Decision| {
+            Command::Decide(DecideParams { ask: AskId(ask.into()), decision: decision.clone() })
+        };
+        let commands = [(1, Command::Stop), (2, left("b", &deny)), (3, left("a", &allow)), (4, left("a", &deny))];
+        assert!(unless_second(&commands, &waiting, &allow).is_none());
+        let fate = unless_second(&commands, &waiting, &deny);
+        assert!(matches!(&fate, Some(Fate::TooLate { message }) if message.contains("is allowed already")), "{fate:?}");
     }
 }

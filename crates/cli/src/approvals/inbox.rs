@@ -139,18 +139,20 @@ impl Inbox<'_> {
         let session = reader.session_view()?;
         let owner = live_owner(&reader)?.map(|owner| owner.pid);
         let commands = reader.pending_commands()?;
-        let left = |ask: &AskId| {
-            commands.iter().find_map(|(_, command)| match command {
-                Command::Decide(params) if params.ask == *ask => Some(params.decision.clone()),
-                Command::Decide(_) | Command::Send(_) | Command::Interrupt | Command::Stop => None,
-            })
-        };
         let waiting = |view: AskView| {
-            let left = left(&view.ask.id);
+            let left = left(&commands, &view.ask.id).cloned();
             Waiting { view, cwd: (&session.cwd).into(), title: session.title.clone(), owner, left }
         };
         Ok(asks.into_iter().map(waiting).collect())
     }
+}
+
+/// The first decision on an ask that lies in a session's file: it is the one that counts.
+pub(super) fn left<'a>(commands: &'a [(i64, Command)], ask: &AskId) -> Option<&'a Decision> {
+    commands.iter().find_map(|(_, command)| match command {
+        Command::Decide(params) if params.ask == *ask => Some(&params.decision),
+        Command::Decide(_) | Command::Send(_) | Command::Interrupt | Command::Stop => None,
+    })
 }
 
 /// The process that runs a session now.

@@ -54,7 +54,8 @@ fn unused_key(scene: &Scene) -> Option<Check> {
 
 /// The model that a run without `--model` asks.
 fn chosen(scene: &Scene, access: &Access, found: &BTreeMap<String, Found>) -> Check {
-    let Some(spec) = scene.env.model.as_ref().or(scene.config.model.as_ref()) else {
+    // Where no settings can be read, the variable is all there is.
+    let Some(spec) = scene.config.model.as_ref().or(scene.env.model.as_ref()) else {
         return Check::warn(
             "model",
             "no model is chosen",

@@ -73,7 +73,7 @@ fn layers(env: &Env, project: Project) -> Result<Layers, ConfigError> {
         project,
         read: &Choice::ALL,
     })?;
-    layers.add(env.layer())?;
+    layers.add_environment(env)?;
     layers.check()?;
     Ok(layers)
 }

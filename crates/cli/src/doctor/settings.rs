@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use config::{MANAGED, MANAGED_FILE, Notice, Weight};
+use config::{MANAGED, MANAGED_FILE, Notice, Origin, Weight};
 
 use super::{Check, Scene};
 
@@ -17,7 +17,15 @@ pub(super) fn checks(scene: &Scene) -> Vec<Check> {
         checks.push(Check::ok("managed", format!("nobody manages this machine: no {MANAGED_FILE}, no {MANAGED}")));
     }
     checks.extend(layers.notices.iter().map(notice));
+    checks.extend(layers.roots(scene.env.user.as_deref()).iter().filter_map(missing));
     checks
+}
+
+/// A folder of the workspace without which no run begins.
+fn missing((path, origin): &(PathBuf, Origin)) -> Option<Check> {
+    let error = path.canonicalize().err()?;
+    let text = format!("cannot work in {}, named by {origin}: {error}", path.display());
+    Some(Check::fail("folder", text, "make the folder, or take it out of workspace.add-dirs"))
 }
 
 fn notice(notice: &Notice) -> Check {

@@ -1,5 +1,7 @@
 //! A report in words: what a person should know besides the answer.
 
+use std::collections::BTreeSet;
+
 use protocol::{Budget, Limit, Outcome};
 
 use super::report::{Ended, Report};
@@ -11,8 +13,7 @@ impl Report {
         let id = self.id;
         if !self.denials.is_empty() {
             let tools: Vec<&str> = self.denials.iter().map(|denial| denial.tool.as_str()).collect();
-            let tools = print::plain(&tools.join(", "));
-            print::note(format_args!("not permitted: {tools} (permit with --allow-all)"));
+            print::note(print::plain(&format!("not permitted: {}{}", tools.join(", "), self.permission())));
         }
         match (self.ended, &self.paused, &self.answer) {
             (Ended::Paused, Some(reason), _) => {
@@ -27,6 +28,20 @@ impl Report {
             (Ended::Told, ..) => print::note(format_args!("interrupted; go on with: bosun --resume {id}")),
             (Ended::AtRest | Ended::Paused, _, Some((outcome, _))) => self.explain_outcome(outcome),
             (Ended::AtRest | Ended::Paused, _, None) => print::error("the run ended without an answer"),
+        }
+    }
+
+    /// What would permit the calls that nobody was there to decide on; neither a person's no nor a rule's is asked for
+    /// again.
+    fn permission(&self) -> String {
+        const SHOWN: usize = 3;
+        let rules: BTreeSet<&str> = self.denials.iter().filter_map(|denial| denial.rule.as_deref()).collect();
+        let flags = rules.iter().take(SHOWN).map(|rule| format!("--allow '{}'", rule.replace('\'', r"'\''")));
+        let flags = flags.collect::<Vec<_>>().join(" ");
+        match rules.len() {
+            0 => String::new(),
+            1..=SHOWN => format!(" (permit with {flags})"),
+            more => format!(" (permit with {flags} and {} more)", more - SHOWN),
         }
     }
 

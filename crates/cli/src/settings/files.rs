@@ -55,6 +55,10 @@ pub(super) fn check(setup: &Setup, named: &[PathBuf]) -> Result<Exit, Failure> {
             };
             tell(path, read.map_err(refused));
         }
+        if exit == Exit::Success {
+            // Each may be well formed, and say what has no place in it.
+            setup.here()?;
+        }
     }
     Ok(exit)
 }

@@ -40,7 +40,7 @@ impl Setup {
         };
         let read = || -> Result<Layers, ConfigError> {
             let mut layers = Layers::read(&places)?;
-            layers.add(self.env.layer())?;
+            layers.add_environment(&self.env)?;
             layers.add(Layer { origin: Origin::Flag, file: typed })?;
             if let Some(given) = permit.settings.as_deref() {
                 layers.add(given_layer(given)?)?;
@@ -59,7 +59,10 @@ impl Setup {
         if let Some(before) = before {
             layers.add_session(of_session(before)?);
         }
-        layers.check().map_err(refused)?;
+        layers.check().map_err(|error| match before {
+            Some(_) => refused(error).hint("--permission-mode gives a session another mode"),
+            None => refused(error),
+        })?;
         Ok(layers)
     }
 
@@ -113,13 +116,21 @@ impl Setup {
         })
     }
 
-    /// More folders of the workspace, as they really are.
+    /// More folders of the workspace, as they really are. A session goes on without one that is gone.
     pub(super) fn roots(&self, layers: &Layers) -> Result<Vec<PathBuf>, Failure> {
         let mut roots = Vec::new();
         for (path, origin) in layers.roots(self.env.user.as_deref()) {
-            let real = path
-                .canonicalize()
-                .map_err(|error| refused(format!("cannot work in {}, named by {origin}: {error}", path.display())))?;
+            let real = match path.canonicalize() {
+                Ok(real) => real,
+                Err(error) => {
+                    let problem = format!("cannot work in {}, named by {origin}: {error}", path.display());
+                    if origin != Origin::Session {
+                        return Err(refused(problem));
+                    }
+                    print::note(print::plain(&problem));
+                    continue;
+                }
+            };
             if !roots.contains(&real) {
                 roots.push(real);
             }

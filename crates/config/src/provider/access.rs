@@ -30,24 +30,39 @@ pub struct Access {
 /// What files say of providers, by name.
 pub(crate) type Layer = BTreeMap<String, ProviderFile>;
 
+/// What settings say.
+#[derive(Clone, Copy)]
+pub(crate) struct Sources<'a> {
+    /// Of providers.
+    pub(crate) file: &'a Layer,
+    /// Those whose address stands above what the environment says.
+    pub(crate) placed: &'a BTreeSet<String>,
+    /// Of variables, strongest first.
+    pub(crate) environment: &'a [Environment],
+}
+
 /// Fails unless every provider of a file could be asked.
 pub(crate) fn check(file: &Layer) -> Result<(), ProviderError> {
-    open(file, Patience::default(), &Environment::default(), &Env::default()).map(|_access| ())
+    let sources = Sources { file, placed: &BTreeSet::new(), environment: &[] };
+    open(sources, Patience::default(), &Env::default()).map(|_access| ())
+}
+
+/// Where the environment moves providers: the variable, the provider, and its address.
+pub(crate) fn moved(env: &Env) -> impl Iterator<Item = (&'static str, &'static str, String)> {
+    BUILT_IN.iter().filter_map(|known| Some((known.variable?, known.name, known.moved(env)?)))
 }
 
 /// Puts together what is known.
-pub(crate) fn open(
-    file: &Layer,
-    patience: Patience,
-    environment: &Environment,
-    env: &Env,
-) -> Result<Access, ProviderError> {
+pub(crate) fn open(sources: Sources<'_>, patience: Patience, env: &Env) -> Result<Access, ProviderError> {
+    let Sources { file, placed, environment } = sources;
     let names: BTreeSet<&str> =
         BUILT_IN.iter().map(|known| known.name).chain(file.keys().map(String::as_str)).collect();
     let mut places = BTreeMap::new();
     let (mut variables, mut local) = (BTreeSet::new(), Vec::new());
     for name in names {
-        let described = Described::new(name, file.get(name).cloned().unwrap_or_default(), env)?;
+        let moved = if placed.contains(name) { None } else { moved(env).find(|(_, moved, _)| *moved == name) };
+        let moved = moved.map(|(variable, _, url)| (variable, url));
+        let described = Described::new(name, file.get(name).cloned().unwrap_or_default(), moved)?;
         variables.extend(described.key_env.clone());
         if described.address.is_loopback() && BuiltIn::named(name).is_some_and(BuiltIn::is_local) {
             local.push(name.to_owned());
@@ -65,9 +80,9 @@ pub(crate) fn open(
 }
 
 /// What the environment holds that must not be written anywhere, whether or not every provider can be asked.
-pub(crate) fn secrets(file: &Layer, environment: &Environment, env: &Env) -> Vec<Secret> {
-    let keys = Env::keys(file.values().filter_map(|provider| provider.key_env.clone()).collect());
-    env.secrets(&Hidden { keys: &keys, settings: environment })
+pub(crate) fn secrets(sources: Sources<'_>, env: &Env) -> Vec<Secret> {
+    let keys = Env::keys(sources.file.values().filter_map(|provider| provider.key_env.clone()).collect());
+    env.secrets(&Hidden { keys: &keys, settings: sources.environment })
 }
 
 /// One provider with everything in place.
@@ -80,7 +95,12 @@ struct Described<'a> {
 }
 
 impl Described<'_> {
-    fn new<'a>(name: &'a str, file: ProviderFile, env: &Env) -> Result<Described<'a>, ProviderError> {
+    /// `moved` is the variable that moves it, and where.
+    fn new<'a>(
+        name: &'a str,
+        file: ProviderFile,
+        moved: Option<(&str, String)>,
+    ) -> Result<Described<'a>, ProviderError> {
         let built_in = BuiltIn::named(name);
         let own = || name.to_owned();
         if !is_name(name) {
@@ -89,7 +109,6 @@ impl Described<'_> {
         if file.key.is_some() {
             return Err(ProviderError::KeyInFile { name: own() });
         }
-        let moved = built_in.and_then(|known| Some((known.variable?, known.moved(env)?)));
         let rest = file.over(built_in.map(BuiltIn::layer).unwrap_or_default());
         let kind = rest.kind.ok_or_else(|| ProviderError::NoKind { name: own() })?;
         let (place, url) = match (moved, &rest.base_url) {

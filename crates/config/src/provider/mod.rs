@@ -10,4 +10,4 @@ pub use access::Access;
 pub use error::ProviderError;
 pub use file::{ModelFile, ProviderFile};
 
-pub(crate) use access::{check, open, secrets};
+pub(crate) use access::{Sources, check, moved, open, secrets};

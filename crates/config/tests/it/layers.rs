@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::symlink;
 
-use config::{Choice, Feature, File, Layer, Layers, Mode, Origin, Permissions, Standing};
+use config::{Choice, Env, Feature, File, Layer, Layers, Mode, Origin, Permissions, Standing};
 use policy::Source;
 use protocol::{Budget, PermissionMode, RuleEffect, RuleText};
 
@@ -108,6 +108,15 @@ fn a_notice_stays_short_whatever_there_is_to_ignore() {
     machine.write("project/.bosun/config.toml", &many);
     let notices = machine.layers(Standing::Untrusted).unwrap().notices;
     assert!(notices[0].text.contains(" and 1988 more; `bosun trust`"), "{}", notices[0].text);
+    let long = "x".repeat(100_000);
+    machine.write("project/.bosun/config.toml", &format!("[providers.openai.models.{long}]\ncontext = 1\n"));
+    let text = machine.layers(Standing::Untrusted).unwrap().notices.remove(0).text;
+    assert!(text.len() < 300 && text.ends_with("; `bosun trust` shows more"), "{text}");
+    let wrong = vec!["("; 10_000];
+    let foreign = serde_json::json!({ "permissions": { "deny": wrong, "ask": wrong } });
+    machine.write("project/.bosun/config.toml", "").write("project/.claude/settings.json", &foreign.to_string());
+    let notices = machine.layers(Standing::Untrusted).unwrap().notices;
+    assert!(notices.len() == 2 && notices[0].text.ends_with(" (and 9999 more)"), "{notices:?}");
 }
 
 #[test]
@@ -155,6 +164,8 @@ fn what_is_forbidden_is_refused_wherever_it_is_asked_for() {
     let mut session = read();
     session.add_session(parse("[permissions]\nmode = 'allow-all'\n"));
     assert!(session.check().unwrap_err().to_string().ends_with("asked for by the session"));
+    session.add(typed("[permissions]\nmode = 'plan'\n")).unwrap();
+    assert!(session.check().is_ok(), "a session can go on in another mode");
     // A stronger layer that says otherwise does not make it right.
     machine
         .write("home/config.toml", "[permissions]\nmode = 'allow-all'\n")
@@ -262,4 +273,40 @@ fn the_user_s_own_folder_is_no_project_of_its_own() {
     assert_eq!((layers.config().model.as_deref(), layers.notices.len()), (Some("mine"), 0));
     assert!(config::Entrusted::read(&top, &home).unwrap().files.is_empty());
     assert_eq!(Permissions::default(), parse("").permissions);
+}
+
+#[test]
+fn what_a_stronger_layer_hides_no_weaker_one_passes() {
+    let machine = Machine::new();
+    machine
+        .write("managed.toml", "[environment]\nhide = ['NPM_*']\npass = ['OPENAI_API_KEY']\n")
+        .write("home/config.toml", "[environment]\nhide = ['OPENAI_*']\npass = ['NPM_TOKEN', 'MAPS_API_KEY']\n");
+    let vars = ["NPM_TOKEN", "OPENAI_API_KEY", "MAPS_API_KEY", "OPENAI_ORG"];
+    let env = Env::from(vars.map(|name| (name.into(), format!("value of {name}").into())).to_vec());
+    let access = machine.layers(Standing::Trusted).unwrap().config().access(&env).unwrap();
+    let passed: Vec<_> = access.programs.iter().map(|(name, _)| name.to_str().unwrap()).collect();
+    assert_eq!(passed, ["OPENAI_API_KEY", "MAPS_API_KEY"]);
+    assert_eq!(access.secrets.len(), 4, "what any layer hides is never written");
+}
+
+#[test]
+fn the_environment_moves_a_provider_unless_something_stronger_places_it() {
+    let machine = Machine::new();
+    let placed = |url: &str| format!("[providers.anthropic]\nbase-url = '{url}'\n");
+    machine.write("home/config.toml", &placed("https://user.example"));
+    let env = Env::from(vec![("ANTHROPIC_BASE_URL".into(), "https://variable.example".into())]);
+    let place = |layers: &Layers| layers.config().access(&env).unwrap().providers.places["anthropic"].base_url.clone();
+    let shown = |layers: &Layers| {
+        let value = layers.values().into_iter().find(|value| value.key == "providers.anthropic.base-url").unwrap();
+        (value.value, value.origin)
+    };
+    let mut layers = machine.layers(Standing::Trusted).unwrap();
+    layers.add_environment(&env).unwrap();
+    assert_eq!(place(&layers), "https://variable.example");
+    assert_eq!(shown(&layers), ("https://variable.example".into(), Origin::Variable("ANTHROPIC_BASE_URL")));
+    machine.write("managed.toml", &placed("https://gateway.example"));
+    let mut layers = machine.layers(Standing::Trusted).unwrap();
+    layers.add_environment(&env).unwrap();
+    assert_eq!(place(&layers), "https://gateway.example");
+    assert_eq!(shown(&layers).0, "https://gateway.example");
 }

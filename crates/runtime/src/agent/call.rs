@@ -28,6 +28,14 @@ pub(super) struct Bench {
     pub(super) repeated: Vec<CallId>,
 }
 
+/// A call that has been judged, or that needs no more than its answer.
+struct Judged<'a> {
+    call: Call,
+    caller: Caller,
+    standing: Standing,
+    judged: Result<(&'a Arc<dyn Tool>, Judgement), Answer>,
+}
+
 /// A call that has been looked at, before any of its message runs.
 struct Looked<'a> {
     call: Call,
@@ -48,7 +56,10 @@ enum Admission<'a> {
 /// Runs the calls: readers that stand together run together, everything else in order. What needs permission asks for
 /// it before anything runs, so that a person can decide on all of it at once.
 pub(super) async fn run_all(bench: &Bench, calls: Vec<(Call, Caller)>) -> Result<(), Rejected> {
-    let looked = join_all(calls.into_iter().map(|(call, caller)| look(bench, call, caller))).await;
+    let judged = join_all(calls.into_iter().map(|(call, caller)| judge(bench, call, caller))).await;
+    let judged = judged.into_iter().collect::<Result<Vec<_>, Rejected>>()?;
+    // Only when all are judged, so that they are asked about in their order.
+    let looked = join_all(judged.into_iter().map(|judged| look(bench, judged))).await;
     let looked = looked.into_iter().collect::<Result<Vec<_>, Rejected>>()?;
     for group in groups(looked) {
         let answered = join_all(group.into_iter().map(|looked| run_one(bench, looked))).await;
@@ -57,21 +68,35 @@ pub(super) async fn run_all(bench: &Bench, calls: Vec<(Call, Caller)>) -> Result
     Ok(())
 }
 
-async fn look(bench: &Bench, call: Call, caller: Caller) -> Result<Looked<'_>, Rejected> {
-    let admission = match find(bench, &call) {
-        Ok(tool) => permit(bench, tool, &call, &caller).await?,
+async fn judge(bench: &Bench, call: Call, caller: Caller) -> Result<Judged<'_>, Rejected> {
+    let standing = Standing::of(caller.phase().await?.as_ref());
+    let judged = match find(bench, &call, standing) {
+        Ok(tool) => match permit::judge(&bench.desk, tool, &call).await {
+            Ok(judgement) => Ok((tool, judgement)),
+            Err(error) => Err(failed(&call, error, &bench.desk.settings.tools)),
+        },
+        Err(answer) => Err(answer),
+    };
+    Ok(Judged { call, caller, standing, judged })
+}
+
+async fn look<'a>(bench: &Bench, judged: Judged<'a>) -> Result<Looked<'a>, Rejected> {
+    let Judged { call, caller, standing, judged } = judged;
+    let admission = match judged {
+        Ok((tool, judgement)) => permit(bench, tool, judgement, &call, &caller, standing).await?,
         Err(answer) => Admission::Answer(answer),
     };
     Ok(Looked { call, caller, admission })
 }
 
-/// The tool, if there is one.
-fn find<'a>(bench: &'a Bench, call: &Call) -> Result<&'a Arc<dyn Tool>, Answer> {
+/// The tool, if there is one. A call that has begun goes on, though its tool be offered no longer.
+fn find<'a>(bench: &'a Bench, call: &Call, standing: Standing) -> Result<&'a Arc<dyn Tool>, Answer> {
     let desk = &bench.desk;
     if bench.repeated.contains(&call.id) {
         return Err(guard::refusal());
     }
-    desk.tool(&call.tool).ok_or_else(|| {
+    let withheld = || desk.withheld.iter().find(|tool| standing == Standing::Begun && tool.spec().name == call.tool);
+    desk.tool(&call.tool).or_else(withheld).ok_or_else(|| {
         let names: Vec<&str> = desk.toolbox.iter().map(|tool| tool.spec().name).collect();
         let text = format!("There is no tool `{}`. The tools are: {}.", clip(&call.tool), names.join(", "));
         Answer { status: AnswerStatus::Refused, text }
@@ -79,6 +104,7 @@ fn find<'a>(bench: &'a Bench, call: &Call) -> Result<&'a Arc<dyn Tool>, Answer> 
 }
 
 /// How far permission had come for a call, perhaps in a process that died.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Standing {
     /// Nothing was asked.
     Fresh,
@@ -106,14 +132,11 @@ impl Standing {
 async fn permit<'a>(
     bench: &Bench,
     tool: &'a Arc<dyn Tool>,
+    judgement: Judgement,
     call: &Call,
     caller: &Caller,
+    standing: Standing,
 ) -> Result<Admission<'a>, Rejected> {
-    let judgement = match permit::judge(&bench.desk, &**tool, call) {
-        Ok(judgement) => judgement,
-        Err(error) => return Ok(Admission::Answer(failed(call, error, &bench.desk.settings.tools))),
-    };
-    let standing = Standing::of(caller.phase().await?.as_ref());
     Ok(match (judgement.verdict.effect, standing) {
         (_, Standing::Begun) | (RuleEffect::Allow, Standing::Fresh) => Admission::Run(tool, judgement.reach),
         (RuleEffect::Deny, Standing::Fresh | Standing::Asked) => {
@@ -123,7 +146,7 @@ async fn permit<'a>(
         }
         (RuleEffect::Ask, Standing::Fresh) | (RuleEffect::Ask | RuleEffect::Allow, Standing::Asked) => {
             let ask = asks::permission(&bench.desk, caller, call, &judgement.verdict);
-            let pending = caller.ask(ask).await?;
+            let pending = caller.ask(ask, bench.desk.settings.ask_wait).await?;
             Admission::Asked(tool, judgement, pending)
         }
     })

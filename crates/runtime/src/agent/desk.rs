@@ -32,6 +32,8 @@ pub(crate) struct Desk {
     pub(crate) session: protocol::SessionId,
     pub(crate) system: Arc<str>,
     pub(crate) toolbox: Vec<Arc<dyn Tool>>,
+    /// Tools that are not offered: with them goes on what began under an owner that offered them.
+    pub(crate) withheld: Vec<Arc<dyn Tool>>,
     /// The toolbox as a model is told of it.
     pub(crate) specs: Arc<[ToolSpec]>,
     pub(crate) workspace: Arc<Workspace>,

@@ -244,10 +244,13 @@ fn fold(limits: kernel::Limits, log: &[Envelope]) -> Result<Kernel, OpenError> {
     Ok(kernel)
 }
 
-/// The tools of a session. A question is offered only where somebody may answer it.
-fn toolbox(settings: &Settings) -> Vec<Arc<dyn Tool>> {
+/// The tools of a session, and those it does not offer. A question is offered only where somebody may answer it.
+fn toolbox(settings: &Settings) -> (Vec<Arc<dyn Tool>>, Vec<Arc<dyn Tool>>) {
     let is_answered = settings.ask_user && settings.ask_wait != Some(Duration::ZERO);
-    tools::everyday().into_iter().chain(is_answered.then(tools::ask_user)).collect()
+    let (mut offered, mut withheld) = (tools::everyday(), Vec::new());
+    let list = if is_answered { &mut offered } else { &mut withheld };
+    list.push(tools::ask_user());
+    (offered, withheld)
 }
 
 fn desk(
@@ -257,12 +260,13 @@ fn desk(
     grants: Arc<Grants>,
 ) -> (Arc<Desk>, Vec<crate::Notice>) {
     let instructions = Instructions::read(workspace.cwd(), settings.home.root());
-    let toolbox = toolbox(&settings);
+    let (toolbox, withheld) = toolbox(&settings);
     let desk = Desk {
         session: id,
         system: prompt::system(workspace.cwd(), &instructions).into(),
         specs: toolbox.iter().map(|tool| told(tool.spec())).collect(),
         toolbox,
+        withheld,
         workspace: Arc::new(workspace),
         guardian: Guardian::new(settings.guardian.clone()),
         env: Arc::new(settings.env.clone()),

@@ -113,6 +113,22 @@ async fn twenty_asks_outlive_their_owner_and_each_decision_releases_its_own_call
 }
 
 #[tokio::test]
+async fn an_owner_waits_no_longer_than_it_would_for_its_own_asks() {
+    let stage = patient(2);
+    let id = asking(&stage, 2).await.leave().await.id();
+    let asks = open_asks(&stage, id);
+    post(&stage, id, allow(&asks[1]));
+    stage.set_ask_wait(Some(Duration::ZERO));
+    let mut driver = resume(&stage, id).await;
+    driver.rest().await;
+    let run = driver.leave().await;
+    assert_eq!((run.outcome(), witness(&stage).as_str()), (Some(&Outcome::Completed), "1\n"));
+    let by: Vec<AskState> = all_asks(&stage, id).into_iter().map(|ask| ask.state).collect();
+    assert!(matches!(by[0], AskState::Decided { by: DecidedBy::Deadline, .. }), "{by:?}");
+    assert!(matches!(by[1], AskState::Decided { by: DecidedBy::User, .. }), "{by:?}");
+}
+
+#[tokio::test]
 async fn a_call_that_differs_in_one_byte_is_another() {
     let stage = patient(2);
     let mut driver = asking(&stage, 2).await;

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use protocol::api::DecideParams;
+use protocol::api::{Command, DecideParams};
 use protocol::{AskId, Decision, Delivery, Event, Subject};
 use runtime::Start;
-use testkit::session::{Driver, Scenario, Stage, scenario};
+use store::post_command;
+use testkit::session::{Driver, FakeClock, Scenario, Stage, scenario};
 
 use crate::support::{breathe, turns};
 
@@ -86,6 +87,32 @@ async fn an_answer_that_its_owner_did_not_live_to_see_is_not_lost() {
     driver.resume().await;
     driver.rest().await;
     assert_eq!(driver.leave().await.text(), "heard: The user answers: red");
+}
+
+#[tokio::test]
+async fn an_answer_reaches_the_model_where_no_more_questions_may_be_asked() {
+    let stage = curious().ask_wait(None).ready();
+    let (driver, ask) = asked(&stage).await;
+    let id = driver.crash().await.id();
+    let answer = Command::Decide(DecideParams { ask, decision: reply("red") });
+    post_command(stage.home(), id, &answer, FakeClock::START).unwrap();
+    stage.set_ask_wait(Some(Duration::ZERO));
+    let mut driver = stage.open(Start::Resume(id)).await;
+    driver.resume().await;
+    driver.rest().await;
+    assert_eq!(driver.leave().await.text(), "heard: The user answers: red");
+}
+
+#[tokio::test]
+async fn an_owner_that_waits_for_nobody_does_not_wait_for_what_an_earlier_one_asked() {
+    let stage = curious().ask_wait(None).ready();
+    let (driver, _ask) = asked(&stage).await;
+    let id = driver.leave().await.id();
+    stage.set_ask_wait(Some(Duration::ZERO));
+    let mut driver = stage.open(Start::Resume(id)).await;
+    driver.resume().await;
+    driver.rest().await;
+    assert_eq!(driver.leave().await.text(), NOBODY);
 }
 
 #[tokio::test]

@@ -127,6 +127,8 @@ fn what_a_managed_file_forbids_is_refused_with_its_name() {
     refused(&["--yolo"], "the command line");
     refused(&["--permission-mode", "allow-all"], "the command line");
     refused(&["--resume", &id], "the session");
+    let other = ["-p", "hi", "--resume", &id, "--permission-mode", "plan"];
+    stage.bosun(other).env("BOSUN_MANAGED", &managed).run().expect(0);
     refused(&["--settings", r#"{"permissions": {"mode": "allow-all"}}"#], "--settings");
     fs::write(stage.home().join("config.toml"), "[permissions]\nmode = 'allow-all'\n").unwrap();
     refused(&[], "your settings, ");

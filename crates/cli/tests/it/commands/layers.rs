@@ -59,6 +59,45 @@ fn every_value_is_shown_with_where_it_came_from() {
 }
 
 #[test]
+fn the_doctor_and_a_run_see_the_same_model_and_folders() {
+    let stage = repository();
+    let managed = stage.path("managed.toml");
+    fs::write(&managed, "model = 'script/other.yaml'\n").unwrap();
+    fs::write(stage.path("other.yaml"), HELLO).unwrap();
+    let bosun = |args: &[&str]| stage.bosun(args).env("BOSUN_MANAGED", managed.to_str().unwrap());
+    assert_eq!(bosun(&["-p", "hi"]).run().expect(0).stdout, "Hello.\n");
+    let report = bosun(&["doctor", "--json"]).env("OLLAMA_HOST", "http://10.0.0.1").run().json();
+    assert!(report.to_string().contains("script/other.yaml can be asked"), "{report}");
+    fs::write(&managed, "[workspace]\nadd-dirs = ['/nowhere']\n").unwrap();
+    stage.script(HELLO);
+    bosun(&["-p", "hi"]).run().expect(2).says(&["cannot work in /nowhere, named by "]);
+    let report = bosun(&["doctor", "--json"]).env("OLLAMA_HOST", "http://10.0.0.1").run().expect(1).json();
+    assert!(report.to_string().contains("cannot work in /nowhere, named by "), "{report}");
+}
+
+#[test]
+fn files_are_checked_together_too() {
+    let stage = repository();
+    fs::create_dir(stage.path(".bosun")).unwrap();
+    fs::write(stage.path(".bosun/config.toml"), "[managed]\nforbid = []\n").unwrap();
+    stage.bosun(["config", "check"]).run().expect(2).says(&["a `managed` table has no place there"]);
+}
+
+#[test]
+fn a_session_goes_on_without_a_folder_that_is_gone() {
+    let stage = repository();
+    stage.script(HELLO);
+    let more = stage.home().parent().unwrap().join("more");
+    fs::create_dir(&more).unwrap();
+    stage.bosun(["-p", "hi", "--add-dir", more.to_str().unwrap()]).run().expect(0);
+    fs::remove_dir(&more).unwrap();
+    let ended = stage.bosun(["--continue", "-p", "again"]).run().expect(0);
+    assert!(ended.stderr.contains("named by the session: No such file"), "{}", ended.stderr);
+    let ended = stage.bosun(["--continue", "-p", "again"]).run().expect(0);
+    assert!(!ended.stderr.contains("cannot work in"), "it is told once: {}", ended.stderr);
+}
+
+#[test]
 fn a_session_takes_its_mode_from_the_strongest_file() {
     let stage = repository();
     stage.script(HELLO);

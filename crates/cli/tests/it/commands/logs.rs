@@ -22,6 +22,7 @@ fn a_record_is_one_line_with_its_process_and_session_and_without_keys() {
     )
     .unwrap();
     failing("GATEWAY_KEY").run().expect(1);
+    failing("VAULT").args(["--settings", r#"{"environment": {"hide": ["VAULT"]}}"#]).run().expect(1);
 
     let path = home.join("logs/bosun.log");
     let log = fs::read_to_string(&path).unwrap();

@@ -81,7 +81,13 @@ fn a_call_that_is_not_permitted_is_told_and_is_no_failure() {
         "{}",
         ended.stderr
     );
-    assert!(ended.stderr.ends_with("not permitted: shell (permit with --allow-all)\n"), "{}", ended.stderr);
+    assert!(
+        ended.stderr.ends_with("not permitted: shell (permit with --allow 'shell(touch *)')\n"),
+        "{}",
+        ended.stderr
+    );
+    let by_rule = stage.bosun(["-p", "go", "--deny", "shell(touch *)"]).run().expect(0);
+    assert!(by_rule.stderr.ends_with("\nnot permitted: shell\n"), "no flag lifts a rule: {}", by_rule.stderr);
     let ended = stage.bosun(["-p", "go", "--output-format", "json", "--quiet"]).run().expect(0).json();
     assert_eq!(ended["denials"][0]["tool"], "shell");
     assert_eq!(ended["denials"][0]["input"], r#"{"command":"touch evil"}"#);
