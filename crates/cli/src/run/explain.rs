@@ -1,6 +1,8 @@
 //! A report in words: what a person should know besides the answer.
 
-use protocol::{Budget, Limit, Outcome};
+use std::collections::BTreeSet;
+
+use protocol::{Budget, DecidedBy, FailKind, Limit, Outcome};
 
 use super::report::{Ended, Report};
 use super::show::share;
@@ -9,11 +11,7 @@ use crate::print;
 impl Report {
     pub(super) fn explain(&self) {
         let id = self.id;
-        if !self.denials.is_empty() {
-            let tools: Vec<&str> = self.denials.iter().map(|denial| denial.tool.as_str()).collect();
-            let tools = print::plain(&tools.join(", "));
-            print::note(format_args!("not permitted: {tools} (permit with --allow-all)"));
-        }
+        self.explain_denials();
         match (self.ended, &self.paused, &self.answer) {
             (Ended::Paused, Some(reason), _) => {
                 print::error(&reason.to_string());
@@ -30,13 +28,38 @@ impl Report {
         }
     }
 
+    /// Which tools were not permitted, and the rules that would have permitted them.
+    fn explain_denials(&self) {
+        let tools: BTreeSet<&str> = self.denials.iter().map(|denial| denial.tool.as_str()).collect();
+        if tools.is_empty() {
+            return;
+        }
+        let tools: Vec<&str> = tools.into_iter().collect();
+        print::note(format_args!("not permitted: {}", print::plain(&tools.join(", "))));
+        let rules: BTreeSet<&str> = self.denials.iter().filter_map(|denial| denial.rule.as_deref()).collect();
+        let flags: Vec<String> = rules.into_iter().map(policy::allow_flag).collect();
+        let id = self.id;
+        if !flags.is_empty() {
+            let flags = print::plain(&flags.join(" "));
+            print::note(format_args!("hint: go on with: bosun --resume {id} -p \"go on\" {flags}"));
+        } else if self.denials.iter().any(|denial| denial.by == Some(DecidedBy::Deadline)) {
+            print::note(format_args!("hint: to be asked, go on in a conversation: bosun --resume {id}"));
+        }
+    }
+
     fn explain_outcome(&self, outcome: &Outcome) {
         let id = self.id;
         match outcome {
             Outcome::Completed => {}
-            Outcome::Failed { message, .. } => {
+            Outcome::Failed { message, kind } => {
                 print::error(&print::plain(message));
-                print::note(format_args!("hint: what was done is kept; go on with: bosun --resume {id} -p \"…\""));
+                let other = match kind {
+                    FailKind::Model => " (and --model PROVIDER/NAME for another model)",
+                    FailKind::NoAnswer | FailKind::Exit | FailKind::Internal => "",
+                };
+                print::note(format_args!(
+                    "hint: what was done is kept; go on with: bosun --resume {id} -p \"…\"{other}"
+                ));
             }
             Outcome::Cancelled { .. } => {
                 print::note(format_args!("cancelled; go on with: bosun --resume {id} -p \"…\""));

@@ -67,6 +67,10 @@ pub(super) struct Denial {
     reason: String,
     /// What a person was asked about it.
     ask: Option<AskId>,
+    /// Who decided that, if it was asked about.
+    pub(super) by: Option<DecidedBy>,
+    /// A rule that would allow it and its like; none where no rule may, and where a person said no.
+    pub(super) rule: Option<String>,
 }
 
 /// A call, with what was asked about it and said.
@@ -74,7 +78,16 @@ pub(super) struct Denial {
 struct Called {
     tool: String,
     input: String,
-    asked: Option<(AskId, String)>,
+    asked: Option<Asked>,
+}
+
+/// What was asked about a call.
+#[derive(Debug)]
+struct Asked {
+    id: AskId,
+    reason: String,
+    by: Option<DecidedBy>,
+    rule: Option<String>,
 }
 
 impl Report {
@@ -112,14 +125,18 @@ impl Report {
             }
             Event::Asked(ask) => self.calls.extend(of_ask(task, ask)),
             Event::AskDecided { call, decision: Decision::Deny { words }, by, .. } => {
-                if let Some((_, reason)) = self.calls.get_mut(&(task, call.clone())).and_then(|c| c.asked.as_mut()) {
-                    *reason = denied(reason, words, *by);
+                if let Some(asked) = self.calls.get_mut(&(task, call.clone())).and_then(|c| c.asked.as_mut()) {
+                    asked.deny(words, *by);
                 }
             }
             Event::CallAnswered { call, answer } if answer.status == AnswerStatus::Denied => {
                 let Called { tool, input, asked } = self.calls.remove(&(task, call.clone())).unwrap_or_default();
-                let (ask, reason) = asked.map_or_else(|| (None, answer.text.clone()), |(id, why)| (Some(id), why));
-                self.denials.push(Denial { task, tool, input, reason, ask });
+                self.denials.push(match asked {
+                    Some(Asked { id, reason, by, rule }) => {
+                        Denial { task, tool, input, reason, ask: Some(id), by, rule }
+                    }
+                    None => Denial { task, tool, input, reason: answer.text.clone(), ask: None, by: None, rule: None },
+                });
             }
             _other => {}
         }
@@ -188,20 +205,27 @@ fn asked_before(session: &Session) -> BTreeMap<(TaskId, CallId), Called> {
 
 fn of_ask(task: TaskId, ask: &Ask) -> Option<((TaskId, CallId), Called)> {
     match &ask.subject {
-        Subject::Permission { tool, input, reason, .. } => {
-            let asked = Some((ask.id.clone(), reason.clone()));
+        Subject::Permission { tool, input, reason, rule } => {
+            let asked = Some(Asked { id: ask.id.clone(), reason: reason.clone(), by: None, rule: rule.clone() });
             Some(((task, ask.call.clone()), Called { tool: tool.clone(), input: input.clone(), asked }))
         }
         Subject::Question { .. } => None,
     }
 }
 
-/// Why a call that was asked about did not run.
-fn denied(reason: &str, words: &str, by: DecidedBy) -> String {
-    match by {
-        DecidedBy::Deadline => format!("{reason}, and nobody decided it in time"),
-        DecidedBy::User if words.trim().is_empty() => format!("{reason}, and the user denied it"),
-        DecidedBy::User => format!("{reason}, and the user denied it: {words}"),
+impl Asked {
+    /// Takes in why the call did not run.
+    fn deny(&mut self, words: &str, by: DecidedBy) {
+        let why = match by {
+            DecidedBy::Deadline => "nobody decided it in time".into(),
+            DecidedBy::User if words.trim().is_empty() => "the user denied it".into(),
+            DecidedBy::User => format!("the user denied it: {words}"),
+        };
+        self.reason = format!("{}, and {why}", self.reason);
+        self.by = Some(by);
+        if by == DecidedBy::User {
+            self.rule = None;
+        }
     }
 }
 
