@@ -54,11 +54,15 @@ fn later(top: &Path) -> Option<Check> {
 fn trust(scene: &Scene) -> Check {
     let top = scene.top.display();
     let home = scene.home.as_deref().unwrap_or(Path::new(NO_HOME));
-    if !Entrusted::exist(&scene.top, home) {
-        return Check::ok("trust", format!("{top} has no files that control Bosun"));
-    }
+    let files = match Entrusted::read(&scene.top, home) {
+        Ok(Entrusted { files, .. }) if files.is_empty() => {
+            return Check::ok("trust", format!("{top} has no files that control Bosun"));
+        }
+        Ok(Entrusted { files, .. }) => names(&files),
+        Err(error) => return Check::warn("trust", error.to_string(), "nothing of it counts until it can be looked at"),
+    };
     let Some(layers) = &scene.layers else {
-        return Check::warn("trust", format!("{top} has files that control Bosun"), "correct the settings first");
+        return Check::warn("trust", format!("{top} has {files}"), "correct the settings first");
     };
     let ignored = if layers.ignored.is_empty() {
         "nothing of it needs trust today".to_owned()
@@ -66,19 +70,29 @@ fn trust(scene: &Scene) -> Check {
         format!("ignored: {}", layers.ignored.join(", "))
     };
     match layers.standing {
-        Standing::Trusted => Check::ok("trust", format!("you trust {top} as it is")),
+        Standing::Trusted => Check::ok("trust", format!("you trust {top} as it is, with {files}")),
         Standing::Changed => {
             let text = format!("{top} has changed since you trusted it; {ignored}");
             Check::warn("trust", text, "look at its files, then `bosun trust`")
         }
         Standing::Untrusted if layers.ignored.is_empty() => {
-            Check::ok("trust", format!("you have not trusted {top}; {ignored}"))
+            Check::ok("trust", format!("you have not trusted {top}, which has {files}; {ignored}"))
         }
         Standing::Untrusted => {
             let text = format!("you have not trusted {top}; its files may only narrow: {ignored}");
             Check::warn("trust", text, "look at its files, then `bosun trust`")
         }
     }
+}
+
+/// The first of these files, and how many more there are.
+fn names(files: &[PathBuf]) -> String {
+    const SHOWN: usize = 5;
+    let mut names: Vec<String> = files.iter().take(SHOWN).map(|file| file.display().to_string()).collect();
+    if files.len() > SHOWN {
+        names.push(format!("{} more", files.len() - SHOWN));
+    }
+    names.join(", ")
 }
 
 /// A path as short as it can be said.

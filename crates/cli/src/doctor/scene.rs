@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use config::{Access, Choice, Config, ConfigError, Env, Layers, Places, Project, Standing};
+use config::{Access, Choice, Config, ConfigError, Entrusted, Env, Layers, Places, Project, Standing};
 use host::Home;
 use store::Trust;
 
@@ -80,6 +80,9 @@ fn layers(env: &Env, project: Project) -> Result<Layers, ConfigError> {
 
 /// How the project stands, without making anything.
 fn standing(home: &Path, project: &Project) -> Standing {
+    if !Entrusted::exist(&project.top, home) {
+        return Standing::Untrusted;
+    }
     let known = Home::look(home).filter(|home| home.index_db().exists());
     let remembered =
         known.zip(project.top.to_str()).and_then(|(home, top)| Trust::open(&home).ok()?.digest(top).ok()?);

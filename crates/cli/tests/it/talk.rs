@@ -28,6 +28,9 @@ rules:
     answer:
       - say: I run it.
       - call: { tool: shell, input: { command: "echo $((40 + 2))" } }
+  - when: { prompt: ^print (\d+) }
+    answer:
+      - call: { tool: shell, input: { command: "echo ${1}" } }
   - when: { prompt: ^twice }
     answer:
       - call: { tool: shell, input: { command: "echo first" } }
@@ -137,13 +140,16 @@ fn a_call_that_is_denied_does_not_run() {
 }
 
 #[test]
-fn always_gives_the_session_a_rule() {
+fn what_is_always_allowed_is_not_asked_again_in_this_session_or_the_next() {
     let stage = stage();
     let tmux = talk(&stage);
-    tmux.says("run it").shows("[a] always").says("a").shows("is allowed").shows("It printed 42");
+    tmux.says("print 1").shows("[a] always").says("a").shows("is allowed from now on").shows("It printed 1");
+    tmux.says("print 2").shows("It printed 2");
     tmux.press("C-d");
     assert_eq!(tmux.ends(), 0);
-    assert!(matches!(&decisions(&stage)[..], [Decision::Allow { rule: Some(_) }]));
+    assert_eq!(decisions(&stage), [Decision::Allow { rule: Some("shell(echo *)".into()) }]);
+    let tmux = talk(&stage);
+    tmux.says("print 3").shows("It printed 3");
 }
 
 #[test]
@@ -176,7 +182,7 @@ fn what_another_terminal_decides_disappears_here() {
     let decide = Command::Decide(DecideParams { ask: first, decision: Decision::Allow { rule: None } });
     store::post_command(&Home::open(stage.home()).unwrap(), id.parse().unwrap(), &decide, SystemClock.now()).unwrap();
     tmux.shows("allowed elsewhere: shell echo first").shows("$ echo second").shows("allow?");
-    tmux.says("n").shows("not permitted");
+    tmux.says("y").shows("not taken").says("n").shows("not permitted");
     ready(&tmux);
 }
 

@@ -219,12 +219,12 @@ fn settings_of_a_project_and_of_the_machine_are_read_and_never_without_end() {
     fs::create_dir(stage.path(".bosun")).unwrap();
     let config = stage.path(".bosun/config.toml");
     fs::write(&config, "max-turns = 5\n").unwrap();
-    says(&doctor(&stage, 0), "config", &["ok", ".bosun/config.toml is well formed"]);
+    says(&doctor(&stage, 0), "config", &["ok", ".bosun/config.toml is read"]);
     fs::write(&config, "max-turns = 0\n").unwrap();
     says(&doctor(&stage, 1), "config", &["fail", "max-turns is 0", "correct"]);
     fs::remove_file(&config).unwrap();
     std::os::unix::fs::symlink("/dev/zero", &config).unwrap();
-    says(&doctor(&stage, 1), "config", &["fail", "is no file"]);
+    says(&doctor(&stage, 1), "config", &["fail", "it is a link"]);
     let report = alone(&stage).env("BOSUN_MANAGED", "/nowhere/managed.toml").run().expect(1).json();
-    says(&report, "managed", &["fail", "/nowhere/managed.toml, which does not exist", "BOSUN_MANAGED"]);
+    says(&report, "config", &["fail", "/nowhere/managed.toml", "BOSUN_MANAGED"]);
 }

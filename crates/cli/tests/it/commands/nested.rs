@@ -5,6 +5,7 @@
 use std::fs;
 
 use protocol::Event;
+use serde_json::{Value, json};
 use testkit::binary::Stage;
 
 use crate::BOSUN;
@@ -51,6 +52,12 @@ try cost "$B" cost
 try gc "$B" gc --days 0
 try reopen "$B" models --reopen
 try demo "$B" demo --fast
+try approve "$B" approvals allow --all
+try inbox "$B" approvals
+try trust "$B" trust --yes
+try settings "$B" config allow shell --in user
+try bypass "$B" --yolo
+try plain env -u BOSUN_JOB "$B" --dangerously-skip-permissions -p x
 try unmarked env -u BOSUN_JOB "$B" gc --days 0
 try stripped env -i "$B" -p x
 try session setsid -w "$B" sessions rm "$ID"
@@ -66,7 +73,7 @@ cat ends.fork >> ends
 "#;
     let id = tried(&stage, attempts);
     let ends = ends(&stage);
-    assert_eq!(ends.len(), 21, "{ends:#?}");
+    assert_eq!(ends.len(), 27, "{ends:#?}");
     for (name, code, said) in &ends {
         let expected = if name == "forked" { "0" } else { "2" };
         assert_eq!(code, expected, "{name}: {said}");
@@ -75,10 +82,42 @@ cat ends.fork >> ends
             "{name}: {said}"
         );
     }
-    assert!(!stage.path("other").exists());
+    assert!(!stage.path("other").exists() && !stage.home().join("config.toml").exists());
     assert_eq!(stage.sessions().len(), 2);
     let mail = |event: &Event| matches!(event, Event::MailAdmitted { .. });
     assert_eq!(stage.log(&id).iter().filter(|envelope| mail(&envelope.entry.event)).count(), 1);
+}
+
+#[test]
+fn no_mode_lets_an_agent_reach_its_own_controls() {
+    let stage = Stage::of_ordinary_user(BOSUN);
+    let home = stage.home().display().to_string();
+    let attempts = [
+        ("shell", json!({ "command": "bosun approvals allow --all" })),
+        ("shell", json!({ "command": "env -u BOSUN_JOB bosun trust --yes" })),
+        ("shell", json!({ "command": "nohup bosun config allow shell &" })),
+        ("shell", json!({ "command": "bosun --yolo -p x" })),
+        ("shell", json!({ "command": format!("echo '[permissions]' >> {home}/config.toml") })),
+        ("shell", json!({ "command": "mkdir -p .bosun && echo 'mode' > .bosun/config.toml" })),
+        ("create", json!({ "path": ".bosun/config.toml", "content": "x" })),
+        ("create", json!({ "path": ".claude/settings.json", "content": "{}" })),
+        ("create", json!({ "path": ".mcp.json", "content": "{}" })),
+        ("apply_patch", json!({ "patch": "*** Begin Patch\n*** Add File: .github/hooks/a.json\n+{}\n*** End Patch" })),
+    ];
+    let calls: Vec<Value> =
+        attempts.iter().map(|(tool, input)| json!({ "call": { "tool": tool, "input": input } })).collect();
+    let rules = json!([{ "when": { "turn": 1 }, "answer": calls }, { "answer": [{ "say": "done" }] }]);
+    stage.script(&json!({ "version": 1, "rules": rules }).to_string());
+    for mode in ["default", "accept-edits", "plan", "allow-all"] {
+        let go =
+            ["-p", "go", "--permission-mode", mode, "--allow", "shell", "--allow", "edit", "--output-format", "json"];
+        let ended = stage.bosun(go).run().expect(0).json();
+        let denials = ended["denials"].as_array().unwrap();
+        assert_eq!(denials.len(), attempts.len(), "{mode}: {denials:#?}");
+    }
+    let made = [".bosun/config.toml", ".claude/settings.json", ".mcp.json", ".github/hooks/a.json"];
+    assert_eq!(made.iter().find(|file| stage.path(file).exists()), None);
+    assert!(!stage.home().join("config.toml").exists());
 }
 
 #[test]
@@ -117,10 +156,12 @@ try version "$B" --version
 try command "$B" sessions send --help
 try schema "$B" script schema
 try models "$B" models --json
+try doctor "$B" doctor --json
+try explain "$B" explain 'shell(git push)'
 "#;
     tried(&stage, attempts);
     let ends = ends(&stage);
-    assert_eq!(ends.len(), 5, "{ends:#?}");
+    assert_eq!(ends.len(), 7, "{ends:#?}");
     for (name, code, said) in ends {
         assert_eq!(code, "0", "{name}: {said}");
     }

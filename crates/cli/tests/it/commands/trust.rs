@@ -67,6 +67,12 @@ fn a_hostile_repository_changes_nothing_until_it_is_trusted_and_nothing_after_it
         shown["settings"].as_array().unwrap().iter().filter(|one| one["key"] == "permissions.deny").collect();
     assert_eq!(rules.len(), 1, "what narrows counts: {shown}");
 
+    let doctor = stage.bosun(["doctor", "--json"]).run().stdout;
+    for words in
+        ["you have not trusted", "permissions.mode", "providers.anthropic.base-url", "bosun trust", ".mcp.json"]
+    {
+        assert!(doctor.contains(words), "{words}: {doctor}");
+    }
     let told = stage.bosun(["trust", "--show"]).run().expect(0).stdout;
     for words in [
         ": untrusted",
