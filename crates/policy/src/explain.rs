@@ -44,11 +44,12 @@ impl Verdict {
             (Ground::Mode(_), RuleEffect::Allow) => "a deny or ask rule that matches it".into(),
             (Ground::Mode(PermissionMode::Plan), _) => "another mode, such as --permission-mode default".into(),
             (Ground::Controls, _) => "nothing: no rule and no mode permits it".into(),
+            (Ground::Outside, RuleEffect::Deny) => "--add-dir with a folder that holds it; no rule does".into(),
             (Ground::Role, _) => "an agent that has this tool".into(),
             (Ground::Mode(_) | Ground::Outside | Ground::Unclear(_) | Ground::Private, effect) => {
                 match (&self.rule, &self.ground, effect) {
                     (Some(rule), ..) => {
-                        format!("--allow '{}', or the same among the allow rules of a settings file", escape(rule))
+                        format!("{}, or the same among the allow rules of a settings file", allow_flag(rule))
                     }
                     (None, Ground::Unclear(_), RuleEffect::Deny) => "an http or https address".into(),
                     (None, Ground::Unclear(_), _) => "a simpler command; a person can also permit this one".into(),
@@ -59,7 +60,7 @@ impl Verdict {
     }
 }
 
-/// The rule as it is written between single quotes.
-fn escape(rule: &str) -> String {
-    rule.replace('\'', r"'\''")
+/// The flag that allows what a rule matches, as it is typed in a shell.
+pub fn allow_flag(rule: &str) -> String {
+    format!("--allow '{}'", rule.replace('\'', r"'\''"))
 }

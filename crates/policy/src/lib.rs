@@ -21,7 +21,7 @@ mod suggest;
 mod verdict;
 
 pub use address::is_public;
-pub use explain::Explanation;
+pub use explain::{Explanation, allow_flag};
 pub use policy::Policy;
 pub use question::CallError;
 pub use request::{Act, Request};

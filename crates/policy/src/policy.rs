@@ -38,6 +38,18 @@ impl Policy {
         Explanation::of(self.parts(role, request))
     }
 
+    /// What becomes of a call, in `cwd`, that names a file outside the workspace: file tools refuse it before anything is
+    /// decided. None for a call that stays inside.
+    pub fn outside(&self, request: &Request, cwd: &Path) -> Option<Explanation> {
+        let refused = |path: &Path| !self.is_inside(path, cwd) && !self.is_control(path);
+        let path = request.acts.iter().find_map(|act| match act {
+            Act::Read(path) | Act::Edit(path) => refused(path).then_some(path),
+            Act::Shell { .. } | Act::Fetch(_) | Act::Session | Act::Other => None,
+        })?;
+        let (effect, part) = (RuleEffect::Deny, path.display().to_string());
+        Some(Explanation::of(vec![Verdict { effect, ground: Ground::Outside, part, rule: None }]))
+    }
+
     /// The same policy with one more rule.
     #[must_use]
     pub fn with(mut self, rule: Rule) -> Policy {

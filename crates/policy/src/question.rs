@@ -34,18 +34,21 @@ impl Request {
         let (kind, tool) = pattern::tool(tool).map_err(|why| problem(tool, &why))?;
         let given = given.filter(|given| !given.trim().is_empty());
         let missing = |what: &str| problem(&tool, &format!("it does not say {what}"));
-        let act = match (kind, given) {
-            (Kind::Shell, Some(command)) => Act::Shell { command: command.into(), cwd: cwd.into() },
-            (Kind::Read, Some(path)) => Act::Read(cwd.join(path)),
-            (Kind::Edit, Some(path)) => Act::Edit(cwd.join(path)),
-            (Kind::Fetch, Some(address)) if address.contains("://") => Act::Fetch(address.into()),
-            (Kind::Fetch, Some(host)) => Act::Fetch(format!("https://{host}")),
-            (Kind::Other, _) => Act::Other,
+        let acts = match (kind, given) {
+            (Kind::Shell, Some(command)) => vec![Act::Shell { command: command.into(), cwd: cwd.into() }],
+            (Kind::Read, Some(path)) => vec![Act::Read(cwd.join(path))],
+            (Kind::Edit, Some(path)) if tool == "create" => vec![Act::Edit(cwd.join(path))],
+            // What a file is changed in is shown.
+            (Kind::Edit, Some(path)) => vec![Act::Read(cwd.join(path)), Act::Edit(cwd.join(path))],
+            (Kind::Fetch, Some(address)) if address.contains("://") => vec![Act::Fetch(address.into())],
+            (Kind::Fetch, Some(host)) => vec![Act::Fetch(format!("https://{host}"))],
+            (Kind::Session, _) => vec![Act::Session],
+            (Kind::Other, _) => vec![Act::Other],
             (Kind::Shell, None) => return Err(missing("which command")),
             (Kind::Read | Kind::Edit, None) => return Err(missing("which file")),
             (Kind::Fetch, None) => return Err(missing("which address")),
         };
-        Ok(Request { tool, acts: vec![act] })
+        Ok(Request { tool, acts })
     }
 }
 

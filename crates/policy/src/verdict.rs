@@ -75,6 +75,7 @@ impl Verdict {
             Ground::Rule(rule) => format!("`{part}`: {rule}"),
             Ground::Possible(rule) => format!("`{part}` may be what this is about: {rule}"),
             Ground::Mode(mode) => format!("no rule speaks of `{part}`, and the mode is {mode}"),
+            Ground::Outside if self.effect == RuleEffect::Deny => format!("`{part}` lies outside the workspace"),
             Ground::Outside => format!("no rule speaks of `{part}`, and it lies outside the workspace"),
             Ground::Unclear(why) => format!("`{part}`: {why}"),
             Ground::Controls => format!("`{part}` reaches what controls Bosun itself, and no agent may"),

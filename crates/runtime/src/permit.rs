@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use policy::{Act, Ground, Request, Role, Verdict};
+use policy::{Act, Ground, Request, Role, Verdict, allow_flag};
 use protocol::{Call, RuleEffect};
 use tools::{Need, Reach, Tool, ToolError, Use};
 
@@ -37,11 +37,9 @@ fn judge_now(desk: &Arc<Desk>, tool: &dyn Tool, call: &Call) -> Result<Judgement
 
 /// What a person who may allow the call is told, and the model if nobody does.
 pub(crate) fn denied(tool: &str, verdict: &Verdict) -> String {
-    let remedy = match (&verdict.rule, verdict.effect) {
-        (Some(rule), RuleEffect::Ask) => format!(" The user can permit it with `--allow '{rule}'`."),
-        (Some(_) | None, _) => String::new(),
-    };
-    format!("`{tool}` was not permitted: {}. Go on without it and tell the user.{remedy}", verdict.reason())
+    let rule = verdict.rule.as_deref();
+    let remedy = rule.map(|rule| format!(" The user can permit it with `{}`.", allow_flag(rule))).unwrap_or_default();
+    format!("`{tool}` was not permitted: {}.{remedy} Go on without it and tell the user.", verdict.reason())
 }
 
 /// Decides, on paths as they are now. What a file is counts as much as what it is called.

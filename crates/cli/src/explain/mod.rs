@@ -4,7 +4,8 @@ mod written;
 
 use std::path::{Component, Path, PathBuf};
 
-use policy::{Act, Explanation, Request, Role, Verdict};
+use policy::{Act, Explanation, Request, Role};
+use protocol::RuleEffect;
 
 use crate::args::ExplainArgs;
 use crate::exit::Exit;
@@ -16,7 +17,7 @@ pub(crate) fn tell(args: &ExplainArgs) -> Result<Exit, Failure> {
     let cwd = folder(args.directory.as_deref())?;
     let request = question(&args.call, &cwd)?;
     let policy = Setup::read()?.policy(&args.permit, None, &cwd)?;
-    let explanation = policy.explain(&Role::default(), &request);
+    let explanation = policy.outside(&request, &cwd).unwrap_or_else(|| policy.explain(&Role::default(), &request));
     if args.json {
         print::json(&written::explanation(&request.tool, &explanation));
     } else {
@@ -69,17 +70,19 @@ fn below(mut folder: PathBuf, part: Component<'_>) -> PathBuf {
 fn show(explanation: &Explanation) {
     let Explanation { verdict, parts } = explanation;
     print::answer(format_args!("{}: {}", verdict.effect.word(), line(&verdict.reason())));
-    print::answer(format_args!("what would change it: {}", line(&verdict.remedy())));
-    if parts.len() > 1 {
+    let several = parts.iter().filter(|part| part.effect != RuleEffect::Allow).count() > 1;
+    let remedy = if several { "every part must be allowed, each for itself".into() } else { verdict.remedy() };
+    print::answer(format_args!("what would change it: {}", line(&remedy)));
+    // Of a file that is both read and changed the stricter says enough.
+    if parts.iter().any(|part| part.part != verdict.part) {
         print::answer("its parts:");
         for part in parts {
-            print::answer(part_line(part));
+            print::answer(format_args!("  {:<5}  {}", part.effect.word(), line(&part.reason())));
+            if several && part.effect != RuleEffect::Allow {
+                print::answer(format_args!("         → {}", line(&part.remedy())));
+            }
         }
     }
-}
-
-fn part_line(part: &Verdict) -> String {
-    format!("  {:<5}  {}", part.effect.word(), line(&part.reason()))
 }
 
 /// Words on one line that cannot drive the terminal.

@@ -28,7 +28,7 @@ pub(super) fn all(buckets: &Buckets, now: At) -> Result<Vec<Closed>, StoreError>
 /// Says which models wait, and what can be done about it.
 pub(super) fn show(closed: &[Closed]) {
     for Closed { model, until } in closed {
-        print::note(format_args!("{model} is not asked before {until}: its provider said so"));
+        print::note(format_args!("{model} is not asked before {until}: its provider asked to wait, or did not answer"));
     }
     if !closed.is_empty() {
         print::note(

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use protocol::{Budget, Limit, Outcome};
+use protocol::{Budget, DecidedBy, FailKind, Limit, Outcome};
 
 use super::report::{Ended, Report};
 use super::show::share;
@@ -11,10 +11,7 @@ use crate::print;
 impl Report {
     pub(super) fn explain(&self) {
         let id = self.id;
-        if !self.denials.is_empty() {
-            let tools: Vec<&str> = self.denials.iter().map(|denial| denial.tool.as_str()).collect();
-            print::note(print::plain(&format!("not permitted: {}{}", tools.join(", "), self.permission())));
-        }
+        self.explain_denials();
         match (self.ended, &self.paused, &self.answer) {
             (Ended::Paused, Some(reason), _) => {
                 print::error(&reason.to_string());
@@ -31,17 +28,22 @@ impl Report {
         }
     }
 
-    /// What would permit the calls that nobody was there to decide on; neither a person's no nor a rule's is asked for
-    /// again.
-    fn permission(&self) -> String {
-        const SHOWN: usize = 3;
+    /// Which tools were not permitted, and the rules that would have permitted them.
+    fn explain_denials(&self) {
+        let tools: BTreeSet<&str> = self.denials.iter().map(|denial| denial.tool.as_str()).collect();
+        if tools.is_empty() {
+            return;
+        }
+        let tools: Vec<&str> = tools.into_iter().collect();
+        print::note(format_args!("not permitted: {}", print::plain(&tools.join(", "))));
         let rules: BTreeSet<&str> = self.denials.iter().filter_map(|denial| denial.rule.as_deref()).collect();
-        let flags = rules.iter().take(SHOWN).map(|rule| format!("--allow '{}'", rule.replace('\'', r"'\''")));
-        let flags = flags.collect::<Vec<_>>().join(" ");
-        match rules.len() {
-            0 => String::new(),
-            1..=SHOWN => format!(" (permit with {flags})"),
-            more => format!(" (permit with {flags} and {} more)", more - SHOWN),
+        let flags: Vec<String> = rules.into_iter().map(policy::allow_flag).collect();
+        let id = self.id;
+        if !flags.is_empty() {
+            let flags = print::plain(&flags.join(" "));
+            print::note(format_args!("hint: go on with: bosun --resume {id} -p \"go on\" {flags}"));
+        } else if self.denials.iter().any(|denial| denial.by == Some(DecidedBy::Deadline)) {
+            print::note(format_args!("hint: to be asked, go on in a conversation: bosun --resume {id}"));
         }
     }
 
@@ -49,9 +51,15 @@ impl Report {
         let id = self.id;
         match outcome {
             Outcome::Completed => {}
-            Outcome::Failed { message, .. } => {
+            Outcome::Failed { message, kind } => {
                 print::error(&print::plain(message));
-                print::note(format_args!("hint: what was done is kept; go on with: bosun --resume {id} -p \"…\""));
+                let other = match kind {
+                    FailKind::Model => " (and --model PROVIDER/NAME for another model)",
+                    FailKind::NoAnswer | FailKind::Exit | FailKind::Internal => "",
+                };
+                print::note(format_args!(
+                    "hint: what was done is kept; go on with: bosun --resume {id} -p \"…\"{other}"
+                ));
             }
             Outcome::Cancelled { .. } => {
                 print::note(format_args!("cancelled; go on with: bosun --resume {id} -p \"…\""));

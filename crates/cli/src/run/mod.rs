@@ -45,8 +45,9 @@ pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
         return talk::talk(args).await;
     }
     if args.prompt.is_none() && !goes_on {
-        return Err(Failure::usage("there is nothing to do")
-            .hint("give a prompt with -p, go on with --continue, or try `bosun demo`; `bosun --help` shows more"));
+        return Err(Failure::usage("there is nothing to do").hint(
+            "give a prompt with -p, which reads it from a pipe too, or try `bosun demo`; `bosun --help` shows more",
+        ));
     }
     if args.fork && (!goes_on || args.prompt.is_none()) {
         return Err(Failure::usage("--fork needs a session to copy and a prompt for the copy")

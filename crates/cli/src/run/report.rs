@@ -67,7 +67,9 @@ pub(super) struct Denial {
     reason: String,
     /// What a person was asked about it.
     ask: Option<AskId>,
-    /// The rule that would have permitted it; none where nobody's absence was the reason.
+    /// Who decided that, if it was asked about.
+    pub(super) by: Option<DecidedBy>,
+    /// A rule that would allow it and its like; none where no rule may, and where a person said no.
     pub(super) rule: Option<String>,
 }
 
@@ -79,11 +81,12 @@ struct Called {
     asked: Option<Asked>,
 }
 
-/// What a person was asked about a call.
+/// What was asked about a call.
 #[derive(Debug)]
 struct Asked {
     id: AskId,
     reason: String,
+    by: Option<DecidedBy>,
     rule: Option<String>,
 }
 
@@ -129,8 +132,10 @@ impl Report {
             Event::CallAnswered { call, answer } if answer.status == AnswerStatus::Denied => {
                 let Called { tool, input, asked } = self.calls.remove(&(task, call.clone())).unwrap_or_default();
                 self.denials.push(match asked {
-                    Some(Asked { id, reason, rule }) => Denial { task, tool, input, reason, ask: Some(id), rule },
-                    None => Denial { task, tool, input, reason: answer.text.clone(), ask: None, rule: None },
+                    Some(Asked { id, reason, by, rule }) => {
+                        Denial { task, tool, input, reason, ask: Some(id), by, rule }
+                    }
+                    None => Denial { task, tool, input, reason: answer.text.clone(), ask: None, by: None, rule: None },
                 });
             }
             _other => {}
@@ -201,7 +206,7 @@ fn asked_before(session: &Session) -> BTreeMap<(TaskId, CallId), Called> {
 fn of_ask(task: TaskId, ask: &Ask) -> Option<((TaskId, CallId), Called)> {
     match &ask.subject {
         Subject::Permission { tool, input, reason, rule } => {
-            let asked = Some(Asked { id: ask.id.clone(), reason: reason.clone(), rule: rule.clone() });
+            let asked = Some(Asked { id: ask.id.clone(), reason: reason.clone(), by: None, rule: rule.clone() });
             Some(((task, ask.call.clone()), Called { tool: tool.clone(), input: input.clone(), asked }))
         }
         Subject::Question { .. } => None,
@@ -209,14 +214,15 @@ fn of_ask(task: TaskId, ask: &Ask) -> Option<((TaskId, CallId), Called)> {
 }
 
 impl Asked {
-    /// Says why the call does not run.
+    /// Takes in why the call did not run.
     fn deny(&mut self, words: &str, by: DecidedBy) {
         let why = match by {
-            DecidedBy::Deadline => "nobody decided it in time".to_owned(),
-            DecidedBy::User if words.trim().is_empty() => "the user denied it".to_owned(),
+            DecidedBy::Deadline => "nobody decided it in time".into(),
+            DecidedBy::User if words.trim().is_empty() => "the user denied it".into(),
             DecidedBy::User => format!("the user denied it: {words}"),
         };
         self.reason = format!("{}, and {why}", self.reason);
+        self.by = Some(by);
         if by == DecidedBy::User {
             self.rule = None;
         }

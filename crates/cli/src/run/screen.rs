@@ -1,11 +1,11 @@
 //! What a person is shown of a run: its lines, nothing twice, and what a long silence is about.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
-use protocol::{At, Event, TaskId};
+use protocol::{At, Event, ModelFault, TaskId};
 use runtime::Live;
 
 use super::show::{Show, lines};
@@ -21,6 +21,8 @@ pub(super) struct Screen {
     root: TaskId,
     /// Pairs of the model that was asked and another that answered, which were told.
     differed: BTreeSet<(String, String)>,
+    /// What each task's model failed with last, until it answers.
+    failing: BTreeMap<TaskId, String>,
     /// What the root waits for and since when, until that is told.
     silence: Option<(Silence, Instant)>,
 }
@@ -36,7 +38,7 @@ enum Silence {
 
 impl Screen {
     pub(super) fn new(show: Show, root: TaskId) -> Screen {
-        Screen { show, root, differed: BTreeSet::new(), silence: None }
+        Screen { show, root, differed: BTreeSet::new(), failing: BTreeMap::new(), silence: None }
     }
 
     /// Shows what happened.
@@ -49,7 +51,7 @@ impl Screen {
         if envelope.entry.task == self.root {
             self.listen(event, Instant::now());
         }
-        let known = self.is_known(event) || is_over(event, envelope.entry.at);
+        let known = self.is_known(envelope.entry.task, event) || is_over(event, envelope.entry.at);
         match self.show {
             Show::Nothing => {}
             Show::Events => print::json(&**envelope),
@@ -59,8 +61,17 @@ impl Screen {
     }
 
     /// Whether an event says only what was said before.
-    fn is_known(&mut self, event: &Event) -> bool {
+    fn is_known(&mut self, task: TaskId, event: &Event) -> bool {
         match event {
+            // What ends the run is told when it has ended.
+            Event::TurnFailed { fault: ModelFault::Auth | ModelFault::Terminal, .. } => task == self.root,
+            Event::TurnFailed { message, .. } => {
+                self.failing.insert(task, message.clone()).is_some_and(|before| before == *message)
+            }
+            Event::TurnAnswered { .. } => {
+                self.failing.remove(&task);
+                false
+            }
             Event::ModelDiffered { asked, answered, .. } => !self.differed.insert((asked.clone(), answered.clone())),
             _other => false,
         }
@@ -85,7 +96,7 @@ impl Screen {
     fn explain(&mut self, now: Instant) -> Option<&'static str> {
         let (silence, _) = self.silence.take_if(|(_, since)| now.duration_since(*since) >= LONG)?;
         Some(match silence {
-            Silence::Line => "  … waiting in line: the provider is busy, or asked to slow down",
+            Silence::Line => "  … waiting in line: the provider is busy, asked to slow down, or did not answer",
             Silence::Answer => "  … waiting for the model to answer",
         })
     }
@@ -113,13 +124,38 @@ pub(super) async fn tell_waits(screen: &RefCell<Screen>) -> Infallible {
 
 #[cfg(test)]
 mod tests {
-    use protocol::{CallId, ModelFault, Turn};
+    use protocol::{CallId, Turn};
 
     use super::*;
 
     fn failed() -> Event {
         let (fault, message) = (ModelFault::RetryAfter { millis: 60_000 }, "busy".into());
         Event::TurnFailed { turn: Turn(1), fault, message, cost: protocol::Cost::ZERO }
+    }
+
+    #[test]
+    fn a_failure_that_repeats_is_told_once_and_again_after_an_answer() {
+        let root = TaskId::new(uuid::Uuid::nil());
+        let mut screen = Screen::new(Show::Lines, root);
+        let failed = |fault| Event::TurnFailed {
+            turn: Turn(1),
+            fault,
+            message: "nobody listens".into(),
+            cost: protocol::Cost::ZERO,
+        };
+        let fault = failed(ModelFault::Transient);
+        assert_eq!([&fault, &fault].map(|event| screen.is_known(root, event)), [false, true]);
+        let answered = Event::TurnAnswered {
+            turn: Turn(1),
+            content: Vec::new(),
+            stop: protocol::StopReason::End,
+            usage: protocol::Usage::default(),
+            cost: protocol::Cost::ZERO,
+            model: String::new(),
+        };
+        assert!(!screen.is_known(root, &answered));
+        assert!(!screen.is_known(root, &fault));
+        assert!(screen.is_known(root, &failed(ModelFault::Auth)));
     }
 
     #[test]

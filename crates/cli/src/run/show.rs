@@ -8,6 +8,9 @@ use serde_json::Value;
 use crate::money::Money;
 use crate::print;
 
+/// Most letters of a line.
+const SHORT: usize = 100;
+
 /// How much of a run is shown as it happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Show {
@@ -24,7 +27,9 @@ pub(crate) fn lines(event: &Event) -> Vec<String> {
     match event {
         Event::TurnAnswered { content, .. } => content.iter().filter_map(call).map(line).collect(),
         Event::CallAnswered { answer, .. } if answer.status != AnswerStatus::Done => {
-            vec![format!("  ! {}: {}", answer.status.word(), short(&answer.text))]
+            // A denial also says what would permit the call.
+            let most = if answer.status == AnswerStatus::Denied { 240 } else { SHORT };
+            vec![format!("  ! {}: {}", answer.status.word(), print::plain(&print::one_line(&answer.text, most)))]
         }
         Event::TurnFailed { message, fault, .. } if !message.is_empty() => {
             vec![format!("  ! model: {}{}", short(message), wait(*fault))]
@@ -104,14 +109,15 @@ pub(crate) fn line(call: &Call) -> String {
 
 /// The argument of a call that says most.
 pub(crate) fn gist(input: &str) -> String {
-    const TELLING: [&str; 8] = ["command", "path", "pattern", "query", "intent", "name", "patch", "description"];
+    const TELLING: [&str; 10] =
+        ["command", "path", "url", "question", "pattern", "query", "intent", "name", "patch", "description"];
     let Ok(Value::Object(input)) = serde_json::from_str(input) else { return input.to_owned() };
     let telling = TELLING.iter().find_map(|key| input.get(*key)?.as_str());
     telling.map_or_else(|| Value::Object(input.clone()).to_string(), str::to_owned)
 }
 
 fn short(text: &str) -> String {
-    print::plain(&print::one_line(text, 100))
+    print::plain(&print::one_line(text, SHORT))
 }
 
 #[cfg(test)]
@@ -128,6 +134,8 @@ mod tests {
         assert_eq!(shown("list_shells", "{}"), "- list_shells {}");
         assert_eq!(shown("view", "not json \u{1b}[0m"), "- view not json [0m");
         assert_eq!(shown("glob", ""), "- glob");
+        assert_eq!(shown("web_fetch", r#"{"max":9,"url":"https://docs.rs/"}"#), "- web_fetch https://docs.rs/");
+        assert_eq!(shown("ask_user", r#"{"choices":["a"],"question":"Which?"}"#), "- ask_user Which?");
     }
 
     #[test]

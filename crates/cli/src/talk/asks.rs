@@ -251,7 +251,7 @@ fn clipped(mut rows: Vec<Row>, whole: Whole) -> Vec<Row> {
 
 fn explained(rule: Option<&str>, columns: usize) -> Vec<Row> {
     let always = match rule {
-        Some(rule) => format!("a allows it and everything that `{rule}` matches"),
+        Some(rule) => format!("a allows it, and in this project from now on everything that `{rule}` matches"),
         None => "no rule may allow this call: it is asked every time".into(),
     };
     let words = [

@@ -57,7 +57,16 @@ impl Dialogue<'_> {
         } else if changed {
             self.person.editor.put_aside();
             self.person.editor.replace("");
-            self.show(self.asks.rows(Whole::Most, self.columns()));
+            self.show_ask(Whole::Most);
+        }
+    }
+
+    /// Shows the ask that is at the front. A dumb terminal has no panel that would say what can be typed.
+    fn show_ask(&mut self, whole: Whole) {
+        let columns = self.columns();
+        self.show(self.asks.rows(whole, columns));
+        if self.person.screen.is_dumb() {
+            self.show(self.asks.hint(columns));
         }
     }
 
@@ -67,7 +76,7 @@ impl Dialogue<'_> {
         self.echo(&prompt, line);
         match self.asks.answer(line) {
             Said::More => {}
-            Said::Explain => self.show(self.asks.rows(Whole::All, self.columns())),
+            Said::Explain => self.show_ask(Whole::All),
             Said::Unclear(words) => self.tell(words),
             Said::Decided(params) => {
                 let rule = match &params.decision {

@@ -30,6 +30,8 @@ pub(super) struct Feed {
     own: BTreeSet<MailId>,
     /// Pairs of the model that was asked and another that answered, which were told.
     differed: BTreeSet<(String, String)>,
+    /// What each task's model failed with last, until it answers.
+    failing: BTreeMap<TaskId, String>,
     waiting: Option<(Waiting, Instant)>,
 }
 
@@ -52,6 +54,7 @@ impl Feed {
             names: BTreeMap::new(),
             own: BTreeSet::new(),
             differed: BTreeSet::new(),
+            failing: BTreeMap::new(),
             waiting: None,
         }
     }
@@ -96,7 +99,7 @@ impl Feed {
         }
         match self.waiting {
             Some((Waiting::Line, since)) if now.duration_since(since) >= LONG => {
-                "waiting in line: the provider is busy, or asked to slow down".into()
+                "waiting in line: the provider is busy, asked to slow down, or did not answer".into()
             }
             Some((Waiting::Answer, since)) if now.duration_since(since) >= LONG => {
                 format!("waiting for the model {}", short(now.duration_since(since)))
@@ -131,10 +134,13 @@ impl Feed {
     fn event(&mut self, task: TaskId, event: &Event, now: Instant, columns: usize) -> Vec<Row> {
         match event {
             Event::TurnAnswered { content, .. } => self.answered(task, content, columns),
-            Event::TurnFailed { fault, .. } => {
+            Event::TurnFailed { fault, message, .. } => {
                 let mut rows = self.end_of_text(task, columns);
+                let before = self.failing.insert(task, message.clone());
                 // What ends the activation is told when it has ended.
-                if !matches!(fault, ModelFault::Auth | ModelFault::Terminal | ModelFault::Cancelled) {
+                let told = matches!(fault, ModelFault::Auth | ModelFault::Terminal | ModelFault::Cancelled)
+                    || before.is_some_and(|before| before == *message);
+                if !told {
                     rows.extend(notes(event, columns));
                 }
                 rows
@@ -173,6 +179,8 @@ impl Feed {
             {
                 Vec::new()
             }
+            // What waits is shown whole where it is decided, and the decision is the person's own.
+            Event::Asked(_) | Event::AskDecided { .. } => Vec::new(),
             other => notes(other, columns),
         }
     }
@@ -180,6 +188,7 @@ impl Feed {
     /// The durable answer holds everything; what was streamed may lack some.
     fn answered(&mut self, task: TaskId, content: &[Block], columns: usize) -> Vec<Row> {
         let mut rows = Vec::new();
+        self.failing.remove(&task);
         if task == self.root {
             let whole: String = content.iter().filter_map(said).collect();
             let rest = match whole.strip_prefix(self.streamed.as_str()) {
@@ -250,4 +259,34 @@ fn ended(outcome: &Outcome, columns: usize) -> Vec<Row> {
         Outcome::Lost => "the run was lost".into(),
     };
     wrap(&[Span::new(Role::Bad, &words)], columns, &Lead::hanging(Span::new(Role::Bad, "! ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::{Ask, AskId, CallId, Cost, DecidedBy, Decision, Subject, Turn};
+
+    use super::*;
+
+    fn rows(feed: &mut Feed, event: &Event) -> usize {
+        feed.event(feed.root, event, Instant::now(), 80).len()
+    }
+
+    #[test]
+    fn an_ask_is_left_to_where_it_is_decided() {
+        let mut feed = Feed::new(TaskId::new(uuid::Uuid::nil()), Style::Plain);
+        let subject = Subject::Question { question: "Which?".into(), choices: Vec::new() };
+        let (id, call) = (AskId("3f9a".into()), CallId("1".into()));
+        let asked = Event::Asked(Ask { id: id.clone(), call: call.clone(), subject, until_at: None });
+        let decision = Decision::Reply { text: "red".into() };
+        let decided = Event::AskDecided { ask: id, call, decision, by: DecidedBy::User };
+        assert_eq!([asked, decided].map(|event| rows(&mut feed, &event)), [0, 0]);
+    }
+
+    #[test]
+    fn a_failure_that_repeats_is_told_once() {
+        let mut feed = Feed::new(TaskId::new(uuid::Uuid::nil()), Style::Plain);
+        let message = "nobody listens".into();
+        let failed = Event::TurnFailed { turn: Turn(1), fault: ModelFault::Transient, message, cost: Cost::ZERO };
+        assert_eq!([&failed, &failed].map(|event| rows(&mut feed, event)), [1, 0]);
+    }
 }

@@ -107,7 +107,7 @@ pub(super) fn about(mode: PermissionMode) -> &'static str {
         PermissionMode::Default => "looking is allowed, everything else asks you",
         PermissionMode::AcceptEdits => "looking and edits in this folder are allowed, everything else asks you",
         PermissionMode::Plan => "looking is allowed, edits and commands are not",
-        PermissionMode::AllowAll => "everything is allowed without asking",
+        PermissionMode::AllowAll => "everything is allowed that no rule asks about or denies",
     }
 }
 

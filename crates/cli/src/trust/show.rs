@@ -95,6 +95,9 @@ pub(super) fn list(setup: &Setup, json: bool) -> Result<Exit, Failure> {
         print::json(&rows);
         return Ok(Exit::Success);
     }
+    if rows.is_empty() {
+        print::note("no project is trusted");
+    }
     let now = SystemClock.now();
     for Row { top, trust, trusted_at } in rows {
         let ago = time::ago(protocol::At(trusted_at), now);

@@ -94,3 +94,15 @@ fn the_settings_of_the_manuals_can_be_used() {
         assert!(names.contains(&provider), "{file}: {names:?}");
     }
 }
+
+#[test]
+fn the_glossary_explains_each_word_once() {
+    let glossary = read("docs/glossary.md");
+    let mut words: Vec<&str> =
+        glossary.lines().filter_map(|line| Some(line.strip_prefix("**")?.split_once("**:")?.0)).collect();
+    let all = words.len();
+    words.sort_unstable();
+    words.dedup();
+    assert!(all > 50);
+    assert_eq!(words.len(), all);
+}

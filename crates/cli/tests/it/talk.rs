@@ -352,7 +352,7 @@ fn a_dumb_terminal_gets_lines() {
     let stage = stage();
     stage.script(MODEL);
     let tmux = Tmux::start(&stage.bosun::<&str>([]).env("TERM", "dumb"), 80, 24);
-    tmux.shows("/help shows").says("hello").shows("<hello>").says("run it").shows("allow?").says("y");
+    tmux.shows("/help shows").says("hello").shows("<hello>").says("run it").shows("[y] once").shows("allow?").says("y");
     tmux.shows("It printed 42").says("hang").shows("hang").press("C-c").shows("stopped; what");
     ready(&tmux);
     tmux.press("C-d");

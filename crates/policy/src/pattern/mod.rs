@@ -64,8 +64,8 @@ pub(crate) fn parse(tool: &str, inner: Option<&str>) -> Result<(Pattern, String)
     }
     let host = |text: &str| HostPattern::parse(text.strip_prefix("domain:").unwrap_or(text));
     let what = match (name.kind, inner) {
-        (Kind::Other, None) => What::Anything,
-        (Kind::Other, Some(_)) => What::Opaque,
+        (Kind::Session | Kind::Other, None) => What::Anything,
+        (Kind::Session | Kind::Other, Some(_)) => What::Opaque,
         (Kind::Shell, None | Some("*" | ":*")) => What::Shell(None),
         (Kind::Shell, Some(text)) => What::Shell(Some(CommandPattern::parse(text)?)),
         (Kind::Read, text) => What::Read(text.map(PathPattern::parse).transpose()?),
@@ -86,7 +86,7 @@ pub(crate) fn tool(name: &str) -> Result<(Kind, String), String> {
     let usual = match (name.kind, &name.only) {
         (Kind::Read, None) => "view",
         (Kind::Fetch, None) => "web_fetch",
-        (_, Some(_)) | (Kind::Shell | Kind::Edit | Kind::Other, None) => &name.shown,
+        (_, Some(_)) | (Kind::Shell | Kind::Edit | Kind::Session | Kind::Other, None) => &name.shown,
     };
     Ok((name.kind, usual.to_owned()))
 }

@@ -9,6 +9,8 @@ pub(crate) enum Kind {
     Read,
     Edit,
     Fetch,
+    /// The session's own state.
+    Session,
     Other,
 }
 
@@ -38,12 +40,12 @@ const TOOLS: [(Kind, &str); 12] = [
     (Kind::Edit, "create"),
     (Kind::Edit, "apply_patch"),
     (Kind::Fetch, "web_fetch"),
-    (Kind::Other, "ask_user"),
-    (Kind::Other, "list_shells"),
-    (Kind::Other, "read_shell"),
-    (Kind::Other, "stop_shell"),
-    (Kind::Other, "report_intent"),
-    (Kind::Other, "sql"),
+    (Kind::Session, "ask_user"),
+    (Kind::Session, "list_shells"),
+    (Kind::Session, "read_shell"),
+    (Kind::Session, "stop_shell"),
+    (Kind::Session, "report_intent"),
+    (Kind::Session, "sql"),
 ];
 
 /// Shorter names are near to too many others to guess at.

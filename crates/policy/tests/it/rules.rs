@@ -285,16 +285,20 @@ fn where_a_name_leads_is_checked_when_it_connects() {
 #[test]
 fn a_call_can_be_written_down() {
     let parse = |text: &str| Request::parse(text, Path::new("/work/app"));
+    let change =
+        |path: &str| Request { tool: "edit".into(), acts: vec![Act::Read(path.into()), Act::Edit(path.into())] };
     for (text, expected) in [
         ("shell(git push)", shell("git push")),
         ("Bash(echo \"(\")", shell("echo \"(\"")),
-        ("edit(src/a.rs)", edit("/work/app/src/a.rs")),
-        ("Write(/etc/x)", edit("/etc/x")),
+        ("edit(src/a.rs)", change("/work/app/src/a.rs")),
+        ("Write(/etc/x)", change("/etc/x")),
+        ("create(a)", request("create", Act::Edit("/work/app/a".into()))),
         ("read(a)", read("/work/app/a")),
         ("fetch(docs.rs)", fetch("https://docs.rs")),
         ("WebFetch(http://docs.rs/x)", fetch("http://docs.rs/x")),
         ("grep(src)", request("grep", Act::Read("/work/app/src".into()))),
         ("mcp__x", request("mcp__x", Act::Other)),
+        ("sql", request("sql", Act::Session)),
     ] {
         assert_eq!(parse(text).unwrap(), expected, "{text}");
     }

@@ -9,11 +9,14 @@ fn a_call_is_explained_part_by_part() {
     let ended = stage.bosun(["explain", "shell", "git push && ls > out.txt"]).run().expect(0);
     insta::assert_snapshot!(shown(&stage, &ended.stdout), @r"
     ask: no rule speaks of `git push`, and the mode is default
-    what would change it: --allow 'shell(git push *)', or the same among the allow rules of a settings file
+    what would change it: every part must be allowed, each for itself
     its parts:
       ask    no rule speaks of `git push`, and the mode is default
+             → --allow 'shell(git push *)', or the same among the allow rules of a settings file
       ask    no rule speaks of `ls`, and the mode is default
+             → --allow 'shell(ls *)', or the same among the allow rules of a settings file
       ask    no rule speaks of `out.txt`, and the mode is default
+             → --allow 'edit(./out.txt)', or the same among the allow rules of a settings file
     ");
     let ended = stage.bosun(["explain", "shell(git push)"]).run().expect(0);
     insta::assert_snapshot!(ended.stdout, @r"
@@ -61,4 +64,32 @@ fn a_question_that_is_none_says_what_to_write() {
     stage.bosun(["explain"]).run().expect(2);
     let nearby = stage.bosun(["explain", "fetch(http://169.254.169.254/)"]).run().expect(0);
     assert!(nearby.stdout.starts_with("deny: "), "{nearby:?}");
+}
+
+#[test]
+fn a_tool_is_explained_as_it_is_judged() {
+    let stage = stage();
+    let effect = |args: &[&str]| {
+        let json = stage.bosun(["explain", "--json"]).args(args).run().expect(0).json();
+        json["verdict"]["effect"].as_str().unwrap().to_owned()
+    };
+    for tool in ["ask_user", "list_shells", "read_shell", "stop_shell", "report_intent", "sql"] {
+        assert_eq!(effect(&[tool]), "allow", "{tool}");
+    }
+    assert_eq!(effect(&["mcp__github__search"]), "ask");
+    // A change shows what it changes.
+    assert_eq!(effect(&["edit(src/a.rs)", "--deny", "read(src/**)"]), "deny");
+    assert_eq!(effect(&["create(src/a.rs)", "--deny", "read(src/**)"]), "ask");
+}
+
+#[test]
+fn a_file_that_no_tool_reaches_is_denied_whatever_rules_say() {
+    let stage = stage();
+    let ended = stage.bosun(["explain", "view(/etc/hostname)", "--allow", "read(/etc/**)"]).run().expect(0);
+    insta::assert_snapshot!(ended.stdout, @r"
+    deny: `/etc/hostname` lies outside the workspace
+    what would change it: --add-dir with a folder that holds it; no rule does
+    ");
+    let ended = stage.bosun(["explain", "view(/etc/hostname)", "--add-dir", "/etc"]).run().expect(0);
+    assert!(ended.stdout.starts_with("allow: "), "{}", ended.stdout);
 }

@@ -44,7 +44,7 @@ fn a_prompt_that_says_nothing_is_refused() {
     let nothing = stage.bosun([""; 0]).run().expect(2);
     assert_snapshot!(nothing.stderr, @r"
     error: there is nothing to do
-    hint: give a prompt with -p, go on with --continue, or try `bosun demo`; `bosun --help` shows more
+    hint: give a prompt with -p, which reads it from a pipe too, or try `bosun demo`; `bosun --help` shows more
     ");
     assert!(stage.sessions().is_empty());
 }

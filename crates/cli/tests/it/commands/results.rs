@@ -81,17 +81,26 @@ fn a_call_that_is_not_permitted_is_told_and_is_no_failure() {
         "{}",
         ended.stderr
     );
-    assert!(
-        ended.stderr.ends_with("not permitted: shell (permit with --allow 'shell(touch *)')\n"),
-        "{}",
-        ended.stderr
-    );
+    let hint = format!("hint: go on with: bosun --resume {} -p \"go on\" --allow 'shell(touch *)'\n", stage.newest());
+    assert!(ended.stderr.ends_with(&format!("\nnot permitted: shell\n{hint}")), "{}", ended.stderr);
     let by_rule = stage.bosun(["-p", "go", "--deny", "shell(touch *)"]).run().expect(0);
     assert!(by_rule.stderr.ends_with("\nnot permitted: shell\n"), "no flag lifts a rule: {}", by_rule.stderr);
     let ended = stage.bosun(["-p", "go", "--output-format", "json", "--quiet"]).run().expect(0).json();
     assert_eq!(ended["denials"][0]["tool"], "shell");
     assert_eq!(ended["denials"][0]["input"], r#"{"command":"touch evil"}"#);
+    assert_eq!(ended["denials"][0]["rule"], "shell(touch *)");
     assert!(!stage.path("evil").exists());
+}
+
+#[test]
+fn a_call_that_no_rule_may_allow_is_decided_in_a_conversation() {
+    let stage = stage();
+    stage.script(&shell("rm evil"));
+    let ended = stage.bosun(["-p", "go"]).run().expect(0);
+    let hint = format!("hint: to be asked, go on in a conversation: bosun --resume {}\n", stage.newest());
+    assert!(ended.stderr.ends_with(&format!("\nnot permitted: shell\n{hint}")), "{}", ended.stderr);
+    let ended = stage.bosun(["-p", "go", "--deny", "shell(rm)"]).run().expect(0);
+    assert!(ended.stderr.ends_with("\nnot permitted: shell\n"), "{}", ended.stderr);
 }
 
 #[test]
@@ -112,9 +121,8 @@ rules:
     assert_eq!(ended.stdout, "I begin.\n", "what was said is not lost");
     assert_snapshot!(shown(&stage, &ended.stderr), @r#"
     - report_intent work
-      ! model: the model is gone
     error: the model is gone
-    hint: what was done is kept; go on with: bosun --resume ses-ID -p "…"
+    hint: what was done is kept; go on with: bosun --resume ses-ID -p "…" (and --model PROVIDER/NAME for another model)
     "#);
     stage.prompt("wrong key").run().expect(1).says(&["refused the key"]);
     let ended = stage.prompt("go").args(["--output-format", "json"]).run().expect(1).json();

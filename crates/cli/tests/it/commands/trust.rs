@@ -108,6 +108,7 @@ fn trust_is_listed_taken_back_and_told_as_json() {
     stage.script(HELLO);
     let top = stage.folder().canonicalize().unwrap();
     assert_eq!(stage.bosun(["trust", "--list", "--json"]).run().expect(0).json(), json!([]));
+    stage.bosun(["trust", "--list"]).run().expect(0).says(&["no project is trusted"]);
     let trusted = stage.bosun(["trust", "--yes", "--json"]).run().expect(0).json();
     assert_eq!((&trusted["trust"], &trusted["top"]), (&json!("trusted"), &json!(top)));
     assert_eq!(trusted["settings"]["permissions.mode"], "allow-all");
