@@ -84,8 +84,11 @@ impl WordPattern {
         self.pieces[at..].iter().all(|piece| *piece == Piece::Many)
     }
 
-    /// Whether the word matches, and no wildcard stands for a way out of a folder.
+    /// Whether the word matches, and no wildcard stands for a way out of a folder, or makes an option of it.
     pub(super) fn matches_within(&self, word: &str) -> bool {
+        if word.starts_with('-') && !matches!(self.pieces.first(), None | Some(Piece::This(_))) {
+            return false;
+        }
         let climbs = || word.split(['/', '=', ':']).any(|part| part == "..");
         self.matches(word) && (self.literal().is_some() || !climbs() || self.text().contains(".."))
     }

@@ -27,10 +27,16 @@ const COMMANDS: [&str; 83] = [
 
 /// Letters of single commands that name a program, a file, settings, or open an editor.
 #[rustfmt::skip]
-const LETTERS: [(&str, &str); 14] = [
+const LETTERS: [(&str, &str); 15] = [
     ("add", "ei"), ("archive", "o"), ("checkout", "p"), ("cherry-pick", "e"), ("clone", "uc"), ("commit", "e"),
-    ("fetch", "u"), ("format-patch", "o"), ("grep", "O"), ("merge", "se"), ("pull", "s"), ("rebase", "xis"),
+    ("fetch", "u"), ("format-patch", "o"), ("grep", "O"), ("index-pack", "o"), ("merge", "se"), ("pull", "s"), ("rebase", "xis"),
     ("revert", "e"), ("submodule", "c"),
+];
+
+/// What `git bisect` does without another program; `visualize` runs what it is given.
+#[rustfmt::skip]
+const BISECT: [&str; 11] = [
+    "bad", "good", "log", "new", "next", "old", "replay", "reset", "skip", "start", "terms",
 ];
 
 /// Why a git may start other programs.
@@ -54,6 +60,10 @@ fn command_at(args: &[Spelled]) -> Result<Option<usize>, &'static str> {
     while let Some(arg) = args.get(at) {
         match arg.text() {
             None => return Err("its command is only known when it runs"),
+            // A pattern may find several names, of which the second would be the command.
+            Some("-C") if args.get(at + 1).is_some_and(|folder| !folder.is_one_word()) => {
+                return Err("its command is only known when it runs");
+            }
             Some("-C") => at += 2,
             Some("--no-pager" | "-P" | "--no-optional-locks" | "--literal-pathspecs" | "--no-replace-objects") => {
                 at += 1
@@ -78,13 +88,12 @@ fn by_options(command: &str, args: &[Spelled]) -> Option<&'static str> {
 fn by_command(command: &str, args: &[Spelled]) -> Option<&'static str> {
     const EDITOR: &str = "it may open an editor";
     let any = |fits: &dyn Fn(&str) -> bool| args.iter().filter_map(Spelled::text).any(fits);
-    let first = args.iter().find(|arg| arg.is_operand()).and_then(Spelled::text);
+    // What is not known may be anything, so it is none of the known words.
+    let first = args.iter().find(|arg| arg.is_operand()).map(|arg| arg.text().unwrap_or_default());
     match command {
-        "config" => {
-            let looks = any(&|text| ["--get", "--get-all", "--get-regexp", "--list", "-l"].contains(&text));
-            (!looks && !matches!(first, Some("get" | "list"))).then_some("it changes settings, which may name programs")
-        }
-        "bisect" => (first == Some("run")).then_some("it runs a command"),
+        "config" => (!looks_up(args)).then_some("it changes settings, which may name programs"),
+        "bisect" => (!first.is_none_or(|first| BISECT.contains(&first))).then_some("it runs a command"),
+        "bundle" => (first == Some("create")).then_some("it writes to a file"),
         "submodule" => (first != Some("status")).then_some("it may run a command in every submodule"),
         "commit" => (!says_message(args)).then_some(EDITOR),
         "tag" => {
@@ -97,6 +106,16 @@ fn by_command(command: &str, args: &[Spelled]) -> Option<&'static str> {
         "remote" => (!matches!(first, None | Some("show" | "get-url"))).then_some("it changes settings"),
         _ => None,
     }
+}
+
+/// Whether settings are only looked up. The option that says so comes first: later it may be the value of another.
+fn looks_up(args: &[Spelled]) -> bool {
+    #[rustfmt::skip]
+    const SCOPES: [&str; 9] = [
+        "--global", "--local", "--system", "--worktree", "--show-origin", "--show-scope", "--null", "-z", "--name-only",
+    ];
+    let says = args.iter().map(Spelled::text).find(|text| !text.is_some_and(|text| SCOPES.contains(&text))).flatten();
+    matches!(says, Some("--get" | "--get-all" | "--get-regexp" | "--list" | "-l" | "get" | "list"))
 }
 
 /// Whether a commit or a tag has its text already.

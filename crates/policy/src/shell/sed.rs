@@ -102,7 +102,11 @@ impl Script<'_> {
             '{' => return Some(()),
             '=' | 'd' | 'D' | 'g' | 'G' | 'h' | 'H' | 'n' | 'N' | 'p' | 'P' | 'x' | 'z' => {}
             'q' | 'Q' => self.skip(|c| c.is_ascii_digit() || c == ' '),
-            'b' | 't' | 'T' | ':' => self.skip(|c| c.is_ascii_alphanumeric() || c == ' '),
+            // A blank ends a label, and what stands behind it is another command.
+            'b' | 't' | 'T' | ':' => {
+                self.skip(|c| c == ' ');
+                self.skip(|c| c.is_ascii_alphanumeric());
+            }
             's' => {
                 let delimiter = self.take().filter(char::is_ascii_punctuation).filter(|c| !"\\;".contains(*c))?;
                 self.delimited(delimiter)?;

@@ -7,7 +7,11 @@ use super::settle::Runs;
 /// Shells whose texts are read.
 const READ: [&str; 4] = ["bash", "sh", "dash", "ash"];
 /// Shells whose language is another one.
-const FOREIGN: [&str; 9] = ["zsh", "ksh", "mksh", "oksh", "fish", "csh", "tcsh", "rbash", "pwsh"];
+#[rustfmt::skip]
+const FOREIGN: [&str; 16] = [
+    "zsh", "ksh", "mksh", "oksh", "fish", "csh", "tcsh", "rbash", "pwsh", "yash", "posh", "lksh", "osh", "nu", "elvish",
+    "xonsh",
+];
 
 /// What bash reads differently than a plain shell.
 const ONLY_BASH: [&str; 12] = ["$'", "$\"", "&>", ">&", "|&", "<(", ">(", "<<<", "[[", "((", "+=", "=("];

@@ -30,14 +30,22 @@ pub(super) fn of(base: &str, raw: &Raw) -> Vec<String> {
         "sed" | "gsed" => sed::tricks(args),
         "awk" | "gawk" | "mawk" | "nawk" | "original-awk" => awk::tricks(args),
         "tar" | "gtar" | "bsdtar" => old_style(args),
+        "curl" => sends(args),
         "uniq" | "xxd" => (operands(args) > 1).then(|| "its second file is written".to_owned()),
         "crontab" => (!args.iter().any(|arg| arg.text() == Some("-l"))).then(|| "it runs commands later".to_owned()),
         _ if is_interpreter(base) => interpreter(raw),
         _ => None,
     };
     tricks.extend(special);
-    tricks.extend(PROGRAMS.iter().filter(|row| row.names.contains(&base)).filter_map(|row| by_row(row, args)));
+    let plain = without_version(base);
+    tricks.extend(PROGRAMS.iter().filter(|row| row.names.contains(&plain)).filter_map(|row| by_row(row, args)));
     tricks
+}
+
+/// The name of `gcc-14` is `gcc`.
+fn without_version(base: &str) -> &str {
+    let version = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    base.rsplit_once('-').filter(|(_, end)| version(end)).map_or(base, |(name, _)| name)
 }
 
 fn is_interpreter(base: &str) -> bool {
@@ -65,8 +73,15 @@ fn interpreter(raw: &Raw) -> Option<String> {
     (raw.fed || !names_program).then(|| "its program comes from its input".to_owned())
 }
 
+/// How many files a command is given at most, where a pattern may find a second one.
 fn operands(args: &[Spelled]) -> usize {
-    args.iter().filter(|arg| arg.is_operand()).count()
+    args.iter().filter(|arg| arg.is_operand()).map(|arg| if arg.is_one_word() { 1 } else { 2 }).sum()
+}
+
+/// With an `@` before it, a value of curl is a file to be sent.
+fn sends(args: &[Spelled]) -> Option<String> {
+    let sends = args.iter().any(|arg| arg.text().is_none_or(|text| text.contains('@')));
+    sends.then(|| "one of its arguments may name a file to send".to_owned())
 }
 
 /// The first argument of tar may be options without a dash.
@@ -84,12 +99,15 @@ fn by_row(row: &Program, args: &[Spelled]) -> Option<String> {
     };
     let options = if row.undashed { args } else { before_operands(args) };
     let by_option = options.iter().filter_map(Spelled::text).any(risky);
+    // A pattern of file names may find one of the words that are no options.
+    let names = row.words.iter().any(|word| !word.starts_with('-'));
+    let by_name = names && args.iter().any(|arg| !arg.is_one_word());
     // An operand that is not wholly known may hold what is looked for.
     let by_operand = !row.operands.is_empty()
         && args.iter().any(|arg| {
             arg.text().is_none_or(|text| !text.starts_with('-') && row.operands.iter().any(|part| text.contains(part)))
         });
-    (row.always || by_option || by_operand).then(|| row.why.to_owned())
+    (row.always || by_option || by_name || by_operand).then(|| row.why.to_owned())
 }
 
 fn is_word(text: &str, word: &str) -> bool {

@@ -314,3 +314,10 @@ fn a_call_can_be_written_down() {
         assert!(error.contains(problem), "{text}: {error}");
     }
 }
+
+#[test]
+fn a_wildcard_makes_no_option_of_a_word() {
+    let policy = policy(Default, &["allow shell(python3 *.py *)"]);
+    assert_eq!(effect(&policy, &shell("python3 a.py b.py")), Allow);
+    assert_eq!(effect(&policy, &shell("python3 '-cimport os#.py' b.py")), Ask);
+}
