@@ -38,7 +38,11 @@ fn judge_now(desk: &Arc<Desk>, tool: &dyn Tool, call: &Call) -> Result<Judgement
 /// What a person who may allow the call is told, and the model if nobody does.
 pub(crate) fn denied(tool: &str, verdict: &Verdict) -> String {
     let remedy = match (&verdict.rule, verdict.effect) {
-        (Some(rule), RuleEffect::Ask) => format!(" The user can permit it with `--allow '{rule}'`."),
+        (Some(rule), RuleEffect::Ask) => {
+            // As a shell reads it.
+            let rule = rule.replace('\'', r"'\''");
+            format!(" The user can permit it with `--allow '{rule}'`.")
+        }
         (Some(_) | None, _) => String::new(),
     };
     format!("`{tool}` was not permitted: {}. Go on without it and tell the user.{remedy}", verdict.reason())
@@ -120,5 +124,20 @@ impl Reach for Permitted {
             path.display(),
             verdict.reason()
         )))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::PermissionMode;
+
+    use super::*;
+
+    #[test]
+    fn a_remedy_can_be_typed_as_it_is_told() {
+        let rule = Some("shell(git commit -m 'a b')".to_owned());
+        let ground = Ground::Mode(PermissionMode::Default);
+        let told = denied("shell", &Verdict { effect: RuleEffect::Ask, ground, part: "git".into(), rule });
+        assert!(told.ends_with(r"`--allow 'shell(git commit -m '\''a b'\'')'`."), "{told}");
     }
 }

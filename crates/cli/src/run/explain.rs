@@ -36,7 +36,7 @@ impl Report {
     fn permission(&self) -> String {
         const SHOWN: usize = 3;
         let rules: BTreeSet<&str> = self.denials.iter().filter_map(|denial| denial.rule.as_deref()).collect();
-        let flags = rules.iter().take(SHOWN).map(|rule| format!("--allow '{}'", rule.replace('\'', r"'\''")));
+        let flags = rules.iter().take(SHOWN).map(|rule| format!("--allow {}", print::word(rule)));
         let flags = flags.collect::<Vec<_>>().join(" ");
         match rules.len() {
             0 => String::new(),
