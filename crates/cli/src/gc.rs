@@ -29,8 +29,9 @@ pub(crate) fn collect(args: &GcArgs) -> Result<Exit, Failure> {
     let now = SystemClock.now();
     let keep = Duration::from_secs(u64::from(args.days.unwrap_or(setup.config.retention_days)) * 86_400);
     let rows = Index::open(&setup.home)?.agree(&setup.home)?.list(None)?;
+    let is_over = |row: &SessionRow| now.since(row.updated_at) > keep && row.state == "idle";
     let (old, young): (Vec<SessionRow>, Vec<SessionRow>) =
-        rows.into_iter().partition(|row| now.since(row.updated_at) > keep && row.state == "idle");
+        rows.into_iter().partition(|row| is_over(row) && is_over(&today(&setup.home, row)));
     let mut report = Report { removed: Vec::new(), kept: young.len(), failed: Vec::new(), dry_run: args.dry_run };
     let unbegun = unbegun(&setup.home, keep)?.into_iter().map(|id| (id, "never begun".to_owned()));
     let old = old.into_iter().map(|row| {
@@ -60,6 +61,12 @@ pub(crate) fn collect(args: &GcArgs) -> Result<Exit, Failure> {
         print::note(format_args!("{} {verb}, {} kept", report.removed.len(), report.kept));
     }
     Ok(exit)
+}
+
+/// What a session's own file says, if it can be read: the index does not hear of one that went on and was killed.
+fn today(home: &Home, row: &SessionRow) -> SessionRow {
+    let read = Reader::open(home, row.id).and_then(|reader| reader.session_row());
+    read.ok().flatten().unwrap_or_else(|| row.clone())
 }
 
 /// Folders of sessions whose process died before their first commit. No list shows them, and there is nothing in

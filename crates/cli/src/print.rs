@@ -149,6 +149,12 @@ pub(crate) fn one_line(text: &str, max: usize) -> String {
     format!("{cut}…")
 }
 
+/// A text as a word that a shell reads.
+pub(crate) fn word(text: &str) -> String {
+    let bare = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%,".contains(c);
+    if !text.is_empty() && text.chars().all(bare) { text.into() } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
+
 /// Takes control characters out of words that a model or a file wrote, so that they cannot drive the terminal.
 pub(crate) fn plain(text: &str) -> String {
     text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()

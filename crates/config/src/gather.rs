@@ -84,7 +84,7 @@ impl Layers {
 
     fn add_managed(&mut self, named: Option<&Path>) -> Result<(), ConfigError> {
         let usual = Path::new(MANAGED_FILE);
-        self.add_present(File::read_present(usual)?, Origin::Managed(usual.to_owned()))?;
+        self.add_present(managed(usual)?, Origin::Managed(usual.to_owned()))?;
         if let Some(path) = named {
             let missing = || ConfigError::Missing { named_by: MANAGED, path: path.to_owned() };
             let file = File::read_present(path)?.ok_or_else(missing)?;
@@ -148,5 +148,29 @@ fn several(keys: &[String]) -> String {
     match keys.len().checked_sub(SHOWN) {
         None | Some(0) => first,
         Some(more) => format!("{first} and {more} more"),
+    }
+}
+
+/// Reads the machine's managed settings, if there are any. A link that leads nowhere is somebody's mistake, and must not
+/// lift what they forbid.
+fn managed(path: &Path) -> Result<Option<File>, ConfigError> {
+    let file = File::read_present(path)?;
+    if file.is_none() && path.symlink_metadata().is_ok() {
+        return Err(ConfigError::Missing { named_by: "a link at its place", path: path.to_owned() });
+    }
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn managed_settings_that_cannot_be_found_are_not_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("managed.toml");
+        assert_eq!(managed(&path).unwrap(), None);
+        std::os::unix::fs::symlink("nowhere", &path).unwrap();
+        assert!(managed(&path).unwrap_err().to_string().contains("managed.toml"));
     }
 }

@@ -120,3 +120,18 @@ impl Reach for Permitted {
         )))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use protocol::PermissionMode;
+
+    use super::*;
+
+    #[test]
+    fn a_remedy_can_be_typed_as_it_is_told() {
+        let rule = Some("shell(git commit -m 'a b')".to_owned());
+        let ground = Ground::Mode(PermissionMode::Default);
+        let told = denied("shell", &Verdict { effect: RuleEffect::Ask, ground, part: "git".into(), rule });
+        assert!(told.ends_with(r"`--allow 'shell(git commit -m '\''a b'\'')'`."), "{told}");
+    }
+}

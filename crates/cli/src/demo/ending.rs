@@ -68,9 +68,7 @@ fn short(id: &str) -> String {
 
 /// A path as a shell reads it.
 fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let bare = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%,".contains(c);
-    if !text.is_empty() && text.chars().all(bare) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+    print::word(&path.display().to_string())
 }
 
 #[cfg(test)]

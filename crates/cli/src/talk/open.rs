@@ -14,7 +14,7 @@ use crate::exact::exact;
 use crate::failure::Failure;
 use crate::setup::Setup;
 use crate::style::Role;
-use crate::{print, sessions, time};
+use crate::{current, print, sessions, time};
 
 /// How many sessions are listed.
 const LISTED: usize = 10;
@@ -54,6 +54,8 @@ impl Prepared {
         let (model, mode, secrets) = (settings.model_spec.clone(), settings.policy.mode, Arc::clone(&settings.secrets));
         let cwd = settings.cwd.display().to_string();
         let session = Session::open(settings, start).await?;
+        current::set(session.id());
+        session.note();
         Ok(Opened { session, start, model, cwd, mode, secrets })
     }
 }

@@ -15,7 +15,6 @@ use store::{Opened, Reader, SessionFile, StoreError};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use tools::Tool;
 
 use super::Session;
 use crate::agent::{Deadline, Desk, Performer};
@@ -244,13 +243,9 @@ fn fold(limits: kernel::Limits, log: &[Envelope]) -> Result<Kernel, OpenError> {
     Ok(kernel)
 }
 
-/// The tools of a session, and those it does not offer. A question is offered only where somebody may answer it.
-fn toolbox(settings: &Settings) -> (Vec<Arc<dyn Tool>>, Vec<Arc<dyn Tool>>) {
-    let is_answered = settings.ask_user && settings.ask_wait != Some(Duration::ZERO);
-    let (mut offered, mut withheld) = (tools::everyday(), Vec::new());
-    let list = if is_answered { &mut offered } else { &mut withheld };
-    list.push(tools::ask_user());
-    (offered, withheld)
+/// Whether somebody may answer a question: only there is it offered.
+fn is_answered(settings: &Settings) -> bool {
+    settings.ask_user && settings.ask_wait != Some(Duration::ZERO)
 }
 
 fn desk(
@@ -260,13 +255,14 @@ fn desk(
     grants: Arc<Grants>,
 ) -> (Arc<Desk>, Vec<crate::Notice>) {
     let instructions = Instructions::read(workspace.cwd(), settings.home.root());
-    let (toolbox, withheld) = toolbox(&settings);
+    let is_answered = is_answered(&settings);
+    let toolbox: Vec<_> = tools::everyday().into_iter().chain(is_answered.then(tools::ask_user)).collect();
     let desk = Desk {
         session: id,
         system: prompt::system(workspace.cwd(), &instructions).into(),
         specs: toolbox.iter().map(|tool| told(tool.spec())).collect(),
         toolbox,
-        withheld,
+        withheld: Vec::from_iter((!is_answered).then(tools::ask_user)),
         workspace: Arc::new(workspace),
         guardian: Guardian::new(settings.guardian.clone()),
         env: Arc::new(settings.env.clone()),

@@ -32,6 +32,16 @@ fn old_sessions_are_removed_and_those_with_work_in_them_stay() {
 }
 
 #[test]
+fn a_session_that_went_on_after_the_index_last_heard_of_it_is_kept() {
+    let stage = stage();
+    stage.script(HELLO).prompt("old").run().expect(0);
+    stage.bosun(["--continue", "-p", "more"]).env("BOSUN_FAULT", "after-commit:11").unheard().run().expect_killed();
+    let kept = stage.bosun(["gc", "--days", "0", "--json"]).run().expect(0).json();
+    assert_eq!(kept, json!({ "removed": [], "kept": 1, "failed": [], "dryRun": false }));
+    assert_eq!(stage.bosun(["--continue"]).run().expect(0).stdout, "Hello.\n");
+}
+
+#[test]
 fn what_never_began_is_removed_too() {
     let stage = stage();
     stage.script(HELLO).prompt("stillborn").env("BOSUN_FAULT", "before-commit:1").unheard().run().expect_killed();
