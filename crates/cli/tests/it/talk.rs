@@ -193,7 +193,12 @@ fn an_ask_is_there_again_after_the_process_ended() {
     tmux.says("run it").shows("[y] once").signal("TERM");
     assert_eq!(tmux.ends(), 5);
     let tmux = Tmux::start(&stage.bosun(["--continue"]), 80, 24);
-    tmux.shows("> run it").shows("$ echo $((40 + 2))").shows("[y] once").says("y").shows("It printed 42");
+    tmux.shows("> run it")
+        .shows("$ echo $((40 + 2))")
+        .shows("[y] once")
+        .says("y")
+        .shows("• shell echo")
+        .shows("It printed 42");
 }
 
 #[test]
