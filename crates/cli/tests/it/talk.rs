@@ -278,8 +278,11 @@ fn another_model_or_mode_goes_on_with_the_same_session() {
     let stage = stage();
     let tmux = talk(&stage);
     fs::write(stage.path("other.yaml"), "version: 1\nrules: [{ answer: [say: I am another.] }]").unwrap();
-    tmux.says("hello").shows("<hello>").says("/model nobody/nothing").shows("! ").says("/model script/other.yaml");
+    tmux.says("hello").shows("<hello>");
+    ready(&tmux);
+    tmux.says("/model nobody/nothing").shows("! ").says("/model script/other.yaml");
     tmux.shows("other.yaml").says("who are you?").shows("I am another.");
+    ready(&tmux);
     tmux.says("/mode plan").shows("mode   plan").says("/mode").shows("the mode is plan").press("C-d");
     assert_eq!(tmux.ends(), 0);
     assert_eq!(stage.sessions().len(), 1);
