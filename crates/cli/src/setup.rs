@@ -110,8 +110,8 @@ fn way_out(args: &RunArgs, before: Option<&SessionView>) -> &'static str {
 fn choose(config: &Config, args: &RunArgs, cwd: &Path, access: &Access) -> Result<(Arc<dyn Model>, String), Failure> {
     let spec = config.model.as_ref().ok_or_else(|| {
         Failure::usage("no model is chosen").hint(
-            "give one with --model PROVIDER/NAME, BOSUN_MODEL, or `model` in config.toml; `bosun models` lists what \
-             there is, and `bosun demo` needs none",
+            "give one with --model, such as anthropic/claude-sonnet-5-5 or ollama/qwen3:8b, with BOSUN_MODEL, or as \
+             `model` in config.toml; `bosun models` lists what there is, and `bosun demo` needs none",
         )
     })?;
     let model = model::open(spec, cwd, &access.providers)?;

@@ -10,10 +10,11 @@ const ROOT: &str = "\
 Examples:
   bosun demo                                         see it work, offline and without a key
   bosun doctor                                       what works here, and what to do about the rest
-  bosun -p \"fix the failing test\" --model anthropic/claude-sonnet-5-5 --allow-all
+  bosun --model anthropic/claude-sonnet-5-5          a conversation; it asks before it changes anything
+  bosun -p \"fix the failing test\" --permission-mode accept-edits --allow 'shell(cargo test *)'
   git diff | bosun -p --model ollama/qwen3:8b        the prompt from stdin
   bosun --continue -p \"and the docs\"                 go on with the last session of this folder
-  bosun -p \"run the tests\" --allow 'shell(cargo test *)' --deny 'edit(.github/**)'
+  bosun explain 'shell(git push)'                    whether a call would be allowed, and why
   bosun approvals                                    what waits for your decision
   bosun models                                       what can be asked, and with which key
   bosun cost                                         what was spent

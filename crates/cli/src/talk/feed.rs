@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use protocol::{Block, Body, Event, Limit, MailId, ModelFault, Origin, Outcome, TaskId};
+use protocol::{Ask, Block, Body, Call, Event, Limit, MailId, ModelFault, Origin, Outcome, Subject, TaskId};
 use runtime::Live;
 
 use super::calls::{Calls, short};
@@ -66,6 +66,17 @@ impl Feed {
 
     pub(super) fn calls(&self) -> &Calls {
         &self.calls
+    }
+
+    /// Takes note of a call that waits since before the session was opened here.
+    pub(super) fn asked_before(&mut self, task: TaskId, ask: &Ask) {
+        let (tool, input) = match &ask.subject {
+            Subject::Permission { tool, input, .. } => (tool.clone(), input.clone()),
+            Subject::Question { question, .. } => {
+                ("ask_user".into(), serde_json::json!({ "question": question }).to_string())
+            }
+        };
+        self.calls.asked(task, &Call { id: ask.call.clone(), tool, input });
     }
 
     /// The name of a task, unless it is the root.
@@ -263,7 +274,7 @@ fn ended(outcome: &Outcome, columns: usize) -> Vec<Row> {
 
 #[cfg(test)]
 mod tests {
-    use protocol::{Ask, AskId, CallId, Cost, DecidedBy, Decision, Subject, Turn};
+    use protocol::{Answer, AnswerStatus, AskId, CallId, Cost, DecidedBy, Decision, Turn};
 
     use super::*;
 
@@ -280,6 +291,19 @@ mod tests {
         let decision = Decision::Reply { text: "red".into() };
         let decided = Event::AskDecided { ask: id, call, decision, by: DecidedBy::User };
         assert_eq!([asked, decided].map(|event| rows(&mut feed, &event)), [0, 0]);
+    }
+
+    #[test]
+    fn a_call_that_waited_before_has_its_row_when_it_is_answered() {
+        let mut feed = Feed::new(TaskId::new(uuid::Uuid::nil()), Style::Plain);
+        let call = CallId("1".into());
+        let answer = Answer { status: AnswerStatus::Done, text: String::new() };
+        let answered = Event::CallAnswered { call: call.clone(), answer };
+        assert_eq!(rows(&mut feed, &answered), 0);
+        let (tool, input) = ("shell".into(), r#"{"command":"ls"}"#.into());
+        let subject = Subject::Permission { tool, input, reason: "r".into(), rule: None };
+        feed.asked_before(feed.root, &Ask { id: AskId("3f9a".into()), call, subject, until_at: None });
+        assert_eq!(rows(&mut feed, &answered), 1);
     }
 
     #[test]

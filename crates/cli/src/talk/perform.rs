@@ -100,7 +100,7 @@ impl Dialogue<'_> {
             self.complain("a turn is under way; wait for it, or stop it with Ctrl-C first");
         } else if tasks > 0 {
             self.complain(&format!(
-                "{tasks} background tasks would be lost; wait for them, or have them stopped first"
+                "what runs in the background ({tasks}) would be lost; wait for it, or have it stopped first"
             ));
         } else {
             match next(self) {

@@ -59,6 +59,7 @@ impl<'a> Dialogue<'a> {
         self.show(rows);
         for view in waiting {
             let whose = view.path.trim_start_matches("/root").trim_start_matches('/').to_owned();
+            self.feed.asked_before(view.task, &view.ask);
             self.ask(view.task, &whose, view.ask);
         }
         Ok(())

@@ -193,7 +193,12 @@ fn an_ask_is_there_again_after_the_process_ended() {
     tmux.says("run it").shows("[y] once").signal("TERM");
     assert_eq!(tmux.ends(), 5);
     let tmux = Tmux::start(&stage.bosun(["--continue"]), 80, 24);
-    tmux.shows("> run it").shows("$ echo $((40 + 2))").shows("[y] once").says("y").shows("It printed 42");
+    tmux.shows("> run it")
+        .shows("$ echo $((40 + 2))")
+        .shows("[y] once")
+        .says("y")
+        .shows("• shell echo")
+        .shows("It printed 42");
 }
 
 #[test]
@@ -273,8 +278,11 @@ fn another_model_or_mode_goes_on_with_the_same_session() {
     let stage = stage();
     let tmux = talk(&stage);
     fs::write(stage.path("other.yaml"), "version: 1\nrules: [{ answer: [say: I am another.] }]").unwrap();
-    tmux.says("hello").shows("<hello>").says("/model nobody/nothing").shows("! ").says("/model script/other.yaml");
+    tmux.says("hello").shows("<hello>");
+    ready(&tmux);
+    tmux.says("/model nobody/nothing").shows("! ").says("/model script/other.yaml");
     tmux.shows("other.yaml").says("who are you?").shows("I am another.");
+    ready(&tmux);
     tmux.says("/mode plan").shows("mode   plan").says("/mode").shows("the mode is plan").press("C-d");
     assert_eq!(tmux.ends(), 0);
     assert_eq!(stage.sessions().len(), 1);

@@ -81,6 +81,7 @@ fn help_fits_a_terminal_and_groups_its_flags() {
         assert!(help.lines().any(|line| line == heading), "{heading}: {help}");
     }
     assert_eq!(help.matches("Exit codes:").count(), 1);
+    assert!(help.contains("  a conversation; it asks before"), "what `bosun` alone does: {help}");
     assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");
 }
 

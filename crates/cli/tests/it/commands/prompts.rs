@@ -86,7 +86,7 @@ fn a_model_is_chosen_by_flag_variable_or_file() {
     let unset = stage.prompt("hi").without_env("BOSUN_MODEL").run().expect(2);
     assert_snapshot!(unset.stderr, @r"
     error: no model is chosen
-    hint: give one with --model PROVIDER/NAME, BOSUN_MODEL, or `model` in config.toml; `bosun models` lists what there is, and `bosun demo` needs none
+    hint: give one with --model, such as anthropic/claude-sonnet-5-5 or ollama/qwen3:8b, with BOSUN_MODEL, or as `model` in config.toml; `bosun models` lists what there is, and `bosun demo` needs none
     ");
     std::fs::write(stage.home().join("config.toml"), "model = 'script/other.yaml'\n").unwrap();
     assert_eq!(said(stage.prompt("hi").without_env("BOSUN_MODEL").run()), "Other.\n");
