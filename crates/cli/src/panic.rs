@@ -103,7 +103,9 @@ fn write(path: &Path, report: &str) -> io::Result<()> {
 
 /// What happened and where, in one line and without secrets.
 fn described(panic: &PanicHookInfo<'_>) -> String {
-    log::without_secrets(print::one_line(&format!("{} at {}", message(panic), place(panic)), 200))
+    // Before it is cut, so that no part of a secret is left.
+    let told = log::without_secrets(format!("{} at {}", message(panic), place(panic)));
+    print::one_line(&print::plain(&told), 200)
 }
 
 fn message<'a>(panic: &'a PanicHookInfo<'_>) -> &'a str {

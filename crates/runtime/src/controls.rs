@@ -51,7 +51,7 @@ impl Controls {
 }
 
 /// The path without links, as far as it exists. Where a link leads to nothing, what would be made there counts.
-fn real(path: &Path) -> Option<PathBuf> {
+pub(crate) fn real(path: &Path) -> Option<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..LINKS {
         match follow(&path)? {

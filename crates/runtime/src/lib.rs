@@ -17,6 +17,7 @@ mod conversation;
 mod governor;
 mod grants;
 mod instructions;
+mod links;
 mod permit;
 mod prompt;
 mod redact;
@@ -29,6 +30,7 @@ mod waits;
 
 pub use bus::{Bus, Live, Subscription};
 pub use instructions::{Instructions, Notice};
+pub use links::redirects;
 pub use redact::Redactor;
 pub use session::{OpenError, Session, Start, Status, transcript};
 pub use settings::Settings;

@@ -10,6 +10,7 @@ use tools::{Need, Reach, Tool, ToolError, Use};
 
 use crate::agent::Desk;
 use crate::controls::Controls;
+use crate::links;
 
 /// Whether a call may run.
 pub(crate) struct Judgement {
@@ -27,7 +28,9 @@ pub(crate) async fn judge(desk: &Arc<Desk>, tool: &Arc<dyn Tool>, call: &Call) -
 
 fn judge_now(desk: &Arc<Desk>, tool: &dyn Tool, call: &Call) -> Result<Judgement, ToolError> {
     let needs = tool.needs(&call.input, &desk.settings.tools)?;
-    let acts = needs.into_iter().map(|need| act(desk, need)).collect::<Result<Vec<Act>, ToolError>>()?;
+    let mut acts = needs.into_iter().map(|need| act(desk, need)).collect::<Result<Vec<Act>, ToolError>>()?;
+    let elsewhere: Vec<Act> = acts.iter().flat_map(redirected).collect();
+    acts.extend(elsewhere);
     let named = acts.iter().filter_map(named).collect();
     let controls = Controls::new(&desk.policy().controls);
     let verdict = check(desk, &controls, &call.tool, acts);
@@ -44,7 +47,11 @@ pub(crate) fn denied(tool: &str, verdict: &Verdict) -> String {
 
 /// Decides, on paths as they are now. What a file is counts as much as what it is called.
 fn check(desk: &Desk, controls: &Controls, tool: &str, acts: Vec<Act>) -> Verdict {
-    let reached = acts.iter().filter_map(named).map(|(path, _)| path).find(|path| controls.hold(path));
+    let reached = acts.iter().find_map(|act| match act {
+        Act::Shell { command, cwd } => links::paths(command, cwd).find(|path| controls.hold(path)),
+        Act::Read(path) | Act::Edit(path) => controls.hold(path).then(|| path.clone()),
+        Act::Fetch(_) | Act::Session | Act::Other => None,
+    });
     match reached {
         Some(path) => {
             Verdict { effect: RuleEffect::Deny, ground: Ground::Controls, part: path.display().to_string(), rule: None }
@@ -65,6 +72,14 @@ fn act(desk: &Desk, need: Need) -> Result<Act, ToolError> {
         Need::Fetch(address) => Act::Fetch(address),
         Need::Session => Act::Session,
     })
+}
+
+/// What the redirections of a command really open.
+fn redirected(act: &Act) -> Vec<Act> {
+    match act {
+        Act::Shell { command, cwd } => links::redirects(command, cwd),
+        Act::Read(_) | Act::Edit(_) | Act::Fetch(_) | Act::Session | Act::Other => Vec::new(),
+    }
 }
 
 fn named(act: &Act) -> Option<(PathBuf, Use)> {

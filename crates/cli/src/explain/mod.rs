@@ -34,15 +34,19 @@ fn question(call: &[String], cwd: &Path) -> Result<Request, Failure> {
     };
     let hint = "for example: bosun explain 'shell(git push)', or bosun explain edit src/main.rs";
     let Request { tool, acts } = request.map_err(|error| Failure::usage(error).hint(hint))?;
-    Ok(Request { tool, acts: acts.into_iter().map(real).collect() })
+    Ok(Request { tool, acts: acts.into_iter().flat_map(real).collect() })
 }
 
 /// The same with paths as they really lead.
-fn real(act: Act) -> Act {
+fn real(act: Act) -> Vec<Act> {
     match act {
-        Act::Read(path) => Act::Read(real_path(&path)),
-        Act::Edit(path) => Act::Edit(real_path(&path)),
-        act @ (Act::Shell { .. } | Act::Fetch(_) | Act::Session | Act::Other) => act,
+        Act::Read(path) => vec![Act::Read(real_path(&path))],
+        Act::Edit(path) => vec![Act::Edit(real_path(&path))],
+        Act::Shell { ref command, ref cwd } => {
+            let elsewhere = runtime::redirects(command, cwd);
+            std::iter::once(act).chain(elsewhere).collect()
+        }
+        Act::Fetch(_) | Act::Session | Act::Other => vec![act],
     }
 }
 

@@ -96,6 +96,55 @@ async fn no_mode_lets_an_agent_reach_what_controls_it() {
 }
 
 #[tokio::test]
+async fn no_mode_lets_a_command_reach_controls_through_other_names() {
+    for mode in PermissionMode::ALL {
+        let commands = [
+            "cat link/config.toml",
+            "echo mine > link/config.toml",
+            "cp free.txt second-name",
+            "cd link && echo mine > config.toml",
+            "cp free.txt --target-directory=link",
+            "rm dot/config.toml",
+        ];
+        let tried: Vec<_> = commands.iter().map(|command| ("shell", json!({ "command": command }))).collect();
+        let stage = controlled(mode).script(&calls(&tried)).ready();
+        disguise(stage.home().root(), &stage.path(""));
+        let mut driver = stage.open(Start::New).await;
+        driver.send("go", Delivery::FollowUp).await;
+        driver.rest().await;
+        let run = driver.leave().await;
+        for (answer, command) in answers(&run).iter().zip(commands) {
+            assert_eq!(answer.status, AnswerStatus::Denied, "{mode}, {command}: {}", answer.text);
+            assert!(answer.text.contains("controls"), "{mode}, {command}: {}", answer.text);
+        }
+        assert_eq!(answers(&run).len(), tried.len());
+    }
+}
+
+#[tokio::test]
+async fn a_redirection_is_judged_by_where_it_leads() {
+    let tried = [
+        ("shell", json!({ "command": "echo mine > away/new" })),
+        ("shell", json!({ "command": "echo mine > near/new" })),
+    ];
+    let stage = scenario().mode(PermissionMode::AcceptEdits).rule(RuleEffect::Allow, "shell(echo *)");
+    let stage = stage.rule(RuleEffect::Deny, "edit(/**/outer/**)").script(&calls(&tried)).ready();
+    let outer = tempfile::tempdir().unwrap();
+    fs::create_dir(outer.path().join("outer")).unwrap();
+    fs::create_dir(stage.path("inner")).unwrap();
+    symlink(outer.path().join("outer"), stage.path("away")).unwrap();
+    symlink("inner", stage.path("near")).unwrap();
+    let mut driver = stage.open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    driver.rest().await;
+    let run = driver.leave().await;
+    let statuses: Vec<_> = answers(&run).iter().map(|answer| answer.status).collect();
+    assert_eq!(statuses, [AnswerStatus::Denied, AnswerStatus::Done]);
+    assert!(!outer.path().join("outer/new").exists());
+    assert_eq!(run.file("inner/new").as_deref(), Some("mine\n"));
+}
+
+#[tokio::test]
 async fn a_search_passes_over_what_controls_an_agent() {
     let tried = [
         ("grep", json!({ "pattern": "control" })),
