@@ -12,19 +12,23 @@ use crate::error::fault;
 /// A session's file.
 pub(crate) const SESSION: Schema = Schema {
     application_id: 0x424F_5331,
+    // Altering tables again and again would be half of what it takes to begin a session.
+    fresh: &[include_str!("session.sql")],
     steps: &[include_str!("session_1.sql"), include_str!("session_2.sql"), include_str!("session_3.sql")],
 };
 
 /// The index of sessions, the buckets, and the trusted projects.
-pub(crate) const INDEX: Schema = Schema {
-    application_id: 0x424F_5349,
-    steps: &[include_str!("index_1.sql"), include_str!("index_2.sql"), include_str!("index_3.sql")],
-};
+pub(crate) const INDEX: Schema = Schema { application_id: 0x424F_5349, fresh: INDEX_STEPS, steps: INDEX_STEPS };
+
+const INDEX_STEPS: &[&str] = &[include_str!("index_1.sql"), include_str!("index_2.sql"), include_str!("index_3.sql")];
 
 /// One kind of file.
 #[derive(Debug)]
 pub(crate) struct Schema {
     pub(crate) application_id: i64,
+    /// What makes an empty file one of today.
+    fresh: &'static [&'static str],
+    /// What makes each older form the next one.
     steps: &'static [&'static str],
 }
 
@@ -78,9 +82,8 @@ impl Schema {
         if taken > self.steps.len() {
             return Ok(());
         }
-        for step in self.steps.iter().skip(taken) {
-            change.execute_batch(step)?;
-        }
+        let missing = if taken == 0 { self.fresh } else { self.steps.get(taken..).unwrap_or_default() };
+        missing.iter().try_for_each(|step| change.execute_batch(step))?;
         change.pragma_update(None, "application_id", self.application_id)?;
         change.pragma_update(None, "user_version", self.known())?;
         change.commit()
@@ -101,9 +104,45 @@ mod tests {
     use super::*;
     use crate::connect;
 
-    const ONE: Schema = Schema { application_id: 7, steps: &["CREATE TABLE a (x); INSERT INTO a VALUES (1)"] };
-    const TWO: Schema = Schema { steps: &[ONE.steps[0], "ALTER TABLE a ADD COLUMN y DEFAULT 2"], ..ONE };
-    const BROKEN: Schema = Schema { steps: &[ONE.steps[0], "CREATE TABLE b (x); CREATE TABLE a (x)"], ..ONE };
+    const MAKE: &str = "CREATE TABLE a (x); INSERT INTO a VALUES (1)";
+    const ONE: Schema = Schema { application_id: 7, fresh: &[MAKE], steps: &[MAKE] };
+    const TWO: Schema = Schema { steps: &[MAKE, "ALTER TABLE a ADD COLUMN y DEFAULT 2"], ..ONE };
+    const BROKEN: Schema = Schema { steps: &[MAKE, "CREATE TABLE b (x); CREATE TABLE a (x)"], ..ONE };
+
+    /// Tables with their columns, keys and checks, and indexes: what a file holds, however it came about.
+    const SHAPE: &str = "
+        SELECT 'table', name, type, wr || strict, ncol FROM pragma_table_list WHERE schema = 'main'
+        UNION ALL
+        SELECT t.name, c.name, c.type || c.hidden, c.\"notnull\" || c.pk, c.cid || coalesce(c.dflt_value, '')
+        FROM pragma_table_list AS t, pragma_table_xinfo(t.name) AS c WHERE t.schema = 'main'
+        UNION ALL
+        SELECT 'foreign', t.name, f.\"table\" || f.\"from\", f.\"to\" || f.on_delete, ''
+        FROM pragma_table_list AS t, pragma_foreign_key_list(t.name) AS f WHERE t.schema = 'main'
+        UNION ALL
+        SELECT 'index', name, tbl_name, coalesce(sql, ''), '' FROM sqlite_schema WHERE type <> 'table'
+        UNION ALL
+        SELECT 'check', name, substr(sql, instr(sql, 'CHECK')), '', '' FROM sqlite_schema WHERE sql LIKE '%CHECK%'
+        ORDER BY 1, 2, 3, 4, 5";
+
+    fn shape(schema: &Schema) -> Vec<[String; 5]> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.db");
+        let mut conn = connect::create(&path).unwrap();
+        schema.migrate(&mut conn, &path).unwrap();
+        let text =
+            |row: &rusqlite::Row<'_>, n| row.get::<_, rusqlite::types::Value>(n).map(|value| format!("{value:?}"));
+        let mut select = conn.prepare(SHAPE).unwrap();
+        let rows =
+            select.query_map([], |row| Ok([text(row, 0)?, text(row, 1)?, text(row, 2)?, text(row, 3)?, text(row, 4)?]));
+        rows.unwrap().collect::<rusqlite::Result<_>>().unwrap()
+    }
+
+    #[test]
+    fn a_fresh_file_is_what_the_steps_lead_to() {
+        let stepped = shape(&Schema { fresh: SESSION.steps, ..SESSION });
+        assert!(stepped.len() > 80, "{stepped:#?}");
+        assert_eq!(shape(&SESSION), stepped);
+    }
 
     #[test]
     fn a_file_takes_the_steps_it_is_missing_and_no_others() {

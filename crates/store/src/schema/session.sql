@@ -1,0 +1,120 @@
+-- A session's file as it is today: what the steps from the first form lead to.
+CREATE TABLE bosun_meta (
+    key   TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- One row: who may write. `held` is 0 after a clean end; the fence only ever grows.
+CREATE TABLE bosun_lease (
+    one      INTEGER PRIMARY KEY CHECK (one = 1),
+    fence    INTEGER NOT NULL,
+    boot     TEXT NOT NULL,
+    pid      INTEGER NOT NULL,
+    started  INTEGER NOT NULL,
+    held     INTEGER NOT NULL,
+    taken_at INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE bosun_events (
+    seq  INTEGER PRIMARY KEY,
+    v    INTEGER NOT NULL,
+    at   INTEGER NOT NULL,
+    task TEXT NOT NULL,
+    type TEXT NOT NULL AS (body ->> '$.type') VIRTUAL,
+    body TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX bosun_events_of_task ON bosun_events (task, seq);
+
+CREATE TABLE bosun_tasks (
+    row          INTEGER PRIMARY KEY,
+    id           TEXT NOT NULL UNIQUE,
+    parent       TEXT,
+    kind         TEXT NOT NULL,
+    agent        TEXT NOT NULL,
+    path         TEXT NOT NULL,
+    description  TEXT NOT NULL,
+    state        TEXT NOT NULL,
+    activation   INTEGER NOT NULL DEFAULT 0,
+    last_outcome TEXT,
+    intent       TEXT,
+    result       TEXT,
+    turns        INTEGER NOT NULL DEFAULT 0,
+    input        INTEGER NOT NULL DEFAULT 0,
+    output       INTEGER NOT NULL DEFAULT 0,
+    cache_read   INTEGER NOT NULL DEFAULT 0,
+    cache_write  INTEGER NOT NULL DEFAULT 0,
+    cost_tokens  INTEGER NOT NULL DEFAULT 0,
+    cost_micros  INTEGER NOT NULL DEFAULT 0,
+    created_at   INTEGER NOT NULL,
+    updated_at   INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE bosun_mail (
+    mail     INTEGER PRIMARY KEY,
+    task     TEXT NOT NULL,
+    sender   TEXT NOT NULL,
+    delivery TEXT NOT NULL,
+    body     TEXT NOT NULL,
+    state    TEXT NOT NULL CHECK (state IN ('admitted', 'delivered', 'expired')),
+    at       INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE bosun_turns (
+    task        TEXT NOT NULL,
+    turn        INTEGER NOT NULL,
+    activation  INTEGER NOT NULL,
+    asked       TEXT NOT NULL,
+    input       INTEGER NOT NULL DEFAULT 0,
+    output      INTEGER NOT NULL DEFAULT 0,
+    cache_read  INTEGER NOT NULL DEFAULT 0,
+    cache_write INTEGER NOT NULL DEFAULT 0,
+    cost_tokens INTEGER NOT NULL DEFAULT 0,
+    cost_micros INTEGER NOT NULL DEFAULT 0,
+    begun_at    INTEGER NOT NULL,
+    answered    TEXT,
+    priced      INTEGER NOT NULL DEFAULT 0,
+    lost_tokens INTEGER NOT NULL DEFAULT 0,
+    lost_micros INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (task, turn)
+) STRICT, WITHOUT ROWID;
+
+-- What other processes ask of the owner.
+CREATE TABLE bosun_commands (
+    id         INTEGER PRIMARY KEY,
+    at         INTEGER NOT NULL,
+    body       TEXT NOT NULL,
+    applied_at INTEGER
+) STRICT;
+
+CREATE INDEX bosun_commands_pending ON bosun_commands (id) WHERE applied_at IS NULL;
+
+-- What waits for a person's decision, and what was decided.
+CREATE TABLE bosun_asks (
+    row      INTEGER PRIMARY KEY,
+    id       TEXT NOT NULL,
+    task     TEXT NOT NULL,
+    call     TEXT NOT NULL,
+    body     TEXT NOT NULL,
+    state    TEXT NOT NULL,
+    open     INTEGER NOT NULL DEFAULT 1,
+    asked_at INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX bosun_asks_open ON bosun_asks (task, call) WHERE open;
+
+-- The model's own space begins here.
+CREATE TABLE todos (
+    id          TEXT PRIMARY KEY,
+    title       TEXT NOT NULL,
+    description TEXT,
+    status      TEXT NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'in_progress', 'done', 'blocked')),
+    created_at  TEXT DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ')),
+    updated_at  TEXT DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ'))
+);
+
+CREATE TABLE todo_deps (
+    todo_id    TEXT NOT NULL REFERENCES todos (id) ON DELETE CASCADE,
+    depends_on TEXT NOT NULL REFERENCES todos (id) ON DELETE CASCADE,
+    PRIMARY KEY (todo_id, depends_on)
+);
