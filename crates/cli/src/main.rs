@@ -34,8 +34,8 @@ mod demo;
 
 use std::process::ExitCode;
 
-use clap::FromArgMatches;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{FromArgMatches, Parser};
 
 use crate::args::{Args, Command};
 use crate::exit::Exit;
@@ -58,12 +58,17 @@ fn main() -> ExitCode {
 fn act() -> Result<Exit, Failure> {
     // Before anything is read that a program of this process's could read out of it again.
     host::machine::seal()?;
-    let given = args::command().try_get_matches().and_then(|given| Args::from_arg_matches(&given));
-    let exit = match given {
+    let exit = match parse() {
         Ok(args) => nested::check(&args).and_then(|()| perform(args))?,
         Err(error) => usage(&error),
     };
     Ok(if print::is_lost() { Exit::worst([exit, Exit::Failed]) } else { exit })
+}
+
+/// Reads the command line. What help says beyond the flags takes its time to put together, and few runs show it.
+fn parse() -> Result<Args, clap::Error> {
+    Args::try_parse()
+        .or_else(|_explained| args::command().try_get_matches().and_then(|given| Args::from_arg_matches(&given)))
 }
 
 fn perform(args: Args) -> Result<Exit, Failure> {

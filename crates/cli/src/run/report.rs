@@ -199,6 +199,9 @@ impl Report {
 
 /// The calls that an earlier process asked about: they may end in this one.
 fn asked_before(session: &Session) -> BTreeMap<(TaskId, CallId), Called> {
+    if session.first_seq() == 0 {
+        return BTreeMap::new();
+    }
     let asks = Reader::open(session.home(), session.id()).and_then(|reader| reader.asks(true));
     asks.unwrap_or_default().iter().filter_map(|view| of_ask(view.task, &view.ask)).collect()
 }
