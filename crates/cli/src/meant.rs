@@ -1,5 +1,7 @@
 //! What somebody probably meant who named a provider that does not exist.
 
+use strsim::levenshtein as distance;
+
 /// The providers that need no file.
 const PROVIDERS: [&str; 6] = ["anthropic", "openai", "openai-chat", "ollama", "llamacpp", "lmstudio"];
 
@@ -16,21 +18,6 @@ pub(crate) fn model(provider: &str) -> Option<String> {
     let lower = provider.to_lowercase();
     let near = PROVIDERS.into_iter().map(|known| (distance(known, &lower), known)).min()?;
     (near.0 <= WRONG).then(|| format!("did you mean {}/…? `bosun models` lists what it serves", near.1))
-}
-
-/// How many letters have to be put in, left out or changed to make one of the other.
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().take(32).collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (at, letter) in one.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], at + 1);
-        for (column, theirs) in other.iter().enumerate() {
-            let changed = diagonal + usize::from(letter != *theirs);
-            diagonal = row[column + 1];
-            row[column + 1] = changed.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row.last().copied().unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]

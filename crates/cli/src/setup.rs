@@ -17,7 +17,7 @@ use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::{fault, log};
 
-pub(crate) use layers::refused;
+pub(crate) use layers::{refused, standing};
 
 /// What every command needs.
 pub(crate) struct Setup {

@@ -2,9 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use config::{Access, Choice, Config, ConfigError, Entrusted, Env, Layers, Places, Project, Standing};
+use config::{Access, Choice, Config, ConfigError, Env, Layers, Places, Project, Standing};
 use host::Home;
-use store::Trust;
 
 use super::Check;
 use crate::{log, setup};
@@ -78,13 +77,8 @@ fn layers(env: &Env, project: Project) -> Result<Layers, ConfigError> {
     Ok(layers)
 }
 
-/// How the project stands, without making anything.
+/// How the project stands. Where nothing is remembered yet, nothing is made to remember it in.
 fn standing(home: &Path, project: &Project) -> Standing {
-    if !Entrusted::exist(&project.top, home) {
-        return Standing::Untrusted;
-    }
     let known = Home::look(home).filter(|home| home.index_db().exists());
-    let remembered =
-        known.zip(project.top.to_str()).and_then(|(home, top)| Trust::open(&home).ok()?.digest(top).ok()?);
-    Standing::of(&project.top, home, remembered.as_deref())
+    known.map_or(Standing::Untrusted, |home| setup::standing(&home, project))
 }

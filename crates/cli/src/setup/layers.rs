@@ -8,6 +8,7 @@ use config::{
     ConfigError, Entrusted, File, Layer, Layers, MANAGED_FILE, Mode, Origin, Permissions, Places, Project, RuleLine,
     Spending, Standing, Usd, Weight, Workspace,
 };
+use host::Home;
 use policy::Policy;
 use protocol::api::SessionView;
 use protocol::{Budget, RuleEffect};
@@ -82,19 +83,9 @@ impl Setup {
         self.policy_of(&layers, cwd, &self.roots(&layers)?)
     }
 
-    /// How a project stands. One that nobody can look up is not trusted.
+    /// How a project stands.
     pub(crate) fn standing(&self, project: &Project) -> Standing {
-        if !Entrusted::exist(&project.top, self.home.root()) {
-            return Standing::Untrusted;
-        }
-        let remembered = project.top.to_str().and_then(|top| {
-            let looked_up = Trust::open(&self.home).and_then(|trust| trust.digest(top));
-            looked_up.unwrap_or_else(|error| {
-                tracing::warn!(%error, "trust cannot be looked up");
-                None
-            })
-        });
-        Standing::of(&project.top, self.home.root(), remembered.as_deref())
+        standing(&self.home, project)
     }
 
     pub(super) fn policy_of(&self, layers: &Layers, cwd: &Path, roots: &[PathBuf]) -> Result<Policy, Failure> {
@@ -137,6 +128,21 @@ impl Setup {
         }
         Ok(roots)
     }
+}
+
+/// How a project stands with whoever has this home. One that nobody can look up is not trusted.
+pub(crate) fn standing(home: &Home, project: &Project) -> Standing {
+    if !Entrusted::exist(&project.top, home.root()) {
+        return Standing::Untrusted;
+    }
+    let remembered = project.top.to_str().and_then(|top| {
+        let looked_up = Trust::open(home).and_then(|trust| trust.digest(top));
+        looked_up.unwrap_or_else(|error| {
+            tracing::warn!(%error, "trust cannot be looked up");
+            None
+        })
+    });
+    Standing::of(&project.top, home.root(), remembered.as_deref())
 }
 
 impl PermitArgs {

@@ -100,18 +100,7 @@ fn is_shuffled(one: &str, other: &str) -> bool {
 
 /// How many letters must be changed, added or left out to make one name of the other, whatever their case.
 fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.to_ascii_lowercase().chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (i, a) in one.to_ascii_lowercase().chars().take(32).enumerate() {
-        let mut before = row[0];
-        row[0] = i + 1;
-        for (j, b) in other.iter().enumerate() {
-            let change = before + usize::from(a != *b);
-            before = row[j + 1];
-            row[j + 1] = change.min(before + 1).min(row[j] + 1);
-        }
-    }
-    row[other.len()]
+    strsim::levenshtein(&one.to_ascii_lowercase(), &other.to_ascii_lowercase())
 }
 
 #[cfg(test)]

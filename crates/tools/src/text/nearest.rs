@@ -1,5 +1,7 @@
 //! Names close to one that does not exist.
 
+use strsim::levenshtein as distance;
+
 /// The candidates most like `name`, best first, at most three.
 pub(crate) fn nearest(name: &str, candidates: impl IntoIterator<Item = String>) -> Vec<String> {
     let wanted = name.to_lowercase();
@@ -11,21 +13,6 @@ pub(crate) fn nearest(name: &str, candidates: impl IntoIterator<Item = String>) 
         .collect();
     close.sort();
     close.into_iter().take(3).map(|(_, candidate)| candidate).collect()
-}
-
-/// How many characters must be added, removed or replaced to come from one to the other.
-fn distance(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (i, a) in from.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, b) in to.iter().enumerate() {
-            let replaced = diagonal + usize::from(a != *b);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[to.len()]
 }
 
 #[cfg(test)]
