@@ -140,6 +140,7 @@ impl File {
                 live: limits.live.unwrap_or(usual.live),
                 depth: limits.depth.unwrap_or(usual.depth),
                 total: limits.total.unwrap_or(usual.total),
+                ..usual
             },
             retention_days: retention.days.unwrap_or(RETENTION_DAYS),
             command_bytes: output.command_bytes.unwrap_or(COMMAND_BYTES),
@@ -164,7 +165,12 @@ impl File {
                 first_byte_timeout: Some(Time(patience.first_byte)),
                 idle_timeout: Some(Time(patience.idle)),
             },
-            limits: Limits { live: Some(usual.live), depth: Some(usual.depth), total: Some(usual.total) },
+            limits: Limits {
+                live: Some(usual.live),
+                depth: Some(usual.depth),
+                total: Some(usual.total),
+                ..Limits::default()
+            },
             retention: Retention { days: Some(RETENTION_DAYS) },
             output: Output { command_bytes: Some(COMMAND_BYTES) },
             permissions: Permissions { mode: Some(Mode(PermissionMode::default())), ..Permissions::default() },

@@ -1,12 +1,17 @@
 //! How an event changes the state. There is no other way to change it, but for leases, which are not durable.
 
+use std::time::Duration;
+
 use protocol::{
-    Activation, Attempt, Block, CallId, Cost, DecidedBy, Decision, Entry, Event, Kind, MailId, TaskId, TaskSpec, Turn,
-    WaitEnd,
+    Activation, At, Attempt, Block, CallId, Cost, DecidedBy, Decision, Entry, Event, Holder, Kind, MailId, TaskId,
+    TaskSpec, Turn, WaitEnd,
 };
 
 use crate::state::{Admission, State};
 use crate::{CallPhase, Decided, Footing, Last, Phase, Purpose, Signal, Task, Wait, Work};
+
+/// The time that a rate is counted over.
+pub(crate) const RATE_SPAN: Duration = Duration::from_secs(60);
 
 /// An event that contradicts the state it comes to: the log is damaged, or the kernel has a defect.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -39,7 +44,12 @@ impl State {
             | Event::IntentReported { .. }
             | Event::ModelDiffered { .. }
             | Event::Compacted(_)
+            | Event::ToolsLoaded { .. }
             | Event::Unknown => Ok(()),
+            Event::AgentDefined { id, .. } => {
+                self.defined.insert(id.clone());
+                Ok(())
+            }
             Event::SessionAdopted { fence, terms } => {
                 self.fence = *fence;
                 self.update(id, |root| {
@@ -60,7 +70,7 @@ impl State {
                 self.admission = Admission::Open;
                 Ok(())
             }
-            Event::TaskCreated(spec) => self.create(id, spec),
+            Event::TaskCreated(spec) => self.create(id, spec, entry.at),
             Event::TaskPromoted => self.update(id, |task| {
                 task.mode = protocol::Mode::Background;
                 Ok(())
@@ -69,8 +79,20 @@ impl State {
             Event::TaskInterrupted => self.update(id, |task| task.go(Signal::Interrupt, "interrupted")),
             Event::TaskRequeued => self.update(id, |task| task.go(Signal::Requeue, "requeued")),
             Event::SlotRegained => self.update(id, |task| task.go(Signal::Regain, "slot regained")),
-            Event::CancelRequested { by, how } => self.update(id, |task| {
-                task.cancel = Some((*by, *how));
+            Event::CancelRequested { by, how, until_at } => self.update(id, |task| {
+                (task.cancel, task.cancel_until) = (Some((*by, *how)), *until_at);
+                Ok(())
+            }),
+            Event::TaskStalled { .. } => self.update(id, |task| {
+                task.stalled = true;
+                Ok(())
+            }),
+            Event::TaskStirred => self.update(id, |task| {
+                task.stalled = false;
+                Ok(())
+            }),
+            Event::TaskForgotten => self.update(id, |task| {
+                task.forgotten = true;
                 Ok(())
             }),
             Event::TaskFinished { outcome } => {
@@ -79,6 +101,21 @@ impl State {
             Event::ActivationStarted { activation, attempt } => {
                 self.update(id, |task| task.begin(*activation, *attempt))
             }
+            Event::ActivationGreeted { activation, .. } => self.update(id, |task| {
+                task.unparted.insert(*activation);
+                Ok(())
+            }),
+            Event::ActivationParted { activation } => self.update(id, |task| {
+                task.unparted.remove(activation);
+                Ok(())
+            }),
+            Event::StopHeld { by, .. } => self.update(id, |task| {
+                match by {
+                    Holder::Hook => task.holds += 1,
+                    Holder::Expects => task.repairs += 1,
+                }
+                Ok(())
+            }),
             Event::ActivationEnded { .. } => self.update(id, Task::rest),
             Event::MailAdmitted { mail, delivery, .. } => {
                 self.next_mail = mail.0 + 1;
@@ -122,7 +159,7 @@ impl State {
         }
     }
 
-    fn create(&mut self, id: TaskId, spec: &TaskSpec) -> Result<(), Impossible> {
+    fn create(&mut self, id: TaskId, spec: &TaskSpec, at: At) -> Result<(), Impossible> {
         if self.tasks.contains_key(&id) {
             return Err(Impossible::SameTask(id));
         }
@@ -137,11 +174,22 @@ impl State {
         };
         match spec.kind {
             Kind::Main => self.root = Some(id),
-            Kind::Agent => self.started += 1,
+            Kind::Agent => self.count_start(depth, at),
             Kind::Shell => {}
         }
         self.insert(Task::new(id, spec, depth));
         Ok(())
+    }
+
+    /// Counts an agent against the limits. What a subagent starts counts against their rate as well.
+    fn count_start(&mut self, depth: u32, at: At) {
+        self.started += 1;
+        if depth > 1 {
+            self.recent.push_back(at);
+            while self.recent.front().is_some_and(|first| first.plus(RATE_SPAN) <= at) {
+                self.recent.pop_front();
+            }
+        }
     }
 
     fn begin_turn(&mut self, id: TaskId, turn: Turn, reserved: Cost, model: &str) -> Result<(), Impossible> {
@@ -201,6 +249,7 @@ impl Task {
         let next = self.phase.clone().next(signal).ok_or_else(|| self.impossible(event))?;
         self.phase = next;
         if !self.is_running() {
+            self.stalled = false;
             self.lease = None;
         }
         Ok(())
@@ -211,6 +260,7 @@ impl Task {
             self.work = Work::Fresh;
             self.last = None;
             self.turns = 0;
+            (self.holds, self.repairs) = (0, 0);
         }
         self.go(Signal::Admit, "started")?;
         self.activation = activation;
@@ -223,7 +273,7 @@ impl Task {
         self.work = Work::Fresh;
         // Stopping the root ends its activation, not its life.
         if self.kind == Kind::Main {
-            self.cancel = None;
+            (self.cancel, self.cancel_until) = (None, None);
         }
         Ok(())
     }

@@ -1,9 +1,9 @@
 //! Everything that can happen to a session.
 
 use protocol::{
-    Answer, Ask, AskId, At, Block, Body, CallId, Cancel, CancelBy, Compaction, Cost, DecidedBy, Decision, Delivery,
-    FailKind, Fence, Limit, ModelFault, Origin, Quote, Run, SessionId, StopReason, TaskId, TaskSpec, Terms, Turn,
-    Usage, WaitMode, WrapUp,
+    Activation, AgentSpec, Answer, Ask, AskId, At, Block, Body, CallId, Cancel, CancelBy, Compaction, Cost, DecidedBy,
+    Decision, DefinitionId, Delivery, Evidence, FailKind, Fence, Holder, Limit, ModelFault, Origin, Quote, Run,
+    SessionId, StopReason, TaskId, TaskSpec, Terms, Turn, Usage, WaitMode, WrapUp,
 };
 
 /// One thing that happened, or that somebody asks for.
@@ -74,6 +74,26 @@ pub enum Input {
         /// The moment.
         until: At,
     },
+    /// A run has shown no sign of life since this moment.
+    Stall {
+        /// The run.
+        run: Run,
+        /// The moment.
+        since: At,
+    },
+    /// A run that had stalled shows signs of life.
+    Stir(Run),
+    /// The hooks on an activation's stop have run for the last time, after it ended or before.
+    Part {
+        /// The task.
+        task: TaskId,
+        /// Which activation.
+        activation: Activation,
+    },
+    /// A person has no use for the record of a task that has ended.
+    Forget(TaskId),
+    /// How much memory the machine has left. It is not durable: whoever adopts the session looks for itself.
+    Memory(Memory),
     /// The time that the kernel asked for has come.
     Tick,
 }
@@ -87,8 +107,33 @@ pub struct Spawn {
     pub spec: TaskSpec,
     /// Its first mail: the prompt, or a shell task's command.
     pub prompt: String,
-    /// The run and tool call that start it, and so its parent. A synchronous task's call waits for it.
+    /// The run and tool call that start it, and so its parent. The call need not have started: it starts with the
+    /// task, so that no crash can come between. A synchronous task's call waits for it; the call that starts an agent
+    /// in the background is answered at once.
     pub by: Option<(Run, Turn, CallId)>,
+    /// When a call that waits for it gives up; never when absent.
+    pub until: Option<At>,
+    /// What its agent is; the session keeps it.
+    pub definition: Option<Definition>,
+}
+
+/// What an agent is, under the digest of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Definition {
+    /// The digest.
+    pub id: DefinitionId,
+    /// The definition.
+    pub spec: Box<AgentSpec>,
+}
+
+/// How much memory the machine has left.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Memory {
+    /// Enough for more agents.
+    #[default]
+    Ample,
+    /// So little that no agent may start while others run.
+    Tight,
 }
 
 /// Mail to a task.
@@ -161,7 +206,11 @@ pub enum Report {
         call: CallId,
         /// The answer.
         answer: Answer,
+        /// What it left behind.
+        evidence: Vec<Evidence>,
     },
+    /// Its model is told of more tools.
+    ToolsLoaded(Vec<String>),
     /// The time of its open calls is up, whatever they do.
     CallsDropped {
         /// The turn that made them.
@@ -191,6 +240,15 @@ pub enum Report {
     Intent(String),
     /// A quota is used up until this moment.
     Park(At),
+    /// The hooks on its activation's start have run, and said this.
+    Greeted(Vec<String>),
+    /// It would end, and somebody keeps it from that, as often as the limits allow.
+    Held {
+        /// Who.
+        by: Holder,
+        /// What it is told.
+        reason: String,
+    },
     /// The activation is over.
     Ended {
         /// How.

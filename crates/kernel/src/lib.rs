@@ -23,12 +23,15 @@ mod task;
 mod words;
 mod work;
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use protocol::{At, Entry, TaskId};
 
 pub use bucket::Bucket;
 pub use effect::Effect;
 pub use evolve::Impossible;
-pub use input::{Booked, Ending, Input, Letter, Point, Report, Spawn};
+pub use input::{Booked, Definition, Ending, Input, Letter, Memory, Point, Report, Spawn};
 pub use ledger::Ledger;
 pub use phase::{Footing, Phase, Purpose, Signal};
 pub use refusal::Refusal;
@@ -37,7 +40,7 @@ pub use task::{Last, Task};
 pub use work::{CallPhase, Decided, Wait, Work};
 
 /// How many agents a session may have. Every agent of the tree counts against the same limits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// Agents that may run at once; more wait in a queue.
     pub live: u32,
@@ -45,11 +48,30 @@ pub struct Limits {
     pub depth: u32,
     /// Agents that a session may start in all.
     pub total: u32,
+    /// Agents that agents below the root may start within a minute, all of them together.
+    pub rate: u32,
+    /// Agents of one definition that may run at once, for those that have a limit of their own.
+    pub of_type: BTreeMap<String, u32>,
+    /// How long a task that is asked to stop may take for its last turn.
+    pub grace: Duration,
+    /// How often hooks may keep one activation from ending.
+    pub holds: u32,
+    /// How often an activation may try again to bring what is expected of it.
+    pub repairs: u32,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { live: 32, depth: 6, total: 2_000 }
+        Limits {
+            live: 32,
+            depth: 6,
+            total: 2_000,
+            rate: 200,
+            of_type: BTreeMap::new(),
+            grace: Duration::from_secs(30),
+            holds: 8,
+            repairs: 2,
+        }
     }
 }
 
@@ -104,6 +126,16 @@ impl Kernel {
     /// How many calls wait for a person's decision.
     pub fn open_asks(&self) -> usize {
         self.state.asks.len()
+    }
+
+    /// How many agents have started so far.
+    pub fn started(&self) -> u32 {
+        self.state.started
+    }
+
+    /// How many agents wait for a slot to begin.
+    pub fn queued(&self) -> usize {
+        self.state.slots.fresh.len()
     }
 
     /// The moment at which [`Input::Tick`] is due.

@@ -43,6 +43,24 @@ pub enum Refusal {
         /// The cap.
         cap: u32,
     },
+    /// Agents start others too fast.
+    #[error("agents have started {cap} others within a minute, which is all they may; wait, or do the work yourself")]
+    Rate {
+        /// The cap.
+        cap: u32,
+    },
+    /// Only what the root waits for can go on in the background.
+    #[error("task {0} was not started by the session's root, so it cannot go on in the background")]
+    NotRoots(TaskId),
+    /// It was kept from ending as often as it may be.
+    #[error("it was kept from ending {cap} times, which is all it may be")]
+    Holds {
+        /// The cap.
+        cap: u32,
+    },
+    /// Only what has ended can be forgotten.
+    #[error("task {0} has not ended; stop it first")]
+    NotEnded(TaskId),
     /// The activation has taken as many turns as it may.
     #[error("the limit of {limit} turns is reached")]
     Turns {
@@ -52,6 +70,12 @@ pub enum Refusal {
     /// The reservation does not fit the budget of the task or of one above it.
     #[error("the budget of task {task} is used up")]
     Budget {
+        /// Whose budget.
+        task: TaskId,
+    },
+    /// The reservation would fit if other questions under way were answered.
+    #[error("the budget of task {task} is set aside for questions under way")]
+    BudgetHeld {
         /// Whose budget.
         task: TaskId,
     },

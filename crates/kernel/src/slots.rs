@@ -38,6 +38,15 @@ impl Line {
         self.places.values().next().copied()
     }
 
+    /// Everybody in line, the next first.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = TaskId> {
+        self.places.values().copied()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.places.len()
+    }
+
     #[cfg(test)]
     pub(crate) fn contains(&self, task: TaskId) -> bool {
         self.tickets.contains_key(&task)

@@ -3,13 +3,14 @@
 //! Only [`State::update`] changes a task, and it keeps every index in step: the count of busy tasks, the
 //! slots and lines, the alarms, and who waits for whom.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
-use protocol::{AskId, At, CallId, Fence, TaskId};
+use protocol::{AskId, At, CallId, DefinitionId, Fence, TaskId};
 
 use crate::evolve::Impossible;
 use crate::slots::Slots;
-use crate::{Footing, Phase, Task};
+use crate::{Footing, Memory, Phase, Task};
 
 /// Everything the kernel knows of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,6 +22,14 @@ pub struct State {
     pub(crate) next_mail: u64,
     /// Agents ever started.
     pub(crate) started: u32,
+    /// When agents below the root started others, within the last minute of the log.
+    pub(crate) recent: VecDeque<At>,
+    /// Definitions that the log holds.
+    pub(crate) defined: BTreeSet<DefinitionId>,
+    /// How much memory the machine has left; not durable.
+    pub(crate) memory: Memory,
+    /// How many agents of each definition hold a slot.
+    pub(crate) live_of: BTreeMap<Arc<str>, u32>,
     pub(crate) busy: usize,
     pub(crate) slots: Slots,
     pub(crate) alarms: BTreeSet<(At, TaskId)>,
@@ -83,7 +92,12 @@ impl State {
         self.busy -= usize::from(marks.busy);
         match marks.place {
             Place::Nowhere => {}
-            Place::Slot => self.slots.held -= 1,
+            Place::Slot => {
+                self.slots.held -= 1;
+                if let Some(live) = self.live_of.get_mut(&marks.agent) {
+                    *live -= 1;
+                }
+            }
             Place::Returning => self.slots.returning.leave(id),
             Place::Fresh => self.slots.fresh.leave(id),
         }
@@ -107,7 +121,10 @@ impl State {
         self.busy += usize::from(marks.busy);
         match marks.place {
             Place::Nowhere => {}
-            Place::Slot => self.slots.held += 1,
+            Place::Slot => {
+                self.slots.held += 1;
+                *self.live_of.entry(marks.agent).or_default() += 1;
+            }
             Place::Returning => self.slots.returning.join(id),
             Place::Fresh => self.slots.fresh.join(id),
         }
@@ -126,6 +143,7 @@ struct Marks {
     alarms: Vec<At>,
     waits: Vec<(TaskId, CallId)>,
     asks: Vec<AskId>,
+    agent: Arc<str>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -145,13 +163,15 @@ impl Marks {
         let waits = || task.work.waits();
         // Without an owner nobody could be asked: what was decided meanwhile comes before the deadline.
         let asked = task.work.asks().filter(|_| task.is_running()).filter_map(|ask| ask.until_at);
+        let stops = task.cancel_until.filter(|_| task.is_running());
         let deadlines = waits().filter_map(|(_, wait)| wait.until).chain(asked);
         Marks {
             busy: task.phase.is_busy(),
             place: Place::of(task),
-            alarms: parked.into_iter().chain(task.lease).chain(deadlines).collect(),
+            alarms: parked.into_iter().chain(task.lease).chain(stops).chain(deadlines).collect(),
             waits: waits().flat_map(|(call, wait)| wait.on.iter().map(|on| (*on, call.clone()))).collect(),
             asks: task.work.asks().map(|ask| ask.id.clone()).collect(),
+            agent: Arc::clone(&task.agent),
         }
     }
 }

@@ -1,9 +1,11 @@
 //! What the kernel knows of one task.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use protocol::{
-    Activation, At, Attempt, Cancel, CancelBy, Delivery, Kind, MailId, Mode, Rest, Run, TaskId, TaskSpec, Turn, WrapUp,
+    Activation, At, Attempt, CallId, Cancel, CancelBy, Delivery, Kind, MailId, Mode, Rest, Run, TaskId, TaskSpec, Turn,
+    WrapUp,
 };
 
 use crate::{Ledger, Phase, Purpose, Work};
@@ -23,6 +25,10 @@ pub struct Task {
     pub kind: Kind,
     /// What people call it.
     pub name: String,
+    /// The definition of its agent.
+    pub agent: Arc<str>,
+    /// The tool call of its parent that started it.
+    pub call: Option<CallId>,
     /// How far below the root.
     pub depth: u32,
     /// Where its result goes.
@@ -47,6 +53,18 @@ pub struct Task {
     pub inbox: BTreeMap<MailId, Delivery>,
     /// Who asked it to stop, and how firmly.
     pub cancel: Option<(CancelBy, Cancel)>,
+    /// When a task that may still take a last turn is stopped at once.
+    pub cancel_until: Option<At>,
+    /// Whether it has shown no sign of life for a while.
+    pub stalled: bool,
+    /// How often hooks kept the activation from ending.
+    pub holds: u32,
+    /// How often it tried again to bring what is expected of it.
+    pub repairs: u32,
+    /// Activations whose start hooks have run and whose stop hooks have not.
+    pub unparted: BTreeSet<Activation>,
+    /// Whether a person has no use for its record any more.
+    pub forgotten: bool,
     /// The activation's last turn, once it has come to that.
     pub last: Option<Last>,
     /// What it and everything below it spent.
@@ -94,6 +112,8 @@ impl Task {
             names: BTreeSet::new(),
             kind: spec.kind,
             name: spec.name.clone(),
+            agent: spec.agent.as_str().into(),
+            call: spec.call.clone(),
             depth,
             mode: spec.mode,
             rest: spec.rest,
@@ -106,6 +126,12 @@ impl Task {
             turns: 0,
             inbox: BTreeMap::new(),
             cancel: None,
+            cancel_until: None,
+            stalled: false,
+            holds: 0,
+            repairs: 0,
+            unparted: BTreeSet::new(),
+            forgotten: false,
             last: None,
             ledger: Ledger::new(spec.budget),
             told_low: false,

@@ -1,6 +1,6 @@
 //! What a model is told about calls that were cut short.
 
-use protocol::{Answer, AnswerStatus};
+use protocol::{Answer, AnswerStatus, TaskId};
 
 pub(crate) fn interrupted() -> Answer {
     let text = "The process that ran this call ended before the call did. It may or may not have taken effect: \
@@ -14,4 +14,12 @@ pub(crate) fn out_of_time() -> Answer {
 
 pub(crate) fn cancelled() -> Answer {
     Answer { status: AnswerStatus::Cancelled, text: "This call was cancelled before it ended.".into() }
+}
+
+pub(crate) fn started(name: &str, id: TaskId) -> Answer {
+    let text = format!(
+        "Started in the background as `{name}` ({id}). Go on with other work: its result reaches you by itself when it \
+         is there, so do not poll."
+    );
+    Answer { status: AnswerStatus::Done, text }
 }

@@ -44,7 +44,7 @@ impl Policy {
         let refused = |path: &Path| !self.is_inside(path, cwd) && !self.is_control(path);
         let path = request.acts.iter().find_map(|act| match act {
             Act::Read(path) | Act::Edit(path) => refused(path).then_some(path),
-            Act::Shell { .. } | Act::Fetch(_) | Act::Session | Act::Other => None,
+            Act::Shell { .. } | Act::Fetch(_) | Act::Agent(_) | Act::Session | Act::Other => None,
         })?;
         let (effect, part) = (RuleEffect::Deny, path.display().to_string());
         Some(Explanation::of(vec![Verdict { effect, ground: Ground::Outside, part, rule: None }]))
@@ -81,6 +81,14 @@ impl Policy {
             let part = tool.to_owned();
             return vec![Verdict { effect: RuleEffect::Deny, ground: Ground::Role, part, rule: None }];
         }
+        match role.mode.filter(|mode| narrows(*mode, self.mode)) {
+            Some(mode) => Policy { mode, ..self.clone() }.acts(request),
+            None => self.acts(request),
+        }
+    }
+
+    fn acts(&self, request: &Request) -> Vec<Verdict> {
+        let tool = request.tool.as_str();
         let parts: Vec<Verdict> = request.acts.iter().flat_map(|act| self.judge(tool, act)).collect();
         if parts.is_empty() { self.judge(tool, &Act::Other) } else { parts }
     }
@@ -93,4 +101,15 @@ impl Policy {
     pub(crate) fn is_inside(&self, path: &Path, cwd: &Path) -> bool {
         path.starts_with(cwd) || self.roots.iter().any(|root| path.starts_with(root))
     }
+}
+
+/// Whether one mode allows nothing that the other does not.
+fn narrows(one: PermissionMode, other: PermissionMode) -> bool {
+    let width = |mode| match mode {
+        PermissionMode::Plan => 0,
+        PermissionMode::Default => 1,
+        PermissionMode::AcceptEdits => 2,
+        PermissionMode::AllowAll => 3,
+    };
+    width(one) < width(other)
 }

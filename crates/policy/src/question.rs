@@ -42,11 +42,13 @@ impl Request {
             (Kind::Edit, Some(path)) => vec![Act::Read(cwd.join(path)), Act::Edit(cwd.join(path))],
             (Kind::Fetch, Some(address)) if address.contains("://") => vec![Act::Fetch(address.into())],
             (Kind::Fetch, Some(host)) => vec![Act::Fetch(format!("https://{host}"))],
+            (Kind::Agent, Some(name)) => vec![Act::Agent(name.trim().into())],
             (Kind::Session, _) => vec![Act::Session],
             (Kind::Other, _) => vec![Act::Other],
             (Kind::Shell, None) => return Err(missing("which command")),
             (Kind::Read | Kind::Edit, None) => return Err(missing("which file")),
             (Kind::Fetch, None) => return Err(missing("which address")),
+            (Kind::Agent, None) => return Err(missing("which type of agent")),
         };
         Ok(Request { tool, acts })
     }

@@ -31,6 +31,8 @@ pub enum Act {
     },
     /// Get a page from this address.
     Fetch(String),
+    /// Start an agent of this type.
+    Agent(String),
     /// Nothing beyond the session's own state.
     Session,
     /// Something that only rules on the tool's name know.
@@ -50,6 +52,8 @@ pub(crate) enum Part<'a> {
     Edit(&'a File<'a>),
     EditUnknown,
     Page(&'a Address),
+    /// An agent of this type.
+    Agent(&'a str),
     /// What only rules on the tool's name speak of.
     Other,
 }
@@ -67,7 +71,7 @@ impl Part<'_> {
     pub(crate) fn changes(&self) -> bool {
         match self {
             Part::Command(..) | Part::Unread | Part::Edit(_) | Part::EditUnknown => true,
-            Part::Read(_) | Part::ReadUnknown | Part::Page(_) | Part::Other => false,
+            Part::Read(_) | Part::ReadUnknown | Part::Page(_) | Part::Agent(_) | Part::Other => false,
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use protocol::PermissionMode;
+
 /// Which tools an agent may call at all. The default permits every tool.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Role {
@@ -9,6 +11,8 @@ pub struct Role {
     pub tools: Option<BTreeSet<String>>,
     /// Tools it does not have, whatever else is said.
     pub denied: BTreeSet<String>,
+    /// A mode that counts instead of the session's where it is narrower.
+    pub mode: Option<PermissionMode>,
 }
 
 impl Role {

@@ -44,6 +44,7 @@ pub(crate) fn rule(policy: &Policy, tool: &str, part: &Part<'_>) -> Option<Strin
         Part::Read(file) => format!("read({})", files(policy, file.path)?),
         Part::Edit(file) => format!("edit({})", files(policy, file.path)?),
         Part::Page(address) => format!("fetch({})", address.shown()),
+        Part::Agent(name) => format!("task({name})"),
         Part::Other => tool.to_owned(),
         Part::Unread | Part::ReadUnknown | Part::EditUnknown => return None,
     };

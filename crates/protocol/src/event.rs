@@ -4,9 +4,9 @@ use serde::ser::Error as _;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Activation, Answer, Ask, AskId, At, Attempt, Block, Body, Budget, CallId, Cancel, CancelBy, Cost, DecidedBy,
-    Decision, Delivery, Effort, Fence, MailId, Origin, Outcome, PermissionMode, Price, RuleText, SessionId, StopReason,
-    TaskId, TaskSpec, Turn, Usage, WaitMode, WrapUp,
+    Activation, AgentSpec, Answer, Ask, AskId, At, Attempt, Block, Body, Budget, CallId, Cancel, CancelBy, Cost,
+    DecidedBy, Decision, DefinitionId, Delivery, Effort, Evidence, Fence, Holder, MailId, Origin, Outcome,
+    PermissionMode, Price, RuleText, SessionId, StopReason, TaskId, TaskSpec, Turn, Usage, WaitMode, WrapUp,
 };
 
 /// An event as the kernel decides it: which task it is about, and when.
@@ -96,6 +96,14 @@ pub enum Event {
     /// The session takes new tasks again.
     AdmissionOpened,
 
+    /// An agent of this definition is used for the first time.
+    AgentDefined {
+        /// Its digest.
+        id: DefinitionId,
+        /// The definition.
+        spec: Box<AgentSpec>,
+    },
+
     /// A task was made; it is queued.
     TaskCreated(TaskSpec),
     /// The task's result goes to its parent's inbox instead of to a waiting parent.
@@ -117,7 +125,19 @@ pub enum Event {
         by: CancelBy,
         /// How firmly.
         how: Cancel,
+        /// When a task that may still take a last turn is stopped at once.
+        #[serde(default)]
+        until_at: Option<At>,
     },
+    /// The running task has shown no sign of life for a while.
+    TaskStalled {
+        /// Since when.
+        since_at: At,
+    },
+    /// The task shows signs of life again.
+    TaskStirred,
+    /// A person has no use for the ended task's record any more; views leave it out.
+    TaskForgotten,
     /// The task ended for good.
     TaskFinished {
         /// How.
@@ -130,6 +150,25 @@ pub enum Event {
         activation: Activation,
         /// Which attempt.
         attempt: Attempt,
+    },
+    /// The hooks on an activation's start have run. What they said comes before its first turn.
+    ActivationGreeted {
+        /// Which activation.
+        activation: Activation,
+        /// What they said.
+        context: Vec<String>,
+    },
+    /// The hooks on an activation's stop have run for the last time.
+    ActivationParted {
+        /// Which activation.
+        activation: Activation,
+    },
+    /// The activation would have ended, and goes on.
+    StopHeld {
+        /// Who held it.
+        by: Holder,
+        /// What it is told.
+        reason: String,
     },
     /// An activation ended; its result is delivered.
     ActivationEnded {
@@ -240,6 +279,14 @@ pub enum Event {
         call: CallId,
         /// The answer.
         answer: Answer,
+        /// What it left behind.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        evidence: Vec<Evidence>,
+    },
+    /// The task's model is told of more tools from now on.
+    ToolsLoaded {
+        /// Their names.
+        tools: Vec<String>,
     },
 
     /// A tool call of the task waits for other tasks; the task's slot is free meanwhile.

@@ -3,10 +3,12 @@
 
 #![deny(missing_docs)]
 
+mod agent;
 pub mod api;
 mod ask;
 mod clip;
 mod event;
+mod hook;
 mod id;
 mod mail;
 mod message;
@@ -16,17 +18,19 @@ mod task;
 mod time;
 mod usage;
 
+pub use agent::{AgentSpec, DefinitionId, SkillSpec, Source, Spawns, Taste};
 pub use ask::{Ask, AskId, DecidedBy, Decision, Subject};
 pub use clip::{Clip, clip_middle};
 pub use event::{Compaction, Entry, Envelope, Event, ModelFault, Terms, WaitEnd};
+pub use hook::{HookAction, HookDialect, HookEvent, HookFailure, HookSpec};
 pub use id::{Fence, IdError, MailId, SessionId, TaskId, Turn};
 pub use mail::{Body, Delivery, Origin};
 pub use message::{Answer, AnswerStatus, Block, Call, CallId, Effort, Image, StopReason};
 pub use price::{Price, Quote};
 pub use rule::{PermissionMode, RuleEffect, RuleText};
 pub use task::{
-    Activation, Attempt, Cancel, CancelBy, FailKind, Kind, Limit, Mode, Outcome, OuterState, Rest, Run, TaskSpec,
-    TaskState, WaitMode, WrapUp,
+    Activation, Attempt, Cancel, CancelBy, Evidence, Expects, FailKind, Holder, Kind, Limit, Mode, ModelUse, Outcome,
+    OuterState, Rest, Run, TaskSpec, TaskState, WaitMode, WrapUp,
 };
 pub use time::At;
 pub use usage::{Budget, Cost, Usage};

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{At, Budget, TaskId};
+use crate::{At, Budget, CallId, DefinitionId, Effort, TaskId};
 
 /// What sort of work a task is, and so which executor performs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -60,6 +60,87 @@ pub struct TaskSpec {
     pub max_turns: Option<u32>,
     /// What it and everything below it may spend.
     pub budget: Budget,
+    /// The definition of its agent, as the session keeps it.
+    #[serde(default)]
+    pub definition: Option<DefinitionId>,
+    /// The model that performs it; the session's when absent.
+    #[serde(default)]
+    pub model: Option<ModelUse>,
+    /// How hard its model should think; as the session's when absent.
+    #[serde(default)]
+    pub effort: Option<Effort>,
+    /// What must hold when it says that it is done.
+    #[serde(default)]
+    pub expects: Option<Expects>,
+    /// The tool call of its parent that started it.
+    #[serde(default)]
+    pub call: Option<CallId>,
+}
+
+impl TaskSpec {
+    /// A task of this kind that nothing special is said of: it reports to its parent's inbox and then is finished.
+    pub fn new(kind: Kind, agent: impl Into<String>, name: impl Into<String>) -> TaskSpec {
+        TaskSpec {
+            parent: None,
+            kind,
+            agent: agent.into(),
+            name: name.into(),
+            description: String::new(),
+            mode: Mode::Background,
+            rest: Rest::Finish,
+            max_turns: None,
+            budget: Budget::default(),
+            definition: None,
+            model: None,
+            effort: None,
+            expects: None,
+            call: None,
+        }
+    }
+}
+
+/// Which model performs a task, and which was wanted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelUse {
+    /// The model that was asked for, by a call or by an agent's definition.
+    #[serde(default)]
+    pub requested: Option<String>,
+    /// The model that is asked, as `--model` takes it.
+    pub effective: String,
+    /// Why they differ.
+    #[serde(default)]
+    pub why: Option<String>,
+}
+
+/// What must hold when a task says that it is done. The runtime looks; the model's word does not count.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Expects {
+    /// Patterns of files: at least one file of each must have been changed.
+    pub files: Vec<String>,
+    /// A shell command that must exit with code 0.
+    pub command: Option<String>,
+    /// A JSON Schema that the final answer must satisfy.
+    pub schema: Option<serde_json::Value>,
+}
+
+/// What a tool call left behind that a reader of the result should know without believing the model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Evidence {
+    /// A file of the workspace was made, changed or removed.
+    Changed {
+        /// Its path in the workspace.
+        path: String,
+    },
+    /// A command was run.
+    Ran {
+        /// The command, clipped.
+        command: String,
+        /// Its exit code; none when a signal ended it.
+        exit: Option<i32>,
+    },
 }
 
 /// One run of a task from prompt or message to rest, numbered from 1.
@@ -214,6 +295,12 @@ pub enum FailKind {
     NoAnswer,
     /// A shell command exited with another code than 0, or could not start.
     Exit,
+    /// What was expected of its result does not hold.
+    Contract,
+    /// It showed no sign of life for too long.
+    Stalled,
+    /// A hook did not let it begin.
+    Denied,
     /// The runtime itself.
     Internal,
 }
@@ -250,6 +337,18 @@ pub enum WrapUp {
     Budget,
     /// Its time is up.
     Time,
+    /// Somebody asked it to stop.
+    Stop,
+}
+
+/// Who kept an activation from ending.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Holder {
+    /// A hook.
+    Hook,
+    /// What was expected of its result does not hold.
+    Expects,
 }
 
 /// How firmly a task is asked to stop.

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use kernel::{Input, Refusal};
 use protocol::TaskId;
-use protocol::api::{AsksParams, AsksResult, Command, Method, PageParams, SendParams, SendResult, SubscribeParams};
+use protocol::api::{
+    AsksParams, AsksResult, Command, Method, OutputResult, PageParams, SendParams, SendResult, SubscribeParams,
+    TaskParams,
+};
 use rpc::{Answering, ClientHandle, ErrorObject, Serve, params};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -13,11 +16,15 @@ use tokio::sync::Notify;
 use crate::agent::Desk;
 use crate::bus::{Live, Subscription};
 use crate::commands;
+use crate::shells;
 use crate::supervisor::{Receipt, Rejected, Supervisor};
 
 /// Rows of a page unless the caller says otherwise, and the most there are.
 const PAGE: u64 = 100;
 const PAGE_MAX: u64 = 1000;
+
+/// Most bytes of a command's output in one answer.
+const OUTPUT: usize = 64 * 1024;
 
 /// The owner's side of the API.
 pub(crate) struct Api {
@@ -49,6 +56,17 @@ impl Serve for Api {
                     let limit = page.limit.unwrap_or(PAGE).min(PAGE_MAX);
                     reply(self.desk.reader().and_then(|reader| reader.tasks(page.offset, limit)))
                 }
+                Method::TasksGet => {
+                    let TaskParams { task } = params(given)?;
+                    reply(self.desk.reader().and_then(|reader| reader.task(task)))
+                }
+                Method::TasksOutput => {
+                    let TaskParams { task } = params(given)?;
+                    json_of(OutputResult { output: shells::output(&self.desk, task, OUTPUT).into_string() })
+                }
+                Method::TasksStop => self.command(Command::StopTask(params(given)?)).await,
+                Method::TasksPromote => self.command(Command::Promote(params(given)?)).await,
+                Method::TasksForget => self.command(Command::Forget(params(given)?)).await,
                 Method::AsksList => {
                     let wanted: AsksParams = params(given)?;
                     reply(self.desk.reader().and_then(|reader| reader.asks(wanted.all)).map(|asks| AsksResult { asks }))

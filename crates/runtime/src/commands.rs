@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kernel::{Input, Letter};
-use protocol::api::{Command, DecideParams};
+use protocol::api::{Command, DecideParams, StopTaskParams, TaskParams};
 use protocol::{Body, CancelBy, DecidedBy, Origin, TaskId};
 use store::{Reader, StoreError};
 use tokio::sync::{Notify, watch};
@@ -91,6 +91,9 @@ pub(crate) fn input(command: Command, root: TaskId) -> Input {
         }),
         Command::Interrupt => Input::Interrupt(root),
         Command::Stop => Input::Stop { by: CancelBy::User },
+        Command::StopTask(StopTaskParams { task, how }) => Input::Cancel { task, by: CancelBy::User, how },
+        Command::Promote(TaskParams { task }) => Input::Promote(task),
+        Command::Forget(TaskParams { task }) => Input::Forget(task),
         Command::Decide(DecideParams { ask, decision }) => Input::Decide { ask, decision, by: DecidedBy::User },
     }
 }

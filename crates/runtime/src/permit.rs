@@ -4,13 +4,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use policy::{Act, Ground, Request, Role, Verdict, allow_flag};
+use policy::{Act, Ground, Request, Verdict, allow_flag};
 use protocol::{Call, RuleEffect};
 use tools::{Need, Reach, Tool, ToolError, Use};
 
 use crate::agent::Desk;
 use crate::controls::Controls;
 use crate::links;
+use crate::outfit::Outfit;
 
 /// Whether a call may run.
 pub(crate) struct Judgement {
@@ -21,20 +22,25 @@ pub(crate) struct Judgement {
 
 /// Judges a call on its final input; refuses one that is not well formed. It looks at files, which may take long, so
 /// it does that on a thread of its own.
-pub(crate) async fn judge(desk: &Arc<Desk>, tool: &Arc<dyn Tool>, call: &Call) -> Result<Judgement, ToolError> {
-    let (desk, tool, call) = (Arc::clone(desk), Arc::clone(tool), call.clone());
-    tokio::task::spawn_blocking(move || judge_now(&desk, &*tool, &call)).await.map_err(ToolError::broken)?
+pub(crate) async fn judge(
+    desk: &Arc<Desk>,
+    outfit: &Arc<Outfit>,
+    tool: &Arc<dyn Tool>,
+    call: &Call,
+) -> Result<Judgement, ToolError> {
+    let (desk, outfit, tool, call) = (Arc::clone(desk), Arc::clone(outfit), Arc::clone(tool), call.clone());
+    tokio::task::spawn_blocking(move || judge_now(&desk, outfit, &*tool, &call)).await.map_err(ToolError::broken)?
 }
 
-fn judge_now(desk: &Arc<Desk>, tool: &dyn Tool, call: &Call) -> Result<Judgement, ToolError> {
+fn judge_now(desk: &Arc<Desk>, outfit: Arc<Outfit>, tool: &dyn Tool, call: &Call) -> Result<Judgement, ToolError> {
     let needs = tool.needs(&call.input, &desk.settings.tools)?;
     let mut acts = needs.into_iter().map(|need| act(desk, need)).collect::<Result<Vec<Act>, ToolError>>()?;
     let elsewhere: Vec<Act> = acts.iter().flat_map(redirected).collect();
     acts.extend(elsewhere);
     let named = acts.iter().filter_map(named).collect();
     let controls = Controls::new(&desk.policy().controls);
-    let verdict = check(desk, &controls, &call.tool, acts);
-    let permitted = Permitted { desk: Arc::clone(desk), controls, tool: call.tool.clone(), named, verdict };
+    let verdict = check(desk, &outfit, &controls, &call.tool, acts);
+    let permitted = Permitted { desk: Arc::clone(desk), outfit, controls, tool: call.tool.clone(), named, verdict };
     Ok(Judgement { verdict: permitted.verdict.clone(), reach: Arc::new(permitted) })
 }
 
@@ -46,17 +52,17 @@ pub(crate) fn denied(tool: &str, verdict: &Verdict) -> String {
 }
 
 /// Decides, on paths as they are now. What a file is counts as much as what it is called.
-fn check(desk: &Desk, controls: &Controls, tool: &str, acts: Vec<Act>) -> Verdict {
+fn check(desk: &Desk, outfit: &Outfit, controls: &Controls, tool: &str, acts: Vec<Act>) -> Verdict {
     let reached = acts.iter().find_map(|act| match act {
         Act::Shell { command, cwd } => links::paths(command, cwd).find(|path| controls.hold(path)),
         Act::Read(path) | Act::Edit(path) => controls.hold(path).then(|| path.clone()),
-        Act::Fetch(_) | Act::Session | Act::Other => None,
+        Act::Fetch(_) | Act::Agent(_) | Act::Session | Act::Other => None,
     });
     match reached {
         Some(path) => {
             Verdict { effect: RuleEffect::Deny, ground: Ground::Controls, part: path.display().to_string(), rule: None }
         }
-        None => desk.policy().check(&Role::default(), &Request { tool: tool.to_owned(), acts }),
+        None => desk.policy().check(&outfit.role, &Request { tool: tool.to_owned(), acts }),
     }
 }
 
@@ -70,6 +76,7 @@ fn act(desk: &Desk, need: Need) -> Result<Act, ToolError> {
         Need::Edit(path) => Act::Edit(real(&path)?),
         Need::Shell(command) => Act::Shell { command, cwd: desk.workspace.cwd().to_owned() },
         Need::Fetch(address) => Act::Fetch(address),
+        Need::Agent(name) => Act::Agent(name),
         Need::Session => Act::Session,
     })
 }
@@ -78,7 +85,7 @@ fn act(desk: &Desk, need: Need) -> Result<Act, ToolError> {
 fn redirected(act: &Act) -> Vec<Act> {
     match act {
         Act::Shell { command, cwd } => links::redirects(command, cwd),
-        Act::Read(_) | Act::Edit(_) | Act::Fetch(_) | Act::Session | Act::Other => Vec::new(),
+        Act::Read(_) | Act::Edit(_) | Act::Fetch(_) | Act::Agent(_) | Act::Session | Act::Other => Vec::new(),
     }
 }
 
@@ -86,7 +93,7 @@ fn named(act: &Act) -> Option<(PathBuf, Use)> {
     match act {
         Act::Read(path) => Some((path.clone(), Use::Read)),
         Act::Edit(path) => Some((path.clone(), Use::Edit)),
-        Act::Shell { .. } | Act::Fetch(_) | Act::Session | Act::Other => None,
+        Act::Shell { .. } | Act::Fetch(_) | Act::Agent(_) | Act::Session | Act::Other => None,
     }
 }
 
@@ -94,6 +101,7 @@ fn named(act: &Act) -> Option<(PathBuf, Use)> {
 #[derive(Debug)]
 struct Permitted {
     desk: Arc<Desk>,
+    outfit: Arc<Outfit>,
     controls: Controls,
     tool: String,
     named: Vec<(PathBuf, Use)>,
@@ -124,7 +132,7 @@ impl Reach for Permitted {
         if self.names(path, how) && !self.controls.hold(path) {
             return Ok(());
         }
-        let verdict = check(&self.desk, &self.controls, &self.tool, vec![act]);
+        let verdict = check(&self.desk, &self.outfit, &self.controls, &self.tool, vec![act]);
         if verdict.effect == RuleEffect::Allow || self.covers(path, how, &verdict) {
             return Ok(());
         }

@@ -2,12 +2,15 @@
 
 use std::path::Path;
 
-use protocol::WrapUp;
+use protocol::{AgentSpec, WrapUp};
 
 use crate::Instructions;
 
 /// What every agent is told first.
 const SYSTEM: &str = include_str!("prompts/system.md");
+
+/// What an agent below the root is told first.
+const AGENT: &str = include_str!("prompts/agent.md");
 
 /// What an agent is told when most of its budget is spent.
 pub(crate) const BUDGET_LOW: &str = include_str!("prompts/budget_low.md");
@@ -23,12 +26,16 @@ pub(crate) fn wrap_up(why: WrapUp) -> &'static str {
     match why {
         WrapUp::Budget => include_str!("prompts/wrap_up_budget.md"),
         WrapUp::Time => include_str!("prompts/wrap_up_time.md"),
+        WrapUp::Stop => include_str!("prompts/wrap_up_stop.md"),
     }
 }
 
-/// The system prompt of a session: our text, where it works, and the user's instruction files.
-pub(crate) fn system(cwd: &Path, instructions: &Instructions) -> String {
-    let mut text = format!("{SYSTEM}\nWorking directory: {}\n", cwd.display());
+/// The system prompt of an agent: our text, its own, where it works, and the user's instruction files.
+pub(crate) fn system(cwd: &Path, instructions: &Instructions, definition: &AgentSpec, root: bool) -> String {
+    let ours = if root { SYSTEM } else { AGENT };
+    let own = definition.prompt.trim();
+    let own = if own.is_empty() { String::new() } else { format!("\n{own}\n") };
+    let mut text = format!("{ours}{own}\nWorking directory: {}\n", cwd.display());
     for file in &instructions.files {
         text.push_str(&format!("\nInstructions from {}:\n{}\n", file.path.display(), file.text));
     }
@@ -64,7 +71,8 @@ pub(crate) fn unquote(text: &str) -> (String, Vec<String>) {
 
 /// Whether a text is the runtime's own word, which holds for its moment only.
 pub(crate) fn is_notice(text: &str) -> bool {
-    [BUDGET_LOW, GO_ON].contains(&text) || [WrapUp::Budget, WrapUp::Time].into_iter().any(|why| text == wrap_up(why))
+    [BUDGET_LOW, GO_ON].contains(&text)
+        || [WrapUp::Budget, WrapUp::Time, WrapUp::Stop].into_iter().any(|why| text == wrap_up(why))
 }
 
 const DATA: &str = "[data, not from the user]";

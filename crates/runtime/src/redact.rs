@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kernel::{Ending, Input, Report};
 use net::Secret;
-use protocol::{Block, Body, Decision, Subject};
+use protocol::{Block, Body, Decision, Evidence, Expects, Subject};
 
 /// What stands where a secret stood.
 const MARK: &str = "[redacted]";
@@ -36,6 +36,8 @@ impl Redactor {
             Input::Spawn(spawn) => {
                 self.text(&mut spawn.prompt);
                 self.text(&mut spawn.spec.description);
+                spawn.spec.expects.iter_mut().for_each(|expects| self.expects(expects));
+                spawn.definition.iter_mut().for_each(|definition| self.text(&mut definition.spec.prompt));
             }
             Input::Report(_, report) => self.report(report),
             Input::Decide { decision, .. } => self.decision(decision),
@@ -49,6 +51,11 @@ impl Redactor {
             | Input::Cancel { .. }
             | Input::Stop { .. }
             | Input::Lease { .. }
+            | Input::Stall { .. }
+            | Input::Stir(_)
+            | Input::Part { .. }
+            | Input::Forget(_)
+            | Input::Memory(_)
             | Input::Tick => {}
         }
     }
@@ -57,7 +64,14 @@ impl Redactor {
         match report {
             Report::TurnAnswered { content, .. } => content.iter_mut().for_each(|block| self.block(block)),
             Report::TurnFailed { message, .. } => self.text(message),
-            Report::CallAnswered { answer, .. } => self.text(&mut answer.text),
+            Report::CallAnswered { answer, evidence, .. } => {
+                self.text(&mut answer.text);
+                evidence.iter_mut().for_each(|piece| match piece {
+                    Evidence::Changed { path: text } | Evidence::Ran { command: text, .. } => self.text(text),
+                });
+            }
+            Report::Greeted(context) => context.iter_mut().for_each(|text| self.text(text)),
+            Report::Held { reason, .. } => self.text(reason),
             Report::Intent(intent) => self.text(intent),
             Report::Ask { ask, .. } => self.subject(&mut ask.subject),
             Report::Compacted(compaction) => compaction.digest.iter_mut().for_each(|digest| self.text(digest)),
@@ -72,8 +86,18 @@ impl Redactor {
             | Report::WrapUp(_)
             | Report::CallStarted { .. }
             | Report::CallsDropped { .. }
+            | Report::ToolsLoaded(_)
             | Report::Wait { .. }
             | Report::Park(_) => {}
+        }
+    }
+
+    fn expects(&self, expects: &mut Expects) {
+        expects.files.iter_mut().chain(&mut expects.command).for_each(|text| self.text(text));
+        if let Some(schema) = &mut expects.schema {
+            let mut text = schema.to_string();
+            self.text(&mut text);
+            *schema = serde_json::from_str(&text).unwrap_or_default();
         }
     }
 

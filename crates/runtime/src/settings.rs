@@ -9,8 +9,10 @@ use host::{Clock, Home, Ids};
 use model::Model;
 use net::{Route, Secret};
 use policy::Policy;
-use protocol::{Budget, Effort, RuleText};
+use protocol::{AgentSpec, Budget, Effort, RuleText};
 use store::Probe;
+
+use crate::{Catalog, CostGuard, Models};
 
 /// Everything a session is run with.
 #[derive(Clone)]
@@ -25,6 +27,16 @@ pub struct Settings {
     pub model: Arc<dyn Model>,
     /// How it was named, so that a process that goes on with the session finds it again.
     pub model_spec: String,
+    /// The models that agents may be run with besides it.
+    pub models: Arc<dyn Models>,
+    /// What becomes of agents whose model is much dearer.
+    pub guard: CostGuard,
+    /// The agents, skills and hooks there are.
+    pub catalog: Arc<Catalog>,
+    /// The definition of the session's own agent, if it is not the usual one.
+    pub main: Option<AgentSpec>,
+    /// What is switched on.
+    pub features: Features,
     /// What calls may do: the ceiling of the whole tree.
     pub policy: Policy,
     /// The rules among the policy's that the command line gave, so that a process that goes on with the session has
@@ -62,6 +74,19 @@ pub struct Settings {
     pub ids: Arc<dyn Ids>,
     /// Where tests make the store fail.
     pub probe: Arc<dyn Probe>,
+}
+
+/// What is switched on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Features {
+    /// Agents rest when they are done, and a message wakes them with all they knew.
+    pub multi_turn: bool,
+}
+
+impl Default for Features {
+    fn default() -> Self {
+        Features { multi_turn: true }
+    }
 }
 
 impl std::fmt::Debug for Settings {

@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use host::ExitStatus;
 use kernel::{Ending, Input, Phase, Point, Report, Spawn, Task};
-use protocol::{
-    Body, Budget, Cancel, CancelBy, Clip, Event, FailKind, Kind, Mode, Outcome, Rest, TaskId, TaskSpec, WaitMode,
-};
+use protocol::{Body, Cancel, CancelBy, Clip, Event, FailKind, Kind, Outcome, TaskId, TaskSpec, WaitMode};
 use tools::{BackgroundCommand, BackgroundRead, BackgroundRow, BoxFuture, ShellCommand, Spool, ToolError, Wait};
 
 use crate::agent::Desk;
@@ -79,7 +77,8 @@ fn folder(desk: &Desk, task: TaskId) -> PathBuf {
     desk.settings.home.output_dir(desk.session).join(task.to_string())
 }
 
-fn output(desk: &Desk, task: TaskId, max: usize) -> Clip {
+/// What a command printed, clipped.
+pub(crate) fn output(desk: &Desk, task: TaskId, max: usize) -> Clip {
     // No folder means that nothing was ever printed.
     Spool::read(&folder(desk, task), max).unwrap_or_default()
 }
@@ -130,17 +129,11 @@ impl Shells {
         let id = TaskId::new(self.desk.settings.ids.uuid());
         let spec = TaskSpec {
             parent: Some(self.caller.run.task),
-            kind: Kind::Shell,
-            agent: "shell".into(),
-            name: name_of(&command.command),
             description: Clip::new(&command.description, 200).into_string(),
-            mode: Mode::Background,
-            rest: Rest::Finish,
-            max_turns: None,
-            budget: Budget::default(),
+            ..TaskSpec::new(Kind::Shell, "shell", name_of(&command.command))
         };
         let by = Some((self.caller.run, self.caller.turn, self.caller.call.clone()));
-        let spawn = Input::Spawn(Spawn { id, spec, prompt: command.command, by });
+        let spawn = Input::Spawn(Spawn { id, spec, prompt: command.command, by, until: None, definition: None });
         match self.caller.supervisor.submit(spawn).await {
             Ok(_receipt) => {}
             Err(Rejected::Refused(refusal)) => return Err(ToolError::refused(refusal.to_string())),

@@ -24,7 +24,8 @@ impl Waits {
         }
     }
 
-    fn register(&self, call: &CallId) -> oneshot::Receiver<()> {
+    /// Says that a call is about to wait. Whoever makes a task that it waits for says so first.
+    pub(crate) fn register(&self, call: &CallId) -> oneshot::Receiver<()> {
         let (sender, receiver) = oneshot::channel();
         self.lock().insert(call.clone(), sender);
         receiver

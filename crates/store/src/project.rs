@@ -66,6 +66,14 @@ pub(crate) fn project(conn: &Connection, entry: &Entry) -> rusqlite::Result<()> 
         | Event::BudgetLow { .. }
         | Event::WrapUpBegan { .. }
         | Event::Compacted(_)
+        | Event::AgentDefined { .. }
+        | Event::TaskStalled { .. }
+        | Event::TaskStirred
+        | Event::TaskForgotten
+        | Event::ActivationGreeted { .. }
+        | Event::ActivationParted { .. }
+        | Event::StopHeld { .. }
+        | Event::ToolsLoaded { .. }
         | Event::Unknown => {}
     }
     touch(conn, task, at)

@@ -53,6 +53,15 @@ impl Reader {
         })
     }
 
+    /// One task; none if there is no such task.
+    pub fn task(&self, task: TaskId) -> Result<Option<TaskView>, StoreError> {
+        self.ask(|conn| {
+            conn.prepare_cached("SELECT * FROM bosun_tasks WHERE id = ?1")?
+                .query_row([task.to_string()], task_view)
+                .optional()
+        })
+    }
+
     /// What the session is.
     pub fn session_view(&self) -> Result<SessionView, StoreError> {
         self.ask(|conn| session_view(conn, self.id))

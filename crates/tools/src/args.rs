@@ -1,6 +1,7 @@
 //! From the text a model wrote to typed arguments. Whatever the text is, the result is arguments or a refusal that
 //! names the field, the position and the expected shape; it never panics and never echoes more than a line.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -33,9 +34,14 @@ pub(crate) trait Typed: Send + Sync + 'static {
 
 /// Makes the typed tool callable with raw text.
 pub(crate) fn tool<T: Typed>() -> Arc<dyn Tool> {
+    tool_about::<T>(T::ABOUT.trim_ascii_end().into())
+}
+
+/// The same with words about it that depend on the session.
+pub(crate) fn tool_about<T: Typed>(about: Cow<'static, str>) -> Arc<dyn Tool> {
     let schema = schema::<T::Args>();
     let shape = shape(&schema);
-    let spec = Spec { name: T::NAME, about: T::ABOUT.trim_ascii_end(), schema, access: T::ACCESS };
+    let spec = Spec { name: T::NAME, about, schema, access: T::ACCESS };
     Arc::new(Parsed::<T> { spec, shape, tool: PhantomData })
 }
 

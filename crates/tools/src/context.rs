@@ -8,7 +8,7 @@ use host::{Guardian, Workspace};
 use net::fetch::{Fetcher, Gate};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Asker, Background, Intent, Reach, SqlSpace, Stamps};
+use crate::{Asker, Background, Crew, Intent, Reach, SqlSpace, Stamps};
 
 /// What a call may use.
 #[derive(Debug, Clone)]
@@ -31,6 +31,8 @@ pub struct Context {
     pub sql: Arc<dyn SqlSpace>,
     /// Commands that run on while the agent works.
     pub background: Arc<dyn Background>,
+    /// The agents that this one starts.
+    pub crew: Arc<dyn Crew>,
     /// Where the agent says what it is doing.
     pub intent: Arc<dyn Intent>,
     /// Asks the user.

@@ -10,6 +10,7 @@
 mod args;
 mod capture;
 mod context;
+mod crew;
 mod everyday;
 mod launch;
 mod page;
@@ -28,9 +29,10 @@ pub use capture::Capture;
 pub use context::{Context, Limits};
 pub use launch::{ShellCommand, follow, launch};
 pub use seams::{
-    Asker, Background, BackgroundCommand, BackgroundRead, BackgroundRow, Intent, Question, Reach, SqlSpace, Use, Wait,
+    AgentOrder, Asker, Background, BackgroundCommand, BackgroundRead, BackgroundRow, Crew, Intent, Question, Reach,
+    ReadOrder, Readers, SqlSpace, UntilOrder, Use, Wait, WaitOrder, WriteOrder,
 };
 pub use spool::Spool;
 pub use stamps::Stamps;
 pub use tool::{Access, BoxFuture, Need, Output, Spec, Tool, ToolError};
-pub use toolbox::{ask_user, everyday};
+pub use toolbox::{ask_user, crew, everyday, skill, task, tool_search};

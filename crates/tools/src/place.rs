@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use host::{Expect, FileBytes, FileError, Folder, Place, Stamp};
+use protocol::Evidence;
 
 use crate::refusal::{missing, refusal};
 use crate::{Context, Output, ToolError, Use};
@@ -49,8 +50,8 @@ pub(crate) fn one_line(name: &str) -> String {
 
 /// Output of a call that changed these files.
 pub(crate) fn changed<'a>(cx: &Context, text: &str, paths: impl IntoIterator<Item = &'a Path>) -> Output {
-    let changed = paths.into_iter().map(|path| shown(cx, path)).collect();
-    Output { changed, ..Output::text(text, cx) }
+    let evidence = paths.into_iter().map(|path| Evidence::Changed { path: shown(cx, path) }).collect();
+    Output { evidence, ..Output::text(text, cx) }
 }
 
 /// A place that the call may use. There is no other way to a file, and every use asks again.

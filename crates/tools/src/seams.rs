@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
-use protocol::Clip;
+use protocol::{Cancel, Clip, Delivery, Effort, Expects, Mode, WaitMode};
 
 use crate::{BoxFuture, ToolError};
 
@@ -102,4 +102,111 @@ pub struct Question {
     pub question: String,
     /// Answers to choose from; any words when empty.
     pub choices: Vec<String>,
+}
+
+/// The agents that an agent starts, and what it may do with them. Answers are words for the model; what an agent said
+/// stands in them as data.
+pub trait Crew: Send + Sync + fmt::Debug {
+    /// Starts an agent: gives its result, or at once how it is called when it works in the background.
+    fn start(&self, order: AgentOrder) -> BoxFuture<'_, Result<String, ToolError>>;
+
+    /// Tells how an agent is doing and what it said, at once or when it rests.
+    fn read(&self, order: ReadOrder) -> BoxFuture<'_, Result<String, ToolError>>;
+
+    /// Sends a message, and gives a receipt for each reader.
+    fn write(&self, order: WriteOrder) -> BoxFuture<'_, Result<String, ToolError>>;
+
+    /// Lists the agents below this one.
+    fn list(&self) -> BoxFuture<'_, Result<String, ToolError>>;
+
+    /// Stops an agent and everything below it.
+    fn stop(&self, agent: String, how: Cancel) -> BoxFuture<'_, Result<String, ToolError>>;
+
+    /// Waits for agents and background commands; all that are under way when none is named.
+    fn wait(&self, order: WaitOrder) -> BoxFuture<'_, Result<String, ToolError>>;
+
+    /// Runs a command again and again until it exits with code 0.
+    fn until(&self, order: UntilOrder) -> BoxFuture<'_, Result<String, ToolError>>;
+
+    /// Finds tools that the agent has and was not told of, and tells of them from now on.
+    fn load(&self, query: String) -> BoxFuture<'_, Result<String, ToolError>>;
+
+    /// The text of a skill.
+    fn skill(&self, name: String) -> BoxFuture<'_, Result<String, ToolError>>;
+}
+
+/// An agent to start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentOrder {
+    /// One line on what it is for.
+    pub description: String,
+    /// What it is to do.
+    pub prompt: String,
+    /// Which definition performs it.
+    pub agent_type: String,
+    /// What to call it.
+    pub name: String,
+    /// The model to use.
+    pub model: Option<String>,
+    /// Where its result goes; as its definition says when absent.
+    pub mode: Option<Mode>,
+    /// How hard its model should think.
+    pub effort: Option<Effort>,
+    /// What must hold when it says that it is done.
+    pub expects: Option<Expects>,
+}
+
+/// What is wanted of an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadOrder {
+    /// Its id, the beginning of it, its name, or its path.
+    pub agent: String,
+    /// How long to wait until it rests.
+    pub wait: Wait,
+    /// Only what it said after this turn.
+    pub since_turn: Option<u32>,
+}
+
+/// A message to agents.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WriteOrder {
+    /// Who reads it.
+    pub to: Readers,
+    /// What it says.
+    pub message: String,
+    /// When it may be read.
+    pub delivery: Delivery,
+}
+
+/// Who reads a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Readers {
+    /// These agents.
+    Named(Vec<String>),
+    /// Every agent that the same parent started.
+    Siblings,
+    /// Every agent that this one started.
+    Children,
+}
+
+/// What to wait for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WaitOrder {
+    /// Agents and background commands; all that are under way when empty.
+    pub on: Vec<String>,
+    /// Which of them must end.
+    pub mode: WaitMode,
+    /// How long; for ever when absent.
+    pub time: Option<Duration>,
+}
+
+/// A command to wait for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UntilOrder {
+    /// The shell command.
+    pub command: String,
+    /// How long to wait before it is run again.
+    pub every: Duration,
+    /// How long in all.
+    pub time: Duration,
 }

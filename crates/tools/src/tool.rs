@@ -1,10 +1,11 @@
 //! What a tool is: a description for the model, and one function from input text to bounded text.
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
 use std::pin::Pin;
 
-use protocol::{Clip, clip_middle};
+use protocol::{Clip, Evidence, clip_middle};
 
 use crate::{Context, Limits};
 
@@ -17,7 +18,7 @@ pub struct Spec {
     /// The name the model calls it by.
     pub name: &'static str,
     /// When and how to use it.
-    pub about: &'static str,
+    pub about: Cow<'static, str>,
     /// The JSON Schema of its input.
     pub schema: serde_json::Value,
     /// What a call may touch.
@@ -29,6 +30,8 @@ pub struct Spec {
 pub enum Access {
     /// Looks only: may run beside other calls, always allowed.
     Read,
+    /// Starts an agent: those of one message start together, each with its call in one step.
+    Agent,
     /// Touches only the session's own state, such as its tables and its background commands: runs in order.
     Session,
     /// Changes files of the workspace: runs in order.
@@ -48,6 +51,8 @@ pub enum Need {
     Shell(String),
     /// Get a page from this address.
     Fetch(String),
+    /// Start an agent of this type.
+    Agent(String),
     /// Nothing beyond the session's own state.
     Session,
 }
@@ -89,14 +94,14 @@ impl ToolError {
 pub struct Output {
     /// What the model reads.
     pub text: Clip,
-    /// The files this call changed, relative to the workspace.
-    pub changed: Vec<String>,
+    /// What the call left behind.
+    pub evidence: Vec<Evidence>,
 }
 
 impl Output {
-    /// Output of a call that changed no file.
+    /// Output of a call that left nothing behind.
     pub fn text(text: &str, cx: &Context) -> Output {
-        Output { text: Clip::new(text, cx.limits.output), changed: Vec::new() }
+        Output { text: Clip::new(text, cx.limits.output), evidence: Vec::new() }
     }
 }
 

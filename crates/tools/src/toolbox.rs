@@ -1,9 +1,11 @@
 //! The tools every agent may have.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::Tool;
-use crate::args::tool;
+use crate::args::{Typed, tool, tool_about};
+use crate::crew::{ListAgents, LoadSkill, ReadAgent, StartTask, StopAgent, ToolSearch, Until, WaitFor, WriteAgent};
 use crate::everyday::{
     ApplyPatch, AskUser, Create, Edit, Glob, Grep, ListShells, ReadShell, ReportIntent, Shell, Sql, StopShell, View,
     WebFetch,
@@ -26,6 +28,39 @@ pub fn everyday() -> Vec<Arc<dyn Tool>> {
         tool::<ReportIntent>(),
         tool::<WebFetch>(),
     ]
+}
+
+/// The tool that starts agents of these types, each with a line on when to use it.
+pub fn task(types: &[(String, String)]) -> Arc<dyn Tool> {
+    tool_about::<StartTask>(with_list(StartTask::ABOUT, types))
+}
+
+/// What goes with `task`: reading, messaging, listing, stopping and waiting.
+pub fn crew() -> Vec<Arc<dyn Tool>> {
+    vec![
+        tool::<ReadAgent>(),
+        tool::<WriteAgent>(),
+        tool::<ListAgents>(),
+        tool::<StopAgent>(),
+        tool::<WaitFor>(),
+        tool::<Until>(),
+    ]
+}
+
+/// The tool that loads others, which it names.
+pub fn tool_search(names: &[&str]) -> Arc<dyn Tool> {
+    let about = format!("{} {}.", ToolSearch::ABOUT.trim_ascii_end(), names.join(", "));
+    tool_about::<ToolSearch>(about.into())
+}
+
+/// The tool that loads these skills, each with a line on when to use it.
+pub fn skill(skills: &[(String, String)]) -> Arc<dyn Tool> {
+    tool_about::<LoadSkill>(with_list(LoadSkill::ABOUT, skills))
+}
+
+fn with_list(about: &str, named: &[(String, String)]) -> Cow<'static, str> {
+    let lines = named.iter().map(|(name, description)| format!("\n- {name}: {description}"));
+    [about.trim_ascii_end().to_owned()].into_iter().chain(lines).collect::<String>().into()
 }
 
 /// The tool that asks the user, for sessions where somebody may answer. It comes after the others.

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use model::{Model, Script};
 use net::Secret;
-use protocol::{Budget, Delivery, PermissionMode, RuleEffect, RuleText};
-use runtime::Start;
+use protocol::{AgentSpec, Budget, Delivery, PermissionMode, RuleEffect, RuleText, Spawns};
+use runtime::{Catalog, Start};
 
 use super::{Run, Stage};
 
@@ -26,6 +26,8 @@ pub fn scenario() -> Scenario {
         files: Vec::new(),
         mode: PermissionMode::Default,
         rules: Vec::new(),
+        catalog: Arc::new(crew()),
+        limits: kernel::Limits::default(),
         ask_user: true,
         ask_wait: Some(Duration::ZERO),
         max_turns: None,
@@ -56,6 +58,8 @@ pub struct Scenario {
     pub(super) files: Vec<(String, String)>,
     pub(super) mode: PermissionMode,
     pub(super) rules: Vec<RuleText>,
+    pub(super) catalog: Arc<Catalog>,
+    pub(super) limits: kernel::Limits,
     pub(super) ask_user: bool,
     pub(super) ask_wait: Option<Duration>,
     pub(super) max_turns: Option<u32>,
@@ -106,6 +110,19 @@ impl Scenario {
     pub fn rule(mut self, effect: RuleEffect, rule: &str) -> Scenario {
         self.rules.push(RuleText { effect, rule: rule.into() });
         self
+    }
+
+    /// There is this agent too.
+    #[must_use]
+    pub fn agent(mut self, agent: AgentSpec) -> Scenario {
+        Arc::make_mut(&mut self.catalog).agents.insert(0, agent);
+        self
+    }
+
+    /// There may be this many agents.
+    #[must_use]
+    pub fn limits(self, limits: kernel::Limits) -> Scenario {
+        Scenario { limits, ..self }
     }
 
     /// A person is waited for so long; for ever with nothing.
@@ -189,6 +206,21 @@ impl Scenario {
         driver.rest().await;
         driver.leave().await
     }
+}
+
+/// A worker that may start others, and a reader that may not.
+fn crew() -> Catalog {
+    let agent = |name: &str, description: &str| AgentSpec {
+        name: name.into(),
+        description: description.into(),
+        model_invocable: true,
+        user_invocable: true,
+        ..AgentSpec::default()
+    };
+    let worker = AgentSpec { spawns: Spawns::Anybody, ..agent("worker", "does anything") };
+    let tools = ["view", "grep", "glob"].map(String::from).to_vec();
+    let reader = AgentSpec { tools: Some(tools), ..agent("reader", "looks only") };
+    Catalog { agents: vec![worker, reader], ..Catalog::default() }
 }
 
 fn script(yaml: &str) -> Arc<dyn Model> {

@@ -53,7 +53,21 @@ impl Page {
             Event::TaskInterrupted => self.add("interrupted"),
             Event::TaskRequeued => self.add("queued"),
             Event::SlotRegained => self.add("has its slot again"),
-            Event::CancelRequested { by, how } => self.add(format_args!("asked to stop by {by:?}: {how:?}")),
+            Event::CancelRequested { by, how, .. } => self.add(format_args!("asked to stop by {by:?}: {how:?}")),
+            Event::AgentDefined { spec, .. } => self.add(format_args!("uses the agent {}", spec.name)),
+            Event::TaskStalled { .. } => self.add("stalled"),
+            Event::TaskStirred => self.add("shows signs of life again"),
+            Event::TaskForgotten => self.add("forgotten"),
+            Event::ActivationGreeted { context, .. } => {
+                self.add("greeted by hooks");
+                context.iter().for_each(|text| self.quote(text));
+            }
+            Event::ActivationParted { .. } => self.add("parted from by hooks"),
+            Event::StopHeld { by, reason } => {
+                self.add(format_args!("held by {by:?}"));
+                self.quote(reason);
+            }
+            Event::ToolsLoaded { tools } => self.add(format_args!("  loaded {}", tools.join(", "))),
             Event::TaskFinished { outcome } => self.add(format_args!("finished: {}", ended(outcome))),
             Event::ActivationStarted { activation, attempt } => {
                 self.add(format_args!("activation {}, attempt {}", activation.0, attempt.0));
@@ -75,7 +89,7 @@ impl Page {
             }
             Event::TurnFailed { fault, message, .. } => self.failed(*fault, message),
             Event::CallStarted { .. } => {}
-            Event::CallAnswered { call, answer } => self.answer(call, answer),
+            Event::CallAnswered { call, answer, .. } => self.answer(call, answer),
             Event::WaitBegan { call, on, mode, until_at } => {
                 let on: Vec<&str> = on.iter().map(|task| name(task, names)).collect();
                 let until = until_at.map(|at| format!(" until {at}")).unwrap_or_default();

@@ -151,7 +151,13 @@ impl Inbox<'_> {
 pub(super) fn left<'a>(commands: &'a [(i64, Command)], ask: &AskId) -> Option<&'a Decision> {
     commands.iter().find_map(|(_, command)| match command {
         Command::Decide(params) if params.ask == *ask => Some(&params.decision),
-        Command::Decide(_) | Command::Send(_) | Command::Interrupt | Command::Stop => None,
+        Command::Decide(_)
+        | Command::Send(_)
+        | Command::Interrupt
+        | Command::Stop
+        | Command::StopTask(_)
+        | Command::Promote(_)
+        | Command::Forget(_) => None,
     })
 }
 

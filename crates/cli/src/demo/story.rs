@@ -61,7 +61,7 @@ impl Story {
             }
             Event::TurnAnswered { content, usage, .. } => self.answered(content, *usage),
             Event::CallStarted { call } => self.find(call).map(called).into_iter().collect(),
-            Event::CallAnswered { call, answer } if answer.status == AnswerStatus::Done => {
+            Event::CallAnswered { call, answer, .. } if answer.status == AnswerStatus::Done => {
                 let telling = self.find(call).is_some_and(|call| TELLING.contains(&call.tool.as_str()));
                 if telling { shown(answer) } else { Vec::new() }
             }

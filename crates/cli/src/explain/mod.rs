@@ -46,7 +46,7 @@ fn real(act: Act) -> Vec<Act> {
             let elsewhere = runtime::redirects(command, cwd);
             std::iter::once(act).chain(elsewhere).collect()
         }
-        Act::Fetch(_) | Act::Session | Act::Other => vec![act],
+        Act::Fetch(_) | Act::Agent(_) | Act::Session | Act::Other => vec![act],
     }
 }
 

@@ -55,7 +55,12 @@ impl Report {
                 print::error(&print::plain(message));
                 let other = match kind {
                     FailKind::Model => " (and --model PROVIDER/NAME for another model)",
-                    FailKind::NoAnswer | FailKind::Exit | FailKind::Internal => "",
+                    FailKind::NoAnswer
+                    | FailKind::Exit
+                    | FailKind::Contract
+                    | FailKind::Stalled
+                    | FailKind::Denied
+                    | FailKind::Internal => "",
                 };
                 print::note(format_args!(
                     "hint: what was done is kept; go on with: bosun --resume {id} -p \"…\"{other}"

@@ -129,7 +129,7 @@ impl Report {
                     asked.deny(words, *by);
                 }
             }
-            Event::CallAnswered { call, answer } if answer.status == AnswerStatus::Denied => {
+            Event::CallAnswered { call, answer, .. } if answer.status == AnswerStatus::Denied => {
                 let Called { tool, input, asked } = self.calls.remove(&(task, call.clone())).unwrap_or_default();
                 self.denials.push(match asked {
                     Some(Asked { id, reason, by, rule }) => {

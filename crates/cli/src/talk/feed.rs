@@ -160,7 +160,7 @@ impl Feed {
                 self.calls.begun(task, call, now);
                 Vec::new()
             }
-            Event::CallAnswered { call, answer } => {
+            Event::CallAnswered { call, answer, .. } => {
                 self.calls.answered(task, call, answer, now);
                 let whose = self.whose(task);
                 let whose = if whose.is_empty() { String::new() } else { format!("{whose}: ") };
@@ -298,7 +298,7 @@ mod tests {
         let mut feed = Feed::new(TaskId::new(uuid::Uuid::nil()), Style::Plain);
         let call = CallId("1".into());
         let answer = Answer { status: AnswerStatus::Done, text: String::new() };
-        let answered = Event::CallAnswered { call: call.clone(), answer };
+        let answered = Event::CallAnswered { call: call.clone(), answer, evidence: Vec::new() };
         assert_eq!(rows(&mut feed, &answered), 0);
         let (tool, input) = ("shell".into(), r#"{"command":"ls"}"#.into());
         let subject = Subject::Permission { tool, input, reason: "r".into(), rule: None };

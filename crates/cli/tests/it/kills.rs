@@ -41,7 +41,7 @@ struct Survived {
 fn answers(log: &[Envelope]) -> BTreeMap<String, Vec<Answer>> {
     let mut answers: BTreeMap<String, Vec<Answer>> = BTreeMap::new();
     for envelope in log {
-        if let Event::CallAnswered { call, answer } = &envelope.entry.event {
+        if let Event::CallAnswered { call, answer, .. } = &envelope.entry.event {
             answers.entry(call.0.clone()).or_default().push(answer.clone());
         }
     }

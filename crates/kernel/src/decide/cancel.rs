@@ -45,7 +45,8 @@ impl Draft<'_> {
         let tree: Vec<TaskId> = self.state.subtree(id).into_iter().filter(|id| self.can_stop(*id)).collect();
         for id in &tree {
             if self.task(*id)?.cancel.is_none_or(|(_, asked)| asked < how) {
-                self.record(*id, Event::CancelRequested { by, how })?;
+                let until_at = (how == Cancel::WrapUp).then(|| self.now.plus(self.limits.grace));
+                self.record(*id, Event::CancelRequested { by, how, until_at })?;
             }
         }
         for id in tree.into_iter().rev() {
@@ -65,6 +66,16 @@ impl Draft<'_> {
     }
 
     /// Whether there is anything to stop: the root at rest has nothing.
+    /// Stops at once what has had the time for its last turn.
+    pub(super) fn expire_grace(&mut self, id: TaskId) -> Result<(), Refusal> {
+        let task = self.task(id)?;
+        let over = task.is_running() && task.cancel_until.is_some_and(|until| until <= self.now);
+        match task.cancel {
+            Some((by, _)) if over => self.cancel(id, by, Cancel::Abort),
+            Some(_) | None => Ok(()),
+        }
+    }
+
     fn can_stop(&self, id: TaskId) -> bool {
         self.state.tasks.get(&id).is_some_and(|task| match task.kind {
             Kind::Main => !task.phase.is_at_rest(),
@@ -126,7 +137,7 @@ impl Draft<'_> {
             .map(|(call, _)| call.clone())
             .collect();
         for call in open {
-            self.record(id, Event::CallAnswered { call, answer: answer.clone() })?;
+            self.record(id, Event::CallAnswered { call, answer: answer.clone(), evidence: Vec::new() })?;
         }
         debug_assert!(self.task(id).is_ok_and(|task| !matches!(task.work, Work::Acting(_))));
         Ok(())
@@ -153,7 +164,9 @@ impl Draft<'_> {
         let Some(parent) = task.parent else { return Ok(()) };
         let reader = self.task(parent)?;
         let gone = reader.is_finished() || matches!(reader.cancel, Some((_, Cancel::Abort)));
-        if mode == Mode::Sync || gone {
+        // An agent hears of its commands when it looks; what ends after it would only wake it for nothing.
+        let unheard = task.kind == Kind::Shell && reader.kind == Kind::Agent;
+        if mode == Mode::Sync || gone || unheard {
             return Ok(());
         }
         let body = Body::Result { task: id, activation };

@@ -9,6 +9,7 @@ mod report;
 mod schedule;
 mod spawn;
 mod wait;
+mod watch;
 
 use protocol::{At, Entry, Event, Run, TaskId};
 
@@ -33,6 +34,14 @@ pub(crate) fn decide(state: &mut State, limits: &Limits, now: At, input: Input) 
         Input::Cancel { task, by, how } => draft.cancel(task, by, how),
         Input::Stop { by } => draft.stop(by),
         Input::Lease { run, until } => draft.lease(run, until),
+        Input::Stall { run, since } => draft.stall(run, since),
+        Input::Stir(run) => draft.stir(run),
+        Input::Part { task, activation } => draft.part(task, activation),
+        Input::Forget(task) => draft.forget(task),
+        Input::Memory(memory) => {
+            draft.state.memory = memory;
+            Ok(())
+        }
         Input::Tick => draft.tick(),
     }?;
     draft.fill_slots()?;

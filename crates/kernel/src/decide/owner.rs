@@ -75,7 +75,7 @@ impl Draft<'_> {
             .map(|(call, _)| call.clone())
             .collect();
         for call in running {
-            self.record(id, Event::CallAnswered { call, answer: words::interrupted() })?;
+            self.record(id, Event::CallAnswered { call, answer: words::interrupted(), evidence: Vec::new() })?;
         }
         self.record(id, Event::TaskInterrupted)?;
         self.effects.push(Effect::Stop { run, how: protocol::Cancel::Abort });

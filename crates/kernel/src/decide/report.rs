@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use protocol::{At, Block, CallId, Cost, Decision, Event, Kind, Limit, Outcome, Quote, Rest, Run, Turn, WrapUp};
+use protocol::{
+    At, Block, Body, CallId, Cost, Decision, Delivery, Event, Holder, Kind, Limit, Origin, Outcome, Quote, Rest, Run,
+    Turn, WrapUp,
+};
 
 use super::Draft;
 use super::cancel::After;
@@ -46,9 +49,9 @@ impl Draft<'_> {
                 expect_startable(task, turn, &call)?;
                 self.record(run.task, Event::CallStarted { call })
             }
-            Report::CallAnswered { turn, call, answer } => {
+            Report::CallAnswered { turn, call, answer, evidence } => {
                 expect_answerable(task, turn, &call)?;
-                self.record(run.task, Event::CallAnswered { call, answer })
+                self.record(run.task, Event::CallAnswered { call, answer, evidence })
             }
             Report::CallsDropped { turn } => {
                 if task.turn != turn {
@@ -59,6 +62,12 @@ impl Draft<'_> {
             Report::Wait { turn, call, on, mode, until } => self.wait(run, turn, call, Wait { on, mode, until }),
             Report::Ask { turn, ask } => self.ask(run, turn, ask),
             Report::Intent(intent) => self.record(run.task, Event::IntentReported { intent }),
+            Report::ToolsLoaded(tools) => self.record(run.task, Event::ToolsLoaded { tools }),
+            Report::Greeted(context) => {
+                let activation = run.activation;
+                self.record(run.task, Event::ActivationGreeted { activation, context })
+            }
+            Report::Held { by, reason } => self.hold(run, by, reason),
             Report::Park(until) => self.park(run, until),
             Report::Ended { ending, text } => self.end(run, ending, text),
         }
@@ -84,7 +93,11 @@ impl Draft<'_> {
         let (mut granted, mut low) = (quote.most, Vec::new());
         for above in self.state.lineage(run.task) {
             let Some(fits) = quote.fit(above.ledger.room().less(spare)) else {
-                return Err(Refusal::Budget { task: above.id });
+                // What others have set aside comes back when they are answered, but for what they used.
+                let freed = above.ledger.budget.less(above.ledger.spent).less(spare);
+                let held = above.ledger.reserved != Cost::ZERO && quote.fit(freed).is_some();
+                let task = above.id;
+                return Err(if held { Refusal::BudgetHeld { task } } else { Refusal::Budget { task } });
             };
             granted = granted.min(fits);
             if above.ledger.is_low() && !above.told_low {
@@ -108,6 +121,23 @@ impl Draft<'_> {
             return Err(Refusal::WrappedUp);
         }
         self.record(run.task, Event::WrapUpBegan { why })
+    }
+
+    /// Keeps a run that would end from ending: what it is told is its next mail.
+    fn hold(&mut self, run: Run, by: Holder, reason: String) -> Result<(), Refusal> {
+        let task = self.current(run)?;
+        if !task.work.is_between() {
+            return Err(Refusal::InTurn);
+        }
+        let (held, cap) = match by {
+            Holder::Hook => (task.holds, self.limits.holds),
+            Holder::Expects => (task.repairs, self.limits.repairs),
+        };
+        if held >= cap || task.last.is_some() || task.cancel.is_some() {
+            return Err(Refusal::Holds { cap });
+        }
+        self.record(run.task, Event::StopHeld { by, reason: reason.clone() })?;
+        self.admit_mail(run.task, Origin::Runtime, Delivery::Steer, Body::text(reason))
     }
 
     fn park(&mut self, run: Run, until_at: At) -> Result<(), Refusal> {
@@ -160,7 +190,7 @@ fn expect_complete(task: &Task) -> Result<(), Refusal> {
 fn expect_wrapped(task: &Task) -> Result<Outcome, Refusal> {
     match task.last {
         Some(Last::Taken(WrapUp::Budget)) => Ok(Outcome::BudgetExhausted),
-        Some(Last::Taken(WrapUp::Time)) => Ok(Outcome::TimedOut { limit: Limit::Time }),
+        Some(Last::Taken(WrapUp::Time | WrapUp::Stop)) => Ok(Outcome::TimedOut { limit: Limit::Time }),
         Some(Last::Due(_)) | None => Err(Refusal::NoAnswer),
     }
 }

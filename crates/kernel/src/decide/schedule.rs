@@ -4,7 +4,7 @@ use protocol::{Activation, At, Attempt, Event, Mode, Run, TaskId};
 
 use super::{Draft, Wakes};
 use crate::state::Admission;
-use crate::{Effect, Phase, Purpose, Refusal, Task};
+use crate::{Effect, Memory, Phase, Purpose, Refusal, Task};
 
 impl Draft<'_> {
     /// Gives every free slot to the next in line: first to those who come back from a wait.
@@ -17,13 +17,27 @@ impl Draft<'_> {
                 self.record(id, Event::SlotRegained)?;
                 let run = self.task(id)?.run();
                 self.effects.push(Effect::Go(run));
-            } else if let Some(id) = self.state.slots.fresh.first() {
+            } else if let Some(id) = self.next_fresh() {
                 self.start(id)?;
             } else {
                 break;
             }
         }
         Ok(())
+    }
+
+    /// Who may begin: the first in line of whose kind not too many run. While memory is tight one agent at a time
+    /// begins, so that something always does.
+    fn next_fresh(&self) -> Option<TaskId> {
+        let tight = self.state.memory == Memory::Tight && self.state.slots.held > 0;
+        let mut line = self.state.slots.fresh.iter().filter(|_| !tight);
+        if self.limits.of_type.is_empty() { line.next() } else { line.find(|id| self.has_room_for(*id)) }
+    }
+
+    fn has_room_for(&self, id: TaskId) -> bool {
+        let Some(task) = self.state.tasks.get(&id) else { return false };
+        let live = self.state.live_of.get(&task.agent).copied().unwrap_or_default();
+        self.limits.of_type.get(&*task.agent).is_none_or(|cap| live < *cap)
     }
 
     /// Starts a queued task's next activation, or its next attempt at the one under way.
@@ -77,6 +91,7 @@ impl Draft<'_> {
         for id in due {
             self.expire_waits(id)?;
             self.expire_asks(id)?;
+            self.expire_grace(id)?;
             let task = self.task(id)?;
             match task.phase {
                 // Its quota is the only thing a parked task has an alarm for.

@@ -1,34 +1,57 @@
 //! A task starts.
 
-use protocol::{Body, CallId, Delivery, Event, Kind, Mode, Origin, TaskId, TaskSpec, Turn, WaitMode};
+use protocol::{Body, CallId, Decision, Delivery, Event, Kind, Mode, Origin, TaskId, TaskSpec, Turn, WaitMode};
 
 use super::Draft;
+use crate::evolve::RATE_SPAN;
 use crate::state::Admission;
-use crate::{CallPhase, Refusal, Spawn, Task};
+use crate::{CallPhase, Decided, Definition, Refusal, Spawn, Task, words};
 
 impl Draft<'_> {
     pub(super) fn spawn(&mut self, spawn: Spawn) -> Result<(), Refusal> {
-        let Spawn { id, spec, prompt, by } = spawn;
+        let Spawn { id, spec, prompt, by, until, definition } = spawn;
         let caller = by.as_ref().map(|(run, ..)| run.task);
         let parent = caller.or(spec.parent).or(self.state.root).ok_or(Refusal::Closed)?;
         let name = free_name(self.parent_for(id, parent, spec.kind)?, &spec.name);
         let waiter = match (&by, spec.mode) {
             (Some((run, turn, call)), mode) => {
                 // A call that was cancelled meanwhile starts nothing any more.
-                expect_call(self.current(*run)?, *turn, call, &CallPhase::Started)?;
+                expect_spawning(self.current(*run)?, *turn, call)?;
                 (mode == Mode::Sync).then(|| call.clone())
             }
             (None, Mode::Background) => None,
             (None, Mode::Sync) => return Err(Refusal::NotAwaited(id)),
         };
+        if let Some(Definition { id: digest, spec }) =
+            definition.filter(|known| !self.state.defined.contains(&known.id))
+        {
+            self.record(parent, Event::AgentDefined { id: digest, spec })?;
+        }
+        if let Some((run, _, call)) = &by {
+            self.start_call(run.task, call)?;
+        }
         let from = caller.map_or(Origin::User, |id| Origin::Task { id });
-        self.record(id, Event::TaskCreated(TaskSpec { parent: Some(parent), name, ..spec }))?;
+        let call = by.map(|(_, _, call)| call);
+        let answered = call.clone().filter(|_| spec.kind == Kind::Agent && waiter.is_none());
+        let made = words::started(&name, id);
+        self.record(id, Event::TaskCreated(TaskSpec { parent: Some(parent), name, call, ..spec }))?;
         self.admit_mail(id, from, Delivery::Steer, Body::text(prompt))?;
         if let Some(call) = waiter {
-            let wait = Event::WaitBegan { call, on: vec![id], mode: WaitMode::All, until_at: None };
+            let wait = Event::WaitBegan { call, on: vec![id], mode: WaitMode::All, until_at: until };
             self.record(parent, wait)?;
         }
+        if let Some(call) = answered {
+            self.record(parent, Event::CallAnswered { call, answer: made, evidence: Vec::new() })?;
+        }
         self.start_unslotted(id)
+    }
+
+    /// Says that the call starts, unless it has.
+    fn start_call(&mut self, task: TaskId, call: &CallId) -> Result<(), Refusal> {
+        match self.task(task)?.work.call(call) {
+            Some(CallPhase::Started) => Ok(()),
+            Some(_) | None => self.record(task, Event::CallStarted { call: call.clone() }),
+        }
     }
 
     /// The parent, if it may have this child.
@@ -49,6 +72,10 @@ impl Draft<'_> {
         if kind == Kind::Agent {
             if parent.depth >= self.limits.depth {
                 return Err(Refusal::Depth { cap: self.limits.depth });
+            }
+            let recent = self.state.recent.iter().filter(|at| at.plus(RATE_SPAN) > self.now).count();
+            if parent.depth > 0 && recent >= self.limits.rate as usize {
+                return Err(Refusal::Rate { cap: self.limits.rate });
             }
             if self.state.started >= self.limits.total {
                 return Err(Refusal::Total { cap: self.limits.total });
@@ -76,6 +103,18 @@ fn free_name(parent: &Task, name: &str) -> String {
         if is_taken(middle) { taken = middle } else { free = middle }
     }
     numbered(free)
+}
+
+/// A call that starts a task has started, or may.
+fn expect_spawning(task: &Task, turn: Turn, call: &CallId) -> Result<(), Refusal> {
+    match task.work.call(call) {
+        Some(
+            CallPhase::Pending
+            | CallPhase::Started
+            | CallPhase::Decided(Decided { decision: Decision::Allow { .. }, .. }),
+        ) if task.turn == turn => Ok(()),
+        Some(_) | None => Err(Refusal::Call(call.clone())),
+    }
 }
 
 /// Checks that the call belongs to the turn under way and is where it should be.

@@ -30,6 +30,9 @@ impl Draft<'_> {
             return Err(Refusal::NotAwaited(id));
         }
         let parent = task.parent;
+        if parent.is_some() && parent != self.state.root {
+            return Err(Refusal::NotRoots(id));
+        }
         self.record(id, Event::TaskPromoted)?;
         for (waiter, call) in self.waiters(id).into_iter().filter(|(waiter, _)| Some(*waiter) == parent) {
             self.end_wait(waiter, call, WaitEnd::Promoted)?;

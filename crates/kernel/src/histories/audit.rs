@@ -49,7 +49,11 @@ impl Audit {
     fn read(&mut self, entry: &Entry) {
         let id = entry.task;
         assert!(
-            !self.finished.contains_key(&id) || matches!(entry.event, Event::MailExpired { .. }),
+            !self.finished.contains_key(&id)
+                || matches!(
+                    entry.event,
+                    Event::MailExpired { .. } | Event::ActivationParted { .. } | Event::TaskForgotten
+                ),
             "{:?} after {id} had finished",
             entry.event
         );
@@ -100,6 +104,14 @@ impl Audit {
             | Event::TaskRequeued
             | Event::SlotRegained
             | Event::CancelRequested { .. }
+            | Event::AgentDefined { .. }
+            | Event::TaskStalled { .. }
+            | Event::TaskStirred
+            | Event::TaskForgotten
+            | Event::ActivationGreeted { .. }
+            | Event::ActivationParted { .. }
+            | Event::StopHeld { .. }
+            | Event::ToolsLoaded { .. }
             | Event::WaitBegan { .. }
             | Event::WaitEnded { .. }
             | Event::IntentReported { .. }

@@ -54,7 +54,7 @@ fn every_invariant_holds_over_random_histories() {
 #[test]
 fn a_live_cap_of_one_never_deadlocks_a_deep_chain() {
     for seed in 0..2_000 {
-        let mut world = World::with_limits(seed, Limits { live: 1, depth: 4, total: 40 });
+        let mut world = World::with_limits(seed, Limits { live: 1, depth: 4, total: 40, ..Limits::default() });
         world.chain(4);
         world.drain();
         Audit::at_rest(&world);

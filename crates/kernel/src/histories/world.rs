@@ -58,13 +58,14 @@ impl World {
             live: 1 + dice.below(4) as u32,
             depth: 1 + dice.below(4) as u32,
             total: 4 + dice.below(20) as u32,
+            ..Limits::default()
         };
         World::with_limits(seed, limits)
     }
 
     pub(super) fn with_limits(seed: u64, limits: Limits) -> World {
         let mut world = World {
-            kernel: Kernel::new(limits),
+            kernel: Kernel::new(limits.clone()),
             limits,
             log: Vec::new(),
             now: At(1_000),
@@ -113,7 +114,13 @@ impl World {
             let (turn, call) = self.call_one_tool(run);
             let id = self.new_id();
             let spec = self.spec(Kind::Agent, Mode::Sync, Rest::Finish, Some(run.task));
-            self.must(Input::Spawn(Spawn { id, spec, prompt: "go".into(), by: Some((run, turn, call)) }));
+            self.must(Input::Spawn(Spawn {
+                id,
+                spec,
+                prompt: "go".into(),
+                by: Some((run, turn, call)),
+                definition: None,
+            }));
             run = self.active[&id];
         }
     }
@@ -305,7 +312,14 @@ impl World {
         let mode = if kind == Kind::Agent && self.dice.one_in(2) { Mode::Sync } else { Mode::Background };
         let rest = if kind == Kind::Agent && self.dice.one_in(3) { Rest::Idle } else { Rest::Finish };
         let spec = self.spec(kind, mode, rest, Some(run.task));
-        self.may(Input::Spawn(Spawn { id, spec, prompt: "work".into(), by: Some((run, turn, call)) }));
+        self.may(Input::Spawn(Spawn {
+            id,
+            spec,
+            prompt: "work".into(),
+            by: Some((run, turn, call)),
+            until: None,
+            definition: None,
+        }));
     }
 
     fn wait(&mut self, run: Run, turn: Turn, call: CallId) {
@@ -371,7 +385,7 @@ impl World {
 
     /// The process is gone: a new one folds the log, adopts the session and lets it go on.
     fn the_owner_dies(&mut self) {
-        let mut reborn = Kernel::new(self.limits);
+        let mut reborn = Kernel::new(self.limits.clone());
         for entry in &self.log {
             reborn.evolve(entry).unwrap();
         }
@@ -453,8 +467,8 @@ impl World {
         };
         let max_turns = Some(1 + self.dice.below(6) as u32).filter(|_| self.dice.one_in(3));
         let name = format!("n{}", self.dice.below(3));
-        let (agent, description) = ("task".into(), "work".into());
-        TaskSpec { parent, kind, agent, name, description, mode, rest, max_turns, budget }
+        let (agent, description) = ("task", "work".into());
+        TaskSpec { parent, description, mode, rest, max_turns, budget, ..TaskSpec::new(kind, agent, name) }
     }
 
     pub(super) fn must(&mut self, input: Input) {
@@ -542,7 +556,12 @@ fn answer(turn: Turn, content: Vec<Block>, cost: Cost) -> Report {
 }
 
 pub(super) fn answered(turn: Turn, call: CallId) -> Report {
-    Report::CallAnswered { turn, call, answer: Answer { status: AnswerStatus::Done, text: "ok".into() } }
+    Report::CallAnswered {
+        turn,
+        call,
+        answer: Answer { status: AnswerStatus::Done, text: "ok".into() },
+        evidence: Vec::new(),
+    }
 }
 
 fn say(text: &str) -> Block {

@@ -71,7 +71,7 @@ fn a_model_call_under_way_is_booked_and_asked_again() {
 
 #[test]
 fn a_dead_owner_wakes_nobody_but_resuming_does() {
-    let mut desk = Desk::with(Limits { live: 1, depth: 2, total: 9 }, |_| {});
+    let mut desk = Desk::with(Limits { live: 1, depth: 2, total: 9, ..Limits::default() }, |_| {});
     desk.spawn(2, |spec| spec.kind = Kind::Shell);
     desk.child(3);
     desk.child(4);
@@ -88,7 +88,7 @@ fn a_dead_owner_wakes_nobody_but_resuming_does() {
 
 #[test]
 fn an_agent_that_only_waits_goes_on_without_a_slot() {
-    let mut desk = Desk::with(Limits { live: 1, depth: 4, total: 9 }, |_| {});
+    let mut desk = Desk::with(Limits { live: 1, depth: 4, total: 9, ..Limits::default() }, |_| {});
     desk.child(2);
     let two = desk.run(2);
     let turn = desk.runs(two, &["a"]);

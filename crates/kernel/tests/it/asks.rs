@@ -121,7 +121,7 @@ fn a_question_comes_after_the_start_and_its_reply_is_kept_for_the_call() {
 
 #[test]
 fn whoever_waits_for_a_person_holds_no_slot() {
-    let mut desk = Desk::with(Limits { live: 1, depth: 2, total: 9 }, |_| {});
+    let mut desk = Desk::with(Limits { live: 1, depth: 2, total: 9, ..Limits::default() }, |_| {});
     desk.child(2);
     desk.child(3);
     let run = desk.run(2);

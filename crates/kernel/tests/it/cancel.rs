@@ -11,7 +11,7 @@ fn cancel(task: u128, how: Cancel) -> Input {
 
 #[test]
 fn wrapping_up_lets_what_runs_take_a_last_turn_and_ends_the_rest() {
-    let mut desk = Desk::with(Limits { live: 1, depth: 2, total: 9 }, |_| {});
+    let mut desk = Desk::with(Limits { live: 1, depth: 2, total: 9, ..Limits::default() }, |_| {});
     desk.child(2);
     desk.child(3);
     assert_eq!(desk.ok(cancel(2, Cancel::WrapUp)), ["2 cancelRequested User WrapUp", "stop 2:1.1 WrapUp"]);
@@ -42,7 +42,7 @@ fn an_abort_outdoes_a_wrap_up_and_late_reports_change_nothing() {
 
 #[test]
 fn a_tree_is_closed_from_the_top_and_ended_from_the_bottom() {
-    let mut desk = Desk::with(Limits { live: 9, depth: 9, total: 9 }, |_| {});
+    let mut desk = Desk::with(Limits { live: 9, depth: 9, total: 9, ..Limits::default() }, |_| {});
     desk.child(2);
     let two = desk.run(2);
     let turn = desk.runs(two, &["a"]);
@@ -58,7 +58,7 @@ fn a_tree_is_closed_from_the_top_and_ended_from_the_bottom() {
 
 #[test]
 fn a_task_that_ends_takes_its_children_with_it() {
-    let mut desk = Desk::with(Limits { live: 9, depth: 9, total: 9 }, |_| {});
+    let mut desk = Desk::with(Limits { live: 9, depth: 9, total: 9, ..Limits::default() }, |_| {});
     desk.child(2);
     let two = desk.run(2);
     desk.spawn(3, |spec| {
@@ -73,14 +73,21 @@ fn a_task_that_ends_takes_its_children_with_it() {
 
 #[test]
 fn after_a_stop_nothing_starts() {
-    let mut desk = Desk::with(Limits { live: 1, depth: 2, total: 9 }, |_| {});
+    let mut desk = Desk::with(Limits { live: 1, depth: 2, total: 9, ..Limits::default() }, |_| {});
     desk.child(2);
     desk.child(3);
     let stopped = desk.ok(Input::Stop { by: CancelBy::User });
     assert_eq!(stopped[0], "1 admissionClosed");
     assert!(!stopped.iter().any(|effect| effect.starts_with("start")), "{stopped:?}");
     assert_eq!(["idle", "cancelled", "cancelled"], [desk.state(1), desk.state(2), desk.state(3)]);
-    let spawn = Spawn { id: id(4), spec: spec(Kind::Agent, Some(id(1))), prompt: "go".into(), by: None };
+    let spawn = Spawn {
+        id: id(4),
+        spec: spec(Kind::Agent, Some(id(1))),
+        prompt: "go".into(),
+        by: None,
+        until: None,
+        definition: None,
+    };
     assert!(desk.refused(Input::Spawn(spawn)).starts_with("the session is stopping"));
     assert!(desk.ok(Input::Stop { by: CancelBy::User }).is_empty());
 }
@@ -90,7 +97,14 @@ fn a_task_being_stopped_starts_nobody() {
     let mut desk = Desk::new();
     desk.child(2);
     desk.ok(cancel(2, Cancel::WrapUp));
-    let spawn = Spawn { id: id(4), spec: spec(Kind::Agent, Some(id(2))), prompt: "go".into(), by: None };
+    let spawn = Spawn {
+        id: id(4),
+        spec: spec(Kind::Agent, Some(id(2))),
+        prompt: "go".into(),
+        by: None,
+        until: None,
+        definition: None,
+    };
     assert!(desk.refused(Input::Spawn(spawn.clone())).ends_with("is being stopped"));
     desk.ok(cancel(2, Cancel::Abort));
     assert!(desk.refused(Input::Spawn(spawn)).ends_with("has ended"));

@@ -18,17 +18,7 @@ pub(crate) fn tokens(tokens: u64) -> Cost {
 }
 
 pub(crate) fn spec(kind: Kind, parent: Option<TaskId>) -> TaskSpec {
-    TaskSpec {
-        parent,
-        kind,
-        agent: "task".into(),
-        name: "worker".into(),
-        description: "work".into(),
-        mode: Mode::Background,
-        rest: Rest::Finish,
-        max_turns: None,
-        budget: Budget::default(),
-    }
+    TaskSpec { parent, description: "work".into(), ..TaskSpec::new(kind, "task", "worker") }
 }
 
 pub(crate) fn terms() -> Terms {
@@ -59,7 +49,7 @@ pub(crate) fn letter(to: TaskId, delivery: Delivery) -> Letter {
 impl Desk {
     /// A session whose root has heard its first prompt.
     pub(crate) fn new() -> Desk {
-        Desk::with(Limits { live: 2, depth: 2, total: 9 }, |_| {})
+        Desk::with(Limits { live: 2, depth: 2, total: 9, ..Limits::default() }, |_| {})
     }
 
     pub(crate) fn with(limits: Limits, change: impl FnOnce(&mut TaskSpec)) -> Desk {
@@ -141,14 +131,14 @@ impl Desk {
     pub(crate) fn spawn(&mut self, n: u128, change: impl FnOnce(&mut TaskSpec)) -> Vec<String> {
         let mut spec = spec(Kind::Agent, Some(id(1)));
         change(&mut spec);
-        self.ok(Input::Spawn(Spawn { id: id(n), spec, prompt: "go".into(), by: None }))
+        self.ok(Input::Spawn(Spawn { id: id(n), spec, prompt: "go".into(), by: None, until: None, definition: None }))
     }
 
     /// A call of `run` starts a child and waits for it.
     pub(crate) fn sync(&mut self, run: Run, turn: Turn, call: &str, n: u128) -> Vec<String> {
         let spec = TaskSpec { mode: Mode::Sync, ..spec(Kind::Agent, Some(run.task)) };
         let by = Some((run, turn, CallId(call.into())));
-        self.ok(Input::Spawn(Spawn { id: id(n), spec, prompt: "go".into(), by }))
+        self.ok(Input::Spawn(Spawn { id: id(n), spec, prompt: "go".into(), by, until: None, definition: None }))
     }
 
     pub(crate) fn run(&self, n: u128) -> Run {
@@ -163,7 +153,7 @@ pub(crate) fn answer(turn: Turn, content: Vec<Block>) -> Report {
 
 pub(crate) fn answered(turn: Turn, call: &str) -> Report {
     let answer = Answer { status: AnswerStatus::Done, text: String::new() };
-    Report::CallAnswered { turn, call: CallId(call.into()), answer }
+    Report::CallAnswered { turn, call: CallId(call.into()), answer, evidence: Vec::new() }
 }
 
 pub(crate) fn wait(turn: Turn, call: &str, on: &[u128], mode: WaitMode, until: Option<u64>) -> Report {
@@ -183,10 +173,10 @@ fn word(effect: &Effect) -> String {
                     format!(" {}", outcome.word())
                 }
                 Event::CallStarted { call } => format!(" {call}"),
-                Event::CallAnswered { call, answer } => format!(" {call} {:?}", answer.status),
+                Event::CallAnswered { call, answer, .. } => format!(" {call} {:?}", answer.status),
                 Event::WaitEnded { call, why } => format!(" {call} {why:?}"),
                 Event::MailDelivered { mail } => format!(" {:?}", mail.iter().map(|mail| mail.0).collect::<Vec<_>>()),
-                Event::CancelRequested { by, how } => format!(" {by:?} {how:?}"),
+                Event::CancelRequested { by, how, .. } => format!(" {by:?} {how:?}"),
                 Event::TurnFailed { fault, cost, .. } => format!(" {fault:?} {}", cost.tokens),
                 Event::MailAdmitted { body: Body::Result { task, activation }, .. } => {
                     format!(" result {}:{}", n(task), activation.0)

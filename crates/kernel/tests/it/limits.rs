@@ -6,22 +6,36 @@ use protocol::*;
 use crate::desk::*;
 
 fn spawn(n: u128, parent: u128) -> Input {
-    Input::Spawn(Spawn { id: id(n), spec: spec(Kind::Agent, Some(id(parent))), prompt: "go".into(), by: None })
+    Input::Spawn(Spawn {
+        id: id(n),
+        spec: spec(Kind::Agent, Some(id(parent))),
+        prompt: "go".into(),
+        by: None,
+        until: None,
+        definition: None,
+    })
 }
 
 #[test]
 fn depth_is_counted_from_the_root_and_the_first_level_is_one() {
-    let mut desk = Desk::with(Limits { live: 9, depth: 1, total: 9 }, |_| {});
+    let mut desk = Desk::with(Limits { live: 9, depth: 1, total: 9, ..Limits::default() }, |_| {});
     desk.ok(spawn(2, 1));
     assert_eq!(desk.refused(spawn(3, 2)), "agents may be nested 1 deep and no deeper");
-    let shell = Spawn { id: id(3), spec: spec(Kind::Shell, Some(id(2))), prompt: "ls".into(), by: None };
+    let shell = Spawn {
+        id: id(3),
+        spec: spec(Kind::Shell, Some(id(2))),
+        prompt: "ls".into(),
+        by: None,
+        until: None,
+        definition: None,
+    };
     desk.ok(Input::Spawn(shell));
     assert_eq!(desk.task(3).depth, 2);
 }
 
 #[test]
 fn the_total_counts_agents_that_ever_were() {
-    let mut desk = Desk::with(Limits { live: 9, depth: 9, total: 2 }, |_| {});
+    let mut desk = Desk::with(Limits { live: 9, depth: 9, total: 2, ..Limits::default() }, |_| {});
     desk.spawn(9, |spec| spec.kind = Kind::Shell);
     desk.ok(spawn(2, 1));
     desk.ok(Input::Cancel { task: id(2), by: CancelBy::User, how: Cancel::Abort });
@@ -50,7 +64,7 @@ fn a_repeated_name_gets_a_number() {
 
 #[test]
 fn a_thousand_children_of_one_name_are_numbered_without_gaps() {
-    let mut desk = Desk::with(Limits { live: 2, depth: 2, total: 2_000 }, |_| {});
+    let mut desk = Desk::with(Limits { live: 2, depth: 2, total: 2_000, ..Limits::default() }, |_| {});
     for n in 2..1_002 {
         desk.child(n);
     }
@@ -60,14 +74,14 @@ fn a_thousand_children_of_one_name_are_numbered_without_gaps() {
 
 #[test]
 fn whoever_starts_a_task_is_its_parent_and_otherwise_the_root_is() {
-    let mut desk = Desk::with(Limits { live: 9, depth: 9, total: 9 }, |_| {});
+    let mut desk = Desk::with(Limits { live: 9, depth: 9, total: 9, ..Limits::default() }, |_| {});
     desk.child(2);
     desk.child(3);
     let two = desk.run(2);
     let turn = desk.runs(two, &["a"]);
     let by = Some((two, turn, CallId("a".into())));
     let spec = spec(Kind::Agent, Some(id(3)));
-    desk.ok(Input::Spawn(Spawn { id: id(4), spec, prompt: "go".into(), by }));
+    desk.ok(Input::Spawn(Spawn { id: id(4), spec, prompt: "go".into(), by, until: None, definition: None }));
     desk.spawn(5, |spec| spec.parent = None);
     assert_eq!((desk.task(4).parent, desk.task(5).parent), (Some(id(2)), Some(id(1))));
     assert_eq!(desk.task(2).children, [id(4)]);
@@ -116,7 +130,8 @@ fn a_turn_is_one_at_a_time_and_answered_once() {
 #[test]
 fn budgets_hold_on_every_level_and_are_settled_with_the_truth() {
     let budget = |tokens| Budget { tokens: Some(tokens), micros: None };
-    let mut desk = Desk::with(Limits { live: 9, depth: 9, total: 9 }, |spec| spec.budget = budget(100));
+    let mut desk =
+        Desk::with(Limits { live: 9, depth: 9, total: 9, ..Limits::default() }, |spec| spec.budget = budget(100));
     desk.spawn(2, |spec| spec.budget = budget(60));
     desk.child(3);
     let (two, three) = (desk.run(2), desk.run(3));

@@ -20,7 +20,7 @@ fn over_the_cap_tasks_queue_and_start_in_order() {
 
 #[test]
 fn one_that_comes_back_from_a_wait_goes_before_new_starts() {
-    let mut desk = Desk::with(Limits { live: 1, depth: 4, total: 9 }, |_| {});
+    let mut desk = Desk::with(Limits { live: 1, depth: 4, total: 9, ..Limits::default() }, |_| {});
     desk.child(2);
     desk.child(5);
     let two = desk.run(2);
@@ -48,7 +48,7 @@ fn one_that_comes_back_from_a_wait_goes_before_new_starts() {
 
 #[test]
 fn a_turn_needs_a_slot() {
-    let mut desk = Desk::with(Limits { live: 1, depth: 4, total: 9 }, |_| {});
+    let mut desk = Desk::with(Limits { live: 1, depth: 4, total: 9, ..Limits::default() }, |_| {});
     desk.child(2);
     let two = desk.run(2);
     let turn = desk.runs(two, &["a"]);
@@ -67,7 +67,7 @@ fn a_turn_needs_a_slot() {
 
 #[test]
 fn the_root_and_commands_need_no_slot() {
-    let mut desk = Desk::with(Limits { live: 1, depth: 2, total: 9 }, |_| {});
+    let mut desk = Desk::with(Limits { live: 1, depth: 2, total: 9, ..Limits::default() }, |_| {});
     desk.child(2);
     let shell = desk.spawn(3, |spec| spec.kind = Kind::Shell);
     assert_eq!(shell[2..], ["3 activationStarted", "start 3:1.1"]);
@@ -77,7 +77,7 @@ fn the_root_and_commands_need_no_slot() {
 
 #[test]
 fn a_parked_task_gives_its_slot_away_and_queues_when_its_time_has_come() {
-    let mut desk = Desk::with(Limits { live: 1, depth: 2, total: 9 }, |_| {});
+    let mut desk = Desk::with(Limits { live: 1, depth: 2, total: 9, ..Limits::default() }, |_| {});
     desk.child(2);
     desk.child(3);
     let two = desk.run(2);

@@ -69,7 +69,7 @@ fn a_waiting_call_cannot_be_answered_and_an_unstarted_one_cannot_wait() {
 
 #[test]
 fn nobody_waits_for_itself_for_those_above_or_in_a_circle() {
-    let mut desk = Desk::with(Limits { live: 4, depth: 4, total: 9 }, |_| {});
+    let mut desk = Desk::with(Limits { live: 4, depth: 4, total: 9, ..Limits::default() }, |_| {});
     desk.child(2);
     desk.child(3);
     let (two, three) = (desk.run(2), desk.run(3));
@@ -120,7 +120,7 @@ fn only_what_is_waited_for_can_be_sent_to_the_background() {
 
 #[test]
 fn a_promotion_concerns_the_parent_alone() {
-    let mut desk = Desk::with(Limits { live: 9, depth: 9, total: 9 }, |_| {});
+    let mut desk = Desk::with(Limits { live: 9, depth: 9, total: 9, ..Limits::default() }, |_| {});
     let root = desk.root;
     let turn = desk.runs(root, &["t"]);
     desk.sync(root, turn, "t", 2);
@@ -136,7 +136,7 @@ fn a_promotion_concerns_the_parent_alone() {
 
 #[test]
 fn a_wait_for_what_waits_elsewhere_is_no_circle() {
-    let mut desk = Desk::with(Limits { live: 9, depth: 9, total: 9 }, |_| {});
+    let mut desk = Desk::with(Limits { live: 9, depth: 9, total: 9, ..Limits::default() }, |_| {});
     for n in 2..6 {
         desk.child(n);
     }
@@ -154,7 +154,7 @@ fn only_a_waiting_call_can_start_a_synchronous_task() {
     let root = desk.root;
     let spawn = |by| {
         let spec = TaskSpec { mode: Mode::Sync, ..spec(Kind::Agent, Some(id(1))) };
-        Input::Spawn(Spawn { id: id(2), spec, prompt: "go".into(), by })
+        Input::Spawn(Spawn { id: id(2), spec, prompt: "go".into(), by, until: None, definition: None })
     };
     assert!(desk.refused(spawn(None)).starts_with("nobody waits"));
     let by = |turn| Some((root, turn, CallId("t".into())));
@@ -171,7 +171,14 @@ fn a_call_that_was_cancelled_starts_nothing_in_the_background_either() {
     let turn = desk.runs(root, &["t"]);
     desk.ok(Input::Send(letter(id(1), Delivery::Interrupt)));
     let by = Some((root, turn, CallId("t".into())));
-    let spawn = Spawn { id: id(2), spec: spec(Kind::Shell, Some(id(1))), prompt: "go".into(), by };
+    let spawn = Spawn {
+        id: id(2),
+        spec: spec(Kind::Shell, Some(id(1))),
+        prompt: "go".into(),
+        by,
+        until: None,
+        definition: None,
+    };
     assert_eq!(desk.refused(Input::Spawn(spawn)), "the call t is not open for this");
 }
 
@@ -182,7 +189,7 @@ fn rested() -> Desk {
     let turn = desk.runs(root, &["t"]);
     let spec = TaskSpec { mode: Mode::Sync, rest: Rest::Idle, ..spec(Kind::Agent, Some(id(1))) };
     let by = Some((root, turn, CallId("t".into())));
-    desk.ok(Input::Spawn(Spawn { id: id(2), spec, prompt: "go".into(), by }));
+    desk.ok(Input::Spawn(Spawn { id: id(2), spec, prompt: "go".into(), by, until: None, definition: None }));
     let two = desk.run(2);
     desk.report(two, Report::Boundary(Point::Between));
     desk.completes(two);

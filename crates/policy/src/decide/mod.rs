@@ -30,6 +30,7 @@ impl Policy {
             Act::Edit(path) => vec![self.file(tool, path, Use::Edit)],
             Act::Shell { command, cwd } => self.shell(tool, command, cwd),
             Act::Fetch(address) => vec![self.fetch(tool, address)],
+            Act::Agent(name) => vec![self.decide(tool, &Part::Agent(name), name.clone(), self.session())],
             Act::Session => vec![self.decide(tool, &Part::Other, tool.to_owned(), self.session())],
             Act::Other => vec![self.decide(tool, &Part::Other, tool.to_owned(), self.by_mode(&Part::Other))],
         }
@@ -58,7 +59,13 @@ impl Policy {
             (PermissionMode::Plan, part) if part.changes() => RuleEffect::Deny,
             (
                 PermissionMode::Default | PermissionMode::AcceptEdits | PermissionMode::Plan,
-                Part::Edit(_) | Part::EditUnknown | Part::Command(..) | Part::Unread | Part::Page(_) | Part::Other,
+                Part::Edit(_)
+                | Part::EditUnknown
+                | Part::Command(..)
+                | Part::Unread
+                | Part::Page(_)
+                | Part::Agent(_)
+                | Part::Other,
             ) => RuleEffect::Ask,
         };
         Otherwise { effect, ground: Ground::Mode(self.mode) }

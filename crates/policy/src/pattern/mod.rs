@@ -34,6 +34,7 @@ enum What {
     Read(Option<PathPattern>),
     Edit(Option<PathPattern>),
     Fetch(Option<HostPattern>),
+    Agent(Option<WordPattern>),
     /// Something only a tool that is not known yet could tell.
     Opaque,
 }
@@ -71,6 +72,7 @@ pub(crate) fn parse(tool: &str, inner: Option<&str>) -> Result<(Pattern, String)
         (Kind::Read, text) => What::Read(text.map(PathPattern::parse).transpose()?),
         (Kind::Edit, text) => What::Edit(text.map(PathPattern::parse).transpose()?),
         (Kind::Fetch, text) => What::Fetch(text.map(host).transpose()?),
+        (Kind::Agent, text) => What::Agent(text.map(WordPattern::glob)),
     };
     let shown = match (name.kind, inner) {
         (_, None) => name.shown,
@@ -86,7 +88,7 @@ pub(crate) fn tool(name: &str) -> Result<(Kind, String), String> {
     let usual = match (name.kind, &name.only) {
         (Kind::Read, None) => "view",
         (Kind::Fetch, None) => "web_fetch",
-        (_, Some(_)) | (Kind::Shell | Kind::Edit | Kind::Session | Kind::Other, None) => &name.shown,
+        (_, Some(_)) | (Kind::Shell | Kind::Edit | Kind::Agent | Kind::Session | Kind::Other, None) => &name.shown,
     };
     Ok((name.kind, usual.to_owned()))
 }
@@ -102,7 +104,9 @@ impl Pattern {
             (What::Opaque, _) => Match::certain(strength == Strength::Forbids),
             (What::Shell(None), Part::Command(..) | Part::Unread)
             | (What::Read(None), Part::Read(_) | Part::ReadUnknown)
-            | (What::Edit(None), Part::Edit(_) | Part::EditUnknown) => Match::Certain,
+            | (What::Edit(None), Part::Edit(_) | Part::EditUnknown)
+            | (What::Agent(None), Part::Agent(_)) => Match::Certain,
+            (What::Agent(Some(pattern)), Part::Agent(name)) => Match::certain(pattern.matches(name)),
             (What::Shell(Some(pattern)), Part::Command(simple, company)) => match strength {
                 Strength::Permits => pattern.permits(simple, *company),
                 Strength::Forbids => pattern.forbids(simple),
@@ -125,7 +129,7 @@ impl Pattern {
                 (Some(pattern), Strength::Permits) => pattern.permits(address),
                 (Some(pattern), Strength::Forbids) => pattern.forbids(address),
             }),
-            (What::Shell(_) | What::Read(_) | What::Edit(_) | What::Fetch(_), _) => Match::No,
+            (What::Shell(_) | What::Read(_) | What::Edit(_) | What::Fetch(_) | What::Agent(_), _) => Match::No,
         }
     }
 
@@ -133,7 +137,13 @@ impl Pattern {
     pub(crate) fn host(&self) -> Option<&HostPattern> {
         match &self.what {
             What::Fetch(Some(pattern)) => Some(pattern),
-            What::Anything | What::Shell(_) | What::Read(_) | What::Edit(_) | What::Fetch(None) | What::Opaque => None,
+            What::Anything
+            | What::Shell(_)
+            | What::Read(_)
+            | What::Edit(_)
+            | What::Fetch(None)
+            | What::Agent(_)
+            | What::Opaque => None,
         }
     }
 }

@@ -9,6 +9,8 @@ pub(crate) enum Kind {
     Read,
     Edit,
     Fetch,
+    /// Agents, by their types.
+    Agent,
     /// The session's own state.
     Session,
     Other,
@@ -25,15 +27,16 @@ pub(super) struct Name {
 }
 
 /// Families of tools, by our name for them and by others'.
-const FAMILIES: [(Kind, &str, &[&str]); 4] = [
+const FAMILIES: [(Kind, &str, &[&str]); 5] = [
     (Kind::Shell, "shell", &["Bash", "bash", "Shell"]),
     (Kind::Read, "read", &["Read", "Grep", "Glob", "LS"]),
     (Kind::Edit, "edit", &["Edit", "Write", "write", "MultiEdit", "NotebookEdit"]),
     (Kind::Fetch, "fetch", &["WebFetch", "url"]),
+    (Kind::Agent, "task", &["Agent", "Task"]),
 ];
 
 /// Tools that go by their own name.
-const TOOLS: [(Kind, &str); 12] = [
+const TOOLS: [(Kind, &str); 19] = [
     (Kind::Read, "view"),
     (Kind::Read, "grep"),
     (Kind::Read, "glob"),
@@ -41,6 +44,13 @@ const TOOLS: [(Kind, &str); 12] = [
     (Kind::Edit, "apply_patch"),
     (Kind::Fetch, "web_fetch"),
     (Kind::Session, "ask_user"),
+    (Kind::Session, "list_agents"),
+    (Kind::Session, "read_agent"),
+    (Kind::Session, "write_agent"),
+    (Kind::Session, "stop_agent"),
+    (Kind::Session, "wait"),
+    (Kind::Session, "tool_search"),
+    (Kind::Session, "skill"),
     (Kind::Session, "list_shells"),
     (Kind::Session, "read_shell"),
     (Kind::Session, "stop_shell"),
@@ -114,7 +124,7 @@ mod tests {
         {
             assert!(Name::read(slip).unwrap_err().contains(meant), "{slip}");
         }
-        for later in ["mcp__github__search", "mcp__github__*", "task", "skill", "lsp", "memory"] {
+        for later in ["mcp__github__search", "mcp__github__*", "lsp", "memory"] {
             assert_eq!(Name::read(later).unwrap().kind, Kind::Other, "{later}");
         }
     }

@@ -117,7 +117,7 @@ fn planning_changes_nothing_whatever_is_allowed() {
 
 #[test]
 fn a_role_is_asked_before_anything_else() {
-    let only = Role { tools: Some(["view".into()].into()), denied: ["grep".into()].into() };
+    let only = Role { tools: Some(["view".into()].into()), denied: ["grep".into()].into(), mode: None };
     assert!(only.permits("view") && !only.permits("edit") && !only.permits("grep"));
     assert!(Role::default().permits("anything"));
     let verdict = policy(AllowAll, &[]).check(&only, &edit("/work/app/a"));

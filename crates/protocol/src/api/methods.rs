@@ -44,6 +44,11 @@ methods! {
     SessionInterrupt, "session.interrupt", Session, "Stops the running turn; the session stays.";
     SessionStop, "session.stop", Session, "Stops every task and ends the run; the session can be resumed.";
     TasksList, "tasks.list", Any, "Every task of the session, oldest first, in pages.";
+    TasksGet, "tasks.get", Any, "One task with everything its record holds: prompt, messages, turns, evidence.";
+    TasksOutput, "tasks.output", Any, "What a task printed or said last, clipped.";
+    TasksStop, "tasks.stop", Session, "Stops a task and everything below it, after a last turn or at once.";
+    TasksPromote, "tasks.promote", Session, "Sends a task that the root waits for to the background.";
+    TasksForget, "tasks.forget", Session, "Removes the record of a task that has ended.";
     AsksList, "asks.list", Any, "What waits for a person's decision, oldest first.";
     AsksDecide, "asks.decide", Session, "Decides on one ask: allows or denies a call, or answers a question.";
     EventsSubscribe, "events.subscribe", Any, "The events after a sequence number, then each new one as it is committed.";

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Ask, AskId, At, Budget, Cost, DecidedBy, Decision, Delivery, Effort, Image, Kind, MailId, Outcome, PermissionMode,
-    RuleText, SessionId, TaskId, TaskState, Usage,
+    Ask, AskId, At, Budget, Cancel, Cost, DecidedBy, Decision, Delivery, Effort, Image, Kind, MailId, Outcome,
+    PermissionMode, RuleText, SessionId, TaskId, TaskState, Usage,
 };
 
 /// What the session is.
@@ -142,6 +142,32 @@ pub struct TasksPage {
     pub total: u64,
 }
 
+/// Which task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskParams {
+    /// The task.
+    pub task: TaskId,
+}
+
+/// What a task printed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OutputResult {
+    /// Its head and its tail.
+    pub output: String,
+}
+
+/// Which task is to stop.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StopTaskParams {
+    /// The task.
+    pub task: TaskId,
+    /// How firmly.
+    pub how: Cancel,
+}
+
 /// One ask as every view shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -225,4 +251,10 @@ pub enum Command {
     Stop,
     /// Decide on an ask.
     Decide(DecideParams),
+    /// Stop a task and everything below it.
+    StopTask(StopTaskParams),
+    /// Send a task that the root waits for to the background.
+    Promote(TaskParams),
+    /// Remove the record of a task that has ended.
+    Forget(TaskParams),
 }

@@ -16,7 +16,7 @@ use crate::waits::Caller;
 impl AgentRun {
     /// Runs the open calls.
     pub(super) async fn act(&mut self) -> Result<Step, Rejected> {
-        let repeated = match guard::repeated(self.desk.settings.model.facts(), &self.conversation) {
+        let repeated = match guard::repeated(self.outfit.model.facts(), &self.conversation) {
             Ok(repeated) => repeated,
             Err(hopeless) => {
                 let (kind, message) = (FailKind::NoAnswer, hopeless.to_string());
@@ -28,12 +28,14 @@ impl AgentRun {
             (call, caller)
         };
         let calls = self.conversation.open_calls().into_iter().map(called).collect();
-        let bench = Bench { desk: Arc::clone(&self.desk), stamps: Arc::clone(&self.stamps), repeated };
+        let (desk, outfit, stamps) = (Arc::clone(&self.desk), Arc::clone(&self.outfit), Arc::clone(&self.stamps));
+        let bench = Bench { desk, outfit, stamps, repeated };
         let run = async move { run_all(&bench, calls).await };
         match self.in_time(Conversation::is_acting, run).await {
             Some(Broken::Done(answered)) => {
                 self.unless_late(Conversation::is_acting, answered).await?;
             }
+            Some(Broken::Off) if self.conversation.is_acting() => self.drop_calls().await?,
             Some(Broken::Off) => {}
             None => self.drop_calls().await?,
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use kernel::{CallPhase, Decided, Report};
-use protocol::{Answer, AnswerStatus, Ask, Call, CallId, Clip, Decision, RuleEffect, Subject};
+use protocol::{Answer, AnswerStatus, Ask, Call, CallId, Clip, Decision, Evidence, RuleEffect, Subject};
 use tokio_util::sync::CancellationToken;
 use tools::{Access, Context, Reach, Stamps, Tool, ToolError};
 
@@ -13,6 +13,8 @@ use super::Desk;
 use super::guard;
 use crate::addresses::Addresses;
 use crate::asks::{self, Questions};
+use crate::crew::Crew;
+use crate::outfit::Outfit;
 use crate::permit::{self, Judgement};
 use crate::shells::Shells;
 use crate::space::Intents;
@@ -23,6 +25,7 @@ use crate::waits::{Caller, Pending};
 #[derive(Debug, Clone)]
 pub(super) struct Bench {
     pub(super) desk: Arc<Desk>,
+    pub(super) outfit: Arc<Outfit>,
     pub(super) stamps: Arc<Stamps>,
     /// Calls that are not run, since they only repeat others.
     pub(super) repeated: Vec<CallId>,
@@ -71,7 +74,7 @@ pub(super) async fn run_all(bench: &Bench, calls: Vec<(Call, Caller)>) -> Result
 async fn judge(bench: &Bench, call: Call, caller: Caller) -> Result<Judged<'_>, Rejected> {
     let standing = Standing::of(caller.phase().await?.as_ref());
     let judged = match find(bench, &call, standing) {
-        Ok(tool) => match permit::judge(&bench.desk, tool, &call).await {
+        Ok(tool) => match permit::judge(&bench.desk, &bench.outfit, tool, &call).await {
             Ok(judgement) => Ok((tool, judgement)),
             Err(error) => Err(failed(&call, error, &bench.desk.settings.tools)),
         },
@@ -96,8 +99,8 @@ fn find<'a>(bench: &'a Bench, call: &Call, standing: Standing) -> Result<&'a Arc
         return Err(guard::refusal());
     }
     let withheld = || desk.withheld.iter().find(|tool| standing == Standing::Begun && tool.spec().name == call.tool);
-    desk.tool(&call.tool).or_else(withheld).ok_or_else(|| {
-        let names: Vec<&str> = desk.toolbox.iter().map(|tool| tool.spec().name).collect();
+    bench.outfit.tool(&call.tool).or_else(withheld).ok_or_else(|| {
+        let names: Vec<&str> = bench.outfit.toolbox.iter().map(|tool| tool.spec().name).collect();
         let text = format!("There is no tool `{}`. The tools are: {}.", clip(&call.tool), names.join(", "));
         Answer { status: AnswerStatus::Refused, text }
     })
@@ -156,7 +159,9 @@ fn groups(calls: Vec<Looked<'_>>) -> Vec<Vec<Looked<'_>>> {
     let mut groups: Vec<(bool, Vec<Looked<'_>>)> = Vec::new();
     for looked in calls {
         let reads = match &looked.admission {
-            Admission::Run(tool, _) | Admission::Asked(tool, ..) => tool.spec().access == Access::Read,
+            Admission::Run(tool, _) | Admission::Asked(tool, ..) => {
+                matches!(tool.spec().access, Access::Read | Access::Agent)
+            }
             Admission::Answer(_) => true,
         };
         match groups.last_mut() {
@@ -183,13 +188,25 @@ async fn run_one(bench: &Bench, looked: Looked<'_>) -> Result<(), Rejected> {
             }
         }
     };
+    if tool.spec().access == Access::Agent {
+        // It starts with its agent, and is answered with it if nobody waits: no crash comes between.
+        let (answer, evidence) = run(bench, tool, &call, &caller, reach).await;
+        return match caller.phase().await? {
+            Some(CallPhase::Answered) | None => Ok(()),
+            Some(_) => answered(&caller, call.id, answer, evidence).await,
+        };
+    }
     begin(&caller).await?;
-    let answer = run(bench, tool, &call, &caller, reach).await;
-    answer_call(&caller, call.id, answer).await
+    let (answer, evidence) = run(bench, tool, &call, &caller, reach).await;
+    answered(&caller, call.id, answer, evidence).await
 }
 
 async fn answer_call(caller: &Caller, call: CallId, answer: Answer) -> Result<(), Rejected> {
-    let report = Report::CallAnswered { turn: caller.turn, call, answer };
+    answered(caller, call, answer, Vec::new()).await
+}
+
+async fn answered(caller: &Caller, call: CallId, answer: Answer, evidence: Vec<Evidence>) -> Result<(), Rejected> {
+    let report = Report::CallAnswered { turn: caller.turn, call, answer, evidence };
     caller.supervisor.report(caller.run, report).await
 }
 
@@ -204,13 +221,19 @@ async fn begin(caller: &Caller) -> Result<(), Rejected> {
     }
 }
 
-async fn run(bench: &Bench, tool: &Arc<dyn Tool>, call: &Call, caller: &Caller, reach: Arc<dyn Reach>) -> Answer {
+async fn run(
+    bench: &Bench,
+    tool: &Arc<dyn Tool>,
+    call: &Call,
+    caller: &Caller,
+    reach: Arc<dyn Reach>,
+) -> (Answer, Vec<Evidence>) {
     let cancel = CancellationToken::new();
     let _guard = cancel.clone().drop_guard();
     let cx = context(bench, caller, cancel, reach);
     match tool.run(&call.input, &cx).await {
-        Ok(output) => Answer { status: AnswerStatus::Done, text: output.text.into_string() },
-        Err(error) => failed(call, error, &cx.limits),
+        Ok(output) => (Answer { status: AnswerStatus::Done, text: output.text.into_string() }, output.evidence),
+        Err(error) => (failed(call, error, &cx.limits), Vec::new()),
     }
 }
 
@@ -239,6 +262,7 @@ fn context(bench: &Bench, caller: &Caller, cancel: CancellationToken, reach: Arc
         limits: desk.settings.tools,
         sql: desk.tables.clone(),
         background: Arc::new(Shells { desk: Arc::clone(desk), caller: caller.clone() }),
+        crew: Arc::new(Crew { desk: Arc::clone(desk), outfit: Arc::clone(&bench.outfit), caller: caller.clone() }),
         intent: Arc::new(Intents(caller.clone())),
         asker: Arc::new(Questions { desk: Arc::clone(desk), caller: caller.clone() }),
         fetcher: desk.fetcher.clone(),

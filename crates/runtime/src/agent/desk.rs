@@ -4,38 +4,42 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use host::{Guardian, Workspace};
-use model::ToolSpec;
+use kernel::{Ending, Point, Report};
 use net::fetch::Fetcher;
 use policy::Policy;
-use protocol::{Activation, Clip, Event, Kind, Outcome, TaskId};
+use protocol::{Activation, Clip, Event, FailKind, Kind, TaskId};
 use store::{Reader, StoreError};
 use tools::{Stamps, Tool};
 
 use crate::agent::{AgentRun, Deadline};
 use crate::bus::Bus;
 use crate::conversation::{Conversation, Results};
+use crate::crew;
 use crate::governor::Governor;
 use crate::grants::Grants;
+use crate::instructions::Instructions;
+use crate::outfit::Outfits;
 use crate::redact::Redactor;
+use crate::roster::{RESULT_MAX, Roster};
 use crate::settings::Settings;
 use crate::shells;
 use crate::space::Tables;
 use crate::supervisor::{Link, Perform};
-
-/// Most bytes of another task's result that join a conversation.
-const RESULT_MAX: usize = 16 * 1024;
 
 /// What every run of a session works with.
 #[derive(Debug)]
 pub(crate) struct Desk {
     pub(crate) settings: Settings,
     pub(crate) session: protocol::SessionId,
-    pub(crate) system: Arc<str>,
-    pub(crate) toolbox: Vec<Arc<dyn Tool>>,
+    /// The user's instruction files.
+    pub(crate) instructions: Instructions,
+    /// What every task is and did.
+    pub(crate) roster: Arc<Roster>,
+    pub(crate) outfits: Outfits,
+    /// Whether somebody may answer a question.
+    pub(crate) asks_user: bool,
     /// Tools that are not offered: with them goes on what began under an owner that offered them.
     pub(crate) withheld: Vec<Arc<dyn Tool>>,
-    /// The toolbox as a model is told of it.
-    pub(crate) specs: Arc<[ToolSpec]>,
     pub(crate) workspace: Arc<Workspace>,
     pub(crate) guardian: Guardian,
     pub(crate) env: Arc<Vec<(std::ffi::OsString, std::ffi::OsString)>>,
@@ -60,7 +64,7 @@ impl Perform for Performer {
             let stop = link.stop.clone();
             let run = async move {
                 match kind {
-                    Kind::Main | Kind::Agent => AgentRun::new(desk, link).run().await,
+                    Kind::Main | Kind::Agent => agent(desk, link).await,
                     Kind::Shell => shells::run(desk, link).await,
                 }
             };
@@ -70,6 +74,22 @@ impl Perform for Performer {
                 () = run => {}
             }
         })
+    }
+}
+
+/// Runs an agent, or ends it if what it works with cannot be had.
+async fn agent(desk: Arc<Desk>, link: Link) {
+    match desk.outfit(link.run.task) {
+        Ok(outfit) => AgentRun::new(desk, link, outfit).run().await,
+        Err(message) => {
+            let ending = Ending::Failed { kind: FailKind::Model, message };
+            // Mail that is not heard would wake the task again, for the same end.
+            for report in [Report::Boundary(Point::Between), Report::Ended { ending, text: String::new() }] {
+                if let Err(rejected) = link.supervisor.report(link.run, report).await {
+                    tracing::info!(run = %link.run, %rejected, "the run stops");
+                }
+            }
+        }
     }
 }
 
@@ -93,10 +113,6 @@ impl Desk {
         self.grants.policy()
     }
 
-    pub(crate) fn tool(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        self.toolbox.iter().find(|tool| tool.spec().name == name)
-    }
-
     /// What one agent has read of the workspace, in all its activations here; what another has read does not let
     /// it write.
     pub(crate) fn stamps(&self, task: TaskId) -> Arc<Stamps> {
@@ -107,35 +123,27 @@ impl Desk {
 
 impl Results for Desk {
     fn result(&self, task: TaskId, activation: Activation) -> String {
+        if let Some(told) = crew::ended(self, task, activation) {
+            return told;
+        }
+        // Too long ago to be remembered.
         match self.reader().and_then(|reader| reader.task_events(task)) {
-            Ok(log) => describe(&log, activation),
+            Ok(log) => describe(&self.roster.path(task), &log, activation),
             Err(error) => format!("{task} has ended, but its result cannot be read: {error}"),
         }
+    }
+
+    fn message(&self, from: TaskId, text: &str) -> String {
+        crew::message(self, from, text)
     }
 }
 
 /// An activation's end in words.
-fn describe(log: &[protocol::Envelope], activation: Activation) -> String {
-    let mut name = String::new();
-    let mut ended: Option<(&Outcome, &str)> = None;
-    for envelope in log {
-        match &envelope.entry.event {
-            Event::TaskCreated(spec) => name.clone_from(&spec.name),
-            Event::ActivationEnded { activation: which, outcome, text } if *which == activation => {
-                ended = Some((outcome, text));
-            }
-            Event::TaskFinished { outcome } if ended.is_none() => ended = Some((outcome, "")),
-            _other => {}
-        }
-    }
-    let Some((outcome, text)) = ended else { return format!("{name} has ended") };
-    let detail = match outcome {
-        Outcome::Failed { message, .. } => format!(" ({message})"),
-        Outcome::Completed
-        | Outcome::Cancelled { .. }
-        | Outcome::TimedOut { .. }
-        | Outcome::BudgetExhausted
-        | Outcome::Lost => String::new(),
-    };
-    format!("{name}: {}{detail}\n{}", outcome.word(), Clip::new(text, RESULT_MAX))
+fn describe(path: &str, log: &[protocol::Envelope], activation: Activation) -> String {
+    let ended = log.iter().rev().find_map(|envelope| match &envelope.entry.event {
+        Event::ActivationEnded { activation: which, outcome, text } if *which == activation => Some((outcome, text)),
+        _other => None,
+    });
+    let Some((outcome, text)) = ended else { return format!("{path} has ended") };
+    format!("{path}: {}\n{}", outcome.word(), Clip::new(text, RESULT_MAX))
 }

@@ -15,7 +15,7 @@ impl AgentRun {
     pub(super) async fn answered(&mut self, turn: Turn, reply: Reply) -> Result<Step, Rejected> {
         let Reply { content, stop, usage, model } = reply;
         let calls = content.iter().any(|block| matches!(block, Block::Call(_)));
-        let price = self.desk.settings.model.facts().price;
+        let price = self.outfit.model.facts().price;
         let cost = match usage.total() {
             // Nobody counted it, and it used something.
             0 => self.conversation.reserved(),
@@ -135,10 +135,10 @@ impl AgentRun {
     /// Leaves out as much as it can after the model said that it has no room; nothing when it asks again.
     async fn too_long(&mut self, words: &str) -> Result<Option<Step>, Rejected> {
         self.catch_up();
-        match room::utmost(&self.desk, &self.link, &self.conversation).await? {
+        match room::utmost(&self.desk, &self.outfit, &self.link, &self.conversation).await? {
             Some(compaction) => self.compact(compaction).await.map(|()| None),
             None => {
-                let message = room::too_long(&self.desk, words);
+                let message = room::too_long(&self.outfit, words);
                 self.end(Ending::Failed { kind: FailKind::Model, message }).await.map(Some)
             }
         }
@@ -154,6 +154,7 @@ fn booked(error: &ModelError) -> Booked {
 pub(super) fn out_of(why: WrapUp) -> Ending {
     match why {
         WrapUp::Budget => Ending::BudgetExhausted,
-        WrapUp::Time => Ending::TimedOut(Limit::Time),
+        // Whoever asked it to stop decides what that is called.
+        WrapUp::Time | WrapUp::Stop => Ending::TimedOut(Limit::Time),
     }
 }

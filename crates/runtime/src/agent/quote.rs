@@ -5,6 +5,7 @@ use protocol::{Block, Cost, Quote};
 
 use super::Desk;
 use crate::conversation::Conversation;
+use crate::outfit::Outfit;
 
 /// The least output that makes asking worth it.
 const LEAST: u32 = 256;
@@ -19,35 +20,35 @@ const GROWTH: u64 = 2_000;
 const NOTICES: u64 = 200;
 
 /// What the next turn may use, and what it must leave for a last one.
-pub(super) fn next(desk: &Desk, conversation: &Conversation) -> Quote {
-    let Facts { price, max_output, .. } = *desk.settings.model.facts();
-    let last = last(desk, conversation);
+pub(super) fn next(desk: &Desk, outfit: &Outfit, conversation: &Conversation) -> Quote {
+    let Facts { price, max_output, .. } = *outfit.model.facts();
+    let last = last(desk, outfit, conversation);
     let spare = Quote { input: last.input.saturating_add(GROWTH), ..last }.cost(last.least);
     Quote { input: last.input, least: LEAST.min(max_output), most: max_output, price, spare }
 }
 
 /// What a last turn may use.
-pub(super) fn last(desk: &Desk, conversation: &Conversation) -> Quote {
-    let Facts { price, max_output, .. } = *desk.settings.model.facts();
+pub(super) fn last(desk: &Desk, outfit: &Outfit, conversation: &Conversation) -> Quote {
+    let Facts { price, max_output, .. } = *outfit.model.facts();
     let most = LAST_WORDS.min(max_output);
     let unread = conversation.unread(desk).map_or(0, |unread| message(&unread));
-    let input = [unread, NOTICES].into_iter().fold(input(desk, conversation), u64::saturating_add);
+    let input = [unread, NOTICES].into_iter().fold(input(outfit, conversation), u64::saturating_add);
     Quote { input, least: most.min(64), most, price, spare: Cost::ZERO }
 }
 
 /// Most tokens that a request with this conversation has. What the provider has counted once is taken as counted;
 /// only what came after it is estimated.
-pub(super) fn input(desk: &Desk, conversation: &Conversation) -> u64 {
+pub(super) fn input(outfit: &Outfit, conversation: &Conversation) -> u64 {
     let messages = conversation.messages();
     match conversation.measured() {
         Some((counted, tokens)) => messages.iter().skip(counted).map(message).fold(tokens, u64::saturating_add),
-        None => estimate(desk, messages),
+        None => estimate(outfit, messages),
     }
 }
 
 /// Most tokens that a request with these messages has, as far as that can be told without a provider.
-pub(super) fn estimate(desk: &Desk, messages: &[Message]) -> u64 {
-    let told = tokens(&desk.system) + desk.specs.iter().map(tool).sum::<u64>();
+pub(super) fn estimate(outfit: &Outfit, messages: &[Message]) -> u64 {
+    let told = tokens(&outfit.system) + outfit.specs.iter().map(tool).sum::<u64>();
     messages.iter().map(message).fold(told, u64::saturating_add)
 }
 

@@ -9,6 +9,7 @@ use super::Desk;
 use super::quote::{self, estimate, input};
 use crate::compact::{Made, Plan, Present};
 use crate::conversation::Conversation;
+use crate::outfit::Outfit;
 use crate::supervisor::{Link, Rejected};
 
 /// The part of a model's window that may be filled, in percent; the rest is for what an estimate misses.
@@ -35,23 +36,28 @@ pub(super) enum Room {
 
 /// Looks whether the next request fits. One that was made smaller is not looked at again before it is answered: nobody
 /// has counted it yet.
-pub(super) async fn look(desk: &Desk, link: &Link, conversation: &Conversation) -> Result<Room, Rejected> {
-    let facts = desk.settings.model.facts();
+pub(super) async fn look(
+    desk: &Desk,
+    outfit: &Outfit,
+    link: &Link,
+    conversation: &Conversation,
+) -> Result<Room, Rejected> {
+    let facts = outfit.model.facts();
     let Some(window) = facts.context else { return Ok(Room::Enough) };
     let part = |percent: u64| (window.saturating_mul(percent) / 100).saturating_sub(wanted(facts, window));
     if conversation.is_compacted() {
         return Ok(Room::Enough);
     }
-    let now = Now::of(desk, conversation);
+    let now = Now::of(desk, outfit, conversation);
     if now.tokens <= part(FULL) {
         return Ok(Room::Enough);
     }
     let present = present(desk, link, conversation).await?;
-    let size = now.scale(desk, conversation);
+    let size = now.scale(outfit, conversation);
     let made = plan(conversation, &present, Some(window), &size).down_to(part(AIM), part(FULL));
     let tokens = made.as_ref().map_or(now.tokens, |made| made.tokens);
     Ok(match made {
-        _ if tokens / DOUBT > window => Room::Never(never(desk, tokens / DOUBT, window)),
+        _ if tokens / DOUBT > window => Room::Never(never(outfit, tokens / DOUBT, window)),
         Some(Made { compaction, .. }) => Room::Less(compaction),
         None => Room::Enough,
     })
@@ -60,19 +66,20 @@ pub(super) async fn look(desk: &Desk, link: &Link, conversation: &Conversation) 
 /// The most that can be left out, once the model has said that the conversation is too long.
 pub(super) async fn utmost(
     desk: &Desk,
+    outfit: &Outfit,
     link: &Link,
     conversation: &Conversation,
 ) -> Result<Option<Compaction>, Rejected> {
     let present = present(desk, link, conversation).await?;
-    let window = desk.settings.model.facts().context;
-    let size = Now::of(desk, conversation).scale(desk, conversation);
+    let window = outfit.model.facts().context;
+    let size = Now::of(desk, outfit, conversation).scale(outfit, conversation);
     let made = plan(conversation, &present, window, &size).utmost();
     Ok(made.map(|made| made.compaction))
 }
 
 /// The same question with no more output than the window leaves.
-pub(super) fn within(desk: &Desk, quote: Quote) -> Quote {
-    let facts = desk.settings.model.facts();
+pub(super) fn within(outfit: &Outfit, quote: Quote) -> Quote {
+    let facts = outfit.model.facts();
     let Some(window) = facts.context else { return quote };
     let left = window.saturating_sub(quote.input).max(wanted(facts, window));
     let most = u32::try_from(left).unwrap_or(u32::MAX).max(quote.least);
@@ -80,15 +87,15 @@ pub(super) fn within(desk: &Desk, quote: Quote) -> Quote {
 }
 
 /// What people are told when the model has no room and nothing more can be left out.
-pub(super) fn too_long(desk: &Desk, words: &str) -> String {
-    let model = desk.settings.model.name();
+pub(super) fn too_long(outfit: &Outfit, words: &str) -> String {
+    let model = outfit.model.name();
     format!("the conversation is too long for {model}, and no more of it can be left out: {words}; {REMEDY}")
 }
 
 const REMEDY: &str = "go on with a model that has a larger context, or begin a new session";
 
-fn never(desk: &Desk, tokens: u64, window: u64) -> String {
-    let model = desk.settings.model.name();
+fn never(outfit: &Outfit, tokens: u64, window: u64) -> String {
+    let model = outfit.model.name();
     format!("{model} takes {window} tokens, and the conversation has at least {tokens}; {REMEDY}")
 }
 
@@ -115,14 +122,14 @@ struct Now {
 }
 
 impl Now {
-    fn of(desk: &Desk, conversation: &Conversation) -> Now {
+    fn of(desk: &Desk, outfit: &Outfit, conversation: &Conversation) -> Now {
         let unread = conversation.unread(desk).map_or(0, |unread| quote::message(&unread));
-        Now { tokens: input(desk, conversation).saturating_add(unread), unread }
+        Now { tokens: input(outfit, conversation).saturating_add(unread), unread }
     }
 
     /// Estimates requests with other messages, as wrong about them as an estimate is about those that were counted.
-    fn scale(self, desk: &Desk, conversation: &Conversation) -> impl Fn(&[Message]) -> u64 {
-        let estimated = move |messages: &[Message]| u128::from(estimate(desk, messages).saturating_add(self.unread));
+    fn scale(self, outfit: &Outfit, conversation: &Conversation) -> impl Fn(&[Message]) -> u64 {
+        let estimated = move |messages: &[Message]| u128::from(estimate(outfit, messages).saturating_add(self.unread));
         let all = estimated(conversation.messages()).max(1);
         move |messages| u64::try_from(estimated(messages) * u128::from(self.tokens) / all).unwrap_or(u64::MAX)
     }

@@ -8,6 +8,7 @@ use tools::Stamps;
 
 use super::{Deadline, Desk};
 use crate::conversation::Conversation;
+use crate::outfit::Outfit;
 use crate::supervisor::{Link, Rejected, Told};
 use crate::waits::Waits;
 
@@ -15,12 +16,15 @@ use crate::waits::Waits;
 #[derive(Debug)]
 pub(crate) struct AgentRun {
     pub(super) desk: Arc<Desk>,
+    pub(super) outfit: Arc<Outfit>,
     pub(super) link: Link,
     pub(super) stamps: Arc<Stamps>,
     pub(super) waits: Waits,
     pub(super) conversation: Conversation,
     pub(super) path: String,
     pub(super) deadline: Deadline,
+    /// Whether somebody asked it to stop after a last turn.
+    pub(super) stopping: bool,
 }
 
 /// How a step of the loop ended.
@@ -42,11 +46,11 @@ pub(super) enum Broken<T> {
 pub(super) type StillOpen = fn(&Conversation) -> bool;
 
 impl AgentRun {
-    pub(crate) fn new(desk: Arc<Desk>, link: Link) -> AgentRun {
+    pub(crate) fn new(desk: Arc<Desk>, link: Link, outfit: Arc<Outfit>) -> AgentRun {
         let stamps = desk.stamps(link.run.task);
         let (waits, conversation) = (Waits::default(), Conversation::default());
         let deadline = desk.deadline;
-        AgentRun { desk, link, stamps, waits, conversation, path: String::new(), deadline }
+        AgentRun { desk, outfit, link, stamps, waits, conversation, path: String::new(), deadline, stopping: false }
     }
 
     /// Runs the activation to its end. When the run is somebody else's by now, or the session is paused, it just
@@ -62,26 +66,8 @@ impl AgentRun {
             Ok(conversation) => self.conversation = conversation,
             Err(error) => return self.fail(FailKind::Internal, error.to_string()).await,
         }
-        self.introduce().await?;
+        self.path = self.desk.roster.path(self.link.run.task).to_string();
         while let Step::On = self.step().await? {}
-        Ok(())
-    }
-
-    /// Learns where in the tree it is.
-    async fn introduce(&mut self) -> Result<(), Rejected> {
-        let id = self.link.run.task;
-        let names = move |kernel: &kernel::Kernel| {
-            let mut names = Vec::new();
-            let mut next = kernel.task(id);
-            while let Some(task) = next {
-                names.push(task.name.clone());
-                next = task.parent.and_then(|parent| kernel.task(parent));
-            }
-            names.reverse();
-            names
-        };
-        let names = self.link.supervisor.look(names).await?;
-        self.path = format!("/{}", names.join("/"));
         Ok(())
     }
 
@@ -116,8 +102,8 @@ impl AgentRun {
         match told {
             Told::Event(envelope) => self.conversation.read(&envelope, &*self.desk),
             Told::WaitOver(call) => self.waits.over(&call),
-            // The root of a session is stopped at once; agents with a last turn come with the task tool.
-            Told::WrapUp | Told::Go => {}
+            Told::WrapUp => self.stopping = true,
+            Told::Go => {}
         }
     }
 
@@ -134,7 +120,8 @@ impl AgentRun {
     /// Lets `work` go on until it is done, or until mail that interrupts has closed what it works on.
     pub(super) async fn while_open<T>(&mut self, open: StillOpen, work: impl Future<Output = T>) -> Broken<T> {
         tokio::pin!(work);
-        while open(&self.conversation) {
+        // Calls do not keep a task that is to stop; an answer under way is waited for.
+        while open(&self.conversation) && !(self.stopping && self.conversation.is_acting()) {
             tokio::select! {
                 biased;
                 done = &mut work => return Broken::Done(done),

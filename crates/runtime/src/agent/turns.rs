@@ -6,6 +6,8 @@ use kernel::{Ending, Point, Refusal, Report};
 use model::{Calls, Request};
 use protocol::{Budget, Compaction, FailKind, Limit, Turn, WrapUp};
 
+use tokio::sync::watch;
+
 use super::ask::ask;
 use super::ends::out_of;
 use super::quote;
@@ -22,6 +24,8 @@ enum Begun {
     Turn(Turn),
     /// It needs a slot first.
     NoSlot,
+    /// What it may spend is set aside for questions of others; one of them is settled next.
+    Held(watch::Receiver<u64>),
     /// There is none.
     Over(Ending),
 }
@@ -29,7 +33,7 @@ enum Begun {
 impl AgentRun {
     /// Asks the model until it answers, and decides what its answer means.
     pub(super) async fn turn(&mut self) -> Result<Step, Rejected> {
-        let mut tries = Tries::of(self.desk.settings.model.facts());
+        let mut tries = Tries::of(self.outfit.model.facts());
         loop {
             let mut permit = match self.admitted().await? {
                 Ok(permit) => permit,
@@ -43,12 +47,18 @@ impl AgentRun {
                     self.wait_for_slot().await;
                     continue;
                 }
+                Begun::Held(settled) => {
+                    drop(permit);
+                    self.wait_for_budget(settled).await;
+                    continue;
+                }
                 Begun::Over(ending) => return self.end(ending).await,
             };
             let request = self.request(tries.next());
             let (desk, task) = (Arc::clone(&self.desk), self.link.run.task);
+            let model = Arc::clone(&self.outfit.model);
             let held = &mut permit;
-            let asked = async move { ask(&*desk.settings.model, request, &desk.bus, task, turn, held).await };
+            let asked = async move { ask(&*model, request, &desk.bus, task, turn, held).await };
             let Some(asked) = self.in_time(Conversation::is_asking, asked).await else {
                 return self.out_of_time(turn).await;
             };
@@ -70,8 +80,8 @@ impl AgentRun {
 
     /// Waits until the governor lets it ask; parks when that is not soon.
     async fn admitted(&mut self) -> Result<Result<Permit, Step>, Rejected> {
-        let desk = Arc::clone(&self.desk);
-        let admit = desk.governor.admit(desk.settings.model.facts());
+        let (desk, outfit) = (Arc::clone(&self.desk), Arc::clone(&self.outfit));
+        let admit = desk.governor.admit(outfit.model.facts());
         let deadline = match self.conversation.wrap_up() {
             // The last turn comes next, if the provider is free.
             None if self.deadline.is_over() => Deadline::moment(),
@@ -97,23 +107,23 @@ impl AgentRun {
             at: desk.settings.clock.now(),
             turn: conversation.answers() + 1,
             attempt,
-            system: Arc::clone(&desk.system),
+            system: Arc::clone(&self.outfit.system),
             messages: Arc::clone(conversation.messages()),
-            tools: Arc::clone(&desk.specs),
+            tools: self.outfit.told(conversation.loaded()),
             calls: if conversation.wrap_up().is_some() { Calls::Forbidden } else { Calls::Allowed },
             max_output: conversation.max_output(),
-            effort: desk.settings.effort,
+            effort: self.outfit.effort,
         }
     }
 
     /// What reserves and begins the next turn.
     fn turn_begun(&self) -> Report {
         let quote = match self.conversation.wrap_up() {
-            None => quote::next(&self.desk, &self.conversation),
-            Some(_) => quote::last(&self.desk, &self.conversation),
+            None => quote::next(&self.desk, &self.outfit, &self.conversation),
+            Some(_) => quote::last(&self.desk, &self.outfit, &self.conversation),
         };
-        let quote = room::within(&self.desk, quote);
-        Report::TurnBegun { model: self.desk.settings.model.name().to_owned(), quote }
+        let quote = room::within(&self.outfit, quote);
+        Report::TurnBegun { model: self.outfit.model.name().to_owned(), quote }
     }
 
     /// Begins the next turn, or tells why there is none.
@@ -121,12 +131,14 @@ impl AgentRun {
         loop {
             match self.conversation.wrap_up().filter(|_| self.deadline.is_over()) {
                 Some(why) => return Ok(Begun::Over(out_of(why))),
+                None if self.stopping => self.wrap_up(WrapUp::Stop).await?,
                 None if self.deadline.is_over() => self.wrap_up(WrapUp::Time).await?,
                 None => {}
             }
             if let Err(ending) = self.make_room().await? {
                 return Ok(Begun::Over(ending));
             }
+            let settled = self.link.supervisor.settled();
             let refusal = match self.hear_and_begin().await? {
                 Ok(()) => {
                     self.catch_up();
@@ -138,6 +150,7 @@ impl AgentRun {
             self.catch_up();
             match (refusal, self.conversation.wrap_up()) {
                 (Refusal::NoSlot, _) => return Ok(Begun::NoSlot),
+                (Refusal::BudgetHeld { .. }, _) => return Ok(Begun::Held(settled)),
                 (Refusal::Turns { .. }, _) => return Ok(Begun::Over(Ending::TimedOut(Limit::Turns))),
                 (Refusal::Budget { .. }, None) => self.wrap_up(WrapUp::Budget).await?,
                 // It is taken when mail that interrupts came between its answer and the end of the activation.
@@ -145,6 +158,29 @@ impl AgentRun {
                 (refusal, _) => return Err(refusal.into()),
             }
         }
+    }
+
+    /// Waits until another question is settled, its own time is up, or it is asked to stop.
+    async fn wait_for_budget(&mut self, mut settled: watch::Receiver<u64>) {
+        let deadline = self.deadline;
+        let waiting = async {
+            loop {
+                tokio::select! {
+                    biased;
+                    // A supervisor that is gone settles nothing more, and the next report says so.
+                    _settled = settled.changed() => return,
+                    told = self.link.told.recv() => match told {
+                        Some(told) => self.hear(told),
+                        None => return,
+                    },
+                }
+                if self.stopping {
+                    return;
+                }
+            }
+        };
+        // Too late or not, the loop looks again.
+        let _in_time = deadline.watch(waiting).await;
     }
 
     /// Hears the mail and begins the turn that answers it.
@@ -164,7 +200,7 @@ impl AgentRun {
 
     /// Leaves out of the conversation what the model has no room for.
     async fn make_room(&mut self) -> Result<Result<(), Ending>, Rejected> {
-        match room::look(&self.desk, &self.link, &self.conversation).await? {
+        match room::look(&self.desk, &self.outfit, &self.link, &self.conversation).await? {
             Room::Enough => Ok(Ok(())),
             Room::Less(compaction) => self.compact(compaction).await.map(Ok),
             Room::Never(message) => {

@@ -9,7 +9,7 @@ use host::{Home, SystemClock, TimeIds};
 use kernel::{Kernel, Limits, Spawn};
 use model::{Key, Provider, Providers, Wire};
 use net::Secret;
-use protocol::{Budget, Cost, Event, Kind, Mode, Price, Rest, TaskId, TaskSpec, Usage};
+use protocol::{Budget, Cost, Event, Kind, Price, TaskId, TaskSpec, Usage};
 use store::{NoProbe, Reader};
 use testkit::server::ModelServer;
 
@@ -54,6 +54,11 @@ pub(super) fn settings(folder: &Path, url: String, budget: Budget) -> Settings {
         roots: Vec::new(),
         model: model(url),
         model_spec: "test/m".into(),
+        models: Arc::new(crate::OnlyOwn),
+        guard: crate::CostGuard::default(),
+        catalog: Arc::default(),
+        main: None,
+        features: crate::Features::default(),
         policy: policy::Policy::default(),
         rules: Vec::new(),
         ask_user: true,
@@ -79,17 +84,11 @@ pub(super) fn settings(folder: &Path, url: String, budget: Budget) -> Settings {
 async fn spawn(session: &Session, number: u32) {
     let spec = TaskSpec {
         parent: Some(session.root),
-        kind: Kind::Agent,
-        agent: "main".into(),
-        name: format!("agent-{number}"),
         description: "looks".into(),
-        mode: Mode::Background,
-        rest: Rest::Finish,
-        max_turns: None,
-        budget: Budget::default(),
+        ..TaskSpec::new(Kind::Agent, "main", format!("agent-{number}"))
     };
     let id = TaskId::new(session.desk.settings.ids.uuid());
-    let spawn = Spawn { id, spec, prompt: "look".into(), by: None };
+    let spawn = Spawn { id, spec, prompt: "look".into(), by: None, until: None, definition: None };
     session.supervision.supervisor.submit(kernel::Input::Spawn(spawn)).await.unwrap();
 }
 

@@ -8,9 +8,8 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use host::{Guardian, Lineage, Owner, Workspace};
 use kernel::{Impossible, Input, Kernel};
-use model::ToolSpec;
 use net::fetch::Fetcher;
-use protocol::{At, Envelope, Fence, Kind, Mode, Rest, SessionId, TaskId, TaskSpec, Terms};
+use protocol::{At, Envelope, Fence, Kind, Rest, SessionId, TaskId, TaskSpec, Terms};
 use store::{Opened, Reader, SessionFile, StoreError};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -24,8 +23,9 @@ use crate::commands::{Cues, Lookout};
 use crate::governor::Governor;
 use crate::grants::Grants;
 use crate::instructions::Instructions;
-use crate::prompt;
+use crate::outfit::Outfits;
 use crate::redact::Redactor;
+use crate::roster::Roster;
 use crate::settings::Settings;
 use crate::space::Tables;
 use crate::supervisor::{Parts, Rejected, Supervision};
@@ -82,17 +82,21 @@ impl Session {
         let now = settings.clock.now();
         let (id, opened) = own(&settings, start, &owner, now)?;
         let Opened { writer, fence, log, forked_from } = opened;
-        let kernel = fold(settings.limits, &log)?;
+        let kernel = fold(settings.limits.clone(), &log)?;
         let last_seq = log.last().map_or(0, |envelope| envelope.seq);
         let grants = Arc::new(Grants::new(settings.policy.clone()));
-        log.iter().for_each(|envelope| grants.read(&envelope.entry.event));
+        let roster = Arc::new(Roster::default());
+        for envelope in &log {
+            grants.read(&envelope.entry.event);
+            roster.read(&envelope.entry);
+        }
         drop(log);
         let known_root = kernel.root();
 
-        let (desk, notices) = desk(settings, id, workspace, Arc::clone(&grants));
+        let (desk, notices) = desk(settings, id, workspace, Arc::clone(&grants), Arc::clone(&roster));
         let (clock, bus) = (Arc::clone(&desk.settings.clock), desk.bus.clone());
         let redactor = desk.redactor.clone();
-        let parts = Parts { session: id, kernel, last_seq, writer, clock, bus, redactor, grants };
+        let parts = Parts { session: id, kernel, last_seq, writer, clock, bus, redactor, grants, roster };
         let at = Arc::clone(&desk);
         let supervision = Supervision::start(parts, move |_supervisor| Arc::new(Performer(at)));
         let first = match start {
@@ -173,15 +177,11 @@ fn begin(desk: &Desk) -> First {
     let settings = &desk.settings;
     let root = TaskId::new(settings.ids.uuid());
     let spec = TaskSpec {
-        parent: None,
-        kind: Kind::Main,
-        agent: "main".into(),
-        name: "root".into(),
         description: "the session's own conversation".into(),
-        mode: Mode::Background,
         rest: Rest::Idle,
         max_turns: settings.max_turns,
         budget: settings.budget,
+        ..TaskSpec::new(Kind::Main, "main", "root")
     };
     First { root, inputs: vec![Input::Open { root, spec, terms: terms(settings) }] }
 }
@@ -199,11 +199,6 @@ fn terms(settings: &Settings) -> Terms {
         effort: settings.effort,
         version: env!("CARGO_PKG_VERSION").into(),
     }
-}
-
-/// A tool as a model is told of it.
-fn told(spec: &tools::Spec) -> ToolSpec {
-    ToolSpec { name: spec.name.into(), about: spec.about.into(), schema: spec.schema.clone() }
 }
 
 fn workspace(settings: &Settings) -> Result<Workspace, OpenError> {
@@ -253,16 +248,17 @@ fn desk(
     id: SessionId,
     workspace: Workspace,
     grants: Arc<Grants>,
+    roster: Arc<Roster>,
 ) -> (Arc<Desk>, Vec<crate::Notice>) {
-    let instructions = Instructions::read(workspace.cwd(), settings.home.root());
-    let is_answered = is_answered(&settings);
-    let toolbox: Vec<_> = tools::everyday().into_iter().chain(is_answered.then(tools::ask_user)).collect();
+    let mut instructions = Instructions::read(workspace.cwd(), settings.home.root());
+    let notices = std::mem::take(&mut instructions.notices);
     let desk = Desk {
         session: id,
-        system: prompt::system(workspace.cwd(), &instructions).into(),
-        specs: toolbox.iter().map(|tool| told(tool.spec())).collect(),
-        toolbox,
-        withheld: Vec::from_iter((!is_answered).then(tools::ask_user)),
+        instructions,
+        roster,
+        outfits: Outfits::default(),
+        asks_user: is_answered(&settings),
+        withheld: [tools::ask_user(), tools::task(&[])].into_iter().chain(tools::crew()).collect(),
         workspace: Arc::new(workspace),
         guardian: Guardian::new(settings.guardian.clone()),
         env: Arc::new(settings.env.clone()),
@@ -276,5 +272,5 @@ fn desk(
         stamps: Mutex::default(),
         settings,
     };
-    (Arc::new(desk), instructions.notices)
+    (Arc::new(desk), notices)
 }

@@ -38,7 +38,7 @@ impl Page {
                 content.iter().for_each(|block| self.block(block));
             }
             Event::TurnFailed { turn, message, .. } => self.add(format_args!("*{turn} failed: {message}*")),
-            Event::CallAnswered { call, answer } => self.answer(&call.0, answer),
+            Event::CallAnswered { call, answer, .. } => self.answer(&call.0, answer),
             Event::TaskCreated(spec) if spec.parent.is_some() => {
                 self.add(format_args!("*Started {} `{}`: {}*", spec.agent, spec.name, spec.description));
             }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use host::Clock;
 use kernel::{Effect, Ending, Input, Kernel, Point, Report};
-use protocol::{Entry, Envelope, FailKind, Run, SessionId, TaskId};
+use protocol::{Entry, Envelope, Event, FailKind, Run, SessionId, TaskId};
 use store::{Batch, Committed, StoreError, Writer};
 use tokio::sync::{mpsc, watch};
 use tokio::task::{Id, JoinError, JoinSet};
@@ -16,6 +16,7 @@ use super::{Given, Message, Perform, Receipt, Rejected, Reply, Supervisor};
 use crate::bus::{Bus, Live};
 use crate::grants::{self, Grants};
 use crate::redact::Redactor;
+use crate::roster::Roster;
 use crate::session::Status;
 
 /// How long the supervisor sleeps at most before it looks at the clock again: a machine that slept, or whose
@@ -35,6 +36,13 @@ pub(crate) struct Parts {
     pub(crate) bus: Bus,
     pub(crate) redactor: Redactor,
     pub(crate) grants: Arc<Grants>,
+    pub(crate) roster: Arc<Roster>,
+}
+
+/// What others watch.
+pub(super) struct Signs {
+    pub(super) status: watch::Sender<Status>,
+    pub(super) settle: watch::Sender<u64>,
 }
 
 pub(super) struct Actor {
@@ -43,9 +51,10 @@ pub(super) struct Actor {
     bus: Bus,
     redactor: Redactor,
     grants: Arc<Grants>,
+    roster: Arc<Roster>,
     perform: Arc<dyn Perform>,
     supervisor: Supervisor,
-    status: watch::Sender<Status>,
+    signs: Signs,
     writer: Arc<Writer>,
     /// What is durable.
     durable: Kernel,
@@ -84,22 +93,18 @@ enum Woken {
 }
 
 impl Actor {
-    pub(super) fn new(
-        parts: Parts,
-        perform: Arc<dyn Perform>,
-        supervisor: Supervisor,
-        status: watch::Sender<Status>,
-    ) -> Actor {
-        let Parts { session, kernel, last_seq, writer, clock, bus, redactor, grants } = parts;
+    pub(super) fn new(parts: Parts, perform: Arc<dyn Perform>, supervisor: Supervisor, signs: Signs) -> Actor {
+        let Parts { session, kernel, last_seq, writer, clock, bus, redactor, grants, roster } = parts;
         Actor {
             session,
             clock,
             bus,
             redactor,
             grants,
+            roster,
             perform,
             supervisor,
-            status,
+            signs,
             writer: Arc::new(writer),
             draft: kernel.clone(),
             durable: kernel,
@@ -270,6 +275,10 @@ impl Actor {
             tracing::error!(%defect, seq = self.last_seq, "a durable event contradicts the state");
         }
         self.grants.read(&entry.event);
+        self.roster.read(&entry);
+        if matches!(entry.event, Event::TurnAnswered { .. } | Event::TurnFailed { .. }) {
+            self.signs.settle.send_modify(|settled| *settled += 1);
+        }
         let envelope = Arc::new(Envelope { v: Envelope::VERSION, seq: self.last_seq, session: self.session, entry });
         if let Some(leash) = self.leashes.get(&envelope.entry.task) {
             leash.tell(Told::Event(Arc::clone(&envelope)));
@@ -337,7 +346,7 @@ impl Actor {
             asks: self.durable.open_asks(),
             paused: self.paused.clone(),
         };
-        self.status.send_if_modified(|shown| {
+        self.signs.status.send_if_modified(|shown| {
             let changed = !shown.same(&status);
             *shown = status;
             changed

@@ -50,6 +50,8 @@ pub enum Rejected {
 #[derive(Debug, Clone)]
 pub(crate) struct Supervisor {
     inbox: mpsc::Sender<Message>,
+    /// How many questions were settled: what was set aside for them is free again.
+    settled: watch::Receiver<u64>,
 }
 
 enum Message {
@@ -106,6 +108,13 @@ impl Supervisor {
         self.submit(Input::Report(run, report)).await.map(|_receipt| ())
     }
 
+    /// Tells of every question that is settled from now on.
+    pub(crate) fn settled(&self) -> watch::Receiver<u64> {
+        let mut settled = self.settled.clone();
+        settled.mark_unchanged();
+        settled
+    }
+
     /// Looks at the durable state.
     pub(crate) async fn look<T: Send + 'static>(
         &self,
@@ -140,10 +149,11 @@ impl Supervision {
     /// Starts the supervisor; `perform` is given a handle to it.
     pub(crate) fn start(parts: Parts, perform: impl FnOnce(Supervisor) -> Arc<dyn Perform>) -> Supervision {
         let (inbox, messages) = mpsc::channel(WAITING);
-        let supervisor = Supervisor { inbox };
+        let (settle, settled) = watch::channel(0);
+        let supervisor = Supervisor { inbox, settled };
         let perform = perform(supervisor.clone());
         let (status, watched) = watch::channel(Status::default());
-        let actor = actor::Actor::new(parts, perform, supervisor.clone(), status);
+        let actor = actor::Actor::new(parts, perform, supervisor.clone(), actor::Signs { status, settle });
         #[expect(clippy::disallowed_methods, reason = "its handle, which ends it, is a field of its owner")]
         let task = AbortOnDropHandle::new(tokio::spawn(actor.run(messages)));
         Supervision { supervisor, status: watched, task }

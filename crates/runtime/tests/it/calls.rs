@@ -22,7 +22,7 @@ fn steps(run: &Run) -> Vec<String> {
 /// Every call with its answers.
 fn answers(run: &Run) -> Vec<(CallId, AnswerStatus, String)> {
     let answer = |event: &Event| match event {
-        Event::CallAnswered { call, answer } => Some((call.clone(), answer.status, answer.text.clone())),
+        Event::CallAnswered { call, answer, .. } => Some((call.clone(), answer.status, answer.text.clone())),
         _other => None,
     };
     run.events().iter().filter_map(|envelope| answer(&envelope.entry.event)).collect()

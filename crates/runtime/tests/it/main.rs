@@ -4,6 +4,7 @@
 
 extern crate bosun_runtime as runtime;
 
+mod agents;
 mod answers;
 mod api;
 mod asks;

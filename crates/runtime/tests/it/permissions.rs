@@ -26,7 +26,7 @@ fn patch(body: &str) -> Value {
 /// What became of the calls, in the order they were made.
 fn answers(run: &Run) -> Vec<Answer> {
     let answer = |event: &Event| match event {
-        Event::CallAnswered { call, answer } => Some((call.clone(), answer.clone())),
+        Event::CallAnswered { call, answer, .. } => Some((call.clone(), answer.clone())),
         _other => None,
     };
     let mut answers: Vec<_> = run.events().iter().filter_map(|envelope| answer(&envelope.entry.event)).collect();

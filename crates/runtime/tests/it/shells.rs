@@ -123,7 +123,7 @@ async fn what_a_command_prints_is_bounded_on_disk_and_in_the_answer() {
     assert!(kept <= CAP && kept > CAP / 3, "{kept} bytes");
     let run = driver.leave().await;
     let answer = run.events().iter().find_map(|envelope| match &envelope.entry.event {
-        Event::CallAnswered { call, answer } if call.0 == "wait" => Some(answer.text.clone()),
+        Event::CallAnswered { call, answer, .. } if call.0 == "wait" => Some(answer.text.clone()),
         _other => None,
     });
     let answer = answer.unwrap();

@@ -113,7 +113,7 @@ fn a_fork_and_a_copy_keep_what_was_asked() {
     // What it still asks is withdrawn with the call, which its first owner stops.
     let fork = adopt(home, session(2));
     let stopped = Answer { status: AnswerStatus::Cancelled, text: String::new() };
-    let event = Event::CallAnswered { call: CallId("call-5".into()), answer: stopped };
+    let event = Event::CallAnswered { call: CallId("call-5".into()), answer: stopped, evidence: Vec::new() };
     commit(&fork.writer, vec![entry(200, event)]).unwrap();
     assert_eq!(reader(home, session(2)).asks(false).unwrap(), []);
     assert_eq!(reader(home, session(1)).asks(false).unwrap(), asks()[3..]);

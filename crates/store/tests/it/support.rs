@@ -97,17 +97,9 @@ pub(crate) fn opening() -> Vec<Entry> {
 }
 
 pub(crate) fn spec(parent: Option<TaskId>, name: &str) -> TaskSpec {
-    TaskSpec {
-        parent,
-        kind: if parent.is_some() { Kind::Agent } else { Kind::Main },
-        agent: "general".into(),
-        name: name.into(),
-        description: format!("what {name} is for"),
-        mode: Mode::Sync,
-        rest: Rest::Idle,
-        max_turns: None,
-        budget: Budget::default(),
-    }
+    let kind = if parent.is_some() { Kind::Agent } else { Kind::Main };
+    let description = format!("what {name} is for");
+    TaskSpec { parent, description, mode: Mode::Sync, rest: Rest::Idle, ..TaskSpec::new(kind, "general", name) }
 }
 
 pub(crate) fn begun(turn: u32) -> Event {

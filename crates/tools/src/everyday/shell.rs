@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use host::{Exit, Kill, Process};
-use protocol::clip_middle;
+use host::{Exit, ExitStatus, Kill, Process};
+use protocol::{Evidence, clip_middle};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -80,7 +80,8 @@ async fn run(args: &Args, cx: &Context) -> Result<Output, ToolError> {
         End::Cancelled => kill(&mut process, &mut capture, Kill::Now).await,
     }
     let text = capture.text(cx.limits.output.saturating_sub(NOTE));
-    Ok(Output::text(&end.told(text.as_str(), cx), cx))
+    let ran = Evidence::Ran { command: clip_middle(&args.command, DESCRIPTION), exit: end.code() };
+    Ok(Output { evidence: vec![ran], ..Output::text(&end.told(text.as_str(), cx), cx) })
 }
 
 /// Ends a command and takes what it still says.
@@ -97,6 +98,13 @@ enum End {
 }
 
 impl End {
+    fn code(&self) -> Option<i32> {
+        match self {
+            End::Exited(Exit { status: ExitStatus::Code(code), .. }) => Some(*code),
+            End::Exited(_) | End::TimedOut(_) | End::Cancelled => None,
+        }
+    }
+
     fn told(&self, output: &str, cx: &Context) -> String {
         let mut notes = Vec::new();
         match self {

@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bosun_tools::{
-    Asker, Background, BackgroundCommand, BackgroundRead, BackgroundRow, BoxFuture, Context, Intent, Limits, Output,
-    Question, Reach, SqlSpace, Stamps, ToolError, Use, Wait, ask_user, everyday,
+    AgentOrder, Asker, Background, BackgroundCommand, BackgroundRead, BackgroundRow, BoxFuture, Context, Crew, Intent,
+    Limits, Output, Question, Reach, ReadOrder, SqlSpace, Stamps, ToolError, UntilOrder, Use, Wait, WaitOrder,
+    WriteOrder, ask_user, everyday,
 };
 use host::{Guardian, Workspace};
 use net::Route;
@@ -54,6 +55,7 @@ impl Agent {
             limits,
             sql: above.clone(),
             background: above.clone(),
+            crew: above.clone(),
             intent: above.clone(),
             asker: above.clone(),
             fetcher: Fetcher::new(Route::default(), net::fetch::Limits::default()),
@@ -146,11 +148,57 @@ impl Above {
     fn hear(&self, words: String) {
         self.heard.lock().unwrap().push(words);
     }
+
+    /// Hears an order, and answers with it.
+    fn told(&self, words: String) -> BoxFuture<'_, Result<String, ToolError>> {
+        Box::pin(async move {
+            self.hear(words.clone());
+            Ok(words)
+        })
+    }
 }
 
 impl SqlSpace for Above {
     fn execute(&self, sql: String) -> BoxFuture<'_, Result<String, ToolError>> {
         Box::pin(async move { Ok(format!("ran {sql}")) })
+    }
+}
+
+impl Crew for Above {
+    fn start(&self, order: AgentOrder) -> BoxFuture<'_, Result<String, ToolError>> {
+        self.told(format!("{order:?}"))
+    }
+
+    fn read(&self, order: ReadOrder) -> BoxFuture<'_, Result<String, ToolError>> {
+        self.told(format!("{order:?}"))
+    }
+
+    fn write(&self, order: WriteOrder) -> BoxFuture<'_, Result<String, ToolError>> {
+        self.told(format!("{order:?}"))
+    }
+
+    fn list(&self) -> BoxFuture<'_, Result<String, ToolError>> {
+        self.told("list".into())
+    }
+
+    fn stop(&self, agent: String, how: protocol::Cancel) -> BoxFuture<'_, Result<String, ToolError>> {
+        self.told(format!("stop {agent} {how:?}"))
+    }
+
+    fn wait(&self, order: WaitOrder) -> BoxFuture<'_, Result<String, ToolError>> {
+        self.told(format!("{order:?}"))
+    }
+
+    fn until(&self, order: UntilOrder) -> BoxFuture<'_, Result<String, ToolError>> {
+        self.told(format!("{order:?}"))
+    }
+
+    fn load(&self, query: String) -> BoxFuture<'_, Result<String, ToolError>> {
+        self.told(format!("load {query}"))
+    }
+
+    fn skill(&self, name: String) -> BoxFuture<'_, Result<String, ToolError>> {
+        self.told(format!("skill {name}"))
     }
 }
 
@@ -212,4 +260,13 @@ impl Gate for Above {
         self.hear(format!("connect to {host} at {address}"));
         *self.open.lock().unwrap() == Some(address)
     }
+}
+
+/// The files that a call changed.
+pub(crate) fn changed(output: &bosun_tools::Output) -> Vec<&str> {
+    let changed = |evidence| match evidence {
+        &protocol::Evidence::Changed { ref path } => Some(path.as_str()),
+        protocol::Evidence::Ran { .. } => None,
+    };
+    output.evidence.iter().filter_map(changed).collect()
 }

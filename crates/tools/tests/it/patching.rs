@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
 
-use crate::fixture::Agent;
+use crate::fixture::{Agent, changed};
 
 fn patch(body: &str) -> Value {
     json!({ "patch": format!("*** Begin Patch\n{body}\n*** End Patch\n") })
@@ -24,7 +24,7 @@ async fn every_kind_of_change_is_made() {
     let output = agent.output("apply_patch", patch(body)).await;
     let told = "added new/n.txt\nupdated keep.rs\nadded sub/moved.rs\nremoved old.rs\nremoved gone.txt";
     assert_eq!(output.text.as_str(), told);
-    assert_eq!(output.changed, ["new/n.txt", "keep.rs", "sub/moved.rs", "old.rs", "gone.txt"]);
+    assert_eq!(changed(&output), ["new/n.txt", "keep.rs", "sub/moved.rs", "old.rs", "gone.txt"]);
     assert_eq!(agent.text("new/n.txt"), "one\ntwo\n");
     assert_eq!(agent.text("keep.rs"), "fn a() {\n    2\n}\n");
     assert_eq!(agent.text("sub/moved.rs"), "x\nz\n");

@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use bosun_tools::Limits;
 use serde_json::json;
 
-use crate::fixture::Agent;
+use crate::fixture::{Agent, changed};
 use crate::viewing::make_fifo;
 
 #[tokio::test]
@@ -14,7 +14,7 @@ async fn a_new_file_is_made_with_its_folders() {
     let agent = Agent::new();
     let output = agent.output("create", json!({ "path": "a/b/c.txt", "content": "x\ny\n" })).await;
     assert_eq!(output.text.as_str(), "created a/b/c.txt (2 lines)");
-    assert_eq!(output.changed, ["a/b/c.txt"]);
+    assert_eq!(changed(&output), ["a/b/c.txt"]);
     assert_eq!(agent.text("a/b/c.txt"), "x\ny\n");
     agent.done("edit", json!({ "path": "a/b/c.txt", "old": "x", "new": "z" })).await;
     agent.done("create", json!({ "path": "a/b/c.txt", "content": "again" })).await;
@@ -45,7 +45,7 @@ async fn text_is_replaced_and_shown() {
     agent.done("view", json!({ "path": "a.rs" })).await;
     let output = agent.output("edit", json!({ "path": "a.rs", "old": "two", "new": "2" })).await;
     assert_eq!(output.text.as_str(), "edited a.rs\n 1\tone\n-2\ttwo\n+2\t2\n 3\tthree\n");
-    assert_eq!(output.changed, ["a.rs"]);
+    assert_eq!(changed(&output), ["a.rs"]);
     agent.done("edit", json!({ "path": "a.rs", "old": "e", "new": "E", "all": true })).await;
     assert_eq!(agent.text("a.rs"), "onE\n2\nthrEE\n");
     let text = agent.refused("edit", json!({ "path": "a.rs", "old": "E", "new": "e" })).await;

@@ -52,7 +52,7 @@ pub(super) fn entries() -> Vec<Entry> {
         Event::TaskParked { until_at: At(9_000) },
         Event::TaskRequeued,
         Event::TaskInterrupted,
-        Event::CancelRequested { by: CancelBy::User, how: Cancel::Abort },
+        Event::CancelRequested { by: CancelBy::User, how: Cancel::Abort, until_at: None },
         Event::ActivationEnded { activation: Activation(1), outcome: failed.clone(), text: "12 so far".into() },
         Event::TaskFinished { outcome: failed },
         Event::TaskRequeued,
@@ -61,7 +61,11 @@ pub(super) fn entries() -> Vec<Entry> {
         Event::WaitBegan { call: call.clone(), on: vec![child], mode: WaitMode::All, until_at: Some(At(80)) },
         Event::WaitEnded { call: call.clone(), why: WaitEnd::Satisfied },
         Event::SlotRegained,
-        Event::CallAnswered { call, answer: Answer { status: AnswerStatus::Done, text: "12 so far".into() } },
+        Event::CallAnswered {
+            call,
+            answer: Answer { status: AnswerStatus::Done, text: "12 so far".into() },
+            evidence: Vec::new(),
+        },
         Event::MailAdmitted {
             mail: MailId(2),
             from: Origin::Task { id: child },
@@ -144,7 +148,7 @@ pub(super) fn asking_entries() -> Vec<Entry> {
         Event::Asked(permission("0b", 3, Some(96))),
         Event::Asked(permission("0c", 4, None)),
         decided("0a", 2, Decision::Allow { rule: Some("shell(rm *)".into()) }, DecidedBy::User),
-        Event::CallAnswered { call: call(4), answer: denied },
+        Event::CallAnswered { call: call(4), answer: denied, evidence: Vec::new() },
         decided("0b", 3, Decision::Deny { words: String::new() }, DecidedBy::Deadline),
         Event::Asked(Ask { id: id("0d"), call: call(5), subject: question, until_at: None }),
     ];

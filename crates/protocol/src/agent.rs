@@ -1,0 +1,163 @@
+//! Agent definitions: what an agent is told, what it may use, and where that was written.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Budget, Effort, HookSpec, PermissionMode};
+
+/// An agent definition, whichever file format it came in. Every field is part of what the agent is, so the definition
+/// that an agent was started with is kept with its session.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AgentSpec {
+    /// The name it is started by: lower case letters, digits, `-` and `_`.
+    pub name: String,
+    /// When to use it, for whoever chooses.
+    pub description: String,
+    /// What it is told besides what every agent is told.
+    pub prompt: String,
+    /// The only tools it has; every tool when absent.
+    pub tools: Option<Vec<String>>,
+    /// Tools it does not have, whatever else is said.
+    pub denied: Vec<String>,
+    /// Which agents it may start.
+    pub spawns: Spawns,
+    /// Models it is to be run with, the first that is available; the session's when empty.
+    pub models: Vec<String>,
+    /// Which model it would like when neither a call nor its file names one.
+    pub taste: Taste,
+    /// How hard its model should think.
+    pub effort: Option<Effort>,
+    /// Most turns of one activation.
+    pub max_turns: Option<u32>,
+    /// A mode that narrows the session's for this agent.
+    pub permission: Option<PermissionMode>,
+    /// Whether it runs in the background when a call does not say.
+    pub background: bool,
+    /// What it and everything below it may spend.
+    pub budget: Budget,
+    /// Skills whose text it is given.
+    pub skills: Vec<String>,
+    /// Hooks that hold for it alone.
+    pub hooks: Vec<HookSpec>,
+    /// Whether a person may run it.
+    pub user_invocable: bool,
+    /// Whether a model may start it.
+    pub model_invocable: bool,
+    /// What it asks for and this version cannot do; starting it is refused with these words.
+    pub unserved: Vec<String>,
+    /// Where it was written.
+    pub source: Source,
+}
+
+/// Which agents an agent may start. The depth and the number are the session's to limit.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Spawns {
+    /// None.
+    #[default]
+    Nobody,
+    /// Any that a model may start.
+    Anybody,
+    /// These.
+    Only(Vec<String>),
+}
+
+impl Spawns {
+    /// Whether an agent of this name may be started.
+    pub fn permit(&self, name: &str) -> bool {
+        match self {
+            Spawns::Nobody => false,
+            Spawns::Anybody => true,
+            Spawns::Only(names) => names.iter().any(|known| known == name),
+        }
+    }
+}
+
+/// Which model an agent would like best when nobody names one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Taste {
+    /// The session's.
+    #[default]
+    Same,
+    /// A small one, if one is configured.
+    Small,
+    /// One of another family than the session's, if one is configured.
+    Other,
+}
+
+/// Where a definition was written.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Source {
+    /// Inside the program.
+    #[default]
+    BuiltIn,
+    /// A file in one of the user's own folders.
+    User {
+        /// The file.
+        path: String,
+    },
+    /// A file of the project.
+    Project {
+        /// The file.
+        path: String,
+    },
+    /// A file of a plugin.
+    Plugin {
+        /// The plugin.
+        plugin: String,
+        /// The file.
+        path: String,
+    },
+    /// The command line.
+    Flag,
+    /// A catalogue on the network.
+    Remote {
+        /// Its address.
+        url: String,
+    },
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::BuiltIn => f.write_str("built in"),
+            Source::User { path } | Source::Project { path } => f.write_str(path),
+            Source::Plugin { plugin, path } => write!(f, "{path} of the plugin {plugin}"),
+            Source::Flag => f.write_str("the command line"),
+            Source::Remote { url } => f.write_str(url),
+        }
+    }
+}
+
+/// The digest of an agent definition: a session keeps each definition it used once, under this name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct DefinitionId(pub String);
+
+impl fmt::Display for DefinitionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A skill: a text that an agent loads when it needs it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SkillSpec {
+    /// The name it is loaded by.
+    pub name: String,
+    /// When to use it.
+    pub description: String,
+    /// The file that holds it; its text is read when it is loaded.
+    pub file: String,
+    /// Whether a model may load it.
+    pub model_invocable: bool,
+    /// Whether a person may name it.
+    pub user_invocable: bool,
+    /// Where it was written.
+    pub source: Source,
+}

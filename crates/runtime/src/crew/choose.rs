@@ -1,0 +1,120 @@
+//! Which definition and which model a new agent gets.
+
+use kernel::Definition;
+use model::{Facts, Model};
+use protocol::{AgentSpec, Clip, DefinitionId, ModelUse, Price};
+use sha2::{Digest, Sha256};
+use tools::{AgentOrder, ToolError};
+
+use super::Crew;
+use crate::models::TooDear;
+
+impl Crew {
+    /// The definition that was asked for, if the calling agent may start it and this version can serve it.
+    pub(super) fn choose(&self, name: &str) -> Result<&AgentSpec, ToolError> {
+        let catalog = &self.desk.settings.catalog;
+        let known = || {
+            let names: Vec<&str> =
+                catalog.startable(&self.outfit.definition.spawns).map(|agent| agent.name.as_str()).collect();
+            names.join(", ")
+        };
+        let shown = Clip::new(name, 100);
+        let Some(agent) = catalog.agent(name).filter(|agent| agent.model_invocable) else {
+            return Err(ToolError::refused(format!("there is no agent type `{shown}`; there are: {}", known())));
+        };
+        if !self.outfit.definition.spawns.permit(&agent.name) {
+            let own = &self.outfit.definition.name;
+            return Err(ToolError::refused(format!("a `{own}` agent may not start `{shown}`, only: {}", known())));
+        }
+        if !agent.unserved.is_empty() {
+            let wants = agent.unserved.join("; ");
+            return Err(ToolError::refused(format!("`{shown}` cannot be started: {wants} (see {})", agent.source)));
+        }
+        Ok(agent)
+    }
+
+    /// The model that a new agent is run with: the call's, its definition's, its taste's, the session's.
+    pub(super) fn model(&self, agent: &AgentSpec, order: &AgentOrder) -> Result<ModelUse, ToolError> {
+        let settings = &self.desk.settings;
+        let own = || ModelUse { requested: None, effective: settings.model_spec.clone(), why: None };
+        if let Some(wanted) = &order.model {
+            return self.open(wanted).map_err(|why| {
+                let known = self.models();
+                ToolError::refused(format!(
+                    "the model `{}` cannot be used: {why}; there are: {known}",
+                    Clip::new(wanted, 100)
+                ))
+            })?;
+        }
+        let mut problems = Vec::new();
+        for wanted in &agent.models {
+            match self.open(wanted) {
+                Ok(chosen) => return chosen,
+                Err(why) => problems.push(format!("{wanted}: {why}")),
+            }
+        }
+        if !problems.is_empty() {
+            return Err(ToolError::refused(format!(
+                "no model that `{}` wants can be used ({}); name one with `model`: {}",
+                agent.name,
+                problems.join("; "),
+                self.models()
+            )));
+        }
+        match settings.models.liked(agent.taste).filter(|liked| *liked != settings.model_spec) {
+            Some(liked) => self.open(&liked).unwrap_or_else(|_unusable| Ok(own())),
+            None => Ok(own()),
+        }
+    }
+
+    fn models(&self) -> String {
+        let settings = &self.desk.settings;
+        let mut known = settings.models.available();
+        if !known.contains(&settings.model_spec) {
+            known.insert(0, settings.model_spec.clone());
+        }
+        Clip::new(&known.join(", "), 2_000).into_string()
+    }
+
+    /// Opens a model; the outer error says why it cannot be had, the inner that it is too dear.
+    #[expect(clippy::type_complexity, reason = "two answers of different weight")]
+    fn open(&self, wanted: &str) -> Result<Result<ModelUse, ToolError>, String> {
+        let settings = &self.desk.settings;
+        let requested = Some(wanted.to_owned());
+        if wanted == "inherit" || wanted == settings.model_spec {
+            return Ok(Ok(ModelUse { requested, effective: settings.model_spec.clone(), why: None }));
+        }
+        let model = settings.models.open(wanted)?;
+        let Some(percent) = self.dearer(&*model) else {
+            return Ok(Ok(ModelUse { requested, effective: wanted.to_owned(), why: None }));
+        };
+        let cap = settings.guard.percent.unwrap_or_default();
+        let why = format!("{wanted} costs {percent} % of the session's model, and agents may cost {cap} %");
+        Ok(match settings.guard.otherwise {
+            TooDear::Refuse => Err(ToolError::refused(format!("{why}; leave `model` out, or choose a cheaper one"))),
+            TooDear::Downgrade => Ok(ModelUse { requested, effective: settings.model_spec.clone(), why: Some(why) }),
+        })
+    }
+
+    /// How dear a model is against the session's, in percent, if that is more than it may be.
+    fn dearer(&self, model: &dyn Model) -> Option<u64> {
+        let cap = u64::from(self.desk.settings.guard.percent?);
+        let price = |facts: &Facts| facts.price.map(rate);
+        let (own, wanted) = (price(self.desk.settings.model.facts())?, price(model.facts())?);
+        let percent = wanted.saturating_mul(100).div_ceil(own.max(1));
+        (percent > cap).then_some(percent)
+    }
+}
+
+/// One number for a price: a turn reads more than it writes.
+fn rate(price: Price) -> u64 {
+    price.input.saturating_mul(3).saturating_add(price.output)
+}
+
+/// A definition under its digest.
+pub(super) fn defined(agent: &AgentSpec) -> Result<Definition, ToolError> {
+    let json = serde_json::to_vec(agent).map_err(ToolError::broken)?;
+    let digest = Sha256::digest(&json);
+    let id = DefinitionId(digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect());
+    Ok(Definition { id, spec: Box::new(agent.clone()) })
+}

@@ -1,0 +1,64 @@
+//! Tells a model of more tools, and gives it the text of skills.
+
+use std::path::Path;
+
+use kernel::Report;
+use protocol::Clip;
+use tools::ToolError;
+
+use super::Crew;
+
+/// Most tools that words, as opposed to names, load at once.
+const FOUND: usize = 4;
+
+/// Most bytes of a skill's text.
+const SKILL: usize = 64 * 1024;
+
+impl Crew {
+    pub(super) async fn load_tools(&self, query: String) -> Result<String, ToolError> {
+        let found = self.search(&query);
+        if found.is_empty() {
+            let names: Vec<&str> = self.outfit.deferred.iter().map(|spec| spec.name.as_str()).collect();
+            return Err(ToolError::refused(format!("no tool fits; there are: {}", names.join(", "))));
+        }
+        let report = Report::ToolsLoaded(found.clone());
+        self.caller.supervisor.report(self.caller.run, report).await.map_err(ToolError::broken)?;
+        Ok(format!("loaded: {}; call them as any other tool", found.join(", ")))
+    }
+
+    /// The tools that the query names, or else those whose descriptions have most of its words.
+    fn search(&self, query: &str) -> Vec<String> {
+        let query = query.to_lowercase();
+        let words: Vec<&str> =
+            query.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|w| w.len() > 1).collect();
+        let deferred = &self.outfit.deferred;
+        let named: Vec<String> =
+            deferred.iter().filter(|spec| words.contains(&spec.name.as_str())).map(|spec| spec.name.clone()).collect();
+        if !named.is_empty() {
+            return named;
+        }
+        let score = |spec: &&model::ToolSpec| {
+            let text = format!("{} {}", spec.name, spec.about).to_lowercase();
+            words.iter().filter(|word| text.contains(**word)).count()
+        };
+        let mut fitting: Vec<_> =
+            deferred.iter().map(|spec| (score(&spec), spec)).filter(|(score, _)| *score > 0).collect();
+        fitting.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+        fitting.into_iter().take(FOUND).map(|(_, spec)| spec.name.clone()).collect()
+    }
+
+    pub(super) async fn load_skill(&self, name: String) -> Result<String, ToolError> {
+        let skills = &self.desk.settings.catalog.skills;
+        let Some(skill) = skills.iter().find(|skill| skill.model_invocable && skill.name == name) else {
+            let names: Vec<&str> = skills.iter().filter(|it| it.model_invocable).map(|it| it.name.as_str()).collect();
+            let shown = Clip::new(&name, 100);
+            return Err(ToolError::refused(format!("there is no skill `{shown}`; there are: {}", names.join(", "))));
+        };
+        let file = skill.file.clone();
+        let read = tokio::task::spawn_blocking(move || std::fs::read_to_string(Path::new(&file)));
+        let text = read.await.map_err(ToolError::broken)?;
+        let text = text.map_err(|error| ToolError::refused(format!("{} cannot be read: {error}", skill.file)))?;
+        let folder = Path::new(&skill.file).parent().map(|folder| folder.display().to_string()).unwrap_or_default();
+        Ok(format!("Skill `{}`, its files are in {folder}:\n{}", skill.name, Clip::new(&text, SKILL)))
+    }
+}

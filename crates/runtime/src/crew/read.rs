@@ -1,0 +1,112 @@
+//! Looks at agents.
+
+use kernel::{Kernel, Task};
+use protocol::{Block, Clip, Event, Kind, TaskId, WaitMode};
+use tools::{ReadOrder, ToolError, Wait};
+
+use super::words::result;
+use super::{Crew, refused};
+use crate::prompt;
+
+/// Most bytes of what one agent said.
+const SAID: usize = 24 * 1024;
+
+/// Most agents in one list.
+const LISTED: usize = 100;
+
+/// How one task stands.
+struct Standing {
+    state: &'static str,
+    turns: u32,
+    stalled: bool,
+    unread: usize,
+    at_rest: bool,
+}
+
+impl Standing {
+    fn of(task: &Task) -> Standing {
+        Standing {
+            state: task.phase.state().word(),
+            turns: task.turn.0,
+            stalled: task.stalled,
+            unread: task.inbox.len(),
+            at_rest: task.phase.is_at_rest(),
+        }
+    }
+
+    fn words(&self) -> String {
+        let stalled = if self.stalled { ", stalled" } else { "" };
+        let unread = if self.unread > 0 { format!(", {} messages unread", self.unread) } else { String::new() };
+        format!("{}{stalled}, turn {}{unread}", self.state, self.turns)
+    }
+}
+
+impl Crew {
+    pub(super) async fn read_agent(&self, order: ReadOrder) -> Result<String, ToolError> {
+        let task = self.find_below(&order.agent)?;
+        if let Wait::For(time) = order.wait {
+            let until = self.desk.settings.clock.now().plus(time);
+            self.caller.wait(vec![task], WaitMode::All, Some(until)).await.map_err(refused)?;
+        }
+        let standing = self.standing(task).await?;
+        let path = self.desk.roster.path(task);
+        let head = format!("{path} ({task}): {}", standing.words());
+        match (order.since_turn, standing.at_rest) {
+            (None, true) => Ok(result(&self.desk, task).map_or(head.clone(), |result| format!("{head}\n{result}"))),
+            (since, _) => {
+                let said = self.said(task, since.unwrap_or_default()).await?;
+                Ok(if said.is_empty() { head } else { format!("{head}\n{}", prompt::quote(&said)) })
+            }
+        }
+    }
+
+    pub(super) async fn list_agents(&self) -> Result<String, ToolError> {
+        let below = self.below();
+        if below.is_empty() {
+            return Ok("no agent or command was started".into());
+        }
+        let mut lines = Vec::new();
+        for id in below.iter().take(LISTED) {
+            let standing = self.standing(*id).await?;
+            lines.extend(self.desk.roster.known(*id, |known| {
+                let kind = if known.spec.kind == Kind::Shell { "command" } else { known.spec.agent.as_str() };
+                let model = known.spec.model.as_ref().map(|model| format!(", {}", model.effective)).unwrap_or_default();
+                let intent = known.intent.as_ref().map(|intent| format!("; {intent}")).unwrap_or_default();
+                let what = &known.spec.description;
+                format!("{} ({kind}{model}): {}; {what}{intent}", known.path, standing.words())
+            }));
+        }
+        if below.len() > LISTED {
+            lines.push(format!("and {} more", below.len() - LISTED));
+        }
+        // Names, descriptions and intents are other models' words.
+        Ok(prompt::quote(&lines.join("\n")))
+    }
+
+    async fn standing(&self, task: TaskId) -> Result<Standing, ToolError> {
+        let look = move |kernel: &Kernel| kernel.task(task).map(Standing::of);
+        let standing = self.caller.supervisor.look(look).await.map_err(ToolError::broken)?;
+        standing.ok_or_else(|| ToolError::refused("the agent is gone"))
+    }
+
+    /// What an agent said after a turn, from its log.
+    async fn said(&self, task: TaskId, since: u32) -> Result<String, ToolError> {
+        let desk = std::sync::Arc::clone(&self.desk);
+        let read = move || desk.reader().and_then(|reader| reader.task_events(task));
+        let log = tokio::task::spawn_blocking(read).await.map_err(ToolError::broken)?.map_err(ToolError::broken)?;
+        let mut said = Vec::new();
+        for envelope in log {
+            let Event::TurnAnswered { turn, content, .. } = envelope.entry.event else { continue };
+            if turn.0 <= since {
+                continue;
+            }
+            let texts = content.into_iter().filter_map(|block| match block {
+                Block::Text { text } => Some(text),
+                Block::Call(call) => Some(format!("[calls {}]", call.tool)),
+                Block::Thinking { .. } | Block::Opaque { .. } => None,
+            });
+            said.push(format!("turn {}: {}", turn.0, texts.collect::<Vec<_>>().join("\n")));
+        }
+        Ok(Clip::new(&said.join("\n"), SAID).into_string())
+    }
+}

@@ -1,0 +1,104 @@
+//! Starts an agent, and waits for it unless it works in the background.
+
+use kernel::{CallPhase, Input, Spawn};
+use protocol::{Clip, Kind, Mode, Rest, TaskId, TaskSpec, WaitEnd};
+use tools::{AgentOrder, ToolError};
+
+use super::choose::defined;
+use super::words::result;
+use super::{Crew, refused};
+
+/// Most bytes of a description.
+const DESCRIPTION: usize = 200;
+
+/// Most characters of a name.
+const NAME: usize = 40;
+
+impl Crew {
+    pub(super) async fn start_agent(&self, order: AgentOrder) -> Result<String, ToolError> {
+        let over = self.caller.waits.register(&self.caller.call);
+        let child = match self.caller.phase().await.map_err(ToolError::broken)? {
+            // An owner that died started it; this one only waits.
+            Some(CallPhase::Waiting(wait)) => wait.on.first().copied(),
+            Some(CallPhase::Waited { on, .. }) => return self.outcome(on.first().copied()).await,
+            Some(
+                CallPhase::Pending
+                | CallPhase::Started
+                | CallPhase::Asking(_)
+                | CallPhase::Decided(_)
+                | CallPhase::Answered,
+            )
+            | None => match self.spawn(order).await? {
+                (child, Mode::Sync) => Some(child),
+                // The kernel has answered the call in the very step that started the agent.
+                (_child, Mode::Background) => return Ok(String::new()),
+            },
+        };
+        // Satisfied or promoted: the phase tells.
+        let _why = over.await;
+        self.outcome(child).await
+    }
+
+    async fn spawn(&self, order: AgentOrder) -> Result<(TaskId, Mode), ToolError> {
+        let settings = &self.desk.settings;
+        let agent = self.choose(&order.agent_type)?;
+        let model = self.model(agent, &order)?;
+        let wanted = order.mode.unwrap_or(if agent.background { Mode::Background } else { Mode::Sync });
+        // Below the root nobody is told of what ends later.
+        let mode = if self.is_root() { wanted } else { Mode::Sync };
+        let definition = defined(agent)?;
+        let spec = TaskSpec {
+            parent: Some(self.own()),
+            description: Clip::new(order.description.trim(), DESCRIPTION).into_string(),
+            mode,
+            rest: if settings.features.multi_turn { Rest::Idle } else { Rest::Finish },
+            max_turns: agent.max_turns,
+            budget: agent.budget,
+            definition: Some(definition.id.clone()),
+            model: Some(model),
+            effort: order.effort,
+            expects: order.expects,
+            ..TaskSpec::new(Kind::Agent, agent.name.as_str(), name(&order.name))
+        };
+        let id = TaskId::new(settings.ids.uuid());
+        let by = Some((self.caller.run, self.caller.turn, self.caller.call.clone()));
+        let spawn = Spawn { id, spec, prompt: order.prompt, by, until: None, definition: Some(definition) };
+        self.caller.supervisor.submit(Input::Spawn(spawn)).await.map_err(refused)?;
+        Ok((id, mode))
+    }
+
+    /// What the call is answered when its wait is over.
+    async fn outcome(&self, child: Option<TaskId>) -> Result<String, ToolError> {
+        let child = child.ok_or_else(|| ToolError::refused("the agent is gone"))?;
+        let promoted = match self.caller.phase().await.map_err(ToolError::broken)? {
+            Some(CallPhase::Waited { why, .. }) => why == WaitEnd::Promoted,
+            Some(_) | None => false,
+        };
+        let path = self.desk.roster.path(child);
+        if promoted {
+            return Ok(format!(
+                "The user sent {path} ({child}) to the background. Go on with other work: its result reaches you by itself."
+            ));
+        }
+        Ok(result(&self.desk, child).unwrap_or_else(|| format!("{path} ended without a word")))
+    }
+}
+
+/// A name as paths can hold it.
+fn name(given: &str) -> String {
+    let plain = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+    let name: String = given.trim().chars().map(plain).take(NAME).collect();
+    let name = name.trim_matches(['-', '.']).to_owned();
+    if name.is_empty() { "agent".into() } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::name;
+
+    #[test]
+    fn a_name_fits_a_path() {
+        let names = ["unit tests", "../../etc", "a/b", "  ", "Größe", "…"].map(name);
+        assert_eq!(names, ["unit-tests", "etc", "a-b", "agent", "Größe", "agent"]);
+    }
+}

@@ -1,0 +1,54 @@
+//! Waits for a command to succeed: a command of the runtime's runs it again and again, and no model is asked meanwhile.
+
+use kernel::{CallPhase, Input, Spawn};
+use protocol::{Cancel, CancelBy, Clip, Kind, Mode, TaskId, TaskSpec};
+use tools::{ToolError, UntilOrder};
+
+use super::{Crew, refused};
+
+impl Crew {
+    pub(super) async fn until_it_succeeds(&self, order: UntilOrder) -> Result<String, ToolError> {
+        let over = self.caller.waits.register(&self.caller.call);
+        let task = match self.caller.phase().await.map_err(ToolError::broken)? {
+            Some(CallPhase::Waited { on, .. }) => on.first().copied(),
+            Some(CallPhase::Waiting(wait)) => {
+                let _why = over.await;
+                wait.on.first().copied()
+            }
+            Some(_) | None => {
+                let task = self.watch(&order).await?;
+                let _why = over.await;
+                Some(task)
+            }
+        };
+        let task = task.ok_or_else(|| ToolError::refused("the command is gone"))?;
+        let command = Clip::new(&order.command, 200);
+        match self.state(task).await? {
+            "completed" => Ok(format!("`{command}` succeeded")),
+            "running" | "queued" => {
+                let stop = Input::Cancel { task, by: CancelBy::Agent, how: Cancel::Abort };
+                self.caller.supervisor.submit(stop).await.map_err(refused)?;
+                Ok(format!("`{command}` did not succeed within {} s", order.time.as_secs()))
+            }
+            state => Err(ToolError::refused(format!("the watch on `{command}` ended ({state}); start it again"))),
+        }
+    }
+
+    async fn watch(&self, order: &UntilOrder) -> Result<TaskId, ToolError> {
+        // The command stands in a shell of its own, so that an `exit` in it does not end the watch.
+        let quoted = order.command.replace('\'', r"'\''");
+        let prompt = format!("until sh -c '{quoted}'; do sleep {}; done", order.every.as_secs());
+        let spec = TaskSpec {
+            parent: Some(self.own()),
+            description: format!("until `{}` succeeds", Clip::new(&order.command, 150)),
+            mode: Mode::Sync,
+            ..TaskSpec::new(Kind::Shell, "shell", "until")
+        };
+        let id = TaskId::new(self.desk.settings.ids.uuid());
+        let by = Some((self.caller.run, self.caller.turn, self.caller.call.clone()));
+        let until = Some(self.desk.settings.clock.now().plus(order.time));
+        let spawn = Spawn { id, spec, prompt, by, until, definition: None };
+        self.caller.supervisor.submit(Input::Spawn(spawn)).await.map_err(refused)?;
+        Ok(id)
+    }
+}

@@ -1,0 +1,62 @@
+//! The models that agents may be run with, besides the session's own.
+
+use std::fmt;
+use std::sync::Arc;
+
+use model::Model;
+use protocol::Taste;
+
+/// Where models come from.
+pub trait Models: Send + Sync + fmt::Debug {
+    /// Opens a model by its name, as `--model` takes it; says in words why it cannot.
+    fn open(&self, spec: &str) -> Result<Arc<dyn Model>, String>;
+
+    /// The models that can be asked, by the names that [`Models::open`] takes.
+    fn available(&self) -> Vec<String>;
+
+    /// The model that an agent of this taste would like, if one is configured.
+    fn liked(&self, taste: Taste) -> Option<String>;
+}
+
+/// No model but the session's own.
+#[derive(Debug)]
+pub struct OnlyOwn;
+
+impl Models for OnlyOwn {
+    fn open(&self, spec: &str) -> Result<Arc<dyn Model>, String> {
+        Err(format!("there is no model `{spec}` besides the session's own"))
+    }
+
+    fn available(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn liked(&self, _taste: Taste) -> Option<String> {
+        None
+    }
+}
+
+/// What becomes of an agent whose model is much dearer than the session's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CostGuard {
+    /// How many times dearer it may be, in percent; anything when absent.
+    pub percent: Option<u32>,
+    /// What becomes of it otherwise.
+    pub otherwise: TooDear,
+}
+
+/// What becomes of an agent whose model is too dear.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TooDear {
+    /// It is not started.
+    #[default]
+    Refuse,
+    /// It is run with the session's model, and everybody can see that.
+    Downgrade,
+}
+
+impl Default for CostGuard {
+    fn default() -> Self {
+        CostGuard { percent: None, otherwise: TooDear::Refuse }
+    }
+}

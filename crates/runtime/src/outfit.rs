@@ -1,0 +1,178 @@
+//! What an agent works with: its definition made ready to run. Agents of one definition share one outfit.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use model::{Model, ToolSpec};
+use policy::Role;
+use protocol::{AgentSpec, Effort, Kind, Spawns, TaskId, TaskSpec};
+use tools::Tool;
+
+use crate::agent::Desk;
+use crate::prompt;
+
+/// What a model of a subagent is told of at once, unless its definition lists its tools.
+const AT_ONCE: [&str; 6] = ["view", "edit", "create", "grep", "glob", "shell"];
+
+/// An agent's definition, ready to run.
+#[derive(Debug)]
+pub(crate) struct Outfit {
+    pub(crate) definition: Arc<AgentSpec>,
+    pub(crate) system: Arc<str>,
+    /// Everything it may call.
+    pub(crate) toolbox: Vec<Arc<dyn Tool>>,
+    /// What its model is told of from the beginning.
+    pub(crate) specs: Arc<[ToolSpec]>,
+    /// What its model is told of when it asks.
+    pub(crate) deferred: Vec<ToolSpec>,
+    pub(crate) role: Role,
+    pub(crate) model: Arc<dyn Model>,
+    pub(crate) effort: Option<Effort>,
+}
+
+impl Outfit {
+    pub(crate) fn tool(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        self.toolbox.iter().find(|tool| tool.spec().name == name)
+    }
+
+    /// What its model is told of once it has asked for these.
+    pub(crate) fn told(&self, loaded: &BTreeSet<String>) -> Arc<[ToolSpec]> {
+        if loaded.is_empty() {
+            return Arc::clone(&self.specs);
+        }
+        let more = self.deferred.iter().filter(|spec| loaded.contains(&spec.name));
+        self.specs.iter().chain(more).cloned().collect()
+    }
+}
+
+/// The outfits that are in use, by what they depend on.
+#[derive(Debug, Default)]
+pub(crate) struct Outfits(Mutex<HashMap<Key, Arc<Outfit>>>);
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Key {
+    definition: Option<String>,
+    model: Option<String>,
+    effort: Option<String>,
+    root: bool,
+    may_spawn: bool,
+}
+
+impl Desk {
+    /// What a task's agent works with; says in words why it cannot be had.
+    pub(crate) fn outfit(&self, task: TaskId) -> Result<Arc<Outfit>, String> {
+        let known = self.roster.known(task, |known| (Arc::clone(&known.spec), known.depth));
+        let (spec, depth) = known.ok_or_else(|| format!("{task} is not known"))?;
+        let key = Key {
+            definition: spec.definition.as_ref().map(ToString::to_string),
+            model: spec.model.as_ref().map(|model| model.effective.clone()),
+            effort: spec.effort.map(|effort| format!("{effort:?}")),
+            root: spec.kind == Kind::Main,
+            may_spawn: depth < self.settings.limits.depth,
+        };
+        if let Some(outfit) = self.outfits.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return Ok(Arc::clone(outfit));
+        }
+        let outfit = Arc::new(self.fit(task, &spec, &key)?);
+        self.outfits.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::clone(&outfit));
+        Ok(outfit)
+    }
+
+    fn fit(&self, task: TaskId, spec: &TaskSpec, key: &Key) -> Result<Outfit, String> {
+        let definition = self.roster.definition(task).unwrap_or_else(|| Arc::new(main()));
+        let model = match &spec.model {
+            Some(wanted) if wanted.effective != self.settings.model_spec => {
+                self.settings.models.open(&wanted.effective)?
+            }
+            Some(_) | None => Arc::clone(&self.settings.model),
+        };
+        let toolbox = self.toolbox(&definition, key);
+        let (at_once, deferred) = told(&toolbox, &definition, key.root);
+        let (search, deferred) = match deferred.is_empty() {
+            true => (None, deferred),
+            false => (Some(tools::tool_search(&names(&deferred))), deferred),
+        };
+        let specs = at_once.iter().chain(&search).map(|tool| spec_of(tool)).collect();
+        let toolbox: Vec<_> = toolbox.into_iter().chain(search).collect();
+        Ok(Outfit {
+            system: prompt::system(self.workspace.cwd(), &self.instructions, &definition, key.root).into(),
+            role: Role {
+                tools: Some(toolbox.iter().map(|tool| tool.spec().name.to_owned()).collect()),
+                denied: definition.denied.iter().cloned().collect(),
+                mode: definition.permission,
+            },
+            specs,
+            deferred: deferred.iter().map(spec_of).collect(),
+            toolbox,
+            model,
+            effort: spec.effort.or(definition.effort).or(self.settings.effort),
+            definition,
+        })
+    }
+
+    /// Everything that an agent of this definition may call, in an order that never changes.
+    fn toolbox(&self, definition: &AgentSpec, key: &Key) -> Vec<Arc<dyn Tool>> {
+        let catalog = &self.settings.catalog;
+        let types: Vec<(String, String)> = match key.may_spawn {
+            true => catalog.startable(&definition.spawns).map(|it| (it.name.clone(), it.description.clone())).collect(),
+            false => Vec::new(),
+        };
+        let crew = if types.is_empty() && !key.root { Vec::new() } else { tools::crew() };
+        let skills: Vec<(String, String)> = catalog
+            .skills
+            .iter()
+            .filter(|skill| skill.model_invocable)
+            .map(|skill| (skill.name.clone(), skill.description.clone()))
+            .collect();
+        let all = tools::everyday()
+            .into_iter()
+            .chain((key.root && self.asks_user).then(tools::ask_user))
+            .chain((!types.is_empty()).then(|| tools::task(&types)))
+            .chain((!skills.is_empty()).then(|| tools::skill(&skills)))
+            .chain(crew);
+        all.filter(|tool| has(definition, tool.spec().name)).collect()
+    }
+}
+
+/// Whether a definition has a tool. What goes with `task` is had by whoever has that.
+fn has(definition: &AgentSpec, name: &str) -> bool {
+    if definition.denied.iter().any(|denied| denied == name) {
+        return false;
+    }
+    let Some(listed) = &definition.tools else { return true };
+    let is_listed = |name: &str| listed.iter().any(|known| known == name);
+    is_listed(name) || (is_crew(name) && is_listed("task"))
+}
+
+fn is_crew(name: &str) -> bool {
+    matches!(name, "read_agent" | "write_agent" | "list_agents" | "stop_agent" | "wait" | "until")
+}
+
+type Tools = Vec<Arc<dyn Tool>>;
+
+/// What a model is told of at once, and what only when it asks.
+fn told(toolbox: &[Arc<dyn Tool>], definition: &AgentSpec, root: bool) -> (Tools, Tools) {
+    toolbox.iter().cloned().partition(|tool| {
+        let name = tool.spec().name;
+        match &definition.tools {
+            Some(listed) => listed.iter().any(|known| known == name),
+            None if root => !is_crew(name),
+            None => AT_ONCE.contains(&name),
+        }
+    })
+}
+
+fn names(tools: &[Arc<dyn Tool>]) -> Vec<&'static str> {
+    tools.iter().map(|tool| tool.spec().name).collect()
+}
+
+/// A tool as a model is told of it.
+fn spec_of(tool: &Arc<dyn Tool>) -> ToolSpec {
+    let spec = tool.spec();
+    ToolSpec { name: spec.name.into(), about: spec.about.clone().into_owned(), schema: spec.schema.clone() }
+}
+
+/// The session's own agent: every tool, and any agent may be started.
+pub(crate) fn main() -> AgentSpec {
+    AgentSpec { name: "main".into(), spawns: Spawns::Anybody, ..AgentSpec::default() }
+}

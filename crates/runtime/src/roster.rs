@@ -1,0 +1,163 @@
+//! What every task of the session is and did, folded from the log as it becomes durable: names, definitions, evidence
+//! and how activations ended. Views read the store; agents are told from here, without waiting for a file.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use protocol::{
+    Activation, AgentSpec, At, Clip, Cost, DefinitionId, Entry, Event, Evidence, Outcome, TaskId, TaskSpec, Usage,
+};
+
+/// Most bytes of a result that is kept; the log has the whole.
+pub(crate) const RESULT_MAX: usize = 16 * 1024;
+
+/// Most pieces of evidence that are kept of one task.
+const EVIDENCE_MAX: usize = 200;
+
+/// The tasks of a session.
+#[derive(Debug, Default)]
+pub(crate) struct Roster(RwLock<Rolls>);
+
+#[derive(Debug, Default)]
+struct Rolls {
+    tasks: HashMap<TaskId, Known>,
+    definitions: BTreeMap<DefinitionId, Arc<AgentSpec>>,
+}
+
+/// What is known of a task.
+#[derive(Debug, Clone)]
+pub(crate) struct Known {
+    pub(crate) spec: Arc<TaskSpec>,
+    pub(crate) path: Arc<str>,
+    pub(crate) depth: u32,
+    pub(crate) children: Vec<TaskId>,
+    pub(crate) intent: Option<String>,
+    pub(crate) tally: Tally,
+    pub(crate) evidence: Vec<Evidence>,
+    pub(crate) endings: BTreeMap<Activation, Ending>,
+}
+
+/// What a task used so far.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Tally {
+    pub(crate) turns: u32,
+    pub(crate) usage: Usage,
+    pub(crate) cost: Cost,
+    /// When its latest activation began.
+    pub(crate) began: Option<At>,
+}
+
+/// How an activation ended.
+#[derive(Debug, Clone)]
+pub(crate) struct Ending {
+    pub(crate) outcome: Outcome,
+    pub(crate) text: Clip,
+    pub(crate) began: Option<At>,
+    pub(crate) at: At,
+}
+
+impl Roster {
+    /// Takes in a durable event.
+    pub(crate) fn read(&self, entry: &Entry) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).read(entry);
+    }
+
+    /// What is known of a task.
+    pub(crate) fn known<T>(&self, task: TaskId, look: impl FnOnce(&Known) -> T) -> Option<T> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).tasks.get(&task).map(look)
+    }
+
+    /// What a task's agent is, if the session keeps its definition.
+    pub(crate) fn definition(&self, task: TaskId) -> Option<Arc<AgentSpec>> {
+        let rolls = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let id = rolls.tasks.get(&task)?.spec.definition.as_ref()?;
+        rolls.definitions.get(id).cloned()
+    }
+
+    /// Where a task is in the tree, such as `/root/tests`.
+    pub(crate) fn path(&self, task: TaskId) -> Arc<str> {
+        self.known(task, |known| Arc::clone(&known.path)).unwrap_or_else(|| task.to_string().into())
+    }
+}
+
+impl Rolls {
+    fn read(&mut self, entry: &Entry) {
+        match &entry.event {
+            Event::TaskCreated(spec) => return self.create(entry.task, spec),
+            Event::AgentDefined { id, spec } => {
+                self.definitions.insert(id.clone(), Arc::new((**spec).clone()));
+            }
+            _other => {}
+        }
+        if let Some(known) = self.tasks.get_mut(&entry.task) {
+            known.read(entry);
+        }
+    }
+
+    fn create(&mut self, id: TaskId, spec: &TaskSpec) {
+        let above = spec.parent.and_then(|parent| self.tasks.get_mut(&parent));
+        let (path, depth) = match above {
+            Some(parent) => {
+                parent.children.push(id);
+                (format!("{}/{}", parent.path, spec.name), parent.depth + 1)
+            }
+            None => (format!("/{}", spec.name), 0),
+        };
+        let known = Known {
+            spec: Arc::new(spec.clone()),
+            path: path.into(),
+            depth,
+            children: Vec::new(),
+            intent: None,
+            tally: Tally::default(),
+            evidence: Vec::new(),
+            endings: BTreeMap::new(),
+        };
+        self.tasks.insert(id, known);
+    }
+}
+
+impl Known {
+    fn read(&mut self, entry: &Entry) {
+        match &entry.event {
+            Event::ActivationStarted { attempt, .. } if attempt.0 == 1 => self.tally.began = Some(entry.at),
+            Event::TurnAnswered { usage, cost, .. } => {
+                self.tally.turns += 1;
+                self.tally.usage = self.tally.usage.plus(*usage);
+                self.tally.cost = self.tally.cost.plus(*cost);
+            }
+            Event::TurnFailed { cost, .. } => self.tally.cost = self.tally.cost.plus(*cost),
+            Event::CallAnswered { evidence, .. } => self.note(evidence),
+            Event::IntentReported { intent } => self.intent = Some(intent.clone()),
+            Event::ActivationEnded { activation, outcome, text } => {
+                self.end(*activation, outcome.clone(), text, entry.at)
+            }
+            Event::TaskFinished { outcome } => {
+                // One that never began has no activation to end.
+                let next = Activation(self.endings.last_key_value().map_or(1, |(last, _)| last.0 + 1));
+                if self.endings.is_empty() {
+                    self.end(next, outcome.clone(), "", entry.at);
+                }
+            }
+            _other => {}
+        }
+    }
+
+    fn end(&mut self, activation: Activation, outcome: Outcome, text: &str, at: At) {
+        let ending = Ending { outcome, text: Clip::new(text, RESULT_MAX), began: self.tally.began, at };
+        self.endings.insert(activation, ending);
+        // The latest two may still have to be told; older ones are in the log.
+        while self.endings.len() > 2 {
+            self.endings.pop_first();
+        }
+    }
+
+    /// Keeps what a call left behind, each thing once.
+    fn note(&mut self, evidence: &[Evidence]) {
+        for piece in evidence {
+            if self.evidence.len() < EVIDENCE_MAX && !self.evidence.contains(piece) {
+                self.evidence.push(piece.clone());
+            }
+        }
+    }
+}
