@@ -119,6 +119,7 @@ impl World {
                 spec,
                 prompt: "go".into(),
                 by: Some((run, turn, call)),
+                until: None,
                 definition: None,
             }));
             run = self.active[&id];
