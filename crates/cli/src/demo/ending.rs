@@ -6,6 +6,7 @@ use super::folder::Folder;
 use super::pace::Pace;
 use super::stage::{MODEL, Proof};
 use super::story::Story;
+use super::tree;
 use crate::args::Format;
 use crate::exit::Exit;
 use crate::print;
@@ -15,6 +16,7 @@ use crate::run::{Report, Show};
 pub(super) fn tell(folder: &Folder, story: &Story, report: &Report, proof: &Proof, pace: Pace) {
     tell_changes(folder);
     tell_answer(folder, report);
+    tell_tree(report);
     tell_figures(folder, story, proof, pace);
     tell_next(folder, story, proof);
 }
@@ -26,12 +28,17 @@ fn tell_changes(folder: &Folder) {
 }
 
 fn tell_answer(folder: &Folder, report: &Report) {
-    let succeeded = report.exit() == Exit::Success;
-    print::answer(if succeeded { "\nThe agent's answer:\n" } else { "\nHow it ended:\n" });
+    let succeeded = matches!(report.exit(), Exit::Success | Exit::Partial);
+    print::answer(if succeeded { "\nThe answer:\n" } else { "\nHow it ended:\n" });
     report.write(Format::Text, Show::Nothing);
     if !succeeded {
         print::note(format_args!("hint: put BOSUN_HOME={} in front of such a command", quoted(&folder.home())));
     }
+}
+
+fn tell_tree(report: &Report) {
+    print::answer("\nWho did it:\n");
+    tree::table(report.tasks()).iter().for_each(print::answer);
 }
 
 fn tell_figures(folder: &Folder, story: &Story, proof: &Proof, pace: Pace) {
@@ -40,7 +47,7 @@ fn tell_figures(folder: &Folder, story: &Story, proof: &Proof, pace: Pace) {
     print::answer(format_args!("\nTests     {verdict}, run once more without the agent"));
     let (seconds, pauses) = (took.as_secs_f64(), pace.remark());
     print::answer(format_args!("Work      {turns} turns, {calls} tool calls, {seconds:.1} s{pauses}"));
-    print::answer(format_args!("Tokens    {} as the script counts them, none paid for", usage.total()));
+    print::answer(format_args!("Tokens    {} as the script counts and prices them, none paid for", usage.total()));
     print::answer(format_args!("Session   {session}, every step of it kept"));
     print::answer(format_args!("Folder    {}", folder.root().display()));
 }
@@ -53,6 +60,9 @@ fn tell_next(folder: &Folder, story: &Story, proof: &Proof) {
     let bosun = format!("BOSUN_HOME={home} \\\n    {bosun}");
     print::answer("\nRun the tests yourself:");
     print::answer(format_args!("  sh {tests}"));
+    print::answer("See every agent again, and read what one of them said, called and got:");
+    print::answer(format_args!("  {bosun} tasks list --session {session}"));
+    print::answer(format_args!("  {bosun} tasks tail dates --session {session}"));
     print::answer("Read everything that was said, called and answered:");
     print::answer(format_args!("  {bosun} sessions export {session}"));
     let finds = if proof.exit() == Exit::Success { "; this time it finds nothing to repair" } else { "" };

@@ -1,4 +1,4 @@
-//! `bosun demo`: a scripted agent repairs a small sample with real tools.
+//! `bosun demo`: scripted agents repair a small sample with real tools, several at the same time.
 //!
 //! Everything it makes, its session included, is in one folder that stays, and nothing of the user's is touched.
 //! It succeeds only if the sample's tests pass at the end, run once more without the agent.
@@ -9,6 +9,7 @@ mod folder;
 mod pace;
 mod stage;
 mod story;
+mod tree;
 
 use crate::args::DemoArgs;
 use crate::exit::Exit;
@@ -26,5 +27,7 @@ pub(crate) async fn show(args: &DemoArgs) -> Result<Exit, Failure> {
     let (story, report) = stage.play().await?;
     let proof = stage.prove().await?;
     ending::tell(&folder, &story, &report, &proof, pace);
-    Ok(Exit::worst([report.exit(), proof.exit()]))
+    // One agent fails on purpose and is started again.
+    let run = if report.exit() == Exit::Partial { Exit::Success } else { report.exit() };
+    Ok(Exit::worst([run, proof.exit()]))
 }

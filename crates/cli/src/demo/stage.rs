@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::run::{Patience, Report, drive};
 use crate::setup::Setup;
 
-/// What the agent is asked.
+/// What the session is asked.
 const PROMPT: &str = "The tests of this project fail. Find out why and repair it.";
 
 /// How the run's model is named from the project's folder.

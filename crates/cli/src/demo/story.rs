@@ -1,8 +1,9 @@
 //! Tells a run as it happens: what the agent says, each call as it starts, and what the telling tools answered.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use protocol::{Answer, AnswerStatus, Block, Body, Call, CallId, Event, Origin, SessionId, TaskId, Usage};
+use protocol::{Answer, AnswerStatus, Block, Body, Call, CallId, Event, Origin, Outcome, SessionId, TaskId, Usage};
 use runtime::Live;
 
 use crate::print;
@@ -27,8 +28,12 @@ pub(super) struct Story {
     pub(super) turns: usize,
     pub(super) calls: usize,
     pub(super) usage: Usage,
-    /// The calls of the newest turn.
-    open: Vec<Call>,
+    /// What the tasks below the root are called.
+    names: BTreeMap<TaskId, String>,
+    /// Which of them have their prompt.
+    prompted: BTreeSet<TaskId>,
+    /// The calls of each task's newest turn.
+    open: BTreeMap<TaskId, Vec<Call>>,
 }
 
 impl Story {
@@ -41,7 +46,9 @@ impl Story {
             turns: 0,
             calls: 0,
             usage: Usage::default(),
-            open: Vec::new(),
+            names: BTreeMap::new(),
+            prompted: BTreeSet::new(),
+            open: BTreeMap::new(),
         }
     }
 
@@ -49,9 +56,9 @@ impl Story {
     pub(super) fn tell(&mut self, live: &Live) {
         let Live::Event(envelope) = live else { return };
         self.took = self.began.elapsed();
-        if envelope.entry.task == self.root {
-            self.lines(&envelope.entry.event).iter().for_each(print::answer);
-        }
+        let (task, event) = (envelope.entry.task, &envelope.entry.event);
+        let lines = if task == self.root { self.lines(event) } else { self.aside(task, event) };
+        lines.iter().for_each(print::answer);
     }
 
     fn lines(&mut self, event: &Event) -> Vec<String> {
@@ -59,32 +66,64 @@ impl Story {
             Event::MailAdmitted { from: Origin::User, body: Body::Text { text, .. }, .. } => {
                 vec![String::new(), print::one_line(&format!("> {text}"), WIDTH)]
             }
-            Event::TurnAnswered { content, usage, .. } => self.answered(content, *usage),
-            Event::CallStarted { call } => self.find(call).map(called).into_iter().collect(),
+            Event::TurnAnswered { content, usage, .. } => {
+                self.count(self.root, content, *usage);
+                said_before_calls(content)
+            }
+            Event::CallStarted { call } => self.find(self.root, call).map(called).into_iter().collect(),
             Event::CallAnswered { call, answer, .. } if answer.status == AnswerStatus::Done => {
-                let telling = self.find(call).is_some_and(|call| TELLING.contains(&call.tool.as_str()));
+                let telling = self.find(self.root, call).is_some_and(|call| TELLING.contains(&call.tool.as_str()));
                 if telling { shown(answer) } else { Vec::new() }
             }
             other => show::lines(other).iter().map(|line| fitted("  ", line)).collect(),
         }
     }
 
-    /// What is said before calls is told now; what is said without any is the answer, which comes last.
-    fn answered(&mut self, content: &[Block], usage: Usage) -> Vec<String> {
-        self.open = content.iter().filter_map(call).collect();
-        self.turns += 1;
-        self.calls += self.open.len();
-        self.usage = self.usage.plus(usage);
-        if self.open.is_empty() {
-            return Vec::new();
-        }
-        let said = content.iter().filter_map(text).flat_map(wrapped);
-        [String::new()].into_iter().chain(said).collect()
+    /// What a task below the root does: its calls, and how it ends.
+    fn aside(&mut self, task: TaskId, event: &Event) -> Vec<String> {
+        let line = match event {
+            Event::TaskCreated(spec) => {
+                self.names.insert(task, spec.name.clone());
+                None
+            }
+            Event::TurnAnswered { content, usage, .. } => {
+                self.count(task, content, *usage);
+                None
+            }
+            // The first mail is what it was started with, which the call has told.
+            Event::MailAdmitted { .. } if self.prompted.insert(task) => None,
+            Event::MailAdmitted { body: Body::Text { text, .. }, .. } => Some(format!("hears: {text}")),
+            Event::CallStarted { call } => self.find(task, call).map(show::line),
+            Event::ActivationEnded { outcome: Outcome::Failed { message, .. }, .. } => {
+                Some(format!("failed: {message}"))
+            }
+            Event::ActivationEnded { outcome, text, .. } => Some(format!("{}: {text}", outcome.word())),
+            _other => None,
+        };
+        let name = self.names.get(&task).map_or("", String::as_str);
+        line.map(|line| fitted(&format!("  {name:<9}│ "), &line)).into_iter().collect()
     }
 
-    fn find(&self, id: &CallId) -> Option<&Call> {
-        self.open.iter().find(|call| call.id == *id)
+    fn count(&mut self, task: TaskId, content: &[Block], usage: Usage) {
+        let calls: Vec<Call> = content.iter().filter_map(call).collect();
+        self.turns += 1;
+        self.calls += calls.len();
+        self.usage = self.usage.plus(usage);
+        self.open.insert(task, calls);
     }
+
+    fn find(&self, task: TaskId, id: &CallId) -> Option<&Call> {
+        self.open.get(&task)?.iter().find(|call| call.id == *id)
+    }
+}
+
+/// What is said before calls is told now; what is said without any is the answer, which comes last.
+fn said_before_calls(content: &[Block]) -> Vec<String> {
+    if !content.iter().any(|block| matches!(block, Block::Call(_))) {
+        return Vec::new();
+    }
+    let said = content.iter().filter_map(text).flat_map(wrapped);
+    [String::new()].into_iter().chain(said).collect()
 }
 
 fn call(block: &Block) -> Option<Call> {
@@ -113,7 +152,7 @@ fn shown(answer: &Answer) -> Vec<String> {
 }
 
 fn fitted(indent: &str, line: &str) -> String {
-    format!("{indent}{}", print::one_line(line, WIDTH - indent.len()))
+    format!("{indent}{}", print::one_line(line, WIDTH - indent.chars().count()))
 }
 
 /// The line with its spaces as they are, at most as wide as a line may be.

@@ -43,6 +43,9 @@ pub(crate) fn lines(event: &Event) -> Vec<String> {
         }
         Event::WrapUpBegan { why: WrapUp::Budget } => vec!["  ! the budget allows only one last turn".into()],
         Event::WrapUpBegan { why: WrapUp::Time } => vec!["  ! the time is up: one last turn".into()],
+        Event::WrapUpBegan { why: WrapUp::Stop } => vec!["  ! asked to stop: one last turn".into()],
+        Event::TaskStalled { .. } => vec!["  ! nothing has been heard for a while".into()],
+        Event::StopHeld { reason, .. } => vec![format!("  ! not done yet: {}", short(reason))],
         Event::Compacted(Compaction { messages, digest: None }) => {
             vec![format!("  ! the window is full: tool output in the first {messages} messages is left out")]
         }
@@ -109,8 +112,20 @@ pub(crate) fn line(call: &Call) -> String {
 
 /// The argument of a call that says most.
 pub(crate) fn gist(input: &str) -> String {
-    const TELLING: [&str; 10] =
-        ["command", "path", "url", "question", "pattern", "query", "intent", "name", "patch", "description"];
+    const TELLING: [&str; 12] = [
+        "command",
+        "path",
+        "url",
+        "question",
+        "pattern",
+        "query",
+        "intent",
+        "name",
+        "agent",
+        "message",
+        "patch",
+        "description",
+    ];
     let Ok(Value::Object(input)) = serde_json::from_str(input) else { return input.to_owned() };
     let telling = TELLING.iter().find_map(|key| input.get(*key)?.as_str());
     telling.map_or_else(|| Value::Object(input.clone()).to_string(), str::to_owned)

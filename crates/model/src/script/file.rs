@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use protocol::Price;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
@@ -21,10 +22,13 @@ const MAX_BYTES: usize = 1 << 20;
 /// Most rules a script may have, turns of the short form included.
 const MAX_RULES: usize = 1000;
 
-/// The rules of a file, in the order in which they are tried.
+/// The rules of a file, in the order in which they are tried, and what its tokens cost.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "FileForm")]
-pub(super) struct Rules(pub(super) Vec<Rule>);
+pub(super) struct Rules {
+    pub(super) rules: Vec<Rule>,
+    pub(super) price: Option<Price>,
+}
 
 impl Rules {
     /// Reads the rules out of `text`; errors call it `file`.
@@ -89,6 +93,9 @@ struct FileForm {
     #[serde(default, deserialize_with = "given")]
     #[expect(dead_code, reason = "for people only")]
     about: Option<String>,
+    /// What its tokens are counted as, in US dollars for a million of them; nothing when left out.
+    #[serde(default, deserialize_with = "given")]
+    price: Option<PriceForm>,
     /// The rules; the first one whose conditions hold answers.
     #[serde(default)]
     rules: Vec<Rule>,
@@ -111,6 +118,31 @@ impl TryFrom<u32> for Version {
             1 => Ok(Version),
             other => Err(format!("version {other} of the script format is unknown; this program reads version 1")),
         }
+    }
+}
+
+/// What tokens are counted as, in US dollars for a million of them.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct PriceForm {
+    /// Input tokens.
+    input: f64,
+    /// Output tokens.
+    output: f64,
+}
+
+/// The dearest a million tokens may be, in US dollars.
+const DEAREST: f64 = 100_000.0;
+
+impl PriceForm {
+    fn price(self) -> Result<Price, String> {
+        let micros = |usd: f64| match (0.0..=DEAREST).contains(&usd) {
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is in range")]
+            true => Ok((usd * 1e6).round() as u64),
+            false => Err(format!("a price of {usd} is not between 0 and {DEAREST} dollars")),
+        };
+        let (input, output) = (micros(self.input)?, micros(self.output)?);
+        Ok(Price { input, output, cache_read: input, cache_write: input })
     }
 }
 
@@ -143,7 +175,7 @@ impl TryFrom<FileForm> for Rules {
         }
         match rules.len() {
             0 => Err("a script needs `rules` or `agents`; add one of them".into()),
-            1..=MAX_RULES => Ok(Rules(rules)),
+            1..=MAX_RULES => Ok(Rules { rules, price: form.price.map(PriceForm::price).transpose()? }),
             _ => Err(format!("a script has at most {MAX_RULES} rules; split it into several scripts")),
         }
     }

@@ -9,7 +9,7 @@ use super::ScriptError;
 use super::answer::Plan;
 use super::file::{self, Rules};
 use super::play::{self, Act};
-use crate::{Delta, Deltas, Model, ModelError, Request};
+use crate::{Delta, Deltas, Facts, Model, ModelError, Request};
 
 /// A model that answers by the rules of a file.
 #[derive(Debug)]
@@ -17,6 +17,7 @@ pub struct Script {
     name: String,
     file: String,
     rules: Rules,
+    facts: Facts,
 }
 
 impl Script {
@@ -29,7 +30,8 @@ impl Script {
     pub fn parse(text: &str, file: &str) -> Result<Script, ScriptError> {
         let rules = Rules::parse(text, file)?;
         let short = Path::new(file).file_name().map_or(file.into(), |name| name.to_string_lossy());
-        Ok(Script { name: format!("script/{short}"), file: file.into(), rules })
+        let facts = Facts { price: rules.price, ..Facts::UNKNOWN };
+        Ok(Script { name: format!("script/{short}"), file: file.into(), rules, facts })
     }
 
     /// How the answer to `request` will end, and what it will count as; none when it will not be complete.
@@ -41,7 +43,7 @@ impl Script {
     }
 
     fn plan(&self, request: &Request) -> Result<Plan, ModelError> {
-        let Some(plan) = self.rules.0.iter().find_map(|rule| rule.plan(request, &self.name)) else {
+        let Some(plan) = self.rules.rules.iter().find_map(|rule| rule.plan(request, &self.name)) else {
             return Err(self.unmatched(request));
         };
         plan.map_err(|error| ModelError::new(ModelFault::Terminal, format!("{}: {error}", self.file)))
@@ -60,6 +62,10 @@ impl Script {
 impl Model for Script {
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn facts(&self) -> &Facts {
+        &self.facts
     }
 
     fn ask(&self, request: Request) -> Deltas {
