@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
-use protocol::{At, Event, ModelFault, TaskId};
+use protocol::{At, Event, Kind, ModelFault, Outcome, TaskId};
 use runtime::Live;
 
 use super::show::{Show, lines};
@@ -19,6 +19,8 @@ const LONG: Duration = Duration::from_secs(10);
 pub(super) struct Screen {
     show: Show,
     root: TaskId,
+    /// The agents below the root, by their paths from it.
+    agents: BTreeMap<TaskId, String>,
     /// Pairs of the model that was asked and another that answered, which were told.
     differed: BTreeSet<(String, String)>,
     /// What each task's model failed with last, until it answers.
@@ -38,7 +40,14 @@ enum Silence {
 
 impl Screen {
     pub(super) fn new(show: Show, root: TaskId) -> Screen {
-        Screen { show, root, differed: BTreeSet::new(), failing: BTreeMap::new(), silence: None }
+        Screen {
+            show,
+            root,
+            agents: BTreeMap::new(),
+            differed: BTreeSet::new(),
+            failing: BTreeMap::new(),
+            silence: None,
+        }
     }
 
     /// Shows what happened.
@@ -56,7 +65,36 @@ impl Screen {
             Show::Nothing => {}
             Show::Events => print::json(&**envelope),
             Show::Lines if known => {}
-            Show::Lines => lines(event).into_iter().for_each(print::note),
+            Show::Lines => self.told(envelope.entry.task, event).into_iter().for_each(print::note),
+        }
+    }
+
+    /// The lines of an event, with whose it is below the root.
+    fn told(&mut self, task: TaskId, event: &Event) -> Vec<String> {
+        if task == self.root {
+            return lines(event);
+        }
+        match event {
+            Event::TaskCreated(spec) if spec.kind == Kind::Agent => {
+                let above = spec.parent.and_then(|parent| self.agents.get(&parent));
+                let path = above.map_or_else(|| spec.name.clone(), |above| format!("{above}/{}", spec.name));
+                let line = format!("  + {} ({}): {}", print::plain(&path), spec.agent, print::plain(&spec.description));
+                self.agents.insert(task, path);
+                vec![line]
+            }
+            Event::ActivationEnded { outcome, .. } => {
+                let detail = match outcome {
+                    Outcome::Failed { message, .. } => format!(": {}", print::one_line(message, 100)),
+                    _other => String::new(),
+                };
+                let named = self.agents.get(&task).map(|path| format!("  • {path} {}{detail}", outcome.word()));
+                named.map(|line| print::plain(&line)).into_iter().collect()
+            }
+            other => {
+                let Some(path) = self.agents.get(&task) else { return lines(other) };
+                let path = print::plain(path);
+                lines(other).into_iter().map(|line| format!("  {path}: {}", line.trim_start())).collect()
+            }
         }
     }
 

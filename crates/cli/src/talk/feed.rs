@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use protocol::{Ask, Block, Body, Call, Event, Limit, MailId, ModelFault, Origin, Outcome, Subject, TaskId};
+use protocol::{Ask, Block, Body, Call, Event, Kind, Limit, MailId, ModelFault, Origin, Outcome, Subject, TaskId};
 use runtime::Live;
 
 use super::calls::{Calls, short};
@@ -26,6 +26,8 @@ pub(super) struct Feed {
     calls: Calls,
     /// Names of the tasks below the root.
     names: BTreeMap<TaskId, String>,
+    /// Which of them are agents.
+    agents: BTreeSet<TaskId>,
     /// Messages that were typed here.
     own: BTreeSet<MailId>,
     /// Pairs of the model that was asked and another that answered, which were told.
@@ -52,6 +54,7 @@ impl Feed {
             streamed: String::new(),
             calls: Calls::default(),
             names: BTreeMap::new(),
+            agents: BTreeSet::new(),
             own: BTreeSet::new(),
             differed: BTreeSet::new(),
             failing: BTreeMap::new(),
@@ -166,11 +169,21 @@ impl Feed {
                 let whose = if whose.is_empty() { String::new() } else { format!("{whose}: ") };
                 self.calls.row(task, call, &whose, columns).into_iter().collect()
             }
+            Event::TaskCreated(spec) if spec.kind == Kind::Agent => {
+                self.names.insert(task, exact(&spec.name));
+                self.agents.insert(task);
+                let words = format!("{} ({}): {}", exact(&spec.name), exact(&spec.agent), exact(&spec.description));
+                wrap(&[Span::new(Role::Dim, &words)], columns, &Lead::hanging(Span::plain("+ ")))
+            }
             Event::TaskCreated(spec) if spec.parent.is_some() => {
                 self.names.insert(task, exact(&spec.name));
                 Vec::new()
             }
-            Event::TaskFinished { outcome } if task != self.root => {
+            Event::ActivationEnded { outcome, .. } if self.agents.contains(&task) => {
+                let words = format!("{}: {}", self.whose(task), outcome.word());
+                wrap(&[Span::plain(&words)], columns, &Lead::hanging(Span::plain("• ")))
+            }
+            Event::TaskFinished { outcome } if task != self.root && !self.agents.contains(&task) => {
                 let words = format!("{} in the background: {}", self.whose(task), outcome.word());
                 wrap(&[Span::plain(&words)], columns, &Lead::hanging(Span::plain("• ")))
             }
