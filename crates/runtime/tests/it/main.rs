@@ -8,6 +8,7 @@ mod agents;
 mod answers;
 mod api;
 mod asks;
+mod authority;
 mod budgets;
 mod calls;
 mod commands;
