@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use protocol::*;
 
 use super::world::{World, answered};
+use crate::index::Alarm;
 use crate::*;
 
 impl World {
@@ -158,9 +159,12 @@ impl Asks {
         for task in kernel.tasks().filter(|task| task.work.asks().next().is_some()) {
             assert!(matches!(task.phase, Phase::Running(_) | Phase::Interrupted), "{} asks at rest", task.id);
             assert!(!task.needs_slot() || task.phase != Phase::Running(Footing::Slot), "a slot is held for a person");
-            let due: BTreeSet<At> = task.work.asks().filter_map(|ask| ask.until_at).collect();
-            let alarms = |at: &At| kernel.state.alarms.contains(&(*at, task.id));
-            assert!(!task.is_running() || due.iter().all(alarms), "a deadline without an alarm");
+            let alarm = |ask: &Ask| ask.until_at.map(|at| (at, task.id, Alarm::Call(ask.call.clone())));
+            let mut due = task.work.asks().filter_map(alarm);
+            assert!(
+                !task.is_running() || due.all(|alarm| kernel.state.alarms.contains(&alarm)),
+                "a deadline without an alarm"
+            );
         }
     }
 

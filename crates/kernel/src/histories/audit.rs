@@ -255,7 +255,7 @@ fn check_indexes(kernel: &Kernel, limits: &Limits) {
             assert!(!satisfied, "a wait that is over goes on");
         }
     }
-    let line = state.slots.returning.first().or(state.slots.fresh.first());
+    let line = state.slots.returning.first(|_| true).or(state.slots.fresh.first(|_| true));
     let running = kernel.tasks().any(Task::is_running);
     if running && state.admission == Admission::Open {
         assert!(state.slots.held == limits.live || line.is_none(), "a slot is free and somebody waits for it");

@@ -69,7 +69,8 @@ fn a_call_starts_one_agent_and_no_other_phase_starts_any() {
     desk.background(root, turn, "a", 2);
     desk.sync(root, turn, "b", 3);
     let subject = || Subject::Permission { tool: "task".into(), input: "{}".into(), reason: "r".into(), rule: None };
-    let ask = |call: &str| Ask { id: AskId(call.into()), call: CallId(call.into()), subject: subject(), until_at: None };
+    let ask =
+        |call: &str| Ask { id: AskId(call.into()), call: CallId(call.into()), subject: subject(), until_at: None };
     desk.report(root, Report::Ask { turn, ask: ask("c") });
     desk.report(root, Report::Ask { turn, ask: ask("d") });
     for call in ["a", "b", "c"] {
