@@ -41,14 +41,14 @@ impl World {
                 let start = Input::Report(run, Report::CallStarted { turn, call: ask.call.clone() });
                 assert_eq!(self.kernel.clone().apply(self.now, start), Err(Refusal::Call(ask.call)));
             }
-            1 => self.may(Input::Report(run, answered(turn, ask.call))),
+            1 => drop(self.may(Input::Report(run, answered(turn, ask.call)))),
             _ => self.decide(ask),
         }
     }
 
     /// A call whose ask is decided starts, unless it was denied or had begun before.
     pub(super) fn start_if_allowed(&mut self, run: Run, turn: Turn, call: CallId) {
-        self.may(Input::Report(run, Report::CallStarted { turn, call }));
+        let _refusal = self.may(Input::Report(run, Report::CallStarted { turn, call }));
     }
 
     /// Decides on anything that was ever asked.
