@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use protocol::{
-    Activation, At, Attempt, Block, CallId, Cost, DecidedBy, Decision, Entry, Event, Holder, Kind, MailId, TaskId,
-    TaskSpec, Turn, WaitEnd,
+    Activation, At, Attempt, Block, CallId, Cost, DecidedBy, Decision, Entry, Event, Holder, Kind, MailId, Outcome,
+    TaskId, TaskSpec, Turn, WaitEnd,
 };
 
 use crate::state::{Admission, State};
 use crate::{CallPhase, Decided, Footing, Last, Phase, Purpose, Signal, Task, Wait, Work};
 
 /// The time that a rate is counted over.
-pub(crate) const RATE_SPAN: Duration = Duration::from_secs(60);
+const RATE_SPAN: Duration = Duration::from_secs(60);
 
 /// An event that contradicts the state it comes to: the log is damaged, or the kernel has a defect.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -40,12 +40,16 @@ impl State {
         let id = entry.task;
         match &entry.event {
             Event::SessionOpened(_)
-            | Event::SessionForked { .. }
             | Event::IntentReported { .. }
             | Event::ModelDiffered { .. }
             | Event::Compacted(_)
             | Event::ToolsLoaded { .. }
             | Event::Unknown => Ok(()),
+            // Whoever greeted what was copied parts from it, in the original.
+            Event::SessionForked { .. } => {
+                self.tasks.values_mut().for_each(|task| task.unparted.clear());
+                Ok(())
+            }
             Event::AgentDefined { id, .. } => {
                 self.defined.insert(id.clone());
                 Ok(())
@@ -99,9 +103,10 @@ impl State {
                 self.update(id, |task| task.go(Signal::Finish(outcome.clone()), "finished"))
             }
             Event::ActivationStarted { activation, attempt } => {
-                self.update(id, |task| task.begin(*activation, *attempt))
+                self.rework(id, |task| task.begin(*activation, *attempt))
             }
             Event::ActivationGreeted { activation, .. } => self.update(id, |task| {
+                task.greeted = *activation;
                 task.unparted.insert(*activation);
                 Ok(())
             }),
@@ -116,7 +121,7 @@ impl State {
                 }
                 Ok(())
             }),
-            Event::ActivationEnded { .. } => self.update(id, Task::rest),
+            Event::ActivationEnded { outcome, .. } => self.rework(id, |task| task.rest(outcome)),
             Event::MailAdmitted { mail, delivery, .. } => {
                 self.next_mail = mail.0 + 1;
                 self.update(id, |task| {
@@ -145,17 +150,15 @@ impl State {
                 task.last = Some(Last::Due(*why));
                 Ok(())
             }),
-            Event::CallStarted { call } => self.update(id, |task| task.move_call(call, CallPhase::Started)),
-            Event::CallAnswered { call, .. } => self.update(id, |task| task.move_call(call, CallPhase::Answered)),
+            Event::CallStarted { call } => self.move_call(id, call, CallPhase::Started),
+            Event::CallAnswered { call, .. } => self.move_call(id, call, CallPhase::Answered),
             Event::WaitBegan { call, on, mode, until_at } => {
                 let wait = Wait { on: on.clone(), mode: *mode, until: *until_at };
-                self.update(id, |task| task.move_call(call, CallPhase::Waiting(wait)))
+                self.move_call(id, call, CallPhase::Waiting(wait))
             }
-            Event::Asked(ask) => self.update(id, |task| task.move_call(&ask.call, CallPhase::Asking(ask.clone()))),
-            Event::AskDecided { call, decision, by, .. } => {
-                self.update(id, |task| task.decide(call, decision.clone(), *by))
-            }
-            Event::WaitEnded { call, why } => self.update(id, |task| task.end_wait(call, *why)),
+            Event::Asked(ask) => self.move_call(id, &ask.call, CallPhase::Asking(ask.clone())),
+            Event::AskDecided { call, decision, by, .. } => self.end_ask(id, call, decision.clone(), *by),
+            Event::WaitEnded { call, why } => self.end_wait(id, call, *why),
         }
     }
 
@@ -185,15 +188,40 @@ impl State {
     fn count_start(&mut self, depth: u32, at: At) {
         self.started += 1;
         if depth > 1 {
+            let over = self.recent.partition_point(|start| start.plus(RATE_SPAN) <= at);
+            // Moments that are still to come were told by a clock that has gone back since.
+            self.recent.truncate(self.recent.partition_point(|start| *start <= at));
+            self.recent.drain(..over);
             self.recent.push_back(at);
-            while self.recent.front().is_some_and(|first| first.plus(RATE_SPAN) <= at) {
-                self.recent.pop_front();
-            }
         }
     }
 
+    /// How many agents were started by others below the root within the minute before `now`.
+    pub(crate) fn recent_starts(&self, now: At) -> usize {
+        let over = self.recent.partition_point(|start| start.plus(RATE_SPAN) <= now);
+        self.recent.partition_point(|start| *start <= now) - over
+    }
+
+    fn end_wait(&mut self, id: TaskId, call: &CallId, why: WaitEnd) -> Result<(), Impossible> {
+        let task = self.tasks.get(&id).ok_or(Impossible::NoTask(id))?;
+        let Some(CallPhase::Waiting(wait)) = task.work.call(call) else {
+            return Err(task.impossible("wait ended"));
+        };
+        let on = wait.on.clone();
+        self.move_call(id, call, CallPhase::Waited { on, why })
+    }
+
+    fn end_ask(&mut self, id: TaskId, call: &CallId, decision: Decision, by: DecidedBy) -> Result<(), Impossible> {
+        let task = self.tasks.get(&id).ok_or(Impossible::NoTask(id))?;
+        let Some(CallPhase::Asking(ask)) = task.work.call(call) else {
+            return Err(task.impossible("ask decided"));
+        };
+        let decided = Decided::on(ask, decision, by);
+        self.move_call(id, call, CallPhase::Decided(decided))
+    }
+
     fn begin_turn(&mut self, id: TaskId, turn: Turn, reserved: Cost, model: &str) -> Result<(), Impossible> {
-        self.update(id, |task| {
+        self.rework(id, |task| {
             task.turn = turn;
             task.turns += 1;
             task.last = task.last.map(Last::taken);
@@ -206,7 +234,7 @@ impl State {
 
     fn end_turn(&mut self, id: TaskId, used: Cost, next: Work) -> Result<(), Impossible> {
         let mut reserved = Cost::ZERO;
-        self.update(id, |task| {
+        self.rework(id, |task| {
             let Work::Asking { reserved: set_aside, .. } = task.work else {
                 return Err(task.impossible("turn ended"));
             };
@@ -261,6 +289,7 @@ impl Task {
             self.last = None;
             self.turns = 0;
             (self.holds, self.repairs) = (0, 0);
+            self.stopped = false;
         }
         self.go(Signal::Admit, "started")?;
         self.activation = activation;
@@ -268,9 +297,10 @@ impl Task {
         self.refoot()
     }
 
-    fn rest(&mut self) -> Result<(), Impossible> {
+    fn rest(&mut self, outcome: &Outcome) -> Result<(), Impossible> {
         self.go(Signal::Rest, "activation ended")?;
         self.work = Work::Fresh;
+        self.stopped = matches!(outcome, Outcome::Cancelled { .. });
         // Stopping the root ends its activation, not its life.
         if self.kind == Kind::Main {
             (self.cancel, self.cancel_until) = (None, None);
@@ -285,35 +315,19 @@ impl Task {
         Ok(())
     }
 
-    fn move_call(&mut self, call: &CallId, to: CallPhase) -> Result<(), Impossible> {
+    /// Puts an open call where the event says, and tells where it was.
+    pub(crate) fn replace_call(&mut self, call: &CallId, to: CallPhase) -> Result<CallPhase, Impossible> {
         let impossible = self.impossible("call");
         let Work::Acting(calls) = &mut self.work else { return Err(impossible) };
-        let phase = calls.get_mut(call).ok_or(impossible)?;
-        *phase = to;
+        let from = std::mem::replace(calls.get_mut(call).ok_or(impossible)?, to);
         if calls.values().all(|phase| *phase == CallPhase::Answered) {
             self.work = Work::Boundary;
         }
-        self.refoot()
-    }
-
-    fn end_wait(&mut self, call: &CallId, why: WaitEnd) -> Result<(), Impossible> {
-        let Some(CallPhase::Waiting(wait)) = self.work.call(call) else {
-            return Err(self.impossible("wait ended"));
-        };
-        let on = wait.on.clone();
-        self.move_call(call, CallPhase::Waited { on, why })
-    }
-
-    fn decide(&mut self, call: &CallId, decision: Decision, by: DecidedBy) -> Result<(), Impossible> {
-        let Some(CallPhase::Asking(ask)) = self.work.call(call) else {
-            return Err(self.impossible("ask decided"));
-        };
-        let decided = Decided::on(ask, decision, by);
-        self.move_call(call, CallPhase::Decided(decided))
+        Ok(from)
     }
 
     /// A task that waits lends its slot; one whose last wait is over lines up for a slot.
-    fn refoot(&mut self) -> Result<(), Impossible> {
+    pub(crate) fn refoot(&mut self) -> Result<(), Impossible> {
         let Phase::Running(footing) = self.phase else { return Ok(()) };
         if !self.needs_slot() {
             return Ok(());

@@ -13,6 +13,7 @@ mod effect;
 mod evolve;
 #[cfg(test)]
 mod histories;
+mod index;
 mod input;
 mod ledger;
 mod phase;
@@ -50,7 +51,7 @@ pub struct Limits {
     pub total: u32,
     /// Agents that agents below the root may start within a minute, all of them together.
     pub rate: u32,
-    /// Agents of one definition that may run at once, for those that have a limit of their own.
+    /// Agents of one type that may run at once, for types that have a limit of their own.
     pub of_type: BTreeMap<String, u32>,
     /// How long a task that is asked to stop may take for its last turn.
     pub grace: Duration,
@@ -140,6 +141,6 @@ impl Kernel {
 
     /// The moment at which [`Input::Tick`] is due.
     pub fn alarm(&self) -> Option<At> {
-        self.state.alarms.first().map(|(at, _)| *at)
+        self.state.alarms.first().map(|(at, ..)| *at)
     }
 }

@@ -43,6 +43,12 @@ pub enum Refusal {
         /// The cap.
         cap: u32,
     },
+    /// The limits let no agent of this type run.
+    #[error("no agent of the type `{agent}` may run: its limit is 0")]
+    NoneOfType {
+        /// The type.
+        agent: String,
+    },
     /// Agents start others too fast.
     #[error("agents have started {cap} others within a minute, which is all they may; wait, or do the work yourself")]
     Rate {

@@ -1,6 +1,7 @@
 //! Slots: how many agents run at once, and who is next.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use protocol::TaskId;
 
@@ -9,42 +10,65 @@ use protocol::TaskId;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Slots {
     pub(crate) held: u32,
+    /// How many agents of each type hold a slot.
+    held_by: BTreeMap<Arc<str>, u32>,
     pub(crate) returning: Line,
     pub(crate) fresh: Line,
 }
 
-/// A first-come line that a task can also leave from the middle.
+impl Slots {
+    pub(crate) fn take(&mut self, kind: &Arc<str>) {
+        self.held += 1;
+        *self.held_by.entry(Arc::clone(kind)).or_default() += 1;
+    }
+
+    pub(crate) fn give_back(&mut self, kind: &str) {
+        self.held -= 1;
+        if let Some(held) = self.held_by.get_mut(kind) {
+            *held -= 1;
+        }
+    }
+
+    /// How many agents of a type hold a slot.
+    pub(crate) fn held_by(&self, kind: &str) -> u32 {
+        self.held_by.get(kind).copied().unwrap_or_default()
+    }
+}
+
+/// A first-come line that a task can also leave from the middle. It is kept by type, so that a type that has no room
+/// is passed in one step, however many of it stand there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Line {
-    places: BTreeMap<u64, TaskId>,
+    places: BTreeMap<Arc<str>, BTreeMap<u64, TaskId>>,
     tickets: BTreeMap<TaskId, u64>,
     next: u64,
 }
 
 impl Line {
-    pub(crate) fn join(&mut self, task: TaskId) {
-        self.places.insert(self.next, task);
+    pub(crate) fn join(&mut self, task: TaskId, kind: &Arc<str>) {
+        self.places.entry(Arc::clone(kind)).or_default().insert(self.next, task);
         self.tickets.insert(task, self.next);
         self.next += 1;
     }
 
-    pub(crate) fn leave(&mut self, task: TaskId) {
-        if let Some(ticket) = self.tickets.remove(&task) {
-            self.places.remove(&ticket);
+    pub(crate) fn leave(&mut self, task: TaskId, kind: &str) {
+        let Some(ticket) = self.tickets.remove(&task) else { return };
+        if let Some(places) = self.places.get_mut(kind) {
+            places.remove(&ticket);
+            if places.is_empty() {
+                self.places.remove(kind);
+            }
         }
     }
 
-    pub(crate) fn first(&self) -> Option<TaskId> {
-        self.places.values().next().copied()
-    }
-
-    /// Everybody in line, the next first.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = TaskId> {
-        self.places.values().copied()
+    /// The first in line whose type has room.
+    pub(crate) fn first(&self, has_room: impl Fn(&str) -> bool) -> Option<TaskId> {
+        let firsts = self.places.iter().filter(|(kind, _)| has_room(kind)).filter_map(|(_, line)| line.iter().next());
+        firsts.min().map(|(_, task)| *task)
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.places.len()
+        self.tickets.len()
     }
 
     #[cfg(test)]
@@ -64,13 +88,18 @@ mod tests {
     #[test]
     fn a_line_serves_in_order_and_lets_people_leave() {
         let mut line = Line::default();
-        [3, 1, 2].into_iter().map(task).for_each(|id| line.join(id));
-        line.leave(task(3));
-        line.leave(task(9));
+        let (a, b): (Arc<str>, Arc<str>) = ("a".into(), "b".into());
+        for (n, kind) in [(3, &a), (1, &b), (2, &a)] {
+            line.join(task(n), kind);
+        }
+        line.leave(task(3), &a);
+        line.leave(task(9), &a);
         assert!(!line.contains(task(3)) && line.contains(task(2)));
-        assert_eq!(line.first(), Some(task(1)));
-        line.leave(task(1));
-        line.join(task(3));
-        assert_eq!(line.first(), Some(task(2)));
+        assert_eq!(line.first(|_| true), Some(task(1)));
+        assert_eq!(line.first(|kind| kind == "a"), Some(task(2)));
+        line.leave(task(1), &b);
+        line.join(task(3), &b);
+        assert_eq!(line.first(|_| true), Some(task(2)));
+        assert_eq!((line.first(|_| false), line.len()), (None, 2));
     }
 }

@@ -55,12 +55,16 @@ pub struct Task {
     pub cancel: Option<(CancelBy, Cancel)>,
     /// When a task that may still take a last turn is stopped at once.
     pub cancel_until: Option<At>,
+    /// Whether somebody stopped its latest activation.
+    pub stopped: bool,
     /// Whether it has shown no sign of life for a while.
     pub stalled: bool,
     /// How often hooks kept the activation from ending.
     pub holds: u32,
     /// How often it tried again to bring what is expected of it.
     pub repairs: u32,
+    /// The latest activation whose start hooks have run.
+    pub greeted: Activation,
     /// Activations whose start hooks have run and whose stop hooks have not.
     pub unparted: BTreeSet<Activation>,
     /// Whether a person has no use for its record any more.
@@ -127,9 +131,11 @@ impl Task {
             inbox: BTreeMap::new(),
             cancel: None,
             cancel_until: None,
+            stopped: false,
             stalled: false,
             holds: 0,
             repairs: 0,
+            greeted: Activation(0),
             unparted: BTreeSet::new(),
             forgotten: false,
             last: None,

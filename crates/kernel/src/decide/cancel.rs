@@ -32,9 +32,10 @@ impl Draft<'_> {
         if !under_way(&task.phase) {
             return Ok(());
         }
-        let after = match task.rest {
-            Rest::Idle => After::Rest,
-            Rest::Finish => After::Finish,
+        // One that was asked to stop for good does not rest.
+        let after = match (task.rest, task.cancel) {
+            (Rest::Idle, None) => After::Rest,
+            (Rest::Idle | Rest::Finish, _) => After::Finish,
         };
         self.halt(id, CancelBy::User, after)
     }
@@ -65,17 +66,17 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Whether there is anything to stop: the root at rest has nothing.
     /// Stops at once what has had the time for its last turn.
     pub(super) fn expire_grace(&mut self, id: TaskId) -> Result<(), Refusal> {
         let task = self.task(id)?;
-        let over = task.is_running() && task.cancel_until.is_some_and(|until| until <= self.now);
+        let over = task.phase.is_busy() && task.cancel_until.is_some_and(|until| until <= self.now);
         match task.cancel {
             Some((by, _)) if over => self.cancel(id, by, Cancel::Abort),
             Some(_) | None => Ok(()),
         }
     }
 
+    /// Whether there is anything to stop: the root at rest has nothing.
     fn can_stop(&self, id: TaskId) -> bool {
         self.state.tasks.get(&id).is_some_and(|task| match task.kind {
             Kind::Main => !task.phase.is_at_rest(),
@@ -110,7 +111,7 @@ impl Draft<'_> {
             (Kind::Agent | Kind::Shell, After::Finish) => {
                 self.record(id, Event::TaskFinished { outcome })?;
                 self.expire_mail(id)?;
-                self.stop_children(id, ChildrenOf::Ended)?;
+                self.stop_children(id)?;
             }
         }
         self.settle_waits(id)?;
@@ -128,7 +129,7 @@ impl Draft<'_> {
 
     /// Answers the calls that are open, and stops the children that they wait for.
     pub(super) fn drop_calls(&mut self, id: TaskId, answer: &Answer) -> Result<(), Refusal> {
-        self.stop_children(id, ChildrenOf::Waiting)?;
+        self.stop_awaited(id)?;
         let open: Vec<_> = self
             .task(id)?
             .work
@@ -143,14 +144,22 @@ impl Draft<'_> {
         Ok(())
     }
 
-    fn stop_children(&mut self, id: TaskId, which: ChildrenOf) -> Result<(), Refusal> {
+    /// Stops the children of a task that has ended.
+    fn stop_children(&mut self, id: TaskId) -> Result<(), Refusal> {
         for child in self.task(id)?.children.clone() {
+            if !self.task(child)?.is_finished() {
+                self.cancel(child, CancelBy::Parent, Cancel::Abort)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Stops the children that a task started to wait for, since it no longer does.
+    fn stop_awaited(&mut self, id: TaskId) -> Result<(), Refusal> {
+        let awaited: Vec<TaskId> = self.task(id)?.work.waits().flat_map(|(_, wait)| wait.on.iter().copied()).collect();
+        for child in awaited {
             let task = self.task(child)?;
-            let concerned = match which {
-                ChildrenOf::Ended => !task.is_finished(),
-                ChildrenOf::Waiting => task.mode == Mode::Sync && !task.phase.is_at_rest(),
-            };
-            if concerned {
+            if task.parent == Some(id) && task.mode == Mode::Sync && !task.phase.is_at_rest() {
                 self.cancel(child, CancelBy::Parent, Cancel::Abort)?;
             }
         }
@@ -160,9 +169,10 @@ impl Draft<'_> {
     /// Puts the result of a background task's activation into its parent's inbox.
     fn deliver(&mut self, id: TaskId, activation: Activation) -> Result<(), Refusal> {
         let task = self.task(id)?;
-        let mode = task.mode;
+        let (mode, cancelled) = (task.mode, task.cancel.is_some());
         let Some(parent) = task.parent else { return Ok(()) };
         let reader = self.task(parent)?;
+        let both_stopped = cancelled && reader.stopped;
         let gone = reader.is_finished() || matches!(reader.cancel, Some((_, Cancel::Abort)));
         // An agent hears of its commands when it looks; what ends after it would only wake it for nothing.
         let unheard = task.kind == Kind::Shell && reader.kind == Kind::Agent;
@@ -171,17 +181,9 @@ impl Draft<'_> {
         }
         let body = Body::Result { task: id, activation };
         self.admit_mail(parent, Origin::Task { id }, Delivery::Steer, body)?;
-        self.wake(parent)
+        // Whoever stopped a task and all below it does not want it to begin again because they end.
+        if both_stopped { Ok(()) } else { self.wake(parent) }
     }
-}
-
-/// Which children must stop.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum ChildrenOf {
-    /// All, since their parent has ended.
-    Ended,
-    /// Those that the parent waits for, since it no longer does.
-    Waiting,
 }
 
 /// The activation whose result its parent has not been told: the one under way, or the one that will now never

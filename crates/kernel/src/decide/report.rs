@@ -15,6 +15,11 @@ use crate::{
 
 impl Draft<'_> {
     pub(super) fn report(&mut self, run: Run, report: Report) -> Result<(), Refusal> {
+        self.take(run, report)?;
+        self.heard(run.task)
+    }
+
+    fn take(&mut self, run: Run, report: Report) -> Result<(), Refusal> {
         let task = self.current(run)?;
         match report {
             Report::Boundary(point) => self.boundary(run, point),
@@ -63,10 +68,7 @@ impl Draft<'_> {
             Report::Ask { turn, ask } => self.ask(run, turn, ask),
             Report::Intent(intent) => self.record(run.task, Event::IntentReported { intent }),
             Report::ToolsLoaded(tools) => self.record(run.task, Event::ToolsLoaded { tools }),
-            Report::Greeted(context) => {
-                let activation = run.activation;
-                self.record(run.task, Event::ActivationGreeted { activation, context })
-            }
+            Report::Greeted(context) => self.greet(run, context),
             Report::Held { by, reason } => self.hold(run, by, reason),
             Report::Park(until) => self.park(run, until),
             Report::Ended { ending, text } => self.end(run, ending, text),
@@ -126,9 +128,7 @@ impl Draft<'_> {
     /// Keeps a run that would end from ending: what it is told is its next mail.
     fn hold(&mut self, run: Run, by: Holder, reason: String) -> Result<(), Refusal> {
         let task = self.current(run)?;
-        if !task.work.is_between() {
-            return Err(Refusal::InTurn);
-        }
+        expect_answer(task)?;
         let (held, cap) = match by {
             Holder::Hook => (task.holds, self.limits.holds),
             Holder::Expects => (task.repairs, self.limits.repairs),
@@ -175,14 +175,21 @@ impl Draft<'_> {
 
 /// A task is complete with a final message, no open call and no unread mail. A command just ends.
 fn expect_complete(task: &Task) -> Result<(), Refusal> {
-    match (task.kind, &task.work) {
-        (Kind::Shell, _) => Ok(()),
-        (Kind::Main | Kind::Agent, Work::Answered { text: true }) if task.inbox.is_empty() => Ok(()),
-        (Kind::Main | Kind::Agent, Work::Answered { text: true }) => Err(Refusal::MailWaiting),
-        (Kind::Main | Kind::Agent, Work::Asking { .. } | Work::Acting(_)) => Err(Refusal::InTurn),
-        (Kind::Main | Kind::Agent, Work::Fresh | Work::Boundary | Work::Answered { text: false }) => {
-            Err(Refusal::NoAnswer)
+    match task.kind {
+        Kind::Shell => Ok(()),
+        Kind::Main | Kind::Agent => {
+            expect_answer(task)?;
+            if task.inbox.is_empty() { Ok(()) } else { Err(Refusal::MailWaiting) }
         }
+    }
+}
+
+/// The model's last word is there, and nothing is open.
+fn expect_answer(task: &Task) -> Result<(), Refusal> {
+    match task.work {
+        Work::Answered { text: true } => Ok(()),
+        Work::Asking { .. } | Work::Acting(_) => Err(Refusal::InTurn),
+        Work::Fresh | Work::Boundary | Work::Answered { text: false } => Err(Refusal::NoAnswer),
     }
 }
 

@@ -12,8 +12,9 @@ impl Draft<'_> {
         if self.wakes == Wakes::Later {
             return Ok(());
         }
-        while self.state.slots.held < self.limits.live {
-            if let Some(id) = self.state.slots.returning.first() {
+        // What started under other limits goes on one at a time where they would let nothing run.
+        while self.state.slots.held < self.limits.live.max(1) {
+            if let Some(id) = self.state.slots.returning.first(|kind| self.has_room_for(kind)) {
                 self.record(id, Event::SlotRegained)?;
                 let run = self.task(id)?.run();
                 self.effects.push(Effect::Go(run));
@@ -26,25 +27,26 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Who may begin: the first in line of whose kind not too many run. While memory is tight one agent at a time
+    /// Who may begin: the first in line of whose type not too many run. While memory is tight one agent at a time
     /// begins, so that something always does.
     fn next_fresh(&self) -> Option<TaskId> {
         let tight = self.state.memory == Memory::Tight && self.state.slots.held > 0;
-        let mut line = self.state.slots.fresh.iter().filter(|_| !tight);
-        if self.limits.of_type.is_empty() { line.next() } else { line.find(|id| self.has_room_for(*id)) }
+        if tight { None } else { self.state.slots.fresh.first(|kind| self.has_room_for(kind)) }
     }
 
-    fn has_room_for(&self, id: TaskId) -> bool {
-        let Some(task) = self.state.tasks.get(&id) else { return false };
-        let live = self.state.live_of.get(&task.agent).copied().unwrap_or_default();
-        self.limits.of_type.get(&*task.agent).is_none_or(|cap| live < *cap)
+    fn has_room_for(&self, kind: &str) -> bool {
+        self.limits.of_type.get(kind).is_none_or(|cap| self.state.slots.held_by(kind) < (*cap).max(1))
     }
 
     /// Starts a queued task's next activation, or its next attempt at the one under way.
     pub(super) fn start(&mut self, id: TaskId) -> Result<(), Refusal> {
-        let (activation, attempt) = next_run(self.task(id)?);
+        let task = self.task(id)?;
+        let (cancel, (activation, attempt)) = (task.cancel, next_run(task));
         self.record(id, Event::ActivationStarted { activation, attempt })?;
-        self.effects.push(Effect::Start(Run { task: id, activation, attempt }));
+        let run = Run { task: id, activation, attempt };
+        self.effects.push(Effect::Start(run));
+        // Only a run that was asked to stop knows that it was, and this is another.
+        self.effects.extend(cancel.map(|(_, how)| Effect::Stop { run, how }));
         Ok(())
     }
 
@@ -87,22 +89,26 @@ impl Draft<'_> {
     /// Acts on everything whose time has come.
     pub(super) fn tick(&mut self) -> Result<(), Refusal> {
         let due: Vec<TaskId> =
-            self.state.alarms.iter().take_while(|(at, _)| *at <= self.now).map(|(_, id)| *id).collect();
+            self.state.alarms.iter().take_while(|(at, ..)| *at <= self.now).map(|(_, id, _)| *id).collect();
         for id in due {
             self.expire_waits(id)?;
             self.expire_asks(id)?;
             self.expire_grace(id)?;
             let task = self.task(id)?;
             match task.phase {
-                // Its quota is the only thing a parked task has an alarm for.
-                Phase::Parked(_) => self.requeue(id)?,
+                Phase::Parked(until) if until <= self.now => self.requeue(id)?,
                 Phase::Running(_) if task.lease.is_some_and(|until| until <= self.now) => {
                     self.let_go(id)?;
                     if self.task(id)?.phase == Phase::Interrupted {
                         self.requeue(id)?;
                     }
                 }
-                Phase::Running(_) | Phase::Queued(_) | Phase::Idle | Phase::Interrupted | Phase::Finished(_) => {}
+                Phase::Running(_)
+                | Phase::Parked(_)
+                | Phase::Queued(_)
+                | Phase::Idle
+                | Phase::Interrupted
+                | Phase::Finished(_) => {}
             }
         }
         Ok(())

@@ -3,16 +3,15 @@
 use protocol::{Body, CallId, Decision, Delivery, Event, Kind, Mode, Origin, TaskId, TaskSpec, Turn, WaitMode};
 
 use super::Draft;
-use crate::evolve::RATE_SPAN;
 use crate::state::Admission;
-use crate::{CallPhase, Decided, Definition, Refusal, Spawn, Task, words};
+use crate::{CallPhase, Decided, Definition, Limits, Refusal, Spawn, Task, words};
 
 impl Draft<'_> {
     pub(super) fn spawn(&mut self, spawn: Spawn) -> Result<(), Refusal> {
         let Spawn { id, spec, prompt, by, until, definition } = spawn;
         let caller = by.as_ref().map(|(run, ..)| run.task);
         let parent = caller.or(spec.parent).or(self.state.root).ok_or(Refusal::Closed)?;
-        let name = free_name(self.parent_for(id, parent, spec.kind)?, &spec.name);
+        let name = free_name(self.parent_for(id, parent, &spec)?, &spec.name);
         let waiter = match (&by, spec.mode) {
             (Some((run, turn, call)), mode) => {
                 // A call that was cancelled meanwhile starts nothing any more.
@@ -43,6 +42,7 @@ impl Draft<'_> {
         if let Some(call) = answered {
             self.record(parent, Event::CallAnswered { call, answer: made, evidence: Vec::new() })?;
         }
+        caller.map_or(Ok(()), |caller| self.heard(caller))?;
         self.start_unslotted(id)
     }
 
@@ -55,7 +55,7 @@ impl Draft<'_> {
     }
 
     /// The parent, if it may have this child.
-    fn parent_for(&self, id: TaskId, parent: TaskId, kind: Kind) -> Result<&Task, Refusal> {
+    fn parent_for(&self, id: TaskId, parent: TaskId, spec: &TaskSpec) -> Result<&Task, Refusal> {
         if self.state.tasks.contains_key(&id) {
             return Err(Refusal::TakenId(id));
         }
@@ -69,19 +69,30 @@ impl Draft<'_> {
         if parent.cancel.is_some() {
             return Err(Refusal::Stopping(parent.id));
         }
-        if kind == Kind::Agent {
-            if parent.depth >= self.limits.depth {
-                return Err(Refusal::Depth { cap: self.limits.depth });
-            }
-            let recent = self.state.recent.iter().filter(|at| at.plus(RATE_SPAN) > self.now).count();
-            if parent.depth > 0 && recent >= self.limits.rate as usize {
-                return Err(Refusal::Rate { cap: self.limits.rate });
-            }
-            if self.state.started >= self.limits.total {
-                return Err(Refusal::Total { cap: self.limits.total });
-            }
+        match spec.kind {
+            Kind::Main => Err(Refusal::AlreadyOpen),
+            Kind::Agent => self.has_room_below(parent, &spec.agent).map(|()| parent),
+            Kind::Shell => Ok(parent),
         }
-        Ok(parent)
+    }
+
+    /// Whether the limits let a task start one more agent of this type. A full house is none of them: agents queue.
+    fn has_room_below(&self, parent: &Task, agent: &str) -> Result<(), Refusal> {
+        let Limits { live, depth, total, rate, of_type, .. } = self.limits;
+        if parent.depth >= *depth {
+            return Err(Refusal::Depth { cap: *depth });
+        }
+        // Where none may ever run, one that queues would be waited for in vain.
+        if *live == 0 || of_type.get(agent) == Some(&0) {
+            return Err(Refusal::NoneOfType { agent: agent.to_owned() });
+        }
+        if parent.depth > 0 && self.state.recent_starts(self.now) >= *rate as usize {
+            return Err(Refusal::Rate { cap: *rate });
+        }
+        if self.state.started >= *total {
+            return Err(Refusal::Total { cap: *total });
+        }
+        Ok(())
     }
 }
 

@@ -14,8 +14,8 @@ impl Draft<'_> {
         for id in &wait.on {
             self.task(*id)?;
         }
-        if let Some(id) = wait.on.iter().find(|id| self.waits_for(**id, run.task)) {
-            return Err(Refusal::WaitCycle(*id));
+        if let Some(id) = self.circle(run.task, &wait.on) {
+            return Err(Refusal::WaitCycle(id));
         }
         let Wait { on, mode, until } = wait;
         let began = Event::WaitBegan { call: call.clone(), on, mode, until_at: until };
@@ -30,7 +30,7 @@ impl Draft<'_> {
             return Err(Refusal::NotAwaited(id));
         }
         let parent = task.parent;
-        if parent.is_some() && parent != self.state.root {
+        if parent != self.state.root {
             return Err(Refusal::NotRoots(id));
         }
         self.record(id, Event::TaskPromoted)?;
@@ -48,20 +48,41 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Ends the waits of a task whose time is up.
+    /// Ends the waits of a task whose time is up. A child that nobody waits for any more goes on, and its result comes
+    /// as mail.
     pub(super) fn expire_waits(&mut self, id: TaskId) -> Result<(), Refusal> {
         let expired = |until: Option<At>| until.is_some_and(|until| until <= self.now);
         let calls: Vec<CallId> =
             self.task(id)?.work.waits().filter(|(_, wait)| expired(wait.until)).map(|(call, _)| call.clone()).collect();
         for call in calls {
+            for child in self.awaited_by(id, &call) {
+                self.record(child, Event::TaskPromoted)?;
+            }
             self.end_wait(id, call, WaitEnd::TimedOut)?;
         }
         Ok(())
     }
 
+    /// The children whose result goes to this call of their parent and to no other.
+    fn awaited_by(&self, parent: TaskId, call: &CallId) -> Vec<TaskId> {
+        let Some(CallPhase::Waiting(wait)) = self.state.tasks.get(&parent).and_then(|task| task.work.call(call)) else {
+            return Vec::new();
+        };
+        let alone = |id: TaskId| {
+            let calls = self.state.waiters.get(&id).into_iter().flatten();
+            !calls.into_iter().any(|(waiter, other)| *waiter == parent && other != call)
+        };
+        let is_ours = |id: &TaskId| {
+            let task = self.state.tasks.get(id);
+            task.is_some_and(|task| task.parent == Some(parent) && task.mode == Mode::Sync && !task.phase.is_at_rest())
+        };
+        wait.on.iter().copied().filter(|id| is_ours(id) && alone(*id)).collect()
+    }
+
     fn settle_wait(&mut self, waiter: TaskId, call: &CallId) -> Result<(), Refusal> {
         let Some(CallPhase::Waiting(wait)) = self.task(waiter)?.work.call(call) else { return Ok(()) };
-        let mut rests = wait.on.iter().map(|id| self.task(*id).is_ok_and(|task| task.phase.is_at_rest()));
+        // Who started last mostly ends last, so that one look tells that there is more to wait for.
+        let mut rests = wait.on.iter().rev().map(|id| self.task(*id).is_ok_and(|task| task.phase.is_at_rest()));
         let satisfied = match wait.mode {
             WaitMode::Any => wait.on.is_empty() || rests.any(|rests| rests),
             WaitMode::All => rests.all(|rests| rests),
@@ -83,22 +104,23 @@ impl Draft<'_> {
         self.state.waiters.get(&id).into_iter().flatten().cloned().collect()
     }
 
-    /// Whether `from` is `target`, is above it, or waits for it through any number of others.
-    fn waits_for(&self, from: TaskId, target: TaskId) -> bool {
-        if self.state.lineage(target).any(|task| task.id == from) {
-            return true;
-        }
-        let mut seen = BTreeSet::from([from]);
+    /// The first of `on` that is `waiter`, is above it, or waits for it through any number of others.
+    fn circle(&self, waiter: TaskId, on: &[TaskId]) -> Option<TaskId> {
+        let above: BTreeSet<TaskId> = self.state.lineage(waiter).map(|task| task.id).collect();
+        let mut seen = BTreeSet::new();
+        on.iter().copied().find(|from| above.contains(from) || self.waits_for(*from, waiter, &mut seen))
+    }
+
+    /// Whether `from` waits for `target`, through any number of others that were not `seen`.
+    fn waits_for(&self, from: TaskId, target: TaskId, seen: &mut BTreeSet<TaskId>) -> bool {
         let mut next = vec![from];
         while let Some(id) = next.pop() {
-            let waits = self.state.tasks.get(&id).into_iter().flat_map(|task| task.work.waits());
-            for on in waits.flat_map(|(_, wait)| &wait.on) {
-                if *on == target {
-                    return true;
-                }
-                if seen.insert(*on) {
-                    next.push(*on);
-                }
+            if id == target {
+                return true;
+            }
+            if seen.insert(id) {
+                let waits = self.state.tasks.get(&id).into_iter().flat_map(|task| task.work.waits());
+                next.extend(waits.flat_map(|(_, wait)| &wait.on));
             }
         }
         false

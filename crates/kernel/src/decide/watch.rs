@@ -3,13 +3,14 @@
 use protocol::{Activation, At, Event, Run, TaskId};
 
 use super::Draft;
-use crate::Refusal;
+use crate::{Footing, Phase, Refusal};
 
 impl Draft<'_> {
-    /// A run is silent. One that waits for others, or for a person, has a reason to be.
+    /// A run is silent. One that waits for others, for a person or for a slot has a reason to be.
     pub(super) fn stall(&mut self, run: Run, since_at: At) -> Result<(), Refusal> {
         let task = self.current(run)?;
-        if task.stalled || task.work.is_waiting() {
+        let has_reason = task.work.is_waiting() || task.phase != Phase::Running(Footing::Slot);
+        if task.stalled || has_reason {
             return Ok(());
         }
         self.record(run.task, Event::TaskStalled { since_at })
@@ -17,7 +18,22 @@ impl Draft<'_> {
 
     /// A silent run is heard again.
     pub(super) fn stir(&mut self, run: Run) -> Result<(), Refusal> {
-        if self.current(run)?.stalled { self.record(run.task, Event::TaskStirred) } else { Ok(()) }
+        self.current(run)?;
+        self.heard(run.task)
+    }
+
+    /// What a run does is a sign of life, whoever watches it.
+    pub(super) fn heard(&mut self, id: TaskId) -> Result<(), Refusal> {
+        if self.task(id)?.stalled { self.record(id, Event::TaskStirred) } else { Ok(()) }
+    }
+
+    /// An activation is greeted once, however many attempts it takes.
+    pub(super) fn greet(&mut self, run: Run, context: Vec<String>) -> Result<(), Refusal> {
+        let activation = run.activation;
+        if self.current(run)?.greeted >= activation {
+            return Ok(());
+        }
+        self.record(run.task, Event::ActivationGreeted { activation, context })
     }
 
     /// An activation that was greeted is parted from once, whoever owns the session by then.

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use protocol::*;
 
 use super::world::{World, answered};
+use crate::index::Alarm;
 use crate::*;
 
 impl World {
@@ -40,14 +41,14 @@ impl World {
                 let start = Input::Report(run, Report::CallStarted { turn, call: ask.call.clone() });
                 assert_eq!(self.kernel.clone().apply(self.now, start), Err(Refusal::Call(ask.call)));
             }
-            1 => self.may(Input::Report(run, answered(turn, ask.call))),
+            1 => drop(self.may(Input::Report(run, answered(turn, ask.call)))),
             _ => self.decide(ask),
         }
     }
 
     /// A call whose ask is decided starts, unless it was denied or had begun before.
     pub(super) fn start_if_allowed(&mut self, run: Run, turn: Turn, call: CallId) {
-        self.may(Input::Report(run, Report::CallStarted { turn, call }));
+        let _refusal = self.may(Input::Report(run, Report::CallStarted { turn, call }));
     }
 
     /// Decides on anything that was ever asked.
@@ -158,9 +159,12 @@ impl Asks {
         for task in kernel.tasks().filter(|task| task.work.asks().next().is_some()) {
             assert!(matches!(task.phase, Phase::Running(_) | Phase::Interrupted), "{} asks at rest", task.id);
             assert!(!task.needs_slot() || task.phase != Phase::Running(Footing::Slot), "a slot is held for a person");
-            let due: BTreeSet<At> = task.work.asks().filter_map(|ask| ask.until_at).collect();
-            let alarms = |at: &At| kernel.state.alarms.contains(&(*at, task.id));
-            assert!(!task.is_running() || due.iter().all(alarms), "a deadline without an alarm");
+            let alarm = |ask: &Ask| ask.until_at.map(|at| (at, task.id, Alarm::Call(ask.call.clone())));
+            let mut due = task.work.asks().filter_map(alarm);
+            assert!(
+                !task.is_running() || due.all(|alarm| kernel.state.alarms.contains(&alarm)),
+                "a deadline without an alarm"
+            );
         }
     }
 

@@ -5,23 +5,31 @@ use std::collections::{BTreeMap, BTreeSet};
 use protocol::*;
 
 use super::asks::Asks;
-use super::world::World;
-use crate::state::Admission;
+use super::checks;
+use super::hooks::Hooks;
+use super::mails::Mails;
+use super::starts::Starts;
 use crate::*;
+
+/// How many tasks make a state large, and one in how many such states is looked at.
+const LARGE: usize = 40;
+const EVERY: u64 = 32;
 
 /// What the log has said so far.
 #[derive(Default)]
 pub(super) struct Audit {
+    decisions: u64,
     finished: BTreeMap<TaskId, Outcome>,
     activations: BTreeMap<TaskId, (u32, bool)>,
     open_calls: BTreeMap<TaskId, BTreeMap<CallId, bool>>,
     asking: BTreeSet<TaskId>,
     last_text: BTreeMap<TaskId, bool>,
-    admitted: BTreeSet<MailId>,
-    settled_mail: BTreeSet<MailId>,
-    told: BTreeSet<(TaskId, Activation)>,
     turns: BTreeMap<TaskId, u32>,
+    defined: BTreeSet<DefinitionId>,
     asks: Asks,
+    mails: Mails,
+    hooks: Hooks,
+    starts: Starts,
 }
 
 impl Audit {
@@ -34,20 +42,30 @@ impl Audit {
                     if let Event::ActivationStarted { activation, attempt } = entry.event {
                         started.insert(Run { task: entry.task, activation, attempt });
                     }
-                    self.read(entry);
+                    self.read(entry, limits);
                 }
                 Effect::Start(run) => assert!(started.contains(run), "{run} started before it was recorded"),
                 Effect::Go(_) | Effect::WaitOver { .. } | Effect::AskOver { .. } | Effect::Stop { .. } => {}
             }
         }
-        self.check_tasks(kernel, limits);
+        // A large state is looked at as a whole only now and then.
+        self.decisions += 1;
+        if kernel.state.tasks.len() > LARGE && self.decisions % EVERY != 0 {
+            return;
+        }
+        self.check_outcomes(kernel);
         self.asks.check(kernel);
-        check_indexes(kernel, limits);
-        check_ledgers(kernel);
+        self.mails.check(kernel);
+        self.hooks.check(kernel);
+        self.starts.check(kernel);
+        checks::check(kernel, limits);
     }
 
-    fn read(&mut self, entry: &Entry) {
+    fn read(&mut self, entry: &Entry, limits: &Limits) {
         let id = entry.task;
+        self.mails.read(id, &entry.event);
+        self.hooks.read(id, &entry.event, limits);
+        self.starts.read(entry, limits);
         assert!(
             !self.finished.contains_key(&id)
                 || matches!(
@@ -63,14 +81,7 @@ impl Audit {
             }
             Event::ActivationStarted { activation, attempt } => self.started(id, *activation, *attempt),
             Event::ActivationEnded { activation, outcome, .. } => self.ended(id, *activation, outcome),
-            Event::MailAdmitted { mail, body, .. } => {
-                assert!(self.admitted.insert(*mail), "{mail} was admitted twice");
-                if let Body::Result { task, activation } = body {
-                    assert!(self.told.insert((*task, *activation)), "the result of {task} was told twice");
-                }
-            }
-            Event::MailDelivered { mail } => mail.iter().for_each(|mail| self.settle(*mail)),
-            Event::MailExpired { mail } => self.settle(*mail),
+            Event::AgentDefined { id, .. } => assert!(self.defined.insert(id.clone()), "{id} is defined twice"),
             Event::TurnBegun { turn, .. } => {
                 let last = self.turns.insert(id, turn.0).unwrap_or(0);
                 assert_eq!(turn.0, last + 1, "turns are numbered without gaps");
@@ -104,7 +115,9 @@ impl Audit {
             | Event::TaskRequeued
             | Event::SlotRegained
             | Event::CancelRequested { .. }
-            | Event::AgentDefined { .. }
+            | Event::MailAdmitted { .. }
+            | Event::MailDelivered { .. }
+            | Event::MailExpired { .. }
             | Event::TaskStalled { .. }
             | Event::TaskStirred
             | Event::TaskForgotten
@@ -159,118 +172,19 @@ impl Audit {
         self.last_text.insert(id, text && calls.is_empty());
     }
 
-    fn settle(&mut self, mail: MailId) {
-        assert!(self.admitted.contains(&mail));
-        assert!(self.settled_mail.insert(mail), "{mail} was delivered twice");
-    }
-
-    fn check_tasks(&self, kernel: &Kernel, limits: &Limits) {
-        let agents = || kernel.tasks().filter(|task| task.kind == Kind::Agent);
-        assert!(agents().count() as u32 <= limits.total);
-        for task in agents() {
-            assert!(task.depth <= limits.depth);
-        }
+    /// A task has one outcome, the one that the log says.
+    fn check_outcomes(&self, kernel: &Kernel) {
         for task in kernel.tasks() {
             let finished = match &task.phase {
                 Phase::Finished(outcome) => Some(outcome),
                 Phase::Queued(_) | Phase::Running(_) | Phase::Idle | Phase::Parked(_) | Phase::Interrupted => None,
             };
             assert_eq!(finished, self.finished.get(&task.id));
-            let names: BTreeSet<_> = task.children.iter().map(|id| &kernel.task(*id).unwrap().name).collect();
-            assert_eq!(names.len(), task.children.len(), "two children share a name");
-            if task.is_finished() {
-                assert!(task.inbox.is_empty(), "an ended task has mail");
-                let alive = task.children.iter().any(|id| !kernel.task(*id).unwrap().is_finished());
-                assert!(!alive, "an ended task has a living child");
-            }
-            if task.mode == Mode::Sync && !task.phase.is_at_rest() {
-                assert!(kernel.state.waiters.contains_key(&task.id), "nobody waits for {}", task.id);
-            }
         }
     }
 
-    /// A state folded from the log is the state that wrote it, but for leases, which are not durable.
-    pub(super) fn same_but_leases(&self, live: &Kernel, folded: &Kernel) {
-        let mut live = live.clone();
-        let ids: Vec<TaskId> = live.state.tasks.keys().copied().collect();
-        for id in ids {
-            live.state
-                .update(id, |task| {
-                    task.lease = None;
-                    Ok(())
-                })
-                .unwrap();
-        }
-        assert_eq!(live.state.tasks, folded.state.tasks);
-        assert_eq!(live.state.alarms, folded.state.alarms);
-        assert_eq!(live.state.waiters, folded.state.waiters);
-        assert_eq!(live.state.asks, folded.state.asks);
-        assert_eq!((live.state.next_mail, live.state.started), (folded.state.next_mail, folded.state.started));
-        assert_eq!((live.state.busy, live.state.slots.held), (folded.state.busy, folded.state.slots.held));
-    }
-
-    pub(super) fn nobody_runs(&self, kernel: &Kernel) {
-        assert!(kernel.tasks().all(|task| !task.is_running()), "a task runs without an owner");
-    }
-
-    /// After an orderly end nothing is left to do, and every result has reached somebody.
-    pub(super) fn at_rest(world: &World) {
-        assert!(world.kernel.is_quiet(), "the session did not come to rest");
-        let state = &world.kernel.state;
-        assert_eq!(state.slots.held, 0);
-        assert!(state.waiters.is_empty() && state.alarms.is_empty() && state.asks.is_empty());
-        for task in world.kernel.tasks() {
-            assert_eq!(task.ledger.reserved, Cost::ZERO);
-            assert!(task.phase.is_at_rest());
-        }
-    }
-}
-
-fn check_indexes(kernel: &Kernel, limits: &Limits) {
-    let state = &kernel.state;
-    let busy = kernel.tasks().filter(|task| task.phase.is_busy()).count();
-    assert_eq!(state.busy, busy);
-    let agents = || kernel.tasks().filter(|task| task.needs_slot());
-    let holding = agents().filter(|task| task.phase == Phase::Running(Footing::Slot)).count();
-    assert_eq!(state.slots.held as usize, holding);
-    assert!(state.slots.held <= limits.live, "more agents run than may");
-    for task in agents() {
-        let queued = matches!(task.phase, Phase::Queued(_));
-        assert_eq!(state.slots.fresh.contains(task.id), queued);
-        let returning = task.phase == Phase::Running(Footing::Returning);
-        assert_eq!(state.slots.returning.contains(task.id), returning);
-        let lent = task.phase == Phase::Running(Footing::Lent);
-        assert!(!lent || task.work.is_waiting(), "a slot is lent for nothing");
-    }
-    for task in kernel.tasks() {
-        for (call, wait) in task.work.waits() {
-            for on in &wait.on {
-                assert!(state.waiters[on].contains(&(task.id, call.clone())));
-            }
-            let done = |id: &TaskId| kernel.task(*id).unwrap().phase.is_at_rest();
-            let satisfied = match wait.mode {
-                WaitMode::Any => wait.on.iter().any(done),
-                WaitMode::All => wait.on.iter().all(done),
-            };
-            assert!(!satisfied, "a wait that is over goes on");
-        }
-    }
-    let line = state.slots.returning.first().or(state.slots.fresh.first());
-    let running = kernel.tasks().any(Task::is_running);
-    if running && state.admission == Admission::Open {
-        assert!(state.slots.held == limits.live || line.is_none(), "a slot is free and somebody waits for it");
-    }
-}
-
-fn check_ledgers(kernel: &Kernel) {
-    for task in kernel.tasks() {
-        let booked = task.ledger.spent.plus(task.ledger.reserved);
-        assert!(task.ledger.budget.allows(booked), "{} spent past its budget", task.id);
-        let asking =
-            kernel.state.subtree(task.id).into_iter().fold(Cost::ZERO, |sum, id| match kernel.task(id).unwrap().work {
-                Work::Asking { reserved, .. } => sum.plus(reserved),
-                Work::Fresh | Work::Boundary | Work::Acting(_) | Work::Answered { .. } => sum,
-            });
-        assert_eq!(task.ledger.reserved, asking);
+    /// A spawn was refused; a limit that did so is reached.
+    pub(super) fn refused(&self, limits: &Limits, now: At, parent: TaskId, refusal: &Refusal) {
+        self.starts.refused(limits, now, parent, refusal);
     }
 }

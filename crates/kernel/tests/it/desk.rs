@@ -46,6 +46,13 @@ pub(crate) fn letter(to: TaskId, delivery: Delivery) -> Letter {
     Letter { to, from: Origin::User, delivery, body: Body::text("psst") }
 }
 
+/// What starts an agent from a tool call.
+pub(crate) fn by_call(run: Run, turn: Turn, call: &str, n: u128, mode: Mode) -> Spawn {
+    let spec = TaskSpec { mode, ..spec(Kind::Agent, Some(run.task)) };
+    let by = Some((run, turn, CallId(call.into())));
+    Spawn { id: id(n), spec, prompt: "go".into(), by, until: None, definition: None }
+}
+
 impl Desk {
     /// A session whose root has heard its first prompt.
     pub(crate) fn new() -> Desk {
@@ -136,9 +143,17 @@ impl Desk {
 
     /// A call of `run` starts a child and waits for it.
     pub(crate) fn sync(&mut self, run: Run, turn: Turn, call: &str, n: u128) -> Vec<String> {
-        let spec = TaskSpec { mode: Mode::Sync, ..spec(Kind::Agent, Some(run.task)) };
-        let by = Some((run, turn, CallId(call.into())));
-        self.ok(Input::Spawn(Spawn { id: id(n), spec, prompt: "go".into(), by, until: None, definition: None }))
+        self.ok(Input::Spawn(by_call(run, turn, call, n, Mode::Sync)))
+    }
+
+    /// A call of `run` starts a child in the background.
+    pub(crate) fn background(&mut self, run: Run, turn: Turn, call: &str, n: u128) -> Vec<String> {
+        self.ok(Input::Spawn(by_call(run, turn, call, n, Mode::Background)))
+    }
+
+    /// The phase of a call of task `n`.
+    pub(crate) fn call(&self, n: u128, call: &str) -> Option<&CallPhase> {
+        self.task(n).work.call(&CallId(call.into()))
     }
 
     pub(crate) fn run(&self, n: u128) -> Run {

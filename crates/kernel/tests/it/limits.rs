@@ -44,6 +44,41 @@ fn the_total_counts_agents_that_ever_were() {
 }
 
 #[test]
+fn t5_what_subagents_start_within_a_minute_is_counted_and_what_the_root_starts_is_not() {
+    let mut desk = Desk::with(Limits { live: 9, depth: 9, total: 99, rate: 2, ..Limits::default() }, |_| {});
+    let start = desk.now.0;
+    let within = "agents have started 2 others within a minute, which is all they may; wait, or do the work yourself";
+    for n in 2..5 {
+        desk.ok(spawn(n, 1));
+    }
+    desk.ok(spawn(5, 2));
+    desk.now = At(start + 30_000);
+    desk.ok(spawn(6, 3));
+    assert_eq!(desk.refused(spawn(7, 2)), within);
+    desk.ok(spawn(7, 1));
+    desk.now = At(start + 59_999);
+    assert_eq!(desk.refused(spawn(8, 7)), within);
+    desk.now = At(start + 60_000);
+    desk.ok(spawn(8, 7));
+    assert_eq!(desk.refused(spawn(9, 2)), within);
+    desk.now = At(start + 90_000);
+    desk.ok(spawn(9, 2));
+}
+
+#[test]
+fn a_clock_that_went_back_does_not_keep_agents_from_starting_others() {
+    let mut desk = Desk::with(Limits { live: 9, depth: 9, total: 99, rate: 1, ..Limits::default() }, |_| {});
+    desk.ok(spawn(2, 1));
+    desk.now = At(9_000_000);
+    desk.ok(spawn(3, 2));
+    desk.now = At(1_000_000);
+    desk.ok(spawn(4, 2));
+    assert!(desk.refused(spawn(5, 2)).starts_with("agents have started 1 others"));
+    desk.now = At(1_060_000);
+    desk.ok(spawn(5, 2));
+}
+
+#[test]
 fn ids_are_taken_once_and_parents_must_exist() {
     let mut desk = Desk::new();
     desk.ok(spawn(2, 1));

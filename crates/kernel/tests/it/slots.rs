@@ -52,10 +52,12 @@ fn a_turn_needs_a_slot() {
     desk.child(2);
     let two = desk.run(2);
     let turn = desk.runs(two, &["a"]);
-    desk.sync(two, turn, "a", 3);
+    desk.child(3);
+    desk.report(two, wait(turn, "a", &[3], WaitMode::All, Some(200)));
     let three = desk.run(3);
     let turn_of_three = desk.runs(three, &["x"]);
-    desk.ok(Input::Promote(id(3)));
+    desk.now = At(200);
+    desk.ok(Input::Tick);
     desk.report(two, answered(turn, "a"));
     assert_eq!(desk.refused(Input::Report(two, desk.begin())), "the task waits for a slot");
     assert_eq!(desk.refused(Input::Report(two, Report::Park(At(900)))), "the task waits for a slot");

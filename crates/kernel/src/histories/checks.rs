@@ -1,0 +1,159 @@
+//! What must hold of a state, whatever its history.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use protocol::*;
+
+use crate::index::Alarm;
+use crate::state::Admission;
+use crate::*;
+
+pub(super) fn check(kernel: &Kernel, limits: &Limits) {
+    let mut names = BTreeSet::new();
+    for task in kernel.tasks() {
+        if let Some(parent) = task.parent {
+            assert!(names.insert((parent, &task.name)), "two children share a name");
+            let ended = kernel.task(parent).unwrap().is_finished();
+            assert!(!ended || task.is_finished(), "an ended task has a living child");
+        }
+        check_task(kernel, task);
+    }
+    check_lookups(kernel);
+    check_slots(kernel, limits);
+    check_ledgers(kernel);
+}
+
+fn check_task(kernel: &Kernel, task: &Task) {
+    if task.is_finished() {
+        assert!(task.inbox.is_empty(), "an ended task has mail");
+    }
+    if task.mode == Mode::Sync && !task.phase.is_at_rest() {
+        let waiters = kernel.state.waiters.get(&task.id).into_iter().flatten();
+        assert!(waiters.into_iter().any(|(id, _)| Some(*id) == task.parent), "nobody waits for {}", task.id);
+    }
+    let works = task.phase == Phase::Running(Footing::Slot) && !task.work.is_waiting();
+    assert!(!task.stalled || works, "{} is stalled, and has a reason to be silent", task.id);
+    match task.cancel {
+        Some((_, Cancel::WrapUp)) => {
+            assert!(!task.phase.is_at_rest() || task.is_finished(), "{} rests and is to stop", task.id);
+            assert!(task.is_finished() || task.cancel_until.is_some(), "{} may take its time to stop", task.id);
+        }
+        Some((_, Cancel::Abort)) => assert!(task.is_finished(), "{} was to stop at once", task.id),
+        None => assert_eq!(task.cancel_until, None),
+    }
+    for (call, wait) in task.work.waits() {
+        let done = |id: &TaskId| kernel.task(*id).unwrap().phase.is_at_rest();
+        let satisfied = match wait.mode {
+            WaitMode::Any => wait.on.is_empty() || wait.on.iter().any(done),
+            WaitMode::All => wait.on.iter().all(done),
+        };
+        assert!(!satisfied, "the wait of {call} is over and goes on");
+    }
+}
+
+/// What can be looked up is what a look at every task would find.
+fn check_lookups(kernel: &Kernel) {
+    let state = &kernel.state;
+    let (mut waiters, mut alarms) = (BTreeMap::<_, BTreeSet<_>>::new(), BTreeSet::new());
+    for task in kernel.tasks() {
+        let mut set = |at: Option<At>, alarm| alarms.extend(at.map(|at| (at, task.id, alarm)));
+        if let Phase::Parked(until) = task.phase {
+            set(Some(until), Alarm::Quota);
+        }
+        set(task.lease, Alarm::Lease);
+        set(task.cancel_until.filter(|_| task.phase.is_busy()), Alarm::Grace);
+        for ask in task.work.asks().filter(|_| task.is_running()) {
+            set(ask.until_at, Alarm::Call(ask.call.clone()));
+        }
+        for (call, wait) in task.work.waits() {
+            set(wait.until, Alarm::Call(call.clone()));
+            for on in &wait.on {
+                waiters.entry(*on).or_default().insert((task.id, call.clone()));
+            }
+        }
+    }
+    assert_eq!(state.waiters, waiters);
+    assert_eq!(state.alarms, alarms);
+    assert_eq!(state.busy, kernel.tasks().filter(|task| task.phase.is_busy()).count());
+}
+
+/// Agents that run are within the cap of the session and of their type, those who came back from a wait included; and
+/// no slot is free that somebody in line could have.
+fn check_slots(kernel: &Kernel, limits: &Limits) {
+    let slots = &kernel.state.slots;
+    let mut held = BTreeMap::<&str, u32>::new();
+    for task in kernel.tasks().filter(|task| task.needs_slot()) {
+        assert_eq!(slots.fresh.contains(task.id), matches!(task.phase, Phase::Queued(_)));
+        assert_eq!(slots.returning.contains(task.id), task.phase == Phase::Running(Footing::Returning));
+        let lent = task.phase == Phase::Running(Footing::Lent);
+        assert!(!lent || task.work.is_waiting(), "a slot is lent for nothing");
+        if task.phase == Phase::Running(Footing::Slot) {
+            *held.entry(&task.agent).or_default() += 1;
+        }
+    }
+    assert_eq!(slots.held, held.values().sum::<u32>());
+    assert!(slots.held <= limits.live, "more agents run than may");
+    for (kind, cap) in &limits.of_type {
+        let held = held.get(kind.as_str()).copied().unwrap_or_default();
+        assert_eq!(slots.held_by(kind), held);
+        assert!(held <= *cap, "more agents of the type {kind} run than may");
+    }
+    let has_room = |kind: &str| limits.of_type.get(kind).is_none_or(|cap| slots.held_by(kind) < *cap);
+    let tight = kernel.state.memory == Memory::Tight && slots.held > 0;
+    let next = slots.returning.first(has_room).or(slots.fresh.first(has_room).filter(|_| !tight));
+    let owned = kernel.tasks().any(Task::is_running) && kernel.state.admission == Admission::Open;
+    assert!(!owned || slots.held == limits.live || next.is_none(), "a slot is free and somebody waits for it");
+}
+
+fn check_ledgers(kernel: &Kernel) {
+    let mut asking = BTreeMap::<TaskId, Cost>::new();
+    for task in kernel.tasks() {
+        let booked = task.ledger.spent.plus(task.ledger.reserved);
+        assert!(task.ledger.budget.allows(booked), "{} spent past its budget", task.id);
+        if let Work::Asking { reserved, .. } = task.work {
+            for above in kernel.state.lineage(task.id) {
+                let sum = asking.entry(above.id).or_default();
+                *sum = sum.plus(reserved);
+            }
+        }
+    }
+    for task in kernel.tasks() {
+        assert_eq!(task.ledger.reserved, asking.get(&task.id).copied().unwrap_or_default());
+    }
+}
+
+/// A state folded from the log is the state that wrote it, but for what is not durable.
+pub(super) fn same_but_for_leases_and_memory(live: &Kernel, folded: &Kernel) {
+    let mut live = live.clone();
+    live.state.memory = Memory::default();
+    let leased: Vec<TaskId> = live.tasks().filter(|task| task.lease.is_some()).map(|task| task.id).collect();
+    for id in leased {
+        let unlease = |task: &mut Task| {
+            task.lease = None;
+            Ok(())
+        };
+        live.state.update(id, unlease).unwrap();
+    }
+    assert_eq!(live, *folded);
+}
+
+pub(super) fn nobody_runs(kernel: &Kernel) {
+    assert!(kernel.tasks().all(|task| !task.is_running()), "a task runs without an owner");
+}
+
+/// Whatever was due has been dealt with: an alarm that stays would ring for ever.
+pub(super) fn no_alarm_is_late(kernel: &Kernel, now: At) {
+    assert!(kernel.alarm().is_none_or(|at| at > now), "an alarm rang and nothing happened");
+}
+
+/// After an orderly end nothing is left to do.
+pub(super) fn at_rest(kernel: &Kernel) {
+    assert!(kernel.is_quiet(), "the session did not come to rest");
+    let state = &kernel.state;
+    assert_eq!(state.slots.held, 0);
+    assert!(state.waiters.is_empty() && state.alarms.is_empty() && state.asks.is_empty());
+    for task in kernel.tasks() {
+        assert_eq!(task.ledger.reserved, Cost::ZERO);
+        assert!(task.phase.is_at_rest() && task.unparted.is_empty());
+    }
+}

@@ -1,0 +1,89 @@
+//! A second reading of mail. Each piece is delivered once or expires with its reader, and order is kept:
+//!
+//! - what steers and what interrupts is delivered in the order in which it came, whoever wrote it;
+//! - follow-ups are delivered in the order in which they came;
+//! - a follow-up is not delivered before anything that came earlier; what comes later may overtake it, unless it is a
+//!   follow-up too.
+//!
+//! So for one writer and one reader each kind is first in, first out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use protocol::*;
+
+use crate::*;
+
+#[derive(Default)]
+pub(super) struct Mails {
+    unread: BTreeMap<TaskId, BTreeMap<MailId, Delivery>>,
+    admitted: BTreeSet<MailId>,
+    told: BTreeSet<(TaskId, Activation)>,
+    /// Tasks that read no mail but what they are made with.
+    commands: BTreeSet<TaskId>,
+    /// What a task was told when it was kept from ending, until it has read that.
+    reasons: BTreeMap<TaskId, BTreeSet<MailId>>,
+    /// A stop that was held in this step, and of which its task is to be told next.
+    held: Option<(TaskId, String)>,
+}
+
+impl Mails {
+    pub(super) fn read(&mut self, id: TaskId, event: &Event) {
+        let told = matches!(event, Event::MailAdmitted { .. }) || self.held.is_none();
+        assert!(told, "a stop was held and the reason was not told at once");
+        match event {
+            Event::StopHeld { reason, .. } => self.held = Some((id, reason.clone())),
+            Event::MailAdmitted { mail, from, delivery, body } => self.admit(id, *mail, *from, *delivery, body),
+            Event::MailDelivered { mail } => self.deliver(id, mail),
+            Event::MailExpired { mail } => self.settle(id, *mail),
+            Event::TaskCreated(spec) if spec.kind == Kind::Shell => self.commands.extend([id]),
+            Event::ActivationEnded { outcome: Outcome::Completed, .. } if !self.commands.contains(&id) => {
+                assert!(self.unread.get(&id).is_none_or(BTreeMap::is_empty), "{id} completed over unread mail");
+                assert!(self.reasons.get(&id).is_none_or(BTreeSet::is_empty), "{id} never heard why it was held");
+            }
+            _other => {}
+        }
+    }
+
+    fn admit(&mut self, to: TaskId, mail: MailId, from: Origin, delivery: Delivery, body: &Body) {
+        assert!(self.admitted.insert(mail), "{mail} was admitted twice");
+        self.unread.entry(to).or_default().insert(mail, delivery);
+        if let Body::Result { task, activation } = body {
+            assert!(self.told.insert((*task, *activation)), "the result of {task} was told twice");
+        }
+        if let Some((held, reason)) = self.held.take() {
+            assert_eq!((held, Origin::Runtime, &Body::text(reason)), (to, from, body));
+            self.reasons.entry(to).or_default().insert(mail);
+        }
+    }
+
+    fn deliver(&mut self, id: TaskId, mail: &[MailId]) {
+        assert!(mail.is_sorted(), "mail is delivered out of order");
+        let kinds: Vec<Delivery> = mail.iter().map(|mail| self.unread[&id][mail]).collect();
+        mail.iter().for_each(|mail| self.settle(id, *mail));
+        let left = &self.unread[&id];
+        for (mail, kind) in mail.iter().zip(kinds) {
+            let overtaken = left.range(..mail).any(|(_, other)| match (kind, other) {
+                (Delivery::FollowUp, _) => true,
+                (Delivery::Steer | Delivery::Interrupt, other) => *other != Delivery::FollowUp,
+            });
+            assert!(!overtaken, "{mail} overtook mail that came before");
+        }
+    }
+
+    fn settle(&mut self, id: TaskId, mail: MailId) {
+        let settled = self.unread.get_mut(&id).and_then(|unread| unread.remove(&mail));
+        assert!(settled.is_some(), "{mail} was delivered twice, or to somebody else");
+        self.reasons.entry(id).or_default().remove(&mail);
+    }
+
+    /// The kernel holds as unread what the log does.
+    pub(super) fn check(&self, kernel: &Kernel) {
+        assert!(self.held.is_none(), "a stop was held and the reason was not told");
+        for task in kernel.tasks() {
+            match self.unread.get(&task.id) {
+                Some(unread) => assert_eq!(*unread, task.inbox),
+                None => assert!(task.inbox.is_empty()),
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! What happens to a session from outside its runs: people, hooks, watchers, time, and owners that die.
+
+use protocol::*;
+
+use super::asks::Asks;
+use super::checks;
+use super::world::{FREE, World, begin};
+use crate::*;
+
+impl World {
+    pub(super) fn somebody_writes(&mut self) {
+        let Some(to) = self.any_task() else { return };
+        let delivery = match self.dice.below(4) {
+            0 => Delivery::FollowUp,
+            1 => Delivery::Interrupt,
+            _ => Delivery::Steer,
+        };
+        let from = match (self.dice.below(3), self.any_task()) {
+            (0, Some(id)) => Origin::Task { id },
+            (1, _) => Origin::Runtime,
+            (_, _) => Origin::User,
+        };
+        let body = Body::text("psst");
+        let _refusal = self.may(Input::Send(Letter { to, from, delivery, body }));
+    }
+
+    pub(super) fn somebody_cancels(&mut self) {
+        let Some(task) = self.any_task() else { return };
+        let how = if self.dice.one_in(2) { Cancel::WrapUp } else { Cancel::Abort };
+        let _refusal = self.may(Input::Cancel { task, by: CancelBy::User, how });
+    }
+
+    pub(super) fn somebody_interrupts(&mut self) {
+        let Some(task) = self.any_task() else { return };
+        let _refusal = self.may(Input::Interrupt(task));
+    }
+
+    pub(super) fn somebody_promotes(&mut self) {
+        let Some(task) = self.any_task() else { return };
+        let _refusal = self.may(Input::Promote(task));
+    }
+
+    pub(super) fn a_lease_is_granted(&mut self) {
+        let runs: Vec<Run> = self.active.values().copied().collect();
+        let Some(run) = self.dice.pick(&runs) else { return };
+        let until = At(self.now.0 + self.dice.below(60));
+        let _refusal = self.may(Input::Lease { run, until });
+    }
+
+    pub(super) fn everything_stops(&mut self) {
+        if self.dice.one_in(3) {
+            self.must(Input::Stop { by: CancelBy::User });
+        } else if self.dice.one_in(4) {
+            let from = SessionId::new(self.new_id().uuid());
+            self.must(Input::Fork { from });
+        }
+    }
+
+    /// The process is gone: a new one folds the log, adopts the session and lets it go on.
+    pub(super) fn the_owner_dies(&mut self) {
+        let mut reborn = Kernel::new(self.limits.clone());
+        for entry in &self.log {
+            reborn.evolve(entry).unwrap();
+        }
+        checks::same_but_for_leases_and_memory(&self.kernel, &reborn);
+        self.kernel = reborn;
+        self.old.extend(std::mem::take(&mut self.active).into_values());
+        self.fence += 1;
+        self.must(Input::Adopt { fence: Fence(self.fence), terms: self.terms.clone() });
+        checks::nobody_runs(&self.kernel);
+        self.must(Input::Resume);
+    }
+
+    pub(super) fn the_owner_leaves(&mut self) {
+        self.must(Input::Suspend);
+        checks::nobody_runs(&self.kernel);
+        self.the_owner_dies();
+    }
+
+    pub(super) fn an_old_run_reports(&mut self) {
+        let Some(run) = self.dice.pick(&self.old) else { return };
+        let report = match self.dice.below(3) {
+            0 => Report::Ended { ending: Ending::Completed, text: "late".into() },
+            1 => Report::Boundary(Point::Between),
+            _ => begin(FREE),
+        };
+        let before = self.kernel.clone();
+        let result = self.kernel.apply(self.now, Input::Report(run, report));
+        assert_eq!(result, Err(Refusal::Stale));
+        assert_eq!(self.kernel, before);
+    }
+
+    pub(super) fn tick(&mut self) {
+        self.must(Input::Tick);
+        Asks::expired(&self.kernel, self.now);
+        checks::no_alarm_is_late(&self.kernel, self.now);
+    }
+
+    /// How much memory is left is nothing that a log would know.
+    pub(super) fn memory_changes(&mut self) {
+        let memory = if self.dice.one_in(3) { Memory::Tight } else { Memory::Ample };
+        self.must(Input::Memory(memory));
+    }
+
+    /// A watcher finds a run silent, or hears from it.
+    pub(super) fn somebody_watches(&mut self) {
+        let runs: Vec<Run> = self.active.values().copied().collect();
+        let Some(run) = self.dice.pick(&runs) else { return };
+        let since = At(self.now.0.saturating_sub(10));
+        let input = if self.dice.one_in(3) { Input::Stir(run) } else { Input::Stall { run, since } };
+        self.must(input);
+    }
+
+    /// Stop hooks have run for an activation, of whatever task, under whatever owner.
+    pub(super) fn somebody_parts(&mut self) {
+        let Some(task) = self.any_task() else { return };
+        let activation = Activation(1 + self.dice.below(3) as u32);
+        self.must(Input::Part { task, activation });
+    }
+
+    /// Parts from everything that was greeted.
+    pub(super) fn part_from_all(&mut self) {
+        let unparted = |task: &Task| task.unparted.iter().map(|of| (task.id, *of)).collect::<Vec<_>>();
+        for (task, activation) in self.kernel.tasks().flat_map(unparted).collect::<Vec<_>>() {
+            self.must(Input::Part { task, activation });
+        }
+    }
+
+    pub(super) fn somebody_forgets(&mut self) {
+        let Some(task) = self.any_task() else { return };
+        let ended = self.kernel.task(task).is_some_and(Task::is_finished);
+        assert_eq!(self.may(Input::Forget(task)).is_none(), ended);
+    }
+}

@@ -1,0 +1,161 @@
+//! What runs report, at random.
+
+use protocol::*;
+
+use super::world::{World, answer, answered, begin, call, say};
+use crate::*;
+
+impl World {
+    pub(super) fn some_run_reports(&mut self) {
+        let runs: Vec<Run> = self.active.values().copied().collect();
+        let Some(run) = self.dice.pick(&runs) else {
+            return self.somebody_writes();
+        };
+        let Some(task) = self.kernel.task(run.task) else { return };
+        let (turn, work, kind) = (task.turn, task.work.clone(), task.kind);
+        if kind == Kind::Shell {
+            if self.dice.one_in(3) {
+                self.random_end(run);
+            }
+            return;
+        }
+        match work {
+            _ if self.dice.one_in(12) => self.greet(run),
+            Work::Fresh | Work::Boundary | Work::Answered { .. } => self.report_between(run, &work),
+            Work::Asking { reserved, .. } => self.report_asking(run, turn, reserved),
+            Work::Acting(calls) => {
+                let calls: Vec<_> = calls.into_iter().collect();
+                if let Some((call, phase)) = self.dice.pick(&calls) {
+                    self.report_call(run, turn, call, phase);
+                }
+            }
+        }
+    }
+
+    fn report_between(&mut self, run: Run, work: &Work) {
+        match self.dice.below(10) {
+            0..2 => self.tries(run, Report::Boundary(Point::Between)),
+            2 => self.tries(run, Report::Boundary(Point::End)),
+            3 => {
+                let until = At(self.now.0 + self.dice.below(80));
+                self.tries(run, Report::Park(until));
+            }
+            4 => {
+                let why = if self.dice.one_in(2) { WrapUp::Budget } else { WrapUp::Time };
+                let compaction = Compaction { messages: 1, digest: None };
+                let report = match self.dice.below(8) {
+                    0 => Report::WrapUp(why),
+                    1..4 => Report::Compacted(compaction),
+                    _ => Report::Intent("looking".into()),
+                };
+                self.tries(run, report);
+            }
+            5..7 if matches!(work, Work::Answered { .. }) => match self.dice.below(3) {
+                0 => self.hold(run),
+                _ => self.random_end(run),
+            },
+            _ => {
+                let quote = self.quote();
+                self.tries(run, begin(quote));
+            }
+        }
+    }
+
+    fn report_asking(&mut self, run: Run, turn: Turn, reserved: Cost) {
+        let cost = Cost { tokens: self.dice.below(reserved.tokens + 1), micros: self.dice.below(reserved.micros + 1) };
+        let report = match self.dice.below(10) {
+            0 => {
+                Report::TurnFailed { turn, fault: ModelFault::Transient, message: "cut".into(), booked: self.booked() }
+            }
+            1 => answer(turn, vec![], cost),
+            2..5 => answer(turn, vec![say("an answer")], cost),
+            n => {
+                let calls = (0..1 + self.dice.below(3)).map(|i| call(&format!("c{i}")));
+                let mut content: Vec<Block> = calls.collect();
+                if n == 9 {
+                    content.push(call("c0"));
+                }
+                answer(turn, content, cost)
+            }
+        };
+        self.tries(run, report);
+    }
+
+    fn report_call(&mut self, run: Run, turn: Turn, call: CallId, phase: CallPhase) {
+        if self.dice.one_in(40) {
+            return self.tries(run, Report::CallsDropped { turn });
+        }
+        match phase {
+            CallPhase::Pending => match self.dice.below(8) {
+                0 => self.tries(run, answered(turn, call)),
+                1 => self.ask_permission(run, turn, call),
+                2..6 => self.spawn(run, turn, call),
+                _ => self.tries(run, Report::CallStarted { turn, call }),
+            },
+            CallPhase::Started => match self.dice.below(7) {
+                0..3 => self.spawn(run, turn, call),
+                3 => self.wait(run, turn, call),
+                4 => self.ask_question(run, turn, call),
+                _ => self.tries(run, answered(turn, call)),
+            },
+            CallPhase::Waiting(_) | CallPhase::Answered if self.dice.one_in(10) => {
+                assert!(self.kernel.clone().apply(self.now, Input::Report(run, answered(turn, call))).is_err());
+            }
+            CallPhase::Waiting(_) | CallPhase::Answered => {}
+            CallPhase::Asking(ask) => self.while_asking(run, turn, ask),
+            CallPhase::Decided(_) if self.dice.one_in(4) => self.spawn(run, turn, call),
+            CallPhase::Decided(_) if self.dice.one_in(2) => self.start_if_allowed(run, turn, call),
+            CallPhase::Waited { .. } | CallPhase::Decided(_) => self.tries(run, answered(turn, call)),
+        }
+    }
+
+    fn spawn(&mut self, run: Run, turn: Turn, call: CallId) {
+        let id = if self.dice.one_in(20) { run.task } else { self.new_id() };
+        let kind = if self.dice.one_in(4) { Kind::Shell } else { Kind::Agent };
+        let mode = if kind == Kind::Agent && self.dice.one_in(2) { Mode::Sync } else { Mode::Background };
+        let rest = if kind == Kind::Agent && self.dice.one_in(3) { Rest::Idle } else { Rest::Finish };
+        let spec = self.spec(kind, mode, rest, Some(run.task));
+        let until = Some(At(self.now.0 + self.dice.below(200))).filter(|_| self.dice.one_in(4));
+        let digest = DefinitionId(format!("d{}", self.dice.below(3)));
+        let definition = Definition { id: digest, spec: Box::default() };
+        let definition = Some(definition).filter(|_| kind == Kind::Agent && self.dice.one_in(2));
+        let (prompt, by) = ("work".into(), Some((run, turn, call)));
+        if let Some(refusal) = self.may(Input::Spawn(Spawn { id, spec, prompt, by, until, definition })) {
+            self.audit.refused(&self.limits, self.now, run.task, &refusal);
+        }
+    }
+
+    /// It would end, and somebody keeps it from that.
+    fn hold(&mut self, run: Run) {
+        let by = if self.dice.one_in(2) { Holder::Hook } else { Holder::Expects };
+        let reason = format!("not yet: {}", self.log.len());
+        self.tries(run, Report::Held { by, reason });
+    }
+
+    /// Its start hooks have run. A later attempt may think that nobody has greeted it.
+    fn greet(&mut self, run: Run) {
+        self.must(Input::Report(run, Report::Greeted(Vec::new())));
+    }
+
+    /// Reports what may be refused.
+    fn tries(&mut self, run: Run, report: Report) {
+        let _refusal = self.may(Input::Report(run, report));
+    }
+
+    fn wait(&mut self, run: Run, turn: Turn, call: CallId) {
+        let on = (0..1 + self.dice.below(2)).filter_map(|_| self.any_task()).collect();
+        let mode = if self.dice.one_in(2) { WaitMode::Any } else { WaitMode::All };
+        let until = Some(At(self.now.0 + self.dice.below(100))).filter(|_| self.dice.one_in(2));
+        self.tries(run, Report::Wait { turn, call, on, mode, until });
+    }
+
+    fn random_end(&mut self, run: Run) {
+        let ending = match self.dice.below(8) {
+            0 => Ending::Failed { kind: FailKind::Model, message: "broke".into() },
+            1 => Ending::TimedOut(Limit::Turns),
+            2 => Ending::BudgetExhausted,
+            _ => Ending::Completed,
+        };
+        self.tries(run, Report::Ended { ending, text: "text".into() });
+    }
+}

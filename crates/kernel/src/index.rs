@@ -1,0 +1,239 @@
+//! What can be looked up about tasks without looking at each: who is busy, who holds a slot or stands in line, which
+//! alarms are set, who waits for whom, and what a person is asked.
+//!
+//! A change that leaves a task's place as it was leaves its place in line, and no change costs more than what it
+//! concerns: a task that waits for thousands is not read anew for each piece of mail.
+
+use std::sync::Arc;
+
+use protocol::{At, CallId, TaskId};
+
+use crate::evolve::Impossible;
+use crate::state::State;
+use crate::{CallPhase, Footing, Phase, Task, Work};
+
+/// What an alarm is for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Alarm {
+    /// A quota resets.
+    Quota,
+    /// A holder must have shown itself.
+    Lease,
+    /// A last turn must be over.
+    Grace,
+    /// A call gives up.
+    Call(CallId),
+}
+
+impl State {
+    /// Changes a task and everything that is looked up of it. The change leaves its calls alone.
+    pub(crate) fn update(
+        &mut self,
+        id: TaskId,
+        change: impl FnOnce(&mut Task) -> Result<(), Impossible>,
+    ) -> Result<(), Impossible> {
+        let task = self.tasks.get_mut(&id).ok_or(Impossible::NoTask(id))?;
+        let before = Marks::of(task);
+        change(task)?;
+        let after = Marks::of(task);
+        let kind = Arc::clone(&task.agent);
+        self.remark(id, &kind, before, after);
+        if before.runs != after.runs {
+            self.remark_asks(id);
+        }
+        Ok(())
+    }
+
+    /// The same for a change that replaces what the task works on.
+    pub(crate) fn rework(
+        &mut self,
+        id: TaskId,
+        change: impl FnOnce(&mut Task) -> Result<(), Impossible>,
+    ) -> Result<(), Impossible> {
+        for (call, phase) in self.open_calls(id) {
+            self.unmark_call(id, &call, &phase);
+        }
+        let changed = self.update(id, change);
+        for (call, phase) in self.open_calls(id) {
+            self.mark_call(id, &call, &phase);
+        }
+        changed
+    }
+
+    /// Moves one call, and the task's footing with it.
+    pub(crate) fn move_call(&mut self, id: TaskId, call: &CallId, to: CallPhase) -> Result<(), Impossible> {
+        let mut from = None;
+        self.update(id, |task| {
+            from = Some(task.replace_call(call, to.clone())?);
+            task.refoot()
+        })?;
+        if let Some(from) = from {
+            self.unmark_call(id, call, &from);
+        }
+        self.mark_call(id, call, &to);
+        Ok(())
+    }
+
+    /// Adds a task that its parent, if it has one, is known to have.
+    pub(crate) fn insert(&mut self, task: Task) {
+        let (id, kind, marks) = (task.id, Arc::clone(&task.agent), Marks::of(&task));
+        self.tasks.insert(id, task);
+        self.remark(id, &kind, Marks::NONE, marks);
+    }
+
+    /// The calls of a task that are looked up: those that wait.
+    fn open_calls(&self, id: TaskId) -> Vec<(CallId, CallPhase)> {
+        let Some(Work::Acting(calls)) = self.tasks.get(&id).map(|task| &task.work) else { return Vec::new() };
+        let waits = |phase: &CallPhase| matches!(phase, CallPhase::Waiting(_) | CallPhase::Asking(_));
+        calls.iter().filter(|(_, phase)| waits(phase)).map(|(call, phase)| (call.clone(), phase.clone())).collect()
+    }
+
+    fn remark(&mut self, id: TaskId, kind: &Arc<str>, before: Marks, after: Marks) {
+        self.busy -= usize::from(before.busy);
+        self.busy += usize::from(after.busy);
+        if before.place != after.place {
+            match before.place {
+                Place::Nowhere => {}
+                Place::Slot => self.slots.give_back(kind),
+                Place::Returning => self.slots.returning.leave(id, kind),
+                Place::Fresh => self.slots.fresh.leave(id, kind),
+            }
+            match after.place {
+                Place::Nowhere => {}
+                Place::Slot => self.slots.take(kind),
+                Place::Returning => self.slots.returning.join(id, kind),
+                Place::Fresh => self.slots.fresh.join(id, kind),
+            }
+        }
+        for (was, is, alarm) in [
+            (before.quota, after.quota, Alarm::Quota),
+            (before.lease, after.lease, Alarm::Lease),
+            (before.grace, after.grace, Alarm::Grace),
+        ] {
+            if was != is {
+                self.unset_alarm(id, was, alarm.clone());
+                self.set_alarm(id, is, alarm);
+            }
+        }
+    }
+
+    fn mark_call(&mut self, id: TaskId, call: &CallId, phase: &CallPhase) {
+        match phase {
+            CallPhase::Waiting(wait) => {
+                for on in &wait.on {
+                    self.waiters.entry(*on).or_default().insert((id, call.clone()));
+                }
+                self.set_alarm(id, wait.until, Alarm::Call(call.clone()));
+            }
+            CallPhase::Asking(ask) => {
+                self.asks.insert(ask.id.clone(), id);
+                // Without an owner nobody could be asked: what was decided meanwhile comes before the deadline.
+                let runs = self.tasks.get(&id).is_some_and(Task::is_running);
+                self.set_alarm(id, ask.until_at.filter(|_| runs), Alarm::Call(call.clone()));
+            }
+            CallPhase::Pending
+            | CallPhase::Started
+            | CallPhase::Waited { .. }
+            | CallPhase::Decided(_)
+            | CallPhase::Answered => {}
+        }
+    }
+
+    fn unmark_call(&mut self, id: TaskId, call: &CallId, phase: &CallPhase) {
+        match phase {
+            CallPhase::Waiting(wait) => {
+                for on in &wait.on {
+                    if let Some(calls) = self.waiters.get_mut(on) {
+                        calls.remove(&(id, call.clone()));
+                        if calls.is_empty() {
+                            self.waiters.remove(on);
+                        }
+                    }
+                }
+                self.unset_alarm(id, wait.until, Alarm::Call(call.clone()));
+            }
+            CallPhase::Asking(ask) => {
+                self.asks.remove(&ask.id);
+                self.unset_alarm(id, ask.until_at, Alarm::Call(call.clone()));
+            }
+            CallPhase::Pending
+            | CallPhase::Started
+            | CallPhase::Waited { .. }
+            | CallPhase::Decided(_)
+            | CallPhase::Answered => {}
+        }
+    }
+
+    /// Sets the alarms of what a task asks anew, since it began or ceased to run.
+    fn remark_asks(&mut self, id: TaskId) {
+        for (call, phase) in self.open_calls(id) {
+            if matches!(phase, CallPhase::Asking(_)) {
+                self.unmark_call(id, &call, &phase);
+                self.mark_call(id, &call, &phase);
+            }
+        }
+    }
+
+    fn set_alarm(&mut self, id: TaskId, at: Option<At>, alarm: Alarm) {
+        self.alarms.extend(at.map(|at| (at, id, alarm)));
+    }
+
+    fn unset_alarm(&mut self, id: TaskId, at: Option<At>, alarm: Alarm) {
+        if let Some(at) = at {
+            self.alarms.remove(&(at, id, alarm));
+        }
+    }
+}
+
+/// What is looked up of a task besides its calls.
+#[derive(Clone, Copy)]
+struct Marks {
+    busy: bool,
+    runs: bool,
+    place: Place,
+    quota: Option<At>,
+    lease: Option<At>,
+    grace: Option<At>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Nowhere,
+    Slot,
+    Returning,
+    Fresh,
+}
+
+impl Marks {
+    const NONE: Marks =
+        Marks { busy: false, runs: false, place: Place::Nowhere, quota: None, lease: None, grace: None };
+
+    fn of(task: &Task) -> Marks {
+        let quota = match task.phase {
+            Phase::Parked(until) => Some(until),
+            Phase::Queued(_) | Phase::Running(_) | Phase::Idle | Phase::Interrupted | Phase::Finished(_) => None,
+        };
+        let busy = task.phase.is_busy();
+        // A last turn needs an owner; whoever queues or is parked before it has no more time for that.
+        let grace = task.cancel_until.filter(|_| busy);
+        Marks { busy, runs: task.is_running(), place: Place::of(task), quota, lease: task.lease, grace }
+    }
+}
+
+impl Place {
+    fn of(task: &Task) -> Place {
+        if !task.needs_slot() {
+            return Place::Nowhere;
+        }
+        match task.phase {
+            Phase::Queued(_) => Place::Fresh,
+            Phase::Running(Footing::Slot) => Place::Slot,
+            Phase::Running(Footing::Returning) => Place::Returning,
+            Phase::Running(Footing::Lent)
+            | Phase::Idle
+            | Phase::Parked(_)
+            | Phase::Interrupted
+            | Phase::Finished(_) => Place::Nowhere,
+        }
+    }
+}
