@@ -81,7 +81,7 @@ impl World {
         let root = world.new_id();
         let spec = world.spec(Kind::Main, Mode::Background, Rest::Idle, None);
         world.root_budget = spec.budget;
-        world.must(Input::Open { root, spec, terms: terms(world.root_budget) });
+        world.must(Input::Open { root, spec, definition: None, terms: terms(world.root_budget) });
         world.must(user_mail(root, Delivery::Steer));
         world
     }
