@@ -1,6 +1,6 @@
 //! Agents and their results in words for a model. What an agent said stands in them as data, with where it came from.
 
-use protocol::{Activation, Evidence, Outcome, TaskId};
+use protocol::{Activation, Evidence, ModelUse, Outcome, TaskId};
 
 use crate::agent::Desk;
 use crate::compact::one_line;
@@ -81,6 +81,7 @@ fn facts(known: &Known, ending: &Ending, children: &[String]) -> String {
     }
     facts.push(format!("{}.{} s", time / 1000, time % 1000 / 100));
     let mut lines = vec![format!("[{}]", facts.join(", "))];
+    lines.extend(known.spec.model.as_ref().and_then(replaced));
     let changed = listed(known.evidence.iter().filter_map(|piece| match piece {
         Evidence::Changed { path } => Some(one_line(path, PIECE)),
         Evidence::Ran { .. } => None,
@@ -98,6 +99,12 @@ fn facts(known: &Known, ending: &Ending, children: &[String]) -> String {
         }
     }
     lines.join("\n")
+}
+
+/// Says so if another model is asked than was asked for.
+fn replaced(model: &ModelUse) -> Option<String> {
+    let (wanted, why) = (model.requested.as_deref()?, model.why.as_deref()?);
+    Some(format!("[{} instead of {}: {}]", model.effective, one_line(wanted, PIECE), one_line(why, PIECE)))
 }
 
 fn listed(all: impl Iterator<Item = String>) -> Option<String> {
