@@ -156,7 +156,7 @@ async fn with_enough_for_all_the_sums_are_the_server_s_own() {
 #[tokio::test]
 async fn with_too_little_for_all_the_cap_holds_at_every_event() {
     let server = server();
-    let budget = Budget { tokens: Some(500_000), micros: Some(1_200_000) };
+    let budget = Budget { tokens: Some(250_000), micros: Some(600_000) };
     let sums = run(&server, budget).await;
     assert_eq!(sums.answered, server.usage_sent());
     assert!(budget.allows(sums.cost) && sums.stopped > 0 && sums.looked > 0, "{sums:?}");

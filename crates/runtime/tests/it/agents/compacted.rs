@@ -91,7 +91,7 @@ async fn x6_compacted_at_every_turn_the_work_is_the_same_and_no_agent_is_forgott
     assert_eq!(states(&small), states(&free));
     let digests = digests(&small);
     assert!(digests.len() >= 6, "{}", small.transcript());
-    let [a, b] = [1, 2].map(|n| small.tasks()[n].id);
+    let [a, b] = ["/root/a", "/root/b"].map(|path| small.tasks().iter().find(|task| task.path == path).unwrap().id);
     for digest in &digests[1..] {
         assert!(
             digest.contains(&format!("`a`, {a}: ")) && digest.contains("> - the agent main at /root, task-"),

@@ -74,6 +74,11 @@ async fn first_requests_are_small_over_every_wire() {
             let says = |seen: &&Seen| String::from_utf8_lossy(&seen.body).contains(words);
             requests.iter().find(says).map(|seen| seen.body.len()).unwrap()
         };
+        if let Ok(path) = std::env::var("DUMP") {
+            for (n, seen) in requests.iter().enumerate() {
+                std::fs::write(format!("{path}/{wire:?}-{n}.json"), &seen.body).unwrap();
+            }
+        }
         let (root, every, three) = (requests[0].body.len(), size("\"with every tool\""), size("\"with three tools\""));
         assert!((2_000..10 * 1024).contains(&root), "{wire:?}: the root's first request has {root} bytes");
         assert!((1_000..4 * 1024).contains(&every), "{wire:?}: a child with every tool asks with {every} bytes");
