@@ -73,7 +73,7 @@ impl From<runtime::OpenError> for Failure {
         match error {
             runtime::OpenError::Store(error) => error.into(),
             runtime::OpenError::Rejected(runtime::Rejected::Paused(reason)) => (*reason).clone().into(),
-            runtime::OpenError::Folder { .. } => Failure::usage(error),
+            runtime::OpenError::Folder { .. } | runtime::OpenError::Agent(_) => Failure::usage(error),
             error => Failure::failed(error),
         }
     }

@@ -15,6 +15,8 @@ pub enum Input {
         root: TaskId,
         /// What the root is.
         spec: TaskSpec,
+        /// The definition of its agent, if it is not the usual one.
+        definition: Option<Definition>,
         /// How it is run.
         terms: Terms,
     },

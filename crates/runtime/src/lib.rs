@@ -16,6 +16,8 @@ mod compact;
 mod controls;
 mod conversation;
 mod crew;
+mod definition;
+mod expects;
 mod governor;
 mod grants;
 mod instructions;

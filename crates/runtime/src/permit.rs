@@ -44,6 +44,22 @@ fn judge_now(desk: &Arc<Desk>, outfit: Arc<Outfit>, tool: &dyn Tool, call: &Call
     Ok(Judgement { verdict: permitted.verdict.clone(), reach: Arc::new(permitted) })
 }
 
+/// Judges a command that the runtime runs for a call of this tool.
+pub(crate) async fn judge_command(
+    desk: &Arc<Desk>,
+    outfit: &Arc<Outfit>,
+    tool: &'static str,
+    command: &str,
+) -> Result<Verdict, ToolError> {
+    let (desk, outfit, need) = (Arc::clone(desk), Arc::clone(outfit), Need::Shell(command.to_owned()));
+    let judge = move || {
+        let act = act(&desk, need)?;
+        let acts = redirected(&act).into_iter().chain([act]).collect();
+        Ok(check(&desk, &outfit, &Controls::new(&desk.policy().controls), tool, acts))
+    };
+    tokio::task::spawn_blocking(judge).await.map_err(ToolError::broken)?
+}
+
 /// What a person who may allow the call is told, and the model if nobody does.
 pub(crate) fn denied(tool: &str, verdict: &Verdict) -> String {
     let rule = verdict.rule.as_deref();

@@ -41,8 +41,10 @@ impl Redactor {
             }
             Input::Report(_, report) => self.report(report),
             Input::Decide { decision, .. } => self.decision(decision),
-            Input::Open { .. }
-            | Input::Adopt { .. }
+            Input::Open { definition, .. } => {
+                definition.iter_mut().for_each(|definition| self.text(&mut definition.spec.prompt));
+            }
+            Input::Adopt { .. }
             | Input::Fork { .. }
             | Input::Resume
             | Input::Suspend

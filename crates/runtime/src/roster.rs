@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use protocol::{
-    Activation, AgentSpec, At, Clip, Cost, DefinitionId, Entry, Event, Evidence, Outcome, TaskId, TaskSpec, Usage,
+    Activation, AgentSpec, At, Budget, Clip, Cost, DefinitionId, Entry, Event, Evidence, Outcome, TaskId, TaskSpec,
+    Usage,
 };
 
 /// Most bytes of a result that is kept; the log has the whole.
@@ -72,6 +73,32 @@ impl Roster {
         let rolls = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let id = rolls.tasks.get(&task)?.spec.definition.as_ref()?;
         rolls.definitions.get(id).cloned()
+    }
+
+    /// Whether a task, or one above it, began with a budget.
+    pub(crate) fn is_budgeted(&self, task: TaskId) -> bool {
+        let rolls = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let mut next = rolls.tasks.get(&task);
+        while let Some(known) = next {
+            if known.spec.budget != Budget::default() {
+                return true;
+            }
+            next = known.spec.parent.and_then(|parent| rolls.tasks.get(&parent));
+        }
+        false
+    }
+
+    /// Everything below a task, parents before their children.
+    pub(crate) fn below(&self, top: TaskId) -> Vec<TaskId> {
+        let rolls = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let children = |id: TaskId| rolls.tasks.get(&id).map(|known| known.children.as_slice()).unwrap_or_default();
+        let mut found = children(top).to_vec();
+        let mut next = 0;
+        while let Some(id) = found.get(next).copied() {
+            found.extend(children(id));
+            next += 1;
+        }
+        found
     }
 
     /// Where a task is in the tree, such as `/root/tests`.

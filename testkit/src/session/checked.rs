@@ -117,7 +117,8 @@ fn calls(message: &Message) -> Vec<&CallId> {
 
 /// The later request begins with everything in the earlier one, or with what a compaction left of it.
 fn change(before: &Request, now: &Request) -> Result<Change, String> {
-    if now.system != before.system || now.tools != before.tools {
+    // More tools may have been loaded meanwhile.
+    if now.system != before.system || !now.tools.starts_with(&before.tools) {
         return Err("its instructions or tools are not those of the request before".into());
     }
     if now.messages.starts_with(&before.messages) {

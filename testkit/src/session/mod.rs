@@ -14,6 +14,7 @@ mod ids;
 mod probe;
 mod run;
 mod scenario;
+mod shelf;
 mod stage;
 mod transcript;
 
@@ -25,5 +26,6 @@ pub use ids::CountedIds;
 pub use probe::FailingProbe;
 pub use run::Run;
 pub use scenario::{Scenario, scenario};
+pub use shelf::Shelf;
 pub use stage::Stage;
 pub use transcript::transcript;

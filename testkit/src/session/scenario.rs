@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use model::{Model, Script};
 use net::Secret;
-use protocol::{AgentSpec, Budget, Delivery, PermissionMode, RuleEffect, RuleText, Spawns};
-use runtime::{Catalog, Start};
+use protocol::{AgentSpec, Budget, Delivery, PermissionMode, RuleEffect, RuleText, SkillSpec, Spawns};
+use runtime::{Catalog, CostGuard, Features, Models, OnlyOwn, Start};
 
 use super::{Run, Stage};
 
@@ -27,6 +27,10 @@ pub fn scenario() -> Scenario {
         mode: PermissionMode::Default,
         rules: Vec::new(),
         catalog: Arc::new(crew()),
+        main: None,
+        models: Arc::new(OnlyOwn),
+        guard: CostGuard::default(),
+        features: Features::default(),
         limits: kernel::Limits::default(),
         ask_user: true,
         ask_wait: Some(Duration::ZERO),
@@ -59,6 +63,10 @@ pub struct Scenario {
     pub(super) mode: PermissionMode,
     pub(super) rules: Vec<RuleText>,
     pub(super) catalog: Arc<Catalog>,
+    pub(super) main: Option<AgentSpec>,
+    pub(super) models: Arc<dyn Models>,
+    pub(super) guard: CostGuard,
+    pub(super) features: Features,
     pub(super) limits: kernel::Limits,
     pub(super) ask_user: bool,
     pub(super) ask_wait: Option<Duration>,
@@ -117,6 +125,37 @@ impl Scenario {
     pub fn agent(mut self, agent: AgentSpec) -> Scenario {
         Arc::make_mut(&mut self.catalog).agents.insert(0, agent);
         self
+    }
+
+    /// There is this skill too.
+    #[must_use]
+    pub fn skill(mut self, skill: SkillSpec) -> Scenario {
+        Arc::make_mut(&mut self.catalog).skills.push(skill);
+        self
+    }
+
+    /// The session's own agent is this one.
+    #[must_use]
+    pub fn main(self, agent: AgentSpec) -> Scenario {
+        Scenario { main: Some(agent), ..self }
+    }
+
+    /// Agents may be run with these models too.
+    #[must_use]
+    pub fn models(self, models: Arc<dyn Models>) -> Scenario {
+        Scenario { models, ..self }
+    }
+
+    /// What becomes of agents whose model is much dearer.
+    #[must_use]
+    pub fn guard(self, guard: CostGuard) -> Scenario {
+        Scenario { guard, ..self }
+    }
+
+    /// This is switched on.
+    #[must_use]
+    pub fn features(self, features: Features) -> Scenario {
+        Scenario { features, ..self }
     }
 
     /// There may be this many agents.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use host::{Clock, Home, Ids, Owner};
 use model::Model;
 use policy::{Policy, Rule, Source};
-use protocol::{Budget, PermissionMode, RuleText, SessionId};
+use protocol::{AgentSpec, Budget, PermissionMode, RuleText, SessionId};
 use runtime::{OpenError, Session, Settings, Start};
 use store::{Probe, copy_session};
 use tempfile::TempDir;
@@ -36,6 +36,8 @@ struct Parts {
     budget: Mutex<Budget>,
     /// What becomes of calls that no rule speaks of, in the sessions that are opened next.
     mode: Mutex<PermissionMode>,
+    /// What the session's own agent is in the sessions that are opened next.
+    main: Mutex<Option<AgentSpec>>,
     /// How long a person is waited for in the sessions that are opened next.
     ask_wait: Mutex<Option<Duration>>,
     /// What each session's model was asked, across those who owned it.
@@ -64,6 +66,7 @@ impl Stage {
             budget: Mutex::new(scenario.budget),
             mode: Mutex::new(scenario.mode),
             ask_wait: Mutex::new(scenario.ask_wait),
+            main: Mutex::new(scenario.main.clone()),
             scenario,
             models: Mutex::default(),
         }))
@@ -105,6 +108,11 @@ impl Stage {
         *self.0.ask_wait.lock().unwrap() = wait;
         // Whether questions are offered may change with it: what models are told begins anew.
         self.0.models.lock().unwrap().clear();
+    }
+
+    /// Lets the sessions that are opened next have this agent of their own; the usual one with nothing.
+    pub fn set_main(&self, main: Option<AgentSpec>) {
+        *self.0.main.lock().unwrap() = main;
     }
 
     /// Where sessions are kept.
@@ -157,7 +165,7 @@ impl Stage {
     }
 
     fn settings(&self, model: &Arc<Checked>) -> Settings {
-        let Parts { cwd, home, clock, ids, probe, scenario, budget, mode, ask_wait, .. } = &*self.0;
+        let Parts { cwd, home, clock, ids, probe, scenario, budget, mode, ask_wait, main, .. } = &*self.0;
         Settings {
             home: home.clone(),
             cwd: cwd.clone(),
@@ -167,11 +175,11 @@ impl Stage {
             },
             model_spec: model.name().to_owned(),
             model: Arc::clone(model) as Arc<dyn Model>,
-            models: Arc::new(runtime::OnlyOwn),
-            guard: runtime::CostGuard::default(),
+            models: Arc::clone(&scenario.models),
+            guard: scenario.guard,
             catalog: scenario.catalog.clone(),
-            main: None,
-            features: runtime::Features::default(),
+            main: main.lock().unwrap().clone(),
+            features: scenario.features,
             policy: policy(scenario, *mode.lock().unwrap(), cwd, home),
             rules: scenario.rules.clone(),
             ask_user: scenario.ask_user,

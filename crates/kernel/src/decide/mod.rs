@@ -20,7 +20,7 @@ use crate::{Effect, Input, Limits, Refusal, Task};
 pub(crate) fn decide(state: &mut State, limits: &Limits, now: At, input: Input) -> Result<Vec<Effect>, Refusal> {
     let mut draft = Draft { state, limits, now, wakes: Wakes::Now, effects: Vec::new() };
     match input {
-        Input::Open { root, spec, terms } => draft.open(root, spec, terms),
+        Input::Open { root, spec, definition, terms } => draft.open(root, spec, definition, terms),
         Input::Adopt { fence, terms } => draft.adopt(fence, terms),
         Input::Fork { from } => draft.fork(from),
         Input::Resume => draft.resume(),

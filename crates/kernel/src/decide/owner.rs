@@ -5,14 +5,23 @@ use protocol::{CancelBy, Event, Fence, Kind, ModelFault, Outcome, SessionId, Tas
 use super::cancel::After;
 use super::{Draft, Wakes};
 use crate::state::Admission;
-use crate::{CallPhase, Effect, Phase, Refusal, Work, words};
+use crate::{CallPhase, Definition, Effect, Phase, Refusal, Work, words};
 
 impl Draft<'_> {
-    pub(super) fn open(&mut self, root: TaskId, spec: TaskSpec, terms: Terms) -> Result<(), Refusal> {
+    pub(super) fn open(
+        &mut self,
+        root: TaskId,
+        spec: TaskSpec,
+        definition: Option<Definition>,
+        terms: Terms,
+    ) -> Result<(), Refusal> {
         if self.state.root.is_some() {
             return Err(Refusal::AlreadyOpen);
         }
         self.record(root, Event::SessionOpened(terms))?;
+        if let Some(Definition { id, spec }) = definition {
+            self.record(root, Event::AgentDefined { id, spec })?;
+        }
         self.record(root, Event::TaskCreated(TaskSpec { parent: None, kind: Kind::Main, ..spec }))
     }
 

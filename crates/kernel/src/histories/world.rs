@@ -65,7 +65,7 @@ impl World {
         let root = world.new_id();
         let spec = world.spec(Kind::Main, Mode::Background, Rest::Idle, None);
         world.terms = terms(spec.budget);
-        world.must(Input::Open { root, spec, terms: world.terms.clone() });
+        world.must(Input::Open { root, spec, definition: None, terms: world.terms.clone() });
         world.must(user_mail(root, Delivery::Steer));
         world
     }

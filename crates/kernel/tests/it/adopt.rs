@@ -130,7 +130,7 @@ fn a_fork_ends_what_it_copied() {
 #[test]
 fn a_session_opens_once_and_nothing_happens_before() {
     let mut desk = Desk::new();
-    let again = Input::Open { root: id(5), spec: spec(Kind::Main, None), terms: terms() };
+    let again = Input::Open { root: id(5), spec: spec(Kind::Main, None), definition: None, terms: terms() };
     assert_eq!(desk.refused(again), "the session is open already");
     let mut empty = Kernel::new(Limits::default());
     assert_eq!(empty.apply(At(1), adopt()), Err(Refusal::Closed));
@@ -142,7 +142,7 @@ fn a_session_opens_once_and_nothing_happens_before() {
 #[test]
 fn the_first_task_is_the_root_whatever_it_was_called() {
     let mut kernel = Kernel::new(Limits::default());
-    let open = Input::Open { root: id(1), spec: spec(Kind::Agent, Some(id(9))), terms: terms() };
+    let open = Input::Open { root: id(1), spec: spec(Kind::Agent, Some(id(9))), definition: None, terms: terms() };
     kernel.apply(At(1), open).unwrap();
     let root = kernel.task(id(1)).unwrap();
     assert_eq!((root.kind, root.parent, root.depth), (Kind::Main, None, 0));

@@ -64,7 +64,7 @@ impl Desk {
         let mut desk = Desk { kernel: Kernel::new(limits), now: At(100), root };
         let mut spec = TaskSpec { rest: Rest::Idle, name: "root".into(), ..spec(Kind::Main, None) };
         change(&mut spec);
-        desk.ok(Input::Open { root: id(1), spec, terms: terms() });
+        desk.ok(Input::Open { root: id(1), spec, definition: None, terms: terms() });
         desk.ok(Input::Send(letter(id(1), Delivery::Steer)));
         desk.report(root, Report::Boundary(Point::Between));
         desk

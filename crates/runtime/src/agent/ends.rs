@@ -48,6 +48,9 @@ impl AgentRun {
         if matches!(self.conversation.messages().last(), Some(model::Message::User { .. })) {
             return Ok(Step::On);
         }
+        if let Some(step) = self.contract().await? {
+            return Ok(step);
+        }
         match self.end(Ending::Completed).await {
             Err(Rejected::Refused(Refusal::MailWaiting)) => Ok(Step::On),
             Err(Rejected::Refused(Refusal::NoAnswer)) => {

@@ -6,6 +6,7 @@
 mod acts;
 mod ask;
 mod call;
+mod contract;
 mod deadline;
 mod desk;
 mod ends;

@@ -40,10 +40,13 @@ pub(super) fn last(desk: &Desk, outfit: &Outfit, conversation: &Conversation) ->
 /// only what came after it is estimated.
 pub(super) fn input(outfit: &Outfit, conversation: &Conversation) -> u64 {
     let messages = conversation.messages();
-    match conversation.measured() {
+    let input = match conversation.measured() {
         Some((counted, tokens)) => messages.iter().skip(counted).map(message).fold(tokens, u64::saturating_add),
         None => estimate(outfit, messages),
-    }
+    };
+    // Tools may have been loaded since it was counted.
+    let loaded = outfit.deferred.iter().filter(|spec| conversation.loaded().contains(&spec.name));
+    loaded.map(tool).fold(input, u64::saturating_add)
 }
 
 /// Most tokens that a request with these messages has, as far as that can be told without a provider.

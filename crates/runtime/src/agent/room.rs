@@ -138,7 +138,14 @@ impl Now {
 async fn present(desk: &Desk, link: &Link, conversation: &Conversation) -> Result<Present, Rejected> {
     let (id, unread) = (link.run.task, conversation.unread_results());
     let tasks = link.supervisor.look(move |kernel| tasks(kernel, id, |task| unread.contains(&task))).await?;
-    Ok(Present { todos: todos(desk).await, tasks })
+    Ok(Present { own: own(desk, link.run.task, conversation), todos: todos(desk).await, tasks })
+}
+
+/// Who the agent is and what it has, which no compaction takes from it.
+fn own(desk: &Desk, task: TaskId, conversation: &Conversation) -> Vec<String> {
+    let role = desk.roster.known(task, |known| format!("the agent {} at {}, {task}", known.spec.agent, known.path));
+    let loaded = conversation.loaded().iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+    role.into_iter().chain((!loaded.is_empty()).then(|| format!("tools loaded: {loaded}"))).collect()
 }
 
 /// The tasks that an agent started, those that still live first, then the newest.

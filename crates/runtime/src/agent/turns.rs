@@ -187,7 +187,7 @@ impl AgentRun {
     async fn hear_and_begin(&mut self) -> Result<Result<(), Rejected>, Rejected> {
         let (supervisor, run) = (self.link.supervisor.clone(), self.link.run);
         let heard = supervisor.report(run, Report::Boundary(Point::Between));
-        if self.desk.settings.budget == Budget::default() {
+        if !self.is_budgeted() {
             // One commit for both.
             let (heard, begun) = tokio::join!(heard, supervisor.report(run, self.turn_begun()));
             return heard.map(|()| begun);
@@ -196,6 +196,11 @@ impl AgentRun {
         heard.await?;
         self.catch_up();
         Ok(supervisor.report(run, self.turn_begun()).await)
+    }
+
+    /// Whether anybody limits what it spends: whoever runs the session, or the definition of it or of one above it.
+    fn is_budgeted(&self) -> bool {
+        self.desk.settings.budget != Budget::default() || self.desk.roster.is_budgeted(self.link.run.task)
     }
 
     /// Leaves out of the conversation what the model has no room for.

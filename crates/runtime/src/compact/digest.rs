@@ -8,6 +8,8 @@ use crate::prompt;
 /// What holds now, whatever was said: it is looked up when a digest is made.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Present {
+    /// Who the agent is, one line each.
+    pub(crate) own: Vec<String>,
     /// Open todos, one line each, what matters most first.
     pub(crate) todos: Vec<String>,
     /// Tasks that the agent started, one line each, what matters most first.
@@ -22,6 +24,7 @@ pub(super) fn write(past: &Past, present: &Present, max: usize) -> String {
     let room = max.max(LEAST) - prompt::COMPACTED.len() - FORM;
     let asked = asked(past, room / 2);
     let mut facts = Facts { lines: Vec::new(), room: room - asked.len() };
+    facts.add("You are:", Kept::first(&present.own), 4);
     facts.add("Open todos, from the table `todos`:", Kept::first(&present.todos), 4);
     facts.add("Tasks you started:", Kept::first(&present.tasks), 3);
     facts.add("Files you wrote:", Kept::newest(&past.files), 4);

@@ -19,3 +19,4 @@ pub(crate) use digest::Present;
 pub(crate) use fold::fold;
 pub(crate) use past::Past;
 pub(crate) use plan::{Made, Plan};
+pub(crate) use words::one_line;

@@ -132,7 +132,11 @@ proptest! {
 
     #[test]
     fn compaction_after_compaction_keeps_the_task_and_ends(parts in prop::collection::vec(conversation(), 1..6), max in 0..40_000_usize) {
-        let present = Present { todos: vec!["t1 (pending): x".repeat(9); 50], tasks: vec!["command".into(); 9] };
+        let present = Present {
+            own: vec!["the agent main".into()],
+            todos: vec!["t1 (pending): x".repeat(9); 50],
+            tasks: vec!["command".into(); 9],
+        };
         let (mut messages, mut past): (Vec<Message>, Option<Past>) = (Vec::new(), None);
         let task = text(&parts[0][0]).to_owned();
         for part in parts {
@@ -174,8 +178,11 @@ fn a_digest_tells_what_was_asked_done_written_and_is_open() {
     messages.push(Message::user(prompt::BUDGET_LOW));
     let mut past = Past::default();
     past.absorb(&messages);
-    let present =
-        Present { todos: vec!["t1 (pending): test it".into()], tasks: vec!["background command `make`".into()] };
+    let present = Present {
+        own: vec!["the agent main at /root".into()],
+        todos: vec!["t1 (pending): test it".into()],
+        tasks: vec!["background command `make`".into()],
+    };
     insta::assert_snapshot!(write(&past, &present, 4_000));
 }
 

@@ -1,7 +1,7 @@
 //! Texts of bounded size that cannot be taken for something else.
 
 /// The text on one line of at most `max` bytes.
-pub(super) fn one_line(text: &str, max: usize) -> String {
+pub(crate) fn one_line(text: &str, max: usize) -> String {
     // No more than this can end up in the line, however much of the text is blank.
     let begin = &text[..text.floor_char_boundary(max.saturating_mul(4))];
     let words = begin.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());

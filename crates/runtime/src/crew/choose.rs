@@ -1,9 +1,7 @@
 //! Which definition and which model a new agent gets.
 
-use kernel::Definition;
 use model::{Facts, Model};
-use protocol::{AgentSpec, Clip, DefinitionId, ModelUse, Price};
-use sha2::{Digest, Sha256};
+use protocol::{AgentSpec, Clip, ModelUse, Price};
 use tools::{AgentOrder, ToolError};
 
 use super::Crew;
@@ -25,10 +23,6 @@ impl Crew {
         if !self.outfit.definition.spawns.permit(&agent.name) {
             let own = &self.outfit.definition.name;
             return Err(ToolError::refused(format!("a `{own}` agent may not start `{shown}`, only: {}", known())));
-        }
-        if !agent.unserved.is_empty() {
-            let wants = agent.unserved.join("; ");
-            return Err(ToolError::refused(format!("`{shown}` cannot be started: {wants} (see {})", agent.source)));
         }
         Ok(agent)
     }
@@ -62,7 +56,12 @@ impl Crew {
             )));
         }
         match settings.models.liked(agent.taste).filter(|liked| *liked != settings.model_spec) {
-            Some(liked) => self.open(&liked).unwrap_or_else(|_unusable| Ok(own())),
+            // A taste is no wish: where it cannot be served, everybody can see that.
+            Some(liked) => Ok(match self.open(&liked) {
+                Ok(Ok(chosen)) => chosen,
+                Ok(Err(why)) => ModelUse { requested: Some(liked), why: Some(why.to_string()), ..own() },
+                Err(why) => ModelUse { requested: Some(liked), why: Some(why), ..own() },
+            }),
             None => Ok(own()),
         }
     }
@@ -109,12 +108,4 @@ impl Crew {
 /// One number for a price: a turn reads more than it writes.
 fn rate(price: Price) -> u64 {
     price.input.saturating_mul(3).saturating_add(price.output)
-}
-
-/// A definition under its digest.
-pub(super) fn defined(agent: &AgentSpec) -> Result<Definition, ToolError> {
-    let json = serde_json::to_vec(agent).map_err(ToolError::broken)?;
-    let digest = Sha256::digest(&json);
-    let id = DefinitionId(digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect());
-    Ok(Definition { id, spec: Box::new(agent.clone()) })
 }

@@ -15,8 +15,7 @@ const PREFIX: usize = 6;
 impl Crew {
     /// A task below the calling agent.
     pub(super) fn find_below(&self, given: &str) -> Result<TaskId, ToolError> {
-        let below = below(&self.desk.roster, self.own());
-        pick(&self.desk.roster, self.own(), &below, given)
+        pick(&self.desk.roster, self.own(), &self.below(), given)
     }
 
     /// A task that the calling agent may write to: below it, beside it, or its parent.
@@ -26,7 +25,7 @@ impl Crew {
         if given == "parent" {
             return parent.ok_or_else(|| ToolError::refused("the session's own agent has no parent"));
         }
-        let mut near = below(roster, self.own());
+        let mut near = self.below();
         near.extend(self.siblings());
         near.extend(parent);
         pick(roster, self.own(), &near, given)
@@ -51,23 +50,13 @@ impl Crew {
 
     /// Everything below the calling agent, parents before their children.
     pub(super) fn below(&self) -> Vec<TaskId> {
-        below(&self.desk.roster, self.own())
+        self.desk.roster.below(self.own())
     }
 }
 
 fn agents(roster: &Roster, tasks: &[TaskId]) -> Vec<TaskId> {
     let is_agent = |id: &&TaskId| roster.known(**id, |known| known.spec.kind == Kind::Agent) == Some(true);
     tasks.iter().filter(is_agent).copied().collect()
-}
-
-fn below(roster: &Roster, top: TaskId) -> Vec<TaskId> {
-    let mut found = roster.known(top, |known| known.children.clone()).unwrap_or_default();
-    let mut next = 0;
-    while let Some(id) = found.get(next).copied() {
-        found.extend(roster.known(id, |known| known.children.clone()).unwrap_or_default());
-        next += 1;
-    }
-    found
 }
 
 /// The one task among `known` that is meant.

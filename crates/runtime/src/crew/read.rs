@@ -4,12 +4,16 @@ use kernel::{Kernel, Task};
 use protocol::{Block, Clip, Event, Kind, TaskId, WaitMode};
 use tools::{ReadOrder, ToolError, Wait};
 
-use super::words::result;
+use super::words::{HEAD, result};
 use super::{Crew, refused};
+use crate::compact::one_line;
 use crate::prompt;
 
 /// Most bytes of what one agent said.
 const SAID: usize = 24 * 1024;
+
+/// Most bytes of a description or an intent.
+const LINE: usize = 200;
 
 /// Most agents in one list.
 const LISTED: usize = 100;
@@ -55,7 +59,7 @@ impl Crew {
             (None, true) => Ok(result(&self.desk, task).map_or(head.clone(), |result| format!("{head}\n{result}"))),
             (since, _) => {
                 let said = self.said(task, since.unwrap_or_default()).await?;
-                Ok(if said.is_empty() { head } else { format!("{head}\n{}", prompt::quote(&said)) })
+                Ok(if said.is_empty() { head } else { format!("{head}\n{}", self.quote(&said)) })
             }
         }
     }
@@ -71,8 +75,8 @@ impl Crew {
             lines.extend(self.desk.roster.known(*id, |known| {
                 let kind = if known.spec.kind == Kind::Shell { "command" } else { known.spec.agent.as_str() };
                 let model = known.spec.model.as_ref().map(|model| format!(", {}", model.effective)).unwrap_or_default();
-                let intent = known.intent.as_ref().map(|intent| format!("; {intent}")).unwrap_or_default();
-                let what = &known.spec.description;
+                let intent = known.intent.as_ref().map(|intent| format!("; {}", one_line(intent, LINE)));
+                let (what, intent) = (one_line(&known.spec.description, LINE), intent.unwrap_or_default());
                 format!("{} ({kind}{model}): {}; {what}{intent}", known.path, standing.words())
             }));
         }
@@ -80,7 +84,12 @@ impl Crew {
             lines.push(format!("and {} more", below.len() - LISTED));
         }
         // Names, descriptions and intents are other models' words.
-        Ok(prompt::quote(&lines.join("\n")))
+        Ok(self.quote(&lines.join("\n")))
+    }
+
+    /// What other models wrote, in as many bytes as an answer may have.
+    fn quote(&self, text: &str) -> String {
+        prompt::quote_within(text, self.desk.settings.tools.output.saturating_sub(HEAD))
     }
 
     async fn standing(&self, task: TaskId) -> Result<Standing, ToolError> {

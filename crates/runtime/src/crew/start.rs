@@ -4,9 +4,9 @@ use kernel::{CallPhase, Input, Spawn};
 use protocol::{Clip, Kind, Mode, Rest, TaskId, TaskSpec, WaitEnd};
 use tools::{AgentOrder, ToolError};
 
-use super::choose::defined;
 use super::words::result;
 use super::{Crew, refused};
+use crate::{definition, expects};
 
 /// Most bytes of a description.
 const DESCRIPTION: usize = 200;
@@ -42,11 +42,15 @@ impl Crew {
     async fn spawn(&self, order: AgentOrder) -> Result<(TaskId, Mode), ToolError> {
         let settings = &self.desk.settings;
         let agent = self.choose(&order.agent_type)?;
+        if let Some(expected) = &order.expects {
+            expects::check(expected)
+                .map_err(|words| ToolError::refused(format!("`expects` cannot be used: {words}")))?;
+        }
         let model = self.model(agent, &order)?;
         let wanted = order.mode.unwrap_or(if agent.background { Mode::Background } else { Mode::Sync });
         // Below the root nobody is told of what ends later.
         let mode = if self.is_root() { wanted } else { Mode::Sync };
-        let definition = defined(agent)?;
+        let definition = definition::of(agent).map_err(ToolError::refused)?;
         let spec = TaskSpec {
             parent: Some(self.own()),
             description: Clip::new(order.description.trim(), DESCRIPTION).into_string(),

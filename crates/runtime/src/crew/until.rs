@@ -1,7 +1,7 @@
 //! Waits for a command to succeed: a command of the runtime's runs it again and again, and no model is asked meanwhile.
 
 use kernel::{CallPhase, Input, Spawn};
-use protocol::{Cancel, CancelBy, Clip, Kind, Mode, TaskId, TaskSpec};
+use protocol::{Cancel, CancelBy, Clip, Kind, Mode, TaskId, TaskSpec, WaitEnd};
 use tools::{ToolError, UntilOrder};
 
 use super::{Crew, refused};
@@ -23,6 +23,13 @@ impl Crew {
         };
         let task = task.ok_or_else(|| ToolError::refused("the command is gone"))?;
         let command = Clip::new(&order.command, 200);
+        if let Some(CallPhase::Waited { why: WaitEnd::Promoted, .. }) =
+            self.caller.phase().await.map_err(ToolError::broken)?
+        {
+            return Ok(format!(
+                "The user sent the watch on `{command}` to the background: its end reaches you by itself."
+            ));
+        }
         match self.state(task).await? {
             "completed" => Ok(format!("`{command}` succeeded")),
             "running" | "queued" => {

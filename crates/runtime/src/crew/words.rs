@@ -1,20 +1,29 @@
 //! Agents and their results in words for a model. What an agent said stands in them as data, with where it came from.
 
-use protocol::{Activation, Evidence, Outcome, TaskId};
+use protocol::{Activation, Evidence, ModelUse, Outcome, TaskId};
 
 use crate::agent::Desk;
+use crate::compact::one_line;
 use crate::prompt;
 use crate::roster::{Ending, Known};
 
-/// Most lines of evidence of one kind.
+/// Most pieces of evidence of one kind that are told.
 const LISTED: usize = 20;
+
+/// Most bytes of each, and of why a task failed.
+const PIECE: usize = 200;
+const WHY: usize = 1_000;
+
+/// Room in an answer for what stands around a quote.
+pub(super) const HEAD: usize = 512;
 
 /// A task's latest result, as the answer to the call that waited for it.
 pub(super) fn result(desk: &Desk, task: TaskId) -> Option<String> {
     let children = children(desk, task);
     desk.roster.known(task, |known| {
         let (_, ending) = known.endings.last_key_value()?;
-        Some(prompt::quote(&told(task, known, ending, &children)))
+        let max = desk.settings.tools.output.saturating_sub(HEAD);
+        Some(prompt::quote_within(&told(task, known, ending, &children), max))
     })?
 }
 
@@ -46,7 +55,8 @@ fn children(desk: &Desk, task: TaskId) -> Vec<String> {
 
 fn told(task: TaskId, known: &Known, ending: &Ending, children: &[String]) -> String {
     let detail = match &ending.outcome {
-        Outcome::Failed { message, .. } => format!(" ({message})"),
+        // On one line: nothing in it can be taken for what follows.
+        Outcome::Failed { kind, message } => format!(" ({kind:?}: {})", one_line(message, WHY)),
         Outcome::Completed
         | Outcome::Cancelled { .. }
         | Outcome::TimedOut { .. }
@@ -71,13 +81,14 @@ fn facts(known: &Known, ending: &Ending, children: &[String]) -> String {
     }
     facts.push(format!("{}.{} s", time / 1000, time % 1000 / 100));
     let mut lines = vec![format!("[{}]", facts.join(", "))];
+    lines.extend(known.spec.model.as_ref().and_then(replaced));
     let changed = listed(known.evidence.iter().filter_map(|piece| match piece {
-        Evidence::Changed { path } => Some(path.clone()),
+        Evidence::Changed { path } => Some(one_line(path, PIECE)),
         Evidence::Ran { .. } => None,
     }));
     let ran = listed(known.evidence.iter().filter_map(|piece| match piece {
-        Evidence::Ran { command, exit: Some(code) } => Some(format!("`{command}` → {code}")),
-        Evidence::Ran { command, exit: None } => Some(format!("`{command}` → killed")),
+        Evidence::Ran { command, exit: Some(code) } => Some(format!("`{}` → {code}", one_line(command, PIECE))),
+        Evidence::Ran { command, exit: None } => Some(format!("`{}` → killed", one_line(command, PIECE))),
         Evidence::Changed { .. } => None,
     }));
     for (what, list) in
@@ -88,6 +99,12 @@ fn facts(known: &Known, ending: &Ending, children: &[String]) -> String {
         }
     }
     lines.join("\n")
+}
+
+/// Says so if another model is asked than was asked for.
+fn replaced(model: &ModelUse) -> Option<String> {
+    let (wanted, why) = (model.requested.as_deref()?, model.why.as_deref()?);
+    Some(format!("[{} instead of {}: {}]", model.effective, one_line(wanted, PIECE), one_line(why, PIECE)))
 }
 
 fn listed(all: impl Iterator<Item = String>) -> Option<String> {

@@ -9,6 +9,9 @@ use crate::supervisor::Rejected;
 
 impl Crew {
     pub(super) async fn write_agents(&self, order: WriteOrder) -> Result<String, ToolError> {
+        if order.message.trim().is_empty() {
+            return Err(ToolError::refused("`message` is empty"));
+        }
         let readers = match &order.to {
             Readers::Named(names) => names.iter().map(|name| self.find_near(name)).collect::<Result<Vec<_>, _>>()?,
             Readers::Siblings => self.siblings(),

@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 use host::{Guardian, Lineage, Owner, Workspace};
 use kernel::{Impossible, Input, Kernel};
 use net::fetch::Fetcher;
-use protocol::{At, Envelope, Fence, Kind, Rest, SessionId, TaskId, TaskSpec, Terms};
+use protocol::{AgentSpec, At, Budget, Envelope, Fence, Kind, Rest, SessionId, TaskId, TaskSpec, Terms};
 use store::{Opened, Reader, SessionFile, StoreError};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -20,6 +20,7 @@ use crate::agent::{Deadline, Desk, Performer};
 use crate::api::Api;
 use crate::bus::Bus;
 use crate::commands::{Cues, Lookout};
+use crate::definition;
 use crate::governor::Governor;
 use crate::grants::Grants;
 use crate::instructions::Instructions;
@@ -69,6 +70,9 @@ pub enum OpenError {
     /// Its first input was not taken.
     #[error(transparent)]
     Rejected(#[from] Rejected),
+    /// Its own agent cannot be had.
+    #[error("{0}")]
+    Agent(String),
     /// The machine did not tell who this process is.
     #[error("cannot tell this process from others: {0}")]
     Machine(io::Error),
@@ -100,10 +104,11 @@ impl Session {
         let at = Arc::clone(&desk);
         let supervision = Supervision::start(parts, move |_supervisor| Arc::new(Performer(at)));
         let first = match start {
-            Start::New => begin(&desk),
-            Start::Resume(_) | Start::Fork(_) => {
-                First { root: known_root.ok_or(OpenError::Empty(id))?, inputs: adopt(&desk, fence, forked_from) }
-            }
+            Start::New => begin(&desk)?,
+            Start::Resume(_) | Start::Fork(_) => First {
+                root: known_root.ok_or(OpenError::Empty(id))?,
+                inputs: adopt(&desk, known_root, fence, forked_from),
+            },
         };
         let root = first.root;
         // They line up together: nothing is decided between them, and one commit holds them all.
@@ -168,25 +173,33 @@ struct First {
 
 /// What an owner that comes after another begins with. A fork whose first owner died before it could say what it is
 /// says it now.
-fn adopt(desk: &Desk, fence: Fence, forked_from: Option<SessionId>) -> Vec<Input> {
-    let adopt = Input::Adopt { fence, terms: terms(&desk.settings) };
+fn adopt(desk: &Desk, root: Option<TaskId>, fence: Fence, forked_from: Option<SessionId>) -> Vec<Input> {
+    let main = root.and_then(|root| desk.roster.definition(root));
+    let adopt = Input::Adopt { fence, terms: terms(&desk.settings, main.as_deref()) };
     std::iter::once(adopt).chain(forked_from.map(|from| Input::Fork { from })).collect()
 }
 
-fn begin(desk: &Desk) -> First {
+fn begin(desk: &Desk) -> Result<First, OpenError> {
     let settings = &desk.settings;
+    let main = settings.main.as_ref();
+    let definition = main.map(definition::of).transpose().map_err(OpenError::Agent)?;
     let root = TaskId::new(settings.ids.uuid());
+    let terms = terms(settings, main);
     let spec = TaskSpec {
         description: "the session's own conversation".into(),
         rest: Rest::Idle,
-        max_turns: settings.max_turns,
-        budget: settings.budget,
-        ..TaskSpec::new(Kind::Main, "main", "root")
+        max_turns: terms.max_turns,
+        budget: terms.budget,
+        definition: definition.as_ref().map(|definition| definition.id.clone()),
+        model: main.map(|main| definition::model(main, settings)).transpose().map_err(OpenError::Agent)?.flatten(),
+        ..TaskSpec::new(Kind::Main, main.map_or("main", |main| main.name.as_str()), "root")
     };
-    First { root, inputs: vec![Input::Open { root, spec, terms: terms(settings) }] }
+    Ok(First { root, inputs: vec![Input::Open { root, spec, definition, terms }] })
 }
 
-fn terms(settings: &Settings) -> Terms {
+/// How the session is run. What nobody says is as the definition of its own agent has it.
+fn terms(settings: &Settings, main: Option<&AgentSpec>) -> Terms {
+    let budget = if settings.budget == Budget::default() { main.map(|main| main.budget) } else { None };
     Terms {
         cwd: settings.cwd.display().to_string(),
         model: settings.model_spec.clone(),
@@ -194,8 +207,8 @@ fn terms(settings: &Settings) -> Terms {
         rules: settings.rules.clone(),
         roots: settings.roots.iter().map(|root| root.display().to_string()).collect(),
         ask_user: settings.ask_user,
-        max_turns: settings.max_turns,
-        budget: settings.budget,
+        max_turns: settings.max_turns.or(main.and_then(|main| main.max_turns)),
+        budget: budget.unwrap_or(settings.budget),
         effort: settings.effort,
         version: env!("CARGO_PKG_VERSION").into(),
     }

@@ -150,8 +150,7 @@ async fn only_a_session_that_somebody_answers_offers_the_question() {
         driver.asked(1).await;
         let request = driver.model().requests().remove(0);
         let names: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
-        let last = if offers { ["web_fetch", "ask_user"] } else { ["report_intent", "web_fetch"] };
-        assert!(names.ends_with(&last), "{names:?}");
+        assert_eq!(names.contains(&"ask_user"), offers, "{names:?}");
         driver.leave().await;
     }
 }

@@ -1,0 +1,48 @@
+//! What is expected of an agent's result, and whether it holds. The runtime looks; the agent's word does not count.
+
+mod command;
+mod files;
+mod schema;
+
+use protocol::{Expects, TaskId};
+
+use crate::agent::Desk;
+
+/// How what is expected compares with what is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Finding {
+    /// All of it holds.
+    Met,
+    /// This is missing, in words for the agent, which may bring it.
+    Missing(String),
+    /// It cannot be looked at, and nothing that the agent does would change that.
+    Hopeless(String),
+}
+
+/// Refuses what could never be looked at, in words.
+pub(crate) fn check(expects: &Expects) -> Result<(), String> {
+    files::patterns(&expects.files)?;
+    expects.schema.as_ref().map_or(Ok(()), |schema| schema::validator(schema).map(|_validator| ()))
+}
+
+/// Looks whether everything holds that is expected of a task; `said` is its final text.
+pub(crate) async fn look(desk: &std::sync::Arc<Desk>, task: TaskId, expects: &Expects, said: &str) -> Finding {
+    let mut missing = Vec::new();
+    match files::missing(&desk.roster, task, &expects.files) {
+        Ok(words) => missing.extend(words),
+        Err(words) => return Finding::Hopeless(words),
+    }
+    if let Some(schema) = &expects.schema {
+        match schema::missing(schema.clone(), said.to_owned()).await {
+            Ok(words) => missing.extend(words),
+            Err(words) => return Finding::Hopeless(words),
+        }
+    }
+    if let Some(command) = &expects.command {
+        match command::missing(desk, task, command).await {
+            Ok(words) => missing.extend(words),
+            Err(words) => return Finding::Hopeless(words),
+        }
+    }
+    if missing.is_empty() { Finding::Met } else { Finding::Missing(missing.join("\n")) }
+}

@@ -1,0 +1,131 @@
+//! A conversation that is compacted at every turn loses none of its agents.
+
+use std::sync::Arc;
+
+use model::{Delta, Facts, Request};
+use protocol::{Block, Delivery, Event, Outcome};
+use runtime::Start;
+use serde_json::json;
+use testkit::session::{Run, Stage, scenario};
+
+use super::played::{asked, calls, heard, played, says, tools, with, work};
+
+/// A root with a long conversation: it starts two in the background, loads a tool, asks one for more, waits for both.
+fn job(request: &Request) -> Vec<Delta> {
+    let look = |n: u32| (format!("v{n}"), json!({ "path": "big.txt" }));
+    let turn = request.turn;
+    let (id, path) = look(turn);
+    let also = |more: (&str, &str, serde_json::Value)| calls([more, (id.as_str(), "view", path.clone())]);
+    match (request.path.as_str(), turn) {
+        ("/root", 1) => also(("a", "task", with(work("a"), json!({ "mode": "background" })))),
+        ("/root", 2) => also(("b", "task", with(work("b"), json!({ "mode": "background" })))),
+        ("/root", 3) => also(("s", "tool_search", json!({ "query": "wait read_agent write_agent" }))),
+        ("/root", 4) => also(("wa", "wait", json!({ "on": ["a"] }))),
+        ("/root", 5) => also(("m", "write_agent", json!({ "to": ["a"], "message": "more" }))),
+        ("/root", 6) => also(("wb", "wait", json!({ "on": ["a"] }))),
+        ("/root", 7) => also(("r", "read_agent", json!({ "agent": "a" }))),
+        ("/root", 8) => also(("wc", "wait", json!({}))),
+        ("/root", _) => says("all is done"),
+        (path, _) if path.ends_with("/leaf") => says("leaf"),
+        (path, 1) => {
+            let mut answer = says("first");
+            answer.extend(calls([(format!("{path}-u").as_str(), "task", work("leaf"))]));
+            answer
+        }
+        (path, turn) => says(format!("{path} says {turn}")),
+    }
+}
+
+fn stage(context: Option<u64>) -> (Stage, Arc<tokio::sync::Semaphore>) {
+    let facts = Facts { context, max_output: 200, ..Facts::UNKNOWN };
+    let model = played(job).known(facts).uncounted();
+    let (model, gate) = model.holding(|request| request.path == "/root/b" && request.turn == 1);
+    let big: String = (0..150).map(|n| format!("line {n} of a file that is long for its meaning\n")).collect();
+    (scenario().model(Arc::new(model)).file("big.txt", &big).allow_all().ready(), gate)
+}
+
+async fn run(context: Option<u64>) -> Run {
+    let (stage, gate) = stage(context);
+    let mut driver = stage.open(Start::New).await;
+    driver.send("Build it, then tidy up.", Delivery::FollowUp).await;
+    driver.until("the last wait", |event| matches!(event, Event::CallStarted { call } if call.0 == "wc")).await;
+    gate.add_permits(1);
+    driver.rest().await;
+    driver.leave().await
+}
+
+fn said(run: &Run) -> Vec<&[Block]> {
+    let root = run.tasks()[0].id;
+    let events = run.events().iter().filter(|envelope| envelope.entry.task == root);
+    let said = events.filter_map(|envelope| match &envelope.entry.event {
+        Event::TurnAnswered { content, .. } => Some(content.as_slice()),
+        _other => None,
+    });
+    said.collect()
+}
+
+fn digests(run: &Run) -> Vec<&str> {
+    let root = run.tasks()[0].id;
+    let events = run.events().iter().filter(|envelope| envelope.entry.task == root);
+    let digest = |event| match event {
+        &Event::Compacted(ref compaction) => compaction.digest.as_deref(),
+        _other => None,
+    };
+    events.filter_map(|envelope| digest(&envelope.entry.event)).collect()
+}
+
+#[tokio::test]
+async fn x6_compacted_at_every_turn_the_work_is_the_same_and_no_agent_is_forgotten() {
+    let free = run(None).await;
+    assert_eq!(free.outcome(), Some(&Outcome::Completed), "{}", free.transcript());
+    let window = free.events().iter().find_map(|envelope| match &envelope.entry.event {
+        Event::TurnBegun { reserved, max_output: Some(output), .. } => Some(reserved.tokens - u64::from(*output)),
+        _other => None,
+    });
+    let small = run(window).await;
+    assert_eq!(small.outcome(), Some(&Outcome::Completed), "{}", small.transcript());
+    assert_eq!(said(&small), said(&free));
+    let states = |run: &Run| {
+        run.tasks().iter().map(|task| (task.path.clone(), task.state.clone(), task.result.clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(states(&small), states(&free));
+    let digests = digests(&small);
+    assert!(digests.len() >= 6, "{}", small.transcript());
+    let [a, b] = ["/root/a", "/root/b"].map(|path| small.tasks().iter().find(|task| task.path == path).unwrap().id);
+    for digest in &digests[1..] {
+        assert!(
+            digest.contains(&format!("`a`, {a}: ")) && digest.contains("> - the agent main at /root, task-"),
+            "{digest}"
+        );
+    }
+    let last = digests.last().unwrap();
+    assert!(last.contains(&format!("`b`, {b}: idle")), "{last}");
+    assert!(last.contains("> - tools loaded: read_agent, wait, write_agent"), "{last}");
+    // Each result was told once, when it came.
+    let root = asked(&small, "/root");
+    for words in ["> /root/a says 2", "> /root/a says 3", "> /root/b says 2"] {
+        assert!(root.iter().any(|request| heard(request).iter().any(|text| text.contains(words))), "{words}");
+    }
+    assert_eq!(small.count(|event| matches!(event, Event::MailExpired { .. })), 0);
+    assert!(root[4..].iter().all(|request| tools(request).contains(&"wait")));
+}
+
+#[tokio::test]
+async fn x6_a_childs_compaction_leaves_its_parent_alone() {
+    let model = played(|request| match (request.path.as_str(), request.turn) {
+        ("/root", 1) => calls([("t", "task", work("kid"))]),
+        ("/root", _) => says("done"),
+        (_, turn @ ..=5) => calls([(format!("v{turn}").as_str(), "view", json!({ "path": "big.txt" }))]),
+        _ => says("read it all"),
+    });
+    let facts = Facts { context: Some(6_000), max_output: 200, ..Facts::UNKNOWN };
+    let big: String = (0..150).map(|n| format!("line {n} of a file that is long for its meaning\n")).collect();
+    let scenario = scenario().model(Arc::new(model.known(facts).uncounted())).file("big.txt", &big);
+    let run = scenario.prompt("go").run().await;
+    let compacted = |id| {
+        let of = run.events().iter().filter(|envelope| envelope.entry.task == id);
+        of.filter(|envelope| matches!(envelope.entry.event, Event::Compacted(_))).count()
+    };
+    assert!(compacted(run.tasks()[1].id) > 0 && compacted(run.tasks()[0].id) == 0, "{}", run.transcript());
+    assert!(heard(asked(&run, "/root").last().unwrap()).join("\n").contains("> read it all"));
+}

@@ -1,0 +1,125 @@
+//! An agent is complete only when it is.
+
+use std::sync::Arc;
+
+use protocol::{Delivery, Event, FailKind, Outcome, TaskState};
+use runtime::Start;
+use serde_json::json;
+use testkit::session::scenario;
+
+use super::played::{answer, asked, calls, heard, played, says, with, work};
+use crate::support::rules;
+
+#[tokio::test]
+async fn an_agent_that_dies_in_the_middle_of_an_answer_is_not_complete() {
+    let script = rules(
+        "  - when: { path: /root, turn: 1 }
+    answer:
+      - call: { id: t, tool: task, input: { description: d, prompt: p, agent_type: worker, name: kid } }
+  - when: { path: /root/kid, turn: 1 }
+    answer:
+      - say: I begin.
+      - call: { tool: list_shells }
+  - when: { path: /root/kid }
+    answer:
+      - say: The result is
+      - fail: { class: terminal, message: the line is dead }
+  - answer: [say: noted]
+",
+    );
+    let run = scenario().script(&script).prompt("go").run().await;
+    let Some(Outcome::Failed { kind: FailKind::Model, .. }) = &run.tasks()[1].last_outcome else {
+        panic!("{}", run.transcript())
+    };
+    let told = &answer(&run, "t").text;
+    assert!(told.contains("): failed (Model: the line is dead)") && !told.contains("The result is"), "{told}");
+    assert_eq!(run.outcome(), Some(&Outcome::Completed));
+}
+
+#[tokio::test]
+async fn an_answer_that_is_cut_off_at_its_limit_or_empty_is_not_complete() {
+    for (steps, words) in
+        [("[say: and so on, stop: length]", "reached its output limit"), ("[]", "ended without an answer")]
+    {
+        let script = rules(&format!(
+            "  - when: {{ path: /root, turn: 1 }}
+    answer:
+      - call: {{ id: t, tool: task, input: {{ description: d, prompt: p, agent_type: worker, name: kid }} }}
+  - when: {{ path: /root/kid }}
+    answer: {}
+  - answer: [say: noted]
+",
+            steps
+        ));
+        let run = scenario().script(&script).prompt("go").run().await;
+        let told = &answer(&run, "t").text;
+        assert!(told.contains("): failed (NoAnswer: ") && told.contains(words), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn every_waiter_gets_the_outcome_of_an_agent_that_is_stopped_from_elsewhere() {
+    let model = played(|request| match (request.path.as_str(), request.turn) {
+        ("/root", 1) => calls([("t", "task", work("kid"))]),
+        (path, _) => says(format!("{path} is done")),
+    });
+    let (model, _gate) = model.holding(|request| request.path == "/root/kid");
+    let stage = scenario().model(Arc::new(model)).ready();
+    let mut driver = stage.open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    driver.asked(2).await;
+    let params = protocol::api::StopTaskParams { task: driver.tasks()[1].id, how: protocol::Cancel::Abort };
+    let command = protocol::api::Command::StopTask(params);
+    store::post_command(stage.home(), driver.id(), &command, testkit::session::FakeClock::START).unwrap();
+    driver.rest().await;
+    let run = driver.leave().await;
+    assert!(answer(&run, "t").text.contains("): cancelled\n"), "{}", run.transcript());
+    assert!(matches!(run.tasks()[1].state, TaskState::Finished { outcome: Outcome::Cancelled { .. } }));
+    assert_eq!(run.outcome(), Some(&Outcome::Completed));
+}
+
+#[tokio::test]
+async fn results_that_arrive_together_are_one_message_and_each_is_told_once() {
+    let names = ["a", "b", "c"];
+    let model = played(move |request| match (request.path.as_str(), request.turn) {
+        ("/root", 1) => calls(names.map(|name| (name, "task", with(work(name), json!({ "mode": "background" }))))),
+        (path, _) => says(format!("{path} is done")),
+    });
+    let (model, gate) = model.holding(|request| request.path == "/root" && request.turn == 2);
+    let stage = scenario().model(Arc::new(model)).ready();
+    let mut driver = stage.open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    for _ in names {
+        driver.until("an end", |event| matches!(event, Event::ActivationEnded { .. })).await;
+    }
+    gate.add_permits(9);
+    driver.rest().await;
+    let run = driver.leave().await;
+    let heard = heard(asked(&run, "/root").last().unwrap());
+    for name in names {
+        let told = format!("> /root/{name} is done");
+        assert_eq!(heard.iter().map(|text| text.matches(&told).count()).sum::<usize>(), 1, "{heard:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_result_that_comes_while_nobody_owns_the_session_is_told_by_the_next_owner() {
+    let model = played(|request| match (request.path.as_str(), request.turn) {
+        ("/root", 1) => calls([("t", "task", with(work("kid"), json!({ "mode": "background" })))]),
+        (path, _) => says(format!("{path} is done")),
+    });
+    let (model, gate) = model.holding(|request| request.path == "/root" && request.turn == 2);
+    let stage = scenario().model(Arc::new(model)).ready();
+    let mut driver = stage.open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    driver.until("a result", |event| matches!(event, Event::ActivationEnded { .. })).await;
+    let id = driver.crash().await.id();
+    gate.add_permits(9);
+    let mut driver = stage.open(Start::Resume(id)).await;
+    driver.resume().await;
+    driver.rest().await;
+    let run = driver.leave().await;
+    let told = heard(asked(&run, "/root").last().unwrap()).join("\n");
+    assert_eq!(told.matches("> /root/kid is done").count(), 1, "{told}");
+    assert_eq!(asked(&run, "/root/kid").len(), 1, "{}", run.transcript());
+}

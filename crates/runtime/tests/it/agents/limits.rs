@@ -1,0 +1,124 @@
+//! How many agents there may be.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use kernel::Limits;
+use model::{Delta, Request};
+use protocol::{AnswerStatus, Delivery, Event, Outcome};
+use runtime::Start;
+use testkit::session::{Run, scenario};
+
+use super::played::{answer, asked, calls, played, raw, says, tools, work};
+
+/// Starts one below itself as long as that is offered, and tries it even when it is not.
+fn digs(request: &Request) -> Vec<Delta> {
+    match request.turn {
+        1 => vec![raw(&format!("at{}", request.path.matches('/').count()), "task", &work("n").to_string())],
+        _ => says(format!("{} is done", request.path)),
+    }
+}
+
+#[tokio::test]
+async fn t5_at_the_depth_cap_the_tool_is_not_offered_and_is_refused() {
+    let limits = Limits { depth: 2, ..Limits::default() };
+    let run = scenario().model(Arc::new(played(digs))).limits(limits).prompt("go").run().await;
+    assert_eq!(run.tasks().len(), 3, "{}", run.transcript());
+    let offered = |path: &str| {
+        let request = &asked(&run, path)[0];
+        let all = request.tools.iter().map(|tool| format!("{} {}", tool.name, tool.about)).collect::<String>();
+        all.contains("task")
+    };
+    assert!(offered("/root") && offered("/root/n") && !offered("/root/n/n"));
+    let refused = answer(&run, "at3");
+    assert_eq!(refused.status, AnswerStatus::Refused);
+    assert!(refused.text.starts_with("There is no tool `task`."), "{}", refused.text);
+    assert!(tools(&asked(&run, "/root")[0]).contains(&"task"));
+}
+
+#[tokio::test]
+async fn t5_a_model_that_always_starts_five_stops_at_the_total_and_at_the_rate() {
+    let five = |request: &Request| match request.turn {
+        1 => (0..5).map(|n| raw(&format!("{}-{n}", request.path), "task", &work("n").to_string())).collect(),
+        _ => says("done"),
+    };
+    for (limits, words) in [
+        (Limits { total: 12, ..Limits::default() }, "this session has started 12 agents, which is all it may"),
+        (Limits { rate: 12, ..Limits::default() }, "agents have started 12 others within a minute, which is all"),
+    ] {
+        let rooted = u32::from(limits.rate == 12) * 5;
+        let run = scenario().model(Arc::new(played(five))).limits(limits).prompt("go").run().await;
+        assert_eq!(run.tasks().len() - 1, 12 + rooted as usize, "{}", run.transcript());
+        let refused = run.count(|event| match event {
+            Event::CallAnswered { answer, .. } => answer.text.starts_with(words),
+            _other => false,
+        });
+        assert!(refused > 0, "{}", run.transcript());
+        assert!(run.tasks().iter().all(|task| task.last_outcome == Some(Outcome::Completed)));
+    }
+}
+
+/// The most agents that ran at once.
+fn most_at_once(run: &Run) -> usize {
+    let (mut live, mut most) = (BTreeSet::new(), 0);
+    for envelope in run.events() {
+        let task = envelope.entry.task;
+        match &envelope.entry.event {
+            Event::ActivationStarted { .. } | Event::SlotRegained if task != run.tasks()[0].id => {
+                live.insert(task);
+                most = most.max(live.len());
+            }
+            Event::ActivationEnded { .. } | Event::WaitBegan { .. } => {
+                live.remove(&task);
+            }
+            _other => {}
+        }
+    }
+    most
+}
+
+#[tokio::test]
+async fn t5_over_the_live_cap_agents_wait_for_their_turn() {
+    let model = played(|request| match (request.path.as_str(), request.turn) {
+        ("/root", 1) => calls(["a", "b", "c", "d", "e"].map(|name| (name, "task", work(name)))),
+        _ => says("done"),
+    });
+    let limits = Limits { live: 2, ..Limits::default() };
+    let run = scenario().model(Arc::new(model)).limits(limits).prompt("go").run().await;
+    assert!(run.tasks().iter().all(|task| task.last_outcome == Some(Outcome::Completed)), "{}", run.transcript());
+    assert_eq!((run.tasks().len(), most_at_once(&run)), (6, 2));
+}
+
+#[tokio::test]
+async fn t5_a_chain_finishes_with_one_slot() {
+    let limits = Limits { live: 1, depth: 4, ..Limits::default() };
+    let run = scenario().model(Arc::new(played(digs))).limits(limits).prompt("go").run().await;
+    assert_eq!((run.tasks().len(), run.text()), (5, "/root is done"), "{}", run.transcript());
+    assert!(run.tasks().iter().all(|task| task.last_outcome == Some(Outcome::Completed)));
+    assert_eq!(most_at_once(&run), 1);
+}
+
+#[tokio::test]
+async fn t5_the_caps_hold_across_owners() {
+    let model = played(|request| match (request.path.as_str(), request.turn) {
+        ("/root", turn) if !request.prompt().contains("enough") => {
+            calls([(format!("t{turn}").as_str(), "task", work("n"))])
+        }
+        ("/root", _) => says("done"),
+        _ => says("here"),
+    });
+    let (model, gate) = model.holding(|request| request.path == "/root" && request.turn == 3);
+    let limits = Limits { total: 2, ..Limits::default() };
+    let stage = scenario().model(Arc::new(model)).limits(limits).ready();
+    let driver = stage.open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    driver.asked(5).await;
+    let id = driver.crash().await.id();
+    gate.add_permits(9);
+    let mut driver = stage.open(Start::Resume(id)).await;
+    driver.send("enough", Delivery::Steer).await;
+    driver.resume().await;
+    driver.rest().await;
+    let run = driver.leave().await;
+    assert_eq!(run.tasks().len(), 3, "{}", run.transcript());
+}

@@ -1,0 +1,101 @@
+//! Tools and skills that a model is told of when it asks.
+
+use std::fs;
+use std::sync::Arc;
+
+use model::{Delta, Request};
+use protocol::{AnswerStatus, Delivery, SkillSpec};
+use runtime::Start;
+use serde_json::json;
+use testkit::session::scenario;
+
+use super::played::{answer, asked, calls, played, says, tools, work};
+
+/// An agent that loads a tool, and calls another that it was not told of.
+fn loads(request: &Request) -> Vec<Delta> {
+    match (request.path.as_str(), request.turn) {
+        ("/root", 1) => calls([("t", "task", work("kid"))]),
+        ("/root/kid", 1) => calls([
+            ("name", "tool_search", json!({ "query": "sql" })),
+            ("words", "tool_search", json!({ "query": "fetch a page of the web" })),
+            ("none", "tool_search", json!({ "query": "zzz" })),
+            ("direct", "list_shells", json!({})),
+        ]),
+        ("/root/kid", 2) => calls([("use", "sql", json!({ "query": "SELECT 1 AS one" }))]),
+        (path, _) => says(format!("{path} is done")),
+    }
+}
+
+#[tokio::test]
+async fn t11_tools_are_loaded_when_they_are_asked_for_and_stay() {
+    let (model, gate) = played(loads).holding(|request| request.path == "/root/kid" && request.turn == 3);
+    let stage = scenario().model(Arc::new(model)).ready();
+    let driver = stage.open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    driver.asked(4).await;
+    let id = driver.crash().await.id();
+    let mut driver = stage.open(Start::Resume(id)).await;
+    driver.resume().await;
+    gate.add_permits(1);
+    driver.rest().await;
+    let run = driver.leave().await;
+    assert_eq!(answer(&run, "name").text, "loaded: sql; call them as any other tool", "{}", run.transcript());
+    assert!(answer(&run, "words").text.contains("web_fetch"), "{}", answer(&run, "words").text);
+    assert_eq!(answer(&run, "none").status, AnswerStatus::Refused);
+    assert_eq!(answer(&run, "direct").status, AnswerStatus::Done);
+    assert_eq!(answer(&run, "use").status, AnswerStatus::Done);
+    let requests = asked(&run, "/root/kid");
+    assert_eq!(requests.len(), 4, "the owner that died asked once more");
+    let told: Vec<bool> = requests.iter().map(|request| tools(request).contains(&"sql")).collect();
+    assert_eq!(told, [false, true, true, true]);
+    assert!(requests[0].tools.iter().any(|tool| tool.name == "tool_search" && tool.about.contains("sql")));
+    assert_eq!(run.text(), "/root is done");
+}
+
+#[tokio::test]
+async fn t12_the_tool_says_how_it_is_used_and_names_custom_agents_first() {
+    let custom = protocol::AgentSpec {
+        name: "own".into(),
+        description: "the project's".into(),
+        model_invocable: true,
+        ..protocol::AgentSpec::default()
+    };
+    let run = scenario().model(Arc::new(played(|_| says("hi")))).agent(custom).prompt("go").run().await;
+    let request = &asked(&run, "/root")[0];
+    let about = &request.tools.iter().find(|tool| tool.name == "task").unwrap().about;
+    for words in ["sync", "background", "never poll", "Prefer a custom type"] {
+        assert!(about.contains(words), "{about}");
+    }
+    assert!(about.find("- own: the project's").unwrap() < about.find("- worker: ").unwrap(), "{about}");
+}
+
+#[tokio::test]
+async fn skills_are_named_and_read_when_they_are_loaded() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let file = folder.path().join("SKILL.md");
+    fs::write(&file, "Count to ten first.\n").unwrap();
+    let skill = |name: &str, file: String, model_invocable| SkillSpec {
+        name: name.into(),
+        description: "when you are angry".into(),
+        file,
+        model_invocable,
+        ..SkillSpec::default()
+    };
+    let model = played(|request| match request.turn {
+        1 => calls(["calm", "gone", "private", "none"].map(|name| (name, "skill", json!({ "name": name })))),
+        _ => says("done"),
+    });
+    let there = file.display().to_string();
+    let scenario = scenario().model(Arc::new(model)).skill(skill("calm", there.clone(), true));
+    let scenario =
+        scenario.skill(skill("gone", "/nowhere/SKILL.md".into(), true)).skill(skill("private", there, false));
+    let run = scenario.prompt("go").run().await;
+    assert!(answer(&run, "calm").text.ends_with(":\nCount to ten first.\n"), "{}", answer(&run, "calm").text);
+    assert!(answer(&run, "gone").text.starts_with("/nowhere/SKILL.md cannot be read: "));
+    for id in ["private", "none"] {
+        assert!(answer(&run, id).text.ends_with("there are: calm, gone"), "{}", answer(&run, id).text);
+    }
+    let requests = asked(&run, "/root");
+    let about = &requests[0].tools.iter().find(|tool| tool.name == "skill").unwrap().about;
+    assert!(about.contains("- calm: when you are angry") && !about.contains("private"), "{about}");
+}

@@ -1,0 +1,18 @@
+//! One agent becomes many: `task` and what goes with it.
+
+mod budgets;
+mod compacted;
+mod contracts;
+mod ends;
+mod forged;
+mod limits;
+mod loading;
+mod messages;
+mod models;
+mod played;
+mod roles;
+mod root;
+mod sizes;
+mod stops;
+mod tasks;
+mod waiting;

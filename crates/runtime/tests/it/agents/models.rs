@@ -1,0 +1,103 @@
+//! Which model an agent is run with.
+
+use std::sync::Arc;
+
+use model::{Facts, Model};
+use protocol::{AgentSpec, AnswerStatus, Effort, Event, ModelUse, Price, Taste};
+use runtime::{CostGuard, TooDear};
+use serde_json::{Value, json};
+use testkit::session::{Run, Scenario, Shelf, scenario};
+
+use super::played::{answer, asked, calls, played, says, with, work};
+
+fn priced(name: &'static str, dollars: u64) -> Arc<dyn Model> {
+    let price = Price { input: dollars * 1_000_000, output: dollars * 5_000_000, ..Price::default() };
+    let facts = Facts { price: Some(price), max_output: 200, ..Facts::UNKNOWN };
+    Arc::new(played(move |_| says(format!("said by {name}"))).named(name).known(facts))
+}
+
+/// A root that starts one agent, and models that are cheaper and dearer than its own.
+fn chooses(more: Value) -> Scenario {
+    let price = Price { input: 3_000_000, output: 15_000_000, ..Price::default() };
+    let facts = Facts { price: Some(price), max_output: 200, ..Facts::UNKNOWN };
+    let model = played(move |request| match (request.path.as_str(), request.turn) {
+        ("/root", 1) => calls([("t", "task", with(work("kid"), more.clone()))]),
+        ("/root", _) => says("done"),
+        _ => says("said by the session's"),
+    });
+    let shelf = Shelf::default().with(priced("dear", 30)).with(priced("small", 1)).with(priced("other", 3));
+    let scenario = scenario().model(Arc::new(model.known(facts))).prompt("go");
+    scenario.models(Arc::new(shelf.small("small").other("other")))
+}
+
+fn used(run: &Run) -> Option<ModelUse> {
+    run.events().iter().find_map(|envelope| match &envelope.entry.event {
+        Event::TaskCreated(spec) if spec.parent.is_some() => spec.model.clone(),
+        _other => None,
+    })
+}
+
+fn tasting(taste: Taste, effort: Option<Effort>) -> AgentSpec {
+    AgentSpec { name: "taster".into(), model_invocable: true, taste, effort, ..AgentSpec::default() }
+}
+
+fn use_of(requested: Option<&str>, effective: &str) -> Option<ModelUse> {
+    Some(ModelUse { requested: requested.map(Into::into), effective: effective.into(), why: None })
+}
+
+#[tokio::test]
+async fn t6_a_model_that_is_too_dear_is_refused_and_nothing_starts() {
+    let guard = CostGuard { percent: Some(200), otherwise: TooDear::Refuse };
+    let run = chooses(json!({ "model": "dear" })).guard(guard).run().await;
+    let told = answer(&run, "t");
+    assert_eq!((told.status, run.tasks().len()), (AnswerStatus::Refused, 1));
+    let words = "dear costs 1000 % of the session's model, and agents may cost 200 %; leave `model` out";
+    assert!(told.text.starts_with(words), "{}", told.text);
+    let run = chooses(json!({ "model": "small" })).guard(guard).run().await;
+    assert!(answer(&run, "t").text.contains("said by small"), "{}", run.transcript());
+}
+
+#[tokio::test]
+async fn t6_a_model_that_is_too_dear_is_replaced_for_all_to_see() {
+    let guard = CostGuard { percent: Some(200), otherwise: TooDear::Downgrade };
+    let run = chooses(json!({ "model": "dear" })).guard(guard).run().await;
+    let ModelUse { requested, effective, why } = used(&run).unwrap();
+    assert_eq!((requested.as_deref(), effective.as_str()), (Some("dear"), "played"));
+    assert!(why.unwrap().starts_with("dear costs 1000 %"));
+    let told = &answer(&run, "t").text;
+    assert!(told.contains("said by the session's") && told.contains("played instead of dear"), "{told}");
+}
+
+#[tokio::test]
+async fn t6_what_is_asked_for_is_what_runs() {
+    let run = chooses(json!({ "model": "dear" })).run().await;
+    assert_eq!(used(&run), use_of(Some("dear"), "dear"));
+    assert!(answer(&run, "t").text.contains("said by dear"));
+    // The call comes before the definition, and that before the session.
+    let both = || AgentSpec { models: vec!["gone".into(), "other".into()], ..tasting(Taste::Small, None) };
+    let run = chooses(json!({ "agent_type": "taster", "model": "dear" })).agent(both()).run().await;
+    assert_eq!(used(&run), use_of(Some("dear"), "dear"));
+    let run = chooses(json!({ "agent_type": "taster" })).agent(both()).run().await;
+    assert_eq!(used(&run), use_of(Some("other"), "other"));
+    let none = AgentSpec { models: vec!["gone".into()], ..both() };
+    let run = chooses(json!({ "agent_type": "taster" })).agent(none).run().await;
+    let told = &answer(&run, "t").text;
+    assert!(told.starts_with("no model that `taster` wants can be used (gone: ") && told.contains("small"), "{told}");
+    assert_eq!(run.tasks().len(), 1);
+}
+
+#[tokio::test]
+async fn t7_a_taste_is_served_if_there_is_such_a_model() {
+    for (taste, name) in [(Taste::Small, "small"), (Taste::Other, "other")] {
+        let run = chooses(json!({ "agent_type": "taster" })).agent(tasting(taste, None)).run().await;
+        assert_eq!(used(&run), use_of(Some(name), name), "{taste:?}");
+        assert!(answer(&run, "t").text.contains(&format!("said by {name}")));
+    }
+    let alone = chooses(json!({ "agent_type": "taster" })).models(Arc::new(Shelf::default()));
+    let run = alone.agent(tasting(Taste::Small, Some(Effort::Low))).run().await;
+    assert_eq!(used(&run), use_of(None, "played"));
+    assert_eq!(asked(&run, "/root/kid")[0].effort, Some(Effort::Low));
+    let run = chooses(json!({ "agent_type": "taster", "reasoning_effort": "high", "model": "inherit" }));
+    let run = run.agent(tasting(Taste::Small, Some(Effort::Low))).run().await;
+    assert_eq!(asked(&run, "/root/kid")[0].effort, Some(Effort::High));
+}

@@ -1,0 +1,79 @@
+//! What agents may do: their roles, under one ceiling.
+
+use std::sync::Arc;
+
+use model::{Delta, Request};
+use protocol::{AgentSpec, AnswerStatus, CallId, Delivery, Event, RuleEffect, Spawns};
+use runtime::Start;
+use serde_json::json;
+use testkit::session::scenario;
+
+use super::played::{answer, asked, calls, played, says, tools, with, work};
+
+fn agent(name: &str, tools: &[&str], spawns: Spawns) -> AgentSpec {
+    let tools = Some(tools.iter().map(|tool| (*tool).to_owned()).collect());
+    AgentSpec { name: name.into(), tools, spawns, model_invocable: true, ..AgentSpec::default() }
+}
+
+#[tokio::test]
+async fn a6_a_coordinator_without_tools_starts_a_reader_that_greps() {
+    let model = played(|request| match (request.path.as_str(), request.turn) {
+        ("/root", 1) => calls([("t", "task", with(work("lead"), json!({ "agent_type": "lead" })))]),
+        ("/root/lead", 1) => calls([
+            ("own", "grep", json!({ "pattern": "needle" })),
+            ("u", "task", with(work("eye"), json!({ "agent_type": "reader" }))),
+            ("w", "task", work("hand")),
+        ]),
+        ("/root/lead/eye", 1) => calls([
+            ("g", "grep", json!({ "pattern": "needle" })),
+            ("v", "task", work("hand")),
+            ("e", "create", json!({ "path": "x", "content": "x" })),
+        ]),
+        (path, _) => says(format!("{path} is done")),
+    });
+    let lead = agent("lead", &["task"], Spawns::Only(vec!["reader".into()]));
+    let run =
+        scenario().model(Arc::new(model)).agent(lead).file("a.txt", "a needle\n").allow_all().prompt("go").run().await;
+    let status = |id: &str| answer(&run, id).status;
+    assert_eq!((status("g"), status("u")), (AnswerStatus::Done, AnswerStatus::Done), "{}", run.transcript());
+    assert_eq!(["own", "w", "v", "e"].map(status), [AnswerStatus::Refused; 4]);
+    assert!(answer(&run, "g").text.contains("a needle"));
+    assert_eq!(answer(&run, "w").text, "a `lead` agent may not start `worker`, only: reader");
+    assert_eq!(tools(&asked(&run, "/root/lead/eye")[0]), ["view", "grep", "glob"]);
+    assert_eq!(run.file("x"), None);
+}
+
+/// Every agent tries the forbidden command, then starts one below it.
+fn tries(request: &Request) -> Vec<Delta> {
+    let depth = request.path.matches('/').count();
+    match (request.turn, depth) {
+        (1, _) => calls([(format!("s{depth}").as_str(), "shell", json!({ "command": "touch forbidden" }))]),
+        (2, ..=5) => {
+            let mode = if depth == 1 { "background" } else { "sync" };
+            calls([(format!("t{depth}").as_str(), "task", with(work("n"), json!({ "mode": mode })))])
+        }
+        _ => says("done"),
+    }
+}
+
+#[tokio::test]
+async fn a6_what_the_root_may_not_do_nobody_below_it_may() {
+    let model = played(tries);
+    let (model, gate) = model.holding(|request| request.path.matches('/').count() == 6 && request.turn == 1);
+    let stage = scenario().model(Arc::new(model)).allow_all().rule(RuleEffect::Deny, "shell(touch:*)").ready();
+    let mut driver = stage.open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    let deepest = |event: &Event| matches!(event, Event::TaskCreated(spec) if spec.call == Some(CallId("t5".into())));
+    driver.until("the deepest", deepest).await;
+    let id = driver.crash().await.id();
+    gate.add_permits(9);
+    let mut driver = stage.open(Start::Resume(id)).await;
+    driver.resume().await;
+    driver.rest().await;
+    let run = driver.leave().await;
+    assert_eq!(run.tasks().len(), 6, "{}", run.transcript());
+    for depth in 1..=6 {
+        assert_eq!(answer(&run, &format!("s{depth}")).status, AnswerStatus::Denied, "{}", run.transcript());
+    }
+    assert_eq!(run.file("forbidden"), None);
+}

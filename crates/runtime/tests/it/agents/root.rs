@@ -1,0 +1,90 @@
+//! The root may be another agent than the usual one.
+
+use std::sync::Arc;
+
+use protocol::{AgentSpec, AnswerStatus, Budget, Delivery, Effort, Event, Spawns};
+use runtime::{OpenError, Start};
+use serde_json::json;
+use testkit::session::{Shelf, scenario};
+
+use super::played::{answer, asked, calls, played, says, tools, with, work};
+
+fn lead() -> AgentSpec {
+    AgentSpec {
+        name: "lead".into(),
+        prompt: "You only delegate.".into(),
+        tools: Some(vec!["task".into(), "view".into()]),
+        spawns: Spawns::Only(vec!["reader".into()]),
+        models: vec!["gone".into(), "second".into()],
+        effort: Some(Effort::High),
+        max_turns: Some(9),
+        ..AgentSpec::default()
+    }
+}
+
+fn act(request: &model::Request) -> Vec<model::Delta> {
+    match (request.path.as_str(), request.prompt().as_str()) {
+        ("/root", "go") if request.turn == 1 => calls([
+            ("w", "task", work("hand")),
+            ("r", "task", with(work("eye"), json!({ "agent_type": "reader" }))),
+            ("s", "shell", json!({ "command": "ls" })),
+        ]),
+        (path, _) => says(format!("{path} is done")),
+    }
+}
+
+#[tokio::test]
+async fn the_root_has_the_role_prompt_and_model_of_its_definition_for_ever() {
+    let second = Arc::new(played(act).named("second"));
+    let shelf = Shelf::default().with(Arc::new(testkit::session::Checked::new(second)));
+    let stage = scenario().model(Arc::new(played(act))).models(Arc::new(shelf)).main(lead()).allow_all().ready();
+    let mut driver = stage.open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    driver.rest().await;
+    let run = driver.leave().await;
+    assert_eq!(answer(&run, "w").text, "a `lead` agent may not start `worker`, only: reader", "{}", run.transcript());
+    assert_eq!(answer(&run, "r").status, AnswerStatus::Done);
+    assert!(answer(&run, "s").text.starts_with("There is no tool `shell`."));
+    assert_eq!(run.tasks()[0].agent, "lead");
+    let defined = run.count(|event| matches!(event, Event::AgentDefined { spec, .. } if **spec == lead()));
+    assert_eq!(defined, 1);
+    // Only its child asked the session's own model.
+    assert_eq!((asked(&run, "/root").len(), asked(&run, "/root/eye").len()), (0, 1));
+
+    stage.set_main(None);
+    let mut driver = stage.open(Start::Resume(run.id())).await;
+    driver.send("again", Delivery::FollowUp).await;
+    driver.rest().await;
+    let run = driver.leave().await;
+    assert_eq!((run.text(), asked(&run, "/root").len()), ("/root is done", 0));
+    let answered = run.events().iter().filter_map(|envelope| match &envelope.entry.event {
+        Event::TurnAnswered { model, .. } if envelope.entry.task == run.tasks()[0].id => Some(model.as_str()),
+        _other => None,
+    });
+    assert_eq!(answered.collect::<Vec<_>>(), ["second"; 3]);
+}
+
+#[tokio::test]
+async fn the_root_is_told_what_its_definition_says() {
+    let plain = AgentSpec { models: Vec::new(), budget: Budget { tokens: Some(60_000), micros: None }, ..lead() };
+    let run = scenario().model(Arc::new(played(act))).main(plain.clone()).prompt("hello").run().await;
+    let request = &asked(&run, "/root")[0];
+    assert!(request.system.contains("\nYou only delegate.\n"));
+    assert_eq!((request.agent.as_str(), request.effort), ("lead", Some(Effort::High)));
+    assert_eq!(tools(request), ["view", "task", "tool_search"]);
+    let opened = run.events().iter().find_map(|envelope| match &envelope.entry.event {
+        Event::SessionOpened(terms) => Some((terms.max_turns, terms.budget)),
+        _other => None,
+    });
+    assert_eq!(opened, Some((Some(9), plain.budget)));
+}
+
+#[tokio::test]
+async fn a_root_that_cannot_be_had_does_not_begin() {
+    let stage = scenario().model(Arc::new(played(act))).main(lead()).ready();
+    let Err(OpenError::Agent(words)) = stage.try_open(Start::New).await else { panic!() };
+    assert!(words.starts_with("no model that `lead` wants can be used (gone: "), "{words}");
+    stage.set_main(Some(AgentSpec { unserved: vec!["it wants a worktree".into()], ..AgentSpec::default() }));
+    let Err(OpenError::Agent(words)) = stage.try_open(Start::New).await else { panic!() };
+    assert!(words.contains("it wants a worktree"), "{words}");
+}

@@ -1,0 +1,87 @@
+//! How large requests are, byte for byte, over every wire.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use model::{Key, Listed, Model, Provider, Providers, Wire};
+use net::Secret;
+use protocol::AgentSpec;
+use testkit::server::{ModelServer, Seen};
+use testkit::session::scenario;
+
+use crate::support::rules;
+
+/// Stand-ins for the agents that there are besides two of the scenario's.
+const OTHERS: [(&str, &str); 6] = [
+    (
+        "explore",
+        "finds files and explains how code works, without changing anything; fast, for broad or several questions",
+    ),
+    ("general-purpose", "does a whole piece of work of several steps with every tool, in a conversation of its own"),
+    (
+        "code-review",
+        "reads a change and reports only defects that matter: wrong results, lost data, races, broken builds",
+    ),
+    (
+        "security-review",
+        "reads a change for ways to misuse it: injection, leaked secrets, missing checks, unsafe defaults",
+    ),
+    ("research", "answers a question from many sources, on disk and on the web, with a link for every claim it makes"),
+    (
+        "rubber-duck",
+        "listens to a plan or a problem and answers with questions, doubts and simpler ways to do the same",
+    ),
+];
+
+const SCRIPT: &str = "  - when: { turn: 1, prompt: begin }
+    answer:
+      - call: { id: t1, tool: task, input: { description: d, prompt: with every tool, agent_type: worker, name: all } }
+      - call: { id: t2, tool: task, input: { description: d, prompt: with three tools, agent_type: reader, name: few } }
+  - answer: [say: done]
+";
+
+fn over(server: &ModelServer, wire: Wire) -> Arc<dyn Model> {
+    let base_url = match wire {
+        Wire::Anthropic => server.url(),
+        Wire::Responses | Wire::Chat => server.openai_url(),
+    };
+    let provider = Provider {
+        wire,
+        base_url,
+        key: Key::Given(Secret::new("sk-0123456789")),
+        small: false,
+        at_once: None,
+        models: [("m".into(), Listed { max_output: Some(1_000), ..Listed::default() })].into(),
+    };
+    let providers = Providers { places: [("test".into(), provider)].into(), ..Providers::default() };
+    model::open("test/m", Path::new("/"), &providers).unwrap()
+}
+
+#[tokio::test]
+async fn first_requests_are_small_over_every_wire() {
+    for wire in [Wire::Anthropic, Wire::Responses, Wire::Chat] {
+        let server = ModelServer::script(&rules(SCRIPT)).start();
+        let agent = |(name, description): (&str, &str)| {
+            assert!(description.len() <= 120, "{name}");
+            let (name, description) = (name.into(), description.into());
+            AgentSpec { name, description, model_invocable: true, ..AgentSpec::default() }
+        };
+        let scenario = OTHERS.into_iter().fold(scenario(), |scenario, other| scenario.agent(agent(other)));
+        let run = scenario.model(over(&server, wire)).prompt("begin").run().await;
+        assert_eq!(run.tasks().len(), 3, "{wire:?}: {}", run.transcript());
+        let requests = server.requests();
+        let size = |words: &str| {
+            let says = |seen: &&Seen| String::from_utf8_lossy(&seen.body).contains(words);
+            requests.iter().find(says).map(|seen| seen.body.len()).unwrap()
+        };
+        if let Ok(path) = std::env::var("DUMP") {
+            for (n, seen) in requests.iter().enumerate() {
+                std::fs::write(format!("{path}/{wire:?}-{n}.json"), &seen.body).unwrap();
+            }
+        }
+        let (root, every, three) = (requests[0].body.len(), size("\"with every tool\""), size("\"with three tools\""));
+        assert!((2_000..10 * 1024).contains(&root), "{wire:?}: the root's first request has {root} bytes");
+        assert!((1_000..4 * 1024).contains(&every), "{wire:?}: a child with every tool asks with {every} bytes");
+        assert!((1_000..4 * 1024).contains(&three), "{wire:?}: a child with three tools asks with {three} bytes");
+    }
+}

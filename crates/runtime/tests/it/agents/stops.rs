@@ -1,0 +1,105 @@
+//! Agents are stopped.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::Calls;
+use protocol::{CancelBy, Delivery, Event, Outcome, TaskState};
+use runtime::Start;
+use serde_json::json;
+use testkit::session::scenario;
+
+use super::played::{answer, asked, calls, played, says, with, work};
+
+#[tokio::test]
+async fn t8_an_agent_that_is_asked_to_stop_says_what_it_has() {
+    let model = played(|request| match (request.path.as_str(), request.turn) {
+        ("/root", 1) => calls([("t", "task", with(work("kid"), json!({ "mode": "background" })))]),
+        ("/root", 2) => {
+            calls([("s", "stop_agent", json!({ "agent": "kid" })), ("w", "wait", json!({ "on": ["kid"] }))])
+        }
+        ("/root/kid", 1) => calls([("u", "task", work("leaf"))]),
+        ("/root/kid", _) => says("half of it"),
+        ("/root/kid/leaf", 1) => calls([("sh", "shell", json!({ "command": "sleep 600" }))]),
+        (path, _) => says(format!("{path} is done")),
+    });
+    let (model, gate) = model.holding(|request| request.path == "/root" && request.turn == 2);
+    let stage = scenario().model(Arc::new(model)).allow_all().ready();
+    let mut driver = stage.open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    driver.until("a command", |event| matches!(event, Event::CallStarted { call } if call.0 == "sh")).await;
+    gate.add_permits(1);
+    driver.rest().await;
+    let run = driver.leave().await;
+    assert!(answer(&run, "s").text.starts_with("/root/kid is asked to stop"), "{}", run.transcript());
+    let kid = &run.tasks()[1];
+    assert_eq!(kid.state, TaskState::Finished { outcome: Outcome::Cancelled { by: CancelBy::Agent } });
+    assert_eq!(kid.result.as_deref(), Some("half of it"), "{}", run.transcript());
+    assert_eq!(asked(&run, "/root/kid").last().unwrap().calls, Calls::Forbidden);
+    assert!(matches!(run.tasks()[2].state, TaskState::Finished { outcome: Outcome::Cancelled { .. } }));
+    let told = super::played::heard(asked(&run, "/root").last().unwrap()).join("\n");
+    assert!(told.contains("): cancelled") && told.contains("> half of it"), "{told}");
+}
+
+#[tokio::test]
+async fn t8_an_agent_that_is_stopped_now_says_nothing_more() {
+    let model = played(|request| match (request.path.as_str(), request.turn) {
+        ("/root", 1) => calls([("t", "task", with(work("kid"), json!({ "mode": "background" })))]),
+        ("/root", 2) => calls([("s", "stop_agent", json!({ "agent": "kid", "now": true }))]),
+        (path, _) => says(format!("{path} is done")),
+    });
+    let (model, _gate) = model.holding(|request| request.path == "/root/kid");
+    let stage = scenario().model(Arc::new(model)).ready();
+    let mut driver = stage.open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    driver.rest().await;
+    let run = driver.leave().await;
+    assert_eq!(answer(&run, "s").text, "/root/kid is stopped: cancelled", "{}", run.transcript());
+    assert_eq!(run.tasks()[1].state, TaskState::Finished { outcome: Outcome::Cancelled { by: CancelBy::Agent } });
+    assert_eq!(run.outcome(), Some(&Outcome::Completed));
+}
+
+#[tokio::test]
+async fn t8_one_that_does_not_come_to_its_last_word_is_stopped_when_its_time_is_over() {
+    let model = played(|request| match (request.path.as_str(), request.turn) {
+        ("/root", 1) => calls([("t", "task", with(work("kid"), json!({ "mode": "background" })))]),
+        ("/root", 2) => {
+            calls([("s", "stop_agent", json!({ "agent": "kid" })), ("w", "wait", json!({ "on": ["kid"] }))])
+        }
+        (path, _) => says(format!("{path} is done")),
+    });
+    let (model, _gate) = model.holding(|request| request.path == "/root/kid");
+    let stage = scenario().model(Arc::new(model)).ready();
+    let mut driver = stage.open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    driver.until("a wait", |event| matches!(event, Event::WaitBegan { .. })).await;
+    stage.clock().advance(Duration::from_secs(31));
+    driver.rest().await;
+    let run = driver.leave().await;
+    assert!(matches!(run.tasks()[1].state, TaskState::Finished { outcome: Outcome::Cancelled { .. } }));
+    assert!(answer(&run, "w").text.contains("> /root/kid: cancelled"), "{}", run.transcript());
+}
+
+#[tokio::test]
+async fn after_a_stop_nothing_is_started_any_more() {
+    // Everybody starts others for ever.
+    let model = played(|request| {
+        let name = |n: usize| format!("{}-{}-{n}", request.path, request.turn);
+        (0..3).map(|n| super::played::raw(&name(n), "task", &work("n").to_string())).collect()
+    });
+    let limits = kernel::Limits { total: 40, ..kernel::Limits::default() };
+    let stage = scenario().model(Arc::new(model)).limits(limits).ready();
+    let mut driver = stage.open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    for _ in 0..10 {
+        driver.until("a task", |event| matches!(event, Event::TaskCreated(_))).await;
+    }
+    driver.stop().await.unwrap();
+    let made = driver.tasks().len();
+    driver.rest().await;
+    let run = driver.leave().await;
+    assert_eq!(run.tasks().len(), made);
+    let closed = run.events().iter().position(|envelope| envelope.entry.event == Event::AdmissionClosed).unwrap();
+    assert!(!run.events()[closed..].iter().any(|envelope| matches!(envelope.entry.event, Event::TaskCreated(_))));
+    assert!(run.tasks()[1..].iter().all(|task| matches!(task.state, TaskState::Finished { .. })));
+}

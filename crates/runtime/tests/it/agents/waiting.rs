@@ -1,0 +1,135 @@
+//! Waiting costs nothing.
+
+use std::fs;
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::{Delta, Request};
+use protocol::{AnswerStatus, Delivery, Event};
+use runtime::Start;
+use serde_json::{Value, json};
+use testkit::session::{Driver, Run, scenario};
+use tokio::sync::Semaphore;
+
+use super::played::{answer, asked, calls, played, says, with, work};
+
+/// A root that starts a quick and a slow agent in the background, and then waits like this.
+fn waits(wait: Value) -> impl Fn(&Request) -> Vec<Delta> {
+    move |request| match (request.path.as_str(), request.turn) {
+        ("/root", 1) => {
+            calls(["quick", "slow"].map(|name| (name, "task", with(work(name), json!({ "mode": "background" })))))
+        }
+        ("/root", 2) => calls([("w", "wait", wait.clone())]),
+        (path, _) => says(format!("{path} is done")),
+    }
+}
+
+async fn waiting(wait: Value) -> (Driver, Arc<Semaphore>) {
+    let (model, gate) = played(waits(wait)).holding(|request| request.path == "/root/slow");
+    let stage = scenario().model(Arc::new(model)).ready();
+    let mut driver = stage.open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    driver.until("a wait", |event| matches!(event, Event::WaitBegan { .. })).await;
+    driver.asked(4).await;
+    (driver, gate)
+}
+
+async fn finish(mut driver: Driver) -> Run {
+    driver.rest().await;
+    driver.leave().await
+}
+
+#[tokio::test]
+async fn t10_waiting_for_any_ends_with_the_first() {
+    let (mut driver, gate) = waiting(json!({ "on": ["quick", "slow"], "mode": "any" })).await;
+    driver.until("the end of it", |event| matches!(event, Event::WaitEnded { .. })).await;
+    gate.add_permits(1);
+    let run = finish(driver).await;
+    assert!(answer(&run, "w").text.contains("> /root/quick: idle\n> /root/slow: running\n"), "{}", run.transcript());
+}
+
+#[tokio::test]
+async fn t10_waiting_for_all_asks_no_model_meanwhile_and_wakes_once() {
+    let (driver, gate) = waiting(json!({})).await;
+    let before = driver.model().requests().iter().filter(|request| request.path == "/root").count();
+    gate.add_permits(1);
+    let run = finish(driver).await;
+    assert!(answer(&run, "w").text.contains("> /root/slow: idle\n"), "{}", run.transcript());
+    assert_eq!((before, asked(&run, "/root").len()), (2, 3));
+    let results = super::played::heard(asked(&run, "/root").last().unwrap()).join("\n");
+    assert!(results.contains("> /root/quick is done") && results.contains("> /root/slow is done"), "{results}");
+}
+
+#[tokio::test]
+async fn t10_waiting_ends_in_time() {
+    let (mut driver, gate) = waiting(json!({ "on": ["slow"], "timeout_secs": 20 })).await;
+    driver.stage().clock().advance(Duration::from_secs(21));
+    driver.until("the end of it", |event| matches!(event, Event::WaitEnded { .. })).await;
+    gate.add_permits(1);
+    let run = finish(driver).await;
+    assert!(answer(&run, "w").text.contains("> /root/slow: running\n"), "{}", run.transcript());
+}
+
+#[tokio::test]
+async fn t10_a_wait_goes_on_under_the_next_owner() {
+    let (driver, gate) = waiting(json!({ "on": ["slow"] })).await;
+    let stage = driver.stage().clone();
+    let id = driver.crash().await.id();
+    let driver = stage.open(Start::Resume(id)).await;
+    driver.resume().await;
+    gate.add_permits(2);
+    let run = finish(driver).await;
+    assert!(answer(&run, "w").text.contains("> /root/slow: idle\n"), "{}", run.transcript());
+    assert_eq!(run.count(|event| matches!(event, Event::WaitBegan { .. })), 1);
+}
+
+#[tokio::test]
+async fn t10_there_may_be_nothing_to_wait_for() {
+    let model = played(|request| match request.turn {
+        1 => calls([
+            ("none", "wait", json!({})),
+            ("who", "wait", json!({ "on": ["nobody"] })),
+            ("how", "wait", json!({ "mode": "some" })),
+            ("what", "until", json!({ "command": " " })),
+        ]),
+        _ => says("done"),
+    });
+    let run = scenario().model(Arc::new(model)).allow_all().prompt("go").run().await;
+    assert_eq!(answer(&run, "none").text, "nothing is under way");
+    assert_eq!(answer(&run, "who").text, "no agent or command is called `nobody`; none was started");
+    assert_eq!(["who", "how", "what"].map(|id| answer(&run, id).status), [AnswerStatus::Refused; 3]);
+}
+
+#[tokio::test]
+async fn t10_a_command_is_run_until_it_succeeds_and_no_model_is_asked() {
+    let model = played(|request| match request.turn {
+        1 => calls([("u", "until", json!({ "command": "echo tried >> tries; [ -e go ]", "every_secs": 1 }))]),
+        _ => says("done"),
+    });
+    let stage = scenario().model(Arc::new(model)).allow_all().ready();
+    let mut driver = stage.open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    crate::support::until_file(&stage.path("tries")).await;
+    fs::write(stage.path("go"), "").unwrap();
+    driver.rest().await;
+    let run = driver.leave().await;
+    assert_eq!(answer(&run, "u").text, "`echo tried >> tries; [ -e go ]` succeeded");
+    assert_eq!(asked(&run, "/root").len(), 2);
+}
+
+#[tokio::test]
+async fn t10_a_command_that_never_succeeds_is_given_up_in_time() {
+    let model = played(|request| match request.turn {
+        1 => calls([("u", "until", json!({ "command": "exit 1", "every_secs": 600, "timeout_secs": 60 }))]),
+        _ => says("done"),
+    });
+    let stage = scenario().model(Arc::new(model)).allow_all().ready();
+    let mut driver = stage.open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    driver.until("a wait", |event| matches!(event, Event::WaitBegan { .. })).await;
+    stage.clock().advance(Duration::from_secs(61));
+    driver.rest().await;
+    let run = driver.leave().await;
+    assert_eq!(answer(&run, "u").text, "`exit 1` did not succeed within 60 s");
+    assert_eq!(run.count(|event| matches!(event, Event::TaskFinished { .. })), 1, "{}", run.transcript());
+}
