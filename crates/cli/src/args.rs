@@ -52,7 +52,7 @@ pub(crate) enum Command {
     Models(ModelsArgs),
     /// Sums up what sessions spent
     Cost(CostArgs),
-    /// Removes sessions that nobody touched for a long time
+    /// Removes sessions that nobody touched for a long time, and the output of removed tasks
     Gc(GcArgs),
     /// Shows Bosun at work on a small sample, offline and without a key
     Demo(DemoArgs),
@@ -99,6 +99,9 @@ pub(crate) struct CostArgs {
     /// As JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// As comma-separated values, for a spreadsheet
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
 }
 
 /// What a line of the costs sums up.

@@ -31,6 +31,7 @@ mod session;
 mod settings;
 mod shells;
 mod space;
+mod spools;
 mod supervisor;
 mod waits;
 
@@ -43,4 +44,5 @@ pub use output::output;
 pub use redact::Redactor;
 pub use session::{OpenError, Session, Start, Status, transcript};
 pub use settings::{Features, Settings};
+pub use spools::{Disk, SpoolLimits, Spools, SystemDisk};
 pub use supervisor::{Receipt, Rejected};

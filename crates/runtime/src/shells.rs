@@ -44,7 +44,7 @@ fn command(desk: &Desk, task: TaskId) -> Result<String, String> {
 
 async fn execute(desk: &Desk, task: TaskId, command: &str) -> Ending {
     let failed = |message: String| Ending::Failed { kind: FailKind::Exit, message };
-    let mut spool = match Spool::create(&folder(&desk.settings.home, desk.session, task), desk.settings.spool) {
+    let mut spool = match desk.settings.spools.keep(&folder(&desk.settings.home, desk.session, task)) {
         Ok(spool) => spool,
         Err(error) => return failed(format!("its output cannot be kept: {error}")),
     };

@@ -1,6 +1,8 @@
 //! The records of tasks, as views read them. What ran under an owner that is dead is shown as interrupted, or lost if it
 //! was a command: nothing looks alive that is not, and nothing has to be written for that.
 
+use std::collections::HashSet;
+
 use protocol::api::{TaskRecord, TaskView, TasksPage, TasksParams};
 use protocol::{Activation, At, Attempt, Evidence, Expects, Kind, TaskId, TaskState};
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -20,26 +22,25 @@ const PAGE: u64 = 100;
 
 /// One page of the tasks that are wanted, oldest first.
 pub(crate) fn page(conn: &Connection, wanted: &TasksParams) -> rusqlite::Result<TasksPage> {
-    let owned = is_owned(conn)?;
+    let now = Now::look(conn)?;
     let kind = wanted.kind.as_ref().map(json).transpose()?;
     let mut select = conn.prepare_cached(
         "SELECT * FROM bosun_tasks
-         WHERE (?1 OR NOT forgotten) AND (?2 IS NULL OR kind = ?2)
-           AND (?3 IS NULL OR path = ?3 OR substr(path, 1, length(?3) + 1) = ?3 || '/')
+         WHERE (?1 IS NULL OR kind = ?1)
+           AND (?2 IS NULL OR path = ?2 OR substr(path, 1, length(?2) + 1) = ?2 || '/')
          ORDER BY row",
     )?;
-    let mut rows = select.query(params![wanted.all, kind, wanted.below])?;
+    let mut rows = select.query(params![kind, wanted.below])?;
     let mut page = TasksPage { tasks: Vec::new(), total: 0 };
     let end = wanted.offset.saturating_add(wanted.limit.unwrap_or(PAGE));
     while let Some(row) = rows.next()? {
         // Not in SQL: what a state is depends on who is alive.
-        if let Some(word) = &wanted.state
-            && state(row, owned)?.1.word() != word
-        {
+        let has_word = |word: &String| Ok::<_, rusqlite::Error>(now.state(row)?.1.word() == word);
+        if !wanted.all && now.is_forgotten(row)? || !wanted.state.as_ref().map_or(Ok(true), has_word)? {
             continue;
         }
         if (wanted.offset..end).contains(&page.total) {
-            page.tasks.push(view(conn, row, owned)?);
+            page.tasks.push(view(conn, row, &now)?);
         }
         page.total += 1;
     }
@@ -48,17 +49,17 @@ pub(crate) fn page(conn: &Connection, wanted: &TasksParams) -> rusqlite::Result<
 
 /// One task; none if there is no such task.
 pub(crate) fn task(conn: &Connection, task: TaskId) -> rusqlite::Result<Option<TaskView>> {
-    let owned = is_owned(conn)?;
+    let now = Now::look(conn)?;
     conn.prepare_cached("SELECT * FROM bosun_tasks WHERE id = ?1")?
-        .query_row([task.to_string()], |row| view(conn, row, owned))
+        .query_row([task.to_string()], |row| view(conn, row, &now))
         .optional()
 }
 
 /// The session's root; none before its first event.
 pub(crate) fn root(conn: &Connection) -> rusqlite::Result<Option<TaskView>> {
-    let owned = is_owned(conn)?;
+    let now = Now::look(conn)?;
     conn.prepare_cached("SELECT * FROM bosun_tasks WHERE parent IS NULL ORDER BY row LIMIT 1")?
-        .query_row([], |row| view(conn, row, owned))
+        .query_row([], |row| view(conn, row, &now))
         .optional()
 }
 
@@ -71,9 +72,37 @@ pub(crate) fn record(conn: &Connection, id: TaskId) -> rusqlite::Result<Option<T
     Ok(Some(TaskRecord { task, expects, mail, mail_total, turns, turns_total, evidence }))
 }
 
-/// Whether a living process owns the session.
-fn is_owned(conn: &Connection) -> rusqlite::Result<bool> {
-    Ok(lease::read(conn)?.is_some_and(|lease| lease.live_pid().is_some()))
+/// What rows alone do not tell.
+struct Now {
+    /// Whether a living process owns the session.
+    owned: bool,
+    /// The tasks that a person has removed and that no owner was there to forget.
+    removed: HashSet<String>,
+}
+
+impl Now {
+    fn look(conn: &Connection) -> rusqlite::Result<Now> {
+        let owned = lease::read(conn)?.is_some_and(|lease| lease.live_pid().is_some());
+        let removed = conn
+            .prepare_cached(
+                "SELECT body ->> '$.task' FROM bosun_commands
+                 WHERE applied_at IS NULL AND body ->> '$.type' = 'forget' AND body ->> '$.task' IS NOT NULL",
+            )?
+            .query_map([], |row| row.get(0))?
+            .collect::<rusqlite::Result<_>>()?;
+        Ok(Now { owned, removed })
+    }
+
+    fn state(&self, row: &Row<'_>) -> rusqlite::Result<(Kind, TaskState)> {
+        let kind = from_json(&row.get::<_, String>("kind")?)?;
+        let state: TaskState = from_json(&row.get::<_, String>("state")?)?;
+        Ok((kind, if self.owned { state } else { state.unowned(kind) }))
+    }
+
+    fn is_forgotten(&self, row: &Row<'_>) -> rusqlite::Result<bool> {
+        let has_ended = || Ok::<_, rusqlite::Error>(matches!(self.state(row)?.1, TaskState::Finished { .. }));
+        Ok(row.get("forgotten")? || self.removed.contains(&row.get::<_, String>("id")?) && has_ended()?)
+    }
 }
 
 fn expects(conn: &Connection, task: TaskId) -> rusqlite::Result<Option<Expects>> {
@@ -106,17 +135,11 @@ fn evidence(conn: &Connection, task: TaskId) -> rusqlite::Result<Vec<Evidence>> 
     Ok(found)
 }
 
-fn state(row: &Row<'_>, owned: bool) -> rusqlite::Result<(Kind, TaskState)> {
-    let kind = from_json(&row.get::<_, String>("kind")?)?;
-    let state: TaskState = from_json(&row.get::<_, String>("state")?)?;
-    Ok((kind, if owned { state } else { state.unowned(kind) }))
-}
-
-fn view(conn: &Connection, row: &Row<'_>, owned: bool) -> rusqlite::Result<TaskView> {
+fn view(conn: &Connection, row: &Row<'_>, now: &Now) -> rusqlite::Result<TaskView> {
     let text = |column| row.get::<_, String>(column);
     let maybe = |column| row.get::<_, Option<String>>(column);
     let moment = |column| Ok::<_, rusqlite::Error>(row.get::<_, Option<u64>>(column)?.map(At));
-    let (id, (kind, state)) = (text("id")?, state(row, owned)?);
+    let (id, (kind, state)) = (text("id")?, now.state(row)?);
     Ok(TaskView {
         parent: maybe("parent")?.map(|parent| parent.parse().map_err(unreadable)).transpose()?,
         kind,
@@ -132,9 +155,9 @@ fn view(conn: &Connection, row: &Row<'_>, owned: bool) -> rusqlite::Result<TaskV
         effort: maybe("effort")?.map(|effort| from_json(&effort)).transpose()?,
         status: state.outer(),
         state,
-        stalled_since_at: moment("stalled_at")?.filter(|_| owned),
+        stalled_since_at: moment("stalled_at")?.filter(|_| now.owned),
         cancel: maybe("cancel")?.map(|cancel| from_json(&cancel)).transpose()?,
-        forgotten: row.get("forgotten")?,
+        forgotten: now.is_forgotten(row)?,
         activation: Activation(row.get("activation")?),
         attempt: Attempt(row.get("attempt")?),
         unread: row.get("unread")?,

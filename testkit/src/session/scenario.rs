@@ -7,7 +7,7 @@ use std::time::Duration;
 use model::{Model, Script};
 use net::Secret;
 use protocol::{AgentSpec, Budget, Delivery, PermissionMode, RuleEffect, RuleText, Spawns};
-use runtime::{Catalog, Start};
+use runtime::{Catalog, Disk, SpoolLimits, Start};
 
 use super::{Run, Stage};
 
@@ -35,7 +35,8 @@ pub fn scenario() -> Scenario {
         timeout: None,
         secrets: Arc::default(),
         tools: tools::Limits::default(),
-        spool: 1 << 20,
+        spools: SpoolLimits { command: 1 << 20, session: 1 << 30, min_free: 0 },
+        disk: Arc::new(runtime::SystemDisk),
         guardian: None,
         reach: Folders::Own,
         prompt: None,
@@ -67,7 +68,8 @@ pub struct Scenario {
     pub(super) timeout: Option<Duration>,
     pub(super) secrets: Arc<[Secret]>,
     pub(super) tools: tools::Limits,
-    pub(super) spool: u64,
+    pub(super) spools: SpoolLimits,
+    pub(super) disk: Arc<dyn Disk>,
     pub(super) guardian: Option<PathBuf>,
     pub(super) reach: Folders,
     prompt: Option<String>,
@@ -170,7 +172,13 @@ impl Scenario {
     /// The output of a background command takes this much of the disk.
     #[must_use]
     pub fn spool(self, bytes: u64) -> Scenario {
-        Scenario { spool: bytes, ..self }
+        Scenario { spools: SpoolLimits { command: bytes, ..self.spools }, ..self }
+    }
+
+    /// This disk has room, and so much of it is to stay free.
+    #[must_use]
+    pub fn disk(self, disk: Arc<dyn Disk>, min_free: u64) -> Scenario {
+        Scenario { spools: SpoolLimits { min_free, ..self.spools }, disk, ..self }
     }
 
     /// Programs are started through this executable instead of the one that was built.

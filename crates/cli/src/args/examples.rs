@@ -89,7 +89,8 @@ pub(super) fn examples(command: &str) -> Option<&'static str> {
         }
         "cost" => {
             "Examples:\n  bosun cost --since 24h           the last day, by model\n  \
-             bosun cost --here --by session   this folder, by session"
+             bosun cost --here --by session   this folder, by session\n  \
+             bosun cost 0198 --by task --csv  one session, agent by agent, for a spreadsheet"
         }
         "gc" => "Example:\n  bosun gc --days 30 --dry-run     what would be removed",
         "demo" => "Example:\n  bosun demo --dir sample          keep the sample in ./sample",

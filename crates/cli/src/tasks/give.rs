@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use host::{Clock, Home, SystemClock};
 use protocol::api::{Command, CommandFate, Method, RefusalKind};
-use protocol::{Kind, MailId, SessionId, TaskId};
+use protocol::{Kind, MailId, SessionId, TaskId, TaskState};
 use rpc::Client;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -61,10 +61,7 @@ pub(super) async fn give(
         print::json(&Given { session, task, path, fate: &fate });
     }
     match &fate {
-        Fate::Refused { kind, message } if json => {
-            let _told_as_json = (kind, message);
-            Ok(Exit::Usage)
-        }
+        Fate::Refused { .. } if json => Ok(Exit::Usage),
         Fate::Refused { kind, message } => Err(refused(chosen, *kind, message)),
         Fate::Applied { .. } | Fate::Left { .. } | Fate::Kept => {
             if !json {
@@ -82,6 +79,9 @@ fn check(chosen: &Chosen, command: &Command) -> Result<(), Failure> {
         Command::Forget(_) if chosen.task.kind == Kind::Main => {
             Err(Failure::usage(format!("{path} is the session itself")).hint(format!("bosun sessions rm {session}")))
         }
+        Command::Forget(_) if !has_ended(chosen) && owner(&chosen.reader)?.is_none() => {
+            Err(Failure::usage(format!("{path} has not ended")).hint(format!("bosun tasks stop {path}")))
+        }
         Command::Promote(_) if owner(&chosen.reader)?.is_none() => {
             Err(Failure::usage(format!("nobody runs {session}, so nothing waits for {path}"))
                 .hint(format!("go on with: bosun --resume {session}")))
@@ -94,6 +94,10 @@ fn check(chosen: &Chosen, command: &Command) -> Result<(), Failure> {
         | Command::Promote(_)
         | Command::Forget(_) => Ok(()),
     }
+}
+
+fn has_ended(chosen: &Chosen) -> bool {
+    matches!(chosen.task.state, TaskState::Finished { .. })
 }
 
 async fn deliver(home: &Home, reader: &Reader, session: SessionId, command: &Command) -> Result<Fate, StoreError> {
@@ -145,6 +149,8 @@ fn tell(chosen: &Chosen, command: &Command, fate: &Fate) {
             print::answer(format_args!("left for {path}"));
             print::note(format_args!("process {owner_pid} runs the session and has not taken it yet"));
         }
+        // No view shows it any more, whoever forgets it later.
+        Fate::Kept if matches!(command, Command::Forget(_)) => print::answer(format_args!("{path} {done}")),
         Fate::Kept => {
             print::answer(format_args!("kept for {path}"));
             let session = chosen.session;
