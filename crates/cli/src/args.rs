@@ -8,6 +8,7 @@ mod permit;
 mod run;
 mod sessions;
 mod settings;
+mod tasks;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,6 +22,7 @@ pub(crate) use permit::{AskWait, PermitArgs};
 pub(crate) use run::{Format, RunArgs};
 pub(crate) use sessions::{ExportFormat, ListArgs, SessionsArgs, SessionsCommand, When};
 pub(crate) use settings::{ConfigArgs, ConfigCommand, Place, RuleArgs, ShowArgs, TrustArgs};
+pub(crate) use tasks::{TaskArgs, TaskListArgs, TasksArgs, TasksCommand};
 
 /// Runs coding agents that never lose work.
 #[derive(Debug, Parser)]
@@ -38,6 +40,9 @@ pub(crate) enum Command {
     /// Lists, shows, exports, messages, stops and removes sessions
     #[command(args_conflicts_with_subcommands = true)]
     Sessions(SessionsArgs),
+    /// Lists, shows, follows, messages and stops the agents and commands of sessions
+    #[command(args_conflicts_with_subcommands = true)]
+    Tasks(TasksArgs),
     /// Lists what waits for you, and allows, denies or answers it
     #[command(args_conflicts_with_subcommands = true)]
     Approvals(ApprovalsArgs),
@@ -47,7 +52,7 @@ pub(crate) enum Command {
     Models(ModelsArgs),
     /// Sums up what sessions spent
     Cost(CostArgs),
-    /// Removes sessions that nobody touched for a long time
+    /// Removes sessions that nobody touched for a long time, and the output of removed tasks
     Gc(GcArgs),
     /// Shows Bosun at work on a small sample, offline and without a key
     Demo(DemoArgs),
@@ -94,6 +99,9 @@ pub(crate) struct CostArgs {
     /// As JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// As comma-separated values, for a spreadsheet
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
 }
 
 /// What a line of the costs sums up.

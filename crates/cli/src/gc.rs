@@ -1,5 +1,7 @@
 //! `bosun gc`: removes sessions that nobody touched for a long time. One that is running, parked or interrupted
-//! has work in it and stays.
+//! has work in it and stays; only the output of its removed tasks goes.
+
+mod outputs;
 
 use std::fs;
 use std::time::Duration;
@@ -14,6 +16,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::setup::Setup;
 use crate::{print, time};
+use outputs::Outputs;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -21,6 +24,8 @@ struct Report {
     removed: Vec<String>,
     kept: usize,
     failed: Vec<String>,
+    /// What commands printed that nobody can ask for any more.
+    outputs: Outputs,
     dry_run: bool,
 }
 
@@ -32,7 +37,9 @@ pub(crate) fn collect(args: &GcArgs) -> Result<Exit, Failure> {
     let is_over = |row: &SessionRow| now.since(row.updated_at) > keep && row.state == "idle";
     let (old, young): (Vec<SessionRow>, Vec<SessionRow>) =
         rows.into_iter().partition(|row| is_over(row) && is_over(&today(&setup.home, row)));
-    let mut report = Report { removed: Vec::new(), kept: young.len(), failed: Vec::new(), dry_run: args.dry_run };
+    let dry_run = args.dry_run;
+    let outputs = outputs::collect(&setup.home, young.iter().map(|row| row.id), dry_run);
+    let mut report = Report { removed: Vec::new(), kept: young.len(), failed: Vec::new(), outputs, dry_run };
     let unbegun = unbegun(&setup.home, keep)?.into_iter().map(|id| (id, "never begun".to_owned()));
     let old = old.into_iter().map(|row| {
         let title = print::plain(&print::one_line(&row.title, 50));
@@ -59,6 +66,9 @@ pub(crate) fn collect(args: &GcArgs) -> Result<Exit, Failure> {
     } else {
         let verb = if args.dry_run { "would be removed" } else { "removed" };
         print::note(format_args!("{} {verb}, {} kept", report.removed.len(), report.kept));
+        if let Outputs { removed: count @ 1.., bytes } = report.outputs {
+            print::note(format_args!("output of {count} tasks {verb}: {bytes} bytes"));
+        }
     }
     Ok(exit)
 }

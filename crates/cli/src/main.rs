@@ -27,6 +27,7 @@ mod settings;
 mod setup;
 mod style;
 mod talk;
+mod tasks;
 mod time;
 mod trust;
 
@@ -77,6 +78,7 @@ fn perform(args: Args) -> Result<Exit, Failure> {
         match args.command {
             None => run::run(args.run).await,
             Some(Command::Sessions(command)) => sessions::perform(command).await,
+            Some(Command::Tasks(command)) => tasks::perform(command).await,
             Some(Command::Approvals(command)) => approvals::perform(command).await,
             Some(Command::Explain(options)) => explain::tell(&options),
             Some(Command::Models(options)) => models::list(&options).await,

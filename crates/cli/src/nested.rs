@@ -1,7 +1,7 @@
 //! A Bosun that an agent's command started: it reads and explains, and does nothing that is a person's to do. An agent
 //! that could start another Bosun, or speak for its user, would have no limits but those it gives itself.
 
-use crate::args::{Args, Command, ModelsArgs, SessionsCommand};
+use crate::args::{Args, Command, ModelsArgs, SessionsCommand, TasksCommand};
 use crate::failure::Failure;
 
 /// Whose a command is.
@@ -44,6 +44,18 @@ fn reserve(command: Option<&Command>) -> Reserve {
                 | SessionsCommand::Stop { .. },
             ) => Reserve::Person("command sessions"),
         },
+        Some(Command::Tasks(tasks)) => match tasks.command {
+            None
+            | Some(
+                TasksCommand::List(_) | TasksCommand::Show(_) | TasksCommand::Tail { .. } | TasksCommand::Output(_),
+            ) => Reserve::Person("look into sessions"),
+            Some(
+                TasksCommand::Send { .. }
+                | TasksCommand::Stop { .. }
+                | TasksCommand::Background(_)
+                | TasksCommand::Rm(_),
+            ) => Reserve::Person("command sessions"),
+        },
         Some(Command::Models(ModelsArgs { reopen: true, .. })) => Reserve::Person("reopen providers"),
         Some(Command::Cost(_)) => Reserve::Person("look into sessions"),
         Some(Command::Approvals(_)) => Reserve::Person("look into or decide what waits for a person"),
@@ -80,7 +92,9 @@ mod tests {
         }
         let reserved = "bosun|bosun -p x|bosun --continue|bosun gc|bosun gc --dry-run|bosun demo|bosun models --reopen|\
             bosun cost|bosun sessions|bosun sessions send a b|bosun sessions stop a|bosun sessions interrupt a|\
-            bosun sessions rm a|bosun sessions show a|bosun sessions export a|bosun sessions watch a";
+            bosun sessions rm a|bosun sessions show a|bosun sessions export a|bosun sessions watch a|\
+            bosun tasks|bosun tasks list --all|bosun tasks show a|bosun tasks tail a|bosun tasks output a|\
+            bosun tasks send a b|bosun tasks stop a|bosun tasks background a|bosun tasks rm a";
         for line in reserved.split('|') {
             assert!(!is_for_anybody(line), "{line}");
         }

@@ -76,7 +76,7 @@ impl Setup {
             model_spec,
             models: Arc::new(runtime::OnlyOwn),
             guard: runtime::CostGuard::default(),
-            catalog: Arc::default(),
+            catalog: Arc::new(stand_in()),
             main: None,
             features: runtime::Features::default(),
             policy,
@@ -91,7 +91,7 @@ impl Setup {
             secrets: access.secrets.into(),
             route: self.env.route(),
             tools: tools::Limits::default(),
-            spool: config.command_bytes,
+            spools: Arc::new(runtime::Spools::new(spool_limits(&config), Arc::new(runtime::SystemDisk))),
             // Not the file's path: that may hold another version by the time the guardian starts.
             guardian: PathBuf::from("/proc/self/exe"),
             env: access.programs,
@@ -100,6 +100,25 @@ impl Setup {
             probe: fault::probe(self.env.fault.as_deref())?,
         })
     }
+}
+
+/// The one agent there is until definitions are read.
+fn stand_in() -> runtime::Catalog {
+    let agent = protocol::AgentSpec {
+        name: "general-purpose".into(),
+        description: "Does any task that can be described completely".into(),
+        spawns: protocol::Spawns::Anybody,
+        model_invocable: true,
+        user_invocable: true,
+        ..protocol::AgentSpec::default()
+    };
+    runtime::Catalog { agents: vec![agent], ..runtime::Catalog::default() }
+}
+
+/// How much disk the output of commands may take.
+fn spool_limits(config: &Config) -> runtime::SpoolLimits {
+    let Config { command_bytes, session_bytes, min_free_bytes, .. } = config;
+    runtime::SpoolLimits { command: *command_bytes, session: *session_bytes, min_free: *min_free_bytes }
 }
 
 /// How a run gets rid of its budget of money, which no flag takes back.

@@ -18,6 +18,12 @@ const RETENTION_DAYS: u32 = 90;
 /// Bytes of one background command's output that are kept.
 const COMMAND_BYTES: u64 = 64 << 20;
 
+/// Bytes kept of the output of all background commands of a session.
+const SESSION_BYTES: u64 = 1 << 30;
+
+/// Bytes of the disk that output leaves free.
+const MIN_FREE_BYTES: u64 = 256 << 20;
+
 /// Settings as they are used: all present.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
@@ -35,6 +41,10 @@ pub struct Config {
     pub retention_days: u32,
     /// Bytes of one background command's output that are kept on disk.
     pub command_bytes: u64,
+    /// Bytes of the output of all background commands of a session.
+    pub session_bytes: u64,
+    /// Bytes of the disk that output leaves free.
+    pub min_free_bytes: u64,
     /// What becomes of calls that no rule speaks of.
     pub mode: PermissionMode,
     providers: BTreeMap<String, ProviderFile>,
@@ -96,7 +106,11 @@ impl File {
                 total: limits.total.or(weaker.limits.total),
             },
             retention: Retention { days: retention.days.or(weaker.retention.days) },
-            output: Output { command_bytes: output.command_bytes.or(weaker.output.command_bytes) },
+            output: Output {
+                command_bytes: output.command_bytes.or(weaker.output.command_bytes),
+                session_bytes: output.session_bytes.or(weaker.output.session_bytes),
+                min_free_bytes: output.min_free_bytes.or(weaker.output.min_free_bytes),
+            },
             permissions: Permissions {
                 mode: permissions.mode.or(weaker.permissions.mode),
                 allow: both(permissions.allow, weaker.permissions.allow),
@@ -144,6 +158,8 @@ impl File {
             },
             retention_days: retention.days.unwrap_or(RETENTION_DAYS),
             command_bytes: output.command_bytes.unwrap_or(COMMAND_BYTES),
+            session_bytes: output.session_bytes.unwrap_or(SESSION_BYTES),
+            min_free_bytes: output.min_free_bytes.unwrap_or(MIN_FREE_BYTES),
             mode: permissions.mode.map_or(PermissionMode::default(), |mode| mode.0),
             providers,
             placed: BTreeSet::new(),
@@ -172,7 +188,11 @@ impl File {
                 ..Limits::default()
             },
             retention: Retention { days: Some(RETENTION_DAYS) },
-            output: Output { command_bytes: Some(COMMAND_BYTES) },
+            output: Output {
+                command_bytes: Some(COMMAND_BYTES),
+                session_bytes: Some(SESSION_BYTES),
+                min_free_bytes: Some(MIN_FREE_BYTES),
+            },
             permissions: Permissions { mode: Some(Mode(PermissionMode::default())), ..Permissions::default() },
             ..File::default()
         }

@@ -107,6 +107,12 @@ pub struct Output {
     /// Bytes of one background command's output that are kept on disk.
     #[serde(alias = "command_bytes")]
     pub command_bytes: Option<u64>,
+    /// Bytes of all background commands of a session together.
+    #[serde(alias = "session_bytes")]
+    pub session_bytes: Option<u64>,
+    /// Bytes that stay free on the disk: below that, output is no longer kept.
+    #[serde(alias = "min_free_bytes")]
+    pub min_free_bytes: Option<u64>,
 }
 
 /// What tool calls may do.

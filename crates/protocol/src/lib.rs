@@ -12,6 +12,7 @@ mod hook;
 mod id;
 mod mail;
 mod message;
+mod name;
 mod price;
 mod rule;
 mod task;
@@ -26,6 +27,7 @@ pub use hook::{HookAction, HookDialect, HookEvent, HookFailure, HookSpec};
 pub use id::{Fence, IdError, MailId, SessionId, TaskId, Turn};
 pub use mail::{Body, Delivery, Origin};
 pub use message::{Answer, AnswerStatus, Block, Call, CallId, Effort, Image, StopReason};
+pub use name::{Called, Unclear, find_task};
 pub use price::{Price, Quote};
 pub use rule::{PermissionMode, RuleEffect, RuleText};
 pub use task::{

@@ -196,6 +196,21 @@ pub enum TaskState {
 }
 
 impl TaskState {
+    /// Every word that a state has.
+    pub const WORDS: [&str; 11] = [
+        "queued",
+        "running",
+        "idle",
+        "parked",
+        "interrupted",
+        "completed",
+        "failed",
+        "cancelled",
+        "timed_out",
+        "budget_exhausted",
+        "lost",
+    ];
+
     /// The state in one word.
     pub fn word(&self) -> &'static str {
         match self {
@@ -205,6 +220,16 @@ impl TaskState {
             TaskState::Parked { .. } => "parked",
             TaskState::Interrupted => "interrupted",
             TaskState::Finished { outcome } => outcome.word(),
+        }
+    }
+
+    /// What the state of a task comes to when the owner that wrote it is dead: an agent can go on later, a command
+    /// cannot.
+    pub fn unowned(self, kind: Kind) -> TaskState {
+        match (self, kind) {
+            (TaskState::Running, Kind::Shell) => TaskState::Finished { outcome: Outcome::Lost },
+            (TaskState::Running | TaskState::Queued, Kind::Main | Kind::Agent) => TaskState::Interrupted,
+            (state, Kind::Main | Kind::Agent | Kind::Shell) => state,
         }
     }
 

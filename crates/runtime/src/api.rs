@@ -1,13 +1,14 @@
 //! Answers the API's calls for one session.
 
+use std::fmt;
 use std::sync::Arc;
 
 use kernel::{Input, Refusal};
-use protocol::TaskId;
 use protocol::api::{
-    AsksParams, AsksResult, Command, Method, OutputResult, PageParams, SendParams, SendResult, SubscribeParams,
-    TaskParams,
+    AsksParams, Command, Method, OutputResult, RefusalKind, SendParams, SendResult, SubscribeParams, TaskParams,
+    TasksParams,
 };
+use protocol::{TaskId, TaskState};
 use rpc::{Answering, ClientHandle, ErrorObject, Serve, params};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -16,15 +17,11 @@ use tokio::sync::Notify;
 use crate::agent::Desk;
 use crate::bus::{Live, Subscription};
 use crate::commands;
-use crate::shells;
+use crate::output::output;
 use crate::supervisor::{Receipt, Rejected, Supervisor};
 
-/// Rows of a page unless the caller says otherwise, and the most there are.
-const PAGE: u64 = 100;
+/// Most rows of a page.
 const PAGE_MAX: u64 = 1000;
-
-/// Most bytes of a command's output in one answer.
-const OUTPUT: usize = 64 * 1024;
 
 /// The owner's side of the API.
 pub(crate) struct Api {
@@ -51,25 +48,25 @@ impl Serve for Api {
                 }
                 Method::SessionInterrupt => self.command(Command::Interrupt).await,
                 Method::SessionStop => self.command(Command::Stop).await,
-                Method::TasksList => {
-                    let page: PageParams = params(given)?;
-                    let limit = page.limit.unwrap_or(PAGE).min(PAGE_MAX);
-                    reply(self.desk.reader().and_then(|reader| reader.tasks(page.offset, limit)))
-                }
+                Method::TasksList => self.list(params(given)?),
                 Method::TasksGet => {
                     let TaskParams { task } = params(given)?;
-                    reply(self.desk.reader().and_then(|reader| reader.task(task)))
+                    let record = self.desk.reader().and_then(|reader| reader.record(task));
+                    json_of(record.map_err(ErrorObject::internal)?.ok_or_else(|| no_task(task))?)
                 }
                 Method::TasksOutput => {
                     let TaskParams { task } = params(given)?;
-                    json_of(OutputResult { output: shells::output(&self.desk, task, OUTPUT).into_string() })
+                    let view = self.desk.reader().and_then(|reader| reader.task(task));
+                    let view = view.map_err(ErrorObject::internal)?.ok_or_else(|| no_task(task))?;
+                    json_of(OutputResult { output: output(&self.desk.settings.home, self.desk.session, &view) })
                 }
                 Method::TasksStop => self.command(Command::StopTask(params(given)?)).await,
                 Method::TasksPromote => self.command(Command::Promote(params(given)?)).await,
                 Method::TasksForget => self.command(Command::Forget(params(given)?)).await,
                 Method::AsksList => {
                     let wanted: AsksParams = params(given)?;
-                    reply(self.desk.reader().and_then(|reader| reader.asks(wanted.all)).map(|asks| AsksResult { asks }))
+                    let wanted = AsksParams { limit: most(wanted.limit), ..wanted };
+                    reply(self.desk.reader().and_then(|reader| reader.asks_page(&wanted)))
                 }
                 Method::AsksDecide => self.command(Command::Decide(params(given)?)).await,
                 Method::EventsSubscribe => {
@@ -88,6 +85,15 @@ impl Api {
         self.submit(commands::input(command, self.root)).await.map(|_receipt| json!({}))
     }
 
+    fn list(&self, wanted: TasksParams) -> Result<Value, ErrorObject> {
+        if let Some(word) = wanted.state.as_deref().filter(|word| !TaskState::WORDS.contains(word)) {
+            let known = TaskState::WORDS.join(", ");
+            return Err(refusal(RefusalKind::Unfit, &format_args!("`{word}` is no state; there are: {known}")));
+        }
+        let wanted = TasksParams { limit: most(wanted.limit), ..wanted };
+        reply(self.desk.reader().and_then(|reader| reader.tasks(&wanted)))
+    }
+
     async fn submit(&self, input: Input) -> Result<Receipt, ErrorObject> {
         self.supervisor.submit(input).await.map_err(refused)
     }
@@ -96,17 +102,25 @@ impl Api {
 /// The code of what was refused, and changed nothing.
 const REFUSED: i64 = 1;
 
-/// An input that was not carried out; a program can tell by `data.kind` why a decision was not.
+/// An input that was not carried out; a program can tell by `data.kind` why.
 fn refused(rejected: Rejected) -> ErrorObject {
-    let kind = match &rejected {
-        Rejected::Refused(Refusal::NoAsk(_)) => Some("noAsk"),
-        Rejected::Refused(Refusal::Unfit(_)) => Some("unfit"),
-        Rejected::Rule(_) => Some("noRule"),
-        Rejected::Refused(_) => None,
-        Rejected::Paused(_) | Rejected::Gone => return ErrorObject::internal(rejected),
-    };
-    let data = kind.map(|kind| json!({ "kind": kind }));
-    ErrorObject { data, ..ErrorObject::new(REFUSED, rejected.to_string()) }
+    match rejected {
+        Rejected::Paused(_) | Rejected::Gone => ErrorObject::internal(rejected),
+        Rejected::Refused(_) | Rejected::Rule(_) => refusal(rejected.kind(), &rejected),
+    }
+}
+
+fn refusal(kind: RefusalKind, message: &dyn fmt::Display) -> ErrorObject {
+    ErrorObject { data: Some(json!({ "kind": kind })), ..ErrorObject::new(REFUSED, message.to_string()) }
+}
+
+fn no_task(task: TaskId) -> ErrorObject {
+    refused(Refusal::UnknownTask(task).into())
+}
+
+/// How many rows a page may have.
+fn most(limit: Option<u64>) -> Option<u64> {
+    limit.map(|limit| limit.min(PAGE_MAX))
 }
 
 fn reply(result: Result<impl Serialize, store::StoreError>) -> Result<Value, ErrorObject> {

@@ -12,7 +12,7 @@ use policy::Policy;
 use protocol::{AgentSpec, Budget, Effort, RuleText};
 use store::Probe;
 
-use crate::{Catalog, CostGuard, Models};
+use crate::{Catalog, CostGuard, Models, Spools};
 
 /// Everything a session is run with.
 #[derive(Clone)]
@@ -62,8 +62,8 @@ pub struct Settings {
     pub route: Route,
     /// How much a tool call gives and takes.
     pub tools: tools::Limits,
-    /// How much disk the output of one background command may take.
-    pub spool: u64,
+    /// Where the output of background commands is kept, and how much of it.
+    pub spools: Arc<Spools>,
     /// The executable that becomes the guardian of started processes.
     pub guardian: PathBuf,
     /// The complete environment of started programs.

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use host::ExitStatus;
+use host::{ExitStatus, Home};
 use kernel::{Ending, Input, Phase, Point, Report, Spawn, Task};
-use protocol::{Body, Cancel, CancelBy, Clip, Event, FailKind, Kind, Outcome, TaskId, TaskSpec, WaitMode};
+use protocol::{Body, Cancel, CancelBy, Clip, Event, FailKind, Kind, Outcome, SessionId, TaskId, TaskSpec, WaitMode};
 use tools::{BackgroundCommand, BackgroundRead, BackgroundRow, BoxFuture, ShellCommand, Spool, ToolError, Wait};
 
 use crate::agent::Desk;
@@ -44,7 +44,7 @@ fn command(desk: &Desk, task: TaskId) -> Result<String, String> {
 
 async fn execute(desk: &Desk, task: TaskId, command: &str) -> Ending {
     let failed = |message: String| Ending::Failed { kind: FailKind::Exit, message };
-    let mut spool = match Spool::create(&folder(desk, task), desk.settings.spool) {
+    let mut spool = match desk.settings.spools.keep(&folder(&desk.settings.home, desk.session, task)) {
         Ok(spool) => spool,
         Err(error) => return failed(format!("its output cannot be kept: {error}")),
     };
@@ -73,14 +73,18 @@ async fn execute(desk: &Desk, task: TaskId, command: &str) -> Ending {
     }
 }
 
-fn folder(desk: &Desk, task: TaskId) -> PathBuf {
-    desk.settings.home.output_dir(desk.session).join(task.to_string())
+fn folder(home: &Home, session: SessionId, task: TaskId) -> PathBuf {
+    home.output_dir(session).join(task.to_string())
+}
+
+fn output(desk: &Desk, task: TaskId, max: usize) -> Clip {
+    printed(&desk.settings.home, desk.session, task, max)
 }
 
 /// What a command printed, clipped.
-pub(crate) fn output(desk: &Desk, task: TaskId, max: usize) -> Clip {
+pub(crate) fn printed(home: &Home, session: SessionId, task: TaskId, max: usize) -> Clip {
     // No folder means that nothing was ever printed.
-    Spool::read(&folder(desk, task), max).unwrap_or_default()
+    Spool::read(&folder(home, session, task), max).unwrap_or_default()
 }
 
 /// The background commands of the agent that makes a call.

@@ -1,11 +1,14 @@
 //! The inbox: what waits for a person's decision, and what was decided.
 
-use protocol::api::{AskState, AskView};
+use protocol::api::{AskState, AskView, AsksParams, AsksResult};
 use protocol::{Ask, AskId, At, CallId, DecidedBy, Decision, SessionId, TaskId};
 use rusqlite::{Connection, Row, params};
 
 use crate::error::unreadable;
 use crate::event::{from_json, json};
+
+/// Rows of a page unless the caller says otherwise.
+const PAGE: u64 = 100;
 
 pub(crate) fn open(conn: &Connection, task: TaskId, ask: &Ask, at: At) -> rusqlite::Result<()> {
     conn.prepare_cached(
@@ -35,15 +38,20 @@ pub(crate) fn withdraw(conn: &Connection, task: TaskId, call: &CallId) -> rusqli
     Ok(())
 }
 
-/// The asks, oldest first: those that are open, which have an index of their own, or all.
-pub(crate) fn list(conn: &Connection, session: SessionId, all: bool) -> rusqlite::Result<Vec<AskView>> {
-    let which = if all { "" } else { "WHERE open" };
-    conn.prepare_cached(&format!(
-        "SELECT bosun_asks.*, bosun_tasks.path FROM bosun_asks JOIN bosun_tasks ON bosun_tasks.id = bosun_asks.task
-         {which} ORDER BY bosun_asks.row",
-    ))?
-    .query_map([], |row| view(row, session))?
-    .collect()
+/// One page of the asks, oldest first: of those that are open, which have an index of their own, or of all.
+pub(crate) fn page(conn: &Connection, session: SessionId, wanted: &AsksParams) -> rusqlite::Result<AsksResult> {
+    let which = if wanted.all { "" } else { "WHERE open" };
+    let whole = |number: u64| number.min(i64::MAX.unsigned_abs());
+    let asks = conn
+        .prepare_cached(&format!(
+            "SELECT bosun_asks.*, bosun_tasks.path FROM bosun_asks JOIN bosun_tasks ON bosun_tasks.id = bosun_asks.task
+             {which} ORDER BY bosun_asks.row LIMIT ?1 OFFSET ?2",
+        ))?
+        .query_map([whole(wanted.limit.unwrap_or(PAGE)), whole(wanted.offset)], |row| view(row, session))?
+        .collect::<rusqlite::Result<_>>()?;
+    let total =
+        conn.prepare_cached(&format!("SELECT count(*) FROM bosun_asks {which}"))?.query_row([], |row| row.get(0))?;
+    Ok(AsksResult { asks, total })
 }
 
 fn view(row: &Row<'_>, session: SessionId) -> rusqlite::Result<AskView> {

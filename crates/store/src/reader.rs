@@ -4,15 +4,17 @@
 use std::path::PathBuf;
 
 use host::{Home, Owner};
-use protocol::api::{AskView, Command, SessionView, TaskView, TasksPage};
+use protocol::api::{
+    AskView, AsksParams, AsksResult, Command, CommandFate, SessionView, TaskRecord, TaskView, TasksPage, TasksParams,
+};
 use protocol::{At, Budget, Cost, Envelope, Fence, PermissionMode, SessionId, TaskId, TaskState};
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension};
 
-use crate::error::{fault, unreadable};
+use crate::error::fault;
 use crate::event::from_json;
 use crate::session::open_to_read;
 use crate::turns::{self, Spending, usage};
-use crate::{StoreError, asks, event, lease, project};
+use crate::{StoreError, asks, event, lease, project, records};
 
 /// A read-only view of a session's file, owned or at rest.
 #[derive(Debug)]
@@ -41,25 +43,18 @@ impl Reader {
     }
 
     /// One page of the session's tasks, oldest first.
-    pub fn tasks(&self, offset: u64, limit: u64) -> Result<TasksPage, StoreError> {
-        self.ask(|conn| {
-            let total = conn.query_row("SELECT count(*) FROM bosun_tasks", [], |row| row.get(0))?;
-            let limit = limit.min(i64::MAX.unsigned_abs());
-            let tasks = conn
-                .prepare_cached("SELECT * FROM bosun_tasks ORDER BY row LIMIT ?1 OFFSET ?2")?
-                .query_map(params![limit, offset.min(i64::MAX.unsigned_abs())], task_view)?
-                .collect::<rusqlite::Result<_>>()?;
-            Ok(TasksPage { tasks, total })
-        })
+    pub fn tasks(&self, wanted: &TasksParams) -> Result<TasksPage, StoreError> {
+        self.ask(|conn| records::page(conn, wanted))
     }
 
     /// One task; none if there is no such task.
     pub fn task(&self, task: TaskId) -> Result<Option<TaskView>, StoreError> {
-        self.ask(|conn| {
-            conn.prepare_cached("SELECT * FROM bosun_tasks WHERE id = ?1")?
-                .query_row([task.to_string()], task_view)
-                .optional()
-        })
+        self.ask(|conn| records::task(conn, task))
+    }
+
+    /// Everything that is kept of one task; none if there is no such task.
+    pub fn record(&self, task: TaskId) -> Result<Option<TaskRecord>, StoreError> {
+        self.ask(|conn| records::record(conn, task))
     }
 
     /// What the session is.
@@ -74,7 +69,12 @@ impl Reader {
 
     /// What waits for a person's decision, oldest first; with `all` also what was decided or withdrawn.
     pub fn asks(&self, all: bool) -> Result<Vec<AskView>, StoreError> {
-        self.ask(|conn| asks::list(conn, self.id, all))
+        Ok(self.asks_page(&AsksParams { all, limit: Some(u64::MAX), ..AsksParams::default() })?.asks)
+    }
+
+    /// One page of them.
+    pub fn asks_page(&self, wanted: &AsksParams) -> Result<AsksResult, StoreError> {
+        self.ask(|conn| asks::page(conn, self.id, wanted))
     }
 
     /// A number that changes whenever another connection has changed the file.
@@ -92,6 +92,22 @@ impl Reader {
         })?;
         let known = |(id, body): (i64, String)| serde_json::from_str(&body).ok().map(|command| (id, command));
         Ok(rows.into_iter().filter_map(known).collect())
+    }
+
+    /// What became of a command; none while no owner has applied it.
+    pub fn command_fate(&self, id: i64) -> Result<Option<CommandFate>, StoreError> {
+        self.ask(|conn| {
+            let row = conn
+                .prepare_cached("SELECT applied_at IS NOT NULL, fate FROM bosun_commands WHERE id = ?1")?
+                .query_row([id], |row| Ok((row.get::<_, bool>(0)?, row.get::<_, Option<String>>(1)?)))
+                .optional()?;
+            match row {
+                Some((true, Some(fate))) => from_json(&fate).map(Some),
+                // An older version does not say how it went.
+                Some((true, None)) => Ok(Some(CommandFate::Applied { mail: None })),
+                Some((false, _)) | None => Ok(None),
+            }
+        })
     }
 
     /// Who holds the session, dead or alive; none after a clean end.
@@ -124,9 +140,7 @@ impl Reader {
 
 fn session_view(conn: &Connection, id: SessionId) -> rusqlite::Result<SessionView> {
     let fact = |key| Ok::<_, rusqlite::Error>(project::meta(conn, key)?.unwrap_or_default());
-    let root = conn
-        .query_row("SELECT * FROM bosun_tasks WHERE parent IS NULL ORDER BY row LIMIT 1", [], task_view)
-        .optional()?;
+    let root = records::root(conn)?;
     let (turns, usage, spent) = conn.query_row(
         "SELECT ifnull(sum(turns), 0) AS turns, ifnull(sum(input), 0) AS input, ifnull(sum(output), 0) AS output,
                 ifnull(sum(cache_read), 0) AS cache_read, ifnull(sum(cache_write), 0) AS cache_write,
@@ -162,27 +176,5 @@ fn session_view(conn: &Connection, id: SessionId) -> rusqlite::Result<SessionVie
         usage,
         spent,
         priced: turns::all_priced(conn)?,
-    })
-}
-
-fn task_view(row: &Row<'_>) -> rusqlite::Result<TaskView> {
-    let text = |column| row.get::<_, String>(column);
-    let maybe = |column| row.get::<_, Option<String>>(column);
-    Ok(TaskView {
-        id: text("id")?.parse().map_err(unreadable)?,
-        parent: maybe("parent")?.map(|parent| parent.parse().map_err(unreadable)).transpose()?,
-        kind: from_json(&text("kind")?)?,
-        agent: text("agent")?,
-        path: text("path")?,
-        description: text("description")?,
-        state: from_json(&text("state")?)?,
-        last_outcome: maybe("last_outcome")?.map(|outcome| from_json(&outcome)).transpose()?,
-        intent: maybe("intent")?,
-        result: maybe("result")?,
-        turns: row.get("turns")?,
-        usage: usage(row)?,
-        cost_micros: row.get("cost_micros")?,
-        created_at: At(row.get("created_at")?),
-        updated_at: At(row.get("updated_at")?),
     })
 }

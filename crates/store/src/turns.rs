@@ -1,6 +1,7 @@
 //! Turns as rows: what was asked, what answered, and what it used and cost. Whatever a session spent is in them.
 
-use protocol::{At, Cost, Price, TaskId, Turn, Usage};
+use protocol::api::TurnView;
+use protocol::{Activation, At, Cost, Price, TaskId, Turn, Usage};
 use rusqlite::{Connection, Row, params};
 
 use crate::error::unreadable;
@@ -99,34 +100,87 @@ pub(crate) fn begin(
     Ok(())
 }
 
-pub(crate) fn answer(conn: &Connection, task: TaskId, turn: Turn, answered: &str) -> rusqlite::Result<()> {
-    conn.prepare_cached("UPDATE bosun_turns SET answered = ?3 WHERE task = ?1 AND turn = ?2")?.execute(params![
-        task.to_string(),
-        turn.0,
-        answered
-    ])?;
-    conn.prepare_cached("UPDATE bosun_tasks SET turns = turns + 1 WHERE id = ?1")?.execute([task.to_string()])?;
-    Ok(())
-}
-
-/// Counts what a try may have cost of which nobody knows what it used.
-pub(crate) fn lose(conn: &Connection, task: TaskId, turn: Turn, cost: Cost) -> rusqlite::Result<()> {
-    conn.prepare_cached(
-        "UPDATE bosun_turns SET lost_tokens = lost_tokens + ?3, lost_micros = lost_micros + ?4
-         WHERE task = ?1 AND turn = ?2",
-    )?
-    .execute(params![task.to_string(), turn.0, cost.tokens.min(MOST), cost.micros.min(MOST)])?;
-    Ok(())
+/// What one try at a turn came to.
+pub(crate) struct Tried<'a> {
+    /// The model that answered, if one did.
+    pub(crate) answered: Option<&'a str>,
+    /// What it used, as its provider counted it.
+    pub(crate) usage: Usage,
+    /// What the try is counted as.
+    pub(crate) cost: Cost,
+    /// The part of it of which nobody knows what was used.
+    pub(crate) lost: Cost,
 }
 
 /// Counts what a try used and cost, for its turn and for its task.
-pub(crate) fn spend(conn: &Connection, task: TaskId, turn: Turn, usage: Usage, cost: Cost) -> rusqlite::Result<()> {
-    const SUMS: &str = "input = input + ?3, output = output + ?4, cache_read = cache_read + ?5,
-         cache_write = cache_write + ?6, cost_tokens = cost_tokens + ?7, cost_micros = cost_micros + ?8";
+pub(crate) fn count(conn: &Connection, task: TaskId, turn: Turn, tried: &Tried<'_>, at: At) -> rusqlite::Result<()> {
+    const SUMS: &str = "input = input + ?2, output = output + ?3, cache_read = cache_read + ?4,
+         cache_write = cache_write + ?5, cost_tokens = cost_tokens + ?6, cost_micros = cost_micros + ?7";
+    let Tried { answered, usage, cost, lost } = tried;
     let counts = [usage.input, usage.output, usage.cache_read, usage.cache_write, cost.tokens, cost.micros];
     let [input, output, cache_read, cache_write, tokens, micros] = counts.map(|count| count.min(MOST));
-    let values = params![task.to_string(), turn.0, input, output, cache_read, cache_write, tokens, micros];
-    conn.prepare_cached(&format!("UPDATE bosun_turns SET {SUMS} WHERE task = ?1 AND turn = ?2"))?.execute(values)?;
-    conn.prepare_cached(&format!("UPDATE bosun_tasks SET {SUMS} WHERE id = ?1 AND ?2 IS NOT NULL"))?.execute(values)?;
+    let (lost_tokens, lost_micros) = (lost.tokens.min(MOST), lost.micros.min(MOST));
+    let id = task.to_string();
+    conn.prepare_cached(&format!(
+        "UPDATE bosun_turns SET {SUMS}, answered = ifnull(?8, answered), ended_at = ?9,
+             lost_tokens = lost_tokens + ?10, lost_micros = lost_micros + ?11
+         WHERE task = ?1 AND turn = ?12",
+    ))?
+    .execute(params![
+        id,
+        input,
+        output,
+        cache_read,
+        cache_write,
+        tokens,
+        micros,
+        answered,
+        at.0,
+        lost_tokens,
+        lost_micros,
+        turn.0
+    ])?;
+    conn.prepare_cached(&format!(
+        "UPDATE bosun_tasks SET {SUMS}, reported = ifnull(?8, reported), turns = turns + (?8 IS NOT NULL),
+             updated_at = ?9
+         WHERE id = ?1",
+    ))?
+    .execute(params![id, input, output, cache_read, cache_write, tokens, micros, answered, at.0])?;
     Ok(())
+}
+
+/// The newest turns of a task, oldest first, and how many there are in all.
+pub(crate) fn of_task(conn: &Connection, task: TaskId, most: u32) -> rusqlite::Result<(Vec<TurnView>, u64)> {
+    let id = task.to_string();
+    let mut turns: Vec<TurnView> = conn
+        .prepare_cached("SELECT * FROM bosun_turns WHERE task = ?1 ORDER BY turn DESC LIMIT ?2")?
+        .query_map(params![id, most], turn_view)?
+        .collect::<rusqlite::Result<_>>()?;
+    turns.reverse();
+    let total =
+        conn.prepare_cached("SELECT count(*) FROM bosun_turns WHERE task = ?1")?.query_row([id], |row| row.get(0))?;
+    Ok((turns, total))
+}
+
+fn turn_view(row: &Row<'_>) -> rusqlite::Result<TurnView> {
+    let spent = Cost { tokens: row.get("cost_tokens")?, micros: row.get("cost_micros")? };
+    Ok(TurnView {
+        turn: Turn(row.get("turn")?),
+        activation: Activation(row.get("activation")?),
+        asked: row.get("asked")?,
+        answered: row.get("answered")?,
+        usage: usage(row)?,
+        spent,
+        priced: row.get::<_, bool>("priced")? || spent.tokens == 0,
+        begun_at: At(row.get("begun_at")?),
+        ended_at: row.get::<_, Option<u64>>("ended_at")?.map(At),
+    })
+}
+
+/// Whether everything that a task spent has a price.
+pub(crate) fn priced(conn: &Connection, task: &str) -> rusqlite::Result<bool> {
+    conn.prepare_cached(
+        "SELECT NOT EXISTS (SELECT 1 FROM bosun_turns WHERE task = ?1 AND priced = 0 AND cost_tokens > 0)",
+    )?
+    .query_row([task], |row| row.get(0))
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use protocol::api::CommandFate;
 use protocol::{At, Entry, Fence};
 use rusqlite::wal::CheckpointMode;
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
@@ -25,8 +26,8 @@ const GROUP: usize = 256;
 pub struct Batch {
     /// The events, in order.
     pub entries: Vec<Entry>,
-    /// The commands of other processes that these events carry out.
-    pub applied_commands: Vec<i64>,
+    /// The commands of other processes that these events carry out, and those that were refused.
+    pub applied_commands: Vec<(i64, CommandFate)>,
 }
 
 /// A receipt for a batch that is durable.
@@ -210,10 +211,12 @@ fn append<'a>(change: &Transaction<'_>, batches: impl Iterator<Item = &'a Batch>
 /// keys that it may have held.
 fn mark_applied(change: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<()> {
     let at = batch.entries.last().map(|entry| entry.at).map(|At(at)| at);
-    for id in &batch.applied_commands {
+    for (id, fate) in &batch.applied_commands {
         change
-            .prepare_cached("UPDATE bosun_commands SET applied_at = ifnull(?2, at), body = '' WHERE id = ?1")?
-            .execute(params![id, at])?;
+            .prepare_cached(
+                "UPDATE bosun_commands SET applied_at = ifnull(?2, at), body = '', fate = ?3 WHERE id = ?1",
+            )?
+            .execute(params![id, at, event::json(fate)?])?;
     }
     Ok(())
 }

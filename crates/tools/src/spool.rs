@@ -54,6 +54,16 @@ impl Spool {
         self.total
     }
 
+    /// How many bytes its folder holds.
+    pub fn on_disk(&self) -> u64 {
+        self.tail.first().map_or(self.total, |start| self.part + self.total - start)
+    }
+
+    /// The most bytes that its folder may come to hold.
+    pub fn most(&self) -> u64 {
+        self.part * 3
+    }
+
     /// The stream of the spool in `folder` as plain text of at most `max` bytes, saying how much was left out.
     pub fn read(folder: &Path, max: usize) -> io::Result<Clip> {
         let mut head = Vec::new();
@@ -135,6 +145,7 @@ mod tests {
         }
         let expected: String = (0..40).map(|line| format!("line {line}\n")).collect();
         assert_eq!(Spool::read(&folder.path().join("new"), 1000).unwrap().as_str(), expected);
+        assert_eq!(spool.on_disk(), on_disk(&folder.path().join("new")));
         assert!(Spool::create(&folder.path().join("new"), 600).is_err(), "an existing spool is not overwritten");
     }
 

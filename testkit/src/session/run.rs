@@ -21,7 +21,7 @@ impl Run {
         let events = reader.events_after(0, usize::MAX).unwrap();
         let compacted = |envelope: &&Envelope| matches!(envelope.entry.event, Event::Compacted(_));
         stage.model(id).verify(events.iter().filter(compacted).count());
-        let tasks = reader.tasks(0, u64::MAX).unwrap().tasks;
+        let tasks = reader.tasks(&protocol::api::TasksParams::every()).unwrap().tasks;
         Run { stage, id, events, tasks }
     }
 

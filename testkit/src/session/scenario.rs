@@ -8,6 +8,8 @@ use model::{Model, Script};
 use net::Secret;
 use protocol::{AgentSpec, Budget, Delivery, PermissionMode, RuleEffect, RuleText, SkillSpec, Spawns};
 use runtime::{Catalog, CostGuard, Features, Models, OnlyOwn, Start};
+use protocol::{AgentSpec, Budget, Delivery, PermissionMode, RuleEffect, RuleText, Spawns};
+use runtime::{Catalog, Disk, SpoolLimits, Start};
 
 use super::{Run, Stage};
 
@@ -39,7 +41,8 @@ pub fn scenario() -> Scenario {
         timeout: None,
         secrets: Arc::default(),
         tools: tools::Limits::default(),
-        spool: 1 << 20,
+        spools: SpoolLimits { command: 1 << 20, session: 1 << 30, min_free: 0 },
+        disk: Arc::new(runtime::SystemDisk),
         guardian: None,
         reach: Folders::Own,
         prompt: None,
@@ -75,7 +78,8 @@ pub struct Scenario {
     pub(super) timeout: Option<Duration>,
     pub(super) secrets: Arc<[Secret]>,
     pub(super) tools: tools::Limits,
-    pub(super) spool: u64,
+    pub(super) spools: SpoolLimits,
+    pub(super) disk: Arc<dyn Disk>,
     pub(super) guardian: Option<PathBuf>,
     pub(super) reach: Folders,
     prompt: Option<String>,
@@ -209,7 +213,13 @@ impl Scenario {
     /// The output of a background command takes this much of the disk.
     #[must_use]
     pub fn spool(self, bytes: u64) -> Scenario {
-        Scenario { spool: bytes, ..self }
+        Scenario { spools: SpoolLimits { command: bytes, ..self.spools }, ..self }
+    }
+
+    /// This disk has room, and so much of it is to stay free.
+    #[must_use]
+    pub fn disk(self, disk: Arc<dyn Disk>, min_free: u64) -> Scenario {
+        Scenario { spools: SpoolLimits { min_free, ..self.spools }, disk, ..self }
     }
 
     /// Programs are started through this executable instead of the one that was built.

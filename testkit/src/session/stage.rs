@@ -192,7 +192,7 @@ impl Stage {
             secrets: scenario.secrets.clone(),
             route: net::Route::default(),
             tools: scenario.tools,
-            spool: scenario.spool,
+            spools: Arc::new(runtime::Spools::new(scenario.spools, Arc::clone(&scenario.disk))),
             guardian: scenario.guardian.clone().unwrap_or_else(guardian),
             env: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into()), ("HOME".into(), cwd.into())],
             clock: Arc::clone(clock) as Arc<dyn Clock>,

@@ -12,6 +12,19 @@ Examples:
 An ID may be the beginning of one. Calls of one message run in their order: an allowed call
 runs once those before it are decided.";
 
+const TASKS: &str = "\
+Examples:
+  bosun tasks                                what the newest session of this folder does
+  bosun tasks --all --state running          what runs anywhere
+  bosun tasks show tests                     one agent with its messages, turns and evidence
+  bosun tasks tail tests                     what it says and does, live
+  bosun tasks send tests \"leave out the slow ones\"
+  bosun tasks background tests               goes on without waiting for it
+  bosun tasks stop tests                     stops it and everything below it
+
+A TASK is a path such as /root/tests, a name, an id, or the beginning of one. Without --session
+it is one of the newest session of this folder.";
+
 const EXPLAIN: &str = "\
 Examples:
   bosun explain 'shell(git push)'
@@ -38,6 +51,15 @@ pub(super) fn examples(command: &str) -> Option<&'static str> {
         "sessions interrupt" => "Example:\n  bosun sessions interrupt 0198",
         "sessions stop" => "Example:\n  bosun sessions stop 0198",
         "sessions watch" => "Example:\n  bosun sessions watch 0198 --after 40",
+        "tasks" => TASKS,
+        "tasks list" => "Example:\n  bosun tasks list --all --state running",
+        "tasks show" => "Example:\n  bosun tasks show tests",
+        "tasks tail" => "Example:\n  bosun tasks tail root --tree",
+        "tasks send" => "Example:\n  bosun tasks send tests \"leave out the slow ones\"",
+        "tasks stop" => "Example:\n  bosun tasks stop tests --now",
+        "tasks output" => "Example:\n  bosun tasks output cargo",
+        "tasks background" => "Example:\n  bosun tasks background tests",
+        "tasks rm" => "Example:\n  bosun tasks rm /root/tests",
         "approvals" => APPROVALS,
         "approvals list" => "Example:\n  bosun approvals list --session 0198",
         "approvals show" => "Example:\n  bosun approvals show 3f9a",
@@ -67,7 +89,8 @@ pub(super) fn examples(command: &str) -> Option<&'static str> {
         }
         "cost" => {
             "Examples:\n  bosun cost --since 24h           the last day, by model\n  \
-             bosun cost --here --by session   this folder, by session"
+             bosun cost --here --by session   this folder, by session\n  \
+             bosun cost 0198 --by task --csv  one session, agent by agent, for a spreadsheet"
         }
         "gc" => "Example:\n  bosun gc --days 30 --dry-run     what would be removed",
         "demo" => "Example:\n  bosun demo --dir sample          keep the sample in ./sample",

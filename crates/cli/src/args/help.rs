@@ -16,6 +16,7 @@ Examples:
   bosun --continue -p \"and the docs\"                 go on with the last session of this folder
   bosun explain 'shell(git push)'                    whether a call would be allowed, and why
   bosun approvals                                    what waits for your decision
+  bosun tasks                                        what every agent does
   bosun models                                       what can be asked, and with which key
   bosun cost                                         what was spent
   bosun sessions                                     what there is

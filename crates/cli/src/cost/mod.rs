@@ -1,5 +1,6 @@
 //! `bosun cost`: what sessions spent, from their own rows.
 
+mod csv;
 mod sum;
 mod table;
 
@@ -31,6 +32,8 @@ pub(crate) fn sum(args: &CostArgs) -> Result<Exit, Failure> {
     }
     if args.json {
         print::json(&sums.written(since));
+    } else if args.csv {
+        print::document(csv::of(&sums).as_bytes());
     } else {
         table::show(&sums);
     }

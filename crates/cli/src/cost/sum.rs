@@ -135,6 +135,9 @@ struct Line<'a> {
 }
 
 #[cfg(test)]
+mod random;
+
+#[cfg(test)]
 mod tests {
     use protocol::TaskId;
     use uuid::Uuid;

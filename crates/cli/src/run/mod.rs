@@ -157,7 +157,7 @@ pub(crate) fn start(args: &RunArgs, home: &Home) -> Result<Start, Failure> {
 
 /// The session of a folder with the newest event. The index knows when a session was last begun or left; one that
 /// was killed later is newer than that.
-fn latest(home: &Home, cwd: &str) -> Result<Option<SessionId>, Failure> {
+pub(crate) fn latest(home: &Home, cwd: &str) -> Result<Option<SessionId>, Failure> {
     const CANDIDATES: usize = 20;
     let rows = Index::open(home)?.agree(home)?.list(Some(cwd))?;
     let newest = |row: &SessionRow| {

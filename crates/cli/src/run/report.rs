@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use host::Home;
-use protocol::api::TaskView;
+use protocol::api::{TaskView, TasksParams};
 use protocol::{
     AnswerStatus, Ask, AskId, Block, CallId, DecidedBy, Decision, Event, Outcome, SessionId, Subject, TaskId,
 };
@@ -151,7 +151,7 @@ impl Report {
     pub(crate) fn complete(&mut self) -> Result<(), Failure> {
         let read = || -> Result<(Figures, Vec<TaskView>), StoreError> {
             let reader = Reader::open(&self.home, self.id)?;
-            Ok((Figures::read(&reader)?, reader.tasks(0, u64::MAX)?.tasks))
+            Ok((Figures::read(&reader)?, reader.tasks(&TasksParams::every())?.tasks))
         };
         match (read(), &self.paused) {
             (Ok((figures, tasks)), _) => (self.figures, self.tasks) = (Some(figures), tasks),

@@ -1,12 +1,11 @@
 //! Sessions as tables.
 
 use host::{Clock, Home, SystemClock};
-use protocol::api::{SessionView, TaskView};
-use protocol::{SessionId, TaskState};
+use protocol::SessionId;
+use protocol::api::{SessionView, TaskView, TasksParams};
 use serde::Serialize;
 use store::{Index, Reader, SessionRow, StoreError};
 
-use super::is_live;
 use crate::args::ListArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -47,7 +46,7 @@ pub(super) fn list(home: &Home, options: &ListArgs) -> Result<Exit, Failure> {
 
 /// The index is a cache; what a session is doing now is in its own file.
 fn truth(home: &Home, row: SessionRow) -> Row {
-    let view = Reader::open(home, row.id).and_then(|reader| view(&reader));
+    let view = Reader::open(home, row.id).and_then(|reader| reader.session_view());
     let (state, updated_at, title) = match view {
         Ok(view) => (view.state.word().to_owned(), view.updated_at, view.title),
         Err(StoreError::Corrupt { .. }) => ("damaged".into(), row.updated_at, row.title),
@@ -56,24 +55,6 @@ fn truth(home: &Home, row: SessionRow) -> Row {
     };
     let SessionRow { id, cwd, model, created_at, .. } = row;
     Row { id, state, cwd, title, model, created_at: created_at.0, updated_at: updated_at.0 }
-}
-
-/// The session as it is: what runs without an owner is interrupted.
-fn view(reader: &Reader) -> Result<SessionView, StoreError> {
-    let mut view = reader.session_view()?;
-    if !is_live(reader)? {
-        view.state = unowned(view.state);
-    }
-    Ok(view)
-}
-
-fn unowned(state: TaskState) -> TaskState {
-    match state {
-        TaskState::Running | TaskState::Queued => TaskState::Interrupted,
-        state @ (TaskState::Idle | TaskState::Parked { .. } | TaskState::Interrupted | TaskState::Finished { .. }) => {
-            state
-        }
-    }
 }
 
 #[derive(Serialize)]
@@ -85,13 +66,8 @@ struct Shown {
 
 pub(super) fn show(home: &Home, id: SessionId, json: bool) -> Result<Exit, Failure> {
     let reader = Reader::open(home, id)?;
-    let session = view(&reader)?;
-    let mut tasks = reader.tasks(0, u64::MAX)?.tasks;
-    if !is_live(&reader)? {
-        for task in &mut tasks {
-            task.state = unowned(task.state.clone());
-        }
-    }
+    let session = reader.session_view()?;
+    let tasks = reader.tasks(&TasksParams::every())?.tasks;
     if json {
         print::json(&Shown { session, tasks });
         return Ok(Exit::Success);

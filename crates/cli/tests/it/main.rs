@@ -11,6 +11,7 @@ mod orphans;
 mod providers;
 mod scripts;
 mod talk;
+mod tasks;
 
 use testkit::binary::Stage;
 

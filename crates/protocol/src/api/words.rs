@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::{StopTaskParams, TaskParams};
 use crate::{
-    Ask, AskId, At, Budget, Cancel, Cost, DecidedBy, Decision, Delivery, Effort, Image, Kind, MailId, Outcome,
-    PermissionMode, RuleText, SessionId, TaskId, TaskState, Usage,
+    Ask, AskId, At, Budget, Cost, DecidedBy, Decision, Delivery, Effort, Image, MailId, Outcome, PermissionMode,
+    RuleText, SessionId, TaskId, TaskState, Usage,
 };
 
 /// What the session is.
@@ -62,42 +63,6 @@ pub struct SessionView {
     pub priced: bool,
 }
 
-/// One task as every view shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TaskView {
-    /// Its id.
-    pub id: TaskId,
-    /// The task that started it.
-    pub parent: Option<TaskId>,
-    /// What sort of work it is.
-    pub kind: Kind,
-    /// Who performs it.
-    pub agent: String,
-    /// Its path, such as `/root/tests`.
-    pub path: String,
-    /// What it is for.
-    pub description: String,
-    /// Its state.
-    pub state: TaskState,
-    /// How its last activation ended.
-    pub last_outcome: Option<Outcome>,
-    /// What it last said it is doing.
-    pub intent: Option<String>,
-    /// The text of its last ended activation, clipped.
-    pub result: Option<String>,
-    /// Turns taken.
-    pub turns: u64,
-    /// Tokens used.
-    pub usage: Usage,
-    /// Cost in millionths of a US dollar.
-    pub cost_micros: u64,
-    /// When it was made.
-    pub created_at: At,
-    /// When it last changed.
-    pub updated_at: At,
-}
-
 /// A message for a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -120,52 +85,6 @@ pub struct SendParams {
 pub struct SendResult {
     /// The mail that holds it.
     pub mail: MailId,
-}
-
-/// Which page of a list.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct PageParams {
-    /// How many rows to pass over.
-    pub offset: u64,
-    /// How many rows at most; 100 when absent.
-    pub limit: Option<u64>,
-}
-
-/// One page of tasks.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TasksPage {
-    /// The rows.
-    pub tasks: Vec<TaskView>,
-    /// How many there are in all.
-    pub total: u64,
-}
-
-/// Which task.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TaskParams {
-    /// The task.
-    pub task: TaskId,
-}
-
-/// What a task printed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct OutputResult {
-    /// Its head and its tail.
-    pub output: String,
-}
-
-/// Which task is to stop.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct StopTaskParams {
-    /// The task.
-    pub task: TaskId,
-    /// How firmly.
-    pub how: Cancel,
 }
 
 /// One ask as every view shows it.
@@ -205,20 +124,26 @@ pub enum AskState {
     Withdrawn,
 }
 
-/// Which asks are wanted.
+/// Which asks are wanted, and which page of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AsksParams {
     /// Those that are decided or withdrawn too.
     pub all: bool,
+    /// How many rows to pass over.
+    pub offset: u64,
+    /// How many rows at most; 100 when absent.
+    pub limit: Option<u64>,
 }
 
-/// The asks of a session, oldest first.
+/// One page of the asks of a session, oldest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AsksResult {
     /// The rows.
     pub asks: Vec<AskView>,
+    /// How many there are in all.
+    pub total: u64,
 }
 
 /// A decision.

@@ -1,16 +1,12 @@
 //! Which task a model means: an id, the beginning of one, a name, or a path.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use protocol::{Clip, Kind, TaskId};
+use protocol::{Called, Clip, Kind, TaskId, Unclear, find_task};
 use tools::ToolError;
 
 use super::Crew;
-use crate::roster::Roster;
-
-/// The fewest characters that an id may be shortened to.
-const PREFIX: usize = 6;
+use crate::roster::{Known, Roster};
 
 impl Crew {
     /// A task below the calling agent.
@@ -61,39 +57,28 @@ fn agents(roster: &Roster, tasks: &[TaskId]) -> Vec<TaskId> {
 
 /// The one task among `known` that is meant.
 fn pick(roster: &Roster, own: TaskId, known: &[TaskId], given: &str) -> Result<TaskId, ToolError> {
-    let given = given.trim();
-    let path = roster.path(own);
-    let full = if given.starts_with('/') { given.to_owned() } else { format!("{path}/{given}") };
-    let hex = given.strip_prefix("task-").unwrap_or(given);
-    let name = |id: &TaskId| roster.known(*id, |known| known.spec.name.clone()).unwrap_or_default();
-    // The surest way of naming comes first.
-    let ways: [&dyn Fn(&TaskId) -> bool; 4] = [
-        &|id| id.to_string() == given || *roster.path(*id) == *full,
-        &|id| roster.known(*id, |known| known.spec.parent) == Some(Some(own)) && name(id) == given,
-        &|id| name(id) == given,
-        &|id| hex.len() >= PREFIX && id.uuid().as_simple().to_string().starts_with(hex),
-    ];
-    for way in ways {
-        let found: BTreeSet<TaskId> = known.iter().filter(|id| way(id)).copied().collect();
-        match found.len() {
-            0 => {}
-            1 => return found.into_iter().next().ok_or_else(|| ToolError::refused("the agent is gone")),
-            _ => {
-                let paths: Vec<Arc<str>> = found.iter().map(|id| roster.path(*id)).collect();
-                return Err(ToolError::refused(format!(
-                    "`{}` may be any of {}; use a path",
-                    clip(given),
-                    list(&paths)
-                )));
-            }
+    let called = |id: &TaskId| {
+        let of = |known: &Known| (known.spec.parent, Arc::from(&*known.spec.name), Arc::clone(&known.path));
+        roster.known(*id, of).map(|(parent, name, path)| Called { id: *id, parent, name, path })
+    };
+    let from = called(&own).ok_or_else(|| ToolError::refused("the agent is gone"))?;
+    let known: Vec<Called<Arc<str>>> = known.iter().filter_map(called).collect();
+    find_task(&known, &from, given).map_err(|unclear| match unclear {
+        Unclear::Several(paths) => {
+            ToolError::refused(format!("`{}` may be any of {}; use a path", clip(given), list(&paths)))
         }
-    }
-    let paths: Vec<Arc<str>> = known.iter().map(|id| roster.path(*id)).collect();
-    let known = if paths.is_empty() { "none was started".into() } else { format!("there are: {}", list(&paths)) };
-    Err(ToolError::refused(format!("no agent or command is called `{}`; {known}", clip(given))))
+        Unclear::Nobody if known.is_empty() => {
+            ToolError::refused(format!("no agent or command is called `{}`; none was started", clip(given)))
+        }
+        Unclear::Nobody => {
+            let paths: Vec<&str> = known.iter().map(|task| &*task.path).collect();
+            ToolError::refused(format!("no agent or command is called `{}`; there are: {}", clip(given), list(&paths)))
+        }
+    })
 }
 
-fn list(paths: &[Arc<str>]) -> Clip {
+fn list(paths: &[impl AsRef<str>]) -> Clip {
+    let paths: Vec<&str> = paths.iter().map(AsRef::as_ref).collect();
     Clip::new(&paths.join(", "), 2_000)
 }
 

@@ -71,7 +71,10 @@ pub(super) fn settings(folder: &Path, url: String, budget: Budget) -> Settings {
         secrets: Arc::default(),
         route: net::Route::default(),
         tools: tools::Limits::default(),
-        spool: 1 << 20,
+        spools: Arc::new(crate::Spools::new(
+            crate::SpoolLimits { command: 1 << 20, session: 1 << 30, min_free: 0 },
+            Arc::new(crate::SystemDisk),
+        )),
         guardian: "/proc/self/exe".into(),
         env: Vec::new(),
         clock: Arc::new(SystemClock),

@@ -11,7 +11,7 @@ mod transcript;
 use std::sync::Arc;
 
 use kernel::Input;
-use protocol::api::{Command, DecideParams, SendParams, SessionView, TaskView};
+use protocol::api::{Command, DecideParams, SendParams, SessionView, TaskView, TasksParams};
 use protocol::{CancelBy, Delivery, SessionId, TaskId};
 use store::{Index, StoreError};
 use tokio::sync::watch;
@@ -140,7 +140,7 @@ impl Session {
 
     /// Its tasks, oldest first.
     pub fn tasks(&self) -> Result<Vec<TaskView>, StoreError> {
-        Ok(self.desk.reader()?.tasks(0, u64::MAX)?.tasks)
+        Ok(self.desk.reader()?.tasks(&TasksParams::every())?.tasks)
     }
 
     /// Brings the index of sessions up to date.

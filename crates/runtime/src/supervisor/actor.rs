@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use host::Clock;
 use kernel::{Effect, Ending, Input, Kernel, Point, Report};
+use protocol::api::CommandFate;
 use protocol::{Entry, Envelope, Event, FailKind, Run, SessionId, TaskId};
 use store::{Batch, Committed, StoreError, Writer};
 use tokio::sync::{mpsc, watch};
@@ -77,6 +78,16 @@ struct Step {
     command: Option<i64>,
     reply: Option<Reply>,
     verdict: Result<(), Rejected>,
+}
+
+impl Step {
+    /// What whoever left a command reads in the session's file.
+    fn fate(&self) -> CommandFate {
+        match &self.verdict {
+            Ok(()) => CommandFate::Applied { mail: Receipt::of(&self.effects).mail },
+            Err(rejected) => CommandFate::Refused { kind: rejected.kind(), message: rejected.to_string() },
+        }
+    }
 }
 
 struct Committing {
@@ -226,7 +237,7 @@ impl Actor {
         }
         let steps = std::mem::take(&mut self.decided);
         let entries: Vec<Entry> = steps.iter().flat_map(|step| &step.effects).filter_map(record).cloned().collect();
-        let applied_commands: Vec<i64> = steps.iter().filter_map(|step| step.command).collect();
+        let applied_commands: Vec<_> = steps.iter().filter_map(|step| Some((step.command?, step.fate()))).collect();
         if entries.is_empty() && applied_commands.is_empty() {
             return self.perform_all(steps);
         }

@@ -5,18 +5,19 @@
 
 mod actor;
 mod link;
+mod rejected;
 
 use std::sync::Arc;
 
-use kernel::{Effect, Input, Kernel, Refusal};
-use policy::RuleError;
+use kernel::{Effect, Input, Kernel};
 use protocol::{Entry, Event, MailId, Run};
-use store::{StoreError, Writer};
+use store::Writer;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::task::AbortOnDropHandle;
 
 pub(crate) use actor::Parts;
 pub(crate) use link::{Link, Told};
+pub use rejected::Rejected;
 
 use crate::session::Status;
 
@@ -27,23 +28,6 @@ const WAITING: usize = 1024;
 pub(crate) trait Perform: Send + Sync {
     /// Performs the activation that the link belongs to.
     fn perform(&self, link: Link, kind: protocol::Kind) -> tools::BoxFuture<'static, ()>;
-}
-
-/// Why an input was not carried out.
-#[derive(Debug, Clone, thiserror::Error)]
-pub enum Rejected {
-    /// The kernel said no.
-    #[error(transparent)]
-    Refused(#[from] Refusal),
-    /// A decision carries a rule that is none.
-    #[error(transparent)]
-    Rule(#[from] RuleError),
-    /// The session is paused, because what was decided could not be made durable.
-    #[error("the session is paused: {0}")]
-    Paused(Arc<StoreError>),
-    /// The session's run is over.
-    #[error("the session has ended")]
-    Gone,
 }
 
 /// A way to give the supervisor inputs.

@@ -14,7 +14,12 @@ pub(crate) const SESSION: Schema = Schema {
     application_id: 0x424F_5331,
     // Altering tables again and again would be half of what it takes to begin a session.
     fresh: &[include_str!("session.sql")],
-    steps: &[include_str!("session_1.sql"), include_str!("session_2.sql"), include_str!("session_3.sql")],
+    steps: &[
+        include_str!("session_1.sql"),
+        include_str!("session_2.sql"),
+        include_str!("session_3.sql"),
+        include_str!("session_4.sql"),
+    ],
 };
 
 /// The index of sessions, the buckets, and the trusted projects.
@@ -121,7 +126,8 @@ mod tests {
         UNION ALL
         SELECT 'index', name, tbl_name, coalesce(sql, ''), '' FROM sqlite_schema WHERE type <> 'table'
         UNION ALL
-        SELECT 'check', name, substr(sql, instr(sql, 'CHECK')), '', '' FROM sqlite_schema WHERE sql LIKE '%CHECK%'
+        SELECT 'check', name, substr(part, 1, instr(part, char(10))), '', ''
+        FROM (SELECT name, substr(sql, instr(sql, 'CHECK')) AS part FROM sqlite_schema WHERE sql LIKE '%CHECK%')
         ORDER BY 1, 2, 3, 4, 5";
 
     fn shape(schema: &Schema) -> Vec<[String; 5]> {

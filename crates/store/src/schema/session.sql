@@ -47,7 +47,24 @@ CREATE TABLE bosun_tasks (
     cost_tokens  INTEGER NOT NULL DEFAULT 0,
     cost_micros  INTEGER NOT NULL DEFAULT 0,
     created_at   INTEGER NOT NULL,
-    updated_at   INTEGER NOT NULL
+    updated_at   INTEGER NOT NULL,
+    name         TEXT NOT NULL DEFAULT '',
+    depth        INTEGER NOT NULL DEFAULT 0,
+    mode         TEXT NOT NULL DEFAULT '"background"',
+    model        TEXT,
+    reported     TEXT,
+    effort       TEXT,
+    attempt      INTEGER NOT NULL DEFAULT 0,
+    stalled_at   INTEGER,
+    cancel       TEXT,
+    unread       INTEGER NOT NULL DEFAULT 0,
+    changes      INTEGER NOT NULL DEFAULT 0,
+    commands     INTEGER NOT NULL DEFAULT 0,
+    queued_at    INTEGER,
+    started_at   INTEGER,
+    ended_at     INTEGER,
+    finished     INTEGER NOT NULL DEFAULT 0,
+    forgotten    INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE TABLE bosun_mail (
@@ -57,8 +74,11 @@ CREATE TABLE bosun_mail (
     delivery TEXT NOT NULL,
     body     TEXT NOT NULL,
     state    TEXT NOT NULL CHECK (state IN ('admitted', 'delivered', 'expired')),
-    at       INTEGER NOT NULL
+    at       INTEGER NOT NULL,
+    moved_at INTEGER
 ) STRICT;
+
+CREATE INDEX bosun_mail_of_task ON bosun_mail (task, mail);
 
 CREATE TABLE bosun_turns (
     task        TEXT NOT NULL,
@@ -76,6 +96,7 @@ CREATE TABLE bosun_turns (
     priced      INTEGER NOT NULL DEFAULT 0,
     lost_tokens INTEGER NOT NULL DEFAULT 0,
     lost_micros INTEGER NOT NULL DEFAULT 0,
+    ended_at    INTEGER,
     PRIMARY KEY (task, turn)
 ) STRICT, WITHOUT ROWID;
 
@@ -84,7 +105,8 @@ CREATE TABLE bosun_commands (
     id         INTEGER PRIMARY KEY,
     at         INTEGER NOT NULL,
     body       TEXT NOT NULL,
-    applied_at INTEGER
+    applied_at INTEGER,
+    fate       TEXT
 ) STRICT;
 
 CREATE INDEX bosun_commands_pending ON bosun_commands (id) WHERE applied_at IS NULL;

@@ -7,7 +7,7 @@ use std::thread;
 
 use host::Home;
 use protocol::At;
-use protocol::api::Command;
+use protocol::api::{Command, TasksParams};
 use store::{Batch, Index, SessionFile, SessionRow, StoreError, post_command};
 
 use crate::support::*;
@@ -122,7 +122,7 @@ fn readers_and_commands_go_on_while_the_owner_writes() {
                     assert_eq!(view.events % 3, 0);
                     assert!(view.events >= seen, "{} after {seen}", view.events);
                     seen = view.events;
-                    let tasks = reader.tasks(0, 10).unwrap();
+                    let tasks = reader.tasks(&TasksParams::default()).unwrap();
                     assert_eq!(tasks.total, 1);
                 }
             });

@@ -75,7 +75,7 @@ fn a_newer_file_is_refused_with_both_versions() {
     written(&house.home, 1);
     let path = house.home.session_db(session(1));
     raw(&path).pragma_update(None, "user_version", 9).unwrap();
-    let newer = StoreError::Newer { path: path.clone(), found: 9, known: 3 };
+    let newer = StoreError::Newer { path: path.clone(), found: 9, known: 4 };
     assert_eq!(adopt_error(&house.home, 1), newer);
     assert_eq!(Reader::open(&house.home, session(1)).map(|_| ()), Err(newer.clone()));
     assert_eq!(post_command(&house.home, session(1), &Command::Stop, At(1)), Err(newer.clone()));

@@ -7,16 +7,18 @@ mod views;
 use std::path::PathBuf;
 
 use host::Home;
-use protocol::api::{AskState, Command};
+use protocol::api::{AskState, Command, TasksParams};
 use protocol::{Answer, AnswerStatus, At, CallId, Event, Fence};
 use store::{Reader, SqlLimits, SqlSpace, StoreError, post_command};
 
-use self::log::{asking_entries, entries, more_entries, written};
-use self::views::{asking_view, asks, newer_spending, newer_view, spending, tasks, view};
+use self::log::{asking_entries, crew_entries, entries, more_entries, written};
+use self::views::{
+    asking_view, asks, crew_record, crew_task, crew_view, newer_spending, newer_view, spending, tasks, turns, view,
+};
 use crate::support::*;
 
 /// The newest form.
-const NEWEST: u32 = 3;
+const NEWEST: u32 = 4;
 
 fn file(form: u32) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/v{form}.db"))
@@ -100,7 +102,32 @@ fn the_same_events_project_to_the_same_rows() {
     for entry in asking_entries() {
         commit(&opened.writer, vec![entry]).unwrap();
     }
+    assert_projected(&house.home, 3);
+    for entry in crew_entries() {
+        commit(&opened.writer, vec![entry]).unwrap();
+    }
     assert_projected(&house.home, NEWEST);
+}
+
+#[test]
+fn a_file_of_the_form_before_is_brought_to_the_rows_that_its_events_project_to() {
+    // As the version before would have left it: the same log, and none of what this form adds.
+    let before = unpacked(NEWEST);
+    let conn = raw(&before.home.session_db(session(1)));
+    let rows = runtime_rows(&before.home, session(1));
+    let step = include_str!("../../src/schema/session_4.sql");
+    let added = step.lines().filter_map(|line| line.strip_prefix("ALTER TABLE "));
+    for line in added {
+        let mut words = line.split_whitespace();
+        let (table, column) = (words.next().unwrap(), words.nth(2).unwrap().trim_end_matches(';'));
+        conn.execute(&format!("ALTER TABLE {table} DROP COLUMN {column}"), []).unwrap();
+    }
+    conn.execute_batch("DROP INDEX bosun_mail_of_task; PRAGMA user_version = 3").unwrap();
+    drop(conn);
+    drop(reader(&before.home, session(1)));
+    let data =
+        |rows: Vec<String>| -> Vec<String> { rows.into_iter().filter(|row| !row.starts_with("CREATE")).collect() };
+    assert_eq!(data(runtime_rows(&before.home, session(1))), data(rows));
 }
 
 #[test]
@@ -125,7 +152,8 @@ fn assert_projected(home: &Home, form: u32) {
     let (view, spendings) = match form {
         1 => (view(), vec![spending()]),
         2 => (newer_view(), vec![spending(), newer_spending()]),
-        _newest => (asking_view(), vec![spending(), newer_spending()]),
+        3 => (asking_view(), vec![spending(), newer_spending()]),
+        _newest => (crew_view(), vec![spending(), newer_spending()]),
     };
     let known = if form < 3 { Vec::new() } else { asks() };
     let open: Vec<_> = known.iter().filter(|ask| ask.state == AskState::Open).cloned().collect();
@@ -133,15 +161,23 @@ fn assert_projected(home: &Home, form: u32) {
     assert_eq!(reader.session_view().unwrap(), view);
     assert_eq!(reader.spendings(At(0)).unwrap(), spendings);
     assert_eq!(reader.spendings(At(1_000)).unwrap(), []);
-    let page = reader.tasks(0, 100).unwrap();
-    assert_eq!((page.total, &page.tasks[1..]), (2, &tasks()[1..]));
+    let page = reader.tasks(&TasksParams::default()).unwrap();
+    let mut below = tasks().split_off(1);
+    below.extend((form > 3).then(crew_task));
+    assert_eq!((page.total, &page.tasks[1..]), (below.len() as u64 + 1, &*below));
+    let turns = if form == 1 { turns()[..1].to_vec() } else { turns() };
+    let root = reader.record(task(1)).unwrap().unwrap();
+    assert_eq!((root.turns, root.mail_total), (turns, 2));
     if form == 1 {
         assert_eq!(page.tasks, tasks());
     }
-    assert_eq!(reader.tasks(1, 1).unwrap().tasks, tasks()[1..]);
+    assert_eq!(reader.record(task(3)).unwrap(), (form > 3).then(crew_record));
+    let second = TasksParams { offset: 1, limit: Some(1), ..TasksParams::default() };
+    assert_eq!(reader.tasks(&second).unwrap().tasks, tasks()[1..]);
     assert_eq!(reader.events_after(2, 3).unwrap().len(), 3);
     let conn = raw(&home.session_db(session(1)));
-    assert_eq!(strings(&conn, "SELECT state FROM bosun_mail ORDER BY mail"), ["delivered", "expired"]);
+    let mail = "SELECT state || ifnull(moved_at, '') FROM bosun_mail WHERE mail < 3 ORDER BY mail";
+    assert_eq!(strings(&conn, mail), ["delivered25", "expired65"]);
 }
 
 #[test]

@@ -4,8 +4,8 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 
-use protocol::api::{Command, SendParams};
-use protocol::{At, Delivery, Event};
+use protocol::api::{Command, CommandFate, RefusalKind, SendParams};
+use protocol::{At, Delivery, Event, MailId};
 use store::{Batch, Point, Probe, SessionFile, StoreError, post_command};
 use tokio::task::JoinSet;
 
@@ -162,7 +162,14 @@ fn commands_wait_until_an_owner_says_it_applied_them() {
     let reader = reader(home, session(1));
     assert_eq!(reader.pending_commands().unwrap(), [(first, send), (second, Command::Stop)]);
     let version = reader.data_version().unwrap();
-    wait(opened.writer.commit(Batch { entries: opening(), applied_commands: vec![first] })).unwrap();
+    let fate = CommandFate::Applied { mail: Some(MailId(9)) };
+    wait(opened.writer.commit(Batch { entries: opening(), applied_commands: vec![(first, fate.clone())] })).unwrap();
     assert_ne!(reader.data_version().unwrap(), version);
     assert_eq!(reader.pending_commands().unwrap(), [(second, Command::Stop)]);
+    assert_eq!(reader.command_fate(first), Ok(Some(fate)));
+    assert_eq!(reader.command_fate(second), Ok(None));
+    let refused = CommandFate::Refused { kind: RefusalKind::NoTask, message: "there is no such task".into() };
+    wait(opened.writer.commit(Batch { entries: Vec::new(), applied_commands: vec![(second, refused.clone())] }))
+        .unwrap();
+    assert_eq!(reader.command_fate(second), Ok(Some(refused)));
 }

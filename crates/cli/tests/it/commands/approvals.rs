@@ -204,7 +204,7 @@ fn leave_question(stage: &Stage) -> SessionId {
     stage.script(HELLO).prompt("go").run().expect(0);
     let id: SessionId = stage.newest().parse().unwrap();
     let home = Home::open(stage.home()).unwrap();
-    let root = store::Reader::open(&home, id).unwrap().tasks(0, 1).unwrap().tasks[0].id;
+    let root = store::Reader::open(&home, id).unwrap().tasks(&protocol::api::TasksParams::every()).unwrap().tasks[0].id;
     let subject = Subject::Question { question: "Which one?".into(), choices: vec!["left".into(), "right".into()] };
     let ask = Ask { id: AskId("81d2".repeat(8)), call: CallId("c".into()), subject, until_at: None };
     let asked = Entry { task: root, at: At(1), event: Event::Asked(ask) };

@@ -1,10 +1,10 @@
 //! The events of the golden files, form by form.
 
 use protocol::{
-    Activation, Answer, AnswerStatus, Ask, AskId, At, Attempt, Block, Body, Budget, Call, CallId, Cancel, CancelBy,
-    Compaction, Cost, DecidedBy, Decision, Delivery, Effort, Entry, Event, FailKind, Fence, MailId, ModelFault, Origin,
-    Outcome, PermissionMode, Price, RuleEffect, RuleText, StopReason, Subject, Terms, Turn, Usage, WaitEnd, WaitMode,
-    WrapUp,
+    Activation, AgentSpec, Answer, AnswerStatus, Ask, AskId, At, Attempt, Block, Body, Budget, Call, CallId, Cancel,
+    CancelBy, Compaction, Cost, DecidedBy, Decision, DefinitionId, Delivery, Effort, Entry, Event, Evidence, Expects,
+    FailKind, Fence, Holder, MailId, ModelFault, ModelUse, Origin, Outcome, PermissionMode, Price, RuleEffect,
+    RuleText, StopReason, Subject, TaskSpec, Terms, Turn, Usage, WaitEnd, WaitMode, WrapUp,
 };
 
 use crate::support::*;
@@ -155,6 +155,60 @@ pub(super) fn asking_entries() -> Vec<Entry> {
     (90..).zip(events).map(|(at, event)| entry(at, event)).collect()
 }
 
+/// An agent that another one started: how it is made, watched, held and forgotten, and what it left behind.
+pub(super) fn crew_entries() -> Vec<Entry> {
+    let (child, call) = (task(3), CallId("call-9".into()));
+    let model = ModelUse {
+        requested: Some("anthropic/large".into()),
+        effective: "anthropic/small".into(),
+        why: Some("it is dearer than the session's".into()),
+    };
+    let expects = Some(Expects { files: vec!["*.md".into()], command: None, schema: None });
+    let definition = DefinitionId("d1".into());
+    let made = TaskSpec {
+        definition: Some(definition.clone()),
+        model: Some(model),
+        effort: Some(Effort::Low),
+        expects,
+        call: Some(CallId("call-8".into())),
+        ..spec(Some(task(1)), "docs")
+    };
+    let evidence = vec![
+        Evidence::Changed { path: "a.md".into() },
+        Evidence::Ran { command: "make".into(), exit: Some(0) },
+        Evidence::Changed { path: "b.md".into() },
+    ];
+    let done = Answer { status: AnswerStatus::Done, text: "made".into() };
+    let mail = |mail, from, text: &str| Event::MailAdmitted {
+        mail: MailId(mail),
+        from,
+        delivery: Delivery::Steer,
+        body: Body::text(text),
+    };
+    let agent = AgentSpec { name: "writer".into(), ..AgentSpec::default() };
+    let events = [
+        Event::AgentDefined { id: definition, spec: Box::new(agent) },
+        Event::TaskCreated(made),
+        mail(3, Origin::Task { id: task(1) }, "write the docs"),
+        Event::ActivationStarted { activation: Activation(1), attempt: Attempt(1) },
+        Event::ActivationGreeted { activation: Activation(1), context: vec!["be brief".into()] },
+        Event::MailDelivered { mail: vec![MailId(3)] },
+        Event::TaskInterrupted,
+        Event::TaskRequeued,
+        Event::ActivationStarted { activation: Activation(1), attempt: Attempt(2) },
+        Event::ToolsLoaded { tools: vec!["fetch".into()] },
+        Event::CallAnswered { call, answer: done, evidence },
+        Event::StopHeld { by: Holder::Expects, reason: "no file *.md was changed".into() },
+        mail(4, Origin::User, "and the index"),
+        Event::TaskStalled { since_at: At(105) },
+        Event::TaskStirred,
+        Event::TaskStalled { since_at: At(110) },
+        Event::CancelRequested { by: CancelBy::Agent, how: Cancel::WrapUp, until_at: Some(At(300)) },
+        Event::ActivationParted { activation: Activation(1) },
+    ];
+    (100..).zip(events).map(|(at, event)| Entry { task: child, ..entry(at, event) }).collect()
+}
+
 /// What a file of this form holds.
 pub(super) fn written(form: u32) -> Vec<Entry> {
     let mut all = entries();
@@ -163,6 +217,9 @@ pub(super) fn written(form: u32) -> Vec<Entry> {
     }
     if form > 2 {
         all.extend(asking_entries());
+    }
+    if form > 3 {
+        all.extend(crew_entries());
     }
     all
 }

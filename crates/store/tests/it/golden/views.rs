@@ -1,13 +1,13 @@
 //! What the golden files say.
 
-use protocol::api::{AskState, AskView, SessionView, TaskView};
+use protocol::api::{AskState, AskView, CancelView, MailState, MailView, SessionView, TaskRecord, TaskView, TurnView};
 use protocol::{
-    At, Budget, Cost, DecidedBy, Decision, Effort, Event, FailKind, Kind, Outcome, PermissionMode, RuleEffect,
-    RuleText, TaskState, Usage,
+    Activation, At, Attempt, Budget, Cancel, CancelBy, Cost, DecidedBy, Decision, Delivery, Effort, Event, Evidence,
+    Expects, FailKind, Kind, MailId, Mode, ModelUse, Origin, Outcome, OuterState, PermissionMode, RuleEffect, RuleText,
+    TaskState, Turn, Usage,
 };
 use store::Spending;
 
-use super::NEWEST;
 use super::log::{BUDGET, asking_entries, entries, written};
 use crate::support::*;
 
@@ -17,16 +17,36 @@ pub(super) fn tasks() -> Vec<TaskView> {
         parent: None,
         kind: Kind::Main,
         agent: "general".into(),
+        name: "root".into(),
         path: "/root".into(),
+        depth: 0,
         description: "what root is for".into(),
+        prompt: Some("\n  Count the tests\nplease".into()),
+        mode: Mode::Sync,
+        model: None,
+        reported_model: Some("demo-2026".into()),
+        effort: None,
         state: TaskState::Idle,
+        status: OuterState::Idle,
+        stalled_since_at: None,
+        cancel: None,
+        forgotten: false,
+        activation: Activation(1),
+        attempt: Attempt(1),
+        unread: 0,
         last_outcome: Some(Outcome::Completed),
         intent: Some("counting".into()),
         result: Some("There are 12.".into()),
         turns: 1,
         usage: Usage { input: 100, output: 20, cache_read: 3, cache_write: 4 },
         cost_micros: 52,
+        priced: false,
+        changes: 0,
+        commands: 0,
         created_at: At(11),
+        queued_at: None,
+        started_at: Some(At(24)),
+        ended_at: Some(At(66)),
         updated_at: At(66),
     };
     let failed = Outcome::Failed { kind: FailKind::Model, message: "no answer".into() };
@@ -34,20 +54,119 @@ pub(super) fn tasks() -> Vec<TaskView> {
         id: task(2),
         parent: Some(task(1)),
         kind: Kind::Agent,
+        name: "tests".into(),
         path: "/root/tests".into(),
+        depth: 1,
         description: "what tests is for".into(),
+        prompt: None,
+        mode: Mode::Background,
+        reported_model: None,
         state: TaskState::Finished { outcome: failed.clone() },
+        status: OuterState::Failed,
+        cancel: Some(CancelView { by: CancelBy::User, how: Cancel::Abort, until_at: None }),
         last_outcome: Some(failed),
         intent: None,
         result: Some("12 so far".into()),
         turns: 0,
         usage: Usage::default(),
         cost_micros: 0,
+        priced: true,
         created_at: At(40),
+        started_at: Some(At(42)),
+        ended_at: Some(At(48)),
         updated_at: At(49),
         ..root.clone()
     };
     vec![root, child]
+}
+
+/// An agent that another one started. Whoever runs it is dead.
+pub(super) fn crew_task() -> TaskView {
+    let [_root, before] = <[TaskView; 2]>::try_from(tasks()).unwrap();
+    TaskView {
+        id: task(3),
+        name: "docs".into(),
+        path: "/root/docs".into(),
+        description: "what docs is for".into(),
+        prompt: Some("write the docs".into()),
+        mode: Mode::Sync,
+        model: Some(ModelUse {
+            requested: Some("anthropic/large".into()),
+            effective: "anthropic/small".into(),
+            why: Some("it is dearer than the session's".into()),
+        }),
+        effort: Some(Effort::Low),
+        state: TaskState::Interrupted,
+        status: OuterState::Running,
+        cancel: Some(CancelView { by: CancelBy::Agent, how: Cancel::WrapUp, until_at: Some(At(300)) }),
+        attempt: Attempt(2),
+        unread: 1,
+        last_outcome: None,
+        result: None,
+        changes: 2,
+        commands: 1,
+        created_at: At(101),
+        started_at: Some(At(103)),
+        ended_at: None,
+        updated_at: At(117),
+        ..before
+    }
+}
+
+/// Its whole record.
+pub(super) fn crew_record() -> TaskRecord {
+    let mail = |mail, from, text: &str, at, state, moved: Option<u64>| MailView {
+        mail: MailId(mail),
+        from,
+        delivery: Delivery::Steer,
+        text: text.into(),
+        admitted_at: At(at),
+        state,
+        moved_at: moved.map(At),
+    };
+    TaskRecord {
+        task: crew_task(),
+        expects: Some(Expects { files: vec!["*.md".into()], command: None, schema: None }),
+        mail: vec![
+            mail(3, Origin::Task { id: task(1) }, "write the docs", 102, MailState::Delivered, Some(105)),
+            mail(4, Origin::User, "and the index", 112, MailState::Admitted, None),
+        ],
+        mail_total: 2,
+        turns: Vec::new(),
+        turns_total: 0,
+        evidence: vec![
+            Evidence::Changed { path: "a.md".into() },
+            Evidence::Ran { command: "make".into(), exit: Some(0) },
+            Evidence::Changed { path: "b.md".into() },
+        ],
+    }
+}
+
+/// The turns of the root, with those of the second form.
+pub(super) fn turns() -> Vec<TurnView> {
+    let first = TurnView {
+        turn: Turn(1),
+        activation: Activation(1),
+        asked: "script/demo".into(),
+        answered: Some("demo-2026".into()),
+        usage: Usage { input: 100, output: 20, cache_read: 3, cache_write: 4 },
+        spent: Cost { tokens: 128, micros: 52 },
+        priced: false,
+        begun_at: At(26),
+        ended_at: Some(At(29)),
+    };
+    let second = TurnView {
+        turn: Turn(2),
+        asked: "anthropic/claude".into(),
+        answered: Some("claude-2026".into()),
+        usage: Usage { input: 5, output: 6, cache_read: 0, cache_write: 0 },
+        spent: Cost { tokens: 51, micros: 195 },
+        priced: true,
+        begun_at: At(71),
+        ended_at: Some(At(74)),
+        ..first.clone()
+    };
+    vec![first, second]
 }
 
 pub(super) fn view() -> SessionView {
@@ -100,9 +219,14 @@ pub(super) fn asking_view() -> SessionView {
         budget: Budget::default(),
         effort: None,
         updated_at: At(97),
-        events: u64::try_from(written(NEWEST).len()).unwrap(),
+        events: u64::try_from(written(3).len()).unwrap(),
         ..newer_view()
     }
+}
+
+/// The same with what other agents did.
+pub(super) fn crew_view() -> SessionView {
+    SessionView { updated_at: At(117), events: u64::try_from(written(4).len()).unwrap(), ..asking_view() }
 }
 
 /// What was asked, and how it stands.

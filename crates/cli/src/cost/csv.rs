@@ -1,0 +1,56 @@
+//! The sums as comma-separated values.
+
+use std::fmt::Write as _;
+
+use super::sum::{Key, Sum, Sums};
+
+const HEAD: &str = "name,session,turns,input,cache_read,cache_write,output,unanswered_tokens,tokens,cost_usd\n";
+
+/// A line for each sum, and one for the total.
+pub(super) fn of(sums: &Sums) -> String {
+    let mut text = HEAD.to_owned();
+    for (key, sum) in &sums.lines {
+        line(&mut text, key, sum);
+    }
+    line(&mut text, &Key { name: "total".into(), session: None }, &sums.total);
+    text
+}
+
+fn line(text: &mut String, key: &Key, sum: &Sum) {
+    let Sum { turns, usage, spent, lost, .. } = sum;
+    let session = key.session.map(|session| session.to_string()).unwrap_or_default();
+    // Empty where it is not known: a spreadsheet would take any word for nothing.
+    let money = sum.money().micros().map(|micros| format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000));
+    // Writing to a string cannot fail.
+    let _always = writeln!(
+        text,
+        "{},{session},{turns},{},{},{},{},{},{},{}",
+        quoted(&key.name),
+        usage.input,
+        usage.cache_read,
+        usage.cache_write,
+        usage.output,
+        lost.tokens,
+        spent.tokens,
+        money.unwrap_or_default()
+    );
+}
+
+/// A name as one cell. What a spreadsheet would take for a formula is made a text.
+fn quoted(name: &str) -> String {
+    let plain: String = name.chars().filter(|c| !c.is_control()).collect();
+    let guard = if plain.starts_with(['=', '+', '-', '@']) { "'" } else { "" };
+    format!("\"{guard}{}\"", plain.replace('"', "\"\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_one_cell_and_never_a_formula() {
+        assert_eq!(quoted("a, \"b\"\n"), "\"a, \"\"b\"\"\"");
+        assert_eq!(quoted("=1+1"), "\"'=1+1\"");
+        assert_eq!(quoted("/root/tests"), "\"/root/tests\"");
+    }
+}

@@ -1,0 +1,117 @@
+//! Random logs: whatever lines sum up, they sum up to what the log's turns came to.
+
+use host::{Home, Owner};
+use proptest::prelude::*;
+use protocol::{At, Cost, Entry, Event, Kind, ModelFault, Price, SessionId, StopReason, TaskId, TaskSpec, Turn, Usage};
+use store::{Batch, Reader, SessionFile};
+use uuid::Uuid;
+
+use super::*;
+
+const MODELS: [&str; 3] = ["a/small", "b/large", "c/unpriced"];
+const AGENTS: [&str; 3] = ["main", "explore", "task"];
+
+/// One try at a turn of one of the tasks.
+#[derive(Debug, Clone)]
+struct Try {
+    session: usize,
+    task: usize,
+    model: usize,
+    /// Whether it is another try at the task's last turn, if that has no answer.
+    again: bool,
+    usage: Option<Usage>,
+}
+
+fn price(model: usize) -> Option<Price> {
+    let each = |n: u64| Price { input: n, output: 3 * n, cache_read: n / 10, cache_write: 2 * n };
+    [Some(each(1_000_000)), Some(each(7_000_000)), None][model]
+}
+
+fn tries() -> impl Strategy<Value = Vec<Try>> {
+    let usage = (0..5_000_u64, 0..500_u64, 0..900_u64, 0..90_u64)
+        .prop_map(|(input, output, cache_read, cache_write)| Usage { input, output, cache_read, cache_write });
+    let one = (0..2_usize, 0..3_usize, 0..3_usize, any::<bool>(), proptest::option::of(usage))
+        .prop_map(|(session, task, model, again, usage)| Try { session, task, model, again, usage });
+    proptest::collection::vec(one, 0..60)
+}
+
+/// The log of a session: a root, two agents below it, and the tries.
+fn log(session: usize, tries: &[Try]) -> Vec<Entry> {
+    let id = |task: usize| TaskId::new(Uuid::from_u128((session * 10 + task + 1) as u128));
+    let mut entries = Vec::new();
+    for (task, agent) in AGENTS.iter().enumerate() {
+        let (kind, parent) = if task == 0 { (Kind::Main, None) } else { (Kind::Agent, Some(id(0))) };
+        let spec = TaskSpec { parent, ..TaskSpec::new(kind, *agent, format!("t{task}")) };
+        entries.push(Entry { task: id(task), at: At(1), event: Event::TaskCreated(spec) });
+    }
+    let (mut turns, mut failed) = ([0_u32; 3], [false; 3]);
+    for one in tries.iter().filter(|one| one.session == session) {
+        if !(one.again && failed[one.task]) {
+            turns[one.task] += 1;
+        }
+        failed[one.task] = one.usage.is_none();
+        let turn = Turn(turns[one.task]);
+        let begun = Event::TurnBegun {
+            turn,
+            model: MODELS[one.model].into(),
+            reserved: Cost { tokens: 40, micros: 9 },
+            price: price(one.model),
+            max_output: None,
+        };
+        let ended = match one.usage {
+            Some(usage) => {
+                let micros = price(one.model).map_or(0, |price| price.of(usage));
+                let cost = Cost { tokens: usage.total(), micros };
+                let (content, stop, model) = (Vec::new(), StopReason::End, MODELS[one.model].into());
+                Event::TurnAnswered { turn, content, stop, usage, cost, model }
+            }
+            None => {
+                let cost = Cost { tokens: 40, micros: if one.model == 2 { 0 } else { 9 } };
+                Event::TurnFailed { turn, fault: ModelFault::Transient, message: "cut".into(), cost }
+            }
+        };
+        entries.extend([begun, ended].map(|event| Entry { task: id(one.task), at: At(2), event }));
+    }
+    entries
+}
+
+/// What all turns of a log came to.
+fn folded(log: &[Entry]) -> (u64, Usage, Cost) {
+    log.iter().fold((0, Usage::default(), Cost::ZERO), |(turns, used, spent), entry| match &entry.event {
+        Event::TurnAnswered { usage, cost, .. } => (turns + 1, used.plus(*usage), spent.plus(*cost)),
+        Event::TurnFailed { cost, .. } => (turns, used, spent.plus(*cost)),
+        _other => (turns, used, spent),
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn n11_every_grouping_adds_up_to_the_recorded_turns(tries in tries()) {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::open(folder.path().join("home")).unwrap();
+        let owner = Owner { boot: "an earlier boot".into(), pid: 1, started: 1 };
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let (mut all, mut spendings) = (Vec::new(), Vec::new());
+        for number in 0..2 {
+            let id = SessionId::new(Uuid::from_u128(number as u128 + 1));
+            let opened = SessionFile::create(&home, id, &owner, At(1)).unwrap();
+            let entries = log(number, &tries);
+            runtime.block_on(opened.writer.commit(Batch { entries: entries.clone(), applied_commands: Vec::new() })).unwrap();
+            all.extend(entries);
+            let read = Reader::open(&home, id).unwrap().spendings(At(0)).unwrap();
+            spendings.extend(read.into_iter().map(|spending| (id, spending)));
+        }
+        let (turns, usage, spent) = folded(&all);
+        for by in [By::Session, By::Model, By::Agent, By::Task] {
+            let mut sums = Sums::new(by);
+            spendings.iter().for_each(|(id, spending)| sums.add(*id, "title", spending.clone()));
+            prop_assert_eq!((sums.total.usage, sums.total.spent), (usage, spent));
+            let lines = sums.lines.values().fold((0, Usage::default(), Cost::ZERO), |(n, used, cost), sum| {
+                (n + sum.turns, used.plus(sum.usage), cost.plus(sum.spent))
+            });
+            prop_assert_eq!(lines, (turns, usage, spent));
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! The output of tasks that were removed, or that no session knows.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use host::Home;
+use protocol::api::TasksParams;
+use protocol::{SessionId, TaskId};
+use serde::Serialize;
+use store::{Reader, StoreError};
+
+use crate::print;
+use crate::sessions::is_live;
+
+/// How much of it went.
+#[derive(Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Outputs {
+    /// Of how many tasks.
+    pub(super) removed: usize,
+    pub(super) bytes: u64,
+}
+
+/// Removes what nobody can ask for any more from these sessions.
+pub(super) fn collect(home: &Home, sessions: impl Iterator<Item = SessionId>, dry_run: bool) -> Outputs {
+    let mut outputs = Outputs::default();
+    for session in sessions {
+        let folder = home.output_dir(session);
+        let Ok(entries) = fs::read_dir(&folder) else { continue };
+        // Before the session is read: a task is in its file before its output is on the disk.
+        let found: Vec<TaskId> =
+            entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+        let Ok(useless) = useless(home, session, found) else { continue };
+        for task in useless {
+            let path = folder.join(task.to_string());
+            let bytes = size(&path);
+            match if dry_run { Ok(()) } else { fs::remove_dir_all(&path) } {
+                Ok(()) => outputs = Outputs { removed: outputs.removed + 1, bytes: outputs.bytes + bytes },
+                Err(error) => print::error(&format!("{}: {error}", path.display())),
+            }
+        }
+    }
+    outputs
+}
+
+/// Those whose output nobody can ask for: removed ones, and ones that are in no session.
+fn useless(home: &Home, session: SessionId, found: Vec<TaskId>) -> Result<Vec<TaskId>, StoreError> {
+    if found.is_empty() {
+        return Ok(found);
+    }
+    let reader = Reader::open(home, session)?;
+    let live = is_live(&reader)?;
+    let tasks = reader.tasks(&TasksParams { all: true, ..TasksParams::every() })?.tasks;
+    let forgotten: BTreeMap<TaskId, bool> = tasks.into_iter().map(|task| (task.id, task.forgotten)).collect();
+    // What is unknown in a session that runs may be known in a moment.
+    Ok(found.into_iter().filter(|task| forgotten.get(task).copied().unwrap_or(!live)).collect())
+}
+
+fn size(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.metadata().ok()).map(|found| found.len()).sum()
+}

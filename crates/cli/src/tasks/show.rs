@@ -1,0 +1,146 @@
+//! Everything that is kept of one task.
+
+use protocol::api::{MailView, TaskRecord, TaskView, TurnView};
+use protocol::{At, Evidence, Mode, Origin, SessionId};
+use serde::Serialize;
+
+use super::place::Chosen;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::money::Money;
+use crate::print;
+
+/// Most letters of what a line holds.
+const SHORT: usize = 160;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Shown {
+    session: SessionId,
+    record: TaskRecord,
+}
+
+pub(super) fn show(chosen: &Chosen, json: bool) -> Result<Exit, Failure> {
+    let gone = || Failure::failed(format!("{} is gone", chosen.task.id));
+    let record = chosen.reader.record(chosen.task.id)?.ok_or_else(gone)?;
+    if json {
+        print::json(&Shown { session: chosen.session, record });
+        return Ok(Exit::Success);
+    }
+    let session = chosen.session_view()?;
+    describe(&record, chosen.session, &session.model);
+    section("prompt", record.task.prompt.iter().map(|text| print::plain(text)));
+    section("mail", record.mail.iter().map(mail));
+    section("turns", record.turns.iter().map(turn));
+    section("evidence", record.evidence.iter().map(evidence));
+    section("result", record.task.result.iter().filter(|text| !text.is_empty()).map(|text| print::plain(text)));
+    Ok(Exit::Success)
+}
+
+fn describe(record: &TaskRecord, session: SessionId, session_model: &str) {
+    let task = &record.task;
+    let mut rows = vec![
+        ("task", task.id.to_string()),
+        ("path", print::plain(&task.path)),
+        ("session", session.to_string()),
+        ("agent", print::plain(&task.agent)),
+        ("for", short(&task.description)),
+        ("state", state(task)),
+        ("mode", if task.mode == Mode::Sync { "its parent waits for it" } else { "background" }.to_owned()),
+        ("model", model(task, session_model)),
+        ("activation", format!("{}, attempt {}", task.activation.0, task.attempt.0)),
+        ("made", task.created_at.to_string()),
+    ];
+    let mut add = |name, value: Option<String>| rows.extend(value.map(|value| (name, value)));
+    add("effort", task.effort.map(|effort| format!("{effort:?}").to_lowercase()));
+    add("queued since", task.queued_at.map(|at| at.to_string()));
+    add("began", task.started_at.map(|at| at.to_string()));
+    add("ended", task.ended_at.map(|at| at.to_string()));
+    add("stalled since", task.stalled_since_at.map(|at| at.to_string()));
+    add("stop asked", task.cancel.map(|cancel| format!("by {}", word(&cancel.by))));
+    add("last outcome", task.last_outcome.as_ref().map(|outcome| outcome.word().to_owned()));
+    add("doing", task.intent.as_deref().map(short));
+    add("unread", (task.unread > 0).then(|| format!("{} messages", task.unread)));
+    add("turns", Some(task.turns.to_string()));
+    add("tokens", Some(task.usage.total().to_string()));
+    add("cost", Some(Money::new(task.cost_micros, task.priced).to_string()));
+    for (name, value) in rows {
+        print::answer(format_args!("{name:<14} {value}").to_string().trim_end());
+    }
+}
+
+fn state(task: &TaskView) -> String {
+    let stalled = if task.stalled_since_at.is_some() { ", stalled" } else { "" };
+    let removed = if task.forgotten { ", removed" } else { "" };
+    let why = match &task.last_outcome {
+        Some(protocol::Outcome::Failed { message, .. }) => format!(": {}", short(message)),
+        Some(_) | None => String::new(),
+    };
+    format!("{}{stalled}{removed}{why}", task.state.word())
+}
+
+/// The model that is asked, and which was wanted or answered if that is another one.
+fn model(task: &TaskView, session_model: &str) -> String {
+    let asked = task.model.as_ref().map_or(session_model, |model| &model.effective);
+    let wanted = task.model.as_ref().and_then(|model| {
+        let wanted = model.requested.as_ref().filter(|wanted| **wanted != model.effective)?;
+        Some(format!(", {wanted} was wanted: {}", model.why.as_deref().unwrap_or("it is not to be had")))
+    });
+    let reported = task.reported_model.as_ref().filter(|name| !asked.ends_with(&***name));
+    let reported = reported.map(|name| format!(", {name} answers")).unwrap_or_default();
+    print::plain(&format!("{asked}{}{reported}", wanted.unwrap_or_default()))
+}
+
+fn section(name: &str, lines: impl Iterator<Item = String>) {
+    for (number, line) in lines.enumerate() {
+        if number == 0 {
+            print::answer(format_args!("\n{name}"));
+        }
+        line.lines().for_each(|line| print::answer(format_args!("  {line}")));
+    }
+}
+
+fn mail(mail: &MailView) -> String {
+    let from = match mail.from {
+        Origin::User => "the user".to_owned(),
+        Origin::Task { id } => id.to_string(),
+        Origin::Runtime => "the runtime".to_owned(),
+    };
+    let moved = mail.moved_at.map(|at| format!(" {at}")).unwrap_or_default();
+    format!("{} from {from}, {}{moved}: {}", mail.mail, mail.state.word(), short(&mail.text))
+}
+
+fn turn(turn: &TurnView) -> String {
+    let usage = turn.usage;
+    let took =
+        turn.ended_at.map_or_else(|| "under way".to_owned(), |end: At| format!("{:?}", end.since(turn.begun_at)));
+    let model = turn.answered.as_deref().unwrap_or(&turn.asked);
+    print::plain(&format!(
+        "{}  {model}  {} in, {} out, {} from cache  {}  {took}",
+        turn.turn,
+        usage.input,
+        usage.output,
+        usage.cache_read,
+        Money::new(turn.spent.micros, turn.priced)
+    ))
+}
+
+fn evidence(piece: &Evidence) -> String {
+    print::plain(&match piece {
+        Evidence::Changed { path } => format!("changed {path}"),
+        Evidence::Ran { command, exit: Some(code) } => {
+            format!("ran `{}`, exit code {code}", print::one_line(command, SHORT))
+        }
+        Evidence::Ran { command, exit: None } => {
+            format!("ran `{}`, ended by a signal", print::one_line(command, SHORT))
+        }
+    })
+}
+
+fn word(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default().trim_matches('"').to_owned()
+}
+
+fn short(text: &str) -> String {
+    print::plain(&print::one_line(text, SHORT))
+}

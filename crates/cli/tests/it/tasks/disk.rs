@@ -1,0 +1,98 @@
+//! How much of the disk commands may fill.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::json;
+use testkit::binary::{PATIENCE, Stage, within};
+
+use super::{tasks, tasks_json};
+use crate::scripts::shells;
+use crate::stage;
+
+/// Prints 20 MB and says when it is done.
+fn flood(name: &str) -> String {
+    format!("yes | head -c 20000000; touch {name}")
+}
+
+fn settings(stage: &Stage, output: &str) {
+    fs::create_dir_all(stage.home()).unwrap();
+    fs::write(stage.home().join("config.toml"), format!("[output]\n{output}\n")).unwrap();
+}
+
+fn size(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .map(|entry| entry.metadata().map_or(0, |found| if found.is_dir() { size(&entry.path()) } else { found.len() }))
+        .sum()
+}
+
+/// The largest that a session's output was seen to be until `done` is there.
+fn largest(stage: &Stage, done: &str) -> u64 {
+    let mut most = 0;
+    within(PATIENCE, "the flood is over", || {
+        most = most.max(size(&stage.home().join("sessions")) - databases(stage));
+        stage.path(done).exists()
+    });
+    most
+}
+
+/// What a session's folders hold besides output.
+fn databases(stage: &Stage) -> u64 {
+    let folders = fs::read_dir(stage.home().join("sessions")).into_iter().flatten().flatten();
+    let files = folders.flat_map(|folder| fs::read_dir(folder.path()).into_iter().flatten().flatten());
+    files.filter_map(|file| file.metadata().ok()).filter(fs::Metadata::is_file).map(|file| file.len()).sum()
+}
+
+#[test]
+fn r9_commands_that_print_for_ever_stay_under_their_caps() {
+    let stage = stage();
+    settings(&stage, "command-bytes = 300000\nsession-bytes = 400000\nmin-free-bytes = 0");
+    let script = shells(&[
+        json!({ "command": flood("first"), "background": true }),
+        json!({ "command": "while [ ! -e first ]; do sleep 0.01; done" }),
+        json!({ "command": flood("second"), "background": true }),
+        json!({ "command": "while [ ! -e second ]; do sleep 0.01; done" }),
+    ]);
+    let running = stage.script(&script).prompt("go").start();
+    assert!(largest(&stage, "first") <= 300_000);
+    assert!(largest(&stage, "second") <= 400_000);
+    running.wait().expect(0);
+    let listed = tasks_json(&stage, &["list", "--kind", "shell"]);
+    let paths: Vec<&str> =
+        listed["tasks"].as_array().unwrap().iter().map(|task| task["path"].as_str().unwrap()).collect();
+    let output = |path: &str| tasks(&stage, &["output", path]);
+    assert!(!output(paths[0]).contains("nothing is kept"));
+    assert!(output(paths[1]).contains("from here on nothing is kept: the commands of this session have filled"));
+}
+
+#[test]
+fn r9_on_a_disk_near_its_floor_the_session_lives_and_output_is_not_kept() {
+    let stage = stage();
+    settings(&stage, "min-free-bytes = 9000000000000000000");
+    let script = shells(&[
+        json!({ "command": "echo here; touch done", "background": true }),
+        json!({ "command": "while [ ! -e done ]; do sleep 0.01; done; echo there" }),
+    ]);
+    let ended = stage.script(&script).prompt("go").run().expect(0);
+    assert!(ended.stdout.starts_with("It said: there"), "{}", ended.stdout);
+    let output = tasks(&stage, &["output", "echo"]);
+    assert!(output.contains("from here on nothing is kept: the disk has") && !output.contains("here\n"), "{output}");
+}
+
+#[test]
+fn r9_the_output_of_removed_tasks_is_collected() {
+    let stage = stage();
+    let script = shells(&[json!({ "command": "echo much; touch done", "background": true })]);
+    stage.script(&script).prompt("go").run().expect(0);
+    let folder = stage.session_dir(&stage.newest()).join("output");
+    let count = || fs::read_dir(&folder).map_or(0, Iterator::count);
+    assert_eq!(count(), 1);
+    fs::create_dir(folder.join("task-0198c0de000070008000000000000000")).unwrap();
+    let dry = stage.bosun(["gc", "--dry-run", "--json"]).run().expect(0).json();
+    assert_eq!((&dry["outputs"]["removed"], count()), (&json!(1), 2), "what no session knows");
+    assert_eq!(tasks(&stage, &["rm", "echo"]), "/root/echo is removed\n");
+    let gone = stage.bosun(["gc"]).run().expect(0);
+    gone.says(&["0 removed, 1 kept", "output of 2 tasks removed: 5 bytes"]);
+    assert_eq!(count(), 0);
+}

@@ -1,0 +1,71 @@
+//! Why inputs are not carried out.
+
+use std::sync::Arc;
+
+use kernel::Refusal;
+use policy::RuleError;
+use protocol::api::RefusalKind;
+use store::StoreError;
+
+/// Why an input was not carried out.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Rejected {
+    /// The kernel said no.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// A decision carries a rule that is none.
+    #[error(transparent)]
+    Rule(#[from] RuleError),
+    /// The session is paused, because what was decided could not be made durable.
+    #[error("the session is paused: {0}")]
+    Paused(Arc<StoreError>),
+    /// The session's run is over.
+    #[error("the session has ended")]
+    Gone,
+}
+
+impl Rejected {
+    /// The reason in a word that programs can tell apart.
+    pub fn kind(&self) -> RefusalKind {
+        match self {
+            Rejected::Refused(refusal) => kind(refusal),
+            Rejected::Rule(_) => RefusalKind::NoRule,
+            Rejected::Paused(_) | Rejected::Gone => RefusalKind::Closed,
+        }
+    }
+}
+
+fn kind(refusal: &Refusal) -> RefusalKind {
+    match refusal {
+        Refusal::UnknownTask(_) => RefusalKind::NoTask,
+        Refusal::Ended(_) => RefusalKind::Ended,
+        Refusal::NotEnded(_) => RefusalKind::NotEnded,
+        Refusal::Stopping(_) => RefusalKind::Stopping,
+        Refusal::Closed => RefusalKind::Closed,
+        Refusal::NoInbox(_) => RefusalKind::NoInbox,
+        Refusal::NotAwaited(_) => RefusalKind::NotAwaited,
+        Refusal::NotRoots(_) => RefusalKind::NotRoots,
+        Refusal::NoAsk(_) => RefusalKind::NoAsk,
+        Refusal::Unfit(_) => RefusalKind::Unfit,
+        Refusal::Depth { .. }
+        | Refusal::Total { .. }
+        | Refusal::Rate { .. }
+        | Refusal::Holds { .. }
+        | Refusal::Turns { .. }
+        | Refusal::Budget { .. }
+        | Refusal::BudgetHeld { .. } => RefusalKind::Limit,
+        Refusal::AlreadyOpen
+        | Refusal::TakenId(_)
+        | Refusal::Stale
+        | Refusal::WrappedUp
+        | Refusal::NoSlot
+        | Refusal::InTurn
+        | Refusal::NoTurn
+        | Refusal::SameCall(_)
+        | Refusal::Call(_)
+        | Refusal::MailWaiting
+        | Refusal::NoAnswer
+        | Refusal::WaitCycle(_)
+        | Refusal::Impossible(_) => RefusalKind::State,
+    }
+}

@@ -1,0 +1,120 @@
+//! Mail as rows, with its receipts: admitted, then delivered or expired.
+
+use protocol::api::{MailState, MailView};
+use protocol::{At, Body, Delivery, MailId, Origin, TaskId, clip_middle};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::event::{from_json, json};
+use crate::tasks;
+
+/// Most bytes of a piece of mail that a view carries; the log has the whole.
+const TEXT: usize = 4 * 1024;
+
+/// Most characters of a session's title.
+const TITLE: usize = 120;
+
+/// Mail as it is admitted.
+pub(crate) struct Letter<'a> {
+    pub(crate) mail: MailId,
+    pub(crate) task: TaskId,
+    pub(crate) from: &'a Origin,
+    pub(crate) delivery: Delivery,
+    pub(crate) body: &'a Body,
+    pub(crate) at: At,
+}
+
+pub(crate) fn admit(conn: &Connection, letter: &Letter<'_>) -> rusqlite::Result<()> {
+    let Letter { mail, task, from, delivery, body, at } = letter;
+    conn.prepare_cached(
+        "INSERT INTO bosun_mail (mail, task, sender, delivery, body, state, at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    )?
+    .execute(params![
+        mail.0,
+        task.to_string(),
+        json(from)?,
+        json(delivery)?,
+        json(body)?,
+        MailState::Admitted.word(),
+        at.0
+    ])?;
+    match (from, body) {
+        (Origin::User, Body::Text { text, .. }) => entitle(conn, *task, text)?,
+        (Origin::User | Origin::Task { .. } | Origin::Runtime, Body::Text { .. } | Body::Result { .. }) => {}
+    }
+    tasks::count_mail(conn, *task, 1, *at)
+}
+
+/// Notes what became of mail.
+pub(crate) fn moved(
+    conn: &Connection,
+    task: TaskId,
+    mail: &[MailId],
+    state: MailState,
+    at: At,
+) -> rusqlite::Result<()> {
+    let mut moved = 0;
+    for mail in mail {
+        let changed = conn
+            .prepare_cached("UPDATE bosun_mail SET state = ?2, moved_at = ?3 WHERE mail = ?1 AND moved_at IS NULL")?
+            .execute(params![mail.0, state.word(), at.0])?;
+        moved += i64::from(changed > 0);
+    }
+    tasks::count_mail(conn, task, -moved, at)
+}
+
+/// Takes the first words that a person gave the root as the session's title.
+fn entitle(conn: &Connection, task: TaskId, text: &str) -> rusqlite::Result<()> {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let title: String = line.chars().take(TITLE).collect();
+    conn.prepare_cached(
+        "INSERT OR IGNORE INTO bosun_meta (key, value)
+         SELECT 'title', ?2 FROM bosun_tasks WHERE id = ?1 AND parent IS NULL",
+    )?
+    .execute(params![task.to_string(), title])?;
+    Ok(())
+}
+
+/// What a task was told first, clipped.
+pub(crate) fn prompt(conn: &Connection, task: &str) -> rusqlite::Result<Option<String>> {
+    let first = conn
+        .prepare_cached("SELECT body FROM bosun_mail WHERE task = ?1 ORDER BY mail LIMIT 1")?
+        .query_row([task], |row| row.get::<_, String>(0))
+        .optional()?;
+    first.map(|body| from_json(&body).map(|body| words(&body))).transpose()
+}
+
+/// The newest mail of a task, oldest first, and how much there is in all.
+pub(crate) fn of_task(conn: &Connection, task: TaskId, most: u32) -> rusqlite::Result<(Vec<MailView>, u64)> {
+    let id = task.to_string();
+    let mut mail: Vec<MailView> = conn
+        .prepare_cached("SELECT * FROM bosun_mail WHERE task = ?1 ORDER BY mail DESC LIMIT ?2")?
+        .query_map(params![id, most], view)?
+        .collect::<rusqlite::Result<_>>()?;
+    mail.reverse();
+    let total =
+        conn.prepare_cached("SELECT count(*) FROM bosun_mail WHERE task = ?1")?.query_row([id], |row| row.get(0))?;
+    Ok((mail, total))
+}
+
+fn view(row: &Row<'_>) -> rusqlite::Result<MailView> {
+    let body: Body = from_json(&row.get::<_, String>("body")?)?;
+    let state: String = row.get("state")?;
+    Ok(MailView {
+        mail: MailId(row.get("mail")?),
+        from: from_json(&row.get::<_, String>("sender")?)?,
+        delivery: from_json(&row.get::<_, String>("delivery")?)?,
+        text: words(&body),
+        admitted_at: At(row.get("at")?),
+        // The column holds no other word.
+        state: from_json(&format!("\"{state}\""))?,
+        moved_at: row.get::<_, Option<u64>>("moved_at")?.map(At),
+    })
+}
+
+fn words(body: &Body) -> String {
+    match body {
+        Body::Text { text, .. } => clip_middle(text, TEXT),
+        Body::Result { task, activation } => format!("the result of {task}, activation {}", activation.0),
+    }
+}

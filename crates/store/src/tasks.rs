@@ -1,0 +1,176 @@
+//! Tasks as rows, and how events change them. Each event changes its task's row at most once: a thousand agents write
+//! through this.
+
+use protocol::api::CancelView;
+use protocol::{Activation, At, Attempt, Evidence, Kind, Outcome, TaskId, TaskSpec, TaskState, clip_middle};
+use rusqlite::{Connection, params};
+
+use crate::event::json;
+
+/// Most bytes of a result that a view carries; the log has the whole.
+const RESULT: usize = 8 * 1024;
+
+pub(crate) fn create(conn: &Connection, task: TaskId, spec: &TaskSpec, at: At) -> rusqlite::Result<()> {
+    let (path, depth) = match spec.parent {
+        None => ("/root".to_owned(), 0),
+        Some(parent) => conn
+            .prepare_cached("SELECT path, depth FROM bosun_tasks WHERE id = ?1")?
+            .query_row([parent.to_string()], |row| {
+                Ok((format!("{}/{}", row.get::<_, String>(0)?, spec.name), row.get::<_, u32>(1)? + 1))
+            })?,
+    };
+    // The root rests until its first mail; every other task is made with it.
+    let (state, queued_at) = match spec.kind {
+        Kind::Main => (TaskState::Idle, None),
+        Kind::Agent | Kind::Shell => (TaskState::Queued, Some(at.0)),
+    };
+    conn.prepare_cached(
+        "INSERT INTO bosun_tasks (id, parent, kind, agent, path, description, state, created_at, updated_at, name,
+                                  depth, mode, model, effort, queued_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+    )?
+    .execute(params![
+        task.to_string(),
+        spec.parent.map(|parent| parent.to_string()),
+        json(&spec.kind)?,
+        spec.agent,
+        path,
+        spec.description,
+        json(&state)?,
+        at.0,
+        spec.name,
+        depth,
+        json(&spec.mode)?,
+        spec.model.as_ref().map(json).transpose()?,
+        spec.effort.as_ref().map(json).transpose()?,
+        queued_at,
+    ])?;
+    Ok(())
+}
+
+/// Changes the state of a task that neither begins nor ends an activation. Finished is final, whatever comes late.
+pub(crate) fn set_state(conn: &Connection, task: TaskId, state: &TaskState, at: At) -> rusqlite::Result<()> {
+    let changed = conn
+        .prepare_cached(
+            "UPDATE bosun_tasks SET state = ?2, queued_at = ?3, stalled_at = NULL, updated_at = ?4
+             WHERE id = ?1 AND NOT finished",
+        )?
+        .execute(params![task.to_string(), json(state)?, (*state == TaskState::Queued).then_some(at.0), at.0])?;
+    unless(changed, conn, task, at)
+}
+
+/// Notes that a task has ended for good.
+pub(crate) fn finish(conn: &Connection, task: TaskId, outcome: &Outcome, at: At) -> rusqlite::Result<()> {
+    let state = TaskState::Finished { outcome: outcome.clone() };
+    let changed = conn
+        .prepare_cached(
+            "UPDATE bosun_tasks SET state = ?2, finished = 1, queued_at = NULL, stalled_at = NULL, ended_at = ?3,
+                                    updated_at = ?3
+             WHERE id = ?1 AND NOT finished",
+        )?
+        .execute(params![task.to_string(), json(&state)?, at.0])?;
+    unless(changed, conn, task, at)
+}
+
+/// Notes that an activation, or a new attempt at it, began to run.
+pub(crate) fn start(
+    conn: &Connection,
+    task: TaskId,
+    activation: Activation,
+    attempt: Attempt,
+    at: At,
+) -> rusqlite::Result<()> {
+    let changed = conn
+        .prepare_cached(
+            "UPDATE bosun_tasks SET activation = ?2, attempt = ?3, state = ?4, queued_at = NULL, ended_at = NULL,
+                                    started_at = iif(?3 = 1, ?5, ifnull(started_at, ?5)),
+                                    cancel = iif(?3 = 1, NULL, cancel), stalled_at = NULL, updated_at = ?5
+             WHERE id = ?1 AND NOT finished",
+        )?
+        .execute(params![task.to_string(), activation.0, attempt.0, json(&TaskState::Running)?, at.0])?;
+    unless(changed, conn, task, at)
+}
+
+/// Notes that an activation ended.
+pub(crate) fn rest(conn: &Connection, task: TaskId, outcome: &Outcome, text: &str, at: At) -> rusqlite::Result<()> {
+    let changed = conn
+        .prepare_cached(
+            "UPDATE bosun_tasks SET last_outcome = ?2, result = ?3, state = ?4, queued_at = NULL, stalled_at = NULL,
+                                    ended_at = ?5, updated_at = ?5
+             WHERE id = ?1 AND NOT finished",
+        )?
+        .execute(params![task.to_string(), json(outcome)?, clip_middle(text, RESULT), json(&TaskState::Idle)?, at.0])?;
+    unless(changed, conn, task, at)
+}
+
+pub(crate) fn promote(conn: &Connection, task: TaskId, at: At) -> rusqlite::Result<()> {
+    conn.prepare_cached("UPDATE bosun_tasks SET mode = ?2, updated_at = ?3 WHERE id = ?1")?.execute(params![
+        task.to_string(),
+        json(&protocol::Mode::Background)?,
+        at.0
+    ])?;
+    Ok(())
+}
+
+pub(crate) fn cancel(conn: &Connection, task: TaskId, wish: &CancelView, at: At) -> rusqlite::Result<()> {
+    conn.prepare_cached("UPDATE bosun_tasks SET cancel = ?2, updated_at = ?3 WHERE id = ?1")?.execute(params![
+        task.to_string(),
+        json(wish)?,
+        at.0
+    ])?;
+    Ok(())
+}
+
+/// Notes since when a task shows no sign of life, or that it does again.
+pub(crate) fn stall(conn: &Connection, task: TaskId, since: Option<At>, at: At) -> rusqlite::Result<()> {
+    conn.prepare_cached("UPDATE bosun_tasks SET stalled_at = ?2, updated_at = ?3 WHERE id = ?1")?.execute(params![
+        task.to_string(),
+        since.map(|since| since.0),
+        at.0
+    ])?;
+    Ok(())
+}
+
+pub(crate) fn forget(conn: &Connection, task: TaskId, at: At) -> rusqlite::Result<()> {
+    conn.prepare_cached("UPDATE bosun_tasks SET forgotten = 1, updated_at = ?2 WHERE id = ?1")?
+        .execute(params![task.to_string(), at.0])?;
+    Ok(())
+}
+
+pub(crate) fn report_intent(conn: &Connection, task: TaskId, intent: &str, at: At) -> rusqlite::Result<()> {
+    conn.prepare_cached("UPDATE bosun_tasks SET intent = ?2, updated_at = ?3 WHERE id = ?1")?.execute(params![
+        task.to_string(),
+        intent,
+        at.0
+    ])?;
+    Ok(())
+}
+
+/// Counts what a call left behind.
+pub(crate) fn note(conn: &Connection, task: TaskId, evidence: &[Evidence], at: At) -> rusqlite::Result<()> {
+    let changes = evidence.iter().filter(|piece| matches!(piece, Evidence::Changed { .. })).count();
+    conn.prepare_cached(
+        "UPDATE bosun_tasks SET changes = changes + ?2, commands = commands + ?3, updated_at = ?4 WHERE id = ?1",
+    )?
+    .execute(params![task.to_string(), changes, evidence.len() - changes, at.0])?;
+    Ok(())
+}
+
+/// Counts mail that came, or was read.
+pub(crate) fn count_mail(conn: &Connection, task: TaskId, more: i64, at: At) -> rusqlite::Result<()> {
+    conn.prepare_cached("UPDATE bosun_tasks SET unread = max(0, unread + ?2), updated_at = ?3 WHERE id = ?1")?
+        .execute(params![task.to_string(), more, at.0])?;
+    Ok(())
+}
+
+/// Notes that something happened that no column tells of.
+pub(crate) fn touch(conn: &Connection, task: TaskId, at: At) -> rusqlite::Result<()> {
+    conn.prepare_cached("UPDATE bosun_tasks SET updated_at = ?2 WHERE id = ?1")?
+        .execute(params![task.to_string(), at.0])?;
+    Ok(())
+}
+
+/// What came too late to change a task still happened.
+fn unless(changed: usize, conn: &Connection, task: TaskId, at: At) -> rusqlite::Result<()> {
+    if changed > 0 { Ok(()) } else { touch(conn, task, at) }
+}
