@@ -32,6 +32,7 @@ mod shells;
 mod space;
 mod supervisor;
 mod waits;
+mod watch;
 
 pub use bus::{Bus, Live, Subscription};
 pub use catalog::Catalog;
@@ -42,3 +43,4 @@ pub use redact::Redactor;
 pub use session::{OpenError, Session, Start, Status, transcript};
 pub use settings::{Features, Settings};
 pub use supervisor::{Receipt, Rejected};
+pub use watch::Watch;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use model::{Model, Script};
 use net::Secret;
 use protocol::{AgentSpec, Budget, Delivery, PermissionMode, RuleEffect, RuleText, Spawns};
-use runtime::{Catalog, Start};
+use runtime::{Catalog, Start, Watch};
 
 use super::{Run, Stage};
 
@@ -28,6 +28,7 @@ pub fn scenario() -> Scenario {
         rules: Vec::new(),
         catalog: Arc::new(crew()),
         limits: kernel::Limits::default(),
+        watch: Watch::default(),
         ask_user: true,
         ask_wait: Some(Duration::ZERO),
         max_turns: None,
@@ -60,6 +61,7 @@ pub struct Scenario {
     pub(super) rules: Vec<RuleText>,
     pub(super) catalog: Arc<Catalog>,
     pub(super) limits: kernel::Limits,
+    pub(super) watch: Watch,
     pub(super) ask_user: bool,
     pub(super) ask_wait: Option<Duration>,
     pub(super) max_turns: Option<u32>,
@@ -123,6 +125,12 @@ impl Scenario {
     #[must_use]
     pub fn limits(self, limits: kernel::Limits) -> Scenario {
         Scenario { limits, ..self }
+    }
+
+    /// What runs is watched over like this.
+    #[must_use]
+    pub fn watch(self, watch: Watch) -> Scenario {
+        Scenario { watch, ..self }
     }
 
     /// A person is waited for so long; for ever with nothing.

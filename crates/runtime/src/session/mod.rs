@@ -37,7 +37,7 @@ pub struct Session {
     desk: Arc<Desk>,
     notices: Vec<Notice>,
     supervision: Supervision,
-    /// The socket and the look-out for commands.
+    /// The watchman, the socket and the look-out for commands.
     attendants: JoinSet<()>,
     cues: Cues,
     /// Whether the commands that were waiting are applied.
