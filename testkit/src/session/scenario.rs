@@ -7,7 +7,7 @@ use std::time::Duration;
 use model::{Model, Script};
 use net::Secret;
 use protocol::{AgentSpec, Budget, Delivery, PermissionMode, RuleEffect, RuleText, Spawns};
-use runtime::{Catalog, Start, Watch};
+use runtime::{Catalog, Start};
 
 use super::{Run, Stage};
 
@@ -28,7 +28,7 @@ pub fn scenario() -> Scenario {
         rules: Vec::new(),
         catalog: Arc::new(crew()),
         limits: kernel::Limits::default(),
-        watch: Watch::default(),
+        watch: runtime::Watch::default(),
         ask_user: true,
         ask_wait: Some(Duration::ZERO),
         max_turns: None,
@@ -61,7 +61,7 @@ pub struct Scenario {
     pub(super) rules: Vec<RuleText>,
     pub(super) catalog: Arc<Catalog>,
     pub(super) limits: kernel::Limits,
-    pub(super) watch: Watch,
+    pub(super) watch: runtime::Watch,
     pub(super) ask_user: bool,
     pub(super) ask_wait: Option<Duration>,
     pub(super) max_turns: Option<u32>,
@@ -129,7 +129,7 @@ impl Scenario {
 
     /// What runs is watched over like this.
     #[must_use]
-    pub fn watch(self, watch: Watch) -> Scenario {
+    pub fn watch(self, watch: runtime::Watch) -> Scenario {
         Scenario { watch, ..self }
     }
 
