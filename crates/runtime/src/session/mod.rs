@@ -1,6 +1,8 @@
 //! A session in this process: opened, driven and left by an edge.
 
 #[cfg(test)]
+mod buckets;
+#[cfg(test)]
 mod crowd;
 mod open;
 #[cfg(test)]

@@ -365,3 +365,35 @@ async fn q16_a_hundred_agents_that_are_done_hold_no_slot() {
     assert_eq!(run.tasks().len(), 101);
     assert!(run.tasks().iter().all(|task| task.last_outcome == Some(Outcome::Completed)));
 }
+
+#[tokio::test]
+async fn q13_one_who_leaves_or_interrupts_the_root_ends_nothing_else() {
+    let script = rules(&format!(
+        "  - when: {{ agent: worker, turn: 1 }}
+    answer:
+      - call: {{ tool: shell, input: {{ command: 'touch busy; {UNTIL_GO}' }} }}
+  - when: {{ agent: worker }}
+    answer: [say: done]
+  - when: {{ turn: 1 }}
+    answer:
+{}
+  - when: {{ prompt: done }}
+    answer: [say: 'heard of it']
+  - answer: [hang: true]
+",
+        starts("w", "background")
+    ));
+    let mut driver = free().script(&script).ready().open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    let busy = driver.stage().path("busy");
+    eventually("an agent at work", || busy.exists()).await;
+    let (client, notifications) = Client::connect(&driver.session().home().socket(driver.id())).await.unwrap();
+    drop((client, notifications));
+    driver.interrupt().await;
+    driver.until_status("the root at rest", |status| status.root == Some(TaskState::Idle)).await;
+    assert_eq!(task(&driver, "/root/w").state, TaskState::Running);
+    fs::write(driver.stage().path("go"), "").unwrap();
+    driver.rest().await;
+    let run = driver.leave().await;
+    assert_eq!(run.text(), "heard of it", "{}", run.transcript());
+}

@@ -294,3 +294,29 @@ async fn t5_while_memory_is_short_one_agent_at_a_time_begins_and_the_others_queu
     assert_eq!(run.count(completed), 0, "agents rest when they are done");
     assert!(run.tasks().iter().all(|task| task.last_outcome == Some(Outcome::Completed)), "{}", run.transcript());
 }
+
+#[tokio::test]
+async fn n28_an_hour_s_wait_asks_no_model_and_ends_with_one_turn() {
+    let script = rules(&format!(
+        "  - when: {{ turn: 1 }}
+    answer:
+      - call: {{ tool: shell, input: {{ background: true, command: '{UNTIL_GO}' }} }}
+  - when: {{ turn: 2 }}
+    answer:
+      - call: {{ id: wait, tool: wait, input: {{}} }}
+  - answer: [say: over]
+"
+    ));
+    let mut driver = begin(scenario().script(&script).allow_all()).await;
+    driver.until("a wait", |event| matches!(event, Event::WaitBegan { .. })).await;
+    let stage = driver.stage().clone();
+    for _ in 0..60 {
+        stage.clock().advance(Duration::from_secs(60));
+        awake(60).await;
+    }
+    assert_eq!(driver.model().requests().len(), 2);
+    fs::write(stage.path("go"), "").unwrap();
+    driver.rest().await;
+    let run = driver.leave().await;
+    assert_eq!((run.outcome(), run.count(stalled)), (Some(&Outcome::Completed), 0));
+}
