@@ -84,6 +84,7 @@ impl Setup {
             ask_user: !args.no_ask_user && before.is_none_or(|before| before.ask_user),
             ask_wait: args.ask_wait(),
             limits: config.limits.clone(),
+            watch: runtime::Watch::default(),
             max_turns: config.max_turns,
             budget: config.budget,
             timeout: args.timeout,

@@ -3,10 +3,7 @@
 use std::path::Path;
 use std::{fs, io, thread};
 
-use rustix::process::{
-    DumpableBehavior, Pid, Resource, Rlimit, Signal, getpid, getrlimit, kill_process, set_dumpable_behavior, setrlimit,
-    test_kill_process,
-};
+use rustix::process::{DumpableBehavior, Pid, Signal, getpid, kill_process, set_dumpable_behavior, test_kill_process};
 
 use crate::Lineage;
 use crate::proc::Stat;
@@ -47,19 +44,6 @@ fn boot() -> io::Result<String> {
     Ok(fs::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_owned())
 }
 
-/// More than this helps no one, and programs that walk over every possible descriptor get slow.
-const OPEN_FILES: u64 = 65_536;
-
-/// Raises the number of files this process may have open, as far as it is allowed to.
-pub fn raise_open_files() -> io::Result<()> {
-    let limit = getrlimit(Resource::Nofile);
-    let wanted = limit.maximum.map_or(OPEN_FILES, |maximum| maximum.min(OPEN_FILES));
-    if limit.current.is_none_or(|current| current >= wanted) {
-        return Ok(());
-    }
-    Ok(setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum: limit.maximum })?)
-}
-
 /// The bytes that an ordinary user may still write to the file system of `path`.
 pub fn free_bytes(path: &Path) -> io::Result<u64> {
     let room = rustix::fs::statvfs(path)?;
@@ -98,14 +82,6 @@ mod tests {
         assert!(!Owner { boot: "another".into(), ..owner.clone() }.is_alive());
         assert!(!Owner { pid: 0, ..owner.clone() }.is_alive());
         assert!(!Owner { pid: u32::MAX, ..owner }.is_alive());
-    }
-
-    #[test]
-    fn raising_the_limit_twice_is_fine() {
-        raise_open_files().unwrap();
-        let raised = getrlimit(Resource::Nofile).current;
-        raise_open_files().unwrap();
-        assert_eq!(getrlimit(Resource::Nofile).current, raised);
     }
 
     #[test]

@@ -36,6 +36,7 @@ mod space;
 mod spools;
 mod supervisor;
 mod waits;
+mod watch;
 
 pub use bus::{Bus, Live, Subscription};
 pub use catalog::Catalog;
@@ -48,3 +49,4 @@ pub use session::{OpenError, Session, Start, Status, transcript};
 pub use settings::{Features, Settings};
 pub use spools::{Disk, SpoolLimits, Spools, SystemDisk};
 pub use supervisor::{Receipt, Rejected};
+pub use watch::Watch;

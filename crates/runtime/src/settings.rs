@@ -12,7 +12,7 @@ use policy::Policy;
 use protocol::{AgentSpec, Budget, Effort, RuleText};
 use store::Probe;
 
-use crate::{Catalog, CostGuard, Models, Spools};
+use crate::{Catalog, CostGuard, Models, Spools, Watch};
 
 /// Everything a session is run with.
 #[derive(Clone)]
@@ -48,6 +48,8 @@ pub struct Settings {
     pub ask_wait: Option<Duration>,
     /// How many agents there may be.
     pub limits: kernel::Limits,
+    /// When watching over them leads to something.
+    pub watch: Watch,
     /// Most turns of one activation of the root.
     pub max_turns: Option<u32>,
     /// What the root and everything below it may spend.

@@ -8,7 +8,7 @@ use host::{Guardian, Workspace};
 use net::fetch::{Fetcher, Gate};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Asker, Background, Crew, Intent, Reach, SqlSpace, Stamps};
+use crate::{Asker, Background, Crew, Intent, Pulse, Reach, SqlSpace, Stamps};
 
 /// What a call may use.
 #[derive(Debug, Clone)]
@@ -25,6 +25,8 @@ pub struct Context {
     pub env: Arc<Vec<(OsString, OsString)>>,
     /// Ends the call early.
     pub cancel: CancellationToken,
+    /// Where it shows that it is at work.
+    pub pulse: Pulse,
     /// How much it may give and take.
     pub limits: Limits,
     /// The model's SQL tables.

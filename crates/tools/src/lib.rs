@@ -16,6 +16,7 @@ mod launch;
 mod page;
 mod patch;
 mod place;
+mod pulse;
 mod refusal;
 mod seams;
 mod spool;
@@ -28,6 +29,7 @@ mod walk;
 pub use capture::Capture;
 pub use context::{Context, Limits};
 pub use launch::{ShellCommand, follow, launch};
+pub use pulse::{Pulse, Resting};
 pub use seams::{
     AgentOrder, Asker, Background, BackgroundCommand, BackgroundRead, BackgroundRow, Crew, Intent, Question, Reach,
     ReadOrder, Readers, SqlSpace, UntilOrder, Use, Wait, WaitOrder, WriteOrder,

@@ -7,9 +7,8 @@ use std::time::Duration;
 use model::{Model, Script};
 use net::Secret;
 use protocol::{AgentSpec, Budget, Delivery, PermissionMode, RuleEffect, RuleText, SkillSpec, Spawns};
-use runtime::{Catalog, CostGuard, Features, Models, OnlyOwn, Start};
-use protocol::{AgentSpec, Budget, Delivery, PermissionMode, RuleEffect, RuleText, Spawns};
-use runtime::{Catalog, Disk, SpoolLimits, Start};
+use runtime::{Catalog, CostGuard, Disk, Features, Models, OnlyOwn, SpoolLimits, Start};
+
 
 use super::{Run, Stage};
 
@@ -34,6 +33,7 @@ pub fn scenario() -> Scenario {
         guard: CostGuard::default(),
         features: Features::default(),
         limits: kernel::Limits::default(),
+        watch: runtime::Watch::default(),
         ask_user: true,
         ask_wait: Some(Duration::ZERO),
         max_turns: None,
@@ -71,6 +71,7 @@ pub struct Scenario {
     pub(super) guard: CostGuard,
     pub(super) features: Features,
     pub(super) limits: kernel::Limits,
+    pub(super) watch: runtime::Watch,
     pub(super) ask_user: bool,
     pub(super) ask_wait: Option<Duration>,
     pub(super) max_turns: Option<u32>,
@@ -166,6 +167,12 @@ impl Scenario {
     #[must_use]
     pub fn limits(self, limits: kernel::Limits) -> Scenario {
         Scenario { limits, ..self }
+    }
+
+    /// What runs is watched over like this.
+    #[must_use]
+    pub fn watch(self, watch: runtime::Watch) -> Scenario {
+        Scenario { watch, ..self }
     }
 
     /// A person is waited for so long; for ever with nothing.

@@ -185,6 +185,7 @@ impl Stage {
             ask_user: scenario.ask_user,
             ask_wait: *ask_wait.lock().unwrap(),
             limits: scenario.limits.clone(),
+            watch: scenario.watch.clone(),
             max_turns: scenario.max_turns,
             budget: *budget.lock().unwrap(),
             timeout: scenario.timeout,

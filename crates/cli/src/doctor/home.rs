@@ -166,7 +166,7 @@ fn left(home: &Home, id: SessionId) -> Option<Check> {
 }
 
 /// A number of bytes as people say it.
-fn size(bytes: u64) -> String {
+pub(super) fn size(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
     let mut scaled = bytes as f64 / 1024.0;
     let mut unit = 0;

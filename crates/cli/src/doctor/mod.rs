@@ -4,6 +4,7 @@
 mod check;
 mod git;
 mod home;
+mod limits;
 mod machine;
 mod models;
 mod programs;
@@ -32,6 +33,7 @@ pub(crate) async fn examine(args: &DoctorArgs) -> Result<Exit, Failure> {
     checks.push(git);
     checks.extend(sandbox);
     checks.extend(machine::checks(&scene));
+    checks.extend(limits::checks());
     let report = Report::new(checks);
     if args.json {
         crate::print::json(&report);

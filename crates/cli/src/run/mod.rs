@@ -61,7 +61,7 @@ pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
         Start::Resume(id) | Start::Fork(id) => Some(Reader::open(&setup.home, id)?.session_view()?),
     };
     let settings = setup.settings(&args, before.as_ref())?;
-    if let Err(error) = host::machine::raise_open_files() {
+    if let Err(error) = host::limits::raise_open_files() {
         tracing::warn!(%error, "the limit of open files stays as it is");
     }
     let session = Session::open(settings, start).await?;

@@ -14,7 +14,7 @@ pub(crate) async fn talk(args: RunArgs) -> Result<Exit, Failure> {
     let setup = Setup::read()?;
     let start = run::start(&args, &setup.home)?;
     let prepared = Prepared::new(&setup, &args, start, None)?;
-    if let Err(error) = host::machine::raise_open_files() {
+    if let Err(error) = host::limits::raise_open_files() {
         tracing::warn!(%error, "the limit of open files stays as it is");
     }
     // Before the terminal is taken over, so that what is wrong is told as usual.

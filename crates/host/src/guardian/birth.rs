@@ -9,14 +9,14 @@ use rustix::process::Pid;
 use tokio::process::{Child, Command};
 
 use super::{GUARDIAN_ARGUMENT, mark};
-use crate::proc;
+use crate::{limits, proc};
 
 /// Its own name, so that `pkill -f` for the program spares it.
 const NAME: &str = "guardian";
 
 /// Starts a guardian that listens to the other end of this socket.
 pub(super) fn start(executable: &Path, socket: OwnedFd) -> std::io::Result<Child> {
-    Command::new(executable)
+    let guardian = Command::new(executable)
         .arg0(NAME)
         .arg(GUARDIAN_ARGUMENT)
         .env_clear()
@@ -24,7 +24,11 @@ pub(super) fn start(executable: &Path, socket: OwnedFd) -> std::io::Result<Child
         .stdin(Stdio::from(socket))
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        .spawn()
+        .spawn()?;
+    let pid = guardian.id().and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
+    // Where this is not allowed, programs have more descriptors than they are used to, and run all the same.
+    let _kept = pid.map(limits::lower_open_files);
+    Ok(guardian)
 }
 
 /// Whether a process is a guardian, of whichever owner.

@@ -29,7 +29,7 @@ impl AgentRun {
         };
         let calls = self.conversation.open_calls().into_iter().map(called).collect();
         let (desk, outfit, stamps) = (Arc::clone(&self.desk), Arc::clone(&self.outfit), Arc::clone(&self.stamps));
-        let bench = Bench { desk, outfit, stamps, repeated };
+        let bench = Bench { desk, outfit, stamps, pulse: self.link.pulse.clone(), repeated };
         let run = async move { run_all(&bench, calls).await };
         match self.in_time(Conversation::is_acting, run).await {
             Some(Broken::Done(answered)) => {

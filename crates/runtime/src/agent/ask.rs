@@ -6,17 +6,36 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 use model::{Delta, Draft, Message, Model, ModelError, Reply, Request};
 use protocol::{Block, CallId, TaskId, Turn};
+use tools::Pulse;
 
 use crate::bus::{Bus, Live};
 use crate::governor::Permit;
+use crate::watch::Words;
 
-/// Asks, and shows text as it arrives.
+/// Where an answer is heard as it arrives.
+pub(super) struct Ears<'a> {
+    pub(super) bus: &'a Bus,
+    pub(super) task: TaskId,
+    pub(super) turn: Turn,
+    pub(super) pulse: Pulse,
+    pub(super) words: Words,
+}
+
+impl Ears<'_> {
+    fn hear(&self, delta: &Delta) {
+        self.pulse.beat();
+        if let Delta::Text(text) = delta {
+            self.words.hear(self.turn, text);
+            self.bus.publish(Live::Text { task: self.task, turn: self.turn, text: text.clone() });
+        }
+    }
+}
+
+/// Asks, and lets the answer be heard as it arrives.
 pub(super) async fn ask(
     model: &dyn Model,
     request: Request,
-    bus: &Bus,
-    task: TaskId,
-    turn: Turn,
+    ears: Ears<'_>,
     permit: &mut Permit,
 ) -> Result<Reply, ModelError> {
     let before = Arc::clone(&request.messages);
@@ -25,9 +44,7 @@ pub(super) async fn ask(
     while let Some(delta) = deltas.next().await {
         let delta = delta?;
         permit.begun();
-        if let Delta::Text(text) = &delta {
-            bus.publish(Live::Text { task, turn, text: text.clone() });
-        }
+        ears.hear(&delta);
         draft.push(delta)?;
     }
     let mut reply = draft.finish()?;

@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use kernel::{CallPhase, Decided, Report};
 use protocol::{Answer, AnswerStatus, Ask, Call, CallId, Clip, Decision, Evidence, RuleEffect, Subject};
 use tokio_util::sync::CancellationToken;
-use tools::{Access, Context, Reach, Stamps, Tool, ToolError};
+use tools::{Access, Context, Pulse, Reach, Stamps, Tool, ToolError};
 
 use super::Desk;
 use super::guard;
@@ -27,6 +27,7 @@ pub(super) struct Bench {
     pub(super) desk: Arc<Desk>,
     pub(super) outfit: Arc<Outfit>,
     pub(super) stamps: Arc<Stamps>,
+    pub(super) pulse: Pulse,
     /// Calls that are not run, since they only repeat others.
     pub(super) repeated: Vec<CallId>,
 }
@@ -259,6 +260,7 @@ fn context(bench: &Bench, caller: &Caller, cancel: CancellationToken, reach: Arc
         guardian: desk.guardian.clone(),
         env: Arc::clone(&desk.env),
         cancel,
+        pulse: bench.pulse.clone(),
         limits: desk.settings.tools,
         sql: desk.tables.clone(),
         background: Arc::new(Shells { desk: Arc::clone(desk), caller: caller.clone() }),

@@ -25,6 +25,7 @@ use crate::settings::Settings;
 use crate::shells;
 use crate::space::Tables;
 use crate::supervisor::{Link, Perform};
+use crate::watch::Wards;
 
 /// What every run of a session works with.
 #[derive(Debug)]
@@ -51,6 +52,8 @@ pub(crate) struct Desk {
     pub(crate) governor: Governor,
     pub(crate) bus: Bus,
     pub(crate) stamps: Mutex<HashMap<TaskId, Arc<Stamps>>>,
+    /// The runs that are watched over.
+    pub(crate) wards: Arc<Wards>,
 }
 
 /// A desk that runs can be performed at.
@@ -79,6 +82,7 @@ impl Perform for Performer {
 
 /// Runs an agent, or ends it if what it works with cannot be had.
 async fn agent(desk: Arc<Desk>, link: Link) {
+    let _watched = desk.wards.enter(&link);
     match desk.outfit(link.run.task) {
         Ok(outfit) => AgentRun::new(desk, link, outfit).run().await,
         Err(message) => {

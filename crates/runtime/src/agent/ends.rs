@@ -85,6 +85,7 @@ impl AgentRun {
         match tries.after(fault, clock.now(), ids.uuid()) {
             // Mail that interrupts is read now, by the next try, however long the provider asked to wait.
             Next::Again(after) => {
+                let _until_then = self.link.pulse.rest();
                 let wait = tokio::time::sleep(after);
                 match self.in_time(Conversation::is_undisturbed, wait).await {
                     Some(_waited) => Ok(None),

@@ -63,7 +63,10 @@ impl AgentRun {
 
     async fn activation(&mut self) -> Result<(), Rejected> {
         match self.desk.conversation(self.link.run.task) {
-            Ok(conversation) => self.conversation = conversation,
+            Ok(conversation) => {
+                self.link.words.begin(conversation.said());
+                self.conversation = conversation;
+            }
             Err(error) => return self.fail(FailKind::Internal, error.to_string()).await,
         }
         self.path = self.desk.roster.path(self.link.run.task).to_string();
@@ -108,6 +111,7 @@ impl AgentRun {
     }
 
     pub(super) async fn wait_for_slot(&mut self) {
+        let _in_line = self.link.pulse.rest();
         while let Some(told) = self.link.told.recv().await {
             let go = matches!(told, Told::Go);
             self.hear(told);

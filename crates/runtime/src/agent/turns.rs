@@ -8,7 +8,7 @@ use protocol::{Budget, Compaction, FailKind, Limit, Turn, WrapUp};
 
 use tokio::sync::watch;
 
-use super::ask::ask;
+use super::ask::{Ears, ask};
 use super::ends::out_of;
 use super::quote;
 use super::retry::Tries;
@@ -58,7 +58,11 @@ impl AgentRun {
             let (desk, task) = (Arc::clone(&self.desk), self.link.run.task);
             let model = Arc::clone(&self.outfit.model);
             let held = &mut permit;
-            let asked = async move { ask(&*model, request, &desk.bus, task, turn, held).await };
+            let (pulse, words) = (self.link.pulse.clone(), self.link.words.clone());
+            let asked = async move {
+                let ears = Ears { bus: &desk.bus, task, turn, pulse, words };
+                ask(&*model, request, ears, held).await
+            };
             let Some(asked) = self.in_time(Conversation::is_asking, asked).await else {
                 return self.out_of_time(turn).await;
             };
@@ -81,6 +85,7 @@ impl AgentRun {
     /// Waits until the governor lets it ask; parks when that is not soon.
     async fn admitted(&mut self) -> Result<Result<Permit, Step>, Rejected> {
         let (desk, outfit) = (Arc::clone(&self.desk), Arc::clone(&self.outfit));
+        let _in_line = self.link.pulse.rest();
         let admit = desk.governor.admit(outfit.model.facts());
         let deadline = match self.conversation.wrap_up() {
             // The last turn comes next, if the provider is free.
@@ -163,6 +168,7 @@ impl AgentRun {
     /// Waits until another question is settled, its own time is up, or it is asked to stop.
     async fn wait_for_budget(&mut self, mut settled: watch::Receiver<u64>) {
         let deadline = self.deadline;
+        let _for_others = self.link.pulse.rest();
         let waiting = async {
             loop {
                 tokio::select! {

@@ -64,6 +64,7 @@ pub(super) fn settings(folder: &Path, url: String, budget: Budget) -> Settings {
         ask_user: true,
         ask_wait: Some(Duration::ZERO),
         limits: Limits { live: AGENTS, ..Limits::default() },
+        watch: crate::Watch::default(),
         max_turns: None,
         budget,
         timeout: None,

@@ -1,6 +1,8 @@
 //! A session in this process: opened, driven and left by an edge.
 
 #[cfg(test)]
+mod buckets;
+#[cfg(test)]
 mod crowd;
 mod open;
 #[cfg(test)]
@@ -37,7 +39,7 @@ pub struct Session {
     desk: Arc<Desk>,
     notices: Vec<Notice>,
     supervision: Supervision,
-    /// The socket and the look-out for commands.
+    /// The watchman, the socket and the look-out for commands.
     attendants: JoinSet<()>,
     cues: Cues,
     /// Whether the commands that were waiting are applied.

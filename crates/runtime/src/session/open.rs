@@ -30,6 +30,7 @@ use crate::roster::Roster;
 use crate::settings::Settings;
 use crate::space::Tables;
 use crate::supervisor::{Parts, Rejected, Supervision};
+use crate::watch::Watchman;
 
 /// How a session begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,9 +137,12 @@ impl Session {
         Ok(session)
     }
 
-    /// Listens on the socket and looks out for commands. A session without a socket still gets its commands.
+    /// Watches over what runs, listens on the socket and looks out for commands. A session without a socket still gets its commands.
     async fn attend(&mut self, looked: watch::Sender<bool>) {
         let supervisor = self.supervision.supervisor.clone();
+        let (settings, wards) = (&self.desk.settings, Arc::clone(&self.desk.wards));
+        let watchman = Watchman::new(settings.watch.clone(), wards, Arc::clone(&settings.clock), supervisor.clone());
+        self.attendants.spawn(watchman.stand());
         match Reader::open(&self.desk.settings.home, self.id) {
             Ok(reader) => {
                 let lookout = Lookout::new(reader, self.root, supervisor.clone());
@@ -283,6 +287,7 @@ fn desk(
         governor: Governor::open(settings.home.clone(), Arc::clone(&settings.clock)),
         bus: Bus::new(settings.home.clone(), id),
         stamps: Mutex::default(),
+        wards: Arc::default(),
         settings,
     };
     (Arc::new(desk), notices)

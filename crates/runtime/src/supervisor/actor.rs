@@ -200,13 +200,25 @@ impl Actor {
             return self.reject(Rejected::Rule(error), command, reply);
         }
         match self.draft.apply(self.clock.now(), input) {
-            Ok(effects) => self.decided.push(Step { effects, command, reply, verdict: Ok(()) }),
+            Ok(mut effects) => {
+                effects.iter_mut().for_each(|effect| self.put_words(effect));
+                self.decided.push(Step { effects, command, reply, verdict: Ok(()) });
+            }
             Err(kernel::Refusal::Impossible(defect)) => {
                 tracing::error!(%defect, "the kernel contradicted itself");
                 self.redraft();
                 answer(reply, Err(kernel::Refusal::Impossible(defect).into()));
             }
             Err(refusal) => self.reject(refusal.into(), command, reply),
+        }
+    }
+
+    /// Puts what a run said last where the kernel, which knows no words, ends its activation without any.
+    fn put_words(&self, effect: &mut Effect) {
+        let Effect::Record(Entry { task, event: Event::ActivationEnded { text, .. }, .. }) = effect else { return };
+        if let Some(leash) = self.leashes.get(task).filter(|_| text.is_empty()) {
+            *text = leash.words();
+            self.redactor.text(text);
         }
     }
 
@@ -292,7 +304,7 @@ impl Actor {
         }
         let envelope = Arc::new(Envelope { v: Envelope::VERSION, seq: self.last_seq, session: self.session, entry });
         if let Some(leash) = self.leashes.get(&envelope.entry.task) {
-            leash.tell(Told::Event(Arc::clone(&envelope)));
+            leash.tell_event(Arc::clone(&envelope));
         }
         self.bus.publish(Live::Event(envelope));
     }

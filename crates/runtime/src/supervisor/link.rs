@@ -5,8 +5,10 @@ use std::sync::Arc;
 use protocol::{CallId, Cancel, Envelope, Run};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
+use tools::Pulse;
 
 use super::Supervisor;
+use crate::watch::{Words, is_sign_of_life};
 
 /// What a run is told.
 #[derive(Debug)]
@@ -29,6 +31,10 @@ pub(crate) struct Link {
     pub(crate) told: mpsc::UnboundedReceiver<Told>,
     /// Cancelled when the run must end at once.
     pub(crate) stop: CancellationToken,
+    /// Its signs of life.
+    pub(crate) pulse: Pulse,
+    /// What it said last.
+    pub(crate) words: Words,
 }
 
 /// The supervisor's end.
@@ -37,19 +43,35 @@ pub(super) struct Leash {
     pub(super) run: Run,
     tell: mpsc::UnboundedSender<Told>,
     stop: CancellationToken,
+    pulse: Pulse,
+    words: Words,
 }
 
 impl Leash {
     pub(super) fn new(run: Run, supervisor: Supervisor) -> (Leash, Link) {
         let (tell, told) = mpsc::unbounded_channel();
         let stop = CancellationToken::new();
-        let link = Link { run, supervisor, told, stop: stop.clone() };
-        (Leash { run, tell, stop }, link)
+        let (pulse, words) = (Pulse::default(), Words::default());
+        let link = Link { run, supervisor, told, stop: stop.clone(), pulse: pulse.clone(), words: words.clone() };
+        (Leash { run, tell, stop, pulse, words }, link)
     }
 
     /// Tells the run; one that has just ended needs no word.
     pub(super) fn tell(&self, told: Told) {
         let _ended = self.tell.send(told);
+    }
+
+    /// Tells the run of an event of its task.
+    pub(super) fn tell_event(&self, envelope: Arc<Envelope>) {
+        if is_sign_of_life(&envelope.entry.event) {
+            self.pulse.beat();
+        }
+        self.tell(Told::Event(envelope));
+    }
+
+    /// What the run said last.
+    pub(super) fn words(&self) -> String {
+        self.words.text()
     }
 
     pub(super) fn stop(&self, how: Cancel) {

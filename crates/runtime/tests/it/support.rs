@@ -9,6 +9,7 @@ use futures_util::{StreamExt, stream};
 use model::{Delta, Deltas, Facts, Model, Request, Script};
 use protocol::{StopReason, Usage};
 use tokio::sync::Semaphore;
+use tokio::time::{advance, pause, resume};
 
 /// A script of these rules.
 pub(crate) fn rules(rules: &str) -> String {
@@ -141,4 +142,15 @@ pub(crate) async fn breathe() {
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
+}
+
+/// Lets seconds pass, one at a time, in which this process is awake and nothing else takes time.
+pub(crate) async fn awake(seconds: u32) {
+    pause();
+    for _ in 0..seconds {
+        // Timers go by whole milliseconds, and may be due one later.
+        advance(Duration::from_millis(1002)).await;
+        breathe().await;
+    }
+    resume();
 }

@@ -69,8 +69,12 @@ async fn run(args: &Args, cx: &Context) -> Result<Output, ToolError> {
     let command = ShellCommand { command: &args.command, cwd: cx.workspace.cwd(), env: &cx.env };
     let mut process = launch(&cx.guardian, command).await?;
     let mut capture = Capture::new(HELD);
+    let mut take = |bytes: &[u8]| {
+        cx.pulse.beat();
+        capture.push(bytes);
+    };
     let end = tokio::select! {
-        exit = follow(&mut process, |bytes| capture.push(bytes)) => End::Exited(exit.map_err(ToolError::broken)?),
+        exit = follow(&mut process, &mut take) => End::Exited(exit.map_err(ToolError::broken)?),
         () = tokio::time::sleep(limit) => End::TimedOut(limit),
         () = cx.cancel.cancelled() => End::Cancelled,
     };

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bosun_tools::{
     AgentOrder, Asker, Background, BackgroundCommand, BackgroundRead, BackgroundRow, BoxFuture, Context, Crew, Intent,
-    Limits, Output, Question, Reach, ReadOrder, SqlSpace, Stamps, ToolError, UntilOrder, Use, Wait, WaitOrder,
+    Limits, Output, Pulse, Question, Reach, ReadOrder, SqlSpace, Stamps, ToolError, UntilOrder, Use, Wait, WaitOrder,
     WriteOrder, ask_user, everyday,
 };
 use host::{Guardian, Workspace};
@@ -52,6 +52,7 @@ impl Agent {
             guardian: Guardian::new(env!("CARGO_BIN_EXE_bosun-tools-guardian").into()),
             env: Arc::new(vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())]),
             cancel: CancellationToken::new(),
+            pulse: Pulse::default(),
             limits,
             sql: above.clone(),
             background: above.clone(),

@@ -1,0 +1,58 @@
+//! How much the machine lets Bosun have: open files and memory.
+
+use host::limits::OpenFiles;
+use host::memory::{Bounds, Gauge, Reading, Room};
+
+use super::Check;
+use super::home::size;
+
+/// Fewer open files than this may not be enough for a thousand agents.
+const FILES: u64 = 4096;
+
+pub(super) fn checks() -> [Check; 2] {
+    [files(OpenFiles::current()), memory(Gauge::default().read().ok())]
+}
+
+fn files(OpenFiles { now, most }: OpenFiles) -> Check {
+    let told = |files: Option<u64>| files.map_or_else(|| "any number of".to_owned(), |files| files.to_string());
+    let text = format!("{} open files, raised to {} for agents", told(now), told(most));
+    match most {
+        Some(most) if most < FILES => {
+            Check::warn("limits", text, format!("raise the hard limit to {FILES} or more (see `ulimit -Hn`)"))
+        }
+        Some(_) | None => Check::ok("limits", text),
+    }
+}
+
+fn memory(reading: Option<Reading>) -> Check {
+    let Some(reading) = reading else {
+        return Check::warn("memory", "the machine does not tell how much is left", "mount /proc to let Bosun see it");
+    };
+    let pressure = reading.pressure.map(|pressure| format!(", pressure {pressure} %")).unwrap_or_default();
+    let text = format!("{} of {} available{pressure}", size(reading.available), size(reading.total));
+    match Bounds::default().room(&reading, Room::Ample) {
+        Room::Ample => Check::ok("memory", text),
+        Room::Tight => Check::warn(
+            "memory",
+            format!("{text}; agents begin one at a time"),
+            "end other programs, or give Bosun's control group more memory",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check::Status;
+    use super::*;
+
+    #[test]
+    fn t5_few_files_and_little_memory_are_told_with_a_remedy() {
+        let few = files(OpenFiles { now: Some(256), most: Some(1024) });
+        assert_eq!((few.status, few.text.as_str()), (Status::Warn, "256 open files, raised to 1024 for agents"));
+        assert_eq!(files(OpenFiles { now: Some(1024), most: None }).status, Status::Ok);
+        let little = memory(Some(Reading { available: 100 << 20, total: 4 << 30, pressure: Some(1.5) }));
+        let text = "100.0 MiB of 4.0 GiB available, pressure 1.5 %; agents begin one at a time";
+        assert_eq!((little.status, little.text.as_str()), (Status::Warn, text));
+        assert_eq!(memory(None).status, Status::Warn);
+    }
+}

@@ -1,0 +1,225 @@
+//! How much memory this process may still get: what the machine has free, what its control groups leave, and how long
+//! programs wait for memory. Nothing here allocates much or waits: it is read every second while agents run.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// Most bytes of one file that are read; all of them are far smaller.
+const FILE: u64 = 64 * 1024;
+
+/// Where the machine tells of its memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gauge {
+    root: PathBuf,
+}
+
+impl Default for Gauge {
+    fn default() -> Gauge {
+        Gauge::at("/".into())
+    }
+}
+
+/// What there was at one moment.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reading {
+    /// The bytes that this process may get without harm to others.
+    pub available: u64,
+    /// The bytes that there are for it in all.
+    pub total: u64,
+    /// The part of the last ten seconds that some program waited for memory, in percent; the kernel may not tell.
+    pub pressure: Option<f64>,
+}
+
+/// How much memory is too little.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bounds {
+    /// Fewer bytes than this are too few.
+    pub bytes: u64,
+    /// A smaller part of all memory than this is too little, in percent.
+    pub percent: u64,
+    /// More pressure than this is too much, in percent.
+    pub pressure: f64,
+}
+
+impl Default for Bounds {
+    fn default() -> Bounds {
+        Bounds { bytes: 256 * 1024 * 1024, percent: 5, pressure: 20.0 }
+    }
+}
+
+/// Whether there is room for more work.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Room {
+    /// There is.
+    #[default]
+    Ample,
+    /// There is none.
+    Tight,
+}
+
+impl Gauge {
+    /// A gauge whose `/proc` and `/sys` are below another folder.
+    pub fn at(root: PathBuf) -> Gauge {
+        Gauge { root }
+    }
+
+    /// Reads what there is now.
+    pub fn read(&self) -> io::Result<Reading> {
+        let meminfo = self.text("proc/meminfo")?;
+        let machine = |name| {
+            kibibytes(&meminfo, name)
+                .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, format!("/proc/meminfo has no {name}")))
+        };
+        let (mut available, mut total) = (machine("MemAvailable:")?, machine("MemTotal:")?);
+        for group in self.groups() {
+            available = available.min(group.left);
+            total = total.min(group.limit);
+        }
+        let pressure = self.text("proc/pressure/memory").ok().and_then(|text| pressure(&text));
+        Ok(Reading { available, total, pressure })
+    }
+
+    /// The control groups that limit this process: its own and those above it, as far as they can be seen from here.
+    fn groups(&self) -> Vec<Group> {
+        let own = self.text("proc/self/cgroup").unwrap_or_default();
+        let path = own.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
+        let ancestors = Path::new(path).ancestors();
+        ancestors.filter_map(|group| self.group(&Path::new("sys/fs/cgroup").join(group))).collect()
+    }
+
+    fn group(&self, folder: &Path) -> Option<Group> {
+        let number = |name: &str| self.text(folder.join(name)).ok()?.trim().parse::<u64>().ok();
+        // One without a limit says `max`.
+        let limit = number("memory.max")?;
+        let stat = self.text(folder.join("memory.stat")).unwrap_or_default();
+        // What the kernel gives up as soon as somebody needs it is not taken.
+        let taken = number("memory.current")?.saturating_sub(field(&stat, "inactive_file").unwrap_or_default());
+        Some(Group { limit, left: limit.saturating_sub(taken) })
+    }
+
+    fn text(&self, path: impl AsRef<Path>) -> io::Result<String> {
+        let mut text = String::new();
+        File::open(self.root.join(path))?.take(FILE).read_to_string(&mut text)?;
+        Ok(text)
+    }
+}
+
+impl Bounds {
+    /// Whether there is room, after what was said before. Once tight, it takes half as much again to be ample, so that
+    /// what stands at the edge does not come and go.
+    pub fn room(&self, reading: &Reading, before: Room) -> Room {
+        let least = self.bytes.max(reading.total / 100 * self.percent);
+        let (least, most) = match before {
+            Room::Ample => (least, self.pressure),
+            Room::Tight => (least + least / 2, self.pressure / 2.0),
+        };
+        let pressed = reading.pressure.is_some_and(|pressure| pressure > most);
+        if reading.available < least || pressed { Room::Tight } else { Room::Ample }
+    }
+}
+
+/// What a control group allows.
+struct Group {
+    limit: u64,
+    left: u64,
+}
+
+fn kibibytes(text: &str, name: &str) -> Option<u64> {
+    field(text, name)?.checked_mul(1024)
+}
+
+/// The number behind a name.
+fn field(text: &str, name: &str) -> Option<u64> {
+    text.lines().find_map(|line| {
+        let mut words = line.split_ascii_whitespace();
+        (words.next() == Some(name)).then(|| words.next()?.parse().ok())?
+    })
+}
+
+/// How long some program waited, of the last ten seconds.
+fn pressure(text: &str) -> Option<f64> {
+    let some = text.lines().find_map(|line| line.strip_prefix("some "))?;
+    some.split_ascii_whitespace().find_map(|word| word.strip_prefix("avg10="))?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    const GIB: u64 = 1 << 30;
+
+    fn machine(files: &[(&str, &str)]) -> (tempfile::TempDir, Gauge) {
+        let folder = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let gauge = Gauge::at(folder.path().to_owned());
+        (folder, gauge)
+    }
+
+    const MEMINFO: (&str, &str) =
+        ("proc/meminfo", "MemTotal:       16777216 kB\nMemFree: 1 kB\nMemAvailable:    8388608 kB\n");
+
+    #[test]
+    fn n15_this_machine_tells_of_its_memory() {
+        let reading = Gauge::default().read().unwrap();
+        assert!(reading.total > 0 && reading.available <= reading.total, "{reading:?}");
+    }
+
+    #[test]
+    fn n15_a_machine_without_limits_tells_what_it_has() {
+        let psi = "some avg10=1.25 avg60=0.00 avg300=0.00 total=5\nfull avg10=9.00 avg60=0.00 avg300=0.00 total=5\n";
+        let (_folder, gauge) = machine(&[MEMINFO, ("proc/pressure/memory", psi)]);
+        let reading = Reading { available: 8 * GIB, total: 16 * GIB, pressure: Some(1.25) };
+        assert_eq!(gauge.read().unwrap(), reading);
+    }
+
+    #[test]
+    fn n15_the_narrowest_control_group_above_this_process_counts() {
+        let (_folder, gauge) = machine(&[
+            MEMINFO,
+            ("proc/self/cgroup", "1:name=systemd:/other\n0::/user/job\n"),
+            ("sys/fs/cgroup/user/job/memory.max", "max\n"),
+            ("sys/fs/cgroup/user/job/memory.current", "7\n"),
+            ("sys/fs/cgroup/user/memory.max", "2147483648\n"),
+            ("sys/fs/cgroup/user/memory.current", "2147483000\n"),
+            ("sys/fs/cgroup/user/memory.stat", "anon 1\ninactive_file 1073741176\n"),
+        ]);
+        assert_eq!(gauge.read().unwrap(), Reading { available: GIB, total: 2 * GIB, pressure: None });
+    }
+
+    #[test]
+    fn n15_files_that_make_no_sense_are_an_error_or_nothing() {
+        let (_folder, gauge) = machine(&[]);
+        assert!(gauge.read().is_err());
+        let (_folder, gauge) = machine(&[("proc/meminfo", "MemTotal: many kB\n")]);
+        assert!(gauge.read().unwrap_err().to_string().contains("MemAvailable"));
+        let (_folder, gauge) = machine(&[
+            MEMINFO,
+            ("proc/pressure/memory", "some avg10=much\n"),
+            ("proc/self/cgroup", "0::/../../x\n"),
+            ("sys/fs/cgroup/memory.max", "-1\n"),
+        ]);
+        assert_eq!(gauge.read().unwrap().pressure, None);
+    }
+
+    #[test]
+    fn n15_what_became_tight_is_ample_only_with_room_to_spare() {
+        let bounds = Bounds::default();
+        let reading = |mib: u64, pressure| Reading { available: mib << 20, total: GIB, pressure: Some(pressure) };
+        let room = |mib, pressure, before| bounds.room(&reading(mib, pressure), before);
+        assert_eq!(room(256, 20.0, Room::Ample), Room::Ample);
+        assert_eq!(room(255, 0.0, Room::Ample), Room::Tight);
+        assert_eq!(room(256, 0.0, Room::Tight), Room::Tight);
+        assert_eq!(room(384, 10.0, Room::Tight), Room::Ample);
+        assert_eq!(room(900, 20.1, Room::Ample), Room::Tight);
+        assert_eq!(room(900, 10.1, Room::Tight), Room::Tight);
+        let large = Reading { available: 4 * GIB, total: 100 * GIB, pressure: None };
+        assert_eq!(bounds.room(&large, Room::Ample), Room::Tight);
+    }
+}

@@ -1,0 +1,141 @@
+//! Agents of one session on models of two accounts, of which one is used up.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use host::Clock;
+use model::{Deltas, Facts, Model, Request, Script};
+use protocol::{AgentSpec, At, Budget, Delivery, Outcome, Spawns, TaskState, Taste};
+use testkit::session::FakeClock;
+
+use super::{Session, Start, crowd};
+use crate::{Catalog, Models, Settings};
+
+const RESET: Duration = Duration::from_secs(3600);
+
+/// A model of an account of its own, which answers from a moment on.
+#[derive(Debug)]
+struct Account {
+    facts: Facts,
+    script: Script,
+    empty: Script,
+    opens: At,
+    asked: AtomicUsize,
+}
+
+impl Account {
+    fn new(name: &str, script: &str, opens: At) -> Arc<Account> {
+        let parse =
+            |rules: &str| Script::parse(&format!("version: 1\nabout: x\nrules:\n{rules}"), "test.yaml").unwrap();
+        let empty = parse("  - fail: { class: quota-until, after: 1h, message: used up }\n");
+        let facts = Facts { bucket: Some(name.into()), ..Facts::UNKNOWN };
+        Arc::new(Account { facts, script: parse(script), empty, opens, asked: AtomicUsize::new(0) })
+    }
+}
+
+impl Model for Account {
+    fn name(&self) -> &str {
+        self.script.name()
+    }
+
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn ask(&self, request: Request) -> Deltas {
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        if request.at < self.opens { self.empty.ask(request) } else { self.script.ask(request) }
+    }
+}
+
+/// One model besides the session's own.
+#[derive(Debug)]
+struct Other(Arc<Account>);
+
+impl Models for Other {
+    fn open(&self, _spec: &str) -> Result<Arc<dyn Model>, String> {
+        Ok(Arc::clone(&self.0) as Arc<dyn Model>)
+    }
+
+    fn available(&self) -> Vec<String> {
+        vec!["other/b".into()]
+    }
+
+    fn liked(&self, _taste: Taste) -> Option<String> {
+        None
+    }
+}
+
+const OWN: &str = "
+  - when: { agent: worker }
+    answer: [say: done]
+  - when: { turn: 1 }
+    answer:
+      - call: { id: a, tool: task, input: { description: d, prompt: p, agent_type: worker, name: first, model: other/b, mode: background } }
+      - call: { id: b, tool: task, input: { description: d, prompt: p, agent_type: worker, name: free, mode: sync } }
+  - when: { turn: 2 }
+    answer:
+      - call: { id: c, tool: task, input: { description: d, prompt: p, agent_type: worker, name: second, model: other/b, mode: background } }
+  - answer: [say: noted]
+";
+
+fn settings(folder: &Path, own: &Arc<Account>, other: &Arc<Account>, clock: &Arc<FakeClock>) -> Settings {
+    let worker = AgentSpec {
+        name: "worker".into(),
+        description: "works".into(),
+        model_invocable: true,
+        spawns: Spawns::Anybody,
+        ..AgentSpec::default()
+    };
+    Settings {
+        model: Arc::clone(own) as Arc<dyn Model>,
+        model_spec: "own/a".into(),
+        models: Arc::new(Other(Arc::clone(other))),
+        catalog: Arc::new(Catalog { agents: vec![worker], ..Catalog::default() }),
+        clock: Arc::clone(clock) as Arc<dyn Clock>,
+        ..crowd::settings(folder, "http://127.0.0.1:1".into(), Budget::default())
+    }
+}
+
+fn state(session: &Session, name: &str) -> Option<TaskState> {
+    let tasks = session.tasks().unwrap();
+    tasks.into_iter().find(|task| task.path == format!("/root/{name}")).map(|task| task.state)
+}
+
+/// Lets the clock go on until something holds.
+async fn until(clock: &FakeClock, what: &str, holds: impl Fn() -> bool) {
+    for _ in 0..2000 {
+        if holds() {
+            return;
+        }
+        clock.advance(Duration::from_millis(100));
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("waited in vain for: {what}");
+}
+
+#[tokio::test]
+async fn q18_when_one_account_is_used_up_only_its_users_wait() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("work")).unwrap();
+    let clock = Arc::new(FakeClock::default());
+    let own = Account::new("own/account/a", OWN, At(0));
+    let other = Account::new("other/account/b", "  - answer: [say: at last]\n", FakeClock::START.plus(RESET));
+    let session = Session::open(settings(folder.path(), &own, &other, &clock), Start::New).await.unwrap();
+    session.send("go", Delivery::FollowUp).await.unwrap();
+    let is_parked = |name: &str| matches!(state(&session, name), Some(TaskState::Parked { .. }));
+    until(&clock, "two who wait", || is_parked("first") && is_parked("second")).await;
+    until(&clock, "the root at rest", || session.status().borrow().root == Some(TaskState::Idle)).await;
+    assert_eq!(state(&session, "free"), Some(TaskState::Idle));
+    // The second knew from the first.
+    assert_eq!(other.asked.load(Ordering::SeqCst), 1);
+    clock.advance(RESET);
+    until(&clock, "rest", || session.status().borrow().quiet).await;
+    let tasks = session.tasks().unwrap();
+    assert!(tasks.iter().all(|task| task.last_outcome == Some(Outcome::Completed)), "{tasks:?}");
+    let said = tasks.iter().filter(|task| task.result.as_deref() == Some("at last")).count();
+    assert_eq!((said, other.asked.load(Ordering::SeqCst)), (2, 3));
+    session.leave().await.unwrap();
+}

@@ -1,0 +1,29 @@
+//! When watching leads to something.
+
+use std::time::Duration;
+
+use host::memory::{Bounds, Gauge};
+
+/// When watching over what runs leads to something.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Watch {
+    /// An agent of which nothing was heard for so long is called stalled.
+    pub stall_after: Duration,
+    /// One of which nothing was heard for so long is given up.
+    pub abort_after: Duration,
+    /// How much memory is too little for more agents.
+    pub memory: Bounds,
+    /// Where the machine tells of its memory.
+    pub gauge: Gauge,
+}
+
+impl Default for Watch {
+    fn default() -> Watch {
+        Watch {
+            stall_after: Duration::from_secs(5 * 60),
+            abort_after: Duration::from_secs(30 * 60),
+            memory: Bounds::default(),
+            gauge: Gauge::default(),
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Stopping an agent, a tree or everything, whatever it is in the middle of.
+
+mod stops;
+mod stuck;
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use protocol::api::{Method, StopTaskParams, TaskView};
+use protocol::{Cancel, CancelBy, Delivery, Event, Outcome, TaskId, TaskState};
+use rpc::Client;
+use runtime::Start;
+use serde_json::Value;
+use testkit::session::{Driver, Run, Scenario, scenario};
+
+use crate::support::{UNTIL_GO, eventually, rules};
+
+/// Longest time that an abort may take.
+pub(super) const AT_ONCE: Duration = Duration::from_secs(2);
+
+/// Where an agent is stuck.
+pub(super) struct Stuck {
+    /// The rules of `/root/stuck`, and of those below it.
+    pub(super) rules: String,
+    /// The event of it after which it is.
+    pub(super) since: fn(&Event) -> bool,
+}
+
+pub(super) fn stuck(rules: &str, since: fn(&Event) -> bool) -> Stuck {
+    Stuck { rules: rules.into(), since }
+}
+
+pub(super) fn starts(name: &str, mode: &str) -> String {
+    format!(
+        "      - call: {{ id: {name}, tool: task, input: {{ description: work, prompt: work, agent_type: worker, name: \
+         {name}, mode: {mode} }} }}"
+    )
+}
+
+pub(super) fn asks_its_model(event: &Event) -> bool {
+    matches!(event, Event::TurnBegun { .. })
+}
+
+pub(super) fn has_failed_once(event: &Event) -> bool {
+    matches!(event, Event::TurnFailed { .. })
+}
+
+pub(super) fn runs_a_call(event: &Event) -> bool {
+    matches!(event, Event::CallStarted { call } if call.0 == "endless")
+}
+
+pub(super) fn find(driver: &Driver, path: &str) -> Option<TaskView> {
+    driver.tasks().into_iter().find(|task| task.path == path)
+}
+
+pub(super) fn task(driver: &Driver, path: &str) -> TaskView {
+    find(driver, path).unwrap_or_else(|| panic!("there is no {path}"))
+}
+
+pub(super) async fn stop(driver: &Driver, task: TaskId, how: Cancel) {
+    let (client, _notifications) = Client::connect(&driver.session().home().socket(driver.id())).await.unwrap();
+    let _: Value = client.call(Method::TasksStop, StopTaskParams { task, how }).await.unwrap();
+}
+
+/// Waits for an event of one task.
+pub(super) async fn until(driver: &mut Driver, path: &str, wanted: fn(&Event) -> bool) {
+    loop {
+        let envelope = driver.until(path, wanted).await;
+        if find(driver, path).is_some_and(|task| task.id == envelope.entry.task) {
+            return;
+        }
+    }
+}
+
+/// Begins a tree: a sibling that works on, and an agent that gets stuck while the root waits for it. There is room for
+/// these two only.
+pub(super) async fn begin(base: Scenario, stuck: &Stuck) -> Driver {
+    let script = rules(&format!(
+        "{}  - when: {{ path: /root/sibling, turn: 1 }}
+    answer:
+      - call: {{ tool: shell, input: {{ command: 'touch busy; {UNTIL_GO}' }} }}
+  - when: {{ agent: worker }}
+    answer: [say: done]
+  - when: {{ turn: 1 }}
+    answer:
+{}
+  - when: {{ turn: 2 }}
+    answer:
+{}
+  - when: {{ turn: 3 }}
+    answer:
+{}
+  - answer: [say: 'all is well']
+",
+        stuck.rules,
+        starts("sibling", "background"),
+        starts("stuck", "sync"),
+        starts("after", "sync"),
+    ));
+    let limits = kernel::Limits { live: 2, ..kernel::Limits::default() };
+    let mut driver = base.script(&script).limits(limits).ready().open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    until(&mut driver, "/root/stuck", stuck.since).await;
+    let busy = driver.stage().path("busy");
+    eventually("the sibling at work", || busy.exists()).await;
+    driver
+}
+
+/// Aborts the one that is stuck: it is over in time, its waiter goes on, its slot is free, its sibling works on.
+pub(super) async fn abort(mut driver: Driver) -> Run {
+    let began = Instant::now();
+    stop(&driver, task(&driver, "/root/stuck").id, Cancel::Abort).await;
+    assert!(began.elapsed() < AT_ONCE, "{:?}", began.elapsed());
+    let cancelled = Outcome::Cancelled { by: CancelBy::User };
+    assert_eq!(task(&driver, "/root/stuck").state, TaskState::Finished { outcome: cancelled });
+    driver.until_status("the root at rest", |status| status.root == Some(TaskState::Idle)).await;
+    assert_eq!(task(&driver, "/root/after").last_outcome, Some(Outcome::Completed));
+    assert_eq!(task(&driver, "/root/sibling").state, TaskState::Running);
+    fs::write(driver.stage().path("go"), "").unwrap();
+    driver.rest().await;
+    assert_eq!(task(&driver, "/root/sibling").last_outcome, Some(Outcome::Completed));
+    let run = driver.leave().await;
+    assert_eq!(run.text(), "all is well");
+    run
+}
+
+pub(super) fn free() -> Scenario {
+    scenario().allow_all()
+}

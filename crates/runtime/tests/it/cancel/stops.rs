@@ -1,0 +1,148 @@
+//! Last turns, and what a stop leaves alone.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use protocol::{Cancel, CancelBy, Delivery, Event, Outcome, TaskState};
+use rpc::Client;
+use runtime::{Start, Status};
+use testkit::session::scenario;
+
+use super::{AT_ONCE, asks_its_model, begin, free, runs_a_call, starts, stop, stuck, task, until};
+use crate::support::{UNTIL_GO, breathe, eventually, rules};
+
+#[tokio::test]
+async fn r3_one_who_is_asked_to_stop_takes_a_last_turn_and_leaves_what_it_has() {
+    let rules = "  - when: { path: /root/stuck, prompt: '(?i)last' }
+    answer: [say: I got this far]
+  - when: { path: /root/stuck }
+    answer:
+      - call: { id: endless, tool: shell, input: { command: 'sleep 600', timeout_secs: 600 } }
+";
+    let mut driver = begin(free(), &stuck(rules, runs_a_call)).await;
+    stop(&driver, task(&driver, "/root/stuck").id, Cancel::WrapUp).await;
+    driver.until_status("the root at rest", |status| status.root == Some(TaskState::Idle)).await;
+    let stuck = task(&driver, "/root/stuck");
+    assert_eq!(stuck.last_outcome, Some(Outcome::Cancelled { by: CancelBy::User }));
+    assert_eq!(stuck.result.as_deref(), Some("I got this far"));
+    fs::write(driver.stage().path("go"), "").unwrap();
+    driver.rest().await;
+    driver.leave().await;
+}
+
+#[tokio::test]
+async fn r3_one_who_takes_too_long_for_its_last_turn_is_aborted() {
+    let rules = "  - when: { path: /root/stuck, prompt: '(?i)last' }
+    answer:
+      - say: I got
+      - hang: true
+  - when: { path: /root/stuck }
+    answer:
+      - call: { id: endless, tool: shell, input: { command: 'sleep 600', timeout_secs: 600 } }
+";
+    let mut driver = begin(free(), &stuck(rules, runs_a_call)).await;
+    stop(&driver, task(&driver, "/root/stuck").id, Cancel::WrapUp).await;
+    until(&mut driver, "/root/stuck", asks_its_model).await;
+    breathe().await;
+    driver.stage().clock().advance(Duration::from_secs(31));
+    driver.until_status("the root at rest", |status| status.root == Some(TaskState::Idle)).await;
+    let stuck = task(&driver, "/root/stuck");
+    assert_eq!(stuck.last_outcome, Some(Outcome::Cancelled { by: CancelBy::User }));
+    assert_eq!(stuck.result.as_deref(), Some("I got"));
+    fs::write(driver.stage().path("go"), "").unwrap();
+    driver.rest().await;
+    driver.leave().await;
+}
+
+#[tokio::test]
+async fn q14_after_a_stop_nothing_begins_any_more_though_64_agents_are_starting_others() {
+    let spawners: Vec<String> = (0..64).map(|n| starts(&format!("s{n}"), "background")).collect();
+    let five: Vec<String> = (0..5).map(|n| starts(&format!("c{n}"), "background")).collect();
+    let script = rules(&format!(
+        "  - when: {{ agent: main }}
+    answer:
+{}
+  - answer:
+{}
+",
+        spawners.join("\n"),
+        five.join("\n")
+    ));
+    let limits = kernel::Limits { live: 64, rate: 1_000_000, ..kernel::Limits::default() };
+    let mut driver = scenario().script(&script).limits(limits).ready().open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    for _ in 0..150 {
+        driver.until("agents", |event| matches!(event, Event::TaskCreated(_))).await;
+    }
+    let began = Instant::now();
+    driver.stop().await.unwrap();
+    assert!(began.elapsed() < AT_ONCE, "{:?}", began.elapsed());
+    let quiet = |status: &Status| status.quiet;
+    assert!(quiet(&driver.session().status().borrow()));
+    driver.rest().await;
+    let run = driver.leave().await;
+    let closed = run.events().iter().position(|envelope| envelope.entry.event == Event::AdmissionClosed).unwrap();
+    let begins = |event: &Event| {
+        matches!(
+            event,
+            Event::TaskCreated(_)
+                | Event::ActivationStarted { .. }
+                | Event::TurnBegun { .. }
+                | Event::CallStarted { .. }
+        )
+    };
+    let late = run.events()[closed..].iter().filter(|envelope| begins(&envelope.entry.event)).count();
+    assert_eq!(late, 0);
+    assert!(run.tasks().len() > 150);
+}
+
+#[tokio::test]
+async fn q16_a_hundred_agents_that_are_done_hold_no_slot() {
+    let script = rules(&format!(
+        "  - when: {{ agent: worker }}
+    answer: [say: done]
+  - when: {{ turn: ..100 }}
+    answer:
+{}
+  - answer: [say: all done]
+",
+        starts("'w${turn}'", "sync")
+    ));
+    let limits = kernel::Limits { live: 2, ..kernel::Limits::default() };
+    let run = scenario().script(&script).limits(limits).prompt("go").run().await;
+    assert_eq!(run.text(), "all done");
+    assert_eq!(run.tasks().len(), 101);
+    assert!(run.tasks().iter().all(|task| task.last_outcome == Some(Outcome::Completed)));
+}
+
+#[tokio::test]
+async fn q13_one_who_leaves_or_interrupts_the_root_ends_nothing_else() {
+    let script = rules(&format!(
+        "  - when: {{ agent: worker, turn: 1 }}
+    answer:
+      - call: {{ tool: shell, input: {{ command: 'touch busy; {UNTIL_GO}' }} }}
+  - when: {{ agent: worker }}
+    answer: [say: done]
+  - when: {{ turn: 1 }}
+    answer:
+{}
+  - when: {{ prompt: done }}
+    answer: [say: 'heard of it']
+  - answer: [hang: true]
+",
+        starts("w", "background")
+    ));
+    let mut driver = free().script(&script).ready().open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    let busy = driver.stage().path("busy");
+    eventually("an agent at work", || busy.exists()).await;
+    let (client, notifications) = Client::connect(&driver.session().home().socket(driver.id())).await.unwrap();
+    drop((client, notifications));
+    driver.interrupt().await;
+    driver.until_status("the root at rest", |status| status.root == Some(TaskState::Idle)).await;
+    assert_eq!(task(&driver, "/root/w").state, TaskState::Running);
+    fs::write(driver.stage().path("go"), "").unwrap();
+    driver.rest().await;
+    let run = driver.leave().await;
+    assert_eq!(run.text(), "heard of it", "{}", run.transcript());
+}

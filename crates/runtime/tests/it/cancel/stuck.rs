@@ -1,0 +1,178 @@
+//! An abort takes no longer than two seconds, wherever an agent is stuck.
+
+use std::fs;
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::time::Instant;
+
+use model::{Facts, Model};
+use protocol::{Cancel, Delivery, Event, Outcome, RuleEffect, TaskState};
+use runtime::Start;
+use testkit::session::{Run, Scenario, scenario};
+
+use super::{
+    AT_ONCE, Stuck, abort, asks_its_model, begin, free, has_failed_once, runs_a_call, starts, stop, stuck, task, until,
+};
+use crate::support::{Gate, Known, breathe, eventually, relay, rules, script};
+
+/// A call that never ends by itself.
+fn calls(tool: &str, input: &str, since: fn(&Event) -> bool) -> Stuck {
+    let rules = format!(
+        "  - when: {{ path: /root/stuck }}
+    answer:
+      - say: I try
+      - call: {{ id: endless, tool: {tool}, input: {input} }}
+"
+    );
+    Stuck { rules, since }
+}
+
+fn waits(event: &Event) -> bool {
+    matches!(event, Event::WaitBegan { call, .. } if call.0 == "endless")
+}
+
+fn asks_a_person(event: &Event) -> bool {
+    matches!(event, Event::Asked(_))
+}
+
+async fn is_aborted(base: Scenario, stuck: Stuck) -> Run {
+    abort(begin(base, &stuck).await).await
+}
+
+#[tokio::test]
+async fn q12_a_model_that_never_begins() {
+    let silent = "  - when: { path: /root/stuck }\n    answer: [hang: true]\n";
+    is_aborted(free(), stuck(silent, asks_its_model)).await;
+}
+
+#[tokio::test]
+async fn q12_a_model_that_stops_in_the_middle_and_its_words_are_kept() {
+    let half = "  - when: { path: /root/stuck }\n    answer:\n      - say: half a\n      - hang: true\n";
+    let driver = begin(free(), &stuck(half, asks_its_model)).await;
+    driver.asked(3).await;
+    // The words are on their way as soon as it is asked.
+    breathe().await;
+    let run = abort(driver).await;
+    let stuck = run.tasks().iter().find(|task| task.path == "/root/stuck").unwrap();
+    assert_eq!(stuck.result.as_deref(), Some("half a"));
+}
+
+#[tokio::test]
+async fn q12_a_retry_that_waits() {
+    let slow = "  - when: { path: /root/stuck }\n    fail: { class: retry-after, after: 50s, message: slow down }\n";
+    is_aborted(free(), stuck(slow, has_failed_once)).await;
+}
+
+#[tokio::test]
+async fn q12_a_command_that_ignores_signals_and_hides_its_children() {
+    let nap = format!("1000.{}", std::process::id());
+    let command = format!("trap \"\" TERM INT HUP; setsid sleep {nap} & touch deaf; sleep {nap}; sleep {nap}");
+    let stuck = calls("shell", &format!("{{ command: '{command}', timeout_secs: 600 }}"), runs_a_call);
+    let driver = begin(free(), &stuck).await;
+    let deaf = driver.stage().path("deaf");
+    eventually("a command", || deaf.exists()).await;
+    abort(driver).await;
+    eventually("no process left", || !is_running(&nap)).await;
+}
+
+/// Whether a process has this argument.
+fn is_running(argument: &str) -> bool {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let lines = processes.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    lines.filter(|line| line.split(|byte| *byte == 0).any(|word| word == argument.as_bytes())).count() > 0
+}
+
+#[tokio::test]
+async fn q12_an_sql_statement_without_end() {
+    let endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c";
+    is_aborted(free(), calls("sql", &format!("{{ query: '{endless}' }}"), runs_a_call)).await;
+}
+
+#[tokio::test]
+async fn q12_a_page_that_never_comes() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let fetch = calls("web_fetch", &format!("{{ url: 'http://{address}/' }}"), runs_a_call);
+    is_aborted(free().rule(RuleEffect::Allow, "fetch(127.0.0.1)"), fetch).await;
+}
+
+#[tokio::test]
+async fn q12_a_wait_for_a_command() {
+    is_aborted(free(), calls("until", "{ command: 'false' }", waits)).await;
+}
+
+#[tokio::test]
+async fn q12_a_person_who_does_not_decide() {
+    let asking = free().rule(RuleEffect::Ask, "shell(make:*)").ask_wait(None);
+    is_aborted(asking, calls("shell", "{ command: make }", asks_a_person)).await;
+}
+
+#[tokio::test]
+async fn q12_a_child_that_never_ends_goes_with_its_parent() {
+    let rules = format!(
+        "  - when: {{ path: /root/stuck/below }}
+    answer: [hang: true]
+  - when: {{ path: /root/stuck }}
+    answer:
+{}
+",
+        starts("below", "sync")
+    );
+    let below = |event: &Event| matches!(event, Event::WaitBegan { .. });
+    let run = is_aborted(free(), Stuck { rules, since: below }).await;
+    let below = run.tasks().iter().find(|task| task.path == "/root/stuck/below").unwrap();
+    assert!(matches!(below.last_outcome, Some(Outcome::Cancelled { .. })), "{below:?}");
+}
+
+#[tokio::test]
+async fn q12_an_agent_in_the_line_of_the_governor() {
+    let slow = script(&rules(
+        "  - when: { agent: worker }
+    fail: { class: retry-after, after: 1h, message: slow down }
+  - when: { turn: 1 }
+    answer:
+      - call: { id: t, tool: task, input: { description: w, prompt: w, agent_type: worker, name: stuck, mode: sync } }
+",
+    ));
+    let facts = Facts { bucket: Some("demo/account/model".into()), ..Facts::UNKNOWN };
+    let mut driver = scenario().model(Arc::new(Known { script: slow, facts })).ready().open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    until(&mut driver, "/root/stuck", has_failed_once).await;
+    let began = Instant::now();
+    stop(&driver, task(&driver, "/root/stuck").id, Cancel::Abort).await;
+    assert!(began.elapsed() < AT_ONCE);
+    assert!(matches!(task(&driver, "/root/stuck").state, TaskState::Finished { .. }));
+    // The root is in that line too by now.
+    driver.stop().await.unwrap();
+    driver.rest().await;
+    assert!(began.elapsed() < AT_ONCE);
+    driver.leave().await;
+}
+
+/// A runtime whose only thread for what blocks is taken, as it is by a file system that hangs.
+#[test]
+fn q12_a_permission_check_that_blocks_on_a_thread() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build().unwrap();
+    let (release, released) = std::sync::mpsc::channel::<()>();
+    runtime.block_on(async {
+        let starts = script(&rules(&format!("  - answer:\n{}\n", starts("stuck", "sync"))));
+        let gate = Gate::calls("view", "{\"path\":\"a.txt\"}");
+        let model = relay([starts, Arc::clone(&gate) as Arc<dyn Model>, script(&rules("  - answer: [say: told]\n"))]);
+        let mut driver = scenario().model(model).ready().open(Start::New).await;
+        driver.send("go", Delivery::FollowUp).await;
+        driver.asked(2).await;
+        let taken = tokio::task::spawn_blocking(move || released.recv());
+        gate.open();
+        until(&mut driver, "/root/stuck", |event| matches!(event, Event::TurnAnswered { .. })).await;
+        breathe().await;
+        let began = Instant::now();
+        stop(&driver, task(&driver, "/root/stuck").id, Cancel::Abort).await;
+        driver.rest().await;
+        assert!(began.elapsed() < AT_ONCE, "{:?}", began.elapsed());
+        release.send(()).unwrap();
+        taken.await.unwrap().unwrap();
+        let run = driver.leave().await;
+        assert_eq!((run.outcome(), run.text()), (Some(&Outcome::Completed), "told"));
+        assert_eq!(run.count(|event| matches!(event, Event::CallStarted { call } if call.0 == "gated")), 0);
+    });
+}

@@ -1,0 +1,209 @@
+//! A provider that fails in the middle of a tree's work.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use model::{Deltas, Facts, Model, Request};
+use protocol::{Delivery, Event, FailKind, ModelFault, Outcome, TaskState};
+use runtime::{Start, Status};
+use testkit::session::{FakeClock, scenario};
+
+use crate::support::{awake, breathe, eventually, rules, script};
+
+const AGENTS: usize = 20;
+
+/// A model of an account whose quota is used up after so many requests, until an hour after the test's beginning.
+#[derive(Debug)]
+struct Metered {
+    facts: Facts,
+    open: Arc<dyn Model>,
+    closed: Arc<dyn Model>,
+    quota: usize,
+    asked: AtomicUsize,
+    refused: AtomicUsize,
+}
+
+const RESET: Duration = Duration::from_secs(3600);
+
+impl Metered {
+    fn new(answers: &str, quota: usize) -> Arc<Metered> {
+        Arc::new(Metered {
+            facts: Facts { bucket: Some("demo/account/model".into()), ..Facts::UNKNOWN },
+            open: script(answers),
+            closed: script(&rules("  - fail: { class: quota-until, after: 1h, message: used up }\n")),
+            quota,
+            asked: AtomicUsize::new(0),
+            refused: AtomicUsize::new(0),
+        })
+    }
+
+    fn refused(&self) -> usize {
+        self.refused.load(Ordering::SeqCst)
+    }
+}
+
+impl Model for Metered {
+    fn name(&self) -> &str {
+        self.open.name()
+    }
+
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn ask(&self, request: Request) -> Deltas {
+        let used_up = self.asked.fetch_add(1, Ordering::SeqCst) >= self.quota;
+        if used_up && request.at < FakeClock::START.plus(RESET) {
+            self.refused.fetch_add(1, Ordering::SeqCst);
+            return self.closed.ask(request);
+        }
+        self.open.ask(request)
+    }
+}
+
+/// Twenty agents that each leave a mark, and a root that has started them.
+fn marks() -> String {
+    let start = |n| {
+        format!(
+            "      - call: {{ id: s{n}, tool: task, input: {{ description: mark, prompt: mark, agent_type: worker, \
+             name: w{n}, mode: background }} }}\n"
+        )
+    };
+    let starts: String = (0..AGENTS).map(start).collect();
+    rules(&format!(
+        "  - when: {{ agent: worker, turn: ..3 }}
+    answer:
+      - call: {{ tool: shell, input: {{ command: 'mkdir -p marks && mktemp \"marks/$(basename ${{path}})-${{turn}}-XXXXXX\"' }} }}
+  - when: {{ agent: worker }}
+    answer: [say: done]
+  - when: {{ turn: 1 }}
+    answer:
+{starts}  - answer: [say: noted]
+"
+    ))
+}
+
+#[tokio::test]
+async fn q19_a_used_up_quota_parks_the_whole_tree_and_lets_it_go_on_with_nothing_done_twice() {
+    let model = Metered::new(&marks(), 1 + 2 * AGENTS);
+    let limits = kernel::Limits { live: 6, ..kernel::Limits::default() };
+    let stage = scenario().model(Arc::clone(&model) as Arc<dyn Model>).allow_all().limits(limits).ready();
+    let mut driver = stage.open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    let is_parked = |state: &TaskState| matches!(state, TaskState::Parked { .. });
+    eventually("everybody parked or done", || {
+        // The governor's own pauses pass; they are far shorter than the quota's.
+        stage.clock().advance(Duration::from_millis(100));
+        let tasks = driver.tasks();
+        tasks.len() == AGENTS + 1 && tasks.iter().all(|task| is_parked(&task.state) || task.last_outcome.is_some())
+    })
+    .await;
+    let parked = driver.tasks().iter().filter(|task| is_parked(&task.state)).count();
+    assert!(parked > AGENTS / 2, "{parked} are parked");
+    let refused = model.refused();
+    assert!((1..=6).contains(&refused), "{refused} were under way at once");
+    let asked = driver.model().requests().len();
+    // Half the time passes, in which nobody asks.
+    stage.clock().advance(RESET / 2);
+    breathe().await;
+    driver.until_status("still parked", |status: &Status| !status.quiet).await;
+    assert_eq!((driver.model().requests().len(), model.refused()), (asked, refused));
+    stage.clock().advance(RESET);
+    eventually("rest", || {
+        stage.clock().advance(Duration::from_millis(100));
+        driver.session().status().borrow().quiet
+    })
+    .await;
+    driver.rest().await;
+    assert_eq!(model.refused(), refused);
+    let run = driver.leave().await;
+    assert!(run.tasks().iter().all(|task| task.last_outcome == Some(Outcome::Completed)), "{}", run.transcript());
+    let marks = std::fs::read_dir(stage.path("marks")).unwrap().count();
+    assert_eq!(marks, 3 * AGENTS);
+    let quota = |event: &Event| matches!(event, Event::TurnFailed { fault: ModelFault::QuotaUntil { .. }, .. });
+    assert_eq!(run.count(quota), refused);
+}
+
+#[tokio::test]
+async fn q2_a_stream_that_is_cut_after_a_call_runs_nothing_and_is_asked_again() {
+    let script = rules(
+        "  - when: { turn: 1, attempt: 1 }
+    answer:
+      - call: { id: cut, tool: shell, input: { command: 'touch witness' } }
+      - cut: true
+  - answer: [say: whole]
+",
+    );
+    let run = scenario().script(&script).allow_all().prompt("go").run().await;
+    assert_eq!((run.outcome(), run.text(), run.file("witness")), (Some(&Outcome::Completed), "whole", None));
+    assert_eq!(run.count(|event| matches!(event, Event::CallStarted { .. })), 0);
+}
+
+#[tokio::test]
+async fn q2_a_stream_that_is_cut_every_time_is_a_failure() {
+    let script = rules(
+        "  - answer:
+      - say: I shall
+      - call: { id: cut, tool: shell, input: { command: 'touch witness' } }
+      - cut: true
+",
+    );
+    let mut driver = scenario().script(&script).allow_all().ready().open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    for _ in 0..5 {
+        driver.until("a cut", |event| matches!(event, Event::TurnFailed { .. })).await;
+        awake(4).await;
+    }
+    driver.rest().await;
+    let run = driver.leave().await;
+    assert!(matches!(run.outcome(), Some(Outcome::Failed { kind: FailKind::Model, .. })), "{:?}", run.outcome());
+    assert_eq!(run.file("witness"), None);
+}
+
+#[tokio::test]
+async fn q20_a_key_that_is_revoked_in_the_middle_fails_its_user_and_what_was_done_stays_done() {
+    let script = rules(
+        "  - when: { agent: worker, turn: 1 }
+    answer:
+      - say: I mark it
+      - call: { tool: shell, input: { command: 'echo x >> marks' } }
+  - when: { agent: worker, turn: 2, prompt: again }
+    answer: [say: back]
+  - when: { agent: worker }
+    fail: { class: auth, message: key revoked }
+  - when: { turn: 1 }
+    answer:
+      - call: { id: t, tool: task, input: { description: mark, prompt: mark, agent_type: worker, name: w } }
+  - answer: [say: 'told ${answer}']
+",
+    );
+    let run = scenario().script(&script).allow_all().prompt("go").run().await;
+    let worker = run.tasks().iter().find(|task| task.path == "/root/w").unwrap();
+    assert!(matches!(worker.last_outcome, Some(Outcome::Failed { kind: FailKind::Model, .. })), "{worker:?}");
+    assert_eq!(worker.result.as_deref(), Some("I mark it"));
+    assert_eq!(run.file("marks").as_deref(), Some("x\n"));
+    assert!(run.text().contains("the model's provider refused the key"), "{}", run.text());
+    assert_eq!(run.count(|event| matches!(event, Event::TurnFailed { .. })), 1);
+}
+
+#[tokio::test]
+async fn q41_a_folder_that_is_gone_is_an_error_and_no_empty_success() {
+    let script = rules(
+        "  - when: { turn: 1 }
+    answer:
+      - call: { tool: shell, input: { command: 'rm -rf \"$PWD\"; echo gone' } }
+  - when: { turn: 2 }
+    answer:
+      - call: { id: late, tool: shell, input: { command: 'echo here' } }
+  - answer: [say: '${answer}']
+",
+    );
+    let run = scenario().script(&script).allow_all().prompt("go").run().await;
+    assert!(!run.text().contains("here"), "{}", run.text());
+    let done = |event: &Event| match event {
+        Event::CallAnswered { call, answer, .. } => call.0 == "late" && answer.status == protocol::AnswerStatus::Done,
+        _other => false,
+    };
+    assert_eq!(run.count(done), 0, "{}", run.transcript());
+}

@@ -1,0 +1,61 @@
+//! A machine that is short of memory.
+
+use std::fs;
+use std::path::Path;
+
+use protocol::{Event, Outcome, TaskState};
+use runtime::Watch;
+use testkit::session::{Driver, Stage, scenario};
+
+use super::{begin, starts};
+use crate::support::{UNTIL_GO, awake, eventually, rules};
+
+/// Says how much memory a machine has.
+fn set_memory(root: &Path, available_mib: u64) {
+    let text = format!("MemTotal: {} kB\nMemAvailable: {} kB\n", 16 << 20, available_mib << 10);
+    fs::create_dir_all(root.join("proc")).unwrap();
+    fs::write(root.join("proc/new"), text).unwrap();
+    // In one step: a look must not see half of it.
+    fs::rename(root.join("proc/new"), root.join("proc/meminfo")).unwrap();
+}
+
+fn working(stage: &Stage) -> usize {
+    let files = fs::read_dir(stage.path(".")).unwrap();
+    files.filter(|file| file.as_ref().unwrap().file_name().to_string_lossy().starts_with("at-work")).count()
+}
+
+#[tokio::test]
+async fn t5_while_memory_is_short_one_agent_at_a_time_begins_and_the_others_queue() {
+    let machine = tempfile::tempdir().unwrap();
+    set_memory(machine.path(), 100);
+    let script = rules(&format!(
+        "  - when: {{ agent: worker, turn: 1 }}
+    answer:
+      - call: {{ tool: shell, input: {{ command: 'mktemp at-work-XXXXXX; {UNTIL_GO}' }} }}
+  - when: {{ agent: worker }}
+    answer: [say: done]
+  - when: {{ turn: 1 }}
+    answer:
+{}  - answer: [say: started]
+",
+        starts(&["a", "b", "c", "d", "e"], "background")
+    ));
+    let gauge = host::memory::Gauge::at(machine.path().to_owned());
+    let watch = Watch { gauge, ..Watch::default() };
+    let mut driver = begin(scenario().script(&script).allow_all().watch(watch)).await;
+    let stage = driver.stage().clone();
+    driver.until_status("the root at rest", |status| status.root == Some(TaskState::Idle)).await;
+    eventually("one at work", || working(&stage) == 1).await;
+    awake(5).await;
+    let states = |driver: &Driver, wanted: TaskState| driver.tasks().iter().filter(|task| task.state == wanted).count();
+    assert_eq!((states(&driver, TaskState::Running), states(&driver, TaskState::Queued)), (1, 4));
+    set_memory(machine.path(), 8 << 10);
+    awake(2).await;
+    eventually("all at work", || working(&stage) == 5).await;
+    fs::write(stage.path("go"), "").unwrap();
+    driver.rest().await;
+    let run = driver.leave().await;
+    let completed = |event: &Event| matches!(event, Event::TaskFinished { .. });
+    assert_eq!(run.count(completed), 0, "agents rest when they are done");
+    assert!(run.tasks().iter().all(|task| task.last_outcome == Some(Outcome::Completed)), "{}", run.transcript());
+}

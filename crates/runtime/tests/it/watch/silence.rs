@@ -1,0 +1,118 @@
+//! Agents of which nothing is heard.
+
+use std::sync::Arc;
+
+use model::Model;
+use protocol::{Event, FailKind, Outcome, TaskState};
+use testkit::session::{Run, scenario};
+
+use super::{LONG, TOO_LONG, begin, given_up, stalled, starts, stirred};
+use crate::support::{Gate, awake, rules};
+
+fn named<'a>(run: &'a Run, name: &str) -> &'a protocol::api::TaskView {
+    run.tasks().iter().find(|task| task.path == format!("/root/{name}")).unwrap()
+}
+
+#[tokio::test]
+async fn q1_one_of_eight_agents_that_hears_nothing_from_its_provider_harms_no_other() {
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    let script = rules(&format!(
+        "  - when: {{ path: /root/c }}
+    answer: [hang: true]
+  - when: {{ agent: worker }}
+    answer: [say: done]
+  - when: {{ turn: 1 }}
+    answer:
+{}  - answer: [say: 'noted ${{prompt}}']
+",
+        starts(&names, "background")
+    ));
+    let mut driver = begin(scenario().script(&script)).await;
+    let only_one = |status: &runtime::Status| status.root_is_at_rest() && status.background == 1;
+    driver.until_status("seven results", only_one).await;
+    awake(LONG).await;
+    driver.until("a stall", stalled).await;
+    awake(TOO_LONG).await;
+    driver.rest().await;
+    let run = driver.leave().await;
+    assert_eq!((run.count(stalled), run.count(given_up)), (1, 1), "{}", run.transcript());
+    for name in names {
+        let task = named(&run, name);
+        match &task.last_outcome {
+            Some(Outcome::Failed { kind: FailKind::Stalled, .. }) => assert_eq!(name, "c"),
+            outcome => assert_eq!(outcome, &Some(Outcome::Completed), "{name}"),
+        }
+    }
+    assert!(run.text().contains("showed no sign of life"), "{}", run.text());
+}
+
+#[tokio::test]
+async fn r6_an_agent_that_is_given_up_leaves_its_words_its_slot_and_its_waiters() {
+    let script = rules(&format!(
+        "  - when: {{ path: /root/mute }}
+    answer:
+      - say: half a
+      - hang: true
+  - when: {{ agent: worker }}
+    answer: [say: whole]
+  - when: {{ turn: 1 }}
+    answer:
+{}  - answer: [say: 'told ${{answer}}']
+",
+        starts(&["mute", "next"], "sync")
+    ));
+    let limits = kernel::Limits { live: 1, ..kernel::Limits::default() };
+    let mut driver = begin(scenario().script(&script).limits(limits)).await;
+    driver.asked(2).await;
+    awake(LONG).await;
+    driver.until("a stall", stalled).await;
+    awake(TOO_LONG).await;
+    driver.rest().await;
+    let run = driver.leave().await;
+    // The root waited all the time, which is no silence.
+    assert_eq!((run.count(stalled), run.count(given_up)), (1, 1), "{}", run.transcript());
+    let mute = named(&run, "mute");
+    assert!(matches!(mute.state, TaskState::Finished { .. }), "{mute:?}");
+    assert_eq!(mute.result.as_deref(), Some("half a"));
+    assert_eq!(named(&run, "next").last_outcome, Some(Outcome::Completed));
+    assert_eq!(run.outcome(), Some(&Outcome::Completed));
+    let answers = |event: &Event| match event {
+        Event::CallAnswered { call, answer, .. } if call.0 == "mute" => answer.text.contains("half a"),
+        _other => false,
+    };
+    assert_eq!(run.count(answers), 1, "{}", run.transcript());
+}
+
+#[tokio::test]
+async fn r6_an_agent_that_is_heard_again_goes_on() {
+    let gate = Gate::says("here I am");
+    let mut driver = begin(scenario().model(Arc::clone(&gate) as Arc<dyn Model>)).await;
+    driver.asked(1).await;
+    awake(LONG).await;
+    driver.until("a stall", stalled).await;
+    gate.open();
+    driver.rest().await;
+    let run = driver.leave().await;
+    assert_eq!((run.outcome(), run.count(given_up)), (Some(&Outcome::Completed), 0));
+}
+
+#[tokio::test]
+async fn r6_a_stalled_agent_stirs_with_its_next_word() {
+    let script = rules(
+        "  - answer:
+      - wait: 6m
+      - say: slow
+      - wait: 2s
+      - say: and sure
+",
+    );
+    let mut driver = begin(scenario().script(&script)).await;
+    driver.asked(1).await;
+    awake(LONG).await;
+    driver.until("a stall", stalled).await;
+    awake(70).await;
+    driver.rest().await;
+    let run = driver.leave().await;
+    assert_eq!((run.count(stalled), run.count(stirred)), (1, 1), "{}", run.transcript());
+    assert_eq!(run.outcome(), Some(&Outcome::Completed));
+}
