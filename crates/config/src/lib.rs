@@ -5,6 +5,7 @@
 #![deny(missing_docs)]
 
 mod amount;
+mod catalog;
 mod config;
 mod edit;
 mod env;
@@ -24,6 +25,10 @@ mod values;
 mod variables;
 
 pub use amount::{Usd, parse_usd};
+pub use catalog::{
+    CatalogPlaces, Gathered, Given, HookHolder, HookText, ListedAgent, ListedSkill, Plugin, Pressure, Problem, Remote,
+    RemoteCatalog, RemoteState, Severity, Spot, built_in_agents, gather, remote_of,
+};
 pub use config::Config;
 pub use edit::{Added, add_rule};
 pub use env::{Env, FAULT, MANAGED};
