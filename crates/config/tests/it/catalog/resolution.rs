@@ -58,7 +58,11 @@ fn a6_a_role_says_whom_it_may_start() {
         ("listed", "tools: [Read, Task]", Spawns::Anybody),
         ("without", "tools: [Read, Bash]", Spawns::Nobody),
         ("nothing", "tools: []", Spawns::Nobody),
-        ("some", "tools: Read, Agent(Explore, code_review)", Spawns::Only(vec!["explore".into(), "code-review".into()])),
+        (
+            "some",
+            "tools: Read, Agent(Explore, code_review)",
+            Spawns::Only(vec!["explore".into(), "code-review".into()]),
+        ),
         ("forbidden", "disallowedTools: Task", Spawns::Nobody),
         ("plan", "permissionMode: plan", Spawns::Nobody),
         ("stated", "spawns: [explore]", Spawns::Only(vec!["explore".into()])),
