@@ -8,7 +8,7 @@ use protocol::{PermissionMode, RuleEffect, RuleText};
 
 use crate::config::Config;
 use crate::env::Env;
-use crate::file::{Environment, Feature, File, Permissions, Spending};
+use crate::file::{Agents, Environment, Feature, File, Permissions, Spending};
 use crate::notice::Notice;
 use crate::origin::Origin;
 use crate::project::Project;
@@ -56,11 +56,11 @@ impl Layers {
     /// Takes out of a layer what a project may not say, and tells what is asked for in vain.
     fn check_agents(&mut self, Layer { origin, file }: &mut Layer) {
         let path = origin.file().map_or_else(|| PathBuf::from(origin.to_string()), Path::to_owned);
-        if matches!(origin, Origin::Project(_))
-            && (file.agents.catalog.take(), file.agents.catalog_token_env.take()) != (None, None)
-        {
-            // It would send the user's token wherever a stranger likes.
-            let text = "agents.catalog is ignored: only your own and managed settings may name a catalogue";
+        let is_own = matches!(origin, Origin::Managed(_) | Origin::User(_));
+        let named = |agents: &mut Agents| (agents.catalog.take(), agents.catalog_token_env.take());
+        if !is_own && named(&mut file.agents) != (None, None) {
+            // A project could send the user's token wherever it likes.
+            let text = "agents.catalog is ignored: only your own config.toml and managed settings may name a catalogue";
             self.notices.push(Notice::warning(&path, text.into()));
         }
         let absent = file.features.absent();
