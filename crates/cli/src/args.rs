@@ -1,6 +1,7 @@
 //! The command line, exactly as it is typed.
 
 mod approvals;
+mod catalog;
 mod examples;
 mod explain;
 mod help;
@@ -16,6 +17,7 @@ use std::time::Duration;
 use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use approvals::{ApprovalsArgs, ApprovalsCommand, ChosenArgs, WaitingArgs};
+pub(crate) use catalog::{CatalogArgs, CatalogCommand, CatalogOptions, DefinitionArgs};
 pub(crate) use explain::ExplainArgs;
 pub(crate) use help::{command, words};
 pub(crate) use permit::{AskWait, PermitArgs};
@@ -56,6 +58,8 @@ pub(crate) enum Command {
     Gc(GcArgs),
     /// Shows Bosun at work on a small sample, offline and without a key
     Demo(DemoArgs),
+    /// Lists, shows and checks agents, skills and plugins
+    Catalog(CatalogArgs),
     /// Shows, checks and changes settings
     Config(ConfigArgs),
     /// Lets the files of a project change what Bosun does, as long as they stay as they are

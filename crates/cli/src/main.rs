@@ -2,6 +2,7 @@
 
 mod approvals;
 mod args;
+mod catalog;
 mod completions;
 mod cost;
 mod current;
@@ -85,6 +86,7 @@ fn perform(args: Args) -> Result<Exit, Failure> {
             Some(Command::Cost(options)) => cost::sum(&options),
             Some(Command::Gc(options)) => gc::collect(&options),
             Some(Command::Demo(options)) => demo::show(&options).await,
+            Some(Command::Catalog(options)) => catalog::perform(&options).await,
             Some(Command::Config(options)) => settings::perform(&options),
             Some(Command::Trust(options)) => trust::perform(&options),
             Some(Command::Doctor(options)) => doctor::examine(&options).await,

@@ -60,6 +60,7 @@ fn reserve(command: Option<&Command>) -> Reserve {
         Some(Command::Cost(_)) => Reserve::Person("look into sessions"),
         Some(Command::Approvals(_)) => Reserve::Person("look into or decide what waits for a person"),
         Some(Command::Trust(_)) => Reserve::Person("decide whom to trust"),
+        Some(Command::Catalog(_)) => Reserve::Person("look into the user's agents"),
         Some(Command::Config(_)) => Reserve::Person("look into or change settings"),
         Some(Command::Gc(_)) => Reserve::Person("remove sessions"),
         Some(Command::Demo(_)) => Reserve::Person("start agents"),
@@ -92,7 +93,7 @@ mod tests {
         }
         let reserved = "bosun|bosun -p x|bosun --continue|bosun gc|bosun gc --dry-run|bosun demo|bosun models --reopen|\
             bosun cost|bosun sessions|bosun sessions send a b|bosun sessions stop a|bosun sessions interrupt a|\
-            bosun sessions rm a|bosun sessions show a|bosun sessions export a|bosun sessions watch a|\
+            bosun sessions rm a|bosun sessions show a|bosun catalog list|bosun sessions export a|bosun sessions watch a|\
             bosun tasks|bosun tasks list --all|bosun tasks show a|bosun tasks tail a|bosun tasks output a|\
             bosun tasks send a b|bosun tasks stop a|bosun tasks background a|bosun tasks rm a";
         for line in reserved.split('|') {

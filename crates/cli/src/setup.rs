@@ -1,12 +1,15 @@
 //! Wiring: from flags, environment and files to the settings of a session.
 
+mod catalog;
+mod hooks;
 mod layers;
+mod models;
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use config::{Access, Choice, Config, Env, Layers, Places, Project, Standing};
+use config::{Access, Choice, Config, Env, Layers, Places, Project, Remote, Standing};
 use host::{Home, SystemClock, TimeIds};
 use model::{Model, Recorder};
 use protocol::Budget;
@@ -17,7 +20,9 @@ use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::{fault, log};
 
+pub(crate) use catalog::{Found, remote_catalog, remote_words};
 pub(crate) use layers::{refused, standing};
+use models::Known;
 
 /// What every command needs.
 pub(crate) struct Setup {
@@ -25,6 +30,8 @@ pub(crate) struct Setup {
     pub(crate) home: Home,
     /// The user's settings; those of a folder may be others.
     pub(crate) config: Config,
+    /// What is known of the remote catalogue.
+    remote: Remote,
 }
 
 impl Setup {
@@ -51,7 +58,7 @@ impl Setup {
         });
         let config = users.map_err(refused)?.config();
         log::hide(&config.secrets(&env));
-        Ok(Setup { env, home, config })
+        Ok(Setup { env, home, config, remote: Remote::default() })
     }
 
     /// The settings of a run; one that goes on with a session takes over what the flags do not say. Tells what of the
@@ -59,32 +66,47 @@ impl Setup {
     pub(crate) fn settings(&self, args: &RunArgs, before: Option<&SessionView>) -> Result<Settings, Failure> {
         let cwd = folder(args.directory.as_deref().or(before.map(|before| Path::new(&before.cwd))))?;
         let layers = self.layers(&args.permit, args.file()?, before, &cwd)?;
-        let config = layers.config();
+        let mut config = layers.config();
         let access = config.access(&self.env).map_err(refused)?;
         // The folder's own settings may hide more than the user's.
         log::hide(&access.secrets);
         let roots = self.roots(&layers)?;
         let policy = self.policy_of(&layers, &cwd, &roots)?;
+        let found = self.found(&layers, &args.permit.choices(), &args.definitions)?;
+        found.expect_flawless(args.strict)?;
+        let models = Known::new(&access.providers, &cwd, &config.agents);
+        let mut main = args.agent.as_deref().map(|name| found.main(name, &models)).transpose()?;
+        // What the agent's file says stands above settings, and below what was typed.
+        match (&mut main, &args.model) {
+            (Some(main), Some(_)) => main.models.clear(),
+            (Some(main), None) if !main.models.is_empty() => config.model = Some(models.first(&main.models)?),
+            (Some(_) | None, _) => {}
+        }
         let (model, model_spec) = choose(&config, args, &cwd, &access)?;
         affordable(&*model, &model_spec, config.budget, way_out(args, before))?;
         layers::tell(&layers);
+        found.tell(&config.agents);
         Ok(Settings {
             home: self.home.clone(),
             cwd,
             roots,
             model,
             model_spec,
-            models: Arc::new(runtime::OnlyOwn),
-            guard: runtime::CostGuard::default(),
-            catalog: Arc::new(stand_in()),
-            main: None,
-            features: runtime::Features::default(),
+            guard: models::guard(&config.agents),
+            catalog: Arc::new(found.catalog(&models)),
+            models: Arc::new(models),
+            main,
+            features: runtime::Features { multi_turn: config.multi_turn },
             policy,
             rules: layers.session_rules(),
             ask_user: !args.no_ask_user && before.is_none_or(|before| before.ask_user),
             ask_wait: args.ask_wait(),
             limits: config.limits.clone(),
-            watch: runtime::Watch::default(),
+            watch: runtime::Watch {
+                stall_after: config.stall_after,
+                abort_after: config.abort_after,
+                ..runtime::Watch::default()
+            },
             max_turns: config.max_turns,
             budget: config.budget,
             timeout: args.timeout,
@@ -101,19 +123,6 @@ impl Setup {
             probe: fault::probe(self.env.fault.as_deref())?,
         })
     }
-}
-
-/// The one agent there is until definitions are read.
-fn stand_in() -> runtime::Catalog {
-    let agent = protocol::AgentSpec {
-        name: "general-purpose".into(),
-        description: "Does any task that can be described completely".into(),
-        spawns: protocol::Spawns::Anybody,
-        model_invocable: true,
-        user_invocable: true,
-        ..protocol::AgentSpec::default()
-    };
-    runtime::Catalog { agents: vec![agent], ..runtime::Catalog::default() }
 }
 
 /// How much disk the output of commands may take.

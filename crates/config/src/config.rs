@@ -1,12 +1,16 @@
 //! Layers over each other, and what comes of them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU64;
+use std::time::Duration;
 
 use net::{Patience, Secret};
 use protocol::{Budget, Effort, PermissionMode};
 
 use crate::Env;
-use crate::file::{Environment, File, Limits, Network, Output, Permissions, Retention, Spending, Workspace};
+use crate::file::{
+    Agents, Environment, Features, File, Limits, Network, Output, Permissions, Retention, Spending, TooDear, Workspace,
+};
 use crate::permissions::Mode;
 use crate::provider::{self, Access, ProviderFile, Sources};
 use crate::read::ConfigError;
@@ -23,6 +27,17 @@ const SESSION_BYTES: u64 = 1 << 30;
 
 /// Bytes of the disk that output leaves free.
 const MIN_FREE_BYTES: u64 = 256 << 20;
+/// Seconds of silence after which a task is called stalled.
+const STALL_SECS: u64 = 5 * 60;
+
+/// Seconds of silence after which a task is given up.
+const ABORT_SECS: u64 = 30 * 60;
+
+/// How many times dearer than the session's an agent's model may be.
+const COST_FACTOR: f64 = 4.0;
+
+/// Characters that the descriptions of all agents should not exceed.
+const DESCRIPTION_LIMIT: usize = 15_000;
 
 /// Settings as they are used: all present.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +52,14 @@ pub struct Config {
     pub max_turns: Option<u32>,
     /// How many agents there may be.
     pub limits: kernel::Limits,
+    /// How long a task may be silent before it is called stalled.
+    pub stall_after: Duration,
+    /// How long a task may be silent before it is given up.
+    pub abort_after: Duration,
+    /// Where agents come from, and which models they get.
+    pub agents: AgentConfig,
+    /// Whether agents rest when they are done, until a message wakes them.
+    pub multi_turn: bool,
     /// Days after its last event that `bosun gc` keeps a session.
     pub retention_days: u32,
     /// Bytes of one background command's output that are kept on disk.
@@ -55,6 +78,25 @@ pub struct Config {
     pub(crate) environment: Vec<Environment>,
 }
 
+/// Where agents come from, and which models they get.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AgentConfig {
+    /// The address of a remote catalogue, if there is one.
+    pub catalog: Option<String>,
+    /// The variable with the token that the catalogue knows the user by.
+    pub catalog_token_env: Option<String>,
+    /// The model of agents that like a small one.
+    pub small_model: Option<String>,
+    /// The model of agents that like one of another family.
+    pub other_model: Option<String>,
+    /// How many times dearer than the session's an agent's model may be.
+    pub cost_factor: f64,
+    /// What becomes of agents whose model is dearer.
+    pub too_dear: TooDear,
+    /// Characters that the descriptions of all agents should not exceed.
+    pub description_limit: usize,
+}
+
 impl Config {
     /// The way to every model, from here and from the environment.
     pub fn access(&self, env: &Env) -> Result<Access, ConfigError> {
@@ -67,7 +109,12 @@ impl Config {
     }
 
     fn sources(&self) -> Sources<'_> {
-        Sources { file: &self.providers, placed: &self.placed, environment: &self.environment }
+        Sources {
+            file: &self.providers,
+            placed: &self.placed,
+            environment: &self.environment,
+            token: self.agents.catalog_token_env.as_deref(),
+        }
     }
 }
 
@@ -82,6 +129,8 @@ impl File {
             network,
             providers,
             limits,
+            agents,
+            features,
             retention,
             output,
             permissions,
@@ -104,7 +153,14 @@ impl File {
                 live: limits.live.or(weaker.limits.live),
                 depth: limits.depth.or(weaker.limits.depth),
                 total: limits.total.or(weaker.limits.total),
+                spawns_per_minute: limits.spawns_per_minute.or(weaker.limits.spawns_per_minute),
+                per_type: weaker.limits.per_type.into_iter().chain(limits.per_type).collect(),
+                grace_secs: limits.grace_secs.or(weaker.limits.grace_secs),
+                stall_secs: limits.stall_secs.or(weaker.limits.stall_secs),
+                abort_secs: limits.abort_secs.or(weaker.limits.abort_secs),
             },
+            agents: agents.over(weaker.agents),
+            features: features.over(weaker.features),
             retention: Retention { days: retention.days.or(weaker.retention.days) },
             output: Output {
                 command_bytes: output.command_bytes.or(weaker.output.command_bytes),
@@ -137,6 +193,8 @@ impl File {
             network,
             providers,
             limits,
+            agents,
+            features,
             retention,
             output,
             permissions,
@@ -154,8 +212,15 @@ impl File {
                 live: limits.live.unwrap_or(usual.live),
                 depth: limits.depth.unwrap_or(usual.depth),
                 total: limits.total.unwrap_or(usual.total),
+                rate: limits.spawns_per_minute.unwrap_or(usual.rate),
+                of_type: limits.per_type.into_iter().map(|(name, most)| (name, most.get())).collect(),
+                grace: limits.grace_secs.map_or(usual.grace, Duration::from_secs),
                 ..usual
             },
+            stall_after: Duration::from_secs(limits.stall_secs.map_or(STALL_SECS, NonZeroU64::get)),
+            abort_after: Duration::from_secs(limits.abort_secs.map_or(ABORT_SECS, NonZeroU64::get)),
+            agents: agents.resolve(),
+            multi_turn: features.multi_turn.unwrap_or(true),
             retention_days: retention.days.unwrap_or(RETENTION_DAYS),
             command_bytes: output.command_bytes.unwrap_or(COMMAND_BYTES),
             session_bytes: output.session_bytes.unwrap_or(SESSION_BYTES),
@@ -185,8 +250,19 @@ impl File {
                 live: Some(usual.live),
                 depth: Some(usual.depth),
                 total: Some(usual.total),
+                spawns_per_minute: Some(usual.rate),
+                grace_secs: Some(usual.grace.as_secs()),
+                stall_secs: NonZeroU64::new(STALL_SECS),
+                abort_secs: NonZeroU64::new(ABORT_SECS),
                 ..Limits::default()
             },
+            agents: Agents {
+                cost_factor: Some(COST_FACTOR),
+                too_dear: Some(TooDear::default()),
+                description_limit: Some(DESCRIPTION_LIMIT),
+                ..Agents::default()
+            },
+            features: Features { multi_turn: Some(true), ..Features::default() },
             retention: Retention { days: Some(RETENTION_DAYS) },
             output: Output {
                 command_bytes: Some(COMMAND_BYTES),
@@ -196,6 +272,70 @@ impl File {
             permissions: Permissions { mode: Some(Mode(PermissionMode::default())), ..Permissions::default() },
             ..File::default()
         }
+    }
+}
+
+impl Agents {
+    fn over(self, weaker: Agents) -> Agents {
+        Agents {
+            catalog: self.catalog.or(weaker.catalog),
+            catalog_token_env: self.catalog_token_env.or(weaker.catalog_token_env),
+            small_model: self.small_model.or(weaker.small_model),
+            other_model: self.other_model.or(weaker.other_model),
+            cost_factor: self.cost_factor.or(weaker.cost_factor),
+            too_dear: self.too_dear.or(weaker.too_dear),
+            description_limit: self.description_limit.or(weaker.description_limit),
+        }
+    }
+
+    fn resolve(self) -> AgentConfig {
+        let Agents { catalog, catalog_token_env, small_model, other_model, cost_factor, too_dear, description_limit } =
+            self;
+        AgentConfig {
+            catalog,
+            catalog_token_env,
+            small_model,
+            other_model,
+            cost_factor: cost_factor.unwrap_or(COST_FACTOR),
+            too_dear: too_dear.unwrap_or_default(),
+            description_limit: description_limit.unwrap_or(DESCRIPTION_LIMIT),
+        }
+    }
+}
+
+impl Features {
+    fn over(self, weaker: Features) -> Features {
+        Features {
+            multi_turn: self.multi_turn.or(weaker.multi_turn),
+            mcp_tasks: self.mcp_tasks.or(weaker.mcp_tasks),
+            subconscious: self.subconscious.or(weaker.subconscious),
+            coordinator: self.coordinator.or(weaker.coordinator),
+            proactive: self.proactive.or(weaker.proactive),
+            parallelism_prompts: self.parallelism_prompts.or(weaker.parallelism_prompts),
+            prompt_suggestions: self.prompt_suggestions.or(weaker.prompt_suggestions),
+        }
+    }
+
+    /// What is asked for and not in this version, by key.
+    pub(crate) fn absent(&self) -> Vec<&'static str> {
+        let Features {
+            multi_turn: _,
+            mcp_tasks,
+            subconscious,
+            coordinator,
+            proactive,
+            parallelism_prompts,
+            prompt_suggestions,
+        } = self;
+        let all = [
+            (mcp_tasks, "features.mcp-tasks"),
+            (subconscious, "features.subconscious"),
+            (coordinator, "features.coordinator"),
+            (proactive, "features.proactive"),
+            (parallelism_prompts, "features.parallelism-prompts"),
+            (prompt_suggestions, "features.prompt-suggestions"),
+        ];
+        all.into_iter().filter(|(on, _)| **on == Some(true)).map(|(_, key)| key).collect()
     }
 }
 

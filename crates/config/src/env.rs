@@ -10,10 +10,11 @@ use std::path::PathBuf;
 
 use net::{Route, Secret};
 
-use crate::file::File;
+use crate::file::{File, Limits};
 use crate::layers::Layer;
 use crate::origin::Origin;
 use crate::provider::{self, ProviderFile};
+use crate::read::ConfigError;
 use crate::variables::Hidden;
 
 /// Where Bosun keeps its sessions; `~/.bosun` when unset.
@@ -30,6 +31,12 @@ const LOG: &str = "BOSUN_LOG";
 
 /// For tests of durability: where the process kills itself, such as `before-commit:7`.
 pub const FAULT: &str = "BOSUN_FAULT";
+
+/// Agents that run at once, as `limits.live`.
+pub const MAX_CONCURRENT: &str = "BOSUN_SUBAGENT_MAX_CONCURRENT";
+
+/// How deep agents may be nested, as `limits.depth`.
+pub const MAX_DEPTH: &str = "BOSUN_SUBAGENT_MAX_DEPTH";
 
 /// The key of the provider `anthropic`.
 pub(crate) const ANTHROPIC_KEY: &str = "ANTHROPIC_API_KEY";
@@ -84,14 +91,29 @@ impl Env {
     }
 
     /// The settings among the variables, as layers.
-    pub(crate) fn layers(&self) -> Vec<Layer> {
+    pub(crate) fn layers(&self) -> Result<Vec<Layer>, ConfigError> {
+        let live = self.number(MAX_CONCURRENT, 1)?;
+        let depth = self.number(MAX_DEPTH, 0)?;
+        let limits = [
+            (MAX_CONCURRENT, Limits { live, ..Limits::default() }),
+            (MAX_DEPTH, Limits { depth, ..Limits::default() }),
+        ];
+        let limits = limits.into_iter().map(|(name, limits)| (name, File { limits, ..File::default() }));
         let model = File { model: self.model.clone(), ..File::default() };
         let moved = provider::moved(self).map(|(variable, name, url)| {
             let moved = ProviderFile { base_url: Some(url), ..ProviderFile::default() };
             (variable, File { providers: [(name.to_owned(), moved)].into(), ..File::default() })
         });
-        let all = std::iter::once((MODEL, model)).chain(moved);
-        all.map(|(variable, file)| Layer { origin: Origin::Variable(variable), file }).collect()
+        let all = std::iter::once((MODEL, model)).chain(limits).chain(moved);
+        Ok(all.map(|(variable, file)| Layer { origin: Origin::Variable(variable), file }).collect())
+    }
+
+    /// The number in a variable, which is no less than `least`.
+    fn number(&self, variable: &'static str, least: u32) -> Result<Option<u32>, ConfigError> {
+        const MOST: u32 = 4096;
+        let Some(text) = self.text(variable) else { return Ok(None) };
+        let number = text.trim().parse().ok().filter(|number| (least..=MOST).contains(number));
+        number.map(Some).ok_or(ConfigError::Variable { variable, least, most: MOST })
     }
 
     /// The proxies and certificates that the usual variables name; of two spellings the lower-case one counts.
@@ -129,7 +151,7 @@ impl Env {
     }
 
     /// The key in a variable.
-    pub(crate) fn key(&self, variable: &str) -> Option<Secret> {
+    pub fn key(&self, variable: &str) -> Option<Secret> {
         let text = self.text(variable)?;
         let key = text.trim();
         (!key.is_empty()).then(|| Secret::new(key).found_in(variable))

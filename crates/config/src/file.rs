@@ -1,7 +1,7 @@
 //! What one file of settings says: every key optional, every unknown key an error.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU64;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
 use protocol::Effort;
@@ -36,6 +36,12 @@ pub struct File {
     /// How many agents there may be.
     #[serde(default)]
     pub limits: Limits,
+    /// Where agents come from, and which models they get.
+    #[serde(default)]
+    pub agents: Agents,
+    /// What is switched on.
+    #[serde(default)]
+    pub features: Features,
     /// How long things are kept.
     #[serde(default)]
     pub retention: Retention,
@@ -90,6 +96,82 @@ pub struct Limits {
     pub depth: Option<u32>,
     /// Agents that a session may start in all.
     pub total: Option<u32>,
+    /// Agents that agents below the root may start within a minute, all of them together.
+    #[serde(alias = "spawns_per_minute")]
+    pub spawns_per_minute: Option<u32>,
+    /// Agents of one type that may run at once.
+    #[serde(default, alias = "per_type")]
+    pub per_type: BTreeMap<String, NonZeroU32>,
+    /// Seconds that a task which is asked to stop may take for its last turn.
+    #[serde(alias = "grace_secs")]
+    pub grace_secs: Option<u64>,
+    /// Seconds of silence after which a task is called stalled.
+    #[serde(alias = "stall_secs")]
+    pub stall_secs: Option<NonZeroU64>,
+    /// Seconds of silence after which a task is given up.
+    #[serde(alias = "abort_secs")]
+    pub abort_secs: Option<NonZeroU64>,
+}
+
+/// Where agents come from, and which models they get.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Agents {
+    /// The address of a remote catalogue.
+    pub catalog: Option<String>,
+    /// The variable with the token that the catalogue knows the user by.
+    #[serde(alias = "catalog_token_env")]
+    pub catalog_token_env: Option<String>,
+    /// The model of agents that like a small one.
+    #[serde(alias = "small_model")]
+    pub small_model: Option<String>,
+    /// The model of agents that like one of another family.
+    #[serde(alias = "other_model")]
+    pub other_model: Option<String>,
+    /// How many times dearer than the session's an agent's model may be.
+    #[serde(alias = "cost_factor")]
+    pub cost_factor: Option<f64>,
+    /// What becomes of agents whose model is dearer.
+    #[serde(alias = "too_dear")]
+    pub too_dear: Option<TooDear>,
+    /// Characters that the descriptions of all agents should not exceed.
+    #[serde(alias = "description_limit")]
+    pub description_limit: Option<usize>,
+}
+
+/// What becomes of an agent whose model is too dear.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TooDear {
+    /// It is not started.
+    #[default]
+    Refuse,
+    /// It is run with the session's model, and everybody can see that.
+    Downgrade,
+}
+
+/// What is switched on.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Features {
+    /// Agents rest when they are done, and a message wakes them.
+    #[serde(alias = "multi_turn")]
+    pub multi_turn: Option<bool>,
+    /// Tasks of MCP servers.
+    #[serde(alias = "mcp_tasks")]
+    pub mcp_tasks: Option<bool>,
+    /// An agent that goes over past work on its own.
+    pub subconscious: Option<bool>,
+    /// A root that only delegates.
+    pub coordinator: Option<bool>,
+    /// Agents that begin work on their own.
+    pub proactive: Option<bool>,
+    /// Words that ask models to work in parallel.
+    #[serde(alias = "parallelism_prompts")]
+    pub parallelism_prompts: Option<bool>,
+    /// What a person may want to say next.
+    #[serde(alias = "prompt_suggestions")]
+    pub prompt_suggestions: Option<bool>,
 }
 
 /// How long things are kept.

@@ -8,7 +8,7 @@ use protocol::{PermissionMode, RuleEffect, RuleText};
 
 use crate::config::Config;
 use crate::env::Env;
-use crate::file::{Environment, Feature, File, Permissions, Spending};
+use crate::file::{Agents, Environment, Feature, File, Permissions, Spending};
 use crate::notice::Notice;
 use crate::origin::Origin;
 use crate::project::Project;
@@ -42,7 +42,8 @@ pub struct Layer {
 
 impl Layers {
     /// Adds a layer where its strength belongs.
-    pub fn add(&mut self, layer: Layer) -> Result<(), ConfigError> {
+    pub fn add(&mut self, mut layer: Layer) -> Result<(), ConfigError> {
+        self.check_agents(&mut layer);
         let Layer { origin, file } = &layer;
         match (origin, &file.managed) {
             (Origin::Managed(_), _) | (_, None) => {}
@@ -52,9 +53,26 @@ impl Layers {
         Ok(())
     }
 
+    /// Takes out of a layer what a project may not say, and tells what is asked for in vain.
+    fn check_agents(&mut self, Layer { origin, file }: &mut Layer) {
+        let path = origin.file().map_or_else(|| PathBuf::from(origin.to_string()), Path::to_owned);
+        let is_own = matches!(origin, Origin::Managed(_) | Origin::User(_));
+        let named = |agents: &mut Agents| (agents.catalog.take(), agents.catalog_token_env.take());
+        if !is_own && named(&mut file.agents) != (None, None) {
+            // A project could send the user's token wherever it likes.
+            let text = "agents.catalog is ignored: only your own config.toml and managed settings may name a catalogue";
+            self.notices.push(Notice::warning(&path, text.into()));
+        }
+        let absent = file.features.absent();
+        if !absent.is_empty() {
+            let text = format!("{} is not in this version, and changes nothing", absent.join(", "));
+            self.notices.push(Notice::warning(&path, text));
+        }
+    }
+
     /// Adds the settings among the variables of the environment.
     pub fn add_environment(&mut self, env: &Env) -> Result<(), ConfigError> {
-        env.layers().into_iter().try_for_each(|layer| self.add(layer))
+        env.layers()?.into_iter().try_for_each(|layer| self.add(layer))
     }
 
     /// Adds what a session was begun with. Its budget is its own: files of weaker layers speak of new sessions.

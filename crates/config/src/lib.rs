@@ -5,6 +5,7 @@
 #![deny(missing_docs)]
 
 mod amount;
+mod catalog;
 mod config;
 mod edit;
 mod env;
@@ -24,11 +25,16 @@ mod values;
 mod variables;
 
 pub use amount::{Usd, parse_usd};
-pub use config::Config;
+pub use catalog::{
+    CatalogPlaces, Gathered, Given, HookHolder, HookText, ListedAgent, ListedSkill, Plugin, Pressure, Problem, Remote,
+    RemoteCatalog, RemoteState, Severity, Spot, built_in_agents, gather, remote_of,
+};
+pub use config::{AgentConfig, Config};
 pub use edit::{Added, add_rule};
-pub use env::{Env, FAULT, MANAGED};
+pub use env::{Env, FAULT, MANAGED, MAX_CONCURRENT, MAX_DEPTH};
 pub use file::{
-    Environment, Feature, File, Limits, Managed, Network, Output, Permissions, Retention, Spending, Workspace,
+    Agents, Environment, Feature, Features, File, Limits, Managed, Network, Output, Permissions, Retention, Spending,
+    TooDear, Workspace,
 };
 pub use gather::{Choice, MANAGED_FILE, Places};
 pub use layers::{Layer, Layers};

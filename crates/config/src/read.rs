@@ -70,6 +70,16 @@ pub enum ConfigError {
         /// Where it is asked for.
         origin: String,
     },
+    /// A variable holds no number that could be meant.
+    #[error("{variable} must be a whole number from {least} to {most}; correct it, or unset it")]
+    Variable {
+        /// The variable.
+        variable: &'static str,
+        /// The least it may be.
+        least: u32,
+        /// The most.
+        most: u32,
+    },
     /// The environment moves a provider to a place where it cannot be asked.
     #[error(transparent)]
     Environment(ProviderError),
@@ -84,7 +94,10 @@ impl ConfigError {
             | ConfigError::Provider { path, .. }
             | ConfigError::Missing { path, .. }
             | ConfigError::Write { path, .. } => Some(path),
-            ConfigError::NotManaged { .. } | ConfigError::Forbidden { .. } | ConfigError::Environment(_) => None,
+            ConfigError::NotManaged { .. }
+            | ConfigError::Forbidden { .. }
+            | ConfigError::Variable { .. }
+            | ConfigError::Environment(_) => None,
         }
     }
 }
@@ -132,6 +145,13 @@ impl File {
         if let Some(live) = self.limits.live.filter(|live| !(1..=4096).contains(live)) {
             return Err(format!("limits.live is {live}; it must be between 1 and 4096"));
         }
+        if let Some(factor) = self.agents.cost_factor.filter(|factor| !(factor.is_finite() && *factor >= 1.0)) {
+            return Err(format!("agents.cost-factor is {factor}; it must be 1 or more"));
+        }
+        if let Some(url) = self.agents.catalog.as_deref().filter(|url| !is_private(url)) {
+            let shown = url.split_once("://").map_or("no address", |(scheme, _)| scheme);
+            return Err(format!("agents.catalog is {shown}; it must be an https address"));
+        }
         if self.max_turns == Some(0) {
             return Err("max-turns is 0; leave it out for no limit".into());
         }
@@ -140,6 +160,13 @@ impl File {
         }
         Ok(())
     }
+}
+
+/// Whether nobody on the way can read or change what is at an address.
+fn is_private(url: &str) -> bool {
+    let Ok(url) = url::Url::parse(url) else { return false };
+    let loopback = || matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
+    url.scheme() == "https" || (url.scheme() == "http" && loopback())
 }
 
 fn invalid(path: &Path, message: String) -> ConfigError {

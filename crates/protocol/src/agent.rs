@@ -158,6 +158,8 @@ pub struct SkillSpec {
     pub model_invocable: bool,
     /// Whether a person may name it.
     pub user_invocable: bool,
+    /// Tools that it says it needs, in its own words; they allow nothing.
+    pub allowed_tools: Vec<String>,
     /// Where it was written.
     pub source: Source,
 }

@@ -9,7 +9,6 @@ use net::Secret;
 use protocol::{AgentSpec, Budget, Delivery, PermissionMode, RuleEffect, RuleText, SkillSpec, Spawns};
 use runtime::{Catalog, CostGuard, Disk, Features, Models, OnlyOwn, SpoolLimits, Start};
 
-
 use super::{Run, Stage};
 
 /// A model that knows no answer.

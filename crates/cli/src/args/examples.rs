@@ -68,6 +68,13 @@ pub(super) fn examples(command: &str) -> Option<&'static str> {
         "approvals always" => "Example:\n  bosun approvals always 3f9a --rule 'shell(git *)'",
         "approvals answer" => "Example:\n  bosun approvals answer 81d2 \"the left one\"",
         "explain" => EXPLAIN,
+        "catalog" => {
+            "Examples:\n  bosun catalog list                which agents and skills there are, and where from\n  \
+             bosun catalog check               what is wrong with them"
+        }
+        "catalog list" => "Example:\n  bosun catalog list --json",
+        "catalog show" => "Example:\n  bosun catalog show explore",
+        "catalog check" => "Example:\n  bosun catalog check --strict --plugin-dir ./my-plugin",
         "config" => "Example:\n  bosun config show --origin",
         "config show" => {
             "Examples:\n  bosun config show --origin        every setting, and where it came from\n  \

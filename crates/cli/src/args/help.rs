@@ -17,6 +17,7 @@ Examples:
   bosun explain 'shell(git push)'                    whether a call would be allowed, and why
   bosun approvals                                    what waits for your decision
   bosun tasks                                        what every agent does
+  bosun catalog list                                 which agents and skills there are
   bosun models                                       what can be asked, and with which key
   bosun cost                                         what was spent
   bosun sessions                                     what there is
@@ -54,8 +55,10 @@ fn heading(flag: &str) -> &'static str {
         "allow" | "ask" | "deny" | "allow_all" | "permission_mode" | "no_ask_user" | "ask_wait" => "Permissions",
         "settings" | "setting_sources" => "Settings",
         "output_format" | "quiet" => "Output",
-        "max_turns" | "max_budget_usd" | "max_tokens_total" | "timeout" | "background_wait" | "park_wait" => "Limits",
-        "agent" | "mcp_config" | "strict_mcp_config" | "plugin_dir" => "Coming later",
+        "max_turns" | "max_budget_usd" | "max_tokens_total" | "timeout" | "background_wait" | "park_wait"
+        | "max_agents" | "max_depth" | "max_total_agents" => "Limits",
+        "agent" | "agents" | "plugin_dir" | "strict" => "Agents",
+        "mcp_config" | "strict_mcp_config" => "Coming later",
         _other => "Other",
     }
 }

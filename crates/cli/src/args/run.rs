@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 
+use super::catalog::{DefinitionArgs, LimitArgs};
 use super::permit::{AskWait, PermitArgs, parse_wait};
 
 /// Options of a run.
@@ -74,30 +75,29 @@ pub(crate) struct RunArgs {
     /// terminal and not --quiet, else 0s)
     #[arg(long, value_name = "TIME", value_parser = parse_wait)]
     pub(crate) ask_wait: Option<AskWait>,
-    /// (comes later) The agent that performs the task
+    /// Talks to this agent instead of the usual one; `bosun catalog list` shows which there are
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
+    #[command(flatten)]
+    pub(crate) definitions: DefinitionArgs,
+    /// Refuses to start while anything is wrong with an agent, skill, hook or plugin
+    #[arg(long)]
+    pub(crate) strict: bool,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
     /// (comes later) Servers of more tools
     #[arg(long, value_name = "FILE")]
     pub(crate) mcp_config: Vec<PathBuf>,
     /// (comes later) Only the servers of --mcp-config
     #[arg(long)]
     pub(crate) strict_mcp_config: bool,
-    /// (comes later) A folder with a plugin
-    #[arg(long, value_name = "DIR")]
-    pub(crate) plugin_dir: Vec<PathBuf>,
 }
 
 impl RunArgs {
     /// The first flag that was typed and whose feature comes with a later version.
     pub(crate) fn later(&self) -> Option<&'static str> {
-        let RunArgs { agent, mcp_config, strict_mcp_config, plugin_dir, .. } = self;
-        let typed = [
-            (agent.is_some(), "--agent"),
-            (!mcp_config.is_empty(), "--mcp-config"),
-            (*strict_mcp_config, "--strict-mcp-config"),
-            (!plugin_dir.is_empty(), "--plugin-dir"),
-        ];
+        let RunArgs { mcp_config, strict_mcp_config, .. } = self;
+        let typed = [(!mcp_config.is_empty(), "--mcp-config"), (*strict_mcp_config, "--strict-mcp-config")];
         typed.into_iter().find(|(typed, _)| *typed).map(|(_, flag)| flag)
     }
 

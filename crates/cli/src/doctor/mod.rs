@@ -1,6 +1,7 @@
 //! `bosun doctor`: what works here, and what to do about the rest. It looks and never writes, and whatever is broken is
 //! reported instead of ending it.
 
+mod agents;
 mod check;
 mod git;
 mod home;
@@ -30,6 +31,7 @@ pub(crate) async fn examine(args: &DoctorArgs) -> Result<Exit, Failure> {
     let (models, git, sandbox) = tokio::join!(models::checks(&scene), git::check(&starter), sandbox::checks(&starter));
     checks.extend(models);
     checks.extend(project::checks(&scene));
+    checks.extend(agents::checks(&scene));
     checks.push(git);
     checks.extend(sandbox);
     checks.extend(machine::checks(&scene));

@@ -11,15 +11,7 @@ use super::{Check, Scene};
 const NO_HOME: &str = "/nonexistent";
 
 /// What other programs read in a project and Bosun does not yet.
-const LATER: [(&str, &str); 7] = [
-    (".mcp.json", "MCP servers"),
-    (".github/hooks", "hooks"),
-    (".claude/agents", "agents"),
-    (".github/agents", "agents"),
-    (".claude/commands", "commands"),
-    (".claude/skills", "skills"),
-    (".github/skills", "skills"),
-];
+const LATER: [(&str, &str); 2] = [(".mcp.json", "MCP servers"), (".claude/commands", "commands")];
 
 pub(super) fn checks(scene: &Scene) -> Vec<Check> {
     let mut checks = instructions(scene);

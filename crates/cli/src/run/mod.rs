@@ -12,7 +12,7 @@ mod written;
 
 use std::cell::RefCell;
 use std::io::{IsTerminal, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use host::Home;
 use protocol::api::SendParams;
@@ -41,6 +41,11 @@ pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
         return Err(Failure::usage(format!("{flag} comes with a later version")).hint("leave it out"));
     }
     let goes_on = args.r#continue || args.resume.is_some();
+    if goes_on && args.agent.is_some() {
+        return Err(
+            Failure::usage("a session that goes on keeps the agent it was begun with").hint("leave --agent out")
+        );
+    }
     if args.prompt.is_none() && args.output_format == Format::Text && (goes_on || !args.fork) && is_attended() {
         return talk::talk(args).await;
     }
@@ -53,13 +58,15 @@ pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
         return Err(Failure::usage("--fork needs a session to copy and a prompt for the copy")
             .hint("bosun --resume ID --fork -p \"…\""));
     }
-    let setup = Setup::read()?;
+    let mut setup = Setup::read()?;
     let prompt = args.prompt.as_deref().map(|given| message(given, &args.image)).transpose()?;
     let start = start(&args, &setup.home)?;
     let before = match start {
         Start::New => None,
         Start::Resume(id) | Start::Fork(id) => Some(Reader::open(&setup.home, id)?.session_view()?),
     };
+    let folder = args.directory.as_deref().or(before.as_ref().map(|before| Path::new(&before.cwd)));
+    setup.ask_catalog(folder).await;
     let settings = setup.settings(&args, before.as_ref())?;
     if let Err(error) = host::limits::raise_open_files() {
         tracing::warn!(%error, "the limit of open files stays as it is");

@@ -5,8 +5,8 @@ use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
 use config::{
-    ConfigError, Entrusted, File, Layer, Layers, MANAGED_FILE, Mode, Origin, Permissions, Places, Project, RuleLine,
-    Spending, Standing, Usd, Weight, Workspace,
+    ConfigError, Entrusted, File, Layer, Layers, Limits, MANAGED_FILE, Mode, Origin, Permissions, Places, Project,
+    RuleLine, Spending, Standing, Usd, Weight, Workspace,
 };
 use host::Home;
 use policy::Policy;
@@ -174,6 +174,12 @@ impl RunArgs {
             effort: self.effort.map(Into::into),
             max_turns: self.max_turns,
             budget: spending(Budget { tokens: self.max_tokens_total, micros: self.max_budget_usd }),
+            limits: Limits {
+                live: self.limits.max_agents,
+                depth: self.limits.max_depth,
+                total: self.limits.max_total_agents,
+                ..Limits::default()
+            },
             ..self.permit.file()?
         })
     }

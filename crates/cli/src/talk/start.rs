@@ -11,7 +11,8 @@ use crate::setup::Setup;
 
 /// Talks until the person leaves.
 pub(crate) async fn talk(args: RunArgs) -> Result<Exit, Failure> {
-    let setup = Setup::read()?;
+    let mut setup = Setup::read()?;
+    setup.ask_catalog(args.directory.as_deref()).await;
     let start = run::start(&args, &setup.home)?;
     let prepared = Prepared::new(&setup, &args, start, None)?;
     if let Err(error) = host::limits::raise_open_files() {

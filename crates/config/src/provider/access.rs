@@ -39,11 +39,13 @@ pub(crate) struct Sources<'a> {
     pub(crate) placed: &'a BTreeSet<String>,
     /// Of variables, strongest first.
     pub(crate) environment: &'a [Environment],
+    /// A variable that holds another key than a provider's.
+    pub(crate) token: Option<&'a str>,
 }
 
 /// Fails unless every provider of a file could be asked.
 pub(crate) fn check(file: &Layer) -> Result<(), ProviderError> {
-    let sources = Sources { file, placed: &BTreeSet::new(), environment: &[] };
+    let sources = Sources { file, placed: &BTreeSet::new(), environment: &[], token: None };
     open(sources, Patience::default(), &Env::default()).map(|_access| ())
 }
 
@@ -54,11 +56,11 @@ pub(crate) fn moved(env: &Env) -> impl Iterator<Item = (&'static str, &'static s
 
 /// Puts together what is known.
 pub(crate) fn open(sources: Sources<'_>, patience: Patience, env: &Env) -> Result<Access, ProviderError> {
-    let Sources { file, placed, environment } = sources;
+    let Sources { file, placed, environment, token } = sources;
     let names: BTreeSet<&str> =
         BUILT_IN.iter().map(|known| known.name).chain(file.keys().map(String::as_str)).collect();
     let mut places = BTreeMap::new();
-    let (mut variables, mut local) = (BTreeSet::new(), Vec::new());
+    let (mut variables, mut local) = (BTreeSet::from_iter(token.map(str::to_owned)), Vec::new());
     for name in names {
         let moved = if placed.contains(name) { None } else { moved(env).find(|(_, moved, _)| *moved == name) };
         let moved = moved.map(|(variable, _, url)| (variable, url));
@@ -81,7 +83,8 @@ pub(crate) fn open(sources: Sources<'_>, patience: Patience, env: &Env) -> Resul
 
 /// What the environment holds that must not be written anywhere, whether or not every provider can be asked.
 pub(crate) fn secrets(sources: Sources<'_>, env: &Env) -> Vec<Secret> {
-    let keys = Env::keys(sources.file.values().filter_map(|provider| provider.key_env.clone()).collect());
+    let named = sources.file.values().filter_map(|provider| provider.key_env.clone());
+    let keys = Env::keys(named.chain(sources.token.map(str::to_owned)).collect());
     env.secrets(&Hidden { keys: &keys, settings: sources.environment })
 }
 

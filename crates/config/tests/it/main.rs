@@ -4,6 +4,8 @@
 
 extern crate bosun_config as config;
 
+mod agents;
+mod catalog;
 mod documents;
 mod foreign;
 mod layers;

@@ -7,6 +7,7 @@ use protocol::Clip;
 use tools::ToolError;
 
 use super::Crew;
+use crate::skill::{self, skill_text};
 
 /// Most tools that words, as opposed to names, load at once.
 const FOUND: usize = 4;
@@ -54,11 +55,10 @@ impl Crew {
             let shown = Clip::new(&name, 100);
             return Err(ToolError::refused(format!("there is no skill `{shown}`; there are: {}", names.join(", "))));
         };
-        let file = skill.file.clone();
-        let read = tokio::task::spawn_blocking(move || std::fs::read_to_string(Path::new(&file)));
-        let text = read.await.map_err(ToolError::broken)?;
-        let text = text.map_err(|error| ToolError::refused(format!("{} cannot be read: {error}", skill.file)))?;
+        let wanted = skill.clone();
+        let read = tokio::task::spawn_blocking(move || skill::read(&wanted)).await.map_err(ToolError::broken)?;
+        let text = read.map_err(|why| ToolError::refused(format!("{} cannot be read: {why}", skill.file)))?;
         let folder = Path::new(&skill.file).parent().map(|folder| folder.display().to_string()).unwrap_or_default();
-        Ok(format!("Skill `{}`, its files are in {folder}:\n{}", skill.name, Clip::new(&text, SKILL)))
+        Ok(format!("Skill `{}`, its files are in {folder}:\n{}", skill.name, Clip::new(&skill_text(&text), SKILL)))
     }
 }

@@ -50,6 +50,7 @@ fn kind(refusal: &Refusal) -> RefusalKind {
         Refusal::Depth { .. }
         | Refusal::Total { .. }
         | Refusal::Rate { .. }
+        | Refusal::NoneOfType { .. }
         | Refusal::Holds { .. }
         | Refusal::Turns { .. }
         | Refusal::Budget { .. }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protocol::api::{Method, PageParams, SendParams, SendResult, SessionView, SubscribeParams, TasksPage};
+use protocol::api::{Method, SendParams, SendResult, SessionView, SubscribeParams, TasksPage, TasksParams};
 use protocol::{Delivery, Envelope, Event, Outcome, TaskId, TaskState};
 use rpc::{CallError, Client, Notifications};
 use runtime::Start;
@@ -69,7 +69,7 @@ async fn tasks_are_listed_in_pages() {
     let (client, _notifications) = connect(&driver).await;
     let mut paths = Vec::new();
     for offset in [0, 4, 8] {
-        let params = PageParams { offset, limit: Some(4) };
+        let params = TasksParams { offset, limit: Some(4), ..TasksParams::default() };
         let page: TasksPage = client.call(Method::TasksList, params).await.unwrap();
         assert_eq!(page.total, 6);
         paths.push(page.tasks.into_iter().map(|task| task.path).collect::<Vec<_>>());

@@ -318,7 +318,7 @@ async fn a_client_lists_decides_and_sees_what_is_asked_and_decided() {
     let mut driver = asking(&stage, 2).await;
     let (client, mut notifications) = Client::connect(&stage.home().socket(driver.id())).await.unwrap();
     let list = async |all| -> Vec<AskView> {
-        client.call::<AsksResult>(Method::AsksList, AsksParams { all }).await.unwrap().asks
+        client.call::<AsksResult>(Method::AsksList, AsksParams { all, ..AsksParams::default() }).await.unwrap().asks
     };
     let asks = list(false).await;
     assert_eq!((asks.len(), asks[0].path.as_str(), asks[0].session), (2, "/root", driver.id()));

@@ -1,0 +1,45 @@
+//! Everything that is wrong, with file, line and remedy.
+
+use config::{AgentConfig, Problem, Severity};
+use serde::Serialize;
+
+use crate::exit::Exit;
+use crate::print;
+use crate::setup::{Found, remote_words};
+
+/// What is wrong, as JSON.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Written<'a> {
+    agents: usize,
+    skills: usize,
+    problems: &'a [Problem],
+    /// Other things that a person should know.
+    notices: &'a [String],
+}
+
+pub(super) fn check(found: &Found, agents: &AgentConfig, json: bool, strict: bool) -> Exit {
+    let gathered = &found.gathered;
+    let remote = remote_words(&gathered.remote).map(|(_, words)| words);
+    let pressure = found.pressure(agents).map(|pressure| pressure.to_string());
+    let notices: Vec<String> = remote.into_iter().chain(pressure).collect();
+    let (problems, counts) = (&gathered.problems, (gathered.effective().count(), gathered.effective_skills().count()));
+    if json {
+        print::json(&Written { agents: counts.0, skills: counts.1, problems, notices: &notices });
+    } else {
+        for problem in problems {
+            let line = format!("{}: {problem}", problem.severity.word());
+            print::answer(print::plain(&line).replace(['\n', '\t'], " "));
+        }
+        notices.iter().for_each(|notice| print::answer(print::plain(&format!("warning: {notice}"))));
+        if problems.is_empty() && notices.is_empty() {
+            print::answer(format_args!("{} agents and {} skills, and nothing is wrong", counts.0, counts.1));
+        }
+    }
+    let is_error = |problem: &Problem| problem.severity == Severity::Error;
+    if problems.iter().any(is_error) || (strict && !(problems.is_empty() && notices.is_empty())) {
+        Exit::Failed
+    } else {
+        Exit::Success
+    }
+}

@@ -1,0 +1,73 @@
+//! One definition in full.
+
+use protocol::{AgentSpec, SkillSpec};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::print;
+use crate::setup::{Found, refused};
+
+pub(super) fn show(found: &Found, name: &str, json: bool) -> Result<Exit, Failure> {
+    let agent = found.gathered.agent(name).map(|agent| &agent.spec);
+    let skill = || found.gathered.effective_skills().find(|skill| skill.spec.name == name).map(|skill| &skill.spec);
+    match (agent, skill()) {
+        (Some(agent), _) if json => print::json(agent),
+        (Some(agent), _) => show_agent(agent),
+        (None, Some(skill)) if json => print::json(skill),
+        (None, Some(skill)) => show_skill(skill),
+        (None, None) => {
+            return Err(refused(format!("there is no agent or skill `{name}`"))
+                .hint("`bosun catalog list` shows which there are"));
+        }
+    }
+    Ok(Exit::Success)
+}
+
+fn show_agent(agent: &AgentSpec) {
+    let list = |names: &[String]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    let spawns = match &agent.spawns {
+        protocol::Spawns::Nobody => "nobody".to_owned(),
+        protocol::Spawns::Anybody => "any agent".to_owned(),
+        protocol::Spawns::Only(names) => list(names),
+    };
+    tell("name", &agent.name);
+    tell("description", &agent.description);
+    tell("source", &agent.source.to_string());
+    tell("tools", &agent.tools.as_ref().map_or("all".into(), |tools| list(tools)));
+    tell("starts", &spawns);
+    let optional = [
+        ("without", (!agent.denied.is_empty()).then(|| list(&agent.denied))),
+        ("models", (!agent.models.is_empty()).then(|| list(&agent.models))),
+        ("effort", agent.effort.map(|effort| format!("{effort:?}").to_lowercase())),
+        ("turns", agent.max_turns.map(|turns| turns.to_string())),
+        ("mode", agent.permission.map(|mode| mode.to_string())),
+        ("tokens", agent.budget.tokens.map(|tokens| tokens.to_string())),
+        ("budget", agent.budget.micros.map(|micros| crate::money::Money::Known(micros).to_string())),
+        ("skills", (!agent.skills.is_empty()).then(|| list(&agent.skills))),
+        ("background", agent.background.then(|| "yes".to_owned())),
+        ("you", (!agent.user_invocable).then(|| "may not talk to it".to_owned())),
+        ("models may", (!agent.model_invocable).then(|| "not start it".to_owned())),
+    ];
+    for (key, value) in optional {
+        value.into_iter().for_each(|value| tell(key, &value));
+    }
+    for words in &agent.unserved {
+        tell("cannot be", &format!("started: {words}"));
+    }
+    print::answer(print::plain(&format!("\n{}", agent.prompt)));
+}
+
+fn show_skill(skill: &SkillSpec) {
+    tell("name", &skill.name);
+    tell("description", &skill.description);
+    tell("file", &skill.file);
+    tell("source", &skill.source.to_string());
+    if !skill.allowed_tools.is_empty() {
+        tell("tools", &skill.allowed_tools.join(", "));
+    }
+}
+
+/// One line; every word of it may be a stranger's.
+fn tell(key: &str, value: &str) {
+    print::answer(print::plain(&format!("{key:<12}  {value}")).replace(['\n', '\t'], " "));
+}

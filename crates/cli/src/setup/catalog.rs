@@ -1,0 +1,209 @@
+//! The catalogue of a run: gathered, told about, and handed on.
+
+use std::path::Path;
+
+use config::{
+    AgentConfig, CatalogPlaces, Choice, Env, Feature, Gathered, Given, Layers, Pressure, Problem, Project,
+    RemoteCatalog, RemoteState, Severity,
+};
+use host::{Clock, SystemClock};
+use protocol::{AgentSpec, HookSpec};
+use runtime::Catalog;
+
+use super::models::Known;
+use super::{Setup, hooks, refused};
+use crate::args::DefinitionArgs;
+use crate::failure::Failure;
+use crate::{print, time};
+
+/// Most problems that are told at the start of a run.
+const TOLD: usize = 10;
+
+/// Most bytes of a file that `--agents` names.
+const GIVEN_MAX: u64 = 1 << 20;
+
+/// Everything that was found, its hooks read.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) gathered: Gathered,
+    hooks: Vec<HookSpec>,
+}
+
+impl Setup {
+    /// Asks the remote catalogue, if there is one, for what concerns a folder.
+    pub(crate) async fn ask_catalog(&mut self, folder: Option<&Path>) {
+        let cwd = super::folder(folder).unwrap_or_default();
+        let catalog = remote_catalog(&self.env, &self.config.agents, self.home.root(), &Project::find(&cwd).top);
+        if let Some(catalog) = catalog {
+            self.remote = catalog.fetch(SystemClock.now()).await;
+        }
+    }
+
+    /// Everything that counts in a folder.
+    pub(crate) fn found(&self, layers: &Layers, read: &[Choice], typed: &DefinitionArgs) -> Result<Found, Failure> {
+        let given = typed.agents.as_deref().map(given).transpose()?;
+        let name = match &given {
+            Some((Some(file), _)) => Path::new(*file),
+            Some((None, _)) | None => Path::new("--agents"),
+        };
+        let places = CatalogPlaces {
+            home: self.home.root(),
+            user: self.env.user.as_deref(),
+            top: &layers.project.top,
+            standing: layers.standing,
+            read,
+            plugins: &typed.plugin_dir,
+            given: given.as_ref().map(|(_, text)| Given { name, text }),
+            remote: self.remote.clone(),
+            no_hooks: layers.forbids(Feature::Hooks).map(Path::to_owned),
+        };
+        let gathered = config::gather(&places).map_err(|problems| {
+            let words: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            refused(words.join("\n"))
+        })?;
+        Ok(Found::new(gathered))
+    }
+}
+
+/// The remote catalogue that settings name, and what is asked of it for a project.
+pub(crate) fn remote_catalog(env: &Env, agents: &AgentConfig, home: &Path, top: &Path) -> Option<RemoteCatalog> {
+    let AgentConfig { catalog, catalog_token_env, .. } = agents;
+    Some(RemoteCatalog {
+        url: catalog.clone()?,
+        token: catalog_token_env.as_deref().and_then(|variable| env.key(variable)),
+        repository: config::remote_of(top),
+        route: env.route(),
+        home: home.to_owned(),
+    })
+}
+
+/// What `--agents` gives: JSON, or the file that holds it.
+fn given(typed: &str) -> Result<(Option<&str>, String), Failure> {
+    if typed.trim_start().starts_with(['{', '[']) {
+        return Ok((None, typed.to_owned()));
+    }
+    let unreadable = |why: String| {
+        refused(format!("--agents: cannot read {typed}: {why}"))
+            .hint("give a file, or JSON such as {\"NAME\": {\"description\": \"…\", \"prompt\": \"…\"}}")
+    };
+    match host::read_plain(Path::new(typed), GIVEN_MAX) {
+        Ok(Some(bytes)) => match String::from_utf8(bytes) {
+            Ok(text) => Ok((Some(typed), text)),
+            Err(_binary) => Err(unreadable("it is no UTF-8 text".into())),
+        },
+        Ok(None) => Err(unreadable("it does not exist".into())),
+        Err(error) => Err(unreadable(error.to_string())),
+    }
+}
+
+impl Found {
+    /// Reads the hooks of what was gathered.
+    pub(crate) fn new(mut gathered: Gathered) -> Found {
+        let mut all = Vec::new();
+        for text in &gathered.hooks {
+            let (specs, problems) = hooks::read(text);
+            all.extend(specs);
+            gathered.problems.extend(problems);
+        }
+        for agent in gathered.agents.iter_mut().filter(|agent| agent.shadowed_by.is_none()) {
+            let Some(text) = &agent.hooks else { continue };
+            let (specs, problems) = hooks::read(text);
+            agent.spec.hooks = specs;
+            gathered.problems.extend(problems);
+        }
+        Found { gathered, hooks: all }
+    }
+
+    /// Fails when anything is wrong and that is not to be borne.
+    pub(super) fn expect_flawless(&self, strict: bool) -> Result<(), Failure> {
+        let problems = &self.gathered.problems;
+        let down = remote_words(&self.gathered.remote).filter(|(severity, _)| *severity == Severity::Error);
+        if !strict || (problems.is_empty() && down.is_none()) {
+            return Ok(());
+        }
+        let mut lines: Vec<String> = problems.iter().take(TOLD).map(ToString::to_string).collect();
+        lines.extend(down.map(|(_, words)| words));
+        if let Some(more) = problems.len().checked_sub(TOLD).filter(|more| *more > 0) {
+            lines.push(format!("and {more} more"));
+        }
+        let message = format!("--strict, and something is wrong with the catalogue:\n{}", lines.join("\n"));
+        Err(refused(message).hint("`bosun catalog check` lists everything"))
+    }
+
+    /// The definition of the session's own agent.
+    pub(super) fn main(&self, name: &str, models: &Known) -> Result<AgentSpec, Failure> {
+        let invocable = || self.gathered.effective().filter(|agent| agent.spec.user_invocable);
+        let found = self.gathered.agent(name).filter(|agent| agent.spec.user_invocable);
+        let Some(agent) = found else {
+            let names: Vec<&str> = invocable().map(|agent| agent.spec.name.as_str()).collect();
+            return Err(refused(format!("there is no agent `{name}` that you could talk to"))
+                .hint(format!("there are: {}", names.join(", "))));
+        };
+        if !agent.spec.unserved.is_empty() {
+            let wants = agent.spec.unserved.join("; ");
+            return Err(refused(format!("`{name}` cannot be started: {wants} (see {})", agent.spec.source)));
+        }
+        Ok(with_full_names(&agent.spec, models))
+    }
+
+    /// Everything that counts, for the runtime.
+    pub(super) fn catalog(&self, models: &Known) -> Catalog {
+        Catalog {
+            agents: self.gathered.effective().map(|agent| with_full_names(&agent.spec, models)).collect(),
+            skills: self.gathered.effective_skills().map(|skill| skill.spec.clone()).collect(),
+            hooks: self.hooks.clone(),
+        }
+    }
+
+    /// Tells what a person should know at the start of a run.
+    pub(super) fn tell(&self, agents: &AgentConfig) {
+        let of = |severity| move |problem: &&Problem| problem.severity == severity;
+        let errors: Vec<_> = self.gathered.problems.iter().filter(of(Severity::Error)).collect();
+        for problem in errors.iter().take(TOLD) {
+            print::note(print::plain(&problem.to_string()));
+        }
+        let count = |severity| self.gathered.problems.iter().filter(of(severity)).count();
+        let hidden = errors.len().saturating_sub(TOLD) + count(Severity::Warning);
+        if hidden > 0 {
+            print::note(format_args!("{hidden} more about agents, skills and hooks: `bosun catalog check`"));
+        }
+        match count(Severity::Untrusted) {
+            0 => {}
+            files => print::note(format_args!(
+                "{files} of the project's agents, skills and hooks are ignored, since you have not trusted it; \
+                 look at them, then `bosun trust`"
+            )),
+        }
+        if let Some((_, words)) = remote_words(&self.gathered.remote) {
+            print::note(print::plain(&words));
+        }
+        if let Some(pressure) = self.pressure(agents) {
+            print::note(format_args!("{pressure}; shorten them, or raise agents.description-limit"));
+        }
+    }
+
+    /// Whether descriptions take too much of every request.
+    pub(crate) fn pressure(&self, agents: &AgentConfig) -> Option<Pressure> {
+        Pressure::of(self.gathered.effective().map(|agent| &agent.spec), agents.description_limit)
+    }
+}
+
+/// What is to be said of a remote catalogue, and how much it matters.
+pub(crate) fn remote_words(state: &RemoteState) -> Option<(Severity, String)> {
+    match state {
+        RemoteState::Unset | RemoteState::Fresh { .. } | RemoteState::Cached { why: None, .. } => None,
+        RemoteState::Cached { url, fetched_at, why: Some(why) } => {
+            let ago = time::ago(*fetched_at, SystemClock.now());
+            Some((Severity::Error, format!("{url}: {why}; its agents of {ago} ago are used")))
+        }
+        RemoteState::Down { url, why } => Some((Severity::Error, format!("{url}: {why}; its agents are missing"))),
+        RemoteState::Unasked { url } => {
+            Some((Severity::Warning, format!("{url}: nobody has asked it yet, so its agents are missing")))
+        }
+    }
+}
+
+/// A definition whose models are named so that anybody finds them again.
+fn with_full_names(spec: &AgentSpec, models: &Known) -> AgentSpec {
+    AgentSpec { models: spec.models.iter().map(|name| models.in_full(name)).collect(), ..spec.clone() }
+}

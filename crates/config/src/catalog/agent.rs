@@ -1,0 +1,322 @@
+//! An agent definition, from the keys and the text that a file, a flag or a catalogue gives.
+
+use std::path::Path;
+
+use protocol::{AgentSpec, Budget, Effort, PermissionMode, Source, Taste};
+
+use super::fields::Fields;
+use super::head::Document;
+use super::name::{loose, normal};
+use super::node::{Node, Value};
+use super::role::{Tools, denied, spawns, tools};
+use super::{Problem, Spot};
+use crate::amount::parse_usd;
+
+/// Keys that mean something here.
+const KNOWN: [&str; 24] = [
+    "name",
+    "description",
+    "prompt",
+    "tools",
+    "disallowed-tools",
+    "model",
+    "models",
+    "mcp-servers",
+    "skills",
+    "hooks",
+    "user-invocable",
+    "disable-model-invocation",
+    "infer",
+    "github",
+    "reasoning-effort",
+    "effort",
+    "max-turns",
+    "isolation",
+    "permission-mode",
+    "background",
+    "budget",
+    "spawns",
+    "taste",
+    "color",
+];
+
+/// Keys that are for people or for other programs, and change nothing that an agent does.
+const HARMLESS: [&str; 24] = [
+    "color",
+    "colour",
+    "icon",
+    "emoji",
+    "display-name",
+    "title",
+    "id",
+    "version",
+    "author",
+    "license",
+    "metadata",
+    "tags",
+    "category",
+    "target",
+    "argument-hint",
+    "handoffs",
+    "examples",
+    "when-to-use",
+    "github",
+    "mode",
+    "model-policy",
+    "strict-tools-list",
+    "deferred-tool-loading",
+    "compatibility",
+];
+
+/// Keys of other programs that would change what an agent does, and cannot here.
+const LATER: [&str; 8] = [
+    "memory",
+    "initial-prompt",
+    "include-custom-instructions",
+    "omit-claude-md",
+    "auto-compact-window",
+    "observer",
+    "observer-message",
+    "agents",
+];
+
+/// An agent definition, and the hooks that it brings as they were written.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Drafted {
+    pub(super) spec: AgentSpec,
+    pub(super) hooks: Option<(Option<Spot>, serde_json::Value)>,
+}
+
+/// Reads a definition in Markdown; the file's name stands in for one that is missing.
+pub(super) fn from_markdown(file: &Path, text: &str, source: Source, problems: &mut Vec<Problem>) -> Option<Drafted> {
+    let Document { head, body } = Document::read(file, text, problems)?;
+    let stem = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let lower = stem.to_ascii_lowercase();
+    let cut = [".agent.md", ".md"].iter().find(|end| lower.ends_with(**end)).map_or(0, |end| end.len());
+    let stem = stem.get(..stem.len() - cut).unwrap_or(&stem).to_owned();
+    let fields = Fields::new(file, None, head, problems)?;
+    read(fields, Some(&stem), Some(body), source)
+}
+
+/// Reads a definition out of keys alone, as JSON gives it.
+pub(super) fn from_keys(
+    file: &Path,
+    name: Option<&str>,
+    node: Node,
+    source: Source,
+    problems: &mut Vec<Problem>,
+) -> Option<Drafted> {
+    let fields = Fields::new(file, name, node, problems)?;
+    read(fields, name, None, source)
+}
+
+fn read(mut fields: Fields<'_>, usual: Option<&str>, body: Option<&str>, source: Source) -> Option<Drafted> {
+    let name = name(&mut fields, usual);
+    let description = description(&mut fields);
+    let prompt = prompt(&mut fields, body);
+    let Tools { tools, only, mut unserved } = tools(&mut fields);
+    let denied = denied(&mut fields);
+    let hooks = fields.take(&["hooks"]).map(|(at, node)| (at, node.to_json()));
+    unserved.extend(servers(&mut fields));
+    unserved.extend(isolation(&mut fields));
+    let permission = permission(&mut fields);
+    let stated = fields.texts(&["spawns"]).map(|names| names.iter().map(|(name, _)| loose(name)).collect());
+    let spawns = spawns(tools.as_deref(), &denied, permission, stated.or(only));
+    let infer = fields.flag(&["infer"]);
+    let disabled = fields.flag(&["disable-model-invocation"]).unwrap_or(false);
+    let spec = AgentSpec {
+        name: name.unwrap_or_default(),
+        description: description.unwrap_or_default(),
+        prompt: prompt.unwrap_or_default(),
+        tools,
+        denied,
+        spawns,
+        models: models(&mut fields),
+        taste: taste(&mut fields),
+        effort: effort(&mut fields),
+        max_turns: fields.count(&["max-turns"]),
+        permission,
+        background: fields.flag(&["background"]).unwrap_or(false),
+        budget: budget(&mut fields),
+        skills: fields.texts(&["skills"]).unwrap_or_default().iter().map(|(name, _)| loose(name)).collect(),
+        hooks: Vec::new(),
+        user_invocable: fields.flag(&["user-invocable", "user-invokable"]).unwrap_or(true),
+        model_invocable: !disabled && infer.unwrap_or(true),
+        unserved,
+        source,
+    };
+    fields.finish(&KNOWN, &HARMLESS, &LATER).then_some(Drafted { spec, hooks })
+}
+
+fn name(fields: &mut Fields<'_>, usual: Option<&str>) -> Option<String> {
+    let at = fields.spot("name");
+    let Some(written) = fields.text(&["name"]).or_else(|| usual.map(str::to_owned)) else {
+        fields.error(at, "it has no name", "add `name`");
+        return None;
+    };
+    match normal(&written) {
+        Ok(name) => Some(name),
+        Err(why) => {
+            let shown: String = written.chars().take(60).collect();
+            fields.error(at, format!("`{shown}` cannot be a name: {why}"), "use letters, digits and dashes in `name`");
+            None
+        }
+    }
+}
+
+fn description(fields: &mut Fields<'_>) -> Option<String> {
+    let at = fields.spot("description");
+    let text = fields.text(&["description"]).map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
+    let text = text.filter(|text| !text.is_empty());
+    if text.is_none() {
+        fields.error(at, "it has no description", "add `description`: one line on when to use it");
+    }
+    text
+}
+
+fn prompt(fields: &mut Fields<'_>, body: Option<&str>) -> Option<String> {
+    let at = fields.spot("prompt");
+    let said = match body {
+        Some(body) => {
+            if fields.take(&["prompt"]).is_some() {
+                fields.warning(at, "`prompt` is not used, since the text below the head is", "remove it");
+            }
+            Some(body.to_owned())
+        }
+        None => fields.text(&["prompt"]),
+    };
+    let said = said.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+    if said.is_none() {
+        let (words, remedy) = match body {
+            Some(_) => ("it has no text below its head", "write below the head what the agent is told"),
+            None => ("it has no prompt", "add `prompt`: what the agent is told"),
+        };
+        fields.error(at, words, remedy);
+    }
+    said
+}
+
+fn servers(fields: &mut Fields<'_>) -> Option<String> {
+    let (_, node) = fields.take(&["mcp-servers"])?;
+    let names: Vec<String> = match &node.value {
+        Value::Table(table) => table.iter().map(|(key, _)| key.to_key()).collect(),
+        Value::List(list) => list.iter().map(Node::to_key).collect(),
+        Value::Nothing | Value::Flag(_) | Value::Number(_) | Value::Text(_) => vec![node.to_key()],
+    };
+    let names = names.join(", ");
+    (!names.is_empty()).then(|| format!("it needs MCP servers ({names}), which come with a later version"))
+}
+
+fn isolation(fields: &mut Fields<'_>) -> Option<String> {
+    let at = fields.spot("isolation");
+    match fields.text(&["isolation"])?.as_str() {
+        "none" | "off" => None,
+        kind @ ("worktree" | "remote") => {
+            Some(format!("it is to work in isolation ({kind}), which comes with a later version"))
+        }
+        other => {
+            fields.error(at, format!("`{other}` is no isolation"), "write worktree or none");
+            None
+        }
+    }
+}
+
+/// The models in their order. The session's own is what there is without any.
+fn models(fields: &mut Fields<'_>) -> Vec<String> {
+    let named = fields.texts(&["model", "models"]).unwrap_or_default();
+    let named: Vec<String> = named.into_iter().map(|(name, _)| name).filter(|name| !name.is_empty()).collect();
+    if named.iter().all(|name| matches!(name.to_ascii_lowercase().as_str(), "inherit" | "default" | "auto")) {
+        return Vec::new();
+    }
+    named
+}
+
+fn taste(fields: &mut Fields<'_>) -> Taste {
+    let at = fields.spot("taste");
+    match fields.text(&["taste"]).as_deref() {
+        None | Some("same") => Taste::Same,
+        Some("small") => Taste::Small,
+        Some("other") => Taste::Other,
+        Some(other) => {
+            fields.error(at, format!("`{other}` is no taste"), "write same, small or other");
+            Taste::Same
+        }
+    }
+}
+
+fn effort(fields: &mut Fields<'_>) -> Option<Effort> {
+    let at = fields.spot("reasoning-effort").filter(|_| fields.has("reasoning-effort")).or(fields.spot("effort"));
+    let word = fields.text(&["reasoning-effort", "effort"])?.to_ascii_lowercase();
+    match word.as_str() {
+        "low" => Some(Effort::Low),
+        "medium" => Some(Effort::Medium),
+        "high" => Some(Effort::High),
+        "inherit" | "default" | "auto" => None,
+        "none" | "minimal" => {
+            fields.warning(at, format!("the effort `{word}` is taken as low"), "write low");
+            Some(Effort::Low)
+        }
+        "xhigh" | "max" | "ultra" => {
+            fields.warning(at, format!("the effort `{word}` is taken as high"), "write high");
+            Some(Effort::High)
+        }
+        other => {
+            fields.error(at, format!("`{other}` is no effort"), "write low, medium or high");
+            None
+        }
+    }
+}
+
+fn permission(fields: &mut Fields<'_>) -> Option<PermissionMode> {
+    let at = fields.spot("permission-mode");
+    match fields.text(&["permission-mode"])?.as_str() {
+        "default" | "manual" => Some(PermissionMode::Default),
+        "acceptEdits" | "accept-edits" => Some(PermissionMode::AcceptEdits),
+        "plan" => Some(PermissionMode::Plan),
+        "allow-all" => Some(PermissionMode::AllowAll),
+        "bypassPermissions" => {
+            let words = "an agent's mode only narrows the session's, so this one changes nothing";
+            fields.warning(at, words, "leave it out, and give the session another mode");
+            Some(PermissionMode::AllowAll)
+        }
+        other @ ("dontAsk" | "auto") => {
+            let words = format!("the mode `{other}` is not in this version; default is used");
+            fields.warning(at, words, "write default, accept-edits or plan");
+            Some(PermissionMode::Default)
+        }
+        other => {
+            fields.error(at, format!("`{other}` is no mode"), "write default, accept-edits, plan or allow-all");
+            None
+        }
+    }
+}
+
+fn budget(fields: &mut Fields<'_>) -> Budget {
+    let remedy = "write `budget: { usd: 0.50, tokens: 200000 }`, either of them";
+    let mut budget = Budget::default();
+    let Some((at, node)) = fields.take(&["budget"]) else { return budget };
+    let Value::Table(table) = node.value else {
+        fields.error(at, format!("`budget` is {}", node.value.kind()), remedy);
+        return budget;
+    };
+    for (key, value) in table {
+        let place = key.at.or(value.at).or(at);
+        let amount = match &value.value {
+            Value::Number(number) => number.to_string(),
+            Value::Text(text) => text.trim().to_owned(),
+            other @ (Value::Nothing | Value::Flag(_) | Value::List(_) | Value::Table(_)) => other.kind().to_owned(),
+        };
+        let read = match key.to_key().as_str() {
+            "usd" => parse_usd(&amount).ok().filter(|micros| *micros > 0).map(|micros| budget.micros = Some(micros)),
+            "tokens" => {
+                amount.replace('_', "").parse().ok().filter(|it| *it > 0).map(|tokens| budget.tokens = Some(tokens))
+            }
+            _unknown => None,
+        };
+        if read.is_none() {
+            let shown: String = amount.chars().take(40).collect();
+            fields.error(place, format!("`budget.{}: {shown}` is no budget", key.to_key()), remedy);
+        }
+    }
+    budget
+}

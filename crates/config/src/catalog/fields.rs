@@ -1,0 +1,246 @@
+//! The keys of a definition: each is taken once, and what nobody took is unknown.
+
+use std::path::Path;
+
+use super::node::{Node, Value};
+use super::{Problem, Spot};
+
+/// The keys of one definition, in any of the usual spellings.
+pub(super) struct Fields<'a> {
+    file: &'a Path,
+    /// Says of which definition of several the problems speak.
+    of: String,
+    /// Where the definition begins.
+    at: Option<Spot>,
+    entries: Vec<Entry>,
+    problems: &'a mut Vec<Problem>,
+    failed: bool,
+}
+
+struct Entry {
+    /// In small letters, with dashes between words.
+    key: String,
+    at: Option<Spot>,
+    value: Node,
+}
+
+impl<'a> Fields<'a> {
+    /// Takes a table apart; anything else is a problem.
+    pub(super) fn new(
+        file: &'a Path,
+        name: Option<&str>,
+        node: Node,
+        problems: &'a mut Vec<Problem>,
+    ) -> Option<Fields<'a>> {
+        let of = name.map_or_else(String::new, |name| format!("agent `{name}`: "));
+        let mut fields = Fields { file, of, at: node.at, entries: Vec::new(), problems, failed: false };
+        let table = match node.value {
+            Value::Table(table) => table,
+            Value::Nothing => Vec::new(),
+            other => {
+                let words = format!("{} stands where keys and values belong", other.kind());
+                fields.error(node.at, words, "write `key: value` lines");
+                return None;
+            }
+        };
+        for (key, value) in table {
+            let (at, key) = (key.at.or(value.at), kebab(&key.to_key()));
+            if fields.entries.iter().any(|known| known.key == key) {
+                fields.error(at, format!("the key `{key}` is here twice"), "remove one");
+            } else {
+                fields.entries.push(Entry { key, at, value });
+            }
+        }
+        Some(fields)
+    }
+
+    /// Where a key stands; the definition's beginning when it is absent.
+    pub(super) fn spot(&self, key: &str) -> Option<Spot> {
+        self.entries.iter().find(|entry| entry.key == key).and_then(|entry| entry.at).or(self.at)
+    }
+
+    /// Whether the key is there.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.entries.iter().any(|entry| entry.key == key && entry.value.value != Value::Nothing)
+    }
+
+    /// Takes the first of these keys that is there and says something.
+    pub(super) fn take(&mut self, keys: &[&str]) -> Option<(Option<Spot>, Node)> {
+        let mut taken = None;
+        for key in keys {
+            let Some(place) = self.entries.iter().position(|entry| entry.key == *key) else { continue };
+            let Entry { at, value, .. } = self.entries.remove(place);
+            match (&taken, &value.value) {
+                (_, Value::Nothing) => {}
+                (None, _) => taken = Some((at, value)),
+                (Some(_), _) => self.warning(at, format!("`{key}` says again what `{}` says", keys[0]), "remove one"),
+            }
+        }
+        taken
+    }
+
+    /// Takes a text. Numbers and flags are what people meant as one.
+    pub(super) fn text(&mut self, keys: &[&str]) -> Option<String> {
+        let (at, node) = self.take(keys)?;
+        match node.value {
+            Value::Text(text) => Some(text),
+            Value::Number(number) => Some(number.to_string()),
+            other @ (Value::Nothing | Value::Flag(_) | Value::List(_) | Value::Table(_)) => {
+                self.wrong(at, keys, &other, "a text");
+                None
+            }
+        }
+    }
+
+    /// Takes a list of texts, or a text with commas between them; each with its place.
+    pub(super) fn texts(&mut self, keys: &[&str]) -> Option<Vec<(String, Option<Spot>)>> {
+        let (at, node) = self.take(keys)?;
+        match node.value {
+            Value::Text(text) => Some(split(&text).into_iter().map(|part| (part, node.at.or(at))).collect()),
+            Value::List(list) => {
+                let mut texts = Vec::new();
+                for item in list {
+                    match item.value {
+                        Value::Text(text) => texts.push((text.trim().to_owned(), item.at.or(at))),
+                        Value::Number(number) => texts.push((number.to_string(), item.at.or(at))),
+                        other @ (Value::Nothing | Value::Flag(_) | Value::List(_) | Value::Table(_)) => {
+                            self.wrong(item.at.or(at), keys, &other, "a text in each entry");
+                        }
+                    }
+                }
+                Some(texts)
+            }
+            other @ (Value::Nothing | Value::Flag(_) | Value::Number(_) | Value::Table(_)) => {
+                self.wrong(at, keys, &other, "a list of texts");
+                None
+            }
+        }
+    }
+
+    /// Takes true or false; the words themselves do too.
+    pub(super) fn flag(&mut self, keys: &[&str]) -> Option<bool> {
+        let (at, node) = self.take(keys)?;
+        match node.value {
+            Value::Flag(flag) => Some(flag),
+            Value::Text(text) if matches!(text.as_str(), "true" | "yes" | "on") => Some(true),
+            Value::Text(text) if matches!(text.as_str(), "false" | "no" | "off") => Some(false),
+            other => {
+                self.wrong(at, keys, &other, "true or false");
+                None
+            }
+        }
+    }
+
+    /// Takes a whole number above 0.
+    pub(super) fn count(&mut self, keys: &[&str]) -> Option<u32> {
+        let (at, node) = self.take(keys)?;
+        let number = match &node.value {
+            Value::Number(number) => number.as_u64().and_then(|number| u32::try_from(number).ok()),
+            Value::Text(text) => text.trim().parse().ok(),
+            Value::Nothing | Value::Flag(_) | Value::List(_) | Value::Table(_) => None,
+        };
+        let number = number.filter(|number| *number > 0);
+        if number.is_none() {
+            self.wrong(at, keys, &node.value, "a whole number above 0");
+        }
+        number
+    }
+
+    /// Says of every key that nobody took that it is unknown, but for those that harm nobody.
+    pub(super) fn finish(mut self, known: &[&str], harmless: &[&str], later: &[&str]) -> bool {
+        for Entry { key, at, .. } in std::mem::take(&mut self.entries) {
+            if harmless.contains(&key.as_str()) || known.contains(&key.as_str()) {
+                continue;
+            }
+            if later.contains(&key.as_str()) {
+                let words = format!("`{key}` is not in this version");
+                self.warning(at, words, "leave it out; the rest is used without it");
+                continue;
+            }
+            let remedy = match nearest(&key, known) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "remove it; `bosun catalog check` knows the keys of docs/agents.md".to_owned(),
+            };
+            self.warning(at, format!("the key `{key}` is unknown"), remedy);
+        }
+        !self.failed
+    }
+
+    /// Something that makes the definition unusable.
+    pub(super) fn error(&mut self, at: Option<Spot>, words: impl Into<String>, remedy: impl Into<String>) {
+        self.failed = true;
+        let words = format!("{}{}", self.of, words.into());
+        self.problems.push(Problem::error(self.file, words, remedy).at(at));
+    }
+
+    /// Something that is left out of the definition.
+    pub(super) fn warning(&mut self, at: Option<Spot>, words: impl Into<String>, remedy: impl Into<String>) {
+        let words = format!("{}{}", self.of, words.into());
+        self.problems.push(Problem::warning(self.file, words, remedy).at(at));
+    }
+
+    fn wrong(&mut self, at: Option<Spot>, keys: &[&str], value: &Value, wanted: &str) {
+        let key = keys.first().copied().unwrap_or_default();
+        self.error(at, format!("`{key}` is {}", value.kind()), format!("write {wanted}"));
+    }
+}
+
+/// The word that was probably meant.
+pub(super) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    const WRONG: usize = 3;
+    let near = known.iter().map(|known| (strsim::damerau_levenshtein(word, known), *known)).min()?;
+    (near.0 <= WRONG.min(word.chars().count() / 2)).then_some(near.1)
+}
+
+/// The parts of a text between commas, but not those inside of brackets.
+fn split(text: &str) -> Vec<String> {
+    let (mut parts, mut part, mut open) = (Vec::new(), String::new(), 0_u32);
+    for c in text.chars() {
+        match c {
+            '(' => open += 1,
+            ')' => open = open.saturating_sub(1),
+            _other => {}
+        }
+        if c == ',' && open == 0 {
+            parts.push(std::mem::take(&mut part));
+        } else {
+            part.push(c);
+        }
+    }
+    parts.push(part);
+    parts.into_iter().map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect()
+}
+
+/// A key in small letters with dashes between words.
+fn kebab(key: &str) -> String {
+    let mut kebab = String::new();
+    for c in key.trim().chars() {
+        match c {
+            '_' | ' ' => kebab.push('-'),
+            upper if upper.is_ascii_uppercase() => {
+                if !kebab.is_empty() && !kebab.ends_with('-') {
+                    kebab.push('-');
+                }
+                kebab.push(upper.to_ascii_lowercase());
+            }
+            other => kebab.push(other),
+        }
+    }
+    kebab
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_have_one_spelling_and_lists_keep_their_brackets() {
+        assert_eq!(
+            ["disallowedTools", "max_turns", "Name", "mcp-servers"].map(kebab),
+            ["disallowed-tools", "max-turns", "name", "mcp-servers"]
+        );
+        assert_eq!(split("Read, Agent(a, b),,Bash "), ["Read", "Agent(a, b)", "Bash"]);
+        assert_eq!(nearest("discription", &["name", "description"]), Some("description"));
+        assert_eq!(nearest("zzz", &["name", "description"]), None);
+    }
+}

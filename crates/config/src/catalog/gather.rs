@@ -1,0 +1,312 @@
+//! Gathers every definition there is, and decides which of a name counts.
+
+use std::path::{Path, PathBuf};
+
+use protocol::{AgentSpec, SkillSpec, Source};
+
+use super::agent::{self, Drafted};
+use super::places::{CatalogPlaces, Given, Owner, Spot};
+use super::plugin::{Contents, Plugin};
+use super::skill::{self, Form};
+use super::walk::{Links, Walk};
+use super::{HookHolder, HookText, Problem, RemoteState, built_in_agents, definitions};
+use crate::trust::Standing;
+
+/// Everything that was found, strongest first.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    /// Agents.
+    pub agents: Vec<ListedAgent>,
+    /// Skills, and commands of plugins.
+    pub skills: Vec<ListedSkill>,
+    /// Texts that hold hooks for every agent.
+    pub hooks: Vec<HookText>,
+    /// Plugins.
+    pub plugins: Vec<Plugin>,
+    /// What is wrong.
+    pub problems: Vec<Problem>,
+    /// How the remote catalogue is.
+    pub remote: RemoteState,
+}
+
+/// An agent that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedAgent {
+    /// Its definition.
+    pub spec: AgentSpec,
+    /// The hooks that hold for it alone, as they were written.
+    pub hooks: Option<HookText>,
+    /// The definition of the same name that counts instead.
+    pub shadowed_by: Option<Source>,
+}
+
+/// A skill that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedSkill {
+    /// Its head.
+    pub spec: SkillSpec,
+    /// The skill of the same name that counts instead.
+    pub shadowed_by: Option<Source>,
+}
+
+impl Gathered {
+    /// The agents that count.
+    pub fn effective(&self) -> impl Iterator<Item = &ListedAgent> {
+        self.agents.iter().filter(|agent| agent.shadowed_by.is_none())
+    }
+
+    /// The skills that count.
+    pub fn effective_skills(&self) -> impl Iterator<Item = &ListedSkill> {
+        self.skills.iter().filter(|skill| skill.shadowed_by.is_none())
+    }
+
+    /// The agent of a name that counts; people write names in many ways.
+    pub fn agent(&self, name: &str) -> Option<&ListedAgent> {
+        let wanted = super::name::loose(name);
+        self.effective().find(|agent| agent.spec.name == wanted)
+    }
+
+    fn add_agent(&mut self, drafted: Drafted, file: &Path, plugin: Option<&Path>) {
+        let Drafted { spec, hooks } = drafted;
+        let shadowed_by = self.agent(&spec.name).map(|stronger| stronger.spec.source.clone());
+        let hooks = hooks.map(|(_, json)| HookText {
+            file: file.to_owned(),
+            holder: HookHolder::Agent(spec.name.clone()),
+            plugin: plugin.map(Path::to_owned),
+            text: json.to_string(),
+        });
+        self.agents.push(ListedAgent { spec, hooks, shadowed_by });
+    }
+
+    fn add_skill(&mut self, spec: SkillSpec) {
+        let stronger = self.effective_skills().find(|skill| skill.spec.name == spec.name);
+        let shadowed_by = stronger.map(|stronger| stronger.spec.source.clone());
+        self.skills.push(ListedSkill { spec, shadowed_by });
+    }
+}
+
+/// Gathers every definition there is. The error is that the command line gives what is no definition at all.
+pub fn gather(places: &CatalogPlaces<'_>) -> Result<Gathered, Vec<Problem>> {
+    let mut gathered = Gathered { remote: places.remote.state.clone(), ..Gathered::default() };
+    if let Some(given) = &places.given {
+        add_given(given, &mut gathered)?;
+    }
+    for spot in places.agents() {
+        add_agents(&spot, places, &mut gathered);
+    }
+    for spot in places.skills() {
+        add_skills(&spot, places, &mut gathered);
+    }
+    for spot in places.hooks().into_iter().chain(places.settings()) {
+        add_hooks(&spot, places, &mut gathered);
+    }
+    for folder in plugins(places) {
+        add_plugin(&folder, places, &mut gathered);
+    }
+    add_remote(places, &mut gathered);
+    for spec in built_in_agents() {
+        gathered.add_agent(Drafted { spec, hooks: None }, Path::new(""), None);
+    }
+    Ok(gathered)
+}
+
+/// Whoever types definitions wants them: what is wrong with any of them is no mere notice.
+fn add_given(given: &Given<'_>, gathered: &mut Gathered) -> Result<(), Vec<Problem>> {
+    let mut problems = Vec::new();
+    let drafted = definitions::read(given.name, given.text, &Source::Flag, &mut problems);
+    let drafted = drafted.map_err(|problem| vec![problem])?;
+    if problems.iter().any(|problem| problem.severity == super::Severity::Error) {
+        return Err(problems);
+    }
+    gathered.problems.extend(problems);
+    for one in drafted {
+        if let Some(twice) = gathered.agent(&one.spec.name) {
+            let words = format!("the agent `{}` is here twice", twice.spec.name);
+            return Err(vec![Problem::error(given.name, words, "remove one")]);
+        }
+        gathered.add_agent(one, given.name, None);
+    }
+    Ok(())
+}
+
+fn add_agents(spot: &Spot, places: &CatalogPlaces<'_>, gathered: &mut Gathered) {
+    let walk = walk(spot, places);
+    for file in walk.files(&mut gathered.problems).into_iter().filter(|file| is_agent(file)) {
+        if is_ignored(spot, places, &file, "agent", &mut gathered.problems) {
+            continue;
+        }
+        let Some(text) = walk.read(&file, &mut gathered.problems) else { continue };
+        let source = spot.owner.source(&file);
+        if let Some(drafted) = agent::from_markdown(&file, &text, source, &mut gathered.problems) {
+            gathered.add_agent(drafted, &file, None);
+        }
+    }
+}
+
+fn add_skills(spot: &Spot, places: &CatalogPlaces<'_>, gathered: &mut Gathered) {
+    let walk = walk(spot, places);
+    let files = walk.files(&mut gathered.problems);
+    for file in skill_files(&spot.path, &files, &mut gathered.problems) {
+        if is_ignored(spot, places, &file, "skill", &mut gathered.problems) {
+            continue;
+        }
+        let Some(text) = walk.read(&file, &mut gathered.problems) else { continue };
+        let source = spot.owner.source(&file);
+        let read = skill::read(&file, &text, Form::Skill, source, &mut gathered.problems);
+        read.into_iter().for_each(|spec| gathered.add_skill(spec));
+    }
+}
+
+fn add_hooks(spot: &Spot, places: &CatalogPlaces<'_>, gathered: &mut Gathered) {
+    let is_folder = spot.path.is_dir();
+    let holder = if is_folder { HookHolder::File } else { HookHolder::Settings };
+    let walk = walk(spot, places);
+    let is_json = |file: &PathBuf| file.extension().is_some_and(|end| end.eq_ignore_ascii_case("json"));
+    let files = match is_folder {
+        true => walk.files(&mut gathered.problems).into_iter().filter(is_json).collect(),
+        false => vec![spot.path.clone()],
+    };
+    for file in files {
+        let Some(text) = walk.read(&file, &mut gathered.problems) else { continue };
+        // What is wrong with a file of settings is told where settings are read.
+        let json: Option<serde_json::Value> = serde_json::from_str(&text).ok();
+        let says = |json: &serde_json::Value| json.get("hooks").is_some_and(|hooks| !hooks.is_null());
+        if !is_folder && !json.as_ref().is_some_and(says) {
+            continue;
+        }
+        if is_forbidden(places, &file, &mut gathered.problems)
+            || is_ignored(spot, places, &file, "file of hooks", &mut gathered.problems)
+        {
+            continue;
+        }
+        gathered.hooks.push(HookText { file, holder: holder.clone(), plugin: None, text });
+    }
+}
+
+/// The folders of plugins: those of the command line, then those in Bosun's home.
+fn plugins(places: &CatalogPlaces<'_>) -> Vec<PathBuf> {
+    let mut folders = places.plugins.to_vec();
+    if places.read.contains(&crate::gather::Choice::User) {
+        let entries = std::fs::read_dir(places.home.join("plugins")).into_iter().flatten().flatten();
+        let mut own: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+        own.sort();
+        folders.extend(own);
+    }
+    folders
+}
+
+fn add_plugin(folder: &Path, places: &CatalogPlaces<'_>, gathered: &mut Gathered) {
+    let Some(contents) = Contents::read(folder, &mut gathered.problems) else { return };
+    let Contents { plugin, agents, skills, commands, hooks, inline } = contents;
+    let top = plugin.folder.clone();
+    let of = |path: &'_ Path| Walk { top: &top, folder: path, links: Links::Refused }.files(&mut Vec::new());
+    let all = |path: &PathBuf, problems: &mut Vec<Problem>| match path.is_dir() {
+        true => Walk { top: &top, folder: path, links: Links::Refused }.files(problems),
+        false => vec![path.clone()],
+    };
+    let walk = Walk { top: &top, folder: &top, links: Links::Refused };
+    let problems = &mut gathered.problems;
+    let (mut drafts, mut specs) = (Vec::new(), Vec::new());
+    for file in agents.iter().flat_map(|path| all(path, problems)).filter(|file| is_agent(file)).collect::<Vec<_>>() {
+        let Some(text) = walk.read(&file, problems) else { continue };
+        let drafted = agent::from_markdown(&file, &text, plugin.source(&file), problems);
+        drafts.extend(drafted.map(|drafted| (drafted, file)));
+    }
+    for path in &skills {
+        let files = if path.is_dir() { of(path) } else { vec![path.clone()] };
+        for file in skill_files(path, &files, problems) {
+            let Some(text) = walk.read(&file, problems) else { continue };
+            specs.extend(skill::read(&file, &text, Form::Skill, plugin.source(&file), problems));
+        }
+    }
+    for file in commands.iter().flat_map(|path| all(path, problems)).filter(|file| is_agent(file)).collect::<Vec<_>>() {
+        let Some(text) = walk.read(&file, problems) else { continue };
+        specs.extend(skill::read(&file, &text, Form::Command, plugin.source(&file), problems));
+    }
+    for file in hooks {
+        let Some(text) = walk.read(&file, problems).filter(|_| !is_forbidden(places, &file, problems)) else {
+            continue;
+        };
+        gathered.hooks.push(HookText { file, holder: HookHolder::File, plugin: Some(top.clone()), text });
+    }
+    if let Some((file, json)) = inline.filter(|(file, _)| !is_forbidden(places, file, problems)) {
+        let text = serde_json::json!({ "hooks": json }).to_string();
+        gathered.hooks.push(HookText { file, holder: HookHolder::File, plugin: Some(top.clone()), text });
+    }
+    drafts.into_iter().for_each(|(drafted, file)| gathered.add_agent(drafted, &file, Some(&top)));
+    specs.into_iter().for_each(|spec| gathered.add_skill(spec));
+    gathered.plugins.push(plugin);
+}
+
+/// A catalogue on the network brings definitions, and nothing that runs on its own.
+fn add_remote(places: &CatalogPlaces<'_>, gathered: &mut Gathered) {
+    let (RemoteState::Fresh { url } | RemoteState::Cached { url, .. }) = &places.remote.state else { return };
+    let Some(text) = &places.remote.text else { return };
+    let (name, source) = (Path::new(url), Source::Remote { url: url.clone() });
+    match definitions::read(name, text, &source, &mut gathered.problems) {
+        Ok(drafted) => {
+            for Drafted { spec, hooks } in drafted {
+                if hooks.is_some() {
+                    let words =
+                        format!("agent `{}`: its hooks are not used, since they come from the network", spec.name);
+                    gathered.problems.push(Problem::warning(name, words, "put the agent into a file of your own"));
+                }
+                gathered.add_agent(Drafted { spec, hooks: None }, name, None);
+            }
+        }
+        Err(problem) => gathered.problems.push(problem),
+    }
+}
+
+fn walk<'a>(spot: &'a Spot, places: &'a CatalogPlaces<'_>) -> Walk<'a> {
+    let top = match spot.owner {
+        Owner::Project => places.top,
+        Owner::User => &spot.path,
+    };
+    Walk { top, folder: &spot.path, links: spot.owner.links() }
+}
+
+/// Whether a file does not count since nobody has trusted the project; then that is told.
+fn is_ignored(spot: &Spot, places: &CatalogPlaces<'_>, file: &Path, what: &str, problems: &mut Vec<Problem>) -> bool {
+    let why = match (spot.owner, places.standing) {
+        (Owner::User, _) | (Owner::Project, Standing::Trusted) => return false,
+        (Owner::Project, Standing::Changed) => "the project has changed since you trusted it",
+        (Owner::Project, Standing::Untrusted) => "you have not trusted the project",
+    };
+    problems.push(Problem::untrusted(file, format!("this {what} is ignored, since {why}")));
+    true
+}
+
+fn is_forbidden(places: &CatalogPlaces<'_>, file: &Path, problems: &mut Vec<Problem>) -> bool {
+    let Some(by) = &places.no_hooks else { return false };
+    let words = format!("its hooks are not used: {} forbids hooks", by.display());
+    problems.push(Problem::warning(file, words, "ask whoever manages this machine"));
+    true
+}
+
+/// Whether a file in a folder of agents is one. Notes for people are not.
+fn is_agent(file: &Path) -> bool {
+    let name = file.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    name.ends_with(".md") && !matches!(name.as_str(), "readme.md" | "agents.md" | "claude.md")
+}
+
+/// The skills among the files of a folder. What lies about there and is no skill is told: somebody meant it as one.
+fn skill_files(folder: &Path, files: &[PathBuf], problems: &mut Vec<Problem>) -> Vec<PathBuf> {
+    let name = |file: &Path| file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let mut skills = Vec::new();
+    for file in files {
+        match name(file).as_str() {
+            "SKILL.md" => skills.push(file.clone()),
+            other if other.eq_ignore_ascii_case("skill.md") => {
+                let words = "it is not named SKILL.md, so it is no skill";
+                problems.push(Problem::error(file, words, "name it SKILL.md"));
+            }
+            other if file.parent() == Some(folder) && other.ends_with(".md") && other != "README.md" => {
+                let words = "it lies beside the folders of skills, so it is no skill";
+                problems.push(Problem::error(file, words, "move it to a folder of its own, as SKILL.md"));
+            }
+            _other => {}
+        }
+    }
+    skills
+}

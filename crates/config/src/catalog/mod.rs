@@ -1,0 +1,35 @@
+//! The catalogue: agents, skills and plugins from files of both families, flags and the network, with a word for
+//! everything that is not used.
+//!
+//! Definitions are gathered strongest first, so the first of a name counts and the others are shadowed: the command
+//! line, the project, the user, plugins, a remote catalogue, what is built in.
+
+mod agent;
+mod built_in;
+mod definitions;
+mod fields;
+mod gather;
+mod head;
+mod hook_text;
+mod name;
+mod node;
+mod places;
+mod plugin;
+mod pressure;
+mod problem;
+mod remote;
+mod repository;
+mod role;
+mod skill;
+mod tool_names;
+mod walk;
+
+pub use built_in::built_in_agents;
+pub use gather::{Gathered, ListedAgent, ListedSkill, gather};
+pub use hook_text::{HookHolder, HookText};
+pub use places::{CatalogPlaces, Given};
+pub use plugin::Plugin;
+pub use pressure::Pressure;
+pub use problem::{Problem, Severity, Spot};
+pub use remote::{Remote, RemoteCatalog, RemoteState};
+pub use repository::remote_of;

@@ -1,0 +1,169 @@
+//! Plugins: folders that bring agents, skills, hooks and commands.
+
+use std::path::{Component, Path, PathBuf};
+
+use protocol::Source;
+
+use super::Problem;
+use super::fields::Fields;
+use super::node::{Bare, Node, Value};
+use super::walk::{Links, Walk};
+
+/// Where a plugin says what it is.
+const MANIFESTS: [&str; 3] = ["plugin.json", ".claude-plugin/plugin.json", ".github/plugin/plugin.json"];
+
+const KNOWN: [&str; 8] = ["name", "version", "description", "agents", "skills", "hooks", "commands", "mcp-servers"];
+
+const HARMLESS: [&str; 10] = [
+    "author",
+    "homepage",
+    "repository",
+    "license",
+    "keywords",
+    "category",
+    "tags",
+    "display-name",
+    "$schema",
+    "dependencies",
+];
+
+const LATER: [&str; 7] =
+    ["mcp-servers", "lsp-servers", "output-styles", "extensions", "themes", "monitors", "user-config"];
+
+/// A plugin that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plugin {
+    /// Its name.
+    pub name: String,
+    /// Its version, if it says one.
+    pub version: Option<String>,
+    /// What it is for, if it says so.
+    pub description: Option<String>,
+    /// Its folder.
+    pub folder: PathBuf,
+}
+
+/// A plugin, and where in it things are.
+#[derive(Debug)]
+pub(super) struct Contents {
+    pub(super) plugin: Plugin,
+    pub(super) agents: Vec<PathBuf>,
+    pub(super) skills: Vec<PathBuf>,
+    pub(super) commands: Vec<PathBuf>,
+    pub(super) hooks: Vec<PathBuf>,
+    /// Hooks that stand in the manifest itself.
+    pub(super) inline: Option<(PathBuf, serde_json::Value)>,
+}
+
+impl Plugin {
+    /// Where a definition of this plugin was written.
+    pub(super) fn source(&self, file: &Path) -> Source {
+        Source::Plugin { plugin: self.name.clone(), path: file.display().to_string() }
+    }
+}
+
+impl Contents {
+    /// Reads what a folder says it brings.
+    pub(super) fn read(folder: &Path, problems: &mut Vec<Problem>) -> Option<Contents> {
+        let Ok(folder) = folder.canonicalize() else {
+            problems.push(Problem::error(folder, "there is no such folder", "correct --plugin-dir"));
+            return None;
+        };
+        let Some(manifest) = MANIFESTS.iter().map(|name| folder.join(name)).find(|path| path.is_file()) else {
+            let remedy = "add plugin.json with a `name`, or name the folder that has it";
+            problems.push(Problem::error(&folder, "it has no plugin.json, so it is no plugin", remedy));
+            return None;
+        };
+        let walk = Walk { top: &folder, folder: &folder, links: Links::Refused };
+        let text = walk.read(&manifest, problems)?;
+        let node = match serde_json::from_str(&text) {
+            Ok(Bare(node)) => node,
+            Err(error) => {
+                let at = super::Spot { line: error.line() as u64, column: error.column().max(1) as u64 };
+                let words = format!("it is no JSON: {error}");
+                let words = words.rsplit_once(" at line ").map_or(words.as_str(), |(words, _)| words).to_owned();
+                problems.push(Problem::error(&manifest, words, "correct the line").at(Some(at)));
+                return None;
+            }
+        };
+        let mut fields = Fields::new(&manifest, None, node, problems)?;
+        let name = fields.text(&["name"]).filter(|name| !name.trim().is_empty());
+        if name.is_none() {
+            fields.error(None, "it has no name", "add `name`");
+        }
+        let mut contents = Contents {
+            plugin: Plugin {
+                name: name.unwrap_or_default(),
+                version: fields.text(&["version"]),
+                description: fields.text(&["description"]),
+                folder: folder.clone(),
+            },
+            agents: paths(&mut fields, &folder, "agents", "agents"),
+            skills: paths(&mut fields, &folder, "skills", "skills"),
+            commands: paths(&mut fields, &folder, "commands", "commands"),
+            hooks: Vec::new(),
+            inline: None,
+        };
+        match fields.take(&["hooks"]) {
+            Some((_, node)) if matches!(node.value, Value::Table(_)) => {
+                contents.inline = Some((manifest.clone(), node.to_json()));
+            }
+            Some((_, node)) => contents.hooks = listed(&mut fields, &folder, "hooks", node),
+            None => contents.hooks = usual(&folder, "hooks/hooks.json"),
+        }
+        // What is known and was not taken is one of those that come later.
+        let known: Vec<&str> = KNOWN.into_iter().filter(|key| *key != "mcp-servers").collect();
+        fields.finish(&known, &HARMLESS, &LATER).then_some(contents)
+    }
+}
+
+/// The places that a key names, or the usual one if that is there.
+fn paths(fields: &mut Fields<'_>, folder: &Path, key: &str, fallback: &str) -> Vec<PathBuf> {
+    match fields.take(&[key]) {
+        Some((_, node)) => listed(fields, folder, key, node),
+        None => usual(folder, fallback),
+    }
+}
+
+fn usual(folder: &Path, below: &str) -> Vec<PathBuf> {
+    let path = folder.join(below);
+    Vec::from_iter(path.exists().then_some(path))
+}
+
+fn listed(fields: &mut Fields<'_>, folder: &Path, key: &str, node: Node) -> Vec<PathBuf> {
+    let nodes = match node.value {
+        Value::List(list) => list,
+        value => vec![Node { value, ..node }],
+    };
+    let mut paths = Vec::new();
+    for node in nodes {
+        let Value::Text(text) = &node.value else {
+            fields.error(None, format!("`{key}` holds {}", node.value.kind()), "write a path, or a list of paths");
+            continue;
+        };
+        match inside(folder, text) {
+            Some(path) if path.exists() => paths.push(path),
+            Some(_) => fields.error(None, format!("`{key}` names `{text}`, which is not there"), "correct the path"),
+            None => {
+                let words = format!("`{key}` names `{text}`, which leaves the plugin's folder");
+                fields.error(None, words, "keep everything of a plugin inside of its folder");
+            }
+        }
+    }
+    paths
+}
+
+/// A path below the plugin's folder; none if it leads out of it, by its words or by a link.
+fn inside(folder: &Path, text: &str) -> Option<PathBuf> {
+    let roots = ["${CLAUDE_PLUGIN_ROOT}/", "${PLUGIN_ROOT}/"];
+    let text = roots.iter().find_map(|root| text.strip_prefix(root)).unwrap_or(text);
+    let plain = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+    if !Path::new(text).components().all(plain) || text.starts_with('~') {
+        return None;
+    }
+    let path: PathBuf = folder.join(text).components().collect();
+    match path.canonicalize() {
+        Ok(real) => real.starts_with(folder).then_some(path),
+        Err(_absent) => Some(path),
+    }
+}

@@ -1,0 +1,172 @@
+//! A catalogue on the network: asked once at a start, kept for when it is down.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use net::{Client, Header, Patience, Route, Secret};
+use protocol::At;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use url::Url;
+
+use crate::project::hex;
+
+/// Most bytes of its answer.
+const MOST: usize = 1 << 20;
+
+/// How long it may take, all in all.
+const TIME: Duration = Duration::from_secs(5);
+
+/// Where a remote catalogue is, and who asks for what.
+#[derive(Debug, Clone)]
+pub struct RemoteCatalog {
+    /// Its address.
+    pub url: String,
+    /// What it knows the user by, if anything.
+    pub token: Option<Secret>,
+    /// The repository's remote, if it has one.
+    pub repository: Option<String>,
+    /// The way there.
+    pub route: Route,
+    /// Bosun's home, where its answer is kept.
+    pub home: PathBuf,
+}
+
+/// What is known of a remote catalogue.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Remote {
+    /// How it is.
+    pub state: RemoteState,
+    /// Its definitions, as JSON.
+    pub(super) text: Option<String>,
+}
+
+/// How a remote catalogue is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum RemoteState {
+    /// None is configured.
+    #[default]
+    Unset,
+    /// It answered.
+    Fresh {
+        /// Its address.
+        url: String,
+    },
+    /// Its last answer is used.
+    Cached {
+        /// Its address.
+        url: String,
+        /// When that answer came.
+        fetched_at: At,
+        /// Why there is no newer one; absent when nobody asked.
+        why: Option<String>,
+    },
+    /// It did not answer, and there is no earlier answer.
+    Down {
+        /// Its address.
+        url: String,
+        /// Why.
+        why: String,
+    },
+    /// Nobody has asked it yet.
+    Unasked {
+        /// Its address.
+        url: String,
+    },
+}
+
+/// An answer as it is kept.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Kept {
+    fetched_at: At,
+    definitions: String,
+}
+
+impl RemoteCatalog {
+    /// Asks the catalogue; its last answer stands in when it is down.
+    pub async fn fetch(&self, now: At) -> Remote {
+        let asked = tokio::time::timeout(TIME, self.ask()).await;
+        let why = match asked {
+            Ok(Ok(text)) => {
+                // Whether it can be kept does not matter to who asked.
+                let _unwritten = self.keep(&Kept { fetched_at: now, definitions: text.clone() });
+                return Remote { state: RemoteState::Fresh { url: self.url.clone() }, text: Some(text) };
+            }
+            Ok(Err(why)) => why,
+            Err(_late) => format!("it did not answer within {} s", TIME.as_secs()),
+        };
+        let url = self.url.clone();
+        match self.kept() {
+            Some(Kept { fetched_at, definitions }) => {
+                Remote { state: RemoteState::Cached { url, fetched_at, why: Some(why) }, text: Some(definitions) }
+            }
+            None => Remote { state: RemoteState::Down { url, why }, text: None },
+        }
+    }
+
+    /// Its last answer, without asking it.
+    pub fn last(&self) -> Remote {
+        let url = self.url.clone();
+        match self.kept() {
+            Some(Kept { fetched_at, definitions }) => {
+                Remote { state: RemoteState::Cached { url, fetched_at, why: None }, text: Some(definitions) }
+            }
+            None => Remote { state: RemoteState::Unasked { url }, text: None },
+        }
+    }
+
+    async fn ask(&self) -> Result<String, String> {
+        let mut url = Url::parse(&self.url).map_err(|error| error.to_string())?;
+        if let Some(repository) = &self.repository {
+            url.query_pairs_mut().append_pair("repository", repository);
+        }
+        let mut headers = vec![Header::plain("accept", "application/json")];
+        headers.extend(self.token.clone().map(Header::bearer));
+        let patience = Patience { connect: TIME, first_byte: TIME, idle: TIME };
+        let client = Client::new(self.route.clone(), patience);
+        let answer = client.get(url.as_str(), &headers).await.map_err(|error| error.to_string())?;
+        match answer.status() {
+            200..=299 => {}
+            401 | 403 => return Err(format!("it answered {}; check the token", answer.status())),
+            other => return Err(format!("it answered {other}")),
+        }
+        let text = answer.text(MOST + 1).await.map_err(|error| error.to_string())?;
+        if text.len() > MOST {
+            return Err(format!("its answer is larger than {MOST} bytes"));
+        }
+        match serde_json::from_str::<serde::de::IgnoredAny>(&text) {
+            Ok(_json) => Ok(text),
+            Err(error) => Err(format!("its answer is no JSON (line {})", error.line())),
+        }
+    }
+
+    fn kept(&self) -> Option<Kept> {
+        // What is kept is an answer within a text, whose quotes may take as much again.
+        let bytes = host::read_plain(&self.place(), 4 * MOST as u64).ok()??;
+        serde_json::from_slice(&bytes).ok()
+    }
+
+    fn keep(&self, kept: &Kept) -> std::io::Result<()> {
+        let place = self.place();
+        let folder = place.parent().unwrap_or(Path::new("."));
+        std::fs::create_dir_all(folder)?;
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        serde_json::to_writer(&mut file, kept)?;
+        file.persist(place)?;
+        Ok(())
+    }
+
+    /// Where its answer for this repository is kept. The user is part of the name: what one may see another may not.
+    fn place(&self) -> PathBuf {
+        let mut digest = Sha256::new();
+        let token = self.token.as_ref().map(Secret::reveal).unwrap_or_default();
+        for part in [self.url.as_str(), self.repository.as_deref().unwrap_or_default(), token] {
+            digest.update((part.len() as u64).to_be_bytes());
+            digest.update(part);
+        }
+        let name = hex(&digest.finalize());
+        self.home.join("cache").join(format!("catalog-{}.json", name.get(..32).unwrap_or(&name)))
+    }
+}

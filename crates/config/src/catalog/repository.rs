@@ -1,0 +1,77 @@
+//! Where a repository's remote is, from its files: no program is started for it.
+
+use std::path::{Path, PathBuf};
+
+use url::Url;
+
+/// Most bytes of a file that is read for it.
+const MOST: u64 = 1 << 20;
+
+/// The address of a repository's `origin`, or of its first remote, without a user or password.
+pub fn remote_of(top: &Path) -> Option<String> {
+    let config = folder(top)?.join("config");
+    let text = String::from_utf8(host::read_plain(&config, MOST).ok()??).ok()?;
+    let (mut section, mut first, mut origin) = ("", None, None);
+    for line in text.lines().map(str::trim) {
+        if line.starts_with('[') {
+            section = line;
+        } else if section.starts_with("[remote ")
+            && let Some((key, value)) = line.split_once('=')
+            && key.trim() == "url"
+        {
+            let place = if section == "[remote \"origin\"]" { &mut origin } else { &mut first };
+            place.get_or_insert_with(|| value.trim().trim_matches('"').to_owned());
+        }
+    }
+    origin.or(first).map(|url| without_secrets(&url))
+}
+
+/// The folder that holds a repository's config: `.git`, or what a worktree's file of that name leads to.
+fn folder(top: &Path) -> Option<PathBuf> {
+    let git = top.join(".git");
+    if git.is_dir() {
+        return Some(git);
+    }
+    let read = |path: &Path| String::from_utf8(host::read_plain(path, MOST).ok()??).ok();
+    let own = top.join(read(&git)?.trim().strip_prefix("gitdir:")?.trim());
+    match read(&own.join("commondir")) {
+        Some(common) => Some(own.join(common.trim())),
+        None => Some(own),
+    }
+}
+
+fn without_secrets(url: &str) -> String {
+    let Ok(mut parsed) = Url::parse(url) else { return url.to_owned() };
+    if !matches!(parsed.scheme(), "http" | "https") {
+        return url.to_owned();
+    }
+    // A host of http cannot be without the place where these stand.
+    let _user = parsed.set_username("");
+    let _password = parsed.set_password(None);
+    parsed.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_remote_is_found_without_git_and_told_without_a_password() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path();
+        assert_eq!(remote_of(top), None);
+        fs::create_dir_all(top.join(".git/worktrees/side")).unwrap();
+        let config = "[core]\n\tbare = false\n[remote \"up\"]\n\turl = git@host:up.git\n[remote \"origin\"]\n\t\
+                      url = https://me:secret@example.com/a/b.git\n\tfetch = +refs\n";
+        fs::write(top.join(".git/config"), config).unwrap();
+        assert_eq!(remote_of(top).as_deref(), Some("https://example.com/a/b.git"));
+        fs::write(top.join(".git/worktrees/side/commondir"), "../..\n").unwrap();
+        fs::create_dir(top.join("side")).unwrap();
+        fs::write(top.join("side/.git"), "gitdir: ../.git/worktrees/side\n").unwrap();
+        assert_eq!(remote_of(&top.join("side")), remote_of(top));
+        fs::write(top.join(".git/config"), "[remote \"up\"]\nurl = git@host:up.git\n").unwrap();
+        assert_eq!(remote_of(top).as_deref(), Some("git@host:up.git"));
+    }
+}

@@ -1,0 +1,84 @@
+//! Skills and commands: texts that are loaded when they are needed. Only their heads are read here.
+
+use std::path::Path;
+
+use protocol::{SkillSpec, Source};
+
+use super::Problem;
+use super::fields::Fields;
+use super::head::Document;
+use super::name::normal;
+
+/// Keys that mean something here.
+const KNOWN: [&str; 5] = ["name", "description", "user-invocable", "disable-model-invocation", "allowed-tools"];
+
+/// Keys that are for people or for other programs.
+const HARMLESS: [&str; 12] = [
+    "argument-hint",
+    "arguments",
+    "license",
+    "version",
+    "author",
+    "metadata",
+    "tags",
+    "category",
+    "compatibility",
+    "when-to-use",
+    "title",
+    "mode",
+];
+
+/// Keys of other programs that would change what a skill does, and cannot here.
+const LATER: [&str; 8] = ["context", "agent", "model", "effort", "hooks", "shell", "paths", "tools"];
+
+/// Whether a text is a skill or a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// `SKILL.md` in a folder of its own, which names it.
+    Skill,
+    /// A file that is named as it is called; models do not load it on their own.
+    Command,
+}
+
+/// Reads the head of a skill.
+pub(super) fn read(
+    file: &Path,
+    text: &str,
+    form: Form,
+    source: Source,
+    problems: &mut Vec<Problem>,
+) -> Option<SkillSpec> {
+    let Document { head, body } = Document::read(file, text, problems)?;
+    let mut fields = Fields::new(file, None, head, problems)?;
+    if body.trim().is_empty() {
+        fields.error(None, "it has no text below its head", "write below the head what is to be done");
+    }
+    let usual = match form {
+        Form::Skill => file.parent().and_then(Path::file_name),
+        Form::Command => file.file_stem(),
+    };
+    let at = fields.spot("name");
+    let written = fields.text(&["name"]).or_else(|| usual.map(|name| name.to_string_lossy().into_owned()));
+    let name = written.as_deref().map_or(Err("it has none"), normal).unwrap_or_else(|why| {
+        fields.error(at, format!("it cannot be named so: {why}"), "use letters, digits and dashes in `name`");
+        String::new()
+    });
+    let at = fields.spot("description");
+    let description = fields.text(&["description"]).unwrap_or_default();
+    let description = description.split_whitespace().collect::<Vec<_>>().join(" ");
+    if description.is_empty() {
+        fields.error(at, "it has no description", "add `description`: one line on when to use it");
+    }
+    let disabled = fields.flag(&["disable-model-invocation"]).unwrap_or(form == Form::Command);
+    let allowed_tools = fields.texts(&["allowed-tools"]).unwrap_or_default();
+    let spec = SkillSpec {
+        name,
+        description,
+        file: file.display().to_string(),
+        model_invocable: !disabled,
+        user_invocable: fields.flag(&["user-invocable", "user-invokable"]).unwrap_or(true),
+        allowed_tools: allowed_tools.into_iter().map(|(tool, _)| tool).collect(),
+        source,
+    };
+    fields.finish(&KNOWN, &HARMLESS, &LATER).then_some(spec)
+}

@@ -1,0 +1,208 @@
+//! Names of tools: ours, and those that other programs use for the same things.
+
+use super::fields::nearest;
+
+/// What a name in a list of tools means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Meant {
+    /// Every tool.
+    All,
+    /// These tools of ours.
+    Ours(&'static [&'static str]),
+    /// The tool that starts agents, and only these types.
+    Agents(Vec<String>),
+    /// A tool of an MCP server.
+    Server,
+    /// A known tool that this version has not.
+    Absent,
+    /// A tool with a pattern, which a list of tools cannot hold.
+    Pattern(String),
+    /// Nobody's tool, with what was probably meant.
+    Unknown(Option<&'static str>),
+}
+
+/// Every tool of ours that a definition may name.
+static OURS: [&str; 22] = [
+    "view",
+    "create",
+    "edit",
+    "apply_patch",
+    "grep",
+    "glob",
+    "shell",
+    "read_shell",
+    "stop_shell",
+    "list_shells",
+    "sql",
+    "report_intent",
+    "web_fetch",
+    "ask_user",
+    "task",
+    "read_agent",
+    "write_agent",
+    "list_agents",
+    "stop_agent",
+    "wait",
+    "until",
+    "skill",
+];
+
+/// Names of others, in small letters, and what they are here. `edit` is ours and theirs: who may change files may make
+/// them.
+const ALIASES: [(&str, &[&str]); 43] = [
+    ("edit", &["edit", "create"]),
+    ("multiedit", &["edit"]),
+    ("write", &["create"]),
+    ("create_file", &["create"]),
+    ("editfiles", &["edit", "create"]),
+    ("applypatch", &["apply_patch"]),
+    ("read", &["view"]),
+    ("readfile", &["view"]),
+    ("read_file", &["view"]),
+    ("ls", &["view", "glob"]),
+    ("list_dir", &["view", "glob"]),
+    ("notebookread", &["view"]),
+    ("search", &["grep", "glob"]),
+    ("codebase", &["grep", "glob"]),
+    ("textsearch", &["grep"]),
+    ("grep_search", &["grep"]),
+    ("filesearch", &["glob"]),
+    ("file_search", &["glob"]),
+    ("bash", &["shell"]),
+    ("execute", &["shell"]),
+    ("powershell", &["shell"]),
+    ("terminal", &["shell"]),
+    ("runcommands", &["shell"]),
+    ("runinterminal", &["shell"]),
+    ("run_in_terminal", &["shell"]),
+    ("bashoutput", &["read_shell"]),
+    ("read_bash", &["read_shell"]),
+    ("killshell", &["stop_shell"]),
+    ("killbash", &["stop_shell"]),
+    ("stop_bash", &["stop_shell"]),
+    ("web", &["web_fetch"]),
+    ("webfetch", &["web_fetch"]),
+    ("fetch", &["web_fetch"]),
+    ("agent", &["task"]),
+    ("custom-agent", &["task"]),
+    ("runsubagent", &["task"]),
+    ("taskoutput", &["read_agent"]),
+    ("taskstop", &["stop_agent"]),
+    ("sendmessage", &["write_agent"]),
+    ("todo", &["sql"]),
+    ("todos", &["sql"]),
+    ("todowrite", &["sql"]),
+    ("askuserquestion", &["ask_user"]),
+];
+
+/// Tools of others that have no like here.
+const ABSENT: [&str; 29] = [
+    "websearch",
+    "web_search",
+    "notebookedit",
+    "todoread",
+    "enterplanmode",
+    "exitplanmode",
+    "enterworktree",
+    "exitworktree",
+    "schedulewakeup",
+    "croncreate",
+    "monitor",
+    "lsp",
+    "workflow",
+    "slashcommand",
+    "toolsearch",
+    "listmcpresources",
+    "readmcpresource",
+    "vscode",
+    "browser",
+    "new",
+    "usages",
+    "problems",
+    "changes",
+    "testfailure",
+    "opensimplebrowser",
+    "githubrepo",
+    "extensions",
+    "runtests",
+    "think",
+];
+
+/// What a name in a list of tools means.
+pub(super) fn meant(name: &str) -> Meant {
+    let (word, pattern) = match name.split_once('(') {
+        Some((word, rest)) => (word.trim(), Some(rest.strip_suffix(')').unwrap_or(rest))),
+        None => (name, None),
+    };
+    let lower = word.to_ascii_lowercase();
+    if matches!(lower.as_str(), "*" | "all") {
+        return Meant::All;
+    }
+    if lower.starts_with("mcp__") || lower.contains('/') || lower.contains('.') {
+        return Meant::Server;
+    }
+    let ours = find(&lower);
+    match (ours, pattern) {
+        (Some(["task"]), Some(types)) => {
+            let types = types.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
+            Meant::Agents(types.collect())
+        }
+        (Some(_), Some(pattern)) if !matches!(pattern.trim(), "" | "*") => Meant::Pattern(word.to_owned()),
+        (Some(ours), _) => Meant::Ours(ours),
+        (None, _) if ABSENT.contains(&lower.as_str()) => Meant::Absent,
+        (None, _) => {
+            let known: Vec<&'static str> =
+                OURS.iter().copied().chain(ALIASES.iter().map(|(alias, _)| *alias)).collect();
+            Meant::Unknown(nearest(&lower, &known))
+        }
+    }
+}
+
+fn find(lower: &str) -> Option<&'static [&'static str]> {
+    let alias = ALIASES.iter().find(|(alias, _)| *alias == lower).map(|(_, ours)| *ours);
+    alias.or_else(|| OURS.iter().position(|ours| *ours == lower).and_then(|at| OURS.get(at..=at)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_families_names_are_ours() {
+        let ours = |name| match meant(name) {
+            Meant::Ours(ours) => ours.join("+"),
+            other => format!("{other:?}"),
+        };
+        let names = ["Bash", "Read", "Write", "Edit", "Grep", "search", "execute", "web", "Task", "view", "TodoWrite"];
+        assert_eq!(
+            names.map(ours),
+            [
+                "shell",
+                "view",
+                "create",
+                "edit+create",
+                "grep",
+                "grep+glob",
+                "shell",
+                "web_fetch",
+                "task",
+                "view",
+                "sql"
+            ]
+        );
+        assert_eq!(meant("Agent(explore, code-review)"), Meant::Agents(vec!["explore".into(), "code-review".into()]));
+        assert_eq!(meant("*"), Meant::All);
+        assert_eq!(meant("github/*"), Meant::Server);
+        assert_eq!(meant("mcp__db__query"), Meant::Server);
+        assert_eq!(meant("WebSearch"), Meant::Absent);
+        assert_eq!(meant("Bash(git:*)"), Meant::Pattern("Bash".into()));
+        assert_eq!(meant("Gerp"), Meant::Unknown(Some("grep")));
+    }
+
+    #[test]
+    fn aliases_lead_to_tools_that_there_are() {
+        for (alias, ours) in ALIASES {
+            assert!(ours.iter().all(|name| OURS.contains(name)), "{alias}");
+        }
+    }
+}

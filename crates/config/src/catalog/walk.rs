@@ -1,0 +1,151 @@
+//! Finds files below a folder: bounded in number and depth, and with a word for whatever is not looked at.
+
+use std::collections::BTreeSet;
+use std::fs::{self, DirEntry};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use host::PlainError;
+
+use super::Problem;
+
+/// Most files and folders that are looked at below one folder.
+const MOST_FILES: usize = 1_000;
+
+/// How deep folders may be nested.
+const MOST_DEPTH: usize = 8;
+
+/// Most bytes of a definition.
+const MOST_BYTES: u64 = 256 << 10;
+
+/// Whether links are followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Links {
+    /// As the user's own folders may: people keep their files elsewhere.
+    Followed,
+    /// As nobody's may whose files are a stranger's: what a link leads to was trusted by nobody.
+    Refused,
+}
+
+/// A folder that is searched.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Walk<'a> {
+    /// Below this folder no link is followed, if links are refused.
+    pub(super) top: &'a Path,
+    /// The folder, which is `top` or below it.
+    pub(super) folder: &'a Path,
+    pub(super) links: Links,
+}
+
+impl Walk<'_> {
+    /// Every file below the folder, sorted; none when it does not exist.
+    pub(super) fn files(&self, problems: &mut Vec<Problem>) -> Vec<PathBuf> {
+        let (mut found, mut open) = (Vec::new(), vec![(self.folder.to_owned(), 0)]);
+        let (mut seen, mut entered) = (0, BTreeSet::new());
+        while let Some((folder, depth)) = open.pop() {
+            // A link may lead back to where it is.
+            let is_new = folder.canonicalize().map_or(true, |real| entered.insert(real));
+            if !is_new {
+                continue;
+            }
+            for entry in self.entries(&folder, depth, problems) {
+                seen += 1;
+                if seen > MOST_FILES {
+                    let words = format!("there are more than {MOST_FILES} files here, and the rest is not looked at");
+                    problems.push(Problem::error(self.folder, words, "move what is no definition elsewhere"));
+                    found.sort();
+                    return found;
+                }
+                match self.kind(&entry) {
+                    Kind::Folder if depth < MOST_DEPTH => open.push((entry, depth + 1)),
+                    Kind::Folder => {
+                        let words = "it is nested too deep, and not looked at";
+                        problems.push(Problem::error(&entry, words, "move it further up"));
+                    }
+                    Kind::File => found.push(entry),
+                    Kind::Link => {
+                        let (words, remedy) = ("it is a link, which is not followed here", "put the file itself there");
+                        problems.push(Problem::error(&entry, words, remedy));
+                    }
+                    Kind::Broken(error) => problems.push(Problem::error(&entry, error, "correct or remove it")),
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+
+    /// Reads a file as text.
+    pub(super) fn read(&self, file: &Path, problems: &mut Vec<Problem>) -> Option<String> {
+        let read = match (self.links, file.strip_prefix(self.top)) {
+            (Links::Followed, _) => host::read_plain(file, MOST_BYTES),
+            (Links::Refused, Ok(below)) => host::read_below(self.top, below, MOST_BYTES),
+            (Links::Refused, Err(_)) => Err(PlainError::Link),
+        };
+        let (words, remedy) = match read {
+            Ok(None) => return None,
+            Ok(Some(bytes)) => match String::from_utf8(bytes) {
+                Ok(text) if !text.contains('\0') => return Some(text),
+                Ok(_) | Err(_) => ("it is no UTF-8 text".to_owned(), "write it as text, or move it elsewhere"),
+            },
+            Err(error @ PlainError::Large { .. }) => (error.to_string(), "shorten it, or move it elsewhere"),
+            Err(error @ (PlainError::Kind | PlainError::Link)) => (error.to_string(), "put the file itself there"),
+            Err(PlainError::Io(error)) => (format!("it cannot be read: {error}"), "make it readable, or remove it"),
+        };
+        problems.push(Problem::error(file, words, remedy));
+        None
+    }
+
+    /// What is in a folder; one that does not exist, or is none, holds nothing.
+    fn entries(&self, folder: &Path, depth: usize, problems: &mut Vec<Problem>) -> Vec<PathBuf> {
+        if depth == 0 && self.links == Links::Refused && self.is_behind_link() {
+            let (words, remedy) = ("it is behind a link, which is not followed here", "put the folder itself there");
+            problems.push(Problem::error(folder, words, remedy));
+            return Vec::new();
+        }
+        let absent = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
+        let listed = fs::read_dir(folder).and_then(|entries| {
+            let entries: io::Result<Vec<DirEntry>> = entries.take(MOST_FILES + 1).collect();
+            entries
+        });
+        match listed {
+            Ok(entries) => {
+                let mut paths: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path()).collect();
+                paths.sort();
+                paths
+            }
+            Err(error) if depth == 0 && absent.contains(&error.kind()) => Vec::new(),
+            Err(error) => {
+                let words = format!("it cannot be looked into: {error}");
+                problems.push(Problem::error(folder, words, "make it readable, or remove it"));
+                Vec::new()
+            }
+        }
+    }
+
+    /// Whether one of the folders between the top and the folder is a link.
+    fn is_behind_link(&self) -> bool {
+        let below = self.folder.ancestors().take_while(|folder| *folder != self.top);
+        below.into_iter().any(Path::is_symlink)
+    }
+
+    fn kind(&self, path: &Path) -> Kind {
+        let facts = match (path.is_symlink(), self.links) {
+            (true, Links::Refused) => return Kind::Link,
+            (true | false, _) => fs::metadata(path),
+        };
+        match facts {
+            Ok(facts) if facts.is_dir() => Kind::Folder,
+            // Pipes and devices are told apart when they are read.
+            Ok(_) => Kind::File,
+            Err(error) => Kind::Broken(format!("it leads nowhere: {error}")),
+        }
+    }
+}
+
+enum Kind {
+    File,
+    Folder,
+    Link,
+    Broken(String),
+}

@@ -1,0 +1,101 @@
+//! A catalogue on the network: asked, kept, and done without.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::thread::JoinHandle;
+
+use config::{RemoteCatalog, RemoteState};
+use net::{Route, Secret};
+use protocol::{At, Source};
+
+use super::{Asked, Machine};
+
+const DEFINITIONS: &str = r#"{"agents": [{"name": "Org Reviewer", "description": "x", "prompt": "y",
+    "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "touch ran"}]}]}}]}"#;
+
+/// A server that answers once, and gives what it was asked.
+fn server(answer: String) -> (String, JoinHandle<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/agents?org=1", listener.local_addr().unwrap());
+    let asked = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut request = Vec::new();
+        let mut part = [0; 4096];
+        while !request.ends_with(b"\r\n\r\n") {
+            let read = stream.read(&mut part).unwrap();
+            request.extend_from_slice(&part[..read]);
+        }
+        // A client that has read enough hangs up.
+        let _gone = stream.write_all(answer.as_bytes());
+        String::from_utf8(request).unwrap()
+    });
+    (url, asked)
+}
+
+fn http(status: &str, body: &str) -> String {
+    format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
+}
+
+fn catalog(url: &str, home: PathBuf) -> RemoteCatalog {
+    RemoteCatalog {
+        url: url.to_owned(),
+        token: Some(Secret::new("t-1")),
+        repository: Some("https://example.com/a/b.git".into()),
+        route: Route::default(),
+        home,
+    }
+}
+
+#[tokio::test]
+async fn a2_a_remote_catalogue_is_asked_for_the_user_and_the_repository_and_kept() {
+    let machine = Machine::new();
+    let (url, asked) = server(http("200 OK", DEFINITIONS));
+    let remote = catalog(&url, machine.home());
+    assert_eq!(remote.last().state, RemoteState::Unasked { url: url.clone() });
+    let answer = remote.fetch(At(7)).await;
+    let request = asked.join().unwrap();
+    assert!(request.starts_with("GET /agents?org=1&repository=https%3A%2F%2Fexample.com%2Fa%2Fb.git "), "{request}");
+    assert!(request.to_lowercase().contains("authorization: bearer t-1"), "{request}");
+    assert_eq!(answer.state, RemoteState::Fresh { url: url.clone() });
+
+    let found = machine.asked(Asked { remote: answer, ..Asked::default() }).unwrap();
+    let agent = found.agent("org-reviewer").unwrap();
+    assert_eq!((&agent.spec.source, &agent.hooks), (&Source::Remote { url: url.clone() }, &None));
+    assert!(found.problems[0].words.contains("hooks are not used"), "{:?}", found.problems);
+
+    // Nobody listens there any more.
+    let down = remote.fetch(At(9)).await;
+    let RemoteState::Cached { fetched_at: At(7), why: Some(_), .. } = &down.state else { panic!("{down:?}") };
+    assert!(machine.asked(Asked { remote: down, ..Asked::default() }).unwrap().agent("org-reviewer").is_some());
+    let other = RemoteCatalog { token: Some(Secret::new("t-2")), ..remote };
+    assert!(matches!(other.fetch(At(9)).await.state, RemoteState::Down { .. }), "one user's answer is no other's");
+}
+
+#[tokio::test]
+async fn a2_a_remote_catalogue_that_answers_nonsense_is_down() {
+    let machine = Machine::new();
+    let cases = [
+        (http("200 OK", "<html>"), "no JSON"),
+        (http("401 Unauthorized", "{}"), "401; check the token"),
+        (http("500 Oops", "{}"), "500"),
+        (http("200 OK", &format!("[\"{}\"]", "x".repeat(1 << 20))), "larger than 1048576 bytes"),
+        ("HTTP/1.1 302 Found\r\nlocation: http://example.com/\r\ncontent-length: 0\r\n\r\n".into(), "example.com"),
+    ];
+    for (answer, words) in cases {
+        let (url, asked) = server(answer);
+        let down = catalog(&url, machine.home()).fetch(At(1)).await;
+        asked.join().unwrap();
+        let RemoteState::Down { why, .. } = &down.state else { panic!("{down:?}") };
+        assert!(why.contains(words), "{why}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a2_a_remote_catalogue_that_never_answers_is_not_waited_for() {
+    let machine = Machine::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let down = catalog(&url, machine.home()).fetch(At(1)).await;
+    assert!(matches!(down.state, RemoteState::Down { .. }), "{down:?}");
+}

@@ -1,0 +1,164 @@
+//! Which definition of a name counts, and what does not count at all.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use config::{Pressure, Severity};
+use protocol::{Source, Spawns};
+
+use super::{Asked, Machine, agent};
+
+#[test]
+fn a2_a3_every_place_is_searched_and_the_strongest_of_a_name_counts() {
+    let machine = Machine::new();
+    let places = [
+        "project/.bosun/agents/deep/er/Code Reviewer.md",
+        "project/.github/agents/code-reviewer.agent.md",
+        "project/.claude/agents/code_reviewer.md",
+        "home/agents/code-reviewer.md",
+        "user/.copilot/agents/code-reviewer.agent.md",
+        "user/.claude/agents/code-reviewer.md",
+        "home/plugins/p/agents/code-reviewer.md",
+    ];
+    for place in places {
+        machine.write(place, &agent(place));
+    }
+    machine.write("home/plugins/p/plugin.json", r#"{"name": "p"}"#);
+    let given = r#"{"CODE REVIEWER": {"description": "flag", "prompt": "x"}}"#;
+    let catalog = machine.asked(Asked { given: Some(given), ..Asked::default() }).unwrap();
+    assert_eq!(catalog.problems, []);
+    let order: Vec<&str> = catalog
+        .agents
+        .iter()
+        .filter(|agent| agent.spec.name == "code-reviewer")
+        .map(|agent| agent.spec.description.as_str())
+        .collect();
+    assert_eq!(order, [&["flag"], &places[..]].concat());
+    assert_eq!(catalog.agent("Code_Reviewer").unwrap().spec.source, Source::Flag);
+    let shadowed: Vec<_> = catalog.agents.iter().filter_map(|agent| agent.shadowed_by.clone()).collect();
+    assert_eq!(shadowed, vec![Source::Flag; places.len()]);
+}
+
+#[test]
+fn a1_a_file_may_stand_in_for_a_built_in_agent() {
+    let machine = Machine::new();
+    machine.write("user/.claude/agents/explore.md", &agent("mine"));
+    let catalog = machine.catalog();
+    assert_eq!(catalog.agent("explore").unwrap().spec.description, "mine");
+    let built_in = catalog.agents.iter().find(|agent| agent.spec.source == Source::BuiltIn).unwrap();
+    assert!(matches!(built_in.shadowed_by, Some(Source::User { .. })));
+    assert_eq!(catalog.effective().count(), 8);
+}
+
+#[test]
+fn a6_a_role_says_whom_it_may_start() {
+    let machine = Machine::new();
+    let written = [
+        ("all", "", Spawns::Anybody),
+        ("listed", "tools: [Read, Task]", Spawns::Anybody),
+        ("without", "tools: [Read, Bash]", Spawns::Nobody),
+        ("nothing", "tools: []", Spawns::Nobody),
+        (
+            "some",
+            "tools: Read, Agent(Explore, code_review)",
+            Spawns::Only(vec!["explore".into(), "code-review".into()]),
+        ),
+        ("forbidden", "disallowedTools: Task", Spawns::Nobody),
+        ("plan", "permissionMode: plan", Spawns::Nobody),
+        ("stated", "spawns: [explore]", Spawns::Only(vec!["explore".into()])),
+    ];
+    for (name, line, _) in &written {
+        let text = format!("---\ndescription: x\n{line}\n---\nDo it.\n");
+        machine.write(&format!("project/.bosun/agents/{name}.md"), &text);
+    }
+    let catalog = machine.catalog();
+    assert_eq!(catalog.problems, []);
+    for (name, line, spawns) in written {
+        assert_eq!(catalog.agent(name).unwrap().spec.spawns, spawns, "{line}");
+    }
+}
+
+#[test]
+fn a6_what_this_version_cannot_do_is_kept_as_a_refusal() {
+    let machine = Machine::new();
+    let text = "---\ndescription: x\nmcp-servers:\n  db:\n    command: db\nisolation: worktree\ntools: [read, 'github/*']\n\
+                ---\nDo it.\n";
+    machine.write("project/.github/agents/wants.agent.md", text);
+    let catalog = machine.catalog();
+    assert_eq!(catalog.problems, []);
+    let unserved = &catalog.agent("wants").unwrap().spec.unserved;
+    assert_eq!(unserved.len(), 3, "{unserved:?}");
+    assert!(unserved.iter().all(|words| words.contains("later version")), "{unserved:?}");
+}
+
+#[test]
+fn a2_files_of_an_untrusted_project_are_named_and_not_used() {
+    let machine = Machine::new();
+    machine.write("project/.github/agents/evil.agent.md", &agent("x"));
+    machine.write("project/.claude/skills/evil/SKILL.md", &agent("x"));
+    machine.write("project/.github/hooks/evil.json", r#"{"hooks": {}}"#);
+    machine.write("project/.claude/settings.json", r#"{"hooks": {"Stop": []}}"#);
+    machine.write("home/agents/mine.md", &agent("x"));
+    let catalog = machine.asked(Asked { untrusted: true, ..Asked::default() }).unwrap();
+    assert!(catalog.agent("evil").is_none() && catalog.agent("mine").is_some());
+    assert!(catalog.skills.is_empty() && catalog.hooks.is_empty());
+    assert_eq!(catalog.problems.len(), 4);
+    for problem in &catalog.problems {
+        assert_eq!(problem.severity, Severity::Untrusted);
+        assert!(problem.remedy.contains("bosun trust"), "{problem}");
+    }
+    assert_eq!(machine.catalog().hooks.len(), 2);
+}
+
+#[test]
+fn a2_hooks_that_a_manager_forbids_are_not_gathered() {
+    let machine = Machine::new();
+    machine.write("home/hooks/mine.json", r#"{"hooks": {}}"#);
+    let no_hooks = Some("/etc/bosun/managed.toml".into());
+    let catalog = machine.asked(Asked { no_hooks, ..Asked::default() }).unwrap();
+    assert!(catalog.hooks.is_empty());
+    assert!(catalog.problems[0].words.contains("/etc/bosun/managed.toml"), "{:?}", catalog.problems);
+}
+
+#[test]
+fn a3_links_of_a_project_are_not_followed_and_those_of_the_user_are() {
+    let machine = Machine::new();
+    machine.write("elsewhere/linked.md", &agent("x"));
+    machine.write("project/.claude/agents/real.md", &agent("x")).write("user/.claude/agents/real.md", &agent("y"));
+    symlink(machine.path("elsewhere/linked.md"), machine.path("project/.claude/agents/stolen.md")).unwrap();
+    symlink(machine.path("elsewhere"), machine.path("user/.claude/agents/more")).unwrap();
+    // A loop in the user's own folder ends.
+    symlink(machine.path("user/.claude/agents"), machine.path("elsewhere/loop")).unwrap();
+    symlink("loop2", machine.path("elsewhere/loop2")).unwrap();
+    let catalog = machine.catalog();
+    assert!(catalog.agent("linked").is_some() && catalog.agent("stolen").is_none());
+    let told: Vec<String> = catalog.problems.iter().map(|it| format!("{}: {}", it.file.display(), it.words)).collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].contains("stolen.md: it is a link"), "{told:?}");
+    assert!(told[1].contains("loop2: it leads nowhere"), "{told:?}");
+}
+
+#[test]
+fn a3_a_folder_with_too_much_in_it_is_told() {
+    let machine = Machine::new();
+    let folder = machine.path("project/.claude/agents");
+    fs::create_dir_all(&folder).unwrap();
+    for n in 0..1_001 {
+        fs::write(folder.join(format!("{n}.txt")), "").unwrap();
+    }
+    machine.write("project/.github/agents/1/2/3/4/5/6/7/8/9/deep.md", &agent("x"));
+    let told: Vec<String> = machine.catalog().problems.iter().map(|it| it.words.clone()).collect();
+    assert!(told.iter().any(|words| words.contains("more than 1000 files")), "{told:?}");
+    assert!(told.iter().any(|words| words.contains("nested too deep")), "{told:?}");
+}
+
+#[test]
+fn a4_long_descriptions_are_weighed() {
+    let machine = Machine::new();
+    machine.write("home/agents/long.md", &agent(&"word ".repeat(4_000)));
+    let catalog = machine.catalog();
+    let specs = || catalog.effective().map(|agent| &agent.spec);
+    let pressure = Pressure::of(specs(), 15_000).unwrap();
+    assert_eq!((pressure.largest[0].0.as_str(), pressure.threshold), ("long", 15_000));
+    assert_eq!(Pressure::of(specs(), 30_000), None);
+}

@@ -1,0 +1,83 @@
+//! The text of a skill, as an agent reads it.
+
+use std::path::Path;
+
+use protocol::{Front, SkillSpec, Source};
+
+/// Most bytes of a skill's file.
+const MOST: u64 = 256 << 10;
+
+/// Reads a skill's file; says why it cannot be read. Below a project or a plugin no link is followed: an agent could
+/// have put it there to read what it may not.
+pub(crate) fn read(skill: &SkillSpec) -> Result<String, String> {
+    let path = Path::new(&skill.file);
+    let read = match (&skill.source, path.strip_prefix("/")) {
+        (Source::Project { .. } | Source::Plugin { .. }, Ok(below)) => host::read_below(Path::new("/"), below, MOST),
+        (_, _) => host::read_plain(path, MOST),
+    };
+    match read {
+        Ok(Some(bytes)) => String::from_utf8(bytes).map_err(|_binary| "it is no UTF-8 text".to_owned()),
+        Ok(None) => Err("it is gone".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// What a skill's file says below its head. Commands that other programs would run while they read it are not run: a
+/// line in their place says so.
+pub fn skill_text(file: &str) -> String {
+    // A head that never ends is no head.
+    let body = Front::of(file).body().unwrap_or(file);
+    without_commands(body.trim())
+}
+
+/// The text with each `` !`command` `` replaced by words that name it.
+fn without_commands(text: &str) -> String {
+    let (mut told, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(at) = rest.find("!`") {
+        let (before, from) = rest.split_at(at);
+        told.push_str(before);
+        // An exclamation before some code is one.
+        let is_word = before.ends_with(|c: char| c.is_alphanumeric() || c == '`');
+        let command = from[2..].split_once('`').filter(|(command, _)| !is_word && !command.contains('\n'));
+        match command {
+            Some((command, after)) => {
+                told.push_str(&format!("[not run here: {command}]"));
+                rest = after;
+            }
+            None => {
+                told.push_str("!`");
+                rest = &from[2..];
+            }
+        }
+    }
+    told.push_str(rest);
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a7_a_skill_of_a_project_is_not_read_through_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        std::fs::write(top.join("secret"), "words").unwrap();
+        std::os::unix::fs::symlink(top.join("secret"), top.join("SKILL.md")).unwrap();
+        let path = top.join("SKILL.md").display().to_string();
+        let of = |source| SkillSpec { file: path.clone(), source, ..SkillSpec::default() };
+        assert!(read(&of(Source::Project { path: path.clone() })).unwrap_err().contains("link"));
+        assert_eq!(read(&of(Source::User { path: path.clone() })).as_deref(), Ok("words"));
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(read(&of(Source::Project { path: path.clone() })).unwrap_err(), "it is gone");
+    }
+
+    #[test]
+    fn a7_a_skill_is_told_is_told_without_its_head_and_its_commands_are_not_run() {
+        let file = "---\nname: x\ndescription: y\n---\n\nThe branch is !`git branch --show-current`.\nDo it.\n";
+        assert_eq!(skill_text(file), "The branch is [not run here: git branch --show-current].\nDo it.");
+        assert_eq!(skill_text("No head, wow!`code` and !`open\nline`"), "No head, wow!`code` and !`open\nline`");
+        assert_eq!(skill_text("---\nname: x\n"), "---\nname: x");
+        assert_eq!(skill_text("!`a``!`b`"), "[not run here: a]`!`b`");
+    }
+}
