@@ -56,7 +56,7 @@ pub(crate) fn set_state(conn: &Connection, task: TaskId, state: &TaskState, at: 
              WHERE id = ?1 AND NOT finished",
         )?
         .execute(params![task.to_string(), json(state)?, (*state == TaskState::Queued).then_some(at.0), at.0])?;
-    unless(changed, conn, task, at)
+    touch_if_late(changed, conn, task, at)
 }
 
 /// Notes that a task has ended for good.
@@ -69,7 +69,7 @@ pub(crate) fn finish(conn: &Connection, task: TaskId, outcome: &Outcome, at: At)
              WHERE id = ?1 AND NOT finished",
         )?
         .execute(params![task.to_string(), json(&state)?, at.0])?;
-    unless(changed, conn, task, at)
+    touch_if_late(changed, conn, task, at)
 }
 
 /// Notes that an activation, or a new attempt at it, began to run.
@@ -88,7 +88,7 @@ pub(crate) fn start(
              WHERE id = ?1 AND NOT finished",
         )?
         .execute(params![task.to_string(), activation.0, attempt.0, json(&TaskState::Running)?, at.0])?;
-    unless(changed, conn, task, at)
+    touch_if_late(changed, conn, task, at)
 }
 
 /// Notes that an activation ended.
@@ -100,7 +100,7 @@ pub(crate) fn rest(conn: &Connection, task: TaskId, outcome: &Outcome, text: &st
              WHERE id = ?1 AND NOT finished",
         )?
         .execute(params![task.to_string(), json(outcome)?, clip_middle(text, RESULT), json(&TaskState::Idle)?, at.0])?;
-    unless(changed, conn, task, at)
+    touch_if_late(changed, conn, task, at)
 }
 
 pub(crate) fn promote(conn: &Connection, task: TaskId, at: At) -> rusqlite::Result<()> {
@@ -171,6 +171,6 @@ pub(crate) fn touch(conn: &Connection, task: TaskId, at: At) -> rusqlite::Result
 }
 
 /// What came too late to change a task still happened.
-fn unless(changed: usize, conn: &Connection, task: TaskId, at: At) -> rusqlite::Result<()> {
+fn touch_if_late(changed: usize, conn: &Connection, task: TaskId, at: At) -> rusqlite::Result<()> {
     if changed > 0 { Ok(()) } else { touch(conn, task, at) }
 }

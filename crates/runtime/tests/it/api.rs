@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
-use protocol::api::{Method, SendParams, SendResult, SessionView, SubscribeParams, TasksPage, TasksParams};
-use protocol::{Delivery, Envelope, Event, Outcome, TaskId, TaskState};
+use protocol::api::{
+    MailState, Method, OutputResult, SendParams, SendResult, SessionView, SubscribeParams, TaskParams, TaskRecord,
+    TasksPage, TasksParams,
+};
+use protocol::{Delivery, Envelope, Event, Kind, Outcome, TaskId, TaskState};
 use rpc::{CallError, Client, Notifications};
 use runtime::Start;
 use serde_json::{Value, json};
@@ -81,6 +84,65 @@ async fn tasks_are_listed_in_pages() {
     driver.rest().await;
     let states: Vec<&str> = driver.tasks().iter().skip(1).map(|task| task.state.word()).collect();
     assert_eq!(states, ["cancelled"; 5]);
+    driver.leave().await;
+}
+
+/// A root that starts an agent in the background.
+const DELEGATES: &str = "
+  - when: { agent: worker }
+    answer: [say: forty-two]
+    usage: { input: 70, output: 7 }
+  - when: { turn: 1 }
+    answer:
+      - call: { tool: task, input: { description: counts, prompt: count, agent_type: worker, name: counter, mode: background } }
+  - answer: [say: done]
+";
+
+#[tokio::test]
+async fn r1_a_client_reads_whole_records_and_tells_refusals_apart() {
+    let mut driver = scenario().script(&rules(DELEGATES)).ready().open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    driver.rest().await;
+    let (client, _notifications) = connect(&driver).await;
+    let list = async |params: TasksParams| -> Vec<TaskId> {
+        let page: TasksPage = client.call(Method::TasksList, params).await.unwrap();
+        assert_eq!(page.total, page.tasks.len() as u64);
+        page.tasks.into_iter().map(|task| task.id).collect()
+    };
+    let agents = TasksParams { kind: Some(Kind::Agent), ..TasksParams::default() };
+    let [task] = list(agents.clone()).await[..] else { panic!("one agent") };
+    for (state, below, found) in
+        [("idle", "/root/counter", 1), ("idle", "/root", 2), ("running", "/root", 0), ("idle", "/root/count", 0)]
+    {
+        let wanted = TasksParams { state: Some(state.into()), below: Some(below.into()), ..TasksParams::default() };
+        assert_eq!(list(wanted).await.len(), found, "{state} {below}");
+    }
+    let record: TaskRecord = client.call(Method::TasksGet, TaskParams { task }).await.unwrap();
+    assert_eq!((record.task.path.as_str(), record.task.prompt.as_deref()), ("/root/counter", Some("count")));
+    assert_eq!((record.task.depth, record.task.turns, record.task.usage.input), (1, 1, 70));
+    assert_eq!((record.turns.len(), record.turns[0].usage.output, record.turns[0].ended_at.is_some()), (1, 7, true));
+    assert_eq!((record.mail.len(), record.mail[0].state, record.task.unread), (1, MailState::Delivered, 0));
+    let output: OutputResult = client.call(Method::TasksOutput, TaskParams { task }).await.unwrap();
+    assert_eq!(output.output, "forty-two");
+
+    let refused = async |method: Method, params: Value| -> Value {
+        match client.call::<Value>(method, params).await {
+            Err(CallError::Refused(error)) => error.data.unwrap()["kind"].clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let stranger = json!({ "task": "task-0000000000000000000000000000ffff" });
+    for method in [Method::TasksGet, Method::TasksOutput, Method::TasksForget, Method::TasksPromote] {
+        assert_eq!(refused(method, stranger.clone()).await, "noTask", "{method:?}");
+    }
+    assert_eq!(refused(Method::TasksForget, json!({ "task": task })).await, "notEnded");
+    assert_eq!(refused(Method::TasksPromote, json!({ "task": task })).await, "notAwaited");
+    assert_eq!(refused(Method::TasksList, json!({ "state": "levitating" })).await, "unfit");
+    let _: Value = client.call(Method::TasksStop, json!({ "task": task, "how": "abort" })).await.unwrap();
+    assert_eq!(refused(Method::SessionSend, json!({ "task": task, "text": "x", "delivery": "steer" })).await, "ended");
+    let _: Value = client.call(Method::TasksForget, json!({ "task": task })).await.unwrap();
+    assert_eq!(list(agents.clone()).await, []);
+    assert_eq!(list(TasksParams { all: true, ..agents }).await, [task]);
     driver.leave().await;
 }
 

@@ -318,10 +318,14 @@ async fn a_client_lists_decides_and_sees_what_is_asked_and_decided() {
     let mut driver = asking(&stage, 2).await;
     let (client, mut notifications) = Client::connect(&stage.home().socket(driver.id())).await.unwrap();
     let list = async |all| -> Vec<AskView> {
-        client.call::<AsksResult>(Method::AsksList, AsksParams { all, ..AsksParams::default() }).await.unwrap().asks
+        let params = AsksParams { all, ..AsksParams::default() };
+        client.call::<AsksResult>(Method::AsksList, params).await.unwrap().asks
     };
     let asks = list(false).await;
     assert_eq!((asks.len(), asks[0].path.as_str(), asks[0].session), (2, "/root", driver.id()));
+    let second = AsksParams { offset: 1, limit: Some(1), ..AsksParams::default() };
+    let page: AsksResult = client.call(Method::AsksList, second).await.unwrap();
+    assert_eq!((page.total, &*page.asks), (2, &asks[1..]));
 
     let refused = async |params: Value| -> (i64, Option<Value>) {
         match client.call::<Value>(Method::AsksDecide, params).await {

@@ -1,8 +1,8 @@
 //! Commands that another process left in the session's file: each is carried out once, poked or not.
 
 use insta::assert_snapshot;
-use protocol::api::{Command, Method, SendParams};
-use protocol::{Delivery, Event, Outcome, TaskId};
+use protocol::api::{Command, CommandFate, Method, RefusalKind, SendParams, TaskParams};
+use protocol::{Delivery, Event, MailId, Outcome, TaskId};
 use rpc::Client;
 use runtime::Start;
 use serde_json::{Value, json};
@@ -48,6 +48,27 @@ async fn a_command_is_applied_with_a_poke_without_one_and_by_the_next_owner() {
     assert_eq!(Reader::open(stage.home(), id).unwrap().pending_commands().unwrap(), []);
     assert!(!driver.session().has_work().await.unwrap());
     assert_snapshot!(driver.leave().await.transcript());
+}
+
+#[tokio::test]
+async fn r8_whoever_leaves_a_command_reads_what_became_of_it() {
+    let stage = heard();
+    let mut driver = stage.open(Start::New).await;
+    let stranger = TaskId::new("0000000000000000000000000000ffff".parse().unwrap());
+    let forget = Command::Forget(TaskParams { task: stranger });
+    let left = [send("hello"), forget]
+        .map(|command| post_command(stage.home(), driver.id(), &command, FakeClock::START).unwrap());
+    let reader = Reader::open(stage.home(), driver.id()).unwrap();
+    assert_eq!(left.map(|id| reader.command_fate(id).unwrap()), [None, None]);
+    let (client, _notifications) = Client::connect(&stage.home().socket(driver.id())).await.unwrap();
+    let _: Value = client.call(Method::SessionPoke, json!({})).await.unwrap();
+    driver.until("an answer", ended).await;
+    driver.rest().await;
+    let fates = left.map(|id| reader.command_fate(id).unwrap());
+    assert_eq!(fates[0], Some(CommandFate::Applied { mail: Some(MailId(1)) }));
+    let refused = matches!(&fates[1], Some(CommandFate::Refused { kind: RefusalKind::NoTask, .. }));
+    assert!(refused, "{fates:?}");
+    driver.leave().await;
 }
 
 #[tokio::test]

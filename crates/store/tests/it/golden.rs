@@ -7,7 +7,7 @@ mod views;
 use std::path::PathBuf;
 
 use host::Home;
-use protocol::api::{AskState, Command, TasksParams};
+use protocol::api::{AskState, AsksParams, Command, TasksParams};
 use protocol::{Answer, AnswerStatus, At, CallId, Event, Fence};
 use store::{Reader, SqlLimits, SqlSpace, StoreError, post_command};
 
@@ -158,6 +158,10 @@ fn assert_projected(home: &Home, form: u32) {
     let known = if form < 3 { Vec::new() } else { asks() };
     let open: Vec<_> = known.iter().filter(|ask| ask.state == AskState::Open).cloned().collect();
     assert_eq!((reader.asks(true).unwrap(), reader.asks(false).unwrap()), (known, open));
+    if form > 2 {
+        let page = reader.asks_page(&AsksParams { all: true, offset: 1, limit: Some(2) }).unwrap();
+        assert_eq!((page.total, &*page.asks), (4, &asks()[1..3]));
+    }
     assert_eq!(reader.session_view().unwrap(), view);
     assert_eq!(reader.spendings(At(0)).unwrap(), spendings);
     assert_eq!(reader.spendings(At(1_000)).unwrap(), []);

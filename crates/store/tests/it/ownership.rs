@@ -2,7 +2,8 @@
 
 use std::os::unix::fs::MetadataExt;
 
-use protocol::{At, Fence};
+use protocol::api::TasksParams;
+use protocol::{Activation, At, Attempt, Entry, Event, Fence, Kind, TaskSpec};
 use store::{SessionFile, StoreError, remove_session};
 
 use crate::support::*;
@@ -66,4 +67,36 @@ fn an_id_is_used_once() {
     create(&house.home, session(1));
     let again = SessionFile::create(&house.home, session(1), &dead(), At(2)).map(|_| ());
     assert_eq!(again, Err(StoreError::Exists { id: session(1), path: house.home.session_dir(session(1)) }));
+}
+
+#[test]
+fn r5_only_boot_process_and_start_tell_whether_an_owner_is_alive() {
+    let house = house();
+    // A lease of long ago, by a clock that has jumped since.
+    let opened = SessionFile::create(&house.home, session(1), &me(), At(1)).unwrap();
+    let started = Event::ActivationStarted { activation: Activation(1), attempt: Attempt(1) };
+    let mut entries = opening();
+    entries.push(entry(20, started.clone()));
+    entries.push(Entry { task: task(2), ..entry(21, Event::TaskCreated(spec(Some(task(1)), "tests"))) });
+    let command = TaskSpec { parent: Some(task(1)), ..TaskSpec::new(Kind::Shell, "shell", "make") };
+    entries.push(Entry { task: task(3), ..entry(22, Event::TaskCreated(command)) });
+    entries.push(Entry { task: task(3), ..entry(23, started) });
+    commit(&opened.writer, entries).unwrap();
+    let words = || -> Vec<&'static str> {
+        let tasks = reader(&house.home, session(1)).tasks(&TasksParams::every()).unwrap().tasks;
+        tasks.iter().map(|task| task.state.word()).collect()
+    };
+    assert_eq!(words(), ["running", "queued", "running"]);
+    let conn = raw(&house.home.session_db(session(1)));
+    for other in ["boot = 'another'", "pid = 4194304", "started = started + 1"] {
+        conn.execute(&format!("UPDATE bosun_lease SET {other}"), []).unwrap();
+        assert_eq!(words(), ["interrupted", "interrupted", "lost"], "{other}");
+        let me = me();
+        let back = format!("UPDATE bosun_lease SET boot = '{}', pid = {}, started = {}", me.boot, me.pid, me.started);
+        conn.execute(&back, []).unwrap();
+        assert_eq!(words(), ["running", "queued", "running"]);
+    }
+    // What is shown that way is not written.
+    let state = "SELECT state ->> '$.type' FROM bosun_tasks ORDER BY row";
+    assert_eq!(strings(&conn, state), ["running", "queued", "running"]);
 }

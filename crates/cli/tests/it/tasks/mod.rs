@@ -20,16 +20,16 @@ rules:
       - call: { tool: task, input: { description: tests, prompt: Run the tests., agent_type: general-purpose, name: tests } }
   - when: { path: /root }
     answer: [say: "All is under way."]
-  - when: { path: "/root/(\\w+)", turn: 1 }
+  - when: { path: "/root/\\w+", turn: 1 }
     answer:
       - say: "I begin.\n"
       - call: { tool: report_intent, input: { intent: waiting for a file } }
       - call: { tool: shell, input: { command: "n=$(basename ${path}); touch $n-busy; while [ ! -e $n-go ]; do sleep 0.01; done; echo gone" } }
     usage: { input: 100, output: 10 }
-  - when: { path: "/root/(\\w+)", prompt: "message (.*)" }
+  - when: { path: "/root/\\w+", prompt: "message (.*)" }
     answer: [say: "I was told ${1}."]
     usage: { input: 200, output: 20 }
-  - when: { path: "/root/(\\w+)" }
+  - when: { path: "/root/\\w+" }
     answer: [say: "I am done."]
     usage: { input: 200, output: 20 }
 "#;
