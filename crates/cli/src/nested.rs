@@ -50,7 +50,7 @@ fn reserve(command: Option<&Command>) -> Reserve {
         Some(Command::Trust(_)) => Reserve::Person("decide whom to trust"),
         Some(Command::Config(_)) => Reserve::Person("look into or change settings"),
         Some(Command::Gc(_)) => Reserve::Person("remove sessions"),
-        Some(Command::Demo(_)) => Reserve::Person("start agents"),
+        Some(Command::Demo(_) | Command::Selftest(_)) => Reserve::Person("start agents"),
         Some(
             Command::Models(_)
             | Command::Doctor(_)
@@ -78,7 +78,7 @@ mod tests {
         for line in ["bosun models", "bosun models --json", "bosun script schema", "bosun script check a.yaml"] {
             assert!(is_for_anybody(line), "{line}");
         }
-        let reserved = "bosun|bosun -p x|bosun --continue|bosun gc|bosun gc --dry-run|bosun demo|bosun models --reopen|\
+        let reserved = "bosun|bosun -p x|bosun --continue|bosun gc|bosun gc --dry-run|bosun demo|bosun selftest|bosun models --reopen|\
             bosun cost|bosun sessions|bosun sessions send a b|bosun sessions stop a|bosun sessions interrupt a|\
             bosun sessions rm a|bosun sessions show a|bosun sessions export a|bosun sessions watch a";
         for line in reserved.split('|') {

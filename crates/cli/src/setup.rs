@@ -76,7 +76,7 @@ impl Setup {
             model_spec,
             models: Arc::new(runtime::OnlyOwn),
             guard: runtime::CostGuard::default(),
-            catalog: Arc::default(),
+            catalog: Arc::new(stand_in()),
             main: None,
             features: runtime::Features::default(),
             policy,
@@ -100,6 +100,19 @@ impl Setup {
             probe: fault::probe(self.env.fault.as_deref())?,
         })
     }
+}
+
+/// The one agent there is until definitions are read.
+fn stand_in() -> runtime::Catalog {
+    let agent = protocol::AgentSpec {
+        name: "general-purpose".into(),
+        description: "Does any task that can be described completely".into(),
+        spawns: protocol::Spawns::Anybody,
+        model_invocable: true,
+        user_invocable: true,
+        ..protocol::AgentSpec::default()
+    };
+    runtime::Catalog { agents: vec![agent], ..runtime::Catalog::default() }
 }
 
 /// How a run gets rid of its budget of money, which no flag takes back.

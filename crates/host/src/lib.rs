@@ -16,6 +16,7 @@ pub mod machine;
 mod plain;
 mod proc;
 pub mod terminal;
+pub mod twin;
 
 pub use clock::{Clock, SystemClock};
 pub use files::{EntryKind, Expect, FileBytes, FileError, Folder, FolderEntry, PathError, Place, Stamp, Workspace};
