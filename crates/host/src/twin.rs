@@ -1,7 +1,7 @@
 //! Another process of this executable, as a person would start it, to be killed in the middle of its work. It is how
 //! Bosun tests itself. It is nobody's tool and so has no guardian; what it starts has one.
 
-use std::ffi::OsString;
+use std::ffi::{CStr, OsString};
 use std::fs::File;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
@@ -10,9 +10,19 @@ use std::time::{Duration, Instant};
 use std::{fs, io, thread};
 
 use rustix::process::Pid;
+use rustix::thread::set_name;
 
 use crate::ExitStatus;
 use crate::proc::Stat;
+
+/// What a process that starts twins is called: below a `bosun` nobody speaks for a person.
+const NAME: &CStr = c"bosun-selftest";
+
+/// Lets the processes that this one starts count as a person's. Only the main thread can say so, and only a process
+/// that runs no agents of its own may.
+pub fn stand_aside() -> io::Result<()> {
+    Ok(set_name(NAME)?)
+}
 
 /// How often a twin is looked at.
 const LOOK: Duration = Duration::from_millis(2);
@@ -39,9 +49,8 @@ impl Twin {
     #[expect(clippy::disallowed_methods, reason = "what a person starts is no program of an agent")]
     pub fn start(birth: Birth<'_>) -> io::Result<Twin> {
         let Birth { args, env, cwd, output } = birth;
-        // Not the file's path: that may hold another version by now.
-        let child = Command::new("/proc/self/exe")
-            .arg0("bosun")
+        // By its path, as a shell does: what is started through a link of `/proc` is named after that.
+        let child = Command::new(std::env::current_exe()?)
             .args(args)
             .env_clear()
             .envs(env)

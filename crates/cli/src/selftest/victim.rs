@@ -61,10 +61,13 @@ impl Victim {
 
     /// Lets owners come and go as planned.
     pub(super) fn play(&self, plan: &Plan) -> Result<Played, Failure> {
-        let mut deaths = Vec::new();
+        let mut deaths: Vec<Death> = Vec::new();
         let mut kills = plan.kills.iter();
         loop {
             let session = self.begun()?;
+            if session.is_none() {
+                deaths.iter_mut().for_each(|death| death.log.clear());
+            }
             let kill = kills.next();
             let ended = self.live(session.as_ref(), kill)?;
             let killed = ended == Some(ExitStatus::Signal(9));
