@@ -7,7 +7,10 @@ use std::time::Duration;
 use super::dice::Dice;
 
 /// About how many events an agent brings.
-const EVENTS: u64 = 22;
+const EVENTS: u64 = 18;
+
+/// Even the last owner brings some, since it adopts the session.
+const FEWEST: u64 = 10;
 
 /// Most owners of one run that are killed.
 const KILLS: u64 = 3;
@@ -59,7 +62,7 @@ impl Plan {
         let kills = (0..dice.roll(KILLS)).map(|_| {
             let kill = Kill::random(&mut dice, left);
             // Those who come later find less to do.
-            left = (left / 2).max(10);
+            left = left.saturating_sub(kill.events().unwrap_or(left / 2)).max(FEWEST);
             kill
         });
         Plan { seed, kills: kills.collect() }
@@ -94,6 +97,14 @@ impl Kill {
             Kill::Time(Duration::from_millis(dice.roll(LIFE_MS)))
         } else {
             Kill::Commit { side, events: dice.roll(events) }
+        }
+    }
+
+    /// How many events it lets happen, if that is known.
+    fn events(&self) -> Option<u64> {
+        match self {
+            Kill::Commit { events, .. } => Some(*events),
+            Kill::Kind { .. } | Kill::Time(_) => None,
         }
     }
 

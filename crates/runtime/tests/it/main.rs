@@ -26,4 +26,5 @@ mod races;
 mod repeats;
 mod secrets;
 mod shells;
+mod storm;
 mod support;

@@ -63,7 +63,7 @@ fn run(stage: &Stage, death: Option<&str>) -> Vec<Envelope> {
 
 #[test]
 fn t5_a_tree_that_always_grows_stops_at_its_depth() {
-    for death in [None, Some("after-commit:taskCreated:8")] {
+    for death in [None, Some("after-commit:120")] {
         let log = run(&limited("depth = 2\nlive = 64"), death);
         assert_eq!((agents(&log).len(), deepest(&log)), (5 + 25, 2), "{death:?}");
     }
@@ -71,7 +71,7 @@ fn t5_a_tree_that_always_grows_stops_at_its_depth() {
 
 #[test]
 fn t5_a_tree_that_always_grows_stops_at_its_total() {
-    for death in [None, Some("before-commit:taskCreated:6")] {
+    for death in [None, Some("before-commit:150")] {
         let log = run(&limited("total = 37\nlive = 64"), death);
         assert_eq!(agents(&log).len(), 37, "{death:?}");
     }
@@ -80,7 +80,7 @@ fn t5_a_tree_that_always_grows_stops_at_its_total() {
 #[test]
 fn t5_subagents_start_no_more_in_a_minute_than_they_may() {
     const RATE: usize = 200;
-    for death in [None, Some("after-commit:taskCreated:40")] {
+    for death in [None, Some("after-commit:900")] {
         let log = run(&limited("live = 64"), death);
         let all = agents(&log);
         let root = all[0].1.parent;

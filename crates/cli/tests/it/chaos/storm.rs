@@ -7,27 +7,36 @@ use std::time::Duration;
 use host::{Clock, Home, SystemClock};
 use protocol::api::{Command, SendParams, StopTaskParams};
 use protocol::{Cancel, Delivery, Envelope, Event, Kind, SessionId, TaskId};
-use testkit::binary::{PATIENCE, Signal, Stage, within};
+use testkit::binary::{Invocation, Signal, Stage};
 use testkit::chaos::{check_mail, letters};
 
 use crate::stage;
 
 const KILLS: u64 = 20;
 
-/// Messages between two kills.
-const BATCH: u64 = 250;
+/// Fewest messages in all.
+const MESSAGES: usize = 10_000;
+
+/// How many people write at a time.
+const BATCH: u64 = 40;
 
 /// Every one of them hears what one of them passes on.
 const WORKERS: u64 = 8;
 
+/// How often one passes a word on.
+const ECHOES: u64 = 15;
+
 /// Workers rest until they are written to; now and then one passes a word on to all others. The root starts more.
 fn script() -> String {
+    let call = |tool: &str, input: String| format!("      - call: {{ tool: {tool}, input: {{ {input} }} }}\n");
     let task = |name: &str| {
-        format!(
-            "      - call: {{ tool: task, input: {{ description: hears, prompt: rest, agent_type: general-purpose, name: {name}, mode: background }} }}\n"
-        )
+        let input = format!("agent_type: general-purpose, name: {name}, description: hears, prompt: rest");
+        call("task", input + ", mode: background")
     };
     let first: String = (0..WORKERS).map(|n| task(&format!("worker-{n}"))).collect();
+    let more = task("'late-${1}'");
+    let echo = |n: u64| call("write_agent", format!("to: [siblings], message: 'heard ${{1}} {n}'"));
+    let echoes: String = (0..ECHOES).map(echo).collect();
     format!(
         "version: 1
 rules:
@@ -35,12 +44,10 @@ rules:
     answer:
 {first}  - when: {{ path: /root, prompt: 'more (\\d+)', not: {{ answered: {{ tool: task }} }} }}
     answer:
-{}  - when: {{ path: '/root/.*', prompt: 'pass (\\d+)', not: {{ answered: {{ tool: write_agent }} }} }}
+{more}  - when: {{ path: '/root/.*', prompt: 'pass (\\d+)', not: {{ answered: {{ tool: write_agent }} }} }}
     answer:
-      - call: {{ tool: write_agent, input: {{ to: [siblings], message: 'heard ${{1}}' }} }}
-  - answer: [{{ say: So be it. }}]
-",
-        task("'late-${1}'")
+{echoes}  - answer: [{{ say: So be it. }}]
+"
     )
 }
 
@@ -72,6 +79,10 @@ impl Storm {
         self.log().iter().filter_map(made).collect()
     }
 
+    fn resume(&self) -> Invocation {
+        self.stage.bosun(["--resume", &self.id.to_string(), "--allow-all"])
+    }
+
     fn command(&self, command: &Command) {
         store::post_command(&self.home, self.id, command, SystemClock.now()).unwrap();
     }
@@ -87,12 +98,11 @@ impl Storm {
     }
 
     /// Writes to whoever is there.
-    fn blow(&mut self) {
-        let tasks = self.tasks();
+    fn blow(&mut self, tasks: &[TaskId]) {
         for _ in 0..BATCH {
             let n = self.posted.len();
             let to = tasks[1 + self.roll(tasks.len() as u64 - 1) as usize];
-            let text = if self.roll(6) == 0 { format!("pass {n}") } else { format!("word {n}") };
+            let text = if self.roll(3) == 0 { format!("pass {n}") } else { format!("word {n}") };
             self.send(to, text);
         }
     }
@@ -102,7 +112,7 @@ impl Storm {
         let log = self.log();
         let count = check_mail(&log);
         assert_eq!(count.waiting(), 0, "{count:?}");
-        assert!(count.letters >= 10_000, "{count:?}");
+        assert!(count.letters >= MESSAGES, "{count:?}");
         let mut accepted: BTreeMap<(TaskId, String), u32> = BTreeMap::new();
         for letter in letters(&log) {
             *accepted.entry(letter).or_default() += 1;
@@ -127,26 +137,30 @@ fn r5_ten_thousand_messages_over_twenty_kills_are_each_read_once_and_in_order() 
     let mut storm = begun();
     let mut stopped = Vec::new();
     for life in 0..KILLS {
-        let id = storm.id.to_string();
-        // Some are there before the owner is.
         let tasks = storm.tasks();
-        storm.send(tasks[0], format!("more {life}"));
-        storm.blow();
-        let mut running = storm.stage.bosun(["--resume", &id, "--allow-all"]).unheard().start();
+        if life % 5 == 0 {
+            storm.send(tasks[0], format!("more {life}"));
+        }
+        // Half of it is there before the owner is, and half comes while it works.
+        storm.blow(&tasks);
+        let mut running = storm.resume().unheard().start();
+        storm.blow(&tasks);
         if life % 7 == 3 {
             let task = tasks[1 + storm.roll(WORKERS) as usize];
             storm.command(&Command::StopTask(StopTaskParams { task, how: Cancel::Abort }));
             stopped.push(task);
         }
-        thread::sleep(Duration::from_millis(50 + storm.roll(800)));
+        thread::sleep(Duration::from_millis(storm.roll(500)));
         running.signal(Signal::Kill);
         running.wait();
     }
-    let id = storm.id.to_string();
-    let mut left = 0;
-    within(PATIENCE, "rest", || {
-        left += 1;
-        storm.stage.bosun(["--resume", &id, "--allow-all"]).run().code() == Some(2) || left > 3
-    });
+    for _ in 0..20 {
+        assert_ne!(storm.resume().run().code(), Some(1));
+        if check_mail(&storm.log()).letters >= MESSAGES {
+            break;
+        }
+        let tasks = storm.tasks();
+        storm.blow(&tasks);
+    }
     storm.check(&stopped);
 }
