@@ -4,6 +4,7 @@
 //! Dev-only: no crate has it as a normal dependency.
 
 pub mod binary;
+pub mod chaos;
 pub mod oracle;
 pub mod server;
 pub mod session;

@@ -8,6 +8,7 @@
 )]
 
 mod bench;
+mod chaos;
 mod check;
 mod measure;
 mod oracle;
@@ -24,6 +25,7 @@ usage: cargo xtask COMMAND
   check   layers, formatting, lints, and the rules that no lint knows
   test    check, then every test
   oracle  the Python SDKs that tests compare the wires with, which `test` installs too
+  chaos   kills the command at work, 200 times or as `--runs N`, `--seed S`, `--events` say
   bench   what the release binary needs, as a Markdown table
   schema  writes the checked-in JSON Schemas anew";
 
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
         ["check"] => check::check(),
         ["test"] => test::test(),
         ["oracle"] => oracle::install().map(|place| println!("oracle: {}", place.display())),
+        ["chaos", options @ ..] => chaos::chaos(options),
         ["bench"] => bench::bench(),
         ["schema"] => schema::schema(),
         [measure::ONCE, program, rest @ ..] => measure::once(program, rest),

@@ -66,6 +66,8 @@ pub(crate) enum Command {
     Trust(TrustArgs),
     /// Looks at keys, models, files, git, disk and more, and says what to do about what is not right
     Doctor(DoctorArgs),
+    /// Kills itself in the middle of its work, and looks whether anything is lost
+    Selftest(SelftestArgs),
     /// Prints what a shell needs to complete the command line
     Completions(CompletionsArgs),
     /// Prints the manual page
@@ -149,6 +151,32 @@ pub(crate) struct DemoArgs {
 /// `bosun doctor`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DoctorArgs {
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `bosun selftest`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SelftestArgs {
+    /// The test, which is the only one so far: agents at work, whose owner is killed at random moments
+    #[arg(long)]
+    pub(crate) chaos: bool,
+    /// How many times
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) runs: u32,
+    /// Where the random moments come from: the same seed, the same moments
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..1 << 60))]
+    pub(crate) seed: Option<u64>,
+    /// Kills it before and after every kind of event instead
+    #[arg(long, conflicts_with = "runs")]
+    pub(crate) events: bool,
+    /// How many agents are at work, in tens
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=500))]
+    pub(crate) agents: u32,
+    /// How many runs at once
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(crate) jobs: u32,
     /// As JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -23,6 +23,7 @@ mod panic;
 mod print;
 mod run;
 mod script;
+mod selftest;
 mod sessions;
 mod settings;
 mod setup;
@@ -90,6 +91,7 @@ fn perform(args: Args) -> Result<Exit, Failure> {
             Some(Command::Config(options)) => settings::perform(&options),
             Some(Command::Trust(options)) => trust::perform(&options),
             Some(Command::Doctor(options)) => doctor::examine(&options).await,
+            Some(Command::Selftest(options)) => selftest::perform(&options),
             Some(Command::Completions(options)) => Ok(completions::write(options.shell)),
             Some(Command::Man(options)) => manual::write(&options),
             Some(Command::Script(command)) => script::perform(&command),

@@ -63,7 +63,7 @@ fn reserve(command: Option<&Command>) -> Reserve {
         Some(Command::Catalog(_)) => Reserve::Person("look into the user's agents"),
         Some(Command::Config(_)) => Reserve::Person("look into or change settings"),
         Some(Command::Gc(_)) => Reserve::Person("remove sessions"),
-        Some(Command::Demo(_)) => Reserve::Person("start agents"),
+        Some(Command::Demo(_) | Command::Selftest(_)) => Reserve::Person("start agents"),
         Some(
             Command::Models(_)
             | Command::Doctor(_)
@@ -91,7 +91,7 @@ mod tests {
         for line in ["bosun models", "bosun models --json", "bosun script schema", "bosun script check a.yaml"] {
             assert!(is_for_anybody(line), "{line}");
         }
-        let reserved = "bosun|bosun -p x|bosun --continue|bosun gc|bosun gc --dry-run|bosun demo|bosun models --reopen|\
+        let reserved = "bosun|bosun -p x|bosun --continue|bosun gc|bosun gc --dry-run|bosun demo|bosun selftest|bosun models --reopen|\
             bosun cost|bosun sessions|bosun sessions send a b|bosun sessions stop a|bosun sessions interrupt a|\
             bosun sessions rm a|bosun sessions show a|bosun catalog list|bosun sessions export a|bosun sessions watch a|\
             bosun tasks|bosun tasks list --all|bosun tasks show a|bosun tasks tail a|bosun tasks output a|\

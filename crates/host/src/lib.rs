@@ -18,6 +18,7 @@ pub mod memory;
 mod plain;
 mod proc;
 pub mod terminal;
+pub mod twin;
 
 pub use clock::{Clock, SystemClock};
 pub use files::{EntryKind, Expect, FileBytes, FileError, Folder, FolderEntry, PathError, Place, Stamp, Workspace};

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use kernel::{Input, Letter};
 use protocol::api::{Command, DecideParams, StopTaskParams, TaskParams};
 use protocol::{Body, CancelBy, DecidedBy, Origin, TaskId};
@@ -14,6 +15,9 @@ use crate::supervisor::{Rejected, Supervisor};
 
 /// How often the file is looked at without a poke.
 const LOOK_UP: Duration = Duration::from_secs(1);
+
+/// Most commands that are applied together.
+const TOGETHER: usize = 256;
 
 /// When commands are looked for: from the session's go on, and whenever somebody pokes.
 #[derive(Debug, Clone)]
@@ -48,13 +52,19 @@ impl Lookout {
 
     /// Applies what is new; fails when there is nobody any more to apply it.
     async fn apply(&mut self) -> Result<(), Rejected> {
-        for (id, command) in self.pending() {
-            match self.supervisor.submit_command(input(command, self.root), id).await {
-                Ok(_receipt) => {}
-                Err(rejected @ (Rejected::Refused(_) | Rejected::Rule(_))) => {
-                    tracing::info!(%rejected, id, "a command was refused");
+        for commands in self.pending().chunks(TOGETHER) {
+            // They line up in their order, and one commit can hold them all.
+            let given = commands
+                .iter()
+                .map(|(id, command)| self.supervisor.submit_command(input(command.clone(), self.root), *id));
+            for (taken, (id, _)) in join_all(given).await.into_iter().zip(commands) {
+                match taken {
+                    Ok(_receipt) => {}
+                    Err(rejected @ (Rejected::Refused(_) | Rejected::Rule(_))) => {
+                        tracing::info!(%rejected, id, "a command was refused");
+                    }
+                    Err(rejected @ (Rejected::Paused(_) | Rejected::Gone)) => return Err(rejected),
                 }
-                Err(rejected @ (Rejected::Paused(_) | Rejected::Gone)) => return Err(rejected),
             }
         }
         Ok(())

@@ -57,6 +57,9 @@ pub trait Probe: Send + Sync {
     /// Is called on the writer's thread. An error before the commit fails it; one after it changes nothing, since
     /// what is committed is committed.
     fn at(&self, point: Point) -> Result<(), io::Error>;
+
+    /// Is told of each event of a commit before it comes to [`Point::BeforeCommit`].
+    fn holds(&self, _entry: &Entry) {}
 }
 
 /// Lets everything pass.
@@ -158,6 +161,7 @@ impl Pen {
         }
         let receipts = append(&change, group.iter().map(|waiting| &waiting.batch)).map_err(&fault)?;
         let last_seq = receipts.last().map_or(0, |receipt| receipt.last_seq);
+        group.iter().flat_map(|waiting| &waiting.batch.entries).for_each(|entry| self.probe.holds(entry));
         self.probe.at(Point::BeforeCommit { last_seq }).map_err(os_fault(&self.path))?;
         change.commit().map_err(&fault)?;
         self.probe.at(Point::AfterCommit { last_seq }).unwrap_or_default();

@@ -110,6 +110,10 @@ pub(super) fn examples(command: &str) -> Option<&'static str> {
              bosun completions zsh > ~/.zfunc/_bosun\n  \
              bosun completions fish > ~/.config/fish/completions/bosun.fish"
         }
+        "selftest" => {
+            "Examples:\n  bosun selftest --chaos             a short one, in temporary folders\n  \
+             bosun selftest --chaos --runs 1 --seed 42"
+        }
         "man" => {
             "Examples:\n  bosun man | man -l -             read it now\n  \
              bosun man --dir ~/.local/share/man/man1"

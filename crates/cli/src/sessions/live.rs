@@ -1,5 +1,7 @@
 //! Speaking to a session that another process runs, or that nobody runs yet.
 
+use std::time::{Duration, Instant};
+
 use host::{Clock, Home, SystemClock};
 use protocol::api::{Command, Method, SendParams, SubscribeParams};
 use protocol::{Delivery, SessionId};
@@ -15,6 +17,12 @@ use crate::print;
 
 /// How many events are read from a file at a time.
 const PAGE: usize = 512;
+
+/// How long an owner that was poked may take to apply a command.
+const APPLIED: Duration = Duration::from_secs(2);
+
+/// How often that is looked for.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// A message as a command.
 pub(super) fn message(text: String, when: When) -> Result<Command, Failure> {
@@ -39,8 +47,8 @@ pub(super) async fn command(home: &Home, id: SessionId, command: Command) -> Res
         print::note("the session is not running");
         return Ok(Exit::Success);
     }
-    store::post_command(home, id, &command, SystemClock.now())?;
-    if live && poke(home, id).await {
+    let row = store::post_command(home, id, &command, SystemClock.now())?;
+    if live && poke(home, id).await && is_applied(home, id, row).await? {
         print::note("delivered");
     } else if live {
         print::note("left for the session, which looks every second");
@@ -48,6 +56,19 @@ pub(super) async fn command(home: &Home, id: SessionId, command: Command) -> Res
         print::note(format_args!("kept for the session, which is not running; go on with: bosun --resume {id}"));
     }
     Ok(Exit::Success)
+}
+
+/// Waits until the owner has applied a command: what is said to be stopped has stopped.
+async fn is_applied(home: &Home, id: SessionId, row: i64) -> Result<bool, Failure> {
+    let reader = Reader::open(home, id)?;
+    let began = Instant::now();
+    while reader.pending_commands()?.iter().any(|(pending, _)| *pending == row) {
+        if began.elapsed() > APPLIED {
+            return Ok(false);
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+    Ok(true)
 }
 
 async fn poke(home: &Home, id: SessionId) -> bool {

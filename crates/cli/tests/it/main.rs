@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 
+mod chaos;
 mod commands;
 mod crowds;
 mod documents;

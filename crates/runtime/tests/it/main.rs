@@ -29,5 +29,6 @@ mod races;
 mod repeats;
 mod secrets;
 mod shells;
+mod storm;
 mod support;
 mod watch;

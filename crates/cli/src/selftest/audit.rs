@@ -1,0 +1,234 @@
+//! What must hold after a run, whoever was killed in it and when: judged by the log, by the lines that commands left on
+//! the witness, and by the recording of what the model was asked.
+
+use std::collections::BTreeMap;
+
+use protocol::api::TaskView;
+use protocol::{AnswerStatus, Envelope, Outcome, TaskState};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::history::{History, Past};
+use super::workload::Workload;
+
+/// Everything that a run left.
+#[derive(Debug)]
+pub(super) struct Remains {
+    pub(super) log: Vec<Envelope>,
+    pub(super) tasks: Vec<TaskView>,
+    /// The state of the log and the recording at each death.
+    pub(super) deaths: Vec<Death>,
+    pub(super) witness: String,
+    pub(super) recording: String,
+    /// How many processes were left.
+    pub(super) strays: usize,
+}
+
+/// What was there when an owner died.
+#[derive(Debug)]
+pub(super) struct Death {
+    pub(super) log: Vec<Envelope>,
+    /// The length of the recording's whole lines.
+    pub(super) recorded: usize,
+}
+
+/// One thing that is not as it must be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Fault {
+    pub(super) kind: FaultKind,
+    pub(super) words: String,
+}
+
+/// In which way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum FaultKind {
+    /// An agent did not do its work to the end.
+    Lost,
+    /// A result, message or answer came twice, or never.
+    Delivery,
+    /// A turn that was durable was asked again.
+    RepeatedTurn,
+    /// A call had its effect twice.
+    RepeatedCall,
+    /// A process lived on.
+    Stray,
+    /// A start or stop of an activation has no counterpart.
+    Unpaired,
+    /// A record says what is not so.
+    Untrue,
+}
+
+/// Everything that is not as it must be.
+pub(super) fn audit(workload: Workload, remains: &Remains) -> Vec<Fault> {
+    let history = History::read(&remains.log);
+    let mut audit = Audit { workload, remains, history, faults: Vec::new() };
+    audit.log();
+    audit.agents();
+    audit.mail();
+    audit.calls();
+    audit.turns();
+    audit.activations();
+    audit.processes();
+    audit.faults
+}
+
+struct Audit<'a> {
+    workload: Workload,
+    remains: &'a Remains,
+    history: History,
+    faults: Vec<Fault>,
+}
+
+impl Audit<'_> {
+    fn find(&mut self, kind: FaultKind, words: String) {
+        self.faults.push(Fault { kind, words });
+    }
+
+    /// What was durable at a death is still there, and nothing is missing in between.
+    fn log(&mut self) {
+        let log = &self.remains.log;
+        if !log.iter().map(|envelope| envelope.seq).eq(1..=log.len() as u64) {
+            self.find(FaultKind::Untrue, "the log has gaps".into());
+        }
+        for (n, death) in self.remains.deaths.iter().enumerate() {
+            if !log.starts_with(&death.log) {
+                self.find(FaultKind::Untrue, format!("what was durable at death {} is not kept", n + 1));
+            }
+        }
+    }
+
+    /// Every agent has done its work and rests.
+    fn agents(&mut self) {
+        let expected: Vec<_> = self.workload.expected().chain([("/root".into(), Workload::ANSWER.into())]).collect();
+        for (path, words) in expected {
+            let Some((id, past)) = self.history.at(&path) else {
+                self.find(FaultKind::Lost, format!("{path} was never started"));
+                continue;
+            };
+            let ended = matches!(past.last_ending(), Some((Outcome::Completed, text)) if *text == words);
+            let ending = past.last_ending().cloned();
+            let state = self.remains.tasks.iter().find(|view| view.id == id).map(|view| view.state.clone());
+            if !ended || state != Some(TaskState::Idle) {
+                self.find(FaultKind::Lost, format!("{path} is {state:?} and ended with {ending:?}"));
+            }
+        }
+        for view in &self.remains.tasks {
+            match view.state {
+                TaskState::Idle | TaskState::Finished { .. } => {}
+                TaskState::Queued | TaskState::Running | TaskState::Parked { .. } | TaskState::Interrupted => {
+                    let words = format!("{} is {:?} though nobody runs it", view.path, view.state);
+                    self.faults.push(Fault { kind: FaultKind::Untrue, words });
+                }
+            }
+        }
+    }
+
+    /// All mail is read once or expired; every result of the root's background agents is mail once, no other is.
+    fn mail(&mut self) {
+        let mut results: BTreeMap<_, u32> = BTreeMap::new();
+        let mut faults = Vec::new();
+        for (mail, post) in &self.history.mail {
+            if post.delivered + post.expired != 1 {
+                let to = self.history.tasks.get(&post.to).map_or("?", |past| past.path.as_str());
+                faults.push(format!(
+                    "{mail} to {to} was delivered {} and expired {} times",
+                    post.delivered, post.expired
+                ));
+            }
+            if let Some(result) = post.result {
+                *results.entry(result).or_default() += 1;
+            }
+        }
+        for (id, past) in &self.history.tasks {
+            let wanted = u32::from(past.depth == 1 && past.background);
+            for (activation, stay) in &past.activations {
+                let sent = results.get(&(*id, *activation)).copied().unwrap_or(0);
+                // Whoever stops an agent may have no use for its result.
+                let stopped = past.path == Workload::DOOMED;
+                if !stay.endings.is_empty() && sent != wanted && !(stopped && sent == 0) {
+                    faults.push(format!("the result of {} {activation:?} was sent {sent} times", past.path));
+                }
+            }
+        }
+        faults.into_iter().for_each(|words| self.find(FaultKind::Delivery, words));
+    }
+
+    /// Every call has one answer; one that was done left its line once, any other at most once.
+    fn calls(&mut self) {
+        let mut lines: BTreeMap<&str, u32> = BTreeMap::new();
+        self.remains.witness.lines().for_each(|line| *lines.entry(line).or_default() += 1);
+        let witnessed = self.workload.calls();
+        let mut faults = Vec::new();
+        for past in self.history.tasks.values() {
+            for ((turn, call), answers) in &past.calls {
+                let [answer] = answers[..] else {
+                    let words = format!("{call} of turn {turn} of {} was answered {} times", past.path, answers.len());
+                    faults.push((FaultKind::Delivery, words));
+                    continue;
+                };
+                if !witnessed.contains(&(past.path.clone(), call.clone())) {
+                    continue;
+                }
+                let times = lines.get(format!("{} {call}", past.path).as_str()).copied().unwrap_or(0);
+                let said = match answer {
+                    AnswerStatus::Done => times == 1,
+                    AnswerStatus::Interrupted => times <= 1,
+                    AnswerStatus::Refused | AnswerStatus::Denied | AnswerStatus::Broken | AnswerStatus::Cancelled => {
+                        false
+                    }
+                };
+                if !said {
+                    let kind = if times > 1 { FaultKind::RepeatedCall } else { FaultKind::Untrue };
+                    faults.push((kind, format!("{call} of {} is {answer:?} and ran {times} times", past.path)));
+                }
+            }
+        }
+        faults.into_iter().for_each(|(kind, words)| self.find(kind, words));
+    }
+
+    /// After a death, no model is asked for a turn whose answer was durable.
+    fn turns(&mut self) {
+        let mut faults = Vec::new();
+        for (n, death) in self.remains.deaths.iter().enumerate() {
+            let before = History::read(&death.log);
+            let durable: BTreeMap<&str, u32> =
+                before.tasks.values().map(|Past { path, answers, .. }| (path.as_str(), *answers)).collect();
+            let later = self.remains.recording.get(death.recorded..).unwrap_or_default();
+            for line in later.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+                let (Some(path), Some(turn)) = (line["path"].as_str(), line["turn"].as_u64()) else { continue };
+                if durable.get(path).is_some_and(|answers| turn <= u64::from(*answers)) {
+                    faults.push(format!("turn {turn} of {path} was asked again after death {}", n + 1));
+                }
+            }
+        }
+        faults.into_iter().for_each(|words| self.find(FaultKind::RepeatedTurn, words));
+    }
+
+    /// Every activation ended once; one whose start hooks ran had its stop hooks run once.
+    fn activations(&mut self) {
+        let hooked =
+            self.history.tasks.values().flat_map(|past| past.activations.values()).any(|stay| stay.greeted > 0);
+        let mut faults = Vec::new();
+        for past in self.history.tasks.values() {
+            for (activation, stay) in &past.activations {
+                let name = format!("{activation:?} of {}", past.path);
+                if stay.endings.len() != 1 {
+                    faults.push((FaultKind::Untrue, format!("{name} ended {} times", stay.endings.len())));
+                }
+                if hooked && (stay.greeted, stay.parted) != (1, 1) {
+                    let words = format!("{name} was greeted {} and parted {} times", stay.greeted, stay.parted);
+                    faults.push((FaultKind::Unpaired, words));
+                }
+            }
+        }
+        faults.into_iter().for_each(|(kind, words)| self.find(kind, words));
+    }
+
+    fn processes(&mut self) {
+        if self.remains.strays > 0 {
+            self.find(FaultKind::Stray, format!("{} processes live on", self.remains.strays));
+        }
+    }
+}

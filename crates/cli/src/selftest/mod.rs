@@ -1,0 +1,122 @@
+//! `bosun selftest`: Bosun kills itself in the middle of its work, again and again, and looks whether anything is lost.
+//!
+//! Everything takes place in temporary folders, with a scripted model: nothing of the user's is touched, and nothing is
+//! sent anywhere.
+
+mod audit;
+mod dice;
+mod history;
+mod plan;
+mod report;
+mod victim;
+mod workload;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+use config::Env;
+use host::{Clock, SystemClock};
+use protocol::Envelope;
+use serde_json::json;
+
+use crate::args::SelftestArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::print;
+use audit::{Fault, FaultKind, audit};
+use plan::Plan;
+use report::{RunReport, Total};
+use victim::Victim;
+use workload::Workload;
+
+/// Runs the tests and tells what came of them.
+pub(crate) fn perform(args: &SelftestArgs) -> Result<Exit, Failure> {
+    let began = Instant::now();
+    host::twin::stand_aside()?;
+    let bench = Bench { env: Env::read(), workload: Workload::of(args.agents) };
+    let seed = args.seed.unwrap_or_else(|| SystemClock.now().0 % 1_000_000);
+    let mut runs = Vec::new();
+    let plans = if args.events {
+        let (quiet, log) = bench.run(&Plan::quiet(seed))?;
+        quiet.tell();
+        runs.push(quiet);
+        Plan::of_kinds(seed, &kinds(&log))
+    } else {
+        (0..u64::from(args.runs)).map(|n| Plan::random(seed + n, bench.workload.agents())).collect()
+    };
+    runs.extend(bench.run_all(&plans, args.jobs)?);
+    let total = Total::of(&runs, began.elapsed().as_secs_f64());
+    let faulty: Vec<u64> = runs.iter().filter(|run| !run.faults.is_empty()).map(|run| run.seed).collect();
+    if args.json {
+        print::json(&json!({ "ok": faulty.is_empty(), "total": total, "runs": runs }));
+    } else {
+        total.table();
+        print::answer(verdict(&faulty, args));
+    }
+    Ok(if faulty.is_empty() { Exit::Success } else { Exit::Failed })
+}
+
+fn verdict(faulty: &[u64], args: &SelftestArgs) -> String {
+    match faulty.first() {
+        None => "Everything that was killed went on, and nothing was lost or done twice.".into(),
+        Some(seed) if args.events => {
+            format!("Something is wrong. Again: bosun selftest --chaos --events --seed {seed}")
+        }
+        Some(seed) => format!("Something is wrong. Again: bosun selftest --chaos --runs 1 --seed {seed}"),
+    }
+}
+
+/// How often a log has each kind of event.
+fn kinds(log: &[Envelope]) -> BTreeMap<String, u64> {
+    let mut kinds = BTreeMap::new();
+    for event in log.iter().filter_map(|envelope| serde_json::to_value(&envelope.entry.event).ok()) {
+        *kinds.entry(event["type"].as_str().unwrap_or_default().to_owned()).or_default() += 1;
+    }
+    kinds
+}
+
+/// What every run has in common.
+struct Bench {
+    env: Env,
+    workload: Workload,
+}
+
+impl Bench {
+    /// Runs the plans, so many at once; the reports are in the plans' order.
+    fn run_all(&self, plans: &[Plan], jobs: u32) -> Result<Vec<RunReport>, Failure> {
+        let (next, done) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+        let work = || {
+            loop {
+                let n = next.fetch_add(1, Ordering::Relaxed);
+                let Some(plan) = plans.get(n) else { return };
+                let run = self.run(plan).map(|(run, _log)| run).inspect(RunReport::tell);
+                done.lock().unwrap_or_else(PoisonError::into_inner).insert(n, run);
+            }
+        };
+        thread::scope(|scope| (0..jobs).for_each(|_| drop(scope.spawn(work))));
+        done.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()
+    }
+
+    /// One run, with its log.
+    fn run(&self, plan: &Plan) -> Result<(RunReport, Vec<Envelope>), Failure> {
+        let began = Instant::now();
+        let victim = Victim::new(&self.env, self.workload)?;
+        let played = victim.play(plan)?;
+        let mut faults = audit(self.workload, &played.remains);
+        faults.extend(played.complaint.map(|words| Fault { kind: FaultKind::Untrue, words }));
+        let run = RunReport {
+            seed: plan.seed,
+            kills: plan.kills.iter().map(ToString::to_string).collect(),
+            killed: played.remains.deaths.len(),
+            agents: self.workload.agents(),
+            events: played.remains.log.len(),
+            seconds: began.elapsed().as_secs_f64(),
+            folder: (!faults.is_empty()).then(|| victim.keep()),
+            faults,
+        };
+        Ok((run, played.remains.log))
+    }
+}

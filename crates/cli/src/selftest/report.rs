@@ -1,0 +1,97 @@
+//! What is told of the runs.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::audit::{Fault, FaultKind};
+use crate::print;
+
+/// One run, as it is told.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct RunReport {
+    pub(super) seed: u64,
+    /// When its owners were to be killed.
+    pub(super) kills: Vec<String>,
+    /// How many were.
+    pub(super) killed: usize,
+    pub(super) agents: u32,
+    pub(super) events: usize,
+    pub(super) seconds: f64,
+    pub(super) faults: Vec<Fault>,
+    /// Where everything is, if there are faults.
+    pub(super) folder: Option<PathBuf>,
+}
+
+impl RunReport {
+    /// Tells how it went, in a line, and everything that is wrong.
+    pub(super) fn tell(&self) {
+        let kills = if self.kills.is_empty() { "nobody".into() } else { self.kills.join(", ") };
+        let verdict = if self.faults.is_empty() { "ok" } else { "FAULTY" };
+        print::note(format_args!("{verdict}  seed {}  {:.1} s  killed: {kills}", self.seed, self.seconds));
+        for Fault { kind, words } in &self.faults {
+            print::note(format_args!("    {kind:?}: {words}"));
+        }
+        if let Some(folder) = &self.folder {
+            print::note(format_args!("    everything is in {}", folder.display()));
+        }
+    }
+}
+
+/// All runs together.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Total {
+    runs: usize,
+    kills: usize,
+    agents: u64,
+    lost: usize,
+    wrong_deliveries: usize,
+    repeated_turns: usize,
+    repeated_calls: usize,
+    strays: usize,
+    unpaired: usize,
+    untrue: usize,
+    seconds: f64,
+}
+
+impl Total {
+    pub(super) fn of(runs: &[RunReport], seconds: f64) -> Total {
+        let count =
+            |kind: FaultKind| runs.iter().flat_map(|run| &run.faults).filter(|fault| fault.kind == kind).count();
+        Total {
+            runs: runs.len(),
+            kills: runs.iter().map(|run| run.killed).sum(),
+            agents: runs.iter().map(|run| u64::from(run.agents)).sum(),
+            lost: count(FaultKind::Lost),
+            wrong_deliveries: count(FaultKind::Delivery),
+            repeated_turns: count(FaultKind::RepeatedTurn),
+            repeated_calls: count(FaultKind::RepeatedCall),
+            strays: count(FaultKind::Stray),
+            unpaired: count(FaultKind::Unpaired),
+            untrue: count(FaultKind::Untrue),
+            seconds,
+        }
+    }
+
+    /// The table, a row for each figure.
+    pub(super) fn table(&self) {
+        let rows: [(&str, String); 11] = [
+            ("runs", self.runs.to_string()),
+            ("owners killed", self.kills.to_string()),
+            ("agents", self.agents.to_string()),
+            ("agents lost", self.lost.to_string()),
+            ("wrong deliveries", self.wrong_deliveries.to_string()),
+            ("repeated turns", self.repeated_turns.to_string()),
+            ("repeated calls", self.repeated_calls.to_string()),
+            ("processes left", self.strays.to_string()),
+            ("unpaired starts and stops", self.unpaired.to_string()),
+            ("untrue records", self.untrue.to_string()),
+            ("seconds", format!("{:.1}", self.seconds)),
+        ];
+        for (name, figure) in rows {
+            print::row(format_args!("{name:<26} {figure:>8}"));
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What the agents of a run do: some run commands, some wait for agents of their own, some rest until they are written
+//! to, some queue. Ten agents make a group, and every agent does the same in every run.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+/// What agents below the root do.
+const AGENTS: &str = include_str!("agents.yaml");
+
+/// The agents of a group below the root, with the shell calls that each makes.
+const GROUP: [(&str, &[&str]); 10] = [
+    ("front-N", &["one"]),
+    ("shell-N", &["one", "two", "three"]),
+    ("tree-N", &["one"]),
+    ("tree-N/a", &["one"]),
+    ("tree-N/a/deep", &["one"]),
+    ("tree-N/b", &[]),
+    ("tree-N/b/x", &["one"]),
+    ("tree-N/b/y", &[]),
+    ("idle-N", &["one"]),
+    ("talk-N", &[]),
+];
+
+/// What a run's agents do.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Workload {
+    groups: usize,
+}
+
+impl Workload {
+    /// The prompt of every run.
+    pub(super) const PROMPT: &str = "share the work";
+
+    /// What the root says in the end.
+    pub(super) const ANSWER: &str = "All heard.";
+
+    /// The agent that the root stops, which is none of those that must not be lost.
+    pub(super) const DOOMED: &str = "/root/doomed";
+
+    /// At least this many agents.
+    pub(super) fn of(agents: u32) -> Workload {
+        Workload { groups: (agents as usize).div_ceil(GROUP.len()).max(1) }
+    }
+
+    /// How many agents must not be lost.
+    pub(super) fn agents(self) -> u32 {
+        u32::try_from(self.groups * GROUP.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Their paths, each with what it is to say in the end.
+    pub(super) fn expected(self) -> impl Iterator<Item = (String, String)> {
+        self.members().map(|(path, _)| (path.clone(), format!("Done by {path}.")))
+    }
+
+    /// The shell calls that leave a line on the witness, by path and call.
+    pub(super) fn calls(self) -> BTreeSet<(String, String)> {
+        let of =
+            |(path, calls): (String, &'static [&str])| calls.iter().map(move |call| (path.clone(), (*call).into()));
+        self.members().flat_map(of).collect()
+    }
+
+    fn members(self) -> impl Iterator<Item = (String, &'static [&'static str])> {
+        let group = |n: usize| {
+            GROUP.iter().map(move |(name, calls)| (format!("/root/{}", name.replace('N', &n.to_string())), *calls))
+        };
+        (0..self.groups).flat_map(group)
+    }
+
+    /// The script of it.
+    pub(super) fn script(self) -> String {
+        let mut script = "version: 1\nabout: What the agents of a self-test do\nrules:\n".to_owned();
+        script.push_str("  - when: { path: /root, turn: 1 }\n    answer:\n");
+        for n in 0..self.groups {
+            for (name, mode) in [
+                ("front", "sync"),
+                ("shell", "background"),
+                ("tree", "background"),
+                ("idle", "background"),
+                ("talk", "background"),
+            ] {
+                start(&mut script, &format!("{name}-{n}"), mode);
+            }
+        }
+        start(&mut script, "doomed", "background");
+        let idle: Vec<String> = (0..self.groups).map(|n| format!("idle-{n}")).collect();
+        script.push_str("  - when: { path: /root, turn: 3 }\n    answer:\n");
+        say(&mut script, &format!("tool: write_agent, input: {{ to: [{}], message: once more }}", idle.join(", ")));
+        say(&mut script, "tool: stop_agent, input: { agent: doomed, now: true }");
+        script + AGENTS
+    }
+}
+
+fn start(script: &mut String, name: &str, mode: &str) {
+    let input =
+        format!("description: a part, prompt: do your part, agent_type: general-purpose, name: {name}, mode: {mode}");
+    say(script, &format!("tool: task, input: {{ {input} }}"));
+}
+
+fn say(script: &mut String, call: &str) {
+    // Writing to a text cannot fail.
+    let _written = writeln!(script, "      - call: {{ {call} }}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_script_is_one_and_has_the_agents_it_says() {
+        let workload = Workload::of(43);
+        model::Script::parse(&workload.script(), "selftest.yaml").unwrap();
+        assert_eq!((workload.agents(), workload.expected().count()), (50, 50));
+        assert!(workload.calls().contains(&("/root/tree-4/a/deep".into(), "one".into())));
+    }
+}

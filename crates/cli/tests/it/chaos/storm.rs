@@ -1,0 +1,166 @@
+//! A storm of messages over owners that are killed: each is read once or expires, in the order it was written.
+
+use std::collections::BTreeMap;
+use std::thread;
+use std::time::Duration;
+
+use host::{Clock, Home, SystemClock};
+use protocol::api::{Command, SendParams, StopTaskParams};
+use protocol::{Cancel, Delivery, Envelope, Event, Kind, SessionId, TaskId};
+use testkit::binary::{Invocation, Signal, Stage};
+use testkit::chaos::{check_mail, letters};
+
+use crate::stage;
+
+const KILLS: u64 = 20;
+
+/// Fewest messages in all.
+const MESSAGES: usize = 10_000;
+
+/// How many people write at a time.
+const BATCH: u64 = 40;
+
+/// Every one of them hears what one of them passes on.
+const WORKERS: u64 = 8;
+
+/// How often one passes a word on.
+const ECHOES: u64 = 15;
+
+/// Workers rest until they are written to; now and then one passes a word on to all others. The root starts more.
+fn script() -> String {
+    let call = |tool: &str, input: String| format!("      - call: {{ tool: {tool}, input: {{ {input} }} }}\n");
+    let task = |name: &str| {
+        let input = format!("agent_type: general-purpose, name: {name}, description: hears, prompt: rest");
+        call("task", input + ", mode: background")
+    };
+    let first: String = (0..WORKERS).map(|n| task(&format!("worker-{n}"))).collect();
+    let more = task("'late-${1}'");
+    let echo = |n: u64| call("write_agent", format!("to: [siblings], message: 'heard ${{1}} {n}'"));
+    let echoes: String = (0..ECHOES).map(echo).collect();
+    format!(
+        "version: 1
+rules:
+  - when: {{ path: /root, turn: 1 }}
+    answer:
+{first}  - when: {{ path: /root, prompt: 'more (\\d+)', not: {{ answered: {{ tool: task }} }} }}
+    answer:
+{more}  - when: {{ path: '/root/.*', prompt: 'pass (\\d+)', not: {{ answered: {{ tool: write_agent }} }} }}
+    answer:
+{echoes}  - answer: [{{ say: So be it. }}]
+"
+    )
+}
+
+struct Storm {
+    stage: Stage,
+    home: Home,
+    id: SessionId,
+    /// What was posted to whom, in order.
+    posted: Vec<(TaskId, String)>,
+    dice: u64,
+}
+
+impl Storm {
+    fn roll(&mut self, most: u64) -> u64 {
+        self.dice = self.dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.dice >> 33) % most
+    }
+
+    fn log(&self) -> Vec<Envelope> {
+        store::Reader::open(&self.home, self.id).unwrap().events_after(0, usize::MAX).unwrap()
+    }
+
+    /// Every task so far, the root first.
+    fn tasks(&self) -> Vec<TaskId> {
+        let made = |envelope: &Envelope| match &envelope.entry.event {
+            Event::TaskCreated(spec) if spec.kind != Kind::Shell => Some(envelope.entry.task),
+            _other => None,
+        };
+        self.log().iter().filter_map(made).collect()
+    }
+
+    fn resume(&self) -> Invocation {
+        self.stage.bosun(["--resume", &self.id.to_string(), "--allow-all"])
+    }
+
+    fn command(&self, command: &Command) {
+        store::post_command(&self.home, self.id, command, SystemClock.now()).unwrap();
+    }
+
+    fn send(&mut self, task: TaskId, text: String) {
+        let delivery = match self.roll(20) {
+            0 => Delivery::Interrupt,
+            1..8 => Delivery::FollowUp,
+            _ => Delivery::Steer,
+        };
+        self.command(&Command::Send(SendParams { task: Some(task), text: text.clone(), images: Vec::new(), delivery }));
+        self.posted.push((task, text));
+    }
+
+    /// Writes to whoever is there.
+    fn blow(&mut self, tasks: &[TaskId]) {
+        for _ in 0..BATCH {
+            let n = self.posted.len();
+            let to = tasks[1 + self.roll(tasks.len() as u64 - 1) as usize];
+            let text = if self.roll(3) == 0 { format!("pass {n}") } else { format!("word {n}") };
+            self.send(to, text);
+        }
+    }
+
+    /// Each posted message was accepted once, unless its reader had ended.
+    fn check(&self, stopped: &[TaskId]) {
+        let log = self.log();
+        let count = check_mail(&log);
+        assert_eq!(count.waiting(), 0, "{count:?}");
+        assert!(count.letters >= MESSAGES, "{count:?}");
+        let mut accepted: BTreeMap<(TaskId, String), u32> = BTreeMap::new();
+        for letter in letters(&log) {
+            *accepted.entry(letter).or_default() += 1;
+        }
+        for posted in &self.posted {
+            let times = accepted.get(posted).copied().unwrap_or(0);
+            assert!(times == 1 || (times == 0 && stopped.contains(&posted.0)), "{posted:?} was accepted {times} times");
+        }
+    }
+}
+
+fn begun() -> Storm {
+    let stage = stage();
+    stage.script(&script()).prompt("begin").run().expect(0);
+    let home = Home::open(stage.home()).unwrap();
+    let id = stage.newest().parse().unwrap();
+    Storm { stage, home, id, posted: Vec::new(), dice: 42 }
+}
+
+#[test]
+fn r5_ten_thousand_messages_over_twenty_kills_are_each_read_once_and_in_order() {
+    let mut storm = begun();
+    let mut stopped = Vec::new();
+    for life in 0..KILLS {
+        let tasks = storm.tasks();
+        if life % 5 == 0 {
+            storm.send(tasks[0], format!("more {life}"));
+        }
+        // Half of it is there before the owner is, and half comes while it works.
+        storm.blow(&tasks);
+        let mut running = storm.resume().unheard().start();
+        storm.blow(&tasks);
+        if life % 7 == 3 {
+            let task = tasks[1 + storm.roll(WORKERS) as usize];
+            storm.command(&Command::StopTask(StopTaskParams { task, how: Cancel::Abort }));
+            stopped.push(task);
+        }
+        thread::sleep(Duration::from_millis(storm.roll(500)));
+        running.signal(Signal::Kill);
+        running.wait();
+    }
+    for _ in 0..20 {
+        assert_ne!(storm.resume().run().code(), Some(1));
+        if check_mail(&storm.log()).letters >= MESSAGES {
+            break;
+        }
+        let tasks = storm.tasks();
+        storm.blow(&tasks);
+    }
+    storm.check(&stopped);
+}

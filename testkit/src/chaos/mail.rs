@@ -1,0 +1,75 @@
+//! Mail is read once or expires, and what one writes to another is read in the order it was written.
+
+use std::collections::BTreeMap;
+
+use protocol::{Body, Delivery, Envelope, Event, MailId, Origin, TaskId};
+
+/// How much mail a log has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MailCount {
+    /// Accepted, results included.
+    pub admitted: usize,
+    /// Messages of people and agents among it.
+    pub letters: usize,
+    /// Read.
+    pub delivered: usize,
+    /// Never to be read.
+    pub expired: usize,
+}
+
+impl MailCount {
+    /// Accepted, and neither read nor expired.
+    pub fn waiting(&self) -> usize {
+        self.admitted - self.delivered - self.expired
+    }
+}
+
+/// Who writes to whom, and when it may be read: within it, mail is read in the order it was written.
+type Pair = (String, TaskId, String);
+
+/// Fails if any mail of the log was read twice, or read and expired, or read before older mail of the same pair.
+#[track_caller]
+pub fn check_mail(log: &[Envelope]) -> MailCount {
+    let mut count = MailCount::default();
+    let mut open: BTreeMap<MailId, Pair> = BTreeMap::new();
+    let mut last: BTreeMap<Pair, MailId> = BTreeMap::new();
+    for Envelope { seq, entry, .. } in log {
+        match &entry.event {
+            Event::MailAdmitted { mail, from, delivery, body } => {
+                count.admitted += 1;
+                count.letters += usize::from(matches!(body, Body::Text { .. }));
+                let known = open.insert(*mail, pair(*from, entry.task, *delivery));
+                assert!(known.is_none(), "event {seq}: {mail} came twice");
+            }
+            Event::MailDelivered { mail: all } => {
+                for mail in all {
+                    let Some(pair) = open.remove(mail) else { panic!("event {seq}: {mail} is not there to be read") };
+                    let before = last.insert(pair, *mail);
+                    assert!(before.is_none_or(|before| before < *mail), "event {seq}: {mail} is read after {before:?}");
+                    count.delivered += 1;
+                }
+            }
+            Event::MailExpired { mail } => {
+                assert!(open.remove(mail).is_some(), "event {seq}: {mail} is not there to expire");
+                count.expired += 1;
+            }
+            _other => {}
+        }
+    }
+    count
+}
+
+/// Every message of a person in the log with its reader, in the order they were accepted.
+pub fn letters(log: &[Envelope]) -> Vec<(TaskId, String)> {
+    let letter = |envelope: &Envelope| match &envelope.entry.event {
+        Event::MailAdmitted { from: Origin::User, body: Body::Text { text, .. }, .. } => {
+            Some((envelope.entry.task, text.clone()))
+        }
+        _other => None,
+    };
+    log.iter().filter_map(letter).collect()
+}
+
+fn pair(from: Origin, to: TaskId, delivery: Delivery) -> Pair {
+    (format!("{from:?}"), to, format!("{delivery:?}"))
+}

@@ -1,0 +1,7 @@
+//! What must hold of a session, whoever died while it was written.
+
+#![expect(clippy::panic, reason = "a test fails by panicking")]
+
+mod mail;
+
+pub use mail::{MailCount, check_mail, letters};
