@@ -145,17 +145,21 @@ impl State {
                 task.last = Some(Last::Due(*why));
                 Ok(())
             }),
-            Event::CallStarted { call } => self.update(id, |task| task.move_call(call, CallPhase::Started)),
-            Event::CallAnswered { call, .. } => self.update(id, |task| task.move_call(call, CallPhase::Answered)),
+            Event::CallStarted { call } => self.update_call(id, call, |task| task.move_call(call, CallPhase::Started)),
+            Event::CallAnswered { call, .. } => {
+                self.update_call(id, call, |task| task.move_call(call, CallPhase::Answered))
+            }
             Event::WaitBegan { call, on, mode, until_at } => {
                 let wait = Wait { on: on.clone(), mode: *mode, until: *until_at };
-                self.update(id, |task| task.move_call(call, CallPhase::Waiting(wait)))
+                self.update_call(id, call, |task| task.move_call(call, CallPhase::Waiting(wait)))
             }
-            Event::Asked(ask) => self.update(id, |task| task.move_call(&ask.call, CallPhase::Asking(ask.clone()))),
+            Event::Asked(ask) => {
+                self.update_call(id, &ask.call, |task| task.move_call(&ask.call, CallPhase::Asking(ask.clone())))
+            }
             Event::AskDecided { call, decision, by, .. } => {
-                self.update(id, |task| task.decide(call, decision.clone(), *by))
+                self.update_call(id, call, |task| task.decide(call, decision.clone(), *by))
             }
-            Event::WaitEnded { call, why } => self.update(id, |task| task.end_wait(call, *why)),
+            Event::WaitEnded { call, why } => self.update_call(id, call, |task| task.end_wait(call, *why)),
         }
     }
 

@@ -140,6 +140,6 @@ impl Kernel {
 
     /// The moment at which [`Input::Tick`] is due.
     pub fn alarm(&self) -> Option<At> {
-        self.state.alarms.first().map(|(at, _)| *at)
+        self.state.alarms.keys().next().map(|(at, _)| *at)
     }
 }

@@ -3,6 +3,7 @@
 //! Only [`State::update`] changes a task, and it keeps every index in step: the count of busy tasks, the
 //! slots and lines, the alarms, and who waits for whom.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use protocol::{AskId, At, CallId, DefinitionId, Fence, TaskId};
 
 use crate::evolve::Impossible;
 use crate::slots::Slots;
-use crate::{Footing, Memory, Phase, Task};
+use crate::{CallPhase, Footing, Memory, Phase, Task};
 
 /// Everything the kernel knows of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -32,7 +33,8 @@ pub struct State {
     pub(crate) live_of: BTreeMap<Arc<str>, u32>,
     pub(crate) busy: usize,
     pub(crate) slots: Slots,
-    pub(crate) alarms: BTreeSet<(At, TaskId)>,
+    /// When a task has something to do, and how many of its calls and dates say so.
+    pub(crate) alarms: BTreeMap<(At, TaskId), usize>,
     /// For each awaited task, the calls that wait for it.
     pub(crate) waiters: BTreeMap<TaskId, BTreeSet<(TaskId, CallId)>>,
     /// For each open ask, the task whose call waits.
@@ -54,10 +56,29 @@ impl State {
         id: TaskId,
         change: impl FnOnce(&mut Task) -> Result<(), Impossible>,
     ) -> Result<(), Impossible> {
+        self.update_part(id, Part::Whole, change)
+    }
+
+    /// The same for a change of one call. It looks at no other: a task may wait for thousands.
+    pub(crate) fn update_call(
+        &mut self,
+        id: TaskId,
+        call: &CallId,
+        change: impl FnOnce(&mut Task) -> Result<(), Impossible>,
+    ) -> Result<(), Impossible> {
+        self.update_part(id, Part::Call(call), change)
+    }
+
+    fn update_part(
+        &mut self,
+        id: TaskId,
+        part: Part<'_>,
+        change: impl FnOnce(&mut Task) -> Result<(), Impossible>,
+    ) -> Result<(), Impossible> {
         let task = self.tasks.get_mut(&id).ok_or(Impossible::NoTask(id))?;
-        let before = Marks::of(task);
+        let before = Marks::of(task, part);
         change(task)?;
-        let after = Marks::of(task);
+        let after = Marks::of(task, part);
         self.unmark(id, before);
         self.mark(id, after);
         Ok(())
@@ -65,7 +86,7 @@ impl State {
 
     /// Adds a task that its parent, if it has one, is known to have.
     pub(crate) fn insert(&mut self, task: Task) {
-        let (id, marks) = (task.id, Marks::of(&task));
+        let (id, marks) = (task.id, Marks::of(&task, Part::Whole));
         self.tasks.insert(id, task);
         self.mark(id, marks);
     }
@@ -102,7 +123,12 @@ impl State {
             Place::Fresh => self.slots.fresh.leave(id),
         }
         for at in marks.alarms {
-            self.alarms.remove(&(at, id));
+            if let Entry::Occupied(mut alarm) = self.alarms.entry((at, id)) {
+                *alarm.get_mut() -= 1;
+                if *alarm.get() == 0 {
+                    alarm.remove();
+                }
+            }
         }
         for ask in marks.asks {
             self.asks.remove(&ask);
@@ -128,7 +154,9 @@ impl State {
             Place::Returning => self.slots.returning.join(id),
             Place::Fresh => self.slots.fresh.join(id),
         }
-        self.alarms.extend(marks.alarms.into_iter().map(|at| (at, id)));
+        for at in marks.alarms {
+            *self.alarms.entry((at, id)).or_default() += 1;
+        }
         self.asks.extend(marks.asks.into_iter().map(|ask| (ask, id)));
         for (target, call) in marks.waits {
             self.waiters.entry(target).or_default().insert((id, call));
@@ -136,7 +164,15 @@ impl State {
     }
 }
 
-/// What the indexes hold of one task.
+/// What of a task a change is about.
+#[derive(Clone, Copy)]
+enum Part<'a> {
+    Whole,
+    /// One call, and where the task stands.
+    Call(&'a CallId),
+}
+
+/// What the indexes hold of one task, or of a part of it.
 struct Marks {
     busy: bool,
     place: Place,
@@ -155,24 +191,50 @@ enum Place {
 }
 
 impl Marks {
-    fn of(task: &Task) -> Marks {
-        let parked = match task.phase {
-            Phase::Parked(until) => Some(until),
-            Phase::Queued(_) | Phase::Running(_) | Phase::Idle | Phase::Interrupted | Phase::Finished(_) => None,
-        };
-        let waits = || task.work.waits();
-        // Without an owner nobody could be asked: what was decided meanwhile comes before the deadline.
-        let asked = task.work.asks().filter(|_| task.is_running()).filter_map(|ask| ask.until_at);
-        let stops = task.cancel_until.filter(|_| task.is_running());
-        let deadlines = waits().filter_map(|(_, wait)| wait.until).chain(asked);
-        Marks {
+    fn of(task: &Task, part: Part<'_>) -> Marks {
+        let mut marks = Marks {
             busy: task.phase.is_busy(),
             place: Place::of(task),
-            alarms: parked.into_iter().chain(task.lease).chain(stops).chain(deadlines).collect(),
-            waits: waits().flat_map(|(call, wait)| wait.on.iter().map(|on| (*on, call.clone()))).collect(),
-            asks: task.work.asks().map(|ask| ask.id.clone()).collect(),
+            alarms: Vec::new(),
+            waits: Vec::new(),
+            asks: Vec::new(),
             agent: Arc::clone(&task.agent),
+        };
+        match part {
+            Part::Whole => {
+                let stops = task.cancel_until.filter(|_| task.is_running());
+                marks.alarms.extend(parked(task).into_iter().chain(task.lease).chain(stops));
+                task.work.calls().for_each(|(call, phase)| marks.add(task, call, phase));
+            }
+            Part::Call(call) => task.work.call(call).into_iter().for_each(|phase| marks.add(task, call, phase)),
         }
+        marks
+    }
+
+    fn add(&mut self, task: &Task, call: &CallId, phase: &CallPhase) {
+        match phase {
+            CallPhase::Waiting(wait) => {
+                self.alarms.extend(wait.until);
+                self.waits.extend(wait.on.iter().map(|on| (*on, call.clone())));
+            }
+            CallPhase::Asking(ask) => {
+                // Without an owner nobody could be asked: what was decided meanwhile comes before the deadline.
+                self.alarms.extend(ask.until_at.filter(|_| task.is_running()));
+                self.asks.push(ask.id.clone());
+            }
+            CallPhase::Pending
+            | CallPhase::Started
+            | CallPhase::Waited { .. }
+            | CallPhase::Decided(_)
+            | CallPhase::Answered => {}
+        }
+    }
+}
+
+fn parked(task: &Task) -> Option<At> {
+    match task.phase {
+        Phase::Parked(until) => Some(until),
+        Phase::Queued(_) | Phase::Running(_) | Phase::Idle | Phase::Interrupted | Phase::Finished(_) => None,
     }
 }
 

@@ -87,7 +87,7 @@ impl Draft<'_> {
     /// Acts on everything whose time has come.
     pub(super) fn tick(&mut self) -> Result<(), Refusal> {
         let due: Vec<TaskId> =
-            self.state.alarms.iter().take_while(|(at, _)| *at <= self.now).map(|(_, id)| *id).collect();
+            self.state.alarms.keys().take_while(|(at, _)| *at <= self.now).map(|(_, id)| *id).collect();
         for id in due {
             self.expire_waits(id)?;
             self.expire_asks(id)?;

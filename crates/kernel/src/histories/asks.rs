@@ -159,7 +159,7 @@ impl Asks {
             assert!(matches!(task.phase, Phase::Running(_) | Phase::Interrupted), "{} asks at rest", task.id);
             assert!(!task.needs_slot() || task.phase != Phase::Running(Footing::Slot), "a slot is held for a person");
             let due: BTreeSet<At> = task.work.asks().filter_map(|ask| ask.until_at).collect();
-            let alarms = |at: &At| kernel.state.alarms.contains(&(*at, task.id));
+            let alarms = |at: &At| kernel.state.alarms.contains_key(&(*at, task.id));
             assert!(!task.is_running() || due.iter().all(alarms), "a deadline without an alarm");
         }
     }
