@@ -270,6 +270,7 @@ fn desk(
         governor: Governor::open(settings.home.clone(), Arc::clone(&settings.clock)),
         bus: Bus::new(settings.home.clone(), id),
         stamps: Mutex::default(),
+        log: Mutex::default(),
         settings,
     };
     (Arc::new(desk), notices)
