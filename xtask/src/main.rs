@@ -10,6 +10,7 @@
 mod bench;
 mod check;
 mod measure;
+mod memory;
 mod oracle;
 mod run;
 mod schema;
@@ -25,6 +26,8 @@ usage: cargo xtask COMMAND
   test    check, then every test
   oracle  the Python SDKs that tests compare the wires with, which `test` installs too
   bench   what the release binary needs, as a Markdown table
+  bench fanout [--workers 1,10,…]
+          what so many agents at once need, against a program that does only what they must
   schema  writes the checked-in JSON Schemas anew";
 
 fn main() -> ExitCode {
@@ -35,6 +38,8 @@ fn main() -> ExitCode {
         ["test"] => test::test(),
         ["oracle"] => oracle::install().map(|place| println!("oracle: {}", place.display())),
         ["bench"] => bench::bench(),
+        ["bench", "fanout"] => bench::fanout(bench::WORKERS),
+        ["bench", "fanout", "--workers", workers] => bench::fanout(workers),
         ["schema"] => schema::schema(),
         [measure::ONCE, program, rest @ ..] => measure::once(program, rest),
         _ => {
