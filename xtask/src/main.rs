@@ -11,6 +11,7 @@ mod bench;
 mod chaos;
 mod check;
 mod measure;
+mod memory;
 mod oracle;
 mod run;
 mod schema;
@@ -27,6 +28,8 @@ usage: cargo xtask COMMAND
   oracle  the Python SDKs that tests compare the wires with, which `test` installs too
   chaos   kills the command at work, 200 times or as `--runs N`, `--seed S`, `--events` say
   bench   what the release binary needs, as a Markdown table
+  bench fanout [--workers 1,10,…]
+          what so many agents at once need, against a program that does only what they must
   schema  writes the checked-in JSON Schemas anew";
 
 fn main() -> ExitCode {
@@ -38,6 +41,8 @@ fn main() -> ExitCode {
         ["oracle"] => oracle::install().map(|place| println!("oracle: {}", place.display())),
         ["chaos", options @ ..] => chaos::chaos(options),
         ["bench"] => bench::bench(),
+        ["bench", "fanout"] => bench::fanout(bench::WORKERS),
+        ["bench", "fanout", "--workers", workers] => bench::fanout(workers),
         ["schema"] => schema::schema(),
         [measure::ONCE, program, rest @ ..] => measure::once(program, rest),
         _ => {

@@ -5,17 +5,24 @@
 
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use nix::sys::prctl::set_child_subreaper;
 use nix::sys::resource::{Usage, UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
+use nix::sys::wait::wait;
 use serde_json::{Value, json};
 
-use crate::run;
+use crate::{memory, run};
 
 /// The argument that makes this program the process in between.
 pub(crate) const ONCE: &str = "measure-once";
+
+/// How often it is looked how much memory a program and all that it started have.
+const EVERY: Duration = Duration::from_millis(20);
 
 /// The medians of many runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,20 +52,29 @@ pub(crate) fn measure(command: &[&str], home: &Path, env: &[(&str, String)], run
     })
 }
 
-/// Runs a program once and prints what it used.
+/// Runs a program once and prints what it and everything that it started used.
 pub(crate) fn once(program: &str, arguments: &[&str]) -> Result<()> {
+    // What outlives the program comes to this process, and is counted.
+    set_child_subreaper(true).context("cannot become a subreaper")?;
     let start = Instant::now();
-    let status = Command::new(program)
+    let mut process = Command::new(program)
         .args(arguments)
         .stdout(Stdio::null())
-        .status()
+        .spawn()
         .with_context(|| format!("cannot start {program}"))?;
+    let (running, ended) = mpsc::channel();
+    let watch = thread::spawn(move || memory::peak_kib(&ended, EVERY));
+    let status = process.wait().with_context(|| format!("cannot wait for {program}"))?;
     let wall = start.elapsed();
+    drop(running);
     if !status.success() {
         bail!("{program} failed ({status})");
     }
+    while wait().is_ok() {}
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN).context("cannot read what it used")?;
-    println!("{}", json!({ "wall": micros(wall), "cpu": cpu_micros(&usage), "peakKib": usage.max_rss() }));
+    // A single process may have had more between two looks.
+    let peak = watch.join().unwrap_or_default().max(u64::try_from(usage.max_rss()).unwrap_or_default());
+    println!("{}", json!({ "wall": micros(wall), "cpu": cpu_micros(&usage), "peakKib": peak }));
     Ok(())
 }
 

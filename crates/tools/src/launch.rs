@@ -47,7 +47,7 @@ pub(crate) fn check(command: &str) -> Result<(), ToolError> {
 
 /// How long output may still come after a command's end; only a stranger to its tree can hold the pipe longer.
 const LINGER: Duration = Duration::from_secs(1);
-const BUFFER: usize = 64 * 1024;
+const BUFFER: usize = 16 * 1024;
 
 /// Reads a command's output to its end and waits for its exit. May be dropped and called again to go on.
 pub async fn follow(process: &mut Process, mut sink: impl FnMut(&[u8])) -> Result<Exit, WaitError> {

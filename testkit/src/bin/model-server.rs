@@ -18,6 +18,7 @@ usage: model-server --script FILE [FLAG VALUE]...
   --latency TIME      waits so long before each answer: 50ms, 2s
   --context TOKENS    takes no conversation of more tokens
   --key KEY           takes no other key
+  --bodies FOLDER     writes the body of each request into a file there
   --models A,B        the models that it lists
   --wire-faults PLAN  what goes wrong, by the number of the request: 1=FAULT,2..4=FAULT,%5=FAULT,*=FAULT
 
@@ -63,6 +64,7 @@ fn apply(setup: Setup, flag: &str, value: &str) -> Result<Option<Setup>, String>
         "--latency" => span(value).map(|latency| setup.latency(latency)),
         "--context" => value.parse().ok().map(|tokens| setup.context(tokens)),
         "--key" => Some(setup.key(value)),
+        "--bodies" => Some(setup.bodies(Path::new(value))),
         "--models" => Some(setup.models(&value.split(',').collect::<Vec<_>>())),
         "--wire-faults" => {
             let faults = value.parse().map_err(|error: PlanError| error.to_string())?;

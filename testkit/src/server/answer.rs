@@ -1,6 +1,6 @@
 //! One answer of the model: what the plan, the limits, the wire and the script make of a request.
 
-use std::future;
+use std::{fs, future};
 
 use futures_util::{FutureExt, StreamExt, stream};
 use model::{Delta, Deltas, Model, ModelError, Wire};
@@ -23,6 +23,9 @@ pub(super) async fn answer(
     to: &mut OwnedWriteHalf,
 ) -> Result<(), Halt> {
     let arrival = shared.ledger().arrive(wire, request);
+    if let Some(folder) = &shared.setup.bodies {
+        fs::write(folder.join(format!("{:06}.json", arrival.number)), &request.body).unwrap();
+    }
     let _under_way = UnderWay(shared);
     let course = Course::of(shared.setup.faults.of(arrival.number));
     let question = Question { shared, wire, arrival };

@@ -1,5 +1,6 @@
 //! How a server behaves, before it starts.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use model::Script;
@@ -18,6 +19,7 @@ pub struct Setup {
     pub(super) key: Option<String>,
     pub(super) models: Vec<String>,
     pub(super) keep: Keep,
+    pub(super) bodies: Option<PathBuf>,
     pub(super) port: u16,
 }
 
@@ -42,6 +44,7 @@ impl Setup {
             key: None,
             models: vec!["test-model".into()],
             keep: Keep::Everything,
+            bodies: None,
             port: 0,
         }
     }
@@ -79,6 +82,11 @@ impl Setup {
     /// What it remembers.
     pub fn keep(self, keep: Keep) -> Setup {
         Setup { keep, ..self }
+    }
+
+    /// Writes the body of each request into a file of this folder, named by its number.
+    pub fn bodies(self, folder: &Path) -> Setup {
+        Setup { bodies: Some(folder.to_owned()), ..self }
     }
 
     /// The port to listen on; any free one when it is 0.

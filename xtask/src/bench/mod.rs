@@ -1,6 +1,8 @@
 //! `cargo xtask bench`: figures of the release binary, as `docs/performance.md` shows them.
 
+mod fanout;
 mod provider;
+mod server;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,7 +29,7 @@ const SCRIPTS: [(&str, &str); 3] = [
 
 /// Builds the release binary, measures it and prints the tables.
 pub(crate) fn bench() -> Result<()> {
-    run(&mut cargo(&["build", "--release", "--package", "bosun-cli", "--package", "bosun-testkit", "--bins"]))?;
+    build()?;
     let ground = Ground::new()?;
     let rows = [
         ("start-up: `bosun --version`", ground.measure(&["--version"], RUNS)?),
@@ -42,6 +44,21 @@ pub(crate) fn bench() -> Result<()> {
     provider::bench(&ground)?;
     println!("Events per second, `synchronous=FULL`, one session:\n");
     run(&mut cargo(&["run", "--quiet", "--release", "--package", "bosun-store", "--example", "events"]))
+}
+
+/// How many agents work at once, each number in its turn.
+pub(crate) const WORKERS: &str = "1,10,50,200,1000";
+
+/// Builds the release binary and measures agents that work at the same time.
+pub(crate) fn fanout(workers: &str) -> Result<()> {
+    let workers: Result<Vec<usize>, _> = workers.split(',').map(str::parse).collect();
+    let workers = workers.context("--workers takes numbers with commas between them")?;
+    build()?;
+    fanout::bench(&Ground::new()?, &workers)
+}
+
+fn build() -> Result<()> {
+    run(&mut cargo(&["build", "--release", "--package", "bosun-cli", "--package", "bosun-testkit", "--bins"]))
 }
 
 /// A folder with the scripts and a home.

@@ -2,13 +2,13 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
+use super::server::Server;
 use super::{Ground, RUNS};
 use crate::measure::{measure, table};
-use crate::run::target_dir;
 
 /// Each wire as a model is named on it.
 const WIRES: [(&str, &str); 3] = [
@@ -21,7 +21,7 @@ const WIRES: [(&str, &str); 3] = [
 pub(super) fn bench(ground: &Ground) -> Result<()> {
     let mut rows = Vec::new();
     for (latency, words) in [("0ms", "answers at once"), ("50ms", "answers after 50 ms")] {
-        let server = Server::start(ground, latency)?;
+        let server = Server::start(&ground.folder.join("one-turn.yaml"), latency, &[])?;
         for (name, model) in WIRES {
             let (folder, env) = (ground.folder(), variables(&server.url));
             let command = [&ground.binary, "-p", "go", "--quiet", "-C", &folder, "--model", model];
@@ -38,7 +38,7 @@ pub(super) fn bench(ground: &Ground) -> Result<()> {
     Ok(())
 }
 
-fn variables(url: &str) -> Vec<(&'static str, String)> {
+pub(super) fn variables(url: &str) -> Vec<(&'static str, String)> {
     let key = || "sk-0123456789".to_owned();
     vec![
         ("ANTHROPIC_API_KEY", key()),
@@ -46,39 +46,6 @@ fn variables(url: &str) -> Vec<(&'static str, String)> {
         ("OPENAI_API_KEY", key()),
         ("OPENAI_BASE_URL", format!("{url}/v1")),
     ]
-}
-
-/// The model server, ended with its owner.
-struct Server {
-    process: Child,
-    url: String,
-}
-
-impl Server {
-    fn start(ground: &Ground, latency: &str) -> Result<Server> {
-        let program = target_dir().join("release/model-server");
-        let script = ground.folder.join("one-turn.yaml");
-        let mut process = Command::new(program)
-            .arg("--script")
-            .arg(script)
-            .args(["--latency", latency])
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()
-            .context("cannot start the model server")?;
-        let stdout = process.stdout.take().context("the model server has no output")?;
-        let mut line = String::new();
-        BufReader::new(stdout).read_line(&mut line).context("cannot hear the model server")?;
-        let url = line.trim().strip_prefix("listening on ").context("the model server does not say where it is")?;
-        Ok(Server { process, url: url.to_owned() })
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // One that is gone already is as good.
-        let _gone = self.process.kill().and_then(|()| self.process.wait());
-    }
 }
 
 /// How many bytes the body of a run's first request has.

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use config::Env;
 use host::twin::{Birth, Twin, working_below};
 use host::{ExitStatus, Home};
+use protocol::api::TasksParams;
 use protocol::{Envelope, Event, SessionId};
 use store::Reader;
 use tempfile::TempDir;
@@ -143,7 +144,7 @@ impl Victim {
 
     fn remains(&self, deaths: Vec<Death>) -> Result<Remains, Failure> {
         let tasks = match self.session()? {
-            Some(id) => Reader::open(&self.home, id)?.tasks(0, u64::MAX)?.tasks,
+            Some(id) => Reader::open(&self.home, id)?.tasks(&TasksParams::every())?.tasks,
             None => Vec::new(),
         };
         let witness = fs::read_to_string(self.work().join("witness")).unwrap_or_default();

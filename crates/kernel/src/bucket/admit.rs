@@ -84,7 +84,7 @@ impl Bucket {
 
     /// How many more may be under way.
     fn room(&self, most: Option<u32>) -> usize {
-        let size = most.map_or(self.window.size(), |most| most.max(1).min(self.window.size()));
+        let size = most.map_or(self.window.size(), |most| self.window.size_within(most));
         usize::try_from(size.saturating_sub(self.under_way())).unwrap_or(usize::MAX)
     }
 

@@ -36,6 +36,14 @@ impl Window {
         self.size.clamp(LEAST, MOST)
     }
 
+    /// The same where the server says how many it takes: that is believed until it asks to slow down.
+    pub(super) fn size_within(&self, most: u32) -> u32 {
+        match self.growth {
+            Growth::Double => most.max(1),
+            Growth::Add => most.max(1).min(self.size()),
+        }
+    }
+
     /// Notes that somebody had to wait for it.
     pub(super) fn fill(&mut self) {
         self.full = true;

@@ -54,6 +54,8 @@ pub(crate) struct Desk {
     pub(crate) stamps: Mutex<HashMap<TaskId, Arc<Stamps>>>,
     /// The runs that are watched over.
     pub(crate) wards: Arc<Wards>,
+    /// A reader that stays open: every activation begins with one look at the log.
+    pub(crate) log: Mutex<Option<Reader>>,
 }
 
 /// A desk that runs can be performed at.
@@ -104,12 +106,23 @@ impl Desk {
 
     /// A task's conversation as the log has it.
     pub(crate) fn conversation(&self, task: TaskId) -> Result<Conversation, StoreError> {
-        let reader = self.reader()?;
         let mut conversation = Conversation::default();
-        for envelope in reader.task_events(task)? {
+        for envelope in self.log_of(task)? {
             conversation.read(&envelope, self);
         }
         Ok(conversation)
+    }
+
+    fn log_of(&self, task: TaskId) -> Result<Vec<protocol::Envelope>, StoreError> {
+        let mut open = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        let reader = match open.take() {
+            Some(reader) => reader,
+            None => self.reader()?,
+        };
+        // One that failed is not asked again.
+        let events = reader.task_events(task)?;
+        *open = Some(reader);
+        Ok(events)
     }
 
     /// What calls may do now, with what was granted since the session began.

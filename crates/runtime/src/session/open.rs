@@ -288,6 +288,7 @@ fn desk(
         bus: Bus::new(settings.home.clone(), id),
         stamps: Mutex::default(),
         wards: Arc::default(),
+        log: Mutex::default(),
         settings,
     };
     (Arc::new(desk), notices)
