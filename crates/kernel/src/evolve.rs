@@ -44,6 +44,7 @@ impl State {
             | Event::IntentReported { .. }
             | Event::ModelDiffered { .. }
             | Event::Compacted(_)
+            | Event::CallRewritten { .. }
             | Event::ToolsLoaded { .. }
             | Event::Unknown => Ok(()),
             Event::AgentDefined { id, .. } => {

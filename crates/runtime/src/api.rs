@@ -16,6 +16,7 @@ use tokio::sync::Notify;
 use crate::agent::Desk;
 use crate::bus::{Live, Subscription};
 use crate::commands;
+use crate::hooks;
 use crate::shells;
 use crate::supervisor::{Receipt, Rejected, Supervisor};
 
@@ -45,6 +46,8 @@ impl Serve for Api {
                 }
                 Method::SessionSend => {
                     let given: SendParams = params(given)?;
+                    let given =
+                        hooks::prompted(&self.desk, &self.supervisor, self.root, given).await.map_err(refused)?;
                     let receipt = self.submit(commands::input(Command::Send(given), self.root)).await?;
                     let mail = receipt.mail.ok_or_else(|| ErrorObject::internal("the message has no receipt"))?;
                     json_of(SendResult { mail })
@@ -102,6 +105,7 @@ fn refused(rejected: Rejected) -> ErrorObject {
         Rejected::Refused(Refusal::NoAsk(_)) => Some("noAsk"),
         Rejected::Refused(Refusal::Unfit(_)) => Some("unfit"),
         Rejected::Rule(_) => Some("noRule"),
+        Rejected::Hook(_) => Some("hook"),
         Rejected::Refused(_) => None,
         Rejected::Paused(_) | Rejected::Gone => return ErrorObject::internal(rejected),
     };

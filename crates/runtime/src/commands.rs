@@ -10,6 +10,8 @@ use protocol::{Body, CancelBy, DecidedBy, Origin, TaskId};
 use store::{Reader, StoreError};
 use tokio::sync::{Notify, watch};
 
+use crate::agent::Desk;
+use crate::hooks;
 use crate::supervisor::{Rejected, Supervisor};
 
 /// How often the file is looked at without a poke.
@@ -25,6 +27,7 @@ pub(crate) struct Cues {
 /// Where commands are looked for.
 pub(crate) struct Lookout {
     reader: Reader,
+    desk: Arc<Desk>,
     root: TaskId,
     supervisor: Supervisor,
     /// The file's version at the last look.
@@ -32,8 +35,8 @@ pub(crate) struct Lookout {
 }
 
 impl Lookout {
-    pub(crate) fn new(reader: Reader, root: TaskId, supervisor: Supervisor) -> Lookout {
-        Lookout { reader, root, supervisor, version: None }
+    pub(crate) fn new(reader: Reader, desk: Arc<Desk>, root: TaskId, supervisor: Supervisor) -> Lookout {
+        Lookout { reader, desk, root, supervisor, version: None }
     }
 
     /// Applies commands until the session ends; says when those that were waiting are applied.
@@ -49,15 +52,29 @@ impl Lookout {
     /// Applies what is new; fails when there is nobody any more to apply it.
     async fn apply(&mut self) -> Result<(), Rejected> {
         for (id, command) in self.pending() {
-            match self.supervisor.submit_command(input(command, self.root), id).await {
+            let input = self.input(command).await?;
+            match self.supervisor.submit_command(input, id).await {
                 Ok(_receipt) => {}
-                Err(rejected @ (Rejected::Refused(_) | Rejected::Rule(_))) => {
+                Err(rejected @ (Rejected::Refused(_) | Rejected::Rule(_) | Rejected::Hook(_))) => {
                     tracing::info!(%rejected, id, "a command was refused");
                 }
                 Err(rejected @ (Rejected::Paused(_) | Rejected::Gone)) => return Err(rejected),
             }
         }
         Ok(())
+    }
+
+    /// What a command means, with what hooks have to say to a prompt. One that they do not take is done with.
+    async fn input(&mut self, command: Command) -> Result<Input, Rejected> {
+        let Command::Send(message) = command else { return Ok(input(command, self.root)) };
+        match hooks::prompted(&self.desk, &self.supervisor, self.root, message).await {
+            Ok(message) => Ok(input(Command::Send(message), self.root)),
+            Err(rejected @ Rejected::Hook(_)) => {
+                tracing::warn!(%rejected, "a prompt of another process is dropped");
+                Ok(Input::Tick)
+            }
+            Err(rejected) => Err(rejected),
+        }
     }
 
     /// New commands, if anything in the file has changed.

@@ -18,6 +18,7 @@ mod conversation;
 mod crew;
 mod governor;
 mod grants;
+mod hooks;
 mod instructions;
 mod links;
 mod models;

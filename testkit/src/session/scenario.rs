@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use model::{Model, Script};
 use net::Secret;
-use protocol::{AgentSpec, Budget, Delivery, PermissionMode, RuleEffect, RuleText, Spawns};
+use protocol::{AgentSpec, Budget, Delivery, HookSpec, PermissionMode, RuleEffect, RuleText, Spawns};
 use runtime::{Catalog, Start};
 
 use super::{Run, Stage};
@@ -116,6 +116,13 @@ impl Scenario {
     #[must_use]
     pub fn agent(mut self, agent: AgentSpec) -> Scenario {
         Arc::make_mut(&mut self.catalog).agents.insert(0, agent);
+        self
+    }
+
+    /// This hook is told too.
+    #[must_use]
+    pub fn hook(mut self, hook: HookSpec) -> Scenario {
+        Arc::make_mut(&mut self.catalog).hooks.push(hook);
         self
     }
 

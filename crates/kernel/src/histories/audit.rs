@@ -111,6 +111,7 @@ impl Audit {
             | Event::ActivationGreeted { .. }
             | Event::ActivationParted { .. }
             | Event::StopHeld { .. }
+            | Event::CallRewritten { .. }
             | Event::ToolsLoaded { .. }
             | Event::WaitBegan { .. }
             | Event::WaitEnded { .. }

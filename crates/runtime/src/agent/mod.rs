@@ -9,6 +9,7 @@ mod call;
 mod deadline;
 mod desk;
 mod ends;
+mod greet;
 mod guard;
 mod quote;
 mod retry;

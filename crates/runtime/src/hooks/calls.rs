@@ -1,0 +1,132 @@
+//! Tool calls: what hooks say before one is judged, and after it has run.
+
+use std::sync::Arc;
+
+use hooks::{Occasion, Ruling, ToolUse};
+use kernel::{Input, Letter, Report};
+use policy::{Ground, Verdict};
+use protocol::{Answer, AnswerStatus, Body, Call, Clip, Delivery, Origin, RuleEffect};
+use serde_json::Value;
+
+use super::tell;
+use crate::agent::Desk;
+use crate::supervisor::Rejected;
+use crate::waits::Caller;
+
+/// Most bytes that all hooks together tell an agent about one call.
+const CONTEXT: usize = 16 * 1024;
+
+/// Most bytes of changed arguments that the model is told.
+const INPUT: usize = 2 * 1024;
+
+/// What hooks made of a call before it was judged.
+#[derive(Debug, Default)]
+pub(crate) struct Heard {
+    /// What the agent is told with the answer.
+    context: Vec<String>,
+    /// Why a person is to decide, if that is wanted.
+    ask: Option<String>,
+}
+
+impl Heard {
+    /// The verdict with what hooks want: they may make an ask of what rules allow, and lift nothing.
+    pub(crate) fn narrow(&self, call: &Call, verdict: Verdict) -> Verdict {
+        match (&self.ask, verdict.effect) {
+            (Some(why), RuleEffect::Allow) => {
+                let (effect, ground) = (RuleEffect::Ask, Ground::Hook(why.clone()));
+                Verdict { effect, ground, part: call.tool.clone(), rule: None }
+            }
+            (Some(_) | None, RuleEffect::Allow | RuleEffect::Ask | RuleEffect::Deny) => verdict,
+        }
+    }
+}
+
+/// Tells hooks of a call that is about to be judged. What they make of it is what is judged, asked about, run and
+/// recorded; or the call has its answer.
+pub(crate) async fn before(
+    desk: &Arc<Desk>,
+    caller: &Caller,
+    call: &mut Call,
+) -> Result<Result<Heard, Answer>, Rejected> {
+    let verdict = tell(desk, caller.run, Occasion::PreTool(used(call))).await;
+    let mut heard = Heard { context: verdict.context, ask: None };
+    match verdict.ruling {
+        Ruling::Deny { reason } => return Ok(Err(denied(call, &reason))),
+        Ruling::Ask { reason } => heard.ask = Some(reason),
+        Ruling::Nothing | Ruling::Allow => {}
+    }
+    let changed = verdict.input.map(Value::Object).filter(|input| !is_same(input, &call.input));
+    if let Some(input) = changed {
+        let input = input.to_string();
+        let (turn, id) = (caller.turn, call.id.clone());
+        let report = Report::CallRewritten { turn, call: id, input: input.clone() };
+        caller.supervisor.report(caller.run, report).await?;
+        heard.context.insert(0, format!("A hook changed this call. It was made with: {}", Clip::new(&input, INPUT)));
+        call.input = input;
+    }
+    Ok(Ok(heard))
+}
+
+/// Tells hooks that a person would be asked; gives the answer if they say no. Their yes is not a person's.
+pub(crate) async fn requested(desk: &Arc<Desk>, caller: &Caller, call: &Call, verdict: &Verdict) -> Option<Answer> {
+    let occasion = Occasion::PermissionRequest { call: used(call), reason: verdict.reason() };
+    let verdict = tell(desk, caller.run, occasion).await;
+    verdict.denied().map(|reason| denied(call, reason))
+}
+
+/// Tells hooks what became of a call, before that is durable: what they have to say goes with it.
+pub(crate) async fn after(desk: &Arc<Desk>, caller: &Caller, call: &Call, heard: Heard, answer: Answer) -> Answer {
+    let (text, status) = (answer.text.clone(), answer.status);
+    let occasion = match status {
+        AnswerStatus::Done => Occasion::PostTool { call: used(call), answer: text },
+        AnswerStatus::Refused | AnswerStatus::Broken => Occasion::ToolFailed { call: used(call), error: text },
+        AnswerStatus::Denied => Occasion::PermissionDenied { call: used(call), reason: text },
+        AnswerStatus::Interrupted | AnswerStatus::Cancelled => return answer,
+    };
+    if status == AnswerStatus::Broken {
+        let error = Occasion::Error { what: "tool", message: answer.text.clone() };
+        // There is nothing to decide about it.
+        let _heard = tell(desk, caller.run, error).await;
+    }
+    let verdict = tell(desk, caller.run, occasion).await;
+    let context = heard.context.into_iter().chain(verdict.context);
+    let text = verdict.text.unwrap_or(answer.text);
+    Answer { status, text: with(text, &context.collect::<Vec<_>>()) }
+}
+
+/// Tells hooks what became of a call that was answered in the step that started it: what they have to say is mail.
+pub(crate) async fn told(desk: &Arc<Desk>, caller: &Caller, call: &Call, heard: Heard, answer: Answer) {
+    let answer = after(desk, caller, call, heard, Answer { text: String::new(), ..answer }).await;
+    if answer.text.trim().is_empty() {
+        return;
+    }
+    let letter = Letter {
+        to: caller.run.task,
+        from: Origin::Runtime,
+        delivery: Delivery::Steer,
+        body: Body::text(format!("About the call {} of `{}`:{}", call.id, call.tool, answer.text)),
+    };
+    if let Err(rejected) = caller.supervisor.submit(Input::Send(letter)).await {
+        tracing::info!(%rejected, "what a hook said is not heard");
+    }
+}
+
+fn used(call: &Call) -> ToolUse {
+    ToolUse { id: call.id.clone(), tool: call.tool.clone(), input: call.input.clone() }
+}
+
+fn denied(call: &Call, reason: &str) -> Answer {
+    let text = format!("A hook did not permit this call of `{}`: {reason}", call.tool);
+    Answer { status: AnswerStatus::Denied, text: Clip::new(&text, CONTEXT).into_string() }
+}
+
+fn is_same(input: &Value, written: &str) -> bool {
+    serde_json::from_str::<Value>(written).is_ok_and(|written| written == *input)
+}
+
+fn with(text: String, context: &[String]) -> String {
+    if context.is_empty() {
+        return text;
+    }
+    format!("{text}\n\n{}", Clip::new(&context.join("\n\n"), CONTEXT))
+}
