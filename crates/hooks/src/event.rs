@@ -113,7 +113,10 @@ fn mixed(name: &str) -> Option<(HookEvent, HookDialect)> {
 fn nearest(name: &str) -> Option<&'static str> {
     let wanted = name.replace(['_', '-', ' '], "").to_ascii_lowercase();
     let names = EVENTS.iter().filter(|(event, ..)| is_served(*event)).flat_map(|(_, camel, pascal)| [*camel, *pascal]);
-    let scored = names.map(|known| (strsim::jaro_winkler(&wanted, &known.to_ascii_lowercase()), known));
+    let is_upper = |name: &str| name.starts_with(|c: char| c.is_ascii_uppercase());
+    // Of two that are as near, the one of the same family.
+    let family = |known: &str| f64::from(u8::from(is_upper(known) == is_upper(name))) / 1000.0;
+    let scored = names.map(|known| (strsim::jaro_winkler(&wanted, &known.to_ascii_lowercase()) + family(known), known));
     scored.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(score, _)| *score >= ALIKE).map(|(_, known)| known)
 }
 

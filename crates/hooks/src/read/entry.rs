@@ -112,8 +112,8 @@ impl Page<'_> {
     }
 
     fn hook(&mut self, path: &str, outer: Outer, entry: &Value) {
-        self.unknown(path, entry, &HOOK);
         let Some(action) = self.action(path, entry) else { return };
+        self.unknown(path, entry, &HOOK);
         let (Ok(timeout), Ok(failure)) = (self.timeout(path, entry), self.failure(path, &outer, entry)) else { return };
         let usual = match &action {
             HookAction::Command { .. } => COMMAND_MS,

@@ -58,13 +58,14 @@ fn read_with(value: &Value, file: &str, place: &Place, positions: Positions) -> 
         Place::Plugin { root } => Some(root.clone()),
     };
     let mut page = Page { file, plugin, positions, hooks: Vec::new(), problems: Vec::new() };
-    for path in page.positions.repeated.clone() {
+    for path in page.positions.repeated() {
         if path.starts_with("/hooks") || value.get("hooks").is_none() {
             let message = format!("`{}` is written twice, and only the last counts", path.trim_start_matches('/'));
             page.problem(&path, message, "make one of them");
         }
     }
     page.whole(value);
+    page.problems.sort_by_key(|problem| problem.at);
     (page.hooks, page.problems)
 }
 
@@ -113,10 +114,12 @@ impl Page<'_> {
 
     /// Says that a settings file has no hooks only if it seems to be meant to have some.
     fn misnamed(&mut self, fields: &Map<String, Value>) {
-        let near = fields.keys().find(|name| {
-            let is_hooks = strsim::jaro_winkler(&name.to_ascii_lowercase(), "hooks") > 0.9;
-            is_hooks || matches!(Named::of(name), Named::Unknown(Some(_)))
-        });
+        let is_near = |(name, value): &(&String, &Value)| match value {
+            Value::Object(_) => strsim::jaro_winkler(&name.to_ascii_lowercase(), "hooks") > 0.9,
+            Value::Array(_) => matches!(Named::of(name), Named::Unknown(Some(_))),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+        };
+        let near = fields.iter().find(is_near).map(|(name, _)| name);
         if let Some(name) = near {
             let message = format!("`{name}` is not read");
             self.problem(&format!("/{name}"), message, "write hooks into an object that is called `hooks`");

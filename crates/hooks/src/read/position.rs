@@ -1,6 +1,6 @@
 //! Where the values of a JSON text stand in it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::Position;
 
@@ -8,8 +8,8 @@ use crate::Position;
 #[derive(Debug, Default)]
 pub(super) struct Positions {
     at: HashMap<String, Position>,
-    /// Names that an object has twice; the last one counts.
-    pub(super) repeated: Vec<String>,
+    /// Names that an object has twice, with all that stands in them; the last one counts.
+    repeated: BTreeSet<String>,
 }
 
 impl Positions {
@@ -18,6 +18,12 @@ impl Positions {
         let mut look = Look { text, next: 0, line: 1, line_start: 0, found: Positions::default() };
         look.value(String::new());
         look.found
+    }
+
+    /// The names that an object has twice.
+    pub(super) fn repeated(&self) -> Vec<String> {
+        let is_inner = |path: &str| path.rsplit_once('/').is_some_and(|(outer, _)| self.repeated.contains(outer));
+        self.repeated.iter().filter(|path| !is_inner(path)).cloned().collect()
     }
 
     /// Where the value at a path stands, or else the nearest around it.
@@ -57,7 +63,7 @@ impl Look<'_> {
         let column = self.text.get(self.line_start..self.next).map_or(1, |before| before.chars().count() + 1);
         let at = Position { line: self.line, column };
         if self.found.at.insert(path.clone(), at).is_some() {
-            self.found.repeated.push(path.clone());
+            self.found.repeated.insert(path.clone());
         }
         match first {
             Some(b'{') => self.object(&path),
@@ -135,9 +141,9 @@ mod tests {
         let found = Positions::of(text);
         let at = |path: &str| found.of_path(path).map(|Position { line, column }| (line, column));
         assert_eq!(at("/é/0"), Some((2, 9)));
-        assert_eq!(at("/é/1/a\"b"), Some((3, 13)));
+        assert_eq!(at("/é/1/a\"b"), Some((3, 14)));
         assert_eq!(at("/é/1/other"), Some((3, 5)));
-        assert_eq!(found.repeated, ["/é"]);
+        assert_eq!(found.repeated(), ["/é"]);
     }
 
     fn json() -> impl Strategy<Value = Value> {

@@ -1,1 +1,7 @@
-//! The tests.
+//! Hooks as files have them, and as they run.
+
+mod commands;
+mod files;
+mod http;
+mod said;
+mod support;

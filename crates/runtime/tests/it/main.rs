@@ -16,6 +16,7 @@ mod disk;
 mod events;
 mod failures;
 mod governor;
+mod hooks;
 mod mail;
 mod owners;
 mod pages;
