@@ -1,5 +1,6 @@
 //! Runs the hooks that an occasion concerns, one after the other, and makes one verdict of what they say.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -79,7 +80,7 @@ impl Runner {
     async fn one(&self, hook: &HookSpec, occasion: &Occasion, about: &About) -> Verdict {
         let payload = payload(occasion, hook.event, about, hook.dialect);
         let time = Duration::from_millis(hook.timeout_ms).min(LONGEST);
-        let ran = tokio::time::timeout(time, self.run(hook, &payload, about)).await;
+        let ran = tokio::time::timeout(time, self.run(hook, &payload)).await;
         let read = match ran {
             Ok(Ok(Wrote::Answer(text))) => said::read(&text, hook.event, hook.dialect, occasion),
             Ok(Ok(Wrote::No(reason))) => Ok(no(hook.event, reason)),
@@ -97,11 +98,11 @@ impl Runner {
         }
     }
 
-    async fn run(&self, hook: &HookSpec, payload: &Value, about: &About) -> Result<Wrote, Failure> {
+    async fn run(&self, hook: &HookSpec, payload: &Value) -> Result<Wrote, Failure> {
         match &hook.action {
             HookAction::Command { command, cwd, env } => {
                 let folder = cwd.as_ref().map_or_else(|| self.ways.cwd.clone(), |cwd| self.ways.top.join(cwd));
-                let env = self.env(hook.dialect, env, about);
+                let env = self.env(hook.dialect, env);
                 command::run(&self.ways.guardian, Command { command, folder, env }, payload).await
             }
             HookAction::Http { url, headers, allowed_env } => {
@@ -112,20 +113,14 @@ impl Runner {
     }
 
     /// The session's variables, those that the formats promise, and the hook's own.
-    fn env(
-        &self,
-        dialect: HookDialect,
-        own: &std::collections::BTreeMap<String, String>,
-        about: &About,
-    ) -> Vec<(OsString, OsString)> {
+    fn env(&self, dialect: HookDialect, own: &BTreeMap<String, String>) -> Vec<(OsString, OsString)> {
         let project = match dialect {
             HookDialect::Camel => "COPILOT_PROJECT_DIR",
             HookDialect::Snake => "CLAUDE_PROJECT_DIR",
         };
-        let promised =
-            [(project, self.ways.top.clone().into_os_string()), ("BOSUN_SESSION", about.session.to_string().into())];
+        let promised = (OsString::from(project), self.ways.top.clone().into_os_string());
         let own = own.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
-        let more: Vec<_> = promised.into_iter().map(|(name, value)| (OsString::from(name), value)).chain(own).collect();
+        let more: Vec<_> = std::iter::once(promised).chain(own).collect();
         let kept = self.ways.env.iter().filter(|(name, _)| more.iter().all(|(newer, _)| newer != name)).cloned();
         kept.chain(more.iter().cloned()).collect()
     }
@@ -152,10 +147,8 @@ fn is_told(occasion: &Occasion) -> bool {
 /// A hook's plain no.
 fn no(event: HookEvent, reason: String) -> Verdict {
     let reason = said::clipped(if reason.is_empty() { "it gave no reason" } else { &reason });
-    let context = match event {
-        HookEvent::PostToolUse | HookEvent::PostToolUseFailure => vec![reason.clone()],
-        _other => Vec::new(),
-    };
+    let is_past = matches!(event, HookEvent::PostToolUse | HookEvent::PostToolUseFailure);
+    let context = if is_past { vec![reason.clone()] } else { Vec::new() };
     Verdict { ruling: Ruling::Deny { reason }, context, ..Verdict::default() }
 }
 

@@ -76,39 +76,53 @@ pub(crate) async fn requested(desk: &Arc<Desk>, caller: &Caller, call: &Call, ve
 
 /// Tells hooks what became of a call, before that is durable: what they have to say goes with it.
 pub(crate) async fn after(desk: &Arc<Desk>, caller: &Caller, call: &Call, heard: Heard, answer: Answer) -> Answer {
-    let (text, status) = (answer.text.clone(), answer.status);
-    let occasion = match status {
-        AnswerStatus::Done => Occasion::PostTool { call: used(call), answer: text },
-        AnswerStatus::Refused | AnswerStatus::Broken => Occasion::ToolFailed { call: used(call), error: text },
-        AnswerStatus::Denied => Occasion::PermissionDenied { call: used(call), reason: text },
-        AnswerStatus::Interrupted | AnswerStatus::Cancelled => return answer,
-    };
-    if status == AnswerStatus::Broken {
-        let error = Occasion::Error { what: "tool", message: answer.text.clone() };
-        // There is nothing to decide about it.
-        let _heard = tell(desk, caller.run, error).await;
-    }
-    let verdict = tell(desk, caller.run, occasion).await;
-    let context = heard.context.into_iter().chain(verdict.context);
+    let verdict = follow(desk, caller, call, &answer).await;
+    let context: Vec<String> = heard.context.into_iter().chain(verdict.context).collect();
     let text = verdict.text.unwrap_or(answer.text);
-    Answer { status, text: with(text, &context.collect::<Vec<_>>()) }
+    let text = if context.is_empty() { text } else { format!("{text}\n\n{}", joined(&context)) };
+    Answer { status: answer.status, text }
 }
 
-/// Tells hooks what became of a call that was answered in the step that started it: what they have to say is mail.
-pub(crate) async fn told(desk: &Arc<Desk>, caller: &Caller, call: &Call, heard: Heard, answer: Answer) {
-    let answer = after(desk, caller, call, heard, Answer { text: String::new(), ..answer }).await;
-    if answer.text.trim().is_empty() {
+/// Tells hooks what became of a call whose answer is durable: what they have to say is mail.
+pub(crate) async fn told(desk: &Arc<Desk>, untold: Untold, answer: &Answer) {
+    let Untold { call, caller, heard } = untold;
+    let verdict = follow(desk, &caller, &call, answer).await;
+    let context: Vec<String> = heard.context.into_iter().chain(verdict.context).collect();
+    if context.is_empty() {
         return;
     }
-    let letter = Letter {
-        to: caller.run.task,
-        from: Origin::Runtime,
-        delivery: Delivery::Steer,
-        body: Body::text(format!("About the call {} of `{}`:{}", call.id, call.tool, answer.text)),
-    };
+    let text = format!("About the call {} of `{}`: {}", call.id, call.tool, joined(&context));
+    let (to, from, delivery) = (caller.run.task, Origin::Runtime, Delivery::Steer);
+    let letter = Letter { to, from, delivery, body: Body::text(text) };
     if let Err(rejected) = caller.supervisor.submit(Input::Send(letter)).await {
         tracing::info!(%rejected, "what a hook said is not heard");
     }
+}
+
+/// What hooks say to what became of a call.
+async fn follow(desk: &Arc<Desk>, caller: &Caller, call: &Call, answer: &Answer) -> ::hooks::Verdict {
+    let (call, text) = (used(call), answer.text.clone());
+    let occasion = match answer.status {
+        AnswerStatus::Done => Occasion::PostTool { call, answer: text },
+        AnswerStatus::Refused => Occasion::ToolFailed { call, error: text },
+        AnswerStatus::Broken => {
+            let error = Occasion::Error { what: "tool", message: text.clone() };
+            // There is nothing to decide about it.
+            let _heard = tell(desk, caller.run, error).await;
+            Occasion::ToolFailed { call, error: text }
+        }
+        AnswerStatus::Denied => Occasion::PermissionDenied { call, reason: text },
+        AnswerStatus::Interrupted | AnswerStatus::Cancelled => return ::hooks::Verdict::default(),
+    };
+    tell(desk, caller.run, occasion).await
+}
+
+/// A call that hooks were told of before, and not after.
+#[derive(Debug)]
+pub(crate) struct Untold {
+    pub(crate) call: Call,
+    pub(crate) caller: Caller,
+    pub(crate) heard: Heard,
 }
 
 fn used(call: &Call) -> ToolUse {
@@ -124,9 +138,6 @@ fn is_same(input: &Value, written: &str) -> bool {
     serde_json::from_str::<Value>(written).is_ok_and(|written| written == *input)
 }
 
-fn with(text: String, context: &[String]) -> String {
-    if context.is_empty() {
-        return text;
-    }
-    format!("{text}\n\n{}", Clip::new(&context.join("\n\n"), CONTEXT))
+fn joined(context: &[String]) -> Clip {
+    Clip::new(&context.join("\n\n"), CONTEXT)
 }

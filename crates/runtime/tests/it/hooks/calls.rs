@@ -1,12 +1,16 @@
 //! Tool calls: denied, asked about, rewritten, and answered with more than the tool said.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hooks::{Place, read};
 use protocol::api::DecideParams;
-use protocol::{AnswerStatus, Decision, Delivery, Event, HookEvent, HookFailure, HookSpec, RuleEffect};
+use protocol::{AnswerStatus, Decision, Delivery, Event, HookAction, HookEvent, HookFailure, HookSpec, RuleEffect};
 use runtime::Start;
 use testkit::session::{Run, Scenario, scenario};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
 
 use super::{noting, on, told_of};
 use crate::support::rules;
@@ -157,4 +161,28 @@ async fn h2_a_file_of_either_family_guards_a_session() {
         let run = guarded("rm -rf ran").run().await;
         assert!(run.text().contains("dangerous"), "{}", run.text());
     }
+}
+
+#[tokio::test]
+async fn h3_an_address_guards_a_session() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/hook", listener.local_addr().unwrap());
+    let mut serving = JoinSet::new();
+    serving.spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut asked = Vec::new();
+        // The names of the payload are in order, and this is the last.
+        while !String::from_utf8_lossy(&asked).contains("transcriptPath") {
+            let mut buffer = [0; 4096];
+            let count = stream.read(&mut buffer).await.unwrap();
+            asked.extend_from_slice(&buffer[..count]);
+        }
+        let said = r#"{"permissionDecision":"deny","permissionDecisionReason":"says the server"}"#;
+        let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{said}", said.len());
+        stream.write_all(answer.as_bytes()).await.unwrap();
+    });
+    let action = HookAction::Http { url, headers: BTreeMap::new(), allowed_env: Vec::new() };
+    let run = plays("touch ran").hook(HookSpec { action, ..on(HookEvent::PreToolUse, "") }).run().await;
+    assert_eq!((run.file("ran"), status(&run)), (None, AnswerStatus::Denied));
+    assert!(run.text().contains("says the server"), "{}", run.text());
 }

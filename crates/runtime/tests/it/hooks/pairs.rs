@@ -219,3 +219,19 @@ async fn h4_the_roots_own_end_is_told_once_an_activation() {
         told_of(&stage, "agentStop").iter().map(|told| told["bosun"]["activation"].clone()).collect();
     assert_eq!(told, [1, 2]);
 }
+
+#[tokio::test]
+async fn q12_an_agent_in_a_hook_is_stopped_at_once() {
+    for event in [HookEvent::SubagentStart, HookEvent::PreToolUse, HookEvent::PostToolUse] {
+        let stage = plays("true").hook(on(event, "grep -q agentId && touch telling && sleep 60")).ready();
+        let driver = begin(&stage).await;
+        until_file(&stage.path("telling")).await;
+        let before = std::time::Instant::now();
+        driver.stop().await.unwrap();
+        let mut driver = driver;
+        driver.rest().await;
+        assert!(before.elapsed() < std::time::Duration::from_secs(2), "{event:?} {:?}", before.elapsed());
+        let run = driver.leave().await;
+        assert!(matches!(run.tasks()[1].last_outcome, Some(Outcome::Cancelled { .. })), "{:?}", run.tasks()[1]);
+    }
+}
