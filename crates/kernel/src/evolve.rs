@@ -43,6 +43,7 @@ impl State {
             | Event::IntentReported { .. }
             | Event::ModelDiffered { .. }
             | Event::Compacted(_)
+            | Event::CallRewritten { .. }
             | Event::ToolsLoaded { .. }
             | Event::Unknown => Ok(()),
             // Whoever greeted what was copied parts from it, in the original.

@@ -193,6 +193,15 @@ pub enum Report {
     WrapUp(WrapUp),
     /// Its model is told less of the conversation's beginning from now on.
     Compacted(Compaction),
+    /// Hooks changed what a tool call is run with; it was not judged yet.
+    CallRewritten {
+        /// The turn that made it.
+        turn: Turn,
+        /// The call.
+        call: CallId,
+        /// Its arguments from here on.
+        input: String,
+    },
     /// A tool call is about to run.
     CallStarted {
         /// The turn that made it.

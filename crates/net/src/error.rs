@@ -15,11 +15,11 @@ pub enum NetError {
         /// What is wrong with it.
         why: String,
     },
-    /// A header's value cannot be sent.
+    /// A header cannot be sent.
     #[error("the header {name} would hold a character that no header may; check the key for spaces and line ends")]
     Header {
         /// The header.
-        name: &'static str,
+        name: String,
     },
     /// The proxy cannot be used.
     #[error("the proxy for {scheme} addresses cannot be used: {why}; check {scheme}_proxy and all_proxy")]

@@ -1,5 +1,6 @@
 //! What goes before a body.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -9,7 +10,7 @@ use crate::{NetError, Secret};
 /// One header of a request.
 #[derive(Clone)]
 pub struct Header {
-    name: &'static str,
+    name: Cow<'static, str>,
     value: Value,
 }
 
@@ -23,17 +24,23 @@ enum Value {
 impl Header {
     /// A header that everybody may see; its name is in lower case.
     pub fn plain(name: &'static str, value: impl Into<String>) -> Header {
-        Header { name, value: Value::Plain(value.into()) }
+        Header { name: name.into(), value: Value::Plain(value.into()) }
     }
 
     /// A header that holds nothing but a secret.
     pub fn secret(name: &'static str, secret: Secret) -> Header {
-        Header { name, value: Value::Secret(secret) }
+        Header { name: name.into(), value: Value::Secret(secret) }
+    }
+
+    /// A header whose name a person wrote.
+    pub fn named(name: &str, secret: Secret) -> Result<Header, NetError> {
+        let known = HeaderName::try_from(name).map_err(|_| NetError::Header { name: name.to_owned() })?;
+        Ok(Header { name: known.as_str().to_owned().into(), value: Value::Secret(secret) })
     }
 
     /// `Authorization: Bearer` with a secret.
     pub fn bearer(secret: Secret) -> Header {
-        Header { name: "authorization", value: Value::Bearer(secret) }
+        Header { name: "authorization".into(), value: Value::Bearer(secret) }
     }
 
     fn value(&self) -> Result<HeaderValue, NetError> {
@@ -42,7 +49,7 @@ impl Header {
             Value::Secret(secret) => (secret.reveal().to_owned(), true),
             Value::Bearer(secret) => (format!("Bearer {}", secret.reveal()), true),
         };
-        let mut value = HeaderValue::try_from(text).map_err(|_| NetError::Header { name: self.name })?;
+        let mut value = HeaderValue::try_from(text).map_err(|_| NetError::Header { name: self.name.to_string() })?;
         value.set_sensitive(is_secret);
         Ok(value)
     }
@@ -59,7 +66,10 @@ impl fmt::Debug for Header {
 
 /// The headers as they are sent.
 pub(crate) fn map(headers: &[Header]) -> Result<HeaderMap, NetError> {
-    headers.iter().map(|header| Ok((HeaderName::from_static(header.name), header.value()?))).collect()
+    let name = |header: &Header| {
+        HeaderName::try_from(&*header.name).map_err(|_| NetError::Header { name: header.name.to_string() })
+    };
+    headers.iter().map(|header| Ok((name(header)?, header.value()?))).collect()
 }
 
 #[cfg(test)]
@@ -79,7 +89,7 @@ mod tests {
     #[test]
     fn a_key_with_a_line_end_is_refused_without_showing_it() {
         let error = map(&[Header::bearer(Secret::new("sk-1\n"))]).unwrap_err();
-        assert_eq!(error, NetError::Header { name: "authorization" });
+        assert_eq!(error, NetError::Header { name: "authorization".into() });
         assert!(!error.to_string().contains("sk-1"));
     }
 }

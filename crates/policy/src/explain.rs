@@ -45,6 +45,7 @@ impl Verdict {
             (Ground::Mode(PermissionMode::Plan), _) => "another mode, such as --permission-mode default".into(),
             (Ground::Controls, _) => "nothing: no rule and no mode permits it".into(),
             (Ground::Outside, RuleEffect::Deny) => "--add-dir with a folder that holds it; no rule does".into(),
+            (Ground::Hook(_), _) => "a hook that does not ask; a person can also permit it".into(),
             (Ground::Role, _) => "an agent that has this tool".into(),
             (Ground::Mode(_) | Ground::Outside | Ground::Unclear(_) | Ground::Private, effect) => {
                 match (&self.rule, &self.ground, effect) {

@@ -36,6 +36,8 @@ pub enum Ground {
     Private,
     /// The agent does not have the tool.
     Role,
+    /// A hook wants a person to decide; the words say why.
+    Hook(String),
 }
 
 impl Ground {
@@ -50,6 +52,7 @@ impl Ground {
             Ground::Controls => "controls",
             Ground::Private => "private",
             Ground::Role => "role",
+            Ground::Hook(_) => "hook",
         }
     }
 
@@ -62,7 +65,8 @@ impl Ground {
             | Ground::Unclear(_)
             | Ground::Controls
             | Ground::Private
-            | Ground::Role => None,
+            | Ground::Role
+            | Ground::Hook(_) => None,
         }
     }
 }
@@ -82,6 +86,7 @@ impl Verdict {
             Ground::Private => {
                 format!("`{part}` is on this machine or its network, or is no public address, and no rule names it")
             }
+            Ground::Hook(why) => format!("a hook wants a person to decide about `{part}`: {why}"),
             Ground::Role => format!("this agent does not have the tool `{part}`"),
         }
     }

@@ -244,6 +244,14 @@ pub enum Event {
         cost: Cost,
     },
 
+    /// Hooks changed what a call is run with, before it was judged.
+    CallRewritten {
+        /// The call.
+        call: CallId,
+        /// Its arguments from here on.
+        input: String,
+    },
+
     /// Another model answered than the one that was asked.
     ModelDiffered {
         /// Which turn.

@@ -17,6 +17,7 @@ use tokio::sync::Notify;
 use crate::agent::Desk;
 use crate::bus::{Live, Subscription};
 use crate::commands;
+use crate::hooks;
 use crate::output::output;
 use crate::supervisor::{Receipt, Rejected, Supervisor};
 
@@ -42,6 +43,8 @@ impl Serve for Api {
                 }
                 Method::SessionSend => {
                     let given: SendParams = params(given)?;
+                    let given =
+                        hooks::prompted(&self.desk, &self.supervisor, self.root, given).await.map_err(refused)?;
                     let receipt = self.submit(commands::input(Command::Send(given), self.root)).await?;
                     let mail = receipt.mail.ok_or_else(|| ErrorObject::internal("the message has no receipt"))?;
                     json_of(SendResult { mail })
@@ -106,7 +109,7 @@ const REFUSED: i64 = 1;
 fn refused(rejected: Rejected) -> ErrorObject {
     match rejected {
         Rejected::Paused(_) | Rejected::Gone => ErrorObject::internal(rejected),
-        Rejected::Refused(_) | Rejected::Rule(_) => refusal(rejected.kind(), &rejected),
+        Rejected::Refused(_) | Rejected::Rule(_) | Rejected::Hook(_) => refusal(rejected.kind(), &rejected),
     }
 }
 

@@ -11,6 +11,8 @@ use protocol::{Body, CancelBy, DecidedBy, Origin, TaskId};
 use store::{Reader, StoreError};
 use tokio::sync::{Notify, watch};
 
+use crate::agent::Desk;
+use crate::hooks;
 use crate::supervisor::{Rejected, Supervisor};
 
 /// How often the file is looked at without a poke.
@@ -29,6 +31,7 @@ pub(crate) struct Cues {
 /// Where commands are looked for.
 pub(crate) struct Lookout {
     reader: Reader,
+    desk: Arc<Desk>,
     root: TaskId,
     supervisor: Supervisor,
     /// The file's version at the last look.
@@ -36,8 +39,8 @@ pub(crate) struct Lookout {
 }
 
 impl Lookout {
-    pub(crate) fn new(reader: Reader, root: TaskId, supervisor: Supervisor) -> Lookout {
-        Lookout { reader, root, supervisor, version: None }
+    pub(crate) fn new(reader: Reader, desk: Arc<Desk>, root: TaskId, supervisor: Supervisor) -> Lookout {
+        Lookout { reader, desk, root, supervisor, version: None }
     }
 
     /// Applies commands until the session ends; says when those that were waiting are applied.
@@ -53,14 +56,17 @@ impl Lookout {
     /// Applies what is new; fails when there is nobody any more to apply it.
     async fn apply(&mut self) -> Result<(), Rejected> {
         for commands in self.pending().chunks(TOGETHER) {
+            let mut given = Vec::new();
+            for (id, command) in commands {
+                given.push((*id, self.input(command.clone()).await?));
+            }
             // They line up in their order, and one commit can hold them all.
-            let given = commands
-                .iter()
-                .map(|(id, command)| self.supervisor.submit_command(input(command.clone(), self.root), *id));
-            for (taken, (id, _)) in join_all(given).await.into_iter().zip(commands) {
+            let supervisor = &self.supervisor;
+            let submit = |(id, input)| async move { (id, supervisor.submit_command(input, id).await) };
+            for (id, taken) in join_all(given.into_iter().map(submit)).await {
                 match taken {
                     Ok(_receipt) => {}
-                    Err(rejected @ (Rejected::Refused(_) | Rejected::Rule(_))) => {
+                    Err(rejected @ (Rejected::Refused(_) | Rejected::Rule(_) | Rejected::Hook(_))) => {
                         tracing::info!(%rejected, id, "a command was refused");
                     }
                     Err(rejected @ (Rejected::Paused(_) | Rejected::Gone)) => return Err(rejected),
@@ -68,6 +74,19 @@ impl Lookout {
             }
         }
         Ok(())
+    }
+
+    /// What a command means, with what hooks have to say to a prompt. One that they do not take is done with.
+    async fn input(&mut self, command: Command) -> Result<Input, Rejected> {
+        let Command::Send(message) = command else { return Ok(input(command, self.root)) };
+        match hooks::prompted(&self.desk, &self.supervisor, self.root, message).await {
+            Ok(message) => Ok(input(Command::Send(message), self.root)),
+            Err(rejected @ Rejected::Hook(_)) => {
+                tracing::warn!(%rejected, "a prompt of another process is dropped");
+                Ok(Input::Tick)
+            }
+            Err(rejected) => Err(rejected),
+        }
     }
 
     /// New commands, if anything in the file has changed.

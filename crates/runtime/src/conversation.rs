@@ -58,6 +58,8 @@ pub(crate) struct Conversation {
     notices: Vec<Notice>,
     /// Tools that it is told of besides those it began with.
     loaded: BTreeSet<String>,
+    /// The latest activation whose start hooks were told of.
+    greeted: Option<Activation>,
 }
 
 /// Something that the runtime tells a model.
@@ -101,6 +103,7 @@ impl Conversation {
                 self.notices.push(Notice::WrapUp(*why));
             }
             Event::Compacted(compaction) => self.compact(compaction),
+            Event::CallRewritten { call, input } => self.rewrite(call, input),
             Event::CallAnswered { call, answer, .. } => self.answer_call(call, answer),
             Event::ActivationStarted { attempt, .. } if attempt.0 == 1 => {
                 self.said.clear();
@@ -108,7 +111,10 @@ impl Conversation {
                 self.notices.retain(|notice| *notice == Notice::BudgetLow);
                 self.last_word = None;
             }
-            Event::ActivationGreeted { context, .. } => self.greet(context),
+            Event::ActivationGreeted { activation, context } => {
+                self.greeted = Some(*activation);
+                self.greet(context);
+            }
             Event::ToolsLoaded { tools } => self.loaded.extend(tools.iter().cloned()),
             Event::SessionAdopted { .. } => self.adopt(),
             Event::MailExpired { .. }
@@ -242,6 +248,11 @@ impl Conversation {
         &self.loaded
     }
 
+    /// The latest activation whose start hooks were told of.
+    pub(crate) fn greeted(&self) -> Option<Activation> {
+        self.greeted
+    }
+
     /// What hooks have to say comes before the mail that starts the activation.
     fn greet(&mut self, context: &[String]) {
         let said: Vec<&str> = context.iter().map(String::as_str).filter(|text| !text.trim().is_empty()).collect();
@@ -319,6 +330,13 @@ impl Conversation {
             self.said = said.join("\n\n");
         }
         self.last_word = self.calls.is_empty().then_some(stop);
+    }
+
+    /// A call is run with other arguments than its model wrote, which stay what the model is told that it wrote.
+    fn rewrite(&mut self, id: &CallId, input: &str) {
+        if let Some((call, _)) = self.calls.iter_mut().find(|(call, answer)| call.id == *id && answer.is_none()) {
+            input.clone_into(&mut call.input);
+        }
     }
 
     /// Answers join the conversation together, in the order of their calls, once the last one is there.

@@ -20,6 +20,7 @@ mod definition;
 mod expects;
 mod governor;
 mod grants;
+mod hooks;
 mod instructions;
 mod links;
 mod models;

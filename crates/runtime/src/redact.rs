@@ -72,6 +72,7 @@ impl Redactor {
                     Evidence::Changed { path: text } | Evidence::Ran { command: text, .. } => self.text(text),
                 });
             }
+            Report::CallRewritten { input, .. } => self.text(input),
             Report::Greeted(context) => context.iter_mut().for_each(|text| self.text(text)),
             Report::Held { reason, .. } => self.text(reason),
             Report::Intent(intent) => self.text(intent),

@@ -22,11 +22,18 @@ pub(crate) fn after(conn: &Connection, session: SessionId, seq: u64, limit: usiz
         .collect()
 }
 
-/// Reads every event of one task.
-pub(crate) fn of_task(conn: &Connection, session: SessionId, task: TaskId) -> rusqlite::Result<Vec<Envelope>> {
-    conn.prepare_cached("SELECT seq, v, at, task, type, body FROM bosun_events WHERE task = ?1 ORDER BY seq")?
-        .query_map([task.to_string()], |row| envelope(row, session))?
-        .collect()
+/// Reads every event of one task after `seq`.
+pub(crate) fn of_task(
+    conn: &Connection,
+    session: SessionId,
+    task: TaskId,
+    seq: u64,
+) -> rusqlite::Result<Vec<Envelope>> {
+    conn.prepare_cached(
+        "SELECT seq, v, at, task, type, body FROM bosun_events WHERE task = ?1 AND seq > ?2 ORDER BY seq",
+    )?
+    .query_map(params![task.to_string(), seq], |row| envelope(row, session))?
+    .collect()
 }
 
 /// The number of the last event; 0 in an empty log.

@@ -73,6 +73,7 @@ pub(crate) fn project(conn: &Connection, entry: &Entry) -> rusqlite::Result<()> 
         | Event::ActivationGreeted { .. }
         | Event::ActivationParted { .. }
         | Event::StopHeld { .. }
+        | Event::CallRewritten { .. }
         | Event::ToolsLoaded { .. }
         | Event::Unknown => tasks::touch(conn, task, at),
     }

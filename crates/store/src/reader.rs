@@ -39,7 +39,12 @@ impl Reader {
 
     /// Every event of one task.
     pub fn task_events(&self, task: TaskId) -> Result<Vec<Envelope>, StoreError> {
-        self.ask(|conn| event::of_task(conn, self.id, task))
+        self.task_events_after(task, 0)
+    }
+
+    /// The events of one task after `seq`.
+    pub fn task_events_after(&self, task: TaskId, seq: u64) -> Result<Vec<Envelope>, StoreError> {
+        self.ask(|conn| event::of_task(conn, self.id, task, seq))
     }
 
     /// One page of the session's tasks, oldest first.

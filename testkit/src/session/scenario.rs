@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use model::{Model, Script};
 use net::Secret;
-use protocol::{AgentSpec, Budget, Delivery, PermissionMode, RuleEffect, RuleText, SkillSpec, Spawns};
+use protocol::{AgentSpec, Budget, Delivery, HookSpec, PermissionMode, RuleEffect, RuleText, SkillSpec, Spawns};
 use runtime::{Catalog, CostGuard, Disk, Features, Models, OnlyOwn, SpoolLimits, Start};
 
 use super::{Run, Stage};
@@ -160,6 +160,13 @@ impl Scenario {
     #[must_use]
     pub fn features(self, features: Features) -> Scenario {
         Scenario { features, ..self }
+    }
+
+    /// This hook is told too.
+    #[must_use]
+    pub fn hook(mut self, hook: HookSpec) -> Scenario {
+        Arc::make_mut(&mut self.catalog).hooks.push(hook);
+        self
     }
 
     /// There may be this many agents.

@@ -67,6 +67,7 @@ impl Page {
                 self.add(format_args!("held by {by:?}"));
                 self.quote(reason);
             }
+            Event::CallRewritten { call, input } => self.add(format_args!("  {call} is rewritten: {input}")),
             Event::ToolsLoaded { tools } => self.add(format_args!("  loaded {}", tools.join(", "))),
             Event::TaskFinished { outcome } => self.add(format_args!("finished: {}", ended(outcome))),
             Event::ActivationStarted { activation, attempt } => {

@@ -231,7 +231,7 @@ impl Dialogue<'_> {
     pub(super) fn accepted<T>(&mut self, given: Result<T, Rejected>) -> Result<Option<T>, Failure> {
         match given {
             Ok(given) => Ok(Some(given)),
-            Err(rejected @ (Rejected::Refused(_) | Rejected::Rule(_))) => {
+            Err(rejected @ (Rejected::Refused(_) | Rejected::Rule(_) | Rejected::Hook(_))) => {
                 self.complain(&rejected.to_string());
                 Ok(None)
             }

@@ -178,6 +178,7 @@ fn refused(chosen: &Chosen, kind: RefusalKind, message: &str) -> Failure {
         | RefusalKind::NoAsk
         | RefusalKind::Unfit
         | RefusalKind::NoRule
+        | RefusalKind::Hook
         | RefusalKind::State
         | RefusalKind::Unknown => failure.hint("`bosun tasks` shows how things stand"),
     }

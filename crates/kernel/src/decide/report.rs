@@ -50,6 +50,10 @@ impl Draft<'_> {
                 }
                 self.record(run.task, Event::Compacted(compaction))
             }
+            Report::CallRewritten { turn, call, input } => {
+                expect_untouched(task, turn, &call)?;
+                self.record(run.task, Event::CallRewritten { call, input })
+            }
             Report::CallStarted { turn, call } => {
                 expect_startable(task, turn, &call)?;
                 self.record(run.task, Event::CallStarted { call })
@@ -218,6 +222,14 @@ fn is_same_model(asked: &str, answered: &str) -> bool {
     let bare = |name: &str| name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
     let (asked, answered) = (bare(asked), bare(answered));
     answered.strip_prefix(&asked).is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', ':', '@', '.']))
+}
+
+/// What a person was asked about, or what has begun, is not changed any more.
+fn expect_untouched(task: &Task, turn: Turn, call: &CallId) -> Result<(), Refusal> {
+    match task.work.call(call) {
+        Some(CallPhase::Pending) if task.turn == turn => Ok(()),
+        Some(_) | None => Err(Refusal::Call(call.clone())),
+    }
 }
 
 /// A call starts once, and not against a decision.

@@ -124,6 +124,7 @@ impl Audit {
             | Event::ActivationGreeted { .. }
             | Event::ActivationParted { .. }
             | Event::StopHeld { .. }
+            | Event::CallRewritten { .. }
             | Event::ToolsLoaded { .. }
             | Event::WaitBegan { .. }
             | Event::WaitEnded { .. }

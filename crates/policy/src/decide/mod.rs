@@ -45,7 +45,7 @@ impl Policy {
             Ground::Mode(_) | Ground::Outside | Ground::Unclear(_) | Ground::Private => {
                 effect != RuleEffect::Allow && !firm && found.first(RuleEffect::Ask, Match::Certain).is_none()
             }
-            Ground::Rule(_) | Ground::Possible(_) | Ground::Controls | Ground::Role => false,
+            Ground::Rule(_) | Ground::Possible(_) | Ground::Controls | Ground::Role | Ground::Hook(_) => false,
         };
         let rule = if helps { suggest::rule(self, tool, part) } else { None };
         Verdict { effect, ground, part: named, rule }

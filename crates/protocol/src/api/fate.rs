@@ -51,6 +51,8 @@ pub enum RefusalKind {
     Unfit,
     /// A rule is none.
     NoRule,
+    /// A hook did not take it.
+    Hook,
     /// It does not fit the state that the task is in.
     State,
     /// A reason that a newer version gave.

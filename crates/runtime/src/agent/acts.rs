@@ -1,6 +1,6 @@
 //! The calls of an answer.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use kernel::{Ending, Report};
 use protocol::{Call, FailKind};
@@ -10,6 +10,7 @@ use super::call::{Bench, run_all};
 use super::guard;
 use super::run::{Broken, Step};
 use crate::conversation::Conversation;
+use crate::hooks::{self, Untold};
 use crate::supervisor::Rejected;
 use crate::waits::Caller;
 
@@ -29,7 +30,8 @@ impl AgentRun {
         };
         let calls = self.conversation.open_calls().into_iter().map(called).collect();
         let (desk, outfit, stamps) = (Arc::clone(&self.desk), Arc::clone(&self.outfit), Arc::clone(&self.stamps));
-        let bench = Bench { desk, outfit, stamps, pulse: self.link.pulse.clone(), repeated };
+        let (pulse, untold) = (self.link.pulse.clone(), Arc::new(Mutex::new(Vec::new())));
+        let bench = Bench { desk, outfit, stamps, pulse, repeated, untold: Arc::clone(&untold) };
         let run = async move { run_all(&bench, calls).await };
         match self.in_time(Conversation::is_acting, run).await {
             Some(Broken::Done(answered)) => {
@@ -39,7 +41,24 @@ impl AgentRun {
             Some(Broken::Off) => {}
             None => self.drop_calls().await?,
         }
+        let untold = std::mem::take(&mut *untold.lock().unwrap_or_else(PoisonError::into_inner));
+        self.tell(untold).await;
         Ok(Step::On)
+    }
+
+    /// Tells hooks of calls that were answered in the step that started them.
+    async fn tell(&mut self, untold: Vec<Untold>) {
+        self.catch_up();
+        for untold in untold {
+            let answers = match self.conversation.messages().last() {
+                Some(model::Message::Answers { answers }) => answers.as_slice(),
+                Some(model::Message::User { .. } | model::Message::Assistant { .. }) | None => &[],
+            };
+            let answer = answers.iter().find(|(id, _)| *id == untold.call.id).map(|(_, answer)| answer.clone());
+            if let Some(answer) = answer {
+                hooks::told(&self.desk, untold, &answer).await;
+            }
+        }
     }
 
     /// Ends the calls that are still open, since their time is up. It is one decision: some may wait for other tasks,

@@ -1,7 +1,8 @@
 //! One tool call: the same steps for every call of every agent, in this order: refuse what is only repeated, find the
-//! tool, check the permission on the final input, say durably that it starts, run it, answer it once.
+//! tool, let hooks say what they have against it, check the permission on the final input, say durably that it starts,
+//! run it, tell hooks, answer it once.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::join_all;
 use kernel::{CallPhase, Decided, Report};
@@ -14,6 +15,7 @@ use super::guard;
 use crate::addresses::Addresses;
 use crate::asks::{self, Questions};
 use crate::crew::Crew;
+use crate::hooks::{self, Heard, Untold};
 use crate::outfit::Outfit;
 use crate::permit::{self, Judgement};
 use crate::shells::Shells;
@@ -30,6 +32,17 @@ pub(super) struct Bench {
     pub(super) pulse: Pulse,
     /// Calls that are not run, since they only repeat others.
     pub(super) repeated: Vec<CallId>,
+    /// Calls that start agents: they may be answered in the step that starts them, and hooks be told only then.
+    pub(super) untold: Arc<Mutex<Vec<Untold>>>,
+}
+
+impl Bench {
+    /// Takes a call that is answered in the usual way.
+    fn take_untold(&self, call: &CallId) -> Option<Untold> {
+        let mut untold = self.untold.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = untold.iter().position(|untold| untold.call.id == *call)?;
+        Some(untold.swap_remove(at))
+    }
 }
 
 /// A call that has been judged, or that needs no more than its answer.
@@ -37,6 +50,7 @@ struct Judged<'a> {
     call: Call,
     caller: Caller,
     standing: Standing,
+    heard: Heard,
     judged: Result<(&'a Arc<dyn Tool>, Judgement), Answer>,
 }
 
@@ -44,6 +58,7 @@ struct Judged<'a> {
 struct Looked<'a> {
     call: Call,
     caller: Caller,
+    heard: Heard,
     admission: Admission<'a>,
 }
 
@@ -52,7 +67,7 @@ enum Admission<'a> {
     /// It runs.
     Run(&'a Arc<dyn Tool>, Arc<dyn Reach>),
     /// It runs if a person permits it.
-    Asked(&'a Arc<dyn Tool>, Judgement, Pending),
+    Asked(&'a Arc<dyn Tool>, Box<Judgement>, Pending),
     /// It is answered as it is.
     Answer(Answer),
 }
@@ -72,25 +87,61 @@ pub(super) async fn run_all(bench: &Bench, calls: Vec<(Call, Caller)>) -> Result
     Ok(())
 }
 
-async fn judge(bench: &Bench, call: Call, caller: Caller) -> Result<Judged<'_>, Rejected> {
+async fn judge(bench: &Bench, mut call: Call, caller: Caller) -> Result<Judged<'_>, Rejected> {
     let standing = Standing::of(caller.phase().await?.as_ref());
+    let mut heard = Heard::default();
     let judged = match find(bench, &call, standing) {
-        Ok(tool) => match permit::judge(&bench.desk, &bench.outfit, tool, &call).await {
-            Ok(judgement) => Ok((tool, judgement)),
-            Err(error) => Err(failed(&call, error, &bench.desk.settings.tools)),
+        Ok(tool) => match hear(bench, &caller, &mut call, standing).await? {
+            Ok(said) => {
+                heard = said;
+                weigh(bench, tool, &call, &caller, (standing, &heard)).await.map(|judgement| (tool, judgement))
+            }
+            Err(answer) => Err(answer),
         },
         Err(answer) => Err(answer),
     };
-    Ok(Judged { call, caller, standing, judged })
+    Ok(Judged { call, caller, standing, heard, judged })
+}
+
+/// What hooks make of the call. What a person was asked about, or what has begun, they have heard of.
+async fn hear(
+    bench: &Bench,
+    caller: &Caller,
+    call: &mut Call,
+    standing: Standing,
+) -> Result<Result<Heard, Answer>, Rejected> {
+    match standing {
+        Standing::Fresh => hooks::before(&bench.desk, caller, call).await,
+        Standing::Asked | Standing::Begun => Ok(Ok(Heard::default())),
+    }
+}
+
+/// Judges the call as it is to be run.
+async fn weigh(
+    bench: &Bench,
+    tool: &Arc<dyn Tool>,
+    call: &Call,
+    caller: &Caller,
+    (standing, heard): (Standing, &Heard),
+) -> Result<Judgement, Answer> {
+    let judged = permit::judge(&bench.desk, &bench.outfit, tool, call).await;
+    let Judgement { verdict, reach } = judged.map_err(|error| failed(call, error, &bench.desk.settings.tools))?;
+    let verdict = heard.narrow(call, verdict);
+    if (verdict.effect, standing) == (RuleEffect::Ask, Standing::Fresh)
+        && let Some(answer) = hooks::requested(&bench.desk, caller, call, &verdict).await
+    {
+        return Err(answer);
+    }
+    Ok(Judgement { verdict, reach })
 }
 
 async fn look<'a>(bench: &Bench, judged: Judged<'a>) -> Result<Looked<'a>, Rejected> {
-    let Judged { call, caller, standing, judged } = judged;
+    let Judged { call, caller, standing, heard, judged } = judged;
     let admission = match judged {
         Ok((tool, judgement)) => permit(bench, tool, judgement, &call, &caller, standing).await?,
         Err(answer) => Admission::Answer(answer),
     };
-    Ok(Looked { call, caller, admission })
+    Ok(Looked { call, caller, heard, admission })
 }
 
 /// The tool, if there is one. A call that has begun goes on, though its tool be offered no longer.
@@ -151,7 +202,7 @@ async fn permit<'a>(
         (RuleEffect::Ask, Standing::Fresh) | (RuleEffect::Ask | RuleEffect::Allow, Standing::Asked) => {
             let ask = asks::permission(&bench.desk, caller, call, &judgement.verdict);
             let pending = caller.ask(ask, bench.desk.settings.ask_wait).await?;
-            Admission::Asked(tool, judgement, pending)
+            Admission::Asked(tool, Box::new(judgement), pending)
         }
     })
 }
@@ -174,36 +225,57 @@ fn groups(calls: Vec<Looked<'_>>) -> Vec<Vec<Looked<'_>>> {
 }
 
 async fn run_one(bench: &Bench, looked: Looked<'_>) -> Result<(), Rejected> {
-    let Looked { call, caller, admission } = looked;
+    let Looked { call, caller, heard, admission } = looked;
     let (tool, reach) = match admission {
         Admission::Run(tool, reach) => (tool, reach),
-        Admission::Answer(answer) => return answer_call(&caller, call.id, answer).await,
-        Admission::Asked(tool, Judgement { verdict, reach }, pending) => {
+        Admission::Answer(answer) => return answer_call(bench, &caller, &call, answer).await,
+        Admission::Asked(tool, judgement, pending) => {
+            let Judgement { verdict, reach } = *judgement;
             let decided = pending.decided().await?;
             match decided.decision {
                 Decision::Allow { .. } => (tool, reach),
                 Decision::Deny { .. } | Decision::Reply { .. } => {
                     let answer = asks::refused(&call, &verdict, &decided);
-                    return answer_call(&caller, call.id, answer).await;
+                    return answer_call(bench, &caller, &call, answer).await;
                 }
             }
         }
     };
     if tool.spec().access == Access::Agent {
         // It starts with its agent, and is answered with it if nobody waits: no crash comes between.
+        let untold = Untold { call: call.clone(), caller: caller.clone(), heard };
+        bench.untold.lock().unwrap_or_else(PoisonError::into_inner).push(untold);
         let (answer, evidence) = run(bench, tool, &call, &caller, reach).await;
-        return match caller.phase().await? {
-            Some(CallPhase::Answered) | None => Ok(()),
-            Some(_) => answered(&caller, call.id, answer, evidence).await,
+        return match (caller.phase().await?, bench.take_untold(&call.id)) {
+            (Some(CallPhase::Answered) | None, untold) => {
+                // Whoever runs the calls tells it.
+                bench.untold.lock().unwrap_or_else(PoisonError::into_inner).extend(untold);
+                Ok(())
+            }
+            (Some(_), untold) => {
+                let heard = untold.map(|untold| untold.heard).unwrap_or_default();
+                let answer = hooks::after(&bench.desk, &caller, &call, heard, answer).await;
+                answered(&caller, call.id, answer, evidence).await
+            }
         };
     }
     begin(&caller).await?;
     let (answer, evidence) = run(bench, tool, &call, &caller, reach).await;
+    let answer = hooks::after(&bench.desk, &caller, &call, heard, answer).await;
     answered(&caller, call.id, answer, evidence).await
 }
 
-async fn answer_call(caller: &Caller, call: CallId, answer: Answer) -> Result<(), Rejected> {
-    answered(caller, call, answer, Vec::new()).await
+/// Answers a call that was not run. Hooks hear of it if it was denied.
+async fn answer_call(bench: &Bench, caller: &Caller, call: &Call, answer: Answer) -> Result<(), Rejected> {
+    let answer = match answer.status {
+        AnswerStatus::Denied => hooks::after(&bench.desk, caller, call, Heard::default(), answer).await,
+        AnswerStatus::Done
+        | AnswerStatus::Refused
+        | AnswerStatus::Broken
+        | AnswerStatus::Interrupted
+        | AnswerStatus::Cancelled => answer,
+    };
+    answered(caller, call.id.clone(), answer, Vec::new()).await
 }
 
 async fn answered(caller: &Caller, call: CallId, answer: Answer, evidence: Vec<Evidence>) -> Result<(), Rejected> {

@@ -17,6 +17,7 @@ use crate::conversation::{Conversation, Results};
 use crate::crew;
 use crate::governor::Governor;
 use crate::grants::Grants;
+use crate::hooks::Listeners;
 use crate::instructions::Instructions;
 use crate::outfit::Outfits;
 use crate::redact::Redactor;
@@ -50,6 +51,8 @@ pub(crate) struct Desk {
     pub(crate) grants: Arc<Grants>,
     pub(crate) redactor: Redactor,
     pub(crate) governor: Governor,
+    /// Who is told what happens.
+    pub(crate) listeners: Listeners,
     pub(crate) bus: Bus,
     pub(crate) stamps: Mutex<HashMap<TaskId, Arc<Stamps>>>,
     /// The runs that are watched over.

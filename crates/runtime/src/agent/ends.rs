@@ -9,6 +9,7 @@ use super::retry::{Next, Tries};
 use super::room;
 use super::run::{Broken, Step};
 use crate::conversation::Conversation;
+use crate::hooks::tell;
 use crate::supervisor::Rejected;
 
 impl AgentRun {
@@ -51,7 +52,10 @@ impl AgentRun {
         if let Some(step) = self.contract().await? {
             return Ok(step);
         }
-        match self.end(Ending::Completed).await {
+        if self.is_held().await? {
+            return Ok(Step::On);
+        }
+        match self.complete().await {
             Err(Rejected::Refused(Refusal::MailWaiting)) => Ok(Step::On),
             Err(Rejected::Refused(Refusal::NoAnswer)) => {
                 let message = "the model ended without an answer".into();
@@ -104,6 +108,9 @@ impl AgentRun {
                     | ModelFault::Cancelled
                     | ModelFault::Interrupted => words,
                 };
+                let error = ::hooks::Occasion::Error { what: "model_call", message: message.clone() };
+                // There is nothing to decide about it.
+                let _heard = tell(&self.desk, self.link.run, error).await;
                 self.end(Ending::Failed { kind: FailKind::Model, message }).await.map(Some)
             }
         }

@@ -10,6 +10,7 @@ mod contract;
 mod deadline;
 mod desk;
 mod ends;
+mod greet;
 mod guard;
 mod quote;
 mod retry;

@@ -25,6 +25,8 @@ pub(crate) struct AgentRun {
     pub(super) deadline: Deadline,
     /// Whether somebody asked it to stop after a last turn.
     pub(super) stopping: bool,
+    /// Whether hooks were told that it would end.
+    pub(super) parting: bool,
 }
 
 /// How a step of the loop ended.
@@ -50,7 +52,18 @@ impl AgentRun {
         let stamps = desk.stamps(link.run.task);
         let (waits, conversation) = (Waits::default(), Conversation::default());
         let deadline = desk.deadline;
-        AgentRun { desk, outfit, link, stamps, waits, conversation, path: String::new(), deadline, stopping: false }
+        AgentRun {
+            desk,
+            outfit,
+            link,
+            stamps,
+            waits,
+            conversation,
+            path: String::new(),
+            deadline,
+            stopping: false,
+            parting: false,
+        }
     }
 
     /// Runs the activation to its end. When the run is somebody else's by now, or the session is paused, it just
@@ -70,6 +83,9 @@ impl AgentRun {
             Err(error) => return self.fail(FailKind::Internal, error.to_string()).await,
         }
         self.path = self.desk.roster.path(self.link.run.task).to_string();
+        if let Step::Over = self.greet().await? {
+            return Ok(());
+        }
         while let Step::On = self.step().await? {}
         Ok(())
     }

@@ -17,6 +17,7 @@ use super::run::{Broken, Step};
 use super::{AgentRun, Deadline};
 use crate::conversation::Conversation;
 use crate::governor::{Admission, Permit, Verdict};
+use crate::hooks::tell;
 use crate::supervisor::Rejected;
 
 /// How the next turn began.
@@ -213,7 +214,11 @@ impl AgentRun {
     async fn make_room(&mut self) -> Result<Result<(), Ending>, Rejected> {
         match room::look(&self.desk, &self.outfit, &self.link, &self.conversation).await? {
             Room::Enough => Ok(Ok(())),
-            Room::Less(compaction) => self.compact(compaction).await.map(Ok),
+            Room::Less(compaction) => {
+                // It cannot be kept from it: the model has no room.
+                let _heard = tell(&self.desk, self.link.run, ::hooks::Occasion::Compact).await;
+                self.compact(compaction).await.map(Ok)
+            }
             Room::Never(message) => {
                 // Mail that is not heard would wake the task again, for the same end.
                 self.report(Report::Boundary(Point::Between)).await?;

@@ -104,6 +104,8 @@ impl Crew {
 fn refused(rejected: Rejected) -> ToolError {
     match rejected {
         Rejected::Refused(refusal) => ToolError::refused(refusal.to_string()),
-        rejected @ (Rejected::Rule(_) | Rejected::Paused(_) | Rejected::Gone) => ToolError::broken(rejected),
+        rejected @ (Rejected::Rule(_) | Rejected::Hook(_) | Rejected::Paused(_) | Rejected::Gone) => {
+            ToolError::broken(rejected)
+        }
     }
 }

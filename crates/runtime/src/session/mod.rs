@@ -27,6 +27,7 @@ pub use transcript::transcript;
 use crate::agent::Desk;
 use crate::bus::Subscription;
 use crate::commands::{self, Cues};
+use crate::hooks::{self, Partings};
 use crate::instructions::Notice;
 use crate::supervisor::{Receipt, Rejected, Supervision};
 
@@ -45,6 +46,8 @@ pub struct Session {
     /// Whether the commands that were waiting are applied.
     looked: watch::Receiver<bool>,
     closing: CancellationToken,
+    /// Tells hooks of what ended without their knowing.
+    partings: Option<Partings>,
 }
 
 impl Session {
@@ -95,7 +98,9 @@ impl Session {
 
     /// Sends a message, with pictures if it has any.
     pub async fn post(&self, message: SendParams) -> Result<Receipt, Rejected> {
-        self.supervision.supervisor.submit(commands::input(Command::Send(message), self.root)).await
+        let supervisor = &self.supervision.supervisor;
+        let message = hooks::prompted(&self.desk, supervisor, self.root, message).await?;
+        supervisor.submit(commands::input(Command::Send(message), self.root)).await
     }
 
     /// Whether anything is under way, was interrupted, or waits to be read.
@@ -155,6 +160,10 @@ impl Session {
         self.closing.cancel();
         // A paused session has nothing more to say.
         let _paused = self.submit(Input::Suspend).await;
+        if let Some(partings) = self.partings.take() {
+            partings.finish().await;
+        }
+        hooks::ended(&self.desk, &self.supervision.supervisor, self.root).await;
         self.attendants.shutdown().await;
         // Nobody can ask for anything any more; what somebody asked for meanwhile is interrupted as well.
         let _paused = self.submit(Input::Suspend).await;

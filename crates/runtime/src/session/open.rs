@@ -23,6 +23,7 @@ use crate::commands::{Cues, Lookout};
 use crate::definition;
 use crate::governor::Governor;
 use crate::grants::Grants;
+use crate::hooks::{self, Listeners, Manner, Partings};
 use crate::instructions::Instructions;
 use crate::outfit::Outfits;
 use crate::redact::Redactor;
@@ -127,7 +128,11 @@ impl Session {
             cues: Cues { go: Arc::default(), poke: Arc::default() },
             looked: first_look,
             closing: CancellationToken::new(),
+            partings: None,
         };
+        let supervisor = session.supervision.supervisor.clone();
+        session.partings = Partings::begin(&session.desk, &supervisor, last_seq, manner(start)).await?;
+        hooks::started(&session.desk, &supervisor, root, origin(start)).await;
         session.attend(looked).await;
         match start {
             Start::New | Start::Fork(_) => session.cues.go.notify_one(),
@@ -145,7 +150,7 @@ impl Session {
         self.attendants.spawn(watchman.stand());
         match Reader::open(&self.desk.settings.home, self.id) {
             Ok(reader) => {
-                let lookout = Lookout::new(reader, self.root, supervisor.clone());
+                let lookout = Lookout::new(reader, Arc::clone(&self.desk), self.root, supervisor.clone());
                 self.attendants.spawn(lookout.watch(self.cues.clone(), looked));
             }
             Err(error) => tracing::warn!(%error, "commands of other processes will not be seen"),
@@ -168,6 +173,22 @@ fn is_person(client: u32) -> bool {
         tracing::warn!(client, ?lineage, "a process may not use the session's socket");
     }
     lineage == Lineage::Person
+}
+
+fn origin(start: Start) -> ::hooks::Origin {
+    match start {
+        Start::New => ::hooks::Origin::New,
+        Start::Resume(_) => ::hooks::Origin::Resume,
+        Start::Fork(_) => ::hooks::Origin::Fork,
+    }
+}
+
+/// A copy parts from what it copied without a word: hooks hear of that from the original.
+fn manner(start: Start) -> Manner {
+    match start {
+        Start::New | Start::Resume(_) => Manner::Told,
+        Start::Fork(_) => Manner::Silent,
+    }
 }
 
 struct First {
@@ -269,6 +290,7 @@ fn desk(
 ) -> (Arc<Desk>, Vec<crate::Notice>) {
     let mut instructions = Instructions::read(workspace.cwd(), settings.home.root());
     let notices = std::mem::take(&mut instructions.notices);
+    let guardian = Guardian::new(settings.guardian.clone());
     let desk = Desk {
         session: id,
         instructions,
@@ -277,7 +299,8 @@ fn desk(
         asks_user: is_answered(&settings),
         withheld: [tools::ask_user(), tools::task(&[])].into_iter().chain(tools::crew()).collect(),
         workspace: Arc::new(workspace),
-        guardian: Guardian::new(settings.guardian.clone()),
+        listeners: Listeners::new(&settings, guardian.clone()),
+        guardian,
         env: Arc::new(settings.env.clone()),
         tables: Arc::new(Tables::new(settings.home.session_db(id))),
         fetcher: Fetcher::new(settings.route.clone(), net::fetch::Limits::default()),

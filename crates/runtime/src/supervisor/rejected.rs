@@ -16,6 +16,9 @@ pub enum Rejected {
     /// A decision carries a rule that is none.
     #[error(transparent)]
     Rule(#[from] RuleError),
+    /// A hook did not take a prompt.
+    #[error("a hook did not take the prompt: {0}")]
+    Hook(String),
     /// The session is paused, because what was decided could not be made durable.
     #[error("the session is paused: {0}")]
     Paused(Arc<StoreError>),
@@ -30,6 +33,7 @@ impl Rejected {
         match self {
             Rejected::Refused(refusal) => kind(refusal),
             Rejected::Rule(_) => RefusalKind::NoRule,
+            Rejected::Hook(_) => RefusalKind::Hook,
             Rejected::Paused(_) | Rejected::Gone => RefusalKind::Closed,
         }
     }

@@ -104,7 +104,7 @@ impl Watchman {
 /// A refusal means that the run has moved on meanwhile; only the end of the session ends the watch.
 fn unless_over(told: Result<(), Rejected>) -> Result<(), Rejected> {
     match told {
-        Ok(()) | Err(Rejected::Refused(_) | Rejected::Rule(_)) => Ok(()),
+        Ok(()) | Err(Rejected::Refused(_) | Rejected::Rule(_) | Rejected::Hook(_)) => Ok(()),
         Err(over @ (Rejected::Paused(_) | Rejected::Gone)) => Err(over),
     }
 }

@@ -18,6 +18,7 @@ mod disk;
 mod events;
 mod failures;
 mod governor;
+mod hooks;
 mod mail;
 mod outages;
 mod owners;

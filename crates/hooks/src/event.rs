@@ -1,0 +1,180 @@
+//! The names of what hooks are told of, in both families.
+
+use protocol::{HookDialect, HookEvent};
+
+/// Each event by its names, ours and the first family's first.
+const EVENTS: [(HookEvent, &str, &str); 17] = [
+    (HookEvent::SessionStart, "sessionStart", "SessionStart"),
+    (HookEvent::SessionEnd, "sessionEnd", "SessionEnd"),
+    (HookEvent::UserPromptSubmitted, "userPromptSubmitted", "UserPromptSubmit"),
+    (HookEvent::PreToolUse, "preToolUse", "PreToolUse"),
+    (HookEvent::PostToolUse, "postToolUse", "PostToolUse"),
+    (HookEvent::PostToolUseFailure, "postToolUseFailure", "PostToolUseFailure"),
+    (HookEvent::PermissionRequest, "permissionRequest", "PermissionRequest"),
+    (HookEvent::PermissionDenied, "permissionDenied", "PermissionDenied"),
+    (HookEvent::SubagentStart, "subagentStart", "SubagentStart"),
+    (HookEvent::SubagentStop, "subagentStop", "SubagentStop"),
+    (HookEvent::AgentStop, "agentStop", "Stop"),
+    (HookEvent::PreCompact, "preCompact", "PreCompact"),
+    (HookEvent::Notification, "notification", "Notification"),
+    (HookEvent::ErrorOccurred, "errorOccurred", "ErrorOccurred"),
+    (HookEvent::TaskCreated, "taskCreated", "TaskCreated"),
+    (HookEvent::TaskCompleted, "taskCompleted", "TaskCompleted"),
+    (HookEvent::TeammateIdle, "teammateIdle", "TeammateIdle"),
+];
+
+/// What either family tells hooks of, and Bosun does not.
+const FOREIGN: [&str; 21] = [
+    "preMcpToolCall",
+    "userPromptTransformed",
+    "postResult",
+    "prePRDescription",
+    "PostToolBatch",
+    "UserPromptExpansion",
+    "StopFailure",
+    "PostCompact",
+    "PreModelSwitch",
+    "PostModelSwitch",
+    "Setup",
+    "Elicitation",
+    "ElicitationResult",
+    "ConfigChange",
+    "WorktreeCreate",
+    "WorktreeRemove",
+    "InstructionsLoaded",
+    "CwdChanged",
+    "FileChanged",
+    "DirectoryAdded",
+    "MessageDisplay",
+];
+
+/// How much two names must be alike for one to be meant by the other.
+const ALIKE: f64 = 0.8;
+
+/// Whether this version tells hooks of such an event.
+pub fn is_served(event: HookEvent) -> bool {
+    match event {
+        HookEvent::TaskCreated | HookEvent::TaskCompleted | HookEvent::TeammateIdle | HookEvent::Notification => false,
+        HookEvent::SessionStart
+        | HookEvent::SessionEnd
+        | HookEvent::UserPromptSubmitted
+        | HookEvent::PreToolUse
+        | HookEvent::PostToolUse
+        | HookEvent::PostToolUseFailure
+        | HookEvent::PermissionRequest
+        | HookEvent::PermissionDenied
+        | HookEvent::SubagentStart
+        | HookEvent::SubagentStop
+        | HookEvent::AgentStop
+        | HookEvent::PreCompact
+        | HookEvent::ErrorOccurred => true,
+    }
+}
+
+/// What a name in a file stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Named {
+    /// An event, in one family's words.
+    Event(HookEvent, HookDialect),
+    /// An event that hooks are not told of.
+    Unserved,
+    /// Nothing; perhaps this was meant.
+    Unknown(Option<&'static str>),
+}
+
+impl Named {
+    /// What a name stands for. The case of its first letter tells the family.
+    pub(crate) fn of(name: &str) -> Named {
+        let found = EVENTS.iter().find_map(|(event, camel, pascal)| match () {
+            () if *camel == name => Some((*event, HookDialect::Camel)),
+            () if *pascal == name => Some((*event, HookDialect::Snake)),
+            () => None,
+        });
+        match found.or_else(|| mixed(name)) {
+            Some((event, dialect)) if is_served(event) => Named::Event(event, dialect),
+            Some(_) => Named::Unserved,
+            None if FOREIGN.contains(&name) => Named::Unserved,
+            None => Named::Unknown(nearest(name)),
+        }
+    }
+}
+
+/// A name of one family that is written as the other writes names.
+fn mixed(name: &str) -> Option<(HookEvent, HookDialect)> {
+    match name {
+        "stop" => Some((HookEvent::AgentStop, HookDialect::Camel)),
+        "AgentStop" => Some((HookEvent::AgentStop, HookDialect::Snake)),
+        "userPromptSubmit" => Some((HookEvent::UserPromptSubmitted, HookDialect::Camel)),
+        "UserPromptSubmitted" => Some((HookEvent::UserPromptSubmitted, HookDialect::Snake)),
+        _other => None,
+    }
+}
+
+fn nearest(name: &str) -> Option<&'static str> {
+    let wanted = name.replace(['_', '-', ' '], "").to_ascii_lowercase();
+    let names = EVENTS.iter().filter(|(event, ..)| is_served(*event)).flat_map(|(_, camel, pascal)| [*camel, *pascal]);
+    let is_upper = |name: &str| name.starts_with(|c: char| c.is_ascii_uppercase());
+    // Of two that are as near, the one of the same family.
+    let family = |known: &str| f64::from(u8::from(is_upper(known) == is_upper(name))) / 1000.0;
+    let scored = names.map(|known| (strsim::jaro_winkler(&wanted, &known.to_ascii_lowercase()) + family(known), known));
+    scored.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(score, _)| *score >= ALIKE).map(|(_, known)| known)
+}
+
+/// An event's name in a family's words.
+pub(crate) fn name(event: HookEvent, dialect: HookDialect) -> &'static str {
+    let found = EVENTS.iter().find(|(known, ..)| *known == event);
+    match (found, dialect) {
+        (Some((_, camel, _)), HookDialect::Camel) => camel,
+        (Some((_, _, pascal)), HookDialect::Snake) => pascal,
+        // The table has them all, which a test sees to.
+        (None, _) => "",
+    }
+}
+
+/// What a hook's matcher is held against, in a word for people; none where there is nothing to match.
+pub(crate) fn matched(event: HookEvent) -> Option<&'static str> {
+    match event {
+        HookEvent::PreToolUse
+        | HookEvent::PostToolUse
+        | HookEvent::PostToolUseFailure
+        | HookEvent::PermissionRequest
+        | HookEvent::PermissionDenied => Some("tool"),
+        HookEvent::SubagentStart | HookEvent::SubagentStop => Some("agent"),
+        HookEvent::SessionStart => Some("source"),
+        HookEvent::SessionEnd => Some("reason"),
+        HookEvent::PreCompact => Some("trigger"),
+        HookEvent::UserPromptSubmitted
+        | HookEvent::AgentStop
+        | HookEvent::Notification
+        | HookEvent::ErrorOccurred
+        | HookEvent::TaskCreated
+        | HookEvent::TaskCompleted
+        | HookEvent::TeammateIdle => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_event_has_a_name_in_both_families_and_reads_back() {
+        for (event, camel, pascal) in EVENTS {
+            assert_eq!((name(event, HookDialect::Camel), name(event, HookDialect::Snake)), (camel, pascal));
+            let read = |text| matches!(Named::of(text), Named::Event(read, _) if read == event);
+            assert_eq!((read(camel), read(pascal)), (is_served(event), is_served(event)), "{camel}");
+        }
+    }
+
+    #[test]
+    fn what_was_probably_meant_is_found() {
+        for (wrong, right) in
+            [("preTooluse", "preToolUse"), ("pre_tool_use", "preToolUse"), ("SubAgentStop", "subagentStop")]
+        {
+            let Named::Unknown(Some(meant)) = Named::of(wrong) else { panic!("{wrong}") };
+            assert_eq!(meant.to_ascii_lowercase(), right.to_ascii_lowercase());
+        }
+        assert_eq!(Named::of("onMoonrise"), Named::Unknown(None));
+        assert_eq!(Named::of("WorktreeCreate"), Named::Unserved);
+    }
+}

@@ -1,0 +1,195 @@
+//! What hooks are told of, and about whom.
+
+use protocol::{Activation, At, Attempt, CallId, HookEvent, PermissionMode, SessionId, TaskId};
+
+use crate::names;
+
+/// Something that hooks are told of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Occasion {
+    /// The session begins.
+    SessionStart(Origin),
+    /// The session's run ends.
+    SessionEnd {
+        /// Why, in a word.
+        reason: String,
+    },
+    /// A person gave the root a prompt.
+    Prompt {
+        /// The prompt.
+        prompt: String,
+    },
+    /// A tool call is about to be judged.
+    PreTool(ToolUse),
+    /// A tool call ran.
+    PostTool {
+        /// The call.
+        call: ToolUse,
+        /// What the model will be told.
+        answer: String,
+    },
+    /// A tool call ran and failed.
+    ToolFailed {
+        /// The call.
+        call: ToolUse,
+        /// What the model will be told.
+        error: String,
+    },
+    /// A person would be asked about a tool call.
+    PermissionRequest {
+        /// The call.
+        call: ToolUse,
+        /// Why it is not simply allowed.
+        reason: String,
+    },
+    /// A tool call was denied.
+    PermissionDenied {
+        /// The call.
+        call: ToolUse,
+        /// Why.
+        reason: String,
+    },
+    /// An agent's activation begins.
+    Start,
+    /// An activation would end, or has ended.
+    Stop {
+        /// How, in a word.
+        reason: String,
+        /// What the agent said last.
+        said: String,
+        /// Whether hooks were told of this before and the activation went on.
+        again: bool,
+    },
+    /// A conversation is about to be shortened.
+    Compact,
+    /// A model or a tool failed.
+    Error {
+        /// What failed.
+        what: &'static str,
+        /// How.
+        message: String,
+    },
+}
+
+/// How a session came to begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// Anew.
+    New,
+    /// Where another process left it.
+    Resume,
+    /// As a copy.
+    Fork,
+}
+
+/// A tool call, as hooks see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolUse {
+    /// The call.
+    pub id: CallId,
+    /// The tool.
+    pub tool: String,
+    /// Its arguments, exactly as they would be run.
+    pub input: String,
+}
+
+/// Whom an occasion is about, and what tells one occasion from another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct About {
+    /// The session.
+    pub session: SessionId,
+    /// The folder it works in.
+    pub cwd: String,
+    /// The file with all that the agent heard and said before this.
+    pub transcript: String,
+    /// What becomes of calls that no rule speaks of.
+    pub mode: PermissionMode,
+    /// The moment.
+    pub at: At,
+    /// The agent.
+    pub agent: TaskId,
+    /// Who started it; none for the root.
+    pub parent: Option<TaskId>,
+    /// Its definition.
+    pub kind: String,
+    /// What people call it.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// Where it is in the tree.
+    pub path: String,
+    /// How far below the root.
+    pub depth: u32,
+    /// Which of its activations.
+    pub activation: Activation,
+    /// Which try at that.
+    pub attempt: Attempt,
+    /// The last event of the agent before this.
+    pub sequence: u64,
+}
+
+impl Occasion {
+    /// The event that hooks listen for. What ends is the session's own conversation or another agent's.
+    pub fn event(&self, is_root: bool) -> HookEvent {
+        match self {
+            Occasion::SessionStart(_) => HookEvent::SessionStart,
+            Occasion::SessionEnd { .. } => HookEvent::SessionEnd,
+            Occasion::Prompt { .. } => HookEvent::UserPromptSubmitted,
+            Occasion::PreTool(_) => HookEvent::PreToolUse,
+            Occasion::PostTool { .. } => HookEvent::PostToolUse,
+            Occasion::ToolFailed { .. } => HookEvent::PostToolUseFailure,
+            Occasion::PermissionRequest { .. } => HookEvent::PermissionRequest,
+            Occasion::PermissionDenied { .. } => HookEvent::PermissionDenied,
+            Occasion::Start => HookEvent::SubagentStart,
+            Occasion::Stop { .. } if is_root => HookEvent::AgentStop,
+            Occasion::Stop { .. } => HookEvent::SubagentStop,
+            Occasion::Compact => HookEvent::PreCompact,
+            Occasion::Error { .. } => HookEvent::ErrorOccurred,
+        }
+    }
+
+    /// What matchers are held against; nothing where every hook is told.
+    pub(crate) fn names<'a>(&'a self, agent: &'a str) -> Vec<&'a str> {
+        match self {
+            Occasion::PreTool(call)
+            | Occasion::PostTool { call, .. }
+            | Occasion::ToolFailed { call, .. }
+            | Occasion::PermissionRequest { call, .. }
+            | Occasion::PermissionDenied { call, .. } => names::all(&call.tool),
+            Occasion::Start | Occasion::Stop { .. } => vec![agent],
+            Occasion::SessionStart(origin) => origin.words(),
+            Occasion::SessionEnd { reason } => vec![reason],
+            Occasion::Compact => vec!["auto"],
+            Occasion::Prompt { .. } | Occasion::Error { .. } => Vec::new(),
+        }
+    }
+
+    /// The call it is about, if it is about one.
+    pub(crate) fn call(&self) -> Option<&ToolUse> {
+        match self {
+            Occasion::PreTool(call)
+            | Occasion::PostTool { call, .. }
+            | Occasion::ToolFailed { call, .. }
+            | Occasion::PermissionRequest { call, .. }
+            | Occasion::PermissionDenied { call, .. } => Some(call),
+            Occasion::SessionStart(_)
+            | Occasion::SessionEnd { .. }
+            | Occasion::Prompt { .. }
+            | Occasion::Start
+            | Occasion::Stop { .. }
+            | Occasion::Compact
+            | Occasion::Error { .. } => None,
+        }
+    }
+}
+
+impl Origin {
+    /// Its names, the first family's first.
+    pub(crate) fn words(self) -> Vec<&'static str> {
+        match self {
+            Origin::New => vec!["new", "startup"],
+            Origin::Resume => vec!["resume"],
+            Origin::Fork => vec!["fork"],
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! What a hook runs.
+
+use std::collections::BTreeMap;
+
+use protocol::HookAction;
+use serde_json::Value;
+
+use super::page::{Page, sort};
+
+/// Names under which a plugin's commands find its folder.
+const PLUGIN: [&str; 3] = ["PLUGIN_ROOT", "CLAUDE_PLUGIN_ROOT", "COPILOT_PLUGIN_ROOT"];
+
+impl Page<'_> {
+    /// The action of a hook; none when it has none that is run here, which is said.
+    pub(super) fn action(&mut self, path: &str, entry: &Value) -> Option<HookAction> {
+        for (name, what) in [
+            ("async", "hooks that nobody waits for are not run by this version"),
+            ("asyncRewake", "hooks that nobody waits for are not run by this version"),
+            ("if", "hooks with a condition are not run by this version"),
+            ("once", "hooks that run once are not run by this version"),
+        ] {
+            if entry.get(name).is_some_and(|value| !value.is_null() && *value != Value::Bool(false)) {
+                self.problem(&format!("{path}/{name}"), what, format!("remove `{name}`, or look in the script itself"));
+                return None;
+            }
+        }
+        let is_http = entry.get("url").is_some();
+        match entry.get("type") {
+            Some(Value::String(kind)) if kind == "command" => self.command(path, entry),
+            Some(Value::String(kind)) if kind == "http" => self.http(path, entry),
+            None if is_http => self.http(path, entry),
+            None => self.command(path, entry),
+            Some(Value::String(kind)) if ["prompt", "agent", "mcp_tool"].contains(&kind.as_str()) => {
+                let message = format!("hooks of the type {kind} are not run by this version");
+                self.problem(&format!("{path}/type"), message, "write one of the type command or http");
+                None
+            }
+            Some(other) => {
+                let remedy = "write \"command\" or \"http\"";
+                self.problem(&format!("{path}/type"), format!("there are no hooks of the type {other}"), remedy);
+                None
+            }
+        }
+    }
+
+    fn command(&mut self, path: &str, entry: &Value) -> Option<HookAction> {
+        let given = ["bash", "command"].into_iter().find_map(|name| entry.get(name).map(|value| (name, value)));
+        let (name, command) = match given {
+            Some((name, Value::String(command))) if !command.trim().is_empty() && !command.contains('\0') => {
+                (name, command)
+            }
+            Some((name, other)) => {
+                let message = match other {
+                    Value::String(_) => format!("`{name}` is empty"),
+                    other => format!("`{name}` is {}, not a text", sort(other)),
+                };
+                self.problem(&format!("{path}/{name}"), message, "write a shell command");
+                return None;
+            }
+            None if entry.get("powershell").is_some() => {
+                self.problem(&format!("{path}/powershell"), "PowerShell is not run here", "add a `bash` command");
+                return None;
+            }
+            None => {
+                self.problem(path, "a hook says nothing to run", "add a `command`, or a `url`");
+                return None;
+            }
+        };
+        if entry.get("shell").is_some_and(|shell| shell != "bash" && shell != "sh") {
+            self.problem(&format!("{path}/shell"), "only bash is run here", "remove `shell`");
+            return None;
+        }
+        let command = self.with_args(path, command, entry)?;
+        let cwd = self.text(path, "cwd", entry)?;
+        let mut env = self.texts(path, "env", entry)?;
+        if let Some(plugin) = &self.plugin {
+            let folder = plugin.display().to_string();
+            env.extend(PLUGIN.map(|name| (name.to_owned(), folder.clone())));
+        }
+        let is_fit = |name: &String| !name.is_empty() && !name.contains(['=', '\0']);
+        if let Some(name) = env.iter().find(|(name, value)| !is_fit(name) || value.contains('\0')).map(|(name, _)| name)
+        {
+            let message = format!("`{}` cannot be a variable", name.escape_debug());
+            self.problem(&format!("{path}/env"), message, "write NAME: value");
+            return None;
+        }
+        tracing::debug!(name, file = self.file, "a command was read");
+        Some(HookAction::Command { command, cwd, env })
+    }
+
+    /// A program with arguments, as a command that the shell takes apart just so.
+    fn with_args(&mut self, path: &str, command: &str, entry: &Value) -> Option<String> {
+        let Some(args) = entry.get("args") else { return Some(command.to_owned()) };
+        let words = args.as_array().map(|args| args.iter().map(Value::as_str).collect::<Option<Vec<&str>>>());
+        let Some(Some(words)) = words else {
+            self.problem(&format!("{path}/args"), "`args` is not a list of texts", "write [\"one\", \"two\"]");
+            return None;
+        };
+        let quoted = |word: &str| format!("'{}'", word.replace('\'', r"'\''"));
+        Some(std::iter::once(command).chain(words).map(quoted).collect::<Vec<_>>().join(" "))
+    }
+
+    fn http(&mut self, path: &str, entry: &Value) -> Option<HookAction> {
+        let url = match self.text(path, "url", entry)? {
+            Some(url) if url.starts_with("https://") || url.starts_with("http://") => url,
+            Some(_) | None => {
+                let remedy = "write `url`: https://… or http://…";
+                self.problem(&format!("{path}/url"), "a hook of the type http has no address", remedy);
+                return None;
+            }
+        };
+        let headers = self.texts(path, "headers", entry)?;
+        let allowed_env = match entry.get("allowedEnvVars") {
+            None => Vec::new(),
+            Some(Value::Array(names)) if names.iter().all(Value::is_string) => {
+                names.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+            }
+            Some(_) => {
+                let path = format!("{path}/allowedEnvVars");
+                self.problem(&path, "`allowedEnvVars` is not a list of names", "write [\"TOKEN\"]");
+                return None;
+            }
+        };
+        Some(HookAction::Http { url, headers, allowed_env })
+    }
+
+    /// A field that may be absent; nothing at all when it is of another sort.
+    fn text(&mut self, path: &str, name: &str, entry: &Value) -> Option<Option<String>> {
+        match entry.get(name) {
+            None | Some(Value::Null) => Some(None),
+            Some(Value::String(text)) => Some(Some(text.clone())),
+            Some(other) => {
+                let message = format!("`{name}` is {}, not a text", sort(other));
+                self.problem(&format!("{path}/{name}"), message, "write it in quotation marks");
+                None
+            }
+        }
+    }
+
+    fn texts(&mut self, path: &str, name: &str, entry: &Value) -> Option<BTreeMap<String, String>> {
+        let fields = match entry.get(name) {
+            None | Some(Value::Null) => return Some(BTreeMap::new()),
+            Some(Value::Object(fields)) => fields,
+            Some(other) => {
+                let message = format!("`{name}` is {}, not an object", sort(other));
+                self.problem(&format!("{path}/{name}"), message, "write {\"NAME\": \"value\"}");
+                return None;
+            }
+        };
+        let text = |(key, value): (&String, &Value)| value.as_str().map(|text| (key.clone(), text.to_owned()));
+        let texts = fields.iter().map(text).collect::<Option<BTreeMap<String, String>>>();
+        if texts.is_none() {
+            self.problem(
+                &format!("{path}/{name}"),
+                format!("a value of `{name}` is not a text"),
+                "write it in quotation marks",
+            );
+        }
+        texts
+    }
+}

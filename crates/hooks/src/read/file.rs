@@ -1,0 +1,166 @@
+//! A whole file: its events, and the entries of each.
+
+use std::path::PathBuf;
+
+use protocol::{HookDialect, HookEvent, HookSpec};
+use serde_json::{Map, Value};
+
+use super::entry;
+use super::page::{Page, sort};
+use super::position::Positions;
+use crate::event::Named;
+use crate::{Position, Problem};
+
+/// Where a file of hooks lies.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Place {
+    /// In a folder of the user's, the project's or the machine's.
+    #[default]
+    Folder,
+    /// In a plugin.
+    Plugin {
+        /// The plugin's own folder.
+        root: PathBuf,
+    },
+}
+
+/// Fields of a file that has nothing but hooks.
+const FILE: [&str; 3] = ["hooks", "version", "disableAllHooks"];
+
+/// Reads a file of hooks, or the hooks of a settings file.
+pub fn read(text: &str, file: &str, place: &Place) -> (Vec<HookSpec>, Vec<Problem>) {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    match serde_json::from_str::<Value>(text) {
+        Ok(value) => read_with(&value, file, place, Positions::of(text)),
+        Err(error) => {
+            let at = Some(Position { line: error.line().max(1), column: error.column().max(1) });
+            let message = format!("it is not JSON: {}", bare(&error));
+            let remedy = "none of its hooks run until that is mended".into();
+            (Vec::new(), vec![Problem { file: file.to_owned(), at, message, remedy }])
+        }
+    }
+}
+
+/// Reads hooks that stand in something else: an agent's frontmatter, a plugin's manifest.
+pub fn read_value(value: &Value, file: &str, place: &Place) -> (Vec<HookSpec>, Vec<Problem>) {
+    read_with(value, file, place, Positions::default())
+}
+
+/// Whether a file says that no hooks are to run, wherever they are written.
+pub fn disables_all(text: &str) -> bool {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    serde_json::from_str::<Value>(text).is_ok_and(|value| value.get("disableAllHooks") == Some(&Value::Bool(true)))
+}
+
+fn read_with(value: &Value, file: &str, place: &Place, positions: Positions) -> (Vec<HookSpec>, Vec<Problem>) {
+    let plugin = match place {
+        Place::Folder => None,
+        Place::Plugin { root } => Some(root.clone()),
+    };
+    let mut page = Page { file, plugin, positions, hooks: Vec::new(), problems: Vec::new() };
+    for path in page.positions.repeated() {
+        if path.starts_with("/hooks") || value.get("hooks").is_none() {
+            let message = format!("`{}` is written twice, and only the last counts", path.trim_start_matches('/'));
+            page.problem(&path, message, "make one of them");
+        }
+    }
+    page.whole(value);
+    page.problems.sort_by_key(|problem| problem.at);
+    (page.hooks, page.problems)
+}
+
+/// A fault of JSON without its place, which is told apart.
+fn bare(error: &serde_json::Error) -> String {
+    let words = error.to_string();
+    words.rsplit_once(" at line ").map_or(words.clone(), |(words, _)| words.to_owned())
+}
+
+impl Page<'_> {
+    fn whole(&mut self, value: &Value) {
+        let Value::Object(fields) = value else {
+            let message = format!("it holds {}, not an object", sort(value));
+            return self.problem("", message, "write {\"version\": 1, \"hooks\": {…}}");
+        };
+        match fields.get("disableAllHooks") {
+            Some(Value::Bool(true)) => {
+                let remedy = "remove `disableAllHooks` to let hooks run";
+                return self.problem("/disableAllHooks", "no hooks run, since it says so", remedy);
+            }
+            Some(Value::Bool(false)) | None => {}
+            Some(other) => {
+                let message = format!("`disableAllHooks` is {}", sort(other));
+                self.problem("/disableAllHooks", message, "write true or false");
+            }
+        }
+        match fields.get("version") {
+            Some(version) if fields.contains_key("hooks") && version.is_number() && *version != 1 => {
+                let message = format!("it is of version {version}, and only version 1 is known");
+                return self.problem("/version", message, "write it as version 1");
+            }
+            Some(_) | None => {}
+        }
+        match fields.get("hooks") {
+            Some(Value::Object(events)) => self.events("/hooks", events),
+            Some(other) => {
+                let message = format!("`hooks` is {}, not an object", sort(other));
+                self.problem("/hooks", message, "write {\"preToolUse\": [{…}]}, with events by their names");
+            }
+            // Without the field, the whole is what would stand in it.
+            None if fields.keys().any(|name| !matches!(Named::of(name), Named::Unknown(_))) => self.events("", fields),
+            None if fields.keys().all(|name| FILE.contains(&name.as_str())) => {}
+            None => self.misnamed(fields),
+        }
+    }
+
+    /// Says that a settings file has no hooks only if it seems to be meant to have some.
+    fn misnamed(&mut self, fields: &Map<String, Value>) {
+        let is_near = |(name, value): &(&String, &Value)| match value {
+            Value::Object(_) => strsim::jaro_winkler(&name.to_ascii_lowercase(), "hooks") > 0.9,
+            Value::Array(_) => matches!(Named::of(name), Named::Unknown(Some(_))),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+        };
+        let near = fields.iter().find(is_near).map(|(name, _)| name);
+        if let Some(name) = near {
+            let message = format!("`{name}` is not read");
+            self.problem(&format!("/{name}"), message, "write hooks into an object that is called `hooks`");
+        }
+    }
+
+    fn events(&mut self, path: &str, events: &Map<String, Value>) {
+        for (name, entries) in events {
+            let path = format!("{path}/{name}");
+            match Named::of(name) {
+                Named::Event(event, dialect) => self.entries(&path, event, dialect, entries),
+                Named::Unserved => {
+                    let message = format!("hooks on `{name}` are not run by this version");
+                    self.problem(&path, message, "remove them, or keep them for another program");
+                }
+                Named::Unknown(Some(meant)) => {
+                    self.problem(
+                        &path,
+                        format!("there is no event `{name}`"),
+                        format!("write `{meant}` if that is meant"),
+                    );
+                }
+                // What stands beside events in something that is not only hooks.
+                Named::Unknown(None)
+                    if !entries.is_array()
+                        && ["version", "description", "disableAllHooks"].contains(&name.as_str()) => {}
+                Named::Unknown(None) => {
+                    let remedy = "see docs/hooks.md for those there are";
+                    self.problem(&path, format!("there is no event `{name}`"), remedy);
+                }
+            }
+        }
+    }
+
+    fn entries(&mut self, path: &str, event: HookEvent, dialect: HookDialect, entries: &Value) {
+        let Value::Array(entries) = entries else {
+            let message = format!("the hooks on an event are {}, not a list", sort(entries));
+            return self.problem(path, message, "write [{…}]");
+        };
+        for (index, entry) in entries.iter().enumerate() {
+            self.entry(&format!("{path}/{index}"), entry::Outer { event, dialect, matcher: None }, entry);
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Reads hooks as they are written in the files of both families, flat or nested.
+//!
+//! Nothing is dropped without a word: what cannot be used is a [`Problem`](crate::Problem) with its place, and does not
+//! keep the rest from being read.
+
+mod action;
+mod entry;
+mod file;
+mod page;
+mod position;
+
+pub use file::{Place, disables_all, read, read_value};

@@ -1,0 +1,87 @@
+//! Hooks that are shell commands: JSON in, JSON out, and an exit code.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use host::{ExitStatus, Guardian, Input, Output, Process, Program, Stderr, Stdin};
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use super::failure::Failure;
+use super::runner::Wrote;
+
+/// Most bytes that are kept of what a hook writes.
+const KEPT: usize = 64 * 1024;
+
+/// How much more a hook may write before it counts as broken; nobody reads that.
+const FLOOD: usize = 1024 * 1024;
+
+/// Most bytes of a failing hook's complaint.
+const SAID: usize = 500;
+
+/// The exit code that says no.
+const NO: i32 = 2;
+
+/// A command and where it runs.
+pub(super) struct Command<'a> {
+    pub(super) command: &'a str,
+    pub(super) folder: PathBuf,
+    pub(super) env: Vec<(OsString, OsString)>,
+}
+
+/// Runs a command to its end. Dropping this, as a deadline does, kills it with everything it started.
+pub(super) async fn run(guardian: &Guardian, command: Command<'_>, payload: &Value) -> Result<Wrote, Failure> {
+    let mut program = Program::new(shell(), command.folder).args(["-c", command.command]);
+    program.env = command.env;
+    (program.stdin, program.stderr) = (Stdin::Pipe, Stderr::Pipe);
+    let process = guardian.spawn(program).await.map_err(|error| Failure::Start(error.to_string()))?;
+    let Process { stdin, output, stderr, mut job } = process;
+    let reading = async { tokio::try_join!(read(Some(output)), read(stderr)) };
+    let (output, complaint) = tokio::select! {
+        read = reading => read?,
+        never = write(stdin, payload) => match never {},
+    };
+    let exit = job.wait().await.map_err(|error| Failure::Start(error.to_string()))?;
+    match exit.status {
+        ExitStatus::Code(0) => Ok(Wrote::Answer(output)),
+        ExitStatus::Code(NO) if complaint.trim().is_empty() => Ok(Wrote::No(output.trim().to_owned())),
+        ExitStatus::Code(NO) => Ok(Wrote::No(complaint.trim().to_owned())),
+        status @ (ExitStatus::Code(_) | ExitStatus::Signal(_)) => {
+            let said = protocol::clip_middle(complaint.trim(), SAID);
+            Err(Failure::Status { status: status.to_string(), said })
+        }
+    }
+}
+
+/// Gives a hook its input. One that does not want it, or has had it, is waited for by whoever reads.
+async fn write(stdin: Option<Input>, payload: &Value) -> std::convert::Infallible {
+    if let Some(mut stdin) = stdin {
+        // A hook may end without having read anything.
+        let _unread = stdin.write_all(payload.to_string().as_bytes()).await;
+    }
+    std::future::pending().await
+}
+
+/// The head of what a hook writes, read to its end.
+async fn read(from: Option<Output>) -> Result<String, Failure> {
+    let Some(mut from) = from else { return Ok(String::new()) };
+    let (mut kept, mut total, mut buffer) = (Vec::new(), 0, vec![0; 16 * 1024]);
+    loop {
+        let count = from.read(&mut buffer).await.unwrap_or_default();
+        if count == 0 {
+            return Ok(String::from_utf8_lossy(&kept).into_owned());
+        }
+        total += count;
+        if total > FLOOD {
+            return Err(Failure::Flood(FLOOD));
+        }
+        let room = KEPT - kept.len();
+        kept.extend_from_slice(&buffer[..count.min(room)]);
+    }
+}
+
+/// What the files of both families expect: most of their commands are bash, and all of them run in it.
+fn shell() -> &'static Path {
+    let bash = Path::new("/bin/bash");
+    if bash.exists() { bash } else { Path::new("/bin/sh") }
+}

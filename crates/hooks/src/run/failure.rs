@@ -1,0 +1,24 @@
+//! In which way a hook failed.
+
+use std::time::Duration;
+
+/// In which way a hook failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Failure {
+    #[error("it could not be started: {0}")]
+    Start(String),
+    #[error("it took longer than {} s; raise its timeout, or make it faster", .0.as_secs_f32())]
+    Late(Duration),
+    #[error("it ended with {status}{}", words(.said))]
+    Status { status: String, said: String },
+    #[error("it wrote more than {0} bytes; it should write one JSON object")]
+    Flood(usize),
+    #[error("what it wrote is no answer: {0}")]
+    Json(String),
+    #[error("{0}")]
+    Net(String),
+}
+
+fn words(said: &str) -> String {
+    if said.is_empty() { String::new() } else { format!(", saying: {said}") }
+}

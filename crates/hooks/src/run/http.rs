@@ -1,0 +1,97 @@
+//! Hooks that are addresses: JSON is posted there, and the answer is JSON.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+use net::{Client, Header, Secret};
+use serde_json::Value;
+
+use super::failure::Failure;
+use super::runner::Wrote;
+
+/// Most bytes that are kept of an answer.
+const KEPT: usize = 64 * 1024;
+
+/// What is posted where.
+pub(super) struct Post<'a> {
+    pub(super) url: &'a str,
+    pub(super) headers: &'a BTreeMap<String, String>,
+    pub(super) allowed: &'a [String],
+    pub(super) env: &'a [(OsString, OsString)],
+}
+
+/// Posts the payload to the one address that was written; an answer that points elsewhere is not followed.
+pub(super) async fn run(client: &Client, post: Post<'_>, payload: &Value) -> Result<Wrote, Failure> {
+    let broken = |error: net::NetError| Failure::Net(error.to_string());
+    let kind = Header::plain("content-type", "application/json");
+    // Any of them may hold a key.
+    let own = post.headers.iter().map(|(name, value)| Header::named(name, Secret::new(post.filled(value))));
+    let headers = std::iter::once(Ok(kind)).chain(own).collect::<Result<Vec<Header>, _>>().map_err(broken)?;
+    let body = payload.to_string().into();
+    let answer = client.post(net::Post { url: post.url.to_owned(), headers, body }).await.map_err(broken)?;
+    let (status, is_success) = (answer.status(), answer.is_success());
+    let text = answer.text(KEPT).await.map_err(broken)?;
+    match is_success {
+        true => Ok(Wrote::Answer(text)),
+        false => {
+            let said = protocol::clip_middle(text.trim(), 500);
+            Err(Failure::Status { status: format!("status {status}"), said })
+        }
+    }
+}
+
+impl Post<'_> {
+    /// A header's value with its variables filled in. One that is not permitted, or not there, is empty.
+    fn filled(&self, value: &str) -> String {
+        let (mut filled, mut rest) = (String::new(), value);
+        while let Some(at) = rest.find('$') {
+            filled.push_str(&rest[..at]);
+            let (name, after) = variable(&rest[at + 1..]);
+            match name {
+                Some(name) => filled.push_str(&self.variable(name)),
+                None => filled.push('$'),
+            }
+            rest = after;
+        }
+        filled.push_str(rest);
+        filled
+    }
+
+    fn variable(&self, name: &str) -> String {
+        let found = self.env.iter().rev().find(|(known, _)| known == name);
+        let value = found.filter(|_| self.allowed.iter().any(|allowed| allowed == name));
+        value.map(|(_, value)| value.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+}
+
+/// The name after a `$`, with or without braces, and what follows it.
+fn variable(text: &str) -> (Option<&str>, &str) {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if let Some((name, after)) = text.strip_prefix('{').and_then(|inner| inner.split_once('}')) {
+        return (Some(name), after);
+    }
+    let end = text.find(|c| !is_word(c)).unwrap_or(text.len());
+    if end == 0 { (None, text) } else { (Some(&text[..end]), &text[end..]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_permitted_variables_are_filled_in() {
+        let env = [("TOKEN", "t0p"), ("OTHER", "0th")].map(|(name, value)| (name.into(), value.into()));
+        let (headers, allowed) = (BTreeMap::new(), ["TOKEN".to_owned(), "GONE".to_owned()]);
+        let post = Post { url: "", headers: &headers, allowed: &allowed, env: &env };
+        for (value, filled) in [
+            ("Bearer $TOKEN", "Bearer t0p"),
+            ("${TOKEN}-x", "t0p-x"),
+            ("$OTHER/${OTHER}", "/"),
+            ("$GONE!", "!"),
+            ("5$ and $", "5$ and $"),
+            ("${TOKEN", "${TOKEN"),
+        ] {
+            assert_eq!(post.filled(value), filled, "{value}");
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Runs the hooks that an occasion concerns, one after the other, and makes one verdict of what they say.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use host::Guardian;
+use net::{Client, Patience, Route};
+use protocol::{HookAction, HookDialect, HookEvent, HookFailure, HookSpec};
+use serde_json::Value;
+
+use super::command::{self, Command};
+use super::failure::Failure;
+use super::http::{self, Post};
+use crate::payload::payload;
+use crate::said;
+use crate::{About, Hook, Occasion, Ruling, Verdict};
+
+/// Longest that any hook is waited for, whatever was written for it.
+const LONGEST: Duration = Duration::from_secs(3600);
+
+/// What hooks are run with.
+#[derive(Debug, Clone)]
+pub struct Ways {
+    /// Starts programs.
+    pub guardian: Guardian,
+    /// The environment of started programs; header variables come from here too.
+    pub env: Arc<Vec<(OsString, OsString)>>,
+    /// The folder that the session works in.
+    pub cwd: PathBuf,
+    /// The project's top.
+    pub top: PathBuf,
+    /// The way to addresses.
+    pub route: Route,
+}
+
+/// Runs hooks.
+#[derive(Debug, Clone)]
+pub struct Runner {
+    ways: Ways,
+    client: Client,
+}
+
+/// What a hook that ended wrote.
+pub(super) enum Wrote {
+    /// Its answer.
+    Answer(String),
+    /// That this may not be.
+    No(String),
+}
+
+impl Runner {
+    /// Runs hooks with these.
+    pub fn new(ways: Ways) -> Runner {
+        let patience = Patience { connect: LONGEST, first_byte: LONGEST, idle: LONGEST };
+        let client = Client::new(ways.route.clone(), patience);
+        Runner { ways, client }
+    }
+
+    /// Tells hooks of an occasion in their order. Each sees what those before it made of the call; after a no, nobody
+    /// else is asked.
+    pub async fn tell(&self, hooks: &[&Hook], occasion: &Occasion, about: &About) -> Verdict {
+        let mut verdict = Verdict::default();
+        let mut occasion = occasion.clone();
+        for hook in hooks {
+            let said = self.one(&hook.spec, &occasion, about).await;
+            if let (Occasion::PreTool(call), Some(input)) = (&mut occasion, &said.input) {
+                call.input = Value::Object(input.clone()).to_string();
+            }
+            verdict.join(said);
+            if verdict.denied().is_some() && !is_told(&occasion) {
+                break;
+            }
+        }
+        verdict
+    }
+
+    async fn one(&self, hook: &HookSpec, occasion: &Occasion, about: &About) -> Verdict {
+        let payload = payload(occasion, hook.event, about, hook.dialect);
+        let time = Duration::from_millis(hook.timeout_ms).min(LONGEST);
+        let ran = tokio::time::timeout(time, self.run(hook, &payload)).await;
+        let read = match ran {
+            Ok(Ok(Wrote::Answer(text))) => said::read(&text, hook.event, hook.dialect, occasion),
+            Ok(Ok(Wrote::No(reason))) => Ok(no(hook.event, reason)),
+            Ok(Err(failure)) => Err(failure),
+            Err(_late) => Err(Failure::Late(time)),
+        };
+        match read {
+            Ok(verdict) => {
+                for message in &verdict.messages {
+                    tracing::info!(hook = hook.source, message, "a hook speaks");
+                }
+                verdict
+            }
+            Err(failure) => failed(hook, &failure),
+        }
+    }
+
+    async fn run(&self, hook: &HookSpec, payload: &Value) -> Result<Wrote, Failure> {
+        match &hook.action {
+            HookAction::Command { command, cwd, env } => {
+                let folder = cwd.as_ref().map_or_else(|| self.ways.cwd.clone(), |cwd| self.ways.top.join(cwd));
+                let env = self.env(hook.dialect, env);
+                command::run(&self.ways.guardian, Command { command, folder, env }, payload).await
+            }
+            HookAction::Http { url, headers, allowed_env } => {
+                let post = Post { url, headers, allowed: allowed_env, env: &self.ways.env };
+                http::run(&self.client, post, payload).await
+            }
+        }
+    }
+
+    /// The session's variables, those that the formats promise, and the hook's own.
+    fn env(&self, dialect: HookDialect, own: &BTreeMap<String, String>) -> Vec<(OsString, OsString)> {
+        let project = match dialect {
+            HookDialect::Camel => "COPILOT_PROJECT_DIR",
+            HookDialect::Snake => "CLAUDE_PROJECT_DIR",
+        };
+        let promised = (OsString::from(project), self.ways.top.clone().into_os_string());
+        let own = own.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
+        let more: Vec<_> = std::iter::once(promised).chain(own).collect();
+        let kept = self.ways.env.iter().filter(|(name, _)| more.iter().all(|(newer, _)| newer != name)).cloned();
+        kept.chain(more.iter().cloned()).collect()
+    }
+}
+
+/// Whether hooks are only told: what they say comes too late to keep it from happening.
+fn is_told(occasion: &Occasion) -> bool {
+    match occasion {
+        Occasion::SessionStart(_)
+        | Occasion::SessionEnd { .. }
+        | Occasion::PostTool { .. }
+        | Occasion::ToolFailed { .. }
+        | Occasion::PermissionDenied { .. }
+        | Occasion::Compact
+        | Occasion::Error { .. } => true,
+        Occasion::Prompt { .. }
+        | Occasion::PreTool(_)
+        | Occasion::PermissionRequest { .. }
+        | Occasion::Start
+        | Occasion::Stop { .. } => false,
+    }
+}
+
+/// A hook's plain no.
+fn no(event: HookEvent, reason: String) -> Verdict {
+    let reason = said::clipped(if reason.is_empty() { "it gave no reason" } else { &reason });
+    let is_past = matches!(event, HookEvent::PostToolUse | HookEvent::PostToolUseFailure);
+    let context = if is_past { vec![reason.clone()] } else { Vec::new() };
+    Verdict { ruling: Ruling::Deny { reason }, context, ..Verdict::default() }
+}
+
+/// What the failure of a hook means: nothing, or no.
+fn failed(hook: &HookSpec, failure: &Failure) -> Verdict {
+    tracing::warn!(hook = hook.source, %failure, "a hook failed");
+    match hook.failure {
+        HookFailure::Open => Verdict::default(),
+        HookFailure::Closed => {
+            let reason = format!("the hook of {} failed, and nothing goes on without it: {failure}", hook.source);
+            Verdict { ruling: Ruling::Deny { reason }, ..Verdict::default() }
+        }
+    }
+}

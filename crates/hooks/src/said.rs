@@ -1,0 +1,171 @@
+//! What a hook said, in either family's words.
+
+use protocol::{HookDialect, HookEvent};
+use serde_json::{Map, Value};
+
+use crate::names;
+use crate::run::Failure;
+use crate::{Occasion, Ruling, Verdict};
+
+/// Most bytes of one text that a hook gives an agent.
+const TEXT_MAX: usize = 16 * 1024;
+
+/// Reads what a hook that ended well wrote. Words that are no JSON are context where the second family takes them for
+/// that, and else nothing.
+pub(crate) fn read(
+    output: &str,
+    event: HookEvent,
+    dialect: HookDialect,
+    occasion: &Occasion,
+) -> Result<Verdict, Failure> {
+    let text = output.trim();
+    if text.is_empty() {
+        return Ok(Verdict::default());
+    }
+    if !text.starts_with('{') {
+        let is_context = dialect == HookDialect::Snake && takes_text(event);
+        let context = if is_context { vec![clipped(text)] } else { Vec::new() };
+        return Ok(Verdict { context, ..Verdict::default() });
+    }
+    let said: Map<String, Value> = serde_json::from_str(text).map_err(|error| Failure::Json(error.to_string()))?;
+    let specific = match said.get("hookSpecificOutput") {
+        Some(Value::Object(specific)) => specific,
+        Some(other) => return Err(wrong("hookSpecificOutput", other)),
+        None => &said,
+    };
+    let words = Words { said: &said, specific };
+    Ok(Verdict {
+        ruling: words.ruling(event)?,
+        input: words.input(dialect, occasion)?,
+        text: words.replaced(event)?,
+        context: words.context(event)?,
+        messages: words.text("systemMessage")?.into_iter().collect(),
+    })
+}
+
+fn takes_text(event: HookEvent) -> bool {
+    matches!(event, HookEvent::SessionStart | HookEvent::UserPromptSubmitted | HookEvent::SubagentStart)
+}
+
+fn is_stop(event: HookEvent) -> bool {
+    matches!(event, HookEvent::SubagentStop | HookEvent::AgentStop)
+}
+
+struct Words<'a> {
+    said: &'a Map<String, Value>,
+    specific: &'a Map<String, Value>,
+}
+
+impl Words<'_> {
+    fn get(&self, name: &str) -> Option<&Value> {
+        self.specific.get(name).or_else(|| self.said.get(name)).filter(|value| !value.is_null())
+    }
+
+    fn text(&self, name: &str) -> Result<Option<String>, Failure> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(clipped(text)).filter(|text| !text.trim().is_empty())),
+            Some(other) => Err(wrong(name, other)),
+        }
+    }
+
+    fn ruling(&self, event: HookEvent) -> Result<Ruling, Failure> {
+        let decided = match (self.get("permissionDecision"), self.get("decision"), self.get("behavior")) {
+            (Some(decision), _, _) => self.decided("permissionDecision", decision, "permissionDecisionReason")?,
+            (None, Some(Value::Object(decision)), _) => {
+                Words { said: decision, specific: decision }.decided_by("behavior", "message")?
+            }
+            (None, Some(decision), _) => self.decided("decision", decision, "reason")?,
+            (None, None, Some(behavior)) => self.decided("behavior", behavior, "message")?,
+            (None, None, None) => Ruling::Nothing,
+        };
+        match self.get("continue") {
+            Some(Value::Bool(false)) if is_stop(event) => Ok(Ruling::Allow),
+            Some(Value::Bool(false)) => Ok(Ruling::Deny { reason: self.reason("stopReason")? }),
+            Some(Value::Bool(true)) | None => Ok(decided),
+            Some(other) => Err(wrong("continue", other)),
+        }
+    }
+
+    fn decided_by(&self, name: &str, reason: &str) -> Result<Ruling, Failure> {
+        match self.get(name) {
+            Some(decision) => self.decided(name, decision, reason),
+            None => Err(Failure::Json(format!("`decision` has no `{name}`"))),
+        }
+    }
+
+    fn decided(&self, name: &str, decision: &Value, reason: &str) -> Result<Ruling, Failure> {
+        match decision.as_str() {
+            Some("allow" | "approve") => Ok(Ruling::Allow),
+            Some("deny" | "block") => Ok(Ruling::Deny { reason: self.reason(reason)? }),
+            Some("ask") => Ok(Ruling::Ask { reason: self.reason(reason)? }),
+            Some("defer") => Ok(Ruling::Nothing),
+            // A word that nobody knows may have been a no.
+            Some(_) | None => Err(wrong(name, decision)),
+        }
+    }
+
+    fn reason(&self, name: &str) -> Result<String, Failure> {
+        let given = match self.text(name)? {
+            Some(reason) => Some(reason),
+            None => self.text("reason")?,
+        };
+        Ok(given.unwrap_or_else(|| "it gave no reason".into()))
+    }
+
+    fn input(&self, dialect: HookDialect, occasion: &Occasion) -> Result<Option<Map<String, Value>>, Failure> {
+        let Occasion::PreTool(call) = occasion else { return Ok(None) };
+        match self.get("updatedInput").or_else(|| self.get("modifiedArgs")) {
+            None => Ok(None),
+            Some(Value::Object(input)) => Ok(Some(names::to_ours(&call.tool, dialect, input.clone()))),
+            Some(other) => Err(wrong("updatedInput", other)),
+        }
+    }
+
+    fn replaced(&self, event: HookEvent) -> Result<Option<String>, Failure> {
+        match event {
+            HookEvent::UserPromptSubmitted => self.text("modifiedPrompt"),
+            HookEvent::PostToolUse => match self.get("modifiedResult") {
+                Some(Value::Object(result)) => Words { said: result, specific: result }.text("textResultForLlm"),
+                Some(other) => Err(wrong("modifiedResult", other)),
+                None => self.text("updatedToolOutput"),
+            },
+            HookEvent::SessionStart
+            | HookEvent::SessionEnd
+            | HookEvent::PreToolUse
+            | HookEvent::PostToolUseFailure
+            | HookEvent::PermissionRequest
+            | HookEvent::PermissionDenied
+            | HookEvent::SubagentStart
+            | HookEvent::SubagentStop
+            | HookEvent::AgentStop
+            | HookEvent::PreCompact
+            | HookEvent::Notification
+            | HookEvent::ErrorOccurred
+            | HookEvent::TaskCreated
+            | HookEvent::TaskCompleted
+            | HookEvent::TeammateIdle => Ok(None),
+        }
+    }
+
+    /// What the agent is told. A no to what has happened already can be no more than that.
+    fn context(&self, event: HookEvent) -> Result<Vec<String>, Failure> {
+        let mut context: Vec<String> = self.text("additionalContext")?.into_iter().collect();
+        let is_past = matches!(event, HookEvent::PostToolUse | HookEvent::PostToolUseFailure);
+        if let Ruling::Deny { reason } = self.ruling(event)?
+            && is_past
+        {
+            context.push(reason);
+        }
+        Ok(context)
+    }
+}
+
+/// As much of a text as an agent is given.
+pub(crate) fn clipped(text: &str) -> String {
+    protocol::clip_middle(text, TEXT_MAX)
+}
+
+fn wrong(name: &str, value: &Value) -> Failure {
+    Failure::Json(format!("`{name}` cannot be {}", protocol::clip_middle(&value.to_string(), 100)))
+}

@@ -1,0 +1,73 @@
+//! What hooks have to say to an occasion.
+
+use serde_json::{Map, Value};
+
+/// What hooks have to say to an occasion, all of them together.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Verdict {
+    /// Whether it may happen.
+    pub ruling: Ruling,
+    /// The arguments that the call is to have instead.
+    pub input: Option<Map<String, Value>>,
+    /// The words that the prompt or the answer is to have instead.
+    pub text: Option<String>,
+    /// What the agent is to be told.
+    pub context: Vec<String>,
+    /// What the person is to be told.
+    pub messages: Vec<String>,
+}
+
+/// Whether something may happen, from the weakest word to the strongest.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Ruling {
+    /// Nobody minds.
+    #[default]
+    Nothing,
+    /// Somebody likes it. That lifts nothing that others have against it.
+    Allow,
+    /// A person is to decide.
+    Ask {
+        /// Why.
+        reason: String,
+    },
+    /// It may not. For an end that means: the agent goes on.
+    Deny {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl Verdict {
+    /// Takes in what a later hook said: the strongest word counts, the latest change, and everything that was told.
+    pub(crate) fn join(&mut self, later: Verdict) {
+        let Verdict { ruling, input, text, context, messages } = later;
+        self.ruling = std::mem::take(&mut self.ruling).stronger(ruling);
+        self.input = input.or(self.input.take());
+        self.text = text.or(self.text.take());
+        self.context.extend(context);
+        self.messages.extend(messages);
+    }
+
+    /// Why it may not happen, if it may not.
+    pub fn denied(&self) -> Option<&str> {
+        match &self.ruling {
+            Ruling::Deny { reason } => Some(reason),
+            Ruling::Nothing | Ruling::Allow | Ruling::Ask { .. } => None,
+        }
+    }
+}
+
+impl Ruling {
+    fn stronger(self, other: Ruling) -> Ruling {
+        if other.strength() > self.strength() { other } else { self }
+    }
+
+    fn strength(&self) -> u8 {
+        match self {
+            Ruling::Nothing => 0,
+            Ruling::Allow => 1,
+            Ruling::Ask { .. } => 2,
+            Ruling::Deny { .. } => 3,
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Files of both families as they are in the wild, and as they are when something is wrong with them.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use bosun_hooks::{Place, Position, disables_all, read, read_value};
+use insta::assert_snapshot;
+use protocol::{HookAction, HookDialect, HookEvent, HookSpec};
+use serde_json::json;
+
+fn folder(name: &str) -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it").join(name);
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let named = |path: PathBuf| (path.file_name().unwrap().to_string_lossy().into_owned(), path);
+    files.into_iter().map(named).map(|(name, path)| (name, std::fs::read_to_string(path).unwrap())).collect()
+}
+
+fn shown(hook: &HookSpec) -> String {
+    let HookSpec { event, matcher, action, timeout_ms, failure, dialect, source } = hook;
+    let matcher = matcher.as_ref().map(|matcher| format!(" of {matcher}")).unwrap_or_default();
+    let action = match action {
+        HookAction::Command { command, cwd, env } => format!("run {command} in {cwd:?} with {env:?}"),
+        HookAction::Http { url, headers, allowed_env } => format!("post to {url} with {headers:?} and {allowed_env:?}"),
+    };
+    format!("{source}: on {event:?}{matcher} ({dialect:?}, {failure:?}, {timeout_ms} ms) {action}")
+}
+
+#[test]
+fn h2_files_of_both_families_are_read_as_they_are() {
+    let files = folder("good");
+    assert!(files.len() >= 20);
+    let mut page = String::new();
+    for (name, text) in files {
+        let (hooks, problems) = read(&text, &name, &Place::Folder);
+        assert_eq!(problems, [], "{name}");
+        writeln!(page, "# {name}").unwrap();
+        hooks.iter().for_each(|hook| writeln!(page, "{}", shown(hook)).unwrap());
+    }
+    assert_snapshot!(page);
+}
+
+#[test]
+fn h2_nothing_that_is_wrong_is_dropped_without_a_word() {
+    let files = folder("bad");
+    assert!(files.len() >= 15);
+    let mut page = String::new();
+    for (name, text) in files {
+        let (hooks, problems) = read(&text, &name, &Place::Folder);
+        assert!(!problems.is_empty(), "{name}");
+        assert!(problems.iter().all(|problem| problem.at.is_some() && !problem.remedy.is_empty()), "{problems:?}");
+        writeln!(page, "# {name}").unwrap();
+        problems.iter().for_each(|problem| writeln!(page, "! {problem}").unwrap());
+        hooks.iter().for_each(|hook| writeln!(page, "{}", shown(hook)).unwrap());
+    }
+    assert_snapshot!(page);
+}
+
+#[test]
+fn h2_a_plugin_finds_its_folder() {
+    let text = r#"{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"$CLAUDE_PLUGIN_ROOT/x"}]}]}}"#;
+    let (hooks, problems) = read(text, "hooks.json", &Place::Plugin { root: "/plugins/one".into() });
+    assert_eq!(problems, []);
+    let HookAction::Command { env, .. } = &hooks[0].action else { panic!() };
+    for name in ["PLUGIN_ROOT", "CLAUDE_PLUGIN_ROOT", "COPILOT_PLUGIN_ROOT"] {
+        assert_eq!(env[name], "/plugins/one");
+    }
+}
+
+#[test]
+fn h2_an_agents_own_hooks_are_a_value() {
+    let value = json!({ "Stop": [{ "hooks": [{ "type": "command", "command": "./a" }] }], "Sotp": [] });
+    let (hooks, problems) = read_value(&value, "agents/one.md", &Place::Folder);
+    assert_eq!((hooks.len(), hooks[0].event, hooks[0].dialect), (1, HookEvent::AgentStop, HookDialect::Snake));
+    assert_eq!(hooks[0].source, "agents/one.md at Stop.0.hooks.0");
+    assert_eq!(problems.len(), 1);
+    assert_eq!(problems[0].to_string(), "agents/one.md: there is no event `Sotp`; write `Stop` if that is meant");
+}
+
+#[test]
+fn a_place_is_counted_in_characters() {
+    let (_, problems) = read("{\"hooks\": {\"é\": [], \"öö\": []}}", "x", &Place::Folder);
+    let places: Vec<_> = problems.iter().map(|problem| problem.at).collect();
+    let at = |column| Some(Position { line: 1, column });
+    assert_eq!(places, [at(17), at(27)]);
+}
+
+#[test]
+fn only_the_word_itself_disables_hooks() {
+    assert!(disables_all("{\"disableAllHooks\": true}"));
+    for text in ["{}", "{\"disableAllHooks\": false}", "{\"disableAllHooks\": \"yes\"}", "nonsense"] {
+        assert!(!disables_all(text));
+    }
+}
+
+proptest::proptest! {
+    /// Whatever a file says, reading it ends.
+    #[test]
+    fn no_file_breaks_the_reader(text in "[{}\\[\\]\":, a-zA-Z0-9\\\\]{0,200}") {
+        let _read = read(&text, "x", &Place::Folder);
+    }
+}

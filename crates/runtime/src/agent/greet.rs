@@ -1,0 +1,101 @@
+//! The beginning and the end of an activation, as hooks are told of them.
+
+use hooks::Occasion;
+use kernel::{Ending, Input, Point, Refusal, Report};
+use protocol::{FailKind, Holder};
+
+use super::AgentRun;
+use super::run::Step;
+use crate::hooks::tell;
+use crate::supervisor::Rejected;
+
+impl AgentRun {
+    /// Tells hooks that the activation begins, unless an earlier attempt did. A no ends it.
+    pub(super) async fn greet(&mut self) -> Result<Step, Rejected> {
+        let run = self.link.run;
+        if self.is_greeted() || !self.desk.is_attended(run.task) {
+            return Ok(Step::On);
+        }
+        let (mut context, denied) = if self.desk.is_root(run.task) {
+            (self.desk.listeners.take_context(), None)
+        } else {
+            let verdict = tell(&self.desk, run, Occasion::Start).await;
+            let denied = verdict.denied().map(str::to_owned);
+            (verdict.context, denied)
+        };
+        context.retain(|text| !text.trim().is_empty());
+        let greeted = self.link.supervisor.report(run, Report::Greeted(context));
+        let Some(reason) = denied else {
+            greeted.await?;
+            self.catch_up();
+            return Ok(Step::On);
+        };
+        let message = format!("a hook did not let the agent begin: {reason}");
+        let ending = Ending::Failed { kind: FailKind::Denied, message };
+        // One commit for all: no attempt may find it greeted and not ended. Mail that is not heard would wake it again.
+        let heard = self.link.supervisor.report(run, Report::Boundary(Point::Between));
+        let ended = self.link.supervisor.report(run, Report::Ended { ending, text: String::new() });
+        let (greeted, heard, ended) = tokio::join!(greeted, heard, ended);
+        greeted.and(heard).and(ended).map(|()| Step::Over)
+    }
+
+    /// Tells hooks that the activation would end with an answer; whether they keep it from that. They cannot while the
+    /// agent is being stopped, nor while agents of its own are at work, whose results will wake it anyway.
+    pub(super) async fn is_held(&mut self) -> Result<bool, Rejected> {
+        if !self.is_greeted() {
+            return Ok(false);
+        }
+        let run = self.link.run;
+        let again = self.parting || self.look(|task, _| task.holds > 0).await?;
+        self.parting = true;
+        let said = self.conversation.said().to_owned();
+        let stop = Occasion::Stop { reason: "completed".into(), said, again };
+        let verdict = tell(&self.desk, run, stop).await;
+        self.catch_up();
+        let Some(reason) = verdict.denied() else { return Ok(false) };
+        let is_awaiting = self.look(|task, kernel| task.children.iter().any(|child| is_busy(kernel, *child))).await?;
+        if is_awaiting || self.stopping {
+            return Ok(false);
+        }
+        let held = Report::Held { by: Holder::Hook, reason: reason.to_owned() };
+        match self.report(held).await {
+            Ok(()) => Ok(true),
+            Err(Rejected::Refused(Refusal::Holds { cap })) => {
+                tracing::warn!(%run, cap, "hooks kept an agent from ending as often as they may");
+                Ok(false)
+            }
+            Err(rejected) => Err(rejected),
+        }
+    }
+
+    /// Ends the activation with its answer, hooks having been told of it if they were told of its start.
+    pub(super) async fn complete(&mut self) -> Result<Step, Rejected> {
+        if !self.is_greeted() {
+            return self.end(Ending::Completed).await;
+        }
+        let run = self.link.run;
+        let supervisor = self.link.supervisor.clone();
+        let parted = supervisor.submit(Input::Part { task: run.task, activation: run.activation });
+        // In this order, in one commit: whoever sees the end sees that hooks know of it.
+        let (parted, ended) = tokio::join!(parted, self.end(Ending::Completed));
+        parted?;
+        ended
+    }
+
+    fn is_greeted(&self) -> bool {
+        self.conversation.greeted() == Some(self.link.run.activation)
+    }
+
+    async fn look(
+        &self,
+        look: impl FnOnce(&kernel::Task, &kernel::Kernel) -> bool + Send + 'static,
+    ) -> Result<bool, Rejected> {
+        let task = self.link.run.task;
+        let look = move |kernel: &kernel::Kernel| kernel.task(task).is_some_and(|task| look(task, kernel));
+        self.link.supervisor.look(look).await
+    }
+}
+
+fn is_busy(kernel: &kernel::Kernel, task: protocol::TaskId) -> bool {
+    kernel.task(task).is_some_and(|task| task.phase.is_busy())
+}

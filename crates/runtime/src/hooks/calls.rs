@@ -1,0 +1,143 @@
+//! Tool calls: what hooks say before one is judged, and after it has run.
+
+use std::sync::Arc;
+
+use hooks::{Occasion, Ruling, ToolUse};
+use kernel::{Input, Letter, Report};
+use policy::{Ground, Verdict};
+use protocol::{Answer, AnswerStatus, Body, Call, Clip, Delivery, Origin, RuleEffect};
+use serde_json::Value;
+
+use super::tell;
+use crate::agent::Desk;
+use crate::supervisor::Rejected;
+use crate::waits::Caller;
+
+/// Most bytes that all hooks together tell an agent about one call.
+const CONTEXT: usize = 16 * 1024;
+
+/// Most bytes of changed arguments that the model is told.
+const INPUT: usize = 2 * 1024;
+
+/// What hooks made of a call before it was judged.
+#[derive(Debug, Default)]
+pub(crate) struct Heard {
+    /// What the agent is told with the answer.
+    context: Vec<String>,
+    /// Why a person is to decide, if that is wanted.
+    ask: Option<String>,
+}
+
+impl Heard {
+    /// The verdict with what hooks want: they may make an ask of what rules allow, and lift nothing.
+    pub(crate) fn narrow(&self, call: &Call, verdict: Verdict) -> Verdict {
+        match (&self.ask, verdict.effect) {
+            (Some(why), RuleEffect::Allow) => {
+                let (effect, ground) = (RuleEffect::Ask, Ground::Hook(why.clone()));
+                Verdict { effect, ground, part: call.tool.clone(), rule: None }
+            }
+            (Some(_) | None, RuleEffect::Allow | RuleEffect::Ask | RuleEffect::Deny) => verdict,
+        }
+    }
+}
+
+/// Tells hooks of a call that is about to be judged. What they make of it is what is judged, asked about, run and
+/// recorded; or the call has its answer.
+pub(crate) async fn before(
+    desk: &Arc<Desk>,
+    caller: &Caller,
+    call: &mut Call,
+) -> Result<Result<Heard, Answer>, Rejected> {
+    let verdict = tell(desk, caller.run, Occasion::PreTool(used(call))).await;
+    let mut heard = Heard { context: verdict.context, ask: None };
+    match verdict.ruling {
+        Ruling::Deny { reason } => return Ok(Err(denied(call, &reason))),
+        Ruling::Ask { reason } => heard.ask = Some(reason),
+        Ruling::Nothing | Ruling::Allow => {}
+    }
+    let changed = verdict.input.map(Value::Object).filter(|input| !is_same(input, &call.input));
+    if let Some(input) = changed {
+        let input = input.to_string();
+        let (turn, id) = (caller.turn, call.id.clone());
+        let report = Report::CallRewritten { turn, call: id, input: input.clone() };
+        caller.supervisor.report(caller.run, report).await?;
+        heard.context.insert(0, format!("A hook changed this call. It was made with: {}", Clip::new(&input, INPUT)));
+        call.input = input;
+    }
+    Ok(Ok(heard))
+}
+
+/// Tells hooks that a person would be asked; gives the answer if they say no. Their yes is not a person's.
+pub(crate) async fn requested(desk: &Arc<Desk>, caller: &Caller, call: &Call, verdict: &Verdict) -> Option<Answer> {
+    let occasion = Occasion::PermissionRequest { call: used(call), reason: verdict.reason() };
+    let verdict = tell(desk, caller.run, occasion).await;
+    verdict.denied().map(|reason| denied(call, reason))
+}
+
+/// Tells hooks what became of a call, before that is durable: what they have to say goes with it.
+pub(crate) async fn after(desk: &Arc<Desk>, caller: &Caller, call: &Call, heard: Heard, answer: Answer) -> Answer {
+    let verdict = follow(desk, caller, call, &answer).await;
+    let context: Vec<String> = heard.context.into_iter().chain(verdict.context).collect();
+    let text = verdict.text.unwrap_or(answer.text);
+    let text = if context.is_empty() { text } else { format!("{text}\n\n{}", joined(&context)) };
+    Answer { status: answer.status, text }
+}
+
+/// Tells hooks what became of a call whose answer is durable: what they have to say is mail.
+pub(crate) async fn told(desk: &Arc<Desk>, untold: Untold, answer: &Answer) {
+    let Untold { call, caller, heard } = untold;
+    let verdict = follow(desk, &caller, &call, answer).await;
+    let context: Vec<String> = heard.context.into_iter().chain(verdict.context).collect();
+    if context.is_empty() {
+        return;
+    }
+    let text = format!("About the call {} of `{}`: {}", call.id, call.tool, joined(&context));
+    let (to, from, delivery) = (caller.run.task, Origin::Runtime, Delivery::Steer);
+    let letter = Letter { to, from, delivery, body: Body::text(text) };
+    if let Err(rejected) = caller.supervisor.submit(Input::Send(letter)).await {
+        tracing::info!(%rejected, "what a hook said is not heard");
+    }
+}
+
+/// What hooks say to what became of a call.
+async fn follow(desk: &Arc<Desk>, caller: &Caller, call: &Call, answer: &Answer) -> ::hooks::Verdict {
+    let (call, text) = (used(call), answer.text.clone());
+    let occasion = match answer.status {
+        AnswerStatus::Done => Occasion::PostTool { call, answer: text },
+        AnswerStatus::Refused => Occasion::ToolFailed { call, error: text },
+        AnswerStatus::Broken => {
+            let error = Occasion::Error { what: "tool", message: text.clone() };
+            // There is nothing to decide about it.
+            let _heard = tell(desk, caller.run, error).await;
+            Occasion::ToolFailed { call, error: text }
+        }
+        AnswerStatus::Denied => Occasion::PermissionDenied { call, reason: text },
+        AnswerStatus::Interrupted | AnswerStatus::Cancelled => return ::hooks::Verdict::default(),
+    };
+    tell(desk, caller.run, occasion).await
+}
+
+/// A call that hooks were told of before, and not after.
+#[derive(Debug)]
+pub(crate) struct Untold {
+    pub(crate) call: Call,
+    pub(crate) caller: Caller,
+    pub(crate) heard: Heard,
+}
+
+fn used(call: &Call) -> ToolUse {
+    ToolUse { id: call.id.clone(), tool: call.tool.clone(), input: call.input.clone() }
+}
+
+fn denied(call: &Call, reason: &str) -> Answer {
+    let text = format!("A hook did not permit this call of `{}`: {reason}", call.tool);
+    Answer { status: AnswerStatus::Denied, text: Clip::new(&text, CONTEXT).into_string() }
+}
+
+fn is_same(input: &Value, written: &str) -> bool {
+    serde_json::from_str::<Value>(written).is_ok_and(|written| written == *input)
+}
+
+fn joined(context: &[String]) -> Clip {
+    Clip::new(&context.join("\n\n"), CONTEXT)
+}

@@ -1,0 +1,92 @@
+//! Hooks hold for every agent of the tree, however deep, in the background, and after another owner took over.
+
+use protocol::{AnswerStatus, Delivery, Event, HookEvent, RuleEffect};
+use runtime::Start;
+use testkit::session::{Run, scenario};
+
+use super::{noting, on, told_of};
+use crate::support::{UNTIL_GO, rules, until_file};
+
+/// Agents that start each other three deep, each with a shell call of its own first.
+fn deep(mode: &str) -> String {
+    rules(&format!(
+        "  - when: {{ turn: 1 }}
+    answer: [call: {{ tool: shell, input: {{ command: 'echo ${{path}} >> witness' }} }}]
+  - when: {{ path: /root/one/two/three }}
+    answer: [say: deepest]
+  - when: {{ path: /root/one/two, turn: 2 }}
+    answer: [call: {{ tool: task, input: {{ description: d, prompt: p, agent_type: worker, name: three }} }}]
+  - when: {{ path: /root/one, turn: 2 }}
+    answer: [call: {{ tool: task, input: {{ description: d, prompt: p, agent_type: worker, name: two }} }}]
+  - when: {{ path: /root, turn: 2 }}
+    answer: [call: {{ tool: task, input: {{ description: d, prompt: p, agent_type: worker, name: one{mode} }} }}]
+  - answer: [say: done]
+"
+    ))
+}
+
+fn calls(run: &Run) -> usize {
+    run.count(|event| matches!(event, Event::CallAnswered { .. }))
+}
+
+#[tokio::test]
+async fn n8_q32_hooks_are_told_of_every_call_at_every_depth() {
+    for mode in ["", ", mode: background"] {
+        let scene = scenario().script(&deep(mode)).allow_all().prompt("go");
+        let scene = scene.hook(on(HookEvent::PreToolUse, &noting("true")));
+        let run = scene.hook(on(HookEvent::PostToolUse, &noting("true"))).run().await;
+        assert_eq!(calls(&run), 7, "{}", run.transcript());
+        let (before, after) = (told_of(run.stage(), "preToolUse"), told_of(run.stage(), "postToolUse"));
+        assert_eq!((before.len(), after.len()), (7, 7), "{mode}");
+        for depth in 0..=3 {
+            let at_depth = before.iter().filter(|told| told["bosun"]["depth"] == depth).count();
+            assert_eq!(at_depth, if depth == 3 { 1 } else { 2 });
+        }
+    }
+}
+
+#[tokio::test]
+async fn q32_a_hooks_no_and_a_roots_deny_hold_at_every_depth() {
+    let deny = on(HookEvent::PreToolUse, "grep -q '\"toolName\":\"bash\"' && exit 2; exit 0");
+    let run = scenario().script(&deep("")).allow_all().prompt("go").hook(deny).run().await;
+    assert_eq!(run.file("witness"), None);
+    let denied = |run: &Run| {
+        run.count(|event| matches!(event, Event::CallAnswered { answer, .. } if answer.status == AnswerStatus::Denied))
+    };
+    assert_eq!(denied(&run), 4);
+    let allow = on(HookEvent::PreToolUse, r#"echo '{"permissionDecision":"allow"}'"#);
+    let run = scenario().script(&deep("")).allow_all().rule(RuleEffect::Deny, "shell").prompt("go").hook(allow);
+    let run = run.run().await;
+    assert_eq!((run.file("witness"), denied(&run)), (None, 4));
+}
+
+#[tokio::test]
+async fn n8_q32_after_another_owner_took_over_each_call_is_told_of_once() {
+    let script = rules(&format!(
+        "  - when: {{ agent: worker, turn: 1 }}
+    answer:
+      - call: {{ id: a, tool: shell, input: {{ command: 'touch began; {UNTIL_GO}' }} }}
+      - call: {{ id: b, tool: shell, input: {{ command: echo b >> witness }} }}
+  - when: {{ agent: worker, turn: 2 }}
+    answer: [call: {{ id: c, tool: shell, input: {{ command: echo c >> witness }} }}]
+  - when: {{ turn: 1 }}
+    answer: [call: {{ id: t, tool: task, input: {{ description: d, prompt: p, agent_type: worker, name: one }} }}]
+  - answer: [say: done]
+"
+    ));
+    let stage = scenario().script(&script).allow_all().hook(on(HookEvent::PreToolUse, &noting("true"))).ready();
+    let driver = stage.open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    until_file(&stage.path("began")).await;
+    let id = driver.crash().await.id();
+    let mut driver = stage.open(Start::Resume(id)).await;
+    driver.resume().await;
+    driver.rest().await;
+    let run = driver.leave().await;
+    assert_eq!(run.file("witness").unwrap(), "b\nc\n");
+    let mut told: Vec<String> =
+        told_of(&stage, "preToolUse").iter().map(|told| told["toolCallId"].to_string()).collect();
+    told.sort();
+    // The second call was told of before the owner died, and had not begun: it is judged again, and so told of again.
+    assert_eq!(told, ["\"a\"", "\"b\"", "\"b\"", "\"c\"", "\"t\""]);
+}

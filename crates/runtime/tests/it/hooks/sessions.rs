@@ -1,0 +1,103 @@
+//! Sessions and prompts, transcripts, and that hooks cost nothing where there are none.
+
+use std::os::unix::fs::PermissionsExt;
+
+use protocol::{Delivery, Event, HookDialect, HookEvent, HookSpec};
+use runtime::{Rejected, Start};
+use serde_json::Value;
+use testkit::session::scenario;
+
+use super::{noting, on, told_of};
+use crate::support::rules;
+
+fn repeats() -> String {
+    rules("  - answer: [say: 'heard ${prompt}']\n")
+}
+
+#[tokio::test]
+async fn h1_a_session_tells_hooks_when_it_begins_and_ends() {
+    let start = on(HookEvent::SessionStart, &noting(r#"echo '{"additionalContext":"you are on main"}'"#));
+    let end = on(HookEvent::SessionEnd, &noting("true"));
+    let stage = scenario().script(&repeats()).hook(start).hook(end).ready();
+    let mut driver = stage.open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    driver.rest().await;
+    let id = driver.leave().await.id();
+    let requests = stage.model(id).requests();
+    assert!(format!("{:?}", requests[0].messages[0]).contains("you are on main"));
+    stage.open(Start::Resume(id)).await.leave().await;
+    let sources: Vec<Value> = told_of(&stage, "sessionStart").iter().map(|told| told["source"].clone()).collect();
+    assert_eq!(sources, ["new", "resume"]);
+    assert_eq!(told_of(&stage, "sessionEnd").len(), 2);
+}
+
+#[tokio::test]
+async fn h1_a_prompt_is_added_to_changed_or_not_taken() {
+    let context = on(HookEvent::UserPromptSubmitted, &noting(r#"echo '{"additionalContext":"on Sunday"}'"#));
+    let run = scenario().script(&repeats()).hook(context).prompt("go").run().await;
+    assert!(run.text().contains("go\n\non Sunday"), "{}", run.text());
+    let change = on(HookEvent::UserPromptSubmitted, r#"echo '{"modifiedPrompt":"stay"}'"#);
+    assert_eq!(scenario().script(&repeats()).hook(change).prompt("go").run().await.text(), "heard stay");
+
+    let block = on(HookEvent::UserPromptSubmitted, "echo 'there is a key in it' >&2; exit 2");
+    let driver = scenario().script(&repeats()).hook(block).ready().open(Start::New).await;
+    let sent = driver.session().send("my key is …", Delivery::FollowUp).await;
+    assert!(matches!(&sent, Err(Rejected::Hook(why)) if why.contains("there is a key")), "{sent:?}");
+    let run = driver.leave().await;
+    assert_eq!(run.count(|event| matches!(event, Event::MailAdmitted { .. })), 0);
+}
+
+#[tokio::test]
+async fn h1_errors_are_told() {
+    let script = rules("  - fail: { class: terminal, message: out of order }\n");
+    let error = on(HookEvent::ErrorOccurred, &noting("true"));
+    let run = scenario().script(&script).hook(error).prompt("go").run().await;
+    let told = told_of(run.stage(), "errorOccurred");
+    assert!(told[0]["error"]["message"].as_str().unwrap().contains("out of order"), "{told:?}");
+}
+
+#[tokio::test]
+async fn h2_the_transcript_is_there_whole_and_private_before_the_hook_runs() {
+    let script = rules(
+        "  - when: { turn: 1 }
+    answer:
+      - say: first
+      - call: { id: a, tool: shell, input: { command: 'echo one' } }
+  - when: { turn: 2 }
+    answer: [call: { id: b, tool: shell, input: { command: 'echo two' } }]
+  - answer: [say: done]
+",
+    );
+    let copy =
+        "path=$(sed 's/.*\"transcript_path\":\"\\([^\"]*\\)\".*/\\1/'); cp \"$path\" copy; stat -c %a \"$path\" > mode";
+    let copying = HookSpec { dialect: HookDialect::Snake, ..on(HookEvent::PreToolUse, copy) };
+    let run = scenario().script(&script).allow_all().hook(copying).prompt("go").run().await;
+    assert_eq!(run.file("mode").unwrap().trim(), "600");
+    let lines: Vec<Value> = run.file("copy").unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let kinds: Vec<&str> =
+        lines.iter().map(|line| line["type"].as_str().unwrap()).filter(|kind| *kind != "system").collect();
+    // The prompt, the first answer, what its call gave, and the second answer, whose call is about to be judged.
+    assert_eq!(kinds, ["user", "assistant", "user", "assistant"]);
+    let last = &lines.last().unwrap()["message"]["content"][0];
+    assert_eq!((&last["type"], &last["input"]["command"]), (&"tool_use".into(), &"echo two".into()));
+    let folder = run.stage().home().session_dir(run.id()).join("transcripts");
+    assert_eq!(std::fs::metadata(folder).unwrap().permissions().mode() & 0o777, 0o700);
+}
+
+#[tokio::test]
+async fn without_hooks_there_is_no_event_and_no_file() {
+    let script = rules(
+        "  - when: { agent: worker }
+    answer: [say: done]
+  - when: { turn: 1 }
+    answer: [call: { tool: task, input: { description: d, prompt: p, agent_type: worker, name: one } }]
+  - answer: [say: done]
+",
+    );
+    let run = scenario().script(&script).prompt("go").run().await;
+    let of_hooks = |event: &Event| {
+        matches!(event, Event::ActivationGreeted { .. } | Event::ActivationParted { .. } | Event::CallRewritten { .. })
+    };
+    assert_eq!(run.count(of_hooks), 0);
+    assert!(!run.stage().home().session_dir(run.id()).join("transcripts").exists());
+}
