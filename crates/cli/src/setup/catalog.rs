@@ -1,6 +1,6 @@
 //! The catalogue of a run: gathered, told about, and handed on.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use config::{
     AgentConfig, CatalogPlaces, Choice, Env, Feature, Gathered, Given, Layers, Pressure, Problem, Project,
@@ -99,6 +99,10 @@ fn given(typed: &str) -> Result<(Option<&str>, String), Failure> {
 impl Found {
     /// Reads the hooks of what was gathered.
     pub(crate) fn new(mut gathered: Gathered) -> Found {
+        let off = gathered.hooks.iter().find(|text| hooks::disables_all(text)).map(|text| text.file.clone());
+        if let Some(file) = off {
+            return Found::without_hooks(gathered, file);
+        }
         let mut all = Vec::new();
         for text in &gathered.hooks {
             let (specs, problems) = hooks::read(text);
@@ -112,6 +116,14 @@ impl Found {
             gathered.problems.extend(problems);
         }
         Found { gathered, hooks: all }
+    }
+
+    /// Everything but hooks, since a file says that none are to run.
+    fn without_hooks(mut gathered: Gathered, file: PathBuf) -> Found {
+        let words = "no hooks run, since it says `disableAllHooks`".into();
+        let remedy = "take that out to run them".into();
+        gathered.problems.push(Problem { file, at: None, severity: Severity::Warning, words, remedy });
+        Found { gathered, hooks: Vec::new() }
     }
 
     /// Fails when anything is wrong and that is not to be borne.
