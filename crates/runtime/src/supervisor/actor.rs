@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use host::Clock;
 use kernel::{Effect, Ending, Input, Kernel, Point, Report};
-use protocol::{Entry, Envelope, Event, FailKind, Run, SessionId, TaskId};
+use protocol::{Entry, Envelope, Event, FailKind, Outcome, Run, SessionId, TaskId};
 use store::{Batch, Committed, StoreError, Writer};
 use tokio::sync::{mpsc, watch};
 use tokio::task::{Id, JoinError, JoinSet};
@@ -202,9 +202,10 @@ impl Actor {
         }
     }
 
-    /// Puts what a run said last where the kernel, which knows no words, ends its activation without any.
+    /// Puts what a run said last where the kernel, which knows no words, stops it.
     fn put_words(&self, effect: &mut Effect) {
-        let Effect::Record(Entry { task, event: Event::ActivationEnded { text, .. }, .. }) = effect else { return };
+        let Effect::Record(Entry { task, event, .. }) = effect else { return };
+        let Event::ActivationEnded { outcome: Outcome::Cancelled { .. }, text, .. } = event else { return };
         if let Some(leash) = self.leashes.get(task).filter(|_| text.is_empty()) {
             *text = leash.words();
             self.redactor.text(text);
