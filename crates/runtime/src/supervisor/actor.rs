@@ -202,13 +202,14 @@ impl Actor {
         }
     }
 
-    /// Puts what a run said last where the kernel, which knows no words, stops it.
+    /// Puts what a run said last where others end it, who know no words.
     fn put_words(&self, effect: &mut Effect) {
         let Effect::Record(Entry { task, event, .. }) = effect else { return };
-        let Event::ActivationEnded { outcome: Outcome::Cancelled { .. }, text, .. } = event else { return };
-        if let Some(leash) = self.leashes.get(task).filter(|_| text.is_empty()) {
+        let Event::ActivationEnded { outcome, text, .. } = event else { return };
+        let by_others = matches!(outcome, Outcome::Cancelled { .. } | Outcome::Failed { kind: FailKind::Stalled, .. });
+        if let Some(leash) = self.leashes.get(task).filter(|_| by_others && text.is_empty()) {
             *text = leash.words();
-            self.redactor.text(text);
+            self.redactor.broken_off(text);
         }
     }
 
