@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use host::Clock;
 use kernel::{Effect, Ending, Input, Kernel, Point, Report};
-use protocol::{Entry, Envelope, Event, FailKind, Outcome, Run, SessionId, TaskId};
+use protocol::{Entry, Envelope, Event, FailKind, Run, SessionId, TaskId};
 use store::{Batch, Committed, StoreError, Writer};
 use tokio::sync::{mpsc, watch};
 use tokio::task::{Id, JoinError, JoinSet};
@@ -206,7 +206,14 @@ impl Actor {
     fn put_words(&self, effect: &mut Effect) {
         let Effect::Record(Entry { task, event, .. }) = effect else { return };
         let Event::ActivationEnded { outcome, text, .. } = event else { return };
-        let by_others = matches!(outcome, Outcome::Cancelled { .. } | Outcome::Failed { kind: FailKind::Stalled, .. });
+        let by_others = match outcome {
+            protocol::Outcome::Cancelled { .. } => true,
+            protocol::Outcome::Failed { kind, .. } => *kind == FailKind::Stalled,
+            protocol::Outcome::Completed
+            | protocol::Outcome::TimedOut { .. }
+            | protocol::Outcome::BudgetExhausted
+            | protocol::Outcome::Lost => false,
+        };
         if let Some(leash) = self.leashes.get(task).filter(|_| by_others && text.is_empty()) {
             *text = leash.words();
             self.redactor.broken_off(text);
