@@ -147,11 +147,26 @@ impl Redactor {
         }
     }
 
+    /// Replaces every secret in a text that was broken off, perhaps in the middle of one.
+    pub(crate) fn broken_off(&self, text: &mut String) {
+        self.text(text);
+        let begun = |secret: &str| {
+            (GIVEAWAY..secret.len()).rev().find(|cut| text.as_bytes().ends_with(&secret.as_bytes()[..*cut]))
+        };
+        if let Some(begun) = self.0.iter().filter_map(|secret| begun(secret.reveal())).max() {
+            text.truncate(text.floor_char_boundary(text.len() - begun));
+            text.push_str(MARK);
+        }
+    }
+
     /// A stream of bytes without secrets.
     pub(crate) fn stream(&self) -> Stream {
         Stream { redactor: self.clone(), held: Vec::new() }
     }
 }
+
+/// Fewer bytes of a secret tell nothing of it, and may as well be the end of a word.
+const GIVEAWAY: usize = 4;
 
 /// A stream of bytes, of which the end is held back as long as a secret may go on in it.
 #[derive(Debug)]
@@ -255,6 +270,21 @@ mod tests {
         assert_eq!(stream.push(b"plain sk-x"), b"plain sk-x");
         assert_eq!(stream.push(b"tail sk-"), b"tail ");
         assert_eq!(stream.push(b"!"), b"sk-!");
+    }
+
+    #[test]
+    fn a_text_that_breaks_off_in_a_secret_shows_nothing_of_it() {
+        let redactor = redactor(&["sk-secret-1", "é-key-é-key"]);
+        for (said, shown) in [
+            ("it is sk-secret-1 or sk-secr", "it is [redacted] or [redacted]"),
+            ("it is é-key-", "it is [redacted]"),
+            ("what it is", "what it is"),
+            ("a mask-", "a mask-"),
+        ] {
+            let mut text = said.to_owned();
+            redactor.broken_off(&mut text);
+            assert_eq!(text, shown);
+        }
     }
 
     #[test]

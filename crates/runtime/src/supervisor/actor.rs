@@ -213,12 +213,21 @@ impl Actor {
         }
     }
 
-    /// Puts what a run said last where the kernel, which knows no words, ends its activation without any.
+    /// Puts what a run said last where others end it, who know no words.
     fn put_words(&self, effect: &mut Effect) {
-        let Effect::Record(Entry { task, event: Event::ActivationEnded { text, .. }, .. }) = effect else { return };
-        if let Some(leash) = self.leashes.get(task).filter(|_| text.is_empty()) {
+        let Effect::Record(Entry { task, event, .. }) = effect else { return };
+        let Event::ActivationEnded { outcome, text, .. } = event else { return };
+        let by_others = match outcome {
+            protocol::Outcome::Cancelled { .. } => true,
+            protocol::Outcome::Failed { kind, .. } => *kind == FailKind::Stalled,
+            protocol::Outcome::Completed
+            | protocol::Outcome::TimedOut { .. }
+            | protocol::Outcome::BudgetExhausted
+            | protocol::Outcome::Lost => false,
+        };
+        if let Some(leash) = self.leashes.get(task).filter(|_| by_others && text.is_empty()) {
             *text = leash.words();
-            self.redactor.text(text);
+            self.redactor.broken_off(text);
         }
     }
 

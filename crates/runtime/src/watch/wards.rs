@@ -8,8 +8,8 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tools::Pulse;
 
+use super::Watch;
 use super::silence::{Finding, Heard, Silence};
-use super::{Watch, Words};
 use crate::supervisor::Link;
 
 /// The runs that are watched over.
@@ -24,7 +24,6 @@ pub(crate) struct Wards {
 struct Ward {
     pulse: Pulse,
     silence: Silence,
-    words: Words,
     stop: CancellationToken,
 }
 
@@ -46,15 +45,14 @@ impl Drop for Stay {
 pub(super) struct Found {
     pub(super) run: Run,
     pub(super) finding: Finding,
-    pub(super) words: Words,
     pub(super) stop: CancellationToken,
 }
 
 impl Wards {
     /// Watches over a run from now on.
     pub(crate) fn enter(self: &Arc<Self>, link: &Link) -> Stay {
-        let (pulse, words, stop) = (link.pulse.clone(), link.words.clone(), link.stop.clone());
-        self.lock().insert(link.run, Ward { pulse, silence: Silence::default(), words, stop });
+        let (pulse, stop) = (link.pulse.clone(), link.stop.clone());
+        self.lock().insert(link.run, Ward { pulse, silence: Silence::default(), stop });
         self.came.notify_one();
         Stay { wards: Arc::clone(self), run: link.run }
     }
@@ -72,7 +70,7 @@ impl Wards {
         let found = runs.iter_mut().filter_map(|(run, ward)| {
             let heard = if ward.pulse.look() { Heard::Something } else { Heard::Nothing };
             let finding = ward.silence.look(heard, watch)?;
-            Some(Found { run: *run, finding, words: ward.words.clone(), stop: ward.stop.clone() })
+            Some(Found { run: *run, finding, stop: ward.stop.clone() })
         });
         found.collect()
     }

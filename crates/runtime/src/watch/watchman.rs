@@ -61,7 +61,7 @@ impl Watchman {
     }
 
     async fn tell(&self, found: Found) -> Result<(), Rejected> {
-        let Found { run, finding, words, stop } = found;
+        let Found { run, finding, stop } = found;
         match finding {
             Finding::Stirred => self.supervisor.submit(Input::Stir(run)).await.map(drop),
             Finding::Stalled(_) | Finding::GivenUp(_) if self.is_excused(run).await? => {
@@ -73,7 +73,7 @@ impl Watchman {
                 self.supervisor.submit(Input::Stall { run, since }).await.map(drop)
             }
             Finding::GivenUp(silent) => {
-                self.give_up(run, silent, words.text()).await?;
+                self.give_up(run, silent).await?;
                 stop.cancel();
                 Ok(())
             }
@@ -90,14 +90,14 @@ impl Watchman {
         self.supervisor.look(is_waiting).await
     }
 
-    /// Ends a run in its place.
-    async fn give_up(&self, run: Run, silent: Duration, text: String) -> Result<(), Rejected> {
+    /// Ends a run in its place; the supervisor knows its words.
+    async fn give_up(&self, run: Run, silent: Duration) -> Result<(), Rejected> {
         let message = format!("it showed no sign of life for {} s", silent.as_secs());
         tracing::warn!(%run, message, "a run is given up");
         // Mail that is not heard would wake the task again, for the same end. In the middle of a turn that comes later.
         unless_over(self.supervisor.report(run, Report::Boundary(Point::Between)).await)?;
         let ending = Ending::Failed { kind: FailKind::Stalled, message };
-        self.supervisor.report(run, Report::Ended { ending, text }).await
+        self.supervisor.report(run, Report::Ended { ending, text: String::new() }).await
     }
 }
 

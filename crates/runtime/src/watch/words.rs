@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use protocol::Turn;
 
 /// Most bytes that are kept; the log has the rest of what was said to its end.
-const MOST: usize = 64 * 1024;
+const MOST: usize = 16 * 1024;
 
 /// The latest words of a run. Copies are of the same run.
 #[derive(Debug, Clone, Default)]

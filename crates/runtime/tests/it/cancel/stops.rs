@@ -146,3 +146,17 @@ async fn q13_one_who_leaves_or_interrupts_the_root_ends_nothing_else() {
     let run = driver.leave().await;
     assert_eq!(run.text(), "heard of it", "{}", run.transcript());
 }
+
+#[tokio::test]
+async fn r3_the_words_of_one_who_is_stopped_show_no_key() {
+    const KEY: &str = "sk-0123456789abcdef";
+    let script = rules(&format!("  - answer:\n      - say: the key is {KEY}\n      - hang: true\n"));
+    let mut driver = scenario().script(&script).secret(KEY).ready().open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    driver.asked(1).await;
+    breathe().await;
+    driver.interrupt().await;
+    driver.rest().await;
+    let run = driver.leave().await;
+    assert!(run.text().starts_with("the key is ") && !run.text().contains(KEY), "{}", run.text());
+}
