@@ -50,7 +50,7 @@ impl Audit {
         }
         // A large state is looked at as a whole only now and then.
         self.decisions += 1;
-        if kernel.state.tasks.len() > LARGE && self.decisions % EVERY != 0 {
+        if kernel.state.tasks.len() > LARGE && !self.decisions.is_multiple_of(EVERY) {
             return;
         }
         self.check_outcomes(kernel);

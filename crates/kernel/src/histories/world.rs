@@ -1,6 +1,6 @@
 //! A runtime made of dice: it performs effects by remembering them, and reports at random.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use protocol::*;
@@ -26,6 +26,8 @@ pub(super) struct World {
     pub(super) active: BTreeMap<TaskId, Run>,
     /// Runs that are over; their reports must change nothing.
     pub(super) old: Vec<Run>,
+    /// Which refusals there were.
+    pub(super) refusals: BTreeSet<String>,
     pub(super) audit: Audit,
     /// How an owner runs the session.
     pub(super) terms: Terms,
@@ -59,6 +61,7 @@ impl World {
             fence: 1,
             active: BTreeMap::new(),
             old: Vec::new(),
+            refusals: BTreeSet::new(),
             audit: Audit::default(),
             terms: terms(Budget::default()),
         };
@@ -158,6 +161,8 @@ impl World {
             Err(refusal) => {
                 assert!(!matches!(refusal, Refusal::Impossible(_)), "{refusal}");
                 if let Some(before) = before {
+                    let words = format!("{refusal:?}");
+                    self.refusals.extend(words.split(|c: char| !c.is_alphanumeric()).next().map(str::to_owned));
                     assert_eq!(self.kernel, before, "a refusal ({refusal}) changed the state");
                 }
                 Some(refusal)
