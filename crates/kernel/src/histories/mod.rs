@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 use protocol::Entry;
 use world::World;
 
-const STEPS: usize = 60;
+const STEPS: usize = 80;
 
 /// How many histories are tried: 100,000, unless `HISTORIES` asks for fewer, as mutation testing does.
 #[expect(clippy::disallowed_methods, reason = "a setting of this test alone")]
