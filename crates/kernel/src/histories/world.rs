@@ -101,6 +101,7 @@ impl World {
             27..29 => self.somebody_watches(),
             29..31 => self.somebody_parts(),
             31..32 => self.somebody_forgets(),
+            32..33 => self.somebody_starts_one(),
             _ => self.an_old_run_reports(),
         }
     }
