@@ -31,6 +31,9 @@ pub enum Refusal {
     /// The task reads no mail.
     #[error("task {0} is a command and takes no messages")]
     NoInbox(TaskId),
+    /// The task starts no others.
+    #[error("task {0} is a command and starts no tasks")]
+    NoParent(TaskId),
     /// The tree is as deep as it may be.
     #[error("agents may be nested {cap} deep and no deeper")]
     Depth {

@@ -55,12 +55,12 @@ impl Draft<'_> {
             if task.is_finished() {
                 continue;
             }
-            match (how, &task.phase) {
-                (Cancel::WrapUp, Phase::Running(_)) => {
-                    let run = task.run();
-                    self.effects.push(Effect::Stop { run, how });
-                }
-                (Cancel::WrapUp | Cancel::Abort, _) => self.halt(id, by, After::Finish)?,
+            // Only an agent has a last turn to take, and only while it runs.
+            if how == Cancel::WrapUp && task.is_running() && task.kind != Kind::Shell {
+                let run = task.run();
+                self.effects.push(Effect::Stop { run, how });
+            } else {
+                self.halt(id, by, After::Finish)?;
             }
         }
         Ok(())

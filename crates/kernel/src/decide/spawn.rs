@@ -69,6 +69,9 @@ impl Draft<'_> {
         if parent.cancel.is_some() {
             return Err(Refusal::Stopping(parent.id));
         }
+        if parent.kind == Kind::Shell {
+            return Err(Refusal::NoParent(parent.id));
+        }
         match spec.kind {
             Kind::Main => Err(Refusal::AlreadyOpen),
             Kind::Agent => self.has_room_below(parent, &spec.agent).map(|()| parent),

@@ -6,7 +6,7 @@ use protocol::{At, CallId, Event, Mode, Run, TaskId, Turn, WaitEnd, WaitMode};
 
 use super::Draft;
 use super::spawn::expect_call;
-use crate::{CallPhase, Effect, Refusal, Wait};
+use crate::{CallPhase, Effect, Refusal, Task, Wait};
 
 impl Draft<'_> {
     pub(super) fn wait(&mut self, run: Run, turn: Turn, call: CallId, wait: Wait) -> Result<(), Refusal> {
@@ -48,14 +48,14 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Ends the waits of a task whose time is up. A child that nobody waits for any more goes on, and its result comes
-    /// as mail.
+    /// Ends the waits of a task whose time is up. A child that its call no longer waits for goes on, and its result
+    /// comes as mail.
     pub(super) fn expire_waits(&mut self, id: TaskId) -> Result<(), Refusal> {
         let expired = |until: Option<At>| until.is_some_and(|until| until <= self.now);
         let calls: Vec<CallId> =
             self.task(id)?.work.waits().filter(|(_, wait)| expired(wait.until)).map(|(call, _)| call.clone()).collect();
         for call in calls {
-            for child in self.awaited_by(id, &call) {
+            if let Some(child) = self.started_by(id, &call) {
                 self.record(child, Event::TaskPromoted)?;
             }
             self.end_wait(id, call, WaitEnd::TimedOut)?;
@@ -63,20 +63,16 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// The children whose result goes to this call of their parent and to no other.
-    fn awaited_by(&self, parent: TaskId, call: &CallId) -> Vec<TaskId> {
+    /// The child that this call started and still waits for: its result goes here, and nowhere else.
+    fn started_by(&self, parent: TaskId, call: &CallId) -> Option<TaskId> {
         let Some(CallPhase::Waiting(wait)) = self.state.tasks.get(&parent).and_then(|task| task.work.call(call)) else {
-            return Vec::new();
+            return None;
         };
-        let alone = |id: TaskId| {
-            let calls = self.state.waiters.get(&id).into_iter().flatten();
-            !calls.into_iter().any(|(waiter, other)| *waiter == parent && other != call)
+        let is_its = |task: &Task| {
+            let started = (task.parent, task.call.as_ref()) == (Some(parent), Some(call));
+            started && task.mode == Mode::Sync && !task.phase.is_at_rest()
         };
-        let is_ours = |id: &TaskId| {
-            let task = self.state.tasks.get(id);
-            task.is_some_and(|task| task.parent == Some(parent) && task.mode == Mode::Sync && !task.phase.is_at_rest())
-        };
-        wait.on.iter().copied().filter(|id| is_ours(id) && alone(*id)).collect()
+        wait.on.iter().copied().find(|id| self.state.tasks.get(id).is_some_and(is_its))
     }
 
     fn settle_wait(&mut self, waiter: TaskId, call: &CallId) -> Result<(), Refusal> {

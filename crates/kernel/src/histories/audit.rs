@@ -44,13 +44,16 @@ impl Audit {
                     }
                     self.read(entry, limits);
                 }
-                Effect::Start(run) => assert!(started.contains(run), "{run} started before it was recorded"),
+                Effect::Start(run) => {
+                    assert!(started.contains(run), "{run} started before it was recorded");
+                    check_start(kernel, *run, effects);
+                }
                 Effect::Go(_) | Effect::WaitOver { .. } | Effect::AskOver { .. } | Effect::Stop { .. } => {}
             }
         }
         // A large state is looked at as a whole only now and then.
         self.decisions += 1;
-        if kernel.state.tasks.len() > LARGE && self.decisions % EVERY != 0 {
+        if kernel.state.tasks.len() > LARGE && !self.decisions.is_multiple_of(EVERY) {
             return;
         }
         self.check_outcomes(kernel);
@@ -187,5 +190,17 @@ impl Audit {
     /// A spawn was refused; a limit that did so is reached.
     pub(super) fn refused(&self, limits: &Limits, now: At, parent: TaskId, refusal: &Refusal) {
         self.starts.refused(limits, now, parent, refusal);
+    }
+}
+
+/// A run that is to stop is told so when it starts, and while memory is short nobody starts beside another.
+fn check_start(kernel: &Kernel, run: Run, effects: &[Effect]) {
+    let Some(task) = kernel.task(run.task).filter(|task| task.run() == run) else { return };
+    if let Some((_, how @ Cancel::WrapUp)) = task.cancel.filter(|_| task.is_running()) {
+        assert!(effects.contains(&Effect::Stop { run, how }), "{run} does not know that it is to stop");
+    }
+    let has_slot = task.needs_slot() && task.phase == Phase::Running(Footing::Slot);
+    if kernel.state.memory == Memory::Tight && has_slot {
+        assert_eq!(kernel.state.slots.held, 1, "{run} started beside others though memory is short");
     }
 }

@@ -20,6 +20,8 @@ pub(super) struct Mails {
     told: BTreeSet<(TaskId, Activation)>,
     /// Tasks that read no mail but what they are made with.
     commands: BTreeSet<TaskId>,
+    /// Tasks whose result goes to a call that waits.
+    awaited: BTreeSet<TaskId>,
     /// What a task was told when it was kept from ending, until it has read that.
     reasons: BTreeMap<TaskId, BTreeSet<MailId>>,
     /// A stop that was held in this step, and of which its task is to be told next.
@@ -35,7 +37,11 @@ impl Mails {
             Event::MailAdmitted { mail, from, delivery, body } => self.admit(id, *mail, *from, *delivery, body),
             Event::MailDelivered { mail } => self.deliver(id, mail),
             Event::MailExpired { mail } => self.settle(id, *mail),
-            Event::TaskCreated(spec) if spec.kind == Kind::Shell => self.commands.extend([id]),
+            Event::TaskCreated(spec) => {
+                self.commands.extend((spec.kind == Kind::Shell).then_some(id));
+                self.awaited.extend((spec.mode == Mode::Sync).then_some(id));
+            }
+            Event::TaskPromoted => assert!(self.awaited.remove(&id), "{id} was in the background already"),
             Event::ActivationEnded { outcome: Outcome::Completed, .. } if !self.commands.contains(&id) => {
                 assert!(self.unread.get(&id).is_none_or(BTreeMap::is_empty), "{id} completed over unread mail");
                 assert!(self.reasons.get(&id).is_none_or(BTreeSet::is_empty), "{id} never heard why it was held");
@@ -49,6 +55,7 @@ impl Mails {
         self.unread.entry(to).or_default().insert(mail, delivery);
         if let Body::Result { task, activation } = body {
             assert!(self.told.insert((*task, *activation)), "the result of {task} was told twice");
+            assert!(!self.awaited.contains(task), "the result of {task} was told to a call and as mail");
         }
         if let Some((held, reason)) = self.held.take() {
             assert_eq!((held, Origin::Runtime, &Body::text(reason)), (to, from, body));

@@ -15,9 +15,12 @@ mod starts;
 mod trees;
 mod world;
 
+use std::collections::BTreeSet;
+
+use protocol::Entry;
 use world::World;
 
-const STEPS: usize = 60;
+const STEPS: usize = 80;
 
 /// How many histories are tried: 100,000, unless `HISTORIES` asks for fewer, as mutation testing does.
 #[expect(clippy::disallowed_methods, reason = "a setting of this test alone")]
@@ -55,4 +58,23 @@ fn in_parallel(seeds: std::ops::Range<u64>, history: fn(u64)) {
 #[test]
 fn every_invariant_holds_over_random_histories() {
     in_parallel(0..histories(), history);
+}
+
+#[test]
+fn histories_come_to_every_event_and_to_every_limit() {
+    let (mut events, mut refusals) = (BTreeSet::new(), BTreeSet::new());
+    for seed in 0..1_000 {
+        let mut world = World::new(seed);
+        (0..STEPS).for_each(|_| world.step());
+        let kind = |entry: &Entry| serde_json::to_value(&entry.event).unwrap()["type"].to_string();
+        events.extend(world.log.iter().map(kind));
+        refusals.extend(world.refusals);
+    }
+    // All but what a newer version wrote, and what says that another model answered.
+    assert_eq!(events.len(), 39, "{events:?}");
+    let limits = ["Budget", "BudgetHeld", "Depth", "Holds", "Rate", "Total", "Turns", "WrappedUp"];
+    let states = ["Closed", "Ended", "MailWaiting", "NoSlot", "NotAwaited", "NotRoots", "Stopping", "WaitCycle"];
+    for refusal in limits.into_iter().chain(states) {
+        assert!(refusals.contains(refusal), "nothing was refused as {refusal}: {refusals:?}");
+    }
 }

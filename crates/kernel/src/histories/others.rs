@@ -126,6 +126,18 @@ impl World {
         }
     }
 
+    /// A task is started from outside, below whichever.
+    pub(super) fn somebody_starts_one(&mut self) {
+        let Some(parent) = self.any_task() else { return };
+        let kind = if self.dice.one_in(3) { Kind::Shell } else { Kind::Agent };
+        let spec = self.spec(kind, Mode::Background, Rest::Finish, Some(parent));
+        let (id, prompt) = (self.new_id(), "work".into());
+        let spawn = Spawn { id, spec, prompt, by: None, until: None, definition: None };
+        if let Some(refusal) = self.may(Input::Spawn(spawn)) {
+            self.audit.refused(&self.limits, self.now, parent, &refusal);
+        }
+    }
+
     pub(super) fn somebody_forgets(&mut self) {
         let Some(task) = self.any_task() else { return };
         let ended = self.kernel.task(task).is_some_and(Task::is_finished);

@@ -46,6 +46,7 @@ impl World {
                 let report = match self.dice.below(8) {
                     0 => Report::WrapUp(why),
                     1..4 => Report::Compacted(compaction),
+                    4 => Report::ToolsLoaded(vec!["until".into()]),
                     _ => Report::Intent("looking".into()),
                 };
                 self.tries(run, report);

@@ -123,9 +123,9 @@ fn refused(seen: &Seen, words: &str) -> bool {
 #[test]
 fn t5_a_tree_that_always_spawns_five_stops_exactly_at_the_total() {
     in_parallel(0..4, |seed| {
-        let mut world = world(seed, Limits { total: 300, ..wide() });
+        let mut world = world(seed, Limits { total: 200, ..wide() });
         let seen = world.grow(&FIVE);
-        assert_eq!((world.kernel.started(), seen.most), (300, 64));
+        assert_eq!((world.kernel.started(), seen.most), (200, 64));
         assert!(refused(&seen, "which is all it may"));
     });
 }

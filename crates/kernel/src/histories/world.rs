@@ -1,6 +1,6 @@
 //! A runtime made of dice: it performs effects by remembering them, and reports at random.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use protocol::*;
@@ -18,6 +18,8 @@ pub(super) struct World {
     pub(super) log: Vec<Entry>,
     pub(super) now: At,
     pub(super) dice: Dice,
+    /// How many of a hundred things that happen are done by runs.
+    industry: u64,
     ids: u128,
     /// Everything that was ever asked.
     pub(super) asked: Vec<Ask>,
@@ -26,6 +28,8 @@ pub(super) struct World {
     pub(super) active: BTreeMap<TaskId, Run>,
     /// Runs that are over; their reports must change nothing.
     pub(super) old: Vec<Run>,
+    /// Which refusals there were.
+    pub(super) refusals: BTreeSet<String>,
     pub(super) audit: Audit,
     /// How an owner runs the session.
     pub(super) terms: Terms,
@@ -37,7 +41,7 @@ impl World {
         let limits = Limits {
             live: 1 + dice.below(4) as u32,
             depth: 1 + dice.below(4) as u32,
-            total: 4 + dice.below(20) as u32,
+            total: 1 + dice.below(12) as u32,
             rate: 1 + dice.below(12) as u32,
             of_type: KINDS[..2].iter().map(|kind| (kind.to_string(), 1 + dice.below(3) as u32)).collect(),
             grace: Duration::from_millis(dice.below(120)),
@@ -54,11 +58,13 @@ impl World {
             log: Vec::new(),
             now: At(1_000),
             dice: Dice(seed ^ 0xb05),
+            industry: 50 + seed % 50,
             ids: 0,
             asked: Vec::new(),
             fence: 1,
             active: BTreeMap::new(),
             old: Vec::new(),
+            refusals: BTreeSet::new(),
             audit: Audit::default(),
             terms: terms(Budget::default()),
         };
@@ -77,22 +83,25 @@ impl World {
             20 => self.now = At(self.now.0 + self.dice.below(70_000)),
             _ => {}
         }
-        match self.dice.below(100) {
-            0..66 => self.some_run_reports(),
-            66..73 => self.somebody_writes(),
-            73..76 => self.tick(),
-            76..79 => self.somebody_cancels(),
-            79..80 => self.somebody_interrupts(),
-            80..82 => self.somebody_promotes(),
-            82..85 => self.the_owner_dies(),
-            85..86 => self.the_owner_leaves(),
-            86..87 => self.everything_stops(),
-            87..89 => self.a_lease_is_granted(),
-            89..91 => self.somebody_decides(),
-            91..93 => self.memory_changes(),
-            93..95 => self.somebody_watches(),
-            95..97 => self.somebody_parts(),
-            97..98 => self.somebody_forgets(),
+        if self.dice.below(100) < self.industry {
+            return self.some_run_reports();
+        }
+        match self.dice.below(34) {
+            0..7 => self.somebody_writes(),
+            7..10 => self.tick(),
+            10..13 => self.somebody_cancels(),
+            13..14 => self.somebody_interrupts(),
+            14..16 => self.somebody_promotes(),
+            16..19 => self.the_owner_dies(),
+            19..20 => self.the_owner_leaves(),
+            20..21 => self.everything_stops(),
+            21..23 => self.a_lease_is_granted(),
+            23..25 => self.somebody_decides(),
+            25..27 => self.memory_changes(),
+            27..29 => self.somebody_watches(),
+            29..31 => self.somebody_parts(),
+            31..32 => self.somebody_forgets(),
+            32..33 => self.somebody_starts_one(),
             _ => self.an_old_run_reports(),
         }
     }
@@ -157,6 +166,8 @@ impl World {
             }
             Err(refusal) => {
                 assert!(!matches!(refusal, Refusal::Impossible(_)), "{refusal}");
+                let words = format!("{refusal:?}");
+                self.refusals.extend(words.split(|c: char| !c.is_alphanumeric()).next().map(str::to_owned));
                 if let Some(before) = before {
                     assert_eq!(self.kernel, before, "a refusal ({refusal}) changed the state");
                 }

@@ -151,6 +151,19 @@ fn what_does_not_run_is_stopped_without_a_last_turn() {
 }
 
 #[test]
+fn a_command_has_no_last_turn() {
+    let mut desk = wide();
+    desk.child(2);
+    desk.spawn(3, |spec| {
+        spec.parent = Some(id(2));
+        spec.kind = Kind::Shell;
+    });
+    let stopped = desk.ok(stop(2));
+    assert!(stopped.contains(&"stop 3:1.1 Abort".into()), "{stopped:?}");
+    assert_eq!((desk.state(2), desk.state(3)), ("running", "cancelled"));
+}
+
+#[test]
 fn an_interrupt_ends_one_that_is_to_stop_for_good() {
     let mut desk = wide();
     desk.spawn(2, |spec| spec.rest = Rest::Idle);

@@ -145,12 +145,34 @@ fn a_second_call_that_gives_up_on_a_child_does_not_send_it_to_the_background() {
 }
 
 #[test]
+fn a_child_whose_own_call_gave_up_tells_its_result_as_mail_though_another_call_waits() {
+    let mut desk = wide();
+    let root = desk.root;
+    let turn = desk.runs(root, &["a", "b"]);
+    desk.ok(Input::Spawn(Spawn { until: Some(At(300)), ..by_call(root, turn, "a", 2, Mode::Sync) }));
+    desk.report(root, wait(turn, "b", &[2, 2], WaitMode::All, Some(300)));
+    desk.now = At(300);
+    let late = desk.ok(Input::Tick);
+    assert_eq!(late.iter().filter(|effect| *effect == "2 taskPromoted").count(), 1, "{late:?}");
+    assert_eq!(desk.completes(desk.run(2)).last().unwrap(), "1 mailAdmitted result 2:1");
+}
+
+#[test]
 fn a_session_has_one_root() {
     let mut desk = wide();
     let spec = spec(Kind::Main, None);
     let twin = Spawn { id: id(2), spec, prompt: "go".into(), by: None, until: None, definition: None };
     assert_eq!(desk.refused(Input::Spawn(twin)), "the session is open already");
     assert_eq!(desk.kernel.root(), Some(id(1)));
+}
+
+#[test]
+fn a_command_has_no_children() {
+    let mut desk = wide();
+    desk.spawn(2, |spec| spec.kind = Kind::Shell);
+    let spec = spec(Kind::Agent, Some(id(2)));
+    let below = Spawn { id: id(3), spec, prompt: "go".into(), by: None, until: None, definition: None };
+    assert!(desk.refused(Input::Spawn(below)).ends_with("is a command and starts no tasks"));
 }
 
 #[test]

@@ -1,0 +1,176 @@
+//! How long the kernel takes for an input, by the number of agents that live at once.
+//!
+//! Every agent takes 4 turns with 3 tool calls each, all of them in step, and then ends. A second kernel folds what the
+//! first records, as an owner's does. `cargo run -p bosun-kernel --example speed`
+
+#![expect(clippy::print_stdout, clippy::expect_used, reason = "a measurement prints, and fails by panicking")]
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use bosun_kernel::{Effect, Ending, Input, Kernel, Letter, Limits, Point, Report, Spawn};
+use protocol::*;
+
+const TURNS: u32 = 4;
+const CALLS: [&str; 3] = ["a", "b", "c"];
+
+fn main() {
+    println!("{:>28} {:>7} {:>9} {:>11} {:>11} {:>9}", "", "agents", "inputs", "µs decide", "µs fold", "seconds");
+    for agents in [10, 100, 1_000, 4_000] {
+        let limits = Limits { live: agents, total: agents, ..Limits::default() };
+        measure("all live", limits.clone(), agents, Parent::WorksOn);
+        measure("all live, root waits", limits.clone(), agents, Parent::WaitsInOneCall);
+        measure("all live, a wait for each", limits.clone(), agents, Parent::WaitsInManyCalls);
+        let of_type = BTreeMap::from([("t0".to_owned(), 3), ("t1".to_owned(), 2)]);
+        measure("32 live, capped types", Limits { live: 32, of_type, ..limits }, agents, Parent::WorksOn);
+    }
+}
+
+/// What the root does while its agents work.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Parent {
+    WorksOn,
+    WaitsInOneCall,
+    WaitsInManyCalls,
+}
+
+fn measure(what: &str, limits: Limits, agents: u32, parent: Parent) {
+    let mut bench = Bench::open(limits);
+    bench.start(agents, parent);
+    while !bench.running.is_empty() {
+        for run in std::mem::take(&mut bench.running) {
+            bench.work(run);
+        }
+    }
+    let micros = |time: Duration| time.as_secs_f64() * 1e6 / f64::from(bench.inputs);
+    let (decide, fold, seconds) = (micros(bench.deciding), micros(bench.folding), bench.deciding.as_secs_f64());
+    println!("{what:>28} {agents:>7} {:>9} {decide:>11.2} {fold:>11.2} {seconds:>9.3}", bench.inputs);
+}
+
+struct Bench {
+    kernel: Kernel,
+    durable: Kernel,
+    now: At,
+    inputs: u32,
+    deciding: Duration,
+    folding: Duration,
+    /// Runs that were started and have not worked yet.
+    running: Vec<Run>,
+}
+
+impl Bench {
+    fn open(limits: Limits) -> Bench {
+        let mut bench = Bench {
+            kernel: Kernel::new(limits.clone()),
+            durable: Kernel::new(limits),
+            now: At(1),
+            inputs: 0,
+            deciding: Duration::ZERO,
+            folding: Duration::ZERO,
+            running: Vec::new(),
+        };
+        let spec = TaskSpec { rest: Rest::Idle, ..TaskSpec::new(Kind::Main, "main", "root") };
+        bench.give(Input::Open { root: id(1), spec, terms: terms() });
+        let body = Body::text("go");
+        bench.give(Input::Send(Letter { to: id(1), from: Origin::User, delivery: Delivery::Steer, body }));
+        bench
+    }
+
+    fn start(&mut self, agents: u32, parent: Parent) {
+        let root = self.running.pop().expect("the root runs");
+        let calls = (0..agents).map(|n| format!("call-{n}"));
+        let turn = self.answer(root, calls.chain(["wait".to_owned()]));
+        let mode = if parent == Parent::WaitsInManyCalls { Mode::Sync } else { Mode::Background };
+        for n in 0..agents {
+            let spec = TaskSpec { mode, ..TaskSpec::new(Kind::Agent, format!("t{}", n % 5), "worker") };
+            let by = Some((root, turn, CallId(format!("call-{n}"))));
+            let id = id(u128::from(n) + 2);
+            self.give(Input::Spawn(Spawn { id, spec, prompt: "go".into(), by, until: None, definition: None }));
+        }
+        if parent == Parent::WaitsInOneCall {
+            let call = CallId("wait".into());
+            self.report(root, Report::CallStarted { turn, call: call.clone() });
+            let on = (0..agents).map(|n| id(u128::from(n) + 2)).collect();
+            self.report(root, Report::Wait { turn, call, on, mode: WaitMode::All, until: None });
+        }
+    }
+
+    /// One turn of a run, or its end.
+    fn work(&mut self, run: Run) {
+        if self.kernel.task(run.task).is_none_or(|task| task.kind == Kind::Main) {
+            return;
+        }
+        self.report(run, Report::Boundary(Point::Between));
+        if self.kernel.task(run.task).is_some_and(|task| task.turns < TURNS) {
+            let turn = self.answer(run, CALLS.map(str::to_owned).into_iter());
+            for call in CALLS {
+                self.report(run, Report::CallStarted { turn, call: CallId(call.into()) });
+            }
+            for call in CALLS {
+                let answer = Answer { status: AnswerStatus::Done, text: String::new() };
+                self.report(
+                    run,
+                    Report::CallAnswered { turn, call: CallId(call.into()), answer, evidence: Vec::new() },
+                );
+            }
+            self.running.push(run);
+        } else {
+            self.answer(run, std::iter::empty());
+            self.report(run, Report::Ended { ending: Ending::Completed, text: "done".into() });
+        }
+    }
+
+    /// The model is asked and answers with calls, or with words when there are none.
+    fn answer(&mut self, run: Run, calls: impl Iterator<Item = String>) -> Turn {
+        let quote = Quote { input: 0, least: 0, most: 0, price: None, spare: Cost::ZERO };
+        self.report(run, Report::TurnBegun { model: "m".into(), quote });
+        let turn = self.kernel.task(run.task).expect("it exists").turn;
+        let call = |id: String| Block::Call(Call { id: CallId(id), tool: "shell".into(), input: "{}".into() });
+        let mut content: Vec<Block> = calls.map(call).collect();
+        content.push(Block::Text { text: "so".into() });
+        let (stop, usage, cost, model) = (StopReason::End, Usage::default(), Cost::ZERO, "m".into());
+        self.report(run, Report::TurnAnswered { turn, content, stop, usage, cost, model });
+        turn
+    }
+
+    fn report(&mut self, run: Run, report: Report) {
+        self.give(Input::Report(run, report));
+    }
+
+    fn give(&mut self, input: Input) {
+        self.inputs += 1;
+        let before = Instant::now();
+        let effects = self.kernel.apply(self.now, input).expect("nothing here is refused");
+        let between = Instant::now();
+        for effect in &effects {
+            if let Effect::Record(entry) = effect {
+                self.durable.evolve(entry).expect("the log agrees with itself");
+            }
+        }
+        self.folding += between.elapsed();
+        self.deciding += between - before;
+        self.running.extend(effects.iter().filter_map(|effect| match effect {
+            Effect::Start(run) => Some(*run),
+            _other => None,
+        }));
+    }
+}
+
+fn id(n: u128) -> TaskId {
+    TaskId::new(uuid::Uuid::from_u128(n))
+}
+
+fn terms() -> Terms {
+    Terms {
+        cwd: "/w".into(),
+        model: "m".into(),
+        permission: PermissionMode::Default,
+        rules: Vec::new(),
+        roots: Vec::new(),
+        ask_user: false,
+        max_turns: None,
+        budget: Budget::default(),
+        effort: None,
+        version: "0".into(),
+    }
+}
