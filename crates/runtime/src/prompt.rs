@@ -100,7 +100,6 @@ const DATA: &str = "[data, not from the user]";
 const END_OF_DATA: &str = "[end of data]";
 
 #[cfg(test)]
-#[expect(clippy::panic, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
 

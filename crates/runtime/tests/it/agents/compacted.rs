@@ -67,11 +67,11 @@ fn said(run: &Run) -> Vec<&[Block]> {
 fn digests(run: &Run) -> Vec<&str> {
     let root = run.tasks()[0].id;
     let events = run.events().iter().filter(|envelope| envelope.entry.task == root);
-    let digest = |event| match event {
-        &Event::Compacted(ref compaction) => compaction.digest.as_deref(),
+    let digests = events.filter_map(|envelope| match &envelope.entry.event {
+        Event::Compacted(compaction) => compaction.digest.as_deref(),
         _other => None,
-    };
-    events.filter_map(|envelope| digest(&envelope.entry.event)).collect()
+    });
+    digests.collect()
 }
 
 #[tokio::test]
