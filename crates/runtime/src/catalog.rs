@@ -21,6 +21,11 @@ impl Catalog {
         self.agents.iter().find(|agent| normal(&agent.name) == wanted)
     }
 
+    /// The skill of this name.
+    pub fn skill(&self, name: &str) -> Option<&SkillSpec> {
+        self.skills.iter().find(|skill| skill.name == name)
+    }
+
     /// The agents that one with this role may start.
     pub(crate) fn startable<'a>(&'a self, spawns: &'a Spawns) -> impl Iterator<Item = &'a AgentSpec> {
         self.agents.iter().filter(|agent| agent.model_invocable && spawns.permit(&agent.name))

@@ -1,18 +1,26 @@
 //! What an agent works with: its definition made ready to run. Agents of one definition share one outfit.
 
 use std::collections::{BTreeSet, HashMap};
+use std::fs;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use model::{Model, ToolSpec};
 use policy::Role;
-use protocol::{AgentSpec, Effort, Kind, Spawns, TaskId, TaskSpec};
+use protocol::{AgentSpec, Clip, Effort, Kind, Spawns, TaskId, TaskSpec};
 use tools::Tool;
 
 use crate::agent::Desk;
 use crate::prompt;
 
-/// What a model of a subagent is told of at once, unless its definition lists its tools.
-const AT_ONCE: [&str; 6] = ["view", "edit", "create", "grep", "glob", "shell"];
+/// What a model of a subagent is told of at once, unless its definition lists its tools: its first request is small,
+/// since there may be very many.
+const AT_ONCE: [&str; 4] = ["view", "edit", "create", "shell"];
+
+/// What the root's model is told of when it asks, besides what goes with `task`.
+const SELDOM: [&str; 3] = ["apply_patch", "stop_shell", "list_shells"];
+
+/// Most bytes of the text of one skill in a system prompt.
+const SKILL: usize = 32 * 1024;
 
 /// An agent's definition, ready to run.
 #[derive(Debug)]
@@ -92,10 +100,10 @@ impl Desk {
             true => (None, deferred),
             false => (Some(tools::tool_search(&names(&deferred))), deferred),
         };
-        let specs = at_once.iter().chain(&search).map(|tool| spec_of(tool)).collect();
+        let specs = at_once.iter().chain(&search).map(spec_of).collect();
         let toolbox: Vec<_> = toolbox.into_iter().chain(search).collect();
         Ok(Outfit {
-            system: prompt::system(self.workspace.cwd(), &self.instructions, &definition, key.root).into(),
+            system: self.system(&definition, key.root)?.into(),
             role: Role {
                 tools: Some(toolbox.iter().map(|tool| tool.spec().name.to_owned()).collect()),
                 denied: definition.denied.iter().cloned().collect(),
@@ -108,6 +116,17 @@ impl Desk {
             effort: spec.effort.or(definition.effort).or(self.settings.effort),
             definition,
         })
+    }
+
+    /// What an agent of this definition is told first, with the text of the skills that it is given.
+    fn system(&self, definition: &AgentSpec, root: bool) -> Result<String, String> {
+        let mut system = prompt::system(self.workspace.cwd(), &self.instructions, definition, root);
+        for name in &definition.skills {
+            let skill = self.settings.catalog.skill(name).ok_or_else(|| format!("there is no skill `{name}`"))?;
+            let text = fs::read_to_string(&skill.file).map_err(|error| format!("{}: {error}", skill.file))?;
+            system.push_str(&format!("\nSkill {name}, from {}:\n{}\n", skill.file, Clip::new(&text, SKILL)));
+        }
+        Ok(system)
     }
 
     /// Everything that an agent of this definition may call, in an order that never changes.
@@ -156,7 +175,7 @@ fn told(toolbox: &[Arc<dyn Tool>], definition: &AgentSpec, root: bool) -> (Tools
         let name = tool.spec().name;
         match &definition.tools {
             Some(listed) => listed.iter().any(|known| known == name),
-            None if root => !is_crew(name),
+            None if root => !is_crew(name) && !SELDOM.contains(&name),
             None => AT_ONCE.contains(&name),
         }
     })

@@ -93,6 +93,7 @@ pub(crate) fn unquote(text: &str) -> (String, Vec<String>) {
 /// Whether a text is the runtime's own word, which holds for its moment only.
 pub(crate) fn is_notice(text: &str) -> bool {
     [BUDGET_LOW, GO_ON].contains(&text)
+        || text.starts_with(UNMET)
         || [WrapUp::Budget, WrapUp::Time, WrapUp::Stop].into_iter().any(|why| text == wrap_up(why))
 }
 
@@ -100,7 +101,6 @@ const DATA: &str = "[data, not from the user]";
 const END_OF_DATA: &str = "[end of data]";
 
 #[cfg(test)]
-#[expect(clippy::panic, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
 

@@ -24,6 +24,12 @@ impl Crew {
             let own = &self.outfit.definition.name;
             return Err(ToolError::refused(format!("a `{own}` agent may not start `{shown}`, only: {}", known())));
         }
+        if let Some(skill) = agent.skills.iter().find(|skill| catalog.skill(skill).is_none()) {
+            let source = &agent.source;
+            return Err(ToolError::refused(format!(
+                "`{shown}` wants the skill `{skill}`, which is not there (see {source})"
+            )));
+        }
         Ok(agent)
     }
 
@@ -76,7 +82,6 @@ impl Crew {
     }
 
     /// Opens a model; the outer error says why it cannot be had, the inner that it is too dear.
-    #[expect(clippy::type_complexity, reason = "two answers of different weight")]
     fn open(&self, wanted: &str) -> Result<Result<ModelUse, ToolError>, String> {
         let settings = &self.desk.settings;
         let requested = Some(wanted.to_owned());

@@ -4,6 +4,8 @@ mod command;
 mod files;
 mod schema;
 
+use std::sync::Arc;
+
 use protocol::{Expects, TaskId};
 
 use crate::agent::Desk;
@@ -26,7 +28,7 @@ pub(crate) fn check(expects: &Expects) -> Result<(), String> {
 }
 
 /// Looks whether everything holds that is expected of a task; `said` is its final text.
-pub(crate) async fn look(desk: &std::sync::Arc<Desk>, task: TaskId, expects: &Expects, said: &str) -> Finding {
+pub(crate) async fn look(desk: &Arc<Desk>, task: TaskId, expects: &Expects, said: &str) -> Finding {
     let mut missing = Vec::new();
     match files::missing(&desk.roster, task, &expects.files) {
         Ok(words) => missing.extend(words),

@@ -265,9 +265,9 @@ impl Gate for Above {
 
 /// The files that a call changed.
 pub(crate) fn changed(output: &bosun_tools::Output) -> Vec<&str> {
-    let changed = |evidence| match evidence {
-        &protocol::Evidence::Changed { ref path } => Some(path.as_str()),
+    let changed = output.evidence.iter().filter_map(|evidence| match evidence {
+        protocol::Evidence::Changed { path } => Some(path.as_str()),
         protocol::Evidence::Ran { .. } => None,
-    };
-    output.evidence.iter().filter_map(changed).collect()
+    });
+    changed.collect()
 }

@@ -1,9 +1,10 @@
 //! A conversation that is compacted at every turn loses none of its agents.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use model::{Delta, Facts, Request};
-use protocol::{Block, Delivery, Event, Outcome};
+use protocol::{Block, Delivery, Event, Outcome, TaskState};
 use runtime::Start;
 use serde_json::json;
 use testkit::session::{Run, Stage, scenario};
@@ -64,14 +65,19 @@ fn said(run: &Run) -> Vec<&[Block]> {
     said.collect()
 }
 
+/// What became of every task, whichever was made first.
+fn states(run: &Run) -> BTreeMap<&str, (&TaskState, Option<&str>)> {
+    run.tasks().iter().map(|task| (task.path.as_str(), (&task.state, task.result.as_deref()))).collect()
+}
+
 fn digests(run: &Run) -> Vec<&str> {
     let root = run.tasks()[0].id;
     let events = run.events().iter().filter(|envelope| envelope.entry.task == root);
-    let digest = |event| match event {
-        &Event::Compacted(ref compaction) => compaction.digest.as_deref(),
+    let digests = events.filter_map(|envelope| match &envelope.entry.event {
+        Event::Compacted(compaction) => compaction.digest.as_deref(),
         _other => None,
-    };
-    events.filter_map(|envelope| digest(&envelope.entry.event)).collect()
+    });
+    digests.collect()
 }
 
 #[tokio::test]
@@ -85,9 +91,6 @@ async fn x6_compacted_at_every_turn_the_work_is_the_same_and_no_agent_is_forgott
     let small = run(window).await;
     assert_eq!(small.outcome(), Some(&Outcome::Completed), "{}", small.transcript());
     assert_eq!(said(&small), said(&free));
-    let states = |run: &Run| {
-        run.tasks().iter().map(|task| (task.path.clone(), task.state.clone(), task.result.clone())).collect::<Vec<_>>()
-    };
     assert_eq!(states(&small), states(&free));
     let digests = digests(&small);
     assert!(digests.len() >= 6, "{}", small.transcript());

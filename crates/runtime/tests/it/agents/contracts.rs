@@ -102,6 +102,14 @@ async fn t9_a_check_is_a_command_like_any_other() {
 }
 
 #[tokio::test]
+async fn t9_a_check_that_does_not_end_is_killed() {
+    let limits = tools::Limits { shell_max: std::time::Duration::from_millis(50), ..tools::Limits::default() };
+    let run = expecting(json!({ "command": "sleep 600" }), lies).tools(limits);
+    let run = run.limits(Limits { repairs: 0, ..Limits::default() }).run().await;
+    assert!(breached(&run).contains("not ended after 0 s, and killed"), "{}", breached(&run));
+}
+
+#[tokio::test]
 async fn t9_what_agents_below_changed_counts_and_every_result_tells_it() {
     let run = expecting(json!({ "files": ["b.txt"] }), |request| match (request.path.as_str(), request.turn) {
         ("/root/kid", 1) => calls([("s", "shell", json!({ "command": "exit 7" })), ("u", "task", work("leaf"))]),

@@ -80,13 +80,35 @@ fn most_at_once(run: &Run) -> usize {
 #[tokio::test]
 async fn t5_over_the_live_cap_agents_wait_for_their_turn() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
-        ("/root", 1) => calls(["a", "b", "c", "d", "e"].map(|name| (name, "task", work(name)))),
+        ("/root", 1) => (0..100).map(|n| raw(&format!("t{n}"), "task", &work("n").to_string())).collect(),
         _ => says("done"),
     });
-    let limits = Limits { live: 2, ..Limits::default() };
+    let limits = Limits { live: 3, ..Limits::default() };
     let run = scenario().model(Arc::new(model)).limits(limits).prompt("go").run().await;
     assert!(run.tasks().iter().all(|task| task.last_outcome == Some(Outcome::Completed)), "{}", run.transcript());
-    assert_eq!((run.tasks().len(), most_at_once(&run)), (6, 2));
+    assert_eq!((run.tasks().len(), most_at_once(&run)), (101, 3));
+}
+
+#[tokio::test]
+async fn t5_many_that_start_others_at_once_stop_exactly_at_the_total() {
+    let model = played(|request| match (depth(request), request.turn) {
+        (0, 1) => (0..64).map(|n| raw(&format!("t{n}"), "task", &work("n").to_string())).collect(),
+        (1, 1) => (0..5).map(|n| raw(&format!("{}-{n}", request.path), "task", &work("n").to_string())).collect(),
+        _ => says("done"),
+    });
+    let limits = Limits { live: 64, total: 200, rate: 10_000, ..Limits::default() };
+    let run = scenario().model(Arc::new(model)).limits(limits).prompt("go").run().await;
+    assert_eq!(run.tasks().len() - 1, 200, "{}", run.transcript());
+    let refused = run.count(|event| match event {
+        Event::CallAnswered { answer, .. } => answer.status == AnswerStatus::Refused,
+        _other => false,
+    });
+    assert_eq!(refused, 64 + 64 * 5 - 200);
+    assert!(run.tasks().iter().all(|task| task.last_outcome == Some(Outcome::Completed)));
+}
+
+fn depth(request: &Request) -> usize {
+    request.path.matches('/').count() - 1
 }
 
 #[tokio::test]

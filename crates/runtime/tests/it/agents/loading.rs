@@ -4,12 +4,12 @@ use std::fs;
 use std::sync::Arc;
 
 use model::{Delta, Request};
-use protocol::{AnswerStatus, Delivery, SkillSpec};
+use protocol::{AgentSpec, AnswerStatus, Delivery, SkillSpec};
 use runtime::Start;
 use serde_json::json;
 use testkit::session::scenario;
 
-use super::played::{answer, asked, calls, played, says, tools, work};
+use super::played::{answer, asked, calls, played, says, tools, with, work};
 
 /// An agent that loads a tool, and calls another that it was not told of.
 fn loads(request: &Request) -> Vec<Delta> {
@@ -54,11 +54,11 @@ async fn t11_tools_are_loaded_when_they_are_asked_for_and_stay() {
 
 #[tokio::test]
 async fn t12_the_tool_says_how_it_is_used_and_names_custom_agents_first() {
-    let custom = protocol::AgentSpec {
+    let custom = AgentSpec {
         name: "own".into(),
         description: "the project's".into(),
         model_invocable: true,
-        ..protocol::AgentSpec::default()
+        ..AgentSpec::default()
     };
     let run = scenario().model(Arc::new(played(|_| says("hi")))).agent(custom).prompt("go").run().await;
     let request = &asked(&run, "/root")[0];
@@ -67,6 +67,31 @@ async fn t12_the_tool_says_how_it_is_used_and_names_custom_agents_first() {
         assert!(about.contains(words), "{about}");
     }
     assert!(about.find("- own: the project's").unwrap() < about.find("- worker: ").unwrap(), "{about}");
+}
+
+#[tokio::test]
+async fn a5_an_agent_is_given_the_skills_of_its_definition() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let file = folder.path().join("SKILL.md");
+    fs::write(&file, "Count to ten first.\n").unwrap();
+    let skill = SkillSpec { name: "calm".into(), file: file.display().to_string(), ..SkillSpec::default() };
+    let skilled = |name: &str, skill: &str| AgentSpec {
+        name: name.into(),
+        skills: vec![skill.into()],
+        model_invocable: true,
+        ..AgentSpec::default()
+    };
+    let model = played(|request| match (request.path.as_str(), request.turn) {
+        ("/root", 1) => {
+            calls(["monk", "thief"].map(|name| (name, "task", with(work(name), json!({ "agent_type": name })))))
+        }
+        (path, _) => says(format!("{path} is done")),
+    });
+    let scenario = scenario().model(Arc::new(model)).skill(skill);
+    let scenario = scenario.agent(skilled("monk", "calm")).agent(skilled("thief", "stealth"));
+    let run = scenario.prompt("go").run().await;
+    assert!(asked(&run, "/root/monk")[0].system.contains(":\nCount to ten first.\n"), "{}", run.transcript());
+    assert_eq!(answer(&run, "thief").text, "`thief` wants the skill `stealth`, which is not there (see built in)");
 }
 
 #[tokio::test]

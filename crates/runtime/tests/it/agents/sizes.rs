@@ -67,18 +67,15 @@ async fn first_requests_are_small_over_every_wire() {
             AgentSpec { name, description, model_invocable: true, ..AgentSpec::default() }
         };
         let scenario = OTHERS.into_iter().fold(scenario(), |scenario, other| scenario.agent(agent(other)));
-        let run = scenario.model(over(&server, wire)).prompt("begin").run().await;
+        // The question is offered too.
+        let scenario = scenario.ask_wait(None).model(over(&server, wire));
+        let run = scenario.prompt("begin").run().await;
         assert_eq!(run.tasks().len(), 3, "{wire:?}: {}", run.transcript());
         let requests = server.requests();
         let size = |words: &str| {
             let says = |seen: &&Seen| String::from_utf8_lossy(&seen.body).contains(words);
             requests.iter().find(says).map(|seen| seen.body.len()).unwrap()
         };
-        if let Ok(path) = std::env::var("DUMP") {
-            for (n, seen) in requests.iter().enumerate() {
-                std::fs::write(format!("{path}/{wire:?}-{n}.json"), &seen.body).unwrap();
-            }
-        }
         let (root, every, three) = (requests[0].body.len(), size("\"with every tool\""), size("\"with three tools\""));
         assert!((2_000..10 * 1024).contains(&root), "{wire:?}: the root's first request has {root} bytes");
         assert!((1_000..4 * 1024).contains(&every), "{wire:?}: a child with every tool asks with {every} bytes");

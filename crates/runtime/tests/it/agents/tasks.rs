@@ -18,6 +18,7 @@ fn delegates(mode: &str) -> String {
     rules(&format!(
         "  - when: {{ agent: worker }}
     answer: [say: 'forty-two']
+    usage: {{ input: 100, output: 10 }}
   - when: {{ turn: 1 }}
     answer:
       - call: {{ id: t1, tool: task, input: {{ description: count, prompt: count to forty-two, agent_type: worker, name: counter{mode} }} }}
