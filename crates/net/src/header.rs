@@ -87,6 +87,14 @@ mod tests {
     }
 
     #[test]
+    fn a_name_that_a_person_wrote_is_checked() {
+        let sent = map(&[Header::named("X-Team", Secret::new("core")).unwrap()]).unwrap();
+        assert_eq!(sent["x-team"], "core");
+        let error = Header::named("X Team:", Secret::new("core")).unwrap_err();
+        assert_eq!(error, NetError::Header { name: "X Team:".into() });
+    }
+
+    #[test]
     fn a_key_with_a_line_end_is_refused_without_showing_it() {
         let error = map(&[Header::bearer(Secret::new("sk-1\n"))]).unwrap_err();
         assert_eq!(error, NetError::Header { name: "authorization".into() });

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use bosun_hooks::{Hooks, Occasion, Ruling};
+use hooks::{Hooks, Occasion, Ruling};
 use host::Guardian;
 use insta::assert_snapshot;
 use protocol::{HookAction, HookDialect, HookEvent, HookFailure, HookSpec};

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use bosun_hooks::{Place, Position, disables_all, read, read_value};
+use hooks::{Place, Position, disables_all, read, read_value};
 use insta::assert_snapshot;
 use protocol::{HookAction, HookDialect, HookEvent, HookSpec};
 use serde_json::json;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use bosun_hooks::Ruling;
+use hooks::Ruling;
 use protocol::{HookAction, HookEvent, HookFailure, HookSpec};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;

@@ -1,5 +1,9 @@
 //! Hooks as files have them, and as they run.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+extern crate bosun_hooks as hooks;
+
 mod commands;
 mod files;
 mod http;

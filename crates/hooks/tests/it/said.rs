@@ -1,6 +1,6 @@
 //! What hooks may say, in either family's words.
 
-use bosun_hooks::{Occasion, Ruling, Verdict};
+use hooks::{Occasion, Ruling, Verdict};
 use protocol::{HookDialect, HookEvent, HookSpec};
 
 use crate::support::{call, command, guardian, runner, tell};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bosun_hooks::{About, Hooks, Occasion, Runner, ToolUse, Verdict, Ways};
+use hooks::{About, Hooks, Occasion, Runner, ToolUse, Verdict, Ways};
 use host::Guardian;
 use protocol::{
     Activation, At, Attempt, CallId, HookAction, HookDialect, HookEvent, HookFailure, HookSpec, PermissionMode,

@@ -235,3 +235,17 @@ fn wrapping_up_lets_a_person_decide_first() {
     desk.ok(decide("a", deny()));
     desk.report(run, answered(turn, "a"));
 }
+
+#[test]
+fn h1_a_call_is_rewritten_only_before_anybody_was_asked_about_it() {
+    let mut desk = Desk::new();
+    let turn = desk.calls(desk.root, &["a", "b"]);
+    let rewrite = |call: &str| Report::CallRewritten { turn, call: CallId(call.into()), input: "{}".into() };
+    desk.report(desk.root, rewrite("a"));
+    desk.report(desk.root, ask(turn, permission("a", "a", None)));
+    desk.report(desk.root, start(turn, "b"));
+    for call in ["a", "b", "c"] {
+        let not_open = format!("the call {call} is not open for this");
+        assert_eq!(desk.refused(Input::Report(desk.root, rewrite(call))), not_open);
+    }
+}

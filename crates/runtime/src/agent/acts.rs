@@ -1,6 +1,6 @@
 //! The calls of an answer.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use kernel::{Ending, Report};
 use protocol::{Call, FailKind};
@@ -10,7 +10,7 @@ use super::call::{Bench, run_all};
 use super::guard;
 use super::run::{Broken, Step};
 use crate::conversation::Conversation;
-use crate::hooks::{self, Untold};
+use crate::hooks::{self, Untold, Untolds};
 use crate::supervisor::Rejected;
 use crate::waits::Caller;
 
@@ -30,8 +30,8 @@ impl AgentRun {
         };
         let calls = self.conversation.open_calls().into_iter().map(called).collect();
         let (desk, outfit, stamps) = (Arc::clone(&self.desk), Arc::clone(&self.outfit), Arc::clone(&self.stamps));
-        let (pulse, untold) = (self.link.pulse.clone(), Arc::new(Mutex::new(Vec::new())));
-        let bench = Bench { desk, outfit, stamps, pulse, repeated, untold: Arc::clone(&untold) };
+        let (pulse, untold) = (self.link.pulse.clone(), Untolds::default());
+        let bench = Bench { desk, outfit, stamps, pulse, repeated, untold: untold.clone() };
         let run = async move { run_all(&bench, calls).await };
         match self.in_time(Conversation::is_acting, run).await {
             Some(Broken::Done(answered)) => {
@@ -41,8 +41,7 @@ impl AgentRun {
             Some(Broken::Off) => {}
             None => self.drop_calls().await?,
         }
-        let untold = std::mem::take(&mut *untold.lock().unwrap_or_else(PoisonError::into_inner));
-        self.tell(untold).await;
+        self.tell(untold.take()).await;
         Ok(Step::On)
     }
 

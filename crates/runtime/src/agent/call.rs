@@ -2,7 +2,7 @@
 //! tool, let hooks say what they have against it, check the permission on the final input, say durably that it starts,
 //! run it, tell hooks, answer it once.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use futures_util::future::join_all;
 use kernel::{CallPhase, Decided, Report};
@@ -15,7 +15,7 @@ use super::guard;
 use crate::addresses::Addresses;
 use crate::asks::{self, Questions};
 use crate::crew::Crew;
-use crate::hooks::{self, Heard, Untold};
+use crate::hooks::{self, Heard, Untold, Untolds};
 use crate::outfit::Outfit;
 use crate::permit::{self, Judgement};
 use crate::shells::Shells;
@@ -32,17 +32,8 @@ pub(super) struct Bench {
     pub(super) pulse: Pulse,
     /// Calls that are not run, since they only repeat others.
     pub(super) repeated: Vec<CallId>,
-    /// Calls that start agents: they may be answered in the step that starts them, and hooks be told only then.
-    pub(super) untold: Arc<Mutex<Vec<Untold>>>,
-}
-
-impl Bench {
-    /// Takes a call that is answered in the usual way.
-    fn take_untold(&self, call: &CallId) -> Option<Untold> {
-        let mut untold = self.untold.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = untold.iter().position(|untold| untold.call.id == *call)?;
-        Some(untold.swap_remove(at))
-    }
+    /// Calls that hooks were not told the end of.
+    pub(super) untold: Untolds,
 }
 
 /// A call that has been judged, or that needs no more than its answer.
@@ -243,17 +234,13 @@ async fn run_one(bench: &Bench, looked: Looked<'_>) -> Result<(), Rejected> {
     };
     if tool.spec().access == Access::Agent {
         // It starts with its agent, and is answered with it if nobody waits: no crash comes between.
-        let untold = Untold { call: call.clone(), caller: caller.clone(), heard };
-        bench.untold.lock().unwrap_or_else(PoisonError::into_inner).push(untold);
+        bench.untold.push(Untold { call: call.clone(), caller: caller.clone(), heard });
         let (answer, evidence) = run(bench, tool, &call, &caller, reach).await;
-        return match (caller.phase().await?, bench.take_untold(&call.id)) {
-            (Some(CallPhase::Answered) | None, untold) => {
-                // Whoever runs the calls tells it.
-                bench.untold.lock().unwrap_or_else(PoisonError::into_inner).extend(untold);
-                Ok(())
-            }
-            (Some(_), untold) => {
-                let heard = untold.map(|untold| untold.heard).unwrap_or_default();
+        return match caller.phase().await? {
+            // Whoever runs the calls tells hooks of it.
+            Some(CallPhase::Answered) | None => Ok(()),
+            Some(_) => {
+                let heard = bench.untold.settle(&call.id);
                 let answer = hooks::after(&bench.desk, &caller, &call, heard, answer).await;
                 answered(&caller, call.id, answer, evidence).await
             }

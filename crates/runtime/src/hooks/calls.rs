@@ -1,11 +1,11 @@
 //! Tool calls: what hooks say before one is judged, and after it has run.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use hooks::{Occasion, Ruling, ToolUse};
 use kernel::{Input, Letter, Report};
 use policy::{Ground, Verdict};
-use protocol::{Answer, AnswerStatus, Body, Call, Clip, Delivery, Origin, RuleEffect};
+use protocol::{Answer, AnswerStatus, Body, Call, CallId, Clip, Delivery, Origin, RuleEffect};
 use serde_json::Value;
 
 use super::tell;
@@ -123,6 +123,27 @@ pub(crate) struct Untold {
     pub(crate) call: Call,
     pub(crate) caller: Caller,
     pub(crate) heard: Heard,
+}
+
+/// Calls that start agents: they may be answered in the step that starts them, and hooks be told only then.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Untolds(Arc<Mutex<Vec<Untold>>>);
+
+impl Untolds {
+    pub(crate) fn push(&self, untold: Untold) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(untold);
+    }
+
+    /// What hooks said before a call that is answered in the usual way after all.
+    pub(crate) fn settle(&self, call: &CallId) -> Heard {
+        let mut untold = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = untold.iter().position(|untold| untold.call.id == *call);
+        at.map(|at| untold.swap_remove(at).heard).unwrap_or_default()
+    }
+
+    pub(crate) fn take(&self) -> Vec<Untold> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 fn used(call: &Call) -> ToolUse {

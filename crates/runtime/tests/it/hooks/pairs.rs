@@ -109,7 +109,7 @@ async fn h4_each_activation_of_an_agent_is_a_pair_of_its_own() {
     let run = scenario().script(&script).allow_all().hook(start("true")).hook(stop("true")).prompt("go").run().await;
     let greeted = run.count(|event| matches!(event, Event::ActivationGreeted { .. }));
     assert_eq!(assert_paired(run.stage()), greeted, "{}", run.transcript());
-    assert!(greeted >= 1);
+    assert_eq!(greeted, 2, "{}", run.transcript());
 }
 
 #[tokio::test]
