@@ -5,12 +5,14 @@
 //! line, the project, the user, plugins, a remote catalogue, what is built in.
 
 mod agent;
+mod bring;
 mod built_in;
 mod definitions;
 mod fields;
 mod gather;
 mod head;
 mod hook_text;
+mod kinds;
 mod name;
 mod node;
 mod places;
@@ -23,6 +25,7 @@ mod role;
 mod skill;
 mod tool_names;
 mod walk;
+mod wishes;
 
 pub use built_in::built_in_agents;
 pub use gather::{Gathered, ListedAgent, ListedSkill, gather};
