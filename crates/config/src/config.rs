@@ -9,6 +9,7 @@ use protocol::{Budget, Effort, PermissionMode};
 
 use crate::Env;
 use crate::agents::AgentConfig;
+use crate::catalog::loose_name;
 use crate::file::{
     Agents, Environment, Features, File, Limits, Network, Output, Permissions, Retention, Spending, Workspace,
 };
@@ -176,7 +177,7 @@ impl File {
                 depth: limits.depth.unwrap_or(usual.depth),
                 total: limits.total.unwrap_or(usual.total),
                 rate: limits.spawns_per_minute.unwrap_or(usual.rate),
-                of_type: limits.per_type.into_iter().map(|(name, most)| (name, most.get())).collect(),
+                of_type: limits.per_type.into_iter().map(|(name, most)| (loose_name(&name), most.get())).collect(),
                 grace: limits.grace_secs.map_or(usual.grace, Duration::from_secs),
                 ..usual
             },

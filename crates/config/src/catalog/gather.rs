@@ -10,7 +10,7 @@ use super::places::{CatalogPlaces, Given, Owner, Spot};
 use super::plugin::Plugin;
 use super::skill::{self, Form};
 use super::walk::Walk;
-use super::{HookHolder, HookText, Problem, RemoteState, bring, built_in_agents, definitions};
+use super::{HookHolder, HookText, Problem, RemoteState, bring, built_in_agents, definitions, refer};
 use crate::trust::Standing;
 
 /// Everything that was found, strongest first.
@@ -108,6 +108,7 @@ pub fn gather(places: &CatalogPlaces<'_>) -> Result<Gathered, Vec<Problem>> {
     for spec in built_in_agents() {
         gathered.add_agent(Drafted { spec, hooks: None }, Path::new(""), None);
     }
+    refer::check(&mut gathered);
     Ok(gathered)
 }
 

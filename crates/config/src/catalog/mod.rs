@@ -19,6 +19,7 @@ mod places;
 mod plugin;
 mod pressure;
 mod problem;
+mod refer;
 mod remote;
 mod repository;
 mod role;
@@ -36,3 +37,5 @@ pub use pressure::Pressure;
 pub use problem::{Problem, Severity, Spot};
 pub use remote::{Remote, RemoteCatalog, RemoteState};
 pub use repository::remote_of;
+
+pub(crate) use name::loose as loose_name;

@@ -3,12 +3,13 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 
 use serde_json::Value;
 use testkit::binary::Stage;
 
 use crate::scripts::HELLO;
-use crate::stage;
+use crate::{BOSUN, stage};
 
 fn write(stage: &Stage, file: &str, text: &str) {
     let path = stage.path(file);
@@ -197,4 +198,70 @@ fn s5_settings_of_agents_are_shown_and_bad_variables_named() {
     let checks = report["checks"].as_array().unwrap();
     let of = |topic: &str| checks.iter().find(|check| check["topic"] == topic).unwrap()["text"].to_string();
     assert!(of("features").contains("multi-turn is on") && of("agents").contains("8 agents, 0 skills"));
+}
+
+#[test]
+fn a6_an_agent_of_a_file_is_started_with_its_own_words_and_tools() {
+    let stage = stage();
+    stage.script(
+        "
+version: 1
+rules:
+  - when: { agent: counter, system: Count to three, tools: glob, not: { tools: shell|task } }
+    answer:
+      - say: one two three
+  - when: { turn: 1 }
+    answer:
+      - call: { tool: task, input: { description: d, prompt: p, agent_type: Counter, name: c } }
+  - answer:
+      - say: \"${answer}\"
+",
+    );
+    write(&stage, ".github/agents/counter.agent.md", "---\ndescription: x\ntools: [search]\n---\nCount to three.\n");
+    write(&stage, ".claude/agents/stuck.md", "---\ndescription: x\nisolation: worktree\n---\nDo it.\n");
+    stage.bosun(["trust", "--yes"]).run().expect(0);
+    let answer = stage.prompt("count").run().expect(0).stdout;
+    assert!(answer.contains("one two three"), "{answer}");
+    let start = "version: 1\nrules:\n  - when: { turn: 1 }\n    answer:\n      - call: { tool: task, input: \
+                 { description: d, prompt: p, agent_type: stuck, name: c } }\n  - answer:\n      - say: \"${answer}\"\n";
+    let refused = stage.script(start).prompt("go").run().expect(0).stdout;
+    assert!(refused.contains("cannot be started") && refused.contains("in isolation (worktree)"), "{refused}");
+}
+
+#[test]
+fn a7_a_skill_is_loaded_when_it_is_asked_for() {
+    let stage = stage();
+    stage.script(
+        "
+version: 1
+rules:
+  - when: { turn: 1 }
+    answer:
+      - call: { tool: skill, input: { name: commit } }
+  - answer:
+      - say: \"${answer}\"
+",
+    );
+    let skill = "---\ndescription: x\n---\nThe state is !`touch ran`. Be brief.\n";
+    write(&stage, ".claude/skills/commit/SKILL.md", skill);
+    stage.bosun(["trust", "--yes"]).run().expect(0);
+    let answer = stage.prompt("go").run().expect(0).stdout;
+    assert!(answer.contains("The state is [not run here: touch ran]. Be brief."), "{answer}");
+    assert!(!answer.contains("description") && !stage.path("ran").exists(), "{answer}");
+}
+
+#[test]
+fn a3_what_may_not_be_read_is_told() {
+    let stage = Stage::of_ordinary_user(BOSUN);
+    stage.bosun(["catalog", "list"]).run().expect(0);
+    let folder = stage.home().join("agents");
+    fs::create_dir_all(folder.join("closed")).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::write(folder.join("secret.md"), agent("x")).unwrap();
+    for path in ["secret.md", "closed"] {
+        fs::set_permissions(folder.join(path), fs::Permissions::from_mode(0)).unwrap();
+    }
+    let told = stage.bosun(["catalog", "check"]).run().expect(1).stdout;
+    assert!(told.contains("closed: it cannot be looked into: Permission denied"), "{told}");
+    assert!(told.contains("secret.md: it cannot be read: Permission denied"), "{told}");
 }
