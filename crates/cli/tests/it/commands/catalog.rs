@@ -259,7 +259,7 @@ fn a3_what_may_not_be_read_is_told() {
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
     fs::write(folder.join("secret.md"), agent("x")).unwrap();
     for path in ["secret.md", "closed"] {
-        fs::set_permissions(folder.join(path), fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(folder.join(path), fs::Permissions::from_mode(0o000)).unwrap();
     }
     let told = stage.bosun(["catalog", "check"]).run().expect(1).stdout;
     assert!(told.contains("closed: it cannot be looked into: Permission denied"), "{told}");
