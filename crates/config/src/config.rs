@@ -8,8 +8,10 @@ use net::{Patience, Secret};
 use protocol::{Budget, Effort, PermissionMode};
 
 use crate::Env;
+use crate::agents::AgentConfig;
+use crate::catalog::loose_name;
 use crate::file::{
-    Agents, Environment, Features, File, Limits, Network, Output, Permissions, Retention, Spending, TooDear, Workspace,
+    Agents, Environment, Features, File, Limits, Network, Output, Permissions, Retention, Spending, Workspace,
 };
 use crate::permissions::Mode;
 use crate::provider::{self, Access, ProviderFile, Sources};
@@ -32,12 +34,6 @@ const STALL_SECS: u64 = 5 * 60;
 
 /// Seconds of silence after which a task is given up.
 const ABORT_SECS: u64 = 30 * 60;
-
-/// How many times dearer than the session's an agent's model may be.
-const COST_FACTOR: f64 = 4.0;
-
-/// Characters that the descriptions of all agents should not exceed.
-const DESCRIPTION_LIMIT: usize = 15_000;
 
 /// Settings as they are used: all present.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,25 +72,6 @@ pub struct Config {
     patience: Patience,
     /// What each layer says of variables, strongest first.
     pub(crate) environment: Vec<Environment>,
-}
-
-/// Where agents come from, and which models they get.
-#[derive(Debug, Clone, PartialEq)]
-pub struct AgentConfig {
-    /// The address of a remote catalogue, if there is one.
-    pub catalog: Option<String>,
-    /// The variable with the token that the catalogue knows the user by.
-    pub catalog_token_env: Option<String>,
-    /// The model of agents that like a small one.
-    pub small_model: Option<String>,
-    /// The model of agents that like one of another family.
-    pub other_model: Option<String>,
-    /// How many times dearer than the session's an agent's model may be.
-    pub cost_factor: f64,
-    /// What becomes of agents whose model is dearer.
-    pub too_dear: TooDear,
-    /// Characters that the descriptions of all agents should not exceed.
-    pub description_limit: usize,
 }
 
 impl Config {
@@ -213,7 +190,7 @@ impl File {
                 depth: limits.depth.unwrap_or(usual.depth),
                 total: limits.total.unwrap_or(usual.total),
                 rate: limits.spawns_per_minute.unwrap_or(usual.rate),
-                of_type: limits.per_type.into_iter().map(|(name, most)| (name, most.get())).collect(),
+                of_type: limits.per_type.into_iter().map(|(name, most)| (loose_name(&name), most.get())).collect(),
                 grace: limits.grace_secs.map_or(usual.grace, Duration::from_secs),
                 ..usual
             },
@@ -256,12 +233,7 @@ impl File {
                 abort_secs: NonZeroU64::new(ABORT_SECS),
                 ..Limits::default()
             },
-            agents: Agents {
-                cost_factor: Some(COST_FACTOR),
-                too_dear: Some(TooDear::default()),
-                description_limit: Some(DESCRIPTION_LIMIT),
-                ..Agents::default()
-            },
+            agents: Agents::built_in(),
             features: Features { multi_turn: Some(true), ..Features::default() },
             retention: Retention { days: Some(RETENTION_DAYS) },
             output: Output {
@@ -272,70 +244,6 @@ impl File {
             permissions: Permissions { mode: Some(Mode(PermissionMode::default())), ..Permissions::default() },
             ..File::default()
         }
-    }
-}
-
-impl Agents {
-    fn over(self, weaker: Agents) -> Agents {
-        Agents {
-            catalog: self.catalog.or(weaker.catalog),
-            catalog_token_env: self.catalog_token_env.or(weaker.catalog_token_env),
-            small_model: self.small_model.or(weaker.small_model),
-            other_model: self.other_model.or(weaker.other_model),
-            cost_factor: self.cost_factor.or(weaker.cost_factor),
-            too_dear: self.too_dear.or(weaker.too_dear),
-            description_limit: self.description_limit.or(weaker.description_limit),
-        }
-    }
-
-    fn resolve(self) -> AgentConfig {
-        let Agents { catalog, catalog_token_env, small_model, other_model, cost_factor, too_dear, description_limit } =
-            self;
-        AgentConfig {
-            catalog,
-            catalog_token_env,
-            small_model,
-            other_model,
-            cost_factor: cost_factor.unwrap_or(COST_FACTOR),
-            too_dear: too_dear.unwrap_or_default(),
-            description_limit: description_limit.unwrap_or(DESCRIPTION_LIMIT),
-        }
-    }
-}
-
-impl Features {
-    fn over(self, weaker: Features) -> Features {
-        Features {
-            multi_turn: self.multi_turn.or(weaker.multi_turn),
-            mcp_tasks: self.mcp_tasks.or(weaker.mcp_tasks),
-            subconscious: self.subconscious.or(weaker.subconscious),
-            coordinator: self.coordinator.or(weaker.coordinator),
-            proactive: self.proactive.or(weaker.proactive),
-            parallelism_prompts: self.parallelism_prompts.or(weaker.parallelism_prompts),
-            prompt_suggestions: self.prompt_suggestions.or(weaker.prompt_suggestions),
-        }
-    }
-
-    /// What is asked for and not in this version, by key.
-    pub(crate) fn absent(&self) -> Vec<&'static str> {
-        let Features {
-            multi_turn: _,
-            mcp_tasks,
-            subconscious,
-            coordinator,
-            proactive,
-            parallelism_prompts,
-            prompt_suggestions,
-        } = self;
-        let all = [
-            (mcp_tasks, "features.mcp-tasks"),
-            (subconscious, "features.subconscious"),
-            (coordinator, "features.coordinator"),
-            (proactive, "features.proactive"),
-            (parallelism_prompts, "features.parallelism-prompts"),
-            (prompt_suggestions, "features.prompt-suggestions"),
-        ];
-        all.into_iter().filter(|(on, _)| **on == Some(true)).map(|(_, key)| key).collect()
     }
 }
 

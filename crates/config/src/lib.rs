@@ -4,6 +4,7 @@
 
 #![deny(missing_docs)]
 
+mod agents;
 mod amount;
 mod catalog;
 mod config;
@@ -24,12 +25,13 @@ mod trust;
 mod values;
 mod variables;
 
+pub use agents::AgentConfig;
 pub use amount::{Usd, parse_usd};
 pub use catalog::{
     CatalogPlaces, Gathered, Given, HookHolder, HookText, ListedAgent, ListedSkill, Plugin, Pressure, Problem, Remote,
     RemoteCatalog, RemoteState, Severity, Spot, built_in_agents, gather, remote_of,
 };
-pub use config::{AgentConfig, Config};
+pub use config::Config;
 pub use edit::{Added, add_rule};
 pub use env::{Env, FAULT, MANAGED, MAX_CONCURRENT, MAX_DEPTH};
 pub use file::{

@@ -159,7 +159,7 @@ impl<'a> Fields<'a> {
             }
             let remedy = match nearest(&key, known) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => "remove it; `bosun catalog check` knows the keys of docs/agents.md".to_owned(),
+                None => "remove it, or see docs/agents.md for the keys".to_owned(),
             };
             self.warning(at, format!("the key `{key}` is unknown"), remedy);
         }

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use protocol::{AgentSpec, SkillSpec, Source};
 
 use super::agent::{self, Drafted};
+use super::kinds::{is_agent, skill_files};
 use super::places::{CatalogPlaces, Given, Owner, Spot};
-use super::plugin::{Contents, Plugin};
+use super::plugin::Plugin;
 use super::skill::{self, Form};
-use super::walk::{Links, Walk};
-use super::{HookHolder, HookText, Problem, RemoteState, built_in_agents, definitions};
+use super::walk::Walk;
+use super::{HookHolder, HookText, Problem, RemoteState, bring, built_in_agents, definitions, refer};
 use crate::trust::Standing;
 
 /// Everything that was found, strongest first.
@@ -66,7 +67,7 @@ impl Gathered {
         self.effective().find(|agent| agent.spec.name == wanted)
     }
 
-    fn add_agent(&mut self, drafted: Drafted, file: &Path, plugin: Option<&Path>) {
+    pub(super) fn add_agent(&mut self, drafted: Drafted, file: &Path, plugin: Option<&Path>) {
         let Drafted { spec, hooks } = drafted;
         let shadowed_by = self.agent(&spec.name).map(|stronger| stronger.spec.source.clone());
         let hooks = hooks.map(|(_, json)| HookText {
@@ -78,7 +79,7 @@ impl Gathered {
         self.agents.push(ListedAgent { spec, hooks, shadowed_by });
     }
 
-    fn add_skill(&mut self, spec: SkillSpec) {
+    pub(super) fn add_skill(&mut self, spec: SkillSpec) {
         let stronger = self.effective_skills().find(|skill| skill.spec.name == spec.name);
         let shadowed_by = stronger.map(|stronger| stronger.spec.source.clone());
         self.skills.push(ListedSkill { spec, shadowed_by });
@@ -100,13 +101,14 @@ pub fn gather(places: &CatalogPlaces<'_>) -> Result<Gathered, Vec<Problem>> {
     for spot in places.hooks().into_iter().chain(places.settings()) {
         add_hooks(&spot, places, &mut gathered);
     }
-    for folder in plugins(places) {
-        add_plugin(&folder, places, &mut gathered);
+    for folder in bring::plugins(places) {
+        bring::add(&folder, places, &mut gathered);
     }
     add_remote(places, &mut gathered);
     for spec in built_in_agents() {
         gathered.add_agent(Drafted { spec, hooks: None }, Path::new(""), None);
     }
+    refer::check(&mut gathered);
     Ok(gathered)
 }
 
@@ -183,61 +185,6 @@ fn add_hooks(spot: &Spot, places: &CatalogPlaces<'_>, gathered: &mut Gathered) {
     }
 }
 
-/// The folders of plugins: those of the command line, then those in Bosun's home.
-fn plugins(places: &CatalogPlaces<'_>) -> Vec<PathBuf> {
-    let mut folders = places.plugins.to_vec();
-    if places.read.contains(&crate::gather::Choice::User) {
-        let entries = std::fs::read_dir(places.home.join("plugins")).into_iter().flatten().flatten();
-        let mut own: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
-        own.sort();
-        folders.extend(own);
-    }
-    folders
-}
-
-fn add_plugin(folder: &Path, places: &CatalogPlaces<'_>, gathered: &mut Gathered) {
-    let Some(contents) = Contents::read(folder, &mut gathered.problems) else { return };
-    let Contents { plugin, agents, skills, commands, hooks, inline } = contents;
-    let top = plugin.folder.clone();
-    let of = |path: &'_ Path| Walk { top: &top, folder: path, links: Links::Refused }.files(&mut Vec::new());
-    let all = |path: &PathBuf, problems: &mut Vec<Problem>| match path.is_dir() {
-        true => Walk { top: &top, folder: path, links: Links::Refused }.files(problems),
-        false => vec![path.clone()],
-    };
-    let walk = Walk { top: &top, folder: &top, links: Links::Refused };
-    let problems = &mut gathered.problems;
-    let (mut drafts, mut specs) = (Vec::new(), Vec::new());
-    for file in agents.iter().flat_map(|path| all(path, problems)).filter(|file| is_agent(file)).collect::<Vec<_>>() {
-        let Some(text) = walk.read(&file, problems) else { continue };
-        let drafted = agent::from_markdown(&file, &text, plugin.source(&file), problems);
-        drafts.extend(drafted.map(|drafted| (drafted, file)));
-    }
-    for path in &skills {
-        let files = if path.is_dir() { of(path) } else { vec![path.clone()] };
-        for file in skill_files(path, &files, problems) {
-            let Some(text) = walk.read(&file, problems) else { continue };
-            specs.extend(skill::read(&file, &text, Form::Skill, plugin.source(&file), problems));
-        }
-    }
-    for file in commands.iter().flat_map(|path| all(path, problems)).filter(|file| is_agent(file)).collect::<Vec<_>>() {
-        let Some(text) = walk.read(&file, problems) else { continue };
-        specs.extend(skill::read(&file, &text, Form::Command, plugin.source(&file), problems));
-    }
-    for file in hooks {
-        let Some(text) = walk.read(&file, problems).filter(|_| !is_forbidden(places, &file, problems)) else {
-            continue;
-        };
-        gathered.hooks.push(HookText { file, holder: HookHolder::File, plugin: Some(top.clone()), text });
-    }
-    if let Some((file, json)) = inline.filter(|(file, _)| !is_forbidden(places, file, problems)) {
-        let text = serde_json::json!({ "hooks": json }).to_string();
-        gathered.hooks.push(HookText { file, holder: HookHolder::File, plugin: Some(top.clone()), text });
-    }
-    drafts.into_iter().for_each(|(drafted, file)| gathered.add_agent(drafted, &file, Some(&top)));
-    specs.into_iter().for_each(|spec| gathered.add_skill(spec));
-    gathered.plugins.push(plugin);
-}
-
 /// A catalogue on the network brings definitions, and nothing that runs on its own.
 fn add_remote(places: &CatalogPlaces<'_>, gathered: &mut Gathered) {
     let (RemoteState::Fresh { url } | RemoteState::Cached { url, .. }) = &places.remote.state else { return };
@@ -277,36 +224,9 @@ fn is_ignored(spot: &Spot, places: &CatalogPlaces<'_>, file: &Path, what: &str, 
     true
 }
 
-fn is_forbidden(places: &CatalogPlaces<'_>, file: &Path, problems: &mut Vec<Problem>) -> bool {
+pub(super) fn is_forbidden(places: &CatalogPlaces<'_>, file: &Path, problems: &mut Vec<Problem>) -> bool {
     let Some(by) = &places.no_hooks else { return false };
     let words = format!("its hooks are not used: {} forbids hooks", by.display());
     problems.push(Problem::warning(file, words, "ask whoever manages this machine"));
     true
-}
-
-/// Whether a file in a folder of agents is one. Notes for people are not.
-fn is_agent(file: &Path) -> bool {
-    let name = file.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
-    name.ends_with(".md") && !matches!(name.as_str(), "readme.md" | "agents.md" | "claude.md")
-}
-
-/// The skills among the files of a folder. What lies about there and is no skill is told: somebody meant it as one.
-fn skill_files(folder: &Path, files: &[PathBuf], problems: &mut Vec<Problem>) -> Vec<PathBuf> {
-    let name = |file: &Path| file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let mut skills = Vec::new();
-    for file in files {
-        match name(file).as_str() {
-            "SKILL.md" => skills.push(file.clone()),
-            other if other.eq_ignore_ascii_case("skill.md") => {
-                let words = "it is not named SKILL.md, so it is no skill";
-                problems.push(Problem::error(file, words, "name it SKILL.md"));
-            }
-            other if file.parent() == Some(folder) && other.ends_with(".md") && other != "README.md" => {
-                let words = "it lies beside the folders of skills, so it is no skill";
-                problems.push(Problem::error(file, words, "move it to a folder of its own, as SKILL.md"));
-            }
-            _other => {}
-        }
-    }
-    skills
 }

@@ -5,24 +5,28 @@
 //! line, the project, the user, plugins, a remote catalogue, what is built in.
 
 mod agent;
+mod bring;
 mod built_in;
 mod definitions;
 mod fields;
 mod gather;
 mod head;
 mod hook_text;
+mod kinds;
 mod name;
 mod node;
 mod places;
 mod plugin;
 mod pressure;
 mod problem;
+mod refer;
 mod remote;
 mod repository;
 mod role;
 mod skill;
 mod tool_names;
 mod walk;
+mod wishes;
 
 pub use built_in::built_in_agents;
 pub use gather::{Gathered, ListedAgent, ListedSkill, gather};
@@ -33,3 +37,5 @@ pub use pressure::Pressure;
 pub use problem::{Problem, Severity, Spot};
 pub use remote::{Remote, RemoteCatalog, RemoteState};
 pub use repository::remote_of;
+
+pub(crate) use name::loose as loose_name;

@@ -24,7 +24,7 @@ pub(super) fn normal(written: &str) -> Result<String, &'static str> {
 }
 
 /// A name as it is compared; one that can be none stays as it is, and fits nothing.
-pub(super) fn loose(name: &str) -> String {
+pub(crate) fn loose(name: &str) -> String {
     normal(name).unwrap_or_else(|_why| name.trim().to_owned())
 }
 

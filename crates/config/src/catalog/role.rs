@@ -20,11 +20,7 @@ pub(super) fn tools(fields: &mut Fields<'_>) -> Tools {
     let mut read = Tools { tools: Some(Vec::new()), ..Tools::default() };
     let mut all = false;
     for (name, at) in listed {
-        let mut add = |ours: &[&str]| {
-            let tools = read.tools.get_or_insert_default();
-            let new: Vec<_> = ours.iter().filter(|one| !tools.iter().any(|known| known == *one)).collect();
-            tools.extend(new.into_iter().map(|one| (*one).to_owned()));
-        };
+        let mut add = |ours: &[&str]| read.tools = Some(joined(read.tools.take().unwrap_or_default(), ours));
         match meant(&name) {
             Meant::All => all = true,
             Meant::Ours(ours) => add(ours),
@@ -54,10 +50,10 @@ pub(super) fn tools(fields: &mut Fields<'_>) -> Tools {
 
 /// Tools that it may not have. One that nobody knows is an error: what it was to forbid would be allowed.
 pub(super) fn denied(fields: &mut Fields<'_>) -> Vec<String> {
-    let mut denied = Vec::new();
+    let mut denied: Vec<String> = Vec::new();
     for (name, at) in fields.texts(&["disallowed-tools", "denied-tools"]).unwrap_or_default() {
         match meant(&name) {
-            Meant::Ours(ours) => denied.extend(ours.iter().map(|one| (*one).to_owned())),
+            Meant::Ours(ours) => denied = joined(denied, ours),
             Meant::Agents(_) | Meant::Pattern(_) => {
                 let words = format!("`{name}` forbids only some calls of a tool, and this list forbids whole tools");
                 fields.error(at, words, "write a deny rule into `permissions`");
@@ -70,6 +66,16 @@ pub(super) fn denied(fields: &mut Fields<'_>) -> Vec<String> {
         }
     }
     denied
+}
+
+/// A list of names with these that are not in it yet.
+fn joined(mut known: Vec<String>, more: &[&str]) -> Vec<String> {
+    for name in more {
+        if !known.iter().any(|one| one == name) {
+            known.push((*name).to_owned());
+        }
+    }
+    known
 }
 
 fn probably(near: Option<&str>) -> String {

@@ -198,7 +198,7 @@ fn a_repository_that_names_programs_runs_none_of_them() {
 }
 
 #[test]
-fn files_of_other_programs_are_found_and_said_to_come_later() {
+fn files_of_other_programs_are_found_and_said_to_be_ignored_or_to_come_later() {
     let stage = stage();
     for file in [".mcp.json", ".github/hooks/a.json", ".claude/agents/b.md"] {
         fs::create_dir_all(stage.path(file).parent().unwrap()).unwrap();
@@ -206,7 +206,9 @@ fn files_of_other_programs_are_found_and_said_to_come_later() {
     }
     fs::write(stage.path("AGENTS.md"), "x".repeat(40_000)).unwrap();
     let report = doctor(&stage, 1);
-    says(&report, "later", &[".mcp.json", ".github/hooks", ".claude/agents", "comes later"]);
+    says(&report, "later", &[".mcp.json", "comes later"]);
+    says(&report, "agents", &["warn", ".claude/agents/b.md", "ignored", "bosun trust"]);
+    says(&report, "agents", &["warn", ".github/hooks/a.json", "ignored", "bosun trust"]);
     says(&report, "instructions", &["ok", "AGENTS.md"]);
     says(&report, "instructions", &["warn", "AGENTS.md", "its middle was left out"]);
     says(&report, "trust", &[".mcp.json"]);

@@ -52,7 +52,7 @@ fn what_cannot_be_meant_is_refused_by_the_name_of_its_flag() {
 fn flags_of_later_features_say_so_and_none_is_ignored() {
     let stage = stage();
     stage.script(HELLO);
-    let later = [&["--agent", "x"][..], &["--mcp-config", "x"], &["--strict-mcp-config"], &["--plugin-dir", "x"]];
+    let later = [&["--mcp-config", "x"][..], &["--strict-mcp-config"]];
     let help = stage.bosun(["--help"]).run().expect(0).stdout;
     for args in later {
         let refused = stage.bosun([&["-p", "hi"], args].concat()).run().expect(2);

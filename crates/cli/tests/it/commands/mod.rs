@@ -2,6 +2,7 @@
 
 mod approvals;
 mod budgets;
+mod catalog;
 mod costs;
 mod doctor;
 mod explaining;

@@ -35,7 +35,7 @@ fn bash_completes_commands_and_flags() {
     };
     assert_eq!(complete("bosun sess"), "sessions\n");
     assert_eq!(complete("bosun sessions exp"), "export\n");
-    assert_eq!(complete("bosun --max-t"), "--max-turns\n--max-tokens-total\n");
+    assert_eq!(complete("bosun --max-t"), "--max-turns\n--max-tokens-total\n--max-total-agents\n");
     assert_eq!(complete("bosun completions el"), "elvish\n");
 }
 

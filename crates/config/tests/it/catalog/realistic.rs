@@ -1,1 +1,112 @@
+//! Definitions as people write them, for either family of programs and for Bosun.
 
+use std::path::{Path, PathBuf};
+
+use config::{CatalogPlaces, Choice, Gathered, HookHolder, Remote, Severity, Standing, gather};
+use protocol::{Effort, PermissionMode, Source, Spawns, Taste};
+
+fn wild() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/wild")
+}
+
+fn catalog() -> Gathered {
+    let wild = wild();
+    gather(&CatalogPlaces {
+        home: &wild.join("home"),
+        user: Some(&wild.join("user")),
+        top: &wild.join("project"),
+        standing: Standing::Trusted,
+        read: &Choice::ALL,
+        plugins: &[wild.join("plugins/quality"), wild.join("plugins/flat")],
+        given: None,
+        remote: Remote::default(),
+        no_hooks: None,
+    })
+    .unwrap()
+}
+
+#[test]
+fn a2_a7_realistic_files_of_both_families_all_load() {
+    let catalog = catalog();
+    let custom = catalog.agents.iter().filter(|agent| agent.spec.source != Source::BuiltIn);
+    assert_eq!(
+        custom.clone().map(|agent| agent.spec.name.as_str()).collect::<Vec<_>>().join(" "),
+        "cheap gatekeeper accessibility docs-writer implementer planner second-opinion api-designer code-reviewer coordinator db-admin debugger refactorer release-notes test-runner nightly mentor sql-helper writing-coach qa linter"
+    );
+    let skills: Vec<&str> = catalog.skills.iter().map(|skill| skill.spec.name.as_str()).collect();
+    assert_eq!(skills.join(" "), "triage changelog pdf deploy own standup commit notes fuzz lint fix");
+    let plugins: Vec<&str> = catalog.plugins.iter().map(|plugin| plugin.name.as_str()).collect();
+    assert_eq!(plugins, ["quality", "flat", "toolbox"]);
+    assert!(custom.clone().all(|agent| agent.shadowed_by.is_none()));
+    assert!(custom.count() + skills.len() + plugins.len() >= 30);
+    // Everything that was left out of them is told, with its line, and nothing was dropped.
+    let told: Vec<String> = catalog
+        .problems
+        .iter()
+        .map(|problem| {
+            assert_eq!(problem.severity, Severity::Warning, "{problem}");
+            let name = problem.file.file_name().unwrap().to_string_lossy().into_owned();
+            format!("{name}:{}: {}", problem.at.map_or(0, |at| at.line), problem.words)
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "api-designer.md:6: `memory` is not in this version",
+            "test-runner.md:3: this is no YAML, so each line is read as it is",
+            "sql-helper.md:9: the effort `xhigh` is taken as high",
+            "plugin.json:0: `mcp-servers` is not in this version",
+        ]
+    );
+}
+
+#[test]
+fn a2_what_the_files_say_is_what_the_agents_are() {
+    let catalog = catalog();
+    let of = |name: &str| &catalog.agent(name).unwrap().spec;
+    let tools = |name: &str| of(name).tools.as_ref().map(|tools| tools.join(" "));
+    assert_eq!(tools("code-reviewer").as_deref(), Some("view grep glob shell"));
+    assert_eq!(of("code-reviewer").models, ["sonnet"]);
+    assert_eq!(tools("planner").as_deref(), Some("view grep glob web_fetch sql task"));
+    assert_eq!(of("planner").models, ["Claude Sonnet 4.5", "GPT-5 (copilot)"]);
+    assert_eq!((tools("docs-writer"), of("docs-writer").model_invocable), (None, false));
+    assert_eq!(tools("mentor").as_deref(), Some(""));
+    assert_eq!(of("coordinator").spawns, Spawns::Only(vec!["code-reviewer".into(), "explore".into()]));
+    assert_eq!(tools("coordinator").as_deref(), Some("task sql"));
+    assert!(of("test-runner").description.contains("user: \"does it still work?\""));
+    assert_eq!(of("debugger").description.lines().count(), 1);
+    assert_eq!((of("release-notes").permission, of("release-notes").max_turns), (Some(PermissionMode::Plan), Some(12)));
+    assert_eq!((of("api-designer").effort, &of("api-designer").models), (Some(Effort::High), &vec![]));
+    assert_eq!((of("second-opinion").user_invocable, of("second-opinion").effort), (false, Some(Effort::High)));
+    assert_eq!(of("gatekeeper").denied, ["edit", "create", "apply_patch", "task"]);
+    assert_eq!((of("gatekeeper").model_invocable, &of("gatekeeper").spawns), (false, &Spawns::Nobody));
+    assert_eq!((of("cheap").budget.micros, of("cheap").budget.tokens), (Some(50_000), Some(40_000)));
+    assert_eq!((of("cheap").taste, &of("cheap").spawns), (Taste::Small, &Spawns::Only(vec!["explore".into()])));
+    assert_eq!(of("writing-coach").prompt, "Be kind and exact.");
+    assert_eq!((of("nightly").background, of("nightly").models.len()), (true, 2));
+    let unserved = |name: &str| of(name).unserved.join("; ");
+    assert!(unserved("db-admin").contains("mcp__postgres__query") && unserved("db-admin").contains("(postgres)"));
+    assert!(unserved("accessibility").contains("browser/*") && unserved("refactorer").contains("worktree"));
+    assert_eq!(of("refactorer").skills, ["changelog"]);
+    assert!(matches!(&of("linter").source, Source::Plugin { plugin, .. } if plugin == "toolbox"));
+}
+
+#[test]
+fn a7_skills_and_hooks_are_found_with_what_they_say() {
+    let catalog = catalog();
+    let of = |name: &str| &catalog.skills.iter().find(|skill| skill.spec.name == name).unwrap().spec;
+    assert_eq!(of("commit").allowed_tools, ["Bash(git add:*)", "Bash(git commit:*)"]);
+    assert_eq!((of("deploy").model_invocable, of("notes").user_invocable), (false, false));
+    assert_eq!((of("fix").model_invocable, of("fix").user_invocable), (false, true));
+    assert!(of("pdf").file.ends_with("skills/pdf/SKILL.md"));
+    let hooks: Vec<(String, bool)> = catalog
+        .hooks
+        .iter()
+        .map(|text| (text.file.file_name().unwrap().to_string_lossy().into_owned(), text.plugin.is_some()))
+        .collect();
+    let expected = [("audit.json", false), ("settings.json", false), ("plugin.json", true), ("hooks.json", true)];
+    assert_eq!(hooks, expected.map(|(name, plugin)| (name.to_owned(), plugin)));
+    assert_eq!(catalog.hooks[1].holder, HookHolder::Settings);
+    let own = catalog.agent("refactorer").unwrap().hooks.as_ref().unwrap();
+    assert!(own.text.contains("./scripts/guard.sh") && own.holder == HookHolder::Agent("refactorer".into()));
+}

@@ -153,6 +153,16 @@ fn a3_a_folder_with_too_much_in_it_is_told() {
 }
 
 #[test]
+fn a3_an_agent_or_skill_that_is_named_and_not_there_is_told() {
+    let machine = Machine::new();
+    let text = "---\ndescription: x\nskills: [gone]\ntools: Agent(explore, nobody)\n---\nDo it.\n";
+    machine.write("home/agents/lead.md", text);
+    let told: Vec<String> = machine.catalog().problems.iter().map(|it| it.words.clone()).collect();
+    let (skill, agent) = ("agent `lead` names the skill `gone`", "agent `lead` names the agent `nobody`");
+    assert_eq!(told, [format!("{skill}, and there is none"), format!("{agent}, and there is none")]);
+}
+
+#[test]
 fn a4_long_descriptions_are_weighed() {
     let machine = Machine::new();
     machine.write("home/agents/long.md", &agent(&"word ".repeat(4_000)));

@@ -1,0 +1,102 @@
+//! Settings of agents and features: layers over each other, and what comes of them.
+
+use crate::file::{Agents, Features, TooDear};
+
+/// How many times dearer than the session's an agent's model may be.
+const COST_FACTOR: f64 = 4.0;
+
+/// Characters that the descriptions of all agents should not exceed.
+const DESCRIPTION_LIMIT: usize = 15_000;
+
+/// Where agents come from, and which models they get.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AgentConfig {
+    /// The address of a remote catalogue, if there is one.
+    pub catalog: Option<String>,
+    /// The variable with the token that the catalogue knows the user by.
+    pub catalog_token_env: Option<String>,
+    /// The model of agents that like a small one.
+    pub small_model: Option<String>,
+    /// The model of agents that like one of another family.
+    pub other_model: Option<String>,
+    /// How many times dearer than the session's an agent's model may be.
+    pub cost_factor: f64,
+    /// What becomes of agents whose model is dearer.
+    pub too_dear: TooDear,
+    /// Characters that the descriptions of all agents should not exceed.
+    pub description_limit: usize,
+}
+
+impl Agents {
+    /// What holds where no layer says anything, for showing.
+    pub(crate) fn built_in() -> Agents {
+        Agents {
+            cost_factor: Some(COST_FACTOR),
+            too_dear: Some(TooDear::default()),
+            description_limit: Some(DESCRIPTION_LIMIT),
+            ..Agents::default()
+        }
+    }
+
+    pub(crate) fn over(self, weaker: Agents) -> Agents {
+        Agents {
+            catalog: self.catalog.or(weaker.catalog),
+            catalog_token_env: self.catalog_token_env.or(weaker.catalog_token_env),
+            small_model: self.small_model.or(weaker.small_model),
+            other_model: self.other_model.or(weaker.other_model),
+            cost_factor: self.cost_factor.or(weaker.cost_factor),
+            too_dear: self.too_dear.or(weaker.too_dear),
+            description_limit: self.description_limit.or(weaker.description_limit),
+        }
+    }
+
+    pub(crate) fn resolve(self) -> AgentConfig {
+        let Agents { catalog, catalog_token_env, small_model, other_model, cost_factor, too_dear, description_limit } =
+            self;
+        AgentConfig {
+            catalog,
+            catalog_token_env,
+            small_model,
+            other_model,
+            cost_factor: cost_factor.unwrap_or(COST_FACTOR),
+            too_dear: too_dear.unwrap_or_default(),
+            description_limit: description_limit.unwrap_or(DESCRIPTION_LIMIT),
+        }
+    }
+}
+
+impl Features {
+    pub(crate) fn over(self, weaker: Features) -> Features {
+        Features {
+            multi_turn: self.multi_turn.or(weaker.multi_turn),
+            mcp_tasks: self.mcp_tasks.or(weaker.mcp_tasks),
+            subconscious: self.subconscious.or(weaker.subconscious),
+            coordinator: self.coordinator.or(weaker.coordinator),
+            proactive: self.proactive.or(weaker.proactive),
+            parallelism_prompts: self.parallelism_prompts.or(weaker.parallelism_prompts),
+            prompt_suggestions: self.prompt_suggestions.or(weaker.prompt_suggestions),
+        }
+    }
+
+    /// What is asked for and not in this version, by key.
+    pub(crate) fn absent(&self) -> Vec<&'static str> {
+        let Features {
+            multi_turn: _,
+            mcp_tasks,
+            subconscious,
+            coordinator,
+            proactive,
+            parallelism_prompts,
+            prompt_suggestions,
+        } = self;
+        let all = [
+            (mcp_tasks, "features.mcp-tasks"),
+            (subconscious, "features.subconscious"),
+            (coordinator, "features.coordinator"),
+            (proactive, "features.proactive"),
+            (parallelism_prompts, "features.parallelism-prompts"),
+            (prompt_suggestions, "features.prompt-suggestions"),
+        ];
+        all.into_iter().filter(|(on, _)| **on == Some(true)).map(|(_, key)| key).collect()
+    }
+}

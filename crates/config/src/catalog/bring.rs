@@ -1,0 +1,122 @@
+//! Adds what plugins bring to the catalogue.
+
+use std::path::{Path, PathBuf};
+
+use super::gather::{Gathered, is_forbidden};
+use super::kinds::{is_agent, skill_files};
+use super::places::CatalogPlaces;
+use super::plugin::{Contents, Plugin};
+use super::skill::{self, Form};
+use super::walk::{Links, Walk};
+use super::{HookHolder, HookText, Problem, agent};
+use crate::gather::Choice;
+
+/// The folders of plugins: those of the command line, then those in Bosun's home.
+pub(super) fn plugins(places: &CatalogPlaces<'_>) -> Vec<PathBuf> {
+    let mut folders = places.plugins.to_vec();
+    if places.read.contains(&Choice::User) {
+        let entries = std::fs::read_dir(places.home.join("plugins")).into_iter().flatten().flatten();
+        let mut own: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+        own.sort();
+        folders.extend(own);
+    }
+    folders
+}
+
+/// Adds everything that a plugin brings.
+pub(super) fn add(folder: &Path, places: &CatalogPlaces<'_>, gathered: &mut Gathered) {
+    let Some(contents) = Contents::read(folder, &mut gathered.problems) else { return };
+    let Contents { plugin, agents, skills, commands, hooks, inline } = contents;
+    let mut bringer = Bringer { top: &plugin.folder, plugin: &plugin, places, gathered };
+    bringer.add_agents(&agents);
+    bringer.add_skills(&skills);
+    bringer.add_commands(&commands);
+    for file in hooks {
+        let text = bringer.read(&file);
+        text.into_iter().for_each(|text| bringer.add_hooks(file.clone(), text));
+    }
+    if let Some((file, json)) = inline {
+        bringer.add_hooks(file, serde_json::json!({ "hooks": json }).to_string());
+    }
+    gathered.plugins.push(plugin);
+}
+
+/// One plugin, and where its things go.
+struct Bringer<'a> {
+    top: &'a Path,
+    plugin: &'a Plugin,
+    places: &'a CatalogPlaces<'a>,
+    gathered: &'a mut Gathered,
+}
+
+impl Bringer<'_> {
+    fn add_agents(&mut self, paths: &[PathBuf]) {
+        for file in self.documents(paths) {
+            let Some(text) = self.read(&file) else { continue };
+            let source = self.plugin.source(&file);
+            if let Some(drafted) = agent::from_markdown(&file, &text, source, &mut self.gathered.problems) {
+                self.gathered.add_agent(drafted, &file, Some(self.top));
+            }
+        }
+    }
+
+    fn add_skills(&mut self, paths: &[PathBuf]) {
+        for path in paths {
+            let files = self.files(path);
+            for file in skill_files(path, &files, &mut self.gathered.problems) {
+                self.add_skill(&file, Form::Skill);
+            }
+        }
+    }
+
+    fn add_commands(&mut self, paths: &[PathBuf]) {
+        for file in self.documents(paths) {
+            self.add_skill(&file, Form::Command);
+        }
+    }
+
+    fn add_skill(&mut self, file: &Path, form: Form) {
+        let Some(text) = self.read(file) else { return };
+        let spec = skill::read(file, &text, form, self.plugin.source(file), &mut self.gathered.problems);
+        spec.into_iter().for_each(|spec| self.gathered.add_skill(spec));
+    }
+
+    fn add_hooks(&mut self, file: PathBuf, text: String) {
+        if !is_forbidden(self.places, &file, &mut self.gathered.problems) {
+            let plugin = Some(self.top.to_owned());
+            self.gathered.hooks.push(HookText { file, holder: HookHolder::File, plugin, text });
+        }
+    }
+
+    /// The Markdown files at these places. One that the manifest names itself and is none is a mistake.
+    fn documents(&mut self, paths: &[PathBuf]) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        for path in paths {
+            let files = self.files(path);
+            if files.as_slice() == std::slice::from_ref(path) && !is_agent(path) {
+                let words = "the plugin names it, and it is no Markdown file";
+                self.gathered.problems.push(Problem::error(path, words, "name a file that ends in .md"));
+            }
+            found.extend(files.into_iter().filter(|file| is_agent(file)));
+        }
+        found
+    }
+
+    fn files(&mut self, path: &Path) -> Vec<PathBuf> {
+        match path.is_dir() {
+            true => self.walk(path).files(&mut self.gathered.problems),
+            false => vec![path.to_owned()],
+        }
+    }
+
+    fn read(&mut self, file: &Path) -> Option<String> {
+        self.walk(file).read(file, &mut self.gathered.problems)
+    }
+
+    fn walk<'b>(&self, folder: &'b Path) -> Walk<'b>
+    where
+        Self: 'b,
+    {
+        Walk { top: self.top, folder, links: Links::Refused }
+    }
+}

@@ -1,0 +1,34 @@
+//! What definitions say of each other: an agent or skill that is named has to be there.
+
+use std::path::{Path, PathBuf};
+
+use protocol::{AgentSpec, Source, Spawns};
+
+use super::{Gathered, Problem};
+
+/// Says of every name in an agent's definition that nothing has.
+pub(super) fn check(gathered: &mut Gathered) {
+    let mut problems = Vec::new();
+    for AgentSpec { name, skills, spawns, source, .. } in gathered.effective().map(|agent| &agent.spec) {
+        let mut missing = |kind: &str, wanted: &str| {
+            let words = format!("agent `{name}` names the {kind} `{wanted}`, and there is none");
+            problems.push(Problem::warning(&file(source), words, "correct the name, or leave it out"));
+        };
+        let has_skill = |wanted: &str| gathered.effective_skills().any(|skill| skill.spec.name == wanted);
+        skills.iter().filter(|wanted| !has_skill(wanted)).for_each(|wanted| missing("skill", wanted));
+        if let Spawns::Only(agents) = spawns {
+            agents.iter().filter(|one| gathered.agent(one).is_none()).for_each(|wanted| missing("agent", wanted));
+        }
+    }
+    gathered.problems.extend(problems);
+}
+
+/// The file, or what stands for it.
+fn file(source: &Source) -> PathBuf {
+    match source {
+        Source::User { path } | Source::Project { path } | Source::Plugin { path, .. } => PathBuf::from(path),
+        Source::Flag => Path::new("--agents").to_owned(),
+        Source::Remote { url } => PathBuf::from(url),
+        Source::BuiltIn => PathBuf::from("built in"),
+    }
+}
