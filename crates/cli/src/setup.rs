@@ -115,12 +115,6 @@ fn stand_in() -> runtime::Catalog {
     runtime::Catalog { agents: vec![agent], ..runtime::Catalog::default() }
 }
 
-/// How much disk the output of commands may take.
-fn spool_limits(config: &Config) -> runtime::SpoolLimits {
-    let Config { command_bytes, session_bytes, min_free_bytes, .. } = config;
-    runtime::SpoolLimits { command: *command_bytes, session: *session_bytes, min_free: *min_free_bytes }
-}
-
 /// How a run gets rid of its budget of money, which no flag takes back.
 fn way_out(args: &RunArgs, before: Option<&SessionView>) -> &'static str {
     match (args.max_budget_usd, before) {
@@ -128,6 +122,12 @@ fn way_out(args: &RunArgs, before: Option<&SessionView>) -> &'static str {
         (None, Some(_)) => "go on with a model that has a price",
         (None, None) => "take `usd` out of [budget] in config.toml",
     }
+}
+
+/// How much disk the output of commands may take.
+fn spool_limits(config: &Config) -> runtime::SpoolLimits {
+    let Config { command_bytes, session_bytes, min_free_bytes, .. } = config;
+    runtime::SpoolLimits { command: *command_bytes, session: *session_bytes, min_free: *min_free_bytes }
 }
 
 /// The model, and its name in full.
