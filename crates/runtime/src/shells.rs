@@ -24,11 +24,14 @@ pub(crate) async fn run(desk: Arc<Desk>, link: Link) {
 
 async fn run_task(desk: &Desk, link: &Link) -> Result<(), Rejected> {
     link.supervisor.report(link.run, Report::Boundary(Point::Between)).await?;
-    let ending = match command(desk, link.run.task) {
+    let (ending, over) = match command(desk, link.run.task) {
         Ok(command) => execute(desk, link.run.task, &command).await,
-        Err(message) => Ending::Failed { kind: FailKind::Internal, message },
+        Err(message) => (Ending::Failed { kind: FailKind::Internal, message }, None),
     };
-    let text = output(desk, link.run.task, RESULT_MAX).into_string();
+    let mut text = output(desk, link.run.task, RESULT_MAX).into_string();
+    if let Some(over) = over.filter(|over| !text.contains(over.trim())) {
+        text.push_str(&over);
+    }
     link.supervisor.report(link.run, Report::Ended { ending, text }).await
 }
 
@@ -42,16 +45,18 @@ fn command(desk: &Desk, task: TaskId) -> Result<String, String> {
     first.ok_or_else(|| "the task has no command".into())
 }
 
-async fn execute(desk: &Desk, task: TaskId, command: &str) -> Ending {
+/// How the command ended, and what is said in place of output that was not kept.
+async fn execute(desk: &Desk, task: TaskId, command: &str) -> (Ending, Option<String>) {
     let failed = |message: String| Ending::Failed { kind: FailKind::Exit, message };
-    let mut spool = match desk.settings.spools.keep(&folder(&desk.settings.home, desk.session, task)) {
+    let folder = folder(&desk.settings.home, desk.session, task);
+    let mut spool = match desk.settings.spools.keep(&folder) {
         Ok(spool) => spool,
-        Err(error) => return failed(format!("its output cannot be kept: {error}")),
+        Err(error) => return (failed(format!("its output cannot be kept: {error}")), None),
     };
     let command = ShellCommand { command, cwd: desk.workspace.cwd(), env: &desk.env };
     let mut process = match tools::launch(&desk.guardian, command).await {
         Ok(process) => process,
-        Err(error) => return failed(format!("it could not start: {error}")),
+        Err(error) => return (failed(format!("it could not start: {error}")), None),
     };
     let mut unwritten = None;
     let mut keep = |bytes: &[u8]| {
@@ -62,15 +67,13 @@ async fn execute(desk: &Desk, task: TaskId, command: &str) -> Ending {
     let mut stream = desk.redactor.stream();
     let exit = tools::follow(&mut process, |bytes| keep(&stream.push(bytes))).await;
     keep(&stream.finish());
-    let exit = match exit {
-        Ok(exit) => exit,
-        Err(error) => return failed(error.to_string()),
+    let ending = match (exit.map(|exit| exit.status), unwritten) {
+        (Err(error), _) => failed(error.to_string()),
+        (Ok(ExitStatus::Code(0)), None) => Ending::Completed,
+        (Ok(ExitStatus::Code(0)), Some(error)) => failed(format!("its output could not be kept whole: {error}")),
+        (Ok(status @ (ExitStatus::Code(_) | ExitStatus::Signal(_))), _) => failed(status.to_string()),
     };
-    match (exit.status, unwritten) {
-        (ExitStatus::Code(0), None) => Ending::Completed,
-        (ExitStatus::Code(0), Some(error)) => failed(format!("its output could not be kept whole: {error}")),
-        (status @ (ExitStatus::Code(_) | ExitStatus::Signal(_)), _) => failed(status.to_string()),
-    }
+    (ending, spool.over().map(str::to_owned))
 }
 
 fn folder(home: &Home, session: SessionId, task: TaskId) -> PathBuf {

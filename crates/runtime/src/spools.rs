@@ -8,7 +8,7 @@ use std::{fmt, fs};
 
 use tools::Spool;
 
-/// Room that is left for the words that say why the rest is missing.
+/// Room that a command leaves for the words that say why the rest is missing.
 const NOTE: u64 = 200;
 
 /// How much disk output may take.
@@ -62,19 +62,22 @@ impl Spools {
             }
         }
         let spool = Spool::create(folder, self.limits.command)?;
-        Ok(Keeping { spools: self, spool, folder: folder.into(), is_over: false })
+        Ok(Keeping { spools: self, spool, folder: folder.into(), over: None })
     }
 
     /// Why a command that holds `now` bytes may not hold `next`.
     fn refusal(&self, folder: &Path, now: u64, next: u64) -> Option<String> {
-        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner).unwrap_or(0);
         let SpoolLimits { session, min_free, .. } = self.limits;
-        if held.saturating_sub(now).saturating_add(next).saturating_add(NOTE) > session {
+        if self.held().saturating_sub(now).saturating_add(next).saturating_add(NOTE) > session {
             return Some(format!("the commands of this session have filled the {session} bytes that they may"));
         }
         // A disk that cannot be asked is found out about by writing to it.
         let free = self.disk.free(folder).ok()?;
         (free < min_free).then(|| format!("the disk has {free} bytes left, and {min_free} are to stay free"))
+    }
+
+    fn held(&self) -> u64 {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner).unwrap_or(0)
     }
 
     fn moved(&self, from: u64, to: u64) {
@@ -89,14 +92,14 @@ pub(crate) struct Keeping<'a> {
     spools: &'a Spools,
     spool: Spool,
     folder: Box<Path>,
-    /// Whether the rest is not kept.
-    is_over: bool,
+    /// Why the rest is not kept.
+    over: Option<String>,
 }
 
 impl Keeping<'_> {
     /// Takes more output. What has no room is dropped, and the first time that is said.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if self.is_over || bytes.is_empty() {
+        if self.over.is_some() || bytes.is_empty() {
             return Ok(());
         }
         let now = self.spool.on_disk();
@@ -104,10 +107,19 @@ impl Keeping<'_> {
         match self.spools.refusal(&self.folder, now, next) {
             None => self.append(bytes),
             Some(why) => {
-                self.is_over = true;
-                self.append(format!("\n[from here on nothing is kept: {why}]\n").as_bytes())
+                let note = format!("\n[from here on nothing is kept: {why}]\n");
+                // Where not even this has room, the task's result says it.
+                let fits = self.spools.held().saturating_add(note.len() as u64) <= self.spools.limits.session;
+                let written = if fits { self.append(note.as_bytes()) } else { Ok(()) };
+                self.over = Some(note);
+                written
             }
         }
+    }
+
+    /// What is said in place of what was not kept.
+    pub(crate) fn over(&self) -> Option<&str> {
+        self.over.as_deref()
     }
 
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -161,14 +173,17 @@ mod tests {
             }
             let on_disk = size(folder.path());
             assert!(on_disk <= 5_000, "{name}: {on_disk}");
+            let said = keeping.over().unwrap_or_default();
+            assert_eq!(said.contains("nothing is kept: the commands of this session"), name != "a", "{said}");
         }
         let text = |name: &str| Spool::read(&folder.path().join(name), 8_000).unwrap().into_string();
         assert!(text("a").ends_with("line 1999\n"), "the first has its tail");
-        assert!(text("c").contains("from here on nothing is kept: the commands of this session"), "{}", text("c"));
+        assert!(text("b").contains("from here on nothing is kept: the commands of this session"), "{}", text("b"));
         // Another process goes on with the session, and counts what is there.
         let again = Spools::new(limits, Arc::new(Filling::default()));
-        again.keep(&folder.path().join("d")).unwrap().write(b"more\n").unwrap();
-        assert!(size(folder.path()) <= 5_000 && text("d").contains("nothing is kept"), "{}", text("d"));
+        let mut keeping = again.keep(&folder.path().join("d")).unwrap();
+        keeping.write(b"more\n").unwrap();
+        assert!(size(folder.path()) <= 5_000 && keeping.over().is_some());
     }
 
     #[test]

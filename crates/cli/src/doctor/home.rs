@@ -151,7 +151,7 @@ fn left(home: &Home, id: SessionId) -> Option<Check> {
     let alive = reader.lease().ok()?.is_some_and(|(_, owner)| owner.is_alive());
     let state = reader.session_view().ok()?.state;
     match state {
-        TaskState::Running | TaskState::Queued if !alive => Some(Check::warn(
+        TaskState::Interrupted if !alive => Some(Check::warn(
             "sessions",
             format!("{id} was at work when its process ended"),
             format!("go on with: bosun --resume {id}"),

@@ -1,8 +1,10 @@
 //! Tasks as a tree.
 
+use std::collections::{HashMap, HashSet};
+
 use host::{Clock, Home, SystemClock};
 use protocol::api::{SessionView, TaskView, TasksParams};
-use protocol::{At, Kind, SessionId};
+use protocol::{At, Kind, SessionId, TaskId};
 use serde::Serialize;
 use store::{Index, Reader, StoreError};
 use unicode_width::UnicodeWidthStr;
@@ -117,13 +119,13 @@ fn table(all: &[Listed], now: At) {
 
 /// Parents before their children, and children in the order they were made.
 fn tree(tasks: &[TaskView]) -> Vec<&TaskView> {
-    let is_top = |task: &TaskView| !tasks.iter().any(|other| Some(other.id) == task.parent);
-    let mut open: Vec<&TaskView> = tasks.iter().rev().filter(|task| is_top(task)).collect();
-    let mut ordered = Vec::with_capacity(tasks.len());
-    let mut below: std::collections::HashMap<_, Vec<&TaskView>> = std::collections::HashMap::new();
+    let known: HashSet<TaskId> = tasks.iter().map(|task| task.id).collect();
+    let mut below: HashMap<Option<TaskId>, Vec<&TaskView>> = HashMap::new();
     for task in tasks.iter().rev() {
-        below.entry(task.parent).or_default().push(task);
+        below.entry(task.parent.filter(|parent| known.contains(parent))).or_default().push(task);
     }
+    let mut open = below.remove(&None).unwrap_or_default();
+    let mut ordered = Vec::with_capacity(tasks.len());
     while let Some(task) = open.pop() {
         ordered.push(task);
         open.extend(below.remove(&Some(task.id)).unwrap_or_default());
@@ -133,9 +135,6 @@ fn tree(tasks: &[TaskView]) -> Vec<&TaskView> {
 
 fn cells(task: &TaskView, session_model: &str, now: At) -> [String; 8] {
     let indent = "  ".repeat(usize::try_from(task.depth.min(12)).unwrap_or(0));
-    let name = print::one_line(&format!("{indent}{}", task.name), LONGEST);
-    // Leading blanks are the tree.
-    let name = if name.starts_with(' ') { name } else { format!("{indent}{}", name.trim_start()) };
     let stalled = if task.stalled_since_at.is_some() { ", stalled" } else { "" };
     let removed = if task.forgotten { ", removed" } else { "" };
     let model = match task.kind {
@@ -144,7 +143,7 @@ fn cells(task: &TaskView, session_model: &str, now: At) -> [String; 8] {
     };
     let cost = if task.turns == 0 { String::new() } else { Money::new(task.cost_micros, task.priced).to_string() };
     [
-        print::plain(&name),
+        format!("{indent}{}", print::plain(&print::one_line(&task.name, LONGEST))),
         format!("{}{stalled}{removed}", task.state.word()),
         print::plain(&task.agent),
         print::plain(&print::one_line(short_model(model), 28)),

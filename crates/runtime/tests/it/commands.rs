@@ -65,7 +65,7 @@ async fn r8_whoever_leaves_a_command_reads_what_became_of_it() {
     driver.until("an answer", ended).await;
     driver.rest().await;
     let fates = left.map(|id| reader.command_fate(id).unwrap());
-    assert_eq!(fates[0], Some(CommandFate::Applied { mail: Some(MailId(1)) }));
+    assert_eq!(fates[0], Some(CommandFate::Applied { mail: Some(MailId(0)) }));
     let refused = matches!(&fates[1], Some(CommandFate::Refused { kind: RefusalKind::NoTask, .. }));
     assert!(refused, "{fates:?}");
     driver.leave().await;

@@ -1,11 +1,13 @@
 //! Commands in the background.
 
-use std::fs;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
+use std::{fs, io};
 
 use insta::assert_snapshot;
 use protocol::{Delivery, Event, Outcome, TaskState};
-use runtime::{Start, Status};
+use runtime::{Disk, Start, Status};
 use testkit::session::{Driver, scenario};
 
 use crate::support::{UNTIL_GO, eventually, rules};
@@ -128,6 +130,35 @@ async fn what_a_command_prints_is_bounded_on_disk_and_in_the_answer() {
     });
     let answer = answer.unwrap();
     assert!(answer.contains("\n1\n2\n") && answer.contains("left out") && answer.trim_end().ends_with("100000"));
+}
+
+/// A disk with no room left.
+#[derive(Debug)]
+struct Full;
+
+impl Disk for Full {
+    fn free(&self, _path: &Path) -> io::Result<u64> {
+        Ok(999)
+    }
+}
+
+#[tokio::test]
+async fn r9_a_disk_at_its_floor_costs_a_command_its_output_and_not_the_session_its_life() {
+    let then = "  - when: { turn: 2 }
+    answer:
+      - call: { id: wait, tool: read_shell, input: { name: seq, wait_secs: 300 } }
+  - answer: [say: done]
+";
+    let stage = scenario().script(&starting("seq 1 9", then)).allow_all().disk(Arc::new(Full), 1_000).ready();
+    let mut driver = stage.open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    driver.rest().await;
+    let command = driver.tasks()[1].clone();
+    let note = "[from here on nothing is kept: the disk has 999 bytes left, and 1000 are to stay free]";
+    assert_eq!(command.state, TaskState::Finished { outcome: Outcome::Completed });
+    assert_eq!(command.result.as_deref().map(str::trim), Some(note));
+    assert_eq!(runtime::output(stage.home(), driver.id(), &command).trim(), note);
+    assert_eq!(driver.leave().await.outcome(), Some(&Outcome::Completed));
 }
 
 #[tokio::test]

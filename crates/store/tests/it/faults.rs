@@ -80,7 +80,7 @@ fn a_newer_file_is_refused_with_both_versions() {
     assert_eq!(Reader::open(&house.home, session(1)).map(|_| ()), Err(newer.clone()));
     assert_eq!(post_command(&house.home, session(1), &Command::Stop, At(1)), Err(newer.clone()));
     let text = newer.to_string();
-    assert!(text.contains("format 9") && text.contains("up to 3") && text.contains(path.to_str().unwrap()), "{text}");
+    assert!(text.contains("format 9") && text.contains("up to 4") && text.contains(path.to_str().unwrap()), "{text}");
 
     Index::open(&house.home).unwrap();
     raw(&house.home.index_db()).pragma_update(None, "user_version", 9).unwrap();
