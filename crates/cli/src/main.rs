@@ -44,6 +44,9 @@ use crate::args::{Args, Command};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
+/// Most threads for what blocks: a thousand calls at once must not have a thread each.
+const BLOCKING_THREADS: usize = 32;
+
 fn main() -> ExitCode {
     // The guardian must stay small: nothing is set up before this.
     if std::env::args_os().nth(1).is_some_and(|first| first == "__guardian") {
@@ -75,7 +78,8 @@ fn parse() -> Result<Args, clap::Error> {
 }
 
 fn perform(args: Args) -> Result<Exit, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().max_blocking_threads(BLOCKING_THREADS).enable_all().build()?;
     let command = async {
         match args.command {
             None => run::run(args.run).await,

@@ -1,7 +1,7 @@
 //! What controls Bosun itself, told by what files are and not only by what they are called: a link to such a file is
 //! that file, and so is a second name of it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,9 @@ use std::sync::OnceLock;
 /// The files and folders that no call may reach.
 #[derive(Debug)]
 pub(crate) struct Controls {
-    /// As they were named, and as they really are.
-    paths: Vec<PathBuf>,
+    named: Vec<PathBuf>,
+    /// As they were named, and as they really are, looked for when it first matters.
+    paths: OnceLock<Vec<PathBuf>>,
     /// Those of their files that have another name somewhere, looked for when it first matters.
     twins: OnceLock<Twins>,
 }
@@ -27,26 +28,48 @@ enum Twins {
 const LOOKS: usize = 200_000;
 
 impl Controls {
-    /// Looks where the controls really are.
+    /// The controls that go by these names.
     pub(crate) fn new(named: &[PathBuf]) -> Controls {
-        let paths = named.iter().flat_map(|path| [Some(path.clone()), real(path)]).flatten().collect();
-        Controls { paths, twins: OnceLock::new() }
+        Controls { named: named.to_owned(), paths: OnceLock::new(), twins: OnceLock::new() }
     }
 
     /// Whether this is one of them, or below one; the path is absolute and without links.
     pub(crate) fn hold(&self, path: &Path) -> bool {
-        self.paths.iter().any(|control| path.starts_with(control)) || self.is_twin(path)
+        self.paths().iter().any(|control| path.starts_with(control)) || self.is_twin(path)
+    }
+
+    fn paths(&self) -> &[PathBuf] {
+        self.paths.get_or_init(|| {
+            let mut leads = Leads::default();
+            self.named.iter().flat_map(|path| [Some(path.clone()), leads.real(path)]).flatten().collect()
+        })
     }
 
     /// Whether a file is one of them under another name. Only a file of several names can be.
     fn is_twin(&self, path: &Path) -> bool {
         match fs::symlink_metadata(path) {
-            Ok(file) if has_more_names(&file) => match self.twins.get_or_init(|| twins(&self.paths)) {
+            Ok(file) if has_more_names(&file) => match self.twins.get_or_init(|| twins(self.paths())) {
                 Twins::Known(twins) => twins.contains(&identity(&file)),
                 Twins::TooMany => true,
             },
             Ok(_) | Err(_) => false,
         }
+    }
+}
+
+/// Where many paths really lead, looked up together: a folder that several stand in is looked for once.
+#[derive(Debug, Default)]
+pub(crate) struct Leads(HashMap<PathBuf, Option<PathBuf>>);
+
+impl Leads {
+    /// The same as [`real`].
+    pub(crate) fn real(&mut self, path: &Path) -> Option<PathBuf> {
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return real(path) };
+        if !self.0.contains_key(folder) {
+            self.0.insert(folder.to_owned(), real(folder));
+        }
+        let there = self.0.get(folder)?.as_ref()?.join(name);
+        if there.read_link().is_ok() { real(path) } else { Some(there) }
     }
 }
 
@@ -75,11 +98,11 @@ fn follow(path: &Path) -> Option<Followed> {
         let rest = path.strip_prefix(part).ok()?;
         // Joining an empty path would add a slash.
         let join = |base: PathBuf| if rest.as_os_str().is_empty() { base } else { base.join(rest) };
-        match (part.canonicalize(), part.read_link()) {
-            (Ok(real), _) => Some(Followed::Real(join(real))),
-            (Err(_), Ok(target)) => Some(Followed::Onwards(join(part.parent()?.join(target)))),
-            (Err(_), Err(_)) => None,
+        if let Ok(real) = part.canonicalize() {
+            return Some(Followed::Real(join(real)));
         }
+        let target = part.read_link().ok()?;
+        Some(Followed::Onwards(join(part.parent()?.join(target))))
     })
 }
 
@@ -147,5 +170,24 @@ mod tests {
         fs::hard_link(at(".mcp.json"), at("harmless")).unwrap();
         let controls = Controls::new(&[at(".mcp.json")]);
         assert!(controls.hold(&at(".mcp.json")) && controls.hold(&at("harmless")));
+    }
+
+    #[test]
+    fn paths_lead_to_the_same_place_together_as_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(top.join("a/b")).unwrap();
+        fs::write(top.join("a/file"), "").unwrap();
+        for (link, target) in
+            [("link", "a/b"), ("a/up", ".."), ("lost", "a/none/x"), ("round", "round"), ("to", "a/file")]
+        {
+            symlink(target, top.join(link)).unwrap();
+        }
+        let names = ". .. a a/ a/b a/b/.. a/file a/file/x a/none a/none/x link link/ link/x link/.. \
+                     link/../file a/up a/up/a a/up/link/y lost lost/x round round/x to to/x none/none/none";
+        let mut leads = Leads::default();
+        for path in names.split(' ').map(|name| top.join(name)).chain(["/".into(), "x".into(), top.join("")]) {
+            assert_eq!(leads.real(&path), real(&path), "{}", path.display());
+        }
     }
 }

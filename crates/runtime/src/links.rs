@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use policy::Act;
 use policy::shell::{self, Open, Script, Simple, Word};
 
-use crate::controls::real;
+use crate::controls::{Leads, real};
 
 /// Most folders of a command that are followed.
 const FOLDERS: usize = 32;
@@ -25,7 +25,8 @@ pub(crate) fn paths(command: &str, cwd: &Path) -> impl Iterator<Item = PathBuf> 
     let pieces: BTreeSet<&str> = words.flat_map(|word| word.split(['=', ':', ',', '@']).chain([word])).collect();
     let joined = folders.iter().flat_map(|folder| pieces.iter().map(|piece| folder.join(piece)));
     let joined: Vec<PathBuf> = joined.take(LOOKS).collect();
-    joined.into_iter().filter_map(|path| real(&path))
+    let mut leads = Leads::default();
+    joined.into_iter().filter_map(move |path| leads.real(&path))
 }
 
 /// The redirections of a command that lead elsewhere than they say, as acts of their own.

@@ -193,14 +193,14 @@ impl AgentRun {
     /// Hears the mail and begins the turn that answers it.
     async fn hear_and_begin(&mut self) -> Result<Result<(), Rejected>, Rejected> {
         let (supervisor, run) = (self.link.supervisor.clone(), self.link.run);
-        let heard = supervisor.report(run, Report::Boundary(Point::Between));
+        let boundary = Report::Boundary(Point::Between);
         if !self.is_budgeted() {
             // One commit for both.
-            let (heard, begun) = tokio::join!(heard, supervisor.report(run, self.turn_begun()));
+            let (heard, begun) = supervisor.report_both(run, boundary, self.turn_begun()).await?;
             return heard.map(|()| begun);
         }
         // What is set aside must count the mail, and all of it is known only when it was heard.
-        heard.await?;
+        supervisor.report(run, boundary).await?;
         self.catch_up();
         Ok(supervisor.report(run, self.turn_begun()).await)
     }

@@ -54,6 +54,8 @@ struct Given {
 
 type Reply = oneshot::Sender<Result<Receipt, Rejected>>;
 
+type Answer = oneshot::Receiver<Result<Receipt, Rejected>>;
+
 /// What an input led to, for whoever gave it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Receipt {
@@ -92,6 +94,19 @@ impl Supervisor {
         self.submit(Input::Report(run, report)).await.map(|_receipt| ())
     }
 
+    /// Two reports of a run, decided in their order and made durable together. To join two that are given apart would
+    /// not do: when many wait to be heard, the second may come first.
+    pub(crate) async fn report_both(
+        &self,
+        run: Run,
+        first: kernel::Report,
+        second: kernel::Report,
+    ) -> Result<(Result<(), Rejected>, Result<(), Rejected>), Rejected> {
+        let first = self.give(Input::Report(run, first), None).await?;
+        let second = self.give(Input::Report(run, second), None).await?;
+        Ok((answered(first).await.map(|_receipt| ()), answered(second).await.map(|_receipt| ())))
+    }
+
     /// Tells of every question that is settled from now on.
     pub(crate) fn settled(&self) -> watch::Receiver<u64> {
         let mut settled = self.settled.clone();
@@ -114,11 +129,20 @@ impl Supervisor {
     }
 
     async fn submit_for(&self, input: Input, command: Option<i64>) -> Result<Receipt, Rejected> {
+        answered(self.give(input, command).await?).await
+    }
+
+    /// Puts an input into the inbox, which may be full.
+    async fn give(&self, input: Input, command: Option<i64>) -> Result<Answer, Rejected> {
         let (reply, answer) = oneshot::channel();
         let message = Message::Input(Box::new(Given { input, command, reply: Some(reply) }));
         self.inbox.send(message).await.map_err(|_gone| Rejected::Gone)?;
-        answer.await.map_err(|_gone| Rejected::Gone)?
+        Ok(answer)
     }
+}
+
+async fn answered(answer: Answer) -> Result<Receipt, Rejected> {
+    answer.await.map_err(|_gone| Rejected::Gone)?
 }
 
 /// The supervisor's task, owned by the session.
@@ -148,5 +172,53 @@ impl Supervision {
         // A supervisor that is gone needs no word.
         let _gone = self.supervisor.inbox.send(Message::Leave).await;
         self.task.await.ok().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kernel::{Point, Report};
+    use protocol::{Activation, Attempt, TaskId, WrapUp};
+
+    use super::*;
+
+    /// The reports in the order that they come out, without an answer.
+    async fn heard(messages: &mut mpsc::Receiver<Message>) -> Option<Report> {
+        match messages.recv().await? {
+            Message::Input(given) => match given.input {
+                Input::Report(_, report) => Some(report),
+                other => panic!("{other:?}"),
+            },
+            Message::Look(_) | Message::Leave => panic!("not a report"),
+        }
+    }
+
+    #[tokio::test]
+    async fn two_reports_keep_their_order_when_the_inbox_is_full() {
+        let (inbox, mut messages) = mpsc::channel(2);
+        let (_settle, settled) = watch::channel(0);
+        let supervisor = Supervisor { inbox, settled };
+        let task = TaskId::new("01a1df6b4dd47148a5c728adbc8f474d".parse().unwrap());
+        let run = Run { task, activation: Activation(1), attempt: Attempt(1) };
+        let before = || Report::Intent("before".into());
+        let fill = supervisor.clone();
+        let both = tokio::join!(
+            async move { fill.report_both(run, before(), before()).await.is_ok() },
+            async move {
+                let (first, second) = (Report::Boundary(Point::Between), Report::WrapUp(WrapUp::Time));
+                supervisor.report_both(run, first, second).await.is_ok()
+            },
+            async move {
+                tokio::task::yield_now().await;
+                let mut order = Vec::new();
+                while order.len() < 4
+                    && let Some(report) = heard(&mut messages).await
+                {
+                    order.push(report);
+                }
+                order
+            },
+        );
+        let (Report::Boundary(_), Report::WrapUp(_)) = (&both.2[2], &both.2[3]) else { panic!("{:?}", both.2) };
     }
 }
