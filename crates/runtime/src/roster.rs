@@ -10,7 +10,7 @@ use protocol::{
 };
 
 /// Most bytes of a result that is kept; the log has the whole.
-pub(crate) const RESULT_MAX: usize = 16 * 1024;
+const RESULT_MAX: usize = 16 * 1024;
 
 /// Most pieces of evidence that are kept of one task.
 const EVIDENCE_MAX: usize = 200;
@@ -48,11 +48,16 @@ pub(crate) struct Tally {
     pub(crate) began: Option<At>,
 }
 
-/// How an activation ended.
+/// How an activation ended, with what was known then: whoever is told of it again is told the same.
 #[derive(Debug, Clone)]
 pub(crate) struct Ending {
     pub(crate) outcome: Outcome,
     pub(crate) text: Clip,
+    pub(crate) tally: Tally,
+    /// How many pieces of evidence there were.
+    pub(crate) evidence: usize,
+    /// The task's children, and how they stood.
+    pub(crate) children: Vec<String>,
     pub(crate) began: Option<At>,
     pub(crate) at: At,
 }
@@ -116,9 +121,24 @@ impl Rolls {
             }
             _other => {}
         }
+        let children = match &entry.event {
+            Event::ActivationEnded { .. } | Event::TaskFinished { .. } => self.children(entry.task),
+            _other => Vec::new(),
+        };
         if let Some(known) = self.tasks.get_mut(&entry.task) {
-            known.read(entry);
+            known.read(entry, children);
         }
+    }
+
+    /// The children of a task that a reader of its result should know of, with how they stand. Nobody reads the root's.
+    fn children(&self, task: TaskId) -> Vec<String> {
+        let line = |id: &TaskId| {
+            let known = self.tasks.get(id)?;
+            let state = known.endings.last_key_value().map_or("not ended", |(_, ending)| ending.outcome.word());
+            Some(format!("{} {state}", known.spec.name))
+        };
+        let told = self.tasks.get(&task).filter(|known| known.spec.parent.is_some());
+        told.into_iter().flat_map(|known| &known.children).filter_map(line).collect()
     }
 
     fn create(&mut self, id: TaskId, spec: &TaskSpec) {
@@ -145,7 +165,7 @@ impl Rolls {
 }
 
 impl Known {
-    fn read(&mut self, entry: &Entry) {
+    fn read(&mut self, entry: &Entry, children: Vec<String>) {
         match &entry.event {
             Event::ActivationStarted { attempt, .. } if attempt.0 == 1 => self.tally.began = Some(entry.at),
             Event::TurnAnswered { usage, cost, .. } => {
@@ -157,26 +177,28 @@ impl Known {
             Event::CallAnswered { evidence, .. } => self.note(evidence),
             Event::IntentReported { intent } => self.intent = Some(intent.clone()),
             Event::ActivationEnded { activation, outcome, text } => {
-                self.end(*activation, outcome.clone(), text, entry.at)
+                self.end(*activation, outcome.clone(), text, entry.at, children)
             }
             Event::TaskFinished { outcome } => {
                 // One that never began has no activation to end.
                 let next = Activation(self.endings.last_key_value().map_or(1, |(last, _)| last.0 + 1));
                 if self.endings.is_empty() {
-                    self.end(next, outcome.clone(), "", entry.at);
+                    self.end(next, outcome.clone(), "", entry.at, children);
                 }
             }
             _other => {}
         }
     }
 
-    fn end(&mut self, activation: Activation, outcome: Outcome, text: &str, at: At) {
-        let ending = Ending { outcome, text: Clip::new(text, RESULT_MAX), began: self.tally.began, at };
-        self.endings.insert(activation, ending);
-        // The latest two may still have to be told; older ones are in the log.
-        while self.endings.len() > 2 {
-            self.endings.pop_first();
+    fn end(&mut self, activation: Activation, outcome: Outcome, text: &str, at: At, children: Vec<String>) {
+        let text = Clip::new(text, RESULT_MAX);
+        let Known { tally, evidence, .. } = self;
+        let (evidence, began) = (evidence.len(), tally.began);
+        let ending = Ending { outcome, text, tally: *tally, evidence, children, began, at };
+        if self.spec.parent.is_none() {
+            self.endings.clear();
         }
+        self.endings.insert(activation, ending);
     }
 
     /// Keeps what a call left behind, each thing once.

@@ -7,7 +7,7 @@ use host::{Guardian, Workspace};
 use kernel::{Ending, Point, Report};
 use net::fetch::Fetcher;
 use policy::Policy;
-use protocol::{Activation, Clip, Event, FailKind, Kind, TaskId};
+use protocol::{Activation, FailKind, Kind, TaskId};
 use store::{Reader, StoreError};
 use tools::{Stamps, Tool};
 
@@ -21,7 +21,7 @@ use crate::hooks::Listeners;
 use crate::instructions::Instructions;
 use crate::outfit::Outfits;
 use crate::redact::Redactor;
-use crate::roster::{RESULT_MAX, Roster};
+use crate::roster::Roster;
 use crate::settings::Settings;
 use crate::shells;
 use crate::space::Tables;
@@ -143,27 +143,10 @@ impl Desk {
 
 impl Results for Desk {
     fn result(&self, task: TaskId, activation: Activation) -> String {
-        if let Some(told) = crew::ended(self, task, activation) {
-            return told;
-        }
-        // Too long ago to be remembered.
-        match self.reader().and_then(|reader| reader.task_events(task)) {
-            Ok(log) => describe(&self.roster.path(task), &log, activation),
-            Err(error) => format!("{task} has ended, but its result cannot be read: {error}"),
-        }
+        crew::ended(self, task, activation).unwrap_or_else(|| format!("{} has ended", self.roster.path(task)))
     }
 
     fn message(&self, from: TaskId, text: &str) -> String {
         crew::message(self, from, text)
     }
-}
-
-/// An activation's end in words.
-fn describe(path: &str, log: &[protocol::Envelope], activation: Activation) -> String {
-    let ended = log.iter().rev().find_map(|envelope| match &envelope.entry.event {
-        Event::ActivationEnded { activation: which, outcome, text } if *which == activation => Some((outcome, text)),
-        _other => None,
-    });
-    let Some((outcome, text)) = ended else { return format!("{path} has ended") };
-    format!("{path}: {}\n{}", outcome.word(), Clip::new(text, RESULT_MAX))
 }

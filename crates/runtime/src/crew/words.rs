@@ -19,20 +19,18 @@ pub(super) const HEAD: usize = 512;
 
 /// A task's latest result, as the answer to the call that waited for it.
 pub(super) fn result(desk: &Desk, task: TaskId) -> Option<String> {
-    let children = children(desk, task);
     desk.roster.known(task, |known| {
         let (_, ending) = known.endings.last_key_value()?;
         let max = desk.settings.tools.output.saturating_sub(HEAD);
-        Some(prompt::quote_within(&told(task, known, ending, &children), max))
+        Some(prompt::quote_within(&told(task, known, ending), max))
     })?
 }
 
 /// How one activation of a task ended, as mail for its parent; it is quoted where it is read.
 pub(crate) fn ended(desk: &Desk, task: TaskId, activation: Activation) -> Option<String> {
-    let children = children(desk, task);
     desk.roster.known(task, |known| {
         let ending = known.endings.get(&activation)?;
-        Some(told(task, known, ending, &children))
+        Some(told(task, known, ending))
     })?
 }
 
@@ -41,19 +39,7 @@ pub(crate) fn message(desk: &Desk, from: TaskId, text: &str) -> String {
     format!("Message from {} ({from}):\n{text}", desk.roster.path(from))
 }
 
-/// The children of a task that a reader of its result should know of, with how they stand.
-fn children(desk: &Desk, task: TaskId) -> Vec<String> {
-    let ids = desk.roster.known(task, |known| known.children.clone()).unwrap_or_default();
-    let line = |id: &TaskId| {
-        desk.roster.known(*id, |known| {
-            let state = known.endings.last_key_value().map_or("not ended", |(_, ending)| ending.outcome.word());
-            format!("{} {state}", known.spec.name)
-        })
-    };
-    ids.iter().filter_map(line).collect()
-}
-
-fn told(task: TaskId, known: &Known, ending: &Ending, children: &[String]) -> String {
+fn told(task: TaskId, known: &Known, ending: &Ending) -> String {
     let detail = match &ending.outcome {
         // On one line: nothing in it can be taken for what follows.
         Outcome::Failed { kind, message } => format!(" ({kind:?}: {})", one_line(message, WHY)),
@@ -68,12 +54,12 @@ fn told(task: TaskId, known: &Known, ending: &Ending, children: &[String]) -> St
     let text = ending.text.as_str();
     // What the runtime knows comes first: whatever stands after the agent's first word is the agent's.
     let said = if text.is_empty() { "It said nothing.".to_owned() } else { format!("It said:\n{text}") };
-    [head, facts(known, ending, children), said].join("\n")
+    [head, facts(known, ending), said].join("\n")
 }
 
 /// What the runtime knows of the work, whatever the agent says about it.
-fn facts(known: &Known, ending: &Ending, children: &[String]) -> String {
-    let tally = known.tally;
+fn facts(known: &Known, ending: &Ending) -> String {
+    let (tally, evidence) = (ending.tally, || known.evidence.iter().take(ending.evidence));
     let time = ending.began.map_or(0, |began| ending.at.0.saturating_sub(began.0));
     let mut facts = vec![format!("{} turns", tally.turns), format!("{} tokens", tally.usage.total())];
     if tally.cost.micros > 0 {
@@ -82,17 +68,17 @@ fn facts(known: &Known, ending: &Ending, children: &[String]) -> String {
     facts.push(format!("{}.{} s", time / 1000, time % 1000 / 100));
     let mut lines = vec![format!("[{}]", facts.join(", "))];
     lines.extend(known.spec.model.as_ref().and_then(replaced));
-    let changed = listed(known.evidence.iter().filter_map(|piece| match piece {
+    let changed = listed(evidence().filter_map(|piece| match piece {
         Evidence::Changed { path } => Some(one_line(path, PIECE)),
         Evidence::Ran { .. } => None,
     }));
-    let ran = listed(known.evidence.iter().filter_map(|piece| match piece {
+    let ran = listed(evidence().filter_map(|piece| match piece {
         Evidence::Ran { command, exit: Some(code) } => Some(format!("`{}` → {code}", one_line(command, PIECE))),
         Evidence::Ran { command, exit: None } => Some(format!("`{}` → killed", one_line(command, PIECE))),
         Evidence::Changed { .. } => None,
     }));
     for (what, list) in
-        [("files changed", changed), ("commands", ran), ("its agents", listed(children.iter().cloned()))]
+        [("files changed", changed), ("commands", ran), ("its agents", listed(ending.children.iter().cloned()))]
     {
         if let Some(list) = list {
             lines.push(format!("[{what}: {list}]"));

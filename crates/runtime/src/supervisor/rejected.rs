@@ -55,6 +55,7 @@ fn kind(refusal: &Refusal) -> RefusalKind {
         | Refusal::Total { .. }
         | Refusal::Rate { .. }
         | Refusal::NoneOfType { .. }
+        | Refusal::NoParent(_)
         | Refusal::Holds { .. }
         | Refusal::Turns { .. }
         | Refusal::Budget { .. }
