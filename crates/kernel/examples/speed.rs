@@ -70,7 +70,7 @@ impl Bench {
             running: Vec::new(),
         };
         let spec = TaskSpec { rest: Rest::Idle, ..TaskSpec::new(Kind::Main, "main", "root") };
-        bench.give(Input::Open { root: id(1), spec, terms: terms() });
+        bench.give(Input::Open { root: id(1), spec, definition: None, terms: terms() });
         let body = Body::text("go");
         bench.give(Input::Send(Letter { to: id(1), from: Origin::User, delivery: Delivery::Steer, body }));
         bench
