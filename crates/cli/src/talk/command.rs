@@ -10,6 +10,12 @@ pub(super) enum Command {
     Mode(Option<PermissionMode>),
     Cost,
     Approvals,
+    /// Lists the agents that a person may start.
+    Agents,
+    /// Starts one of them with this prompt.
+    Agent(String, String),
+    /// Lists what every task does.
+    Tasks,
     Show(usize),
     Resume(Option<String>),
     New,
@@ -26,7 +32,7 @@ pub(super) struct Entry {
 }
 
 /// Every command.
-pub(super) const TABLE: [Entry; 9] = [
+pub(super) const TABLE: [Entry; 12] = [
     Entry { name: "help", arguments: "", about: "shows this", read: |rest| alone(rest, Command::Help) },
     Entry {
         name: "model",
@@ -51,6 +57,19 @@ pub(super) const TABLE: [Entry; 9] = [
         arguments: "",
         about: "what waits for your decision",
         read: |rest| alone(rest, Command::Approvals),
+    },
+    Entry {
+        name: "agent",
+        arguments: "NAME PROMPT",
+        about: "starts an agent in the background; its result reaches the conversation",
+        read: agent,
+    },
+    Entry { name: "agents", arguments: "", about: "the agents there are", read: |rest| alone(rest, Command::Agents) },
+    Entry {
+        name: "tasks",
+        arguments: "",
+        about: "what every agent and command does",
+        read: |rest| alone(rest, Command::Tasks),
     },
     Entry {
         name: "show",
@@ -113,6 +132,14 @@ fn word(rest: &str) -> Result<Option<String>, String> {
     }
 }
 
+fn agent(rest: &str) -> Result<Command, String> {
+    match rest.split_once(char::is_whitespace) {
+        Some((name, prompt)) => Ok(Command::Agent(name.to_owned(), prompt.trim().to_owned())),
+        None if rest.is_empty() => Ok(Command::Agents),
+        None => Err(format!("what should `{rest}` do? a prompt follows its name")),
+    }
+}
+
 fn mode(rest: &str) -> Result<Command, String> {
     let Some(word) = word(rest)? else { return Ok(Command::Mode(None)) };
     let found = PermissionMode::ALL.into_iter().find(|mode| mode.word() == word);
@@ -159,6 +186,9 @@ mod tests {
         assert!(problem("/modle x").contains("/model"));
         assert!(problem("/frobnicate").contains("/help lists"));
         assert_eq!(completions("/mo"), ["model", "mode"]);
+        assert_eq!(read("/agent"), Some(Ok(Command::Agents)));
+        assert_eq!(read("/agent explore find it"), Some(Ok(Command::Agent("explore".into(), "find it".into()))));
+        assert!(problem("/agent explore").contains("a prompt follows"));
         assert!(completions("mo").is_empty());
     }
 }

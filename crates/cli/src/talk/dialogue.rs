@@ -197,7 +197,7 @@ impl Dialogue<'_> {
             self.person.editor.history().add(&line);
             self.echo(LINE, &line);
             return Ok(match read {
-                Ok(command) => self.perform(command),
+                Ok(command) => self.perform(command).await,
                 Err(problem) => {
                     self.complain(&problem);
                     None

@@ -10,6 +10,7 @@ use super::dialogue::{Dialogue, End};
 use super::open::{self, Prepared};
 use super::text::{Lead, Row, Span, wrap};
 use crate::args::{PermitArgs, RunArgs};
+use crate::exact::exact;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::run::{self, Figures};
@@ -17,8 +18,15 @@ use crate::style::Role;
 
 impl Dialogue<'_> {
     /// Does what was asked of Bosun. What cannot be done is told, and the dialogue goes on.
-    pub(super) fn perform(&mut self, command: Command) -> Option<End> {
+    pub(super) async fn perform(&mut self, command: Command) -> Option<End> {
         match command {
+            Command::Agents => self.agents(),
+            Command::Agent(name, prompt) => {
+                if let Err(why) = self.opened.session.start_agent(&name, &prompt).await {
+                    self.complain(&why);
+                }
+            }
+            Command::Tasks => self.tasks(),
             Command::Exit => return Some(End::Over(Exit::Success)),
             Command::Model(Some(model)) => return self.switch(|this| this.with_model(model)),
             Command::Mode(Some(mode)) => return self.switch(|this| this.with_mode(mode)),
@@ -42,6 +50,27 @@ impl Dialogue<'_> {
             },
         }
         None
+    }
+
+    /// Lists the agents that a person may start.
+    fn agents(&mut self) {
+        let listed = |agent: &protocol::AgentSpec| format!("{}: {}", exact(&agent.name), exact(&agent.description));
+        let agents = &self.opened.session.catalog().agents;
+        let lines: Vec<String> = agents.iter().filter(|agent| agent.user_invocable).map(listed).collect();
+        lines.iter().for_each(|line| self.tell(line));
+    }
+
+    /// Lists what every task does.
+    fn tasks(&mut self) {
+        let tasks = match self.opened.session.tasks() {
+            Ok(tasks) => tasks,
+            Err(error) => return self.complain(&error.to_string()),
+        };
+        for task in tasks {
+            let intent = task.intent.map(|intent| format!("; {}", exact(&intent))).unwrap_or_default();
+            let (path, state) = (exact(&task.path), task.state.word());
+            self.tell(&format!("{path} ({}): {state}, {} turns{intent}", exact(&task.agent), task.turns));
+        }
     }
 
     /// Shows all of a call.

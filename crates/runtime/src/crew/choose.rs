@@ -2,9 +2,10 @@
 
 use model::{Facts, Model};
 use protocol::{AgentSpec, Clip, ModelUse, Price};
-use tools::{AgentOrder, ToolError};
+use tools::ToolError;
 
 use super::Crew;
+use crate::agent::Desk;
 use crate::models::TooDear;
 
 impl Crew {
@@ -32,12 +33,14 @@ impl Crew {
         }
         Ok(agent)
     }
+}
 
-    /// The model that a new agent is run with: the call's, its definition's, its taste's, the session's.
-    pub(super) fn model(&self, agent: &AgentSpec, order: &AgentOrder) -> Result<ModelUse, ToolError> {
-        let settings = &self.desk.settings;
+impl Desk {
+    /// The model that a new agent is run with: the one asked for, its definition's, its taste's, the session's.
+    pub(super) fn model_for(&self, agent: &AgentSpec, wanted: Option<&str>) -> Result<ModelUse, ToolError> {
+        let settings = &self.settings;
         let own = || ModelUse { requested: None, effective: settings.model_spec.clone(), why: None };
-        if let Some(wanted) = &order.model {
+        if let Some(wanted) = wanted {
             return self.open(wanted).map_err(|why| {
                 let known = self.models();
                 ToolError::refused(format!(
@@ -73,7 +76,7 @@ impl Crew {
     }
 
     fn models(&self) -> String {
-        let settings = &self.desk.settings;
+        let settings = &self.settings;
         let mut known = settings.models.available();
         if !known.contains(&settings.model_spec) {
             known.insert(0, settings.model_spec.clone());
@@ -83,7 +86,7 @@ impl Crew {
 
     /// Opens a model; the outer error says why it cannot be had, the inner that it is too dear.
     fn open(&self, wanted: &str) -> Result<Result<ModelUse, ToolError>, String> {
-        let settings = &self.desk.settings;
+        let settings = &self.settings;
         let requested = Some(wanted.to_owned());
         if wanted == "inherit" || wanted == settings.model_spec {
             return Ok(Ok(ModelUse { requested, effective: settings.model_spec.clone(), why: None }));
@@ -102,9 +105,9 @@ impl Crew {
 
     /// How dear a model is against the session's, in percent, if that is more than it may be.
     fn dearer(&self, model: &dyn Model) -> Option<u64> {
-        let cap = u64::from(self.desk.settings.guard.percent?);
+        let cap = u64::from(self.settings.guard.percent?);
         let price = |facts: &Facts| facts.price.map(rate);
-        let (own, wanted) = (price(self.desk.settings.model.facts())?, price(model.facts())?);
+        let (own, wanted) = (price(self.settings.model.facts())?, price(model.facts())?);
         let percent = wanted.saturating_mul(100).div_ceil(own.max(1));
         (percent > cap).then_some(percent)
     }

@@ -1,11 +1,12 @@
 //! Starts an agent, and waits for it unless it works in the background.
 
 use kernel::{CallPhase, Input, Spawn};
-use protocol::{Clip, Kind, Mode, Rest, TaskId, TaskSpec, WaitEnd};
+use protocol::{AgentSpec, Clip, Kind, Mode, Rest, TaskId, TaskSpec, WaitEnd};
 use tools::{AgentOrder, ToolError};
 
 use super::words::result;
 use super::{Crew, refused};
+use crate::agent::Desk;
 use crate::{definition, expects};
 
 /// Most bytes of a description.
@@ -46,7 +47,7 @@ impl Crew {
             expects::check(expected)
                 .map_err(|words| ToolError::refused(format!("`expects` cannot be used: {words}")))?;
         }
-        let model = self.model(agent, &order)?;
+        let model = self.desk.model_for(agent, order.model.as_deref())?;
         let wanted = order.mode.unwrap_or(if agent.background { Mode::Background } else { Mode::Sync });
         // Below the root nobody is told of what ends later.
         let mode = if self.is_root() { wanted } else { Mode::Sync };
@@ -55,14 +56,11 @@ impl Crew {
             parent: Some(self.own()),
             description: Clip::new(order.description.trim(), DESCRIPTION).into_string(),
             mode,
-            rest: if settings.features.multi_turn { Rest::Idle } else { Rest::Finish },
-            max_turns: agent.max_turns,
-            budget: agent.budget,
             definition: Some(definition.id.clone()),
             model: Some(model),
             effort: order.effort,
             expects: order.expects,
-            ..TaskSpec::new(Kind::Agent, agent.name.as_str(), name(&order.name))
+            ..self.desk.task_of(agent, &order.name)
         };
         let id = TaskId::new(settings.ids.uuid());
         let by = Some((self.caller.run, self.caller.turn, self.caller.call.clone()));
@@ -85,6 +83,38 @@ impl Crew {
             ));
         }
         Ok(result(&self.desk, child).unwrap_or_else(|| format!("{path} ended without a word")))
+    }
+}
+
+impl Desk {
+    /// A task that an agent of this definition performs, as far as its definition says.
+    fn task_of(&self, agent: &AgentSpec, called: &str) -> TaskSpec {
+        TaskSpec {
+            rest: if self.settings.features.multi_turn { Rest::Idle } else { Rest::Finish },
+            max_turns: agent.max_turns,
+            budget: agent.budget,
+            ..TaskSpec::new(Kind::Agent, agent.name.as_str(), name(called))
+        }
+    }
+
+    /// The task that a person starts an agent for, in the background.
+    pub(crate) fn started_by_hand(&self, wanted: &str, prompt: String) -> Result<Spawn, ToolError> {
+        let catalog = &self.settings.catalog;
+        let Some(agent) = catalog.agent(wanted).filter(|agent| agent.user_invocable) else {
+            let names = catalog.agents.iter().filter(|agent| agent.user_invocable).map(|agent| agent.name.as_str());
+            let known = names.collect::<Vec<_>>().join(", ");
+            return Err(ToolError::refused(format!("there is no agent `{wanted}`; there are: {known}")));
+        };
+        let definition = definition::of(agent).map_err(ToolError::refused)?;
+        let line = prompt.lines().next().unwrap_or_default();
+        let spec = TaskSpec {
+            description: Clip::new(line.trim(), DESCRIPTION).into_string(),
+            definition: Some(definition.id.clone()),
+            model: Some(self.model_for(agent, None)?),
+            ..self.task_of(agent, &agent.name)
+        };
+        let id = TaskId::new(self.settings.ids.uuid());
+        Ok(Spawn { id, spec, prompt, by: None, until: None, definition: Some(definition) })
     }
 }
 

@@ -26,6 +26,7 @@ pub use transcript::transcript;
 
 use crate::agent::Desk;
 use crate::bus::Subscription;
+use crate::catalog::Catalog;
 use crate::commands::{self, Cues};
 use crate::hooks::{self, Partings};
 use crate::instructions::Notice;
@@ -101,6 +102,19 @@ impl Session {
         let supervisor = &self.supervision.supervisor;
         let message = hooks::prompted(&self.desk, supervisor, self.root, message).await?;
         supervisor.submit(commands::input(Command::Send(message), self.root)).await
+    }
+
+    /// The agents, skills and hooks it has.
+    pub fn catalog(&self) -> &Catalog {
+        &self.desk.settings.catalog
+    }
+
+    /// Starts an agent for a person, in the background; says in words why it does not. Its result reaches the root.
+    pub async fn start_agent(&self, agent: &str, prompt: &str) -> Result<TaskId, String> {
+        let spawn = self.desk.started_by_hand(agent, prompt.to_owned()).map_err(|error| error.to_string())?;
+        let id = spawn.id;
+        self.submit(Input::Spawn(spawn)).await.map_err(|rejected| rejected.to_string())?;
+        Ok(id)
     }
 
     /// Whether anything is under way, was interrupted, or waits to be read.
