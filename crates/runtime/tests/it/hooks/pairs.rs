@@ -100,9 +100,9 @@ async fn h4_each_activation_of_an_agent_is_a_pair_of_its_own() {
   - when: { turn: 1 }
     answer: [call: { tool: task, input: { description: d, prompt: p, agent_type: worker, name: one } }]
   - when: { turn: 2 }
-    answer: [call: { tool: write_agent, input: { to: one, message: more } }]
+    answer: [call: { tool: write_agent, input: { to: [one], message: more } }]
   - when: { turn: 3 }
-    answer: [call: { tool: wait, input: { agents: [one] } }]
+    answer: [call: { tool: wait, input: { on: [one] } }]
   - answer: [say: over]
 ",
     );
