@@ -159,7 +159,7 @@ mod tests {
     fn the_nth_commit_with_a_kind_is_found_however_many_of_it_one_commit_holds() {
         let (promoted, stirred) = (Event::TaskPromoted, Event::TaskStirred);
         let two = [promoted.clone(), stirred.clone(), promoted.clone()];
-        let commits: [&[Event]; 5] = [&[stirred.clone()], &two, &[], &[promoted], &[stirred]];
+        let commits: [&[Event]; 5] = [std::slice::from_ref(&stirred), &two, &[], &[promoted], &[]];
         assert_eq!(failing("fail-commit:taskPromoted:2", &commits), [false, false, false, true, true]);
     }
 

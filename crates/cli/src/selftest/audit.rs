@@ -232,3 +232,6 @@ impl Audit<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

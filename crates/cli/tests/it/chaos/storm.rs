@@ -18,7 +18,7 @@ const KILLS: u64 = 20;
 const MESSAGES: usize = 10_000;
 
 /// How many people write at a time.
-const BATCH: u64 = 40;
+const BATCH: u64 = 20;
 
 /// Every one of them hears what one of them passes on.
 const WORKERS: u64 = 8;
