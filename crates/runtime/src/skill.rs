@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a7_a_skill_is_told_is_told_without_its_head_and_its_commands_are_not_run() {
+    fn a7_a_skill_is_told_without_its_head_and_its_commands_are_not_run() {
         let file = "---\nname: x\ndescription: y\n---\n\nThe branch is !`git branch --show-current`.\nDo it.\n";
         assert_eq!(skill_text(file), "The branch is [not run here: git branch --show-current].\nDo it.");
         assert_eq!(skill_text("No head, wow!`code` and !`open\nline`"), "No head, wow!`code` and !`open\nline`");
