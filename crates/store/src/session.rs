@@ -49,8 +49,7 @@ impl SessionFile {
         probe: Arc<dyn Probe>,
     ) -> Result<Opened, StoreError> {
         in_new_folder(home, id, |path| {
-            let mut conn = connect::create(path)?;
-            SESSION.migrate(&mut conn, path)?;
+            let conn = fresh(path)?;
             Claim { id, owner, now, probe }.take(conn, path)
         })
     }
@@ -149,6 +148,18 @@ fn in_new_folder<T>(
         discard(&folder).unwrap_or_default();
     }
     made
+}
+
+/// Makes a session's file that has tables and no events. While nobody knows of it, nothing is forced to the disk; the
+/// commit that takes the lease forces the log there, and without its first page the file would lose that log.
+fn fresh(path: &Path) -> Result<Connection, StoreError> {
+    let mut conn = connect::create(path)?;
+    let synchronous = |conn: &Connection, how| conn.pragma_update(None, "synchronous", how).map_err(fault(path));
+    synchronous(&conn, "OFF")?;
+    SESSION.migrate(&mut conn, path)?;
+    synchronous(&conn, "FULL")?;
+    File::open(path).and_then(|file| file.sync_all()).map_err(os_fault(path))?;
+    Ok(conn)
 }
 
 /// Makes the names in these folders as durable as the files they name.
@@ -256,5 +267,20 @@ fn discard(folder: &Path) -> Result<(), StoreError> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(os_fault(folder)(error)),
         Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fresh_file_has_its_first_page_and_is_written_durably_from_then_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.db");
+        let conn = fresh(&path).unwrap();
+        let number = |pragma| conn.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0)).unwrap();
+        assert_eq!((number("synchronous"), SESSION.form(&conn, &path)), (2, Ok(Form::Current)));
+        assert!(fs::metadata(&path).unwrap().len() > 0);
     }
 }
