@@ -55,7 +55,7 @@ impl Stage {
 
     /// Runs the agent and tells what it does.
     pub(super) async fn play(&self) -> Result<(Story, Report), Failure> {
-        let session = Session::open(self.settings.clone(), Start::New).await?;
+        let mut session = Session::open(self.settings.clone(), Start::New).await?;
         let mut story = Story::new(session.id(), session.root());
         session.send(PROMPT, Delivery::FollowUp).await?;
         session.note();

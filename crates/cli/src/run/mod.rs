@@ -71,7 +71,7 @@ pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
     if let Err(error) = host::limits::raise_open_files() {
         tracing::warn!(%error, "the limit of open files stays as it is");
     }
-    let session = Session::open(settings, start).await?;
+    let mut session = Session::open(settings, start).await?;
     current::set(session.id());
     let show = match (args.output_format, args.quiet) {
         (Format::Jsonl, _) => Show::Events,
@@ -87,7 +87,7 @@ pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
         return Err(Failure::usage(format!("session {id} has nothing left to do"))
             .hint(format!("give it a prompt: bosun --resume {id} -p \"…\"")));
     }
-    begin(&session, start, prompt).await?;
+    begin(&mut session, start, prompt).await?;
     let patience = Patience { background: args.background_wait, park: args.park_wait, time: args.timeout };
     let screen = RefCell::new(Screen::new(show, session.root()));
     let show_live = |live: &Live| {
@@ -108,7 +108,7 @@ fn is_attended() -> bool {
 }
 
 /// Lets what was interrupted go on, and gives the prompt.
-async fn begin(session: &Session, start: Start, prompt: Option<SendParams>) -> Result<(), Failure> {
+async fn begin(session: &mut Session, start: Start, prompt: Option<SendParams>) -> Result<(), Failure> {
     match start {
         Start::Resume(_) => session.resume().await?,
         Start::New | Start::Fork(_) => {}

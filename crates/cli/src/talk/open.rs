@@ -53,7 +53,7 @@ impl Prepared {
         let Prepared { settings, start } = self;
         let (model, mode, secrets) = (settings.model_spec.clone(), settings.policy.mode, Arc::clone(&settings.secrets));
         let cwd = settings.cwd.display().to_string();
-        let session = Session::open(settings, start).await?;
+        let mut session = Session::open(settings, start).await?;
         current::set(session.id());
         session.note();
         Ok(Opened { session, start, model, cwd, mode, secrets })

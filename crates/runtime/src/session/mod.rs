@@ -164,9 +164,10 @@ impl Session {
         Ok(self.desk.reader()?.tasks(&TasksParams::every())?.tasks)
     }
 
-    /// Brings the index of sessions up to date.
-    pub fn note(&self) {
-        note(&self.desk);
+    /// Brings the index of sessions up to date, while the session goes on.
+    pub fn note(&mut self) {
+        let desk = Arc::clone(&self.desk);
+        self.attendants.spawn_blocking(move || note(&desk));
     }
 
     /// Ends this process's part: what runs is interrupted and can be resumed by whoever opens the session next.
