@@ -318,16 +318,14 @@ impl Conversation {
         self.answers += 1;
         self.push(Message::Assistant { content: content.to_vec() });
         self.calls.clear();
-        let mut said = Vec::new();
         for block in content {
             match block {
                 Block::Call(call) => self.calls.push((call.clone(), None)),
-                Block::Text { text } => said.push(text.as_str()),
-                Block::Thinking { .. } | Block::Opaque { .. } => {}
+                Block::Text { .. } | Block::Thinking { .. } | Block::Opaque { .. } => {}
             }
         }
-        if !said.is_empty() {
-            self.said = said.join("\n\n");
+        if let Some(said) = said_in(content) {
+            self.said = said;
         }
         self.last_word = self.calls.is_empty().then_some(stop);
     }
@@ -370,6 +368,16 @@ fn told(mail: &[(Origin, &Body)], parent: Option<TaskId>, results: &dyn Results)
     }
     let parts = pictures.into_iter().map(Part::Image).chain([Part::Text(words.join("\n\n"))]).collect();
     Message::User { parts }
+}
+
+/// What an answer says; nothing when it has no text.
+pub(crate) fn said_in<'a>(content: &'a [Block]) -> Option<String> {
+    let text = |block: &'a Block| match block {
+        Block::Text { text } => Some(text.as_str()),
+        Block::Call(_) | Block::Thinking { .. } | Block::Opaque { .. } => None,
+    };
+    let said: Vec<&str> = content.iter().filter_map(text).collect();
+    (!said.is_empty()).then(|| said.join("\n\n"))
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use crate::links;
 use crate::outfit::Outfit;
 
 /// Whether a call may run.
+#[derive(Debug, Clone)]
 pub(crate) struct Judgement {
     pub(crate) verdict: Verdict,
     /// What it may open, if it runs.

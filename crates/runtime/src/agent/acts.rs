@@ -31,7 +31,8 @@ impl AgentRun {
         let calls = self.conversation.open_calls().into_iter().map(called).collect();
         let (desk, outfit, stamps) = (Arc::clone(&self.desk), Arc::clone(&self.outfit), Arc::clone(&self.stamps));
         let (pulse, untold) = (self.link.pulse.clone(), Untolds::default());
-        let bench = Bench { desk, outfit, stamps, pulse, repeated, untold: untold.clone() };
+        let early = self.early.take();
+        let bench = Bench { desk, outfit, stamps, pulse, repeated, untold: untold.clone(), early };
         let run = async move { run_all(&bench, calls).await };
         match self.in_time(Conversation::is_acting, run).await {
             Some(Broken::Done(answered)) => {

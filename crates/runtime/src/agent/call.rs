@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tools::{Access, Context, Pulse, Reach, Stamps, Tool, ToolError};
 
 use super::Desk;
+use super::early::Early;
 use super::guard;
 use crate::addresses::Addresses;
 use crate::asks::{self, Questions};
@@ -34,6 +35,14 @@ pub(super) struct Bench {
     pub(super) repeated: Vec<CallId>,
     /// Calls that hooks were not told the end of.
     pub(super) untold: Untolds,
+    /// The call that has started already.
+    pub(super) early: Option<Early>,
+}
+
+impl Bench {
+    fn early(&self, call: &CallId) -> Option<&Early> {
+        self.early.as_ref().filter(|early| early.call == *call)
+    }
 }
 
 /// A call that has been judged, or that needs no more than its answer.
@@ -79,8 +88,13 @@ pub(super) async fn run_all(bench: &Bench, calls: Vec<(Call, Caller)>) -> Result
 }
 
 async fn judge(bench: &Bench, mut call: Call, caller: Caller) -> Result<Judged<'_>, Rejected> {
-    let standing = Standing::of(caller.phase().await?.as_ref());
     let mut heard = Heard::default();
+    if let Some(early) = bench.early(&call.id) {
+        let standing = Standing::Begun;
+        let judged = find(bench, &call, standing).map(|tool| (tool, early.judgement.clone()));
+        return Ok(Judged { call, caller, standing, heard, judged });
+    }
+    let standing = Standing::of(caller.phase().await?.as_ref());
     let judged = match find(bench, &call, standing) {
         Ok(tool) => match hear(bench, &caller, &mut call, standing).await? {
             Ok(said) => {
@@ -246,7 +260,7 @@ async fn run_one(bench: &Bench, looked: Looked<'_>) -> Result<(), Rejected> {
             }
         };
     }
-    begin(&caller).await?;
+    begin(bench, &caller).await?;
     let (answer, evidence) = run(bench, tool, &call, &caller, reach).await;
     let answer = hooks::after(&bench.desk, &caller, &call, heard, answer).await;
     answered(&caller, call.id, answer, evidence).await
@@ -270,8 +284,11 @@ async fn answered(caller: &Caller, call: CallId, answer: Answer, evidence: Vec<E
     caller.supervisor.report(caller.run, report).await
 }
 
-/// Says durably that the call starts, unless it is one that went on waiting while its owner changed.
-async fn begin(caller: &Caller) -> Result<(), Rejected> {
+/// Says durably that the call starts, unless it did with its answer, or went on waiting while its owner changed.
+async fn begin(bench: &Bench, caller: &Caller) -> Result<(), Rejected> {
+    if bench.early(&caller.call).is_some() {
+        return Ok(());
+    }
     match Standing::of(caller.phase().await?.as_ref()) {
         Standing::Begun => Ok(()),
         Standing::Fresh | Standing::Asked => {

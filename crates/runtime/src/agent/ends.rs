@@ -5,6 +5,7 @@ use model::{ModelError, Reply};
 use protocol::{Block, Cost, FailKind, Limit, ModelFault, StopReason, Turn, WrapUp};
 
 use super::AgentRun;
+use super::early::Onward;
 use super::retry::{Next, Tries};
 use super::room;
 use super::run::{Broken, Step};
@@ -22,10 +23,17 @@ impl AgentRun {
             0 => self.conversation.reserved(),
             tokens => Cost { tokens, micros: price.map_or(0, |price| price.of(usage)) },
         };
-        let report = self.report(Report::TurnAnswered { turn, content, stop, usage, cost, model }).await;
-        match self.unless_late(Conversation::is_asking, report).await? {
-            Broken::Done(()) if !calls => self.conclude(stop).await,
-            Broken::Done(()) | Broken::Off => Ok(Step::On),
+        let onward = self.onward(&content, stop).await;
+        let answer = Report::TurnAnswered { turn, content, stop, usage, cost, model };
+        let (answered, went_on) = self.report_onward(turn, answer, &onward).await;
+        match (self.unless_late(Conversation::is_asking, answered).await?, onward) {
+            (Broken::Done(()), Onward::End(_)) if went_on.is_ok() => Ok(Step::Over),
+            (Broken::Done(()), Onward::Start(early)) => {
+                self.early = went_on.is_ok().then_some(early);
+                Ok(Step::On)
+            }
+            (Broken::Done(()), Onward::End(_) | Onward::Unclear) if !calls => self.conclude(stop).await,
+            (Broken::Done(()) | Broken::Off, Onward::Start(_) | Onward::End(_) | Onward::Unclear) => Ok(Step::On),
         }
     }
 

@@ -82,7 +82,7 @@ impl AgentRun {
         ended
     }
 
-    fn is_greeted(&self) -> bool {
+    pub(super) fn is_greeted(&self) -> bool {
         self.conversation.greeted() == Some(self.link.run.activation)
     }
 

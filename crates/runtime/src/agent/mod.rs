@@ -9,6 +9,7 @@ mod call;
 mod contract;
 mod deadline;
 mod desk;
+mod early;
 mod ends;
 mod greet;
 mod guard;

@@ -6,6 +6,7 @@ use kernel::{Ending, Refusal, Report};
 use protocol::FailKind;
 use tools::Stamps;
 
+use super::early::Early;
 use super::{Deadline, Desk};
 use crate::conversation::Conversation;
 use crate::outfit::Outfit;
@@ -27,6 +28,8 @@ pub(crate) struct AgentRun {
     pub(super) stopping: bool,
     /// Whether hooks were told that it would end.
     pub(super) parting: bool,
+    /// The call that started with the latest answer, until it runs.
+    pub(super) early: Option<Early>,
 }
 
 /// How a step of the loop ended.
@@ -63,6 +66,7 @@ impl AgentRun {
             deadline,
             stopping: false,
             parting: false,
+            early: None,
         }
     }
 

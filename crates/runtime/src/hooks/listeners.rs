@@ -82,6 +82,11 @@ impl Desk {
             || !self.concerned(task, &stop).is_empty()
     }
 
+    /// Whether any hook may be told of such an event of a task.
+    pub(crate) fn is_told_of(&self, task: TaskId, event: HookEvent) -> bool {
+        self.listeners.listen(event) || self.roster.definition(task).is_some_and(|own| !own.hooks.is_empty())
+    }
+
     /// Whether a task is the session's own conversation.
     pub(crate) fn is_root(&self, task: TaskId) -> bool {
         self.roster.known(task, |known| known.spec.kind == Kind::Main).unwrap_or_default()

@@ -13,6 +13,7 @@ mod budgets;
 mod calls;
 mod cancel;
 mod commands;
+mod commits;
 mod compaction;
 mod disk;
 mod events;

@@ -3,11 +3,12 @@
 use std::fs;
 
 use insta::assert_snapshot;
-use protocol::{Delivery, Event, Outcome};
+use protocol::{Delivery, Event, HookEvent, Outcome};
 use runtime::{OpenError, Start};
 use store::StoreError;
 use testkit::session::{Driver, Run, Stage, scenario};
 
+use crate::hooks::on;
 use crate::support::{Gate, UNTIL_GO, eventually, relay, rules, script, silence, until_file};
 
 /// How an owner goes.
@@ -148,7 +149,8 @@ async fn a_call_that_waited_for_a_command_is_told_that_it_was_lost() {
 #[tokio::test]
 async fn an_answer_that_is_durable_is_not_asked_for_again() {
     let gate = Gate::says("the answer");
-    let stage = scenario().model(relay([gate.clone(), silence()])).ready();
+    // Hooks are told before it ends, so that its answer is durable before its end is.
+    let stage = scenario().model(relay([gate.clone(), silence()])).hook(on(HookEvent::AgentStop, "true")).ready();
     let mut driver = stage.open(Start::New).await;
     driver.send("go", Delivery::FollowUp).await;
     driver.asked(1).await;

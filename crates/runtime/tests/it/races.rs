@@ -40,8 +40,8 @@ async fn a_call_that_ends_while_the_mail_is_being_written_stays_cancelled() {
     let mut driver = stage.open(Start::New).await;
     driver.send("go", Delivery::FollowUp).await;
     driver.asked(1).await;
-    // The answer and the start of the call pass; what the call itself has to write is held.
-    stage.probe().hold_after(2);
+    // The answer passes with the start of its call; what the call itself has to write is held.
+    stage.probe().hold_after(1);
     gate.open();
     stage.probe().until_held(1).await;
     let mut mail = Box::pin(driver.session().send("news", Delivery::Interrupt));
@@ -88,8 +88,8 @@ async fn a_command_of_a_call_that_the_mail_cancelled_is_not_started() {
     let mut driver = stage.open(Start::New).await;
     driver.send("go", Delivery::FollowUp).await;
     driver.asked(1).await;
-    // The start of the call is held, and it is cancelled before it can start anything.
-    stage.probe().hold_after(1);
+    // The start of the call is held with its answer, and it is cancelled before it can start anything.
+    stage.probe().hold_after(0);
     gate.open();
     stage.probe().until_held(1).await;
     let mut mail = Box::pin(driver.session().send("news", Delivery::Interrupt));

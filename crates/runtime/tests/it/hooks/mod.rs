@@ -13,7 +13,7 @@ use serde_json::Value;
 use testkit::session::Stage;
 
 /// A hook of the first family that runs this.
-fn on(event: HookEvent, command: &str) -> HookSpec {
+pub(crate) fn on(event: HookEvent, command: &str) -> HookSpec {
     HookSpec {
         event,
         matcher: None,
