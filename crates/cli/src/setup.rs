@@ -96,7 +96,11 @@ impl Setup {
             catalog: Arc::new(found.catalog(&models)),
             models: Arc::new(models),
             main,
-            features: runtime::Features { multi_turn: config.multi_turn },
+            features: runtime::Features {
+                multi_turn: config.multi_turn,
+                prompt_suggestions: config.prompt_suggestions,
+                parallelism_prompts: config.parallelism_prompts,
+            },
             policy,
             rules: layers.session_rules(),
             ask_user: !args.no_ask_user && before.is_none_or(|before| before.ask_user),

@@ -1,7 +1,6 @@
 //! What an agent works with: its definition made ready to run. Agents of one definition share one outfit.
 
 use std::collections::{BTreeSet, HashMap};
-use std::fs;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use model::{Model, ToolSpec};
@@ -10,7 +9,7 @@ use protocol::{AgentSpec, Clip, Effort, Kind, Spawns, TaskId, TaskSpec};
 use tools::Tool;
 
 use crate::agent::Desk;
-use crate::prompt;
+use crate::{prompt, skill};
 
 /// What a model of a subagent is told of at once, unless its definition lists its tools: its first request is small,
 /// since there may be very many.
@@ -120,11 +119,17 @@ impl Desk {
 
     /// What an agent of this definition is told first, with the text of the skills that it is given.
     fn system(&self, definition: &AgentSpec, root: bool) -> Result<String, String> {
-        let mut system = prompt::system(self.workspace.cwd(), &self.instructions, definition, root);
+        let mut system = prompt::system(
+            self.workspace.cwd(),
+            &self.instructions,
+            definition,
+            root.then_some(self.settings.features),
+        );
         for name in &definition.skills {
-            let skill = self.settings.catalog.skill(name).ok_or_else(|| format!("there is no skill `{name}`"))?;
-            let text = fs::read_to_string(&skill.file).map_err(|error| format!("{}: {error}", skill.file))?;
-            system.push_str(&format!("\nSkill {name}, from {}:\n{}\n", skill.file, Clip::new(&text, SKILL)));
+            let named = self.settings.catalog.skill(name).ok_or_else(|| format!("there is no skill `{name}`"))?;
+            let text = skill::read(named).map_err(|why| format!("{}: {why}", named.file))?;
+            let text = skill::skill_text(&text);
+            system.push_str(&format!("\nSkill {name}, from {}:\n{}\n", named.file, Clip::new(&text, SKILL)));
         }
         Ok(system)
     }

@@ -106,6 +106,11 @@ impl Roster {
         found
     }
 
+    /// Whether a task is the session's own.
+    pub(crate) fn is_root(&self, task: TaskId) -> bool {
+        self.known(task, |known| known.depth) == Some(0)
+    }
+
     /// Where a task is in the tree, such as `/root/tests`.
     pub(crate) fn path(&self, task: TaskId) -> Arc<str> {
         self.known(task, |known| Arc::clone(&known.path)).unwrap_or_else(|| task.to_string().into())

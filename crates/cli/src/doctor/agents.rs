@@ -21,13 +21,16 @@ pub(super) fn checks(scene: &Scene) -> Vec<Check> {
 }
 
 fn features(config: &Config) -> Check {
-    let multi_turn = if config.multi_turn { "on" } else { "off" };
+    let word = |on| if on { "on" } else { "off" };
+    let (multi_turn, suggestions) = (word(config.multi_turn), word(config.prompt_suggestions));
+    let parallelism = word(config.parallelism_prompts);
     let limits = &config.limits;
     Check::ok(
         "features",
         format!(
-            "multi-turn is {multi_turn}; mcp-tasks, subconscious, coordinator, proactive, parallelism-prompts and \
-             prompt-suggestions are not in this version; {} agents at once, {} deep, {} in all",
+            "multi-turn is {multi_turn}, prompt-suggestions {suggestions}, parallelism-prompts {parallelism}; \
+             mcp-tasks, subconscious, coordinator and proactive are not in this version; {} agents at once, {} deep, \
+             {} in all",
             limits.live, limits.depth, limits.total
         ),
     )

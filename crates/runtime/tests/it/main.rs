@@ -31,5 +31,6 @@ mod repeats;
 mod secrets;
 mod shells;
 mod storm;
+mod suggestions;
 mod support;
 mod watch;

@@ -115,7 +115,7 @@ async fn skills_are_named_and_read_when_they_are_loaded() {
     let scenario =
         scenario.skill(skill("gone", "/nowhere/SKILL.md".into(), true)).skill(skill("private", there, false));
     let run = scenario.prompt("go").run().await;
-    assert!(answer(&run, "calm").text.ends_with(":\nCount to ten first.\n"), "{}", answer(&run, "calm").text);
+    assert!(answer(&run, "calm").text.ends_with(":\nCount to ten first."), "{}", answer(&run, "calm").text);
     assert!(answer(&run, "gone").text.starts_with("/nowhere/SKILL.md cannot be read: "));
     for id in ["private", "none"] {
         assert!(answer(&run, id).text.ends_with("there are: calm, gone"), "{}", answer(&run, id).text);
