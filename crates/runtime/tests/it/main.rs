@@ -24,6 +24,7 @@ mod outages;
 mod owners;
 mod pages;
 mod permissions;
+mod projections;
 mod questions;
 mod quota;
 mod races;
