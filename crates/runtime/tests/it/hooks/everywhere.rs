@@ -107,6 +107,7 @@ async fn h1_hooks_of_a_definition_that_counts_no_more_do_not_run() {
         driver.rest().await;
         let run = driver.leave().await;
         told.push(told_of(&stage, "preToolUse").len());
+        assert!(!serde_json::to_string(run.events()).unwrap().contains("printf"), "the log has no hooks");
         start = Start::Resume(run.id());
     }
     // The session remembers the agent, and its file, whoever trusted it, is gone.
