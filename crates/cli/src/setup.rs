@@ -22,6 +22,7 @@ use crate::{fault, log};
 
 pub(crate) use catalog::{Found, remote_catalog, remote_words};
 pub(crate) use layers::{refused, standing};
+pub(crate) use model::is_file;
 use models::Known;
 
 /// What every command needs.
@@ -181,11 +182,6 @@ fn in_full(spec: &str, cwd: &Path) -> String {
         Some((provider, file)) if is_file(provider) => format!("{provider}/{}", cwd.join(file).display()),
         Some(_) | None => spec.to_owned(),
     }
-}
-
-/// Whether what follows the provider is the name of a file.
-pub(crate) fn is_file(provider: &str) -> bool {
-    matches!(provider, "script" | "replay")
 }
 
 /// The folder to work in, as an absolute path.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use model::{Model, ToolSpec};
 use policy::Role;
-use protocol::{AgentSpec, Clip, Effort, Kind, Spawns, TaskId, TaskSpec};
+use protocol::{AgentSpec, Clip, Effort, Kind, PermissionMode, Spawns, TaskId, TaskSpec};
 use tools::Tool;
 
 use crate::agent::Desk;
@@ -63,6 +63,8 @@ struct Key {
     effort: Option<String>,
     root: bool,
     may_spawn: bool,
+    /// Its own mode, or a narrower one of an agent above it.
+    mode: Option<PermissionMode>,
 }
 
 impl Desk {
@@ -76,6 +78,7 @@ impl Desk {
             effort: spec.effort.map(|effort| format!("{effort:?}")),
             root: spec.kind == Kind::Main,
             may_spawn: depth < self.settings.limits.depth,
+            mode: self.roster.mode(task),
         };
         if let Some(outfit) = self.outfits.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return Ok(Arc::clone(outfit));
@@ -106,7 +109,7 @@ impl Desk {
             role: Role {
                 tools: Some(toolbox.iter().map(|tool| tool.spec().name.to_owned()).collect()),
                 denied: definition.denied.iter().cloned().collect(),
-                mode: definition.permission,
+                mode: key.mode,
             },
             specs,
             deferred: deferred.iter().map(spec_of).collect(),
@@ -158,14 +161,13 @@ impl Desk {
     }
 }
 
-/// Whether a definition has a tool. What goes with `task` is had by whoever has that.
+/// Whether a definition has a tool. What goes with `task` is had by whoever has that; `until`, which runs commands, only
+/// by whoever may run them.
 fn has(definition: &AgentSpec, name: &str) -> bool {
-    if definition.denied.iter().any(|denied| denied == name) {
-        return false;
-    }
-    let Some(listed) = &definition.tools else { return true };
-    let is_listed = |name: &str| listed.iter().any(|known| known == name);
-    is_listed(name) || (is_crew(name) && is_listed("task"))
+    let is_denied = |name: &str| definition.denied.iter().any(|denied| denied == name);
+    let is_listed = |name: &str| definition.tools.as_ref().is_none_or(|listed| listed.iter().any(|one| one == name));
+    let is_had = is_listed(name) || (is_crew(name) && is_listed("task"));
+    is_had && !is_denied(name) && (name != "until" || (is_listed("shell") && !is_denied("shell")))
 }
 
 fn is_crew(name: &str) -> bool {

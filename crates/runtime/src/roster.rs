@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use protocol::{
-    Activation, AgentSpec, At, Block, Budget, Clip, Cost, DefinitionId, Entry, Event, Evidence, Outcome, TaskId,
-    TaskSpec, Usage,
+    Activation, AgentSpec, At, Block, Budget, Clip, Cost, DefinitionId, Entry, Event, Evidence, Outcome,
+    PermissionMode, TaskId, TaskSpec, Usage,
 };
 
 /// Most bytes of a result that is kept; the log has the whole.
@@ -95,14 +95,16 @@ impl Roster {
     /// Whether a task, or one above it, began with a budget.
     pub(crate) fn is_budgeted(&self, task: TaskId) -> bool {
         let rolls = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let mut next = rolls.tasks.get(&task);
-        while let Some(known) = next {
-            if known.spec.budget != Budget::default() {
-                return true;
-            }
-            next = known.spec.parent.and_then(|parent| rolls.tasks.get(&parent));
-        }
-        false
+        rolls.upwards(task).any(|known| known.spec.budget != Budget::default())
+    }
+
+    /// The narrowest mode that the definition of a task, or of one above it, speaks of.
+    pub(crate) fn mode(&self, task: TaskId) -> Option<PermissionMode> {
+        let rolls = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let definitions =
+            rolls.upwards(task).filter_map(|known| rolls.definitions.get(known.spec.definition.as_ref()?));
+        let modes = definitions.filter_map(|definition| definition.permission);
+        modes.reduce(|one, other| if other.is_narrower(one) { other } else { one })
     }
 
     /// Everything below a task, parents before their children.
@@ -130,6 +132,12 @@ impl Roster {
 }
 
 impl Rolls {
+    /// A task, and those above it.
+    fn upwards(&self, task: TaskId) -> impl Iterator<Item = &Known> {
+        let above = |known: &&Known| known.spec.parent.and_then(|parent| self.tasks.get(&parent));
+        std::iter::successors(self.tasks.get(&task), above)
+    }
+
     fn read(&mut self, entry: &Entry) {
         match &entry.event {
             Event::TaskCreated(spec) => return self.create(entry.task, spec),

@@ -127,7 +127,7 @@ fn turn(turn: &TurnView) -> String {
 
 fn evidence(piece: &Evidence) -> String {
     print::plain(&match piece {
-        Evidence::Changed { path } => format!("changed {path}"),
+        Evidence::Changed { path } => format!("changed {}", print::one_line(path, SHORT)),
         Evidence::Ran { command, exit: Some(code) } => {
             format!("ran `{}`, exit code {code}", print::one_line(command, SHORT))
         }
