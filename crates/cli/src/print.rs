@@ -51,6 +51,11 @@ pub(crate) fn error(text: &str) {
     note(format_args!("error: {text}"));
 }
 
+/// So many of a thing.
+pub(crate) fn count(number: usize, thing: &str) -> String {
+    if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
+}
+
 /// Writes a whole document, as it is.
 pub(crate) fn document(bytes: &[u8]) {
     let mut out = io::stdout().lock();

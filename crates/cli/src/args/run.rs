@@ -57,7 +57,7 @@ pub(crate) struct RunArgs {
     /// Writes every answer of the model to this file, for `--model replay/FILE`
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
-    /// How long background commands may go on after the answer
+    /// How long agents and commands in the background may go on after the answer
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = config::parse_time)]
     pub(crate) background_wait: Duration,
     /// How long to wait for a quota to reset

@@ -5,6 +5,7 @@ use std::path::Path;
 use config::{CatalogPlaces, Choice, Config, Feature, Layers, Severity};
 
 use super::{Check, Scene};
+use crate::print;
 use crate::setup::{Found, remote_catalog, remote_words};
 
 /// Most problems that are listed.
@@ -58,7 +59,10 @@ fn agents(found: &Found, config: &Config) -> Vec<Check> {
     let gathered = &found.gathered;
     let (agents, skills) = (gathered.effective().count(), gathered.effective_skills().count());
     let plugins = gathered.plugins.len();
-    let mut checks = vec![Check::ok("agents", format!("{agents} agents, {skills} skills, {plugins} plugins"))];
+    let mut checks = vec![Check::ok(
+        "agents",
+        [print::count(agents, "agent"), print::count(skills, "skill"), print::count(plugins, "plugin")].join(", "),
+    )];
     for problem in gathered.problems.iter().take(LISTED) {
         let place = problem.at.map_or_else(String::new, |at| format!(":{}:{}", at.line, at.column));
         let text = format!("{}{place}: {}", problem.file.display(), problem.words);

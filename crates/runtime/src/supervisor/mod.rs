@@ -10,7 +10,7 @@ mod rejected;
 use std::sync::Arc;
 
 use kernel::{Effect, Input, Kernel};
-use protocol::{Entry, Event, MailId, Run};
+use protocol::{Body, Entry, Event, MailId, Run};
 use store::Writer;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::task::AbortOnDropHandle;
@@ -65,14 +65,16 @@ type Answer = oneshot::Receiver<Result<Receipt, Rejected>>;
 /// What an input led to, for whoever gave it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Receipt {
-    /// The first mail that was admitted.
+    /// The first message that was admitted; a result that it led to is none.
     pub mail: Option<MailId>,
 }
 
 impl Receipt {
     fn of(effects: &[Effect]) -> Receipt {
         let mail = effects.iter().find_map(|effect| match effect {
-            Effect::Record(Entry { event: Event::MailAdmitted { mail, .. }, .. }) => Some(*mail),
+            Effect::Record(Entry { event: Event::MailAdmitted { mail, body: Body::Text { .. }, .. }, .. }) => {
+                Some(*mail)
+            }
             Effect::Record(_)
             | Effect::Start(_)
             | Effect::Go(_)
