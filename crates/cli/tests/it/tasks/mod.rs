@@ -2,6 +2,7 @@
 
 mod dead;
 mod disk;
+mod headless;
 mod running;
 mod terminals;
 
