@@ -143,8 +143,11 @@ fn tell(chosen: &Chosen, command: &Command, fate: &Fate) {
         Command::Interrupt | Command::Stop | Command::Decide(_) => "is told",
     };
     match fate {
-        Fate::Applied { mail: Some(mail) } => print::answer(format_args!("{path} {done}: {mail}")),
-        Fate::Applied { mail: None } => print::answer(format_args!("{path} {done}")),
+        Fate::Applied { mail: Some(mail) } if matches!(command, Command::Send(_)) => {
+            print::answer(format_args!("{path} {done}: {mail}"));
+        }
+        // Other mail is what its end tells its parent.
+        Fate::Applied { .. } => print::answer(format_args!("{path} {done}")),
         Fate::Left { owner_pid } => {
             print::answer(format_args!("left for {path}"));
             print::note(format_args!("process {owner_pid} runs the session and has not taken it yet"));
