@@ -135,6 +135,7 @@ fn tell(chosen: &Chosen, command: &Command, fate: &Fate) {
     let path = print::plain(&chosen.task.path);
     let done = match command {
         Command::Send(_) => "has the message",
+        Command::StopTask(_) if matches!(chosen.task.state, TaskState::Finished { .. }) => "had ended before",
         Command::StopTask(params) if params.how == protocol::Cancel::Abort => "is stopped",
         Command::StopTask(_) if chosen.task.kind == Kind::Shell => "is stopped",
         Command::StopTask(_) => "stops after a last turn",

@@ -56,13 +56,14 @@ fn r2_r4_every_kind_is_listed_in_the_same_words_and_what_has_ended_stays_ended()
     let record = |path: &str| tasks_json(&stage, &["show", path])["record"]["task"].clone();
     for path in ended {
         let before = record(path);
-        for args in [&["send", path, "message again"][..], &["background", path], &["stop", path, "--now"]] {
+        assert_eq!(tasks(&stage, &["stop", path, "--now"]), format!("{path} had ended before\n"));
+        for args in [&["send", path, "message again"][..], &["background", path]] {
             let refused = stage.bosun(["tasks"].iter().chain(args)).run().expect(2);
             assert!(refused.stdout.is_empty() && !refused.stderr.is_empty(), "{args:?}: {refused:?}");
         }
         assert_eq!(record(path), before, "{path} is as it was");
     }
-    // What rests is awaited by nobody, and a command has no ear.
+    // What rests is awaited by nobody.
     stage.bosun(["tasks", "background", "rests"]).run().expect(2);
     let_go(&stage, "works");
     let result = running.wait().expect(3).json_lines().pop().unwrap();
