@@ -17,6 +17,7 @@ impl Report {
         let id = self.id;
         self.explain_denials();
         self.explain_tasks();
+        self.explain_cut_off();
         match (self.ended, &self.paused, &self.answer) {
             (Ended::Paused, Some(reason), _) => {
                 print::error(&reason.to_string());
@@ -69,6 +70,19 @@ impl Report {
         if !failed.is_empty() {
             print::note(format_args!("hint: what they did: bosun tasks --session {}", self.id));
         }
+    }
+
+    /// Which agents were not waited for any longer.
+    fn explain_cut_off(&self) {
+        if self.cut_off.is_empty() {
+            return;
+        }
+        let paths: Vec<&str> = self.cut_off.iter().map(String::as_str).collect();
+        print::error(&print::plain(&format!(
+            "stopped before their end, since nothing was heard: {}",
+            paths.join(", ")
+        )));
+        print::note("hint: wait longer with --background-wait TIME");
     }
 
     fn explain_outcome(&self, outcome: &Outcome) {

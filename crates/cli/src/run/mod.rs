@@ -1,5 +1,6 @@
 //! `bosun -p`: one run of a session, from its prompt to an exit code that tells the truth.
 
+mod background;
 mod drive;
 mod explain;
 mod figures;
@@ -26,6 +27,7 @@ use crate::failure::Failure;
 use crate::setup::Setup;
 use crate::{current, fault, print, setup, talk};
 
+pub(crate) use background::Leeway;
 pub(crate) use drive::{Patience, drive};
 pub(crate) use figures::Figures;
 pub(crate) use report::Report;
@@ -88,7 +90,7 @@ pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
             .hint(format!("give it a prompt: bosun --resume {id} -p \"…\"")));
     }
     begin(&session, start, prompt).await?;
-    let patience = Patience { background: args.background_wait, park: args.park_wait, time: args.timeout };
+    let patience = Patience { background: Leeway::of(args.background_wait), park: args.park_wait, time: args.timeout };
     let screen = RefCell::new(Screen::new(show, session.root()).knowing(&started_before(&session)?));
     let show_live = |live: &Live| {
         fault::shown(setup.env.fault.as_deref(), live);

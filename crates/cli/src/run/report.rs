@@ -1,6 +1,6 @@
 //! The result of a run: the answer, every task with its outcome, what was denied, and what it used.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -49,6 +49,8 @@ pub(crate) struct Report {
     pub(super) answer: Option<(Outcome, String)>,
     /// How tasks that finished in this run did.
     pub(super) finished: Vec<(TaskId, Outcome)>,
+    /// The agents that were not waited for any longer.
+    pub(super) cut_off: BTreeSet<String>,
     /// The calls of each task's latest answer.
     calls: BTreeMap<(TaskId, CallId), Called>,
     pub(super) denials: Vec<Denial>,
@@ -102,6 +104,7 @@ impl Report {
             paused: None,
             answer: None,
             finished: Vec::new(),
+            cut_off: BTreeSet::new(),
             calls: asked_before(session),
             denials: Vec::new(),
             figures: None,
@@ -147,6 +150,11 @@ impl Report {
         }
     }
 
+    /// Takes in which agents are waited for no longer.
+    pub(super) fn cut_off(&mut self, agents: Vec<String>) {
+        self.cut_off.extend(agents);
+    }
+
     /// Reads the figures, once the session is left.
     pub(crate) fn complete(&mut self) -> Result<(), Failure> {
         let read = || -> Result<(Figures, Vec<TaskView>), StoreError> {
@@ -176,7 +184,8 @@ impl Report {
             (None, Ended::Told | Ended::Parked | Ended::TimeUp | Ended::Paused) => None,
         };
         let interrupted = self.interrupted.then_some(Exit::Cancelled);
-        let all = [ended].into_iter().chain(interrupted).chain(answer);
+        let cut_off = (!self.cut_off.is_empty()).then_some(Exit::Limit);
+        let all = [ended].into_iter().chain(interrupted).chain(answer).chain(cut_off);
         Exit::worst(all.chain(self.finished.iter().map(|(_, outcome)| of_task(outcome))))
     }
 

@@ -135,6 +135,7 @@ fn tell(chosen: &Chosen, command: &Command, fate: &Fate) {
     let path = print::plain(&chosen.task.path);
     let done = match command {
         Command::Send(_) => "has the message",
+        Command::StopTask(_) if matches!(chosen.task.state, TaskState::Finished { .. }) => "had ended before",
         Command::StopTask(params) if params.how == protocol::Cancel::Abort => "is stopped",
         Command::StopTask(_) if chosen.task.kind == Kind::Shell => "is stopped",
         Command::StopTask(_) => "stops after a last turn",
@@ -143,8 +144,11 @@ fn tell(chosen: &Chosen, command: &Command, fate: &Fate) {
         Command::Interrupt | Command::Stop | Command::Decide(_) => "is told",
     };
     match fate {
-        Fate::Applied { mail: Some(mail) } => print::answer(format_args!("{path} {done}: {mail}")),
-        Fate::Applied { mail: None } => print::answer(format_args!("{path} {done}")),
+        Fate::Applied { mail: Some(mail) } if matches!(command, Command::Send(_)) => {
+            print::answer(format_args!("{path} {done}: {mail}"));
+        }
+        // Other mail is what its end tells its parent.
+        Fate::Applied { .. } => print::answer(format_args!("{path} {done}")),
         Fate::Left { owner_pid } => {
             print::answer(format_args!("left for {path}"));
             print::note(format_args!("process {owner_pid} runs the session and has not taken it yet"));
