@@ -1,7 +1,6 @@
 //! What an agent works with: its definition made ready to run. Agents of one definition share one outfit.
 
 use std::collections::{BTreeSet, HashMap};
-use std::fs;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use model::{Model, ToolSpec};
@@ -11,6 +10,7 @@ use tools::Tool;
 
 use crate::agent::Desk;
 use crate::prompt;
+use crate::skill::{self, skill_text};
 
 /// What a model of a subagent is told of at once, unless its definition lists its tools: its first request is small,
 /// since there may be very many.
@@ -123,7 +123,8 @@ impl Desk {
         let mut system = prompt::system(self.workspace.cwd(), &self.instructions, definition, root);
         for name in &definition.skills {
             let skill = self.settings.catalog.skill(name).ok_or_else(|| format!("there is no skill `{name}`"))?;
-            let text = fs::read_to_string(&skill.file).map_err(|error| format!("{}: {error}", skill.file))?;
+            let text = skill::read(skill).map_err(|why| format!("{} cannot be read: {why}", skill.file))?;
+            let text = skill_text(&text);
             system.push_str(&format!("\nSkill {name}, from {}:\n{}\n", skill.file, Clip::new(&text, SKILL)));
         }
         Ok(system)
