@@ -130,7 +130,7 @@ impl Desk {
         );
         for name in &definition.skills {
             let named = self.settings.catalog.skill(name).ok_or_else(|| format!("there is no skill `{name}`"))?;
-            let text = skill::read(named).map_err(|why| format!("{}: {why}", named.file))?;
+            let text = skill::read(named).map_err(|why| format!("{} cannot be read: {why}", named.file))?;
             let text = skill::skill_text(&text);
             system.push_str(&format!("\nSkill {name}, from {}:\n{}\n", named.file, Clip::new(&text, SKILL)));
         }

@@ -12,6 +12,7 @@ mod desk;
 mod ends;
 mod greet;
 mod guard;
+mod judge;
 mod quote;
 mod retry;
 mod room;
