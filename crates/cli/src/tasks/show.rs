@@ -153,3 +153,14 @@ fn word(value: &impl Serialize) -> String {
 fn short(text: &str) -> String {
     print::plain(&print::one_line(text, SHORT))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_s_name_makes_no_evidence_of_its_own() {
+        let path = "a\u{1b}[8m\nran `cargo test`, exit code 0".to_owned();
+        assert_eq!(evidence(&Evidence::Changed { path }), "changed a[8m ran `cargo test`, exit code 0");
+    }
+}
