@@ -39,9 +39,7 @@ impl Report {
             (Some((outcome, _)), Ended::AtRest) => outcome.word(),
             (_, Ended::Paused) => "paused",
             (_, Ended::Parked) => "parked",
-            (_, Ended::Told | Ended::TimeUp) | (None, Ended::AtRest) => {
-                state.map_or("unknown", TaskState::word)
-            }
+            (_, Ended::Told | Ended::TimeUp) | (None, Ended::AtRest) => state.map_or("unknown", TaskState::word),
         };
         Written {
             r#type: "result",
