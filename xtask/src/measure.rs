@@ -1,7 +1,7 @@
 //! How long a command takes and how much it uses, over many runs.
 //!
-//! Each run has a process of its own between it and this one, since the kernel tells peak memory only as the
-//! largest of all children so far. That process is small; nothing below its size can be told.
+//! Each run has a process of its own between it and this one, since the kernel tells what was used only as the sum and
+//! the largest of all children so far. That process is small; nothing below its size can be told.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -4,14 +4,19 @@ use std::collections::BTreeSet;
 
 use protocol::{Budget, DecidedBy, FailKind, Limit, Outcome};
 
-use super::report::{Ended, Report};
+use super::report::{Ended, Report, of_task};
 use super::show::share;
+use crate::exit::Exit;
 use crate::print;
+
+/// Most tasks that are named one by one.
+const LISTED: usize = 5;
 
 impl Report {
     pub(super) fn explain(&self) {
         let id = self.id;
         self.explain_denials();
+        self.explain_tasks();
         self.explain_cut_off();
         match (self.ended, &self.paused, &self.answer) {
             (Ended::Paused, Some(reason), _) => {
@@ -45,6 +50,25 @@ impl Report {
             print::note(format_args!("hint: go on with: bosun --resume {id} -p \"go on\" {flags}"));
         } else if self.denials.iter().any(|denial| denial.by == Some(DecidedBy::Deadline)) {
             print::note(format_args!("hint: to be asked, go on in a conversation: bosun --resume {id}"));
+        }
+    }
+
+    /// Which tasks failed, since the exit code says only that some did.
+    fn explain_tasks(&self) {
+        let failed: Vec<_> = self.finished.iter().filter(|(_, outcome)| of_task(outcome) == Exit::Partial).collect();
+        for (task, outcome) in failed.iter().take(LISTED) {
+            let path = self.tasks.iter().find(|view| view.id == *task).map_or("", |view| &view.path);
+            let why = match outcome {
+                Outcome::Failed { message, .. } => format!(": {}", print::one_line(message, 100)),
+                _other => String::new(),
+            };
+            print::note(print::plain(&format!("{}: {path}{why}", outcome.word())));
+        }
+        if let Some(more) = failed.len().checked_sub(LISTED).filter(|more| *more > 0) {
+            print::note(format_args!("and {more} more"));
+        }
+        if !failed.is_empty() {
+            print::note(format_args!("hint: what they did: bosun tasks --session {}", self.id));
         }
     }
 

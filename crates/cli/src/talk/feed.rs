@@ -10,6 +10,7 @@ use super::calls::{Calls, short};
 use super::markdown::Markdown;
 use super::text::{Lead, Row, Span, fit, width, wrap};
 use crate::exact::exact;
+use crate::print;
 use crate::run::show;
 use crate::style::{Role, Style};
 
@@ -180,7 +181,7 @@ impl Feed {
                 Vec::new()
             }
             Event::ActivationEnded { outcome, .. } if self.agents.contains(&task) => {
-                let words = format!("{}: {}", self.whose(task), outcome.word());
+                let words = format!("{}: {}{}", self.whose(task), outcome.word(), why(outcome));
                 wrap(&[Span::plain(&words)], columns, &Lead::hanging(Span::plain("• ")))
             }
             Event::TaskFinished { outcome } if task != self.root && !self.agents.contains(&task) => {
@@ -269,6 +270,18 @@ fn notes(event: &Event, columns: usize) -> Vec<Row> {
     let lead = Lead::hanging(Span::plain("  "));
     let rows = |line: String| wrap(&[Span::new(Role::Bad, line.trim())], columns, &lead);
     show::lines(event).into_iter().flat_map(rows).collect()
+}
+
+/// Why an agent failed, after the word for it.
+fn why(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Failed { message, .. } => format!(": {}", exact(&print::one_line(message, 160))),
+        Outcome::Completed
+        | Outcome::Cancelled { .. }
+        | Outcome::TimedOut { .. }
+        | Outcome::BudgetExhausted
+        | Outcome::Lost => String::new(),
+    }
 }
 
 /// How an activation ended, when that was not with an answer.

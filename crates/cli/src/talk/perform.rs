@@ -13,6 +13,7 @@ use crate::args::{PermitArgs, RunArgs};
 use crate::exact::exact;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::print;
 use crate::run::{self, Figures};
 use crate::style::Role;
 
@@ -69,7 +70,8 @@ impl Dialogue<'_> {
         for task in tasks {
             let intent = task.intent.map(|intent| format!("; {}", exact(&intent))).unwrap_or_default();
             let (path, state) = (exact(&task.path), task.state.word());
-            self.tell(&format!("{path} ({}): {state}, {} turns{intent}", exact(&task.agent), task.turns));
+            let turns = print::count(usize::try_from(task.turns).unwrap_or(usize::MAX), "turn");
+            self.tell(&format!("{path} ({}): {state}, {turns}{intent}", exact(&task.agent)));
         }
     }
 

@@ -167,7 +167,9 @@ fn tell(chosen: &Chosen, command: &Command, fate: &Fate) {
 /// A refusal with what to do next.
 fn refused(chosen: &Chosen, kind: RefusalKind, message: &str) -> Failure {
     let path = print::word(&print::plain(&chosen.task.path));
-    let failure = Failure::usage(print::plain(message));
+    // The session speaks of ids; a person sees paths.
+    let message = message.replace(&format!("task {}", chosen.task.id), &chosen.task.path);
+    let failure = Failure::usage(print::plain(&message));
     match kind {
         RefusalKind::Ended => failure.hint(format!("what it left: bosun tasks output {path}")),
         RefusalKind::NotEnded => failure.hint(format!("bosun tasks stop {path}")),

@@ -75,3 +75,16 @@ impl Window {
         *self = Window { size, answered: 0, full: false, growth: Growth::Add };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_server_says_it_takes_is_believed_until_it_asks_to_slow_down() {
+        let mut window = Window::default();
+        assert_eq!([0, 1, 4_000].map(|most| window.size_within(most)), [1, 1, 4_000]);
+        window.throttled();
+        assert_eq!([0, 1, 4_000].map(|most| window.size_within(most)), [1, 1, FIRST / 2]);
+    }
+}

@@ -95,6 +95,26 @@ async fn a5_an_agent_is_given_the_skills_of_its_definition() {
 }
 
 #[tokio::test]
+async fn a5_the_skill_of_a_definition_is_not_read_through_a_link() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let file = folder.path().canonicalize().unwrap().join("SKILL.md");
+    fs::write(file.with_file_name("secret"), "hunter2").unwrap();
+    std::os::unix::fs::symlink("secret", &file).unwrap();
+    let path = file.display().to_string();
+    let source = protocol::Source::Project { path: path.clone() };
+    let skill = SkillSpec { name: "calm".into(), file: path, source, ..SkillSpec::default() };
+    let monk =
+        AgentSpec { name: "monk".into(), skills: vec!["calm".into()], model_invocable: true, ..AgentSpec::default() };
+    let model = played(|request| match (request.path.as_str(), request.turn) {
+        ("/root", 1) => calls([("t", "task", with(work("monk"), json!({ "agent_type": "monk" })))]),
+        (path, _) => says(format!("{path} is done")),
+    });
+    let run = scenario().model(Arc::new(model)).skill(skill).agent(monk).prompt("go").run().await;
+    assert!(asked(&run, "/root/monk").is_empty(), "{}", run.transcript());
+    assert!(answer(&run, "t").text.contains("link"), "{}", answer(&run, "t").text);
+}
+
+#[tokio::test]
 async fn skills_are_named_and_read_when_they_are_loaded() {
     let folder = tempfile::TempDir::new().unwrap();
     let file = folder.path().join("SKILL.md");
@@ -115,7 +135,7 @@ async fn skills_are_named_and_read_when_they_are_loaded() {
     let scenario =
         scenario.skill(skill("gone", "/nowhere/SKILL.md".into(), true)).skill(skill("private", there, false));
     let run = scenario.prompt("go").run().await;
-    assert!(answer(&run, "calm").text.ends_with(":\nCount to ten first.\n"), "{}", answer(&run, "calm").text);
+    assert!(answer(&run, "calm").text.ends_with(":\nCount to ten first."), "{}", answer(&run, "calm").text);
     assert!(answer(&run, "gone").text.starts_with("/nowhere/SKILL.md cannot be read: "));
     for id in ["private", "none"] {
         assert!(answer(&run, id).text.ends_with("there are: calm, gone"), "{}", answer(&run, id).text);

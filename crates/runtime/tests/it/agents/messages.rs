@@ -48,7 +48,7 @@ async fn t8_an_agent_that_cannot_rest_takes_no_messages_and_says_so() {
         ]),
         (path, _) => says(format!("{path} is done")),
     });
-    let features = Features { multi_turn: false };
+    let features = Features { multi_turn: false, ..Features::default() };
     let run = scenario().model(Arc::new(model)).features(features).prompt("go").run().await;
     let told = |id: &str| answer(&run, id).text.clone();
     let id = run.tasks()[1].id;

@@ -138,6 +138,20 @@ async fn t10_a_command_is_run_until_it_succeeds_and_no_model_is_asked() {
 }
 
 #[tokio::test]
+async fn t10_a_command_is_run_by_the_shell_that_it_was_judged_for() {
+    // To bash it is one program and its word; a plain shell sees the end of a quote, and another command.
+    let trick = r"echo $'\'; touch witness #'";
+    let model = played(move |request| match request.turn {
+        1 => calls([("u", "until", json!({ "command": trick }))]),
+        _ => says("done"),
+    });
+    let scene = scenario().model(Arc::new(model)).rule(protocol::RuleEffect::Allow, "shell(echo:*)");
+    let run = scene.prompt("go").run().await;
+    assert_eq!(answer(&run, "u").status, AnswerStatus::Done, "{}", run.transcript());
+    assert_eq!(run.file("witness"), None);
+}
+
+#[tokio::test]
 async fn t10_a_command_that_never_succeeds_is_given_up_in_time() {
     let model = played(|request| match request.turn {
         1 => calls([("u", "until", json!({ "command": "exit 1", "every_secs": 600, "timeout_secs": 60 }))]),
