@@ -27,6 +27,11 @@ impl Leeway {
     pub(crate) fn of(given: Option<Duration>) -> Leeway {
         Leeway { commands: given.unwrap_or(COMMANDS), agents: given.unwrap_or(AGENTS) }
     }
+
+    /// How long is waited in any case.
+    pub(super) fn least(self) -> Duration {
+        self.commands.min(self.agents)
+    }
 }
 
 /// The agents that are at work after the answer.

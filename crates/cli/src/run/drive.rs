@@ -11,6 +11,9 @@ use super::report::{Ended, Report};
 use super::signals::{Signal, Signals};
 use crate::failure::Failure;
 
+/// How long what was stopped may take until it is looked at again.
+const AGAIN: Duration = Duration::from_millis(100);
+
 /// How long a run waits for what it does not control.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Patience {
@@ -40,7 +43,8 @@ pub(crate) async fn drive(
         // Whatever happens meanwhile, patience counts from when the waiting began.
         if since.0 != wait {
             since = (wait, Instant::now());
-            look = since.1;
+            // No verdict can be other than to wait before.
+            look = since.1 + patience.background.least().min(patience.park);
         }
         let time = patience.time.map(|time| time.saturating_sub(report.began.elapsed()));
         let park = patience.park.saturating_sub(since.1.elapsed());
@@ -71,6 +75,7 @@ pub(crate) async fn drive(
                         Verdict::Stop => {
                             report.cut_off(at_work.agents);
                             session.stop(CancelBy::SessionEnd).await?;
+                            look = Instant::now() + AGAIN;
                         }
                         Verdict::Park => break Ended::Parked,
                         Verdict::TimeUp => break Ended::TimeUp,

@@ -22,7 +22,7 @@ rules:
     answer: [say: "All is under way."]
   - when: { path: /root/think }
     answer:
-      - wait: 3s
+      - wait: 2s
       - say: I have thought.
   - when: { path: /root/lead, turn: 1 }
     answer:
@@ -36,7 +36,7 @@ rules:
 "#;
 
 /// How long anything may be silent, in seconds.
-const ABORT: u64 = 6;
+const ABORT: u64 = 8;
 
 /// A night, as these limits see it.
 const NIGHT: Duration = Duration::from_secs(ABORT + 3);
@@ -45,7 +45,7 @@ const NIGHT: Duration = Duration::from_secs(ABORT + 3);
 fn r5_q8_after_a_night_in_which_the_machine_slept_everything_goes_on() {
     let stage = stage();
     std::fs::create_dir_all(stage.home()).unwrap();
-    let limits = format!("[limits]\nstall-secs = 4\nabort-secs = {ABORT}\n");
+    let limits = format!("[limits]\nstall-secs = 5\nabort-secs = {ABORT}\n");
     std::fs::write(stage.home().join("config.toml"), limits).unwrap();
     let mut running = stage.script(CREW).prompt("go").args(["--output-format", "jsonl"]).start();
     within(PATIENCE, "the agents are at work", || {
