@@ -72,6 +72,17 @@ impl Feed {
         &self.calls
     }
 
+    /// Takes note of a task that was started before the session was opened here.
+    pub(super) fn started_before(&mut self, task: TaskId, kind: Kind, name: &str) {
+        if task == self.root {
+            return;
+        }
+        self.names.insert(task, exact(name));
+        if kind == Kind::Agent {
+            self.agents.insert(task);
+        }
+    }
+
     /// Takes note of a call that waits since before the session was opened here.
     pub(super) fn asked_before(&mut self, task: TaskId, ask: &Ask) {
         let (tool, input) = match &ask.subject {
@@ -300,7 +311,7 @@ fn ended(outcome: &Outcome, columns: usize) -> Vec<Row> {
 
 #[cfg(test)]
 mod tests {
-    use protocol::{Answer, AnswerStatus, AskId, CallId, Cost, DecidedBy, Decision, Turn};
+    use protocol::{Activation, Answer, AnswerStatus, AskId, CallId, Cost, DecidedBy, Decision, Turn};
 
     use super::*;
 
@@ -317,6 +328,19 @@ mod tests {
         let decision = Decision::Reply { text: "red".into() };
         let decided = Event::AskDecided { ask: id, call, decision, by: DecidedBy::User };
         assert_eq!([asked, decided].map(|event| rows(&mut feed, &event)), [0, 0]);
+    }
+
+    #[test]
+    fn an_agent_that_was_started_before_goes_by_its_name() {
+        let root = TaskId::new(uuid::Uuid::nil());
+        let (mut feed, agent) = (Feed::new(root, Style::Plain), TaskId::new(uuid::Uuid::max()));
+        let ended =
+            Event::ActivationEnded { activation: Activation(1), outcome: Outcome::Completed, text: String::new() };
+        assert_eq!(feed.event(agent, &ended, Instant::now(), 80).len(), 0);
+        feed.started_before(root, Kind::Main, "root");
+        feed.started_before(agent, Kind::Agent, "tests");
+        assert_eq!((feed.whose(root), feed.whose(agent)), ("", "tests"));
+        assert_eq!(feed.event(agent, &ended, Instant::now(), 80).len(), 1);
     }
 
     #[test]
