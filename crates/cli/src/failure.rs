@@ -36,10 +36,11 @@ impl Failure {
 
     /// Tells the person.
     pub(crate) fn show(&self) {
-        print::error(&self.message);
+        // It may name what a stranger wrote.
+        print::error(&print::plain(&self.message));
         let usual = (self.exit == Exit::Failed).then_some("`bosun doctor` looks for the cause");
         if let Some(hint) = self.hint.as_deref().or(usual) {
-            print::note(format_args!("hint: {hint}"));
+            print::note(print::plain(&format!("hint: {hint}")));
         }
     }
 }

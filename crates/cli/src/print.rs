@@ -51,6 +51,11 @@ pub(crate) fn error(text: &str) {
     note(format_args!("error: {text}"));
 }
 
+/// So many of a thing.
+pub(crate) fn count(number: usize, thing: &str) -> String {
+    if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
+}
+
 /// Writes a whole document, as it is.
 pub(crate) fn document(bytes: &[u8]) {
     let mut out = io::stdout().lock();
@@ -155,9 +160,11 @@ pub(crate) fn word(text: &str) -> String {
     if !text.is_empty() && text.chars().all(bare) { text.into() } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
-/// Takes control characters out of words that a model or a file wrote, so that they cannot drive the terminal.
+/// Takes control characters out of words that a model or a file wrote, so that they cannot drive the terminal, and what
+/// would show them in another order.
 pub(crate) fn plain(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
+    let turns = |c: char| matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.chars().filter(|c| matches!(c, '\n' | '\t') || !(c.is_control() || turns(*c))).collect()
 }
 
 #[cfg(test)]
@@ -190,5 +197,6 @@ mod tests {
     #[test]
     fn escape_sequences_do_not_reach_the_terminal() {
         assert_eq!(plain("a\u{1b}[31mb\r\n"), "a[31mb\n");
+        assert_eq!(plain("a\u{202e}b\u{2066}c\u{9b}d\u{2028}"), "abcd");
     }
 }

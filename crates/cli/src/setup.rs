@@ -22,6 +22,7 @@ use crate::{fault, log};
 
 pub(crate) use catalog::{Found, remote_catalog, remote_words};
 pub(crate) use layers::{refused, standing};
+pub(crate) use model::is_file;
 use models::Known;
 
 /// What every command needs.
@@ -96,7 +97,11 @@ impl Setup {
             catalog: Arc::new(found.catalog(&models)),
             models: Arc::new(models),
             main,
-            features: runtime::Features { multi_turn: config.multi_turn },
+            features: runtime::Features {
+                multi_turn: config.multi_turn,
+                prompt_suggestions: config.prompt_suggestions,
+                parallelism_prompts: config.parallelism_prompts,
+            },
             policy,
             rules: layers.session_rules(),
             ask_user: !args.no_ask_user && before.is_none_or(|before| before.ask_user),
@@ -177,11 +182,6 @@ fn in_full(spec: &str, cwd: &Path) -> String {
         Some((provider, file)) if is_file(provider) => format!("{provider}/{}", cwd.join(file).display()),
         Some(_) | None => spec.to_owned(),
     }
-}
-
-/// Whether what follows the provider is the name of a file.
-pub(crate) fn is_file(provider: &str) -> bool {
-    matches!(provider, "script" | "replay")
 }
 
 /// The folder to work in, as an absolute path.

@@ -86,16 +86,14 @@ impl Features {
             subconscious,
             coordinator,
             proactive,
-            parallelism_prompts,
-            prompt_suggestions,
+            parallelism_prompts: _,
+            prompt_suggestions: _,
         } = self;
         let all = [
             (mcp_tasks, "features.mcp-tasks"),
             (subconscious, "features.subconscious"),
             (coordinator, "features.coordinator"),
             (proactive, "features.proactive"),
-            (parallelism_prompts, "features.parallelism-prompts"),
-            (prompt_suggestions, "features.prompt-suggestions"),
         ];
         all.into_iter().filter(|(on, _)| **on == Some(true)).map(|(_, key)| key).collect()
     }

@@ -56,6 +56,10 @@ pub struct Config {
     pub agents: AgentConfig,
     /// Whether agents rest when they are done, until a message wakes them.
     pub multi_turn: bool,
+    /// Whether the root guesses what the user may want to say next.
+    pub prompt_suggestions: bool,
+    /// Whether the root is told to split work.
+    pub parallelism_prompts: bool,
     /// Days after its last event that `bosun gc` keeps a session.
     pub retention_days: u32,
     /// Bytes of one background command's output that are kept on disk.
@@ -198,6 +202,8 @@ impl File {
             abort_after: Duration::from_secs(limits.abort_secs.map_or(ABORT_SECS, NonZeroU64::get)),
             agents: agents.resolve(),
             multi_turn: features.multi_turn.unwrap_or(true),
+            prompt_suggestions: features.prompt_suggestions.unwrap_or(false),
+            parallelism_prompts: features.parallelism_prompts.unwrap_or(false),
             retention_days: retention.days.unwrap_or(RETENTION_DAYS),
             command_bytes: output.command_bytes.unwrap_or(COMMAND_BYTES),
             session_bytes: output.session_bytes.unwrap_or(SESSION_BYTES),
@@ -234,7 +240,12 @@ impl File {
                 ..Limits::default()
             },
             agents: Agents::built_in(),
-            features: Features { multi_turn: Some(true), ..Features::default() },
+            features: Features {
+                multi_turn: Some(true),
+                prompt_suggestions: Some(false),
+                parallelism_prompts: Some(false),
+                ..Features::default()
+            },
             retention: Retention { days: Some(RETENTION_DAYS) },
             output: Output {
                 command_bytes: Some(COMMAND_BYTES),

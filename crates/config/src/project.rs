@@ -16,8 +16,8 @@ use crate::values::flat;
 pub(crate) const CONFIG: &str = ".bosun/config.toml";
 
 /// What an agent may not change in any mode, from the top of a project or of another folder of the workspace.
-const CONTROLS: [&str; 5] =
-    [".bosun", ".claude/settings.json", ".claude/settings.local.json", ".mcp.json", ".github/hooks"];
+const CONTROLS: [&str; 6] =
+    [".bosun", ".claude/settings.json", ".claude/settings.local.json", ".claude/hooks", ".mcp.json", ".github/hooks"];
 
 /// The project that a folder belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -142,6 +142,7 @@ mod tests {
             below,
             [
                 ".bosun",
+                ".claude/hooks",
                 ".claude/settings.json",
                 ".claude/settings.local.json",
                 ".claude/settings.mine.json",

@@ -12,11 +12,12 @@ use sha2::{Digest, Sha256};
 use crate::project::{hex, settings_of_claude};
 
 /// Files and folders that control Bosun, or will: a project is trusted with all of them or none.
-const ENTRUSTED: [&str; 10] = [
+const ENTRUSTED: [&str; 11] = [
     ".bosun",
     ".claude/agents",
     ".claude/skills",
     ".claude/commands",
+    ".claude/hooks",
     ".github/agents",
     ".github/skills",
     ".github/hooks",

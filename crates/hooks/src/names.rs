@@ -16,8 +16,10 @@ struct Known {
 
 const PATH: (&str, &str, &str) = ("path", "path", "file_path");
 
-const TOOLS: [Known; 12] = [
+const TOOLS: [Known; 13] = [
     Known { ours: "shell", camel: &["bash"], pascal: &["Bash"], args: &[] },
+    // It runs a command, and whoever watches over commands is to see it.
+    Known { ours: "until", camel: &["bash"], pascal: &["Bash"], args: &[] },
     Known { ours: "view", camel: &["view"], pascal: &["Read"], args: &[PATH] },
     Known {
         ours: "edit",
@@ -117,5 +119,6 @@ mod tests {
         assert_eq!(told("sql", HookDialect::Snake), "sql");
         assert_eq!((told("shell", HookDialect::Snake), told("shell", HookDialect::Camel)), ("Bash", "bash"));
         assert_eq!(all("shell"), ["shell", "bash", "Bash"]);
+        assert_eq!((all("until"), told("until", HookDialect::Snake)), (vec!["until", "bash", "Bash"], "Bash"));
     }
 }

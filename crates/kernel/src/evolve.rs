@@ -41,6 +41,7 @@ impl State {
         match &entry.event {
             Event::SessionOpened(_)
             | Event::IntentReported { .. }
+            | Event::PromptSuggested { .. }
             | Event::ModelDiffered { .. }
             | Event::Compacted(_)
             | Event::CallRewritten { .. }

@@ -249,6 +249,8 @@ pub enum Report {
     },
     /// The agent says what it is doing.
     Intent(String),
+    /// The agent guesses what the user may want to say next.
+    Suggested(String),
     /// A quota is used up until this moment.
     Park(At),
     /// The hooks on its activation's start have run, and said this.

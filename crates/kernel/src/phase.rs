@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_of_moves_is_exactly_this() {
+    fn r2_the_table_of_moves_is_exactly_this() {
         use Footing::{Lent, Returning, Slot};
         let begin = || Some(Phase::Queued(Purpose::Begin));
         let go_on = || Some(Phase::Queued(Purpose::GoOn));

@@ -9,7 +9,10 @@ pub(crate) fn interrupted() -> Answer {
 }
 
 pub(crate) fn out_of_time() -> Answer {
-    Answer { status: AnswerStatus::Cancelled, text: "The time is up.".into() }
+    Answer {
+        status: AnswerStatus::Cancelled,
+        text: "This call was cut short: there is time for one last answer only.".into(),
+    }
 }
 
 pub(crate) fn cancelled() -> Answer {

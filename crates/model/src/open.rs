@@ -45,6 +45,11 @@ pub enum OpenError {
     Recording(#[from] RecordingError),
 }
 
+/// Whether what follows the provider is the name of a file.
+pub fn is_file(provider: &str) -> bool {
+    matches!(provider, "script" | "replay")
+}
+
 /// Opens `provider/MODEL`, where the model's name may hold slashes of its own, or `script/FILE` or `replay/FILE`, where
 /// a relative file is looked for in `base`.
 pub fn open(spec: &str, base: &Path, providers: &Providers) -> Result<Arc<dyn Model>, OpenError> {

@@ -77,11 +77,13 @@ impl Policy {
 
     fn parts(&self, role: &Role, request: &Request) -> Vec<Verdict> {
         let tool = request.tool.as_str();
-        if !role.permits(tool) {
-            let part = tool.to_owned();
+        // A command is one, whichever tool brings it.
+        let shell = request.acts.iter().any(|act| matches!(act, Act::Shell { .. })).then_some("shell");
+        if let Some(missing) = [tool].into_iter().chain(shell).find(|tool| !role.permits(tool)) {
+            let part = missing.to_owned();
             return vec![Verdict { effect: RuleEffect::Deny, ground: Ground::Role, part, rule: None }];
         }
-        match role.mode.filter(|mode| narrows(*mode, self.mode)) {
+        match role.mode.filter(|mode| mode.is_narrower(self.mode)) {
             Some(mode) => Policy { mode, ..self.clone() }.acts(request),
             None => self.acts(request),
         }
@@ -101,15 +103,4 @@ impl Policy {
     pub(crate) fn is_inside(&self, path: &Path, cwd: &Path) -> bool {
         path.starts_with(cwd) || self.roots.iter().any(|root| path.starts_with(root))
     }
-}
-
-/// Whether one mode allows nothing that the other does not.
-fn narrows(one: PermissionMode, other: PermissionMode) -> bool {
-    let width = |mode| match mode {
-        PermissionMode::Plan => 0,
-        PermissionMode::Default => 1,
-        PermissionMode::AcceptEdits => 2,
-        PermissionMode::AllowAll => 3,
-    };
-    width(one) < width(other)
 }

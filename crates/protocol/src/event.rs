@@ -330,6 +330,11 @@ pub enum Event {
         by: DecidedBy,
     },
 
+    /// What the user may want to say next, as the root's model guesses.
+    PromptSuggested {
+        /// The words.
+        text: String,
+    },
     /// What the agent says it is doing.
     IntentReported {
         /// In its words.

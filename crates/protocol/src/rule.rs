@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 /// What becomes of calls that no rule speaks of.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PermissionMode {
     /// Looking is allowed; everything else is asked.
@@ -33,6 +33,17 @@ impl PermissionMode {
             PermissionMode::Plan => "plan",
             PermissionMode::AllowAll => "allow-all",
         }
+    }
+
+    /// Whether it allows less than another.
+    pub fn is_narrower(self, other: PermissionMode) -> bool {
+        let width = |mode| match mode {
+            PermissionMode::Plan => 0,
+            PermissionMode::Default => 1,
+            PermissionMode::AcceptEdits => 2,
+            PermissionMode::AllowAll => 3,
+        };
+        width(self) < width(other)
     }
 }
 

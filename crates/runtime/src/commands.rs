@@ -58,11 +58,16 @@ impl Lookout {
         for commands in self.pending().chunks(TOGETHER) {
             let mut given = Vec::new();
             for (id, command) in commands {
-                given.push((*id, self.input(command.clone()).await?));
+                given.push((*id, self.input(command.clone()).await));
             }
             // They line up in their order, and one commit can hold them all.
             let supervisor = &self.supervisor;
-            let submit = |(id, input)| async move { (id, supervisor.submit_command(input, id).await) };
+            let submit = |(id, input): (i64, Result<Input, Rejected>)| async move {
+                match input {
+                    Ok(input) => (id, supervisor.submit_command(input, id).await),
+                    Err(rejected) => (id, supervisor.refuse_command(id, rejected).await),
+                }
+            };
             for (id, taken) in join_all(given.into_iter().map(submit)).await {
                 match taken {
                     Ok(_receipt) => {}
@@ -76,17 +81,11 @@ impl Lookout {
         Ok(())
     }
 
-    /// What a command means, with what hooks have to say to a prompt. One that they do not take is done with.
+    /// What a command means, with what hooks have to say to a prompt.
     async fn input(&mut self, command: Command) -> Result<Input, Rejected> {
         let Command::Send(message) = command else { return Ok(input(command, self.root)) };
-        match hooks::prompted(&self.desk, &self.supervisor, self.root, message).await {
-            Ok(message) => Ok(input(Command::Send(message), self.root)),
-            Err(rejected @ Rejected::Hook(_)) => {
-                tracing::warn!(%rejected, "a prompt of another process is dropped");
-                Ok(Input::Tick)
-            }
-            Err(rejected) => Err(rejected),
-        }
+        let message = hooks::prompted(&self.desk, &self.supervisor, self.root, message).await?;
+        Ok(input(Command::Send(message), self.root))
     }
 
     /// New commands, if anything in the file has changed.

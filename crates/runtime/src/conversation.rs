@@ -137,6 +137,7 @@ impl Conversation {
             | Event::Asked(_)
             | Event::AskDecided { .. }
             | Event::IntentReported { .. }
+            | Event::PromptSuggested { .. }
             | Event::ModelDiffered { .. }
             | Event::AgentDefined { .. }
             | Event::TaskStalled { .. }

@@ -12,10 +12,12 @@ pub(crate) fn of(agent: &AgentSpec) -> Result<Definition, String> {
         let wants = agent.unserved.join("; ");
         return Err(format!("`{}` cannot be started: {wants} (see {})", agent.name, agent.source));
     }
-    let json = serde_json::to_vec(agent).map_err(|error| format!("`{}` cannot be kept: {error}", agent.name))?;
+    // Its hooks may hold keys, and count only while whoever wrote them is trusted: every run reads them anew.
+    let kept = AgentSpec { hooks: Vec::new(), ..agent.clone() };
+    let json = serde_json::to_vec(&kept).map_err(|error| format!("`{}` cannot be kept: {error}", agent.name))?;
     let digest = Sha256::digest(&json);
     let id = DefinitionId(digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect());
-    Ok(Definition { id, spec: Box::new(agent.clone()) })
+    Ok(Definition { id, spec: Box::new(kept) })
 }
 
 /// The model that the session's own agent wants, the first that can be had; the session's when it wants none.

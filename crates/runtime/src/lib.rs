@@ -49,7 +49,7 @@ pub use output::output;
 pub use redact::Redactor;
 pub use session::{OpenError, Session, Start, Status, transcript};
 pub use settings::{Features, Settings};
-pub use skill::skill_text;
+pub use skill::{read as read_skill, skill_text};
 pub use spools::{Disk, SpoolLimits, Spools, SystemDisk};
 pub use supervisor::{Receipt, Rejected};
 pub use watch::Watch;

@@ -1,16 +1,15 @@
 //! What an agent works with: its definition made ready to run. Agents of one definition share one outfit.
 
 use std::collections::{BTreeSet, HashMap};
-use std::fs;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use model::{Model, ToolSpec};
 use policy::Role;
-use protocol::{AgentSpec, Clip, Effort, Kind, Spawns, TaskId, TaskSpec};
+use protocol::{AgentSpec, Clip, Effort, Kind, PermissionMode, Spawns, TaskId, TaskSpec};
 use tools::Tool;
 
 use crate::agent::Desk;
-use crate::prompt;
+use crate::{prompt, skill};
 
 /// What a model of a subagent is told of at once, unless its definition lists its tools: its first request is small,
 /// since there may be very many.
@@ -64,6 +63,8 @@ struct Key {
     effort: Option<String>,
     root: bool,
     may_spawn: bool,
+    /// Its own mode, or a narrower one of an agent above it.
+    mode: Option<PermissionMode>,
 }
 
 impl Desk {
@@ -77,6 +78,7 @@ impl Desk {
             effort: spec.effort.map(|effort| format!("{effort:?}")),
             root: spec.kind == Kind::Main,
             may_spawn: depth < self.settings.limits.depth,
+            mode: self.roster.mode(task),
         };
         if let Some(outfit) = self.outfits.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return Ok(Arc::clone(outfit));
@@ -107,7 +109,7 @@ impl Desk {
             role: Role {
                 tools: Some(toolbox.iter().map(|tool| tool.spec().name.to_owned()).collect()),
                 denied: definition.denied.iter().cloned().collect(),
-                mode: definition.permission,
+                mode: key.mode,
             },
             specs,
             deferred: deferred.iter().map(spec_of).collect(),
@@ -120,11 +122,17 @@ impl Desk {
 
     /// What an agent of this definition is told first, with the text of the skills that it is given.
     fn system(&self, definition: &AgentSpec, root: bool) -> Result<String, String> {
-        let mut system = prompt::system(self.workspace.cwd(), &self.instructions, definition, root);
+        let mut system = prompt::system(
+            self.workspace.cwd(),
+            &self.instructions,
+            definition,
+            root.then_some(self.settings.features),
+        );
         for name in &definition.skills {
-            let skill = self.settings.catalog.skill(name).ok_or_else(|| format!("there is no skill `{name}`"))?;
-            let text = fs::read_to_string(&skill.file).map_err(|error| format!("{}: {error}", skill.file))?;
-            system.push_str(&format!("\nSkill {name}, from {}:\n{}\n", skill.file, Clip::new(&text, SKILL)));
+            let named = self.settings.catalog.skill(name).ok_or_else(|| format!("there is no skill `{name}`"))?;
+            let text = skill::read(named).map_err(|why| format!("{} cannot be read: {why}", named.file))?;
+            let text = skill::skill_text(&text);
+            system.push_str(&format!("\nSkill {name}, from {}:\n{}\n", named.file, Clip::new(&text, SKILL)));
         }
         Ok(system)
     }
@@ -153,14 +161,13 @@ impl Desk {
     }
 }
 
-/// Whether a definition has a tool. What goes with `task` is had by whoever has that.
+/// Whether a definition has a tool. What goes with `task` is had by whoever has that; `until`, which runs commands, only
+/// by whoever may run them.
 fn has(definition: &AgentSpec, name: &str) -> bool {
-    if definition.denied.iter().any(|denied| denied == name) {
-        return false;
-    }
-    let Some(listed) = &definition.tools else { return true };
-    let is_listed = |name: &str| listed.iter().any(|known| known == name);
-    is_listed(name) || (is_crew(name) && is_listed("task"))
+    let is_denied = |name: &str| definition.denied.iter().any(|denied| denied == name);
+    let is_listed = |name: &str| definition.tools.as_ref().is_none_or(|listed| listed.iter().any(|one| one == name));
+    let is_had = is_listed(name) || (is_crew(name) && is_listed("task"));
+    is_had && !is_denied(name) && (name != "until" || (is_listed("shell") && !is_denied("shell")))
 }
 
 fn is_crew(name: &str) -> bool {

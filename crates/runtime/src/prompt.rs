@@ -4,7 +4,7 @@ use std::path::Path;
 
 use protocol::{AgentSpec, WrapUp, clip_middle};
 
-use crate::Instructions;
+use crate::{Features, Instructions};
 
 /// What every agent is told first.
 const SYSTEM: &str = include_str!("prompts/system.md");
@@ -33,9 +33,37 @@ pub(crate) fn wrap_up(why: WrapUp) -> &'static str {
     }
 }
 
+/// What the session's own agent is told besides, for what is switched on.
+fn besides(features: Features) -> String {
+    let parallel = features.parallelism_prompts.then_some(include_str!("prompts/parallel.md"));
+    let suggest = features.prompt_suggestions.then_some(SUGGEST);
+    parallel.into_iter().chain(suggest).collect()
+}
+
+/// What the last line of an answer begins with that says what the user may want to say next.
+const NEXT: &str = "Next: ";
+
+/// What asks for that line.
+const SUGGEST: &str = include_str!("prompts/suggest.md");
+
+/// An answer without the line that says what the user may want to say next, and what that is.
+pub(crate) fn suggested(answer: &str) -> Option<(&str, &str)> {
+    let (before, last) = answer.trim_end().rsplit_once('\n')?;
+    let next = last.trim().strip_prefix(NEXT)?.trim();
+    (!next.is_empty() && !before.trim().is_empty()).then(|| (before.trim_end(), next))
+}
+
 /// The system prompt of an agent: our text, its own, where it works, and the user's instruction files.
-pub(crate) fn system(cwd: &Path, instructions: &Instructions, definition: &AgentSpec, root: bool) -> String {
-    let ours = if root { SYSTEM } else { AGENT };
+pub(crate) fn system(
+    cwd: &Path,
+    instructions: &Instructions,
+    definition: &AgentSpec,
+    root: Option<Features>,
+) -> String {
+    let ours = match root {
+        Some(features) => format!("{SYSTEM}{}", besides(features)),
+        None => AGENT.to_owned(),
+    };
     let own = definition.prompt.trim();
     let own = if own.is_empty() { String::new() } else { format!("\n{own}\n") };
     let mut text = format!("{ours}{own}\nWorking directory: {}\n", cwd.display());
@@ -103,6 +131,16 @@ const END_OF_DATA: &str = "[end of data]";
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn s5_the_last_line_of_an_answer_may_say_what_comes_next() {
+        let some = |answer| suggested(answer);
+        assert_eq!(some("Done.\nNext: run the tests\n"), Some(("Done.", "run the tests")));
+        assert_eq!(some("Done.\n\n  Next:  x "), Some(("Done.", "x")));
+        for answer in ["Done.", "Next: x", "\nNext: x", "Done.\nNext: ", "Next: x\nDone.", ""] {
+            assert_eq!(some(answer), None, "{answer:?}");
+        }
+    }
 
     #[test]
     fn the_system_prompt_is_short() {

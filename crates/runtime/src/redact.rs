@@ -75,7 +75,7 @@ impl Redactor {
             Report::CallRewritten { input, .. } => self.text(input),
             Report::Greeted(context) => context.iter_mut().for_each(|text| self.text(text)),
             Report::Held { reason, .. } => self.text(reason),
-            Report::Intent(intent) => self.text(intent),
+            Report::Intent(text) | Report::Suggested(text) => self.text(text),
             Report::Ask { ask, .. } => self.subject(&mut ask.subject),
             Report::Compacted(compaction) => compaction.digest.iter_mut().for_each(|digest| self.text(digest)),
             Report::Ended { ending, text } => {

@@ -1,12 +1,15 @@
 //! What every task of the session is and did, folded from the log as it becomes durable: names, definitions, evidence
 //! and how activations ended. Views read the store; agents are told from here, without waiting for a file.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use protocol::{
-    Activation, AgentSpec, At, Budget, Clip, Cost, DefinitionId, Entry, Event, Evidence, Outcome, TaskId, TaskSpec,
-    Usage,
+    Activation, AgentSpec, At, Block, Budget, Clip, Cost, DefinitionId, Entry, Event, Evidence, Outcome,
+    PermissionMode, TaskId, TaskSpec, Usage,
 };
 
 /// Most bytes of a result that is kept; the log has the whole.
@@ -36,6 +39,10 @@ pub(crate) struct Known {
     pub(crate) tally: Tally,
     pub(crate) evidence: Vec<Evidence>,
     pub(crate) endings: BTreeMap<Activation, Ending>,
+    /// What it said last in the activation under way.
+    said: Clip,
+    /// Whether its next activation has not begun.
+    in_line: bool,
 }
 
 /// What a task used so far.
@@ -80,17 +87,24 @@ impl Roster {
         rolls.definitions.get(id).cloned()
     }
 
+    /// What a task said last in the activation under way.
+    pub(crate) fn said(&self, task: TaskId) -> String {
+        self.known(task, |known| known.said.as_str().to_owned()).unwrap_or_default()
+    }
+
     /// Whether a task, or one above it, began with a budget.
     pub(crate) fn is_budgeted(&self, task: TaskId) -> bool {
         let rolls = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let mut next = rolls.tasks.get(&task);
-        while let Some(known) = next {
-            if known.spec.budget != Budget::default() {
-                return true;
-            }
-            next = known.spec.parent.and_then(|parent| rolls.tasks.get(&parent));
-        }
-        false
+        rolls.upwards(task).any(|known| known.spec.budget != Budget::default())
+    }
+
+    /// The narrowest mode that the definition of a task, or of one above it, speaks of.
+    pub(crate) fn mode(&self, task: TaskId) -> Option<PermissionMode> {
+        let rolls = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let definitions =
+            rolls.upwards(task).filter_map(|known| rolls.definitions.get(known.spec.definition.as_ref()?));
+        let modes = definitions.filter_map(|definition| definition.permission);
+        modes.reduce(|one, other| if other.is_narrower(one) { other } else { one })
     }
 
     /// Everything below a task, parents before their children.
@@ -106,6 +120,11 @@ impl Roster {
         found
     }
 
+    /// Whether a task is the session's own.
+    pub(crate) fn is_root(&self, task: TaskId) -> bool {
+        self.known(task, |known| known.depth) == Some(0)
+    }
+
     /// Where a task is in the tree, such as `/root/tests`.
     pub(crate) fn path(&self, task: TaskId) -> Arc<str> {
         self.known(task, |known| Arc::clone(&known.path)).unwrap_or_else(|| task.to_string().into())
@@ -113,6 +132,12 @@ impl Roster {
 }
 
 impl Rolls {
+    /// A task, and those above it.
+    fn upwards(&self, task: TaskId) -> impl Iterator<Item = &Known> {
+        let above = |known: &&Known| known.spec.parent.and_then(|parent| self.tasks.get(&parent));
+        std::iter::successors(self.tasks.get(&task), above)
+    }
+
     fn read(&mut self, entry: &Entry) {
         match &entry.event {
             Event::TaskCreated(spec) => return self.create(entry.task, spec),
@@ -159,16 +184,31 @@ impl Rolls {
             tally: Tally::default(),
             evidence: Vec::new(),
             endings: BTreeMap::new(),
+            said: Clip::default(),
+            in_line: spec.parent.is_some(),
         };
         self.tasks.insert(id, known);
     }
 }
 
 impl Known {
+    /// How its first activation ended, which is what the call that started it waits for. By the time that is answered,
+    /// the task may have had more to do, whose results go their own way.
+    pub(crate) fn first(&self) -> Option<&Ending> {
+        self.endings.get(&Activation(1))
+    }
+
     fn read(&mut self, entry: &Entry, children: Vec<String>) {
         match &entry.event {
-            Event::ActivationStarted { attempt, .. } if attempt.0 == 1 => self.tally.began = Some(entry.at),
-            Event::TurnAnswered { usage, cost, .. } => {
+            Event::TaskRequeued => self.in_line = true,
+            Event::ActivationStarted { attempt, .. } => {
+                self.in_line = false;
+                if attempt.0 == 1 {
+                    self.tally.began = Some(entry.at);
+                }
+            }
+            Event::TurnAnswered { usage, cost, content, .. } => {
+                self.hear(content);
                 self.tally.turns += 1;
                 self.tally.usage = self.tally.usage.plus(*usage);
                 self.tally.cost = self.tally.cost.plus(*cost);
@@ -182,7 +222,7 @@ impl Known {
             Event::TaskFinished { outcome } => {
                 // One that never began has no activation to end.
                 let next = Activation(self.endings.last_key_value().map_or(1, |(last, _)| last.0 + 1));
-                if self.endings.is_empty() {
+                if self.in_line {
                     self.end(next, outcome.clone(), "", entry.at, children);
                 }
             }
@@ -199,6 +239,19 @@ impl Known {
             self.endings.clear();
         }
         self.endings.insert(activation, ending);
+        (self.said, self.in_line) = (Clip::default(), false);
+    }
+
+    /// Keeps the latest words.
+    fn hear(&mut self, content: &[Block]) {
+        let words = content.iter().filter_map(|block| match block {
+            Block::Text { text } => Some(text.as_str()),
+            Block::Call(_) | Block::Thinking { .. } | Block::Opaque { .. } => None,
+        });
+        let said = words.collect::<Vec<_>>().join("\n\n");
+        if !said.is_empty() {
+            self.said = Clip::new(&said, RESULT_MAX);
+        }
     }
 
     /// Keeps what a call left behind, each thing once.

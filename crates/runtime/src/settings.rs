@@ -83,11 +83,15 @@ pub struct Settings {
 pub struct Features {
     /// Agents rest when they are done, and a message wakes them with all they knew.
     pub multi_turn: bool,
+    /// The root guesses after each answer what the user may want to say next.
+    pub prompt_suggestions: bool,
+    /// The root is told to split work that splits well.
+    pub parallelism_prompts: bool,
 }
 
 impl Default for Features {
     fn default() -> Self {
-        Features { multi_turn: true }
+        Features { multi_turn: true, prompt_suggestions: false, parallelism_prompts: false }
     }
 }
 

@@ -9,7 +9,7 @@ const MOST: u64 = 256 << 10;
 
 /// Reads a skill's file; says why it cannot be read. Below a project or a plugin no link is followed: an agent could
 /// have put it there to read what it may not.
-pub(crate) fn read(skill: &SkillSpec) -> Result<String, String> {
+pub fn read(skill: &SkillSpec) -> Result<String, String> {
     let path = Path::new(&skill.file);
     let read = match (&skill.source, path.strip_prefix("/")) {
         (Source::Project { .. } | Source::Plugin { .. }, Ok(below)) => host::read_below(Path::new("/"), below, MOST),

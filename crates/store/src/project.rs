@@ -75,6 +75,7 @@ pub(crate) fn project(conn: &Connection, entry: &Entry) -> rusqlite::Result<()> 
         | Event::StopHeld { .. }
         | Event::CallRewritten { .. }
         | Event::ToolsLoaded { .. }
+        | Event::PromptSuggested { .. }
         | Event::Unknown => tasks::touch(conn, task, at),
     }
 }

@@ -77,9 +77,17 @@ pub async fn follow(process: &mut Process, mut sink: impl FnMut(&[u8])) -> Resul
 /// The shell that reads a command. Plain words mean the same to each of them, and the plain shell starts in half the
 /// time that bash takes.
 fn shell(command: ShellCommand<'_>) -> PathBuf {
-    let bash = Path::new("/bin/bash");
     let any = is_plain(command.command) && command.env.iter().all(|(name, _)| is_passed_on(name));
-    if !any && bash.exists() { bash.to_owned() } else { PathBuf::from("/bin/sh") }
+    PathBuf::from(if any { PLAIN } else { full_shell() })
+}
+
+const PLAIN: &str = "/bin/sh";
+
+/// The shell whose language commands are judged in, if there is one. Another would run what nobody judged: it takes
+/// quotes for something else.
+pub fn full_shell() -> &'static str {
+    const BASH: &str = "/bin/bash";
+    if Path::new(BASH).exists() { BASH } else { PLAIN }
 }
 
 /// Whether a command is one program and its arguments, in letters that no shell reads anything into.

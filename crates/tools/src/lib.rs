@@ -28,7 +28,7 @@ mod walk;
 
 pub use capture::Capture;
 pub use context::{Context, Limits};
-pub use launch::{ShellCommand, follow, launch};
+pub use launch::{ShellCommand, follow, full_shell, launch};
 pub use pulse::{Pulse, Resting};
 pub use seams::{
     AgentOrder, Asker, Background, BackgroundCommand, BackgroundRead, BackgroundRow, Crew, Intent, Question, Reach,

@@ -204,8 +204,8 @@ impl Stage {
 }
 
 /// What controls Bosun in a project.
-const CONTROLS: [&str; 5] =
-    [".bosun", ".claude/settings.json", ".claude/settings.local.json", ".mcp.json", ".github/hooks"];
+const CONTROLS: [&str; 6] =
+    [".bosun", ".claude/settings.json", ".claude/settings.local.json", ".claude/hooks", ".mcp.json", ".github/hooks"];
 
 fn policy(scenario: &Scenario, mode: PermissionMode, cwd: &Path, home: &Home) -> Policy {
     let rule = |text: &RuleText| Rule::parse(text.effect, &text.rule, Source::Flag).unwrap();

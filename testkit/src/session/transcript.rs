@@ -111,6 +111,7 @@ impl Page {
                 self.add(format_args!("  {messages} messages compacted"));
                 digest.iter().for_each(|digest| self.quote(digest));
             }
+            Event::PromptSuggested { text } => self.add(format_args!("suggests: {text}")),
             Event::IntentReported { intent } => self.add(format_args!("  intends: {intent}")),
             Event::Unknown => self.add("something newer"),
         }

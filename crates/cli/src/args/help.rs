@@ -23,8 +23,8 @@ Examples:
   bosun sessions                                     what there is
   bosun config show --origin                         which settings count, and why
 
-Exit codes: 0 all succeeded, 1 failed, 2 usage or config, 3 answered but a background
-command failed, 4 limit of turns or time, 5 cancelled, 6 budget, 7 parked on a quota.";
+Exit codes: 0 all succeeded, 1 failed, 2 usage or config, 3 answered but an agent or a
+background command failed, 4 limit of turns or time, 5 cancelled, 6 budget, 7 parked on a quota.";
 
 /// The command line with everything that help says.
 pub(crate) fn command() -> Command {

@@ -57,9 +57,9 @@ pub(crate) struct RunArgs {
     /// Writes every answer of the model to this file, for `--model replay/FILE`
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
-    /// How long background commands may go on after the answer
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = config::parse_time)]
-    pub(crate) background_wait: Duration,
+    /// How long after the answer background commands may go on (30s) and agents may be silent (10m)
+    #[arg(long, value_name = "TIME", value_parser = config::parse_time)]
+    pub(crate) background_wait: Option<Duration>,
     /// How long to wait for a quota to reset
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = config::parse_time)]
     pub(crate) park_wait: Duration,

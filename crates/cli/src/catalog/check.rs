@@ -33,7 +33,8 @@ pub(super) fn check(found: &Found, agents: &AgentConfig, json: bool, strict: boo
         }
         notices.iter().for_each(|notice| print::answer(print::plain(&format!("warning: {notice}"))));
         if problems.is_empty() && notices.is_empty() {
-            print::answer(format_args!("{} agents and {} skills, and nothing is wrong", counts.0, counts.1));
+            let (agents, skills) = (print::count(counts.0, "agent"), print::count(counts.1, "skill"));
+            print::answer(format_args!("{agents} and {skills}, and nothing is wrong"));
         }
     }
     let is_error = |problem: &Problem| problem.severity == Severity::Error;

@@ -1,6 +1,6 @@
 //! One definition in full.
 
-use protocol::{AgentSpec, SkillSpec};
+use protocol::{AgentSpec, SkillSpec, Taste};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -38,6 +38,7 @@ fn show_agent(agent: &AgentSpec) {
     let optional = [
         ("without", (!agent.denied.is_empty()).then(|| list(&agent.denied))),
         ("models", (!agent.models.is_empty()).then(|| list(&agent.models))),
+        ("likes", likes(agent.taste)),
         ("effort", agent.effort.map(|effort| format!("{effort:?}").to_lowercase())),
         ("turns", agent.max_turns.map(|turns| turns.to_string())),
         ("mode", agent.permission.map(|mode| mode.to_string())),
@@ -57,13 +58,31 @@ fn show_agent(agent: &AgentSpec) {
     print::answer(print::plain(&format!("\n{}", agent.prompt)));
 }
 
+/// Which model an agent likes when nobody names one.
+fn likes(taste: Taste) -> Option<String> {
+    match taste {
+        Taste::Same => None,
+        Taste::Small => Some("a small model: agents.small-model, if it is set".to_owned()),
+        Taste::Other => Some("a model of another family: agents.other-model, if it is set".to_owned()),
+    }
+}
+
 fn show_skill(skill: &SkillSpec) {
     tell("name", &skill.name);
     tell("description", &skill.description);
-    tell("file", &skill.file);
     tell("source", &skill.source.to_string());
+    if !skill.user_invocable {
+        tell("you", "may not name it");
+    }
+    if !skill.model_invocable {
+        tell("models may", "not load it on their own");
+    }
     if !skill.allowed_tools.is_empty() {
         tell("tools", &skill.allowed_tools.join(", "));
+    }
+    match runtime::read_skill(skill) {
+        Ok(file) => print::answer(print::plain(&format!("\n{}", runtime::skill_text(&file)))),
+        Err(why) => tell("text", &format!("cannot be read: {why}")),
     }
 }
 

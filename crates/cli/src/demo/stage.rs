@@ -15,7 +15,7 @@ use super::story::Story;
 use crate::args::Args;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::run::{Patience, Report, drive};
+use crate::run::{Leeway, Patience, Report, drive};
 use crate::setup::Setup;
 
 /// What the session is asked.
@@ -25,7 +25,11 @@ const PROMPT: &str = "The tests of this project fail. Find out why and repair it
 pub(super) const MODEL: &str = "script/../fix.yaml";
 
 /// No part of the demo takes longer unless something is wrong.
-const PATIENCE: Patience = Patience { background: Duration::from_secs(30), park: Duration::ZERO, time: None };
+const PATIENCE: Patience = Patience {
+    background: Leeway { commands: Duration::from_secs(30), agents: Duration::from_secs(30) },
+    park: Duration::ZERO,
+    time: None,
+};
 
 /// Everything is in place for the run.
 #[derive(Debug)]

@@ -5,6 +5,7 @@ use std::path::Path;
 use config::{CatalogPlaces, Choice, Config, Feature, Layers, Severity};
 
 use super::{Check, Scene};
+use crate::print;
 use crate::setup::{Found, remote_catalog, remote_words};
 
 /// Most problems that are listed.
@@ -21,13 +22,16 @@ pub(super) fn checks(scene: &Scene) -> Vec<Check> {
 }
 
 fn features(config: &Config) -> Check {
-    let multi_turn = if config.multi_turn { "on" } else { "off" };
+    let word = |on| if on { "on" } else { "off" };
+    let (multi_turn, suggestions) = (word(config.multi_turn), word(config.prompt_suggestions));
+    let parallelism = word(config.parallelism_prompts);
     let limits = &config.limits;
     Check::ok(
         "features",
         format!(
-            "multi-turn is {multi_turn}; mcp-tasks, subconscious, coordinator, proactive, parallelism-prompts and \
-             prompt-suggestions are not in this version; {} agents at once, {} deep, {} in all",
+            "multi-turn is {multi_turn}, prompt-suggestions {suggestions}, parallelism-prompts {parallelism}; \
+             mcp-tasks, subconscious, coordinator and proactive are not in this version; {} agents at once, {} deep, \
+             {} in all",
             limits.live, limits.depth, limits.total
         ),
     )
@@ -55,7 +59,10 @@ fn agents(found: &Found, config: &Config) -> Vec<Check> {
     let gathered = &found.gathered;
     let (agents, skills) = (gathered.effective().count(), gathered.effective_skills().count());
     let plugins = gathered.plugins.len();
-    let mut checks = vec![Check::ok("agents", format!("{agents} agents, {skills} skills, {plugins} plugins"))];
+    let mut checks = vec![Check::ok(
+        "agents",
+        [print::count(agents, "agent"), print::count(skills, "skill"), print::count(plugins, "plugin")].join(", "),
+    )];
     for problem in gathered.problems.iter().take(LISTED) {
         let place = problem.at.map_or_else(String::new, |at| format!(":{}:{}", at.line, at.column));
         let text = format!("{}{place}: {}", problem.file.display(), problem.words);

@@ -57,7 +57,7 @@ fn trust(scene: &Scene) -> Check {
         return Check::warn("trust", format!("{top} has {files}"), "correct the settings first");
     };
     let ignored = if layers.ignored.is_empty() {
-        "nothing of it needs trust today".to_owned()
+        "of its settings nothing is ignored".to_owned()
     } else {
         format!("ignored: {}", layers.ignored.join(", "))
     };
@@ -68,7 +68,9 @@ fn trust(scene: &Scene) -> Check {
             Check::warn("trust", text, "look at its files, then `bosun trust`")
         }
         Standing::Untrusted if layers.ignored.is_empty() => {
-            Check::ok("trust", format!("you have not trusted {top}, which has {files}; {ignored}"))
+            let text =
+                format!("you have not trusted {top}, which has {files}; its agents, skills and hooks are ignored");
+            Check::ok("trust", text)
         }
         Standing::Untrusted => {
             let text = format!("you have not trusted {top}; its files may only narrow: {ignored}");

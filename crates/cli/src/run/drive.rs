@@ -6,15 +6,19 @@ use protocol::{CancelBy, TaskState};
 use runtime::{Live, Session, Status, Subscription};
 use tokio::sync::watch;
 
+use super::background::{AtWork, Leeway, Times, Verdict};
 use super::report::{Ended, Report};
 use super::signals::{Signal, Signals};
 use crate::failure::Failure;
+
+/// How long what was stopped may take until it is looked at again.
+const AGAIN: Duration = Duration::from_millis(100);
 
 /// How long a run waits for what it does not control.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Patience {
     /// For background work after the answer.
-    pub(crate) background: Duration,
+    pub(crate) background: Leeway,
     /// For a quota to reset.
     pub(crate) park: Duration,
     /// For all of it, if it is limited. Work heeds it by itself; a quota does not.
@@ -33,15 +37,18 @@ pub(crate) async fn drive(
     let mut status = session.status();
     let mut signals = Signals::listen()?;
     let mut since = (Wait::Work, Instant::now());
+    let (mut heard, mut look) = (Instant::now(), Instant::now());
     let ended = loop {
         let wait = Wait::of(&status.borrow_and_update());
         // Whatever happens meanwhile, patience counts from when the waiting began.
         if since.0 != wait {
             since = (wait, Instant::now());
+            // No verdict can be other than to wait before.
+            look = since.1 + patience.background.least().min(patience.park);
         }
         let time = patience.time.map(|time| time.saturating_sub(report.began.elapsed()));
         let park = patience.park.saturating_sub(since.1.elapsed());
-        let deadline = wait.deadline(since.1, patience.background, time.map_or(park, |time| time.min(park)));
+        let deadline = wait.deadline(look, time.map_or(park, |time| time.min(park)));
         tokio::select! {
             biased;
             signal = signals.next() => {
@@ -51,14 +58,29 @@ pub(crate) async fn drive(
             }
             live = events.next() => {
                 if let Some(live) = live? {
+                    heard = Instant::now();
                     report.read(&live);
                     show(&live);
                 }
             }
             changed = status.changed() => if changed.is_err() { break Ended::AtRest },
             () = deadline => match wait {
-                // Not one by one: the end of each would wake the root to hear of it.
-                Wait::Background => session.stop(CancelBy::SessionEnd).await?,
+                Wait::Background => {
+                    let end = patience.time.map(|time| report.began + time);
+                    let at_work = AtWork::read(&session)?;
+                    let times = Times { since: since.1, heard, end };
+                    match at_work.judge(patience.background, patience.park, times, Instant::now()) {
+                        Verdict::Wait(until) => look = until,
+                        // Not one by one: the end of each would wake the root to hear of it.
+                        Verdict::Stop => {
+                            report.cut_off(at_work.agents);
+                            session.stop(CancelBy::SessionEnd).await?;
+                            look = Instant::now() + AGAIN;
+                        }
+                        Verdict::Park => break Ended::Parked,
+                        Verdict::TimeUp => break Ended::TimeUp,
+                    }
+                }
                 Wait::Quota if time.is_some_and(|time| time < park) => break Ended::TimeUp,
                 Wait::Quota => break Ended::Parked,
                 Wait::Nothing => break Ended::AtRest,
@@ -100,10 +122,10 @@ impl Wait {
         }
     }
 
-    async fn deadline(self, began: Instant, background: Duration, quota: Duration) {
+    async fn deadline(self, look: Instant, quota: Duration) {
         let wait = match self {
             Wait::Work => return std::future::pending().await,
-            Wait::Background => background.saturating_sub(began.elapsed()),
+            Wait::Background => look.saturating_duration_since(Instant::now()),
             Wait::Quota => quota,
             Wait::Nothing | Wait::Paused => return,
         };

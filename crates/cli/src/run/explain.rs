@@ -4,14 +4,20 @@ use std::collections::BTreeSet;
 
 use protocol::{Budget, DecidedBy, FailKind, Limit, Outcome};
 
-use super::report::{Ended, Report};
+use super::report::{Ended, Report, of_task};
 use super::show::share;
+use crate::exit::Exit;
 use crate::print;
+
+/// Most tasks that are named one by one.
+const LISTED: usize = 5;
 
 impl Report {
     pub(super) fn explain(&self) {
         let id = self.id;
         self.explain_denials();
+        self.explain_tasks();
+        self.explain_cut_off();
         match (self.ended, &self.paused, &self.answer) {
             (Ended::Paused, Some(reason), _) => {
                 print::error(&reason.to_string());
@@ -45,6 +51,38 @@ impl Report {
         } else if self.denials.iter().any(|denial| denial.by == Some(DecidedBy::Deadline)) {
             print::note(format_args!("hint: to be asked, go on in a conversation: bosun --resume {id}"));
         }
+    }
+
+    /// Which tasks failed, since the exit code says only that some did.
+    fn explain_tasks(&self) {
+        let failed: Vec<_> = self.finished.iter().filter(|(_, outcome)| of_task(outcome) == Exit::Partial).collect();
+        for (task, outcome) in failed.iter().take(LISTED) {
+            let path = self.tasks.iter().find(|view| view.id == *task).map_or("", |view| &view.path);
+            let why = match outcome {
+                Outcome::Failed { message, .. } => format!(": {}", print::one_line(message, 100)),
+                _other => String::new(),
+            };
+            print::note(print::plain(&format!("{}: {path}{why}", outcome.word())));
+        }
+        if let Some(more) = failed.len().checked_sub(LISTED).filter(|more| *more > 0) {
+            print::note(format_args!("and {more} more"));
+        }
+        if !failed.is_empty() {
+            print::note(format_args!("hint: what they did: bosun tasks --session {}", self.id));
+        }
+    }
+
+    /// Which agents were not waited for any longer.
+    fn explain_cut_off(&self) {
+        if self.cut_off.is_empty() {
+            return;
+        }
+        let paths: Vec<&str> = self.cut_off.iter().map(String::as_str).collect();
+        print::error(&print::plain(&format!(
+            "stopped before their end, since nothing was heard: {}",
+            paths.join(", ")
+        )));
+        print::note("hint: wait longer with --background-wait TIME");
     }
 
     fn explain_outcome(&self, outcome: &Outcome) {

@@ -1,5 +1,6 @@
 //! `bosun -p`: one run of a session, from its prompt to an exit code that tells the truth.
 
+mod background;
 mod drive;
 mod explain;
 mod figures;
@@ -15,7 +16,7 @@ use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
 use host::Home;
-use protocol::api::SendParams;
+use protocol::api::{SendParams, TaskView, TasksParams};
 use protocol::{Delivery, SessionId};
 use runtime::{Live, Session, Start};
 use store::{Found, Index, Reader, SessionRow};
@@ -26,6 +27,7 @@ use crate::failure::Failure;
 use crate::setup::Setup;
 use crate::{current, fault, print, setup, talk};
 
+pub(crate) use background::Leeway;
 pub(crate) use drive::{Patience, drive};
 pub(crate) use figures::Figures;
 pub(crate) use report::Report;
@@ -88,8 +90,8 @@ pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
             .hint(format!("give it a prompt: bosun --resume {id} -p \"…\"")));
     }
     begin(&mut session, start, prompt).await?;
-    let patience = Patience { background: args.background_wait, park: args.park_wait, time: args.timeout };
-    let screen = RefCell::new(Screen::new(show, session.root()));
+    let patience = Patience { background: Leeway::of(args.background_wait), park: args.park_wait, time: args.timeout };
+    let screen = RefCell::new(Screen::new(show, session.root()).knowing(&started_before(&session)?));
     let show_live = |live: &Live| {
         fault::shown(setup.env.fault.as_deref(), live);
         screen.borrow_mut().live(live);
@@ -100,6 +102,15 @@ pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
     };
     report.write(args.output_format, show);
     Ok(report.exit())
+}
+
+/// The tasks that earlier processes of the session started.
+fn started_before(session: &Session) -> Result<Vec<TaskView>, Failure> {
+    if session.first_seq() == 0 {
+        return Ok(Vec::new());
+    }
+    let every = TasksParams { all: true, ..TasksParams::every() };
+    Ok(Reader::open(session.home(), session.id())?.tasks(&every)?.tasks)
 }
 
 /// Whether a person sits at a terminal, to read and to type.

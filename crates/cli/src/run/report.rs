@@ -1,6 +1,6 @@
 //! The result of a run: the answer, every task with its outcome, what was denied, and what it used.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -48,7 +48,9 @@ pub(crate) struct Report {
     /// How the root's last activation of this run ended, and its text.
     pub(super) answer: Option<(Outcome, String)>,
     /// How tasks that finished in this run did.
-    finished: Vec<Outcome>,
+    pub(super) finished: Vec<(TaskId, Outcome)>,
+    /// The agents that were not waited for any longer.
+    pub(super) cut_off: BTreeSet<String>,
     /// The calls of each task's latest answer.
     calls: BTreeMap<(TaskId, CallId), Called>,
     pub(super) denials: Vec<Denial>,
@@ -102,6 +104,7 @@ impl Report {
             paused: None,
             answer: None,
             finished: Vec::new(),
+            cut_off: BTreeSet::new(),
             calls: asked_before(session),
             denials: Vec::new(),
             figures: None,
@@ -122,7 +125,7 @@ impl Report {
             Event::ActivationEnded { outcome, text, .. } if task == self.root => {
                 self.answer = Some((outcome.clone(), text.clone()));
             }
-            Event::TaskFinished { outcome } => self.finished.push(outcome.clone()),
+            Event::TaskFinished { outcome } => self.finished.push((task, outcome.clone())),
             Event::TurnAnswered { content, .. } => {
                 self.calls.retain(|(other, _), _| *other != task);
                 let called = content.iter().filter_map(called).map(|(call, called)| ((task, call), called));
@@ -145,6 +148,11 @@ impl Report {
             }
             _other => {}
         }
+    }
+
+    /// Takes in which agents are waited for no longer.
+    pub(super) fn cut_off(&mut self, agents: Vec<String>) {
+        self.cut_off.extend(agents);
     }
 
     /// Reads the figures, once the session is left.
@@ -176,8 +184,9 @@ impl Report {
             (None, Ended::Told | Ended::Parked | Ended::TimeUp | Ended::Paused) => None,
         };
         let interrupted = self.interrupted.then_some(Exit::Cancelled);
-        let all = [ended].into_iter().chain(interrupted).chain(answer);
-        Exit::worst(all.chain(self.finished.iter().map(of_task)))
+        let cut_off = (!self.cut_off.is_empty()).then_some(Exit::Limit);
+        let all = [ended].into_iter().chain(interrupted).chain(answer).chain(cut_off);
+        Exit::worst(all.chain(self.finished.iter().map(|(_, outcome)| of_task(outcome))))
     }
 
     /// Writes the report to stdout, and what a person should know to stderr.
@@ -258,7 +267,7 @@ fn of_root(outcome: &Outcome) -> Exit {
 }
 
 /// A task that failed makes the answer partial; one that was stopped does not.
-fn of_task(outcome: &Outcome) -> Exit {
+pub(super) fn of_task(outcome: &Outcome) -> Exit {
     match outcome {
         Outcome::Completed | Outcome::Cancelled { .. } => Exit::Success,
         Outcome::Failed { .. } | Outcome::TimedOut { .. } | Outcome::BudgetExhausted | Outcome::Lost => Exit::Partial,

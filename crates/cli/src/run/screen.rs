@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
+use protocol::api::TaskView;
 use protocol::{At, Event, Kind, ModelFault, Outcome, TaskId};
 use runtime::Live;
 
@@ -48,6 +49,14 @@ impl Screen {
             failing: BTreeMap::new(),
             silence: None,
         }
+    }
+
+    /// Knows the agents that an earlier process started by their names.
+    pub(super) fn knowing(mut self, tasks: &[TaskView]) -> Screen {
+        let agents = tasks.iter().filter(|task| task.kind == Kind::Agent);
+        let from_root = |task: &TaskView| task.path.strip_prefix("/root/").unwrap_or(&task.path).to_owned();
+        self.agents.extend(agents.map(|task| (task.id, from_root(task))));
+        self
     }
 
     /// Shows what happened.

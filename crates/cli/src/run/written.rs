@@ -38,9 +38,8 @@ impl Report {
         let outcome = match (&self.answer, self.ended) {
             (Some((outcome, _)), Ended::AtRest) => outcome.word(),
             (_, Ended::Paused) => "paused",
-            (_, Ended::Told | Ended::Parked | Ended::TimeUp) | (None, Ended::AtRest) => {
-                state.map_or("unknown", TaskState::word)
-            }
+            (_, Ended::Parked) => "parked",
+            (_, Ended::Told | Ended::TimeUp) | (None, Ended::AtRest) => state.map_or("unknown", TaskState::word),
         };
         Written {
             r#type: "result",

@@ -1,10 +1,10 @@
 //! What must hold after a run, whoever was killed in it and when: judged by the log, by the lines that commands left on
 //! the witness, and by the recording of what the model was asked.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::api::TaskView;
-use protocol::{AnswerStatus, Envelope, Outcome, TaskState};
+use protocol::{AnswerStatus, Envelope, Outcome, TaskId, TaskState};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -20,6 +20,8 @@ pub(super) struct Remains {
     pub(super) deaths: Vec<Death>,
     pub(super) witness: String,
     pub(super) recording: String,
+    /// What hooks were told, a line each.
+    pub(super) told: String,
     /// How many processes were left.
     pub(super) strays: usize,
 }
@@ -70,8 +72,33 @@ pub(super) fn audit(workload: Workload, remains: &Remains) -> Vec<Fault> {
     audit.calls();
     audit.turns();
     audit.activations();
+    audit.told();
     audit.processes();
     audit.faults
+}
+
+/// The activations that hooks were told of, by agent and number.
+#[derive(Debug, Default)]
+struct Told {
+    starts: BTreeSet<(String, u64)>,
+    stops: BTreeSet<(String, u64)>,
+}
+
+impl Told {
+    fn read(lines: &str) -> Told {
+        let mut told = Told::default();
+        for line in lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+            let ids = &line["bosun"];
+            let (Some(agent), Some(activation)) = (ids["agent"].as_str(), ids["activation"].as_u64()) else { continue };
+            let one = (agent.to_owned(), activation);
+            match ids["event"].as_str() {
+                Some("subagentStart") => told.starts.insert(one),
+                Some("subagentStop") => told.stops.insert(one),
+                Some(_) | None => false,
+            };
+        }
+        told
+    }
 }
 
 struct Audit<'a> {
@@ -206,10 +233,8 @@ impl Audit<'_> {
         faults.into_iter().for_each(|words| self.find(FaultKind::RepeatedTurn, words));
     }
 
-    /// Every activation ended once; one whose start hooks ran had its stop hooks run once.
+    /// Every activation ended once; hooks were told of the start and the stop of each agent's, once in the log.
     fn activations(&mut self) {
-        let hooked =
-            self.history.tasks.values().flat_map(|past| past.activations.values()).any(|stay| stay.greeted > 0);
         let mut faults = Vec::new();
         for past in self.history.tasks.values() {
             for (activation, stay) in &past.activations {
@@ -217,13 +242,37 @@ impl Audit<'_> {
                 if stay.endings.len() != 1 {
                     faults.push((FaultKind::Untrue, format!("{name} ended {} times", stay.endings.len())));
                 }
-                if hooked && (stay.greeted, stay.parted) != (1, 1) {
+                // Whoever is stopped before its start was told has nothing to be told of.
+                let stopped = past.path == Workload::DOOMED && stay.greeted == 0;
+                let wanted = u32::from(past.depth > 0 && !stopped);
+                if (stay.greeted, stay.parted) != (wanted, wanted) {
                     let words = format!("{name} was greeted {} and parted {} times", stay.greeted, stay.parted);
                     faults.push((FaultKind::Unpaired, words));
                 }
             }
         }
         faults.into_iter().for_each(|(kind, words)| self.find(kind, words));
+    }
+
+    /// Whatever hooks were told began, they were told ended, and it is what the log says.
+    fn told(&mut self) {
+        let told = Told::read(&self.remains.told);
+        let of = |(id, past): (&TaskId, &Past)| {
+            let parted = past.activations.iter().filter(|(_, stay)| stay.parted > 0);
+            parted.map(|(activation, _)| (id.to_string(), u64::from(activation.0))).collect::<Vec<_>>()
+        };
+        let logged: BTreeSet<_> = self.history.tasks.iter().flat_map(of).collect();
+        let doomed = self.history.at(Workload::DOOMED).map(|(id, _)| id.to_string());
+        let differs = |(id, activation): &(String, u64)| {
+            let path = self.history.tasks.iter().find(|(task, _)| task.to_string() == *id);
+            let path = path.map_or("an agent that is not in the log", |(_, past)| &past.path);
+            format!("{path}, activation {activation}")
+        };
+        let unstopped = told.starts.difference(&told.stops).filter(|(id, _)| Some(id) != doomed.as_ref());
+        let mut faults: Vec<String> = unstopped.map(|one| format!("no stop was told of {}", differs(one))).collect();
+        faults.extend(told.stops.difference(&told.starts).map(|one| format!("no start was told of {}", differs(one))));
+        faults.extend(logged.difference(&told.stops).map(|one| format!("hooks never heard of {}", differs(one))));
+        faults.into_iter().for_each(|words| self.find(FaultKind::Unpaired, words));
     }
 
     fn processes(&mut self) {

@@ -11,6 +11,7 @@ use host::twin::{Birth, Twin, working_below};
 use host::{ExitStatus, Home};
 use protocol::api::TasksParams;
 use protocol::{Envelope, Event, SessionId};
+use serde_json::{Value, json};
 use store::Reader;
 use tempfile::TempDir;
 
@@ -27,6 +28,9 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// Few enough that agents queue.
 const SETTINGS: &str = "[limits]\nlive = 8\n";
+
+/// Notes every start and stop of an agent that it is told of, a line each.
+const HOOK: &str = r#"read -r told; printf '%s\n' "$told" >> "$HOME/told""#;
 
 /// Where a run takes place.
 #[derive(Debug)]
@@ -51,6 +55,8 @@ impl Victim {
         fs::write(base.path().join("model.yaml"), workload.script())?;
         let home = Home::open(base.path().join("home"))?;
         fs::write(home.root().join("config.toml"), SETTINGS)?;
+        fs::create_dir_all(home.root().join("hooks"))?;
+        fs::write(home.root().join("hooks/told.json"), hooks().to_string())?;
         let path = env.text("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
         Ok(Victim { base, home, path: path.into() })
     }
@@ -149,7 +155,8 @@ impl Victim {
         };
         let witness = fs::read_to_string(self.work().join("witness")).unwrap_or_default();
         let strays = strays(&self.work())?;
-        Ok(Remains { log: self.log()?, tasks, deaths, witness, recording: self.recording(), strays })
+        let told = fs::read_to_string(self.base.path().join("told")).unwrap_or_default();
+        Ok(Remains { log: self.log()?, tasks, deaths, witness, recording: self.recording(), told, strays })
     }
 
     /// What is wrong with how the last owner ended. One that had nothing left to do says so.
@@ -177,6 +184,12 @@ impl Victim {
     fn output(&self) -> Result<File, Failure> {
         Ok(File::create(self.base.path().join("output"))?)
     }
+}
+
+/// A file of hooks.
+fn hooks() -> Value {
+    let hook = json!([{ "type": "command", "bash": HOOK }]);
+    json!({ "version": 1, "hooks": { "subagentStart": hook, "subagentStop": hook } })
 }
 
 /// How much of a recording a crash cannot have torn.

@@ -10,6 +10,7 @@ use super::calls::{Calls, short};
 use super::markdown::Markdown;
 use super::text::{Lead, Row, Span, fit, width, wrap};
 use crate::exact::exact;
+use crate::print;
 use crate::run::show;
 use crate::style::{Role, Style};
 
@@ -69,6 +70,17 @@ impl Feed {
 
     pub(super) fn calls(&self) -> &Calls {
         &self.calls
+    }
+
+    /// Takes note of a task that was started before the session was opened here.
+    pub(super) fn started_before(&mut self, task: TaskId, kind: Kind, name: &str) {
+        if task == self.root {
+            return;
+        }
+        self.names.insert(task, exact(name));
+        if kind == Kind::Agent {
+            self.agents.insert(task);
+        }
     }
 
     /// Takes note of a call that waits since before the session was opened here.
@@ -180,7 +192,7 @@ impl Feed {
                 Vec::new()
             }
             Event::ActivationEnded { outcome, .. } if self.agents.contains(&task) => {
-                let words = format!("{}: {}", self.whose(task), outcome.word());
+                let words = format!("{}: {}{}", self.whose(task), outcome.word(), why(outcome));
                 wrap(&[Span::plain(&words)], columns, &Lead::hanging(Span::plain("• ")))
             }
             Event::TaskFinished { outcome } if task != self.root && !self.agents.contains(&task) => {
@@ -271,6 +283,18 @@ fn notes(event: &Event, columns: usize) -> Vec<Row> {
     show::lines(event).into_iter().flat_map(rows).collect()
 }
 
+/// Why an agent failed, after the word for it.
+fn why(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Failed { message, .. } => format!(": {}", exact(&print::one_line(message, 160))),
+        Outcome::Completed
+        | Outcome::Cancelled { .. }
+        | Outcome::TimedOut { .. }
+        | Outcome::BudgetExhausted
+        | Outcome::Lost => String::new(),
+    }
+}
+
 /// How an activation ended, when that was not with an answer.
 fn ended(outcome: &Outcome, columns: usize) -> Vec<Row> {
     let words = match outcome {
@@ -287,7 +311,7 @@ fn ended(outcome: &Outcome, columns: usize) -> Vec<Row> {
 
 #[cfg(test)]
 mod tests {
-    use protocol::{Answer, AnswerStatus, AskId, CallId, Cost, DecidedBy, Decision, Turn};
+    use protocol::{Activation, Answer, AnswerStatus, AskId, CallId, Cost, DecidedBy, Decision, Turn};
 
     use super::*;
 
@@ -304,6 +328,19 @@ mod tests {
         let decision = Decision::Reply { text: "red".into() };
         let decided = Event::AskDecided { ask: id, call, decision, by: DecidedBy::User };
         assert_eq!([asked, decided].map(|event| rows(&mut feed, &event)), [0, 0]);
+    }
+
+    #[test]
+    fn an_agent_that_was_started_before_goes_by_its_name() {
+        let root = TaskId::new(uuid::Uuid::nil());
+        let (mut feed, agent) = (Feed::new(root, Style::Plain), TaskId::new(uuid::Uuid::max()));
+        let ended =
+            Event::ActivationEnded { activation: Activation(1), outcome: Outcome::Completed, text: String::new() };
+        assert_eq!(feed.event(agent, &ended, Instant::now(), 80).len(), 0);
+        feed.started_before(root, Kind::Main, "root");
+        feed.started_before(agent, Kind::Agent, "tests");
+        assert_eq!((feed.whose(root), feed.whose(agent)), ("", "tests"));
+        assert_eq!(feed.event(agent, &ended, Instant::now(), 80).len(), 1);
     }
 
     #[test]

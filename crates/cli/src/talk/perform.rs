@@ -13,6 +13,8 @@ use crate::args::{PermitArgs, RunArgs};
 use crate::exact::exact;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::money::Money;
+use crate::print;
 use crate::run::{self, Figures};
 use crate::style::Role;
 
@@ -69,7 +71,8 @@ impl Dialogue<'_> {
         for task in tasks {
             let intent = task.intent.map(|intent| format!("; {}", exact(&intent))).unwrap_or_default();
             let (path, state) = (exact(&task.path), task.state.word());
-            self.tell(&format!("{path} ({}): {state}, {} turns{intent}", exact(&task.agent), task.turns));
+            let turns = print::count(usize::try_from(task.turns).unwrap_or(usize::MAX), "turn");
+            self.tell(&format!("{path} ({}): {state}, {turns}{intent}", exact(&task.agent)));
         }
     }
 
@@ -108,7 +111,11 @@ impl Dialogue<'_> {
         let view = session.view()?;
         let free = || {
             let (turns, usage) = (view.turns, view.usage);
-            format!("turns: {turns}; tokens: {} in, {} out; cost: nothing", usage.input, usage.output)
+            let cost = match view.spent.micros {
+                0 => "nothing".to_owned(),
+                micros => Money::new(micros, view.priced).to_string(),
+            };
+            format!("turns: {turns}; tokens: {} in, {} out; cost: {cost}", usage.input, usage.output)
         };
         Ok(Figures::read(&Reader::open(session.home(), session.id())?)?.line().unwrap_or_else(free))
     }

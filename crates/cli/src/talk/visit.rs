@@ -31,7 +31,8 @@ impl<'a> Dialogue<'a> {
         before: Option<SessionId>,
     ) -> Result<Dialogue<'a>, Failure> {
         let session = &opened.session;
-        let feed = Feed::new(session.root(), person.screen.style());
+        let mut feed = Feed::new(session.root(), person.screen.style());
+        session.tasks()?.iter().for_each(|task| feed.started_before(task.id, task.kind, &task.name));
         let (events, status) = (session.subscribe(session.first_seq()), session.status());
         person.editor.history().hide(opened.secrets.clone());
         let (interrupted, hint, draw_at, asks) = (None, None, Some(Instant::now()), Asks::default());

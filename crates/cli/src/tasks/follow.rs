@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use protocol::api::TaskView;
 use protocol::{Block, Envelope, Event, TaskId, Turn};
 
+use super::place::Paths;
 use super::tail::Wanted;
 use super::told::told;
 use crate::print;
@@ -14,7 +15,9 @@ use crate::print;
 pub(super) struct Follow {
     wanted: Wanted,
     /// The paths of those that are followed.
-    paths: BTreeMap<TaskId, String>,
+    paths: Paths,
+    /// The paths of all that were met.
+    met: Paths,
     /// Those that have not ended for good.
     open: BTreeSet<TaskId>,
     /// What each says while its answer arrives.
@@ -34,6 +37,7 @@ impl Follow {
         Follow {
             wanted,
             paths: BTreeMap::from([(top.id, top.path.clone())]),
+            met: Paths::new(),
             open: BTreeSet::from([top.id]),
             streams: BTreeMap::new(),
         }
@@ -61,7 +65,7 @@ impl Follow {
             return print::json(envelope);
         }
         let streamed = self.finish(task, event);
-        let lines = told(envelope.entry.at, event, streamed);
+        let lines = told(envelope.entry.at, event, &self.met, streamed);
         lines.iter().for_each(|line| self.say(task, line));
     }
 
@@ -94,6 +98,8 @@ impl Follow {
     /// Follows a task that one of those followed has started.
     fn meet(&mut self, task: TaskId, event: &Event) {
         let Event::TaskCreated(spec) = event else { return };
+        let above = spec.parent.and_then(|parent| self.met.get(&parent)).map_or("", String::as_str);
+        self.met.insert(task, format!("{above}/{}", spec.name));
         let above = spec.parent.filter(|_| self.wanted.tree).and_then(|parent| self.paths.get(&parent));
         if let Some(above) = above {
             let path = format!("{above}/{}", spec.name);

@@ -135,6 +135,7 @@ fn tell(chosen: &Chosen, command: &Command, fate: &Fate) {
     let path = print::plain(&chosen.task.path);
     let done = match command {
         Command::Send(_) => "has the message",
+        Command::StopTask(_) if matches!(chosen.task.state, TaskState::Finished { .. }) => "had ended before",
         Command::StopTask(params) if params.how == protocol::Cancel::Abort => "is stopped",
         Command::StopTask(_) if chosen.task.kind == Kind::Shell => "is stopped",
         Command::StopTask(_) => "stops after a last turn",
@@ -143,8 +144,11 @@ fn tell(chosen: &Chosen, command: &Command, fate: &Fate) {
         Command::Interrupt | Command::Stop | Command::Decide(_) => "is told",
     };
     match fate {
-        Fate::Applied { mail: Some(mail) } => print::answer(format_args!("{path} {done}: {mail}")),
-        Fate::Applied { mail: None } => print::answer(format_args!("{path} {done}")),
+        Fate::Applied { mail: Some(mail) } if matches!(command, Command::Send(_)) => {
+            print::answer(format_args!("{path} {done}: {mail}"));
+        }
+        // Other mail is what its end tells its parent.
+        Fate::Applied { .. } => print::answer(format_args!("{path} {done}")),
         Fate::Left { owner_pid } => {
             print::answer(format_args!("left for {path}"));
             print::note(format_args!("process {owner_pid} runs the session and has not taken it yet"));
@@ -163,7 +167,9 @@ fn tell(chosen: &Chosen, command: &Command, fate: &Fate) {
 /// A refusal with what to do next.
 fn refused(chosen: &Chosen, kind: RefusalKind, message: &str) -> Failure {
     let path = print::word(&print::plain(&chosen.task.path));
-    let failure = Failure::usage(print::plain(message));
+    // The session speaks of ids; a person sees paths.
+    let message = message.replace(&format!("task {}", chosen.task.id), &chosen.task.path);
+    let failure = Failure::usage(print::plain(&message));
     match kind {
         RefusalKind::Ended => failure.hint(format!("what it left: bosun tasks output {path}")),
         RefusalKind::NotEnded => failure.hint(format!("bosun tasks stop {path}")),

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use host::{Clock, Home, SystemClock};
 use protocol::api::{SessionView, TaskView, TasksParams};
-use protocol::{At, Kind, SessionId, TaskId};
+use protocol::{At, Kind, Outcome, SessionId, TaskId, TaskState};
 use serde::Serialize;
 use store::{Index, Reader, StoreError};
 use unicode_width::UnicodeWidthStr;
@@ -141,7 +141,11 @@ fn cells(task: &TaskView, session_model: &str, now: At) -> [String; 8] {
         Kind::Shell => "",
         Kind::Main | Kind::Agent => task.model.as_ref().map_or(session_model, |model| &model.effective),
     };
-    let cost = if task.turns == 0 { String::new() } else { Money::new(task.cost_micros, task.priced).to_string() };
+    let cost = if task.turns == 0 && task.cost_micros == 0 {
+        String::new()
+    } else {
+        Money::new(task.cost_micros, task.priced).to_string()
+    };
     [
         format!("{indent}{}", print::plain(&print::one_line(&task.name, LONGEST))),
         format!("{}{stalled}{removed}", task.state.word()),
@@ -162,8 +166,11 @@ fn short_model(model: &str) -> &str {
     }
 }
 
-/// What a task says that it does, or what it is for.
+/// What a task says that it does, or what it is for; once it has failed, why.
 fn doing(task: &TaskView) -> String {
+    if let TaskState::Finished { outcome: Outcome::Failed { message, .. } } = &task.state {
+        return print::plain(&print::one_line(message, 80));
+    }
     let words = task.intent.as_deref().filter(|intent| !intent.is_empty());
     let prompt = task.prompt.as_deref().filter(|_| task.description.is_empty());
     print::plain(&print::one_line(words.or(prompt).unwrap_or(&task.description), 80))

@@ -8,8 +8,8 @@ mod show;
 mod tail;
 mod told;
 
-use protocol::api::{Command, SendParams, StopTaskParams, TaskParams};
-use protocol::{Cancel, Delivery};
+use protocol::api::{Command, SendParams, StopTaskParams, TaskParams, TaskView};
+use protocol::{Cancel, Delivery, Outcome, TaskState};
 use serde::Serialize;
 
 use self::place::Chosen;
@@ -74,9 +74,27 @@ fn output(home: &host::Home, chosen: &Chosen, args: &TaskArgs) -> Exit {
         let (state, path) = (task.state.word(), &*task.path);
         print::json(&Output { session: *session, task: task.id, path, state, output: &output });
     } else if output.is_empty() {
-        print::note(format_args!("{} is {} and has said nothing yet", print::plain(&task.path), task.state.word()));
+        print::note(silent(task));
     } else {
         print::answer(print::plain(output.trim_end()));
     }
     Exit::Success
+}
+
+/// Why there is nothing to print of a task.
+fn silent(task: &TaskView) -> String {
+    let (path, state) = (print::plain(&task.path), task.state.word());
+    match &task.state {
+        TaskState::Finished { outcome: Outcome::Failed { message, .. } } => {
+            format!("{path} {state} and said nothing: {}", print::plain(&print::one_line(message, 160)))
+        }
+        TaskState::Finished { .. } => format!("{path} ended ({state}) and said nothing"),
+        TaskState::Queued
+        | TaskState::Running
+        | TaskState::Idle
+        | TaskState::Parked { .. }
+        | TaskState::Interrupted => {
+            format!("{path} is {state} and has said nothing yet")
+        }
+    }
 }

@@ -1,8 +1,10 @@
 //! Which session is meant, and which of its tasks.
 
+use std::collections::BTreeMap;
+
 use host::Home;
 use protocol::api::{SessionView, TaskView, TasksParams};
-use protocol::{Called, SessionId, Unclear, find_task};
+use protocol::{Called, SessionId, TaskId, Unclear, find_task};
 use store::{Index, Reader, StoreError};
 
 use crate::args::TaskArgs;
@@ -12,6 +14,9 @@ use crate::{print, setup};
 
 /// Most paths that an error lists.
 const LISTED: usize = 20;
+
+/// The paths of tasks.
+pub(super) type Paths = BTreeMap<TaskId, String>;
 
 /// A task of a session.
 #[derive(Debug)]
@@ -33,6 +38,12 @@ impl Chosen {
         };
         let elsewhere = || if args.session.is_none() { anywhere(home, &args.task) } else { None };
         of_session(home, session, &args.task).or_else(|failure| elsewhere().unwrap_or(Err(failure)))
+    }
+
+    /// The paths of all tasks of the session.
+    pub(super) fn paths(&self) -> Result<Paths, StoreError> {
+        let tasks = self.reader.tasks(&TasksParams { all: true, ..TasksParams::every() })?.tasks;
+        Ok(tasks.into_iter().map(|task| (task.id, task.path)).collect())
     }
 
     /// What the session is.

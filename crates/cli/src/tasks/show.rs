@@ -4,7 +4,7 @@ use protocol::api::{MailView, TaskRecord, TaskView, TurnView};
 use protocol::{At, Evidence, Mode, Origin, SessionId};
 use serde::Serialize;
 
-use super::place::Chosen;
+use super::place::{Chosen, Paths};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::money::Money;
@@ -28,9 +28,10 @@ pub(super) fn show(chosen: &Chosen, json: bool) -> Result<Exit, Failure> {
         return Ok(Exit::Success);
     }
     let session = chosen.session_view()?;
+    let paths = chosen.paths()?;
     describe(&record, chosen.session, &session.model);
     section("prompt", record.task.prompt.iter().map(|text| print::plain(text)));
-    section("mail", record.mail.iter().map(mail));
+    section("mail", record.mail.iter().map(|piece| mail(piece, &paths)));
     section("turns", record.turns.iter().map(turn));
     section("evidence", record.evidence.iter().map(evidence));
     section("result", record.task.result.iter().filter(|text| !text.is_empty()).map(|text| print::plain(text)));
@@ -46,7 +47,7 @@ fn describe(record: &TaskRecord, session: SessionId, session_model: &str) {
         ("agent", print::plain(&task.agent)),
         ("for", short(&task.description)),
         ("state", state(task)),
-        ("mode", if task.mode == Mode::Sync { "its parent waits for it" } else { "background" }.to_owned()),
+        ("mode", mode(task).to_owned()),
         ("model", model(task, session_model)),
         ("activation", format!("{}, attempt {}", task.activation.0, task.attempt.0)),
         ("made", task.created_at.to_string()),
@@ -66,6 +67,14 @@ fn describe(record: &TaskRecord, session: SessionId, session_model: &str) {
     add("cost", Some(Money::new(task.cost_micros, task.priced).to_string()));
     for (name, value) in rows {
         print::answer(format_args!("{name:<14} {value}").to_string().trim_end());
+    }
+}
+
+fn mode(task: &TaskView) -> &'static str {
+    match (task.mode, task.ended_at) {
+        (Mode::Background, _) => "background",
+        (Mode::Sync, None) => "its parent waits for it",
+        (Mode::Sync, Some(_)) => "its parent waited for it",
     }
 }
 
@@ -100,14 +109,14 @@ fn section(name: &str, lines: impl Iterator<Item = String>) {
     }
 }
 
-fn mail(mail: &MailView) -> String {
+fn mail(mail: &MailView, paths: &Paths) -> String {
     let from = match mail.from {
         Origin::User => "the user".to_owned(),
-        Origin::Task { id } => id.to_string(),
+        Origin::Task { id } => paths.get(&id).cloned().unwrap_or_else(|| id.to_string()),
         Origin::Runtime => "the runtime".to_owned(),
     };
     let moved = mail.moved_at.map(|at| format!(" {at}")).unwrap_or_default();
-    format!("{} from {from}, {}{moved}: {}", mail.mail, mail.state.word(), short(&mail.text))
+    print::plain(&format!("{} from {from}, {}{moved}: {}", mail.mail, mail.state.word(), short(&mail.text)))
 }
 
 fn turn(turn: &TurnView) -> String {
@@ -127,7 +136,7 @@ fn turn(turn: &TurnView) -> String {
 
 fn evidence(piece: &Evidence) -> String {
     print::plain(&match piece {
-        Evidence::Changed { path } => format!("changed {path}"),
+        Evidence::Changed { path } => format!("changed {}", print::one_line(path, SHORT)),
         Evidence::Ran { command, exit: Some(code) } => {
             format!("ran `{}`, exit code {code}", print::one_line(command, SHORT))
         }
@@ -143,4 +152,15 @@ fn word(value: &impl Serialize) -> String {
 
 fn short(text: &str) -> String {
     print::plain(&print::one_line(text, SHORT))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_s_name_makes_no_evidence_of_its_own() {
+        let path = "a\u{1b}[8m\nran `cargo test`, exit code 0".to_owned();
+        assert_eq!(evidence(&Evidence::Changed { path }), "changed a[8m ran `cargo test`, exit code 0");
+    }
 }

@@ -2,6 +2,7 @@
 
 use protocol::{At, Block, Body, Event, Origin};
 
+use super::place::Paths;
 use crate::print;
 use crate::run::show;
 
@@ -9,7 +10,7 @@ use crate::run::show;
 const SHORT: usize = 160;
 
 /// The lines that an event is worth; the words of an answer only if they were not shown as they came.
-pub(super) fn told(at: At, event: &Event, streamed: bool) -> Vec<String> {
+pub(super) fn told(at: At, event: &Event, paths: &Paths, streamed: bool) -> Vec<String> {
     match event {
         Event::TaskCreated(spec) => {
             vec![format!("* {} started: {} `{}`, {}", clock(at), spec.agent, spec.name, short(&spec.description))]
@@ -23,7 +24,8 @@ pub(super) fn told(at: At, event: &Event, streamed: bool) -> Vec<String> {
             vec![format!("< {} {from}: {}", clock(at), short(text))]
         }
         Event::MailAdmitted { body: Body::Result { task, .. }, .. } => {
-            vec![format!("< {} the result of {task}", clock(at))]
+            let whose = paths.get(task).cloned().unwrap_or_else(|| task.to_string());
+            vec![format!("< {} the result of {whose}", clock(at))]
         }
         Event::TurnAnswered { content, .. } => {
             let said = content.iter().filter(|_| !streamed).filter_map(|block| match block {

@@ -108,8 +108,16 @@ pub fn gather(places: &CatalogPlaces<'_>) -> Result<Gathered, Vec<Problem>> {
     for spec in built_in_agents() {
         gathered.add_agent(Drafted { spec, hooks: None }, Path::new(""), None);
     }
+    forbid_own_hooks(places, &mut gathered);
     refer::check(&mut gathered);
     Ok(gathered)
+}
+
+/// Takes away the hooks that agents bring themselves, where hooks are forbidden.
+fn forbid_own_hooks(places: &CatalogPlaces<'_>, gathered: &mut Gathered) {
+    for agent in &mut gathered.agents {
+        agent.hooks.take_if(|hooks| is_forbidden(places, &hooks.file, &mut gathered.problems));
+    }
 }
 
 /// Whoever types definitions wants them: what is wrong with any of them is no mere notice.
@@ -172,7 +180,9 @@ fn add_hooks(spot: &Spot, places: &CatalogPlaces<'_>, gathered: &mut Gathered) {
         let Some(text) = walk.read(&file, &mut gathered.problems) else { continue };
         // What is wrong with a file of settings is told where settings are read.
         let json: Option<serde_json::Value> = serde_json::from_str(&text).ok();
-        let says = |json: &serde_json::Value| json.get("hooks").is_some_and(|hooks| !hooks.is_null());
+        let says = |json: &serde_json::Value| {
+            json.get("hooks").is_some_and(|hooks| !hooks.is_null()) || json.get("disableAllHooks") == Some(&true.into())
+        };
         if !is_folder && !json.as_ref().is_some_and(says) {
             continue;
         }

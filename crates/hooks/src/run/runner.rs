@@ -10,6 +10,7 @@ use host::Guardian;
 use net::{Client, Patience, Route};
 use protocol::{HookAction, HookDialect, HookEvent, HookFailure, HookSpec};
 use serde_json::Value;
+use tokio::sync::Semaphore;
 
 use super::command::{self, Command};
 use super::failure::Failure;
@@ -20,6 +21,10 @@ use crate::{About, Hook, Occasion, Ruling, Verdict};
 
 /// Longest that any hook is waited for, whatever was written for it.
 const LONGEST: Duration = Duration::from_secs(3600);
+
+/// How many hooks run at once. A model can make thousands of calls in one answer: hooks that could not be started for
+/// want of files or processes would have no say.
+const AT_ONCE: usize = 64;
 
 /// What hooks are run with.
 #[derive(Debug, Clone)]
@@ -41,6 +46,7 @@ pub struct Ways {
 pub struct Runner {
     ways: Ways,
     client: Client,
+    room: Arc<Semaphore>,
 }
 
 /// What a hook that ended wrote.
@@ -56,7 +62,7 @@ impl Runner {
     pub fn new(ways: Ways) -> Runner {
         let patience = Patience { connect: LONGEST, first_byte: LONGEST, idle: LONGEST };
         let client = Client::new(ways.route.clone(), patience);
-        Runner { ways, client }
+        Runner { ways, client, room: Arc::new(Semaphore::new(AT_ONCE)) }
     }
 
     /// Tells hooks of an occasion in their order. Each sees what those before it made of the call; after a no, nobody
@@ -80,6 +86,8 @@ impl Runner {
     async fn one(&self, hook: &HookSpec, occasion: &Occasion, about: &About) -> Verdict {
         let payload = payload(occasion, hook.event, about, hook.dialect);
         let time = Duration::from_millis(hook.timeout_ms).min(LONGEST);
+        // Nobody closes it. Its time begins when it has room.
+        let _room = self.room.acquire().await;
         let ran = tokio::time::timeout(time, self.run(hook, &payload)).await;
         let read = match ran {
             Ok(Ok(Wrote::Answer(text))) => said::read(&text, hook.event, hook.dialect, occasion),

@@ -190,3 +190,22 @@ fn a_matcher_means_a_tool_by_any_of_its_names() {
     assert_eq!(hooks.on(HookEvent::SubagentStart, &Occasion::Start, "explore").len(), 1);
     assert!(hooks.on(HookEvent::SubagentStart, &Occasion::Start, "explorer").is_empty());
 }
+
+#[tokio::test]
+async fn h3_a_flood_of_calls_starts_no_flood_of_hooks() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("live")).unwrap();
+    let runner = runner(guardian(), folder.path());
+    let text = "touch live/$$; ls live | wc -l >> seen; read -t 0.3 < <(exec sleep 9); rm live/$$; exit 2";
+    let mut flood = tokio::task::JoinSet::new();
+    for _ in 0..200 {
+        let runner = runner.clone();
+        let specs = vec![command(HookEvent::PreToolUse, text)];
+        flood.spawn(async move { tell(&runner, specs, &call("shell", "{}")).await.ruling });
+    }
+    let said = flood.join_all().await;
+    assert!(said.iter().all(|ruling| matches!(ruling, Ruling::Deny { .. })));
+    let seen = std::fs::read_to_string(folder.path().join("seen")).unwrap();
+    let most = seen.lines().filter_map(|line| line.trim().parse::<usize>().ok()).max();
+    assert!(most.is_some_and(|most| most <= 64), "{most:?}");
+}

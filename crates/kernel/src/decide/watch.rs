@@ -36,9 +36,14 @@ impl Draft<'_> {
         self.record(run.task, Event::ActivationGreeted { activation, context })
     }
 
-    /// An activation that was greeted is parted from once, whoever owns the session by then.
+    /// An activation that was greeted is parted from once, whoever owns the session by then; one under way only where
+    /// it may end.
     pub(super) fn part(&mut self, id: TaskId, activation: Activation) -> Result<(), Refusal> {
-        if !self.task(id)?.unparted.contains(&activation) {
+        let task = self.task(id)?;
+        if task.is_running() && task.activation == activation && !task.inbox.is_empty() {
+            return Err(Refusal::MailWaiting);
+        }
+        if !task.unparted.contains(&activation) {
             return Ok(());
         }
         self.record(id, Event::ActivationParted { activation })

@@ -132,6 +132,7 @@ impl Audit {
             | Event::WaitBegan { .. }
             | Event::WaitEnded { .. }
             | Event::IntentReported { .. }
+            | Event::PromptSuggested { .. }
             | Event::ModelDiffered { .. }
             | Event::BudgetLow { .. }
             | Event::WrapUpBegan { .. }

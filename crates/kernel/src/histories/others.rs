@@ -115,7 +115,10 @@ impl World {
     pub(super) fn somebody_parts(&mut self) {
         let Some(task) = self.any_task() else { return };
         let activation = Activation(1 + self.dice.below(3) as u32);
-        self.must(Input::Part { task, activation });
+        match self.may(Input::Part { task, activation }) {
+            None | Some(Refusal::MailWaiting) => {}
+            Some(refusal) => panic!("{refusal}"),
+        }
     }
 
     /// Parts from everything that was greeted.

@@ -30,6 +30,20 @@ fn a_held_stop_is_told_why_before_it_can_end() {
 }
 
 #[test]
+fn an_activation_that_has_mail_to_read_is_not_parted_from() {
+    let mut desk = Desk::new();
+    let root = desk.root;
+    desk.report(root, Report::Greeted(Vec::new()));
+    desk.says(root, "done");
+    desk.ok(Input::Send(letter(id(1), Delivery::Steer)));
+    assert_eq!(desk.refused(part(1, 1)), "there is unread mail");
+    desk.report(root, Report::Boundary(Point::End));
+    desk.says(root, "now it is");
+    assert_eq!(desk.ok(part(1, 1)), ["1 activationParted"]);
+    desk.report(root, completed());
+}
+
+#[test]
 fn a_held_stop_keeps_its_reason_when_the_owner_dies_and_mail_that_came_before_goes_first() {
     let mut desk = Desk::new();
     let root = desk.root;
@@ -85,6 +99,7 @@ fn h4_an_activation_is_greeted_once_and_parted_from_once() {
     let two = desk.run(2);
     assert_eq!(desk.report(two, Report::Greeted(vec!["hello".into()])), ["2 activationGreeted"]);
     assert!(desk.report(two, Report::Greeted(Vec::new())).is_empty());
+    desk.report(two, Report::Boundary(Point::Between));
     assert_eq!(desk.ok(part(2, 1)), ["2 activationParted"]);
     assert!(desk.ok(part(2, 1)).is_empty());
     assert!(desk.report(two, Report::Greeted(Vec::new())).is_empty(), "it was greeted, and parted from");

@@ -17,9 +17,9 @@ fn in_the_file() {
         ("rules: []", "1:1: the key `version` is missing; add it"),
         ("version: 1", "1:1: a script needs `rules` or `agents`; add one of them"),
         ("version: 2", "1:10: version 2 of the script format is unknown; this program reads version 1"),
-        ("version: 1\nrule: []", "2:1: unknown key `rule`; known here: version, about, rules, agents"),
+        ("version: 1\nrule: []", "2:1: unknown key `rule`; known here: version, about, price, rules, agents"),
         ("version: 1\nversion: 1", "2:1: the key `version` is here twice; remove one"),
-        ("version: 1\n\"a\\eb\": 2", "2:1: unknown key `a\u{fffd}b`; known here: version, about, rules, agents"),
+        ("version: 1\n\"a\\eb\": 2", "2:1: unknown key `a\u{fffd}b`; known here: version, about, price, rules, agents"),
         ("version: 1\nrules:\n  - answer: [\n", "3:13: unclosed bracket '['"),
         ("version: 1\nrules:\n\t- answer: []", "3:2: tabs disallowed within this context (block indentation)"),
         (

@@ -126,6 +126,20 @@ fn a_role_is_asked_before_anything_else() {
 }
 
 #[test]
+fn a_role_without_a_shell_runs_no_command_by_another_tool() {
+    let role = Role { tools: Some(["until".into(), "task".into()].into()), ..Role::default() };
+    let denied = Role { denied: ["shell".into()].into(), ..Role::default() };
+    for role in [role, denied] {
+        for tool in ["until", "task"] {
+            let command = Act::Shell { command: "true".into(), cwd: "/work/app".into() };
+            let verdict = policy(AllowAll, &[]).check(&role, &request(tool, command));
+            assert_eq!((verdict.effect, &verdict.ground), (Deny, &Ground::Role));
+            assert_eq!(verdict.reason(), "this agent does not have the tool `shell`");
+        }
+    }
+}
+
+#[test]
 fn the_strongest_source_is_named() {
     let of = |source: Source| Rule::parse(Deny, "edit(a)", source).unwrap();
     let managed = of(Source::Managed("/etc/bosun/managed.toml".into()));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kernel::{Ending, Report};
+use kernel::{Ending, Refusal, Report};
 use protocol::{Call, FailKind};
 
 use super::AgentRun;
@@ -35,9 +35,10 @@ impl AgentRun {
         let bench = Bench { desk, outfit, stamps, pulse, repeated, untold: untold.clone(), early };
         let run = async move { run_all(&bench, calls).await };
         match self.in_time(Conversation::is_acting, run).await {
-            Some(Broken::Done(answered)) => {
-                self.unless_late(Conversation::is_acting, answered).await?;
-            }
+            // Mail that interrupts has closed the calls, and whoever says that they are over hears it after the events
+            // that say so. A call that cannot be answered for another reason is over as well: nobody would end it.
+            Some(Broken::Done(Err(Rejected::Refused(Refusal::NoTurn | Refusal::Call(_))))) => self.drop_calls().await?,
+            Some(Broken::Done(answered)) => answered?,
             Some(Broken::Off) if self.conversation.is_acting() => self.drop_calls().await?,
             Some(Broken::Off) => {}
             None => self.drop_calls().await?,

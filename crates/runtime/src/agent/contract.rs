@@ -20,7 +20,7 @@ impl AgentRun {
             return Ok(None);
         };
         let said = self.conversation.said().to_owned();
-        let look = expects::look(&desk, task, &expected, &said);
+        let look = expects::look(&desk, self.link.run, &expected, &said);
         match self.in_time(|_conversation| true, look).await {
             Some(Broken::Done(Finding::Met)) => Ok(None),
             Some(Broken::Done(Finding::Missing(missing))) => self.repair(&missing).await.map(Some),

@@ -87,11 +87,10 @@ impl AgentRun {
     /// The last words, if nothing is looked at before the activation ends. Mail that waits keeps it from ending.
     fn end_of(&self, content: &[Block], stop: StopReason) -> Option<String> {
         let is_expected = |known: &crate::roster::Known| known.spec.expects.is_some();
-        let is_looked_at = self.desk.roster.known(self.link.run.task, is_expected).unwrap_or(true);
+        let is_expected = self.desk.roster.known(self.link.run.task, is_expected).unwrap_or(true);
+        let is_looked_at = is_expected || self.is_greeted() || self.suggests();
         match stop {
-            StopReason::End | StopReason::Calls | StopReason::Refusal if !is_looked_at && !self.is_greeted() => {
-                said_in(content)
-            }
+            StopReason::End | StopReason::Calls | StopReason::Refusal if !is_looked_at => said_in(content),
             StopReason::End | StopReason::Calls | StopReason::Refusal | StopReason::Length => None,
         }
     }

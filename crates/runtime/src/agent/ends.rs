@@ -11,6 +11,7 @@ use super::room;
 use super::run::{Broken, Step};
 use crate::conversation::Conversation;
 use crate::hooks::tell;
+use crate::prompt;
 use crate::supervisor::Rejected;
 
 impl AgentRun {
@@ -134,8 +135,18 @@ impl AgentRun {
     }
 
     pub(super) async fn end(&mut self, ending: Ending) -> Result<Step, Rejected> {
-        let text = self.conversation.said().to_owned();
+        let mut text = self.conversation.said().to_owned();
+        if let Some((answer, next)) = prompt::suggested(&text).filter(|_| self.suggests()) {
+            let (answer, next) = (answer.to_owned(), next.to_owned());
+            self.report(Report::Suggested(next)).await?;
+            text = answer;
+        }
         self.report(Report::Ended { ending, text }).await.map(|()| Step::Over)
+    }
+
+    /// Whether its last line was asked to say what the user may want to say next.
+    pub(super) fn suggests(&self) -> bool {
+        self.desk.settings.features.prompt_suggestions && self.desk.roster.is_root(self.link.run.task)
     }
 
     /// Gives up the question under way, since its time is up.

@@ -24,19 +24,18 @@ impl AgentRun {
             (verdict.context, denied)
         };
         context.retain(|text| !text.trim().is_empty());
-        let greeted = self.link.supervisor.report(run, Report::Greeted(context));
+        let greeted = Report::Greeted(context);
         let Some(reason) = denied else {
-            greeted.await?;
+            self.report(greeted).await?;
             self.catch_up();
             return Ok(Step::On);
         };
         let message = format!("a hook did not let the agent begin: {reason}");
         let ending = Ending::Failed { kind: FailKind::Denied, message };
         // One commit for all: no attempt may find it greeted and not ended. Mail that is not heard would wake it again.
-        let heard = self.link.supervisor.report(run, Report::Boundary(Point::Between));
-        let ended = self.link.supervisor.report(run, Report::Ended { ending, text: String::new() });
-        let (greeted, heard, ended) = tokio::join!(greeted, heard, ended);
-        greeted.and(heard).and(ended).map(|()| Step::Over)
+        let reports = [greeted, Report::Boundary(Point::Between), Report::Ended { ending, text: String::new() }];
+        let inputs = reports.map(|report| Input::Report(run, report));
+        self.link.supervisor.submit_all(inputs).await.map(|()| Step::Over)
     }
 
     /// Tells hooks that the activation would end with an answer; whether they keep it from that. They cannot while the
@@ -74,12 +73,11 @@ impl AgentRun {
             return self.end(Ending::Completed).await;
         }
         let run = self.link.run;
-        let supervisor = self.link.supervisor.clone();
-        let parted = supervisor.submit(Input::Part { task: run.task, activation: run.activation });
+        let part = Input::Part { task: run.task, activation: run.activation };
+        let (ending, text) = (Ending::Completed, self.conversation.said().to_owned());
+        let end = Input::Report(run, Report::Ended { ending, text });
         // In this order, in one commit: whoever sees the end sees that hooks know of it.
-        let (parted, ended) = tokio::join!(parted, self.end(Ending::Completed));
-        parted?;
-        ended
+        self.link.supervisor.submit_all([part, end]).await.map(|()| Step::Over)
     }
 
     pub(super) fn is_greeted(&self) -> bool {

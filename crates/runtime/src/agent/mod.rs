@@ -13,6 +13,7 @@ mod early;
 mod ends;
 mod greet;
 mod guard;
+mod judge;
 mod quote;
 mod retry;
 mod room;

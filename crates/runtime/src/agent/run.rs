@@ -115,7 +115,7 @@ impl AgentRun {
 
     /// Reads what it was told since it last looked.
     pub(super) fn catch_up(&mut self) {
-        while let Ok(told) = self.link.told.try_recv() {
+        while let Some(told) = self.link.told_already() {
             self.hear(told);
         }
     }
@@ -132,11 +132,10 @@ impl AgentRun {
 
     pub(super) async fn wait_for_slot(&mut self) {
         let _in_line = self.link.pulse.rest();
-        while let Some(told) = self.link.told.recv().await {
-            let go = matches!(told, Told::Go);
-            self.hear(told);
-            if go {
-                return;
+        while !self.link.take_slot() {
+            match self.link.told().await {
+                Some(told) => self.hear(told),
+                None => return,
             }
         }
     }
@@ -149,7 +148,7 @@ impl AgentRun {
             tokio::select! {
                 biased;
                 done = &mut work => return Broken::Done(done),
-                Some(told) = self.link.told.recv() => self.hear(told),
+                Some(told) = self.link.told() => self.hear(told),
             }
         }
         Broken::Off

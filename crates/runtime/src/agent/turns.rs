@@ -176,7 +176,7 @@ impl AgentRun {
                     biased;
                     // A supervisor that is gone settles nothing more, and the next report says so.
                     _settled = settled.changed() => return,
-                    told = self.link.told.recv() => match told {
+                    told = self.link.told() => match told {
                         Some(told) => self.hear(told),
                         None => return,
                     },

@@ -41,6 +41,12 @@ impl Desk {
         let settings = &self.settings;
         let own = || ModelUse { requested: None, effective: settings.model_spec.clone(), why: None };
         if let Some(wanted) = wanted {
+            // Opening it reads a file that no rule was asked about, and says what is wrong with it.
+            let is_file = wanted.split_once('/').is_some_and(|(provider, _)| model::is_file(provider));
+            if is_file && wanted != settings.model_spec {
+                let known = self.models();
+                return Err(ToolError::refused(format!("a call may not name a file as its model; there are: {known}")));
+            }
             return self.open(wanted).map_err(|why| {
                 let known = self.models();
                 ToolError::refused(format!(

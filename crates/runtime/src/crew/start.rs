@@ -4,7 +4,7 @@ use kernel::{CallPhase, Input, Spawn};
 use protocol::{AgentSpec, Clip, Kind, Mode, Rest, TaskId, TaskSpec, WaitEnd};
 use tools::{AgentOrder, ToolError};
 
-use super::words::result;
+use super::words::first_result;
 use super::{Crew, refused};
 use crate::agent::Desk;
 use crate::{definition, expects};
@@ -82,7 +82,7 @@ impl Crew {
                 "The user sent {path} ({child}) to the background. Go on with other work: its result reaches you by itself."
             ));
         }
-        Ok(result(&self.desk, child).unwrap_or_else(|| format!("{path} ended without a word")))
+        Ok(first_result(&self.desk, child).unwrap_or_else(|| format!("{path} ended without a word")))
     }
 }
 

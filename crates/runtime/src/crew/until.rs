@@ -44,7 +44,8 @@ impl Crew {
     async fn watch(&self, order: &UntilOrder) -> Result<TaskId, ToolError> {
         // The command stands in a shell of its own, so that an `exit` in it does not end the watch.
         let quoted = order.command.replace('\'', r"'\''");
-        let prompt = format!("until sh -c '{quoted}'; do sleep {}; done", order.every.as_secs());
+        let (shell, pause) = (tools::full_shell(), order.every.as_secs());
+        let prompt = format!("until {shell} -c '{quoted}'; do sleep {pause}; done");
         let spec = TaskSpec {
             parent: Some(self.own()),
             description: format!("until `{}` succeeds", Clip::new(&order.command, 150)),

@@ -17,12 +17,20 @@ const WHY: usize = 1_000;
 /// Room in an answer for what stands around a quote.
 pub(super) const HEAD: usize = 512;
 
-/// A task's latest result, as the answer to the call that waited for it.
+/// A task's latest result.
 pub(super) fn result(desk: &Desk, task: TaskId) -> Option<String> {
+    quoted(desk, task, |known| known.endings.last_key_value().map(|(_, ending)| ending))
+}
+
+/// A task's first result, as the answer to the call that started it.
+pub(super) fn first_result(desk: &Desk, task: TaskId) -> Option<String> {
+    quoted(desk, task, Known::first)
+}
+
+fn quoted(desk: &Desk, task: TaskId, which: impl FnOnce(&Known) -> Option<&Ending>) -> Option<String> {
     desk.roster.known(task, |known| {
-        let (_, ending) = known.endings.last_key_value()?;
         let max = desk.settings.tools.output.saturating_sub(HEAD);
-        Some(prompt::quote_within(&told(task, known, ending), max))
+        Some(prompt::quote_within(&told(task, known, which(known)?), max))
     })?
 }
 

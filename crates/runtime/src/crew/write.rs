@@ -1,5 +1,7 @@
 //! Sends messages, with a receipt for each reader.
 
+use std::collections::BTreeSet;
+
 use kernel::{Input, Letter};
 use protocol::{Body, Origin, TaskId};
 use tools::{Readers, ToolError, WriteOrder};
@@ -20,8 +22,9 @@ impl Crew {
         if readers.is_empty() {
             return Err(ToolError::refused("there is nobody to write to; list_agents shows who there is"));
         }
-        let mut receipts = Vec::new();
-        for reader in readers {
+        let (mut receipts, mut told) = (Vec::new(), BTreeSet::new());
+        // Whoever is named twice reads it once.
+        for reader in readers.into_iter().filter(|reader| told.insert(*reader)) {
             receipts.push(self.send(reader, &order).await?);
         }
         Ok(receipts.join("\n"))

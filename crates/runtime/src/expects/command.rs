@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use host::{Exit, ExitStatus};
-use protocol::{Clip, RuleEffect, TaskId};
+use protocol::{Clip, RuleEffect, Run};
 use tools::{Capture, ShellCommand, ToolError};
 
 use crate::agent::Desk;
+use crate::hooks;
 use crate::permit;
 use crate::prompt;
 
@@ -17,18 +18,22 @@ const HELD: usize = 64 * 1024;
 const TOLD: usize = 4 * 1024;
 
 /// Runs the command, and tells how it ended unless that was well. It was part of the call that started the task, so
-/// what a person said to that call holds for it; what may never run does not, whatever was said then.
-pub(super) async fn missing(desk: &Arc<Desk>, task: TaskId, command: &str) -> Result<Option<String>, String> {
+/// what a person said to that call holds for it; what may never run does not, whatever was said then. Hooks have their
+/// say as on any other command.
+pub(super) async fn missing(desk: &Arc<Desk>, run: Run, command: &str) -> Result<Option<String>, String> {
     let shown = Clip::new(command, 200);
+    let forbidden = |why: String| format!("`{shown}`, which tells whether the work is done, may not run: {why}");
+    let command = &hooks::commanded(desk, run, command).await.map_err(forbidden)?;
+    let task = run.task;
     let orderer = desk.roster.known(task, |known| known.spec.parent).flatten().unwrap_or(task);
     let outfit = desk.outfit(orderer)?;
     let verdict = permit::judge_command(desk, &outfit, "task", command).await.map_err(|error| error.to_string())?;
     if verdict.effect == RuleEffect::Deny {
-        return Err(format!("`{shown}`, which tells whether the work is done, may not run: {}", verdict.reason()));
+        return Err(forbidden(verdict.reason()));
     }
     let mut capture = Capture::new(HELD);
     let limit = desk.settings.tools.shell_max;
-    let ended = match tokio::time::timeout(limit, run(desk, command, &mut capture)).await {
+    let ended = match tokio::time::timeout(limit, perform(desk, command, &mut capture)).await {
         Ok(Ok(Exit { status: ExitStatus::Code(0), .. })) => return Ok(None),
         Ok(Ok(Exit { status, .. })) => status.to_string(),
         Ok(Err(ToolError::Refused(words))) => return Err(format!("`{shown}` cannot be run: {words}")),
@@ -40,7 +45,7 @@ pub(super) async fn missing(desk: &Arc<Desk>, task: TaskId, command: &str) -> Re
 }
 
 /// Runs the command to its end. Dropping it kills the command and everything it started.
-async fn run(desk: &Desk, command: &str, capture: &mut Capture) -> Result<Exit, ToolError> {
+async fn perform(desk: &Desk, command: &str, capture: &mut Capture) -> Result<Exit, ToolError> {
     let command = ShellCommand { command, cwd: desk.workspace.cwd(), env: &desk.env };
     let mut process = tools::launch(&desk.guardian, command).await?;
     let mut stream = desk.redactor.stream();

@@ -5,8 +5,15 @@ use protocol::{Clip, Evidence, TaskId};
 
 use crate::roster::Roster;
 
+/// Most patterns, and most bytes of one.
+const MOST: usize = 100;
+const LONGEST: usize = 500;
+
 /// The patterns, if all of them can be read.
 pub(super) fn patterns(files: &[String]) -> Result<Vec<GlobMatcher>, String> {
+    if files.len() > MOST || files.iter().any(|pattern| pattern.len() > LONGEST) {
+        return Err(format!("`files` may be {MOST} patterns of {LONGEST} bytes each, and no more"));
+    }
     let read = |pattern: &String| {
         let glob: Result<Glob, _> = GlobBuilder::new(pattern).literal_separator(true).build();
         let glob = glob.map_err(|error| format!("`files` cannot be read: {error}"))?;
@@ -35,5 +42,17 @@ fn path(piece: &Evidence) -> Option<String> {
     match piece {
         Evidence::Changed { path } => Some(path.clone()),
         Evidence::Ran { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_so_many_patterns_are_made_ready() {
+        assert_eq!(patterns(&vec!["a".to_owned(); MOST]).map(|ready| ready.len()), Ok(MOST));
+        assert!(patterns(&vec!["a".to_owned(); MOST + 1]).is_err());
+        assert!(patterns(&["a".repeat(LONGEST + 1)]).is_err());
     }
 }

@@ -6,7 +6,7 @@ mod schema;
 
 use std::sync::Arc;
 
-use protocol::{Expects, TaskId};
+use protocol::{Expects, Run};
 
 use crate::agent::Desk;
 
@@ -27,10 +27,10 @@ pub(crate) fn check(expects: &Expects) -> Result<(), String> {
     expects.schema.as_ref().map_or(Ok(()), |schema| schema::validator(schema).map(|_validator| ()))
 }
 
-/// Looks whether everything holds that is expected of a task; `said` is its final text.
-pub(crate) async fn look(desk: &Arc<Desk>, task: TaskId, expects: &Expects, said: &str) -> Finding {
+/// Looks whether everything holds that is expected of a run's task; `said` is its final text.
+pub(crate) async fn look(desk: &Arc<Desk>, run: Run, expects: &Expects, said: &str) -> Finding {
     let mut missing = Vec::new();
-    match files::missing(&desk.roster, task, &expects.files) {
+    match files::missing(&desk.roster, run.task, &expects.files) {
         Ok(words) => missing.extend(words),
         Err(words) => return Finding::Hopeless(words),
     }
@@ -41,7 +41,7 @@ pub(crate) async fn look(desk: &Arc<Desk>, task: TaskId, expects: &Expects, said
         }
     }
     if let Some(command) = &expects.command {
-        match command::missing(desk, task, command).await {
+        match command::missing(desk, run, command).await {
             Ok(words) => missing.extend(words),
             Err(words) => return Finding::Hopeless(words),
         }

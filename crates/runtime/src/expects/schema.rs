@@ -20,11 +20,19 @@ const NAMING: [&str; 5] = ["$id", "$anchor", "$dynamicAnchor", "$dynamicRef", "$
 /// Most values that a schema may have once its references are followed.
 const SIZE: usize = 20_000;
 
+/// Most patterns of a schema, and most bytes that one of them may take when it is ready.
+const PATTERNS: usize = 64;
+const PATTERN: usize = 1 << 20;
+
 /// The schema, ready to be used. A pattern is matched in a time that grows with the text and no faster.
 pub(super) fn validator(schema: &Value) -> Result<Validator, String> {
     size(schema, &Definitions::of(schema), &mut Vec::new(), &mut BTreeMap::new())?;
+    if patterns(schema) > PATTERNS {
+        return Err(format!("`schema` has more than {PATTERNS} patterns"));
+    }
     // One meaning for every schema, whichever it claims.
-    let options = jsonschema::options().with_draft(Draft::Draft202012).with_pattern_options(PatternOptions::regex());
+    let regex = PatternOptions::regex().size_limit(PATTERN).dfa_size_limit(PATTERN);
+    let options = jsonschema::options().with_draft(Draft::Draft202012).with_pattern_options(regex);
     options.build(schema).map_err(|error| format!("`schema` is not a usable JSON Schema: {}", told(&error.to_string())))
 }
 
@@ -111,6 +119,19 @@ fn size<'a>(
     if sum > SIZE { Err("`schema` is too large".into()) } else { Ok(sum) }
 }
 
+/// How many patterns may have to be made ready: a few short ones can take all memory there is.
+fn patterns(schema: &Value) -> usize {
+    match schema {
+        Value::Object(object) => {
+            let named = object.get("patternProperties").and_then(Value::as_object).map_or(0, serde_json::Map::len);
+            let own = usize::from(object.get("pattern").is_some_and(Value::is_string));
+            own + named + object.values().map(patterns).sum::<usize>()
+        }
+        Value::Array(array) => array.iter().map(patterns).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
+    }
+}
+
 fn follow<'a>(
     target: &'a str,
     definitions: &Definitions<'a>,
@@ -179,6 +200,9 @@ mod tests {
             bomb,
             json!({ "type": "nonsense" }),
             json!({ "pattern": "(" , "type": "string" }),
+            json!({ "pattern": r"\p{L}{400}" }),
+            json!({ "anyOf": (0..65).map(|n| json!({ "pattern": format!("a{n}") })).collect::<Vec<_>>() }),
+            json!({ "patternProperties": (0..65).map(|n| (format!("a{n}"), json!({}))).collect::<serde_json::Map<_, _>>() }),
             json!(7),
         ];
         for schema in hopeless {

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hooks::{Occasion, Ruling, ToolUse};
 use kernel::{Input, Letter, Report};
 use policy::{Ground, Verdict};
-use protocol::{Answer, AnswerStatus, Body, Call, CallId, Clip, Delivery, Origin, RuleEffect};
-use serde_json::Value;
+use protocol::{Answer, AnswerStatus, Body, Call, CallId, Clip, Delivery, Origin, RuleEffect, Run};
+use serde_json::{Value, json};
 
 use super::tell;
 use crate::agent::Desk;
@@ -74,6 +74,22 @@ pub(crate) async fn requested(desk: &Arc<Desk>, caller: &Caller, call: &Call, ve
     verdict.denied().map(|reason| denied(call, reason))
 }
 
+/// A command that the runtime runs for a run's task, as hooks let it pass; or what they have against it. Nobody is there
+/// to be asked about it.
+pub(crate) async fn commanded(desk: &Arc<Desk>, run: Run, command: &str) -> Result<String, String> {
+    let (id, input) = (CallId(format!("expects-{}", run.task)), json!({ "command": command }).to_string());
+    let verdict = tell(desk, run, Occasion::PreTool(ToolUse { id, tool: "shell".into(), input })).await;
+    match verdict.ruling {
+        Ruling::Deny { reason } | Ruling::Ask { reason } => return Err(format!("a hook did not permit it: {reason}")),
+        Ruling::Nothing | Ruling::Allow => {}
+    }
+    match verdict.input.as_ref().map(|input| input.get("command").and_then(Value::as_str)) {
+        Some(Some(changed)) => Ok(changed.to_owned()),
+        Some(None) => Err("a hook took the command out of it".into()),
+        None => Ok(command.to_owned()),
+    }
+}
+
 /// Tells hooks what became of a call, before that is durable: what they have to say goes with it.
 pub(crate) async fn after(desk: &Arc<Desk>, caller: &Caller, call: &Call, heard: Heard, answer: Answer) -> Answer {
     let verdict = follow(desk, caller, call, &answer).await;
@@ -101,7 +117,9 @@ pub(crate) async fn told(desk: &Arc<Desk>, untold: Untold, answer: &Answer) {
 
 /// What hooks say to what became of a call.
 async fn follow(desk: &Arc<Desk>, caller: &Caller, call: &Call, answer: &Answer) -> ::hooks::Verdict {
-    let (call, text) = (used(call), answer.text.clone());
+    let (call, mut text) = (used(call), answer.text.clone());
+    // It is not durable yet, and may still hold what nobody is to read.
+    desk.redactor.text(&mut text);
     let occasion = match answer.status {
         AnswerStatus::Done => Occasion::PostTool { call, answer: text },
         AnswerStatus::Refused => Occasion::ToolFailed { call, error: text },

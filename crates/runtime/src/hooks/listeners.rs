@@ -84,7 +84,7 @@ impl Desk {
 
     /// Whether any hook may be told of such an event of a task.
     pub(crate) fn is_told_of(&self, task: TaskId, event: HookEvent) -> bool {
-        self.listeners.listen(event) || self.roster.definition(task).is_some_and(|own| !own.hooks.is_empty())
+        self.listeners.listen(event) || self.present(task).is_some_and(|own| !own.hooks.is_empty())
     }
 
     /// Whether a task is the session's own conversation.
@@ -96,14 +96,23 @@ impl Desk {
     fn concerned(&self, task: TaskId, occasion: &Occasion) -> Vec<Hook> {
         let is_root = self.is_root(task);
         let event = occasion.event(is_root);
-        let definition = self.roster.definition(task).filter(|definition| !definition.hooks.is_empty());
+        let definition = self.present(task).filter(|definition| !definition.hooks.is_empty());
         if definition.is_none() && !self.listeners.listen(event) {
             return Vec::new();
         }
         let agent = self.roster.known(task, |known| known.spec.agent.clone()).unwrap_or_default();
-        let own = definition.map(|definition| Hooks::new(own(&definition, event, is_root))).unwrap_or_default();
+        let own = definition.map(|definition| Hooks::new(own(definition, event, is_root))).unwrap_or_default();
         let all = self.listeners.hooks.on(event, occasion, &agent).into_iter().chain(own.on(event, occasion, &agent));
         all.cloned().collect()
+    }
+
+    /// What the catalogue says of a task's agent in this run. The session keeps what it said before; that may have come
+    /// from files that nobody trusts any more.
+    pub(super) fn present(&self, task: TaskId) -> Option<&AgentSpec> {
+        let Settings { main, catalog, .. } = &self.settings;
+        let name = &self.roster.definition(task)?.name;
+        let main = main.as_ref().filter(|main| self.is_root(task) && main.name == *name);
+        main.or_else(|| catalog.agents.iter().find(|agent| agent.name == *name))
     }
 
     /// Whom hooks are told about. What the agent heard and said so far is in its transcript by then.

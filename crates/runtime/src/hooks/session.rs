@@ -39,7 +39,9 @@ pub(crate) async fn prompted(
     if message.task.is_some_and(|task| task != root) {
         return Ok(message);
     }
-    let occasion = Occasion::Prompt { prompt: message.text.clone() };
+    let mut prompt = message.text.clone();
+    desk.redactor.text(&mut prompt);
+    let occasion = Occasion::Prompt { prompt };
     let Some(verdict) = told(desk, supervisor, root, occasion).await else { return Ok(message) };
     if let Some(reason) = verdict.denied() {
         return Err(Rejected::Hook(reason.to_owned()));
@@ -52,7 +54,7 @@ pub(crate) async fn prompted(
 /// What hooks say to something that concerns the root; nothing when none of them listens.
 async fn told(desk: &Arc<Desk>, supervisor: &Supervisor, root: TaskId, occasion: Occasion) -> Option<hooks::Verdict> {
     let event: HookEvent = occasion.event(true);
-    let is_own = desk.roster.definition(root).is_some_and(|own| own.hooks.iter().any(|hook| hook.event == event));
+    let is_own = desk.present(root).is_some_and(|own| own.hooks.iter().any(|hook| hook.event == event));
     if !desk.listeners.listen(event) && !is_own {
         return None;
     }

@@ -185,6 +185,10 @@ impl Actor {
         match message {
             Message::Input(given) => self.decide(*given),
             Message::Look(look) => look(&self.durable),
+            Message::Refuse { command, rejected, reply } => match &self.paused {
+                Some(reason) => answer(Some(reply), Err(Rejected::Paused(Arc::clone(reason)))),
+                None => self.reject(rejected, Some(command), Some(reply)),
+            },
             Message::Leave => return true,
         }
         false
@@ -225,8 +229,9 @@ impl Actor {
             | protocol::Outcome::BudgetExhausted
             | protocol::Outcome::Lost => false,
         };
-        if let Some(leash) = self.leashes.get(task).filter(|_| by_others && text.is_empty()) {
-            *text = leash.words();
+        if by_others && text.is_empty() {
+            // Nobody runs a task that is parked, or whose owner has changed.
+            *text = self.leashes.get(task).map_or_else(|| self.roster.said(*task), Leash::words);
             self.redactor.broken_off(text);
         }
     }

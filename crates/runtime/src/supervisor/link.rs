@@ -28,13 +28,40 @@ pub(crate) enum Told {
 pub(crate) struct Link {
     pub(crate) run: Run,
     pub(crate) supervisor: Supervisor,
-    pub(crate) told: mpsc::UnboundedReceiver<Told>,
+    told: mpsc::UnboundedReceiver<Told>,
+    /// Whether it was told that it has a slot again, since it last waited for one.
+    has_slot: bool,
     /// Cancelled when the run must end at once.
     pub(crate) stop: CancellationToken,
     /// Its signs of life.
     pub(crate) pulse: Pulse,
     /// What it said last.
     pub(crate) words: Words,
+}
+
+impl Link {
+    /// The next thing that it is told; nothing when there is nobody any more to tell it.
+    pub(crate) async fn told(&mut self) -> Option<Told> {
+        let told = self.told.recv().await?;
+        Some(self.note(told))
+    }
+
+    /// What it was told and has not heard yet.
+    pub(crate) fn told_already(&mut self) -> Option<Told> {
+        let told = self.told.try_recv().ok()?;
+        Some(self.note(told))
+    }
+
+    /// Whether it was told of a slot since the last question. The word may come before anybody waits for it, and is not
+    /// said twice.
+    pub(crate) fn take_slot(&mut self) -> bool {
+        std::mem::take(&mut self.has_slot)
+    }
+
+    fn note(&mut self, told: Told) -> Told {
+        self.has_slot |= matches!(told, Told::Go);
+        told
+    }
 }
 
 /// The supervisor's end.
@@ -52,7 +79,15 @@ impl Leash {
         let (tell, told) = mpsc::unbounded_channel();
         let stop = CancellationToken::new();
         let (pulse, words) = (Pulse::default(), Words::default());
-        let link = Link { run, supervisor, told, stop: stop.clone(), pulse: pulse.clone(), words: words.clone() };
+        let link = Link {
+            run,
+            supervisor,
+            told,
+            has_slot: false,
+            stop: stop.clone(),
+            pulse: pulse.clone(),
+            words: words.clone(),
+        };
         (Leash { run, tell, stop, pulse, words }, link)
     }
 

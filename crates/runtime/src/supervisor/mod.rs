@@ -10,7 +10,7 @@ mod rejected;
 use std::sync::Arc;
 
 use kernel::{Effect, Input, Kernel};
-use protocol::{Entry, Event, MailId, Run};
+use protocol::{Body, Entry, Event, MailId, Run};
 use store::Writer;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::task::AbortOnDropHandle;
@@ -41,6 +41,12 @@ pub(crate) struct Supervisor {
 enum Message {
     Input(Box<Given>),
     Look(Box<dyn FnOnce(&Kernel) + Send>),
+    /// A command that is not carried out, though nothing is decided about it.
+    Refuse {
+        command: i64,
+        rejected: Rejected,
+        reply: Reply,
+    },
     Leave,
 }
 
@@ -59,14 +65,16 @@ type Answer = oneshot::Receiver<Result<Receipt, Rejected>>;
 /// What an input led to, for whoever gave it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Receipt {
-    /// The first mail that was admitted.
+    /// The first message that was admitted; a result that it led to is none.
     pub mail: Option<MailId>,
 }
 
 impl Receipt {
     fn of(effects: &[Effect]) -> Receipt {
         let mail = effects.iter().find_map(|effect| match effect {
-            Effect::Record(Entry { event: Event::MailAdmitted { mail, .. }, .. }) => Some(*mail),
+            Effect::Record(Entry { event: Event::MailAdmitted { mail, body: Body::Text { .. }, .. }, .. }) => {
+                Some(*mail)
+            }
             Effect::Record(_)
             | Effect::Start(_)
             | Effect::Go(_)
@@ -105,6 +113,26 @@ impl Supervisor {
         let first = self.give(Input::Report(run, first), None).await?;
         let second = self.give(Input::Report(run, second), None).await?;
         Ok((answered(first).await.map(|_receipt| ()), answered(second).await.map(|_receipt| ())))
+    }
+
+    /// Inputs that are decided in their order and made durable together; fails with the first that is not taken.
+    pub(crate) async fn submit_all(&self, inputs: impl IntoIterator<Item = Input>) -> Result<(), Rejected> {
+        let mut answers = Vec::new();
+        for input in inputs {
+            answers.push(self.give(input, None).await?);
+        }
+        let mut all = Ok(());
+        for answer in answers {
+            all = all.and(answered(answer).await.map(|_receipt| ()));
+        }
+        all
+    }
+
+    /// Notes that a command of another process is not carried out, and why.
+    pub(crate) async fn refuse_command(&self, command: i64, rejected: Rejected) -> Result<Receipt, Rejected> {
+        let (reply, answer) = oneshot::channel();
+        self.inbox.send(Message::Refuse { command, rejected, reply }).await.map_err(|_gone| Rejected::Gone)?;
+        answered(answer).await
     }
 
     /// Tells of every question that is settled from now on.
@@ -189,7 +217,7 @@ mod tests {
                 Input::Report(_, report) => Some(report),
                 other => panic!("{other:?}"),
             },
-            Message::Look(_) | Message::Leave => panic!("not a report"),
+            Message::Look(_) | Message::Refuse { .. } | Message::Leave => panic!("not a report"),
         }
     }
 
@@ -220,5 +248,18 @@ mod tests {
             },
         );
         let (Report::Boundary(_), Report::WrapUp(_)) = (&both.2[2], &both.2[3]) else { panic!("{:?}", both.2) };
+    }
+    #[tokio::test]
+    async fn a_slot_that_is_given_before_anybody_waits_for_it_is_not_lost() {
+        let (inbox, _messages) = mpsc::channel(1);
+        let (_settle, settled) = watch::channel(0);
+        let task = TaskId::new("01a1df6b4dd47148a5c728adbc8f474d".parse().unwrap());
+        let run = Run { task, activation: Activation(1), attempt: Attempt(1) };
+        let (leash, mut link) = link::Leash::new(run, Supervisor { inbox, settled });
+        leash.tell(Told::Go);
+        // Between the refusal of its turn and its wait, a run hears what it was told.
+        while link.told_already().is_some() {}
+        assert!(link.take_slot());
+        assert!(!link.take_slot(), "a slot is given once");
     }
 }

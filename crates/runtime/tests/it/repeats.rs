@@ -1,10 +1,12 @@
 //! Small models: one that repeats a call is told so, and then stopped; one that writes its calls as text is read.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use insta::assert_snapshot;
 use model::{Deltas, Facts, Lenient, Model, Request, Skill};
-use protocol::{AnswerStatus, Delivery, Event, FailKind, Limit, Outcome};
+use protocol::{AnswerStatus, Delivery, Event, FailKind, Limit, Outcome, TaskState};
 use runtime::Start;
 use testkit::session::{Run, Scenario, scenario};
 
@@ -27,6 +29,24 @@ impl Model for Small {
 
     fn facts(&self) -> &Facts {
         &SMALL
+    }
+
+    fn ask(&self, request: Request) -> Deltas {
+        self.0.ask(request)
+    }
+}
+
+/// A model that counts as small from some time on.
+#[derive(Debug)]
+struct Shrinking(Arc<dyn Model>, AtomicBool);
+
+impl Model for Shrinking {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn facts(&self) -> &Facts {
+        if self.1.load(Ordering::SeqCst) { &SMALL } else { &Facts::UNKNOWN }
     }
 
     fn ask(&self, request: Request) -> Deltas {
@@ -127,4 +147,35 @@ async fn calls_that_are_written_as_text_run_and_are_answered() {
     let run = scenario().model(model).file("a.txt", "x\n").file("b.txt", "y\n").prompt("go").run().await;
     assert_eq!(run.outcome(), Some(&Outcome::Completed));
     assert_snapshot!(run.transcript());
+}
+
+#[tokio::test]
+async fn a_wait_goes_on_though_a_smaller_model_would_not_have_been_let_begin_it() {
+    let waits = "  - when: { agent: worker }
+    answer: [hang: true]
+  - when: { turn: 1 }
+    answer:
+      - call: { tool: task, input: { description: d, prompt: p, agent_type: worker, name: w, mode: background } }
+  - when: { turn: ..4 }
+    answer: [call: { tool: wait, input: { timeout_secs: 10 } }]
+  - answer: [say: done]
+";
+    let model = Arc::new(Shrinking(script(&rules(waits)), AtomicBool::new(false)));
+    let stage = scenario().model(Arc::clone(&model) as Arc<dyn Model>).ready();
+    let mut driver = stage.open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    let begins = |event: &Event| matches!(event, Event::WaitBegan { .. });
+    for _ in 0..2 {
+        driver.until("a wait", begins).await;
+        stage.clock().advance(Duration::from_secs(11));
+    }
+    driver.until("the third wait", begins).await;
+    let id = driver.crash().await.id();
+    model.1.store(true, Ordering::SeqCst);
+    let mut driver = stage.open(Start::Resume(id)).await;
+    driver.resume().await;
+    stage.clock().advance(Duration::from_secs(11));
+    driver.until_status("the root at rest", |status| status.root == Some(TaskState::Idle)).await;
+    let run = driver.leave().await;
+    assert_eq!((run.text(), refused(&run)), ("done", 0), "{}", run.transcript());
 }

@@ -47,6 +47,8 @@ fn log() -> Vec<(u128, Event)> {
                 text: "Done by /root/front-0.".into(),
             },
         ),
+        (FRONT, Event::ActivationGreeted { activation: Activation(1), context: Vec::new() }),
+        (FRONT, Event::ActivationParted { activation: Activation(1) }),
     ]
 }
 
@@ -61,7 +63,10 @@ fn envelopes(events: Vec<(u128, Event)>) -> Vec<Envelope> {
 fn remains(events: Vec<(u128, Event)>) -> Remains {
     let witness = "/root/front-0 one\n".into();
     let (deaths, tasks) = (Vec::new(), Vec::new());
-    Remains { log: envelopes(events), tasks, deaths, witness, recording: String::new(), strays: 0 }
+    let id = TaskId::new(Uuid::from_u128(FRONT));
+    let told = |event: &str| format!("{{\"bosun\":{{\"event\":\"{event}\",\"agent\":\"{id}\",\"activation\":1}}}}\n");
+    let told = told("subagentStart") + &told("subagentStop");
+    Remains { log: envelopes(events), tasks, deaths, witness, recording: String::new(), told, strays: 0 }
 }
 
 /// The kinds of faults besides those of the agents that this log lacks.
@@ -110,12 +115,23 @@ fn a_turn_that_was_durable_is_not_asked_again() {
 
 #[test]
 fn starts_without_stops_processes_and_lost_events_are_found() {
-    let mut greeted = log();
-    greeted.push((FRONT, Event::ActivationGreeted { activation: Activation(1), context: Vec::new() }));
-    assert_eq!(kinds(&remains(greeted.clone())), [FaultKind::Unpaired]);
-    greeted.push((FRONT, Event::ActivationParted { activation: Activation(1) }));
-    assert_eq!(kinds(&remains(greeted.clone())), []);
+    let parted = log().len() - 1;
+    let unparted = remains(log()[..parted].to_vec());
+    assert_eq!(kinds(&unparted), [FaultKind::Unpaired]);
+    let ungreeted = remains(log()[..parted - 1].to_vec());
+    assert_eq!(kinds(&ungreeted), [FaultKind::Unpaired]);
     assert_eq!(kinds(&Remains { strays: 1, ..remains(log()) }), [FaultKind::Stray]);
-    let deaths = vec![Death { log: envelopes(greeted), recorded: 0 }];
-    assert_eq!(kinds(&Remains { deaths, ..remains(log()) }), [FaultKind::Untrue]);
+    let deaths = vec![Death { log: envelopes(log()), recorded: 0 }];
+    assert_eq!(kinds(&Remains { deaths, ..unparted }), [FaultKind::Untrue, FaultKind::Unpaired]);
+}
+
+#[test]
+fn what_hooks_were_told_is_what_the_log_says() {
+    let told = remains(log()).told;
+    let lines: Vec<&str> = told.lines().collect();
+    let kinds = |told: String| kinds(&Remains { told, ..remains(log()) });
+    assert_eq!(kinds(told.repeat(2)), [], "told again by the next owner");
+    assert_eq!(kinds(lines[0].to_owned()), [FaultKind::Unpaired; 2], "a start without a stop");
+    assert_eq!(kinds(lines[1].to_owned()), [FaultKind::Unpaired], "a stop without a start");
+    assert_eq!(kinds(String::new()), [FaultKind::Unpaired], "nothing was told");
 }

@@ -50,6 +50,8 @@ fn r5_a_kill_before_or_after_any_kind_of_event_loses_nothing() {
         "taskFinished",
         "activationStarted",
         "activationEnded",
+        "activationGreeted",
+        "activationParted",
         "mailAdmitted",
         "mailDelivered",
         "turnBegun",

@@ -43,6 +43,10 @@ fn a9_the_catalogue_lists_what_there_is_and_what_stands_in_for_what() {
     assert!(shown.contains("built in  (not used: ") && shown.contains("explore.md stands in for it)"), "{shown}");
     let shown = stage.bosun(["catalog", "show", "Explore"]).run().expect(0).stdout;
     assert!(shown.contains("description   mine") && shown.ends_with("\nDo it.\n"), "{shown}");
+    let shown = stage.bosun(["catalog", "show", "pdf"]).run().expect(0).stdout;
+    assert!(shown.contains("description   x") && shown.ends_with("\n\nDo it.\n"), "{shown}");
+    let shown = stage.bosun(["catalog", "show", "rubber-duck"]).run().expect(0).stdout;
+    assert!(shown.contains("likes         a model of another family"), "{shown}");
     let spec = stage.bosun(["catalog", "show", "code-review", "--json"]).run().expect(0).json();
     assert_eq!(spec["tools"].as_array().unwrap().len(), 4);
     stage.bosun(["catalog", "show", "nobody"]).run().expect(2).says(&["no agent or skill `nobody`", "catalog list"]);

@@ -90,3 +90,53 @@ fn a_session_that_cannot_be_read_is_named_and_left_out() {
     assert_eq!(ended.json()["total"]["tokens"], 457);
     ended.says(&[&format!("{damaged} is left out")]);
 }
+
+/// A tree three deep, of which one agent fails and one is woken again, at prices that do not divide evenly.
+const TREE: &str = r#"
+version: 1
+price: { input: 3.1, output: 15.7 }
+rules:
+  - when: { path: /root, turn: 1 }
+    answer:
+      - call: { tool: task, input: { description: d, prompt: p, agent_type: general-purpose, name: one } }
+      - call: { tool: task, input: { description: d, prompt: p, agent_type: explore, name: two, mode: background } }
+      - call: { tool: task, input: { description: d, prompt: p, agent_type: task, name: fails } }
+    usage: { input: 1013, output: 211 }
+  - when: { path: /root/one, turn: 1 }
+    answer:
+      - call: { tool: task, input: { description: d, prompt: p, agent_type: general-purpose, name: deep } }
+    usage: { input: 701, output: 53 }
+  - when: { path: /root/fails, turn: 1 }
+    answer: [call: { tool: report_intent, input: { intent: fail } }]
+    usage: { input: 307, output: 7 }
+  - when: { path: /root/fails }
+    fail: { class: terminal, message: gone }
+  - answer: [say: "Done by ${path}."]
+    usage: { input: 419, output: 31 }
+"#;
+
+#[test]
+fn x5_what_a_tree_of_agents_cost_adds_up_however_it_is_split() {
+    let stage = stage();
+    let ended = stage.script(TREE).prompt("go").args(["--output-format", "json"]).run().expect(3).json();
+    let total = cost(&stage, &[])["total"].clone();
+    for by in ["agent", "model", "task", "session"] {
+        let split = cost(&stage, &["--by", by]);
+        assert_eq!(split["total"], total, "{by}");
+        for figure in ["turns", "tokens", "costMicros"] {
+            let sum: u64 = split["lines"].as_array().unwrap().iter().filter_map(|line| line[figure].as_u64()).sum();
+            assert_eq!(Some(sum), total[figure].as_u64().or(Some(0)), "{figure} by {by}: {split}");
+        }
+        let dollars: f64 =
+            split["lines"].as_array().unwrap().iter().map(|line| line["costUsd"].as_f64().unwrap()).sum();
+        assert!((dollars - total["costUsd"].as_f64().unwrap()).abs() < 1e-9, "by {by}: {split}");
+    }
+    let tasks = ended["tasks"].as_array().unwrap();
+    assert_eq!(tasks.len(), 5);
+    let of = |figure: &str| tasks.iter().map(|task| task["usage"][figure].as_u64().unwrap()).sum::<u64>();
+    assert_eq!((&total["usage"]["input"], &total["usage"]["output"]), (&json!(of("input")), &json!(of("output"))));
+    assert_eq!((&ended["usage"], &ended["turns"]), (&total["usage"], &total["turns"]), "{ended}");
+    let micros: u64 = tasks.iter().map(|task| task["costMicros"].as_u64().unwrap()).sum();
+    let dollars = total["costUsd"].as_f64().unwrap();
+    assert!((dollars * 1e6 - micros as f64).abs() < 1e-3, "{dollars} and {micros}");
+}

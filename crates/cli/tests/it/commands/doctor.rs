@@ -211,7 +211,7 @@ fn files_of_other_programs_are_found_and_said_to_be_ignored_or_to_come_later() {
     says(&report, "agents", &["warn", ".github/hooks/a.json", "ignored", "bosun trust"]);
     says(&report, "instructions", &["ok", "AGENTS.md"]);
     says(&report, "instructions", &["warn", "AGENTS.md", "its middle was left out"]);
-    says(&report, "trust", &[".mcp.json"]);
+    says(&report, "trust", &[".mcp.json", "its agents, skills and hooks are ignored"]);
 }
 
 #[test]

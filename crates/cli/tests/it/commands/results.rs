@@ -158,6 +158,8 @@ fn a_failed_task_makes_the_answer_partial() {
     let script = shells(&[json!({ "command": "exit 3", "background": true })]);
     let ended = stage.script(&script).prompt("go").run().expect(3);
     assert!(ended.stdout.starts_with("It said:"), "{}", ended.stdout);
+    let quiet = stage.prompt("go").args(["--quiet"]).run().expect(3);
+    quiet.says(&["failed: /root/exit: ", "bosun tasks --session ses-"]);
     let ended = stage.prompt("go").args(["--output-format", "json"]).run().expect(3).json();
     let outcomes: Vec<&Value> =
         ended["tasks"].as_array().unwrap().iter().map(|task| &task["lastOutcome"]["type"]).collect();

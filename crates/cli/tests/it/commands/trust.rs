@@ -87,14 +87,16 @@ fn a_hostile_repository_changes_nothing_until_it_is_trusted_and_nothing_after_it
     nobody.says(&["nobody is there to say whether this project is trusted", "--yes"]);
     run(&stage);
     assert_eq!(evil.count(), 0, "looking is not trusting");
+    assert!(!stage.path("ran").exists(), "their hooks do not run");
 
     stage.bosun(["trust", "--yes"]).run().expect(0).says(&["trusted, as long as"]);
     let trusted = run(&stage);
     assert!(!trusted.stderr.contains("ignored"), "{trusted:?}");
     assert_eq!(evil.count(), 2);
-    assert!(stage.path("evil").exists());
+    assert!(stage.path("evil").exists() && stage.path("ran").exists(), "what is trusted runs");
 
     fs::remove_file(stage.path("evil")).unwrap();
+    fs::remove_file(stage.path("ran")).unwrap();
     fs::write(stage.path(".github/hooks/more.json"), TRACE).unwrap();
     run(&stage).says(&["ignored, since the project has changed since you trusted it"]);
     assert_eq!(evil.count(), 2);

@@ -1,5 +1,6 @@
 //! The binary with real providers' wires, which the test kit's server speaks.
 
+mod agents;
 mod compaction;
 mod counts;
 mod faults;

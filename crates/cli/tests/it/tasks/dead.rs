@@ -45,7 +45,8 @@ fn r8_a_command_for_a_session_that_nobody_runs_waits_in_its_file() {
     assert_eq!(tasks(&stage, &["stop", "tests", "--now"]), "kept for /root/tests\n");
     let_go(&stage, "docs");
     let_go(&stage, "tests");
-    stage.bosun(["--continue", "--allow-all"]).run().expect(0);
+    let went_on = stage.bosun(["--continue", "--allow-all"]).run().expect(0);
+    went_on.says(&["  docs: ! interrupted: ", "  • docs completed"]);
     assert_eq!(tasks(&stage, &["output", "docs"]), "I was told after death.\n");
     assert_eq!(state(&tasks_json(&stage, &["list"]), "/root/tests"), "cancelled");
     // Whoever looks now sees it gone at once, although nobody runs the session.

@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use testkit::binary::{PATIENCE, Stage, within};
 
-use super::{tasks, tasks_json};
+use super::{state, tasks, tasks_json};
 use crate::scripts::shells;
 use crate::stage;
 
@@ -64,6 +65,34 @@ fn r9_commands_that_print_for_ever_stay_under_their_caps() {
     let output = |path: &str| tasks(&stage, &["output", path]);
     assert!(!output(paths[0]).contains("nothing is kept"));
     assert!(output(paths[1]).contains("from here on nothing is kept: the commands of this session have filled"));
+}
+
+#[test]
+fn r9_q25_a_command_that_never_stops_printing_takes_bounded_room_until_it_is_stopped() {
+    const CAP: u64 = 300_000;
+    let stage = stage();
+    settings(&stage, &format!("command-bytes = {CAP}\nmin-free-bytes = 0"));
+    let script = shells(&[
+        json!({ "command": "yes", "background": true }),
+        json!({ "command": "while [ ! -e go ]; do sleep 0.01; done" }),
+    ]);
+    let running = stage.script(&script).prompt("go").start();
+    let kept = || size(&stage.home().join("sessions")) - databases(&stage);
+    within(PATIENCE, "the flood is there", || kept() > CAP / 3);
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(3) {
+        assert!(kept() <= CAP);
+        assert!(databases(&stage) < 4 << 20, "the log does not grow with it");
+        assert_eq!(state(&tasks_json(&stage, &["list"]), "/root/yes"), "running");
+    }
+    let status = fs::read_to_string(format!("/proc/{}/status", running.pid())).unwrap();
+    let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse().ok());
+    assert!(most.is_some_and(|kib: u64| kib < 128 << 10), "{status}");
+    assert_eq!(tasks(&stage, &["stop", "yes"]), "/root/yes is stopped\n");
+    fs::write(stage.path("go"), "").unwrap();
+    running.wait().expect(0);
+    let output = tasks(&stage, &["output", "yes"]);
+    assert!(output.starts_with("y\ny\n") && output.len() as u64 <= CAP + 1_000, "{} bytes", output.len());
 }
 
 #[test]

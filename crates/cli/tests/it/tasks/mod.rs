@@ -1,9 +1,15 @@
 //! The agents and commands of a session, seen and spoken to from another terminal.
 
+mod asleep;
+mod broken;
 mod dead;
 mod disk;
+mod headless;
+mod kinds;
+mod roles;
 mod running;
 mod terminals;
+mod views;
 
 use std::fs;
 

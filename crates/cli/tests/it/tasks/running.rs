@@ -76,6 +76,8 @@ fn r8_a_task_is_followed_to_its_end_and_read_again_afterwards() {
         "each once, in order"
     );
     assert_eq!(stage.log(&stage.newest()).len(), events.len());
+    assert!(tasks(&stage, &["tail", "root"]).contains("the result of /root/docs\n"));
+    assert!(tasks(&stage, &["show", "docs"]).contains(" from /root, delivered "));
     let after = tasks(&stage, &["tail", "/root/docs"]);
     assert_eq!(after.lines().last(), said.lines().last());
     let some = stage.bosun(["tasks", "tail", "tests", "--json", "--after", "20"]).run().expect(0).json_lines();
@@ -118,6 +120,37 @@ fn r8_what_is_not_there_is_explained() {
     let all = stage.bosun(["tasks", "--all"]).within(&stage.home()).run().expect(0).stdout;
     assert!(all.contains("  docs "), "{all}");
     let_go(&stage, "docs");
+    let_go(&stage, "tests");
+    running.wait().expect(0);
+}
+
+#[test]
+fn r8_an_agent_that_failed_says_why_wherever_it_is_seen() {
+    let stage = stage();
+    let script = r#"
+version: 1
+rules:
+  - when: { path: /root/ill }
+    fail: { class: terminal, message: "the model is ill" }
+  - when: { turn: 1 }
+    answer: [call: { tool: task, input: { description: tries, prompt: Try., agent_type: explore, name: ill } }]
+  - answer: [say: "It failed."]
+"#;
+    stage.script(script).prompt("go").run().expect(3).says(&["failed: /root/ill: the model is ill"]);
+    assert!(tasks(&stage, &[]).contains("the model is ill"));
+    stage
+        .bosun(["tasks", "output", "ill"])
+        .run()
+        .expect(0)
+        .says(&["/root/ill failed and said nothing: the model is ill"]);
+}
+
+#[test]
+fn r8_a_refusal_names_the_task_by_its_path() {
+    let stage = stage();
+    let running = busy(&stage);
+    assert_eq!(tasks(&stage, &["stop", "docs", "--now"]), "/root/docs is stopped\n");
+    stage.bosun(["tasks", "send", "docs", "Again."]).run().expect(2).says(&["error: /root/docs has ended"]);
     let_go(&stage, "tests");
     running.wait().expect(0);
 }

@@ -121,6 +121,26 @@ fn a2_hooks_that_a_manager_forbids_are_not_gathered() {
 }
 
 #[test]
+fn a2_hooks_in_an_agent_s_file_are_forbidden_with_all_others() {
+    let machine = Machine::new();
+    let hooked = "---\nname: mine\ndescription: x\nhooks:\n  Stop:\n    - hooks:\n        - type: command\n          \
+                  command: evil\n---\nWork.\n";
+    machine.write("home/agents/mine.md", hooked);
+    assert!(machine.catalog().agent("mine").unwrap().hooks.is_some());
+    let no_hooks = Some("/etc/bosun/managed.toml".into());
+    let catalog = machine.asked(Asked { no_hooks, ..Asked::default() }).unwrap();
+    assert_eq!(catalog.agent("mine").unwrap().hooks, None);
+    assert!(catalog.problems[0].words.contains("/etc/bosun/managed.toml"), "{:?}", catalog.problems);
+}
+
+#[test]
+fn a2_a_file_that_only_switches_hooks_off_is_gathered() {
+    let machine = Machine::new();
+    machine.write("user/.claude/settings.json", r#"{"disableAllHooks": true}"#);
+    assert_eq!(machine.catalog().hooks.len(), 1);
+}
+
+#[test]
 fn a3_links_of_a_project_are_not_followed_and_those_of_the_user_are() {
     let machine = Machine::new();
     machine.write("elsewhere/linked.md", &agent("x"));

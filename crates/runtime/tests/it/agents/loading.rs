@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::Arc;
 
 use model::{Delta, Request};
-use protocol::{AgentSpec, AnswerStatus, Delivery, SkillSpec};
+use protocol::{AgentSpec, AnswerStatus, Delivery, SkillSpec, Source};
 use runtime::Start;
 use serde_json::json;
 use testkit::session::scenario;
@@ -73,8 +73,12 @@ async fn t12_the_tool_says_how_it_is_used_and_names_custom_agents_first() {
 async fn a5_an_agent_is_given_the_skills_of_its_definition() {
     let folder = tempfile::TempDir::new().unwrap();
     let file = folder.path().join("SKILL.md");
-    fs::write(&file, "Count to ten first.\n").unwrap();
+    fs::write(&file, "---\nname: calm\n---\nCount to !`seq 10` first.\n").unwrap();
     let skill = SkillSpec { name: "calm".into(), file: file.display().to_string(), ..SkillSpec::default() };
+    let path = folder.path().join("LINK.md").display().to_string();
+    std::os::unix::fs::symlink(&file, &path).unwrap();
+    let source = Source::Project { path: path.clone() };
+    let link = SkillSpec { name: "link".into(), file: path, source, ..SkillSpec::default() };
     let skilled = |name: &str, skill: &str| AgentSpec {
         name: name.into(),
         skills: vec![skill.into()],
@@ -83,15 +87,40 @@ async fn a5_an_agent_is_given_the_skills_of_its_definition() {
     };
     let model = played(|request| match (request.path.as_str(), request.turn) {
         ("/root", 1) => {
-            calls(["monk", "thief"].map(|name| (name, "task", with(work(name), json!({ "agent_type": name })))))
+            calls(["monk", "thief", "spy"].map(|name| (name, "task", with(work(name), json!({ "agent_type": name })))))
         }
         (path, _) => says(format!("{path} is done")),
     });
-    let scenario = scenario().model(Arc::new(model)).skill(skill);
+    let scenario = scenario().model(Arc::new(model)).skill(skill).skill(link).agent(skilled("spy", "link"));
     let scenario = scenario.agent(skilled("monk", "calm")).agent(skilled("thief", "stealth"));
     let run = scenario.prompt("go").run().await;
-    assert!(asked(&run, "/root/monk")[0].system.contains(":\nCount to ten first.\n"), "{}", run.transcript());
+    // As text, and nothing of it is run.
+    let given = ":\nCount to [not run here: seq 10] first.\n";
+    assert!(asked(&run, "/root/monk")[0].system.contains(given), "{}", run.transcript());
+    // What a link of the project leads to may not be the project's.
+    assert!(answer(&run, "spy").text.contains("LINK.md cannot be read"), "{}", answer(&run, "spy").text);
+    assert!(asked(&run, "/root/spy").is_empty());
     assert_eq!(answer(&run, "thief").text, "`thief` wants the skill `stealth`, which is not there (see built in)");
+}
+
+#[tokio::test]
+async fn a5_the_skill_of_a_definition_is_not_read_through_a_link() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let file = folder.path().canonicalize().unwrap().join("SKILL.md");
+    fs::write(file.with_file_name("secret"), "hunter2").unwrap();
+    std::os::unix::fs::symlink("secret", &file).unwrap();
+    let path = file.display().to_string();
+    let source = protocol::Source::Project { path: path.clone() };
+    let skill = SkillSpec { name: "calm".into(), file: path, source, ..SkillSpec::default() };
+    let monk =
+        AgentSpec { name: "monk".into(), skills: vec!["calm".into()], model_invocable: true, ..AgentSpec::default() };
+    let model = played(|request| match (request.path.as_str(), request.turn) {
+        ("/root", 1) => calls([("t", "task", with(work("monk"), json!({ "agent_type": "monk" })))]),
+        (path, _) => says(format!("{path} is done")),
+    });
+    let run = scenario().model(Arc::new(model)).skill(skill).agent(monk).prompt("go").run().await;
+    assert!(asked(&run, "/root/monk").is_empty(), "{}", run.transcript());
+    assert!(answer(&run, "t").text.contains("link"), "{}", answer(&run, "t").text);
 }
 
 #[tokio::test]
@@ -115,7 +144,7 @@ async fn skills_are_named_and_read_when_they_are_loaded() {
     let scenario =
         scenario.skill(skill("gone", "/nowhere/SKILL.md".into(), true)).skill(skill("private", there, false));
     let run = scenario.prompt("go").run().await;
-    assert!(answer(&run, "calm").text.ends_with(":\nCount to ten first.\n"), "{}", answer(&run, "calm").text);
+    assert!(answer(&run, "calm").text.ends_with(":\nCount to ten first."), "{}", answer(&run, "calm").text);
     assert!(answer(&run, "gone").text.starts_with("/nowhere/SKILL.md cannot be read: "));
     for id in ["private", "none"] {
         assert!(answer(&run, id).text.ends_with("there are: calm, gone"), "{}", answer(&run, id).text);

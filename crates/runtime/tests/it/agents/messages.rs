@@ -35,6 +35,22 @@ async fn t8_a_message_wakes_an_agent_that_rests_with_all_it_knew() {
 }
 
 #[tokio::test]
+async fn t8_a_reader_who_is_named_often_reads_a_message_once() {
+    let often = vec!["kid"; 1_000];
+    let model = played(move |request| match (request.path.as_str(), request.turn) {
+        ("/root", 1) => calls([("t", "task", work("kid"))]),
+        ("/root", 2) => calls([("w", "write_agent", json!({ "to": often, "message": "and then?" }))]),
+        (path, _) => says(format!("{path} is done")),
+    });
+    let run = scenario().model(Arc::new(model)).prompt("go").run().await;
+    assert_eq!(answer(&run, "w").text.lines().count(), 1, "{}", answer(&run, "w").text);
+    let kid = run.tasks()[1].id;
+    let admitted = run.events().iter().filter(|envelope| envelope.entry.task == kid);
+    let admitted = admitted.filter(|envelope| matches!(envelope.entry.event, Event::MailAdmitted { .. }));
+    assert_eq!(admitted.count(), 2);
+}
+
+#[tokio::test]
 async fn t8_an_agent_that_cannot_rest_takes_no_messages_and_says_so() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
         ("/root", 1) => calls([("t", "task", work("kid"))]),
@@ -48,7 +64,7 @@ async fn t8_an_agent_that_cannot_rest_takes_no_messages_and_says_so() {
         ]),
         (path, _) => says(format!("{path} is done")),
     });
-    let features = Features { multi_turn: false };
+    let features = Features { multi_turn: false, ..Features::default() };
     let run = scenario().model(Arc::new(model)).features(features).prompt("go").run().await;
     let told = |id: &str| answer(&run, id).text.clone();
     let id = run.tasks()[1].id;

@@ -101,3 +101,14 @@ async fn t7_a_taste_is_served_if_there_is_such_a_model() {
     let run = run.agent(tasting(Taste::Small, Some(Effort::Low))).run().await;
     assert_eq!(asked(&run, "/root/kid")[0].effort, Some(Effort::High));
 }
+
+#[tokio::test]
+async fn t6_a_call_names_no_file_as_its_model() {
+    for file in ["script//etc/passwd", "replay/../secret", "script/x.yaml"] {
+        let shelf = Shelf::default().with(priced("script/x.yaml", 1));
+        let run = chooses(json!({ "model": file })).models(Arc::new(shelf)).run().await;
+        let told = answer(&run, "t");
+        assert_eq!((told.status, run.tasks().len()), (AnswerStatus::Refused, 1), "{file}");
+        assert!(told.text.starts_with("a call may not name a file as its model"), "{}", told.text);
+    }
+}

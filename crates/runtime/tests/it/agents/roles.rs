@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use model::{Delta, Request};
-use protocol::{AgentSpec, AnswerStatus, CallId, Delivery, Event, RuleEffect, Spawns};
+use protocol::{AgentSpec, AnswerStatus, CallId, Delivery, Event, PermissionMode, RuleEffect, Spawns};
 use runtime::Start;
 use serde_json::json;
 use testkit::session::scenario;
@@ -40,6 +40,51 @@ async fn a6_a_coordinator_without_tools_starts_a_reader_that_greps() {
     assert!(answer(&run, "g").text.contains("a needle"));
     assert_eq!(answer(&run, "w").text, "a `lead` agent may not start `worker`, only: reader");
     assert_eq!(tools(&asked(&run, "/root/lead/eye")[0]), ["view", "grep", "glob"]);
+    assert_eq!(run.file("x"), None);
+}
+
+#[tokio::test]
+async fn a6_an_agent_without_a_shell_runs_no_command_by_another_tool() {
+    let model = played(|request| match (request.path.as_str(), request.turn) {
+        ("/root", 1) => calls([
+            ("a", "task", with(work("lead"), json!({ "agent_type": "lead" }))),
+            ("b", "task", with(work("tame"), json!({ "agent_type": "tame" }))),
+        ]),
+        ("/root/lead" | "/root/tame", 1) => {
+            let id = |what: &str| format!("{}-{what}", request.path.trim_start_matches("/root/"));
+            let expects = json!({ "expects": { "command": "touch witness" } });
+            calls([
+                (id("u").as_str(), "until", json!({ "command": "touch witness" })),
+                (id("e").as_str(), "task", with(work("kid"), expects)),
+            ])
+        }
+        (path, _) => says(format!("{path} is done")),
+    });
+    let lead = agent("lead", &["task"], Spawns::Anybody);
+    let tame = AgentSpec { tools: None, denied: vec!["shell".into()], ..agent("tame", &[], Spawns::Anybody) };
+    let run = scenario().model(Arc::new(model)).agent(lead).agent(tame).allow_all().prompt("go").run().await;
+    assert_eq!((run.file("witness"), run.tasks().len()), (None, 3), "{}", run.transcript());
+    for name in ["lead", "tame"] {
+        let told = ["u", "e"].map(|what| answer(&run, &format!("{name}-{what}")));
+        assert_eq!(told.map(|told| told.status), [AnswerStatus::Refused, AnswerStatus::Denied]);
+        assert!(told[1].text.contains("this agent does not have the tool `shell`"), "{}", told[1].text);
+    }
+}
+
+#[tokio::test]
+async fn q33_no_agent_has_a_wider_mode_than_one_above_it() {
+    let model = played(|request| match (request.path.as_str(), request.turn) {
+        ("/root", 1) => calls([("a", "task", with(work("plan"), json!({ "agent_type": "planner" })))]),
+        ("/root/plan", 1) => calls([("b", "task", with(work("bold"), json!({ "agent_type": "bold" })))]),
+        ("/root/plan/bold", 1) => calls([("c", "task", work("hand"))]),
+        ("/root/plan/bold/hand", 1) => calls([("d", "create", json!({ "path": "x", "content": "x" }))]),
+        (path, _) => says(format!("{path} is done")),
+    });
+    let in_mode =
+        |name: &str, mode| AgentSpec { permission: Some(mode), tools: None, ..agent(name, &[], Spawns::Anybody) };
+    let scene = scenario().model(Arc::new(model)).agent(in_mode("planner", PermissionMode::Plan));
+    let run = scene.agent(in_mode("bold", PermissionMode::AllowAll)).allow_all().prompt("go").run().await;
+    assert_eq!(answer(&run, "d").status, AnswerStatus::Denied, "{}", run.transcript());
     assert_eq!(run.file("x"), None);
 }
 

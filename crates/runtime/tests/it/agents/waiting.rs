@@ -71,6 +71,26 @@ async fn t10_waiting_ends_in_time() {
 }
 
 #[tokio::test]
+async fn t10_an_hour_of_waiting_asks_no_model() {
+    let (mut driver, gate) = waiting(json!({ "on": ["slow"], "timeout_secs": 3_600 })).await;
+    let asked_so_far = driver.model().requests().len();
+    for _minute in 0..59 {
+        driver.stage().clock().advance(Duration::from_secs(60));
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(driver.model().requests().len(), asked_so_far);
+    driver.stage().clock().advance(Duration::from_secs(120));
+    driver.until("the end of it", |event| matches!(event, Event::WaitEnded { .. })).await;
+    gate.add_permits(1);
+    let run = finish(driver).await;
+    assert!(answer(&run, "w").text.contains("> /root/slow: running\n"), "{}", run.transcript());
+    assert_eq!(run.count(|event| matches!(event, Event::WaitBegan { .. })), 1);
+    let asked = run.events().iter().filter(|envelope| matches!(envelope.entry.event, Event::TurnBegun { .. }));
+    let ended = run.events().iter().find(|envelope| matches!(envelope.entry.event, Event::WaitEnded { .. })).unwrap();
+    assert_eq!(asked.filter(|turn| turn.seq < ended.seq).count(), asked_so_far);
+}
+
+#[tokio::test]
 async fn t10_a_wait_goes_on_under_the_next_owner() {
     let (driver, gate) = waiting(json!({ "on": ["slow"] })).await;
     let stage = driver.stage().clone();
@@ -115,6 +135,20 @@ async fn t10_a_command_is_run_until_it_succeeds_and_no_model_is_asked() {
     let run = driver.leave().await;
     assert_eq!(answer(&run, "u").text, "`echo tried >> tries; [ -e go ]` succeeded");
     assert_eq!(asked(&run, "/root").len(), 2);
+}
+
+#[tokio::test]
+async fn t10_a_command_is_run_by_the_shell_that_it_was_judged_for() {
+    // To bash it is one program and its word; a plain shell sees the end of a quote, and another command.
+    let trick = r"echo $'\'; touch witness #'";
+    let model = played(move |request| match request.turn {
+        1 => calls([("u", "until", json!({ "command": trick }))]),
+        _ => says("done"),
+    });
+    let scene = scenario().model(Arc::new(model)).rule(protocol::RuleEffect::Allow, "shell(echo:*)");
+    let run = scene.prompt("go").run().await;
+    assert_eq!(answer(&run, "u").status, AnswerStatus::Done, "{}", run.transcript());
+    assert_eq!(run.file("witness"), None);
 }
 
 #[tokio::test]

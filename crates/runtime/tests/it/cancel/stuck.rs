@@ -176,3 +176,20 @@ fn q12_a_permission_check_that_blocks_on_a_thread() {
         assert_eq!(run.count(|event| matches!(event, Event::CallStarted { call } if call.0 == "gated")), 0);
     });
 }
+
+#[tokio::test]
+async fn q12_a_quota_that_is_used_up_and_what_was_said_before_is_kept() {
+    let rules = "  - when: { path: /root/stuck, turn: 1 }
+    answer:
+      - say: half of it
+      - call: { tool: glob, input: { pattern: '*' } }
+  - when: { path: /root/stuck }
+    fail: { class: quota-until, after: 1h, message: used up }
+";
+    let driver = begin(free(), &stuck(rules, |event| matches!(event, Event::TaskParked { .. }))).await;
+    let parked = task(&driver, "/root/stuck").id;
+    eventually("nobody at work", || driver.session().status().borrow().background == 2).await;
+    stop(&driver, parked, Cancel::Abort).await;
+    assert_eq!(task(&driver, "/root/stuck").result.as_deref(), Some("half of it"));
+    driver.leave().await;
+}

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use hooks::{Place, read};
 use protocol::api::DecideParams;
-use protocol::{AnswerStatus, Decision, Delivery, Event, HookAction, HookEvent, HookFailure, HookSpec, RuleEffect};
+use protocol::{
+    AnswerStatus, Decision, Delivery, Event, HookAction, HookEvent, HookFailure, HookSpec, Outcome, RuleEffect,
+};
 use runtime::Start;
 use testkit::session::{Run, Scenario, scenario};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -49,6 +51,37 @@ async fn h1_a_denied_call_does_not_run_and_its_model_hears_why() {
     assert_eq!((run.file("ran"), status(&run)), (None, AnswerStatus::Denied));
     assert!(run.text().contains("not on a Sunday"), "{}", run.text());
     assert_eq!(told_of(run.stage(), "permissionDenied").len(), 1);
+}
+
+#[tokio::test]
+async fn h1_a_hook_is_not_told_secrets() {
+    let scene = plays("cat key").file("key", "the key is sk-0123456789\n").secret("sk-0123456789");
+    let run = scene.hook(on(HookEvent::PostToolUse, &noting("true"))).run().await;
+    let told = run.file("told").unwrap();
+    assert!(told.contains("the key is ") && !told.contains("sk-0123456789"), "{told}");
+}
+
+#[tokio::test]
+async fn h1_a_hook_on_commands_sees_every_command() {
+    let script = rules(
+        "  - when: { agent: worker }
+    answer: [say: done]
+  - when: { turn: 1 }
+    answer:
+      - call: { id: c, tool: until, input: { command: touch ran } }
+      - call: { id: d, tool: task, input: { description: d, prompt: p, agent_type: worker, name: one, expects: { command: touch ran } } }
+  - answer: [say: done]
+",
+    );
+    let guard = HookSpec { matcher: Some("Bash".into()), ..on(HookEvent::PreToolUse, "echo no shells >&2; exit 2") };
+    let run = scenario().script(&script).allow_all().prompt("go").hook(guard).run().await;
+    assert_eq!((run.file("ran"), status(&run)), (None, AnswerStatus::Denied), "{}", run.transcript());
+    match &run.tasks()[1].last_outcome {
+        Some(Outcome::Failed { message, .. }) => {
+            assert!(message.contains("may not run: a hook did not permit it: no shells"), "{message}")
+        }
+        other => panic!("{other:?}"),
+    }
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use protocol::{AnswerStatus, Delivery, Event, HookEvent, RuleEffect};
 use runtime::Start;
 use testkit::session::{Run, scenario};
 
-use super::{noting, on, told_of};
+use super::{agent, noting, on, told_of};
 use crate::support::{UNTIL_GO, rules, until_file};
 
 /// Agents that start each other three deep, each with a shell call of its own first.
@@ -89,4 +89,27 @@ async fn n8_q32_after_another_owner_took_over_each_call_is_told_of_once() {
     told.sort();
     // The second call was told of before the owner died, and had not begun: it is judged again, and so told of again.
     assert_eq!(told, ["\"a\"", "\"b\"", "\"b\"", "\"c\"", "\"t\""]);
+}
+
+#[tokio::test]
+async fn h1_hooks_of_a_definition_that_counts_no_more_do_not_run() {
+    let call = "[call: { tool: shell, input: { command: echo x >> witness } }]";
+    let turn = |turn: u32| format!("  - when: {{ turn: {turn} }}\n    answer: {call}\n");
+    let script = rules(&format!("{}{}  - answer: [say: done]\n", turn(1), turn(3)));
+    let main = agent("guarded", vec![on(HookEvent::PreToolUse, &noting("true"))]);
+    let stage = scenario().script(&script).allow_all().main(main.clone()).ready();
+    let mut told = Vec::new();
+    let mut start = Start::New;
+    for main in [Some(main), None] {
+        stage.set_main(main);
+        let mut driver = stage.open(start).await;
+        driver.send("go", Delivery::FollowUp).await;
+        driver.rest().await;
+        let run = driver.leave().await;
+        told.push(told_of(&stage, "preToolUse").len());
+        assert!(!serde_json::to_string(run.events()).unwrap().contains("printf"), "the log has no hooks");
+        start = Start::Resume(run.id());
+    }
+    // The session remembers the agent, and its file, whoever trusted it, is gone.
+    assert_eq!((told, stage.file("witness").as_deref()), (vec![1, 1], Some("x\nx\n")));
 }

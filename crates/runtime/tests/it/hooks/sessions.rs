@@ -2,13 +2,15 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use protocol::api::{Command, CommandFate, RefusalKind, SendParams};
 use protocol::{Delivery, Event, HookDialect, HookEvent, HookSpec};
 use runtime::{Rejected, Start};
 use serde_json::Value;
-use testkit::session::scenario;
+use store::{Reader, post_command};
+use testkit::session::{FakeClock, scenario};
 
 use super::{noting, on, told_of};
-use crate::support::rules;
+use crate::support::{eventually, rules};
 
 fn repeats() -> String {
     rules("  - answer: [say: 'heard ${prompt}']\n")
@@ -45,6 +47,24 @@ async fn h1_a_prompt_is_added_to_changed_or_not_taken() {
     assert!(matches!(&sent, Err(Rejected::Hook(why)) if why.contains("there is a key")), "{sent:?}");
     let run = driver.leave().await;
     assert_eq!(run.count(|event| matches!(event, Event::MailAdmitted { .. })), 0);
+}
+
+#[tokio::test]
+async fn h1_whoever_leaves_a_prompt_that_is_not_taken_reads_that() {
+    let block = on(HookEvent::UserPromptSubmitted, "echo 'there is a key in it' >&2; exit 2");
+    let stage = scenario().script(&repeats()).hook(block).ready();
+    let driver = stage.open(Start::New).await;
+    let prompt = SendParams { task: None, text: "key".into(), images: Vec::new(), delivery: Delivery::FollowUp };
+    let left = post_command(stage.home(), driver.id(), &Command::Send(prompt), FakeClock::START).unwrap();
+    let reader = Reader::open(stage.home(), driver.id()).unwrap();
+    eventually("its fate", || reader.command_fate(left).unwrap().is_some()).await;
+    let fate = reader.command_fate(left).unwrap();
+    let refused = |message: &str| message.contains("there is a key");
+    assert!(
+        matches!(&fate, Some(CommandFate::Refused { kind: RefusalKind::Hook, message }) if refused(message)),
+        "{fate:?}"
+    );
+    assert_eq!(driver.leave().await.count(|event| matches!(event, Event::MailAdmitted { .. })), 0);
 }
 
 #[tokio::test]

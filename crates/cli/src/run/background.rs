@@ -1,0 +1,141 @@
+//! What a run still waits for after its answer, and for how long.
+
+use std::time::{Duration, Instant};
+
+use protocol::api::{TaskView, TasksParams};
+use protocol::{Kind, TaskState};
+use runtime::Session;
+use store::{Reader, StoreError};
+
+/// How long commands may go on: many serve for ever.
+const COMMANDS: Duration = Duration::from_secs(30);
+
+/// How long agents may be silent: one call of theirs may take minutes.
+const AGENTS: Duration = Duration::from_mins(10);
+
+/// How long a run waits for background work after the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Leeway {
+    /// For commands, from the answer on.
+    pub(crate) commands: Duration,
+    /// For agents, from what was last heard.
+    pub(crate) agents: Duration,
+}
+
+impl Leeway {
+    /// What is usual, unless somebody said how long.
+    pub(crate) fn of(given: Option<Duration>) -> Leeway {
+        Leeway { commands: given.unwrap_or(COMMANDS), agents: given.unwrap_or(AGENTS) }
+    }
+
+    /// How long is waited in any case.
+    pub(super) fn least(self) -> Duration {
+        self.commands.min(self.agents)
+    }
+}
+
+/// The agents that are at work after the answer.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct AtWork {
+    /// Their paths.
+    pub(super) agents: Vec<String>,
+    /// Whether all of them wait for a quota, or for agents that do.
+    parked: bool,
+}
+
+impl AtWork {
+    /// Reads it from the session's own rows.
+    pub(super) fn read(session: &Session) -> Result<AtWork, StoreError> {
+        let params = TasksParams { kind: Some(Kind::Agent), ..TasksParams::every() };
+        Ok(AtWork::of(&Reader::open(session.home(), session.id())?.tasks(&params)?.tasks))
+    }
+
+    fn of(tasks: &[TaskView]) -> AtWork {
+        let busy: Vec<&TaskView> = tasks.iter().filter(|task| is_busy(&task.state)).collect();
+        let waits = |task: &TaskView| busy.iter().any(|other| other.parent == Some(task.id));
+        let parked = |task: &TaskView| matches!(task.state, TaskState::Parked { .. }) || waits(task);
+        AtWork {
+            agents: busy.iter().map(|task| task.path.clone()).collect(),
+            parked: !busy.is_empty() && busy.iter().all(|task| parked(task)),
+        }
+    }
+}
+
+fn is_busy(state: &TaskState) -> bool {
+    match state {
+        TaskState::Queued | TaskState::Running | TaskState::Parked { .. } => true,
+        TaskState::Idle | TaskState::Interrupted | TaskState::Finished { .. } => false,
+    }
+}
+
+/// The times that decide how long is waited.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Times {
+    /// When the answer was there.
+    pub(super) since: Instant,
+    /// When anything was last heard.
+    pub(super) heard: Instant,
+    /// When the run's own time is up.
+    pub(super) end: Option<Instant>,
+}
+
+/// What is to be done about background work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Look again then.
+    Wait(Instant),
+    /// It took too long.
+    Stop,
+    /// It waits for a quota for too long.
+    Park,
+    /// It waits for a quota, and the run's time is up.
+    TimeUp,
+}
+
+impl AtWork {
+    /// What to do at this moment.
+    pub(super) fn judge(&self, leeway: Leeway, park: Duration, times: Times, now: Instant) -> Verdict {
+        let quota = times.heard + park;
+        let (until, verdict) = match (self.agents.is_empty(), self.parked) {
+            (true, _) => (times.since + leeway.commands, Verdict::Stop),
+            (false, false) => (times.heard + leeway.agents, Verdict::Stop),
+            (false, true) => match times.end {
+                Some(end) if end < quota => (end, Verdict::TimeUp),
+                Some(_) | None => (quota, Verdict::Park),
+            },
+        };
+        if until <= now { verdict } else { Verdict::Wait(until) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at_work(agents: &[&str], parked: bool) -> AtWork {
+        AtWork { agents: agents.iter().map(|path| (*path).to_owned()).collect(), parked }
+    }
+
+    #[test]
+    fn q44_agents_are_waited_for_as_long_as_they_are_heard_and_commands_from_the_answer_on() {
+        let leeway = Leeway::of(None);
+        let since = Instant::now();
+        let after = |secs: u64| since + Duration::from_secs(secs);
+        let times = |heard: u64| Times { since, heard: after(heard), end: None };
+        let judge =
+            |work: &AtWork, heard: u64, now: u64| work.judge(leeway, Duration::from_secs(60), times(heard), after(now));
+        let (commands, agents) = (at_work(&[], false), at_work(&["/root/a"], false));
+        assert_eq!(judge(&commands, 29, 29), Verdict::Wait(after(30)));
+        assert_eq!(judge(&commands, 29, 30), Verdict::Stop);
+        assert_eq!(judge(&agents, 0, 599), Verdict::Wait(after(600)));
+        assert_eq!(judge(&agents, 0, 600), Verdict::Stop);
+        assert_eq!(judge(&agents, 500, 1_000), Verdict::Wait(after(1_100)));
+        let parked = at_work(&["/root/a"], true);
+        assert_eq!(judge(&parked, 10, 69), Verdict::Wait(after(70)));
+        assert_eq!(judge(&parked, 10, 70), Verdict::Park);
+        let ends = Times { end: Some(after(20)), ..times(10) };
+        assert_eq!(parked.judge(leeway, Duration::from_secs(60), ends, after(20)), Verdict::TimeUp);
+        let given = Leeway::of(Some(Duration::ZERO));
+        assert_eq!(agents.judge(given, Duration::ZERO, times(0), after(0)), Verdict::Stop);
+    }
+}

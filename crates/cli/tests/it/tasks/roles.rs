@@ -1,0 +1,42 @@
+//! Who may start whom, with the agents that there are.
+
+use std::fs;
+
+use crate::stage;
+
+const CREW: &str = r#"
+version: 1
+rules:
+  - when: { path: /root, turn: 1, not: { tools: "view|grep|shell|edit" } }
+    answer:
+      - call: { tool: task, input: { description: d, prompt: find the needle, agent_type: explore, name: eye } }
+  - when: { path: /root }
+    answer: [say: "Told: ${answer}"]
+  - when: { path: /root/eye, turn: 1, not: { tools: "task|shell|edit|create" } }
+    answer:
+      - call: { tool: grep, input: { pattern: needle } }
+      - call: { tool: task, input: { description: d, prompt: write it, agent_type: general-purpose, name: hand } }
+      - call: { tool: create, input: { path: made, content: x } }
+  - when: { path: /root/eye }
+    answer: [say: "It is in what grep said"]
+"#;
+
+#[test]
+fn a6_a_coordinator_of_a_file_starts_explore_which_greps_and_starts_and_writes_nothing() {
+    let stage = stage();
+    fs::write(stage.path("hay.txt"), "hay\nthe needle\n").unwrap();
+    fs::create_dir_all(stage.path(".claude/agents")).unwrap();
+    let lead = "---\nname: lead\ndescription: leads\ntools: Task\n---\nYou only delegate.\n";
+    fs::write(stage.path(".claude/agents/lead.md"), lead).unwrap();
+    stage.bosun(["trust", "--yes"]).run().expect(0);
+
+    let ended = stage.script(CREW).prompt("go").args(["--agent", "lead", "--output-format", "json"]).run().expect(0);
+    assert!(ended.json()["text"].as_str().unwrap().contains("It is in what grep said"), "{}", ended.stdout);
+    let ended = ended.json();
+    let paths: Vec<&str> =
+        ended["tasks"].as_array().unwrap().iter().map(|task| task["path"].as_str().unwrap()).collect();
+    assert_eq!(paths, ["/root", "/root/eye"]);
+    let log = format!("{:?}", stage.log(&stage.newest()));
+    assert!(log.contains("the needle") && log.contains("There is no tool `task`"), "{log}");
+    assert!(!stage.path("made").exists());
+}

@@ -1,0 +1,95 @@
+//! What the store's rows say of tasks, against what the kernel knows: random sessions are written as they happen, and
+//! read back now and then.
+
+mod world;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use host::{Home, Owner};
+use kernel::{Kernel, Limits, Phase, Purpose, Task};
+use protocol::api::{TaskView, TasksParams};
+use protocol::{Activation, At, Kind, SessionId, TaskId, TaskState};
+use store::{Batch, Opened, Reader, SessionFile};
+use world::World;
+
+const STEPS: usize = 400;
+
+/// Compares one row with what the kernel knows of the task.
+fn compare(row: &TaskView, task: &Task, seed: u64) {
+    let said = (row.parent, row.kind, row.depth, row.mode, &row.state, row.name.as_str());
+    let known = (task.parent, task.kind, task.depth, task.mode, &task.phase.state(), task.name.as_str());
+    assert_eq!(said, known, "{} of history {seed}", task.id);
+    let said = (row.activation, row.attempt, row.unread as usize, row.stalled_since_at.is_some(), row.forgotten);
+    let known = (task.activation, task.attempt, task.inbox.len(), task.stalled, task.forgotten);
+    assert_eq!(said, known, "{} of history {seed}", task.id);
+    let cancel = row.cancel.as_ref().map(|cancel| ((cancel.by, cancel.how), cancel.until_at));
+    // Of a root that was stopped the record tells until it begins anew.
+    if task.cancel.is_some() || task.kind != Kind::Main {
+        assert_eq!(cancel, task.cancel.map(|cancel| (cancel, task.cancel_until)), "{} of history {seed}", task.id);
+    }
+    assert_eq!(row.queued_at.is_some(), row.state == TaskState::Queued, "{} of history {seed}", task.id);
+    let has_ended = match task.phase {
+        Phase::Finished(_) => true,
+        Phase::Idle | Phase::Queued(Purpose::Begin) => task.activation > Activation(0),
+        Phase::Queued(Purpose::GoOn) | Phase::Running(_) | Phase::Parked(_) | Phase::Interrupted => false,
+    };
+    assert_eq!(row.ended_at.is_some(), has_ended, "{} of history {seed}", task.id);
+}
+
+/// Compares every row, and that what tasks spent adds up to the accounts of those above them; gives what was seen.
+fn compare_all(reader: &Reader, kernel: &Kernel, seed: u64) -> BTreeSet<&'static str> {
+    let rows = reader.tasks(&TasksParams { all: true, ..TasksParams::every() }).unwrap().tasks;
+    assert_eq!(rows.len(), kernel.tasks().count(), "history {seed}");
+    let mut below: BTreeMap<TaskId, u64> = BTreeMap::new();
+    // Children come after their parents.
+    for row in rows.iter().rev() {
+        let task = kernel.task(row.id).unwrap();
+        compare(row, task, seed);
+        let spent = row.cost_micros + below.get(&row.id).copied().unwrap_or_default();
+        assert_eq!(spent, task.ledger.spent.micros, "{} of history {seed}", row.id);
+        if let Some(parent) = row.parent {
+            *below.entry(parent).or_default() += spent;
+        }
+    }
+    let root = kernel.root().and_then(|root| kernel.task(root)).unwrap();
+    assert_eq!(reader.session_view().unwrap().spent, root.ledger.spent, "history {seed}");
+    let stalled = rows.iter().filter(|row| row.stalled_since_at.is_some()).map(|_| "stalled");
+    let forgotten = rows.iter().filter(|row| row.forgotten).map(|_| "forgotten");
+    rows.iter().map(|row| row.state.word()).chain(stalled).chain(forgotten).collect()
+}
+
+async fn history(seed: u64) -> BTreeSet<&'static str> {
+    let folder = tempfile::tempdir().unwrap();
+    let home = Home::open(folder.path().join("home")).unwrap();
+    let id = SessionId::new(format!("{seed:032x}").parse().unwrap());
+    let Opened { writer, .. } = SessionFile::create(&home, id, &Owner::current().unwrap(), At(1)).unwrap();
+    let mut world = World::new(seed);
+    let (reader, mut seen) = (Reader::open(&home, id).unwrap(), BTreeSet::new());
+    for step in 1..=STEPS {
+        world.step();
+        if step % 40 == 0 {
+            let entries = std::mem::take(&mut world.unwritten);
+            writer.commit(Batch { entries, applied_commands: Vec::new() }).await.unwrap();
+            seen.extend(compare_all(&reader, &world.kernel, seed));
+        }
+    }
+    // A state that is read back is the one that wrote it, but for what is not durable.
+    let mut again = Kernel::new(Limits::default());
+    for envelope in reader.events_after(0, usize::MAX).unwrap() {
+        again.evolve(&envelope.entry).unwrap();
+    }
+    assert!(again.tasks().eq(world.kernel.tasks()), "history {seed}");
+    seen
+}
+
+#[tokio::test]
+async fn r1_the_rows_of_random_sessions_say_what_the_kernel_knows() {
+    let mut seen = BTreeSet::new();
+    for seed in 1..=30 {
+        seen.extend(history(seed).await);
+    }
+    let states = ["queued", "running", "idle", "parked", "interrupted", "cancelled", "completed", "failed", "lost"];
+    for state in states.into_iter().chain(["stalled", "forgotten"]) {
+        assert!(seen.contains(state), "no task was {state}: {seen:?}");
+    }
+}

@@ -1,0 +1,31 @@
+//! What the user may want to say next: an event of its own, if that is switched on.
+
+use protocol::Event;
+use runtime::Features;
+use testkit::session::{Run, scenario};
+
+use crate::support::rules;
+
+async fn run(on: bool) -> Run {
+    let script = rules("  - answer: [say: \"The tests pass.\\n\\nNext: commit it\"]\n");
+    let features = Features { prompt_suggestions: on, ..Features::default() };
+    scenario().script(&script).features(features).prompt("go").run().await
+}
+
+fn suggested(run: &Run) -> Vec<&str> {
+    let mut suggested = Vec::new();
+    for envelope in run.events() {
+        if let Event::PromptSuggested { text } = &envelope.entry.event {
+            suggested.push(text.as_str());
+        }
+    }
+    suggested
+}
+
+#[tokio::test]
+async fn s5_a_suggestion_is_an_event_and_not_part_of_the_answer() {
+    let on = run(true).await;
+    assert_eq!((on.text(), suggested(&on)), ("The tests pass.", vec!["commit it"]));
+    let off = run(false).await;
+    assert_eq!((off.text(), suggested(&off)), ("The tests pass.\n\nNext: commit it", vec![]));
+}
