@@ -8,7 +8,7 @@ use protocol::{
 };
 
 use crate::state::{Admission, State};
-use crate::{CallPhase, Decided, Footing, Last, Phase, Purpose, Signal, Task, Wait, Work};
+use crate::{CallPhase, Decided, Footing, Last, Phase, Purpose, Signal, Standing, Task, Wait, Work};
 
 /// The time that a rate is counted over.
 const RATE_SPAN: Duration = Duration::from_secs(60);
@@ -40,6 +40,9 @@ impl State {
         let id = entry.task;
         match &entry.event {
             Event::SessionOpened(_)
+            | Event::WorkPlaced { .. }
+            | Event::WorkSealed { .. }
+            | Event::WorkMerged { .. }
             | Event::IntentReported { .. }
             | Event::PromptSuggested { .. }
             | Event::ModelDiffered { .. }
@@ -67,6 +70,43 @@ impl State {
                     root.last = root.last.filter(|last| matches!(last, Last::Taken(_)) && answered);
                     Ok(())
                 })
+            }
+            Event::TodosChanged { changed, gone, .. } => {
+                gone.iter().for_each(|todo| self.graph.drop(todo));
+                changed.iter().for_each(|todo| self.graph.put(todo));
+                Ok(())
+            }
+            Event::FleetBegan(terms) => {
+                self.graph.begin(terms.clone());
+                Ok(())
+            }
+            Event::TodoClaimed { todo, fence } => {
+                self.graph.fence = *fence;
+                self.graph.stand(todo, Standing::Claimed { task: id, fence: *fence });
+                Ok(())
+            }
+            Event::TodoReturned { todo, failure, .. } => {
+                if failure.is_some() {
+                    self.graph.fail(todo);
+                }
+                self.graph.stand(todo, Standing::Pending);
+                Ok(())
+            }
+            Event::TodoDone { todo, .. } => {
+                self.graph.stand(todo, Standing::Done);
+                Ok(())
+            }
+            Event::TodoBlocked { todo, why } => {
+                self.graph.stand(todo, Standing::Blocked(why.clone()));
+                Ok(())
+            }
+            Event::TodoFreed { todo } => {
+                self.graph.stand(todo, Standing::Pending);
+                Ok(())
+            }
+            Event::FleetEnded { .. } => {
+                self.graph.fleet = None;
+                Ok(())
             }
             Event::AdmissionClosed => {
                 self.admission = Admission::Closed;

@@ -2,8 +2,8 @@
 
 use protocol::{
     Activation, AgentSpec, Answer, Ask, AskId, At, Block, Body, CallId, Cancel, CancelBy, Compaction, Cost, DecidedBy,
-    Decision, DefinitionId, Delivery, Evidence, FailKind, Fence, Holder, Limit, ModelFault, Origin, Quote, Run,
-    SessionId, StopReason, TaskId, TaskSpec, Terms, Turn, Usage, WaitMode, WrapUp,
+    Decision, DefinitionId, Delivery, Evidence, FailKind, Fence, FleetEnd, FleetTerms, Holder, Limit, ModelFault,
+    Origin, Quote, Run, SessionId, StopReason, TaskId, TaskSpec, Terms, Todo, TodoId, Turn, Usage, WaitMode, WrapUp,
 };
 
 /// One thing that happened, or that somebody asks for.
@@ -96,6 +96,26 @@ pub enum Input {
     Forget(TaskId),
     /// How much memory the machine has left. It is not durable: whoever adopts the session looks for itself.
     Memory(Memory),
+    /// Rows of the `todos` table were changed.
+    Todos {
+        /// By whom.
+        by: Origin,
+        /// The rows as they are now.
+        changed: Vec<Todo>,
+        /// Rows that are no longer there.
+        gone: Vec<TodoId>,
+    },
+    /// Begin to work through the todos.
+    BeginFleet(FleetTerms),
+    /// Move a todo that nobody holds.
+    MoveTodo {
+        /// The todo.
+        todo: TodoId,
+        /// Where to.
+        to: TodoMove,
+    },
+    /// Leave the todos alone; whoever works on one is stopped.
+    EndFleet(FleetEnd),
     /// The time that the kernel asked for has come.
     Tick,
 }
@@ -126,6 +146,17 @@ pub struct Definition {
     pub id: DefinitionId,
     /// The definition.
     pub spec: Box<AgentSpec>,
+}
+
+/// Where the runtime moves a todo that nobody holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TodoMove {
+    /// It was done before, and what it was done with is unchanged.
+    Reuse,
+    /// It cannot be done, for this reason.
+    Block(String),
+    /// It is to be tried again.
+    Reopen,
 }
 
 /// How much memory the machine has left.

@@ -11,6 +11,7 @@ pub mod bucket;
 mod decide;
 mod effect;
 mod evolve;
+mod graph;
 #[cfg(test)]
 mod histories;
 mod index;
@@ -27,12 +28,13 @@ mod work;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use protocol::{At, Entry, TaskId};
+use protocol::{At, Entry, TaskId, TodoId};
 
 pub use bucket::Bucket;
 pub use effect::Effect;
 pub use evolve::Impossible;
-pub use input::{Booked, Definition, Ending, Input, Letter, Memory, Point, Report, Spawn};
+pub use graph::{Graph, Node, Standing};
+pub use input::{Booked, Definition, Ending, Input, Letter, Memory, Point, Report, Spawn, TodoMove};
 pub use ledger::Ledger;
 pub use phase::{Footing, Phase, Purpose, Signal};
 pub use refusal::Refusal;
@@ -134,9 +136,15 @@ impl Kernel {
         self.state.started
     }
 
-    /// How many agents wait for a slot to begin.
-    pub fn queued(&self) -> usize {
-        self.state.slots.fresh.len()
+    /// The todos, and the fleet that works through them.
+    pub fn graph(&self) -> &Graph {
+        &self.state.graph
+    }
+
+    /// The todos that agents should be started for now: those that are ready, in their order, as far as there is room
+    /// for whoever does them. `agent` is the type of those that name none.
+    pub fn due(&self, agent: &str) -> Vec<TodoId> {
+        self.state.due(&self.limits, agent)
     }
 
     /// The moment at which [`Input::Tick`] is due.

@@ -1,6 +1,6 @@
 //! Why an input was not accepted. A refused input has changed nothing.
 
-use protocol::{AskId, CallId, TaskId};
+use protocol::{AskId, CallId, TaskId, TodoId, circle};
 
 use crate::evolve::Impossible;
 
@@ -51,6 +51,35 @@ pub enum Refusal {
     NoneOfType {
         /// The type.
         agent: String,
+    },
+    /// A fleet works through the todos already.
+    #[error("a fleet is at work on the todos of this session already")]
+    FleetAtWork,
+    /// No fleet does.
+    #[error("no fleet is at work on the todos of this session")]
+    NoFleet,
+    /// The todos wait for each other.
+    #[error("the todos depend on each other in a circle: {}", circle(.0))]
+    TodoCycle(Vec<TodoId>),
+    /// No such todo.
+    #[error("there is no todo `{0}`")]
+    NoTodo(TodoId),
+    /// Another task works on it.
+    #[error("the todo `{todo}` is held by {by}")]
+    TodoHeld {
+        /// The todo.
+        todo: TodoId,
+        /// The task.
+        by: TaskId,
+    },
+    /// What it depends on is not done, or it is done or blocked.
+    #[error("the todo `{0}` cannot be worked on now")]
+    TodoNotReady(TodoId),
+    /// As many todos are worked on as may be.
+    #[error("{cap} todos are worked on at once, which is all there may be")]
+    TodosHeld {
+        /// The cap.
+        cap: u32,
     },
     /// Agents start others too fast.
     #[error("agents have started {cap} others within a minute, which is all they may; wait, or do the work yourself")]

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use protocol::{AskId, At, CallId, DefinitionId, Fence, TaskId};
+use protocol::{AskId, At, CallId, DefinitionId, Fence, TaskId, TodoId};
 
+use crate::graph::Graph;
 use crate::index::Alarm;
 use crate::slots::Slots;
-use crate::{Memory, Task};
+use crate::{Limits, Memory, Task};
 
 /// Everything the kernel knows of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,6 +30,8 @@ pub struct State {
     pub(crate) alarms: BTreeSet<(At, TaskId, Alarm)>,
     /// For each awaited task, the calls that wait for it.
     pub(crate) waiters: BTreeMap<TaskId, BTreeSet<(TaskId, CallId)>>,
+    /// The todos.
+    pub(crate) graph: Graph,
     /// For each open ask, the task whose call waits.
     pub(crate) asks: BTreeMap<AskId, TaskId>,
 }
@@ -58,5 +61,29 @@ impl State {
     /// The task and everything above it, nearest first.
     pub(crate) fn lineage(&self, from: TaskId) -> impl Iterator<Item = &Task> {
         std::iter::successors(self.tasks.get(&from), |task| task.parent.and_then(|id| self.tasks.get(&id)))
+    }
+
+    /// The ready todos that there is room for. What stands in line already comes before them.
+    pub(crate) fn due(&self, limits: &Limits, agent: &str) -> Vec<TodoId> {
+        let Some(terms) = self.graph.fleet() else { return Vec::new() };
+        if self.admission == Admission::Closed {
+            return Vec::new();
+        }
+        let waiting = self.slots.returning.len() + self.slots.fresh.len();
+        let slots = (limits.live.max(1) as usize).saturating_sub(self.slots.held as usize + waiting);
+        let held = terms.parallel.map_or(usize::MAX, |cap| cap.saturating_sub(self.graph.claimed()) as usize);
+        let mut taken: BTreeMap<&str, u32> = BTreeMap::new();
+        let fits = |kind: &str, taken: u32| {
+            limits.of_type.get(kind).is_none_or(|cap| self.slots.held_by(kind) + taken < (*cap).max(1))
+        };
+        let due = self.graph.ready().filter_map(|(id, node)| {
+            let kind = node.agent.as_deref().unwrap_or(agent);
+            let count = taken.entry(kind).or_default();
+            fits(kind, *count).then(|| {
+                *count += 1;
+                id.clone()
+            })
+        });
+        due.take(slots.min(held)).collect()
     }
 }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use protocol::{
-    Activation, At, Attempt, CallId, Cancel, CancelBy, Delivery, Kind, MailId, Mode, Rest, Run, TaskId, TaskSpec, Turn,
-    WrapUp,
+    Activation, At, Attempt, CallId, Cancel, CancelBy, Delivery, Kind, MailId, Mode, Rest, Run, TaskId, TaskSpec,
+    TodoId, Turn, WrapUp,
 };
 
 use crate::{Ledger, Phase, Purpose, Work};
@@ -29,6 +29,8 @@ pub struct Task {
     pub agent: Arc<str>,
     /// The tool call of its parent that started it.
     pub call: Option<CallId>,
+    /// The todo that it was started to do.
+    pub todo: Option<TodoId>,
     /// How far below the root.
     pub depth: u32,
     /// Where its result goes.
@@ -118,6 +120,7 @@ impl Task {
             name: spec.name.clone(),
             agent: spec.agent.as_str().into(),
             call: spec.call.clone(),
+            todo: spec.todo.clone(),
             depth,
             mode: spec.mode,
             rest: spec.rest,

@@ -4,9 +4,10 @@ use serde::ser::Error as _;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Activation, AgentSpec, Answer, Ask, AskId, At, Attempt, Block, Body, Budget, CallId, Cancel, CancelBy, Cost,
-    DecidedBy, Decision, DefinitionId, Delivery, Effort, Evidence, Fence, Holder, MailId, Origin, Outcome,
-    PermissionMode, Price, RuleText, SessionId, StopReason, TaskId, TaskSpec, Turn, Usage, WaitMode, WrapUp,
+    Activation, AgentSpec, Answer, Ask, AskId, At, Attempt, Block, Blocked, Body, Budget, CallId, Cancel, CancelBy,
+    Cost, DecidedBy, Decision, DefinitionId, Delivery, Effort, Evidence, Fence, FleetEnd, FleetTerms, Holder, MailId,
+    Origin, Outcome, PermissionMode, Price, RuleText, SessionId, StopReason, TaskId, TaskSpec, Todo, TodoId, Turn,
+    Usage, WaitMode, WrapUp,
 };
 
 /// An event as the kernel decides it: which task it is about, and when.
@@ -328,6 +329,80 @@ pub enum Event {
         decision: Decision,
         /// Who decided it.
         by: DecidedBy,
+    },
+
+    /// Rows of the `todos` table were made, changed or removed, whoever did it.
+    TodosChanged {
+        /// Who changed them.
+        by: Origin,
+        /// The rows as they are now.
+        changed: Vec<Todo>,
+        /// Rows that are no longer there.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        gone: Vec<TodoId>,
+    },
+    /// The runtime begins to work through the todos.
+    FleetBegan(FleetTerms),
+    /// The task holds this todo.
+    TodoClaimed {
+        /// The todo.
+        todo: TodoId,
+        /// The number of the claim: what an older one brings is refused.
+        fence: u64,
+    },
+    /// Whoever held the todo gives it back, and it will be tried again.
+    TodoReturned {
+        /// The todo.
+        todo: TodoId,
+        /// The number of the claim.
+        fence: u64,
+        /// What went wrong; nothing when the work was only broken off.
+        failure: Option<String>,
+    },
+    /// The todo is done, and what it was to satisfy holds.
+    TodoDone {
+        /// The todo.
+        todo: TodoId,
+        /// The number of the claim; none when an earlier run did it.
+        #[serde(default)]
+        fence: Option<u64>,
+    },
+    /// The todo cannot be done as things are.
+    TodoBlocked {
+        /// The todo.
+        todo: TodoId,
+        /// Why.
+        why: Blocked,
+    },
+    /// What blocked the todo no longer does.
+    TodoFreed {
+        /// The todo.
+        todo: TodoId,
+    },
+    /// The runtime has done what it can with the todos.
+    FleetEnded {
+        /// How.
+        end: FleetEnd,
+    },
+
+    /// The task works in a checkout of its own, which was looked at.
+    WorkPlaced {
+        /// Where it is.
+        path: String,
+        /// The commit it began with.
+        base: String,
+    },
+    /// What the task changed in its checkout is kept as a commit.
+    WorkSealed {
+        /// The commit; the one it began with when nothing was changed.
+        commit: String,
+    },
+    /// What a todo brought is in the merged tree.
+    WorkMerged {
+        /// The todo.
+        todo: TodoId,
+        /// The commit of the merge.
+        commit: String,
     },
 
     /// What the user may want to say next, as the root's model guesses.

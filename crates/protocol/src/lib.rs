@@ -18,6 +18,7 @@ mod price;
 mod rule;
 mod task;
 mod time;
+mod todo;
 mod usage;
 
 pub use agent::{AgentSpec, DefinitionId, SkillSpec, Source, Spawns, Taste};
@@ -33,8 +34,9 @@ pub use name::{Called, Unclear, find_task};
 pub use price::{Price, Quote};
 pub use rule::{PermissionMode, RuleEffect, RuleText};
 pub use task::{
-    Activation, Attempt, Cancel, CancelBy, Evidence, Expects, FailKind, Holder, Kind, Limit, Mode, ModelUse, Outcome,
-    OuterState, Rest, Run, TaskSpec, TaskState, WaitMode, WrapUp,
+    Activation, Attempt, Cancel, CancelBy, Evidence, Expects, FailKind, Holder, Isolation, Kind, Limit, Mode, ModelUse,
+    Outcome, OuterState, Rest, Run, TaskSpec, TaskState, WaitMode, WrapUp,
 };
 pub use time::At;
+pub use todo::{Blocked, FleetEnd, FleetTerms, Todo, TodoId, TodoStatus, circle};
 pub use usage::{Budget, Cost, Usage};

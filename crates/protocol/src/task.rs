@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{At, Budget, CallId, DefinitionId, Effort, TaskId};
+use crate::{At, Budget, CallId, DefinitionId, Effort, TaskId, TodoId};
 
 /// What sort of work a task is, and so which executor performs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -75,6 +75,27 @@ pub struct TaskSpec {
     /// The tool call of its parent that started it.
     #[serde(default)]
     pub call: Option<CallId>,
+    /// The todo that it was started to do, and holds as long as it is at work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub todo: Option<TodoId>,
+    /// Whether it works in a checkout of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<Isolation>,
+}
+
+/// A place of its own that a task works in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Isolation {
+    /// A private checkout of the repository that the session works in.
+    Worktree {
+        /// The commit it begins with; the session's HEAD when absent.
+        #[serde(default)]
+        base: Option<String>,
+        /// Whether it begins with what is not committed as well.
+        #[serde(default)]
+        dirty: bool,
+    },
 }
 
 impl TaskSpec {
@@ -95,6 +116,8 @@ impl TaskSpec {
             effort: None,
             expects: None,
             call: None,
+            todo: None,
+            isolation: None,
         }
     }
 }

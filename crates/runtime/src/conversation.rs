@@ -138,6 +138,17 @@ impl Conversation {
             | Event::AskDecided { .. }
             | Event::IntentReported { .. }
             | Event::PromptSuggested { .. }
+            | Event::TodosChanged { .. }
+            | Event::FleetBegan(_)
+            | Event::TodoClaimed { .. }
+            | Event::TodoReturned { .. }
+            | Event::TodoDone { .. }
+            | Event::TodoBlocked { .. }
+            | Event::TodoFreed { .. }
+            | Event::FleetEnded { .. }
+            | Event::WorkPlaced { .. }
+            | Event::WorkSealed { .. }
+            | Event::WorkMerged { .. }
             | Event::ModelDiffered { .. }
             | Event::AgentDefined { .. }
             | Event::TaskStalled { .. }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use kernel::{Ending, Input, Report};
+use kernel::{Ending, Input, Report, TodoMove};
 use net::Secret;
-use protocol::{Block, Body, Decision, Evidence, Expects, Subject};
+use protocol::{Block, Body, Decision, Evidence, Expects, Subject, Todo};
 
 /// What stands where a secret stood.
 const MARK: &str = "[redacted]";
@@ -44,7 +44,15 @@ impl Redactor {
             Input::Open { definition, .. } => {
                 definition.iter_mut().for_each(|definition| self.text(&mut definition.spec.prompt));
             }
-            Input::Adopt { .. }
+            Input::Todos { changed, .. } => changed.iter_mut().for_each(|todo| self.todo(todo)),
+            Input::BeginFleet(terms) => {
+                self.text(&mut terms.goal);
+                terms.check.iter_mut().for_each(|text| self.text(text));
+            }
+            Input::MoveTodo { to: TodoMove::Block(reason), .. } => self.text(reason),
+            Input::MoveTodo { to: TodoMove::Reuse | TodoMove::Reopen, .. }
+            | Input::EndFleet(_)
+            | Input::Adopt { .. }
             | Input::Fork { .. }
             | Input::Resume
             | Input::Suspend
@@ -93,6 +101,12 @@ impl Redactor {
             | Report::Wait { .. }
             | Report::Park(_) => {}
         }
+    }
+
+    fn todo(&self, todo: &mut Todo) {
+        self.text(&mut todo.title);
+        let words = [&mut todo.description, &mut todo.check, &mut todo.expects, &mut todo.reason];
+        words.into_iter().flatten().for_each(|text| self.text(text));
     }
 
     fn expects(&self, expects: &mut Expects) {

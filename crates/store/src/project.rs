@@ -9,7 +9,7 @@ use crate::error::unreadable;
 use crate::event::json;
 use crate::mail::Letter;
 use crate::turns::Tried;
-use crate::{asks, mail, tasks, turns};
+use crate::{asks, mail, tasks, todos, turns};
 
 /// Brings the projections up to date with one event.
 pub(crate) fn project(conn: &Connection, entry: &Entry) -> rusqlite::Result<()> {
@@ -59,6 +59,14 @@ pub(crate) fn project(conn: &Connection, entry: &Entry) -> rusqlite::Result<()> 
             asks::withdraw(conn, task, call).and_then(|()| tasks::note(conn, task, evidence, at))
         }
         Event::IntentReported { intent } => tasks::report_intent(conn, task, intent, at),
+        Event::TodosChanged { .. }
+        | Event::TodoClaimed { .. }
+        | Event::TodoReturned { .. }
+        | Event::TodoDone { .. }
+        | Event::TodoBlocked { .. }
+        | Event::TodoFreed { .. }
+        | Event::FleetBegan(_)
+        | Event::FleetEnded { .. } => todos::project(conn, entry).and_then(|()| tasks::touch(conn, task, at)),
         Event::AdmissionClosed
         | Event::AdmissionOpened
         | Event::SlotRegained
@@ -76,6 +84,9 @@ pub(crate) fn project(conn: &Connection, entry: &Entry) -> rusqlite::Result<()> 
         | Event::CallRewritten { .. }
         | Event::ToolsLoaded { .. }
         | Event::PromptSuggested { .. }
+        | Event::WorkPlaced { .. }
+        | Event::WorkSealed { .. }
+        | Event::WorkMerged { .. }
         | Event::Unknown => tasks::touch(conn, task, at),
     }
 }

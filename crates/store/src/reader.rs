@@ -13,6 +13,7 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::error::fault;
 use crate::event::from_json;
 use crate::session::open_to_read;
+use crate::todos::{self, TodoChanges, TodoRow};
 use crate::turns::{self, Spending, usage};
 use crate::{StoreError, asks, event, lease, project, records};
 
@@ -97,6 +98,16 @@ impl Reader {
         })?;
         let known = |(id, body): (i64, String)| serde_json::from_str(&body).ok().map(|command| (id, command));
         Ok(rows.into_iter().filter_map(known).collect())
+    }
+
+    /// Every todo, in the order that they were written.
+    pub fn todos(&self) -> Result<Vec<TodoRow>, StoreError> {
+        self.ask(todos::all)
+    }
+
+    /// The todos that were changed since the runtime last said what they are.
+    pub fn todo_changes(&self) -> Result<TodoChanges, StoreError> {
+        self.ask(todos::changes)
     }
 
     /// What became of a command; none while no owner has applied it.

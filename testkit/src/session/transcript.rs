@@ -111,6 +111,22 @@ impl Page {
                 self.add(format_args!("  {messages} messages compacted"));
                 digest.iter().for_each(|digest| self.quote(digest));
             }
+            Event::TodosChanged { changed, gone, .. } => {
+                changed.iter().for_each(|todo| self.add(format_args!("todo {}: {}", todo.id, todo.status.word())));
+                gone.iter().for_each(|todo| self.add(format_args!("todo {todo} is gone")));
+            }
+            Event::FleetBegan(terms) => self.add(format_args!("a fleet begins: {}", terms.goal)),
+            Event::TodoClaimed { todo, fence } => self.add(format_args!("holds todo {todo} ({fence})")),
+            Event::TodoReturned { todo, failure, .. } => {
+                self.add(format_args!("gives todo {todo} back: {}", failure.as_deref().unwrap_or("broken off")));
+            }
+            Event::TodoDone { todo, .. } => self.add(format_args!("todo {todo} is done")),
+            Event::TodoBlocked { todo, why } => self.add(format_args!("todo {todo} is blocked: {why}")),
+            Event::TodoFreed { todo } => self.add(format_args!("todo {todo} is free")),
+            Event::FleetEnded { end } => self.add(format_args!("the fleet ends: {end:?}")),
+            Event::WorkPlaced { .. } => self.add("  works in a checkout of its own"),
+            Event::WorkSealed { .. } => self.add("  its work is kept"),
+            Event::WorkMerged { todo, .. } => self.add(format_args!("todo {todo} is merged")),
             Event::PromptSuggested { text } => self.add(format_args!("suggests: {text}")),
             Event::IntentReported { intent } => self.add(format_args!("  intends: {intent}")),
             Event::Unknown => self.add("something newer"),

@@ -102,6 +102,7 @@ impl Draft<'_> {
         let (activation, kind, due) = (task.activation, task.kind, due(task));
         if under_way(&task.phase) {
             self.record(id, Event::ActivationEnded { activation, outcome: outcome.clone(), text })?;
+            self.release_todo(id, &outcome)?;
         } else if kind == Kind::Main {
             return Ok(());
         }
@@ -175,7 +176,8 @@ impl Draft<'_> {
         let both_stopped = cancelled && reader.stopped;
         let gone = reader.is_finished() || matches!(reader.cancel, Some((_, Cancel::Abort)));
         // An agent hears of its commands when it looks; what ends after it would only wake it for nothing.
-        let unheard = task.kind == Kind::Shell && reader.kind == Kind::Agent;
+        // Who does a todo answers to the graph: its end is told with that of the others.
+        let unheard = task.kind == Kind::Shell && reader.kind == Kind::Agent || task.todo.is_some();
         if mode == Mode::Sync || gone || unheard {
             return Ok(());
         }

@@ -3,6 +3,7 @@
 
 mod ask;
 mod cancel;
+mod fleet;
 mod mail;
 mod owner;
 mod report;
@@ -42,6 +43,10 @@ pub(crate) fn decide(state: &mut State, limits: &Limits, now: At, input: Input) 
             draft.state.memory = memory;
             Ok(())
         }
+        Input::Todos { by, changed, gone } => draft.todos(by, changed, gone),
+        Input::BeginFleet(terms) => draft.begin_fleet(terms),
+        Input::MoveTodo { todo, to } => draft.move_todo(todo, to),
+        Input::EndFleet(end) => draft.end_fleet(end),
         Input::Tick => draft.tick(),
     }?;
     draft.fill_slots()?;

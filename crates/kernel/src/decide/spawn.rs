@@ -11,6 +11,9 @@ impl Draft<'_> {
         let Spawn { id, spec, prompt, by, until, definition } = spawn;
         let caller = by.as_ref().map(|(run, ..)| run.task);
         let parent = caller.or(spec.parent).or(self.state.root).ok_or(Refusal::Closed)?;
+        if let Some(todo) = &spec.todo {
+            self.expect_claimable(todo)?;
+        }
         let name = free_name(self.parent_for(id, parent, &spec)?, &spec.name);
         let waiter = match (&by, spec.mode) {
             (Some((run, turn, call)), mode) => {
@@ -33,7 +36,11 @@ impl Draft<'_> {
         let call = by.map(|(_, _, call)| call);
         let answered = call.clone().filter(|_| spec.kind == Kind::Agent && waiter.is_none());
         let made = words::started(&name, id);
+        let todo = spec.todo.clone();
         self.record(id, Event::TaskCreated(TaskSpec { parent: Some(parent), name, call, ..spec }))?;
+        if let Some(todo) = todo {
+            self.claim(id, todo)?;
+        }
         self.admit_mail(id, from, Delivery::Steer, Body::text(prompt))?;
         if let Some(call) = waiter {
             let wait = Event::WaitBegan { call, on: vec![id], mode: WaitMode::All, until_at: until };

@@ -133,6 +133,17 @@ impl Audit {
             | Event::WaitEnded { .. }
             | Event::IntentReported { .. }
             | Event::PromptSuggested { .. }
+            | Event::TodosChanged { .. }
+            | Event::FleetBegan(_)
+            | Event::TodoClaimed { .. }
+            | Event::TodoReturned { .. }
+            | Event::TodoDone { .. }
+            | Event::TodoBlocked { .. }
+            | Event::TodoFreed { .. }
+            | Event::FleetEnded { .. }
+            | Event::WorkPlaced { .. }
+            | Event::WorkSealed { .. }
+            | Event::WorkMerged { .. }
             | Event::ModelDiffered { .. }
             | Event::BudgetLow { .. }
             | Event::WrapUpBegan { .. }

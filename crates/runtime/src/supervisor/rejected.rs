@@ -51,7 +51,8 @@ fn kind(refusal: &Refusal) -> RefusalKind {
         Refusal::NotRoots(_) => RefusalKind::NotRoots,
         Refusal::NoAsk(_) => RefusalKind::NoAsk,
         Refusal::Unfit(_) => RefusalKind::Unfit,
-        Refusal::Depth { .. }
+        Refusal::TodosHeld { .. }
+        | Refusal::Depth { .. }
         | Refusal::Total { .. }
         | Refusal::Rate { .. }
         | Refusal::NoneOfType { .. }
@@ -60,7 +61,13 @@ fn kind(refusal: &Refusal) -> RefusalKind {
         | Refusal::Turns { .. }
         | Refusal::Budget { .. }
         | Refusal::BudgetHeld { .. } => RefusalKind::Limit,
-        Refusal::AlreadyOpen
+        Refusal::FleetAtWork
+        | Refusal::NoFleet
+        | Refusal::TodoCycle(_)
+        | Refusal::NoTodo(_)
+        | Refusal::TodoHeld { .. }
+        | Refusal::TodoNotReady(_)
+        | Refusal::AlreadyOpen
         | Refusal::TakenId(_)
         | Refusal::Stale
         | Refusal::WrappedUp

@@ -19,13 +19,20 @@ pub(crate) const SESSION: Schema = Schema {
         include_str!("session_2.sql"),
         include_str!("session_3.sql"),
         include_str!("session_4.sql"),
+        include_str!("session_5.sql"),
     ],
 };
 
 /// The index of sessions, the buckets, and the trusted projects.
 pub(crate) const INDEX: Schema = Schema { application_id: 0x424F_5349, fresh: INDEX_STEPS, steps: INDEX_STEPS };
 
-const INDEX_STEPS: &[&str] = &[include_str!("index_1.sql"), include_str!("index_2.sql"), include_str!("index_3.sql")];
+const INDEX_STEPS: &[&str] = &[
+    include_str!("index_1.sql"),
+    include_str!("index_2.sql"),
+    include_str!("index_3.sql"),
+    include_str!("index_4.sql"),
+    include_str!("index_5.sql"),
+];
 
 /// One kind of file.
 #[derive(Debug)]

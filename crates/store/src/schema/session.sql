@@ -125,6 +125,25 @@ CREATE TABLE bosun_asks (
 
 CREATE INDEX bosun_asks_open ON bosun_asks (task, call) WHERE open;
 
+-- Which todos were changed since the runtime last looked, whoever changed them.
+CREATE TABLE bosun_todo_log (
+    n    INTEGER PRIMARY KEY AUTOINCREMENT,
+    todo TEXT NOT NULL
+) STRICT;
+
+-- A list that agents and people share.
+CREATE TABLE bosun_items (
+    list       TEXT NOT NULL,
+    id         INTEGER NOT NULL,
+    version    INTEGER NOT NULL,
+    status     TEXT NOT NULL,
+    body       TEXT NOT NULL,
+    archived   INTEGER NOT NULL DEFAULT 0,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (list, id)
+) STRICT, WITHOUT ROWID;
+
 -- The model's own space begins here.
 CREATE TABLE todos (
     id          TEXT PRIMARY KEY,
@@ -132,7 +151,15 @@ CREATE TABLE todos (
     description TEXT,
     status      TEXT NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'in_progress', 'done', 'blocked')),
     created_at  TEXT DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ')),
-    updated_at  TEXT DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ'))
+    updated_at  TEXT DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ')),
+    agent_type  TEXT,
+    model       TEXT,
+    files       TEXT,
+    check_command TEXT,
+    expects     TEXT,
+    reason      TEXT,
+    task        TEXT,
+    attempts    INTEGER NOT NULL DEFAULT 0
 );
 
 CREATE TABLE todo_deps (
@@ -140,3 +167,16 @@ CREATE TABLE todo_deps (
     depends_on TEXT NOT NULL REFERENCES todos (id) ON DELETE CASCADE,
     PRIMARY KEY (todo_id, depends_on)
 );
+
+CREATE TRIGGER bosun_todo_made AFTER INSERT ON todos
+BEGIN INSERT INTO bosun_todo_log (todo) VALUES (new.id); END;
+CREATE TRIGGER bosun_todo_changed AFTER UPDATE ON todos
+BEGIN INSERT INTO bosun_todo_log (todo) VALUES (old.id), (new.id); END;
+CREATE TRIGGER bosun_todo_gone AFTER DELETE ON todos
+BEGIN INSERT INTO bosun_todo_log (todo) VALUES (old.id); END;
+CREATE TRIGGER bosun_dep_made AFTER INSERT ON todo_deps
+BEGIN INSERT INTO bosun_todo_log (todo) VALUES (new.todo_id); END;
+CREATE TRIGGER bosun_dep_changed AFTER UPDATE ON todo_deps
+BEGIN INSERT INTO bosun_todo_log (todo) VALUES (old.todo_id), (new.todo_id); END;
+CREATE TRIGGER bosun_dep_gone AFTER DELETE ON todo_deps
+BEGIN INSERT INTO bosun_todo_log (todo) VALUES (old.todo_id); END;

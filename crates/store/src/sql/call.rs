@@ -69,17 +69,17 @@ impl Call<'_> {
         let mut page = Page::new(self.limits.rows, self.limits.output);
         let guard = self.guard.clone();
         let work = self.armed(|conn, notes| {
-            let before = conn.total_changes();
+            let mut changed = 0;
             let mut batch = Batch::new(conn, sql);
             for number in 1.. {
                 notes.forget();
                 match advance(conn, &mut batch, &mut page, notes, &guard) {
-                    Ok(true) => {}
-                    Ok(false) => break,
+                    Ok(Some(rows)) => changed += rows,
+                    Ok(None) => break,
                     Err(error) => return Err((number, error, notes.refusal())),
                 }
             }
-            Ok(conn.total_changes() - before)
+            Ok(changed)
         })?;
         let changed = work.map_err(|(number, error, refusal)| self.blame(number, error, refusal))?;
         Ok(SqlAnswer { text: page.into_clip(), changed })
@@ -179,22 +179,24 @@ fn advance(
     page: &mut Page,
     notes: &Notes,
     guard: &Guard,
-) -> rusqlite::Result<bool> {
+) -> rusqlite::Result<Option<u64>> {
     if guard.stops() {
         return Err(Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_INTERRUPT), None));
     }
-    let Some(mut statement) = batch.next()? else { return Ok(false) };
+    let Some(mut statement) = batch.next()? else { return Ok(None) };
     if notes.is_transaction_control() {
-        return Ok(true);
+        return Ok(Some(0));
     }
     let before = conn.total_changes();
+    // What triggers write is the runtime's own; a statement that changes nothing leaves the count of the one before.
+    let changed = || if conn.total_changes() == before { 0 } else { conn.changes() };
     if statement.column_count() == 0 {
         statement.raw_execute()?;
-        page.count(conn.total_changes() - before);
+        page.count(changed());
     } else {
         page.table(&mut statement)?;
     }
-    Ok(true)
+    Ok(Some(changed()))
 }
 
 /// What a transaction found.

@@ -58,7 +58,8 @@ fn a_plan_is_written_and_the_ready_todos_are_found() {
     let moved = desk.text("UPDATE todos SET status = 'done' WHERE id = 'b' RETURNING id, status");
     assert_eq!(moved, "id | status\nb | done\n(1 row)");
     assert_eq!(desk.text(READY), "id | title\nc | ship\n(1 row)");
-    assert_eq!(desk.run("DELETE FROM todos WHERE id = 'a'").unwrap().changed, 2);
+    assert_eq!(desk.run("DELETE FROM todos WHERE id = 'a'").unwrap().changed, 1);
+    assert_eq!(desk.text("SELECT count(*) AS n FROM todo_deps"), "n\n1\n(1 row)");
 }
 
 #[test]

@@ -1,0 +1,271 @@
+//! The graph of todos: which depend on which, how far each is, and which can be worked on now.
+//!
+//! The ready ones are kept, not searched for: a change costs what it concerns, however large the graph is.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use protocol::{Blocked, FleetTerms, TaskId, Todo, TodoId, TodoStatus};
+
+/// The todos of a session, and the fleet that works through them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Graph {
+    nodes: BTreeMap<TodoId, Node>,
+    /// For each todo that others name, those that depend on it; it need not exist.
+    dependents: BTreeMap<TodoId, BTreeSet<TodoId>>,
+    /// What can be worked on now, in the order that it was written.
+    ready: BTreeSet<(u64, TodoId)>,
+    /// How the fleet works; none while the runtime leaves the todos alone.
+    pub(crate) fleet: Option<FleetTerms>,
+    /// How many todos are held.
+    pub(crate) claimed: u32,
+    /// The number of the latest claim.
+    pub(crate) fence: u64,
+    next: u64,
+}
+
+/// What the kernel knows of one todo.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    /// Its place in the order of writing.
+    order: u64,
+    /// What it depends on.
+    pub depends_on: BTreeSet<TodoId>,
+    /// How many of those are not done.
+    waits: usize,
+    /// The type of agent that is to do it.
+    pub agent: Option<Arc<str>>,
+    /// How far it is.
+    pub standing: Standing,
+    /// How often it failed since it was last begun anew.
+    pub failures: u32,
+}
+
+/// How far a todo is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// Nobody works on it.
+    Pending,
+    /// The model says that somebody works on it; the runtime knows of nobody.
+    Said,
+    /// A task holds it.
+    Claimed {
+        /// The task.
+        task: TaskId,
+        /// The number of the claim.
+        fence: u64,
+    },
+    /// It is done.
+    Done,
+    /// It cannot be done as things are.
+    Blocked(Blocked),
+}
+
+impl Standing {
+    /// The same in the words of the table.
+    pub fn status(&self) -> TodoStatus {
+        match self {
+            Standing::Pending => TodoStatus::Pending,
+            Standing::Said | Standing::Claimed { .. } => TodoStatus::InProgress,
+            Standing::Done => TodoStatus::Done,
+            Standing::Blocked(_) => TodoStatus::Blocked,
+        }
+    }
+
+    fn of(todo: &Todo) -> Standing {
+        match todo.status {
+            TodoStatus::Pending => Standing::Pending,
+            TodoStatus::InProgress => Standing::Said,
+            TodoStatus::Done => Standing::Done,
+            TodoStatus::Blocked => {
+                let reason = todo.reason.clone().unwrap_or_else(|| "somebody said so".into());
+                Standing::Blocked(Blocked::Itself { reason })
+            }
+        }
+    }
+}
+
+impl Graph {
+    /// One todo.
+    pub fn node(&self, id: &TodoId) -> Option<&Node> {
+        self.nodes.get(id)
+    }
+
+    /// Every todo, in the order of their ids.
+    pub fn nodes(&self) -> impl Iterator<Item = (&TodoId, &Node)> {
+        self.nodes.iter()
+    }
+
+    /// How the fleet works, while one does.
+    pub fn fleet(&self) -> Option<&FleetTerms> {
+        self.fleet.as_ref()
+    }
+
+    /// What can be worked on now, in the order that it was written.
+    pub fn ready(&self) -> impl Iterator<Item = (&TodoId, &Node)> {
+        self.ready.iter().filter_map(|(_, id)| Some((id, self.nodes.get(id)?)))
+    }
+
+    /// How many todos are held by a task.
+    pub fn claimed(&self) -> u32 {
+        self.claimed
+    }
+
+    /// Those that depend on a todo.
+    pub(crate) fn dependents(&self, id: &TodoId) -> impl Iterator<Item = &TodoId> {
+        self.dependents.get(id).into_iter().flatten()
+    }
+
+    /// Whether a todo can be worked on now.
+    pub(crate) fn is_ready(&self, id: &TodoId) -> bool {
+        self.nodes.get(id).is_some_and(|node| node.is_ready())
+    }
+
+    /// A fleet begins. What the model says somebody works on, nobody does.
+    pub(crate) fn begin(&mut self, terms: FleetTerms) {
+        self.fleet = Some(terms);
+        let said = self.nodes.iter().filter(|(_, node)| node.standing == Standing::Said);
+        let said: Vec<TodoId> = said.map(|(id, _)| id.clone()).collect();
+        said.iter().for_each(|id| self.stand(id, Standing::Pending));
+    }
+
+    /// Takes a row of the table as it is now.
+    pub(crate) fn put(&mut self, todo: &Todo) {
+        let standing = match self.nodes.get(&todo.id).map(|node| &node.standing) {
+            // What the runtime knows of, the word in the table does not change.
+            Some(Standing::Claimed { task, fence }) => Standing::Claimed { task: *task, fence: *fence },
+            Some(Standing::Blocked(why)) if todo.status == TodoStatus::Blocked => Standing::Blocked(why.clone()),
+            Some(_) | None => Standing::of(todo),
+        };
+        let (order, failures) = match self.nodes.get(&todo.id) {
+            Some(node) => (node.order, if standing == node.standing { node.failures } else { 0 }),
+            None => {
+                self.next += 1;
+                (self.next, 0)
+            }
+        };
+        self.unlink(&todo.id);
+        let depends_on: BTreeSet<TodoId> = todo.depends_on.iter().cloned().collect();
+        for above in &depends_on {
+            self.dependents.entry(above.clone()).or_default().insert(todo.id.clone());
+        }
+        let waits = depends_on.iter().filter(|above| !self.is_done(above)).count();
+        let agent = todo.agent_type.as_deref().map(Arc::from);
+        let before = self.nodes.get(&todo.id).is_some_and(|node| node.standing == Standing::Done);
+        let is_done = standing == Standing::Done;
+        self.nodes.insert(todo.id.clone(), Node { order, depends_on, waits, agent, standing, failures });
+        self.line_up(&todo.id);
+        if before != is_done {
+            self.count_done(&todo.id, is_done);
+        }
+    }
+
+    /// Forgets a row that is no longer there. What depends on it waits.
+    pub(crate) fn drop(&mut self, id: &TodoId) {
+        self.unlink(id);
+        let Some(node) = self.nodes.remove(id) else { return };
+        match node.standing {
+            Standing::Claimed { .. } => self.claimed -= 1,
+            Standing::Done => self.count_done(id, false),
+            Standing::Pending | Standing::Said | Standing::Blocked(_) => {}
+        }
+    }
+
+    /// Moves a todo.
+    pub(crate) fn stand(&mut self, id: &TodoId, standing: Standing) {
+        let Some(node) = self.nodes.get_mut(id) else { return };
+        let was = std::mem::replace(&mut node.standing, standing.clone());
+        self.claimed -= u32::from(matches!(was, Standing::Claimed { .. }));
+        self.claimed += u32::from(matches!(standing, Standing::Claimed { .. }));
+        self.line_up(id);
+        if (was == Standing::Done) != (standing == Standing::Done) {
+            self.count_done(id, standing == Standing::Done);
+        }
+    }
+
+    /// Counts a failure of a todo.
+    pub(crate) fn fail(&mut self, id: &TodoId) {
+        if let Some(node) = self.nodes.get_mut(id) {
+            node.failures += 1;
+        }
+    }
+
+    /// A circle of todos that wait for each other, if there is one.
+    pub fn cycle(&self) -> Option<Vec<TodoId>> {
+        let mut left: BTreeMap<&TodoId, usize> = BTreeMap::new();
+        let mut free: Vec<&TodoId> = Vec::new();
+        for (id, node) in &self.nodes {
+            let waits = node.depends_on.iter().filter(|above| self.nodes.contains_key(*above)).count();
+            if waits == 0 {
+                free.push(id);
+            } else {
+                left.insert(id, waits);
+            }
+        }
+        while let Some(id) = free.pop() {
+            for below in self.dependents(id) {
+                if let Some(waits) = left.get_mut(below) {
+                    *waits -= 1;
+                    if *waits == 0 {
+                        left.remove(below);
+                        free.push(below);
+                    }
+                }
+            }
+        }
+        // Whatever is left waits for something that is left: following that leads around a circle.
+        let mut path: Vec<TodoId> = Vec::new();
+        let mut at = *left.keys().next()?;
+        while !path.contains(at) {
+            path.push(at.clone());
+            at = self.nodes.get(at)?.depends_on.iter().find(|above| left.contains_key(above))?;
+        }
+        let first = path.iter().position(|id| id == at)?;
+        Some(path.split_off(first))
+    }
+
+    fn is_done(&self, id: &TodoId) -> bool {
+        self.nodes.get(id).is_some_and(|node| node.standing == Standing::Done)
+    }
+
+    /// A todo became done, or is no longer: those that depend on it wait for one less, or one more.
+    fn count_done(&mut self, id: &TodoId, done: bool) {
+        for below in self.dependents.get(id).cloned().unwrap_or_default() {
+            if let Some(node) = self.nodes.get_mut(&below) {
+                if done { node.waits -= 1 } else { node.waits += 1 }
+            }
+            self.line_up(&below);
+        }
+    }
+
+    /// Puts a todo among the ready ones, or takes it away from them.
+    fn line_up(&mut self, id: &TodoId) {
+        let Some(node) = self.nodes.get(id) else { return };
+        let place = (node.order, id.clone());
+        if node.is_ready() {
+            self.ready.insert(place)
+        } else {
+            self.ready.remove(&place)
+        };
+    }
+
+    /// Takes a todo out of what is looked up, as it is about to be replaced or removed.
+    fn unlink(&mut self, id: &TodoId) {
+        let Some(node) = self.nodes.get(id) else { return };
+        self.ready.remove(&(node.order, id.clone()));
+        for above in node.depends_on.clone() {
+            if let Some(below) = self.dependents.get_mut(&above) {
+                below.remove(id);
+                if below.is_empty() {
+                    self.dependents.remove(&above);
+                }
+            }
+        }
+    }
+}
+
+impl Node {
+    fn is_ready(&self) -> bool {
+        self.waits == 0 && self.standing == Standing::Pending
+    }
+}
