@@ -4,7 +4,6 @@ use protocol::{CallId, Cancel, Entry, Run, WaitEnd};
 
 /// One thing to perform. A `Record` is durable before anything after it is performed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "most effects are records, so that a box would gain nothing")]
 pub enum Effect {
     /// Append an event to the log.
     Record(Entry),

@@ -106,7 +106,7 @@ pub enum Event {
     },
 
     /// A task was made; it is queued.
-    TaskCreated(TaskSpec),
+    TaskCreated(Box<TaskSpec>),
     /// The task's result goes to its parent's inbox instead of to a waiting parent.
     TaskPromoted,
     /// The task waits for a quota to reset.

@@ -42,7 +42,7 @@ impl TodoChanges {
 pub(crate) fn all(conn: &Connection) -> rusqlite::Result<Vec<TodoRow>> {
     let deps = dependencies(conn)?;
     let mut select = conn.prepare_cached(&format!("SELECT {COLUMNS} FROM todos ORDER BY rowid"))?;
-    let rows = select.query_map([], |row| read(row))?;
+    let rows = select.query_map([], read)?;
     rows.map(|row| {
         let mut row = row?;
         row.todo.depends_on = deps.get(&row.todo.id).cloned().unwrap_or_default();

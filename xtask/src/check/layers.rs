@@ -7,7 +7,7 @@ use serde_json::Value;
 const LAYERS: [&[&str]; 6] = [
     &["protocol"],
     &["host", "net", "rpc"],
-    &["kernel", "store", "model", "tools", "policy", "hooks"],
+    &["kernel", "store", "model", "tools", "policy", "hooks", "git"],
     &["runtime", "mcp", "remote"],
     &["tui", "doors", "dashboard", "config"],
     &["cli"],

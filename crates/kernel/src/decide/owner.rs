@@ -22,7 +22,7 @@ impl Draft<'_> {
         if let Some(Definition { id, spec }) = definition {
             self.record(root, Event::AgentDefined { id, spec })?;
         }
-        self.record(root, Event::TaskCreated(TaskSpec { parent: None, kind: Kind::Main, ..spec }))
+        self.record(root, Event::TaskCreated(Box::new(TaskSpec { parent: None, kind: Kind::Main, ..spec })))
     }
 
     /// Everything that ran under an older owner is interrupted.

@@ -37,7 +37,7 @@ impl Draft<'_> {
         let answered = call.clone().filter(|_| spec.kind == Kind::Agent && waiter.is_none());
         let made = words::started(&name, id);
         let todo = spec.todo.clone();
-        self.record(id, Event::TaskCreated(TaskSpec { parent: Some(parent), name, call, ..spec }))?;
+        self.record(id, Event::TaskCreated(Box::new(TaskSpec { parent: Some(parent), name, call, ..spec })))?;
         if let Some(todo) = todo {
             self.claim(id, todo)?;
         }

@@ -155,8 +155,8 @@ fn a_log_that_contradicts_itself_is_told_not_believed() {
     let entry = |event| Entry { task: id(1), at: At(1), event };
     let missing = kernel.evolve(&entry(Event::TaskRequeued)).unwrap_err();
     assert!(missing.to_string().contains("does not exist"));
-    kernel.evolve(&entry(Event::TaskCreated(spec(Kind::Main, None)))).unwrap();
-    let twice = kernel.evolve(&entry(Event::TaskCreated(spec(Kind::Main, None)))).unwrap_err();
+    kernel.evolve(&entry(Event::TaskCreated(Box::new(spec(Kind::Main, None))))).unwrap();
+    let twice = kernel.evolve(&entry(Event::TaskCreated(Box::new(spec(Kind::Main, None))))).unwrap_err();
     assert!(twice.to_string().contains("exists"));
     let call = CallId("x".into());
     let impossible = [

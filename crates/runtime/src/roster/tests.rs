@@ -11,7 +11,7 @@ fn roster(events: Vec<Event>) -> Roster {
     let agent = TaskSpec { parent: Some(id(1)), ..TaskSpec::new(Kind::Agent, "worker", "one") };
     let roster = Roster::default();
     let made = [(1, TaskSpec::new(Kind::Main, "main", "root")), (2, agent)];
-    let made = made.into_iter().map(|(task, spec)| (task, Event::TaskCreated(spec)));
+    let made = made.into_iter().map(|(task, spec)| (task, Event::TaskCreated(Box::new(spec))));
     for (task, event) in made.chain(events.into_iter().map(|event| (2, event))) {
         roster.read(&Entry { task: id(task), at: At(7), event });
     }

@@ -77,9 +77,9 @@ fn r5_only_boot_process_and_start_tell_whether_an_owner_is_alive() {
     let started = Event::ActivationStarted { activation: Activation(1), attempt: Attempt(1) };
     let mut entries = opening();
     entries.push(entry(20, started.clone()));
-    entries.push(Entry { task: task(2), ..entry(21, Event::TaskCreated(spec(Some(task(1)), "tests"))) });
+    entries.push(Entry { task: task(2), ..entry(21, Event::TaskCreated(Box::new(spec(Some(task(1)), "tests")))) });
     let command = TaskSpec { parent: Some(task(1)), ..TaskSpec::new(Kind::Shell, "shell", "make") };
-    entries.push(Entry { task: task(3), ..entry(22, Event::TaskCreated(command)) });
+    entries.push(Entry { task: task(3), ..entry(22, Event::TaskCreated(Box::new(command))) });
     entries.push(Entry { task: task(3), ..entry(23, started) });
     commit(&opened.writer, entries).unwrap();
     let words = || -> Vec<&'static str> {

@@ -91,7 +91,7 @@ pub(crate) fn opening() -> Vec<Entry> {
     let body = Body::text("\n  Count the tests\nplease");
     vec![
         entry(10, Event::SessionOpened(terms())),
-        entry(11, Event::TaskCreated(spec(None, "root"))),
+        entry(11, Event::TaskCreated(Box::new(spec(None, "root")))),
         entry(12, Event::MailAdmitted { mail: MailId(1), from: Origin::User, delivery: Delivery::Steer, body }),
     ]
 }

@@ -121,7 +121,7 @@ fn an_event_that_cannot_be_projected_fails_its_batch_only() {
     let house = house();
     let opened = create(&house.home, session(1));
     commit(&opened.writer, opening()).unwrap();
-    let orphan = entry(20, Event::TaskCreated(spec(Some(task(99)), "orphan")));
+    let orphan = entry(20, Event::TaskCreated(Box::new(spec(Some(task(99)), "orphan"))));
     assert!(commit(&opened.writer, vec![intent(19), orphan]).is_err());
     assert_eq!(commit(&opened.writer, vec![intent(21)]).unwrap().last_seq, 4);
 }

@@ -42,7 +42,7 @@ fn log(session: usize, tries: &[Try]) -> Vec<Entry> {
     for (task, agent) in AGENTS.iter().enumerate() {
         let (kind, parent) = if task == 0 { (Kind::Main, None) } else { (Kind::Agent, Some(id(0))) };
         let spec = TaskSpec { parent, ..TaskSpec::new(kind, *agent, format!("t{task}")) };
-        entries.push(Entry { task: id(task), at: At(1), event: Event::TaskCreated(spec) });
+        entries.push(Entry { task: id(task), at: At(1), event: Event::TaskCreated(Box::new(spec)) });
     }
     let (mut turns, mut failed) = ([0_u32; 3], [false; 3]);
     for one in tries.iter().filter(|one| one.session == session) {

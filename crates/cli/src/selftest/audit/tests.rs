@@ -22,8 +22,8 @@ fn log() -> Vec<(u128, Event)> {
         Event::MailAdmitted { mail: MailId(1), from: Origin::User, delivery: Delivery::Steer, body: Body::text("go") };
     let answer = Answer { status: AnswerStatus::Done, text: String::new() };
     vec![
-        (ROOT, Event::TaskCreated(spec("root", None))),
-        (FRONT, Event::TaskCreated(spec("front-0", Some(ROOT)))),
+        (ROOT, Event::TaskCreated(Box::new(spec("root", None)))),
+        (FRONT, Event::TaskCreated(Box::new(spec("front-0", Some(ROOT))))),
         (FRONT, mail),
         (FRONT, Event::ActivationStarted { activation: Activation(1), attempt: Attempt(1) }),
         (FRONT, Event::MailDelivered { mail: vec![MailId(1)] }),

@@ -29,7 +29,7 @@ fn agents(log: &[Envelope]) -> Vec<(TaskId, &TaskSpec, u64)> {
     for envelope in log {
         match &envelope.entry.event {
             Event::TaskCreated(spec) if spec.kind == Kind::Agent => {
-                agents.push((envelope.entry.task, spec, envelope.entry.at.0))
+                agents.push((envelope.entry.task, &**spec, envelope.entry.at.0))
             }
             _other => {}
         }

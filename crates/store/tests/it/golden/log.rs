@@ -46,7 +46,7 @@ pub(super) fn entries() -> Vec<Entry> {
         Event::CallStarted { call: call.clone() },
     ];
     let of_child = [
-        Event::TaskCreated(spec(Some(task(1)), "tests")),
+        Event::TaskCreated(Box::new(spec(Some(task(1)), "tests"))),
         Event::TaskPromoted,
         Event::ActivationStarted { activation: Activation(1), attempt: Attempt(1) },
         Event::TaskParked { until_at: At(9_000) },
@@ -188,7 +188,7 @@ pub(super) fn crew_entries() -> Vec<Entry> {
     let agent = AgentSpec { name: "writer".into(), ..AgentSpec::default() };
     let events = [
         Event::AgentDefined { id: definition, spec: Box::new(agent) },
-        Event::TaskCreated(made),
+        Event::TaskCreated(Box::new(made)),
         mail(3, Origin::Task { id: task(1) }, "write the docs"),
         Event::ActivationStarted { activation: Activation(1), attempt: Attempt(1) },
         Event::ActivationGreeted { activation: Activation(1), context: vec!["be brief".into()] },
