@@ -101,7 +101,7 @@ impl State {
                 Ok(())
             }
             Event::TodoFreed { todo } => {
-                self.graph.stand(todo, Standing::Pending);
+                self.graph.free(todo);
                 Ok(())
             }
             Event::FleetEnded { .. } => {

@@ -183,6 +183,14 @@ impl Graph {
         }
     }
 
+    /// A todo is to be tried again, as if for the first time.
+    pub(crate) fn free(&mut self, id: &TodoId) {
+        if let Some(node) = self.nodes.get_mut(id) {
+            node.failures = 0;
+        }
+        self.stand(id, Standing::Pending);
+    }
+
     /// Counts a failure of a todo.
     pub(crate) fn fail(&mut self, id: &TodoId) {
         if let Some(node) = self.nodes.get_mut(id) {
@@ -222,6 +230,22 @@ impl Graph {
         }
         let first = path.iter().position(|id| id == at)?;
         Some(path.split_off(first))
+    }
+
+    /// A circle that leads from a todo over what it depends on back to it.
+    pub(crate) fn circle_through(&self, from: &TodoId) -> Option<Vec<TodoId>> {
+        let mut seen: BTreeSet<&TodoId> = BTreeSet::new();
+        let above = |id: &TodoId| self.nodes.get(id).map(|node| node.depends_on.iter());
+        let mut path = vec![(from, above(from)?)];
+        while let Some((_, next)) = path.last_mut() {
+            match next.next() {
+                Some(id) if id == from => return Some(path.into_iter().map(|(id, _)| id.clone()).collect()),
+                Some(id) if seen.insert(id) => path.extend(above(id).map(|next| (id, next))),
+                Some(_) => {}
+                None => drop(path.pop()),
+            }
+        }
+        None
     }
 
     fn is_done(&self, id: &TodoId) -> bool {

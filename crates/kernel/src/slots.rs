@@ -29,6 +29,12 @@ impl Slots {
         }
     }
 
+    /// How many agents of a type hold a slot or stand in line for one.
+    pub(crate) fn wanted_by(&self, kind: &str) -> u32 {
+        let lines = self.fresh.count(kind) + self.returning.count(kind);
+        self.held_by(kind).saturating_add(u32::try_from(lines).unwrap_or(u32::MAX))
+    }
+
     /// How many agents of a type hold a slot.
     pub(crate) fn held_by(&self, kind: &str) -> u32 {
         self.held_by.get(kind).copied().unwrap_or_default()
@@ -65,6 +71,10 @@ impl Line {
     pub(crate) fn first(&self, has_room: impl Fn(&str) -> bool) -> Option<TaskId> {
         let firsts = self.places.iter().filter(|(kind, _)| has_room(kind)).filter_map(|(_, line)| line.iter().next());
         firsts.min().map(|(_, task)| *task)
+    }
+
+    fn count(&self, kind: &str) -> usize {
+        self.places.get(kind).map_or(0, BTreeMap::len)
     }
 
     pub(crate) fn len(&self) -> usize {

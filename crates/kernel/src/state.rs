@@ -66,15 +66,17 @@ impl State {
     /// The ready todos that there is room for. What stands in line already comes before them.
     pub(crate) fn due(&self, limits: &Limits, agent: &str) -> Vec<TodoId> {
         let Some(terms) = self.graph.fleet() else { return Vec::new() };
-        if self.admission == Admission::Closed {
+        let stopping = self.root.and_then(|root| self.tasks.get(&root)).is_none_or(|root| root.cancel.is_some());
+        if self.admission == Admission::Closed || stopping {
             return Vec::new();
         }
+        let left = limits.total.saturating_sub(self.started) as usize;
         let waiting = self.slots.returning.len() + self.slots.fresh.len();
         let slots = (limits.live.max(1) as usize).saturating_sub(self.slots.held as usize + waiting);
         let held = terms.parallel.map_or(usize::MAX, |cap| cap.saturating_sub(self.graph.claimed()) as usize);
         let mut taken: BTreeMap<&str, u32> = BTreeMap::new();
         let fits = |kind: &str, taken: u32| {
-            limits.of_type.get(kind).is_none_or(|cap| self.slots.held_by(kind) + taken < (*cap).max(1))
+            limits.of_type.get(kind).is_none_or(|cap| self.slots.wanted_by(kind) + taken < (*cap).max(1))
         };
         let due = self.graph.ready().filter_map(|(id, node)| {
             let kind = node.agent.as_deref().unwrap_or(agent);
@@ -84,6 +86,6 @@ impl State {
                 id.clone()
             })
         });
-        due.take(slots.min(held)).collect()
+        due.take(slots.min(held).min(left)).collect()
     }
 }

@@ -20,12 +20,17 @@ impl Draft<'_> {
         };
         let changed: Vec<Todo> = changed.into_iter().map(|todo| self.corrected(todo, plans)).collect();
         let held: Vec<TaskId> = gone.iter().filter_map(|id| self.holder(id)).collect();
-        let moved: Vec<TodoId> = changed.iter().map(|todo| todo.id.clone()).collect();
+        let relinked = changed.iter().any(|todo| self.is_relinked(todo));
+        let mut moved: Vec<TodoId> = changed.iter().map(|todo| todo.id.clone()).collect();
+        moved.extend(gone.iter().flat_map(|todo| self.state.graph.dependents(todo)).cloned());
         self.record(root, Event::TodosChanged { by, changed, gone })?;
         for task in held {
             self.cancel(task, CancelBy::Parent, Cancel::Abort)?;
         }
-        moved.iter().try_for_each(|todo| self.spread(todo))
+        if relinked {
+            self.mark_circles(&moved)?;
+        }
+        self.settle(moved)
     }
 
     pub(super) fn begin_fleet(&mut self, terms: FleetTerms) -> Result<(), Refusal> {
@@ -36,7 +41,9 @@ impl Draft<'_> {
         if let Some(path) = self.state.graph.cycle() {
             return Err(Refusal::TodoCycle(path));
         }
-        self.record(root, Event::FleetBegan(terms))
+        self.record(root, Event::FleetBegan(terms))?;
+        let all = self.state.graph.nodes().map(|(todo, _)| todo.clone()).collect();
+        self.settle(all)
     }
 
     pub(super) fn end_fleet(&mut self, end: FleetEnd) -> Result<(), Refusal> {
@@ -64,7 +71,7 @@ impl Draft<'_> {
             TodoMove::Reopen => Event::TodoFreed { todo: todo.clone() },
         };
         self.record(root, event)?;
-        self.spread(&todo)
+        self.settle(vec![todo])
     }
 
     /// Whether a task may be started to do this todo now.
@@ -99,52 +106,85 @@ impl Draft<'_> {
         }) else {
             return Ok(());
         };
-        let retries = self.state.graph.fleet().map_or(0, |terms| terms.retries);
-        // A session that stops breaks work off; a person who stops one worker does not want another.
-        let broken_off = self.state.admission == Admission::Closed || self.state.graph.fleet().is_none();
-        let event = match failure(outcome) {
-            None => Event::TodoDone { todo: todo.clone(), fence: Some(fence) },
-            Some(Failure::Stopped) if broken_off => Event::TodoReturned { todo: todo.clone(), fence, failure: None },
-            Some(Failure::Words(words)) if failures < retries => {
+        let event = match end(outcome) {
+            End::Done => Event::TodoDone { todo: todo.clone(), fence: Some(fence) },
+            End::BrokenOff => Event::TodoReturned { todo: todo.clone(), fence, failure: None },
+            // A session that stops breaks work off; who stops one worker does not want another.
+            End::Stopped(_) if self.state.admission == Admission::Closed => {
+                Event::TodoReturned { todo: todo.clone(), fence, failure: None }
+            }
+            End::Failed(words) if self.may_retry(failures) => {
                 Event::TodoReturned { todo: todo.clone(), fence, failure: Some(words) }
             }
-            Some(Failure::Words(reason)) => Event::TodoBlocked { todo: todo.clone(), why: Blocked::Itself { reason } },
-            Some(Failure::Stopped) => {
-                let reason = "whoever worked on it was stopped".to_owned();
+            End::Failed(reason) | End::Stopped(reason) => {
                 Event::TodoBlocked { todo: todo.clone(), why: Blocked::Itself { reason } }
             }
         };
         self.record(task, event)?;
-        self.spread(&todo)
+        self.settle(vec![todo])
     }
 
-    /// What is blocked blocks what depends on it; what no longer is, frees it.
-    fn spread(&mut self, from: &TodoId) -> Result<(), Refusal> {
-        if self.state.graph.fleet().is_none() {
-            return Ok(());
+    fn may_retry(&self, failures: u32) -> bool {
+        self.state.graph.fleet().is_some_and(|terms| failures < terms.retries)
+    }
+
+    /// Whether a row depends on other todos than before.
+    fn is_relinked(&self, todo: &Todo) -> bool {
+        let before = self.state.graph.node(&todo.id).map(|node| &node.depends_on);
+        before.is_none_or(|before| *before != todo.depends_on.iter().cloned().collect())
+    }
+
+    /// Says of those that wait for themselves that they do, and of those that no longer do that they do not.
+    fn mark_circles(&mut self, moved: &[TodoId]) -> Result<(), Refusal> {
+        let Some(root) = self.state.root.filter(|_| self.state.graph.fleet().is_some()) else { return Ok(()) };
+        for todo in moved {
+            // Of those that block each other in a circle each would wait for the other to be freed.
+            let waits = self.state.graph.node(todo).is_some_and(|node| {
+                matches!(node.standing, Standing::Pending | Standing::Blocked(Blocked::Upstream { .. }))
+            });
+            if let Some(path) = self.state.graph.circle_through(todo).filter(|_| waits) {
+                self.record(root, Event::TodoBlocked { todo: todo.clone(), why: Blocked::Cycle { path } })?;
+            }
         }
-        let root = self.state.root.ok_or(Refusal::Closed)?;
-        let mut next = vec![from.clone()];
-        while let Some(todo) = next.pop() {
-            let below: Vec<TodoId> = self.state.graph.dependents(&todo).cloned().collect();
-            for id in below {
-                let Some(node) = self.state.graph.node(&id) else { continue };
-                let blocker = node.depends_on.iter().find(|above| {
-                    let above = self.state.graph.node(above).map(|node| &node.standing);
-                    matches!(above, Some(Standing::Blocked(_)))
-                });
-                let event = match (&node.standing, blocker) {
-                    (Standing::Pending, Some(above)) => {
-                        Event::TodoBlocked { todo: id.clone(), why: Blocked::Upstream { todo: above.clone() } }
-                    }
-                    (Standing::Blocked(Blocked::Upstream { .. }), None) => Event::TodoFreed { todo: id.clone() },
-                    _ => continue,
-                };
-                self.record(root, event)?;
-                next.push(id);
+        let circled = |standing: &Standing| matches!(standing, Standing::Blocked(Blocked::Cycle { .. }));
+        let marked = self.state.graph.nodes().filter(|(_, node)| circled(&node.standing));
+        let marked: Vec<TodoId> = marked.map(|(todo, _)| todo.clone()).collect();
+        for todo in marked {
+            if self.state.graph.circle_through(&todo).is_none() {
+                self.record(root, Event::TodoFreed { todo: todo.clone() })?;
+                self.settle(vec![todo])?;
             }
         }
         Ok(())
+    }
+
+    /// What is blocked blocks what depends on it; what no longer is, frees it.
+    fn settle(&mut self, mut moved: Vec<TodoId>) -> Result<(), Refusal> {
+        let Some(root) = self.state.root.filter(|_| self.state.graph.fleet().is_some()) else { return Ok(()) };
+        while let Some(todo) = moved.pop() {
+            if let Some(event) = self.unsettled(&todo) {
+                self.record(root, event)?;
+            }
+            // A second look at one that stays as it is costs a look and changes nothing.
+            let below = self.state.graph.dependents(&todo).filter(|below| self.unsettled(below).is_some());
+            moved.extend(below.cloned().collect::<Vec<_>>());
+        }
+        Ok(())
+    }
+
+    /// What is to be said of a todo because of those that it depends on.
+    fn unsettled(&self, todo: &TodoId) -> Option<Event> {
+        let graph = &self.state.graph;
+        let node = graph.node(todo)?;
+        let is_blocked =
+            |above: &&TodoId| matches!(graph.node(above).map(|node| &node.standing), Some(Standing::Blocked(_)));
+        match (&node.standing, node.depends_on.iter().find(is_blocked)) {
+            (Standing::Pending, Some(above)) => {
+                Some(Event::TodoBlocked { todo: todo.clone(), why: Blocked::Upstream { todo: above.clone() } })
+            }
+            (Standing::Blocked(Blocked::Upstream { .. }), None) => Some(Event::TodoFreed { todo: todo.clone() }),
+            _ => None,
+        }
     }
 
     fn holder(&self, todo: &TodoId) -> Option<TaskId> {
@@ -170,19 +210,25 @@ impl Draft<'_> {
     }
 }
 
-/// Why a worker did not do its todo.
-enum Failure {
-    Stopped,
-    Words(String),
+/// What the end of a worker's activation means for its todo.
+enum End {
+    Done,
+    /// Nobody wanted it to stop: what it worked for ended.
+    BrokenOff,
+    /// Somebody wanted it to.
+    Stopped(String),
+    Failed(String),
 }
 
-fn failure(outcome: &Outcome) -> Option<Failure> {
+fn end(outcome: &Outcome) -> End {
     match outcome {
-        Outcome::Completed => None,
-        Outcome::Cancelled { .. } => Some(Failure::Stopped),
-        Outcome::Failed { message, .. } => Some(Failure::Words(message.clone())),
-        Outcome::TimedOut { .. } => Some(Failure::Words("it reached its limit before it was done".into())),
-        Outcome::BudgetExhausted => Some(Failure::Words("it had spent what it may before it was done".into())),
-        Outcome::Lost => Some(Failure::Words("nobody knows how it ended".into())),
+        Outcome::Completed => End::Done,
+        Outcome::Cancelled { by: CancelBy::Parent | CancelBy::SessionEnd } => End::BrokenOff,
+        Outcome::Cancelled { by: CancelBy::User } => End::Stopped("a person stopped whoever worked on it".into()),
+        Outcome::Cancelled { by: CancelBy::Agent } => End::Stopped("an agent stopped whoever worked on it".into()),
+        Outcome::Failed { message, .. } => End::Failed(message.clone()),
+        Outcome::TimedOut { .. } => End::Failed("it reached its limit before it was done".into()),
+        Outcome::BudgetExhausted => End::Failed("it had spent what it may before it was done".into()),
+        Outcome::Lost => End::Failed("nobody knows how it ended".into()),
     }
 }

@@ -7,6 +7,7 @@ mod audit;
 mod checks;
 mod dice;
 mod drain;
+mod fleets;
 mod hooks;
 mod mails;
 mod others;

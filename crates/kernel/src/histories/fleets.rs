@@ -1,0 +1,353 @@
+//! Fleets in random histories: plans are edited, workers report, fail, lie, stop and lose their leases, owners die, and
+//! after each step what the kernel knows of the todos is what their log and their table say.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use protocol::*;
+
+use super::in_parallel;
+use super::world::World;
+use crate::state::Admission;
+use crate::*;
+
+const STEPS: usize = 60;
+const CASES: u64 = 10_000;
+
+/// The types of agents that todos name; the first two are capped.
+const KINDS: [Option<&str>; 4] = [Some("build"), Some("look"), Some("think"), None];
+
+struct Fleet {
+    world: World,
+    /// The table as the projection of the log would have it, with what nobody has read yet.
+    table: BTreeMap<TodoId, Todo>,
+    /// Who holds what, as the log tells.
+    holders: BTreeMap<TodoId, (TaskId, u64)>,
+    fence: u64,
+    read: usize,
+    claims: u32,
+    refusals: BTreeSet<&'static str>,
+}
+
+impl Fleet {
+    fn new(seed: u64) -> Fleet {
+        let limits = Limits {
+            live: 1 + (seed % 5) as u32,
+            depth: 3,
+            total: 200,
+            rate: 200,
+            of_type: [("build".to_owned(), 1), ("look".to_owned(), 2)].into(),
+            grace: Duration::from_millis(50),
+            holds: 1,
+            repairs: 1,
+        };
+        let mut fleet = Fleet {
+            world: World::with_limits(seed, limits),
+            table: BTreeMap::new(),
+            holders: BTreeMap::new(),
+            fence: 0,
+            read: 0,
+            claims: 0,
+            refusals: BTreeSet::new(),
+        };
+        for _ in 0..fleet.world.dice.below(12) {
+            fleet.somebody_plans(Origin::User);
+        }
+        fleet
+    }
+
+    fn step(&mut self) {
+        match self.world.dice.below(20) {
+            0..11 => self.world.step(),
+            11..14 => self.dispatch(),
+            14..16 => self.claim_anything(),
+            16 => self.somebody_plans(Origin::User),
+            17 => {
+                let by = self.world.kernel.root().map_or(Origin::User, |id| Origin::Task { id });
+                self.somebody_plans(by);
+            }
+            18 => self.a_worker_lies(),
+            _ => self.begin_or_end(),
+        }
+        self.check();
+    }
+
+    fn give(&mut self, input: Input) -> Option<Refusal> {
+        let refusal = self.world.may(input);
+        self.sync();
+        refusal
+    }
+
+    fn begin_or_end(&mut self) {
+        if self.world.kernel.graph().fleet().is_some() && !self.world.dice.one_in(4) {
+            return;
+        }
+        let terms = FleetTerms {
+            goal: "all of it".into(),
+            parallel: Some(1 + self.world.dice.below(4) as u32).filter(|_| self.world.dice.one_in(2)),
+            retries: self.world.dice.below(3) as u32,
+            rounds: 1,
+            isolated: false,
+            dirty: false,
+            merge: false,
+            check: None,
+            plan: None,
+        };
+        let circle = self.world.kernel.graph().cycle();
+        match self.world.kernel.graph().fleet() {
+            Some(_) => assert_eq!(self.give(Input::EndFleet(FleetEnd::Stopped)), None),
+            None => assert_eq!(self.give(Input::BeginFleet(terms)), circle.map(Refusal::TodoCycle)),
+        }
+    }
+
+    /// A worker is started for everything that is due, and then nothing that is ready has a free place.
+    fn dispatch(&mut self) {
+        let due = self.world.kernel.due("think");
+        for todo in due {
+            assert_eq!(self.claim(&todo), None, "{todo} was due");
+        }
+        let kernel = &self.world.kernel;
+        assert_eq!(kernel.due("think"), []);
+        let Some(terms) = kernel.graph().fleet() else { return };
+        let slots = &kernel.state.slots;
+        let full = (slots.held as usize + slots.fresh.len() + slots.returning.len()) >= self.world.limits.live as usize
+            || terms.parallel.is_some_and(|cap| kernel.graph().claimed() >= cap)
+            || kernel.state.admission == Admission::Closed
+            || kernel.started() >= self.world.limits.total
+            || kernel.root().and_then(|root| kernel.task(root)).is_some_and(|root| root.cancel.is_some());
+        for (todo, node) in kernel.graph().ready().filter(|_| !full) {
+            let kind = node.agent.as_deref().unwrap_or("think");
+            let cap = self.world.limits.of_type.get(kind).copied().unwrap_or(u32::MAX);
+            assert!(slots.wanted_by(kind) >= cap, "{todo} is ready, a slot is free, and nobody works on it");
+        }
+    }
+
+    fn claim(&mut self, todo: &TodoId) -> Option<Refusal> {
+        let id = self.world.new_id();
+        let agent = self.world.kernel.graph().node(todo).and_then(|node| node.agent.clone());
+        let agent = agent.as_deref().unwrap_or("think").to_owned();
+        let spec = TaskSpec { todo: Some(todo.clone()), ..TaskSpec::new(Kind::Agent, agent, todo.0.as_str()) };
+        self.give(Input::Spawn(Spawn { id, spec, prompt: "do it".into(), by: None, until: None, definition: None }))
+    }
+
+    /// Whatever is claimed must be ready and free.
+    fn claim_anything(&mut self) {
+        let todos: Vec<TodoId> = self.table.keys().cloned().collect();
+        let Some(todo) = self.world.dice.pick(&todos) else { return };
+        let graph = self.world.kernel.graph();
+        let (fleet, ready, held) = (graph.fleet().is_some(), graph.is_ready(&todo), self.holders.contains_key(&todo));
+        match self.claim(&todo) {
+            None => assert!(fleet && ready && !held, "{todo} was claimed"),
+            Some(Refusal::TodoHeld { .. }) => assert!(held && self.refuses("held")),
+            Some(Refusal::TodoNotReady(_)) => assert!(!ready && !held && self.refuses("not ready")),
+            Some(Refusal::TodosHeld { .. }) => assert!(ready && self.refuses("enough")),
+            Some(Refusal::NoFleet) => assert!(!fleet),
+            Some(_) => {}
+        }
+    }
+
+    fn refuses(&mut self, why: &'static str) -> bool {
+        self.refusals.insert(why);
+        true
+    }
+
+    /// Somebody who may adds a todo, changes one, or takes one away.
+    fn somebody_plans(&mut self, by: Origin) {
+        let dice = &mut self.world.dice;
+        let id = TodoId(format!("t{}", dice.below(14)));
+        if self.table.contains_key(&id) && dice.one_in(6) {
+            self.table.remove(&id);
+            // Rows that name it lose that with it.
+            let changed: Vec<Todo> = self.table.values_mut().filter_map(|todo| without(todo, &id)).collect();
+            self.give(Input::Todos { by, changed, gone: vec![id] });
+            return;
+        }
+        let known: Vec<TodoId> = self.table.keys().filter(|known| **known != id).cloned().collect();
+        let depends_on: BTreeSet<TodoId> = (0..dice.below(3)).filter_map(|_| dice.pick(&known)).collect();
+        let status = match dice.below(6) {
+            0 => dice.pick(&TodoStatus::ALL).unwrap_or_default(),
+            _ => TodoStatus::Pending,
+        };
+        let agent_type = dice.pick(&KINDS).flatten().map(str::to_owned);
+        let todo = Todo {
+            depends_on: depends_on.into_iter().collect(),
+            status,
+            agent_type,
+            ..Todo::new(id.0.clone(), "work")
+        };
+        self.table.insert(id, todo.clone());
+        self.give(Input::Todos { by, changed: vec![todo], gone: Vec::new() });
+    }
+
+    /// A worker says of some todo whatever it likes. While a fleet works that changes nothing.
+    fn a_worker_lies(&mut self) {
+        let workers: Vec<TaskId> =
+            self.world.kernel.tasks().filter(|task| task.depth > 0).map(|task| task.id).collect();
+        let todos: Vec<Todo> = self.table.values().cloned().collect();
+        let (Some(id), Some(todo)) = (self.world.dice.pick(&workers), self.world.dice.pick(&todos)) else { return };
+        let before = self.world.kernel.graph().node(&todo.id).map(|node| node.standing.clone());
+        let status = self.world.dice.pick(&TodoStatus::ALL).unwrap_or_default();
+        let said = Todo { status, ..todo.clone() };
+        self.table.insert(todo.id.clone(), said.clone());
+        self.give(Input::Todos { by: Origin::Task { id }, changed: vec![said], gone: Vec::new() });
+        if self.world.kernel.graph().fleet().is_some() {
+            let after = self.world.kernel.graph().node(&todo.id).map(|node| node.standing.clone());
+            assert_eq!(after, before, "the word of {id} about {} counted", todo.id);
+        }
+    }
+
+    /// Reads what the log tells of the todos.
+    fn sync(&mut self) {
+        let news: Vec<Entry> = self.world.log[self.read..].to_vec();
+        for entry in news {
+            match &entry.event {
+                Event::TodosChanged { changed, gone, .. } => {
+                    for todo in changed {
+                        self.table.insert(todo.id.clone(), todo.clone());
+                    }
+                    self.holders.retain(|todo, _| !gone.contains(todo));
+                }
+                Event::FleetBegan(_) => {
+                    let said = self.table.values_mut().filter(|todo| todo.status == TodoStatus::InProgress);
+                    said.for_each(|todo| todo.status = TodoStatus::Pending);
+                }
+                Event::TodoClaimed { todo, fence } => {
+                    assert!(*fence > self.fence, "a fence was given twice");
+                    self.fence = *fence;
+                    self.claims += 1;
+                    let two = self.holders.insert(todo.clone(), (entry.task, *fence));
+                    assert_eq!(two, None, "{todo} has two owners");
+                    self.stand(todo, TodoStatus::InProgress);
+                }
+                Event::TodoReturned { todo, fence, .. } => {
+                    assert_eq!(self.holders.remove(todo), Some((entry.task, *fence)), "a stale claim gave {todo} back");
+                    self.stand(todo, TodoStatus::Pending);
+                }
+                Event::TodoDone { todo, fence } => {
+                    let claim = fence.map(|fence| (entry.task, fence));
+                    assert_eq!(self.holders.remove(todo), claim, "a stale claim did {todo}");
+                    self.stand(todo, TodoStatus::Done);
+                }
+                Event::TodoBlocked { todo, .. } => {
+                    let holder = self.holders.remove(todo);
+                    assert!(holder.is_none_or(|(task, _)| task == entry.task), "{todo} was blocked under its owner");
+                    self.stand(todo, TodoStatus::Blocked);
+                }
+                Event::TodoFreed { todo } => self.stand(todo, TodoStatus::Pending),
+                _ => {}
+            }
+        }
+        self.read = self.world.log.len();
+    }
+
+    fn stand(&mut self, todo: &TodoId, status: TodoStatus) {
+        self.table.get_mut(todo).expect("the todo exists").status = status;
+    }
+
+    fn check(&mut self) {
+        self.sync();
+        let kernel = &self.world.kernel;
+        let graph = kernel.graph();
+        let statuses = |todo: &Todo| (todo.id.clone(), todo.status);
+        let known: BTreeMap<_, _> = graph.nodes().map(|(id, node)| (id.clone(), node.standing.status())).collect();
+        assert_eq!(known, self.table.values().map(statuses).collect(), "kernel and table disagree");
+        let held = graph.nodes().filter_map(|(id, node)| match node.standing {
+            Standing::Claimed { task, fence } => Some((id.clone(), (task, fence))),
+            _ => None,
+        });
+        assert_eq!(held.collect::<BTreeMap<_, _>>(), self.holders);
+        assert_eq!(graph.claimed() as usize, self.holders.len());
+        for task in kernel.tasks().filter(|task| !task.is_finished()) {
+            let Some(todo) = &task.todo else { continue };
+            assert_eq!(
+                self.holders.get(todo).map(|(holder, _)| *holder),
+                Some(task.id),
+                "{} works for nothing",
+                task.id
+            );
+        }
+        for (todo, (task, _)) in &self.holders {
+            assert!(!kernel.task(*task).unwrap().is_finished(), "{todo} is held by {task}, which has ended");
+        }
+        self.check_ready();
+    }
+
+    /// What is ready, and what blocks what, is what a look at every todo would find.
+    fn check_ready(&self) {
+        let graph = self.world.kernel.graph();
+        let standing = |id: &TodoId| graph.node(id).map(|node| &node.standing);
+        let is_done = |id: &TodoId| standing(id) == Some(&Standing::Done);
+        let ready =
+            graph.nodes().filter(|(_, node)| node.standing == Standing::Pending && node.depends_on.iter().all(is_done));
+        let found: BTreeSet<TodoId> = graph.ready().map(|(id, _)| id.clone()).collect();
+        assert_eq!(found, ready.map(|(id, _)| id.clone()).collect());
+        if graph.fleet().is_none() {
+            return;
+        }
+        for (id, node) in graph.nodes() {
+            let blocked = node.depends_on.iter().any(|above| matches!(standing(above), Some(Standing::Blocked(_))));
+            match &node.standing {
+                Standing::Pending => assert!(!blocked, "{id} is pending and depends on what is blocked"),
+                Standing::Blocked(Blocked::Upstream { .. }) => assert!(blocked, "nothing blocks {id}"),
+                Standing::Blocked(Blocked::Cycle { path }) => assert_eq!(path.first(), Some(id)),
+                _ => {}
+            }
+        }
+    }
+
+    /// Everything that can be done is, and nothing stays held.
+    fn finish(&mut self) {
+        if self.world.kernel.state.admission == Admission::Closed {
+            self.world.the_owner_dies();
+        }
+        for _ in 0..400 {
+            self.world.drain();
+            self.check();
+            let due = self.world.kernel.due("think");
+            let Some(todo) = due.first() else { break };
+            if self.claim(todo).is_some() {
+                break;
+            }
+        }
+        self.world.drain();
+        self.check();
+        let graph = self.world.kernel.graph();
+        assert_eq!(graph.claimed(), 0, "something is in progress and nobody works");
+        let stuck = graph.fleet().is_some() && self.world.kernel.started() < self.world.limits.total;
+        assert!(!stuck || graph.ready().next().is_none(), "something is ready at the end");
+    }
+}
+
+/// The row without what it says of a todo that is gone, if it said anything.
+fn without(todo: &mut Todo, gone: &TodoId) -> Option<Todo> {
+    let before = todo.depends_on.len();
+    todo.depends_on.retain(|above| above != gone);
+    (todo.depends_on.len() < before).then(|| todo.clone())
+}
+
+fn history(seed: u64) {
+    let mut fleet = Fleet::new(seed);
+    (0..STEPS).for_each(|_| fleet.step());
+    fleet.finish();
+}
+
+#[test]
+fn f4_every_todo_has_one_owner_at_a_time_and_nothing_ready_waits_while_a_slot_is_free() {
+    in_parallel(0..CASES, history);
+}
+
+#[test]
+fn f4_histories_of_fleets_come_to_every_event_and_refusal() {
+    let (mut events, mut refusals) = (BTreeSet::new(), BTreeSet::new());
+    for seed in 0..600 {
+        let mut fleet = Fleet::new(seed);
+        (0..STEPS).for_each(|_| fleet.step());
+        let kind = |entry: &Entry| serde_json::to_value(&entry.event).unwrap()["type"].as_str().unwrap().to_owned();
+        events.extend(fleet.world.log.iter().map(kind));
+        refusals.extend(fleet.refusals);
+    }
+    for event in ["todosChanged", "fleetBegan", "todoClaimed", "todoReturned", "todoDone", "todoBlocked", "todoFreed"] {
+        assert!(events.contains(event), "{event}: {events:?}");
+    }
+    assert_eq!(refusals, ["enough", "held", "not ready"].into());
+}
