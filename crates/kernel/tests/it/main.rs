@@ -9,6 +9,7 @@ mod budgets;
 mod cancel;
 mod desk;
 mod endings;
+mod fleets;
 mod grace;
 mod kinds;
 mod limits;
