@@ -51,6 +51,19 @@ pub struct AgentSpec {
     pub source: Source,
 }
 
+impl AgentSpec {
+    /// A name in the one form that names of agents are kept and compared in: small letters, with dashes for blanks,
+    /// underscores and dots.
+    pub fn plain_name(written: &str) -> String {
+        let plain = |c: char| match c {
+            ' ' | '_' | '.' => '-',
+            other => other.to_ascii_lowercase(),
+        };
+        let name: String = written.trim().chars().map(plain).collect();
+        name.trim_matches('-').to_owned()
+    }
+}
+
 /// Which agents an agent may start. The depth and the number are the session's to limit.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

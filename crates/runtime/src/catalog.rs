@@ -17,8 +17,8 @@ pub struct Catalog {
 impl Catalog {
     /// The agent of this name. People write names in many ways; case, spaces and underscores do not matter.
     pub fn agent(&self, name: &str) -> Option<&AgentSpec> {
-        let wanted = normal(name);
-        self.agents.iter().find(|agent| normal(&agent.name) == wanted)
+        let wanted = AgentSpec::plain_name(name);
+        self.agents.iter().find(|agent| AgentSpec::plain_name(&agent.name) == wanted)
     }
 
     /// The skill of this name.
@@ -30,9 +30,4 @@ impl Catalog {
     pub(crate) fn startable<'a>(&'a self, spawns: &'a Spawns) -> impl Iterator<Item = &'a AgentSpec> {
         self.agents.iter().filter(|agent| agent.model_invocable && spawns.permit(&agent.name))
     }
-}
-
-/// A name in the one way that names are compared.
-fn normal(name: &str) -> String {
-    name.trim().chars().map(|c| if c == ' ' || c == '_' { '-' } else { c.to_ascii_lowercase() }).collect()
 }

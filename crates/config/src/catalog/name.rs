@@ -1,16 +1,13 @@
 //! Names of agents and skills, in the one form that they are kept and compared in.
 
+use protocol::AgentSpec;
+
 /// Most characters of a name.
 const LONG: usize = 64;
 
 /// A name in small letters, with dashes for blanks, underscores and dots; says why a text can be none.
 pub(super) fn normal(written: &str) -> Result<String, &'static str> {
-    let plain = |c: char| match c {
-        ' ' | '_' | '.' => '-',
-        other => other.to_ascii_lowercase(),
-    };
-    let name: String = written.trim().chars().map(plain).collect();
-    let name = name.trim_matches('-');
+    let name = AgentSpec::plain_name(written);
     if name.is_empty() {
         return Err("nothing of it is left");
     }
@@ -20,7 +17,7 @@ pub(super) fn normal(written: &str) -> Result<String, &'static str> {
     if !name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | ':')) {
         return Err("it has other characters than letters, digits and dashes");
     }
-    Ok(name.to_owned())
+    Ok(name)
 }
 
 /// A name as it is compared; one that can be none stays as it is, and fits nothing.
