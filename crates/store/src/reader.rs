@@ -111,6 +111,11 @@ impl Reader {
         self.ask(|conn| todos::page(conn, wanted))
     }
 
+    /// Whether todos were changed since the runtime last said what they are.
+    pub fn has_todo_changes(&self) -> Result<bool, StoreError> {
+        self.ask(|conn| conn.query_row("SELECT EXISTS (SELECT 1 FROM bosun_todo_log)", [], |row| row.get(0)))
+    }
+
     /// The todos that were changed since the runtime last said what they are, by those who did; what is more than can
     /// be said at once comes when this is said.
     pub fn todo_changes(&self) -> Result<Vec<TodoChanges>, StoreError> {

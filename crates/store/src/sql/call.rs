@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use protocol::TaskId;
+use protocol::{TaskId, TodoId, TodoStatus};
 use rusqlite::fallible_iterator::FallibleIterator;
 use rusqlite::hooks::{AuthContext, Authorization};
 use rusqlite::{Batch, Connection, Error, ErrorCode, ffi};
@@ -91,11 +91,11 @@ impl Call<'_> {
             Ok(changed)
         })?;
         let changed = work.map_err(|(number, error, refusal)| self.blame(number, error, refusal))?;
-        Ok(SqlAnswer { text: page.into_clip(), changed, todos: false })
+        Ok(SqlAnswer { text: page.into_clip(), changed, todos: Vec::new() })
     }
 
-    /// Makes the call's changes durable, if they left alone what they must; tells whether todos are among them.
-    fn finish(&mut self, before: &Before) -> Result<bool, SqlError> {
+    /// Makes the call's changes durable, if they left alone what they must; gives the todos among them.
+    fn finish(&mut self, before: &Before) -> Result<Vec<(TodoId, TodoStatus)>, SqlError> {
         let conn = &self.desk.conn;
         if cookie(conn).map_err(|error| self.broken(error))? != before.cookie {
             self.check_schema(before)?;

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use protocol::{Clip, TaskId};
+use protocol::{Clip, TaskId, TodoId, TodoStatus};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
@@ -61,8 +61,8 @@ pub struct SqlAnswer {
     pub text: Clip,
     /// How many rows were inserted, updated or deleted.
     pub changed: u64,
-    /// Whether todos were changed.
-    pub todos: bool,
+    /// The todos that were made or changed, each with the status it has since.
+    pub todos: Vec<(TodoId, TodoStatus)>,
 }
 
 /// Why a call had no effect.

@@ -8,10 +8,13 @@ use rusqlite::Connection;
 use super::rows::dependencies;
 
 /// A circle that one of these todos is part of, or leads into.
-pub(super) fn from(conn: &Connection, todos: &[TodoId]) -> rusqlite::Result<Option<Vec<TodoId>>> {
+pub(super) fn from<'a>(
+    conn: &Connection,
+    mut todos: impl Iterator<Item = &'a TodoId>,
+) -> rusqlite::Result<Option<Vec<TodoId>>> {
     let deps = dependencies(conn)?;
     let mut clear = BTreeSet::new();
-    Ok(todos.iter().find_map(|todo| search(&deps, todo, &mut clear)))
+    Ok(todos.find_map(|todo| search(&deps, todo, &mut clear)))
 }
 
 /// Goes down from one todo, keeping the way it came; what was left behind leads into no circle.

@@ -100,7 +100,7 @@ fn apply(conn: &Connection, edits: &[TodoEdit]) -> Result<Vec<TodoId>, Failed> {
             }
         }
     }
-    match cycle::from(conn, &ids)? {
+    match cycle::from(conn, ids.iter())? {
         Some(path) => Err(TodoError::Cycle(path).into()),
         None => Ok(ids),
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use protocol::{TaskId, Todo, TodoId, circle};
+use protocol::{TaskId, Todo, TodoId, TodoStatus, circle};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::cycle;
@@ -91,32 +91,40 @@ fn by_author(conn: &Connection, authors: BTreeMap<TodoId, Author>, upto: u64) ->
     Ok(found.into_iter().map(batch).collect())
 }
 
-/// Puts the author to what was changed after `since`, in the transaction that changed it; says in words why it must
-/// not be changed like this.
-pub(crate) fn sign(conn: &Connection, since: i64, author: Option<TaskId>) -> rusqlite::Result<Result<bool, String>> {
+/// Puts the author to what was changed after `since`, in the transaction that changed it, and gives the todos as they
+/// were written; says in words why they must not be changed like this.
+pub(crate) fn sign(conn: &Connection, since: i64, author: Option<TaskId>) -> rusqlite::Result<Signed> {
     if last(conn)? == since {
-        return Ok(Ok(false));
+        return Ok(Ok(Vec::new()));
     }
     // The connection of the model's SQL takes no parameters, not even ours.
-    let noted = format!("SELECT DISTINCT CAST(todo AS BLOB) FROM bosun_todo_log WHERE n > {since}");
-    let ids = conn.prepare(&noted)?.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<Vec<Vec<u8>>>>()?;
-    let Ok(ids) = ids.into_iter().map(|id| String::from_utf8(id).map(TodoId)).collect::<Result<Vec<_>, _>>() else {
-        return Ok(Err("the id of a todo must be text".into()));
-    };
-    if ids.iter().any(|id| id.0.len() > ID) {
-        return Ok(Err(format!("the id of a todo may have {ID} bytes; put the rest into its title")));
+    let noted = format!(
+        "SELECT DISTINCT CAST(todo AS BLOB), status FROM bosun_todo_log LEFT JOIN todos ON id = todo WHERE n > {since}"
+    );
+    let mut written: Vec<(TodoId, TodoStatus)> = Vec::new();
+    let mut select = conn.prepare(&noted)?;
+    let mut rows = select.query([])?;
+    while let Some(row) = rows.next()? {
+        let Ok(id) = String::from_utf8(row.get(0)?) else { return Ok(Err("the id of a todo must be text".into())) };
+        if id.len() > ID {
+            return Ok(Err(format!("the id of a todo may have {ID} bytes; put the rest into its title")));
+        }
+        if let Some(status) = row.get::<_, Option<String>>(1)?.and_then(|word| TodoStatus::named(&word)) {
+            written.push((TodoId(id), status));
+        }
     }
-    if let Some(path) = cycle::from(conn, &ids)? {
-        return Ok(Err(format!(
-            "todos would wait for each other: {}; take one of these out of todo_deps",
-            circle(&path)
-        )));
+    if let Some(path) = cycle::from(conn, written.iter().map(|(id, _)| id))? {
+        let circle = circle(&path);
+        return Ok(Err(format!("todos would wait for each other: {circle}; take one of these out of todo_deps")));
     }
     if let Some(author) = author {
         conn.execute(&format!("UPDATE bosun_todo_log SET author = '{author}' WHERE n > {since}"), [])?;
     }
-    Ok(Ok(true))
+    Ok(Ok(written))
 }
+
+/// The todos that a call changed, or why it must not.
+type Signed = Result<Vec<(TodoId, TodoStatus)>, String>;
 
 fn root(conn: &Connection) -> rusqlite::Result<Option<String>> {
     conn.prepare_cached("SELECT id FROM bosun_tasks WHERE parent IS NULL")?.query_row([], |row| row.get(0)).optional()

@@ -35,7 +35,7 @@ impl Desk {
 
     #[track_caller]
     fn by(&self, author: u128, sql: &str) -> bool {
-        self.space.run_by(task(author), sql, || false).unwrap().todos
+        !self.space.run_by(task(author), sql, || false).unwrap().todos.is_empty()
     }
 
     /// What was changed, as author and ids.
