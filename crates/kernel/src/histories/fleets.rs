@@ -159,7 +159,7 @@ impl Fleet {
             self.table.remove(&id);
             // Rows that name it lose that with it.
             let changed: Vec<Todo> = self.table.values_mut().filter_map(|todo| without(todo, &id)).collect();
-            self.give(Input::Todos { by, changed, gone: vec![id] });
+            self.give(Input::Todos { by, changed, gone: vec![id], upto: 0 });
             return;
         }
         let known: Vec<TodoId> = self.table.keys().filter(|known| **known != id).cloned().collect();
@@ -176,7 +176,7 @@ impl Fleet {
             ..Todo::new(id.0.clone(), "work")
         };
         self.table.insert(id, todo.clone());
-        self.give(Input::Todos { by, changed: vec![todo], gone: Vec::new() });
+        self.give(Input::Todos { by, changed: vec![todo], gone: Vec::new(), upto: 0 });
     }
 
     /// A worker says of some todo whatever it likes. While a fleet works that changes nothing.
@@ -189,7 +189,7 @@ impl Fleet {
         let status = self.world.dice.pick(&TodoStatus::ALL).unwrap_or_default();
         let said = Todo { status, ..todo.clone() };
         self.table.insert(todo.id.clone(), said.clone());
-        self.give(Input::Todos { by: Origin::Task { id }, changed: vec![said], gone: Vec::new() });
+        self.give(Input::Todos { by: Origin::Task { id }, changed: vec![said], gone: Vec::new(), upto: 0 });
         if self.world.kernel.graph().fleet().is_some() {
             let after = self.world.kernel.graph().node(&todo.id).map(|node| node.standing.clone());
             assert_eq!(after, before, "the word of {id} about {} counted", todo.id);

@@ -24,7 +24,7 @@ fn todo(id: &str, depends_on: &[&str]) -> Todo {
 }
 
 fn change(by: Origin, changed: Vec<Todo>) -> Input {
-    Input::Todos { by, changed, gone: Vec::new() }
+    Input::Todos { by, changed, gone: Vec::new(), upto: 0 }
 }
 
 /// A desk whose fleet works on these todos, two at once.
@@ -156,7 +156,7 @@ fn f4_a_todo_that_is_taken_away_takes_its_worker_with_it() {
     let mut desk = desk(0, vec![todo("a", &[]), todo("b", &["a"])]);
     desk.claim(2, "a");
     let by = Origin::Task { id: id(1) };
-    desk.ok(Input::Todos { by, changed: vec![todo("b", &[])], gone: vec!["a".into()] });
+    desk.ok(Input::Todos { by, changed: vec![todo("b", &[])], gone: vec!["a".into()], upto: 0 });
     assert_eq!((desk.state(2), desk.due()), ("cancelled", vec!["b".to_owned()]));
 }
 

@@ -8,6 +8,8 @@ mod open;
 #[cfg(test)]
 mod questions;
 mod status;
+#[cfg(test)]
+mod todos;
 mod transcript;
 
 use std::sync::Arc;
@@ -60,6 +62,10 @@ impl Session {
     /// Where it is kept.
     pub fn home(&self) -> &host::Home {
         &self.desk.settings.home
+    }
+
+    pub(crate) fn desk(&self) -> &Desk {
+        &self.desk
     }
 
     /// Its root task.
