@@ -18,6 +18,7 @@ mod conversation;
 mod crew;
 mod definition;
 mod expects;
+mod fleet;
 mod governor;
 mod grants;
 mod hooks;
@@ -42,6 +43,9 @@ mod watch;
 
 pub use bus::{Bus, Live, Subscription};
 pub use catalog::Catalog;
+pub use fleet::{
+    Aids, Fleet, FleetError, FleetOrder, FleetOutcome, Ground, Halt, Harvest, Harvested, Kept, Memory,
+};
 pub use instructions::{Instructions, Notice};
 pub use links::redirects;
 pub use models::{CostGuard, Models, OnlyOwn, TooDear};
