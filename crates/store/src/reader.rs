@@ -7,7 +7,7 @@ use host::{Home, Owner};
 use protocol::api::{
     AskView, AsksParams, AsksResult, Command, CommandFate, SessionView, TaskRecord, TaskView, TasksPage, TasksParams,
 };
-use protocol::{At, Budget, Cost, Envelope, Fence, PermissionMode, SessionId, TaskId, TaskState, TodoId};
+use protocol::{At, Budget, Cost, Envelope, Fence, PermissionMode, SessionId, TaskId, TaskState};
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::error::fault;
@@ -103,11 +103,6 @@ impl Reader {
     /// Every todo, in the order that they were written.
     pub fn todos(&self) -> Result<Vec<TodoRow>, StoreError> {
         self.ask(todos::all)
-    }
-
-    /// One todo; none if there is no such todo.
-    pub fn todo(&self, id: &TodoId) -> Result<Option<TodoRow>, StoreError> {
-        self.ask(|conn| todos::row(conn, id))
     }
 
     /// The todos that were changed since the runtime last said what they are.
