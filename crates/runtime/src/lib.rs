@@ -38,6 +38,7 @@ mod skill;
 mod space;
 mod spools;
 mod supervisor;
+mod todos;
 mod waits;
 mod watch;
 
@@ -56,4 +57,5 @@ pub use settings::{Features, Settings};
 pub use skill::{read as read_skill, skill_text};
 pub use spools::{Disk, SpoolLimits, Spools, SystemDisk};
 pub use supervisor::{Receipt, Rejected};
+pub use todos::Unedited;
 pub use watch::Watch;

@@ -19,6 +19,7 @@ mod disk;
 mod events;
 mod failures;
 mod governor;
+mod graphs;
 mod hooks;
 mod mail;
 mod outages;

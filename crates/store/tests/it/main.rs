@@ -14,5 +14,6 @@ mod ownership;
 mod sql;
 mod sql_hostile;
 mod support;
+mod todos;
 mod trust;
 mod writing;
