@@ -18,6 +18,7 @@ use super::{Aids, Ending, FleetOutcome, Halt, Harvested, Kept, judge, words, wor
 use crate::agent::Desk;
 use crate::bus::{Live, Subscription};
 use crate::supervisor::{Rejected, Supervisor};
+use crate::todos::Untaken;
 use crate::{commands, hooks};
 
 /// How often the main agent may mend one plan.
@@ -46,6 +47,15 @@ enum Broken {
     Rejected(#[from] Rejected),
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl From<Untaken> for Broken {
+    fn from(untaken: Untaken) -> Broken {
+        match untaken {
+            Untaken::Store(error) => error.into(),
+            Untaken::Rejected(rejected) => rejected.into(),
+        }
+    }
 }
 
 /// Whether the fleet goes on.
@@ -204,7 +214,7 @@ impl Driver {
 
     /// Looks at the plan that the main agent left; sends it back as often as it may be mended.
     async fn judge(&mut self, terms: &FleetTerms) -> Result<Flow, Broken> {
-        self.take_changes().await?;
+        self.bench.desk.todos.take().await?;
         self.own.judged = true;
         let first = self.past.reviews == 0;
         let asked = self.past.plans + self.past.reviews > 0 && !self.past.worked;
@@ -335,17 +345,6 @@ impl Driver {
         let to = self.bench.root;
         let letter = Letter { to, from: Origin::Runtime, delivery: Delivery::FollowUp, body: Body::text(text) };
         self.bench.supervisor.submit(Input::Send(letter)).await.map(|_receipt| ())
-    }
-
-    /// Tells the kernel of rows that the main agent changed.
-    async fn take_changes(&self) -> Result<(), Broken> {
-        let by = Origin::Task { id: self.bench.root };
-        let changes = self.bench.desk.reader()?.todo_changes()?;
-        if !changes.is_empty() {
-            let input = Input::Todos { by, changed: changes.changed, gone: changes.gone };
-            self.bench.supervisor.submit(input).await?;
-        }
-        Ok(())
     }
 }
 

@@ -4,6 +4,7 @@ use protocol::{FleetEnd, FleetTerms, Todo};
 use store::StoreError;
 use tokio::sync::watch;
 
+use crate::Unedited;
 use crate::supervisor::Rejected;
 
 /// A fleet to begin.
@@ -24,6 +25,9 @@ pub enum FleetError {
     /// No fleet has been here, so none can go on.
     #[error("no fleet has worked in this session")]
     None,
+    /// The plan could not be written.
+    #[error(transparent)]
+    Unedited(#[from] Unedited),
     /// The session did not take it.
     #[error(transparent)]
     Rejected(#[from] Rejected),

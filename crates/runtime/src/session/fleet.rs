@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use kernel::{Input, TodoMove};
-use protocol::{Blocked, Event, FleetTerms, Origin, TodoId};
+use protocol::api::TodoEdit;
+use protocol::{Blocked, Event, FleetTerms, TodoId};
 
 use super::Session;
 use crate::fleet::{Aids, Driver, Fleet, FleetError, FleetOrder, check};
@@ -15,8 +16,7 @@ impl Session {
         if !todos.is_empty() {
             check(&self.desk, self.root, &terms, &todos).await?;
             terms.plan.get_or_insert_default();
-            store::write_todos(self.home(), self.id, &todos)?;
-            self.take_todos().await?;
+            self.edit_todos(todos.into_iter().map(|todo| TodoEdit::Add(todo.into())).collect()).await?;
         }
         self.submit(Input::BeginFleet(terms)).await?;
         self.drive_fleet(aids)
@@ -58,13 +58,6 @@ impl Session {
             kernel.graph().nodes().filter(|(_, node)| of_itself(node)).map(|(id, _)| id.clone()).collect()
         };
         Ok(self.supervision.supervisor.look(blocked).await?)
-    }
-
-    async fn take_todos(&self) -> Result<(), FleetError> {
-        let changes = self.desk.reader()?.todo_changes()?;
-        let (changed, gone) = (changes.changed, changes.gone);
-        self.submit(Input::Todos { by: Origin::User, changed, gone }).await?;
-        Ok(())
     }
 
     fn drive_fleet(&mut self, aids: Aids) -> Result<Fleet, FleetError> {
