@@ -97,6 +97,8 @@ async fn f4_the_main_agent_mends_what_is_blocked_and_the_fleet_goes_on() {
 async fn f4_looks_at_the_result_are_bounded() {
     // It plans the same impossible thing again and again.
     let script = "
+  - when: { answered: { tool: sql } }
+    answer: [say: again]
   - when: { agent: main, prompt: \"The fleet has done what it could\" }
     answer: [call: { tool: sql, input: { query: \"UPDATE todos SET status = 'pending'\" } }]
   - when: { agent: main, turn: 1 }
