@@ -28,6 +28,7 @@ mod outfit;
 mod output;
 mod permit;
 mod prompt;
+mod recall;
 mod redact;
 mod roster;
 mod session;
@@ -46,6 +47,9 @@ pub use instructions::{Instructions, Notice};
 pub use links::redirects;
 pub use models::{CostGuard, Models, OnlyOwn, TooDear};
 pub use output::output;
+pub use recall::{
+    Census, CensusError, FilePatterns, FleetMemory, Landing, Means, Recalled, Recollection, Shelf, Why, Works, apart,
+};
 pub use redact::Redactor;
 pub use session::{OpenError, Session, Start, Status, transcript};
 pub use settings::{Features, Settings};

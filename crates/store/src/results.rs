@@ -93,6 +93,15 @@ impl Results {
         set().map_err(fault(&self.path))
     }
 
+    /// Forgets a result that somebody does not want.
+    pub fn remove(&self, key: &str) -> Result<(), StoreError> {
+        let remove = || -> rusqlite::Result<usize> {
+            let mut remove = self.conn.prepare_cached("DELETE FROM fleet_results WHERE project = ?1 AND key = ?2")?;
+            remove.execute([&self.project, key])
+        };
+        remove().map(|_count| ()).map_err(fault(&self.path))
+    }
+
     /// Drops what no run used since then, in every project, and says how many there were.
     pub fn drop_before(home: &Home, then: At) -> Result<usize, StoreError> {
         let conn = Index::open(home)?.into_connection();

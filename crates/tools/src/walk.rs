@@ -152,9 +152,7 @@ fn walker(root: &Path, hidden: Hidden, counts: impl Fn(&DirEntry) -> bool + Send
         .follow_links(false)
         .filter_entry(move |entry| {
             let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-            entry.file_name() != ".git"
-                && !(has_rules && is_folder && !has_sane_rules(entry.path()))
-                && counts(entry)
+            entry.file_name() != ".git" && !(has_rules && is_folder && !has_sane_rules(entry.path())) && counts(entry)
         })
         .sort_by_file_path(Path::cmp)
         .build()
