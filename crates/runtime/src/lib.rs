@@ -43,12 +43,14 @@ mod watch;
 
 pub use bus::{Bus, Live, Subscription};
 pub use catalog::Catalog;
+pub use expects::check_schema;
 pub use instructions::{Instructions, Notice};
 pub use links::redirects;
 pub use models::{CostGuard, Models, OnlyOwn, TooDear};
 pub use output::output;
 pub use recall::{
-    Census, CensusError, FilePatterns, FleetMemory, Landing, Means, Recalled, Recollection, Shelf, Why, Works, apart,
+    Census, CensusError, FilePatterns, FleetMemory, Landing, Means, Recalled, Recollection, Shelf, Staff, Why, Works,
+    apart,
 };
 pub use redact::Redactor;
 pub use session::{OpenError, Session, Start, Status, transcript};

@@ -10,7 +10,7 @@ use tokio::sync::Mutex;
 use tools::BoxFuture;
 
 use super::census::{Census, CensusError};
-use super::means::AllMeans;
+use super::means::{AllMeans, Staff};
 use super::recollection::{Landing, Recalled, Recollection};
 use super::why::Why;
 use crate::settings::Settings;
@@ -95,8 +95,9 @@ impl FleetMemory {
     }
 
     fn learn(&self, run: &mut Run, todo: &Todo) {
-        let means = run.means.of(todo, &self.settings, &self.usual);
-        run.recollection.learn(todo, &means);
+        let Settings { catalog, models, model_spec: model, effort, .. } = &self.settings;
+        let staff = Staff { catalog, models: &**models, model, effort: *effort, usual: &self.usual };
+        run.recollection.learn(todo, run.means.of(todo, staff));
     }
 
     async fn census(&self) -> Result<Census, CensusError> {
