@@ -1,5 +1,6 @@
 //! What a fleet's driver works with, and how it makes workers of todos.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::join_all;
@@ -7,7 +8,7 @@ use kernel::{Input, Refusal, TodoMove};
 use protocol::{FleetTerms, TaskId, Todo, TodoId};
 use store::{Reader, StoreError, TodoRow};
 
-use super::{Aids, words, worker};
+use super::{Aids, Recall, words, worker};
 use crate::agent::Desk;
 use crate::supervisor::{Rejected, Supervisor};
 
@@ -19,10 +20,17 @@ pub(super) struct Bench {
     pub(super) root: TaskId,
     pub(super) aids: Aids,
     /// A reader that stays open: every worker begins with a look at its row.
-    pub(super) reader: Mutex<Reader>,
+    reader: Mutex<Reader>,
+    /// What was not done again, with what it brought.
+    recalled: Mutex<BTreeMap<TodoId, Recall>>,
 }
 
 impl Bench {
+    pub(super) fn new(desk: Arc<Desk>, supervisor: Supervisor, root: TaskId, aids: Aids) -> Result<Bench, StoreError> {
+        let reader = Mutex::new(desk.reader()?);
+        Ok(Bench { desk, supervisor, root, aids, reader, recalled: Mutex::default() })
+    }
+
     /// Every todo, in the order that they were written.
     pub(super) fn rows(&self) -> Result<Vec<TodoRow>, StoreError> {
         self.reader.lock().unwrap_or_else(PoisonError::into_inner).todos()
@@ -34,11 +42,16 @@ impl Bench {
 
     /// What whoever did a todo last said.
     pub(super) fn said(&self, row: &TodoRow) -> Option<String> {
-        let task: TaskId = row.task.as_deref()?.parse().ok()?;
-        let said = |known: &crate::roster::Known| {
-            known.endings.last_key_value().map(|(_, ending)| ending.text.as_str().to_owned())
+        let of_task = || {
+            let task: TaskId = row.task.as_deref()?.parse().ok()?;
+            self.desk.roster.known(task, |known| Some(known.endings.last_key_value()?.1.text.as_str().to_owned()))?
         };
-        self.desk.roster.known(task, said).flatten().filter(|said| !said.is_empty())
+        self.recalled(&row.todo.id).map(|recall| recall.result).or_else(of_task).filter(|said| !said.is_empty())
+    }
+
+    /// What a todo brought that was not done again.
+    pub(super) fn recalled(&self, todo: &TodoId) -> Option<Recall> {
+        self.recalled.lock().unwrap_or_else(PoisonError::into_inner).get(todo).cloned()
     }
 
     /// Starts a worker for each of these, unless it need not be done again or cannot be done.
@@ -78,7 +91,8 @@ impl Bench {
                 return Some(Input::MoveTodo { todo: id.clone(), to });
             }
         };
-        if self.aids.memory.recall(&row.todo).await.is_some() {
+        if let Some(recall) = self.aids.memory.recall(&row.todo).await {
+            self.recalled.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), recall);
             return Some(Input::MoveTodo { todo: id.clone(), to: TodoMove::Reuse });
         }
         Some(match self.worker(terms, &row).await {
@@ -88,24 +102,16 @@ impl Bench {
     }
 
     async fn worker(&self, terms: &FleetTerms, row: &TodoRow) -> Result<Input, String> {
-        let prompt = words::worker(row, &terms.goal, &self.before(&row.todo).await);
+        let prompt = words::worker(row, &terms.goal, &self.before(&row.todo));
         let mut spawn = worker::spawn(&self.desk, self.root, terms, row, prompt).await?;
         spawn.spec.isolation = self.aids.ground.place(terms, &row.todo).await?;
         Ok(Input::Spawn(spawn))
     }
 
     /// What the todos brought that this one depends on.
-    async fn before(&self, todo: &Todo) -> Vec<(TodoId, String)> {
-        let mut results = Vec::new();
-        for id in &todo.depends_on {
-            let Ok(Some(row)) = self.row(id) else { continue };
-            let said = match self.said(&row) {
-                Some(said) => Some(said),
-                None => self.aids.memory.recall(&row.todo).await,
-            };
-            results.extend(said.map(|said| (id.clone(), said)));
-        }
-        results
+    fn before(&self, todo: &Todo) -> Vec<(TodoId, String)> {
+        let brought = |id: &TodoId| Some((id.clone(), self.said(&self.row(id).ok()??)?));
+        todo.depends_on.iter().filter_map(brought).collect()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Drives a fleet: looks how things stand whenever something happened, and does what comes next.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use futures_util::FutureExt;
 use kernel::{Input, Kernel, Letter, Refusal};
@@ -8,15 +8,16 @@ use protocol::api::{Command, SendParams};
 use protocol::{
     Body, Budget, Delivery, Envelope, Event, FleetEnd, FleetTerms, Origin, Outcome, TaskId, Todo, TodoId, TodoStatus,
 };
-use store::StoreError;
+use store::{StoreError, TodoRow};
 use tokio_util::sync::CancellationToken;
 
 use super::bench::Bench;
 use super::past::Past;
 use super::steps::{Own, Seen, Step, Stock, next};
-use super::{Aids, Ending, FleetOutcome, Halt, Harvested, Kept, judge, words, worker};
+use super::{Aids, Done, Ending, FleetOutcome, Halt, Harvested, Recall, judge, words, worker};
 use crate::agent::Desk;
 use crate::bus::{Live, Subscription};
+use crate::recall::Landing;
 use crate::supervisor::{Rejected, Supervisor};
 use crate::todos::Untaken;
 use crate::{commands, hooks};
@@ -33,10 +34,12 @@ pub(crate) struct Driver {
     first_seq: u64,
     past: Past,
     own: Own,
-    /// Todos that were done since the last look, with who did them.
-    done: Vec<(TodoId, TaskId)>,
+    /// Todos that were done since the last look.
+    done: Vec<TodoId>,
     /// Whether the memory knows what is to be done.
     remembers: bool,
+    /// How it ends, once it was told to.
+    outcome: Option<FleetOutcome>,
     closing: CancellationToken,
 }
 
@@ -75,11 +78,10 @@ impl Driver {
     ) -> Result<Driver, StoreError> {
         // From the beginning: what the fleet did under other owners is in the log.
         let events = desk.bus.subscribe(0);
-        let reader = Mutex::new(desk.reader()?);
-        let bench = Arc::new(Bench { desk, supervisor, root, aids, reader });
+        let bench = Arc::new(Bench::new(desk, supervisor, root, aids)?);
         let own = Own { judged: false, halt: None };
         let (past, done) = (Past::default(), Vec::new());
-        Ok(Driver { bench, events, first_seq, past, own, done, remembers: false, closing })
+        Ok(Driver { bench, events, first_seq, past, own, done, remembers: false, outcome: None, closing })
     }
 
     /// Drives the fleet to its end and says how it ended.
@@ -100,9 +102,7 @@ impl Driver {
         loop {
             self.catch_up().await?;
             let seen = self.look().await?;
-            let Some(terms) = seen.terms.clone() else {
-                return Ok(FleetOutcome::Ended(self.past.ended.unwrap_or(FleetEnd::Stopped)));
-            };
+            let Some(terms) = seen.terms.clone() else { return Ok(self.over().await) };
             if self.own.halt.is_none() && self.bench.desk.deadline.is_over() {
                 self.own.halt = Some(Halt::Time);
             }
@@ -124,6 +124,13 @@ impl Driver {
                 return Ok(outcome);
             }
         }
+    }
+
+    /// The fleet is ended, by this driver or by somebody else.
+    async fn over(&mut self) -> FleetOutcome {
+        let apart = self.past.isolated && !(self.past.merge && self.past.ended == Some(FleetEnd::Done));
+        self.bench.aids.memory.finish(if apart { Landing::Apart } else { Landing::InPlace }).await;
+        self.outcome.take().unwrap_or(FleetOutcome::Ended(self.past.ended.unwrap_or(FleetEnd::Stopped)))
     }
 
     async fn look(&self) -> Result<Seen, Rejected> {
@@ -160,8 +167,10 @@ impl Driver {
                 None => break,
             }
         }
-        for (todo, task) in std::mem::take(&mut self.done) {
-            self.keep(&todo, task).await?;
+        for todo in std::mem::take(&mut self.done) {
+            if let Some(row) = self.bench.row(&todo)? {
+                self.keep(&row).await;
+            }
         }
         Ok(())
     }
@@ -173,7 +182,7 @@ impl Driver {
         }
         let task = envelope.entry.task;
         match &envelope.entry.event {
-            Event::TodoDone { todo, fence: Some(_) } => self.done.push((todo.clone(), task)),
+            Event::TodoDone { todo, fence: Some(_) } => self.done.push(todo.clone()),
             Event::ActivationEnded { outcome: Outcome::BudgetExhausted, .. } if self.is_out_of_budget(task) => {
                 self.own.halt = Some(Halt::Budget);
             }
@@ -189,12 +198,15 @@ impl Driver {
         self.bench.desk.roster.known(task, of_session).unwrap_or_default()
     }
 
-    async fn keep(&self, todo: &TodoId, task: TaskId) -> Result<(), StoreError> {
-        let Some(row) = self.bench.row(todo)? else { return Ok(()) };
-        let result = self.bench.said(&row).unwrap_or_default();
-        let work = self.past.sealed.get(&task).map(String::as_str);
-        self.bench.aids.memory.keep(Kept { todo: &row.todo, result: &result, work }).await;
-        Ok(())
+    async fn keep(&self, row: &TodoRow) {
+        let brought = Recall { result: self.bench.said(row).unwrap_or_default(), work: self.work_of(row) };
+        self.bench.aids.memory.keep(&row.todo, &brought).await;
+    }
+
+    /// The commit that holds the work of a todo.
+    fn work_of(&self, row: &TodoRow) -> Option<String> {
+        let sealed = || self.past.sealed.get(&row.task.as_deref()?.parse().ok()?).cloned();
+        self.bench.recalled(&row.todo.id).map_or_else(sealed, |recall| recall.work)
     }
 
     async fn plan(&mut self, terms: &FleetTerms) -> Result<Flow, Broken> {
@@ -222,16 +234,25 @@ impl Driver {
             // One who cannot look at the result has changed nothing, so the fleet ends as it is.
             return if first { self.unplanned(words).await } else { Ok(Flow::On) };
         }
-        let todos: Vec<Todo> = self.bench.rows()?.into_iter().map(|row| row.todo).collect();
+        let rows = self.bench.rows()?;
+        let todos: Vec<Todo> = rows.iter().map(|row| row.todo.clone()).collect();
         // A plan that a person wrote was looked at before the fleet began.
         if asked && let Some(flow) = self.send_back(terms, &todos, first).await? {
             return Ok(flow);
         }
         if !self.remembers {
-            self.bench.aids.memory.begin(&todos).await;
-            self.remembers = true;
+            self.remember(&rows, &todos).await;
         }
         Ok(Flow::On)
+    }
+
+    /// Tells the memory what is to be done, and what other owners have done of it.
+    async fn remember(&mut self, rows: &[TodoRow], todos: &[Todo]) {
+        self.remembers = true;
+        self.bench.aids.memory.begin(todos).await;
+        for row in rows.iter().filter(|row| row.todo.status == TodoStatus::Done) {
+            self.keep(row).await;
+        }
     }
 
     /// Sends a plan back that cannot be worked by; nothing when it can, or when its bad parts only block themselves.
@@ -293,8 +314,8 @@ impl Driver {
         if self.unstick().await? {
             return Ok(Flow::On);
         }
-        let done = |row: store::TodoRow| (row.todo.status == TodoStatus::Done).then_some(row.todo.id);
-        let done: Vec<TodoId> = self.bench.rows()?.into_iter().filter_map(done).collect();
+        let rows = self.bench.rows()?.into_iter().filter(|row| row.todo.status == TodoStatus::Done);
+        let done: Vec<Done> = rows.map(|row| Done { work: self.work_of(&row), todo: row.todo }).collect();
         match self.bench.aids.harvest.gather(terms, &done).await {
             Harvested::Whole => {}
             Harvested::Short(short) => {
@@ -303,7 +324,6 @@ impl Driver {
                 }
             }
         }
-        self.bench.aids.memory.finish().await;
         let open = self.bench.supervisor.look(|kernel| Stock::take(kernel).open).await?;
         let end = if open == 0 { FleetEnd::Done } else { FleetEnd::Blocked };
         let outcome = match self.own.halt.filter(|_| open > 0) {
@@ -323,7 +343,7 @@ impl Driver {
         Ok(any)
     }
 
-    async fn unplanned(&self, reason: String) -> Result<Flow, Broken> {
+    async fn unplanned(&mut self, reason: String) -> Result<Flow, Broken> {
         let outcome = match self.own.halt {
             Some(halt) => FleetOutcome::Halted(halt),
             None if self.bench.desk.deadline.is_over() => FleetOutcome::Halted(Halt::Time),
@@ -333,9 +353,13 @@ impl Driver {
     }
 
     /// Ends the fleet, unless somebody else did.
-    async fn end(&self, end: FleetEnd, outcome: FleetOutcome) -> Result<Flow, Broken> {
+    async fn end(&mut self, end: FleetEnd, outcome: FleetOutcome) -> Result<Flow, Broken> {
         match self.bench.supervisor.submit(Input::EndFleet(end)).await {
-            Ok(_receipt) => Ok(Flow::Ended(outcome)),
+            // The next look finds it ended.
+            Ok(_receipt) => {
+                self.outcome = Some(outcome);
+                Ok(Flow::On)
+            }
             Err(Rejected::Refused(Refusal::NoFleet)) => Ok(Flow::On),
             Err(rejected) => Err(rejected.into()),
         }

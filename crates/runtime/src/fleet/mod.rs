@@ -15,7 +15,7 @@ mod words;
 mod worker;
 
 pub use order::{Fleet, FleetError, FleetOrder, FleetOutcome, Halt};
-pub use seams::{Aids, Ground, Harvest, Harvested, Kept, Memory};
+pub use seams::{Aids, Done, Ground, Harvest, Harvested, Memory, Recall};
 
 pub(crate) use driver::Driver;
 pub(crate) use judge::check;

@@ -17,6 +17,9 @@ pub(super) struct Past {
     pub(super) reviews: u32,
     /// Whether anybody began to work since it was last asked.
     pub(super) worked: bool,
+    /// Whether workers had checkouts of their own, and whether the user's branch was to get their work.
+    pub(super) isolated: bool,
+    pub(super) merge: bool,
     /// How it was ended.
     pub(super) ended: Option<FleetEnd>,
     /// The commits that hold the work of workers.
@@ -26,7 +29,10 @@ pub(super) struct Past {
 impl Past {
     pub(super) fn read(&mut self, envelope: &Envelope, root: TaskId) {
         match &envelope.entry.event {
-            Event::FleetBegan(_) => *self = Past { sealed: std::mem::take(&mut self.sealed), ..Past::default() },
+            Event::FleetBegan(terms) => {
+                let (isolated, merge) = (terms.isolated, terms.merge);
+                *self = Past { isolated, merge, sealed: std::mem::take(&mut self.sealed), ..Past::default() };
+            }
             Event::MailAdmitted { from, body: Body::Text { text, .. }, .. } if envelope.entry.task == root => {
                 self.hear(*from, text);
             }

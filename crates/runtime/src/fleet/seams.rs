@@ -6,6 +6,8 @@ use std::sync::Arc;
 use protocol::{FleetTerms, Isolation, Todo, TodoId};
 use tools::BoxFuture;
 
+use crate::recall::{FleetMemory, Landing, Recalled};
+
 /// What was done before and need not be done again.
 pub trait Memory: Send + Sync + fmt::Debug {
     /// The fleet is about to work through these todos.
@@ -13,31 +15,52 @@ pub trait Memory: Send + Sync + fmt::Debug {
         Box::pin(async {})
     }
 
-    /// The result that this todo had, if it need not be done again.
-    fn recall<'a>(&'a self, _todo: &'a Todo) -> BoxFuture<'a, Option<String>> {
+    /// What this todo brought, if it need not be done again. It is ready, and asked about once.
+    fn recall<'a>(&'a self, _todo: &'a Todo) -> BoxFuture<'a, Option<Recall>> {
         Box::pin(async { None })
     }
 
-    /// The todo is done.
-    fn keep<'a>(&'a self, _kept: Kept<'a>) -> BoxFuture<'a, ()> {
+    /// The todo is done and brought this. A new owner tells of those that were done before it came.
+    fn keep<'a>(&'a self, _todo: &'a Todo, _brought: &'a Recall) -> BoxFuture<'a, ()> {
         Box::pin(async {})
     }
 
-    /// The fleet has done what it can.
-    fn finish(&self) -> BoxFuture<'_, ()> {
+    /// The fleet has done what it can, or was stopped; its work is there.
+    fn finish(&self, _landing: Landing) -> BoxFuture<'_, ()> {
         Box::pin(async {})
     }
 }
 
-/// What a done todo brought.
-#[derive(Debug, Clone, Copy)]
-pub struct Kept<'a> {
-    /// The todo.
-    pub todo: &'a Todo,
+/// What a todo brought.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Recall {
     /// What its worker said last.
-    pub result: &'a str,
-    /// The commit that holds its work, if it worked in a checkout of its own.
-    pub work: Option<&'a str>,
+    pub result: String,
+    /// The commit that holds its work, if it was done in a checkout of its own.
+    pub work: Option<String>,
+}
+
+impl Memory for FleetMemory {
+    fn begin<'a>(&'a self, todos: &'a [Todo]) -> BoxFuture<'a, ()> {
+        Box::pin(FleetMemory::begin(self, todos))
+    }
+
+    fn recall<'a>(&'a self, todo: &'a Todo) -> BoxFuture<'a, Option<Recall>> {
+        Box::pin(async move {
+            match FleetMemory::recall(self, todo).await {
+                Recalled::Reused { result, work } => Some(Recall { result, work }),
+                Recalled::Again(_why) => None,
+            }
+        })
+    }
+
+    fn keep<'a>(&'a self, todo: &'a Todo, brought: &'a Recall) -> BoxFuture<'a, ()> {
+        Box::pin(FleetMemory::keep(self, todo, &brought.result, brought.work.as_deref()))
+    }
+
+    fn finish(&self, landing: Landing) -> BoxFuture<'_, ()> {
+        Box::pin(FleetMemory::finish(self, landing))
+    }
 }
 
 /// Where workers work.
@@ -57,9 +80,18 @@ pub trait Ground: Send + Sync + fmt::Debug {
 /// What becomes of the work when everything is done that could be.
 pub trait Harvest: Send + Sync + fmt::Debug {
     /// Brings the work of these todos together; they come in the order that they were written.
-    fn gather<'a>(&'a self, _terms: &'a FleetTerms, _done: &'a [TodoId]) -> BoxFuture<'a, Harvested> {
+    fn gather<'a>(&'a self, _terms: &'a FleetTerms, _done: &'a [Done]) -> BoxFuture<'a, Harvested> {
         Box::pin(async { Harvested::Whole })
     }
+}
+
+/// A todo that is done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Done {
+    /// The todo.
+    pub todo: Todo,
+    /// The commit that holds its work, if it was done in a checkout of its own.
+    pub work: Option<String>,
 }
 
 /// What became of the work.
