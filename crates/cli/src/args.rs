@@ -4,6 +4,7 @@ mod approvals;
 mod catalog;
 mod examples;
 mod explain;
+mod fleet;
 mod help;
 mod permit;
 mod run;
@@ -19,6 +20,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 pub(crate) use approvals::{ApprovalsArgs, ApprovalsCommand, ChosenArgs, WaitingArgs};
 pub(crate) use catalog::{CatalogArgs, CatalogCommand, CatalogOptions, DefinitionArgs};
 pub(crate) use explain::ExplainArgs;
+pub(crate) use fleet::{FleetArgs, FleetCheckArgs, FleetCommand};
 pub(crate) use help::{command, words};
 pub(crate) use permit::{AskWait, PermitArgs};
 pub(crate) use run::{Format, RunArgs};
@@ -48,6 +50,8 @@ pub(crate) enum Command {
     /// Lists what waits for you, and allows, denies or answers it
     #[command(args_conflicts_with_subcommands = true)]
     Approvals(ApprovalsArgs),
+    /// Checks plans for fleets, and prints their schema
+    Fleet(FleetArgs),
     /// Says whether a tool call would be allowed, asked about or denied, and why
     Explain(ExplainArgs),
     /// Lists providers, their keys and models, and what runs on this machine

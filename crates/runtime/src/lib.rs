@@ -18,6 +18,7 @@ mod conversation;
 mod crew;
 mod definition;
 mod expects;
+mod fleet;
 mod governor;
 mod grants;
 mod hooks;
@@ -28,6 +29,7 @@ mod outfit;
 mod output;
 mod permit;
 mod prompt;
+mod recall;
 mod redact;
 mod roster;
 mod session;
@@ -43,10 +45,18 @@ mod watch;
 
 pub use bus::{Bus, Live, Subscription};
 pub use catalog::Catalog;
+pub use expects::check_schema;
+pub use fleet::{
+    Aids, Done, Fleet, FleetError, FleetOrder, FleetOutcome, Ground, Halt, Harvest, Harvested, Memory, Recall,
+};
 pub use instructions::{Instructions, Notice};
 pub use links::redirects;
 pub use models::{CostGuard, Models, OnlyOwn, TooDear};
 pub use output::output;
+pub use recall::{
+    Census, CensusError, FilePatterns, FleetMemory, Landing, Means, Recalled, Recollection, Shelf, Staff, Why, Works,
+    apart,
+};
 pub use redact::Redactor;
 pub use session::{OpenError, Session, Start, Status, transcript};
 pub use settings::{Features, Settings};

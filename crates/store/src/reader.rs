@@ -8,7 +8,7 @@ use protocol::api::{
     AskView, AsksParams, AsksResult, Command, CommandFate, SessionView, TaskRecord, TaskView, TasksPage, TasksParams,
     TodosPage, TodosParams,
 };
-use protocol::{At, Budget, Cost, Envelope, Fence, PermissionMode, SessionId, TaskId, TaskState};
+use protocol::{At, Budget, Cost, Envelope, Fence, PermissionMode, SessionId, TaskId, TaskState, TodoId};
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::error::fault;
@@ -104,6 +104,11 @@ impl Reader {
     /// Every todo, in the order that they were written.
     pub fn todos(&self) -> Result<Vec<TodoRow>, StoreError> {
         self.ask(todos::all)
+    }
+
+    /// One todo; none if there is no such todo.
+    pub fn todo(&self, id: &TodoId) -> Result<Option<TodoRow>, StoreError> {
+        self.ask(|conn| todos::row(conn, id))
     }
 
     /// One page of the todos, in the order that they were written.

@@ -68,6 +68,12 @@ pub(super) fn examples(command: &str) -> Option<&'static str> {
         "approvals always" => "Example:\n  bosun approvals always 3f9a --rule 'shell(git *)'",
         "approvals answer" => "Example:\n  bosun approvals answer 81d2 \"the left one\"",
         "explain" => EXPLAIN,
+        "fleet" => {
+            "Examples:\n  bosun fleet check plan.yaml       what is wrong with it, or what it would do\n  \
+             bosun fleet schema > plan.schema.json"
+        }
+        "fleet check" => "Example:\n  bosun fleet check plan.yaml --json",
+        "fleet schema" => "Example:\n  bosun fleet schema > plan.schema.json",
         "catalog" => {
             "Examples:\n  bosun catalog list                which agents and skills there are, and where from\n  \
              bosun catalog check               what is wrong with them"

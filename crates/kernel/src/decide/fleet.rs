@@ -58,10 +58,9 @@ impl Draft<'_> {
             return Err(Refusal::NoFleet);
         }
         let held: Vec<TaskId> = self.state.graph.nodes().filter_map(|(id, _)| self.holder(id)).collect();
-        for task in held {
-            self.cancel(task, CancelBy::Parent, Cancel::Abort)?;
-        }
-        self.record(root, Event::FleetEnded { end })
+        // First the fleet, then its workers: what they held is given back, and nobody is to blame.
+        self.record(root, Event::FleetEnded { end })?;
+        held.into_iter().try_for_each(|task| self.cancel(task, CancelBy::Parent, Cancel::Abort))
     }
 
     /// The runtime moves a todo that nobody holds.

@@ -4,6 +4,7 @@
 mod buckets;
 #[cfg(test)]
 mod crowd;
+mod fleet;
 mod open;
 #[cfg(test)]
 mod questions;

@@ -47,6 +47,7 @@ fn settings(folder: &Path) -> Settings {
 fn terms() -> FleetTerms {
     FleetTerms {
         goal: "all of it".into(),
+        agent: None,
         parallel: None,
         retries: 0,
         rounds: 1,

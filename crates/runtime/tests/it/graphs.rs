@@ -170,6 +170,7 @@ impl World {
                 merge: false,
                 check: None,
                 plan: None,
+                agent: None,
             }),
             2 => Input::EndFleet(FleetEnd::Stopped),
             3 => Input::MoveTodo { todo, to: TodoMove::Reuse },

@@ -18,6 +18,7 @@ mod compaction;
 mod disk;
 mod events;
 mod failures;
+mod fleet;
 mod governor;
 mod graphs;
 mod hooks;

@@ -16,4 +16,4 @@ pub(crate) use log::{changes, last, sign};
 pub(crate) use page::page;
 pub(crate) use project::project;
 pub use rows::TodoRow;
-pub(crate) use rows::all;
+pub(crate) use rows::{all, row};

@@ -33,12 +33,21 @@ pub(crate) fn all(conn: &Connection) -> rusqlite::Result<Vec<TodoRow>> {
 }
 
 pub(super) fn one(conn: &Connection, id: &TodoId) -> rusqlite::Result<Option<(i64, Todo)>> {
+    Ok(numbered(conn, id)?.map(|(number, row)| (number, row.todo)))
+}
+
+/// One todo.
+pub(crate) fn row(conn: &Connection, id: &TodoId) -> rusqlite::Result<Option<TodoRow>> {
+    Ok(numbered(conn, id)?.map(|(_, row)| row))
+}
+
+fn numbered(conn: &Connection, id: &TodoId) -> rusqlite::Result<Option<(i64, TodoRow)>> {
     let mut select = conn.prepare_cached(&format!("SELECT {COLUMNS}, rowid FROM todos WHERE id = ?1"))?;
-    let found = select.query_row([&id.0], |row| Ok((row.get("rowid")?, read(row)?.todo))).optional()?;
-    let Some((row, mut todo)) = found else { return Ok(None) };
+    let found = select.query_row([&id.0], |row| Ok((row.get("rowid")?, read(row)?))).optional()?;
+    let Some((number, mut row)) = found else { return Ok(None) };
     let mut select = conn.prepare_cached("SELECT depends_on FROM todo_deps WHERE todo_id = ?1 ORDER BY depends_on")?;
-    todo.depends_on = select.query_map([&id.0], |row| row.get(0).map(TodoId))?.collect::<rusqlite::Result<_>>()?;
-    Ok(Some((row, todo)))
+    row.todo.depends_on = select.query_map([&id.0], |row| row.get(0).map(TodoId))?.collect::<rusqlite::Result<_>>()?;
+    Ok(Some((number, row)))
 }
 
 pub(super) fn dependencies(conn: &Connection) -> rusqlite::Result<BTreeMap<TodoId, Vec<TodoId>>> {

@@ -11,6 +11,7 @@ mod faults;
 mod golden;
 mod index;
 mod ownership;
+mod results;
 mod sql;
 mod sql_hostile;
 mod support;
