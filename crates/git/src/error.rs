@@ -28,4 +28,12 @@ pub enum GitError {
         /// How long it had.
         seconds: u64,
     },
+    /// A folder of our own cannot be used.
+    #[error("cannot use {}: {said}", .folder.display())]
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// Why.
+        said: String,
+    },
 }

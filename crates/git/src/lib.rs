@@ -4,8 +4,24 @@
 
 #![deny(missing_docs)]
 
+mod commit;
 mod error;
+mod ground;
+mod land;
+mod merge;
+mod predict;
+mod queue;
 mod run;
+mod scratch;
+mod torn;
+mod trial;
 
+pub use commit::{CommitId, Signature};
 pub use error::GitError;
+pub use ground::Ground;
+pub use land::{LandError, Landed, Landing};
+pub use merge::{Conflict, Merged, Part, Resolved, join, merge};
+pub use predict::{Clash, predict};
+pub use queue::{Candidate, Offer, Queue, Site};
 pub use run::{Git, Said};
+pub use scratch::Scratch;

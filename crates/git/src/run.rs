@@ -99,8 +99,19 @@ impl Git {
         let said = self.run(args, input).await?;
         match said.code {
             0 => Ok(said),
-            _ => Err(GitError::Failed { command: shown(args), folder: self.folder.clone(), said: complaint(&said) }),
+            _ => Err(self.failed(args, &said)),
         }
+    }
+
+    /// The error of a command that ended badly.
+    pub(crate) fn failed<A: AsRef<OsStr>>(&self, args: &[A], said: &Said) -> GitError {
+        GitError::Failed { command: shown(args), folder: self.folder.clone(), said: complaint(said) }
+    }
+
+    /// The error of a command whose answer cannot be read.
+    pub(crate) fn odd(&self, command: &str, answer: &str) -> GitError {
+        let said = format!("an answer that cannot be read: {}", answer.chars().take(200).collect::<String>());
+        GitError::Failed { command: command.to_owned(), folder: self.folder.clone(), said }
     }
 
     /// Runs a command, however it ends; only what could not be run at all is an error.

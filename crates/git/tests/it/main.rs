@@ -5,5 +5,6 @@
 
 extern crate bosun_git as git;
 
+mod merging;
 mod running;
 mod stage;
