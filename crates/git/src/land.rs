@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use crate::commit::holds;
+use crate::draft::holds;
 use crate::torn::Torn;
-use crate::{CommitId, Git, GitError, Ground, Scratch};
+use crate::{Commit, Git, GitError, Outset, Scratch};
 
 /// What is under way in a repository in which HEAD must not be moved, by the ref that tells.
 const BUSY: [(&str, &str); 4] = [
@@ -18,9 +18,9 @@ const BUSY: [(&str, &str); 4] = [
 #[derive(Debug)]
 pub struct Landing<'a> {
     /// What it was built on.
-    pub ground: &'a Ground,
-    /// The result, built on the ground's HEAD.
-    pub tip: &'a CommitId,
+    pub outset: &'a Outset,
+    /// The result, built on the outset's HEAD.
+    pub tip: &'a Commit,
     /// A checkout for what must not be seen in the repository.
     pub scratch: &'a Scratch,
     /// The ref that tells, while the branch is moved, where to.
@@ -33,7 +33,7 @@ pub enum Landed {
     /// The branch has moved.
     Moved {
         /// Where it was.
-        from: CommitId,
+        from: Commit,
     },
     /// It held the result already.
     Held,
@@ -59,7 +59,7 @@ pub enum LandError {
         /// The branch.
         branch: String,
         /// Where it is.
-        at: CommitId,
+        at: Commit,
     },
     /// Something else is under way.
     #[error("{0} is under way in the repository; finish it or abort it first")]
@@ -83,7 +83,7 @@ pub enum LandError {
     )]
     Torn {
         /// Where to.
-        tip: CommitId,
+        tip: Commit,
         /// The files.
         files: Vec<String>,
     },
@@ -93,7 +93,7 @@ impl Landing<'_> {
     /// Moves branch, index and work tree. What a crash breaks off, the next landing of the same result finishes.
     pub async fn land(&self, git: &Git) -> Result<Landed, LandError> {
         self.expect_idle(git).await?;
-        let now = Ground::now(git).await?;
+        let now = Outset::now(git).await?;
         if holds(git, &now.head, self.tip).await? {
             self.unmark(git).await?;
             return Ok(Landed::Held);
@@ -119,10 +119,10 @@ impl Landing<'_> {
         Ok(())
     }
 
-    async fn expect_same_place(&self, git: &Git, now: &Ground) -> Result<(), LandError> {
-        let name = |ground: &Ground| ground.branch.clone().unwrap_or_else(|| format!("{} itself", ground.head.short()));
-        if now.branch != self.ground.branch || now.branch.is_none() && now.head != self.ground.head {
-            return Err(LandError::Elsewhere { was: name(self.ground), is: name(now) });
+    async fn expect_same_place(&self, git: &Git, now: &Outset) -> Result<(), LandError> {
+        let name = |outset: &Outset| outset.branch.clone().unwrap_or_else(|| format!("{} itself", outset.head.short()));
+        if now.branch != self.outset.branch || now.branch.is_none() && now.head != self.outset.head {
+            return Err(LandError::Elsewhere { was: name(self.outset), is: name(now) });
         }
         if !holds(git, self.tip, &now.head).await? {
             return Err(LandError::Diverged { branch: name(now), at: now.head.clone() });
@@ -132,13 +132,13 @@ impl Landing<'_> {
 
     /// Nothing is uncommitted but what the work was built on. Files that git does not know may lie around.
     async fn expect_same_files(&self, git: &Git) -> Result<(), LandError> {
-        if self.ground.base == self.ground.head {
+        if self.outset.base == self.outset.head {
             let said = git.done(&["status", "--porcelain", "-z", "--no-renames", "--untracked-files=no"], &[]).await?;
             let names = said.out.split(|byte| *byte == 0).filter_map(|line| line.get(3..));
             let names: Vec<String> = names.map(|name| String::from_utf8_lossy(name).into_owned()).take(20).collect();
             return if names.is_empty() { Ok(()) } else { Err(LandError::Unclean(names)) };
         }
-        let was = git.text(&["rev-parse", "--verify", &format!("{}^{{tree}}", self.ground.base)]).await?;
+        let was = git.text(&["rev-parse", "--verify", &format!("{}^{{tree}}", self.outset.base)]).await?;
         if self.tree_now(git).await? == was { Ok(()) } else { Err(LandError::Changed) }
     }
 
@@ -155,7 +155,7 @@ impl Landing<'_> {
     }
 
     /// Moves index and work tree. The ref says so before, and as long as the branch has not followed.
-    async fn move_files(&self, git: &Git, from: &CommitId) -> Result<(), LandError> {
+    async fn move_files(&self, git: &Git, from: &Commit) -> Result<(), LandError> {
         git.run(&["update-index", "-q", "--refresh"], &[]).await?;
         let files = [from.as_str(), self.tip.as_str()];
         let read = ["-c", "submodule.recurse=false", "read-tree", "-m", "-u"];
@@ -171,7 +171,7 @@ impl Landing<'_> {
     }
 
     /// Finishes what an earlier landing began, unless somebody has changed the files since.
-    async fn mend(&self, git: &Git, from: &CommitId) -> Result<(), LandError> {
+    async fn mend(&self, git: &Git, from: &Commit) -> Result<(), LandError> {
         let torn = Torn { git, index: &self.scratch.folder().join(".git/landing-index"), from, to: self.tip };
         let strange = torn.strange().await?;
         if strange.is_empty() {
@@ -181,7 +181,7 @@ impl Landing<'_> {
     }
 
     /// Moves the branch, unless it is not where it was when the files were moved: then they go back.
-    async fn move_branch(&self, git: &Git, from: &CommitId) -> Result<(), LandError> {
+    async fn move_branch(&self, git: &Git, from: &Commit) -> Result<(), LandError> {
         let (to, old) = (self.tip.as_str(), from.as_str());
         let moved = git.done(&["update-ref", "-m", "bosun: merge of a fleet's work", "HEAD", to, old], &[]).await;
         if let Err(error) = moved {

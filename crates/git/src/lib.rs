@@ -5,10 +5,11 @@
 #![deny(missing_docs)]
 
 mod commit;
+mod draft;
 mod error;
-mod ground;
 mod land;
 mod merge;
+mod outset;
 mod predict;
 mod queue;
 mod run;
@@ -16,11 +17,12 @@ mod scratch;
 mod torn;
 mod trial;
 
-pub use commit::{CommitId, Signature};
+pub use commit::Commit;
+pub use draft::Signature;
 pub use error::GitError;
-pub use ground::Ground;
 pub use land::{LandError, Landed, Landing};
 pub use merge::{Conflict, Merged, Part, Resolved, join, merge};
+pub use outset::Outset;
 pub use predict::{Clash, predict};
 pub use queue::{Candidate, Offer, Queue, Site};
 pub use run::{Git, Said};

@@ -1,8 +1,8 @@
 //! Commits merged without a work tree. The same commits in the same order give the same merge, byte for byte.
 
-use crate::commit::{Draft, holds};
+use crate::draft::{Draft, holds};
 use crate::trial::{Trial, Try};
-use crate::{CommitId, Git, GitError, Signature};
+use crate::{Commit, Git, GitError, Signature};
 
 /// What somebody brought, to be merged.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,14 +10,14 @@ pub struct Part {
     /// What people call it.
     pub name: String,
     /// The commit.
-    pub commit: CommitId,
+    pub commit: Commit,
 }
 
 /// What became of a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Merged {
     /// A commit that holds everything.
-    Whole(CommitId),
+    Whole(Commit),
     /// Both sides changed the same place.
     Conflict(Box<Conflict>),
 }
@@ -26,7 +26,7 @@ pub enum Merged {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
     /// What was merged before.
-    pub tip: CommitId,
+    pub tip: Commit,
     /// What does not fit it.
     pub part: Part,
     /// The files that both changed.
@@ -41,13 +41,13 @@ pub struct Conflict {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resolved {
     /// The commit of the merge.
-    Whole(CommitId),
+    Whole(Commit),
     /// These files still have marks.
     Marked(Vec<String>),
 }
 
 /// Merges parts one after the other, on top of `base`.
-pub async fn join(git: &Git, base: &CommitId, parts: &[Part], by: &Signature) -> Result<Merged, GitError> {
+pub async fn join(git: &Git, base: &Commit, parts: &[Part], by: &Signature) -> Result<Merged, GitError> {
     let mut tip = base.clone();
     for part in parts {
         match merge(git, &tip, part, by).await? {
@@ -59,7 +59,7 @@ pub async fn join(git: &Git, base: &CommitId, parts: &[Part], by: &Signature) ->
 }
 
 /// Merges one part. What is there already changes nothing, and what was built on the tip needs no commit of its own.
-pub async fn merge(git: &Git, tip: &CommitId, part: &Part, by: &Signature) -> Result<Merged, GitError> {
+pub async fn merge(git: &Git, tip: &Commit, part: &Part, by: &Signature) -> Result<Merged, GitError> {
     if holds(git, tip, &part.commit).await? {
         return Ok(Merged::Whole(tip.clone()));
     }
@@ -82,14 +82,14 @@ pub async fn merge(git: &Git, tip: &CommitId, part: &Part, by: &Signature) -> Re
 impl Conflict {
     /// A commit to begin with for whoever is to resolve it: the files have marks where both sides differ, named by the
     /// ids of the two commits.
-    pub async fn begun(&self, git: &Git, by: &Signature) -> Result<CommitId, GitError> {
+    pub async fn begun(&self, git: &Git, by: &Signature) -> Result<Commit, GitError> {
         let message = format!("Begin to merge {}", self.part.name);
         let draft = Draft { tree: &self.tree, parents: &[&self.tip, &self.part.commit], message: &message };
         draft.commit(git, by).await
     }
 
     /// Takes the tree of a commit for the merge, if no mark is left in it.
-    pub async fn resolve(&self, git: &Git, done: &CommitId, by: &Signature) -> Result<Resolved, GitError> {
+    pub async fn resolve(&self, git: &Git, done: &Commit, by: &Signature) -> Result<Resolved, GitError> {
         let marked = self.marked(git, done).await?;
         if !marked.is_empty() {
             return Ok(Resolved::Marked(marked));
@@ -101,7 +101,7 @@ impl Conflict {
     }
 
     /// The files that have a mark of this very conflict.
-    async fn marked(&self, git: &Git, done: &CommitId) -> Result<Vec<String>, GitError> {
+    async fn marked(&self, git: &Git, done: &Commit) -> Result<Vec<String>, GitError> {
         let mark = format!("^(<<<<<<<|>>>>>>>) ({}|{})", self.tip, self.part.commit);
         let args = ["grep", "-z", "-l", "--no-color", "--full-name", "-E", "-e", &mark, done.as_str()];
         let said = git.run(&args, &[]).await?;

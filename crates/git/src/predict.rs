@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::trial::{self, Try};
-use crate::{CommitId, Git, GitError, Part};
+use crate::{Commit, Git, GitError, Part};
 
 /// Most pairs that are tried; there may be more when very many branches change the same file.
 const MOST: usize = 5_000;
@@ -21,7 +21,7 @@ pub struct Clash {
 
 /// Tells which pairs clash. Those that changed no common file are not tried, so that many branches take little time;
 /// what only a folder's new name makes clash is found when it is merged.
-pub async fn predict(git: &Git, base: &CommitId, parts: &[Part]) -> Result<Vec<Clash>, GitError> {
+pub async fn predict(git: &Git, base: &Commit, parts: &[Part]) -> Result<Vec<Clash>, GitError> {
     let pairs = pairs(&changes(git, base, parts).await?);
     let tries: Vec<Try<'_>> =
         pairs.iter().map(|(a, b)| Try { base: None, ours: &parts[*a].commit, theirs: &parts[*b].commit }).collect();
@@ -40,7 +40,7 @@ pub async fn predict(git: &Git, base: &CommitId, parts: &[Part]) -> Result<Vec<C
 type Changes = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// What each part changed, in the same order.
-async fn changes(git: &Git, base: &CommitId, parts: &[Part]) -> Result<Vec<Changes>, GitError> {
+async fn changes(git: &Git, base: &Commit, parts: &[Part]) -> Result<Vec<Changes>, GitError> {
     let commits = std::iter::once(base).chain(parts.iter().map(|part| &part.commit));
     let names: String = commits.map(|commit| format!("{commit}^{{tree}}\n")).collect();
     let trees = git.done(&["cat-file", "--batch-check=%(objectname)"], names.as_bytes()).await?.text();

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::{CommitId, Conflict, Git, GitError, Merged, Part, Resolved, Scratch, Signature, merge};
+use crate::{Commit, Conflict, Git, GitError, Merged, Part, Resolved, Scratch, Signature, merge};
 
 /// A merge queue. Its tip moves only by merges that were accepted.
 #[derive(Debug)]
@@ -13,7 +13,7 @@ pub struct Queue {
     /// The ref that keeps the tip in the repository.
     pin: String,
     by: Signature,
-    tip: CommitId,
+    tip: Commit,
 }
 
 /// What a part would make of the tip.
@@ -30,12 +30,12 @@ pub enum Offer {
 /// A merge that nobody has accepted yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
-    commit: CommitId,
+    commit: Commit,
 }
 
 impl Candidate {
     /// Its commit.
-    pub fn commit(&self) -> &CommitId {
+    pub fn commit(&self) -> &Commit {
         &self.commit
     }
 }
@@ -55,14 +55,14 @@ pub struct Site {
 
 impl Queue {
     /// A queue on top of `tip`: the base, or what an earlier one had accepted.
-    pub async fn begin(site: Site, tip: CommitId) -> Result<Queue, GitError> {
+    pub async fn begin(site: Site, tip: Commit) -> Result<Queue, GitError> {
         let Site { repository, folder, pin, by } = site;
         let scratch = Scratch::make(&repository, folder).await?;
         Ok(Queue { repository, scratch, pin, by, tip })
     }
 
     /// What is merged so far.
-    pub fn tip(&self) -> &CommitId {
+    pub fn tip(&self) -> &Commit {
         &self.tip
     }
 
@@ -84,7 +84,7 @@ impl Queue {
     pub async fn settle(
         &self,
         conflict: &Conflict,
-        done: &CommitId,
+        done: &Commit,
     ) -> Result<Result<Candidate, Vec<String>>, GitError> {
         Ok(match conflict.resolve(self.scratch.git(), done, &self.by).await? {
             Resolved::Whole(commit) => Ok(Candidate { commit }),
@@ -99,7 +99,7 @@ impl Queue {
     }
 
     /// Moves the tip, once the repository has it.
-    pub async fn accept(&mut self, candidate: Candidate) -> Result<&CommitId, GitError> {
+    pub async fn accept(&mut self, candidate: Candidate) -> Result<&Commit, GitError> {
         self.scratch.publish(&self.repository, &candidate.commit, &self.pin).await?;
         self.tip = candidate.commit;
         Ok(&self.tip)

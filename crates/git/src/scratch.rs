@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::{CommitId, Git, GitError};
+use crate::{Commit, Git, GitError};
 
 /// A throw-away checkout.
 #[derive(Debug, Clone)]
@@ -53,13 +53,13 @@ impl Scratch {
     }
 
     /// Makes the tree that of a commit. What is ignored stays, so that builds in it need not begin anew.
-    pub async fn show(&self, commit: &CommitId) -> Result<(), GitError> {
+    pub async fn show(&self, commit: &Commit) -> Result<(), GitError> {
         self.git.done(&["checkout", "-q", "--force", "--detach", commit.as_str()], &[]).await?;
         self.git.done(&["clean", "-ffdq"], &[]).await.map(|_said| ())
     }
 
     /// Gives a commit to the repository, under a ref.
-    pub async fn publish(&self, to: &Git, commit: &CommitId, name: &str) -> Result<(), GitError> {
+    pub async fn publish(&self, to: &Git, commit: &Commit, name: &str) -> Result<(), GitError> {
         let offered = format!("refs/scratch/{commit}");
         self.git.done(&["update-ref", &offered, commit.as_str()], &[]).await?;
         let mut args: Vec<OsString> = ["fetch", "-q", "--no-tags", "--no-write-fetch-head"].map(Into::into).into();

@@ -5,15 +5,15 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use crate::{CommitId, Git, GitError};
+use crate::{Commit, Git, GitError};
 
 /// A broken-off move.
 pub(crate) struct Torn<'a> {
     pub(crate) git: &'a Git,
     /// A file for an index of our own.
     pub(crate) index: &'a Path,
-    pub(crate) from: &'a CommitId,
-    pub(crate) to: &'a CommitId,
+    pub(crate) from: &'a Commit,
+    pub(crate) to: &'a Commit,
 }
 
 type Paths = BTreeSet<Vec<u8>>;
@@ -59,13 +59,13 @@ impl Torn<'_> {
     }
 
     /// The files of a commit.
-    async fn files(&self, git: &Git, commit: &CommitId) -> Result<Paths, GitError> {
+    async fn files(&self, git: &Git, commit: &Commit) -> Result<Paths, GitError> {
         let said = git.done(&["ls-tree", "-r", "-z", "--name-only", "--full-tree", commit.as_str()], &[]).await?;
         Ok(paths(&said.out))
     }
 
     /// The files that are not as a commit has them.
-    async fn unlike(&self, git: &Git, commit: &CommitId) -> Result<Paths, GitError> {
+    async fn unlike(&self, git: &Git, commit: &Commit) -> Result<Paths, GitError> {
         let git = git.clone().with("GIT_INDEX_FILE", self.index);
         git.done(&["read-tree", commit.as_str()], &[]).await?;
         git.run(&["update-index", "-q", "--refresh"], &[]).await?;

@@ -1,6 +1,6 @@
 //! Merges tried on trees alone, any number of them in one command.
 
-use crate::{CommitId, Git, GitError};
+use crate::{Commit, Git, GitError};
 
 /// What the user's settings must not change about a merge.
 const SETTINGS: [&str; 6] = [
@@ -16,9 +16,9 @@ const SETTINGS: [&str; 6] = [
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Try<'a> {
     /// What both began with; the log tells when absent.
-    pub(crate) base: Option<&'a CommitId>,
-    pub(crate) ours: &'a CommitId,
-    pub(crate) theirs: &'a CommitId,
+    pub(crate) base: Option<&'a Commit>,
+    pub(crate) ours: &'a Commit,
+    pub(crate) theirs: &'a Commit,
 }
 
 /// What a merge would be.

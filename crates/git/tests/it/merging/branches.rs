@@ -1,6 +1,6 @@
 //! Branches made in one go, without a work tree.
 
-use git::{CommitId, Part};
+use git::{Commit, Part};
 
 use crate::stage::Stage;
 
@@ -23,7 +23,7 @@ pub(crate) fn write(path: &str, text: impl AsRef<[u8]>) -> Edit {
 #[derive(Debug, Clone)]
 pub(crate) struct Branch {
     pub(crate) name: String,
-    pub(crate) from: CommitId,
+    pub(crate) from: Commit,
     pub(crate) edits: Vec<Edit>,
 }
 
@@ -42,14 +42,14 @@ pub(crate) async fn import(stage: &Stage, branches: &[Branch]) -> Vec<Part> {
     stage.git.done(&["fast-import", "--quiet", "--force"], &stream).await.unwrap();
     let mut parts = Vec::new();
     for Branch { name, .. } in branches {
-        let commit = CommitId::of(&stage.git, &format!("refs/bosun/test/work/{name}")).await.unwrap();
+        let commit = Commit::of(&stage.git, &format!("refs/bosun/test/work/{name}")).await.unwrap();
         parts.push(Part { name: name.clone(), commit });
     }
     parts
 }
 
 /// One branch from a commit.
-pub(crate) async fn branch(stage: &Stage, from: &CommitId, name: &str, edits: Vec<Edit>) -> Part {
+pub(crate) async fn branch(stage: &Stage, from: &Commit, name: &str, edits: Vec<Edit>) -> Part {
     import(stage, &[Branch { name: name.into(), from: from.clone(), edits }]).await.remove(0)
 }
 

@@ -1,12 +1,12 @@
 //! Commits joined on a base, and conflicts that somebody resolves.
 
-use git::{CommitId, Merged, Resolved, Scratch, join, merge};
+use git::{Commit, Merged, Resolved, Scratch, join, merge};
 
 use super::branches::{branch, write};
 use super::{file, head, signature, tree};
 use crate::stage::Stage;
 
-async fn whole(stage: &Stage, base: &CommitId, parts: &[git::Part]) -> CommitId {
+async fn whole(stage: &Stage, base: &Commit, parts: &[git::Part]) -> Commit {
     match join(&stage.git, base, parts, &signature()).await.unwrap() {
         Merged::Whole(commit) => commit,
         Merged::Conflict(conflict) => panic!("{conflict:?}"),
@@ -106,7 +106,7 @@ async fn a_repository_with_longer_ids_or_without_its_beginning_has_a_scratch_che
         let git = stage.git.at(&repository);
         let folder = repository.with_extension("scratch \"#");
         let scratch = Scratch::make(&git, folder.clone()).await.unwrap();
-        let head = CommitId::of(&git, "HEAD").await.unwrap();
+        let head = Commit::of(&git, "HEAD").await.unwrap();
         scratch.show(&head).await.unwrap();
         assert_eq!(std::fs::read_to_string(folder.join("a.txt")).unwrap(), "two\n");
         scratch.publish(&git, &head, "refs/bosun/test/x").await.unwrap();

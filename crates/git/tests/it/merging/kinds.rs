@@ -1,13 +1,13 @@
 //! Every kind of change, merged as git merges it.
 
-use git::{CommitId, Git, Part};
+use git::{Commit, Git, Part};
 
 use super::branches::{Branch, Edit, import, write};
 use super::{head, queue, take, tree};
 use crate::stage::Stage;
 
 /// What `git merge` makes of the parts, one after the other, in a clone with a work tree.
-pub(super) async fn merged_by_hand(stage: &Stage, name: &str, base: &CommitId, parts: &[Part]) -> (Git, Vec<bool>) {
+pub(super) async fn merged_by_hand(stage: &Stage, name: &str, base: &Commit, parts: &[Part]) -> (Git, Vec<bool>) {
     let folder = stage.path().join(name);
     let origin = stage.git.folder().to_str().unwrap();
     stage.git.done(&["clone", "-q", "--shared", origin, folder.to_str().unwrap()], &[]).await.unwrap();
@@ -78,6 +78,6 @@ async fn f8_every_kind_of_change_is_merged_as_git_merges_it() {
     let (git, by_hand) = merged_by_hand(&stage, "hand", &base, &parts).await;
     assert_eq!(clean, by_hand);
     assert!(clean.iter().any(|clean| !clean) && clean[..8].iter().all(|clean| *clean), "{clean:?}");
-    let hand = CommitId::of(&git, "HEAD").await.unwrap();
+    let hand = Commit::of(&git, "HEAD").await.unwrap();
     assert_eq!(tree(&stage.git, queue.tip()).await, tree(&git, &hand).await);
 }

@@ -1,6 +1,6 @@
 //! The user's branch moves to the result, or stays with a reason.
 
-use git::{CommitId, Git, Ground, LandError, Landed, Landing, Part, Scratch};
+use git::{Commit, Git, Outset, LandError, Landed, Landing, Part, Scratch};
 
 use super::branches::{Edit, branch, write};
 use super::{everything, head, signature, tree};
@@ -10,7 +10,7 @@ const MARK: &str = "refs/bosun/test/landing";
 
 struct Scene {
     stage: Stage,
-    ground: Ground,
+    outset: Outset,
     part: Part,
     scratch: Scratch,
 }
@@ -26,19 +26,19 @@ impl Scene {
     }
 
     async fn on(stage: Stage) -> Scene {
-        let ground = Ground::now(&stage.git).await.unwrap();
+        let outset = Outset::now(&stage.git).await.unwrap();
         let edits = vec![write("a.txt", "two\n"), write("new/file.txt", "n\n"), Edit::Remove("gone.txt".into())];
-        let part = branch(&stage, &ground.base, "work", edits).await;
+        let part = branch(&stage, &outset.base, "work", edits).await;
         let scratch = Scratch::make(&stage.git, stage.path().join("scratch")).await.unwrap();
-        Scene { stage, ground, part, scratch }
+        Scene { stage, outset, part, scratch }
     }
 
     async fn land(&self) -> Result<Landed, LandError> {
         self.land_at(&self.part.commit).await
     }
 
-    async fn land_at(&self, tip: &CommitId) -> Result<Landed, LandError> {
-        let landing = Landing { ground: &self.ground, tip, scratch: &self.scratch, mark: MARK };
+    async fn land_at(&self, tip: &Commit) -> Result<Landed, LandError> {
+        let landing = Landing { outset: &self.outset, tip, scratch: &self.scratch, mark: MARK };
         landing.land(self.git()).await
     }
 
@@ -71,13 +71,13 @@ impl Scene {
 async fn f8_branch_index_and_work_tree_move_together() {
     let scene = Scene::new().await;
     scene.stage.write("notes", "not known to git\n");
-    let from = scene.ground.head.clone();
+    let from = scene.outset.head.clone();
     assert_eq!(scene.land().await, Ok(Landed::Moved { from: from.clone() }));
     assert_eq!(head(&scene.stage).await, scene.part.commit);
     assert_eq!(scene.git().text(&["symbolic-ref", "HEAD"]).await.unwrap(), "refs/heads/main");
     assert_eq!(scene.status().await, "?? notes");
     assert_eq!((scene.read("a.txt").as_deref(), scene.read("gone.txt")), (Some("two\n"), None));
-    assert_eq!(CommitId::of(scene.git(), "ORIG_HEAD").await.unwrap(), from);
+    assert_eq!(Commit::of(scene.git(), "ORIG_HEAD").await.unwrap(), from);
     assert!(!scene.has_mark().await);
     assert_eq!(scene.land().await, Ok(Landed::Held));
 }
@@ -111,7 +111,7 @@ async fn f8_whatever_the_user_did_meanwhile_the_branch_stays() {
     let at = head(&scene.stage).await;
     assert_eq!(scene.refuses().await, LandError::Diverged { branch: "main".into(), at });
     // What the result holds already is no obstacle.
-    scene.git().done(&["reset", "-q", "--hard", scene.ground.head.as_str()], &[]).await.unwrap();
+    scene.git().done(&["reset", "-q", "--hard", scene.outset.head.as_str()], &[]).await.unwrap();
     let next = branch(&scene.stage, &scene.part.commit, "next", vec![write("c.txt", "c\n")]).await;
     scene.land().await.unwrap();
     assert_eq!(scene.land_at(&next.commit).await, Ok(Landed::Moved { from: scene.part.commit.clone() }));
@@ -122,31 +122,31 @@ async fn a_head_that_is_on_no_branch_moves_if_it_stayed() {
     let stage = Stage::new().await;
     stage.git.done(&["checkout", "-q", "--detach"], &[]).await.unwrap();
     let scene = Scene::on(stage).await;
-    assert_eq!(scene.ground.branch, None);
+    assert_eq!(scene.outset.branch, None);
     scene.land().await.unwrap();
     assert_eq!(head(&scene.stage).await, scene.part.commit);
-    assert_eq!(CommitId::of(scene.git(), "main").await.unwrap(), scene.ground.head);
+    assert_eq!(Commit::of(scene.git(), "main").await.unwrap(), scene.outset.head);
 }
 
 #[tokio::test]
 async fn what_work_is_built_on_is_kept_once() {
     let stage = Stage::new().await;
     let below = "refs/bosun/test";
-    assert_eq!(Ground::kept(&stage.git, below).await.unwrap(), None);
+    assert_eq!(Outset::kept(&stage.git, below).await.unwrap(), None);
     stage.git.done(&["checkout", "-q", "-b", "some/branch"], &[]).await.unwrap();
-    let ground = Ground::now(&stage.git).await.unwrap();
-    let work = branch(&stage, &ground.head, "snapshot", vec![write("a.txt", "dirty\n")]).await;
-    let ground = ground.with_snapshot(work.commit);
-    ground.keep(&stage.git, below).await.unwrap();
-    assert_eq!(Ground::kept(&stage.git, below).await.unwrap(), Some(ground.clone()));
-    assert!(ground.keep(&stage.git, below).await.is_err(), "what is kept stays");
+    let outset = Outset::now(&stage.git).await.unwrap();
+    let work = branch(&stage, &outset.head, "snapshot", vec![write("a.txt", "dirty\n")]).await;
+    let outset = outset.with_snapshot(work.commit);
+    outset.keep(&stage.git, below).await.unwrap();
+    assert_eq!(Outset::kept(&stage.git, below).await.unwrap(), Some(outset.clone()));
+    assert!(outset.keep(&stage.git, below).await.is_err(), "what is kept stays");
     stage.git.done(&["checkout", "-q", "--detach"], &[]).await.unwrap();
-    let detached = Ground::now(&stage.git).await.unwrap();
+    let detached = Outset::now(&stage.git).await.unwrap();
     detached.keep(&stage.git, "refs/bosun/other").await.unwrap();
-    assert_eq!(Ground::kept(&stage.git, "refs/bosun/other").await.unwrap(), Some(detached));
+    assert_eq!(Outset::kept(&stage.git, "refs/bosun/other").await.unwrap(), Some(detached));
 }
 
-/// A stage with work that is not committed, and a ground that holds it.
+/// A stage with work that is not committed, and a outset that holds it.
 async fn dirty() -> Scene {
     let stage = Stage::new().await;
     stage.write("b.txt", "b\n");
@@ -154,41 +154,41 @@ async fn dirty() -> Scene {
     stage.git.done(&["commit", "-q", "-m", "second"], &[]).await.unwrap();
     stage.write("b.txt", "not committed\n");
     stage.write("untracked.txt", "u\n");
-    let ground = Ground::now(&stage.git).await.unwrap();
+    let outset = Outset::now(&stage.git).await.unwrap();
     let edits = vec![write("b.txt", "not committed\n"), write("untracked.txt", "u\n")];
-    let snapshot = branch(&stage, &ground.head, "snapshot", edits).await;
-    let ground = ground.with_snapshot(snapshot.commit);
-    let part = branch(&stage, &ground.base, "work", vec![write("a.txt", "two\n")]).await;
+    let snapshot = branch(&stage, &outset.head, "snapshot", edits).await;
+    let outset = outset.with_snapshot(snapshot.commit);
+    let part = branch(&stage, &outset.base, "work", vec![write("a.txt", "two\n")]).await;
     let scratch = Scratch::make(&stage.git, stage.path().join("scratch")).await.unwrap();
-    Scene { stage, ground, part, scratch }
+    Scene { stage, outset, part, scratch }
 }
 
 #[tokio::test]
 async fn f8_what_was_not_committed_stays_so_and_never_becomes_history() {
     let scene = dirty().await;
-    let lifted = scene.ground.lift(scene.git(), &scene.part.commit, &signature()).await.unwrap().unwrap();
+    let lifted = scene.outset.lift(scene.git(), &scene.part.commit, &signature()).await.unwrap().unwrap();
     let parents = scene.git().text(&["log", "-1", "--format=%P", lifted.as_str()]).await.unwrap();
-    assert_eq!(parents, scene.ground.head.as_str());
+    assert_eq!(parents, scene.outset.head.as_str());
     scene.land_at(&lifted).await.unwrap();
     assert_eq!(head(&scene.stage).await, lifted);
     assert_eq!(scene.read("a.txt").as_deref(), Some("two\n"));
     assert_eq!(scene.status().await, " M b.txt\n?? untracked.txt");
     assert_eq!(scene.read("b.txt").as_deref(), Some("not committed\n"));
     let history = scene.git().text(&["rev-list", "HEAD"]).await.unwrap();
-    assert!(!history.contains(scene.ground.base.as_str()));
+    assert!(!history.contains(scene.outset.base.as_str()));
 }
 
 #[tokio::test]
 async fn f8_uncommitted_work_that_changed_or_is_mixed_with_the_result_keeps_the_branch() {
     let scene = dirty().await;
-    let lifted = scene.ground.lift(scene.git(), &scene.part.commit, &signature()).await.unwrap().unwrap();
+    let lifted = scene.outset.lift(scene.git(), &scene.part.commit, &signature()).await.unwrap().unwrap();
     let before = tree(scene.git(), &head(&scene.stage).await).await;
     scene.stage.write("untracked.txt", "changed\n");
     assert_eq!(scene.land_at(&lifted).await, Err(LandError::Changed));
     scene.stage.write("untracked.txt", "u\n");
     assert_eq!(tree(scene.git(), &head(&scene.stage).await).await, before);
 
-    let mixed = branch(&scene.stage, &scene.ground.base, "mixed", vec![write("b.txt", "mixed\n")]).await;
-    assert_eq!(scene.ground.lift(scene.git(), &mixed.commit, &signature()).await.unwrap(), None);
+    let mixed = branch(&scene.stage, &scene.outset.base, "mixed", vec![write("b.txt", "mixed\n")]).await;
+    assert_eq!(scene.outset.lift(scene.git(), &mixed.commit, &signature()).await.unwrap(), None);
     assert_eq!(scene.status().await, " M b.txt\n?? untracked.txt");
 }

@@ -12,7 +12,7 @@ mod torn;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use git::{CommitId, Git, Offer, Part, Queue, Signature, Site};
+use git::{Commit, Git, Offer, Part, Queue, Signature, Site};
 
 use crate::stage::Stage;
 
@@ -20,11 +20,11 @@ fn signature() -> Signature {
     Signature { name: "Bosun".into(), email: "bosun@example.invalid".into() }
 }
 
-async fn head(stage: &Stage) -> CommitId {
-    CommitId::of(&stage.git, "HEAD").await.unwrap()
+async fn head(stage: &Stage) -> Commit {
+    Commit::of(&stage.git, "HEAD").await.unwrap()
 }
 
-async fn queue(stage: &Stage, name: &str, tip: &CommitId) -> Queue {
+async fn queue(stage: &Stage, name: &str, tip: &Commit) -> Queue {
     let site = Site {
         repository: stage.git.clone(),
         folder: stage.path().join(name),
@@ -35,7 +35,7 @@ async fn queue(stage: &Stage, name: &str, tip: &CommitId) -> Queue {
 }
 
 /// Offers a part and accepts what comes of it; tells the files otherwise.
-async fn take(queue: &mut Queue, part: &Part) -> Result<CommitId, Vec<String>> {
+async fn take(queue: &mut Queue, part: &Part) -> Result<Commit, Vec<String>> {
     match queue.offer(part).await.unwrap() {
         Offer::Held => Ok(queue.tip().clone()),
         Offer::Candidate(candidate) => Ok(queue.accept(candidate).await.unwrap().clone()),
@@ -43,11 +43,11 @@ async fn take(queue: &mut Queue, part: &Part) -> Result<CommitId, Vec<String>> {
     }
 }
 
-async fn tree(git: &Git, commit: &CommitId) -> String {
+async fn tree(git: &Git, commit: &Commit) -> String {
     git.text(&["rev-parse", &format!("{commit}^{{tree}}")]).await.unwrap()
 }
 
-async fn file(git: &Git, commit: &CommitId, path: &str) -> String {
+async fn file(git: &Git, commit: &Commit, path: &str) -> String {
     git.text(&["show", &format!("{commit}:{path}")]).await.unwrap()
 }
 

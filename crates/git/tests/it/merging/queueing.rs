@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use git::{CommitId, Offer, Part, Queue};
+use git::{Commit, Offer, Part, Queue};
 
 use super::branches::{Branch, Edit, import, write};
 use super::{everything, file, head, queue, take};
@@ -21,7 +21,7 @@ fn edits(n: usize) -> Vec<Edit> {
 }
 
 /// A project whose check runs every part.
-async fn project(stage: &Stage) -> CommitId {
+async fn project(stage: &Stage) -> Commit {
     for folder in ["parts"] {
         std::fs::create_dir(stage.git.folder().join(folder)).unwrap();
     }
@@ -44,7 +44,7 @@ fn check(folder: &Path) -> Result<(), String> {
 
 #[derive(Debug, PartialEq, Eq)]
 enum End {
-    Merged(CommitId),
+    Merged(Commit),
     Conflict(Vec<String>),
     Failed(String),
 }
@@ -87,7 +87,7 @@ async fn f8_of_twenty_branches_the_clean_ones_land_and_the_check_holds_after_eve
     assert_eq!(file(&stage.git, &tip, "version").await, "3");
     let names = stage.git.text(&["ls-tree", "--name-only", &format!("{tip}:parts")]).await.unwrap();
     assert_eq!(names.lines().count(), 1 + 20 - 4);
-    assert_eq!(CommitId::of(&stage.git, "refs/bosun/test/merged").await.unwrap(), tip);
+    assert_eq!(Commit::of(&stage.git, "refs/bosun/test/merged").await.unwrap(), tip);
     assert!(everything(&stage) == before, "the user's repository is as it was");
 
     // Whoever goes on in the middle comes to the same commits.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use git::{CommitId, Part};
+use git::{Commit, Part};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -72,17 +72,17 @@ async fn tried(all: Vec<Vec<Touch>>) {
     let tip = merged(&stage, "scratch", &base, &parts, &own).await;
     assert_eq!(merged(&stage, "again", &base, &parts, &own).await, tip);
     let (git, _clean) = merged_by_hand(&stage, "hand", &base, &parts).await;
-    let hand = CommitId::of(&git, "HEAD").await.unwrap();
+    let hand = Commit::of(&git, "HEAD").await.unwrap();
     assert_eq!(tree(&stage.git, &tip).await, tree(&git, &hand).await);
 }
 
 async fn merged(
     stage: &Stage,
     name: &str,
-    base: &CommitId,
+    base: &Commit,
     parts: &[Part],
     own: &[BTreeSet<(usize, String)>],
-) -> CommitId {
+) -> Commit {
     let mut queue = queue(stage, name, base).await;
     let mut accepted = BTreeSet::new();
     for (part, own) in parts.iter().zip(own) {

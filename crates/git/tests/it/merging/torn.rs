@@ -1,6 +1,6 @@
 //! A landing that was broken off is finished by the next, whichever step it had come to.
 
-use git::{CommitId, Ground, LandError, Landed, Landing, Scratch};
+use git::{Commit, Outset, LandError, Landed, Landing, Scratch};
 
 use super::branches::{Edit, branch, write};
 use super::head;
@@ -18,24 +18,24 @@ enum Step {
     Branch,
 }
 
-async fn begun(stage: &Stage) -> (Ground, CommitId) {
+async fn begun(stage: &Stage) -> (Outset, Commit) {
     for (name, text) in [("changes.txt", "old\n"), ("goes.txt", "old\n"), ("stays.txt", "old\n")] {
         stage.write(name, text);
     }
     stage.git.done(&["add", "-A"], &[]).await.unwrap();
     stage.git.done(&["commit", "-q", "-m", "second"], &[]).await.unwrap();
-    let ground = Ground::now(&stage.git).await.unwrap();
+    let outset = Outset::now(&stage.git).await.unwrap();
     let edits = vec![
         write("a.txt", "new\n"),
         write("changes.txt", "new\n"),
         write("comes.txt", "new\n"),
         Edit::Remove("goes.txt".into()),
     ];
-    let part = branch(stage, &ground.base, "work", edits).await;
-    (ground, part.commit)
+    let part = branch(stage, &outset.base, "work", edits).await;
+    (outset, part.commit)
 }
 
-async fn break_off(stage: &Stage, step: Step, ground: &Ground, tip: &CommitId) {
+async fn break_off(stage: &Stage, step: Step, outset: &Outset, tip: &Commit) {
     let git = &stage.git;
     git.done(&["update-ref", MARK, tip.as_str()], &[]).await.unwrap();
     if matches!(step, Step::SomeFiles | Step::AllFiles) {
@@ -47,7 +47,7 @@ async fn break_off(stage: &Stage, step: Step, ground: &Ground, tip: &CommitId) {
         std::fs::remove_file(git.folder().join("goes.txt")).unwrap();
     }
     if matches!(step, Step::Index | Step::Branch) {
-        git.done(&["read-tree", "-m", "-u", ground.head.as_str(), tip.as_str()], &[]).await.unwrap();
+        git.done(&["read-tree", "-m", "-u", outset.head.as_str(), tip.as_str()], &[]).await.unwrap();
     }
     if step == Step::Branch {
         git.done(&["update-ref", "HEAD", tip.as_str()], &[]).await.unwrap();
@@ -58,12 +58,12 @@ async fn break_off(stage: &Stage, step: Step, ground: &Ground, tip: &CommitId) {
 async fn f8_a_landing_that_was_broken_off_is_finished() {
     for step in [Step::Marked, Step::SomeFiles, Step::AllFiles, Step::Index, Step::Branch] {
         let stage = Stage::new().await;
-        let (ground, tip) = begun(&stage).await;
+        let (outset, tip) = begun(&stage).await;
         stage.write("notes", "mine\n");
-        break_off(&stage, step, &ground, &tip).await;
+        break_off(&stage, step, &outset, &tip).await;
         let scratch = Scratch::make(&stage.git, stage.path().join("scratch")).await.unwrap();
-        let landing = Landing { ground: &ground, tip: &tip, scratch: &scratch, mark: MARK };
-        let expected = if step == Step::Branch { Landed::Held } else { Landed::Moved { from: ground.head.clone() } };
+        let landing = Landing { outset: &outset, tip: &tip, scratch: &scratch, mark: MARK };
+        let expected = if step == Step::Branch { Landed::Held } else { Landed::Moved { from: outset.head.clone() } };
         assert_eq!(landing.land(&stage.git).await, Ok(expected), "{step:?}");
         assert_eq!(head(&stage).await, tip);
         assert_eq!(stage.git.text(&["status", "--porcelain"]).await.unwrap(), "?? notes", "{step:?}");
@@ -75,14 +75,14 @@ async fn f8_a_landing_that_was_broken_off_is_finished() {
 async fn f8_a_file_that_somebody_changed_since_is_not_overwritten() {
     for name in ["a.txt", "comes.txt"] {
         let stage = Stage::new().await;
-        let (ground, tip) = begun(&stage).await;
-        break_off(&stage, Step::SomeFiles, &ground, &tip).await;
+        let (outset, tip) = begun(&stage).await;
+        break_off(&stage, Step::SomeFiles, &outset, &tip).await;
         stage.write(name, "mine\n");
         let scratch = Scratch::make(&stage.git, stage.path().join("scratch")).await.unwrap();
-        let landing = Landing { ground: &ground, tip: &tip, scratch: &scratch, mark: MARK };
+        let landing = Landing { outset: &outset, tip: &tip, scratch: &scratch, mark: MARK };
         let torn = LandError::Torn { tip: tip.clone(), files: vec![name.into()] };
         assert_eq!(landing.land(&stage.git).await, Err(torn));
         assert_eq!(std::fs::read_to_string(stage.git.folder().join(name)).unwrap(), "mine\n");
-        assert_eq!(head(&stage).await, ground.head);
+        assert_eq!(head(&stage).await, outset.head);
     }
 }

@@ -1,33 +1,33 @@
 //! What a fleet's work is built on: where the user's HEAD stood, and what the checkouts begin with.
 
-use crate::commit::Draft;
+use crate::draft::Draft;
 use crate::trial::{Trial, Try};
-use crate::{CommitId, Git, GitError, Signature};
+use crate::{Commit, Git, GitError, Signature};
 
 /// What work is built on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ground {
+pub struct Outset {
     /// The branch that HEAD was on; none when it was on none.
     pub branch: Option<String>,
     /// The commit of HEAD.
-    pub head: CommitId,
+    pub head: Commit,
     /// What checkouts begin with: the same, or a temporary commit on top of it that holds what was not committed.
-    pub base: CommitId,
+    pub base: Commit,
 }
 
-impl Ground {
+impl Outset {
     /// Where HEAD is now.
-    pub async fn now(git: &Git) -> Result<Ground, GitError> {
-        let head = CommitId::of(git, "HEAD").await?;
+    pub async fn now(git: &Git) -> Result<Outset, GitError> {
+        let head = Commit::of(git, "HEAD").await?;
         let said = git.run(&["symbolic-ref", "-q", "HEAD"], &[]).await?;
         let branch = said.text().strip_prefix("refs/heads/").filter(|_| said.code == 0).map(str::to_owned);
-        Ok(Ground { branch, base: head.clone(), head })
+        Ok(Outset { branch, base: head.clone(), head })
     }
 
     /// The same with what is not committed, as a commit on top of HEAD.
     #[must_use]
-    pub fn with_snapshot(self, base: CommitId) -> Ground {
-        Ground { base, ..self }
+    pub fn with_snapshot(self, base: Commit) -> Outset {
+        Outset { base, ..self }
     }
 
     /// Keeps it in the repository below a ref, all of it or nothing. What is kept there already stays.
@@ -42,26 +42,26 @@ impl Ground {
     }
 
     /// What was kept.
-    pub async fn kept(git: &Git, below: &str) -> Result<Option<Ground>, GitError> {
+    pub async fn kept(git: &Git, below: &str) -> Result<Option<Outset>, GitError> {
         let form = "--format=%(refname) %(objectname)";
         let [base, detached, onto] = ["base", "detached", "onto/"].map(|name| format!("{below}/{name}"));
         let said = git.text(&["for-each-ref", form, &base, &detached, &onto]).await?;
-        let refs: Vec<(&str, CommitId)> = said
+        let refs: Vec<(&str, Commit)> = said
             .lines()
             .filter_map(|line| line.split_once(' '))
-            .filter_map(|(name, id)| Some((name, CommitId::named(id)?)))
+            .filter_map(|(name, id)| Some((name, Commit::new(id)?)))
             .collect();
         let Some((_, base)) = refs.iter().find(|(name, _)| *name == base).cloned() else { return Ok(None) };
         let stood = refs.into_iter().find_map(|(name, head)| match name.strip_prefix(&onto) {
             Some(branch) => Some((Some(branch.to_owned()), head)),
             None => (name == detached).then_some((None, head)),
         });
-        Ok(stood.map(|(branch, head)| Ground { branch, head, base }))
+        Ok(stood.map(|(branch, head)| Outset { branch, head, base }))
     }
 
     /// The result as a commit that is built on HEAD, without the temporary commit that held what was not committed;
     /// nothing when the two cannot be told apart.
-    pub async fn lift(&self, git: &Git, tip: &CommitId, by: &Signature) -> Result<Option<CommitId>, GitError> {
+    pub async fn lift(&self, git: &Git, tip: &Commit, by: &Signature) -> Result<Option<Commit>, GitError> {
         if self.base == self.head {
             return Ok(Some(tip.clone()));
         }
