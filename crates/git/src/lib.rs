@@ -4,8 +4,26 @@
 
 #![deny(missing_docs)]
 
+mod checkout;
+mod commit;
 mod error;
+mod furnish;
+mod lease;
+mod pins;
+mod record;
+mod repository;
 mod run;
+mod seal;
+mod staging;
+mod trash;
+mod verify;
 
+pub use checkout::{Checkout, Order};
+pub use commit::Commit;
 pub use error::GitError;
+pub use lease::Lease;
+pub use record::CheckoutId;
+pub use repository::Repository;
 pub use run::{Git, Said};
+pub use seal::Sealed;
+pub use trash::{Discarded, Trashed};
