@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use crate::draft::holds;
+use crate::staging::Staging;
 use crate::torn::Torn;
-use crate::{Commit, Git, GitError, Outset, Scratch};
+use crate::{Commit, Git, GitError, Outset, Repository, Scratch};
 
 /// What is under way in a repository in which HEAD must not be moved, by the ref that tells.
 const BUSY: [(&str, &str); 4] = [
@@ -120,7 +121,7 @@ impl Landing<'_> {
     }
 
     async fn expect_same_place(&self, git: &Git, now: &Outset) -> Result<(), LandError> {
-        let name = |outset: &Outset| outset.branch.clone().unwrap_or_else(|| format!("{} itself", outset.head.short()));
+        let name = |outset: &Outset| outset.branch.clone().unwrap_or_else(|| format!("{} itself", short(&outset.head)));
         if now.branch != self.outset.branch || now.branch.is_none() && now.head != self.outset.head {
             return Err(LandError::Elsewhere { was: name(self.outset), is: name(now) });
         }
@@ -144,14 +145,12 @@ impl Landing<'_> {
 
     /// The tree of everything that is there now, ignored files apart, made with an index and objects of our own.
     async fn tree_now(&self, git: &Git) -> Result<String, GitError> {
-        let index = git.text(&["rev-parse", "--path-format=absolute", "--git-path", "index"]).await?;
-        let own = self.scratch.folder().join(".git/landing-index");
-        let copied = std::fs::copy(&index, &own);
-        copied.map_err(|error| GitError::Folder { folder: own.clone(), said: error.to_string() })?;
-        let top = git.text(&["rev-parse", "--show-toplevel"]).await?;
-        let git = git.at(top).with("GIT_INDEX_FILE", own).with("GIT_OBJECT_DIRECTORY", self.objects());
-        git.done(&["add", "-A"], &[]).await?;
-        git.text(&["write-tree"]).await
+        let repository = Repository::find(git).await?;
+        let index = repository.git().text(&["rev-parse", "--path-format=absolute", "--git-path", "index"]).await?;
+        let aside = self.scratch.aside(repository.git());
+        let staging = Staging::copied(aside, Path::new(&index), &self.scratch.index(), &self.outset.head).await?;
+        staging.stage_all(repository.top()).await?;
+        staging.tree().await
     }
 
     /// Moves index and work tree. The ref says so before, and as long as the branch has not followed.
@@ -172,7 +171,7 @@ impl Landing<'_> {
 
     /// Finishes what an earlier landing began, unless somebody has changed the files since.
     async fn mend(&self, git: &Git, from: &Commit) -> Result<(), LandError> {
-        let torn = Torn { git, index: &self.scratch.folder().join(".git/landing-index"), from, to: self.tip };
+        let torn = Torn { git, index: &self.scratch.index(), from, to: self.tip };
         let strange = torn.strange().await?;
         if strange.is_empty() {
             return Ok(torn.finish().await?);
@@ -200,9 +199,9 @@ impl Landing<'_> {
     async fn unmark(&self, git: &Git) -> Result<(), GitError> {
         git.done(&["update-ref", "-d", self.mark], &[]).await.map(|_said| ())
     }
+}
 
-    fn objects(&self) -> std::path::PathBuf {
-        let folder: &Path = self.scratch.folder();
-        folder.join(".git/objects")
-    }
+/// The part of a commit's name that people are shown.
+fn short(commit: &Commit) -> &str {
+    commit.as_str().get(..12).unwrap_or_default()
 }

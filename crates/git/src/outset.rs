@@ -2,7 +2,7 @@
 
 use crate::draft::Draft;
 use crate::trial::{Trial, Try};
-use crate::{Commit, Git, GitError, Signature};
+use crate::{Commit, Git, GitError, Repository, Signature};
 
 /// What work is built on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct Outset {
 impl Outset {
     /// Where HEAD is now.
     pub async fn now(git: &Git) -> Result<Outset, GitError> {
-        let head = Commit::of(git, "HEAD").await?;
+        let head = Repository::find(git).await?.head().await?;
         let said = git.run(&["symbolic-ref", "-q", "HEAD"], &[]).await?;
         let branch = said.text().strip_prefix("refs/heads/").filter(|_| said.code == 0).map(str::to_owned);
         Ok(Outset { branch, base: head.clone(), head })

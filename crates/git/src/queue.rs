@@ -1,19 +1,28 @@
-//! The merge queue: parts are merged one after the other in a throw-away checkout, and each merge is looked at before
-//! the next one builds on it.
+//! The merge queue: parts are merged one after the other, and each merge is looked at in a throw-away checkout before the
+//! next one builds on it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::{Commit, Conflict, Git, GitError, Merged, Part, Resolved, Scratch, Signature, merge};
 
 /// A merge queue. Its tip moves only by merges that were accepted.
 #[derive(Debug)]
 pub struct Queue {
-    repository: Git,
-    scratch: Scratch,
-    /// The ref that keeps the tip in the repository.
-    pin: String,
-    by: Signature,
+    site: Site,
     tip: Commit,
+}
+
+/// Where a queue works.
+#[derive(Debug)]
+pub struct Site {
+    /// The repository, which gets the merges.
+    pub repository: Git,
+    /// Where a merge is looked at.
+    pub scratch: Scratch,
+    /// The ref that keeps what is accepted.
+    pub pin: String,
+    /// Who makes the merges.
+    pub by: Signature,
 }
 
 /// What a part would make of the tip.
@@ -29,36 +38,12 @@ pub enum Offer {
 
 /// A merge that nobody has accepted yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Candidate {
-    commit: Commit,
-}
-
-impl Candidate {
-    /// Its commit.
-    pub fn commit(&self) -> &Commit {
-        &self.commit
-    }
-}
-
-/// Where a queue works.
-#[derive(Debug)]
-pub struct Site {
-    /// The repository, which gets objects and the ref.
-    pub repository: Git,
-    /// Where the throw-away checkout is made.
-    pub folder: PathBuf,
-    /// The ref that keeps the tip in the repository.
-    pub pin: String,
-    /// Who makes the merges.
-    pub by: Signature,
-}
+pub struct Candidate(Commit);
 
 impl Queue {
     /// A queue on top of `tip`: the base, or what an earlier one had accepted.
-    pub async fn begin(site: Site, tip: Commit) -> Result<Queue, GitError> {
-        let Site { repository, folder, pin, by } = site;
-        let scratch = Scratch::make(&repository, folder).await?;
-        Ok(Queue { repository, scratch, pin, by, tip })
+    pub fn new(site: Site, tip: Commit) -> Queue {
+        Queue { site, tip }
     }
 
     /// What is merged so far.
@@ -66,42 +51,52 @@ impl Queue {
         &self.tip
     }
 
-    /// The checkout that it works in.
-    pub fn scratch(&self) -> &Scratch {
-        &self.scratch
+    /// Where it works.
+    pub fn site(&self) -> &Site {
+        &self.site
     }
 
     /// Merges a part for a look at it; the tip stays.
     pub async fn offer(&self, part: &Part) -> Result<Offer, GitError> {
-        Ok(match merge(self.scratch.git(), &self.tip, part, &self.by).await? {
+        Ok(match merge(&self.site.repository, &self.tip, part, &self.site.by).await? {
             Merged::Whole(commit) if commit == self.tip => Offer::Held,
-            Merged::Whole(commit) => Offer::Candidate(Candidate { commit }),
+            Merged::Whole(commit) => Offer::Candidate(Candidate(commit)),
             Merged::Conflict(conflict) => Offer::Conflict(conflict),
         })
     }
 
-    /// Takes what somebody made of a conflict; tells which files still have marks otherwise.
-    pub async fn settle(
-        &self,
-        conflict: &Conflict,
-        done: &Commit,
-    ) -> Result<Result<Candidate, Vec<String>>, GitError> {
-        Ok(match conflict.resolve(self.scratch.git(), done, &self.by).await? {
-            Resolved::Whole(commit) => Ok(Candidate { commit }),
-            Resolved::Marked(files) => Err(files),
+    /// Takes what somebody made of a conflict, unless marks are left in it.
+    pub async fn settle(&self, conflict: &Conflict, done: &Commit) -> Result<Settled, GitError> {
+        Ok(match conflict.resolve(&self.site.repository, done, &self.site.by).await? {
+            Resolved::Whole(commit) => Settled::Candidate(Candidate(commit)),
+            Resolved::Marked(files) => Settled::Marked(files),
         })
     }
 
     /// Checks a candidate out, and tells where.
     pub async fn show(&self, candidate: &Candidate) -> Result<&Path, GitError> {
-        self.scratch.show(&candidate.commit).await?;
-        Ok(self.scratch.folder())
+        self.site.scratch.show(&candidate.0).await?;
+        Ok(self.site.scratch.folder())
     }
 
-    /// Moves the tip, once the repository has it.
+    /// Moves the tip, once the repository keeps it.
     pub async fn accept(&mut self, candidate: Candidate) -> Result<&Commit, GitError> {
-        self.scratch.publish(&self.repository, &candidate.commit, &self.pin).await?;
-        self.tip = candidate.commit;
+        self.site.repository.done(&["update-ref", &self.site.pin, candidate.0.as_str()], &[]).await?;
+        self.tip = candidate.0;
         Ok(&self.tip)
     }
+
+    /// What it worked with, when it is over.
+    pub fn end(self) -> (Site, Commit) {
+        (self.site, self.tip)
+    }
+}
+
+/// What became of a conflict that somebody worked on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Settled {
+    /// A merge, if whoever looks at it accepts it.
+    Candidate(Candidate),
+    /// These files still have marks.
+    Marked(Vec<String>),
 }

@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 const MOST: u64 = 64 << 20;
 
 /// What holds for every command: no hooks, no watcher, no signing, no upkeep behind the user's back.
-const SETTINGS: [&str; 8] = [
+const SETTINGS: [&str; 10] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "commit.gpgSign=false",
@@ -25,6 +25,9 @@ const SETTINGS: [&str; 8] = [
     "maintenance.auto=false",
     "advice.detachedHead=false",
     "protocol.file.allow=always",
+    // Many workers pin their commits in one repository at once.
+    "core.filesRefLockTimeout=60000",
+    "core.packedRefsTimeout=60000",
 ];
 
 /// Git in a folder.

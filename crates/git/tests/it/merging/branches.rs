@@ -42,7 +42,7 @@ pub(crate) async fn import(stage: &Stage, branches: &[Branch]) -> Vec<Part> {
     stage.git.done(&["fast-import", "--quiet", "--force"], &stream).await.unwrap();
     let mut parts = Vec::new();
     for Branch { name, .. } in branches {
-        let commit = Commit::of(&stage.git, &format!("refs/bosun/test/work/{name}")).await.unwrap();
+        let commit = super::named(&stage.git, &format!("refs/bosun/test/work/{name}")).await;
         parts.push(Part { name: name.clone(), commit });
     }
     parts

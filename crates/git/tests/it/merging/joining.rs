@@ -1,6 +1,6 @@
 //! Commits joined on a base, and conflicts that somebody resolves.
 
-use git::{Commit, Merged, Resolved, Scratch, join, merge};
+use git::{Commit, Merged, Resolved, join, merge};
 
 use super::branches::{branch, write};
 use super::{file, head, signature, tree};
@@ -87,7 +87,7 @@ async fn settings_of_the_user_do_not_change_a_merge() {
 }
 
 #[tokio::test]
-async fn a_repository_with_longer_ids_or_without_its_beginning_has_a_scratch_checkout_too() {
+async fn commits_are_merged_in_a_repository_with_longer_ids_and_in_one_without_its_beginning() {
     let stage = Stage::new().await;
     stage.write("a.txt", "two\n");
     stage.git.done(&["commit", "-q", "-a", "-m", "second"], &[]).await.unwrap();
@@ -100,15 +100,23 @@ async fn a_repository_with_longer_ids_or_without_its_beginning_has_a_scratch_che
     git.done(&["init", "-q", "--object-format=sha256", "-b", "main"], &[]).await.unwrap();
     std::fs::write(long.join("a.txt"), "two\n").unwrap();
     git.done(&["add", "-A"], &[]).await.unwrap();
-    let git = git.with("GIT_AUTHOR_NAME", "a").with("GIT_AUTHOR_EMAIL", "a@b").with("GIT_COMMITTER_NAME", "a");
-    git.with("GIT_COMMITTER_EMAIL", "a@b").done(&["commit", "-q", "-m", "first"], &[]).await.unwrap();
+    let git = ["AUTHOR", "COMMITTER"].into_iter().fold(git, |git, who| {
+        git.with(&format!("GIT_{who}_NAME"), "a").with(&format!("GIT_{who}_EMAIL"), "a@example.invalid")
+    });
+    git.done(&["commit", "-q", "-m", "first"], &[]).await.unwrap();
     for repository in [shallow, long] {
-        let git = stage.git.at(&repository);
-        let folder = repository.with_extension("scratch \"#");
-        let scratch = Scratch::make(&git, folder.clone()).await.unwrap();
-        let head = Commit::of(&git, "HEAD").await.unwrap();
-        scratch.show(&head).await.unwrap();
-        assert_eq!(std::fs::read_to_string(folder.join("a.txt")).unwrap(), "two\n");
-        scratch.publish(&git, &head, "refs/bosun/test/x").await.unwrap();
+        let at = git.at(&repository);
+        let mut repository = Stage::new().await;
+        repository.git = at;
+        let base = head(&repository).await;
+        let a = branch(&repository, &base, "a", vec![write("a.txt", "a\n")]).await;
+        let b = branch(&repository, &base, "b", vec![write("b.txt", "b\n")]).await;
+        let mut queue = super::queue(&repository, &base).await;
+        for part in [a, b] {
+            super::take(&mut queue, &part).await.unwrap();
+        }
+        queue.site().scratch.show(queue.tip()).await.unwrap();
+        let shown = |name| std::fs::read_to_string(queue.site().scratch.folder().join(name)).unwrap();
+        assert_eq!((shown("a.txt").as_str(), shown("b.txt").as_str()), ("a\n", "b\n"));
     }
 }

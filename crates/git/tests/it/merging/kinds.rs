@@ -69,15 +69,15 @@ async fn f8_every_kind_of_change_is_merged_as_git_merges_it() {
         .map(|(name, edits)| Branch { name: name.replace([' ', ','], "-"), from: base.clone(), edits })
         .collect();
     let parts = import(&stage, &branches).await;
-    let mut queue = queue(&stage, "scratch", &base).await;
+    let mut queue = queue(&stage, &base).await;
     let mut clean = Vec::new();
     for part in &parts {
         clean.push(take(&mut queue, part).await.is_ok());
-        queue.scratch().show(queue.tip()).await.unwrap();
+        queue.site().scratch.show(queue.tip()).await.unwrap();
     }
     let (git, by_hand) = merged_by_hand(&stage, "hand", &base, &parts).await;
     assert_eq!(clean, by_hand);
     assert!(clean.iter().any(|clean| !clean) && clean[..8].iter().all(|clean| *clean), "{clean:?}");
-    let hand = Commit::of(&git, "HEAD").await.unwrap();
+    let hand = super::named(&git, "HEAD").await;
     assert_eq!(tree(&stage.git, queue.tip()).await, tree(&git, &hand).await);
 }

@@ -1,9 +1,9 @@
 //! The user's branch moves to the result, or stays with a reason.
 
-use git::{Commit, Git, Outset, LandError, Landed, Landing, Part, Scratch};
+use git::{Commit, Git, LandError, Landed, Landing, Outset, Part, Scratch};
 
 use super::branches::{Edit, branch, write};
-use super::{everything, head, signature, tree};
+use super::{head, signature, tree};
 use crate::stage::Stage;
 
 const MARK: &str = "refs/bosun/test/landing";
@@ -29,7 +29,7 @@ impl Scene {
         let outset = Outset::now(&stage.git).await.unwrap();
         let edits = vec![write("a.txt", "two\n"), write("new/file.txt", "n\n"), Edit::Remove("gone.txt".into())];
         let part = branch(&stage, &outset.base, "work", edits).await;
-        let scratch = Scratch::make(&stage.git, stage.path().join("scratch")).await.unwrap();
+        let scratch = super::scratch(&stage, &outset.head).await;
         Scene { stage, outset, part, scratch }
     }
 
@@ -59,9 +59,9 @@ impl Scene {
     }
 
     async fn refuses(&self) -> LandError {
-        let before = everything(&self.stage);
+        let before = self.stage.belongings().await;
         let error = self.land().await.unwrap_err();
-        assert!(everything(&self.stage) == before, "a landing that is refused changes nothing: {error}");
+        assert!(self.stage.belongings().await == before, "a landing that is refused changes nothing: {error}");
         assert!(!self.has_mark().await);
         error
     }
@@ -77,7 +77,7 @@ async fn f8_branch_index_and_work_tree_move_together() {
     assert_eq!(scene.git().text(&["symbolic-ref", "HEAD"]).await.unwrap(), "refs/heads/main");
     assert_eq!(scene.status().await, "?? notes");
     assert_eq!((scene.read("a.txt").as_deref(), scene.read("gone.txt")), (Some("two\n"), None));
-    assert_eq!(Commit::of(scene.git(), "ORIG_HEAD").await.unwrap(), from);
+    assert_eq!(super::named(scene.git(), "ORIG_HEAD").await, from);
     assert!(!scene.has_mark().await);
     assert_eq!(scene.land().await, Ok(Landed::Held));
 }
@@ -125,7 +125,7 @@ async fn a_head_that_is_on_no_branch_moves_if_it_stayed() {
     assert_eq!(scene.outset.branch, None);
     scene.land().await.unwrap();
     assert_eq!(head(&scene.stage).await, scene.part.commit);
-    assert_eq!(Commit::of(scene.git(), "main").await.unwrap(), scene.outset.head);
+    assert_eq!(super::named(scene.git(), "main").await, scene.outset.head);
 }
 
 #[tokio::test]
@@ -159,7 +159,7 @@ async fn dirty() -> Scene {
     let snapshot = branch(&stage, &outset.head, "snapshot", edits).await;
     let outset = outset.with_snapshot(snapshot.commit);
     let part = branch(&stage, &outset.base, "work", vec![write("a.txt", "two\n")]).await;
-    let scratch = Scratch::make(&stage.git, stage.path().join("scratch")).await.unwrap();
+    let scratch = super::scratch(&stage, &outset.head).await;
     Scene { stage, outset, part, scratch }
 }
 

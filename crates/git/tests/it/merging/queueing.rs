@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::process::Command;
 
-use git::{Commit, Offer, Part, Queue};
+use git::{Commit, Offer, Part, Queue, Settled};
 
 use super::branches::{Branch, Edit, import, write};
-use super::{everything, file, head, queue, take};
+use super::{file, head, queue, take};
 use crate::stage::Stage;
 
 /// Twenty branches: most are clean, four change the same line, one takes away what another calls.
@@ -22,9 +22,7 @@ fn edits(n: usize) -> Vec<Edit> {
 
 /// A project whose check runs every part.
 async fn project(stage: &Stage) -> Commit {
-    for folder in ["parts"] {
-        std::fs::create_dir(stage.git.folder().join(folder)).unwrap();
-    }
+    std::fs::create_dir(stage.git.folder().join("parts")).unwrap();
     stage.write("version", "0\n");
     stage.write("lib.sh", "shout() { echo \"$@\"; }\nsay() { echo \"$@\"; }\n");
     stage.write(
@@ -67,13 +65,13 @@ async fn f8_of_twenty_branches_the_clean_ones_land_and_the_check_holds_after_eve
     let branches: Vec<Branch> =
         (0..20).map(|n| Branch { name: format!("{n:02}"), from: base.clone(), edits: edits(n) }).collect();
     let parts = import(&stage, &branches).await;
-    let before = everything(&stage);
-    let mut queue = queue(&stage, "scratch", &base).await;
+    let before = stage.belongings().await;
+    let mut queue = queue(&stage, &base).await;
     let mut ends = Vec::new();
     for part in &parts {
         ends.push(step(&mut queue, part).await);
-        queue.scratch().show(queue.tip()).await.unwrap();
-        assert_eq!(check(queue.scratch().folder()), Ok(()), "after {}", part.name);
+        queue.site().scratch.show(queue.tip()).await.unwrap();
+        assert_eq!(check(queue.site().scratch.folder()), Ok(()), "after {}", part.name);
     }
     for (n, end) in ends.iter().enumerate() {
         match (n, end) {
@@ -87,8 +85,8 @@ async fn f8_of_twenty_branches_the_clean_ones_land_and_the_check_holds_after_eve
     assert_eq!(file(&stage.git, &tip, "version").await, "3");
     let names = stage.git.text(&["ls-tree", "--name-only", &format!("{tip}:parts")]).await.unwrap();
     assert_eq!(names.lines().count(), 1 + 20 - 4);
-    assert_eq!(Commit::of(&stage.git, "refs/bosun/test/merged").await.unwrap(), tip);
-    assert!(everything(&stage) == before, "the user's repository is as it was");
+    assert_eq!(super::named(&stage.git, "refs/bosun/test/merged").await, tip);
+    assert!(stage.belongings().await == before, "what is the user's is as it was");
 
     // Whoever goes on in the middle comes to the same commits.
     for stop in [1, 9, 14] {
@@ -96,7 +94,7 @@ async fn f8_of_twenty_branches_the_clean_ones_land_and_the_check_holds_after_eve
             End::Merged(commit) => Some(commit.clone()),
             End::Conflict(_) | End::Failed(_) => None,
         });
-        let mut again = super::queue(&stage, &format!("scratch-{stop}"), &done.unwrap()).await;
+        let mut again = super::queue(&stage, &done.unwrap()).await;
         for (part, end) in parts.iter().zip(&ends).skip(stop) {
             assert_eq!(&step(&mut again, part).await, end);
         }
@@ -111,15 +109,15 @@ async fn what_a_check_leaves_behind_is_gone_at_the_next_but_for_what_is_ignored(
     stage.git.done(&["add", "-A"], &[]).await.unwrap();
     stage.git.done(&["commit", "-q", "-m", "ignore"], &[]).await.unwrap();
     let base = head(&stage).await;
-    let queue = queue(&stage, "scratch", &base).await;
-    queue.scratch().show(&base).await.unwrap();
-    let folder = queue.scratch().folder();
+    let queue = queue(&stage, &base).await;
+    queue.site().scratch.show(&base).await.unwrap();
+    let folder = queue.site().scratch.folder();
     for name in ["a.txt", "left", "target"] {
         std::fs::write(folder.join(name), "by a check\n").unwrap();
     }
-    std::fs::create_dir_all(folder.join("nested/.git")).unwrap();
-    queue.scratch().git().done(&["init", "-q", "nested"], &[]).await.unwrap();
-    queue.scratch().show(&base).await.unwrap();
+    stage.git.at(folder).done(&["init", "-q", "nested"], &[]).await.unwrap();
+    stage.git.at(folder).done(&["config", "core.sparseCheckout", "true"], &[]).await.unwrap();
+    queue.site().scratch.show(&base).await.unwrap();
     let mut names: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
     assert_eq!(names, [".git", ".gitignore", "a.txt", "target"]);
@@ -136,14 +134,13 @@ async fn a_conflict_that_somebody_resolved_is_taken_as_a_merge() {
         edits: vec![write("a.txt", format!("{name}\n"))],
     });
     let [a, b] = import(&stage, &branches).await.try_into().unwrap();
-    let mut queue = queue(&stage, "scratch", &base).await;
+    let mut queue = queue(&stage, &base).await;
     take(&mut queue, &a).await.unwrap();
     let Offer::Conflict(conflict) = queue.offer(&b).await.unwrap() else { panic!() };
-    let begun = conflict.begun(queue.scratch().git(), &super::signature()).await.unwrap();
-    queue.scratch().publish(&stage.git, &begun, "refs/bosun/test/begun").await.unwrap();
-    assert_eq!(queue.settle(&conflict, &begun).await.unwrap(), Err(vec!["a.txt".into()]));
+    let begun = conflict.begun(&stage.git, &super::signature()).await.unwrap();
+    assert_eq!(queue.settle(&conflict, &begun).await.unwrap(), Settled::Marked(vec!["a.txt".into()]));
     let done = super::branches::branch(&stage, &begun, "done", vec![write("a.txt", "a\nb\n")]).await;
-    let candidate = queue.settle(&conflict, &done.commit).await.unwrap().unwrap();
+    let Settled::Candidate(candidate) = queue.settle(&conflict, &done.commit).await.unwrap() else { panic!() };
     queue.accept(candidate).await.unwrap();
     assert_eq!(file(&stage.git, queue.tip(), "a.txt").await, "a\nb");
     assert_eq!(queue.offer(&b).await.unwrap(), Offer::Held);

@@ -69,21 +69,15 @@ async fn tried(all: Vec<Vec<Touch>>) {
         own.push(lines);
     }
     let parts = import(&stage, &branches).await;
-    let tip = merged(&stage, "scratch", &base, &parts, &own).await;
-    assert_eq!(merged(&stage, "again", &base, &parts, &own).await, tip);
+    let tip = merged(&stage, &base, &parts, &own).await;
+    assert_eq!(merged(&stage, &base, &parts, &own).await, tip);
     let (git, _clean) = merged_by_hand(&stage, "hand", &base, &parts).await;
-    let hand = Commit::of(&git, "HEAD").await.unwrap();
+    let hand = super::named(&git, "HEAD").await;
     assert_eq!(tree(&stage.git, &tip).await, tree(&git, &hand).await);
 }
 
-async fn merged(
-    stage: &Stage,
-    name: &str,
-    base: &Commit,
-    parts: &[Part],
-    own: &[BTreeSet<(usize, String)>],
-) -> Commit {
-    let mut queue = queue(stage, name, base).await;
+async fn merged(stage: &Stage, base: &Commit, parts: &[Part], own: &[BTreeSet<(usize, String)>]) -> Commit {
+    let mut queue = queue(stage, base).await;
     let mut accepted = BTreeSet::new();
     for (part, own) in parts.iter().zip(own) {
         match take(&mut queue, part).await {

@@ -1,6 +1,6 @@
 //! A landing that was broken off is finished by the next, whichever step it had come to.
 
-use git::{Commit, Outset, LandError, Landed, Landing, Scratch};
+use git::{Commit, LandError, Landed, Landing, Outset};
 
 use super::branches::{Edit, branch, write};
 use super::head;
@@ -61,7 +61,7 @@ async fn f8_a_landing_that_was_broken_off_is_finished() {
         let (outset, tip) = begun(&stage).await;
         stage.write("notes", "mine\n");
         break_off(&stage, step, &outset, &tip).await;
-        let scratch = Scratch::make(&stage.git, stage.path().join("scratch")).await.unwrap();
+        let scratch = super::scratch(&stage, &outset.head).await;
         let landing = Landing { outset: &outset, tip: &tip, scratch: &scratch, mark: MARK };
         let expected = if step == Step::Branch { Landed::Held } else { Landed::Moved { from: outset.head.clone() } };
         assert_eq!(landing.land(&stage.git).await, Ok(expected), "{step:?}");
@@ -78,7 +78,7 @@ async fn f8_a_file_that_somebody_changed_since_is_not_overwritten() {
         let (outset, tip) = begun(&stage).await;
         break_off(&stage, Step::SomeFiles, &outset, &tip).await;
         stage.write(name, "mine\n");
-        let scratch = Scratch::make(&stage.git, stage.path().join("scratch")).await.unwrap();
+        let scratch = super::scratch(&stage, &outset.head).await;
         let landing = Landing { outset: &outset, tip: &tip, scratch: &scratch, mark: MARK };
         let torn = LandError::Torn { tip: tip.clone(), files: vec![name.into()] };
         assert_eq!(landing.land(&stage.git).await, Err(torn));
