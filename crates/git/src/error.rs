@@ -28,4 +28,63 @@ pub enum GitError {
         /// How long it had.
         seconds: u64,
     },
+    /// There is no repository.
+    #[error("{} is in no git repository; run `git init` and commit there, or work without isolation", .0.display())]
+    NoRepository(PathBuf),
+    /// The repository has no files of its own.
+    #[error("{} is a bare repository; work in a clone of it that has files", .0.display())]
+    Bare(PathBuf),
+    /// The repository has no commit.
+    #[error("{} has no commit yet; commit something first", .0.display())]
+    Unborn(PathBuf),
+    /// There is no such commit.
+    #[error("`{name}` is no commit of {}; `git log` shows those there are", .repository.display())]
+    NoCommit {
+        /// What was looked for.
+        name: String,
+        /// Where.
+        repository: PathBuf,
+    },
+    /// A place that must be free is taken.
+    #[error("{} exists already and is not touched; move it away", .0.display())]
+    Taken(PathBuf),
+    /// A checkout is not what it must be.
+    #[error("the checkout {} cannot be used: {why}", .path.display())]
+    Unfit {
+        /// Where it is.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// There is an unfinished merge.
+    #[error("{} has an unfinished merge ({}); resolve it or run `git merge --abort` there", .path.display(), .files.join(", "))]
+    Unmerged {
+        /// Where.
+        path: PathBuf,
+        /// The first files that are not merged.
+        files: Vec<String>,
+    },
+    /// Somebody works in the checkout.
+    #[error("a task of process {pid} may still work in {}; end its session first", .path.display())]
+    InUse {
+        /// The checkout.
+        path: PathBuf,
+        /// The process.
+        pid: u32,
+    },
+    /// A file of ours could not be read, written or moved.
+    #[error("{} cannot be used: {said}", .path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        said: String,
+    },
+}
+
+impl GitError {
+    pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> GitError {
+        let path = path.into();
+        move |error| GitError::File { path, said: error.to_string() }
+    }
 }

@@ -4,8 +4,42 @@
 
 #![deny(missing_docs)]
 
+mod checkout;
+mod commit;
+mod draft;
 mod error;
+mod furnish;
+mod land;
+mod lease;
+mod merge;
+mod outset;
+mod pins;
+mod predict;
+mod queue;
+mod record;
+mod repository;
 mod run;
+mod scratch;
+mod seal;
+mod staging;
+mod torn;
+mod trash;
+mod trial;
+mod verify;
 
+pub use checkout::{Checkout, Order};
+pub use commit::Commit;
+pub use draft::Signature;
 pub use error::GitError;
+pub use land::{LandError, Landed, Landing};
+pub use lease::Lease;
+pub use merge::{Conflict, Merged, Part, Resolved, join, merge};
+pub use outset::Outset;
+pub use predict::{Clash, predict};
+pub use queue::{Candidate, Offer, Queue, Settled, Site};
+pub use record::CheckoutId;
+pub use repository::Repository;
 pub use run::{Git, Said};
+pub use scratch::Scratch;
+pub use seal::Sealed;
+pub use trash::{Discarded, Trashed};

@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 const MOST: u64 = 64 << 20;
 
 /// What holds for every command: no hooks, no watcher, no signing, no upkeep behind the user's back.
-const SETTINGS: [&str; 8] = [
+const SETTINGS: [&str; 10] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "commit.gpgSign=false",
@@ -25,6 +25,9 @@ const SETTINGS: [&str; 8] = [
     "maintenance.auto=false",
     "advice.detachedHead=false",
     "protocol.file.allow=always",
+    // Many workers pin their commits in one repository at once.
+    "core.filesRefLockTimeout=60000",
+    "core.packedRefsTimeout=60000",
 ];
 
 /// Git in a folder.
@@ -99,8 +102,19 @@ impl Git {
         let said = self.run(args, input).await?;
         match said.code {
             0 => Ok(said),
-            _ => Err(GitError::Failed { command: shown(args), folder: self.folder.clone(), said: complaint(&said) }),
+            _ => Err(self.failed(args, &said)),
         }
+    }
+
+    /// The error of a command that ended badly.
+    pub(crate) fn failed<A: AsRef<OsStr>>(&self, args: &[A], said: &Said) -> GitError {
+        GitError::Failed { command: shown(args), folder: self.folder.clone(), said: complaint(said) }
+    }
+
+    /// The error of a command whose answer cannot be read.
+    pub(crate) fn odd(&self, command: &str, answer: &str) -> GitError {
+        let said = format!("an answer that cannot be read: {}", answer.chars().take(200).collect::<String>());
+        GitError::Failed { command: command.to_owned(), folder: self.folder.clone(), said }
     }
 
     /// Runs a command, however it ends; only what could not be run at all is an error.

@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use protocol::SessionId;
 
+use crate::files::make_below;
+
 /// Why Bosun's folder cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum HomeError {
@@ -76,6 +78,8 @@ pub struct Home {
 /// A socket's address holds 108 bytes, of which the last is 0.
 const SOCKET_PATH: usize = 107;
 const SOCKET_NAME: usize = "/run/0123456789abcdef.sock".len();
+const CHECKOUTS: &str = "checkouts";
+const TRASH: &str = "trash";
 const LOCK_PATIENCE: Duration = Duration::from_secs(30);
 const LOCK_POLL: Duration = Duration::from_millis(5);
 
@@ -147,6 +151,22 @@ impl Home {
     /// Output of one session's commands that was too long for its log.
     pub fn output_dir(&self, session: SessionId) -> PathBuf {
         self.session_dir(session).join("output")
+    }
+
+    /// Every session's checkouts are in here.
+    pub fn checkouts_dir(&self) -> PathBuf {
+        self.root.join(CHECKOUTS)
+    }
+
+    /// What was taken out of the way and is not lost yet.
+    pub fn trash_dir(&self) -> PathBuf {
+        self.root.join(TRASH)
+    }
+
+    /// Makes the folder of one session's checkouts. A link in its way is an error.
+    pub fn make_checkouts(&self, session: SessionId) -> Result<PathBuf, HomeError> {
+        let below = Path::new(CHECKOUTS).join(session.to_string());
+        make_below(&self.root, &below).map_err(|source| HomeError::from(&self.root.join(below), source))
     }
 
     /// Where one session's owner listens. Named by the random half of the id, since addresses are short.

@@ -21,7 +21,10 @@ pub mod terminal;
 pub mod twin;
 
 pub use clock::{Clock, SystemClock};
-pub use files::{EntryKind, Expect, FileBytes, FileError, Folder, FolderEntry, PathError, Place, Stamp, Workspace};
+pub use files::{
+    EntryKind, Expect, FileBytes, FileError, Folder, FolderEntry, PathError, Place, Removed, Stamp, Workspace,
+    make_below, move_below, remove_below,
+};
 pub use guardian::{
     Exit, ExitStatus, Guardian, Input, Job, Kill, Leftovers, Output, Process, Program, SpawnError, Stderr, Stdin,
     WaitError, guardian_main,

@@ -1,9 +1,14 @@
 //! Git on real repositories.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![expect(clippy::disallowed_methods, reason = "git is found where the test runner finds it")]
 
 extern crate bosun_git as git;
 
+mod checkouts;
+mod crowd;
+mod discarding;
+mod merging;
 mod running;
+mod sealing;
 mod stage;

@@ -5,8 +5,11 @@
 //! root's own descriptor without following any link, so that a link put in the way meanwhile is an error and
 //! never a way out.
 //!
+//! Folders of Bosun's own are made, moved and removed in the same way, below a root that nothing leads out of.
+//!
 //! Everything here blocks the thread, for as long as a disk takes; nothing waits for a pipe or a device.
 
+mod below;
 mod draft;
 mod error;
 mod folder;
@@ -15,6 +18,7 @@ mod root;
 mod stamp;
 mod workspace;
 
+pub use below::{Removed, make_below, move_below, remove_below};
 pub use error::{FileError, PathError};
 pub use folder::{EntryKind, Folder, FolderEntry};
 pub use place::{Expect, FileBytes, Place};

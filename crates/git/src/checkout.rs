@@ -1,0 +1,156 @@
+//! A checkout of a task's own: a private clone that borrows the objects of the user's repository and shares nothing else
+//! with it, neither refs nor stash, config nor hooks.
+
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use crate::record::Record;
+use crate::{CheckoutId, Commit, Git, GitError, Repository, furnish};
+
+/// A checkout of a task's own.
+#[derive(Debug, Clone)]
+pub struct Checkout {
+    pub(crate) git: Git,
+    pub(crate) root: PathBuf,
+    pub(crate) path: PathBuf,
+    pub(crate) record: Record,
+}
+
+/// What checkout to make.
+#[derive(Debug, Clone)]
+pub struct Order {
+    /// Whose it is.
+    pub id: CheckoutId,
+    /// What people call the task; its branch is named after it.
+    pub name: String,
+    /// The commit that it begins with.
+    pub base: Commit,
+}
+
+impl Checkout {
+    /// Makes a checkout in `root`, the folder of the session's checkouts, and looks whether it is one. What is begun and
+    /// does not succeed is removed again.
+    pub async fn make(repository: &Repository, root: &Path, order: Order) -> Result<Checkout, GitError> {
+        let Order { id, name, base } = order;
+        let path = root.join(id.task.to_string());
+        if root.canonicalize().map_err(GitError::file(root))? != root {
+            return Err(GitError::Unfit {
+                path,
+                why: "its folder is reached through a link; use the folder itself".into(),
+            });
+        }
+        // First of all: from here on, nothing that it is made of can be cleaned up.
+        repository.pin(&id.base_ref(), &base).await?;
+        DirBuilder::new().mode(0o700).create(&path).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => GitError::Taken(path.clone()),
+            _ => GitError::file(&path)(error),
+        })?;
+        let record = Record {
+            id,
+            name,
+            repository: repository.top().to_owned(),
+            common: repository.common().to_owned(),
+            base,
+            sealed: None,
+        };
+        let checkout = Checkout::of(repository.git(), root, record);
+        match checkout.fill(repository).await {
+            Ok(()) => Ok(checkout),
+            Err(error) => {
+                checkout.undo();
+                Err(error)
+            }
+        }
+    }
+
+    /// A checkout that was made before, if it is still there and what it says it is.
+    pub async fn open(git: &Git, root: &Path, id: CheckoutId) -> Result<Checkout, GitError> {
+        let checkout = Checkout::of(git, root, Record::read(root, id)?);
+        checkout.verify_ours().await?;
+        Ok(checkout)
+    }
+
+    pub(crate) fn of(git: &Git, root: &Path, record: Record) -> Checkout {
+        let path = root.join(record.id.task.to_string());
+        // Without a repository of its own in it, git must not find one above it.
+        let git = git.at(&path).with("GIT_CEILING_DIRECTORIES", root);
+        Checkout { git, root: root.to_owned(), path, record }
+    }
+
+    /// Its folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whose it is.
+    pub fn id(&self) -> CheckoutId {
+        self.record.id
+    }
+
+    /// What people call its task.
+    pub fn name(&self) -> &str {
+        &self.record.name
+    }
+
+    /// The commit it began with.
+    pub fn base(&self) -> &Commit {
+        &self.record.base
+    }
+
+    /// The commit that keeps what was made in it, once that was kept.
+    pub fn sealed(&self) -> Option<&Commit> {
+        self.record.sealed.as_ref()
+    }
+
+    /// The top of the user's repository.
+    pub fn repository(&self) -> &Path {
+        &self.record.repository
+    }
+
+    /// What a person may wonder about in it.
+    pub async fn remarks(&self) -> Result<Vec<String>, GitError> {
+        let mut remarks = Vec::new();
+        let modules = format!("{}:.gitmodules", self.record.base);
+        if self.git.run(&["cat-file", "-e", &modules], &[]).await?.code == 0 {
+            remarks
+                .push("its submodules are empty: run `git submodule update --init` for those that are needed".into());
+        }
+        if self.git.run(&["config", "--get-regexp", r"^filter\.lfs\."], &[]).await?.code == 0 {
+            remarks.push("git lfs is set up for this user and applies here".into());
+        }
+        Ok(remarks)
+    }
+
+    /// The user's repository, for what is done to this checkout's folder: its settings count, and not those that were
+    /// made in the checkout.
+    pub(crate) fn outer(&self) -> Git {
+        self.git.clone().with("GIT_DIR", &self.record.common).with("GIT_WORK_TREE", &self.path)
+    }
+
+    async fn fill(&self, repository: &Repository) -> Result<(), GitError> {
+        self.record.write(&self.root)?;
+        furnish::furnish(self, repository).await?;
+        self.verify_fresh().await
+    }
+
+    /// Removes what is left of a checkout that nobody works in and that holds nothing to keep.
+    pub(crate) fn remove_left(root: &Path, id: CheckoutId) -> Result<(), GitError> {
+        let name = id.task.to_string();
+        let path = root.join(&name);
+        if path.symlink_metadata().is_err() {
+            return Ok(());
+        }
+        host::remove_below(root, Path::new(&name)).map(|_removed| ()).map_err(GitError::file(path))
+    }
+
+    pub(crate) fn undo(&self) {
+        let name = self.record.id.task.to_string();
+        let removed = host::remove_below(&self.root, Path::new(&name));
+        let forgotten = std::fs::remove_file(self.record.id.record(&self.root));
+        if let Err(error) = removed.map(|_removed| ()).and(forgotten) {
+            tracing::warn!(path = %self.path.display(), %error, "a checkout that could not be made stays");
+        }
+    }
+}

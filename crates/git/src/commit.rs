@@ -1,0 +1,50 @@
+//! The name of a commit.
+
+use std::ffi::OsStr;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The full name of a commit, which no option of a command can be taken for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Commit(String);
+
+impl Commit {
+    /// The commit of this name, if it is a full one.
+    pub fn new(name: &str) -> Option<Commit> {
+        let is_full = matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_full.then(|| Commit(name.to_ascii_lowercase()))
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Commit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl AsRef<OsStr> for Commit {
+    fn as_ref(&self) -> &OsStr {
+        self.0.as_ref()
+    }
+}
+
+impl From<Commit> for String {
+    fn from(commit: Commit) -> String {
+        commit.0
+    }
+}
+
+impl TryFrom<String> for Commit {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Commit, String> {
+        Commit::new(&name).ok_or_else(|| format!("`{name}` is not the full name of a commit"))
+    }
+}

@@ -1,0 +1,68 @@
+//! Who works in a checkout: as long as that process lives, nobody removes it.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use host::Owner;
+use serde::{Deserialize, Serialize};
+
+use crate::record::put;
+use crate::{CheckoutId, GitError};
+
+/// Most bytes of a lease.
+const MOST: u64 = 4 << 10;
+
+/// A process's claim on a checkout, for all its tasks. Dropping it gives the checkout free, and so does dying.
+#[derive(Debug)]
+#[must_use = "the checkout is free when this is dropped"]
+pub struct Lease {
+    path: PathBuf,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Claim {
+    boot: String,
+    pid: u32,
+    started: u64,
+}
+
+impl Lease {
+    /// Claims a checkout in `root`, the folder of its session, for this process.
+    pub fn take(root: &Path, id: CheckoutId) -> Result<Lease, GitError> {
+        let path = id.lease(root);
+        let failed = |said: String| GitError::File { path: path.clone(), said };
+        let Owner { boot, pid, started } = Owner::current().map_err(|error| failed(error.to_string()))?;
+        if let Some(other) = holder(root, id).filter(|other| *other != pid) {
+            return Err(GitError::InUse { path: root.join(id.task.to_string()), pid: other });
+        }
+        let claim = serde_json::to_vec(&Claim { boot, pid, started }).map_err(|error| failed(error.to_string()))?;
+        put(&path, &claim)?;
+        Ok(Lease { path })
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        match fs::remove_file(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                tracing::warn!(path = %self.path.display(), %error, "a lease on a checkout stays until its process ends");
+            }
+            Ok(()) | Err(_) => {}
+        }
+    }
+}
+
+/// The living process that may work in a checkout. A claim that cannot be read counts as nobody's only if it is gone.
+pub(crate) fn holder(root: &Path, id: CheckoutId) -> Option<u32> {
+    let path = id.lease(root);
+    let name = Path::new(path.file_name()?);
+    match host::read_below(root, name, MOST) {
+        Ok(None) => None,
+        Ok(Some(bytes)) => match serde_json::from_slice::<Claim>(&bytes) {
+            Ok(Claim { boot, pid, started }) => Owner { boot, pid, started }.is_alive().then_some(pid),
+            Err(_torn) => Some(0),
+        },
+        Err(_unreadable) => Some(0),
+    }
+}

@@ -1,0 +1,131 @@
+//! Which of many branches will not merge with each other, told before anything is merged.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::trial::{self, Try};
+use crate::{Commit, Git, GitError, Part};
+
+/// Most pairs that are tried; there may be more when very many branches change the same file.
+const MOST: usize = 5_000;
+
+/// Two parts that do not fit each other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Clash {
+    /// The name of one.
+    pub a: String,
+    /// The name of the other.
+    pub b: String,
+    /// The files that both changed.
+    pub files: Vec<String>,
+}
+
+/// Tells which pairs clash. Those that changed no common file are not tried, so that many branches take little time;
+/// what only a folder's new name makes clash is found when it is merged.
+pub async fn predict(git: &Git, base: &Commit, parts: &[Part]) -> Result<Vec<Clash>, GitError> {
+    let pairs = pairs(&changes(git, base, parts).await?);
+    let tries: Vec<Try<'_>> =
+        pairs.iter().map(|(a, b)| Try { base: None, ours: &parts[*a].commit, theirs: &parts[*b].commit }).collect();
+    if tries.is_empty() {
+        return Ok(Vec::new());
+    }
+    let trials = trial::all(git, &tries).await?;
+    let clash = |((a, b), trial): (&(usize, usize), trial::Trial)| {
+        let files = trial.end?.files;
+        Some(Clash { a: parts[*a].name.clone(), b: parts[*b].name.clone(), files })
+    };
+    Ok(pairs.iter().zip(trials).filter_map(clash).collect())
+}
+
+/// What a part made of each path that it changed, as git tells it.
+type Changes = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// What each part changed, in the same order.
+async fn changes(git: &Git, base: &Commit, parts: &[Part]) -> Result<Vec<Changes>, GitError> {
+    let commits = std::iter::once(base).chain(parts.iter().map(|part| &part.commit));
+    let names: String = commits.map(|commit| format!("{commit}^{{tree}}\n")).collect();
+    let trees = git.done(&["cat-file", "--batch-check=%(objectname)"], names.as_bytes()).await?.text();
+    let (ground, trees) = trees.split_once('\n').unwrap_or((&trees, ""));
+    let heads: Vec<String> = trees.lines().map(|tree| format!("{ground} {tree}\n")).collect();
+    let args = ["diff-tree", "--stdin", "-r", "-z", "--raw", "--no-abbrev", "--no-renames"];
+    let said = git.done(&args, heads.concat().as_bytes()).await?;
+    read(&said.out, &heads).filter(|read| read.len() == parts.len()).ok_or_else(|| git.odd("diff-tree", &said.text()))
+}
+
+/// Reads the changes below each head, which is known word for word.
+fn read(out: &[u8], heads: &[String]) -> Option<Vec<Changes>> {
+    let mut rest = out;
+    let field = |rest: &mut &[u8]| {
+        let end = rest.iter().position(|byte| *byte == 0)?;
+        let field = rest[..end].to_vec();
+        *rest = &rest[end + 1..];
+        Some(field)
+    };
+    let mut found = Vec::new();
+    for head in heads {
+        rest = rest.strip_prefix(head.as_bytes())?;
+        let mut changes = Changes::new();
+        while rest.starts_with(b":") {
+            let made = field(&mut rest)?;
+            changes.insert(field(&mut rest)?, made);
+        }
+        found.push(changes);
+    }
+    rest.is_empty().then_some(found)
+}
+
+/// The pairs that made different things of a path, or of which one made a file where the other has a folder.
+fn pairs(changes: &[Changes]) -> BTreeSet<(usize, usize)> {
+    let mut by_path: BTreeMap<&[u8], Vec<(usize, &[u8])>> = BTreeMap::new();
+    for (place, changes) in changes.iter().enumerate() {
+        for (path, made) in changes {
+            by_path.entry(path).or_default().push((place, made));
+        }
+    }
+    let mut pairs = BTreeSet::new();
+    for (path, here) in &by_path {
+        let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(end, _)| end).chain([path.len()]);
+        for (end, there) in ends.filter_map(|end| Some((end, by_path.get(&path[..end])?))) {
+            let is_same = end == path.len();
+            let meetings = there.iter().flat_map(|there| here.iter().map(move |here| (there, here)));
+            let clashing =
+                meetings.filter(|((a, one), (b, other))| if is_same { a < b && one != other } else { a != b });
+            pairs.extend(clashing.map(|((a, _), (b, _))| (*a.min(b), *a.max(b))).take(MOST));
+            if pairs.len() >= MOST {
+                return pairs.into_iter().take(MOST).collect();
+            }
+        }
+    }
+    pairs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_pairs_that_may_clash_are_tried() {
+        let made = |changes: &[(&str, &str)]| -> Changes {
+            changes.iter().map(|(path, made)| (path.as_bytes().to_vec(), made.as_bytes().to_vec())).collect()
+        };
+        let all = [
+            made(&[("a", "1"), ("b/c", "1"), ("same", "1")]),
+            made(&[("b", "1"), ("same", "1")]),
+            made(&[("a", "2"), ("d", "1")]),
+            made(&[("e/f", "1")]),
+            made(&[]),
+        ];
+        assert_eq!(pairs(&all).into_iter().collect::<Vec<_>>(), [(0, 1), (0, 2)]);
+        let crowd: Vec<Changes> = (0..500).map(|n| made(&[("a", &n.to_string())])).collect();
+        assert_eq!(pairs(&crowd).len(), MOST);
+    }
+
+    #[test]
+    fn changes_are_read_below_their_heads() {
+        let heads = ["x 1\n", "x 2\n", "x 3\n"].map(String::from);
+        let read = |out: &[u8]| read(out, &heads).map(|all| all.iter().map(Changes::len).collect::<Vec<_>>());
+        assert_eq!(read(b"x 1\n:m\0a\0:m\0b\nc\0x 2\nx 3\n:m\0d\0"), Some(vec![2, 0, 1]));
+        for odd in [&b""[..], b"x 1\n:m\0a", b"x 1\n:m\0a\0", b"x 2\n"] {
+            assert_eq!(read(odd), None);
+        }
+    }
+}

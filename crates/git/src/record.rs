@@ -1,0 +1,105 @@
+//! What is known of a checkout, in a file beside it: whoever finds the folder later knows whose it is.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use protocol::{SessionId, TaskId};
+use serde::{Deserialize, Serialize};
+
+use crate::{Commit, GitError};
+
+/// Most bytes of a record.
+const MOST: u64 = 256 << 10;
+
+/// Names a checkout: the session that it belongs to, and the task that works in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct CheckoutId {
+    /// The session.
+    pub session: SessionId,
+    /// The task.
+    pub task: TaskId,
+}
+
+impl CheckoutId {
+    /// The ref that keeps the commit it began with.
+    pub fn base_ref(&self) -> String {
+        format!("refs/bosun/{}/base/{}", self.session, self.task)
+    }
+
+    /// The ref that keeps what was made in it.
+    pub fn work_ref(&self) -> String {
+        format!("refs/bosun/{}/work/{}", self.session, self.task)
+    }
+
+    /// What the refs begin with that keep everything else it holds: stashes, other branches, what was reset.
+    pub fn also_refs(&self) -> String {
+        format!("refs/bosun/{}/also/{}/", self.session, self.task)
+    }
+
+    /// The ref that keeps uncommitted work of the user's that it began with.
+    pub fn dirty_ref(&self) -> String {
+        format!("refs/bosun/{}/dirty/{}", self.session, self.task)
+    }
+
+    /// The checkout's folder below that of all checkouts.
+    pub fn below(&self) -> PathBuf {
+        Path::new(&self.session.to_string()).join(self.task.to_string())
+    }
+
+    pub(crate) fn record(&self, root: &Path) -> PathBuf {
+        root.join(format!("{}.json", self.task))
+    }
+
+    pub(crate) fn lease(&self, root: &Path) -> PathBuf {
+        root.join(format!("{}.lease", self.task))
+    }
+}
+
+/// What is known of a checkout.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Record {
+    pub(crate) id: CheckoutId,
+    /// What people call its task.
+    pub(crate) name: String,
+    /// The top of the user's repository.
+    pub(crate) repository: PathBuf,
+    /// Where that keeps objects and refs.
+    pub(crate) common: PathBuf,
+    pub(crate) base: Commit,
+    #[serde(default)]
+    pub(crate) sealed: Option<Commit>,
+}
+
+impl Record {
+    /// The record of a checkout in `root`, the folder of its session.
+    pub(crate) fn read(root: &Path, id: CheckoutId) -> Result<Record, GitError> {
+        let path = id.record(root);
+        let unfit = |said: String| GitError::File { path: path.clone(), said };
+        let name = path.file_name().map(Path::new).unwrap_or(Path::new(""));
+        let bytes = host::read_below(root, name, MOST).map_err(|error| unfit(error.to_string()))?;
+        let bytes = bytes.ok_or_else(|| unfit("it is gone".into()))?;
+        let record: Record = serde_json::from_slice(&bytes).map_err(|error| unfit(error.to_string()))?;
+        if record.id == id { Ok(record) } else { Err(unfit("it is of another checkout".into())) }
+    }
+
+    /// Writes it in one step.
+    pub(crate) fn write(&self, root: &Path) -> Result<(), GitError> {
+        let path = self.id.record(root);
+        let json =
+            serde_json::to_vec(self).map_err(|error| GitError::File { path: path.clone(), said: error.to_string() })?;
+        put(&path, &json)
+    }
+}
+
+/// Puts a file in its place in one step.
+pub(crate) fn put(path: &Path, bytes: &[u8]) -> Result<(), GitError> {
+    let draft = path.with_added_extension("new");
+    let written = fs::File::create(&draft).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&draft, path)
+    });
+    written.map_err(GitError::file(path))
+}

@@ -1,0 +1,100 @@
+//! Sealing: everything that was made in a checkout becomes a commit of the user's repository, pinned there. Whoever works
+//! in the checkout may have branched, detached, stashed or reset; none of that is lost.
+//!
+//! Git reads the folder with the settings of the user's repository. Those of the checkout are in the hands of the agent,
+//! and could name programs that git would run.
+
+use std::path::Path;
+
+use crate::checkout::Checkout;
+use crate::pins::{fetch, loose};
+use crate::repository::find_commit;
+use crate::staging::Staging;
+use crate::verify::is_own;
+use crate::{Commit, Git, GitError};
+
+/// Most files that are named.
+const NAMED: usize = 1_000;
+
+/// What was made in a checkout, kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sealed {
+    /// The commit that holds it; the one it began with if nothing was made.
+    pub commit: Commit,
+    /// The ref in the user's repository that keeps it.
+    pub pinned: String,
+    /// The files in which it differs from what it began with; the first of them.
+    pub files: Vec<String>,
+    /// Whether that is all there is. What lies in repositories inside the checkout, or in one that is no repository any
+    /// more, is not in the commit.
+    pub is_whole: bool,
+}
+
+impl Checkout {
+    /// Keeps everything that was made in it so far.
+    pub async fn seal(&mut self) -> Result<Sealed, GitError> {
+        let is_own = is_own(&self.git, &self.path).await;
+        let head = if is_own { self.keep_commits().await? } else { None };
+        let index = if is_own { self.path.join(".git/index") } else { self.path.join(".git/none") };
+        let scratch = self.root.join(format!("{}.index", self.record.id.task));
+        let outer = self.outer();
+        let staging = Staging::copied(outer.clone(), &index, &scratch, &self.record.base).await?;
+        staging.stage_all(&self.path).await?;
+        let (parent, remark) = self.parent(&outer, head).await?;
+        let message = format!("Work of {}\n\nTask {}.{remark}\n", self.record.name, self.record.id.task);
+        let commit = staging.commit(&parent, &message).await?;
+        let pinned = self.record.id.work_ref();
+        outer.done(&["update-ref", &pinned, commit.as_str()], &[]).await?;
+        self.drop_contained(&outer, &commit).await?;
+        let is_whole = is_own && staging.repositories(&self.path).await?.is_empty();
+        let files = self.changed(&outer, &commit).await?;
+        self.record.sealed = Some(commit.clone());
+        self.record.write(&self.root)?;
+        Ok(Sealed { commit, pinned, files, is_whole })
+    }
+
+    /// Pins every commit that something in the checkout leads to; gives the one it is at.
+    async fn keep_commits(&self) -> Result<Option<Commit>, GitError> {
+        let head = find_commit(&self.git, "HEAD").await?;
+        let loose = loose(&self.git, &self.record.base).await?;
+        fetch(&self.outer_store(), &self.path.join(".git"), &loose, &self.record.id.also_refs()).await?;
+        Ok(head)
+    }
+
+    /// What the sealed commit stands on: where the checkout is, if that goes on from what it began with.
+    async fn parent(&self, outer: &Git, head: Option<Commit>) -> Result<(Commit, String), GitError> {
+        let base = &self.record.base;
+        let Some(head) = head else {
+            return Ok((base.clone(), " Its checkout was at no commit.".into()));
+        };
+        let descends = outer.run(&["merge-base", "--is-ancestor", base.as_str(), head.as_str()], &[]).await?;
+        match descends.code {
+            0 => Ok((head, String::new())),
+            1 => Ok((base.clone(), format!(" Its checkout was at {head}, which does not go on from {base}."))),
+            _ => Err(GitError::Failed { command: "merge-base".into(), folder: self.path.clone(), said: descends.err }),
+        }
+    }
+
+    /// Unpins what the sealed commit holds anyway.
+    async fn drop_contained(&self, outer: &Git, commit: &Commit) -> Result<(), GitError> {
+        let (merged, also) = (format!("--merged={commit}"), self.record.id.also_refs());
+        let names = outer.text(&["for-each-ref", &merged, "--format=delete %(refname)", &also]).await?;
+        if names.is_empty() {
+            return Ok(());
+        }
+        outer.done(&["update-ref", "--stdin"], format!("{names}\n").as_bytes()).await.map(|_said| ())
+    }
+
+    async fn changed(&self, outer: &Git, commit: &Commit) -> Result<Vec<String>, GitError> {
+        let base = &self.record.base;
+        let args = ["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", base.as_str(), commit.as_str()];
+        let said = outer.done(&args, &[]).await?;
+        let names = said.out.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        Ok(names.take(NAMED).map(|name| String::from_utf8_lossy(name).into_owned()).collect())
+    }
+
+    /// The user's repository without any files.
+    fn outer_store(&self) -> Git {
+        self.git.at(Path::new(&self.record.common)).with("GIT_DIR", &self.record.common)
+    }
+}

@@ -1,0 +1,204 @@
+//! Checkouts that nobody needs. One whose work is kept is removed; any other is moved to the trash, where it stays for a
+//! while and can be brought back from.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use host::{Home, Removed};
+use protocol::{At, SessionId, TaskId};
+use serde::{Deserialize, Serialize};
+
+use crate::checkout::Checkout;
+use crate::lease::holder;
+use crate::record::{Record, put};
+use crate::{CheckoutId, Git, GitError};
+
+/// Names in the home.
+const CHECKOUTS: &str = "checkouts";
+const TRASH: &str = "trash";
+const NOTE: &str = "note.json";
+const CONTENT: &str = "checkout";
+
+/// Most bytes of a note.
+const MOST: u64 = 256 << 10;
+
+/// What became of a checkout that is not needed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Discarded {
+    /// Its work is kept in the user's repository, and it is gone.
+    Removed(Removed),
+    /// It is in the trash, since not all of it could be kept.
+    Trashed {
+        /// Its name there.
+        name: String,
+        /// Why.
+        why: String,
+    },
+}
+
+/// A checkout in the trash.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trashed {
+    /// Its name there.
+    pub name: String,
+    /// Whose it was.
+    pub id: CheckoutId,
+    /// When it was put there.
+    pub at: At,
+    /// Why it was not removed.
+    pub why: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Note {
+    why: String,
+    record: Record,
+}
+
+impl Checkout {
+    /// Every checkout below a home, whatever state it is in.
+    pub fn all(git: &Git, home: &Home) -> Vec<Checkout> {
+        let mut all = Vec::new();
+        let Ok(top) = home.root().canonicalize() else { return all };
+        for (root, session) in names::<SessionId>(&top.join(CHECKOUTS)) {
+            // A link is none of ours, wherever it leads.
+            if !root.canonicalize().is_ok_and(|real| real == root) {
+                continue;
+            }
+            for (_, name) in plain_names(&root) {
+                let task = name.strip_suffix(".json").and_then(|task| task.parse::<TaskId>().ok());
+                let record = task.and_then(|task| Record::read(&root, CheckoutId { session, task }).ok());
+                all.extend(record.map(|record| Checkout::of(git, &root, record)));
+            }
+        }
+        all.sort_by_key(Checkout::id);
+        all
+    }
+
+    /// Whether a process that lives may work in it.
+    pub fn is_in_use(&self) -> bool {
+        holder(&self.root, self.record.id).is_some()
+    }
+
+    /// Does away with it: removes it if all that was made in it is kept, else puts it into the trash. Refused while
+    /// somebody may work in it.
+    pub async fn discard(mut self, home: &Home, now: At) -> Result<Discarded, GitError> {
+        self.require_free()?;
+        match self.seal().await {
+            Ok(sealed) if sealed.is_whole => self.remove(home).await.map(Discarded::Removed),
+            Ok(_partly) => self.put_away(home, now, "it holds repositories of its own, or is none any more".into()),
+            Err(error) => self.put_away(home, now, error.to_string()),
+        }
+    }
+
+    /// Puts it into the trash as it is. Refused while somebody may work in it.
+    pub fn trash(self, home: &Home, now: At, why: &str) -> Result<Discarded, GitError> {
+        self.require_free()?;
+        self.put_away(home, now, why.to_owned())
+    }
+
+    fn require_free(&self) -> Result<(), GitError> {
+        let path = || self.path.clone();
+        holder(&self.root, self.record.id).map_or(Ok(()), |pid| Err(GitError::InUse { path: path(), pid }))
+    }
+
+    async fn remove(&self, home: &Home) -> Result<Removed, GitError> {
+        let below = Path::new(CHECKOUTS).join(self.record.id.below());
+        let removed = host::remove_below(home.root(), &below).map_err(GitError::file(&self.path))?;
+        self.forget();
+        // What was made goes on from it and keeps it.
+        let unpinned =
+            self.git.at(&self.record.common).done(&["update-ref", "-d", &self.record.id.base_ref()], &[]).await;
+        if let Err(error) = unpinned {
+            tracing::info!(%error, "a ref of a checkout that is gone stays");
+        }
+        Ok(removed)
+    }
+
+    fn put_away(&self, home: &Home, now: At, why: String) -> Result<Discarded, GitError> {
+        let name = format!("{}-{}", now.0, self.record.id.task);
+        let place = Path::new(TRASH).join(&name);
+        let folder = host::make_below(home.root(), &place).map_err(GitError::file(home.root().join(&place)))?;
+        let note = Note { why: why.clone(), record: self.record.clone() };
+        let note = serde_json::to_vec(&note)
+            .map_err(|error| GitError::File { path: folder.join(NOTE), said: error.to_string() })?;
+        put(&folder.join(NOTE), &note)?;
+        let below = Path::new(CHECKOUTS).join(self.record.id.below());
+        match host::move_below(home.root(), &below, &place.join(CONTENT)) {
+            Ok(()) => {}
+            // Somebody removed the folder; what is known of it is in the note.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(GitError::file(&self.path)(error)),
+        }
+        self.forget();
+        Ok(Discarded::Trashed { name, why })
+    }
+
+    fn forget(&self) {
+        let id = self.record.id;
+        for path in [id.record(&self.root), id.lease(&self.root)] {
+            if let Err(error) = fs::remove_file(&path)
+                && error.kind() != std::io::ErrorKind::NotFound
+            {
+                tracing::warn!(path = %path.display(), %error, "a file beside a checkout stays");
+            }
+        }
+    }
+}
+
+impl Trashed {
+    /// Everything in the trash, oldest first.
+    pub fn all(home: &Home) -> Vec<Trashed> {
+        let mut all: Vec<Trashed> = plain_names(&home.trash_dir())
+            .filter_map(|(_, name)| {
+                let at = At(name.split_once('-')?.0.parse().ok()?);
+                let note = read_note(home, &name).ok()?;
+                Some(Trashed { name, id: note.record.id, at, why: note.why })
+            })
+            .collect();
+        all.sort_by(|a, b| (a.at, &a.name).cmp(&(b.at, &b.name)));
+        all
+    }
+
+    /// Its folder, as it is in the trash.
+    pub fn path(&self, home: &Home) -> PathBuf {
+        home.trash_dir().join(&self.name).join(CONTENT)
+    }
+
+    /// Brings it back to where it was; gives its path.
+    pub fn restore(&self, home: &Home) -> Result<PathBuf, GitError> {
+        let note = read_note(home, &self.name)?;
+        let root = home.make_checkouts(self.id.session);
+        let root = root.map_err(|error| GitError::File { path: home.checkouts_dir(), said: error.to_string() })?;
+        let back = Path::new(CHECKOUTS).join(self.id.below());
+        let from = Path::new(TRASH).join(&self.name).join(CONTENT);
+        host::move_below(home.root(), &from, &back).map_err(GitError::file(self.path(home)))?;
+        note.record.write(&root)?;
+        self.remove(home)?;
+        Ok(home.root().join(back))
+    }
+
+    /// Removes it for good.
+    pub fn remove(&self, home: &Home) -> Result<Removed, GitError> {
+        let below = Path::new(TRASH).join(&self.name);
+        host::remove_below(home.root(), &below).map_err(GitError::file(home.trash_dir().join(&self.name)))
+    }
+}
+
+fn read_note(home: &Home, name: &str) -> Result<Note, GitError> {
+    let below = Path::new(TRASH).join(name).join(NOTE);
+    let failed = |said: String| GitError::File { path: home.root().join(&below), said };
+    let bytes = host::read_below(home.root(), &below, MOST).map_err(|error| failed(error.to_string()))?;
+    let bytes = bytes.ok_or_else(|| failed("it is gone".into()))?;
+    serde_json::from_slice(&bytes).map_err(|error| failed(error.to_string()))
+}
+
+/// The entries of a folder whose names are ids of this kind.
+fn names<T: std::str::FromStr>(folder: &Path) -> impl Iterator<Item = (PathBuf, T)> {
+    plain_names(folder).filter_map(|(path, name)| Some((path, name.parse().ok()?)))
+}
+
+fn plain_names(folder: &Path) -> impl Iterator<Item = (PathBuf, String)> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| Some((entry.path(), entry.file_name().into_string().ok()?)))
+}

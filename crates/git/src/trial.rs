@@ -1,0 +1,105 @@
+//! Merges tried on trees alone, any number of them in one command.
+
+use crate::{Commit, Git, GitError};
+
+/// What the user's settings must not change about a merge.
+const SETTINGS: [&str; 6] = [
+    "merge.renames=true",
+    "merge.directoryRenames=conflict",
+    "merge.conflictStyle=diff3",
+    "merge.renormalize=false",
+    "merge.renameLimit=1000",
+    "diff.algorithm=default",
+];
+
+/// Two commits to be merged.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Try<'a> {
+    /// What both began with; the log tells when absent.
+    pub(crate) base: Option<&'a Commit>,
+    pub(crate) ours: &'a Commit,
+    pub(crate) theirs: &'a Commit,
+}
+
+/// What a merge would be.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Trial {
+    /// The merged tree; files that clash have marks.
+    pub(crate) tree: String,
+    /// What clashed; nothing when all is well.
+    pub(crate) end: Option<Clashed>,
+}
+
+/// What clashed in a merge.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Clashed {
+    pub(crate) files: Vec<String>,
+    pub(crate) words: Vec<String>,
+}
+
+impl Try<'_> {
+    pub(crate) async fn run(self, git: &Git) -> Result<Trial, GitError> {
+        let mut trials = all(git, &[self]).await?;
+        trials.pop().ok_or_else(|| git.odd("merge-tree", "nothing"))
+    }
+}
+
+/// What each merge would be, in the same order.
+pub(crate) async fn all(git: &Git, tries: &[Try<'_>]) -> Result<Vec<Trial>, GitError> {
+    let mut args: Vec<&str> = SETTINGS.iter().flat_map(|setting| ["-c", setting]).collect();
+    args.extend(["merge-tree", "--write-tree", "--name-only", "--messages", "--stdin"]);
+    let line = |pair: &Try<'_>| match pair.base {
+        Some(base) => format!("{base} -- {} {}\n", pair.ours, pair.theirs),
+        None => format!("{} {}\n", pair.ours, pair.theirs),
+    };
+    let input: String = tries.iter().map(line).collect();
+    let said = git.done(&args, input.as_bytes()).await?;
+    let trials = read(&said.out).unwrap_or_default();
+    if trials.len() == tries.len() { Ok(trials) } else { Err(git.odd("merge-tree", &said.text())) }
+}
+
+/// Reads the answers: a state, a tree, names up to an empty one, then what is said of them up to an empty field.
+fn read(out: &[u8]) -> Option<Vec<Trial>> {
+    let mut fields = out.split(|byte| *byte == 0).map(String::from_utf8_lossy);
+    let mut trials = Vec::new();
+    loop {
+        let state = fields.next()?;
+        if state.is_empty() {
+            return Some(trials);
+        }
+        let tree = fields.next()?.into_owned();
+        let mut clashed = Clashed::default();
+        clashed.files.extend(fields.by_ref().take_while(|name| !name.is_empty()).map(String::from));
+        while let Some(count) = fields.next().filter(|count| !count.is_empty()) {
+            let paths: Vec<String> = fields.by_ref().take(count.parse().ok()?).map(String::from).collect();
+            let (kind, words) = (fields.next()?, fields.next()?);
+            if kind.starts_with("CONFLICT") {
+                clashed.words.push(words.trim_end().to_owned());
+                clashed.files.extend(paths);
+            }
+        }
+        clashed.files.sort();
+        clashed.files.dedup();
+        trials.push(Trial { tree, end: (state != "1").then_some(clashed) });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_git_answers_is_read_whole_or_not_at_all() {
+        let clash =
+            ["0", "aaaa", "f", "", "1", "f", "Auto-merging", "of f\n", "1", "f", "CONFLICT (a)", "in f\n", "", ""];
+        let out = [&clash[..clash.len() - 1], &["1", "bbbb", "", "", ""]].concat().join("\0").into_bytes();
+        let clashed = Clashed { files: vec!["f".into()], words: vec!["in f".into()] };
+        let expected = [Trial { tree: "aaaa".into(), end: Some(clashed) }, Trial { tree: "bbbb".into(), end: None }];
+        assert_eq!(read(&out).as_deref(), Some(&expected[..]));
+        for cut in 1..out.len() {
+            let _no_panic = read(&out[..cut]);
+        }
+        assert_eq!(read("0 aaaa  99999999999999999999999 ".replace(' ', "\0").as_bytes()), None);
+        assert_eq!(read(b""), Some(Vec::new()));
+    }
+}

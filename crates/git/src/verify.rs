@@ -1,0 +1,55 @@
+//! Whether a checkout is what it must be: looked at before the first turn, and again by whoever takes it over.
+
+use std::fs;
+use std::path::Path;
+
+use crate::checkout::Checkout;
+use crate::repository::{find_commit, path_of};
+use crate::{Git, GitError};
+
+impl Checkout {
+    /// It is a repository of its own in the folder where it should be, whatever names lead there.
+    pub async fn verify_ours(&self) -> Result<(), GitError> {
+        let unfit = |why: &str| GitError::Unfit { path: self.path.clone(), why: why.to_owned() };
+        match fs::symlink_metadata(&self.path) {
+            Ok(found) if found.is_dir() => {}
+            Ok(_) => return Err(unfit("it is no folder any more")),
+            Err(_gone) => return Err(unfit("it is gone; start the task anew")),
+        }
+        if self.path.canonicalize().map_err(GitError::file(&self.path))? != self.path {
+            return Err(unfit("it is reached through a link"));
+        }
+        if !is_own(&self.git, &self.path).await {
+            return Err(unfit("git does not take it for a repository of its own"));
+        }
+        Ok(())
+    }
+
+    /// The same, and it is exactly what it began with.
+    pub(crate) async fn verify_fresh(&self) -> Result<(), GitError> {
+        self.verify_ours().await?;
+        let unfit = |why: String| GitError::Unfit { path: self.path.clone(), why };
+        match find_commit(&self.git, "HEAD").await? {
+            Some(head) if head == self.record.base => {}
+            Some(head) => return Err(unfit(format!("it is at {head} and not at {}", self.record.base))),
+            None => return Err(unfit("it is at no commit".into())),
+        }
+        let changes = self.git.text(&["status", "--porcelain", "--ignore-submodules=all"]).await?;
+        match changes.lines().next() {
+            None => Ok(()),
+            Some(first) => Err(unfit(format!("it differs from its commit as soon as it is made: {}", first.trim()))),
+        }
+    }
+}
+
+/// Whether git, started in this folder, works on this folder, with a repository that is all inside it.
+pub(crate) async fn is_own(git: &Git, folder: &Path) -> bool {
+    let inside = folder.join(".git");
+    if !fs::symlink_metadata(&inside).is_ok_and(|found| found.is_dir()) {
+        return false;
+    }
+    let is = async |args: &[&str], wanted: &Path| path_of(git, args).await.is_ok_and(|path| path == wanted);
+    is(&["rev-parse", "--show-toplevel"], folder).await
+        && is(&["rev-parse", "--absolute-git-dir"], &inside).await
+        && is(&["rev-parse", "--path-format=absolute", "--git-common-dir"], &inside).await
+}

@@ -1,0 +1,136 @@
+//! Cleaning up: nothing outside is removed, and no work is lost.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use git::{Checkout, Discarded, GitError, Lease, Trashed};
+use protocol::{At, TaskId};
+use uuid::Uuid;
+
+use crate::stage::Stage;
+
+const NOW: At = At(1_000);
+
+#[tokio::test]
+async fn q40_a_checkout_is_removed_only_when_all_of_it_is_kept() {
+    let stage = Stage::new().await;
+    let checkout = stage.checkout("x").await;
+    let (path, id) = (checkout.path().to_owned(), checkout.id());
+    fs::write(path.join("b.txt"), "made after the last look\n").unwrap();
+    let gone = checkout.discard(&stage.home, NOW).await.unwrap();
+    assert!(matches!(gone, Discarded::Removed(removed) if removed.entries > 3), "{gone:?}");
+    assert!(!path.exists());
+    let kept = stage.git.text(&["show", &format!("{}:b.txt", id.work_ref())]).await.unwrap();
+    assert_eq!(kept, "made after the last look");
+    assert!(Checkout::all(&stage.git, &stage.home).is_empty());
+}
+
+#[tokio::test]
+async fn q40_a_checkout_that_somebody_may_work_in_is_left_alone() {
+    let stage = Stage::new().await;
+    let checkout = stage.checkout("x").await;
+    let (path, id) = (checkout.path().to_owned(), checkout.id());
+    let root = path.parent().unwrap().to_owned();
+    let lease = Lease::take(&root, id).unwrap();
+    let refused = checkout.clone().discard(&stage.home, NOW).await;
+    assert!(matches!(&refused, Err(GitError::InUse { pid, .. }) if *pid == std::process::id()), "{refused:?}");
+    assert!(checkout.is_in_use() && path.join("a.txt").exists());
+    drop(lease);
+    fs::write(root.join(format!("{}.lease", id.task)), "{\"boot\":\"x\",\"pid\":1,\"started\":1}").unwrap();
+    assert!(!checkout.is_in_use(), "a process of another boot is dead");
+    fs::write(root.join(format!("{}.lease", id.task)), "torn").unwrap();
+    assert!(checkout.is_in_use(), "what cannot be read may be somebody's");
+    fs::remove_file(root.join(format!("{}.lease", id.task))).unwrap();
+    assert!(matches!(checkout.discard(&stage.home, NOW).await, Ok(Discarded::Removed(_))));
+}
+
+#[tokio::test]
+async fn q40_what_cannot_be_kept_goes_to_the_trash_and_comes_back() {
+    let stage = Stage::new().await;
+    let checkout = stage.checkout("x").await;
+    let path = checkout.path().to_owned();
+    stage.run(&checkout, &["init -q inner"]).await;
+    fs::write(path.join("inner/deep.txt"), "deep\n").unwrap();
+    let inner = stage.git.at(path.join("inner"));
+    inner.done(&["add", "-A"], &[]).await.unwrap();
+    inner.done(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "deep"], &[]).await.unwrap();
+    let put_away = checkout.discard(&stage.home, NOW).await.unwrap();
+    assert!(matches!(&put_away, Discarded::Trashed { why, .. } if why.contains("repositories")), "{put_away:?}");
+    assert!(!path.exists());
+    let all = Trashed::all(&stage.home);
+    let [trashed] = &all[..] else { panic!("{all:?}") };
+    assert_eq!(
+        (trashed.at, fs::read_to_string(trashed.path(&stage.home).join("inner/deep.txt")).unwrap()),
+        (NOW, "deep\n".into())
+    );
+    assert_eq!(trashed.restore(&stage.home).unwrap(), path);
+    assert!(path.join("inner/deep.txt").exists() && Trashed::all(&stage.home).is_empty());
+    let all = Checkout::all(&stage.git, &stage.home);
+    assert_eq!(all.len(), 1);
+    all[0].verify_ours().await.unwrap();
+}
+
+#[tokio::test]
+async fn q40_cleaning_up_never_leaves_its_root_whatever_is_put_in_the_way() {
+    let stage = Stage::new().await;
+    let outside = stage.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("kept"), "kept").unwrap();
+    let before = stage.belongings().await;
+
+    // Links inside that lead out, a folder that nobody may write to, a submodule's folder that is empty.
+    let checkout = stage.checkout("links").await;
+    symlink(&outside, checkout.path().join("out")).unwrap();
+    symlink(stage.git.folder(), checkout.path().join("repo")).unwrap();
+    fs::create_dir(checkout.path().join("shut")).unwrap();
+    fs::write(checkout.path().join("shut/file"), "x").unwrap();
+    fs::set_permissions(checkout.path().join("shut"), std::os::unix::fs::PermissionsExt::from_mode(0o555)).unwrap();
+    assert!(matches!(checkout.discard(&stage.home, NOW).await, Ok(Discarded::Removed(_))));
+
+    // The checkout itself became a link, or vanished.
+    for link in [true, false] {
+        let checkout = stage.checkout("replaced").await;
+        fs::rename(checkout.path(), stage.path().join(format!("moved-{link}"))).unwrap();
+        if link {
+            symlink(&outside, checkout.path()).unwrap();
+        }
+        let done = checkout.discard(&stage.home, NOW).await;
+        assert!(matches!(done, Ok(Discarded::Trashed { .. })), "{done:?}");
+    }
+    // The folder of the session became a link.
+    let checkout = stage.checkout("root").await;
+    let root = checkout.path().parent().unwrap().to_owned();
+    fs::rename(&root, stage.path().join("roots")).unwrap();
+    symlink(stage.path().join("roots"), &root).unwrap();
+    assert!(checkout.discard(&stage.home, NOW).await.is_err());
+    assert!(Checkout::all(&stage.git, &stage.home).is_empty());
+    assert_eq!(
+        fs::read_dir(stage.path().join("roots")).unwrap().filter(|it| it.as_ref().unwrap().path().is_dir()).count(),
+        1
+    );
+
+    assert_eq!(fs::read_to_string(outside.join("kept")).unwrap(), "kept");
+    assert_eq!(stage.belongings().await, before);
+}
+
+#[tokio::test]
+async fn q40_ids_that_begin_alike_are_not_taken_for_each_other() {
+    let stage = Stage::new().await;
+    let like = |last: u128| TaskId::new(Uuid::from_u128(0x0198_0000_0000_7000_8000_0000_0000_0000 + last));
+    let mut made = Vec::new();
+    for task in [like(1), like(0x10), like(0x11)] {
+        let id = git::CheckoutId { task, ..stage.id() };
+        made.push(stage.make(id, "same name").await.unwrap());
+    }
+    fs::write(made[1].path().join("b.txt"), "of the second").unwrap();
+    let first = made.remove(0);
+    assert!(matches!(first.discard(&stage.home, NOW).await, Ok(Discarded::Removed(_))));
+    assert!(made.iter().all(|other| other.path().join("a.txt").exists()));
+    assert_eq!(fs::read_to_string(made[0].path().join("b.txt")).unwrap(), "of the second");
+    // A checkout inside another one is part of it, and goes to the trash with it.
+    let inner = made[0].path().join("nested");
+    stage.git.at(stage.path()).done(&["clone", "-q", "repo", inner.to_str().unwrap()], &[]).await.unwrap();
+    let outer = made.remove(0);
+    assert!(matches!(outer.discard(&stage.home, NOW).await, Ok(Discarded::Trashed { .. })));
+    assert!(made[0].path().join("a.txt").exists());
+}

@@ -1,0 +1,194 @@
+//! The user's branch moves to the result, or stays with a reason.
+
+use git::{Commit, Git, LandError, Landed, Landing, Outset, Part, Scratch};
+
+use super::branches::{Edit, branch, write};
+use super::{head, signature, tree};
+use crate::stage::Stage;
+
+const MARK: &str = "refs/bosun/test/landing";
+
+struct Scene {
+    stage: Stage,
+    outset: Outset,
+    part: Part,
+    scratch: Scratch,
+}
+
+impl Scene {
+    async fn new() -> Scene {
+        let stage = Stage::new().await;
+        stage.write("b.txt", "b\n");
+        stage.write("gone.txt", "x\n");
+        stage.git.done(&["add", "-A"], &[]).await.unwrap();
+        stage.git.done(&["commit", "-q", "-m", "second"], &[]).await.unwrap();
+        Scene::on(stage).await
+    }
+
+    async fn on(stage: Stage) -> Scene {
+        let outset = Outset::now(&stage.git).await.unwrap();
+        let edits = vec![write("a.txt", "two\n"), write("new/file.txt", "n\n"), Edit::Remove("gone.txt".into())];
+        let part = branch(&stage, &outset.base, "work", edits).await;
+        let scratch = super::scratch(&stage, &outset.head).await;
+        Scene { stage, outset, part, scratch }
+    }
+
+    async fn land(&self) -> Result<Landed, LandError> {
+        self.land_at(&self.part.commit).await
+    }
+
+    async fn land_at(&self, tip: &Commit) -> Result<Landed, LandError> {
+        let landing = Landing { outset: &self.outset, tip, scratch: &self.scratch, mark: MARK };
+        landing.land(self.git()).await
+    }
+
+    fn git(&self) -> &Git {
+        &self.stage.git
+    }
+
+    async fn status(&self) -> String {
+        self.git().text(&["status", "--porcelain"]).await.unwrap()
+    }
+
+    fn read(&self, name: &str) -> Option<String> {
+        std::fs::read_to_string(self.git().folder().join(name)).ok()
+    }
+
+    async fn has_mark(&self) -> bool {
+        self.git().run(&["rev-parse", "-q", "--verify", MARK], &[]).await.unwrap().code == 0
+    }
+
+    async fn refuses(&self) -> LandError {
+        let before = self.stage.belongings().await;
+        let error = self.land().await.unwrap_err();
+        assert!(self.stage.belongings().await == before, "a landing that is refused changes nothing: {error}");
+        assert!(!self.has_mark().await);
+        error
+    }
+}
+
+#[tokio::test]
+async fn f8_branch_index_and_work_tree_move_together() {
+    let scene = Scene::new().await;
+    scene.stage.write("notes", "not known to git\n");
+    let from = scene.outset.head.clone();
+    assert_eq!(scene.land().await, Ok(Landed::Moved { from: from.clone() }));
+    assert_eq!(head(&scene.stage).await, scene.part.commit);
+    assert_eq!(scene.git().text(&["symbolic-ref", "HEAD"]).await.unwrap(), "refs/heads/main");
+    assert_eq!(scene.status().await, "?? notes");
+    assert_eq!((scene.read("a.txt").as_deref(), scene.read("gone.txt")), (Some("two\n"), None));
+    assert_eq!(super::named(scene.git(), "ORIG_HEAD").await, from);
+    assert!(!scene.has_mark().await);
+    assert_eq!(scene.land().await, Ok(Landed::Held));
+}
+
+#[tokio::test]
+async fn f8_whatever_the_user_did_meanwhile_the_branch_stays() {
+    let scene = Scene::new().await;
+    scene.stage.write("b.txt", "changed\n");
+    assert_eq!(scene.refuses().await, LandError::Unclean(vec!["b.txt".into()]));
+    scene.git().done(&["add", "-A"], &[]).await.unwrap();
+    assert_eq!(scene.refuses().await, LandError::Unclean(vec!["b.txt".into()]));
+    scene.git().done(&["reset", "-q", "--hard"], &[]).await.unwrap();
+
+    std::fs::create_dir(scene.git().folder().join("new")).unwrap();
+    scene.stage.write("new/file.txt", "mine\n");
+    let words = scene.refuses().await.to_string();
+    assert!(words.contains("new/file.txt") && words.contains("in the way"), "{words}");
+    std::fs::remove_dir_all(scene.git().folder().join("new")).unwrap();
+
+    scene.git().done(&["checkout", "-q", "-b", "other"], &[]).await.unwrap();
+    assert_eq!(scene.refuses().await, LandError::Elsewhere { was: "main".into(), is: "other".into() });
+    scene.git().done(&["checkout", "-q", "--detach"], &[]).await.unwrap();
+    assert!(matches!(scene.refuses().await, LandError::Elsewhere { .. }));
+    scene.git().done(&["checkout", "-q", "main"], &[]).await.unwrap();
+
+    std::fs::write(scene.git().folder().join(".git/MERGE_HEAD"), format!("{}\n", scene.part.commit)).unwrap();
+    assert_eq!(scene.refuses().await, LandError::Busy("a merge"));
+    std::fs::remove_file(scene.git().folder().join(".git/MERGE_HEAD")).unwrap();
+
+    scene.git().done(&["commit", "-q", "--allow-empty", "-m", "meanwhile"], &[]).await.unwrap();
+    let at = head(&scene.stage).await;
+    assert_eq!(scene.refuses().await, LandError::Diverged { branch: "main".into(), at });
+    // What the result holds already is no obstacle.
+    scene.git().done(&["reset", "-q", "--hard", scene.outset.head.as_str()], &[]).await.unwrap();
+    let next = branch(&scene.stage, &scene.part.commit, "next", vec![write("c.txt", "c\n")]).await;
+    scene.land().await.unwrap();
+    assert_eq!(scene.land_at(&next.commit).await, Ok(Landed::Moved { from: scene.part.commit.clone() }));
+}
+
+#[tokio::test]
+async fn a_head_that_is_on_no_branch_moves_if_it_stayed() {
+    let stage = Stage::new().await;
+    stage.git.done(&["checkout", "-q", "--detach"], &[]).await.unwrap();
+    let scene = Scene::on(stage).await;
+    assert_eq!(scene.outset.branch, None);
+    scene.land().await.unwrap();
+    assert_eq!(head(&scene.stage).await, scene.part.commit);
+    assert_eq!(super::named(scene.git(), "main").await, scene.outset.head);
+}
+
+#[tokio::test]
+async fn what_work_is_built_on_is_kept_once() {
+    let stage = Stage::new().await;
+    let below = "refs/bosun/test";
+    assert_eq!(Outset::kept(&stage.git, below).await.unwrap(), None);
+    stage.git.done(&["checkout", "-q", "-b", "some/branch"], &[]).await.unwrap();
+    let outset = Outset::now(&stage.git).await.unwrap();
+    let work = branch(&stage, &outset.head, "snapshot", vec![write("a.txt", "dirty\n")]).await;
+    let outset = outset.with_snapshot(work.commit);
+    outset.keep(&stage.git, below).await.unwrap();
+    assert_eq!(Outset::kept(&stage.git, below).await.unwrap(), Some(outset.clone()));
+    assert!(outset.keep(&stage.git, below).await.is_err(), "what is kept stays");
+    stage.git.done(&["checkout", "-q", "--detach"], &[]).await.unwrap();
+    let detached = Outset::now(&stage.git).await.unwrap();
+    detached.keep(&stage.git, "refs/bosun/other").await.unwrap();
+    assert_eq!(Outset::kept(&stage.git, "refs/bosun/other").await.unwrap(), Some(detached));
+}
+
+/// A stage with work that is not committed, and a outset that holds it.
+async fn dirty() -> Scene {
+    let stage = Stage::new().await;
+    stage.write("b.txt", "b\n");
+    stage.git.done(&["add", "-A"], &[]).await.unwrap();
+    stage.git.done(&["commit", "-q", "-m", "second"], &[]).await.unwrap();
+    stage.write("b.txt", "not committed\n");
+    stage.write("untracked.txt", "u\n");
+    let outset = Outset::now(&stage.git).await.unwrap();
+    let edits = vec![write("b.txt", "not committed\n"), write("untracked.txt", "u\n")];
+    let snapshot = branch(&stage, &outset.head, "snapshot", edits).await;
+    let outset = outset.with_snapshot(snapshot.commit);
+    let part = branch(&stage, &outset.base, "work", vec![write("a.txt", "two\n")]).await;
+    let scratch = super::scratch(&stage, &outset.head).await;
+    Scene { stage, outset, part, scratch }
+}
+
+#[tokio::test]
+async fn f8_what_was_not_committed_stays_so_and_never_becomes_history() {
+    let scene = dirty().await;
+    let lifted = scene.outset.lift(scene.git(), &scene.part.commit, &signature()).await.unwrap().unwrap();
+    let parents = scene.git().text(&["log", "-1", "--format=%P", lifted.as_str()]).await.unwrap();
+    assert_eq!(parents, scene.outset.head.as_str());
+    scene.land_at(&lifted).await.unwrap();
+    assert_eq!(head(&scene.stage).await, lifted);
+    assert_eq!(scene.read("a.txt").as_deref(), Some("two\n"));
+    assert_eq!(scene.status().await, " M b.txt\n?? untracked.txt");
+    assert_eq!(scene.read("b.txt").as_deref(), Some("not committed\n"));
+    let history = scene.git().text(&["rev-list", "HEAD"]).await.unwrap();
+    assert!(!history.contains(scene.outset.base.as_str()));
+}
+
+#[tokio::test]
+async fn f8_uncommitted_work_that_changed_or_is_mixed_with_the_result_keeps_the_branch() {
+    let scene = dirty().await;
+    let lifted = scene.outset.lift(scene.git(), &scene.part.commit, &signature()).await.unwrap().unwrap();
+    let before = tree(scene.git(), &head(&scene.stage).await).await;
+    scene.stage.write("untracked.txt", "changed\n");
+    assert_eq!(scene.land_at(&lifted).await, Err(LandError::Changed));
+    scene.stage.write("untracked.txt", "u\n");
+    assert_eq!(tree(scene.git(), &head(&scene.stage).await).await, before);
+
+    let mixed = branch(&scene.stage, &scene.outset.base, "mixed", vec![write("b.txt", "mixed\n")]).await;
+    assert_eq!(scene.outset.lift(scene.git(), &mixed.commit, &signature()).await.unwrap(), None);
+    assert_eq!(scene.status().await, " M b.txt\n?? untracked.txt");
+}

@@ -1,0 +1,147 @@
+//! The merge queue, with a check after every step.
+
+use std::path::Path;
+use std::process::Command;
+
+use git::{Commit, Offer, Part, Queue, Settled};
+
+use super::branches::{Branch, Edit, import, write};
+use super::{file, head, queue, take};
+use crate::stage::Stage;
+
+/// Twenty branches: most are clean, four change the same line, one takes away what another calls.
+fn edits(n: usize) -> Vec<Edit> {
+    let own = write(&format!("parts/{n:02}.sh"), format!("shout {n}\n"));
+    match n {
+        3 | 8 | 13 | 18 => vec![write("version", format!("{n}\n")), own],
+        5 => vec![write("lib.sh", "say() { echo \"$@\"; }\n"), own],
+        6 => vec![write("parts/06.sh", "say 6\n")],
+        _ => vec![own],
+    }
+}
+
+/// A project whose check runs every part.
+async fn project(stage: &Stage) -> Commit {
+    std::fs::create_dir(stage.git.folder().join("parts")).unwrap();
+    stage.write("version", "0\n");
+    stage.write("lib.sh", "shout() { echo \"$@\"; }\nsay() { echo \"$@\"; }\n");
+    stage.write(
+        "check.sh",
+        "set -e\ngrep -qx '[0-9]*' version\n. ./lib.sh\nfor part in parts/*.sh; do . ./$part; done\n",
+    );
+    stage.write("parts/first.sh", "say first\n");
+    stage.git.done(&["add", "-A"], &[]).await.unwrap();
+    stage.git.done(&["commit", "-q", "-m", "project"], &[]).await.unwrap();
+    head(stage).await
+}
+
+fn check(folder: &Path) -> Result<(), String> {
+    let ran = Command::new("sh").arg("check.sh").current_dir(folder).output().unwrap();
+    if ran.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&ran.stderr).into_owned()) }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum End {
+    Merged(Commit),
+    Conflict(Vec<String>),
+    Failed(String),
+}
+
+async fn step(queue: &mut Queue, part: &Part) -> End {
+    match queue.offer(part).await.unwrap() {
+        Offer::Held => End::Merged(queue.tip().clone()),
+        Offer::Conflict(conflict) => End::Conflict(conflict.files),
+        Offer::Candidate(candidate) => match check(queue.show(&candidate).await.unwrap()) {
+            Ok(()) => End::Merged(queue.accept(candidate).await.unwrap().clone()),
+            Err(said) => End::Failed(said),
+        },
+    }
+}
+
+#[tokio::test]
+async fn f8_of_twenty_branches_the_clean_ones_land_and_the_check_holds_after_every_step() {
+    let stage = Stage::new().await;
+    let base = project(&stage).await;
+    let branches: Vec<Branch> =
+        (0..20).map(|n| Branch { name: format!("{n:02}"), from: base.clone(), edits: edits(n) }).collect();
+    let parts = import(&stage, &branches).await;
+    let before = stage.belongings().await;
+    let mut queue = queue(&stage, &base).await;
+    let mut ends = Vec::new();
+    for part in &parts {
+        ends.push(step(&mut queue, part).await);
+        queue.site().scratch.show(queue.tip()).await.unwrap();
+        assert_eq!(check(queue.site().scratch.folder()), Ok(()), "after {}", part.name);
+    }
+    for (n, end) in ends.iter().enumerate() {
+        match (n, end) {
+            (8 | 13 | 18, End::Conflict(files)) => assert_eq!(files, &["version"]),
+            (5, End::Failed(said)) => assert!(said.contains("shout: not found"), "{said}"),
+            (8 | 13 | 18 | 5, end) => panic!("{n}: {end:?}"),
+            (_, end) => assert!(matches!(end, End::Merged(_)), "{n}: {end:?}"),
+        }
+    }
+    let tip = queue.tip().clone();
+    assert_eq!(file(&stage.git, &tip, "version").await, "3");
+    let names = stage.git.text(&["ls-tree", "--name-only", &format!("{tip}:parts")]).await.unwrap();
+    assert_eq!(names.lines().count(), 1 + 20 - 4);
+    assert_eq!(super::named(&stage.git, "refs/bosun/test/merged").await, tip);
+    assert!(stage.belongings().await == before, "what is the user's is as it was");
+
+    // Whoever goes on in the middle comes to the same commits.
+    for stop in [1, 9, 14] {
+        let done = ends[..stop].iter().rev().find_map(|end| match end {
+            End::Merged(commit) => Some(commit.clone()),
+            End::Conflict(_) | End::Failed(_) => None,
+        });
+        let mut again = super::queue(&stage, &done.unwrap()).await;
+        for (part, end) in parts.iter().zip(&ends).skip(stop) {
+            assert_eq!(&step(&mut again, part).await, end);
+        }
+        assert_eq!(again.tip(), &tip);
+    }
+}
+
+#[tokio::test]
+async fn what_a_check_leaves_behind_is_gone_at_the_next_but_for_what_is_ignored() {
+    let stage = Stage::new().await;
+    stage.write(".gitignore", "target\n");
+    stage.git.done(&["add", "-A"], &[]).await.unwrap();
+    stage.git.done(&["commit", "-q", "-m", "ignore"], &[]).await.unwrap();
+    let base = head(&stage).await;
+    let queue = queue(&stage, &base).await;
+    queue.site().scratch.show(&base).await.unwrap();
+    let folder = queue.site().scratch.folder();
+    for name in ["a.txt", "left", "target"] {
+        std::fs::write(folder.join(name), "by a check\n").unwrap();
+    }
+    stage.git.at(folder).done(&["init", "-q", "nested"], &[]).await.unwrap();
+    stage.git.at(folder).done(&["config", "core.sparseCheckout", "true"], &[]).await.unwrap();
+    queue.site().scratch.show(&base).await.unwrap();
+    let mut names: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, [".git", ".gitignore", "a.txt", "target"]);
+    assert_eq!(std::fs::read_to_string(folder.join("a.txt")).unwrap(), "one\n");
+}
+
+#[tokio::test]
+async fn a_conflict_that_somebody_resolved_is_taken_as_a_merge() {
+    let stage = Stage::new().await;
+    let base = head(&stage).await;
+    let branches = ["a", "b"].map(|name| Branch {
+        name: name.into(),
+        from: base.clone(),
+        edits: vec![write("a.txt", format!("{name}\n"))],
+    });
+    let [a, b] = import(&stage, &branches).await.try_into().unwrap();
+    let mut queue = queue(&stage, &base).await;
+    take(&mut queue, &a).await.unwrap();
+    let Offer::Conflict(conflict) = queue.offer(&b).await.unwrap() else { panic!() };
+    let begun = conflict.begun(&stage.git, &super::signature()).await.unwrap();
+    assert_eq!(queue.settle(&conflict, &begun).await.unwrap(), Settled::Marked(vec!["a.txt".into()]));
+    let done = super::branches::branch(&stage, &begun, "done", vec![write("a.txt", "a\nb\n")]).await;
+    let Settled::Candidate(candidate) = queue.settle(&conflict, &done.commit).await.unwrap() else { panic!() };
+    queue.accept(candidate).await.unwrap();
+    assert_eq!(file(&stage.git, queue.tip(), "a.txt").await, "a\nb");
+    assert_eq!(queue.offer(&b).await.unwrap(), Offer::Held);
+}

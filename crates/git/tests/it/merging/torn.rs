@@ -1,0 +1,88 @@
+//! A landing that was broken off is finished by the next, whichever step it had come to.
+
+use git::{Commit, LandError, Landed, Landing, Outset};
+
+use super::branches::{Edit, branch, write};
+use super::head;
+use crate::stage::Stage;
+
+const MARK: &str = "refs/bosun/test/landing";
+
+/// What had happened before it was broken off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Marked,
+    SomeFiles,
+    AllFiles,
+    Index,
+    Branch,
+}
+
+async fn begun(stage: &Stage) -> (Outset, Commit) {
+    for (name, text) in [("changes.txt", "old\n"), ("goes.txt", "old\n"), ("stays.txt", "old\n")] {
+        stage.write(name, text);
+    }
+    stage.git.done(&["add", "-A"], &[]).await.unwrap();
+    stage.git.done(&["commit", "-q", "-m", "second"], &[]).await.unwrap();
+    let outset = Outset::now(&stage.git).await.unwrap();
+    let edits = vec![
+        write("a.txt", "new\n"),
+        write("changes.txt", "new\n"),
+        write("comes.txt", "new\n"),
+        Edit::Remove("goes.txt".into()),
+    ];
+    let part = branch(stage, &outset.base, "work", edits).await;
+    (outset, part.commit)
+}
+
+async fn break_off(stage: &Stage, step: Step, outset: &Outset, tip: &Commit) {
+    let git = &stage.git;
+    git.done(&["update-ref", MARK, tip.as_str()], &[]).await.unwrap();
+    if matches!(step, Step::SomeFiles | Step::AllFiles) {
+        stage.write("changes.txt", "new\n");
+        stage.write("comes.txt", "new\n");
+    }
+    if step == Step::AllFiles {
+        stage.write("a.txt", "new\n");
+        std::fs::remove_file(git.folder().join("goes.txt")).unwrap();
+    }
+    if matches!(step, Step::Index | Step::Branch) {
+        git.done(&["read-tree", "-m", "-u", outset.head.as_str(), tip.as_str()], &[]).await.unwrap();
+    }
+    if step == Step::Branch {
+        git.done(&["update-ref", "HEAD", tip.as_str()], &[]).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn f8_a_landing_that_was_broken_off_is_finished() {
+    for step in [Step::Marked, Step::SomeFiles, Step::AllFiles, Step::Index, Step::Branch] {
+        let stage = Stage::new().await;
+        let (outset, tip) = begun(&stage).await;
+        stage.write("notes", "mine\n");
+        break_off(&stage, step, &outset, &tip).await;
+        let scratch = super::scratch(&stage, &outset.head).await;
+        let landing = Landing { outset: &outset, tip: &tip, scratch: &scratch, mark: MARK };
+        let expected = if step == Step::Branch { Landed::Held } else { Landed::Moved { from: outset.head.clone() } };
+        assert_eq!(landing.land(&stage.git).await, Ok(expected), "{step:?}");
+        assert_eq!(head(&stage).await, tip);
+        assert_eq!(stage.git.text(&["status", "--porcelain"]).await.unwrap(), "?? notes", "{step:?}");
+        assert_eq!(stage.git.run(&["rev-parse", "-q", "--verify", MARK], &[]).await.unwrap().code, 1);
+    }
+}
+
+#[tokio::test]
+async fn f8_a_file_that_somebody_changed_since_is_not_overwritten() {
+    for name in ["a.txt", "comes.txt"] {
+        let stage = Stage::new().await;
+        let (outset, tip) = begun(&stage).await;
+        break_off(&stage, Step::SomeFiles, &outset, &tip).await;
+        stage.write(name, "mine\n");
+        let scratch = super::scratch(&stage, &outset.head).await;
+        let landing = Landing { outset: &outset, tip: &tip, scratch: &scratch, mark: MARK };
+        let torn = LandError::Torn { tip: tip.clone(), files: vec![name.into()] };
+        assert_eq!(landing.land(&stage.git).await, Err(torn));
+        assert_eq!(std::fs::read_to_string(stage.git.folder().join(name)).unwrap(), "mine\n");
+        assert_eq!(head(&stage).await, outset.head);
+    }
+}

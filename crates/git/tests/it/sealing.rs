@@ -1,0 +1,136 @@
+//! Sealing: whatever an agent did with its repository, what it made is kept.
+
+use std::fs;
+
+use git::{Checkout, GitError};
+
+use crate::stage::Stage;
+
+#[tokio::test]
+async fn a8_everything_in_the_folder_is_sealed_and_the_users_work_is_not_touched() {
+    let stage = Stage::new().await;
+    let mut checkout = stage.checkout("x").await;
+    let before = stage.belongings().await;
+    assert_eq!(&checkout.seal().await.unwrap().commit, checkout.base(), "nothing was made");
+    let put = |name: &str, text: &str| fs::write(checkout.path().join(name), text).unwrap();
+    put("a.txt", "two\n");
+    put("new.txt", "new\n");
+    put("kept.txt", "committed\n");
+    put(".gitignore", "*.log\n");
+    put("left.log", "ignored\n");
+    put("forced.log", "staged though ignored\n");
+    stage.run(&checkout, &["add", "kept.txt", "commit -q -m mine", "add -f forced.log"].map(|it| it)).await;
+    let sealed = checkout.seal().await.unwrap();
+    assert!(sealed.is_whole);
+    assert_eq!(sealed.files, [".gitignore", "a.txt", "forced.log", "kept.txt", "new.txt"]);
+    assert_eq!(stage.file(&sealed.commit, "a.txt").await.as_deref(), Some("two\n"));
+    assert_eq!(stage.file(&sealed.commit, "left.log").await, None);
+    let history = stage.git.text(&["log", "--format=%s %an", sealed.commit.as_str()]).await.unwrap();
+    assert_eq!(history, "Work of x someone\nmine someone\nfirst someone");
+    assert_eq!(stage.git.text(&["rev-parse", &sealed.pinned]).await.unwrap(), sealed.commit.as_str());
+    assert_eq!(checkout.seal().await.unwrap(), sealed, "a second seal finds the same");
+    assert_eq!(stage.belongings().await, before);
+    let status = stage.git.at(checkout.path()).text(&["status", "--porcelain"]).await.unwrap();
+    assert!(status.contains("?? new.txt"), "the agent's own index stays as it was: {status}");
+}
+
+/// What an agent does, and which words must be found in kept commits afterwards.
+async fn kept(commands: &[&str], words: &[&str]) {
+    let stage = Stage::new().await;
+    let mut checkout = stage.checkout("x").await;
+    for command in commands {
+        match command.split_once('=') {
+            Some((name, text)) => fs::write(checkout.path().join(name), text).unwrap(),
+            None => stage.run(&checkout, &[command]).await,
+        }
+    }
+    let sealed = checkout.seal().await.unwrap();
+    let descends = ["merge-base", "--is-ancestor", checkout.base().as_str(), sealed.commit.as_str()];
+    assert_eq!(stage.git.run(&descends, &[]).await.unwrap().code, 0, "{commands:?}");
+    fs::remove_dir_all(checkout.path()).unwrap();
+    stage.git.done(&["gc", "-q", "--prune=now"], &[]).await.unwrap();
+    let patches = stage.git.text(&["log", "-p", "-m", "--glob=refs/bosun", "--format="]).await.unwrap();
+    for word in words {
+        assert!(patches.contains(&format!("+{word}")), "{word} of {commands:?} is lost:\n{patches}");
+    }
+}
+
+#[tokio::test]
+async fn a8_branches_stashes_resets_and_a_detached_head_are_kept() {
+    kept(&["b=first", "add b", "stash -q", "b=second", "add b", "stash -q", "c=third"], &["first", "second", "third"])
+        .await;
+    kept(
+        &["b=side", "checkout -q -b side", "add b", "commit -q -m side", "checkout -q bosun/x", "b=here"],
+        &["side", "here"],
+    )
+    .await;
+    kept(&["b=lost", "add b", "commit -q -m lost", "reset -q --hard HEAD~1", "c=new"], &["lost", "new"]).await;
+    kept(&["checkout -q --detach", "b=one", "add b", "commit -q -m one", "c=two"], &["one", "two"]).await;
+    kept(&["checkout -q --orphan alone", "b=orphan", "add b", "commit -q -m orphan"], &["orphan"]).await;
+    kept(&["checkout -q --orphan alone", "b=unborn"], &["unborn"]).await;
+    kept(&["b=gone", "add b", "commit -q -m gone", "branch -q other", "gc -q", "c=more"], &["gone", "more"]).await;
+}
+
+#[tokio::test]
+async fn a8_marks_and_settings_of_the_agent_hide_nothing_and_run_nothing() {
+    let stage = Stage::new().await;
+    let mut checkout = stage.checkout("x").await;
+    stage.run(&checkout, &["update-index --assume-unchanged a.txt", "config core.fsmonitor ./evil"]).await;
+    stage.run(&checkout, &["config filter.evil.clean ./evil", "config core.hooksPath ."]).await;
+    fs::write(checkout.path().join("a.txt"), "hidden\n").unwrap();
+    fs::write(checkout.path().join(".gitattributes"), "* filter=evil\n").unwrap();
+    fs::write(checkout.path().join("evil"), format!("#!/bin/sh\ntouch {}/ran\n", stage.path().display())).unwrap();
+    fs::set_permissions(checkout.path().join("evil"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let sealed = checkout.seal().await.unwrap();
+    assert_eq!(stage.file(&sealed.commit, "a.txt").await.as_deref(), Some("hidden\n"));
+    assert!(!stage.path().join("ran").exists());
+}
+
+#[tokio::test]
+async fn a8_files_that_a_sparse_checkout_leaves_out_are_not_taken_for_removed() {
+    let stage = Stage::new().await;
+    fs::create_dir(stage.git.folder().join("deep")).unwrap();
+    stage.write("deep/b.txt", "deep\n");
+    stage.git.done(&["add", "-A"], &[]).await.unwrap();
+    stage.git.done(&["commit", "-q", "-m", "deep"], &[]).await.unwrap();
+    let mut checkout = stage.checkout("x").await;
+    stage.run(&checkout, &["sparse-checkout set nothing"]).await;
+    assert!(!checkout.path().join("deep").exists());
+    fs::write(checkout.path().join("a.txt"), "two\n").unwrap();
+    assert_eq!(checkout.seal().await.unwrap().files, ["a.txt"]);
+}
+
+#[tokio::test]
+async fn a8_an_unfinished_merge_is_a_clear_failure() {
+    let stage = Stage::new().await;
+    let mut checkout = stage.checkout("x").await;
+    let put = |text: &str| fs::write(checkout.path().join("a.txt"), text).unwrap();
+    put("here\n");
+    stage.run(&checkout, &["commit -q -a -m here", "checkout -q -b side HEAD~1"]).await;
+    put("there\n");
+    stage.run(&checkout, &["commit -q -a -m there"]).await;
+    stage.git.at(checkout.path()).run(&["merge", "-q", "bosun/x"], &[]).await.unwrap();
+    let sealed = checkout.seal().await;
+    assert!(matches!(&sealed, Err(GitError::Unmerged { files, .. }) if files == &["a.txt"]), "{sealed:?}");
+}
+
+#[tokio::test]
+async fn a8_a_checkout_without_its_repository_is_sealed_on_what_it_began_with() {
+    let stage = Stage::new().await;
+    let mut checkout = stage.checkout("x").await;
+    fs::remove_dir_all(checkout.path().join(".git")).unwrap();
+    fs::write(checkout.path().join("b.txt"), "made\n").unwrap();
+    let sealed = checkout.seal().await.unwrap();
+    assert_eq!((sealed.files, sealed.is_whole), (vec!["b.txt".to_owned()], false));
+}
+
+#[tokio::test]
+async fn a8_what_was_sealed_is_known_to_whoever_opens_the_checkout() {
+    let stage = Stage::new().await;
+    let mut checkout = stage.checkout("x").await;
+    fs::write(checkout.path().join("b.txt"), "made\n").unwrap();
+    let sealed = checkout.seal().await.unwrap();
+    let root = checkout.path().parent().unwrap();
+    let again = Checkout::open(&stage.git, root, checkout.id()).await.unwrap();
+    assert_eq!(again.sealed(), Some(&sealed.commit));
+}
