@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Activation, AgentSpec, Answer, Ask, AskId, At, Attempt, Block, Blocked, Body, Budget, CallId, Cancel, CancelBy,
-    Cost, DecidedBy, Decision, DefinitionId, Delivery, Effort, Evidence, Fence, FleetEnd, FleetTerms, Holder, MailId,
+    Cost, DecidedBy, Decision, DefinitionId, Delivery, Effort, Evidence, Fence, FleetEnd, FleetTerms, Holder, Item, ListName, MailId,
     Origin, Outcome, PermissionMode, Price, RuleText, SessionId, StopReason, TaskId, TaskSpec, Todo, TodoId, Turn,
     Usage, WaitMode, WrapUp,
 };
@@ -403,6 +403,14 @@ pub enum Event {
         todo: TodoId,
         /// The commit of the merge.
         commit: String,
+    },
+
+    /// The task made or changed an item of a list that others share; it is so already.
+    ItemChanged {
+        /// The list.
+        list: ListName,
+        /// The item as it is now.
+        item: Box<Item>,
     },
 
     /// What the user may want to say next, as the root's model guesses.

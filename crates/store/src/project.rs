@@ -84,6 +84,7 @@ pub(crate) fn project(conn: &Connection, entry: &Entry) -> rusqlite::Result<()> 
         | Event::CallRewritten { .. }
         | Event::ToolsLoaded { .. }
         | Event::PromptSuggested { .. }
+        | Event::ItemChanged { .. }
         | Event::WorkPlaced { .. }
         | Event::WorkSealed { .. }
         | Event::WorkMerged { .. }
