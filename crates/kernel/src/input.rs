@@ -2,8 +2,9 @@
 
 use protocol::{
     Activation, AgentSpec, Answer, Ask, AskId, At, Block, Body, CallId, Cancel, CancelBy, Compaction, Cost, DecidedBy,
-    Decision, DefinitionId, Delivery, Evidence, FailKind, Fence, FleetEnd, FleetTerms, Holder, Item, Limit, ListName, ModelFault,
-    Origin, Quote, Run, SessionId, StopReason, TaskId, TaskSpec, Terms, Todo, TodoId, Turn, Usage, WaitMode, WrapUp,
+    Decision, DefinitionId, Delivery, Evidence, FailKind, Fence, FleetEnd, FleetTerms, Holder, Item, Limit, ListName,
+    ModelFault, Origin, Quote, Run, SessionId, StopReason, TaskId, TaskSpec, Terms, Todo, TodoId, Turn, Usage,
+    WaitMode, WrapUp,
 };
 
 /// One thing that happened, or that somebody asks for.

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Activation, AgentSpec, Answer, Ask, AskId, At, Attempt, Block, Blocked, Body, Budget, CallId, Cancel, CancelBy,
-    Cost, DecidedBy, Decision, DefinitionId, Delivery, Effort, Evidence, Fence, FleetEnd, FleetTerms, Holder, Item, ListName, MailId,
-    Origin, Outcome, PermissionMode, Price, RuleText, SessionId, StopReason, TaskId, TaskSpec, Todo, TodoId, Turn,
-    Usage, WaitMode, WrapUp,
+    Cost, DecidedBy, Decision, DefinitionId, Delivery, Effort, Evidence, Fence, FleetEnd, FleetTerms, Holder, Item,
+    ListName, MailId, Origin, Outcome, PermissionMode, Price, RuleText, SessionId, StopReason, TaskId, TaskSpec, Todo,
+    TodoId, Turn, Usage, WaitMode, WrapUp,
 };
 
 /// An event as the kernel decides it: which task it is about, and when.

@@ -25,6 +25,7 @@ use crate::governor::Governor;
 use crate::grants::Grants;
 use crate::hooks::{self, Listeners, Manner, Partings};
 use crate::instructions::Instructions;
+use crate::lists::SharedList;
 use crate::outfit::Outfits;
 use crate::redact::Redactor;
 use crate::roster::Roster;
@@ -310,6 +311,7 @@ fn desk(
         governor: Governor::open(settings.home.clone(), Arc::clone(&settings.clock)),
         bus: Bus::new(settings.home.clone(), id),
         stamps: Mutex::default(),
+        list: Arc::new(SharedList::new(&settings, id)),
         wards: Arc::default(),
         log: Mutex::default(),
         settings,

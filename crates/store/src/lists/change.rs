@@ -3,8 +3,8 @@
 use protocol::{ItemId, ItemStatus, TaskId};
 use serde_json::{Map, Value};
 
-use super::ListError;
 use super::rows::{Body, ItemRow};
+use super::{ListError, limits};
 
 /// What a new item says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,6 +26,11 @@ pub struct NewItem {
 }
 
 impl NewItem {
+    /// Refuses what could not be kept.
+    pub fn check(&self) -> Result<(), ListError> {
+        limits::check(&self.clone().body())
+    }
+
     pub(super) fn body(self) -> Body {
         let NewItem { subject, description, active_form, owner, mut blocked_by, metadata, author } = self;
         blocked_by.sort_unstable();
