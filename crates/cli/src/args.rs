@@ -5,6 +5,7 @@ mod catalog;
 mod examples;
 mod explain;
 mod help;
+mod lists;
 mod permit;
 mod run;
 mod sessions;
@@ -20,6 +21,7 @@ pub(crate) use approvals::{ApprovalsArgs, ApprovalsCommand, ChosenArgs, WaitingA
 pub(crate) use catalog::{CatalogArgs, CatalogCommand, CatalogOptions, DefinitionArgs};
 pub(crate) use explain::ExplainArgs;
 pub(crate) use help::{command, words};
+pub(crate) use lists::{ItemArgs, ItemListArgs, ListsArgs, ListsCommand, WhichList, WordsArgs};
 pub(crate) use permit::{AskWait, PermitArgs};
 pub(crate) use run::{Format, RunArgs};
 pub(crate) use sessions::{ExportFormat, ListArgs, SessionsArgs, SessionsCommand, When};
@@ -45,6 +47,9 @@ pub(crate) enum Command {
     /// Lists, shows, follows, messages and stops the agents and commands of sessions
     #[command(args_conflicts_with_subcommands = true)]
     Tasks(TasksArgs),
+    /// Lists, shows and changes the items that agents and people share
+    #[command(args_conflicts_with_subcommands = true)]
+    Lists(ListsArgs),
     /// Lists what waits for you, and allows, denies or answers it
     #[command(args_conflicts_with_subcommands = true)]
     Approvals(ApprovalsArgs),

@@ -13,6 +13,7 @@ mod explain;
 mod failure;
 mod fault;
 mod gc;
+mod lists;
 mod log;
 mod manual;
 mod meant;
@@ -85,6 +86,7 @@ fn perform(args: Args) -> Result<Exit, Failure> {
             None => run::run(args.run).await,
             Some(Command::Sessions(command)) => sessions::perform(command).await,
             Some(Command::Tasks(command)) => tasks::perform(command).await,
+            Some(Command::Lists(command)) => lists::perform(command),
             Some(Command::Approvals(command)) => approvals::perform(command).await,
             Some(Command::Explain(options)) => explain::tell(&options),
             Some(Command::Models(options)) => models::list(&options).await,

@@ -468,6 +468,9 @@ pub struct Terms {
     /// How hard the model should think; as its provider likes when absent.
     #[serde(default)]
     pub effort: Option<Effort>,
+    /// The list that its agents share.
+    #[serde(default)]
+    pub list: ListName,
     /// The version of Bosun that runs it.
     pub version: String,
 }

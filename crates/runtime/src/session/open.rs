@@ -236,6 +236,7 @@ fn terms(settings: &Settings, main: Option<&AgentSpec>) -> Terms {
         max_turns: settings.max_turns.or(main.and_then(|main| main.max_turns)),
         budget: budget.unwrap_or(settings.budget),
         effort: settings.effort,
+        list: settings.list.clone(),
         version: env!("CARGO_PKG_VERSION").into(),
     }
 }
