@@ -6,6 +6,7 @@ mod examples;
 mod explain;
 mod fleet;
 mod help;
+mod lists;
 mod permit;
 mod run;
 mod sessions;
@@ -22,6 +23,7 @@ pub(crate) use catalog::{CatalogArgs, CatalogCommand, CatalogOptions, Definition
 pub(crate) use explain::ExplainArgs;
 pub(crate) use fleet::{FleetArgs, FleetCheckArgs, FleetCommand};
 pub(crate) use help::{command, words};
+pub(crate) use lists::{ItemArgs, ItemListArgs, ListsArgs, ListsCommand, WhichList, WordsArgs};
 pub(crate) use permit::{AskWait, PermitArgs};
 pub(crate) use run::{Format, RunArgs};
 pub(crate) use sessions::{ExportFormat, ListArgs, SessionsArgs, SessionsCommand, When};
@@ -47,6 +49,9 @@ pub(crate) enum Command {
     /// Lists, shows, follows, messages and stops the agents and commands of sessions
     #[command(args_conflicts_with_subcommands = true)]
     Tasks(TasksArgs),
+    /// Lists, shows and changes the items that agents and people share
+    #[command(args_conflicts_with_subcommands = true)]
+    Lists(ListsArgs),
     /// Lists what waits for you, and allows, denies or answers it
     #[command(args_conflicts_with_subcommands = true)]
     Approvals(ApprovalsArgs),

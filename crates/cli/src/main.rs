@@ -14,6 +14,7 @@ mod failure;
 mod fault;
 mod fleet;
 mod gc;
+mod lists;
 mod log;
 mod manual;
 mod meant;
@@ -86,6 +87,7 @@ fn perform(args: Args) -> Result<Exit, Failure> {
             None => run::run(args.run).await,
             Some(Command::Sessions(command)) => sessions::perform(command).await,
             Some(Command::Tasks(command)) => tasks::perform(command).await,
+            Some(Command::Lists(command)) => lists::perform(command),
             Some(Command::Approvals(command)) => approvals::perform(command).await,
             Some(Command::Fleet(command)) => fleet::perform(&command).await,
             Some(Command::Explain(options)) => explain::tell(&options),

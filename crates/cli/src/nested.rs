@@ -61,6 +61,7 @@ fn reserve(command: Option<&Command>) -> Reserve {
         }
         Some(Command::Fleet(FleetArgs { command: FleetCommand::Schema })) => Reserve::Anybody,
         Some(Command::Models(ModelsArgs { reopen: true, .. })) => Reserve::Person("reopen providers"),
+        Some(Command::Lists(_)) => Reserve::Person("look into or change lists; it has tools for its own"),
         Some(Command::Cost(_)) => Reserve::Person("look into sessions"),
         Some(Command::Approvals(_)) => Reserve::Person("look into or decide what waits for a person"),
         Some(Command::Trust(_)) => Reserve::Person("decide whom to trust"),
@@ -105,7 +106,8 @@ mod tests {
             bosun cost|bosun sessions|bosun sessions send a b|bosun sessions stop a|bosun sessions interrupt a|\
             bosun sessions rm a|bosun sessions show a|bosun catalog list|bosun sessions export a|bosun sessions watch a|\
             bosun tasks|bosun tasks list --all|bosun tasks show a|bosun tasks tail a|bosun tasks output a|\
-            bosun tasks send a b|bosun tasks stop a|bosun tasks background a|bosun tasks rm a|bosun fleet check a.yaml";
+            bosun lists|bosun lists done 3|bosun tasks send a b|bosun tasks stop a|bosun tasks background a|bosun tasks rm a|\
+             bosun fleet check a.yaml";
         for line in reserved.split('|') {
             assert!(!is_for_anybody(line), "{line}");
         }

@@ -112,6 +112,7 @@ impl Setup {
                 abort_after: config.abort_after,
                 ..runtime::Watch::default()
             },
+            list: config.list.clone(),
             max_turns: config.max_turns,
             budget: config.budget,
             timeout: args.timeout,

@@ -5,13 +5,13 @@ use std::num::NonZeroU64;
 use std::time::Duration;
 
 use net::{Patience, Secret};
-use protocol::{Budget, Effort, PermissionMode};
+use protocol::{Budget, Effort, ListName, PermissionMode};
 
 use crate::Env;
 use crate::agents::AgentConfig;
 use crate::catalog::loose_name;
 use crate::file::{
-    Agents, Environment, Features, File, Limits, Network, Output, Permissions, Retention, Spending, Workspace,
+    Agents, Environment, Features, File, Limits, Lists, Network, Output, Permissions, Retention, Spending, Workspace,
 };
 use crate::permissions::Mode;
 use crate::provider::{self, Access, ProviderFile, Sources};
@@ -68,6 +68,8 @@ pub struct Config {
     pub session_bytes: u64,
     /// Bytes of the disk that output leaves free.
     pub min_free_bytes: u64,
+    /// The list that agents share.
+    pub list: ListName,
     /// What becomes of calls that no rule speaks of.
     pub mode: PermissionMode,
     providers: BTreeMap<String, ProviderFile>,
@@ -114,6 +116,7 @@ impl File {
             features,
             retention,
             output,
+            lists,
             permissions,
             workspace,
             environment,
@@ -148,6 +151,7 @@ impl File {
                 session_bytes: output.session_bytes.or(weaker.output.session_bytes),
                 min_free_bytes: output.min_free_bytes.or(weaker.output.min_free_bytes),
             },
+            lists: Lists { chosen: lists.chosen.or(weaker.lists.chosen) },
             permissions: Permissions {
                 mode: permissions.mode.or(weaker.permissions.mode),
                 allow: both(permissions.allow, weaker.permissions.allow),
@@ -178,6 +182,7 @@ impl File {
             features,
             retention,
             output,
+            lists,
             permissions,
             workspace: _,
             environment,
@@ -208,6 +213,7 @@ impl File {
             command_bytes: output.command_bytes.unwrap_or(COMMAND_BYTES),
             session_bytes: output.session_bytes.unwrap_or(SESSION_BYTES),
             min_free_bytes: output.min_free_bytes.unwrap_or(MIN_FREE_BYTES),
+            list: lists.chosen.unwrap_or_default(),
             mode: permissions.mode.map_or(PermissionMode::default(), |mode| mode.0),
             providers,
             placed: BTreeSet::new(),
@@ -252,6 +258,7 @@ impl File {
                 session_bytes: Some(SESSION_BYTES),
                 min_free_bytes: Some(MIN_FREE_BYTES),
             },
+            lists: Lists { chosen: Some(ListName::Session) },
             permissions: Permissions { mode: Some(Mode(PermissionMode::default())), ..Permissions::default() },
             ..File::default()
         }

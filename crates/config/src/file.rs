@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
-use protocol::Effort;
+use protocol::{Effort, ListName};
 use serde::{Deserialize, Serialize};
 
 use crate::amount::Usd;
@@ -48,6 +48,9 @@ pub struct File {
     /// How much output is kept.
     #[serde(default)]
     pub output: Output,
+    /// Which list agents share.
+    #[serde(default)]
+    pub lists: Lists,
     /// What tool calls may do.
     #[serde(default)]
     pub permissions: Permissions,
@@ -180,6 +183,15 @@ pub struct Features {
 pub struct Retention {
     /// Days after its last event that `bosun gc` keeps a session.
     pub days: Option<u32>,
+}
+
+/// Which list agents share.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Lists {
+    /// `session`, `project`, or `team:` and a name.
+    #[serde(rename = "use")]
+    pub chosen: Option<ListName>,
 }
 
 /// How much output is kept.

@@ -36,8 +36,8 @@ pub use config::Config;
 pub use edit::{Added, add_rule};
 pub use env::{Env, FAULT, MANAGED, MAX_CONCURRENT, MAX_DEPTH};
 pub use file::{
-    Agents, Environment, Feature, Features, File, Limits, Managed, Network, Output, Permissions, Retention, Spending,
-    TooDear, Workspace,
+    Agents, Environment, Feature, Features, File, Limits, Lists, Managed, Network, Output, Permissions, Retention,
+    Spending, TooDear, Workspace,
 };
 pub use gather::{Choice, MANAGED_FILE, Places};
 pub use layers::{Layer, Layers};

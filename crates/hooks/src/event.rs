@@ -54,7 +54,7 @@ const ALIKE: f64 = 0.8;
 /// Whether this version tells hooks of such an event.
 pub fn is_served(event: HookEvent) -> bool {
     match event {
-        HookEvent::TaskCreated | HookEvent::TaskCompleted | HookEvent::TeammateIdle | HookEvent::Notification => false,
+        HookEvent::TeammateIdle | HookEvent::Notification => false,
         HookEvent::SessionStart
         | HookEvent::SessionEnd
         | HookEvent::UserPromptSubmitted
@@ -67,7 +67,9 @@ pub fn is_served(event: HookEvent) -> bool {
         | HookEvent::SubagentStop
         | HookEvent::AgentStop
         | HookEvent::PreCompact
-        | HookEvent::ErrorOccurred => true,
+        | HookEvent::ErrorOccurred
+        | HookEvent::TaskCreated
+        | HookEvent::TaskCompleted => true,
     }
 }
 

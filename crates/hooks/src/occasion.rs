@@ -1,6 +1,6 @@
 //! What hooks are told of, and about whom.
 
-use protocol::{Activation, At, Attempt, CallId, HookEvent, PermissionMode, SessionId, TaskId};
+use protocol::{Activation, At, Attempt, CallId, HookEvent, ItemId, ListName, PermissionMode, SessionId, TaskId};
 
 use crate::names;
 
@@ -60,6 +60,13 @@ pub enum Occasion {
         /// Whether hooks were told of this before and the activation went on.
         again: bool,
     },
+    /// An item of a list is about to be made or completed.
+    Item {
+        /// Which of the two.
+        step: ItemStep,
+        /// The item, as it would be.
+        item: ItemTold,
+    },
     /// A conversation is about to be shortened.
     Compact,
     /// A model or a tool failed.
@@ -69,6 +76,30 @@ pub enum Occasion {
         /// How.
         message: String,
     },
+}
+
+/// What is about to happen to an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ItemStep {
+    /// It is made.
+    Made,
+    /// It is completed.
+    Completed,
+}
+
+/// An item of a list, as hooks see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ItemTold {
+    /// The list.
+    pub list: ListName,
+    /// Its id there.
+    pub id: ItemId,
+    /// What is to be done, in one line.
+    pub subject: String,
+    /// What whoever does it must know.
+    pub description: String,
+    /// Who does it.
+    pub owner: Option<String>,
 }
 
 /// How a session came to begin.
@@ -143,6 +174,8 @@ impl Occasion {
             Occasion::Start => HookEvent::SubagentStart,
             Occasion::Stop { .. } if is_root => HookEvent::AgentStop,
             Occasion::Stop { .. } => HookEvent::SubagentStop,
+            Occasion::Item { step: ItemStep::Made, .. } => HookEvent::TaskCreated,
+            Occasion::Item { step: ItemStep::Completed, .. } => HookEvent::TaskCompleted,
             Occasion::Compact => HookEvent::PreCompact,
             Occasion::Error { .. } => HookEvent::ErrorOccurred,
         }
@@ -160,7 +193,7 @@ impl Occasion {
             Occasion::SessionStart(origin) => origin.words(),
             Occasion::SessionEnd { reason } => vec![reason],
             Occasion::Compact => vec!["auto"],
-            Occasion::Prompt { .. } | Occasion::Error { .. } => Vec::new(),
+            Occasion::Item { .. } | Occasion::Prompt { .. } | Occasion::Error { .. } => Vec::new(),
         }
     }
 
@@ -177,6 +210,7 @@ impl Occasion {
             | Occasion::Prompt { .. }
             | Occasion::Start
             | Occasion::Stop { .. }
+            | Occasion::Item { .. }
             | Occasion::Compact
             | Occasion::Error { .. } => None,
         }

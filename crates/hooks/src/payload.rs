@@ -1,9 +1,9 @@
 //! What a hook reads: the fields that its family promises, and under `bosun` the ids that pair exactly.
 
-use protocol::{HookDialect, HookEvent, PermissionMode};
+use protocol::{HookDialect, HookEvent, ListName, PermissionMode};
 use serde_json::{Map, Value, json};
 
-use crate::{About, Occasion, ToolUse, event, names};
+use crate::{About, ItemTold, Occasion, ToolUse, event, names};
 
 /// Most bytes of one text in a payload; the transcript has all of it.
 const TEXT_MAX: usize = 64 * 1024;
@@ -94,6 +94,7 @@ impl Fields {
                 self.put("reason", "reason", clipped(reason));
             }
             Occasion::Stop { reason, said, again } => self.stop(reason, said, *again, about),
+            Occasion::Item { item, .. } => self.item(item),
             Occasion::Compact => self.put("trigger", "trigger", "auto"),
             Occasion::Error { what, message } => {
                 let camel = json!({ "name": what, "message": clipped(message) });
@@ -116,6 +117,19 @@ impl Fields {
         };
         self.put("toolArgs", "tool_input", input);
         self.put("toolCallId", "tool_use_id", call.id.0.clone());
+    }
+
+    fn item(&mut self, item: &ItemTold) {
+        self.put("taskId", "task_id", item.id.to_string());
+        self.put("taskSubject", "task_subject", item.subject.clone());
+        self.put("taskDescription", "task_description", clipped(&item.description));
+        self.put("taskList", "task_list", item.list.to_string());
+        if let Some(owner) = &item.owner {
+            self.put("teammateName", "teammate_name", owner.clone());
+        }
+        if let ListName::Team(name) = &item.list {
+            self.put("teamName", "team_name", name.clone());
+        }
     }
 
     /// The first family writes one of these names with underscores too.

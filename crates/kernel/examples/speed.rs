@@ -171,6 +171,7 @@ fn terms() -> Terms {
         max_turns: None,
         budget: Budget::default(),
         effort: None,
+        list: ListName::Session,
         version: "0".into(),
     }
 }

@@ -43,6 +43,7 @@ impl State {
             | Event::WorkPlaced { .. }
             | Event::WorkSealed { .. }
             | Event::WorkMerged { .. }
+            | Event::ItemChanged { .. }
             | Event::IntentReported { .. }
             | Event::PromptSuggested { .. }
             | Event::ModelDiffered { .. }

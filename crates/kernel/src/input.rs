@@ -2,8 +2,9 @@
 
 use protocol::{
     Activation, AgentSpec, Answer, Ask, AskId, At, Block, Body, CallId, Cancel, CancelBy, Compaction, Cost, DecidedBy,
-    Decision, DefinitionId, Delivery, Evidence, FailKind, Fence, FleetEnd, FleetTerms, Holder, Limit, ModelFault,
-    Origin, Quote, Run, SessionId, StopReason, TaskId, TaskSpec, Terms, Todo, TodoId, Turn, Usage, WaitMode, WrapUp,
+    Decision, DefinitionId, Delivery, Evidence, FailKind, Fence, FleetEnd, FleetTerms, Holder, Item, Limit, ListName,
+    ModelFault, Origin, Quote, Run, SessionId, StopReason, TaskId, TaskSpec, Terms, Todo, TodoId, Turn, Usage,
+    WaitMode, WrapUp,
 };
 
 /// One thing that happened, or that somebody asks for.
@@ -279,6 +280,20 @@ pub enum Report {
         turn: Turn,
         /// What is asked.
         ask: Ask,
+    },
+    /// A tool call that waited until it is told need not wait any more.
+    WaitOver {
+        /// The turn that made it.
+        turn: Turn,
+        /// The call.
+        call: CallId,
+    },
+    /// An item of a shared list was made or changed.
+    ItemChanged {
+        /// The list.
+        list: ListName,
+        /// The item as it is now.
+        item: Box<Item>,
     },
     /// The agent says what it is doing.
     Intent(String),

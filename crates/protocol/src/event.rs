@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Activation, AgentSpec, Answer, Ask, AskId, At, Attempt, Block, Blocked, Body, Budget, CallId, Cancel, CancelBy,
-    Cost, DecidedBy, Decision, DefinitionId, Delivery, Effort, Evidence, Fence, FleetEnd, FleetTerms, Holder, MailId,
-    Origin, Outcome, PermissionMode, Price, RuleText, SessionId, StopReason, TaskId, TaskSpec, Todo, TodoId, Turn,
-    Usage, WaitMode, WrapUp,
+    Cost, DecidedBy, Decision, DefinitionId, Delivery, Effort, Evidence, Fence, FleetEnd, FleetTerms, Holder, Item,
+    ListName, MailId, Origin, Outcome, PermissionMode, Price, RuleText, SessionId, StopReason, TaskId, TaskSpec, Todo,
+    TodoId, Turn, Usage, WaitMode, WrapUp,
 };
 
 /// An event as the kernel decides it: which task it is about, and when.
@@ -408,6 +408,14 @@ pub enum Event {
         commit: String,
     },
 
+    /// The task made or changed an item of a list that others share; it is so already.
+    ItemChanged {
+        /// The list.
+        list: ListName,
+        /// The item as it is now.
+        item: Box<Item>,
+    },
+
     /// What the user may want to say next, as the root's model guesses.
     PromptSuggested {
         /// The words.
@@ -463,6 +471,9 @@ pub struct Terms {
     /// How hard the model should think; as its provider likes when absent.
     #[serde(default)]
     pub effort: Option<Effort>,
+    /// The list that its agents share.
+    #[serde(default)]
+    pub list: ListName,
     /// The version of Bosun that runs it.
     pub version: String,
 }

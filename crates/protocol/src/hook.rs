@@ -36,9 +36,9 @@ pub enum HookEvent {
     Notification,
     /// A model or a tool failed.
     ErrorOccurred,
-    /// An item of a task list was made.
+    /// An item of a list is about to be made.
     TaskCreated,
-    /// An item of a task list was completed.
+    /// An item of a list is about to be completed.
     TaskCompleted,
     /// A teammate has nothing to do.
     TeammateIdle,

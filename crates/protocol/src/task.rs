@@ -417,4 +417,6 @@ pub enum WaitMode {
     Any,
     /// All of them.
     All,
+    /// None: the waiting run says itself when it goes on.
+    Told,
 }

@@ -136,6 +136,7 @@ impl Conversation {
             | Event::WaitEnded { .. }
             | Event::Asked(_)
             | Event::AskDecided { .. }
+            | Event::ItemChanged { .. }
             | Event::IntentReported { .. }
             | Event::PromptSuggested { .. }
             | Event::TodosChanged { .. }

@@ -24,6 +24,7 @@ mod grants;
 mod hooks;
 mod instructions;
 mod links;
+mod lists;
 mod models;
 mod outfit;
 mod output;

@@ -156,7 +156,8 @@ impl Desk {
             .chain((key.root && self.asks_user).then(tools::ask_user))
             .chain((!types.is_empty()).then(|| tools::task(&types)))
             .chain((!skills.is_empty()).then(|| tools::skill(&skills)))
-            .chain(crew);
+            .chain(crew)
+            .chain(tools::list());
         all.filter(|tool| has(definition, tool.spec().name)).collect()
     }
 }
@@ -174,6 +175,10 @@ fn is_crew(name: &str) -> bool {
     matches!(name, "read_agent" | "write_agent" | "list_agents" | "stop_agent" | "wait" | "until")
 }
 
+fn is_list(name: &str) -> bool {
+    matches!(name, "TaskCreate" | "TaskGet" | "TaskList" | "TaskUpdate" | "TaskOutput" | "TaskStop")
+}
+
 type Tools = Vec<Arc<dyn Tool>>;
 
 /// What a model is told of at once, and what only when it asks.
@@ -182,7 +187,7 @@ fn told(toolbox: &[Arc<dyn Tool>], definition: &AgentSpec, root: bool) -> (Tools
         let name = tool.spec().name;
         match &definition.tools {
             Some(listed) => listed.iter().any(|known| known == name),
-            None if root => !is_crew(name) && !SELDOM.contains(&name),
+            None if root => !is_crew(name) && !is_list(name) && !SELDOM.contains(&name),
             None => AT_ONCE.contains(&name),
         }
     })

@@ -84,6 +84,8 @@ impl Redactor {
             Report::Greeted(context) => context.iter_mut().for_each(|text| self.text(text)),
             Report::Held { reason, .. } => self.text(reason),
             Report::Intent(text) | Report::Suggested(text) => self.text(text),
+            // It was written without secrets before it came here.
+            Report::ItemChanged { .. } => {}
             Report::Ask { ask, .. } => self.subject(&mut ask.subject),
             Report::Compacted(compaction) => compaction.digest.iter_mut().for_each(|digest| self.text(digest)),
             Report::Ended { ending, text } => {
@@ -99,6 +101,7 @@ impl Redactor {
             | Report::CallsDropped { .. }
             | Report::ToolsLoaded(_)
             | Report::Wait { .. }
+            | Report::WaitOver { .. }
             | Report::Park(_) => {}
         }
     }

@@ -9,7 +9,7 @@ use host::{Clock, Home, Ids};
 use model::Model;
 use net::{Route, Secret};
 use policy::Policy;
-use protocol::{AgentSpec, Budget, Effort, RuleText};
+use protocol::{AgentSpec, Budget, Effort, ListName, RuleText};
 use store::Probe;
 
 use crate::{Catalog, CostGuard, Models, Spools, Watch};
@@ -50,6 +50,8 @@ pub struct Settings {
     pub limits: kernel::Limits,
     /// When watching over them leads to something.
     pub watch: Watch,
+    /// The list that its agents share.
+    pub list: ListName,
     /// Most turns of one activation of the root.
     pub max_turns: Option<u32>,
     /// What the root and everything below it may spend.

@@ -71,6 +71,33 @@ impl Caller {
         Ok(())
     }
 
+    /// Waits for something that no task of the session does. No model is asked meanwhile, and the slot is free. A wait
+    /// that was under way when the process died is over: nobody knows what it had seen.
+    pub(crate) async fn wait_until(&self, until: At, done: impl Future<Output = ()>) -> Result<(), Rejected> {
+        let over = self.waits.register(&self.call);
+        let (turn, call) = (self.turn, self.call.clone());
+        match self.phase().await? {
+            Some(CallPhase::Started) => {
+                let (call, on, mode, until) = (call.clone(), Vec::new(), WaitMode::Told, Some(until));
+                self.supervisor.report(self.run, Report::Wait { turn, call, on, mode, until }).await?;
+                tokio::select! {
+                    _too_late = over => return Ok(()),
+                    () = done => {}
+                }
+            }
+            Some(CallPhase::Waiting(_)) => {}
+            Some(
+                CallPhase::Waited { .. }
+                | CallPhase::Asking(_)
+                | CallPhase::Decided(_)
+                | CallPhase::Pending
+                | CallPhase::Answered,
+            )
+            | None => return Ok(()),
+        }
+        self.supervisor.report(self.run, Report::WaitOver { turn, call }).await
+    }
+
     /// Puts something before a person, who is waited for so long. What the call put there before, perhaps in a process
     /// that died, is taken up again; one that would wait longer for it does not bind this one.
     pub(crate) async fn ask(&self, ask: Ask, wait: Option<Duration>) -> Result<Pending, Rejected> {

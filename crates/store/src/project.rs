@@ -84,6 +84,7 @@ pub(crate) fn project(conn: &Connection, entry: &Entry) -> rusqlite::Result<()> 
         | Event::CallRewritten { .. }
         | Event::ToolsLoaded { .. }
         | Event::PromptSuggested { .. }
+        | Event::ItemChanged { .. }
         | Event::WorkPlaced { .. }
         | Event::WorkSealed { .. }
         | Event::WorkMerged { .. }
@@ -116,6 +117,7 @@ fn set_terms(conn: &Connection, terms: &Terms) -> rusqlite::Result<()> {
     set_meta(conn, "max_turns", &json(&terms.max_turns)?)?;
     set_meta(conn, "budget", &json(&terms.budget)?)?;
     set_meta(conn, "effort", &json(&terms.effort)?)?;
+    set_meta(conn, "list", &json(&terms.list)?)?;
     set_meta(conn, "version", &terms.version)
 }
 

@@ -8,7 +8,7 @@ use protocol::api::{
     AskView, AsksParams, AsksResult, Command, CommandFate, SessionView, TaskRecord, TaskView, TasksPage, TasksParams,
     TodosPage, TodosParams,
 };
-use protocol::{At, Budget, Cost, Envelope, Fence, PermissionMode, SessionId, TaskId, TaskState, TodoId};
+use protocol::{At, Budget, Cost, Envelope, Fence, ListName, PermissionMode, SessionId, TaskId, TaskState, TodoId};
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::error::fault;
@@ -198,6 +198,7 @@ fn session_view(conn: &Connection, id: SessionId) -> rusqlite::Result<SessionVie
         max_turns: project::meta(conn, "max_turns")?.map_or(Ok(None), |turns| from_json(&turns))?,
         budget: project::meta(conn, "budget")?.map_or(Ok(Budget::default()), |budget| from_json(&budget))?,
         effort: project::meta(conn, "effort")?.map_or(Ok(None), |effort| from_json(&effort))?,
+        list: project::meta(conn, "list")?.map_or(Ok(ListName::Session), |list| from_json(&list))?,
         title: fact("title")?,
         created_at,
         updated_at: updated_at.unwrap_or(created_at),

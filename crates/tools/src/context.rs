@@ -8,7 +8,7 @@ use host::{Guardian, Workspace};
 use net::fetch::{Fetcher, Gate};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Asker, Background, Crew, Intent, Pulse, Reach, SqlSpace, Stamps};
+use crate::{Asker, Background, Crew, Intent, Lists, Pulse, Reach, SqlSpace, Stamps};
 
 /// What a call may use.
 #[derive(Debug, Clone)]
@@ -35,6 +35,8 @@ pub struct Context {
     pub background: Arc<dyn Background>,
     /// The agents that this one starts.
     pub crew: Arc<dyn Crew>,
+    /// The list that it shares with others.
+    pub lists: Arc<dyn Lists>,
     /// Where the agent says what it is doing.
     pub intent: Arc<dyn Intent>,
     /// Asks the user.

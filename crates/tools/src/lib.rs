@@ -13,6 +13,7 @@ mod context;
 mod crew;
 mod everyday;
 mod launch;
+mod list;
 mod page;
 mod patch;
 mod place;
@@ -31,11 +32,11 @@ pub use context::{Context, Limits};
 pub use launch::{ShellCommand, follow, full_shell, launch};
 pub use pulse::{Pulse, Resting};
 pub use seams::{
-    AgentOrder, Asker, Background, BackgroundCommand, BackgroundRead, BackgroundRow, Crew, Intent, Question, Reach,
-    ReadOrder, Readers, SqlSpace, UntilOrder, Use, Wait, WaitOrder, WriteOrder,
+    AgentOrder, Asker, Background, BackgroundCommand, BackgroundRead, BackgroundRow, Crew, Intent, ItemEdit, ItemOrder,
+    Lists, Question, Reach, ReadOrder, Readers, SqlSpace, UntilOrder, Use, Wait, WaitOrder, WriteOrder,
 };
 pub use spool::Spool;
 pub use stamps::Stamps;
 pub use tool::{Access, BoxFuture, Need, Output, Spec, Tool, ToolError};
-pub use toolbox::{ask_user, crew, everyday, skill, task, tool_search};
+pub use toolbox::{ask_user, crew, everyday, list, skill, task, tool_search};
 pub use walk::{Listed, ListedKind, list_workspace};

@@ -4,7 +4,8 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
-use protocol::{Cancel, Clip, Delivery, Effort, Expects, Mode, WaitMode};
+use protocol::{Cancel, Clip, Delivery, Effort, Expects, ItemId, ItemStatus, Mode, WaitMode};
+use serde_json::{Map, Value};
 
 use crate::{BoxFuture, ToolError};
 
@@ -209,4 +210,60 @@ pub struct UntilOrder {
     pub every: Duration,
     /// How long in all.
     pub time: Duration,
+}
+
+/// The list that an agent shares with others, and the tasks that its items are done by. Answers are words for the model;
+/// what others wrote stands in them as data.
+pub trait Lists: Send + Sync + fmt::Debug {
+    /// Makes an item.
+    fn create(&self, order: ItemOrder) -> BoxFuture<'_, Result<String, ToolError>>;
+
+    /// Shows an item or a task, at once or when it has changed.
+    fn get(&self, id: String, wait: Wait) -> BoxFuture<'_, Result<String, ToolError>>;
+
+    /// Lists the items.
+    fn list(&self) -> BoxFuture<'_, Result<String, ToolError>>;
+
+    /// Changes an item, unless others have since the agent last saw it.
+    fn update(&self, item: ItemId, order: ItemEdit) -> BoxFuture<'_, Result<String, ToolError>>;
+
+    /// What a task printed or said, at once or when it ends.
+    fn output(&self, task: String, wait: Wait) -> BoxFuture<'_, Result<String, ToolError>>;
+
+    /// Stops a task.
+    fn stop(&self, task: String) -> BoxFuture<'_, Result<String, ToolError>>;
+}
+
+/// An item to make.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ItemOrder {
+    /// What is to be done, in one line.
+    pub subject: String,
+    /// What whoever does it must know.
+    pub description: String,
+    /// What somebody is doing while it is done.
+    pub active_form: Option<String>,
+    /// Whatever else is said of it.
+    pub metadata: Map<String, Value>,
+}
+
+/// What becomes of an item; what is left out stays.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ItemEdit {
+    /// What is to be done, in one line.
+    pub subject: Option<String>,
+    /// What whoever does it must know.
+    pub description: Option<String>,
+    /// What somebody is doing while it is done.
+    pub active_form: Option<String>,
+    /// How far it is.
+    pub status: Option<ItemStatus>,
+    /// Who does it; nobody when empty.
+    pub owner: Option<String>,
+    /// More items that wait for it.
+    pub add_blocks: Vec<ItemId>,
+    /// More items that it waits for.
+    pub add_blocked_by: Vec<ItemId>,
+    /// Fields of the metadata; `null` removes one.
+    pub metadata: Map<String, Value>,
 }

@@ -10,6 +10,7 @@ use crate::everyday::{
     ApplyPatch, AskUser, Create, Edit, Glob, Grep, ListShells, ReadShell, ReportIntent, Shell, Sql, StopShell, View,
     WebFetch,
 };
+use crate::list::{TaskCreate, TaskGet, TaskList, TaskOutput, TaskStop, TaskUpdate};
 
 /// The everyday tools, always in the same order: a request's first bytes must not change from turn to turn.
 pub fn everyday() -> Vec<Arc<dyn Tool>> {
@@ -44,6 +45,18 @@ pub fn crew() -> Vec<Arc<dyn Tool>> {
         tool::<StopAgent>(),
         tool::<WaitFor>(),
         tool::<Until>(),
+    ]
+}
+
+/// What goes with a list that agents share: making, showing and changing items, and the tasks that do them.
+pub fn list() -> Vec<Arc<dyn Tool>> {
+    vec![
+        tool::<TaskCreate>(),
+        tool::<TaskGet>(),
+        tool::<TaskList>(),
+        tool::<TaskUpdate>(),
+        tool::<TaskOutput>(),
+        tool::<TaskStop>(),
     ]
 }
 

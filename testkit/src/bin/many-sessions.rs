@@ -58,6 +58,7 @@ fn settings(home: &Path, folder: &Path, url: &str) -> Settings {
         ask_wait: Some(Duration::ZERO),
         limits: kernel::Limits::default(),
         watch: runtime::Watch::default(),
+        list: protocol::ListName::Session,
         max_turns: None,
         budget: Budget::default(),
         timeout: None,

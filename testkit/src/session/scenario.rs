@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use model::{Model, Script};
 use net::Secret;
-use protocol::{AgentSpec, Budget, Delivery, HookSpec, PermissionMode, RuleEffect, RuleText, SkillSpec, Spawns};
+use protocol::{
+    AgentSpec, Budget, Delivery, HookSpec, ListName, PermissionMode, RuleEffect, RuleText, SkillSpec, Spawns,
+};
 use runtime::{Catalog, CostGuard, Disk, Features, Models, OnlyOwn, SpoolLimits, Start};
 
 use super::{Run, Stage};
@@ -35,6 +37,7 @@ pub fn scenario() -> Scenario {
         watch: runtime::Watch::default(),
         ask_user: true,
         ask_wait: Some(Duration::ZERO),
+        list: ListName::Session,
         max_turns: None,
         budget: Budget::default(),
         timeout: None,
@@ -73,6 +76,7 @@ pub struct Scenario {
     pub(super) watch: runtime::Watch,
     pub(super) ask_user: bool,
     pub(super) ask_wait: Option<Duration>,
+    pub(super) list: ListName,
     pub(super) max_turns: Option<u32>,
     pub(super) budget: Budget,
     pub(super) timeout: Option<Duration>,
@@ -191,6 +195,12 @@ impl Scenario {
     #[must_use]
     pub fn no_ask_user(self) -> Scenario {
         Scenario { ask_user: false, ..self }
+    }
+
+    /// Its agents share this list.
+    #[must_use]
+    pub fn list(self, list: ListName) -> Scenario {
+        Scenario { list, ..self }
     }
 
     /// An activation may take this many turns.

@@ -186,6 +186,7 @@ impl Stage {
             ask_wait: *ask_wait.lock().unwrap(),
             limits: scenario.limits.clone(),
             watch: scenario.watch.clone(),
+            list: scenario.list.clone(),
             max_turns: scenario.max_turns,
             budget: *budget.lock().unwrap(),
             timeout: scenario.timeout,

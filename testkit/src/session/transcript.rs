@@ -127,6 +127,10 @@ impl Page {
             Event::WorkPlaced { .. } => self.add("  works in a checkout of its own"),
             Event::WorkSealed { .. } => self.add("  its work is kept"),
             Event::WorkMerged { todo, .. } => self.add(format_args!("todo {todo} is merged")),
+            Event::ItemChanged { list, item } => {
+                let (id, status, version) = (item.id, item.status.word(), item.version);
+                self.add(format_args!("  item {id} of {list}: {status}, version {version}"));
+            }
             Event::PromptSuggested { text } => self.add(format_args!("suggests: {text}")),
             Event::IntentReported { intent } => self.add(format_args!("  intends: {intent}")),
             Event::Unknown => self.add("something newer"),

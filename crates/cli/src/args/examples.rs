@@ -25,6 +25,17 @@ Examples:
 A TASK is a path such as /root/tests, a name, an id, or the beginning of one. Without --session
 it is one of the newest session of this folder.";
 
+const LISTS: &str = "\
+Examples:
+  bosun lists                                what is on the list of the newest session here
+  bosun lists --list project --status pending
+  bosun lists add \"write the docs\" --list project --after 3
+  bosun lists update 4 --owner tests --status in_progress
+  bosun lists done 4 --version 2             only if nobody has changed it since
+  bosun lists export --list project -o tasks.jsonl
+
+A LIST is session, project, or team:NAME. A project's list belongs to the folder with its .git.";
+
 const EXPLAIN: &str = "\
 Examples:
   bosun explain 'shell(git push)'
@@ -60,6 +71,16 @@ pub(super) fn examples(command: &str) -> Option<&'static str> {
         "tasks output" => "Example:\n  bosun tasks output cargo",
         "tasks background" => "Example:\n  bosun tasks background tests",
         "tasks rm" => "Example:\n  bosun tasks rm /root/tests",
+        "lists" => LISTS,
+        "lists list" => "Example:\n  bosun lists list --list team:red --owner tests",
+        "lists show" => "Example:\n  bosun lists show 4 --json",
+        "lists add" => "Example:\n  bosun lists add \"write the docs\" --description \"all of them\" --after 3",
+        "lists update" => "Example:\n  bosun lists update 4 --status in_progress --owner tests",
+        "lists done" => "Example:\n  bosun lists done 4",
+        "lists delete" => "Example:\n  bosun lists delete 4 --list project",
+        "lists archive" => "Examples:\n  bosun lists archive 4\n  bosun lists archive --list project",
+        "lists export" => "Example:\n  bosun lists export --list project -o tasks.jsonl",
+        "lists import" => "Example:\n  bosun lists import tasks.jsonl --list project",
         "approvals" => APPROVALS,
         "approvals list" => "Example:\n  bosun approvals list --session 0198",
         "approvals show" => "Example:\n  bosun approvals show 3f9a",

@@ -57,7 +57,7 @@ fn heading(flag: &str) -> &'static str {
         "output_format" | "quiet" => "Output",
         "max_turns" | "max_budget_usd" | "max_tokens_total" | "timeout" | "background_wait" | "park_wait"
         | "max_agents" | "max_depth" | "max_total_agents" => "Limits",
-        "agent" | "agents" | "plugin_dir" | "strict" => "Agents",
+        "agent" | "agents" | "plugin_dir" | "strict" | "list" => "Agents",
         "mcp_config" | "strict_mcp_config" => "Coming later",
         _other => "Other",
     }

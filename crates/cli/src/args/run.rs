@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum;
+use protocol::ListName;
 
 use super::catalog::{DefinitionArgs, LimitArgs};
 use super::permit::{AskWait, PermitArgs, parse_wait};
@@ -45,6 +46,9 @@ pub(crate) struct RunArgs {
     /// Ends the run after this time, with one last answer, which may take up to a minute
     #[arg(long, value_name = "TIME", value_parser = crate::time::some)]
     pub(crate) timeout: Option<Duration>,
+    /// The list that its agents share: session, project, or team:NAME (also `lists.use` in config.toml)
+    #[arg(long, value_name = "LIST")]
+    pub(crate) list: Option<ListName>,
     /// Goes on with the last session of this folder
     #[arg(long, short = 'c', conflicts_with = "resume")]
     pub(crate) r#continue: bool,

@@ -45,6 +45,9 @@ pub(crate) fn lines(event: &Event) -> Vec<String> {
         Event::WrapUpBegan { why: WrapUp::Time } => vec!["  ! the time is up: one last turn".into()],
         Event::WrapUpBegan { why: WrapUp::Stop } => vec!["  ! asked to stop: one last turn".into()],
         Event::PromptSuggested { text } => vec![format!("  > maybe next: {}", short(text))],
+        Event::ItemChanged { item, .. } => {
+            vec![format!("  # {} {}: {}", item.id, item.status.word(), short(&item.subject))]
+        }
         Event::TaskStalled { .. } => vec!["  ! nothing has been heard for a while".into()],
         Event::StopHeld { reason, .. } => vec![format!("  ! not done yet: {}", short(reason))],
         Event::Compacted(Compaction { messages, digest: None }) => {

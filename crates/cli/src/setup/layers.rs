@@ -5,8 +5,8 @@ use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
 use config::{
-    ConfigError, Entrusted, File, Layer, Layers, Limits, MANAGED_FILE, Mode, Origin, Permissions, Places, Project,
-    RuleLine, Spending, Standing, Usd, Weight, Workspace,
+    ConfigError, Entrusted, File, Layer, Layers, Limits, Lists, MANAGED_FILE, Mode, Origin, Permissions, Places,
+    Project, RuleLine, Spending, Standing, Usd, Weight, Workspace,
 };
 use host::Home;
 use policy::Policy;
@@ -173,6 +173,7 @@ impl RunArgs {
             model: self.model.clone(),
             effort: self.effort.map(Into::into),
             max_turns: self.max_turns,
+            lists: Lists { chosen: self.list.clone() },
             budget: spending(Budget { tokens: self.max_tokens_total, micros: self.max_budget_usd }),
             limits: Limits {
                 live: self.limits.max_agents,
@@ -221,6 +222,7 @@ fn of_session(before: &SessionView) -> Result<File, Failure> {
         model: Some(before.model.clone()),
         effort: before.effort,
         max_turns: before.max_turns,
+        lists: Lists { chosen: Some(before.list.clone()) },
         budget: spending(before.budget),
         permissions: Permissions {
             mode: Some(Mode(before.permission)),

@@ -49,7 +49,7 @@ static OURS: [&str; 22] = [
 
 /// Names of others, in small letters, and what they are here. `edit` is ours and theirs: who may change files may make
 /// them.
-const ALIASES: [(&str, &[&str]); 43] = [
+const ALIASES: [(&str, &[&str]); 47] = [
     ("edit", &["edit", "create"]),
     ("multiedit", &["edit"]),
     ("write", &["create"]),
@@ -86,8 +86,12 @@ const ALIASES: [(&str, &[&str]); 43] = [
     ("agent", &["task"]),
     ("custom-agent", &["task"]),
     ("runsubagent", &["task"]),
-    ("taskoutput", &["read_agent"]),
-    ("taskstop", &["stop_agent"]),
+    ("taskcreate", &["TaskCreate"]),
+    ("taskget", &["TaskGet"]),
+    ("tasklist", &["TaskList"]),
+    ("taskupdate", &["TaskUpdate"]),
+    ("taskoutput", &["TaskOutput"]),
+    ("taskstop", &["TaskStop"]),
     ("sendmessage", &["write_agent"]),
     ("todo", &["sql"]),
     ("todos", &["sql"]),

@@ -148,7 +148,8 @@ fn is_told(occasion: &Occasion) -> bool {
         | Occasion::PreTool(_)
         | Occasion::PermissionRequest { .. }
         | Occasion::Start
-        | Occasion::Stop { .. } => false,
+        | Occasion::Stop { .. }
+        | Occasion::Item { .. } => false,
     }
 }
 

@@ -70,6 +70,8 @@ impl Draft<'_> {
             }
             Report::Wait { turn, call, on, mode, until } => self.wait(run, turn, call, Wait { on, mode, until }),
             Report::Ask { turn, ask } => self.ask(run, turn, ask),
+            Report::WaitOver { turn, call } => self.wait_over(run, turn, call),
+            Report::ItemChanged { list, item } => self.record(run.task, Event::ItemChanged { list, item }),
             Report::Intent(intent) => self.record(run.task, Event::IntentReported { intent }),
             Report::Suggested(text) => self.record(run.task, Event::PromptSuggested { text }),
             Report::ToolsLoaded(tools) => self.record(run.task, Event::ToolsLoaded { tools }),

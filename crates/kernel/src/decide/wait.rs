@@ -23,6 +23,27 @@ impl Draft<'_> {
         self.settle_wait(run.task, &call)
     }
 
+    /// Ends a wait that ends when its own run says so. One that has ended, for its time was up, stays as it is.
+    pub(super) fn wait_over(&mut self, run: Run, turn: Turn, call: CallId) -> Result<(), Refusal> {
+        let task = self.current(run)?;
+        match task.work.call(&call) {
+            _ if task.turn != turn => Err(Refusal::NoTurn),
+            Some(CallPhase::Waiting(Wait { mode: WaitMode::Told, .. })) => {
+                self.end_wait(run.task, call, WaitEnd::Satisfied)
+            }
+            Some(CallPhase::Waited { .. }) => Ok(()),
+            Some(
+                CallPhase::Waiting(_)
+                | CallPhase::Pending
+                | CallPhase::Started
+                | CallPhase::Asking(_)
+                | CallPhase::Decided(_)
+                | CallPhase::Answered,
+            )
+            | None => Err(Refusal::Call(call)),
+        }
+    }
+
     /// Sends a task that its parent waits for to the background. Others who wait for it go on waiting.
     pub(super) fn promote(&mut self, id: TaskId) -> Result<(), Refusal> {
         let task = self.task(id)?;
@@ -82,6 +103,7 @@ impl Draft<'_> {
         let satisfied = match wait.mode {
             WaitMode::Any => wait.on.is_empty() || rests.any(|rests| rests),
             WaitMode::All => rests.all(|rests| rests),
+            WaitMode::Told => false,
         };
         if satisfied { self.end_wait(waiter, call.clone(), WaitEnd::Satisfied) } else { Ok(()) }
     }

@@ -131,6 +131,7 @@ impl Audit {
             | Event::ToolsLoaded { .. }
             | Event::WaitBegan { .. }
             | Event::WaitEnded { .. }
+            | Event::ItemChanged { .. }
             | Event::IntentReported { .. }
             | Event::PromptSuggested { .. }
             | Event::TodosChanged { .. }

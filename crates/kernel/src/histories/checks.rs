@@ -46,6 +46,7 @@ fn check_task(kernel: &Kernel, task: &Task) {
         let satisfied = match wait.mode {
             WaitMode::Any => wait.on.is_empty() || wait.on.iter().any(done),
             WaitMode::All => wait.on.iter().all(done),
+            WaitMode::Told => false,
         };
         assert!(!satisfied, "the wait of {call} is over and goes on");
     }

@@ -102,6 +102,7 @@ impl World {
             CallPhase::Waiting(_) | CallPhase::Answered if self.dice.one_in(10) => {
                 assert!(self.kernel.clone().apply(self.now, Input::Report(run, answered(turn, call))).is_err());
             }
+            CallPhase::Waiting(_) if self.dice.one_in(2) => self.tries(run, Report::WaitOver { turn, call }),
             CallPhase::Waiting(_) | CallPhase::Answered => {}
             CallPhase::Asking(ask) => self.while_asking(run, turn, ask),
             CallPhase::Decided(_) if self.dice.one_in(4) => self.spawn(run, turn, call),
@@ -144,6 +145,11 @@ impl World {
     }
 
     fn wait(&mut self, run: Run, turn: Turn, call: CallId) {
+        if self.dice.one_in(4) {
+            // Without an end to it, nobody but the run itself could go on.
+            let (on, mode, until) = (Vec::new(), WaitMode::Told, Some(At(self.now.0 + self.dice.below(100))));
+            return self.tries(run, Report::Wait { turn, call, on, mode, until });
+        }
         let on = (0..1 + self.dice.below(2)).filter_map(|_| self.any_task()).collect();
         let mode = if self.dice.one_in(2) { WaitMode::Any } else { WaitMode::All };
         let until = Some(At(self.now.0 + self.dice.below(100))).filter(|_| self.dice.one_in(2));

@@ -214,6 +214,7 @@ fn terms(budget: Budget) -> Terms {
         max_turns: Some(9),
         budget,
         effort: None,
+        list: ListName::Session,
         version,
     }
 }

@@ -32,6 +32,7 @@ pub(crate) fn terms() -> Terms {
         max_turns: Some(3),
         budget: Budget::default(),
         effort: None,
+        list: ListName::Session,
         version: "0".into(),
     }
 }

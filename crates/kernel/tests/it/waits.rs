@@ -42,6 +42,23 @@ fn a_wait_for_what_has_ended_is_over_at_once() {
 }
 
 #[test]
+fn k3_a_wait_for_what_no_task_does_ends_when_its_run_says_so() {
+    let mut desk = Desk::new();
+    let root = desk.root;
+    let turn = desk.runs(root, &["w", "x"]);
+    assert_eq!(desk.report(root, wait(turn, "w", &[], WaitMode::Told, Some(300))), ["1 waitBegan"]);
+    let says = |call: &str| Report::WaitOver { turn, call: CallId(call.into()) };
+    assert!(desk.refused(Input::Report(root, says("x"))).contains('x'), "it does not wait");
+    assert!(over(&desk.report(root, says("w"))));
+    assert!(desk.report(root, says("w")).is_empty(), "it is over once");
+    assert_eq!(desk.kernel.alarm(), None);
+    desk.report(root, wait(turn, "x", &[], WaitMode::Told, Some(300)));
+    desk.now = At(300);
+    assert_eq!(desk.ok(Input::Tick), ["1 waitEnded x TimedOut", "wait over 1:1.1 x TimedOut"]);
+    assert!(desk.report(root, says("x")).is_empty(), "its time was up before");
+}
+
+#[test]
 fn a_wait_gives_up_when_its_time_is_up() {
     let (mut desk, turn) = waiting(WaitMode::All, Some(300));
     let root = desk.root;

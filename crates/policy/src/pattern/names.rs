@@ -36,7 +36,7 @@ const FAMILIES: [(Kind, &str, &[&str]); 5] = [
 ];
 
 /// Tools that go by their own name.
-const TOOLS: [(Kind, &str); 19] = [
+const TOOLS: [(Kind, &str); 25] = [
     (Kind::Read, "view"),
     (Kind::Read, "grep"),
     (Kind::Read, "glob"),
@@ -56,6 +56,12 @@ const TOOLS: [(Kind, &str); 19] = [
     (Kind::Session, "stop_shell"),
     (Kind::Session, "report_intent"),
     (Kind::Session, "sql"),
+    (Kind::Session, "TaskCreate"),
+    (Kind::Session, "TaskGet"),
+    (Kind::Session, "TaskList"),
+    (Kind::Session, "TaskUpdate"),
+    (Kind::Session, "TaskOutput"),
+    (Kind::Session, "TaskStop"),
 ];
 
 /// Shorter names are near to too many others to guess at.

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{StopTaskParams, TaskParams};
 use crate::{
-    Ask, AskId, At, Budget, Cost, DecidedBy, Decision, Delivery, Effort, Image, MailId, Outcome, PermissionMode,
-    RuleText, SessionId, TaskId, TaskState, Usage,
+    Ask, AskId, At, Budget, Cost, DecidedBy, Decision, Delivery, Effort, Image, ListName, MailId, Outcome,
+    PermissionMode, RuleText, SessionId, TaskId, TaskState, Usage,
 };
 
 /// What the session is.
@@ -37,6 +37,9 @@ pub struct SessionView {
     /// How hard its model should think; as the provider likes when absent.
     #[serde(default)]
     pub effort: Option<Effort>,
+    /// The list that its agents share.
+    #[serde(default)]
+    pub list: ListName,
     /// The first words it was given.
     pub title: String,
     /// When it began.

@@ -16,6 +16,7 @@ use crate::addresses::Addresses;
 use crate::asks::{self, Questions};
 use crate::crew::Crew;
 use crate::hooks::{self, Heard, Untold, Untolds};
+use crate::lists::Lists;
 use crate::outfit::Outfit;
 use crate::permit::Judgement;
 use crate::shells::Shells;
@@ -159,6 +160,7 @@ async fn run(
 
 fn context(bench: &Bench, caller: &Caller, cancel: CancellationToken, reach: Arc<dyn Reach>) -> Context {
     let desk = &bench.desk;
+    let crew = || Crew { desk: Arc::clone(desk), outfit: Arc::clone(&bench.outfit), caller: caller.clone() };
     Context {
         workspace: Arc::clone(&desk.workspace),
         reach,
@@ -170,7 +172,8 @@ fn context(bench: &Bench, caller: &Caller, cancel: CancellationToken, reach: Arc
         limits: desk.settings.tools,
         sql: Arc::new(Space { desk: Arc::clone(desk), caller: caller.clone() }),
         background: Arc::new(Shells { desk: Arc::clone(desk), caller: caller.clone() }),
-        crew: Arc::new(Crew { desk: Arc::clone(desk), outfit: Arc::clone(&bench.outfit), caller: caller.clone() }),
+        crew: Arc::new(crew()),
+        lists: Arc::new(Lists { crew: crew() }),
         intent: Arc::new(Intents(caller.clone())),
         asker: Arc::new(Questions { desk: Arc::clone(desk), caller: caller.clone() }),
         fetcher: desk.fetcher.clone(),

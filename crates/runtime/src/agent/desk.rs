@@ -19,6 +19,7 @@ use crate::governor::Governor;
 use crate::grants::Grants;
 use crate::hooks::Listeners;
 use crate::instructions::Instructions;
+use crate::lists::SharedList;
 use crate::outfit::Outfits;
 use crate::redact::Redactor;
 use crate::roster::Roster;
@@ -58,6 +59,8 @@ pub(crate) struct Desk {
     pub(crate) listeners: Listeners,
     pub(crate) bus: Bus,
     pub(crate) stamps: Mutex<HashMap<TaskId, Arc<Stamps>>>,
+    /// The list that the session's agents share.
+    pub(crate) list: Arc<SharedList>,
     /// The runs that are watched over.
     pub(crate) wards: Arc<Wards>,
     /// A reader that stays open: every activation begins with one look at the log.

@@ -55,14 +55,36 @@ fn agents(roster: &Roster, tasks: &[TaskId]) -> Vec<TaskId> {
     tasks.iter().filter(is_agent).copied().collect()
 }
 
+impl Crew {
+    /// A task below the calling agent, or why it is not clear which.
+    pub(crate) fn seek(&self, given: &str) -> Result<TaskId, Unclear> {
+        let known = called(&self.desk.roster, &self.below());
+        called(&self.desk.roster, &[self.own()])
+            .first()
+            .map_or(Err(Unclear::Nobody), |from| find_task(&known, from, given))
+    }
+
+    /// Any task of the session that goes by this.
+    pub(crate) fn anybody(&self, given: &str) -> Option<TaskId> {
+        let roster = &self.desk.roster;
+        let above = |task: &TaskId| roster.known(*task, |known| known.spec.parent).flatten();
+        let root = std::iter::successors(Some(self.own()), above).last()?;
+        let all: Vec<TaskId> = std::iter::once(root).chain(roster.below(root)).collect();
+        find_task(&called(roster, &all), called(roster, &[self.own()]).first()?, given).ok()
+    }
+}
+
+/// What tasks go by.
+fn called(roster: &Roster, tasks: &[TaskId]) -> Vec<Called<Arc<str>>> {
+    let of = |known: &Known| (known.spec.parent, Arc::from(&*known.spec.name), Arc::clone(&known.path));
+    let called = |id: &TaskId| roster.known(*id, of).map(|(parent, name, path)| Called { id: *id, parent, name, path });
+    tasks.iter().filter_map(called).collect()
+}
+
 /// The one task among `known` that is meant.
 fn pick(roster: &Roster, own: TaskId, known: &[TaskId], given: &str) -> Result<TaskId, ToolError> {
-    let called = |id: &TaskId| {
-        let of = |known: &Known| (known.spec.parent, Arc::from(&*known.spec.name), Arc::clone(&known.path));
-        roster.known(*id, of).map(|(parent, name, path)| Called { id: *id, parent, name, path })
-    };
-    let from = called(&own).ok_or_else(|| ToolError::refused("the agent is gone"))?;
-    let known: Vec<Called<Arc<str>>> = known.iter().filter_map(called).collect();
+    let from = called(roster, &[own]).pop().ok_or_else(|| ToolError::refused("the agent is gone"))?;
+    let known = called(roster, known);
     find_task(&known, &from, given).map_err(|unclear| match unclear {
         Unclear::Several(paths) => {
             ToolError::refused(format!("`{}` may be any of {}; use a path", clip(given), list(&paths)))

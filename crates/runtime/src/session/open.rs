@@ -25,6 +25,7 @@ use crate::governor::Governor;
 use crate::grants::Grants;
 use crate::hooks::{self, Listeners, Manner, Partings};
 use crate::instructions::Instructions;
+use crate::lists::SharedList;
 use crate::outfit::Outfits;
 use crate::redact::Redactor;
 use crate::roster::Roster;
@@ -251,6 +252,7 @@ fn terms(settings: &Settings, main: Option<&AgentSpec>) -> Terms {
         max_turns: settings.max_turns.or(main.and_then(|main| main.max_turns)),
         budget: budget.unwrap_or(settings.budget),
         effort: settings.effort,
+        list: settings.list.clone(),
         version: env!("CARGO_PKG_VERSION").into(),
     }
 }
@@ -328,6 +330,7 @@ fn desk(
         governor: Governor::open(settings.home.clone(), Arc::clone(&settings.clock)),
         bus: Bus::new(settings.home.clone(), id),
         stamps: Mutex::default(),
+        list: Arc::new(SharedList::new(&settings, id)),
         wards: Arc::default(),
         log: Mutex::default(),
         settings,

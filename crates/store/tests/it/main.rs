@@ -10,6 +10,7 @@ mod copies;
 mod faults;
 mod golden;
 mod index;
+mod lists;
 mod ownership;
 mod results;
 mod sql;

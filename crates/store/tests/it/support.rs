@@ -5,8 +5,8 @@ use std::process::Command;
 
 use host::{Home, Owner};
 use protocol::{
-    At, Body, Budget, Cost, Delivery, Entry, Event, Kind, MailId, Mode, Origin, PermissionMode, Rest, SessionId,
-    TaskId, TaskSpec, Terms, Turn,
+    At, Body, Budget, Cost, Delivery, Entry, Event, Kind, ListName, MailId, Mode, Origin, PermissionMode, Rest,
+    SessionId, TaskId, TaskSpec, Terms, Turn,
 };
 use store::{Batch, Committed, Opened, Reader, SessionFile, StoreError, Writer};
 use tempfile::TempDir;
@@ -82,6 +82,7 @@ pub(crate) fn terms() -> Terms {
         max_turns: Some(7),
         budget: Budget::default(),
         effort: None,
+        list: ListName::Session,
         version: "0.1.0".into(),
     }
 }

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use bosun_tools::{
     AgentOrder, Asker, Background, BackgroundCommand, BackgroundRead, BackgroundRow, BoxFuture, Context, Crew, Intent,
-    Limits, Output, Pulse, Question, Reach, ReadOrder, SqlSpace, Stamps, ToolError, UntilOrder, Use, Wait, WaitOrder,
-    WriteOrder, ask_user, everyday,
+    ItemEdit, ItemOrder, Limits, Lists, Output, Pulse, Question, Reach, ReadOrder, SqlSpace, Stamps, ToolError,
+    UntilOrder, Use, Wait, WaitOrder, WriteOrder, ask_user, everyday,
 };
 use host::{Guardian, Workspace};
 use net::Route;
@@ -57,6 +57,7 @@ impl Agent {
             sql: above.clone(),
             background: above.clone(),
             crew: above.clone(),
+            lists: above.clone(),
             intent: above.clone(),
             asker: above.clone(),
             fetcher: Fetcher::new(Route::default(), net::fetch::Limits::default()),
@@ -200,6 +201,32 @@ impl Crew for Above {
 
     fn skill(&self, name: String) -> BoxFuture<'_, Result<String, ToolError>> {
         self.told(format!("skill {name}"))
+    }
+}
+
+impl Lists for Above {
+    fn create(&self, order: ItemOrder) -> BoxFuture<'_, Result<String, ToolError>> {
+        self.told(format!("{order:?}"))
+    }
+
+    fn get(&self, id: String, wait: Wait) -> BoxFuture<'_, Result<String, ToolError>> {
+        self.told(format!("get {id} {wait:?}"))
+    }
+
+    fn list(&self) -> BoxFuture<'_, Result<String, ToolError>> {
+        self.told("list".into())
+    }
+
+    fn update(&self, item: protocol::ItemId, order: ItemEdit) -> BoxFuture<'_, Result<String, ToolError>> {
+        self.told(format!("{item}: {order:?}"))
+    }
+
+    fn output(&self, task: String, wait: Wait) -> BoxFuture<'_, Result<String, ToolError>> {
+        self.told(format!("output {task} {wait:?}"))
+    }
+
+    fn stop(&self, task: String) -> BoxFuture<'_, Result<String, ToolError>> {
+        self.told(format!("stop {task}"))
     }
 }
 

@@ -38,6 +38,7 @@ fn terms() -> Terms {
         max_turns: None,
         budget: Budget::default(),
         effort: None,
+        list: ListName::Session,
         version: "1".into(),
     }
 }

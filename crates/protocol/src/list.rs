@@ -1,0 +1,233 @@
+//! Lists of items that agents and people share, and that may outlive the session that made them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{At, TaskId};
+
+/// Most bytes of a team's name.
+const NAME_MAX: usize = 64;
+
+/// Which list: `session`, `project`, or `team:` and a name.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ListName {
+    /// That of one session.
+    #[default]
+    Session,
+    /// That of the project which the folder belongs to.
+    Project,
+    /// That of a team.
+    Team(String),
+}
+
+/// Why a text names no list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListNameError(String);
+
+impl fmt::Display for ListNameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let letters = "letters, digits, dots, dashes and underscores";
+        write!(f, "`{}` is no list; there are session, project, and team:NAME with {letters} in it", self.0)
+    }
+}
+
+impl std::error::Error for ListNameError {}
+
+impl fmt::Display for ListName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ListName::Session => f.write_str("session"),
+            ListName::Project => f.write_str("project"),
+            ListName::Team(name) => write!(f, "team:{name}"),
+        }
+    }
+}
+
+impl FromStr for ListName {
+    type Err = ListNameError;
+
+    fn from_str(text: &str) -> Result<ListName, ListNameError> {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+        match (text, text.strip_prefix("team:")) {
+            ("session", _) => Ok(ListName::Session),
+            ("project", _) => Ok(ListName::Project),
+            (_, Some(name)) if (1..=NAME_MAX).contains(&name.len()) && name.chars().all(is_plain) => {
+                Ok(ListName::Team(name.to_owned()))
+            }
+            (_, Some(_) | None) => Err(ListNameError(crate::clip_middle(text, NAME_MAX))),
+        }
+    }
+}
+
+impl Serialize for ListName {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for ListName {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<ListName, D::Error> {
+        String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// The id of an item: a small number within its list, in JSON a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ItemId(pub u32);
+
+impl fmt::Display for ItemId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+impl FromStr for ItemId {
+    type Err = std::num::ParseIntError;
+
+    /// Models and people also write `#3`.
+    fn from_str(text: &str) -> Result<ItemId, Self::Err> {
+        let text = text.trim();
+        text.strip_prefix('#').unwrap_or(text).parse().map(ItemId)
+    }
+}
+
+impl Serialize for ItemId {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for ItemId {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<ItemId, D::Error> {
+        String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// How far an item is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ItemStatus {
+    /// Nobody works on it.
+    #[default]
+    Pending,
+    /// Somebody does.
+    InProgress,
+    /// It is done.
+    Completed,
+    /// It is no longer there; its id is not used again.
+    Deleted,
+}
+
+impl ItemStatus {
+    /// Every status.
+    pub const ALL: [ItemStatus; 4] =
+        [ItemStatus::Pending, ItemStatus::InProgress, ItemStatus::Completed, ItemStatus::Deleted];
+
+    /// The status in a word.
+    pub fn word(self) -> &'static str {
+        match self {
+            ItemStatus::Pending => "pending",
+            ItemStatus::InProgress => "in_progress",
+            ItemStatus::Completed => "completed",
+            ItemStatus::Deleted => "deleted",
+        }
+    }
+
+    /// The status of this word.
+    pub fn named(word: &str) -> Option<ItemStatus> {
+        ItemStatus::ALL.into_iter().find(|status| status.word() == word)
+    }
+
+    /// Whether it keeps what waits for it from being done.
+    pub fn is_open(self) -> bool {
+        match self {
+            ItemStatus::Pending | ItemStatus::InProgress => true,
+            ItemStatus::Completed | ItemStatus::Deleted => false,
+        }
+    }
+}
+
+/// An item of a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Item {
+    /// Its id.
+    pub id: ItemId,
+    /// What is to be done, in one line.
+    pub subject: String,
+    /// What whoever does it must know.
+    #[serde(default)]
+    pub description: String,
+    /// What somebody is doing while it is done, in one line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_form: Option<String>,
+    /// How far it is.
+    pub status: ItemStatus,
+    /// Who does it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// The items that wait for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocks: Vec<ItemId>,
+    /// The items that it waits for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocked_by: Vec<ItemId>,
+    /// Whatever else is said of it.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub metadata: Map<String, Value>,
+    /// How often it was written; a change of an older version is refused.
+    pub version: u64,
+    /// The task of a session's registry that does it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskId>,
+    /// Whose words it holds: `user`, or an agent by its path and session.
+    #[serde(default)]
+    pub author: String,
+    /// When it was made.
+    pub created_at: At,
+    /// When it was last written.
+    pub updated_at: At,
+    /// Whether it is put away.
+    #[serde(default)]
+    pub archived: bool,
+}
+
+/// Items of a circle in words, from one of them back to it.
+pub fn item_circle(path: &[ItemId]) -> String {
+    let ids: Vec<String> = path.iter().chain(path.first()).map(ToString::to_string).collect();
+    ids.join(" → ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_reads_its_own_name_back_and_no_other() {
+        for name in [ListName::Session, ListName::Project, ListName::Team("red-1".into())] {
+            assert_eq!(name.to_string().parse(), Ok(name));
+        }
+        for wrong in ["", "team:", "team:a/b", "team:a b", "Project", &format!("team:{}", "x".repeat(65))] {
+            assert!(wrong.parse::<ListName>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_item_id_is_a_number_that_is_written_as_text() {
+        assert_eq!(serde_json::to_value(ItemId(7)).unwrap(), "7");
+        assert_eq!(" #7".parse(), Ok(ItemId(7)));
+        assert!("seven".parse::<ItemId>().is_err());
+        assert!("-1".parse::<ItemId>().is_err());
+    }
+
+    #[test]
+    fn a_status_has_one_word_everywhere() {
+        for status in ItemStatus::ALL {
+            assert_eq!(serde_json::to_value(status).unwrap(), status.word());
+            assert_eq!(ItemStatus::named(status.word()), Some(status));
+        }
+    }
+}

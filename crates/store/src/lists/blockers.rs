@@ -1,0 +1,63 @@
+//! What waits for what: unfinished blockers, and circles.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use protocol::ItemId;
+use rusqlite::params;
+
+use super::rows::Rows;
+
+impl Rows<'_> {
+    /// Those that an item waits for and that are not done.
+    pub(super) fn open_blockers(&self, id: ItemId) -> rusqlite::Result<Vec<ItemId>> {
+        self.conn
+            .prepare_cached(
+                "SELECT DISTINCT b.id FROM bosun_items AS i, json_each(i.body, '$.blockedBy') AS e
+                 JOIN bosun_items AS b ON b.list = i.list AND b.id = CAST(e.value AS INTEGER)
+                 WHERE i.list = ?1 AND i.id = ?2 AND b.status IN ('pending', 'in_progress') ORDER BY b.id",
+            )?
+            .query_map(params![self.key, id.0], |row| row.get(0).map(ItemId))?
+            .collect()
+    }
+
+    /// What each item that waits waits for.
+    pub(super) fn edges(&self) -> rusqlite::Result<BTreeMap<ItemId, Vec<ItemId>>> {
+        let mut select = self.conn.prepare_cached(
+            "SELECT i.id, CAST(e.value AS INTEGER) FROM bosun_items AS i, json_each(i.body, '$.blockedBy') AS e
+             WHERE i.list = ?1 AND i.status <> 'deleted' ORDER BY 1, 2",
+        )?;
+        let mut edges: BTreeMap<ItemId, Vec<ItemId>> = BTreeMap::new();
+        for row in select.query_map([self.key], |row| Ok((ItemId(row.get(0)?), ItemId(row.get(1)?))))? {
+            let (from, to) = row?;
+            edges.entry(from).or_default().push(to);
+        }
+        Ok(edges)
+    }
+}
+
+/// A circle through any of these items, each waiting for the next.
+pub(super) fn circle(edges: &BTreeMap<ItemId, Vec<ItemId>>, from: impl Iterator<Item = ItemId>) -> Option<Vec<ItemId>> {
+    let mut clear = BTreeSet::new();
+    from.into_iter().find_map(|start| through(edges, start, &mut clear))
+}
+
+/// A circle that can be reached from `start`. What is `clear` leads to none.
+fn through(edges: &BTreeMap<ItemId, Vec<ItemId>>, start: ItemId, clear: &mut BTreeSet<ItemId>) -> Option<Vec<ItemId>> {
+    let next = |id: ItemId| edges.get(&id).map(Vec::as_slice).unwrap_or_default().iter().copied();
+    let mut path = vec![(start, next(start))];
+    while let Some((id, rest)) = path.last_mut() {
+        match rest.find(|to| !clear.contains(to)) {
+            None => {
+                clear.insert(*id);
+                path.pop();
+            }
+            Some(to) => {
+                if let Some(at) = path.iter().position(|(id, _)| *id == to) {
+                    return Some(path.split_off(at).into_iter().map(|(id, _)| id).collect());
+                }
+                path.push((to, next(to)));
+            }
+        }
+    }
+    None
+}

@@ -1,0 +1,133 @@
+//! A change of a list under way.
+
+use std::path::Path;
+
+use protocol::{At, Item, ItemId, ItemStatus};
+use rusqlite::Transaction;
+
+use super::blockers::circle;
+use super::change::living;
+use super::limits::{self, ITEMS};
+use super::list::Changed;
+use super::rows::{Body, ItemRow, Rows};
+use super::{ItemChange, ListError, Seen};
+use crate::error::fault;
+
+/// A change of a list under way; dropped, it never was.
+#[derive(Debug)]
+pub(super) struct Change<'a> {
+    pub(super) path: &'a Path,
+    pub(super) key: &'a str,
+    pub(super) transaction: Transaction<'a>,
+}
+
+impl Change<'_> {
+    pub(super) fn rows(&self) -> Rows<'_> {
+        Rows { conn: &self.transaction, key: self.key }
+    }
+
+    pub(super) fn try_rows<T>(&self, run: impl FnOnce(Rows<'_>) -> rusqlite::Result<T>) -> Result<T, ListError> {
+        Ok(run(self.rows()).map_err(fault(self.path))?)
+    }
+
+    pub(super) fn find(&self, id: ItemId) -> Result<Option<ItemRow>, ListError> {
+        self.try_rows(|rows| rows.find(id))
+    }
+
+    pub(super) fn put(&self, row: &ItemRow) -> Result<(), ListError> {
+        self.try_rows(|rows| rows.put(row))
+    }
+
+    pub(super) fn insert(&self, status: ItemStatus, body: Body, at: At) -> Result<ItemRow, ListError> {
+        let full = || ListError::Unfit(format!("the list has {ITEMS} items; archive or delete some first"));
+        if self.try_rows(|rows| rows.count())? >= ITEMS {
+            return Err(full());
+        }
+        let id = self.try_rows(|rows| rows.next_id())?.ok_or_else(full)?;
+        let version = u64::from(status != ItemStatus::Deleted);
+        let row = ItemRow { id, version, status, body, archived: false, created_at: at, updated_at: at };
+        self.put(&row)?;
+        Ok(row)
+    }
+
+    pub(super) fn update(&self, id: ItemId, seen: Seen, change: &ItemChange, at: At) -> Result<Changed, ListError> {
+        let row = living(id, self.find(id)?)?;
+        if let Err(seen) = seen.fits(row.version) {
+            return Err(ListError::Stale { seen, fresh: Box::new(self.item(id)?) });
+        }
+        let mut others = Vec::new();
+        for other in change.add_blocks.iter().copied() {
+            let waiting = living(other, self.find(other)?)?;
+            let blocked = ItemChange { add_blocked_by: vec![id], ..ItemChange::default() }.apply(&waiting);
+            others.extend(self.write(&waiting, blocked, at)?);
+        }
+        let after = change.apply(&row);
+        let moves =
+            after.status != row.status && matches!(after.status, ItemStatus::InProgress | ItemStatus::Completed);
+        let deleted = after.status == ItemStatus::Deleted;
+        self.write(&row, after, at)?;
+        if moves {
+            let by = self.try_rows(|rows| rows.open_blockers(id))?;
+            if !by.is_empty() {
+                return Err(ListError::Blocked { id, by });
+            }
+        }
+        if deleted {
+            others.extend(self.release(id, at)?);
+        }
+        self.changed(id, others)
+    }
+
+    /// Writes what a row has become, if that is something else, and looks whether it can be so.
+    fn write(&self, before: &ItemRow, after: ItemRow, at: At) -> Result<Option<ItemId>, ListError> {
+        if after == *before {
+            return Ok(None);
+        }
+        let row = ItemRow { version: before.version + 1, updated_at: at, ..after };
+        self.put(&row)?;
+        self.settle(&row)?;
+        Ok(Some(row.id))
+    }
+
+    /// Nobody waits for what was deleted.
+    fn release(&self, id: ItemId, at: At) -> Result<Vec<ItemId>, ListError> {
+        let waiting = self.try_rows(|rows| rows.waiting_for(id))?;
+        for other in &waiting {
+            let row = living(*other, self.find(*other)?)?;
+            let freed = ItemChange { unblock: vec![id], ..ItemChange::default() }.apply(&row);
+            self.write(&row, freed, at)?;
+        }
+        Ok(waiting)
+    }
+
+    /// Refuses a row that was written and cannot be so.
+    pub(super) fn settle(&self, row: &ItemRow) -> Result<(), ListError> {
+        limits::check(&row.body)?;
+        if row.body.blocked_by.is_empty() {
+            return Ok(());
+        }
+        for id in &row.body.blocked_by {
+            living(*id, self.find(*id)?)?;
+        }
+        let edges = self.try_rows(|rows| rows.edges())?;
+        circle(&edges, std::iter::once(row.id)).map_or(Ok(()), |path| Err(ListError::Cycle(path)))
+    }
+
+    pub(super) fn touch(&self, row: ItemRow, at: At) -> Result<Item, ListError> {
+        let id = row.id;
+        self.put(&ItemRow { version: row.version + 1, updated_at: at, ..row })?;
+        self.item(id)
+    }
+
+    pub(super) fn item(&self, id: ItemId) -> Result<Item, ListError> {
+        self.try_rows(|rows| rows.item(id))?.ok_or(ListError::Missing(id))
+    }
+
+    pub(super) fn changed(&self, id: ItemId, mut others: Vec<ItemId>) -> Result<Changed, ListError> {
+        others.sort_unstable();
+        others.dedup();
+        let others =
+            others.into_iter().filter(|other| *other != id).map(|other| self.item(other)).collect::<Result<_, _>>()?;
+        Ok(Changed { item: self.item(id)?, others })
+    }
+}

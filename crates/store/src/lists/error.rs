@@ -1,0 +1,45 @@
+//! Why a list did not do what it was asked.
+
+use protocol::{Item, ItemId, item_circle};
+
+use crate::StoreError;
+
+/// Why a list did not do what it was asked. Nothing was changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ListError {
+    /// The file failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// There is no such item.
+    #[error("Task not found: {0}")]
+    Missing(ItemId),
+    /// Somebody has changed the item since.
+    #[error("item {} was changed by others: it has version {}, and the change was made for version {seen}", .fresh.id, .fresh.version)]
+    Stale {
+        /// The version that the change was made for.
+        seen: u64,
+        /// The item as it is.
+        fresh: Box<Item>,
+    },
+    /// Items that it waits for are not done.
+    #[error("item {id} is blocked by {}, which must be completed first", ids(.by))]
+    Blocked {
+        /// The item.
+        id: ItemId,
+        /// Those that are not done.
+        by: Vec<ItemId>,
+    },
+    /// Items would wait for themselves.
+    #[error("items would wait for themselves: {}", item_circle(.0))]
+    Cycle(Vec<ItemId>),
+    /// Only what is done can be put away.
+    #[error("item {0} is not completed, and only completed items can be archived")]
+    Unfinished(ItemId),
+    /// It cannot be kept as it is.
+    #[error("{0}")]
+    Unfit(String),
+}
+
+fn ids(ids: &[ItemId]) -> String {
+    ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,203 @@
+//! One list, open.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use host::Home;
+use protocol::{At, Item, ItemId, ItemStatus, SessionId, TaskId};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use super::change::living;
+use super::edit::Change;
+use super::rows::{Body, ItemRow, Rows};
+use super::{ItemChange, ListError, NewItem, Seen};
+use crate::error::fault;
+use crate::session::open_current;
+use crate::{Index, StoreError};
+
+/// One list, on a connection of its own.
+#[derive(Debug)]
+pub struct List {
+    path: PathBuf,
+    key: String,
+    conn: Connection,
+}
+
+/// Which items are wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ItemsWanted {
+    /// Only those that are so far; all that are not deleted when absent.
+    pub status: Option<ItemStatus>,
+    /// Only those of this owner.
+    pub owner: Option<String>,
+    /// Those that are put away too.
+    pub archived: bool,
+    /// Only those after this one.
+    pub after: Option<ItemId>,
+    /// Most items.
+    pub limit: u32,
+}
+
+impl Default for ItemsWanted {
+    fn default() -> ItemsWanted {
+        ItemsWanted { status: None, owner: None, archived: false, after: None, limit: u32::MAX }
+    }
+}
+
+/// What a change left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Changed {
+    /// The item that was meant.
+    pub item: Item,
+    /// Others that were changed with it.
+    pub others: Vec<Item>,
+}
+
+impl List {
+    /// The list of a session, whoever owns that.
+    pub fn of_session(home: &Home, id: SessionId) -> Result<List, StoreError> {
+        let path = home.session_db(id);
+        let conn = open_current(home, id, &path)?;
+        Ok(List { path, key: "session".into(), conn })
+    }
+
+    /// The list of the project with this topmost folder.
+    pub fn of_project(home: &Home, top: &str) -> Result<List, StoreError> {
+        List::shared(home, format!("project:{top}"))
+    }
+
+    /// The list of a team.
+    pub fn of_team(home: &Home, name: &str) -> Result<List, StoreError> {
+        List::shared(home, format!("team:{name}"))
+    }
+
+    fn shared(home: &Home, key: String) -> Result<List, StoreError> {
+        Ok(List { path: home.index_db(), key, conn: Index::open(home)?.into_connection() })
+    }
+
+    /// One item.
+    pub fn get(&self, id: ItemId) -> Result<Item, ListError> {
+        let found = self.read(|rows| rows.item(id))?;
+        found.filter(|item| item.status != ItemStatus::Deleted).ok_or(ListError::Missing(id))
+    }
+
+    /// Items in the order that they were made.
+    pub fn items(&self, wanted: &ItemsWanted) -> Result<Vec<Item>, ListError> {
+        let ItemsWanted { status, owner, archived, after, limit } = wanted;
+        let status = status.map(ItemStatus::word);
+        let condition = "(:status IS NULL AND status <> 'deleted' OR status = :status)
+             AND (:owner IS NULL OR json_extract(body, '$.owner') = :owner)
+             AND (:archived OR NOT archived) AND id > :after ORDER BY id LIMIT :limit";
+        let after = after.map_or(0, |after| after.0);
+        self.with_blocks(|rows| {
+            rows.select(
+                condition,
+                &[
+                    (":status", &status),
+                    (":owner", owner),
+                    (":archived", archived),
+                    (":after", &after),
+                    (":limit", limit),
+                ],
+            )
+        })
+    }
+
+    /// The items that a task does or did.
+    pub fn of_task(&self, task: TaskId) -> Result<Vec<Item>, ListError> {
+        let condition = "status <> 'deleted' AND json_extract(body, '$.task') = :task ORDER BY id";
+        self.with_blocks(|rows| rows.select(condition, &[(":task", &task.to_string())]))
+    }
+
+    /// Takes an id for an item that may come to be; until then nobody sees it.
+    pub fn reserve(&self, at: At) -> Result<ItemId, ListError> {
+        self.change(|list| list.insert(ItemStatus::Deleted, Body::default(), at).map(|row| row.id))
+    }
+
+    /// Makes an item.
+    pub fn create(&self, new: NewItem, at: At) -> Result<Changed, ListError> {
+        self.change(|list| {
+            let row = list.insert(ItemStatus::Pending, new.body(), at)?;
+            list.settle(&row)?;
+            list.changed(row.id, Vec::new())
+        })
+    }
+
+    /// Makes the item that an id was taken for.
+    pub fn fill(&self, id: ItemId, new: NewItem, at: At) -> Result<Changed, ListError> {
+        self.change(|list| {
+            let reserved = list.find(id)?.filter(|row| row.version == 0).ok_or(ListError::Missing(id))?;
+            let row = ItemRow { version: 1, status: ItemStatus::Pending, body: new.body(), updated_at: at, ..reserved };
+            list.put(&row)?;
+            list.settle(&row)?;
+            list.changed(id, Vec::new())
+        })
+    }
+
+    /// Changes an item, unless it is another than the change was made for.
+    pub fn update(&self, id: ItemId, seen: Seen, change: &ItemChange, at: At) -> Result<Changed, ListError> {
+        self.change(|list| list.update(id, seen, change, at))
+    }
+
+    /// What a change would do, or why it would be refused.
+    pub fn rehearse(&self, id: ItemId, seen: Seen, change: &ItemChange, at: At) -> Result<Changed, ListError> {
+        self.begin()?.update(id, seen, change, at)
+    }
+
+    /// Puts away items that are completed: this one, or all.
+    pub fn archive(&self, id: Option<ItemId>, at: At) -> Result<Vec<Item>, ListError> {
+        self.change(|list| {
+            let rows = match id {
+                Some(id) => vec![living(id, list.find(id)?)?],
+                None => list.rows().select("status = 'completed' AND NOT archived", &[]).map_err(fault(&self.path))?,
+            };
+            let put_away = |row: ItemRow| match row.status {
+                ItemStatus::Completed => list.touch(ItemRow { archived: true, ..row }, at),
+                ItemStatus::Pending | ItemStatus::InProgress | ItemStatus::Deleted => {
+                    Err(ListError::Unfinished(row.id))
+                }
+            };
+            rows.into_iter().map(put_away).collect()
+        })
+    }
+
+    /// Looks at one moment of the list.
+    fn read<T>(&self, look: impl FnOnce(Rows<'_>) -> rusqlite::Result<T>) -> Result<T, ListError> {
+        let look = || {
+            let moment = Transaction::new_unchecked(&self.conn, TransactionBehavior::Deferred)?;
+            look(Rows { conn: &moment, key: &self.key })
+        };
+        Ok(look().map_err(fault(&self.path))?)
+    }
+
+    fn with_blocks(
+        &self,
+        select: impl FnOnce(Rows<'_>) -> rusqlite::Result<Vec<ItemRow>>,
+    ) -> Result<Vec<Item>, ListError> {
+        self.read(|rows| {
+            let found = select(rows)?;
+            let mut blocks: BTreeMap<ItemId, Vec<ItemId>> = BTreeMap::new();
+            for (id, on) in rows.edges()? {
+                on.into_iter().for_each(|on| blocks.entry(on).or_default().push(id));
+            }
+            Ok(found
+                .into_iter()
+                .map(|row| (blocks.remove(&row.id), row))
+                .map(|(blocks, row)| row.item(blocks.unwrap_or_default()))
+                .collect())
+        })
+    }
+
+    fn begin(&self) -> Result<Change<'_>, ListError> {
+        let begun = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate);
+        Ok(Change { path: &self.path, key: &self.key, transaction: begun.map_err(fault(&self.path))? })
+    }
+
+    /// Changes the list in a transaction that waits for its turn at the start, where waiting can succeed.
+    pub(super) fn change<T>(&self, edit: impl FnOnce(&Change<'_>) -> Result<T, ListError>) -> Result<T, ListError> {
+        let change = self.begin()?;
+        let changed = edit(&change)?;
+        change.transaction.commit().map_err(fault(&self.path))?;
+        Ok(changed)
+    }
+}

@@ -1,0 +1,18 @@
+//! Lists that agents and people share: that of a session in its own file, those of projects and teams in `bosun.db`.
+//!
+//! Each change is one transaction that waits for its turn at the start, and names the version that it was made for: an
+//! older one is refused with the item as it is. A list needs no owner, so any number of processes may write to it.
+
+mod blockers;
+mod change;
+mod edit;
+mod error;
+mod jsonl;
+mod limits;
+mod list;
+mod rows;
+
+pub use change::{ItemChange, NewItem, Seen};
+pub use error::ListError;
+pub use jsonl::{Imported, from_jsonl, to_jsonl};
+pub use list::{Changed, ItemsWanted, List};
