@@ -34,6 +34,7 @@ mod session;
 mod settings;
 mod shells;
 mod skill;
+pub mod slash;
 mod space;
 mod spools;
 mod supervisor;

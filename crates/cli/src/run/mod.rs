@@ -137,7 +137,7 @@ fn message(given: &str, images: &[PathBuf]) -> Result<SendParams, Failure> {
     if text.trim().is_empty() {
         return Err(Failure::usage("the prompt is empty").hint("write it after -p, or to stdin"));
     }
-    Ok(SendParams { task: None, text, images: images::read(images)?, delivery: Delivery::FollowUp })
+    Ok(SendParams { task: None, text, images: images::read(images)?, delivery: Delivery::FollowUp, display: None })
 }
 
 fn from_stdin() -> Result<String, Failure> {

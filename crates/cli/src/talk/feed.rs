@@ -199,8 +199,10 @@ impl Feed {
                 let words = format!("{} in the background: {}", self.whose(task), outcome.word());
                 wrap(&[Span::plain(&words)], columns, &Lead::hanging(Span::plain("• ")))
             }
-            Event::MailAdmitted { mail, from: Origin::User, body: Body::Text { text, .. }, .. }
-                if task == self.root && !self.own.remove(mail) =>
+            Event::MailAdmitted { mail, from: Origin::User, body, .. }
+                if task == self.root
+                    && !self.own.remove(mail)
+                    && let Some(text) = body.shown() =>
             {
                 let lead = Lead::hanging(Span::new(Role::Accent, "> (from another terminal) "));
                 wrap(&[Span::plain(&exact(text))], columns, &lead)

@@ -150,8 +150,8 @@ pub(super) fn last_exchange(home: &Home, id: SessionId, root: TaskId) -> Result<
 
 fn take(envelope: &Envelope, (asked, answered): &mut (String, String)) {
     match &envelope.entry.event {
-        Event::MailAdmitted { from: Origin::User, body: Body::Text { text, .. }, .. } if asked.is_empty() => {
-            asked.clone_from(text);
+        Event::MailAdmitted { from: Origin::User, body, .. } if asked.is_empty() => {
+            *asked = body.shown().unwrap_or_default().to_owned();
         }
         // What was said before the last question is no answer to it.
         Event::TurnAnswered { content, .. } if asked.is_empty() && answered.is_empty() => {

@@ -2,10 +2,12 @@
 
 mod fate;
 mod methods;
+mod slash;
 mod tasks;
 mod words;
 
 pub use fate::{CommandFate, RefusalKind};
 pub use methods::{METHODS, Method, Order, Shape};
+pub use slash::*;
 pub use tasks::*;
 pub use words::*;

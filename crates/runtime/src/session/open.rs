@@ -311,6 +311,7 @@ fn desk(
         bus: Bus::new(settings.home.clone(), id),
         stamps: Mutex::default(),
         wards: Arc::default(),
+        compactions: Mutex::default(),
         log: Mutex::default(),
         settings,
     };
