@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use protocol::{Ask, Block, Body, Call, Event, Kind, Limit, MailId, ModelFault, Origin, Outcome, Subject, TaskId};
+use protocol::{Ask, Block, Call, Event, Kind, Limit, MailId, ModelFault, Origin, Outcome, Subject, TaskId};
 use runtime::Live;
 
 use super::calls::{Calls, short};

@@ -154,7 +154,7 @@ impl Dispatcher<'_> {
     async fn prompt(&self, file: &str, source: &Source, found: &Found<'_>) -> Result<Prompt, String> {
         let name = found.name();
         let told = |why: String| format!("/{name}: {why}");
-        let text = expand::read(file, source).map_err(|why| format!("/{name}: cannot read {file}: {why}"))?;
+        let text = expand::read_body(file, source).map_err(|why| format!("/{name}: cannot read {file}: {why}"))?;
         let root = self.root;
         let run = self.supervisor.look(move |kernel| kernel.task(root).map(kernel::Task::run)).await;
         let run = run.map_err(|rejected| told(rejected.to_string()))?.ok_or_else(|| told("the root is gone".into()))?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use host::{Exit, ExitStatus};
-use protocol::{Call, CallId, Clip, RuleEffect, Run};
+use protocol::{Call, CallId, Clip, Front, RuleEffect, Run, SlashSpec, Source};
 use serde_json::json;
 use tools::{Capture, ShellCommand, ToolError, Use};
 
@@ -165,11 +165,16 @@ fn not_included(path: &str, why: &str) -> String {
     format!("@{} [not included: {}]", Clip::new(path, 200), Clip::new(why, 300))
 }
 
+/// Reads the text of a slash command's file; says why it cannot be read.
+pub fn read(slash: &SlashSpec) -> Result<String, String> {
+    read_body(&slash.file, &slash.source)
+}
+
 /// Reads the text of a command's file, below its head; says why it cannot be read. Below a project or a plugin no link
 /// is followed: an agent could have put it there to read what it may not.
-pub(super) fn read(file: &str, source: &protocol::Source) -> Result<String, String> {
+pub(super) fn read_body(file: &str, source: &Source) -> Result<String, String> {
     let text = crate::skill::read_file(Path::new(file), source)?;
-    Ok(protocol::Front::of(&text).body().unwrap_or(&text).trim().to_owned())
+    Ok(Front::of(&text).body().unwrap_or(&text).trim().to_owned())
 }
 
 #[cfg(test)]

@@ -17,8 +17,9 @@ mod tell;
 mod template;
 
 pub use built_in::Screen;
+pub use expand::read;
 pub use outcome::{Outcome, Prompt};
-pub use registry::{Looked, Registry, Slash};
+pub use registry::{Found, Looked, Registry, Slash};
 
 pub(crate) use dispatch::Dispatcher;
 pub(crate) use fleet::prompt as fleet_prompt;
