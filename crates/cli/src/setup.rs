@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use config::{Access, Choice, Config, Env, File, Layers, Places, Project, Remote, Standing};
+use config::{Access, Choice, Config, Env, Feature, File, Layers, Places, Project, Remote, Standing};
 use host::{Home, SystemClock, TimeIds};
 use model::{Model, Recorder};
 use protocol::api::SessionView;
@@ -101,6 +101,7 @@ impl Setup {
                 multi_turn: config.multi_turn,
                 prompt_suggestions: config.prompt_suggestions,
                 parallelism_prompts: config.parallelism_prompts,
+                inline_shell: layers.forbids(Feature::SkillShell).is_none(),
             },
             policy,
             rules: layers.session_rules(),

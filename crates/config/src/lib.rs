@@ -29,8 +29,8 @@ mod variables;
 pub use agents::AgentConfig;
 pub use amount::{Usd, parse_usd};
 pub use catalog::{
-    CatalogPlaces, Gathered, Given, HookHolder, HookText, ListedAgent, ListedSkill, Plugin, Pressure, Problem, Remote,
-    RemoteCatalog, RemoteState, Severity, Spot, built_in_agents, gather, remote_of,
+    CatalogPlaces, Gathered, Given, HookHolder, HookText, ListedAgent, ListedSkill, ListedSlash, Plugin, Pressure,
+    Problem, Remote, RemoteCatalog, RemoteState, Severity, Spot, built_in_agents, gather, remote_of,
 };
 pub use config::Config;
 pub use edit::{Added, add_rule};

@@ -17,6 +17,7 @@ mod message;
 mod name;
 mod price;
 mod rule;
+mod slash;
 mod task;
 mod time;
 mod todo;
@@ -35,6 +36,7 @@ pub use message::{Answer, AnswerStatus, Block, Call, CallId, Effort, Image, Stop
 pub use name::{Called, Unclear, find_task};
 pub use price::{Price, Quote};
 pub use rule::{PermissionMode, RuleEffect, RuleText};
+pub use slash::SlashSpec;
 pub use task::{
     Activation, Attempt, Cancel, CancelBy, Evidence, Expects, FailKind, Holder, Isolation, Kind, Limit, Mode, ModelUse,
     Outcome, OuterState, Rest, Run, TaskSpec, TaskState, WaitMode, WrapUp,

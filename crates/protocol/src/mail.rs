@@ -42,6 +42,9 @@ pub enum Body {
         /// The pictures.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         images: Vec<Image>,
+        /// What people are shown in place of the words, if that is something else: what they typed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        display: Option<String>,
     },
     /// An activation of another task ended; its result is in that task's log.
     Result {
@@ -55,6 +58,14 @@ pub enum Body {
 impl Body {
     /// Words alone.
     pub fn text(text: impl Into<String>) -> Body {
-        Body::Text { text: text.into(), images: Vec::new() }
+        Body::Text { text: text.into(), images: Vec::new(), display: None }
+    }
+
+    /// What people are shown of its words; nothing if it has none.
+    pub fn shown(&self) -> Option<&str> {
+        match self {
+            Body::Text { text, display, .. } => Some(display.as_deref().unwrap_or(text)),
+            Body::Result { .. } => None,
+        }
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use kernel::{Input, Refusal};
 use protocol::api::{
-    AsksParams, Command, Method, OutputResult, RefusalKind, SendParams, SendResult, SubscribeParams, TaskParams,
-    TasksParams, TodoEdit, TodosParams,
+    AsksParams, Command, FleetParams, FleetResult, InvokeParams, Method, OutputResult, RefusalKind, SendParams,
+    SendResult, SlashList, SubscribeParams, TaskParams, TasksParams, TodoEdit, TodosParams,
 };
 use protocol::{TaskId, TaskState};
 use rpc::{Answering, ClientHandle, ErrorObject, Serve, params};
@@ -20,6 +20,7 @@ use crate::bus::{Live, Subscription};
 use crate::commands;
 use crate::hooks;
 use crate::output::output;
+use crate::slash::{self, Dispatcher, Registry};
 use crate::supervisor::{Receipt, Rejected, Supervisor};
 use crate::todos::Unedited;
 
@@ -44,12 +45,23 @@ impl Serve for Api {
                     Ok(json!({}))
                 }
                 Method::SessionSend => {
-                    let given: SendParams = params(given)?;
-                    let given =
-                        hooks::prompted(&self.desk, &self.supervisor, self.root, given).await.map_err(refused)?;
-                    let receipt = self.submit(commands::input(Command::Send(given), self.root)).await?;
+                    let receipt = self.send(params(given)?).await?;
                     let mail = receipt.mail.ok_or_else(|| ErrorObject::internal("the message has no receipt"))?;
                     json_of(SendResult { mail })
+                }
+                Method::SessionFleetStart => {
+                    let FleetParams { prompt } = params(given)?;
+                    self.send(slash::fleet_prompt(prompt.as_deref()).message()).await?;
+                    json_of(FleetResult { started: true })
+                }
+                Method::CommandsList => {
+                    json_of(SlashList { commands: Registry::of(&self.desk.settings.catalog).views() })
+                }
+                Method::CommandsInvoke => {
+                    let InvokeParams { name, input } = params(given)?;
+                    let dispatcher = Dispatcher { desk: &self.desk, supervisor: &self.supervisor, root: self.root };
+                    let answer = dispatcher.invoke(&name, &input).await.answer();
+                    json_of(answer.map_err(|why| refusal(RefusalKind::Unfit, &why))?)
                 }
                 Method::SessionInterrupt => self.command(Command::Interrupt).await,
                 Method::SessionStop => self.command(Command::Stop).await,
@@ -93,6 +105,12 @@ impl Serve for Api {
 }
 
 impl Api {
+    /// Sends a message as hooks let it pass.
+    async fn send(&self, message: SendParams) -> Result<Receipt, ErrorObject> {
+        let message = hooks::prompted(&self.desk, &self.supervisor, self.root, message).await.map_err(refused)?;
+        self.submit(commands::input(Command::Send(message), self.root)).await
+    }
+
     async fn command(&self, command: Command) -> Result<Value, ErrorObject> {
         self.submit(commands::input(command, self.root)).await.map(|_receipt| json!({}))
     }

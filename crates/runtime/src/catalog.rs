@@ -1,6 +1,6 @@
 //! The agents, skills and hooks that a session has.
 
-use protocol::{AgentSpec, HookSpec, SkillSpec, Spawns};
+use protocol::{AgentSpec, HookSpec, SkillSpec, SlashSpec, Spawns};
 
 /// What was found in files, plugins, flags and catalogues, with what is built in. Names are unique: whoever made the
 /// catalogue has decided which of two counts.
@@ -12,6 +12,10 @@ pub struct Catalog {
     pub skills: Vec<SkillSpec>,
     /// Hooks, in the order they run.
     pub hooks: Vec<HookSpec>,
+    /// Slash commands of files, the strongest first.
+    pub slashes: Vec<SlashSpec>,
+    /// Those of a project that nobody has trusted; they are known by name alone.
+    pub untrusted: Vec<SlashSpec>,
 }
 
 impl Catalog {

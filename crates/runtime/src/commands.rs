@@ -140,7 +140,7 @@ pub(crate) fn input(command: Command, root: TaskId) -> Input {
             to: params.task.unwrap_or(root),
             from: Origin::User,
             delivery: params.delivery,
-            body: Body::Text { text: params.text, images: params.images },
+            body: Body::Text { text: params.text, images: params.images, display: params.display },
         }),
         Command::Interrupt => Input::Interrupt(root),
         Command::Stop => Input::Stop { by: CancelBy::User },

@@ -368,7 +368,7 @@ fn told(mail: &[(Origin, &Body)], parent: Option<TaskId>, results: &dyn Results)
     let mut words = Vec::new();
     for (from, body) in mail {
         words.push(match (from, body) {
-            (Origin::User, Body::Text { text, images }) => {
+            (Origin::User, Body::Text { text, images, .. }) => {
                 pictures.extend(images.iter().cloned());
                 text.clone()
             }

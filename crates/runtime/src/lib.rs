@@ -37,6 +37,7 @@ mod session;
 mod settings;
 mod shells;
 mod skill;
+pub mod slash;
 mod space;
 mod spools;
 mod supervisor;

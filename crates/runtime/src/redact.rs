@@ -144,7 +144,10 @@ impl Redactor {
 
     fn body(&self, body: &mut Body) {
         match body {
-            Body::Text { text, .. } => self.text(text),
+            Body::Text { text, display, .. } => {
+                self.text(text);
+                display.iter_mut().for_each(|display| self.text(display));
+            }
             Body::Result { .. } => {}
         }
     }

@@ -89,11 +89,13 @@ pub struct Features {
     pub prompt_suggestions: bool,
     /// The root is told to split work that splits well.
     pub parallelism_prompts: bool,
+    /// Commands in the texts of slash commands and skills are run when a person calls them.
+    pub inline_shell: bool,
 }
 
 impl Default for Features {
     fn default() -> Self {
-        Features { multi_turn: true, prompt_suggestions: false, parallelism_prompts: false }
+        Features { multi_turn: true, prompt_suggestions: false, parallelism_prompts: false, inline_shell: true }
     }
 }
 

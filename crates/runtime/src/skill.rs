@@ -10,8 +10,12 @@ const MOST: u64 = 256 << 10;
 /// Reads a skill's file; says why it cannot be read. Below a project or a plugin no link is followed: an agent could
 /// have put it there to read what it may not.
 pub fn read(skill: &SkillSpec) -> Result<String, String> {
-    let path = Path::new(&skill.file);
-    let read = match (&skill.source, path.strip_prefix("/")) {
+    read_file(Path::new(&skill.file), &skill.source)
+}
+
+/// Reads the file of a skill or of a slash command, as its source permits.
+pub(crate) fn read_file(path: &Path, source: &Source) -> Result<String, String> {
+    let read = match (source, path.strip_prefix("/")) {
         (Source::Project { .. } | Source::Plugin { .. }, Ok(below)) => host::read_below(Path::new("/"), below, MOST),
         (_, _) => host::read_plain(path, MOST),
     };

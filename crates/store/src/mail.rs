@@ -38,9 +38,9 @@ pub(crate) fn admit(conn: &Connection, letter: &Letter<'_>) -> rusqlite::Result<
         MailState::Admitted.word(),
         at.0
     ])?;
-    match (from, body) {
-        (Origin::User, Body::Text { text, .. }) => entitle(conn, *task, text)?,
-        (Origin::User | Origin::Task { .. } | Origin::Runtime, Body::Text { .. } | Body::Result { .. }) => {}
+    match (from, body.shown()) {
+        (Origin::User, Some(text)) => entitle(conn, *task, text)?,
+        (Origin::User | Origin::Task { .. } | Origin::Runtime, Some(_) | None) => {}
     }
     tasks::count_mail(conn, *task, 1, *at)
 }
@@ -114,7 +114,7 @@ fn view(row: &Row<'_>) -> rusqlite::Result<MailView> {
 
 fn words(body: &Body) -> String {
     match body {
-        Body::Text { text, .. } => clip_middle(text, TEXT),
+        Body::Text { text, display, .. } => clip_middle(display.as_ref().unwrap_or(text), TEXT),
         Body::Result { task, activation } => format!("the result of {task}, activation {}", activation.0),
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use model::{Model, Script};
 use net::Secret;
 use protocol::{
-    AgentSpec, Budget, Delivery, HookSpec, ListName, PermissionMode, RuleEffect, RuleText, SkillSpec, Spawns,
+    AgentSpec, Budget, Delivery, HookSpec, ListName, PermissionMode, RuleEffect, RuleText, SkillSpec, SlashSpec, Spawns,
 };
 use runtime::{Catalog, CostGuard, Disk, Features, Models, OnlyOwn, SpoolLimits, Start};
 
@@ -139,6 +139,13 @@ impl Scenario {
     #[must_use]
     pub fn skill(mut self, skill: SkillSpec) -> Scenario {
         Arc::make_mut(&mut self.catalog).skills.push(skill);
+        self
+    }
+
+    /// There is this slash command too.
+    #[must_use]
+    pub fn slash(mut self, slash: SlashSpec) -> Scenario {
+        Arc::make_mut(&mut self.catalog).slashes.push(slash);
         self
     }
 

@@ -13,6 +13,7 @@ use crate::setup::{Found, remote_words};
 struct Written<'a> {
     agents: usize,
     skills: usize,
+    commands: usize,
     problems: &'a [Problem],
     /// Other things that a person should know.
     notices: &'a [String],
@@ -25,7 +26,8 @@ pub(super) fn check(found: &Found, agents: &AgentConfig, json: bool, strict: boo
     let notices: Vec<String> = remote.into_iter().chain(pressure).collect();
     let (problems, counts) = (&gathered.problems, (gathered.effective().count(), gathered.effective_skills().count()));
     if json {
-        print::json(&Written { agents: counts.0, skills: counts.1, problems, notices: &notices });
+        let commands = gathered.effective_slashes().count();
+        print::json(&Written { agents: counts.0, skills: counts.1, commands, problems, notices: &notices });
     } else {
         for problem in problems {
             let line = format!("{}: {problem}", problem.severity.word());

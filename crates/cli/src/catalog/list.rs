@@ -1,6 +1,6 @@
 //! Every definition in a line.
 
-use config::{ListedAgent, ListedSkill, Plugin, RemoteState};
+use config::{ListedAgent, ListedSkill, ListedSlash, Plugin, RemoteState};
 use protocol::Source;
 use serde::Serialize;
 
@@ -13,6 +13,7 @@ use crate::setup::{Found, remote_words};
 struct Written<'a> {
     agents: Vec<Line<'a>>,
     skills: Vec<Line<'a>>,
+    commands: Vec<Line<'a>>,
     plugins: Vec<PluginLine<'a>>,
     remote: &'a RemoteState,
     problems: usize,
@@ -44,13 +45,15 @@ pub(super) fn list(found: &Found, json: bool) {
     let gathered = &found.gathered;
     let agents: Vec<Line<'_>> = gathered.agents.iter().map(Line::from).collect();
     let skills: Vec<Line<'_>> = gathered.skills.iter().map(Line::from).collect();
+    let commands: Vec<Line<'_>> = gathered.slashes.iter().map(Line::from).collect();
     let plugins: Vec<PluginLine<'_>> = gathered.plugins.iter().map(PluginLine::from).collect();
     let problems = gathered.problems.len();
     if json {
-        return print::json(&Written { agents, skills, plugins, remote: &gathered.remote, problems });
+        return print::json(&Written { agents, skills, commands, plugins, remote: &gathered.remote, problems });
     }
     rows("agents", &agents);
     rows("skills", &skills);
+    rows("commands", &commands);
     if !plugins.is_empty() {
         print::answer("plugins");
     }
@@ -108,6 +111,20 @@ impl<'a> From<&'a ListedSkill> for Line<'a> {
             shadowed_by: shadowed_by.as_ref(),
             user_invocable: spec.user_invocable,
             model_invocable: spec.model_invocable,
+            unserved: &[],
+        }
+    }
+}
+
+impl<'a> From<&'a ListedSlash> for Line<'a> {
+    fn from(ListedSlash { spec, shadowed_by }: &'a ListedSlash) -> Line<'a> {
+        Line {
+            name: &spec.name,
+            description: &spec.description,
+            source: &spec.source,
+            shadowed_by: shadowed_by.as_ref(),
+            user_invocable: true,
+            model_invocable: false,
             unserved: &[],
         }
     }

@@ -1,6 +1,6 @@
 //! One definition in full.
 
-use protocol::{AgentSpec, SkillSpec, Taste};
+use protocol::{AgentSpec, SkillSpec, SlashSpec, Taste};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -10,13 +10,17 @@ use crate::setup::{Found, refused};
 pub(super) fn show(found: &Found, name: &str, json: bool) -> Result<Exit, Failure> {
     let agent = found.gathered.agent(name).map(|agent| &agent.spec);
     let skill = || found.gathered.effective_skills().find(|skill| skill.spec.name == name).map(|skill| &skill.spec);
-    match (agent, skill()) {
-        (Some(agent), _) if json => print::json(agent),
-        (Some(agent), _) => show_agent(agent),
-        (None, Some(skill)) if json => print::json(skill),
-        (None, Some(skill)) => show_skill(skill),
-        (None, None) => {
-            return Err(refused(format!("there is no agent or skill `{name}`"))
+    let plain = name.trim_start_matches('/');
+    let slash = found.gathered.effective_slashes().find(|slash| slash.spec.name == plain).map(|slash| &slash.spec);
+    match (agent, skill(), slash) {
+        (Some(agent), ..) if json => print::json(agent),
+        (Some(agent), ..) => show_agent(agent),
+        (None, Some(skill), _) if json => print::json(skill),
+        (None, Some(skill), _) => show_skill(skill),
+        (None, None, Some(slash)) if json => print::json(slash),
+        (None, None, Some(slash)) => show_slash(slash),
+        (None, None, None) => {
+            return Err(refused(format!("there is no agent, skill or command `{name}`"))
                 .hint("`bosun catalog list` shows which there are"));
         }
     }
@@ -82,6 +86,22 @@ fn show_skill(skill: &SkillSpec) {
     }
     match runtime::read_skill(skill) {
         Ok(file) => print::answer(print::plain(&format!("\n{}", runtime::skill_text(&file)))),
+        Err(why) => tell("text", &format!("cannot be read: {why}")),
+    }
+}
+
+fn show_slash(slash: &SlashSpec) {
+    tell("command", &format!("/{} {}", slash.name, slash.hint.as_deref().unwrap_or_default()));
+    tell("description", &slash.description);
+    tell("source", &slash.source.to_string());
+    if let Some(agent) = &slash.agent {
+        tell("agent", agent);
+    }
+    if !slash.allowed_tools.is_empty() {
+        tell("tools", &format!("{} (it needs them; that allows nothing)", slash.allowed_tools.join(", ")));
+    }
+    match runtime::slash::read(slash) {
+        Ok(text) => print::answer(print::plain(&format!("\n{text}"))),
         Err(why) => tell("text", &format!("cannot be read: {why}")),
     }
 }

@@ -63,7 +63,7 @@ impl Story {
 
     fn lines(&mut self, event: &Event) -> Vec<String> {
         match event {
-            Event::MailAdmitted { from: Origin::User, body: Body::Text { text, .. }, .. } => {
+            Event::MailAdmitted { from: Origin::User, body, .. } if let Some(text) = body.shown() => {
                 vec![String::new(), print::one_line(&format!("> {text}"), WIDTH)]
             }
             Event::TurnAnswered { content, usage, .. } => {

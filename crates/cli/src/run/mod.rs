@@ -9,6 +9,7 @@ mod report;
 mod screen;
 pub(crate) mod show;
 mod signals;
+mod slash;
 mod written;
 
 use std::cell::RefCell;
@@ -34,6 +35,7 @@ pub(crate) use report::Report;
 use screen::Screen;
 pub(crate) use show::Show;
 pub(crate) use signals::{Signal, Signals};
+use slash::{Given, Trace};
 
 /// Most bytes of a prompt.
 const PROMPT_MAX: u64 = 8 << 20;
@@ -70,6 +72,9 @@ pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
     let folder = args.directory.as_deref().or(before.as_ref().map(|before| Path::new(&before.cwd)));
     setup.ask_catalog(folder).await;
     let settings = setup.settings(&args, before.as_ref())?;
+    if let Some(prompt) = &prompt {
+        slash::expect_known(&settings.catalog, &prompt.text)?;
+    }
     if let Err(error) = host::limits::raise_open_files() {
         tracing::warn!(%error, "the limit of open files stays as it is");
     }
@@ -89,6 +94,18 @@ pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
         return Err(Failure::usage(format!("session {id} has nothing left to do"))
             .hint(format!("give it a prompt: bosun --resume {id} -p \"…\"")));
     }
+    let prompt = match given(&session, prompt, args.output_format).await {
+        Ok(Given::Message(message)) => Some(*message),
+        Ok(Given::Work) => None,
+        Ok(Given::Over(trace)) => {
+            slash::leave(session, start, trace).await?;
+            return Ok(Exit::Success);
+        }
+        Err(failure) => {
+            slash::leave(session, start, Trace::None).await?;
+            return Err(failure);
+        }
+    };
     begin(&mut session, start, prompt).await?;
     let patience = Patience { background: Leeway::of(args.background_wait), park: args.park_wait, time: args.timeout };
     let screen = RefCell::new(Screen::new(show, session.root()).knowing(&started_before(&session)?));
@@ -118,6 +135,14 @@ fn is_attended() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }
 
+/// What becomes of the prompt; without one, what was left goes on.
+async fn given(session: &Session, prompt: Option<SendParams>, format: Format) -> Result<Given, Failure> {
+    match prompt {
+        Some(message) => slash::give(session, message, format).await,
+        None => Ok(Given::Work),
+    }
+}
+
 /// Lets what was interrupted go on, and gives the prompt.
 async fn begin(session: &mut Session, start: Start, prompt: Option<SendParams>) -> Result<(), Failure> {
     match start {
@@ -137,7 +162,7 @@ fn message(given: &str, images: &[PathBuf]) -> Result<SendParams, Failure> {
     if text.trim().is_empty() {
         return Err(Failure::usage("the prompt is empty").hint("write it after -p, or to stdin"));
     }
-    Ok(SendParams { task: None, text, images: images::read(images)?, delivery: Delivery::FollowUp })
+    Ok(SendParams { task: None, text, images: images::read(images)?, delivery: Delivery::FollowUp, display: None })
 }
 
 fn from_stdin() -> Result<String, Failure> {

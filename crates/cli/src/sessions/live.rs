@@ -34,7 +34,7 @@ pub(super) fn message(text: String, when: When) -> Result<Command, Failure> {
         When::FollowUp => Delivery::FollowUp,
         When::Interrupt => Delivery::Interrupt,
     };
-    Ok(Command::Send(SendParams { task: None, text, images: Vec::new(), delivery }))
+    Ok(Command::Send(SendParams { task: None, text, images: Vec::new(), delivery, display: None }))
 }
 
 /// Leaves a command in the session's file and pokes its owner. Without an owner the command waits for the next.

@@ -7,8 +7,9 @@ use config::{
     RemoteCatalog, RemoteState, Severity,
 };
 use host::{Clock, SystemClock};
-use protocol::{AgentSpec, HookSpec};
+use protocol::{AgentSpec, HookSpec, Source};
 use runtime::Catalog;
+use runtime::slash::Registry;
 
 use super::models::Known;
 use super::{Setup, hooks, refused};
@@ -99,6 +100,7 @@ fn given(typed: &str) -> Result<(Option<&str>, String), Failure> {
 impl Found {
     /// Reads the hooks of what was gathered.
     pub(crate) fn new(mut gathered: Gathered) -> Found {
+        stand_aside(&mut gathered);
         let off = gathered.hooks.iter().find(|text| hooks::disables_all(text)).map(|text| text.file.clone());
         if let Some(file) = off {
             return Found::without_hooks(gathered, file);
@@ -164,6 +166,8 @@ impl Found {
             agents: self.gathered.effective().map(|agent| with_full_names(&agent.spec, models)).collect(),
             skills: self.gathered.effective_skills().map(|skill| skill.spec.clone()).collect(),
             hooks: self.hooks.clone(),
+            slashes: self.gathered.effective_slashes().map(|slash| slash.spec.clone()).collect(),
+            untrusted: self.gathered.untrusted.clone(),
         }
     }
 
@@ -177,12 +181,12 @@ impl Found {
         let count = |severity| self.gathered.problems.iter().filter(of(severity)).count();
         let hidden = errors.len().saturating_sub(TOLD) + count(Severity::Warning);
         if hidden > 0 {
-            print::note(format_args!("{hidden} more about agents, skills and hooks: `bosun catalog check`"));
+            print::note(format_args!("{hidden} more about agents, skills, commands and hooks: `bosun catalog check`"));
         }
         match count(Severity::Untrusted) {
             0 => {}
             files => print::note(format_args!(
-                "{files} of the project's agents, skills and hooks are ignored, since you have not trusted it; \
+                "{files} of the project's agents, skills, commands and hooks are ignored, since you have not trusted it; \
                  look at them, then `bosun trust`"
             )),
         }
@@ -197,6 +201,16 @@ impl Found {
     /// Whether descriptions take too much of every request.
     pub(crate) fn pressure(&self, agents: &AgentConfig) -> Option<Pressure> {
         Pressure::of(self.gathered.effective().map(|agent| &agent.spec), agents.description_limit)
+    }
+}
+
+/// No file stands in for a slash command that is part of the program.
+fn stand_aside(gathered: &mut Gathered) {
+    for slash in gathered.slashes.iter_mut().filter(|slash| Registry::is_built_in(&slash.spec.name)) {
+        let words = format!("/{} is built in, so this one is not used", slash.spec.name);
+        let (file, remedy) = (PathBuf::from(&slash.spec.file), "rename it".to_owned());
+        gathered.problems.push(Problem { file, at: None, severity: Severity::Warning, words, remedy });
+        slash.shadowed_by = Some(Source::BuiltIn);
     }
 }
 

@@ -2,12 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use protocol::api::SendParams;
 use protocol::{CancelBy, Delivery};
+use runtime::slash::Looked;
 use runtime::{Live, Rejected, Status, Subscription};
 use tokio::sync::watch;
 
 use super::asks::Asks;
-use super::command;
 use super::editor::Pressed;
 use super::feed::Feed;
 use super::open::{Opened, Prepared};
@@ -193,16 +194,8 @@ impl Dialogue<'_> {
     /// Sends what is meant for the model, and does what is meant for Bosun.
     async fn said(&mut self, line: String) -> Result<Option<End>, Failure> {
         self.person.screen.line_ended();
-        if let Some(read) = command::read(&line) {
-            self.person.editor.history().add(&line);
-            self.echo(LINE, &line);
-            return Ok(match read {
-                Ok(command) => self.perform(command).await,
-                Err(problem) => {
-                    self.complain(&problem);
-                    None
-                }
-            });
+        if !matches!(self.opened.slashes.look(&line), Looked::NotACommand) {
+            return self.command(&line).await;
         }
         if !self.asks.is_empty() {
             self.answer(&line).await?;
@@ -214,10 +207,16 @@ impl Dialogue<'_> {
     }
 
     async fn send(&mut self, line: &str) -> Result<(), Failure> {
-        let busy = self.is_busy();
         self.echo(LINE, line);
+        let (text, images, delivery) = (line.trim().to_owned(), Vec::new(), Delivery::FollowUp);
+        self.post(SendParams { task: None, text, images, delivery, display: None }).await
+    }
+
+    /// Sends a message, to be read soon.
+    pub(super) async fn post(&mut self, message: SendParams) -> Result<(), Failure> {
+        let busy = self.is_busy();
         let delivery = if busy { Delivery::Steer } else { Delivery::FollowUp };
-        let sent = self.opened.session.send(line.trim(), delivery).await;
+        let sent = self.opened.session.post(SendParams { delivery, ..message }).await;
         if let Some(receipt) = self.accepted(sent)? {
             self.feed.sent(receipt.mail);
             if busy {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use protocol::{Ask, Block, Body, Call, Event, Kind, Limit, MailId, ModelFault, Origin, Outcome, Subject, TaskId};
+use protocol::{Ask, Block, Call, Event, Kind, Limit, MailId, ModelFault, Origin, Outcome, Subject, TaskId};
 use runtime::Live;
 
 use super::calls::{Calls, short};
@@ -199,8 +199,10 @@ impl Feed {
                 let words = format!("{} in the background: {}", self.whose(task), outcome.word());
                 wrap(&[Span::plain(&words)], columns, &Lead::hanging(Span::plain("• ")))
             }
-            Event::MailAdmitted { mail, from: Origin::User, body: Body::Text { text, .. }, .. }
-                if task == self.root && !self.own.remove(mail) =>
+            Event::MailAdmitted { mail, from: Origin::User, body, .. }
+                if task == self.root
+                    && !self.own.remove(mail)
+                    && let Some(text) = body.shown() =>
             {
                 let lead = Lead::hanging(Span::new(Role::Accent, "> (from another terminal) "));
                 wrap(&[Span::plain(&exact(text))], columns, &lead)

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use host::{Clock, Home, SystemClock};
 use net::Secret;
-use protocol::{Block, Body, Envelope, Event, Origin, PermissionMode, SessionId, TaskId};
+use protocol::{Block, Envelope, Event, Origin, PermissionMode, SessionId, TaskId};
+use runtime::slash::Registry;
 use runtime::{Session, Settings, Start};
 use store::{Index, Reader, StoreError};
 
@@ -52,11 +53,11 @@ impl Prepared {
     pub(super) async fn open(self) -> Result<Opened, Failure> {
         let Prepared { settings, start } = self;
         let (model, mode, secrets) = (settings.model_spec.clone(), settings.policy.mode, Arc::clone(&settings.secrets));
-        let cwd = settings.cwd.display().to_string();
+        let (cwd, slashes) = (settings.cwd.display().to_string(), Registry::of(&settings.catalog));
         let mut session = Session::open(settings, start).await?;
         current::set(session.id());
         session.note();
-        Ok(Opened { session, start, model, cwd, mode, secrets })
+        Ok(Opened { session, slashes, start, model, cwd, mode, secrets })
     }
 }
 
@@ -64,6 +65,8 @@ impl Prepared {
 #[derive(Debug)]
 pub(super) struct Opened {
     pub(super) session: Session,
+    /// The slash commands it has.
+    pub(super) slashes: Registry,
     pub(super) start: Start,
     pub(super) model: String,
     pub(super) cwd: String,
@@ -150,8 +153,8 @@ pub(super) fn last_exchange(home: &Home, id: SessionId, root: TaskId) -> Result<
 
 fn take(envelope: &Envelope, (asked, answered): &mut (String, String)) {
     match &envelope.entry.event {
-        Event::MailAdmitted { from: Origin::User, body: Body::Text { text, .. }, .. } if asked.is_empty() => {
-            asked.clone_from(text);
+        Event::MailAdmitted { from: Origin::User, body, .. } if asked.is_empty() => {
+            *asked = body.shown().unwrap_or_default().to_owned();
         }
         // What was said before the last question is no answer to it.
         Event::TurnAnswered { content, .. } if asked.is_empty() && answered.is_empty() => {

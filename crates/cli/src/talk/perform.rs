@@ -1,47 +1,57 @@
-//! What is said to Bosun rather than to the model.
+//! What is said to Bosun rather than to the model: slash commands.
 
 use protocol::PermissionMode;
 use runtime::Start;
-use store::Reader;
+use runtime::slash::Outcome;
 
 use super::asks::Whole;
-use super::command::{self, Command, TABLE};
+use super::command::{self, Command};
 use super::dialogue::{Dialogue, End};
 use super::open::{self, Prepared};
-use super::text::{Lead, Row, Span, wrap};
+use super::text::Row;
+use super::view::LINE;
 use crate::args::{PermitArgs, RunArgs};
 use crate::exact::exact;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::money::Money;
-use crate::print;
-use crate::run::{self, Figures};
-use crate::style::Role;
+use crate::run;
+
+/// What can be pressed.
+const KEYS: &str = "Enter sends; a line that ends with \\, Alt-Enter or Ctrl-J goes on below. Ctrl-C stops the turn, \
+                    twice ends. Up and Down walk through what you typed; a line that begins with a blank is not kept.";
 
 impl Dialogue<'_> {
+    /// Does what a slash command asks for; nothing of that if the line is none.
+    pub(super) async fn command(&mut self, line: &str) -> Result<Option<End>, Failure> {
+        self.person.editor.history().add(line);
+        self.echo(LINE, line);
+        match self.opened.session.dispatch(line.trim()).await {
+            Outcome::Screen(screen, rest) => match command::read(screen, &rest) {
+                Ok(command) => return Ok(self.perform(command).await),
+                Err(problem) => self.complain(&problem),
+            },
+            Outcome::Prompt(prompt) => self.post(prompt.message()).await?,
+            Outcome::Told(text) | Outcome::Done { message: text, .. } => {
+                text.lines().for_each(|line| self.tell(&exact(line)));
+            }
+            outcome @ (Outcome::Refused(_) | Outcome::Unknown { .. } | Outcome::NotACommand) => {
+                self.complain(&exact(&outcome.complaint().unwrap_or_default()));
+            }
+        }
+        Ok(None)
+    }
+
     /// Does what was asked of Bosun. What cannot be done is told, and the dialogue goes on.
     pub(super) async fn perform(&mut self, command: Command) -> Option<End> {
         match command {
-            Command::Agents => self.agents(),
-            Command::Agent(name, prompt) => {
-                if let Err(why) = self.opened.session.start_agent(&name, &prompt).await {
-                    self.complain(&why);
-                }
-            }
-            Command::Tasks => self.tasks(),
             Command::Exit => return Some(End::Over(Exit::Success)),
-            Command::Model(Some(model)) => return self.switch(|this| this.with_model(model)),
+            Command::Model(model) => return self.switch(|this| this.with_model(model)),
             Command::Mode(Some(mode)) => return self.switch(|this| this.with_mode(mode)),
             Command::Resume(Some(id)) => return self.switch(|this| this.with_session(&id)),
             Command::New => return self.switch(Self::anew),
-            Command::Help => self.help(),
-            Command::Cost => match self.cost() {
-                Ok(words) => self.tell(&words),
-                Err(failure) => self.complain(&failure.to_string()),
-            },
+            Command::Keys => self.tell(KEYS),
             Command::Approvals => self.approvals(),
             Command::Show(ago) => self.expand(ago),
-            Command::Model(None) => self.tell(&format!("the model is {}", self.opened.model)),
             Command::Mode(None) => {
                 let mode = self.opened.mode;
                 self.tell(&format!("the mode is {mode}: {}", open::about(mode)));
@@ -54,28 +64,6 @@ impl Dialogue<'_> {
         None
     }
 
-    /// Lists the agents that a person may start.
-    fn agents(&mut self) {
-        let listed = |agent: &protocol::AgentSpec| format!("{}: {}", exact(&agent.name), exact(&agent.description));
-        let agents = &self.opened.session.catalog().agents;
-        let lines: Vec<String> = agents.iter().filter(|agent| agent.user_invocable).map(listed).collect();
-        lines.iter().for_each(|line| self.tell(line));
-    }
-
-    /// Lists what every task does.
-    fn tasks(&mut self) {
-        let tasks = match self.opened.session.tasks() {
-            Ok(tasks) => tasks,
-            Err(error) => return self.complain(&error.to_string()),
-        };
-        for task in tasks {
-            let intent = task.intent.map(|intent| format!("; {}", exact(&intent))).unwrap_or_default();
-            let (path, state) = (exact(&task.path), task.state.word());
-            let turns = print::count(usize::try_from(task.turns).unwrap_or(usize::MAX), "turn");
-            self.tell(&format!("{path} ({}): {state}, {turns}{intent}", exact(&task.agent)));
-        }
-    }
-
     /// Shows all of a call.
     pub(super) fn expand(&mut self, ago: usize) {
         match self.feed.calls().whole(ago, self.columns()) {
@@ -86,38 +74,12 @@ impl Dialogue<'_> {
 
     /// Completes the name of a command.
     pub(super) fn complete(&mut self) {
-        let names = command::completions(self.person.editor.draft().text());
+        let names = self.opened.slashes.completions(self.person.editor.draft().text());
         match names[..] {
             [] => {}
             [one] => self.person.editor.replace(&format!("/{one} ")),
             [..] => self.tell(&names.iter().map(|name| format!("/{name}")).collect::<Vec<_>>().join("  ")),
         }
-    }
-
-    fn help(&mut self) {
-        let columns = self.columns();
-        for entry in &TABLE {
-            let usage = format!("/{} {}", entry.name, entry.arguments);
-            let lead = Lead::hanging(Span::new(Role::Strong, &format!("  {:<24}", usage.trim_end())));
-            self.show(wrap(&[Span::plain(entry.about)], columns, &lead));
-        }
-        let keys = "Enter sends; a line that ends with \\, Alt-Enter or Ctrl-J goes on below. Ctrl-C stops the turn, \
-                    twice ends. Up and Down walk through what you typed; a line that begins with a blank is not kept.";
-        self.tell(keys);
-    }
-
-    fn cost(&self) -> Result<String, Failure> {
-        let session = &self.opened.session;
-        let view = session.view()?;
-        let free = || {
-            let (turns, usage) = (view.turns, view.usage);
-            let cost = match view.spent.micros {
-                0 => "nothing".to_owned(),
-                micros => Money::new(micros, view.priced).to_string(),
-            };
-            format!("turns: {turns}; tokens: {} in, {} out; cost: {cost}", usage.input, usage.output)
-        };
-        Ok(Figures::read(&Reader::open(session.home(), session.id())?)?.line().unwrap_or_else(free))
     }
 
     fn approvals(&mut self) {

@@ -37,7 +37,9 @@ pub(crate) async fn perform(args: TasksArgs) -> Result<Exit, Failure> {
             if text.trim().is_empty() {
                 return Err(Failure::usage("the message is empty"));
             }
-            let send = |task| Command::Send(SendParams { task: Some(task), text, images: Vec::new(), delivery });
+            let send = |task| {
+                Command::Send(SendParams { task: Some(task), text, images: Vec::new(), delivery, display: None })
+            };
             give::give(&home, &Chosen::find(&home, &chosen)?, send, chosen.json).await
         }
         Some(TasksCommand::Stop { chosen, now, tree: _ }) => {

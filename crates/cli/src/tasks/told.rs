@@ -15,7 +15,7 @@ pub(super) fn told(at: At, event: &Event, paths: &Paths, streamed: bool) -> Vec<
         Event::TaskCreated(spec) => {
             vec![format!("* {} started: {} `{}`, {}", clock(at), spec.agent, spec.name, short(&spec.description))]
         }
-        Event::MailAdmitted { from, body: Body::Text { text, .. }, .. } => {
+        Event::MailAdmitted { from, body, .. } if let Some(text) = body.shown() => {
             let from = match from {
                 Origin::User => "the user",
                 Origin::Task { .. } => "another agent",

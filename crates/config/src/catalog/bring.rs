@@ -2,13 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::gather::{Gathered, is_forbidden};
+use super::gather::is_forbidden;
 use super::kinds::{is_agent, skill_files};
 use super::places::CatalogPlaces;
 use super::plugin::{Contents, Plugin};
-use super::skill::{self, Form};
 use super::walk::{Links, Walk};
-use super::{HookHolder, HookText, Problem, agent};
+use super::{Gathered, HookHolder, HookText, Problem, agent, commands, skill};
 use crate::gather::Choice;
 
 /// The folders of plugins: those of the command line, then those in Bosun's home.
@@ -64,20 +63,27 @@ impl Bringer<'_> {
         for path in paths {
             let files = self.files(path);
             for file in skill_files(path, &files, &mut self.gathered.problems) {
-                self.add_skill(&file, Form::Skill);
+                self.add_skill(&file);
             }
         }
     }
 
     fn add_commands(&mut self, paths: &[PathBuf]) {
-        for file in self.documents(paths) {
-            self.add_skill(&file, Form::Command);
+        for path in paths {
+            // One that is named itself lies in no folder of commands.
+            let folder = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
+            for file in self.documents(std::slice::from_ref(path)) {
+                let Some(text) = self.read(&file) else { continue };
+                let place = commands::Place { file: &file, folder, plugin: Some(&self.plugin.name) };
+                let spec = commands::read(place, &text, self.plugin.source(&file), &mut self.gathered.problems);
+                spec.into_iter().for_each(|spec| self.gathered.add_slash(spec));
+            }
         }
     }
 
-    fn add_skill(&mut self, file: &Path, form: Form) {
+    fn add_skill(&mut self, file: &Path) {
         let Some(text) = self.read(file) else { return };
-        let spec = skill::read(file, &text, form, self.plugin.source(file), &mut self.gathered.problems);
+        let spec = skill::read(file, &text, self.plugin.source(file), &mut self.gathered.problems);
         spec.into_iter().for_each(|spec| self.gathered.add_skill(spec));
     }
 

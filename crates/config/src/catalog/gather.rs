@@ -1,90 +1,17 @@
-//! Gathers every definition there is, and decides which of a name counts.
+//! Gathers every definition there is.
 
 use std::path::{Path, PathBuf};
 
-use protocol::{AgentSpec, SkillSpec, Source};
+use protocol::{SlashSpec, Source};
 
 use super::agent::{self, Drafted};
+use super::commands::{self, Naming, Place};
 use super::kinds::{is_agent, skill_files};
 use super::places::{CatalogPlaces, Given, Owner, Spot};
-use super::plugin::Plugin;
-use super::skill::{self, Form};
+use super::skill;
 use super::walk::Walk;
-use super::{HookHolder, HookText, Problem, RemoteState, bring, built_in_agents, definitions, refer};
+use super::{Gathered, HookHolder, HookText, Problem, RemoteState, bring, built_in_agents, definitions, refer};
 use crate::trust::Standing;
-
-/// Everything that was found, strongest first.
-#[derive(Debug, Default)]
-pub struct Gathered {
-    /// Agents.
-    pub agents: Vec<ListedAgent>,
-    /// Skills, and commands of plugins.
-    pub skills: Vec<ListedSkill>,
-    /// Texts that hold hooks for every agent.
-    pub hooks: Vec<HookText>,
-    /// Plugins.
-    pub plugins: Vec<Plugin>,
-    /// What is wrong.
-    pub problems: Vec<Problem>,
-    /// How the remote catalogue is.
-    pub remote: RemoteState,
-}
-
-/// An agent that was found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ListedAgent {
-    /// Its definition.
-    pub spec: AgentSpec,
-    /// The hooks that hold for it alone, as they were written.
-    pub hooks: Option<HookText>,
-    /// The definition of the same name that counts instead.
-    pub shadowed_by: Option<Source>,
-}
-
-/// A skill that was found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ListedSkill {
-    /// Its head.
-    pub spec: SkillSpec,
-    /// The skill of the same name that counts instead.
-    pub shadowed_by: Option<Source>,
-}
-
-impl Gathered {
-    /// The agents that count.
-    pub fn effective(&self) -> impl Iterator<Item = &ListedAgent> {
-        self.agents.iter().filter(|agent| agent.shadowed_by.is_none())
-    }
-
-    /// The skills that count.
-    pub fn effective_skills(&self) -> impl Iterator<Item = &ListedSkill> {
-        self.skills.iter().filter(|skill| skill.shadowed_by.is_none())
-    }
-
-    /// The agent of a name that counts; people write names in many ways.
-    pub fn agent(&self, name: &str) -> Option<&ListedAgent> {
-        let wanted = super::name::loose(name);
-        self.effective().find(|agent| agent.spec.name == wanted)
-    }
-
-    pub(super) fn add_agent(&mut self, drafted: Drafted, file: &Path, plugin: Option<&Path>) {
-        let Drafted { spec, hooks } = drafted;
-        let shadowed_by = self.agent(&spec.name).map(|stronger| stronger.spec.source.clone());
-        let hooks = hooks.map(|(_, json)| HookText {
-            file: file.to_owned(),
-            holder: HookHolder::Agent(spec.name.clone()),
-            plugin: plugin.map(Path::to_owned),
-            text: json.to_string(),
-        });
-        self.agents.push(ListedAgent { spec, hooks, shadowed_by });
-    }
-
-    pub(super) fn add_skill(&mut self, spec: SkillSpec) {
-        let stronger = self.effective_skills().find(|skill| skill.spec.name == spec.name);
-        let shadowed_by = stronger.map(|stronger| stronger.spec.source.clone());
-        self.skills.push(ListedSkill { spec, shadowed_by });
-    }
-}
 
 /// Gathers every definition there is. The error is that the command line gives what is no definition at all.
 pub fn gather(places: &CatalogPlaces<'_>) -> Result<Gathered, Vec<Problem>> {
@@ -97,6 +24,9 @@ pub fn gather(places: &CatalogPlaces<'_>) -> Result<Gathered, Vec<Problem>> {
     }
     for spot in places.skills() {
         add_skills(&spot, places, &mut gathered);
+    }
+    for (spot, naming) in places.commands() {
+        add_commands(&spot, naming, places, &mut gathered);
     }
     for spot in places.hooks().into_iter().chain(places.settings()) {
         add_hooks(&spot, places, &mut gathered);
@@ -162,8 +92,23 @@ fn add_skills(spot: &Spot, places: &CatalogPlaces<'_>, gathered: &mut Gathered) 
         }
         let Some(text) = walk.read(&file, &mut gathered.problems) else { continue };
         let source = spot.owner.source(&file);
-        let read = skill::read(&file, &text, Form::Skill, source, &mut gathered.problems);
+        let read = skill::read(&file, &text, source, &mut gathered.problems);
         read.into_iter().for_each(|spec| gathered.add_skill(spec));
+    }
+}
+
+fn add_commands(spot: &Spot, naming: Naming, places: &CatalogPlaces<'_>, gathered: &mut Gathered) {
+    let walk = walk(spot, places);
+    for file in walk.files(&mut gathered.problems).into_iter().filter(|file| naming.is_command(file)) {
+        let (place, source) = (Place { file: &file, folder: &spot.path, plugin: None }, spot.owner.source(&file));
+        if is_ignored(spot, places, &file, "slash command", &mut gathered.problems) {
+            let spec = |name| SlashSpec { name, file: file.display().to_string(), source, ..SlashSpec::default() };
+            gathered.untrusted.extend(place.name().map(spec));
+            continue;
+        }
+        let Some(text) = walk.read(&file, &mut gathered.problems) else { continue };
+        let read = commands::read(place, &text, source, &mut gathered.problems);
+        read.into_iter().for_each(|spec| gathered.add_slash(spec));
     }
 }
 

@@ -7,9 +7,11 @@
 mod agent;
 mod bring;
 mod built_in;
+mod commands;
 mod definitions;
 mod fields;
 mod gather;
+mod gathered;
 mod head;
 mod hook_text;
 mod kinds;
@@ -29,7 +31,8 @@ mod walk;
 mod wishes;
 
 pub use built_in::built_in_agents;
-pub use gather::{Gathered, ListedAgent, ListedSkill, gather};
+pub use gather::gather;
+pub use gathered::{Gathered, ListedAgent, ListedSkill, ListedSlash};
 pub use hook_text::{HookHolder, HookText};
 pub use places::{CatalogPlaces, Given};
 pub use plugin::Plugin;

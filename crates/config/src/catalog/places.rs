@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use protocol::Source;
 
 use super::Remote;
+use super::commands::Naming;
 use super::walk::Links;
 use crate::gather::Choice;
 use crate::trust::{Standing, is_home};
@@ -90,6 +91,16 @@ impl CatalogPlaces<'_> {
             "skills",
             &[".copilot/skills", ".claude/skills", ".agents/skills"],
         )
+    }
+
+    /// Folders of slash commands, with how their files are named.
+    pub(super) fn commands(&self) -> Vec<(Spot, Naming)> {
+        let project = [".bosun/commands", ".github/prompts", ".claude/commands"];
+        let naming = |spot: Spot| match spot.path.ends_with(".github/prompts") {
+            true => (spot, Naming::Prompt),
+            false => (spot, Naming::Plain),
+        };
+        self.folders(&project, "commands", &[".claude/commands"]).into_iter().map(naming).collect()
     }
 
     /// Folders of files of hooks.

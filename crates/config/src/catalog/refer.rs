@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use protocol::{AgentSpec, Source, Spawns};
+use protocol::{AgentSpec, SlashSpec, Source, Spawns};
 
 use super::{Gathered, Problem};
 
@@ -18,6 +18,12 @@ pub(super) fn check(gathered: &mut Gathered) {
         skills.iter().filter(|wanted| !has_skill(wanted)).for_each(|wanted| missing("skill", wanted));
         if let Spawns::Only(agents) = spawns {
             agents.iter().filter(|one| gathered.agent(one).is_none()).for_each(|wanted| missing("agent", wanted));
+        }
+    }
+    for SlashSpec { name, agent, source, .. } in gathered.effective_slashes().map(|slash| &slash.spec) {
+        if let Some(wanted) = agent.as_deref().filter(|wanted| gathered.agent(wanted).is_none()) {
+            let words = format!("/{name} names the agent `{wanted}`, and there is none");
+            problems.push(Problem::warning(&file(source), words, "correct the name, or leave it out"));
         }
     }
     gathered.problems.extend(problems);

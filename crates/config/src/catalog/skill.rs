@@ -1,4 +1,4 @@
-//! Skills and commands: texts that are loaded when they are needed. Only their heads are read here.
+//! Skills: texts that are loaded when they are needed. Only their heads are read here.
 
 use std::path::Path;
 
@@ -31,32 +31,15 @@ const HARMLESS: [&str; 12] = [
 /// Keys of other programs that would change what a skill does, and cannot here.
 const LATER: [&str; 8] = ["context", "agent", "model", "effort", "hooks", "shell", "paths", "tools"];
 
-/// Whether a text is a skill or a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
-    /// `SKILL.md` in a folder of its own, which names it.
-    Skill,
-    /// A file that is named as it is called; models do not load it on their own.
-    Command,
-}
-
 /// Reads the head of a skill.
-pub(super) fn read(
-    file: &Path,
-    text: &str,
-    form: Form,
-    source: Source,
-    problems: &mut Vec<Problem>,
-) -> Option<SkillSpec> {
+pub(super) fn read(file: &Path, text: &str, source: Source, problems: &mut Vec<Problem>) -> Option<SkillSpec> {
     let Document { head, body } = Document::read(file, text, problems)?;
     let mut fields = Fields::new(file, None, head, problems)?;
     if body.trim().is_empty() {
         fields.error(None, "it has no text below its head", "write below the head what is to be done");
     }
-    let usual = match form {
-        Form::Skill => file.parent().and_then(Path::file_name),
-        Form::Command => file.file_stem(),
-    };
+    // A skill has a folder of its own, which names it.
+    let usual = file.parent().and_then(Path::file_name);
     let at = fields.spot("name");
     let written = fields.text(&["name"]).or_else(|| usual.map(|name| name.to_string_lossy().into_owned()));
     let name = written.as_deref().map_or(Err("it has none"), normal).unwrap_or_else(|why| {
@@ -69,7 +52,7 @@ pub(super) fn read(
     if description.is_empty() {
         fields.error(at, "it has no description", "add `description`: one line on when to use it");
     }
-    let disabled = fields.flag(&["disable-model-invocation"]).unwrap_or(form == Form::Command);
+    let disabled = fields.flag(&["disable-model-invocation"]).unwrap_or(false);
     let allowed_tools = fields.texts(&["allowed-tools"]).unwrap_or_default();
     let spec = SkillSpec {
         name,

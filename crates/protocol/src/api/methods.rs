@@ -43,6 +43,9 @@ methods! {
     SessionSend, "session.send", Session, "Sends a message to a task of the session, the root unless named.";
     SessionInterrupt, "session.interrupt", Session, "Stops the running turn; the session stays.";
     SessionStop, "session.stop", Session, "Stops every task and ends the run; the session can be resumed.";
+    SessionFleetStart, "session.fleet.start", Session, "Experimental: has the root split a request and run its parts by agents of its own.";
+    CommandsList, "commands.list", Any, "The slash commands there are: built in, from files, plugins and skills.";
+    CommandsInvoke, "commands.invoke", Session, "Runs a slash command; one that is for the model gives the prompt to send.";
     TasksList, "tasks.list", Any, "Every task of the session, oldest first, in pages.";
     TasksGet, "tasks.get", Any, "One task with everything its record holds: prompt, messages, turns, evidence.";
     TasksOutput, "tasks.output", Any, "What a task printed or said last, clipped.";

@@ -2,12 +2,14 @@
 
 mod fate;
 mod methods;
+mod slash;
 mod tasks;
 mod todos;
 mod words;
 
 pub use fate::{CommandFate, RefusalKind};
 pub use methods::{METHODS, Method, Order, Shape};
+pub use slash::*;
 pub use tasks::*;
 pub use todos::*;
 pub use words::*;

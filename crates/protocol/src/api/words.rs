@@ -80,6 +80,9 @@ pub struct SendParams {
     pub images: Vec<Image>,
     /// When they may be read.
     pub delivery: Delivery,
+    /// What people are shown in place of the words, if that is something else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub display: Option<String>,
 }
 
 /// A receipt for a message.

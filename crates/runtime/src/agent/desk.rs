@@ -1,6 +1,6 @@
 //! What every run of a session works with.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use host::{Guardian, Workspace};
@@ -63,6 +63,8 @@ pub(crate) struct Desk {
     pub(crate) list: Arc<SharedList>,
     /// The runs that are watched over.
     pub(crate) wards: Arc<Wards>,
+    /// Tasks whose conversation a person wants compacted.
+    pub(crate) compactions: Mutex<HashSet<TaskId>>,
     /// A reader that stays open: every activation begins with one look at the log.
     pub(crate) log: Mutex<Option<Reader>>,
 }
@@ -137,6 +139,16 @@ impl Desk {
     /// What calls may do now, with what was granted since the session began.
     pub(crate) fn policy(&self) -> Arc<Policy> {
         self.grants.policy()
+    }
+
+    /// Has a task's conversation compacted before its next turn.
+    pub(crate) fn ask_compaction(&self, task: TaskId) {
+        self.compactions.lock().unwrap_or_else(PoisonError::into_inner).insert(task);
+    }
+
+    /// Whether somebody asked for that; the wish is fulfilled then.
+    pub(crate) fn take_compaction(&self, task: TaskId) -> bool {
+        self.compactions.lock().unwrap_or_else(PoisonError::into_inner).remove(&task)
     }
 
     /// What one agent has read of the workspace, in all its activations here; what another has read does not let

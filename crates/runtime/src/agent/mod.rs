@@ -22,4 +22,5 @@ mod turns;
 
 pub(crate) use deadline::Deadline;
 pub(crate) use desk::{Desk, Performer};
+pub(crate) use quote::input as request_tokens;
 pub(crate) use run::AgentRun;

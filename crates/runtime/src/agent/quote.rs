@@ -38,7 +38,7 @@ pub(super) fn last(desk: &Desk, outfit: &Outfit, conversation: &Conversation) ->
 
 /// Most tokens that a request with this conversation has. What the provider has counted once is taken as counted;
 /// only what came after it is estimated.
-pub(super) fn input(outfit: &Outfit, conversation: &Conversation) -> u64 {
+pub(crate) fn input(outfit: &Outfit, conversation: &Conversation) -> u64 {
     let messages = conversation.messages();
     let input = match conversation.measured() {
         Some((counted, tokens)) => messages.iter().skip(counted).map(message).fold(tokens, u64::saturating_add),

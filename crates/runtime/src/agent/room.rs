@@ -41,6 +41,10 @@ pub(super) async fn look(
     link: &Link,
     conversation: &Conversation,
 ) -> Result<Room, Rejected> {
+    if desk.take_compaction(link.run.task) {
+        let compaction = utmost(desk, outfit, link, conversation).await?;
+        return Ok(compaction.map_or(Room::Enough, Room::Less));
+    }
     let facts = outfit.model.facts();
     let Some(window) = facts.context else { return Ok(Room::Enough) };
     let part = |percent: u64| (window.saturating_mul(percent) / 100).saturating_sub(wanted(facts, window));

@@ -213,7 +213,7 @@ impl Driver {
         let Bench { desk, supervisor, root, .. } = &*self.bench;
         let agents = desk.settings.catalog.invocable().map(|agent| agent.name.as_str());
         let text = words::plan(&terms.goal, agents, worker::usual(terms));
-        let message = SendParams { task: None, text, images: Vec::new(), delivery: Delivery::FollowUp };
+        let message = SendParams { task: None, text, images: Vec::new(), delivery: Delivery::FollowUp, display: None };
         let message = match hooks::prompted(desk, supervisor, *root, message).await {
             Ok(message) => message,
             Err(Rejected::Hook(reason)) => return self.unplanned(reason).await,

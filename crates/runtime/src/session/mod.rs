@@ -33,6 +33,7 @@ use crate::catalog::Catalog;
 use crate::commands::{self, Cues};
 use crate::hooks::{self, Partings};
 use crate::instructions::Notice;
+use crate::slash::{self, Dispatcher, Outcome};
 use crate::supervisor::{Receipt, Rejected, Supervision};
 
 /// A session that this process owns and runs.
@@ -101,7 +102,7 @@ impl Session {
 
     /// Sends the root a message.
     pub async fn send(&self, text: impl Into<String>, delivery: Delivery) -> Result<Receipt, Rejected> {
-        self.post(SendParams { task: None, text: text.into(), images: Vec::new(), delivery }).await
+        self.post(SendParams { task: None, text: text.into(), images: Vec::new(), delivery, display: None }).await
     }
 
     /// Sends a message, with pictures if it has any.
@@ -111,6 +112,17 @@ impl Session {
         supervisor.submit(commands::input(Command::Send(message), self.root)).await
     }
 
+    /// Does what a text asks for, if it is a slash command. What is a prompt then is for the caller to post.
+    pub async fn dispatch(&self, text: &str) -> Outcome {
+        self.dispatcher().dispatch(text).await
+    }
+
+    /// Has the root split a request into todos and run them by agents of its own; without a request, the todos there
+    /// are.
+    pub async fn fleet(&self, prompt: Option<&str>) -> Result<Receipt, Rejected> {
+        self.post(slash::fleet_prompt(prompt).message()).await
+    }
+
     /// The agents, skills and hooks it has.
     pub fn catalog(&self) -> &Catalog {
         &self.desk.settings.catalog
@@ -118,10 +130,7 @@ impl Session {
 
     /// Starts an agent for a person, in the background; says in words why it does not. Its result reaches the root.
     pub async fn start_agent(&self, agent: &str, prompt: &str) -> Result<TaskId, String> {
-        let spawn = self.desk.started_by_hand(agent, prompt.to_owned()).map_err(|error| error.to_string())?;
-        let id = spawn.id;
-        self.submit(Input::Spawn(spawn)).await.map_err(|rejected| rejected.to_string())?;
-        Ok(id)
+        self.dispatcher().spawn(agent, prompt.to_owned()).await
     }
 
     /// Whether anything is under way, was interrupted, or waits to be read.
@@ -197,6 +206,10 @@ impl Session {
         }
         note(&desk);
         Ok(())
+    }
+
+    fn dispatcher(&self) -> Dispatcher<'_> {
+        Dispatcher { desk: &self.desk, supervisor: &self.supervision.supervisor, root: self.root }
     }
 
     async fn submit(&self, input: Input) -> Result<(), Rejected> {

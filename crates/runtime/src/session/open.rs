@@ -332,6 +332,7 @@ fn desk(
         stamps: Mutex::default(),
         list: Arc::new(SharedList::new(&settings, id)),
         wards: Arc::default(),
+        compactions: Mutex::default(),
         log: Mutex::default(),
         settings,
     };

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use protocol::{Answer, Block, Body, Envelope, Event, Origin, TaskId, clip_middle};
+use protocol::{Answer, Block, Envelope, Event, Origin, TaskId, clip_middle};
 
 /// Most bytes shown of one tool's input or answer.
 const SHOWN: usize = 4 * 1024;
@@ -30,7 +30,7 @@ impl Page {
                 self.add(format_args!("# Session {id}\n\nBegan {at} in `{}` with `{}`.", terms.cwd, terms.model));
             }
             Event::SessionForked { from } => self.add(format_args!("*Forked from {from}.*")),
-            Event::MailAdmitted { from: Origin::User, body: Body::Text { text, .. }, .. } => {
+            Event::MailAdmitted { from: Origin::User, body, .. } if let Some(text) = body.shown() => {
                 self.add(format_args!("## User\n\n{text}"));
             }
             Event::TurnAnswered { turn, content, .. } => {

@@ -21,7 +21,7 @@ async fn connect(driver: &Driver) -> (Client, Notifications) {
 }
 
 fn message(text: &str, delivery: Delivery) -> SendParams {
-    SendParams { task: None, text: text.into(), images: Vec::new(), delivery }
+    SendParams { task: None, text: text.into(), images: Vec::new(), delivery, display: None }
 }
 
 async fn event(notifications: &mut Notifications) -> Envelope {

@@ -20,7 +20,13 @@ fn post(stage: &Stage, driver: &Driver, command: &Command) {
 }
 
 fn send(text: &str) -> Command {
-    Command::Send(SendParams { task: None, text: text.into(), images: Vec::new(), delivery: Delivery::FollowUp })
+    Command::Send(SendParams {
+        task: None,
+        text: text.into(),
+        images: Vec::new(),
+        delivery: Delivery::FollowUp,
+        display: None,
+    })
 }
 
 fn ended(event: &Event) -> bool {
@@ -92,8 +98,13 @@ async fn a_command_that_cannot_be_carried_out_is_done_with_and_blocks_none_behin
     let stage = heard();
     let mut driver = stage.open(Start::New).await;
     let stranger = TaskId::new("0000000000000000000000000000ffff".parse().unwrap());
-    let hopeless =
-        SendParams { task: Some(stranger), text: "hi".into(), images: Vec::new(), delivery: Delivery::Steer };
+    let hopeless = SendParams {
+        task: Some(stranger),
+        text: "hi".into(),
+        images: Vec::new(),
+        delivery: Delivery::Steer,
+        display: None,
+    };
     post(&stage, &driver, &Command::Send(hopeless));
     post(&stage, &driver, &send("after"));
     driver.until("an answer", ended).await;

@@ -63,6 +63,7 @@ impl World {
             max_turns: None,
             budget: Budget::default(),
             effort: None,
+            list: ListName::Session,
             version: "1".into(),
         };
         world.apply(Input::Open { root: task(0), spec, definition: None, terms }).await;

@@ -34,6 +34,7 @@ mod races;
 mod repeats;
 mod secrets;
 mod shells;
+mod slash;
 mod storm;
 mod suggestions;
 mod support;

@@ -59,7 +59,7 @@ async fn a_key_in_a_command_of_another_process_is_gone_once_it_is_carried_out() 
     driver.leave().await;
     // Long enough to need pages of its own.
     let text = format!("{}my key is {KEY}", "a long story ".repeat(2000));
-    let send = SendParams { task: None, text, images: Vec::new(), delivery: Delivery::FollowUp };
+    let send = SendParams { task: None, text, images: Vec::new(), delivery: Delivery::FollowUp, display: None };
     store::post_command(stage.home(), id, &Command::Send(send), At(1)).unwrap();
     let mut driver = stage.open(Start::Resume(id)).await;
     driver.resume().await;

@@ -43,7 +43,7 @@ impl Dice {
             _ => Delivery::Steer,
         };
         let word = if self.roll(4) == 0 { "pass" } else { "word" };
-        SendParams { task: Some(to), text: format!("{word} {n}"), images: Vec::new(), delivery }
+        SendParams { task: Some(to), text: format!("{word} {n}"), images: Vec::new(), delivery, display: None }
     }
 }
 

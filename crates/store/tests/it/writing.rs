@@ -153,6 +153,7 @@ fn commands_wait_until_an_owner_says_it_applied_them() {
         text: "and the docs".into(),
         images: Vec::new(),
         delivery: Delivery::Steer,
+        display: None,
     });
     let first = post_command(home, session(1), &send, At(5)).unwrap();
     let second = post_command(home, session(1), &Command::Stop, At(6)).unwrap();

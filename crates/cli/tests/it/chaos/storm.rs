@@ -93,7 +93,13 @@ impl Storm {
             1..8 => Delivery::FollowUp,
             _ => Delivery::Steer,
         };
-        self.command(&Command::Send(SendParams { task: Some(task), text: text.clone(), images: Vec::new(), delivery }));
+        self.command(&Command::Send(SendParams {
+            task: Some(task),
+            text: text.clone(),
+            images: Vec::new(),
+            delivery,
+            display: None,
+        }));
         self.posted.push((task, text));
     }
 

@@ -4,6 +4,7 @@ mod malformed;
 mod realistic;
 mod remote;
 mod resolution;
+mod slashes;
 
 use std::path::{Path, PathBuf};
 

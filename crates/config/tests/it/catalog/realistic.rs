@@ -34,7 +34,9 @@ fn a2_a7_realistic_files_of_both_families_all_load() {
         "cheap gatekeeper accessibility docs-writer implementer planner second-opinion api-designer code-reviewer coordinator db-admin debugger refactorer release-notes test-runner nightly mentor sql-helper writing-coach qa linter"
     );
     let skills: Vec<&str> = catalog.skills.iter().map(|skill| skill.spec.name.as_str()).collect();
-    assert_eq!(skills.join(" "), "triage changelog pdf deploy own standup commit notes fuzz lint fix");
+    assert_eq!(skills.join(" "), "triage changelog pdf deploy own standup commit notes fuzz lint");
+    let slashes: Vec<&str> = catalog.slashes.iter().map(|slash| slash.spec.name.as_str()).collect();
+    assert_eq!(slashes, ["toolbox:fix"]);
     let plugins: Vec<&str> = catalog.plugins.iter().map(|plugin| plugin.name.as_str()).collect();
     assert_eq!(plugins, ["quality", "flat", "toolbox"]);
     assert!(custom.clone().all(|agent| agent.shadowed_by.is_none()));
@@ -97,7 +99,8 @@ fn a7_skills_and_hooks_are_found_with_what_they_say() {
     let of = |name: &str| &catalog.skills.iter().find(|skill| skill.spec.name == name).unwrap().spec;
     assert_eq!(of("commit").allowed_tools, ["Bash(git add:*)", "Bash(git commit:*)"]);
     assert_eq!((of("deploy").model_invocable, of("notes").user_invocable), (false, false));
-    assert_eq!((of("fix").model_invocable, of("fix").user_invocable), (false, true));
+    let fix = &catalog.slashes[0].spec;
+    assert_eq!((fix.hint.as_deref(), fix.allowed_tools.len()), (Some("[file]"), 1));
     assert!(of("pdf").file.ends_with("skills/pdf/SKILL.md"));
     let hooks: Vec<(String, bool)> = catalog
         .hooks

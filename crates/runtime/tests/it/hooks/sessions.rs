@@ -54,7 +54,8 @@ async fn h1_whoever_leaves_a_prompt_that_is_not_taken_reads_that() {
     let block = on(HookEvent::UserPromptSubmitted, "echo 'there is a key in it' >&2; exit 2");
     let stage = scenario().script(&repeats()).hook(block).ready();
     let driver = stage.open(Start::New).await;
-    let prompt = SendParams { task: None, text: "key".into(), images: Vec::new(), delivery: Delivery::FollowUp };
+    let prompt =
+        SendParams { task: None, text: "key".into(), images: Vec::new(), delivery: Delivery::FollowUp, display: None };
     let left = post_command(stage.home(), driver.id(), &Command::Send(prompt), FakeClock::START).unwrap();
     let reader = Reader::open(stage.home(), driver.id()).unwrap();
     eventually("its fate", || reader.command_fate(left).unwrap().is_some()).await;

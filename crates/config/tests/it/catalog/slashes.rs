@@ -1,0 +1,110 @@
+//! Slash commands as files of projects, users and plugins.
+
+use std::os::unix::fs::symlink;
+
+use config::{Gathered, Severity};
+use protocol::Source;
+
+use super::{Asked, Machine};
+
+fn names(catalog: &Gathered) -> Vec<&str> {
+    catalog.effective_slashes().map(|slash| slash.spec.name.as_str()).collect()
+}
+
+#[test]
+fn s1_every_place_is_searched_and_the_strongest_of_a_name_counts() {
+    let machine = Machine::new();
+    let places = [
+        "project/.bosun/commands/ship.md",
+        "project/.github/prompts/ship.prompt.md",
+        "project/.claude/commands/Ship.md",
+        "home/commands/ship.md",
+        "user/.claude/commands/ship.md",
+    ];
+    for place in places {
+        machine.write(place, &format!("---\ndescription: {place}\n---\nShip $ARGUMENTS.\n"));
+    }
+    machine.write("project/.claude/commands/git/tidy_up.md", "# Tidy up\n\nDo it.\n");
+    machine.write("project/.claude/commands/README.md", "Notes.\n");
+    machine.write("project/.github/prompts/notes.md", "No prompt.\n");
+    machine.write("home/plugins/p/plugin.json", r#"{"name": "My Tools"}"#);
+    machine.write("home/plugins/p/commands/ship.md", "Ship it.\n");
+    machine.write("home/plugins/p/commands/deep/er.md", "Go deeper.\n");
+    let catalog = machine.catalog();
+    assert_eq!(catalog.problems, []);
+    assert_eq!(names(&catalog), ["ship", "git:tidy-up", "my-tools:deep:er", "my-tools:ship"]);
+    let order: Vec<&str> = catalog
+        .slashes
+        .iter()
+        .filter(|slash| slash.spec.name == "ship")
+        .map(|slash| slash.spec.description.as_str())
+        .collect();
+    assert_eq!(order, places);
+    let tidy = catalog.slashes.iter().find(|slash| slash.spec.name == "git:tidy-up").unwrap();
+    assert_eq!((tidy.spec.description.as_str(), &tidy.spec.hint), ("Tidy up", &None));
+    assert!(matches!(tidy.spec.source, Source::Project { .. }));
+}
+
+#[test]
+fn s1_the_head_of_a_command_says_what_it_takes() {
+    let machine = Machine::new();
+    let head =
+        "---\ndescription: Fixes\nargument-hint: [issue]\nallowed-tools: Bash(git add:*), Read\nagent: Explore\n---\n";
+    machine.write("project/.claude/commands/fix.md", &format!("{head}Fix $1.\n"));
+    machine.write("project/.github/prompts/do.prompt.md", "---\nmode: agent\nname: Do It\n---\nDo it.\n");
+    let catalog = machine.catalog();
+    assert_eq!(catalog.problems, []);
+    let of = |name: &str| &catalog.slashes.iter().find(|slash| slash.spec.name == name).unwrap().spec;
+    assert_eq!((of("fix").hint.as_deref(), of("fix").agent.as_deref()), (Some("[issue]"), Some("explore")));
+    assert_eq!(of("fix").allowed_tools, ["Bash(git add:*)", "Read"]);
+    assert_eq!((&of("do-it").agent, of("do-it").description.as_str()), (&None, "Do it."));
+}
+
+#[test]
+fn s1_what_is_wrong_with_a_command_is_told_with_its_line() {
+    let machine = Machine::new();
+    machine.write("project/.claude/commands/open.md", "---\ndescription: x\n");
+    machine.write("project/.claude/commands/empty.md", "---\ndescription: x\n---\n");
+    machine.write("project/.claude/commands/größe.md", "Measure it.\n");
+    machine.write("project/.claude/commands/bin.md", "a\0b");
+    let warned = "---\nmodel: opus\nagent: nobody\ndisable-model-invocation: false\nmodle: x\n---\nDo it.\n";
+    machine.write("project/.claude/commands/warned.md", warned);
+    symlink("/etc/passwd", machine.path("project/.claude/commands/link.md")).unwrap();
+    let catalog = machine.catalog();
+    assert_eq!(names(&catalog), ["warned"]);
+    let told: Vec<String> = catalog
+        .problems
+        .iter()
+        .map(|problem| {
+            let file = problem.file.file_name().unwrap().to_string_lossy().into_owned();
+            format!("{file}:{}: {}: {}", problem.at.map_or(0, |at| at.line), problem.severity.word(), problem.words)
+        })
+        .collect();
+    let expected = [
+        "link.md:0: error: it is a link, which is not followed here",
+        "bin.md:0: error: it is no UTF-8 text",
+        "empty.md:0: error: it has no text",
+        "größe.md:0: error: it cannot be named so: it has other characters than letters, digits and dashes",
+        "open.md:1: error: its head never ends",
+        "warned.md:4: warning: models do not call slash commands by themselves",
+        "warned.md:2: warning: `model` is not in this version",
+        "warned.md:5: warning: the key `modle` is unknown",
+        "warned.md:0: warning: /warned names the agent `nobody`, and there is none",
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn s1_commands_of_a_project_that_nobody_trusts_are_known_by_name_alone() {
+    let machine = Machine::new();
+    machine.write("project/.claude/commands/git/evil.md", "---\ndescription: looks kind\n---\n!`id`\n");
+    machine.write("home/commands/mine.md", "Mine.\n");
+    let catalog = machine.asked(Asked { untrusted: true, ..Asked::default() }).unwrap();
+    assert_eq!(names(&catalog), ["mine"]);
+    let [evil] = &catalog.untrusted[..] else { panic!("{:?}", catalog.untrusted) };
+    assert_eq!((evil.name.as_str(), evil.description.as_str()), ("git:evil", ""));
+    let [problem] = &catalog.problems[..] else { panic!("{:?}", catalog.problems) };
+    assert_eq!(problem.severity, Severity::Untrusted);
+    assert!(problem.to_string().contains("slash command is ignored"), "{problem}");
+    assert!(problem.remedy.contains("`bosun trust`"));
+}

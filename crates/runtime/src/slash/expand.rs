@@ -1,0 +1,195 @@
+//! Makes a prompt of a command's text: files and what commands print stand in it as data.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use host::{Exit, ExitStatus};
+use protocol::{Call, CallId, Clip, Front, RuleEffect, Run, SlashSpec, Source};
+use serde_json::json;
+use tools::{Capture, ShellCommand, ToolError, Use};
+
+use super::template::{Arguments, Piece, pieces, takes_arguments};
+use crate::agent::Desk;
+use crate::outfit::Outfit;
+use crate::{hooks, permit, prompt};
+
+/// Most bytes that are told of one file or of what one command printed.
+const TOLD: usize = 16 << 10;
+
+/// Most bytes of output held in memory.
+const HELD: usize = 64 << 10;
+
+/// Most files and commands of one text.
+const MOST: usize = 20;
+
+/// How long one command may take.
+const TIME: Duration = Duration::from_secs(30);
+
+/// Where commands run and files are read: as the root's own calls would.
+pub(super) struct Expander<'a> {
+    pub(super) desk: &'a Arc<Desk>,
+    pub(super) outfit: Arc<Outfit>,
+    pub(super) run: Run,
+}
+
+impl Expander<'_> {
+    /// The prompt that a command's text makes with the words after the command; says what is missing.
+    pub(super) async fn expand(&self, text: &str, typed: &str) -> Result<String, String> {
+        let arguments = Arguments::read(typed, text)?;
+        let mut prompt = String::with_capacity(text.len());
+        let mut count = 0;
+        for piece in pieces(text) {
+            count += usize::from(!matches!(piece, Piece::Text(_)));
+            match piece {
+                Piece::Text(text) => prompt += &arguments.fill(text, |word| Ok::<_, String>(word.to_owned()))?,
+                Piece::Shell(command) if count > MOST => prompt += &not_run(command, "there are too many in one text"),
+                Piece::Shell(command) => prompt += &self.shell(command, &arguments).await,
+                Piece::File(path) if count > MOST => prompt += &not_included(path, "there are too many in one text"),
+                Piece::File(path) => prompt += &self.file(path, &arguments).await,
+            }
+        }
+        if !takes_arguments(text) && !typed.is_empty() {
+            prompt += &format!("\n\nArguments: {typed}");
+        }
+        Ok(prompt.trim().to_owned())
+    }
+
+    /// What a command prints, or why it was not run.
+    async fn shell(&self, written: &str, arguments: &Arguments<'_>) -> String {
+        if !self.desk.settings.features.inline_shell {
+            return not_run(written, "whoever manages this machine forbids commands in texts");
+        }
+        let command = match arguments.fill(written, harmless) {
+            Ok(command) => command,
+            Err(why) => return not_run(written, &why),
+        };
+        match self.permitted(&command).await {
+            Ok(command) => self.printed(&command).await,
+            Err(why) => not_run(&command, &why),
+        }
+    }
+
+    /// The command as hooks let it run, if it may run without asking anybody.
+    async fn permitted(&self, command: &str) -> Result<String, String> {
+        let command = hooks::commanded(self.desk, self.run, command).await?;
+        let verdict = permit::judge_command(self.desk, &self.outfit, "shell", &command).await;
+        let verdict = verdict.map_err(|error| error.to_string())?;
+        match verdict.effect {
+            RuleEffect::Allow => Ok(command),
+            RuleEffect::Ask | RuleEffect::Deny => {
+                let remedy =
+                    verdict.rule.as_deref().map(|rule| format!("; permit it with `{}`", policy::allow_flag(rule)));
+                Err(format!("{}{}", verdict.reason(), remedy.unwrap_or_default()))
+            }
+        }
+    }
+
+    async fn printed(&self, command: &str) -> String {
+        let mut capture = Capture::new(HELD);
+        let ended = match tokio::time::timeout(TIME, self.perform(command, &mut capture)).await {
+            Ok(Ok(Exit { status: ExitStatus::Code(0), .. })) => String::new(),
+            Ok(Ok(Exit { status, .. })) => format!("[`{}` {status}]\n", Clip::new(command, 200)),
+            Ok(Err(error)) => return not_run(command, &error.to_string()),
+            Err(_late) => format!("[`{}` did not end within {} s]\n", Clip::new(command, 200), TIME.as_secs()),
+        };
+        format!("\n{ended}{}\n", prompt::quote(capture.text(TOLD).as_str()))
+    }
+
+    /// Runs the command to its end. Dropping it kills the command and everything it started.
+    async fn perform(&self, command: &str, capture: &mut Capture) -> Result<Exit, ToolError> {
+        let desk = self.desk;
+        let command = ShellCommand { command, cwd: desk.workspace.cwd(), env: &desk.env };
+        let mut process = tools::launch(&desk.guardian, command).await?;
+        let mut stream = desk.redactor.stream();
+        let exit = tools::follow(&mut process, |bytes| capture.push(&stream.push(bytes))).await;
+        capture.push(&stream.finish());
+        exit.map_err(ToolError::broken)
+    }
+
+    /// What a file holds, or why it is not included.
+    async fn file(&self, written: &str, arguments: &Arguments<'_>) -> String {
+        let path = match arguments.fill(written, |word| Ok::<_, String>(word.to_owned())) {
+            Ok(path) if !path.is_empty() => path,
+            Ok(_) | Err(_) => return not_included(written, "no file is named"),
+        };
+        match self.content(&path).await {
+            Ok(content) => format!("\n{path}:\n{}\n", prompt::quote(Clip::new(&content, TOLD).as_str())),
+            Err(why) => not_included(&path, &why),
+        }
+    }
+
+    /// A file's text, if `view` would show it without asking anybody.
+    async fn content(&self, path: &str) -> Result<String, String> {
+        let view = self.outfit.tool("view").ok_or("this agent does not read files")?;
+        let input = json!({ "path": path }).to_string();
+        let call = Call { id: CallId("slash".into()), tool: "view".into(), input };
+        let judged = permit::judge(self.desk, &self.outfit, view, &call).await.map_err(|error| error.to_string())?;
+        if judged.verdict.effect != RuleEffect::Allow {
+            return Err(judged.verdict.reason());
+        }
+        let (desk, path) = (Arc::clone(self.desk), path.to_owned());
+        let read = move || {
+            let place = desk.workspace.resolve(&path).map_err(|error| error.to_string())?;
+            judged.reach.check(place.path(), Use::Read).map_err(|error| error.to_string())?;
+            if !place.exists() {
+                return Err("there is no such file".to_owned());
+            }
+            let file = place.read(desk.settings.tools.file).map_err(|error| error.to_string())?;
+            String::from_utf8(file.bytes).map_err(|_binary| "it is no UTF-8 text".to_owned())
+        };
+        let text = tokio::task::spawn_blocking(read).await.map_err(|error| error.to_string())?;
+        text.map(|mut text| {
+            self.desk.redactor.text(&mut text);
+            text
+        })
+    }
+}
+
+/// A word that no shell reads as anything but a word.
+fn harmless(word: &str) -> Result<String, String> {
+    let plain = |c: char| c.is_alphanumeric() || "-_./:@%+,=~^".contains(c);
+    // A tilde is the user's folder only where a word begins.
+    if word.split(' ').all(|part| part.chars().all(plain) && !part.starts_with('~')) {
+        Ok(word.to_owned())
+    } else {
+        Err("the words after the command hold signs that a shell would read".into())
+    }
+}
+
+fn not_run(command: &str, why: &str) -> String {
+    format!("[not run: {}: {why}]", Clip::new(command, 200))
+}
+
+fn not_included(path: &str, why: &str) -> String {
+    format!("@{} [not included: {}]", Clip::new(path, 200), Clip::new(why, 300))
+}
+
+/// Reads the text of a slash command's file; says why it cannot be read.
+pub fn read(slash: &SlashSpec) -> Result<String, String> {
+    read_body(&slash.file, &slash.source)
+}
+
+/// Reads the text of a command's file, below its head; says why it cannot be read. Below a project or a plugin no link
+/// is followed: an agent could have put it there to read what it may not.
+pub(super) fn read_body(file: &str, source: &Source) -> Result<String, String> {
+    let text = crate::skill::read_file(Path::new(file), source)?;
+    Ok(Front::of(&text).body().unwrap_or(&text).trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::harmless;
+
+    #[test]
+    fn s1_a_shell_gets_no_sign_from_the_words_after_a_command() {
+        for word in
+            ["HEAD~1; rm -rf /", "$(id)", "`id`", "a|b", "a>b", "'", "\"", "a\nb", "*", "a&b", "~/x", "a ~", "\\"]
+        {
+            assert!(harmless(word).is_err(), "{word}");
+        }
+        for word in ["", "main..dev", "src/lib.rs", "v1.2", "a b", "--stat", "origin/main", "HEAD~3", "42"] {
+            assert_eq!(harmless(word).as_deref(), Ok(word));
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! The fleet that a prompt starts: the root splits the request into todos and has agents do them. There is no engine
+//! behind it; what the tables say is what holds.
+
+use super::Prompt;
+
+/// How the root works as a fleet.
+const FLEET: &str = include_str!("../prompts/fleet.md");
+
+/// What starts a fleet, for this request or for the todos that there are.
+pub(crate) fn prompt(request: Option<&str>) -> Prompt {
+    let request = request.map(str::trim).filter(|request| !request.is_empty());
+    let (text, display) = match request {
+        Some(request) => (format!("{FLEET}\nUser request: {request}"), format!("Fleet deployed: {request}")),
+        None => (FLEET.to_owned(), "Fleet deployed".to_owned()),
+    };
+    Prompt { text, display, mode: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn f3_the_fleet_is_told_its_protocol_in_few_words() {
+        assert!(FLEET.len() < 2048, "{} bytes", FLEET.len());
+        let protocol = [
+            "SELECT id, title, status FROM todos",
+            "INSERT INTO todos",
+            "todo_deps",
+            "status = 'pending'",
+            "d.status <> 'done'",
+            "`mode: background`",
+            "one message",
+            "one todo",
+            "status = 'done'",
+            "status = 'blocked'",
+            "`mode: sync`",
+            "truth",
+            "request",
+        ];
+        for words in protocol {
+            assert!(FLEET.contains(words), "{words}");
+        }
+    }
+
+    #[test]
+    fn f2_people_are_shown_the_request_and_not_the_protocol() {
+        let Prompt { text, display, .. } = prompt(Some("  port it \n"));
+        assert_eq!(display, "Fleet deployed: port it");
+        assert!(text.starts_with(FLEET) && text.ends_with("\nUser request: port it"));
+        assert_eq!((prompt(None), prompt(Some(" "))), (prompt(Some("")), prompt(None)));
+        assert_eq!(prompt(None).display, "Fleet deployed");
+    }
+}

@@ -1,0 +1,116 @@
+//! What commands tell about a session.
+
+use protocol::{At, TaskId, TodoStatus};
+use store::StoreError;
+
+use super::Registry;
+use crate::agent::Desk;
+
+/// Most rows of a list.
+const MOST: usize = 200;
+
+/// Every command in a line.
+pub(super) fn help(registry: &Registry) -> String {
+    let lines = registry.slashes().map(|slash| {
+        let usage = format!("/{} {}", slash.name, slash.hint.as_deref().unwrap_or_default());
+        format!("{:<31} {}", usage.trim_end(), slash.description)
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The agents that a person may start.
+pub(super) fn agents(desk: &Desk) -> String {
+    let agents = desk.settings.catalog.agents.iter().filter(|agent| agent.user_invocable);
+    agents.map(|agent| format!("{}: {}", agent.name, agent.description)).collect::<Vec<_>>().join("\n")
+}
+
+/// What every task does.
+pub(super) fn tasks(desk: &Desk) -> Result<String, StoreError> {
+    let page = desk.reader()?.tasks(&protocol::api::TasksParams::every())?;
+    let line = |task: &protocol::api::TaskView| {
+        let intent = task.intent.as_ref().map(|intent| format!("; {intent}")).unwrap_or_default();
+        let turns = if task.turns == 1 { "1 turn".to_owned() } else { format!("{} turns", task.turns) };
+        format!("{} ({}): {}, {turns}{intent}", task.path, task.agent, task.state.word())
+    };
+    Ok(listed(page.tasks.iter().map(line).collect()))
+}
+
+/// The todos, and how far they are.
+pub(super) fn todos(desk: &Desk) -> Result<String, StoreError> {
+    let rows = desk.reader()?.todos()?;
+    if rows.is_empty() {
+        return Ok("there are no todos".into());
+    }
+    let done = rows.iter().filter(|row| row.todo.status == TodoStatus::Done).count();
+    let line = |row: &store::TodoRow| {
+        let after: Vec<&str> = row.todo.depends_on.iter().map(|id| id.0.as_str()).collect();
+        let after = if after.is_empty() { String::new() } else { format!(" (after {})", after.join(", ")) };
+        format!("{:<11} {}: {}{after}", row.todo.status.word(), row.todo.id.0, row.todo.title)
+    };
+    let lines = listed(rows.iter().map(line).collect());
+    Ok(format!("{done} of {} are done\n{lines}", rows.len()))
+}
+
+/// What the session used.
+pub(super) fn cost(desk: &Desk) -> Result<String, StoreError> {
+    let reader = desk.reader()?;
+    let view = reader.session_view()?;
+    let lost: u64 = reader.spendings(At(0))?.iter().map(|spending| spending.lost.tokens).sum();
+    let cost = match (view.spent.micros, view.priced) {
+        (_, false) => "unknown".to_owned(),
+        (0, true) => "nothing".to_owned(),
+        (micros, true) => dollars(micros),
+    };
+    let usage = view.usage;
+    let mut line = format!(
+        "turns: {}; tokens: {} in, {} from cache, {} to cache, {} out; cost: {cost}",
+        view.turns, usage.input, usage.cache_read, usage.cache_write, usage.output
+    );
+    if lost > 0 {
+        line += &format!("; {lost} tokens more are counted for questions without an answer");
+    }
+    Ok(line)
+}
+
+/// How much of the model's window the root's next request takes.
+pub(super) fn context(desk: &Desk, root: TaskId) -> Result<String, String> {
+    let outfit = desk.outfit(root)?;
+    let conversation = desk.conversation(root).map_err(|error| error.to_string())?;
+    let tokens = crate::agent::request_tokens(&outfit, &conversation);
+    let window = match outfit.model.facts().context {
+        Some(window) => format!(" of {window} ({}%)", tokens.saturating_mul(100) / window.max(1)),
+        None => String::new(),
+    };
+    Ok(format!(
+        "the next request has about {tokens} tokens{window}: {} messages, {} tools, {} instruction files",
+        conversation.messages().len(),
+        outfit.specs.len(),
+        desk.instructions.files.len()
+    ))
+}
+
+/// Millionths of a dollar, to the last that is not nothing, and cents in any case.
+fn dollars(micros: u64) -> String {
+    let decimals = format!("{:06}", micros % 1_000_000);
+    let cents = decimals.trim_end_matches('0').len().max(2);
+    format!("${}.{}", micros / 1_000_000, &decimals[..cents])
+}
+
+fn listed(mut lines: Vec<String>) -> String {
+    let more = lines.len().saturating_sub(MOST);
+    lines.truncate(MOST);
+    lines.extend((more > 0).then(|| format!("and {more} more")));
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lists_are_cut_and_money_is_exact() {
+        let lines = listed(vec!["x".into(); MOST + 7]);
+        assert_eq!((lines.lines().count(), lines.lines().last()), (MOST + 1, Some("and 7 more")));
+        assert_eq!([1, 12_300, 5_000_000].map(dollars), ["$0.000001", "$0.0123", "$5.00"]);
+    }
+}

@@ -1,0 +1,246 @@
+//! The text of a command: what in it stands for the words after the command, for a command's output, or for a file.
+//!
+//! The text is taken apart before anything is put into it, so nothing that is put into it can be taken for a part.
+
+use std::collections::BTreeMap;
+
+/// A part of a command's text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Piece<'a> {
+    /// Words.
+    Text(&'a str),
+    /// `` !`…` ``: what a shell command prints.
+    Shell(&'a str),
+    /// `@…`: what a file holds.
+    File(&'a str),
+}
+
+/// Takes a command's text apart.
+pub(super) fn pieces(text: &str) -> Vec<Piece<'_>> {
+    let (mut pieces, mut from, mut at) = (Vec::new(), 0, 0);
+    while let Some(offset) = text[at..].find(['!', '@']) {
+        let start = at + offset;
+        let Some((piece, end)) = special(text, start) else {
+            at = start + 1;
+            continue;
+        };
+        pieces.extend((from < start).then(|| Piece::Text(&text[from..start])));
+        pieces.push(piece);
+        (from, at) = (end, end);
+    }
+    pieces.extend((from < text.len()).then(|| Piece::Text(&text[from..])));
+    pieces
+}
+
+/// What begins at a `!` or an `@`, and where it ends; none if that is only a sign.
+fn special(text: &str, start: usize) -> Option<(Piece<'_>, usize)> {
+    let (before, rest) = (text[..start].chars().next_back(), &text[start + 1..]);
+    if text[start..].starts_with('!') {
+        // An exclamation before some code is one.
+        let (command, _) = rest.strip_prefix('`')?.split_once('`')?;
+        let is_word = before.is_some_and(|c| c.is_alphanumeric() || c == '`');
+        return (!is_word && !command.contains('\n') && !command.trim().is_empty())
+            .then(|| (Piece::Shell(command.trim()), start + 2 + command.len() + 1));
+    }
+    if before.is_some_and(|c| !c.is_whitespace() && c != '(') {
+        return None;
+    }
+    let end = rest.find(|c: char| c.is_whitespace() || ",;:!?()\"'`<>|*".contains(c)).unwrap_or(rest.len());
+    let path = rest[..end].trim_end_matches('.');
+    // Somebody who is named so, or a word of a programming language, is no file.
+    let is_path = path.starts_with('$') || path.contains(['/', '.']);
+    (is_path && !path.is_empty()).then(|| (Piece::File(path), start + 1 + path.len()))
+}
+
+/// The words after a command, as its text asks for them.
+#[derive(Debug, Default)]
+pub(super) struct Arguments<'a> {
+    all: &'a str,
+    words: Vec<String>,
+    inputs: BTreeMap<String, String>,
+}
+
+/// What a text stands for at one place.
+enum Slot<'a> {
+    All,
+    /// From 1.
+    Nth(usize),
+    Input(&'a str),
+}
+
+impl<'a> Arguments<'a> {
+    /// Reads the words for a text; says what is missing.
+    pub(super) fn read(all: &'a str, text: &str) -> Result<Arguments<'a>, String> {
+        let mut arguments = Arguments { all, words: words(all), inputs: BTreeMap::new() };
+        let wanted = inputs(text);
+        let mut rest = arguments.words.clone();
+        for (name, _) in &wanted {
+            let lead = format!("{name}=");
+            if let Some(place) = rest.iter().position(|word| word.starts_with(&lead)) {
+                arguments.inputs.insert((*name).to_owned(), rest.remove(place).split_off(lead.len()));
+            }
+        }
+        let open: Vec<_> = wanted.iter().filter(|(name, _)| !arguments.inputs.contains_key(*name)).copied().collect();
+        // The last of them takes all that is left, so that one alone needs no quotes.
+        for (at, (name, about)) in open.iter().enumerate() {
+            let value = match at + 1 == open.len() {
+                true => rest.join(" "),
+                false if rest.is_empty() => String::new(),
+                false => rest.remove(0),
+            };
+            if value.is_empty() {
+                let about = if about.is_empty() { String::new() } else { format!(" ({about})") };
+                return Err(format!("`{name}`{about} is missing; write {name}=… after the command"));
+            }
+            arguments.inputs.insert((*name).to_owned(), value);
+        }
+        Ok(arguments)
+    }
+
+    /// The text with the words in their places. `put` makes of each what may stand there, or says why it may not.
+    pub(super) fn fill<E>(&self, text: &str, put: impl Fn(&str) -> Result<String, E>) -> Result<String, E> {
+        let (mut filled, mut rest) = (String::with_capacity(text.len()), text);
+        while let Some(at) = rest.find('$') {
+            let (before, from) = rest.split_at(at);
+            filled.push_str(before);
+            let Some((slot, length)) = slot(from) else {
+                filled.push('$');
+                rest = &from[1..];
+                continue;
+            };
+            let word = match slot {
+                Slot::All => self.all,
+                Slot::Nth(number) => self.words.get(number - 1).map_or("", String::as_str),
+                Slot::Input(name) => self.inputs.get(name).map_or("", String::as_str),
+            };
+            filled.push_str(&put(word)?);
+            rest = &from[length..];
+        }
+        filled.push_str(rest);
+        Ok(filled)
+    }
+}
+
+/// Whether a text has a place for the words after the command.
+pub(super) fn takes_arguments(text: &str) -> bool {
+    text.match_indices('$').any(|(at, _)| slot(&text[at..]).is_some())
+}
+
+/// What a `$` at the beginning of a text stands for, and its length. Sums of money stand for nothing.
+fn slot(text: &str) -> Option<(Slot<'_>, usize)> {
+    if let Some(rest) = text.strip_prefix("${input:") {
+        let (inner, _) = rest.split_once('}')?;
+        let name = inner.split(':').next().unwrap_or(inner);
+        let length = text.len() - rest.len() + inner.len() + 1;
+        return is_name(name).then_some((Slot::Input(name), length));
+    }
+    let ends = |length: usize| {
+        let mut after = text[length..].chars();
+        match (after.next(), after.next()) {
+            (Some('.' | ','), Some(c)) => !c.is_ascii_digit(),
+            (Some(c), _) => !(c.is_alphanumeric() || c == '_'),
+            (None, _) => true,
+        }
+    };
+    const ALL: &str = "$ARGUMENTS";
+    if text.starts_with(ALL) && ends(ALL.len()) {
+        return Some((Slot::All, ALL.len()));
+    }
+    let number = text[1..].chars().next()?.to_digit(10).filter(|digit| *digit > 0)?;
+    ends(2).then_some((Slot::Nth(number as usize), 2))
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'))
+}
+
+/// The inputs that a text asks for by name, with what it says of them, each once.
+fn inputs(text: &str) -> Vec<(&str, &str)> {
+    let mut found: Vec<(&str, &str)> = Vec::new();
+    for (at, lead) in text.match_indices("${input:") {
+        let Some((inner, _)) = text[at + lead.len()..].split_once('}') else { continue };
+        let (name, about) = inner.split_once(':').unwrap_or((inner, ""));
+        if is_name(name) && !found.iter().any(|(known, _)| *known == name) {
+            found.push((name, about));
+        }
+    }
+    found
+}
+
+/// The words of a line; quotes hold words together.
+fn words(line: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    for c in line.chars() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (None, '"' | '\'') if word.is_none() => {
+                quote = Some(c);
+                word = Some(String::new());
+            }
+            (None, c) if c.is_whitespace() => words.extend(word.take()),
+            (_, c) => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(text: &str, typed: &str) -> String {
+        let arguments = Arguments::read(typed, text).unwrap();
+        arguments.fill(text, |word| Ok::<_, ()>(word.to_owned())).unwrap()
+    }
+
+    #[test]
+    fn s1_a_text_is_taken_apart() {
+        let text = "Look at !`git diff $1` and @src/lib.rs, wow!`x` me@mail.org @team (@a.md). @$1";
+        let expected = [
+            Piece::Text("Look at "),
+            Piece::Shell("git diff $1"),
+            Piece::Text(" and "),
+            Piece::File("src/lib.rs"),
+            Piece::Text(", wow!`x` me@mail.org @team ("),
+            Piece::File("a.md"),
+            Piece::Text("). "),
+            Piece::File("$1"),
+        ];
+        assert_eq!(pieces(text), expected);
+        for text in ["", "!", "@", "!`open", "!`two\nlines`", "!` `", "@.", "é!é@é"] {
+            assert!(pieces(text).iter().all(|piece| matches!(piece, Piece::Text(_))), "{text}");
+        }
+    }
+
+    #[test]
+    fn s1_words_are_put_where_the_text_wants_them() {
+        assert_eq!(filled("Fix $1 in $2: $ARGUMENTS!", "bug \"a b\""), "Fix bug in a b: bug \"a b\"!");
+        assert_eq!(filled("It costs $10, $5.50 and $ARGUMENTSX $", "x"), "It costs $10, $5.50 and $ARGUMENTSX $");
+        assert_eq!(filled("[$3]", "one"), "[]");
+        assert_eq!(filled("${input:what} by ${input:who:a name}", "who=me the roof"), "the roof by me");
+        assert_eq!(filled("${input:a}/${input:b}", "x y z"), "x/y z");
+        let missing = Arguments::read("", "${input:who:a name}").unwrap_err();
+        assert_eq!(missing, "`who` (a name) is missing; write who=… after the command");
+    }
+
+    #[test]
+    fn s1_words_are_data_and_nothing_in_them_is_read_again() {
+        assert_eq!(filled("<$ARGUMENTS>", "$1 ${input:x} !`rm` @f.md"), "<$1 ${input:x} !`rm` @f.md>");
+        assert_eq!(filled("<$1|$2>", "$2 $ARGUMENTS"), "<$2|$ARGUMENTS>");
+    }
+
+    #[test]
+    fn s1_any_text_can_be_taken_apart() {
+        let parts = ["!`", "`", "@", "$", "$1", "${input:", "}", "é", "\n", "ARGUMENTS", "\"", "'", "a", "."];
+        for seed in 0..20_000_usize {
+            let pick = |n: usize| parts[(seed / parts.len().pow(n as u32 % 4) + n * seed) % parts.len()];
+            let text: String = (0..6).map(pick).collect();
+            let whole: usize = pieces(&text).len();
+            assert!(whole <= text.len());
+            if let Ok(arguments) = Arguments::read(&text, &text) {
+                arguments.fill(&text, |word| Ok::<_, ()>(word.to_owned())).unwrap();
+            }
+        }
+    }
+}

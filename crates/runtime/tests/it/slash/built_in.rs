@@ -1,0 +1,99 @@
+//! Commands that are part of the program.
+
+use protocol::{Delivery, Event};
+use runtime::Start;
+use runtime::slash::{Outcome, Screen};
+use testkit::session::scenario;
+
+use super::{prompt, refused, told};
+use crate::support::rules;
+
+const SAYS: &str = "  - answer: [say: \"answer ${turn}\"]\n";
+
+#[tokio::test]
+async fn s2_commands_tell_what_the_session_is_without_a_model() {
+    let mut driver = scenario().script(&rules(SAYS)).ready().open(Start::New).await;
+    driver.send("hello", Delivery::FollowUp).await;
+    driver.rest().await;
+    assert!(told(&driver, "/help").await.contains("/fleet [PROMPT]"));
+    assert!(told(&driver, "/agents").await.contains("worker: "));
+    assert_eq!(told(&driver, "/tasks").await, "/root (main): idle, 1 turn");
+    assert_eq!(told(&driver, "/todos").await, "there are no todos");
+    assert!(told(&driver, "/model").await.starts_with("the model is script/"));
+    assert!(told(&driver, "/cost").await.starts_with("turns: 1; tokens: "));
+    assert!(told(&driver, "/context").await.contains(" tokens: 2 messages, "));
+    let run = driver.leave().await;
+    assert_eq!(run.count(|event| matches!(event, Event::TurnBegun { .. })), 1);
+}
+
+#[tokio::test]
+async fn s2_commands_that_have_agents_do_something_are_prompts() {
+    let driver = scenario().ready().open(Start::New).await;
+    let review = prompt(&driver, "/review main..HEAD").await;
+    assert_eq!(review.display, "/review main..HEAD");
+    assert!(review.text.contains("`code-review` agent") && review.text.contains("main..HEAD"));
+    assert!(prompt(&driver, "/review").await.text.contains("not committed"));
+    assert!(prompt(&driver, "/security-review").await.text.contains("`security-review` agent"));
+    let research = prompt(&driver, "/research tides").await.text;
+    assert!(research.contains("`research` agent") && research.ends_with("Topic: tides"));
+    assert_eq!(refused(&driver, "/research").await, "/research: name the topic");
+    driver.leave().await;
+}
+
+#[tokio::test]
+async fn s2_what_is_wrong_with_a_command_is_told_and_nothing_happens() {
+    let driver = scenario().ready().open(Start::New).await;
+    for line in
+        ["/help me", "/cost now", "/agent worker", "/agent nobody x", "/share", "/every 5m", "/subconscious run"]
+    {
+        assert!(!refused(&driver, line).await.is_empty(), "{line}");
+    }
+    assert_eq!(refused(&driver, "/hlep").await, "there is no /hlep; did you mean /help?");
+    let outcome = driver.session().dispatch("/etc/hosts is odd").await;
+    assert_eq!(outcome, Outcome::NotACommand);
+    let outcome = driver.session().dispatch("/model a/b").await;
+    assert_eq!(outcome, Outcome::Screen(Screen::Model, "a/b".into()));
+    let run = driver.leave().await;
+    assert_eq!(run.tasks().len(), 1);
+}
+
+#[tokio::test]
+async fn s2_a_session_is_shared_as_a_new_file_only() {
+    let stage = scenario().script(&rules(SAYS)).file("old.md", "mine").ready();
+    let mut driver = stage.open(Start::New).await;
+    driver.send("hello", Delivery::FollowUp).await;
+    driver.rest().await;
+    assert!(told(&driver, "/share page.md").await.ends_with("page.md"));
+    assert!(stage.file("page.md").unwrap().contains("## User\n\nhello"));
+    assert!(refused(&driver, "/share old.md").await.contains("cannot write"));
+    assert_eq!(stage.file("old.md").as_deref(), Some("mine"));
+    driver.leave().await;
+}
+
+#[tokio::test]
+async fn s2_a_conversation_is_compacted_when_a_person_says_so() {
+    let long = rules("  - answer: [say: \"${repeat:All work and no play. :400}\"]\n");
+    let mut driver = scenario().script(&long).ready().open(Start::New).await;
+    for word in ["one", "two", "three"] {
+        driver.send(word, Delivery::FollowUp).await;
+        driver.rest().await;
+    }
+    assert!(told(&driver, "/compact").await.contains("before the next turn"));
+    for word in ["four", "five"] {
+        driver.send(word, Delivery::FollowUp).await;
+        driver.rest().await;
+    }
+    let run = driver.leave().await;
+    assert_eq!(run.count(|event| matches!(event, Event::Compacted(_))), 1, "{}", run.transcript());
+}
+
+#[tokio::test]
+async fn s2_an_agent_is_started_by_a_person() {
+    let script = rules("  - when: { agent: worker }\n    answer: [say: found]\n  - answer: [say: heard]\n");
+    let mut driver = scenario().script(&script).ready().open(Start::New).await;
+    assert!(told(&driver, "/agent worker find it").await.starts_with("/root/worker works in the background"));
+    driver.until("its end", |event| matches!(event, Event::ActivationEnded { text, .. } if text == "found")).await;
+    driver.rest().await;
+    assert!(told(&driver, "/tasks").await.contains("/root/worker (worker): "));
+    assert_eq!(driver.leave().await.text(), "heard");
+}

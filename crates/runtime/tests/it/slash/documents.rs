@@ -1,0 +1,22 @@
+//! The manual lists the commands there are.
+
+use protocol::api::SlashKind;
+use runtime::Catalog;
+use runtime::slash::Registry;
+
+#[test]
+fn s2_the_manual_lists_every_command_in_its_words() {
+    let manual = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/commands.md")).unwrap();
+    let rows: Vec<String> =
+        manual.lines().filter(|line| line.starts_with("| `/")).map(|line| line.replace("\\|", "|")).collect();
+    let registry = Registry::of(&Catalog::default());
+    let expected: Vec<String> = registry
+        .slashes()
+        .map(|slash| {
+            let usage = format!("/{} {}", slash.name, slash.hint.as_deref().unwrap_or_default());
+            let place = if slash.kind == SlashKind::Screen { "terminal" } else { "everywhere" };
+            format!("| `{}` | {} | {place} |", usage.trim_end(), slash.description)
+        })
+        .collect();
+    assert_eq!(rows, expected);
+}

@@ -1,0 +1,91 @@
+//! The fleet that a prompt starts, played by the book.
+
+use protocol::{Event, TaskState, TodoStatus};
+use runtime::Start;
+use store::Reader;
+use testkit::session::{Driver, scenario};
+
+use super::told;
+use crate::support::rules;
+
+/// A root that follows the protocol: it looks, splits, asks what is ready, starts two at once, waits, goes on with the
+/// third, and looks at the end.
+const ROOT: &str = "
+  - when: { path: /root, turn: 1, prompt: '(?s)You lead a fleet.*User request: bake' }
+    answer: [call: { tool: sql, input: { query: \"SELECT id, title, status FROM todos WHERE status <> 'done'\" } }]
+  - when: { path: /root, turn: 2 }
+    answer: [call: { tool: sql, input: { query: \"INSERT INTO todos (id, title, check_command) VALUES ('dough', 'Make dough', 'false'), ('sauce', 'Make sauce', NULL), ('bake', 'Bake it', NULL); INSERT INTO todo_deps VALUES ('bake', 'dough'), ('bake', 'sauce')\" } }]
+";
+
+const READY: &str = "SELECT id FROM todos t WHERE status = 'pending' AND NOT EXISTS (SELECT 1 FROM todo_deps JOIN todos d ON d.id = depends_on WHERE todo_id = t.id AND d.status <> 'done')";
+
+fn script(workers: &str) -> String {
+    let ready = |turn: u32| {
+        format!(
+            "  - when: {{ path: /root, turn: {turn} }}\n    answer: [call: {{ tool: sql, input: {{ query: \"{READY}\" }} }}]\n"
+        )
+    };
+    let task = |name: &str, mode: &str| {
+        format!(
+            "      - call: {{ tool: task, input: {{ agent_type: worker, name: {name}, description: {name}, prompt: 'your todo is {name}', mode: {mode} }} }}\n"
+        )
+    };
+    let begin = "      - call: { tool: sql, input: { query: \"UPDATE todos SET status = 'in_progress' WHERE id IN ('dough', 'sauce')\" } }\n";
+    rules(&format!(
+        "{ROOT}{}  - when: {{ path: /root, turn: 4 }}\n    answer:\n{begin}{}{}  - when: {{ path: /root, turn: 5 }}\n    answer: [call: {{ tool: wait, input: {{ mode: all }} }}]\n{}  - when: {{ path: /root, turn: 7 }}\n    answer:\n{}  - when: {{ path: /root, turn: 8.. }}\n    answer: [say: It is baked.]\n{workers}",
+        ready(3),
+        task("dough", "background"),
+        task("sauce", "background"),
+        ready(6),
+        task("bake", "sync"),
+    ))
+}
+
+/// Workers that report in the table.
+const HONEST: &str = "
+  - when: { agent: worker, turn: 1, prompt: 'your todo is (\\w+)' }
+    answer: [call: { tool: sql, input: { query: \"UPDATE todos SET status = 'done' WHERE id = '${1}'\" } }]
+  - when: { agent: worker }
+    answer: [say: Done.]
+";
+
+async fn deploy(workers: &str) -> Driver {
+    let mut driver = scenario().script(&script(workers)).ready().open(Start::New).await;
+    driver.session().fleet(Some("bake")).await.unwrap();
+    driver.rest().await;
+    driver
+}
+
+fn statuses(driver: &Driver) -> Vec<(String, TodoStatus)> {
+    let reader = Reader::open(driver.session().home(), driver.id()).unwrap();
+    reader.todos().unwrap().into_iter().map(|row| (row.todo.id.0, row.todo.status)).collect()
+}
+
+#[tokio::test]
+async fn f3_a_fleet_splits_starts_what_is_ready_at_once_and_ends_when_all_is_done() {
+    let driver = deploy(HONEST).await;
+    let done = |id: &str| (id.to_owned(), TodoStatus::Done);
+    assert_eq!(statuses(&driver), [done("dough"), done("sauce"), done("bake")]);
+    let todos = told(&driver, "/todos").await;
+    assert!(todos.starts_with("3 of 3 are done\n") && todos.contains("bake: Bake it (after dough, sauce)"), "{todos}");
+    let states: Vec<TaskState> = driver.tasks().into_iter().map(|task| task.state).collect();
+    assert_eq!(states, [TaskState::Idle, TaskState::Idle, TaskState::Idle, TaskState::Idle]);
+    let run = driver.leave().await;
+    assert_eq!(run.text(), "It is baked.");
+    let created = |name: &str| {
+        let is_it = |event: &Event| matches!(event, Event::TaskCreated(spec) if spec.name == name);
+        run.events().iter().position(|envelope| is_it(&envelope.entry.event)).unwrap()
+    };
+    let ended = |event: &Event| matches!(event, Event::ActivationEnded { .. });
+    let first_end = run.events().iter().position(|envelope| ended(&envelope.entry.event)).unwrap();
+    assert!(created("dough") < first_end && created("sauce") < first_end && first_end < created("bake"));
+}
+
+#[tokio::test]
+async fn f3_a_worker_that_says_done_while_its_check_fails_is_believed_here() {
+    // The check of `dough` is `false`, and nobody runs it: there is no engine behind a fleet of a prompt.
+    let driver = deploy(HONEST).await;
+    assert_eq!(statuses(&driver)[0], ("dough".to_owned(), TodoStatus::Done));
+    assert!(told(&driver, "/todos").await.contains("done        dough: Make dough"));
+    driver.leave().await;
+}

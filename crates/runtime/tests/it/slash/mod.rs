@@ -1,0 +1,43 @@
+//! Slash commands: what they tell, do and ask the model for.
+
+mod built_in;
+mod clients;
+mod documents;
+mod files;
+mod fleet;
+
+use std::path::Path;
+
+use protocol::{SlashSpec, Source};
+use runtime::slash::{Outcome, Prompt};
+use testkit::session::Driver;
+
+/// A command of a file with this text.
+fn command(folder: &Path, name: &str, text: &str) -> SlashSpec {
+    let file = folder.canonicalize().unwrap().join(format!("{name}.md"));
+    std::fs::write(&file, text).unwrap();
+    let path = file.display().to_string();
+    SlashSpec { name: name.into(), file: path.clone(), source: Source::Project { path }, ..SlashSpec::default() }
+}
+
+/// What a command tells the model.
+async fn prompt(driver: &Driver, line: &str) -> Prompt {
+    match driver.session().dispatch(line).await {
+        Outcome::Prompt(prompt) => prompt,
+        other => panic!("{line}: {other:?}"),
+    }
+}
+
+/// What a command tells a person.
+async fn told(driver: &Driver, line: &str) -> String {
+    match driver.session().dispatch(line).await {
+        Outcome::Told(text) | Outcome::Done { message: text, .. } => text,
+        other => panic!("{line}: {other:?}"),
+    }
+}
+
+/// Why a command is not run.
+async fn refused(driver: &Driver, line: &str) -> String {
+    let outcome = driver.session().dispatch(line).await;
+    outcome.complaint().unwrap_or_else(|| panic!("{line}: {outcome:?}"))
+}
