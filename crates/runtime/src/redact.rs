@@ -92,6 +92,7 @@ impl Redactor {
                     self.text(message);
                 }
             }
+            Report::Sealed { files, .. } => files.iter_mut().for_each(|file| self.text(file)),
             Report::Boundary(_)
             | Report::TurnBegun { .. }
             | Report::WrapUp(_)
@@ -99,7 +100,8 @@ impl Redactor {
             | Report::CallsDropped { .. }
             | Report::ToolsLoaded(_)
             | Report::Wait { .. }
-            | Report::Park(_) => {}
+            | Report::Park(_)
+            | Report::Placed { .. } => {}
         }
     }
 
