@@ -36,6 +36,7 @@ mod roster;
 mod session;
 mod settings;
 mod shells;
+mod sites;
 mod skill;
 pub mod slash;
 mod space;

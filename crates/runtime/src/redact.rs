@@ -94,6 +94,7 @@ impl Redactor {
                     self.text(message);
                 }
             }
+            Report::Sealed { files, .. } => files.iter_mut().for_each(|file| self.text(file)),
             Report::Boundary(_)
             | Report::TurnBegun { .. }
             | Report::WrapUp(_)
@@ -102,7 +103,8 @@ impl Redactor {
             | Report::ToolsLoaded(_)
             | Report::Wait { .. }
             | Report::WaitOver { .. }
-            | Report::Park(_) => {}
+            | Report::Park(_)
+            | Report::Placed { .. } => {}
         }
     }
 

@@ -162,11 +162,11 @@ fn context(bench: &Bench, caller: &Caller, cancel: CancellationToken, reach: Arc
     let desk = &bench.desk;
     let crew = || Crew { desk: Arc::clone(desk), outfit: Arc::clone(&bench.outfit), caller: caller.clone() };
     Context {
-        workspace: Arc::clone(&desk.workspace),
+        workspace: Arc::clone(&bench.outfit.site.workspace),
         reach,
         stamps: Arc::clone(&bench.stamps),
         guardian: desk.guardian.clone(),
-        env: Arc::clone(&desk.env),
+        env: Arc::clone(&bench.outfit.site.env),
         cancel,
         pulse: bench.pulse.clone(),
         limits: desk.settings.tools,

@@ -10,6 +10,7 @@ use crate::agent::Desk;
 use crate::hooks;
 use crate::permit;
 use crate::prompt;
+use crate::sites::Site;
 
 /// Most bytes of output held in memory.
 const HELD: usize = 64 * 1024;
@@ -27,13 +28,15 @@ pub(super) async fn missing(desk: &Arc<Desk>, run: Run, command: &str) -> Result
     let task = run.task;
     let orderer = desk.roster.known(task, |known| known.spec.parent).flatten().unwrap_or(task);
     let outfit = desk.outfit(orderer)?;
-    let verdict = permit::judge_command(desk, &outfit, "task", command).await.map_err(|error| error.to_string())?;
+    let site = desk.site(task)?;
+    let verdict =
+        permit::judge_command(desk, &outfit, &site, "task", command).await.map_err(|error| error.to_string())?;
     if verdict.effect == RuleEffect::Deny {
         return Err(forbidden(verdict.reason()));
     }
     let mut capture = Capture::new(HELD);
     let limit = desk.settings.tools.shell_max;
-    let ended = match tokio::time::timeout(limit, perform(desk, command, &mut capture)).await {
+    let ended = match tokio::time::timeout(limit, perform(desk, &site, command, &mut capture)).await {
         Ok(Ok(Exit { status: ExitStatus::Code(0), .. })) => return Ok(None),
         Ok(Ok(Exit { status, .. })) => status.to_string(),
         Ok(Err(ToolError::Refused(words))) => return Err(format!("`{shown}` cannot be run: {words}")),
@@ -45,8 +48,8 @@ pub(super) async fn missing(desk: &Arc<Desk>, run: Run, command: &str) -> Result
 }
 
 /// Runs the command to its end. Dropping it kills the command and everything it started.
-async fn perform(desk: &Desk, command: &str, capture: &mut Capture) -> Result<Exit, ToolError> {
-    let command = ShellCommand { command, cwd: desk.workspace.cwd(), env: &desk.env };
+async fn perform(desk: &Desk, site: &Site, command: &str, capture: &mut Capture) -> Result<Exit, ToolError> {
+    let command = ShellCommand { command, cwd: site.cwd(), env: &site.env };
     let mut process = tools::launch(&desk.guardian, command).await?;
     let mut stream = desk.redactor.stream();
     let exit = tools::follow(&mut process, |bytes| capture.push(&stream.push(bytes))).await;

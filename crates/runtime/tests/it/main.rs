@@ -22,6 +22,7 @@ mod fleet;
 mod governor;
 mod graphs;
 mod hooks;
+mod isolation;
 mod mail;
 mod outages;
 mod owners;
