@@ -274,6 +274,27 @@ fn commands_are_not_for_the_model() {
 }
 
 #[test]
+fn s1_commands_of_files_and_fleets_are_called_by_name() {
+    let stage = stage();
+    fs::create_dir_all(stage.home().join("commands")).unwrap();
+    fs::write(stage.home().join("commands/ship.md"), "---\nargument-hint: WHAT\n---\nShip $1 with care.").unwrap();
+    let tmux = talk(&stage);
+    tmux.says("/ship it").shows("<Ship it with care.>");
+    ready(&tmux);
+    tmux.types("/sh").press("Tab").shows("/ship").press("C-u").says("/help").shows("/ship WHAT");
+    tmux.says("/todos").shows("there are no todos").says("/keys").shows("Ctrl-C stops the turn");
+    tmux.says("/every 5m x").shows("/every is not in this version");
+    tmux.says("/fleet bake it").shows("User request: bake it");
+    ready(&tmux);
+    tmux.says("/context").shows("the next request has about").press("C-d");
+    assert_eq!(tmux.ends(), 0);
+    assert_eq!(turns(&stage), 2);
+    let continued = Tmux::start(&stage.bosun(["--continue"]), 80, 24);
+    continued.shows("> Fleet deployed: bake it").press("C-d");
+    assert_eq!(continued.ends(), 0);
+}
+
+#[test]
 fn another_model_or_mode_goes_on_with_the_same_session() {
     let stage = stage();
     let tmux = talk(&stage);

@@ -89,7 +89,7 @@ impl Expander<'_> {
         let mut capture = Capture::new(HELD);
         let ended = match tokio::time::timeout(TIME, self.perform(command, &mut capture)).await {
             Ok(Ok(Exit { status: ExitStatus::Code(0), .. })) => String::new(),
-            Ok(Ok(Exit { status, .. })) => format!("[`{}` {status}]\n", Clip::new(command, 200)),
+            Ok(Ok(Exit { status, .. })) => format!("[`{}`: {status}]\n", Clip::new(command, 200)),
             Ok(Err(error)) => return not_run(command, &error.to_string()),
             Err(_late) => format!("[`{}` did not end within {} s]\n", Clip::new(command, 200), TIME.as_secs()),
         };

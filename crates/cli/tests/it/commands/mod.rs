@@ -23,6 +23,7 @@ mod results;
 mod secrecy;
 mod sessions;
 mod signals;
+mod slash;
 mod trust;
 
 use testkit::binary::Stage;

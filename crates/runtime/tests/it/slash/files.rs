@@ -16,8 +16,8 @@ async fn s1_a_text_is_given_its_words_files_and_what_commands_print() {
     let folder = tempfile::tempdir().unwrap();
     let text = "---\ndescription: x\n---\nShip $1 to $2.\n\nNotes: @notes.md\nFiles: !`ls $2`\n";
     let ship = command(folder.path(), "ship", text);
-    let driver = scenario().slash(ship).file("notes.md", "be kind\n").file("here/a.txt", "").ready();
-    let driver = driver.open(Start::New).await;
+    let scenario = scenario().slash(ship).rule(RuleEffect::Allow, "shell(ls *)");
+    let driver = scenario.file("notes.md", "be kind\n").file("here/a.txt", "").ready().open(Start::New).await;
     let made = prompt(&driver, "/Ship it here").await;
     assert_eq!(made.display, "/ship it here");
     let expected = format!(
@@ -47,7 +47,9 @@ async fn s1_words_after_a_command_never_run_and_never_open_anything() {
         "> ran",
     ] {
         let made = prompt(&driver, &format!("/ship {hostile}")).await.text;
-        assert!(made.starts_with(&format!("Ship <{hostile}>. [not run: ls $ARGUMENTS: ")), "{made}");
+        assert!(made.starts_with(&format!("Ship <{hostile}>. ")) && !made.contains("secret"), "{made}");
+        // To a shell this one is a word like any other.
+        assert!(hostile == "@notes.md" || made.contains(". [not run: ls $ARGUMENTS: "), "{made}");
         let made = prompt(&driver, &format!("/plain {hostile}")).await.text;
         assert_eq!(made, format!("Do it.\n\nArguments: {hostile}"));
     }
@@ -70,7 +72,7 @@ async fn s1_a_command_in_a_text_runs_only_if_the_root_could_run_it_unasked() {
     let stage = scenario().allow_all().slash(command(folder.path(), "x", "!`cat gone; exit 3`")).ready();
     let driver = stage.open(Start::New).await;
     let made = prompt(&driver, "/x").await.text;
-    assert!(made.contains("[`cat gone; exit 3` exited with code 3]") && made.contains("> cat: gone"), "{made}");
+    assert!(made.contains("[`cat gone; exit 3`: exit code 3]") && made.contains("> cat: gone"), "{made}");
     driver.leave().await;
 }
 

@@ -1,0 +1,160 @@
+//! Slash commands on the command line.
+
+use std::fs;
+
+use insta::assert_snapshot;
+use protocol::{Body, Event};
+use testkit::binary::{Invocation, Stage};
+use testkit::server::ModelServer;
+
+use crate::stage;
+
+/// Repeats what it is told.
+const ECHO: &str = "
+version: 1
+rules:
+  - when: { agent: explore }
+    answer: [say: found it]
+  - answer: [say: \"<${prompt}>\"]
+";
+
+fn write(stage: &Stage, file: &str, text: &str) {
+    let path = stage.path(file);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// What the first message of the newest session says to the model, and to people.
+fn message(stage: &Stage) -> (String, Option<String>) {
+    let message = |event| match event {
+        Event::MailAdmitted { body: Body::Text { text, display, .. }, .. } => Some((text, display)),
+        _other => None,
+    };
+    stage.log(&stage.newest()).into_iter().find_map(|envelope| message(envelope.entry.event)).unwrap()
+}
+
+#[test]
+fn s1_a_command_that_does_not_exist_is_told_without_asking_a_model() {
+    let stage = stage();
+    let server = ModelServer::script(ECHO).key(Invocation::KEY).start();
+    let run = |prompt: &str| stage.prompt_over(&server, "anthropic/test-model", prompt).run().expect(2);
+    let unknown = run("/flete port it");
+    assert_snapshot!(unknown.stderr, @r"
+    error: there is no /flete; did you mean /fleet?
+    hint: `bosun -p /help` lists every command; begin with a blank to say it to the model
+    ");
+    assert_eq!(unknown.stdout, "");
+    run("/frobnicate").says(&["there is no /frobnicate; /help lists what there is"]);
+    run("/every 5m look").says(&["/every is not in this version"]);
+    run("/after 5m look").says(&["/after is not in this version"]);
+    run("/subconscious run").says(&["/subconscious is not in this version"]);
+    run("/exit").says(&["/exit is for a dialogue at a terminal"]);
+    run("/model a/b").says(&["/model is for a dialogue at a terminal"]);
+    run("/research").says(&["/research: name the topic"]);
+    assert_eq!(server.requests().len(), 0);
+    assert!(stage.sessions().is_empty(), "no session is left behind");
+}
+
+#[test]
+fn s2_commands_that_tell_something_leave_no_session() {
+    let stage = stage();
+    stage.script(ECHO);
+    let told = |prompt: &str| stage.bosun(["-p", prompt]).run().expect(0).stdout;
+    assert!(told("/help").contains("/fleet [PROMPT]"));
+    assert!(told("/agents").contains("explore: "));
+    assert_eq!(told("/todos"), "there are no todos\n");
+    assert_eq!(told("/tasks"), "/root (main): idle, 0 turns\n");
+    assert!(told("/model").starts_with("the model is script/"));
+    assert!(told("/context").contains("tokens"));
+    assert!(told("/cost").starts_with("turns: 0; "));
+    assert!(told("/compact").contains("before the next turn"));
+    assert!(told("/share page.md").ends_with("page.md\n"));
+    assert!(fs::read_to_string(stage.path("page.md")).unwrap().starts_with("# Session "));
+    assert!(stage.sessions().is_empty());
+    let json = stage.bosun(["-p", "/todos", "--output-format", "json"]).run().expect(0).json();
+    assert_eq!(json, serde_json::json!({ "type": "command", "text": "there are no todos" }));
+}
+
+#[test]
+fn s2_commands_that_are_prompts_reach_the_model_and_people_see_what_they_typed() {
+    let stage = stage();
+    stage.script(ECHO);
+    for (prompt, words, display) in [
+        ("/fleet port it", "User request: port it", "Fleet deployed: port it"),
+        ("/fleet", "You lead a fleet", "Fleet deployed"),
+        ("/review main..HEAD", "`code-review` agent", "/review main..HEAD"),
+        ("/security-review", "`security-review` agent", "/security-review"),
+        ("/research tides", "Topic: tides", "/research tides"),
+    ] {
+        let said = stage.prompt(prompt).run().expect(0).stdout;
+        assert!(said.contains(words), "{prompt}: {said}");
+        let (text, shown) = message(&stage);
+        assert!(text.contains(words) && shown.as_deref() == Some(display), "{prompt}: {shown:?}");
+        assert_eq!(stage.sessions()[0]["title"], display);
+    }
+    let exported = stage.bosun(["sessions", "export", &stage.newest()]).run().expect(0).stdout;
+    assert!(exported.contains("## User\n\n/research tides\n"), "{exported}");
+}
+
+#[test]
+fn s2_commands_go_on_with_a_session_and_change_nothing_in_it() {
+    let stage = stage();
+    stage.script(ECHO);
+    stage.prompt("hello").run().expect(0);
+    let told = |prompt: &str| stage.bosun(["--continue", "-p", prompt]).run().expect(0).stdout;
+    assert_eq!(told("/tasks"), "/root (main): idle, 1 turn\n");
+    assert!(told("/cost").starts_with("turns: 1; "));
+    assert_eq!(stage.sessions().len(), 1);
+}
+
+#[test]
+fn s2_an_agent_that_a_command_starts_is_waited_for() {
+    let stage = stage();
+    stage.script(ECHO);
+    let ended = stage.prompt("/agent explore find it").run().expect(0);
+    assert!(ended.stdout.contains("found it") && ended.stderr.contains("works in the background"), "{ended:?}");
+    stage.prompt("/agent nobody find it").run().expect(2).says(&["there is no agent `nobody`"]);
+    assert_eq!(stage.sessions().len(), 1);
+}
+
+#[test]
+fn s1_a_project_s_commands_run_when_the_project_is_trusted() {
+    let stage = stage();
+    stage.script(ECHO);
+    write(&stage, ".claude/commands/git/ship.md", "---\nargument-hint: WHAT\n---\nShip $1. !`cat version`\n");
+    write(&stage, ".claude/commands/fleet.md", "Mine.\n");
+    write(&stage, ".claude/commands/broken.md", "---\ndescription: x\n");
+    write(&stage, "version", "1.2\n");
+    let refused = stage.bosun(["-p", "/git:ship it"]).run().expect(2);
+    refused.says(&["/git:ship is in ", "you have not trusted the project", "`bosun trust`"]);
+    stage.bosun(["catalog", "check"]).run().expect(0).says(&["ignored: ", "this slash command is ignored"]);
+    stage.bosun(["trust", "--yes"]).run().expect(0);
+    let said = stage.prompt("/git:ship it").run().expect(0).stdout;
+    assert!(said.contains("<Ship it. ") && said.contains("> 1.2"), "{said}");
+    let check = stage.bosun(["catalog", "check"]).run().expect(1);
+    check.says(&["broken.md:1:1: its head never ends", "/fleet is built in, so this one is not used; rename it"]);
+    let list = stage.bosun(["catalog", "list", "--json"]).run().expect(0).json();
+    let names: Vec<&str> = list["commands"].as_array().unwrap().iter().filter_map(|one| one["name"].as_str()).collect();
+    assert_eq!(names, ["fleet", "git:ship"]);
+    let shown = stage.bosun(["catalog", "show", "/git:ship"]).run().expect(0).stdout;
+    assert!(shown.contains("/git:ship WHAT") && shown.contains("Ship $1."), "{shown}");
+    assert!(stage.bosun(["-p", "/help"]).run().expect(0).stdout.contains("/git:ship WHAT"));
+    // What is changed after it was trusted is not run.
+    write(&stage, ".claude/commands/git/ship.md", "!`touch ran`\n");
+    stage.prompt("/git:ship it").run().expect(2).says(&["`bosun trust`"]);
+    assert!(!stage.path("ran").exists());
+}
+
+#[test]
+fn a7_whoever_manages_the_machine_forbids_commands_in_texts() {
+    let stage = stage();
+    stage.script(ECHO);
+    fs::create_dir_all(stage.home().join("commands")).unwrap();
+    fs::write(stage.home().join("commands/where.md"), "On !`cat branch`.").unwrap();
+    write(&stage, "branch", "main\n");
+    let managed = stage.path("managed.toml");
+    fs::write(&managed, "[managed]\nforbid = ['skill-shell']\n").unwrap();
+    let said = stage.prompt("/where").env("BOSUN_MANAGED", &managed).run().expect(0).stdout;
+    assert!(said.contains("[not run: cat branch: whoever manages this machine forbids"), "{said}");
+    assert!(stage.prompt("/where").run().expect(0).stdout.contains("> main"));
+}
