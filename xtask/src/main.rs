@@ -30,6 +30,8 @@ usage: cargo xtask COMMAND
   bench   what the release binary needs, as a Markdown table
   bench fanout [--workers 1,10,…]
           what so many agents at once need, against a program that does only what they must
+  bench fleet
+          what a todo of a fleet takes in the kernel, and in a whole run
   schema  writes the checked-in JSON Schemas anew";
 
 fn main() -> ExitCode {
@@ -43,6 +45,7 @@ fn main() -> ExitCode {
         ["bench"] => bench::bench(),
         ["bench", "fanout"] => bench::fanout(bench::WORKERS),
         ["bench", "fanout", "--workers", workers] => bench::fanout(workers),
+        ["bench", "fleet"] => bench::fleet(),
         ["schema"] => schema::schema(),
         [measure::ONCE, program, rest @ ..] => measure::once(program, rest),
         _ => {

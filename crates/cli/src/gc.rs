@@ -1,5 +1,5 @@
 //! `bosun gc`: removes sessions that nobody touched for a long time. One that is running, parked or interrupted
-//! has work in it and stays; only the output of its removed tasks goes.
+//! has work in it and stays; only the output of its removed tasks goes. So do results of todos that no fleet used.
 
 mod outputs;
 
@@ -7,9 +7,9 @@ use std::fs;
 use std::time::Duration;
 
 use host::{Clock, Home, SystemClock};
-use protocol::SessionId;
+use protocol::{At, SessionId};
 use serde::Serialize;
-use store::{Index, Reader, SessionRow};
+use store::{Index, Reader, Results, SessionRow};
 
 use crate::args::GcArgs;
 use crate::exit::Exit;
@@ -26,6 +26,8 @@ struct Report {
     failed: Vec<String>,
     /// What commands printed that nobody can ask for any more.
     outputs: Outputs,
+    /// Results of todos that no fleet used for as long.
+    results: usize,
     dry_run: bool,
 }
 
@@ -39,7 +41,8 @@ pub(crate) fn collect(args: &GcArgs) -> Result<Exit, Failure> {
         rows.into_iter().partition(|row| is_over(row) && is_over(&today(&setup.home, row)));
     let dry_run = args.dry_run;
     let outputs = outputs::collect(&setup.home, young.iter().map(|row| row.id), dry_run);
-    let mut report = Report { removed: Vec::new(), kept: young.len(), failed: Vec::new(), outputs, dry_run };
+    let results = results(&setup.home, now, keep, dry_run)?;
+    let mut report = Report { removed: Vec::new(), kept: young.len(), failed: Vec::new(), outputs, results, dry_run };
     let unbegun = unbegun(&setup.home, keep)?.into_iter().map(|id| (id, "never begun".to_owned()));
     let old = old.into_iter().map(|row| {
         let title = print::plain(&print::one_line(&row.title, 50));
@@ -69,8 +72,18 @@ pub(crate) fn collect(args: &GcArgs) -> Result<Exit, Failure> {
         if let Outputs { removed: count @ 1.., bytes } = report.outputs {
             print::note(format_args!("output of {count} tasks {verb}: {bytes} bytes"));
         }
+        if report.results > 0 {
+            print::note(format_args!("results of {} {verb}", print::count(report.results, "todo")));
+        }
     }
     Ok(exit)
+}
+
+/// Drops the results that no fleet used for so long, and says how many there are.
+fn results(home: &Home, now: At, keep: Duration, dry_run: bool) -> Result<usize, Failure> {
+    let age = u64::try_from(keep.as_millis()).unwrap_or(u64::MAX);
+    let then = At(now.0.saturating_sub(age));
+    Ok(if dry_run { Results::count_before(home, then)? } else { Results::drop_before(home, then)? })
 }
 
 /// What a session's own file says, if it can be read: the index does not hear of one that went on and was killed.

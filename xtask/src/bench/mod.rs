@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: figures of the release binary, as `docs/performance.md` shows them.
 
 mod fanout;
+mod fleet;
 mod provider;
 mod server;
 
@@ -55,6 +56,13 @@ pub(crate) fn fanout(workers: &str) -> Result<()> {
     let workers = workers.context("--workers takes numbers with commas between them")?;
     build()?;
     fanout::bench(&Ground::new()?, &workers)
+}
+
+/// Builds the release binary and measures fleets.
+pub(crate) fn fleet() -> Result<()> {
+    fleet::kernel()?;
+    build()?;
+    fleet::whole(&Ground::new()?)
 }
 
 fn build() -> Result<()> {

@@ -18,6 +18,7 @@ mod nested;
 mod panics;
 mod people;
 mod pictures;
+mod plans;
 mod prompts;
 mod results;
 mod secrecy;

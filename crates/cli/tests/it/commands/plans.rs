@@ -1,0 +1,75 @@
+//! Plans, checked before they are run.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::shown;
+use crate::scripts::HELLO;
+use crate::stage;
+
+const PLAN: &str = "\
+todos:
+  - { id: tokens, title: Write the tokens, files: [src/tokens.rs] }
+  - { id: lexer, title: Make the lexer total, depends_on: [tokens], check: 'true' }
+  - { id: docs, title: Say so, depends_on: [tokens], agent: explore }
+  - { id: parser, title: Make the parser total, depends_on: [lexer, docs] }
+";
+
+#[test]
+fn f5_a_plan_is_shown_by_its_shape() {
+    let stage = stage();
+    fs::write(stage.path("plan.yaml"), PLAN).unwrap();
+    let checked = stage.bosun(["fleet", "check", "plan.yaml"]).without_env("BOSUN_MODEL").run().expect(0);
+    assert_eq!(
+        checked.stdout,
+        "4 todos in 3 layers, at most 2 at once\n\
+         longest path: tokens → lexer → parser (3)\n\
+         checked: lexer (1)\n\
+         what was done before is known once a model is chosen: give --model\n"
+    );
+    stage.script(HELLO);
+    let json = stage.bosun(["fleet", "check", "plan.yaml", "--json", "--model", "script/script.yaml"]).run().expect(0);
+    let expected = json!({
+        "todos": 4, "layers": [["tokens"], ["lexer", "docs"], ["parser"]], "longest": ["tokens", "lexer", "parser"],
+        "widest": 2, "checked": ["lexer"], "reused": [], "problems": [],
+        "again": {
+            "tokens": "never done", "lexer": "tokens runs again", "docs": "tokens runs again",
+            "parser": "docs runs again",
+        },
+    });
+    assert_eq!(json.json(), expected);
+}
+
+#[test]
+fn f5_everything_that_is_wrong_with_a_plan_is_said() {
+    let stage = stage();
+    let check = |plan: &str| {
+        fs::write(stage.path("plan.yaml"), plan).unwrap();
+        let ended = stage.bosun(["fleet", "check", "plan.yaml"]).run().expect(2);
+        shown(&stage, &ended.stdout)
+    };
+    assert_eq!(
+        check("todos:\n  - { id: a, title: A, depends_on: [b] }\n  - { id: b, title: B, depends_on: [a], chekc: x }\n"),
+        "error: plan.yaml:3:41: todo `b`: the key `chekc` is unknown; did you mean `check`?\n\
+         error: plan.yaml:2:37: todos wait for each other: a → b → a; remove one of these dependencies\n"
+    );
+    let told = check(
+        "todos:\n  - { id: a, title: A, agent: nobody, model: no/such, files: [../x], expects: { type: nonsense } }\n",
+    );
+    let lines: Vec<&str> = told.lines().collect();
+    assert_eq!(lines.len(), 4, "{told}");
+    for (line, words) in
+        lines.iter().zip(["no agent `nobody`", "no", "must be a path below", "not a usable JSON Schema"])
+    {
+        assert!(line.starts_with("error: plan.yaml:2:") && line.contains(words), "{line}");
+    }
+    let json = stage.bosun(["fleet", "check", "nowhere.yaml", "--json"]).run().expect(2).json();
+    assert_eq!(json["problems"][0]["words"], "it does not exist");
+}
+
+#[test]
+fn f5_the_schema_of_plans_is_printed() {
+    let printed = stage().bosun(["fleet", "schema"]).run().expect(0).json();
+    assert_eq!(printed["title"], "Bosun plan");
+}
