@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use kernel::{Input, Letter};
 use protocol::api::{Command, DecideParams, StopTaskParams, TaskParams};
-use protocol::{Body, CancelBy, DecidedBy, Origin, TaskId};
+use protocol::{Body, CancelBy, DecidedBy, FleetEnd, Origin, TaskId};
 use store::{Reader, StoreError};
 use tokio::sync::{Notify, watch};
 
@@ -143,6 +143,7 @@ pub(crate) fn input(command: Command, root: TaskId) -> Input {
             body: Body::Text { text: params.text, images: params.images, display: params.display },
         }),
         Command::Interrupt => Input::Interrupt(root),
+        Command::StopFleet => Input::EndFleet(FleetEnd::Stopped),
         Command::Stop => Input::Stop { by: CancelBy::User },
         Command::StopTask(StopTaskParams { task, how }) => Input::Cancel { task, by: CancelBy::User, how },
         Command::Promote(TaskParams { task }) => Input::Promote(task),

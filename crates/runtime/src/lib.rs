@@ -57,7 +57,7 @@ pub use links::redirects;
 pub use models::{CostGuard, Models, OnlyOwn, TooDear};
 pub use output::output;
 pub use recall::{
-    Census, CensusError, FilePatterns, FleetMemory, Landing, Means, Recalled, Recollection, Shelf, Staff, Why, Works,
+    Census, CensusError, FilePatterns, FleetMemory, NoWorks, Landing, Means, Recalled, Recollection, Shelf, Staff, Why, Works,
     apart,
 };
 pub use redact::Redactor;
