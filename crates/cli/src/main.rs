@@ -13,6 +13,7 @@ mod explain;
 mod failure;
 mod fault;
 mod gc;
+mod live;
 mod log;
 mod manual;
 mod meant;
@@ -31,6 +32,7 @@ mod style;
 mod talk;
 mod tasks;
 mod time;
+mod todos;
 mod trust;
 
 mod demo;
@@ -85,6 +87,7 @@ fn perform(args: Args) -> Result<Exit, Failure> {
             None => run::run(args.run).await,
             Some(Command::Sessions(command)) => sessions::perform(command).await,
             Some(Command::Tasks(command)) => tasks::perform(command).await,
+            Some(Command::Todos(command)) => todos::perform(command).await,
             Some(Command::Approvals(command)) => approvals::perform(command).await,
             Some(Command::Explain(options)) => explain::tell(&options),
             Some(Command::Models(options)) => models::list(&options).await,
