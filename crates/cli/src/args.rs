@@ -12,6 +12,7 @@ mod run;
 mod sessions;
 mod settings;
 mod tasks;
+mod todos;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -29,6 +30,7 @@ pub(crate) use run::{Format, RunArgs};
 pub(crate) use sessions::{ExportFormat, ListArgs, SessionsArgs, SessionsCommand, When};
 pub(crate) use settings::{ConfigArgs, ConfigCommand, Place, RuleArgs, ShowArgs, TrustArgs};
 pub(crate) use tasks::{TaskArgs, TaskListArgs, TasksArgs, TasksCommand};
+pub(crate) use todos::{NewTodoArgs, TodoArgs, TodoListArgs, TodoPlaceArgs, TodosArgs, TodosCommand};
 
 /// Runs coding agents that never lose work.
 #[derive(Debug, Parser)]
@@ -52,6 +54,9 @@ pub(crate) enum Command {
     /// Lists, shows and changes the items that agents and people share
     #[command(args_conflicts_with_subcommands = true)]
     Lists(ListsArgs),
+    /// Lists, draws, adds and moves the todos of sessions
+    #[command(args_conflicts_with_subcommands = true)]
+    Todos(TodosArgs),
     /// Lists what waits for you, and allows, denies or answers it
     #[command(args_conflicts_with_subcommands = true)]
     Approvals(ApprovalsArgs),

@@ -15,6 +15,7 @@ mod fault;
 mod fleet;
 mod gc;
 mod lists;
+mod live;
 mod log;
 mod manual;
 mod meant;
@@ -33,6 +34,7 @@ mod style;
 mod talk;
 mod tasks;
 mod time;
+mod todos;
 mod trust;
 
 mod demo;
@@ -88,6 +90,7 @@ fn perform(args: Args) -> Result<Exit, Failure> {
             Some(Command::Sessions(command)) => sessions::perform(command).await,
             Some(Command::Tasks(command)) => tasks::perform(command).await,
             Some(Command::Lists(command)) => lists::perform(command),
+            Some(Command::Todos(command)) => todos::perform(command).await,
             Some(Command::Approvals(command)) => approvals::perform(command).await,
             Some(Command::Fleet(command)) => fleet::perform(command).await,
             Some(Command::Explain(options)) => explain::tell(&options),

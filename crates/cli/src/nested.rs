@@ -1,7 +1,7 @@
 //! A Bosun that an agent's command started: it reads and explains, and does nothing that is a person's to do. An agent
 //! that could start another Bosun, or speak for its user, would have no limits but those it gives itself.
 
-use crate::args::{Args, Command, FleetArgs, FleetCommand, ModelsArgs, SessionsCommand, TasksCommand};
+use crate::args::{Args, Command, FleetArgs, FleetCommand, ModelsArgs, SessionsCommand, TasksCommand, TodosCommand};
 use crate::failure::Failure;
 
 /// Whose a command is.
@@ -57,9 +57,10 @@ fn reserve(command: Option<&Command>) -> Reserve {
             ) => Reserve::Person("command sessions"),
         },
         Some(Command::Fleet(FleetArgs { command: None, .. })) => Reserve::Person("start agents"),
-        Some(Command::Fleet(FleetArgs { command: Some(FleetCommand::Run { .. } | FleetCommand::Resume { .. }), .. })) => {
-            Reserve::Person("start agents")
-        }
+        Some(Command::Fleet(FleetArgs {
+            command: Some(FleetCommand::Run { .. } | FleetCommand::Resume { .. }),
+            ..
+        })) => Reserve::Person("start agents"),
         Some(Command::Fleet(FleetArgs { command: Some(FleetCommand::Status(_)), .. })) => {
             Reserve::Person("look into sessions")
         }
@@ -70,6 +71,14 @@ fn reserve(command: Option<&Command>) -> Reserve {
             Reserve::Person("look into the user's agents")
         }
         Some(Command::Fleet(FleetArgs { command: Some(FleetCommand::Schema), .. })) => Reserve::Anybody,
+        Some(Command::Todos(todos)) => match todos.command {
+            None | Some(TodosCommand::List(_) | TodosCommand::Ready(_) | TodosCommand::Graph { .. }) => {
+                Reserve::Person("look into sessions")
+            }
+            Some(
+                TodosCommand::Add(_) | TodosCommand::Done(_) | TodosCommand::Block { .. } | TodosCommand::Reopen(_),
+            ) => Reserve::Person("command sessions"),
+        },
         Some(Command::Models(ModelsArgs { reopen: true, .. })) => Reserve::Person("reopen providers"),
         Some(Command::Lists(_)) => Reserve::Person("look into or change lists; it has tools for its own"),
         Some(Command::Cost(_)) => Reserve::Person("look into sessions"),
@@ -118,7 +127,9 @@ mod tests {
             bosun tasks|bosun tasks list --all|bosun tasks show a|bosun tasks tail a|bosun tasks output a|\
             bosun tasks send a b|bosun tasks stop a|bosun tasks background a|bosun tasks rm a|bosun fleet check a.yaml|\
             bosun lists|bosun lists done 3|\
-            bosun fleet|bosun fleet goal|bosun fleet run a.yaml|bosun fleet resume|bosun fleet status|bosun fleet stop";
+            bosun fleet|bosun fleet goal|bosun fleet run a.yaml|bosun fleet resume|bosun fleet status|bosun fleet stop|\
+            bosun todos|bosun todos ready|bosun todos graph|bosun todos add a|bosun todos done a|\
+            bosun todos block a --reason b|bosun todos reopen a";
         for line in reserved.split('|') {
             assert!(!is_for_anybody(line), "{line}");
         }

@@ -36,6 +36,16 @@ Examples:
 
 A LIST is session, project, or team:NAME. A project's list belongs to the folder with its .git.";
 
+const TODOS: &str = "\
+Examples:
+  bosun todos                                the plan of this folder's newest session, and how far it is
+  bosun todos ready                          what can be worked on now
+  bosun todos graph                          what depends on what; --mermaid and --dot for other programs
+  bosun todos add \"Test the parser\" --depends-on parser --check \"cargo test parser\"
+  bosun todos done parser
+  bosun todos block release --reason \"no key\"
+  bosun todos reopen release";
+
 const EXPLAIN: &str = "\
 Examples:
   bosun explain 'shell(git push)'
@@ -81,6 +91,14 @@ pub(super) fn examples(command: &str) -> Option<&'static str> {
         "lists archive" => "Examples:\n  bosun lists archive 4\n  bosun lists archive --list project",
         "lists export" => "Example:\n  bosun lists export --list project -o tasks.jsonl",
         "lists import" => "Example:\n  bosun lists import tasks.jsonl --list project",
+        "todos" => TODOS,
+        "todos list" => "Example:\n  bosun todos list --status blocked",
+        "todos ready" => "Example:\n  bosun todos ready --json",
+        "todos graph" => "Examples:\n  bosun todos graph\n  bosun todos graph --dot | dot -Tsvg > plan.svg",
+        "todos add" => "Example:\n  bosun todos add \"Write the manual\" --id manual --depends-on parser",
+        "todos done" => "Example:\n  bosun todos done parser manual",
+        "todos block" => "Example:\n  bosun todos block release --reason \"no key\"",
+        "todos reopen" => "Example:\n  bosun todos reopen release",
         "approvals" => APPROVALS,
         "approvals list" => "Example:\n  bosun approvals list --session 0198",
         "approvals show" => "Example:\n  bosun approvals show 3f9a",

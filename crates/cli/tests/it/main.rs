@@ -13,6 +13,7 @@ mod providers;
 mod scripts;
 mod talk;
 mod tasks;
+mod todos;
 
 use testkit::binary::Stage;
 

@@ -42,8 +42,9 @@ pub(super) fn expected(todo: &Todo) -> Result<Option<Expects>, String> {
 /// Says in words why a command may not be run to see whether a todo is done. Nobody is asked about it: it was written
 /// long before it runs.
 pub(super) async fn permitted(desk: &Arc<Desk>, root: TaskId, command: &str) -> Result<(), String> {
-    let outfit = desk.outfit(root)?;
-    let verdict = permit::judge_command(desk, &outfit, "task", command).await.map_err(|error| error.to_string())?;
+    let (outfit, site) = (desk.outfit(root)?, desk.site(root)?);
+    let verdict = permit::judge_command(desk, &outfit, &site, "task", command).await;
+    let verdict = verdict.map_err(|error| error.to_string())?;
     if verdict.effect == RuleEffect::Allow {
         return Ok(());
     }

@@ -159,7 +159,7 @@ impl Dispatcher<'_> {
         let run = self.supervisor.look(move |kernel| kernel.task(root).map(kernel::Task::run)).await;
         let run = run.map_err(|rejected| told(rejected.to_string()))?.ok_or_else(|| told("the root is gone".into()))?;
         let outfit = self.desk.outfit(root).map_err(told)?;
-        let expander = Expander { desk: self.desk, outfit, run };
+        let expander = Expander { desk: self.desk, outfit, site: self.desk.site(run.task)?, run };
         let text = expander.expand(&text, &found.rest).await.map_err(told)?;
         let display = format!("/{name} {}", found.rest).trim_end().to_owned();
         Ok(Prompt { text, display, mode: None })

@@ -12,6 +12,7 @@ use tools::{Capture, ShellCommand, ToolError, Use};
 use super::template::{Arguments, Piece, pieces, takes_arguments};
 use crate::agent::Desk;
 use crate::outfit::Outfit;
+use crate::sites::Site;
 use crate::{hooks, permit, prompt};
 
 /// Most bytes that are told of one file or of what one command printed.
@@ -30,6 +31,7 @@ const TIME: Duration = Duration::from_secs(30);
 pub(super) struct Expander<'a> {
     pub(super) desk: &'a Arc<Desk>,
     pub(super) outfit: Arc<Outfit>,
+    pub(super) site: Arc<Site>,
     pub(super) run: Run,
 }
 
@@ -73,7 +75,7 @@ impl Expander<'_> {
     /// The command as hooks let it run, if it may run without asking anybody.
     async fn permitted(&self, command: &str) -> Result<String, String> {
         let command = hooks::commanded(self.desk, self.run, command).await?;
-        let verdict = permit::judge_command(self.desk, &self.outfit, "shell", &command).await;
+        let verdict = permit::judge_command(self.desk, &self.outfit, &self.site, "shell", &command).await;
         let verdict = verdict.map_err(|error| error.to_string())?;
         match verdict.effect {
             RuleEffect::Allow => Ok(command),
@@ -99,7 +101,7 @@ impl Expander<'_> {
     /// Runs the command to its end. Dropping it kills the command and everything it started.
     async fn perform(&self, command: &str, capture: &mut Capture) -> Result<Exit, ToolError> {
         let desk = self.desk;
-        let command = ShellCommand { command, cwd: desk.workspace.cwd(), env: &desk.env };
+        let command = ShellCommand { command, cwd: self.site.cwd(), env: &self.site.env };
         let mut process = tools::launch(&desk.guardian, command).await?;
         let mut stream = desk.redactor.stream();
         let exit = tools::follow(&mut process, |bytes| capture.push(&stream.push(bytes))).await;
@@ -128,9 +130,9 @@ impl Expander<'_> {
         if judged.verdict.effect != RuleEffect::Allow {
             return Err(judged.verdict.reason());
         }
-        let (desk, path) = (Arc::clone(self.desk), path.to_owned());
+        let (desk, site, path) = (Arc::clone(self.desk), Arc::clone(&self.site), path.to_owned());
         let read = move || {
-            let place = desk.workspace.resolve(&path).map_err(|error| error.to_string())?;
+            let place = site.workspace.resolve(&path).map_err(|error| error.to_string())?;
             judged.reach.check(place.path(), Use::Read).map_err(|error| error.to_string())?;
             if !place.exists() {
                 return Err("there is no such file".to_owned());

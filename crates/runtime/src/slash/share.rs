@@ -17,7 +17,7 @@ pub(super) fn write(desk: &Desk, file: &str) -> Result<String, String> {
     if file.is_empty() {
         return Err("/share: name the file to write".into());
     }
-    let path = desk.workspace.cwd().join(Path::new(file));
+    let path = desk.settings.cwd.join(Path::new(file));
     let page = page(desk).map_err(|error| error.to_string())?;
     let unwritable = |error: std::io::Error| format!("/share: cannot write {}: {error}", path.display());
     let mut out = OpenOptions::new().write(true).create_new(true).open(&path).map_err(unwritable)?;
