@@ -70,6 +70,7 @@ impl Draft<'_> {
             }
             Report::Wait { turn, call, on, mode, until } => self.wait(run, turn, call, Wait { on, mode, until }),
             Report::Ask { turn, ask } => self.ask(run, turn, ask),
+            Report::Objective { turn, call, completion } => self.complete(run, turn, &call, completion),
             Report::Intent(intent) => self.record(run.task, Event::IntentReported { intent }),
             Report::Suggested(text) => self.record(run.task, Event::PromptSuggested { text }),
             Report::ToolsLoaded(tools) => self.record(run.task, Event::ToolsLoaded { tools }),
