@@ -7,7 +7,7 @@ use host::{Home, Owner};
 use protocol::api::{
     AskView, AsksParams, AsksResult, Command, CommandFate, SessionView, TaskRecord, TaskView, TasksPage, TasksParams,
 };
-use protocol::{At, Budget, Cost, Envelope, Fence, PermissionMode, SessionId, TaskId, TaskState};
+use protocol::{At, Budget, Cost, Envelope, Fence, PermissionMode, SessionId, SessionMode, TaskId, TaskState};
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::error::fault;
@@ -175,6 +175,7 @@ fn session_view(conn: &Connection, id: SessionId) -> rusqlite::Result<SessionVie
         model: fact("model")?,
         permission: project::meta(conn, "permission")?
             .map_or(Ok(PermissionMode::Default), |permission| from_json(&permission))?,
+        mode: project::meta(conn, "mode")?.map_or(Ok(SessionMode::default()), |mode| from_json(&mode))?,
         rules: project::meta(conn, "rules")?.map_or(Ok(Vec::new()), |rules| from_json(&rules))?,
         roots: project::meta(conn, "roots")?.map_or(Ok(Vec::new()), |roots| from_json(&roots))?,
         ask_user: project::meta(conn, "ask_user")?.map_or(Ok(true), |asks| from_json(&asks))?,

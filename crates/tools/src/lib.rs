@@ -12,6 +12,7 @@ mod capture;
 mod context;
 mod crew;
 mod everyday;
+mod helm;
 mod launch;
 mod page;
 mod patch;
@@ -31,10 +32,11 @@ pub use context::{Context, Limits};
 pub use launch::{ShellCommand, follow, full_shell, launch};
 pub use pulse::{Pulse, Resting};
 pub use seams::{
-    AgentOrder, Asker, Background, BackgroundCommand, BackgroundRead, BackgroundRow, Crew, Intent, Question, Reach,
-    ReadOrder, Readers, SqlSpace, UntilOrder, Use, Wait, WaitOrder, WriteOrder,
+    AgentOrder, Asker, Background, BackgroundCommand, BackgroundRead, BackgroundRow, Crew, Helm, Intent, PlanOrder,
+    Question, Reach, ReadOrder, Readers, SqlSpace, UntilOrder, Use, Wait, WaitOrder, WriteOrder,
 };
 pub use spool::Spool;
 pub use stamps::Stamps;
 pub use tool::{Access, BoxFuture, Need, Output, Spec, Tool, ToolError};
-pub use toolbox::{ask_user, crew, everyday, skill, task, tool_search};
+pub use toolbox::{ask_user, autopilot, crew, everyday, plan, skill, task, tool_search};
+pub use walk::each_file;

@@ -43,6 +43,11 @@ methods! {
     SessionSend, "session.send", Session, "Sends a message to a task of the session, the root unless named.";
     SessionInterrupt, "session.interrupt", Session, "Stops the running turn; the session stays.";
     SessionStop, "session.stop", Session, "Stops every task and ends the run; the session can be resumed.";
+    ModeGet, "mode.get", Any, "How far the session's own agent goes by itself: interactive, plan or autopilot.";
+    ModeSet, "mode.set", Session, "Goes on in another mode.";
+    PlanRead, "plan.read", Any, "The session's plan, if it has one.";
+    PlanUpdate, "plan.update", Session, "Keeps another plan.";
+    PlanDelete, "plan.delete", Session, "Removes the plan.";
     TasksList, "tasks.list", Any, "Every task of the session, oldest first, in pages.";
     TasksGet, "tasks.get", Any, "One task with everything its record holds: prompt, messages, turns, evidence.";
     TasksOutput, "tasks.output", Any, "What a task printed or said last, clipped.";

@@ -15,6 +15,7 @@ use super::judge::{Admission, Looked, Standing, failed, look_at_all};
 use crate::addresses::Addresses;
 use crate::asks::{self, Questions};
 use crate::crew::Crew;
+use crate::helm::Steering;
 use crate::hooks::{self, Heard, Untold, Untolds};
 use crate::outfit::Outfit;
 use crate::permit::Judgement;
@@ -82,7 +83,7 @@ async fn run_one(bench: &Bench, looked: Looked<'_>) -> Result<(), Rejected> {
             let decided = pending.decided().await?;
             match decided.decision {
                 Decision::Allow { .. } => (tool, reach),
-                Decision::Deny { .. } | Decision::Reply { .. } => {
+                Decision::Deny { .. } | Decision::Reply { .. } | Decision::Proceed { .. } => {
                     let answer = asks::refused(&call, &verdict, &decided);
                     return answer_call(bench, &caller, &call, answer).await;
                 }
@@ -172,6 +173,7 @@ fn context(bench: &Bench, caller: &Caller, cancel: CancellationToken, reach: Arc
         background: Arc::new(Shells { desk: Arc::clone(desk), caller: caller.clone() }),
         crew: Arc::new(Crew { desk: Arc::clone(desk), outfit: Arc::clone(&bench.outfit), caller: caller.clone() }),
         intent: Arc::new(Intents(caller.clone())),
+        helm: Arc::new(Steering { desk: Arc::clone(desk), caller: caller.clone() }),
         asker: Arc::new(Questions { desk: Arc::clone(desk), caller: caller.clone() }),
         fetcher: desk.fetcher.clone(),
         gate: Arc::new(Addresses(Arc::clone(desk))),
