@@ -148,6 +148,11 @@ impl Home {
         self.session_dir(session).join("session.db")
     }
 
+    /// One session's plan.
+    pub fn plan_file(&self, session: SessionId) -> PathBuf {
+        self.session_dir(session).join("plan.md")
+    }
+
     /// Output of one session's commands that was too long for its log.
     pub fn output_dir(&self, session: SessionId) -> PathBuf {
         self.session_dir(session).join("output")

@@ -38,6 +38,7 @@ impl State {
     /// Folds one durable event.
     pub(crate) fn evolve(&mut self, entry: &Entry) -> Result<(), Impossible> {
         let id = entry.task;
+        self.steer(entry);
         match &entry.event {
             Event::SessionOpened(_)
             | Event::WorkPlaced { .. }
@@ -50,6 +51,9 @@ impl State {
             | Event::Compacted(_)
             | Event::CallRewritten { .. }
             | Event::ToolsLoaded { .. }
+            | Event::ModeChanged { .. }
+            | Event::AutopilotContinued { .. }
+            | Event::AutopilotStopped { .. }
             | Event::Unknown => Ok(()),
             // Whoever greeted what was copied parts from it, in the original.
             Event::SessionForked { .. } => {

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use protocol::{At, CallId, TaskId};
+use protocol::{At, CallId, Kind, TaskId};
 
 use crate::evolve::Impossible;
 use crate::state::State;
@@ -91,6 +91,8 @@ impl State {
     fn remark(&mut self, id: TaskId, kind: &Arc<str>, before: Marks, after: Marks) {
         self.busy -= usize::from(before.busy);
         self.busy += usize::from(after.busy);
+        self.at_work -= usize::from(before.works);
+        self.at_work += usize::from(after.works);
         if before.place != after.place {
             match before.place {
                 Place::Nowhere => {}
@@ -189,6 +191,7 @@ impl State {
 #[derive(Clone, Copy)]
 struct Marks {
     busy: bool,
+    works: bool,
     runs: bool,
     place: Place,
     quota: Option<At>,
@@ -206,7 +209,7 @@ enum Place {
 
 impl Marks {
     const NONE: Marks =
-        Marks { busy: false, runs: false, place: Place::Nowhere, quota: None, lease: None, grace: None };
+        Marks { busy: false, works: false, runs: false, place: Place::Nowhere, quota: None, lease: None, grace: None };
 
     fn of(task: &Task) -> Marks {
         let quota = match task.phase {
@@ -216,7 +219,8 @@ impl Marks {
         let busy = task.phase.is_busy();
         // A last turn needs an owner; whoever queues or is parked before it has no more time for that.
         let grace = task.cancel_until.filter(|_| busy);
-        Marks { busy, runs: task.is_running(), place: Place::of(task), quota, lease: task.lease, grace }
+        let works = task.kind != Kind::Shell && !task.phase.is_at_rest();
+        Marks { busy, works, runs: task.is_running(), place: Place::of(task), quota, lease: task.lease, grace }
     }
 }
 

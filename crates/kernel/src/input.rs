@@ -1,10 +1,10 @@
 //! Everything that can happen to a session.
 
 use protocol::{
-    Activation, AgentSpec, Answer, Ask, AskId, At, Block, Body, CallId, Cancel, CancelBy, Compaction, Cost, DecidedBy,
-    Decision, DefinitionId, Delivery, Evidence, FailKind, Fence, FleetEnd, FleetTerms, Holder, Item, Limit, ListName,
-    ModelFault, Origin, Quote, Run, SessionId, StopReason, TaskId, TaskSpec, Terms, Todo, TodoId, Turn, Usage,
-    WaitMode, WrapUp,
+    Activation, AgentSpec, Answer, Ask, AskId, At, Block, Body, CallId, Cancel, CancelBy, Compaction, Completion, Cost,
+    DecidedBy, Decision, DefinitionId, Delivery, Evidence, FailKind, Fence, FleetEnd, FleetTerms, Holder, Item, Limit,
+    ListName, ModelFault, Origin, Quote, Run, SessionId, SessionMode, StopReason, TaskId, TaskSpec, Terms, Todo,
+    TodoId, Turn, Usage, WaitMode, WrapUp,
 };
 
 /// One thing that happened, or that somebody asks for.
@@ -119,6 +119,20 @@ pub enum Input {
     },
     /// Leave the todos alone; whoever works on one is stopped.
     EndFleet(FleetEnd),
+    /// Go on in another mode.
+    SetMode {
+        /// The mode.
+        mode: SessionMode,
+        /// Who asks.
+        by: Origin,
+    },
+    /// Tell the root, which is on autopilot and rests, to go on.
+    GoOn {
+        /// A digest of what there is to see of its work: what does not change it is no progress.
+        state: String,
+        /// What it is told.
+        text: String,
+    },
     /// The time that the kernel asked for has come.
     Tick,
 }
@@ -294,6 +308,15 @@ pub enum Report {
         list: ListName,
         /// The item as it is now.
         item: Box<Item>,
+    },
+    /// The root, on autopilot, says how it stands with its objective.
+    Objective {
+        /// The turn that made the call.
+        turn: Turn,
+        /// The call that says it.
+        call: CallId,
+        /// How it stands.
+        completion: Completion,
     },
     /// The agent says what it is doing.
     Intent(String),

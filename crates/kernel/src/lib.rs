@@ -12,6 +12,7 @@ mod decide;
 mod effect;
 mod evolve;
 mod graph;
+mod helm;
 #[cfg(test)]
 mod histories;
 mod index;
@@ -34,6 +35,7 @@ pub use bucket::Bucket;
 pub use effect::Effect;
 pub use evolve::Impossible;
 pub use graph::{Graph, Node, Standing};
+pub use helm::{Flight, Helm};
 pub use input::{Booked, Definition, Ending, Input, Letter, Memory, Point, Report, Spawn, TodoMove};
 pub use ledger::Ledger;
 pub use phase::{Footing, Phase, Purpose, Signal};
@@ -61,6 +63,8 @@ pub struct Limits {
     pub holds: u32,
     /// How often an activation may try again to bring what is expected of it.
     pub repairs: u32,
+    /// How often the root is told to go on for one objective on autopilot.
+    pub continues: u32,
 }
 
 impl Default for Limits {
@@ -74,6 +78,7 @@ impl Default for Limits {
             grace: Duration::from_secs(30),
             holds: 8,
             repairs: 2,
+            continues: 5,
         }
     }
 }
@@ -134,6 +139,16 @@ impl Kernel {
     /// How many agents have started so far.
     pub fn started(&self) -> u32 {
         self.state.started
+    }
+
+    /// The session's mode, and where the root is with its objective.
+    pub fn helm(&self) -> &Helm {
+        &self.state.helm
+    }
+
+    /// Whether the root should be told to go on, with [`Input::GoOn`].
+    pub fn is_continuation_due(&self) -> bool {
+        self.state.is_continuation_due()
     }
 
     /// The todos, and the fleet that works through them.

@@ -81,6 +81,15 @@ pub enum Refusal {
         /// The cap.
         cap: u32,
     },
+    /// Only the root plans, and only in plan mode.
+    #[error("there is no plan to leave: the session is not in plan mode, or its plan is decided on")]
+    NoPlan,
+    /// The root has no objective, or has reported on it.
+    #[error("there is no objective to report on: the session is not on autopilot, or it was reported already")]
+    NoObjective,
+    /// The root has no objective, or somebody works on it.
+    #[error("the root is not to be told to go on")]
+    NotDue,
     /// Agents start others too fast.
     #[error("agents have started {cap} others within a minute, which is all they may; wait, or do the work yourself")]
     Rate {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use protocol::{AskId, At, CallId, DefinitionId, Fence, TaskId, TodoId};
 
 use crate::graph::Graph;
+use crate::helm::Helm;
 use crate::index::Alarm;
 use crate::slots::Slots;
 use crate::{Limits, Memory, Task};
@@ -26,6 +27,10 @@ pub struct State {
     /// How much memory the machine has left; not durable.
     pub(crate) memory: Memory,
     pub(crate) busy: usize,
+    /// How many agents, the root among them, have begun or will begin something that has not ended.
+    pub(crate) at_work: usize,
+    /// How far the root goes by itself.
+    pub(crate) helm: Helm,
     pub(crate) slots: Slots,
     pub(crate) alarms: BTreeSet<(At, TaskId, Alarm)>,
     /// For each awaited task, the calls that wait for it.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use protocol::{Ask, AskId, At, CallId, Cost, DecidedBy, Decision, Subject, TaskId, WaitEnd, WaitMode};
+use protocol::{Ask, AskId, At, CallId, Cost, DecidedBy, Decision, TaskId, WaitEnd, WaitMode};
 
 /// What an activation is in the middle of. It outlives an interruption, so that the next attempt goes on there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub struct Decided {
 impl Decided {
     /// A decision on this ask.
     pub(crate) fn on(ask: &Ask, decision: Decision, by: DecidedBy) -> Decided {
-        Decided { ask: ask.id.clone(), decision, by, begun: matches!(ask.subject, Subject::Question { .. }) }
+        Decided { ask: ask.id.clone(), decision, by, begun: ask.subject.is_begun() }
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{At, CallId};
+use crate::{At, CallId, PlanAction};
 
 /// The name of an ask: a digest of its session, task and exact call, so that a decision can cover no other.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -60,6 +60,37 @@ pub enum Subject {
         /// Answers to choose from; any words when empty.
         choices: Vec<String>,
     },
+    /// How the session goes on now that its plan is made.
+    Plan {
+        /// The plan in brief.
+        summary: String,
+        /// The plan.
+        plan: String,
+        /// What there is to choose from.
+        actions: Vec<PlanAction>,
+        /// What the model would choose.
+        recommended: PlanAction,
+        /// What is chosen when nobody decides in time.
+        otherwise: PlanAction,
+    },
+}
+
+impl Subject {
+    /// Whether the call that asks has begun: one that asks for permission has not.
+    pub fn is_begun(&self) -> bool {
+        match self {
+            Subject::Permission { .. } => false,
+            Subject::Question { .. } | Subject::Plan { .. } => true,
+        }
+    }
+
+    /// What is decided when nobody decides in time.
+    pub fn by_default(&self) -> Decision {
+        match self {
+            Subject::Permission { .. } | Subject::Question { .. } => Decision::Deny { words: String::new() },
+            Subject::Plan { otherwise, .. } => Decision::Proceed { action: *otherwise },
+        }
+    }
 }
 
 /// What was decided.
@@ -72,7 +103,7 @@ pub enum Decision {
         #[serde(default)]
         rule: Option<String>,
     },
-    /// The call may not run, or the question is not answered.
+    /// The call may not run, the question is not answered, or the plan is not good enough.
     Deny {
         /// What the model should know; may be empty.
         #[serde(default)]
@@ -82,6 +113,11 @@ pub enum Decision {
     Reply {
         /// The answer.
         text: String,
+    },
+    /// The plan is good, and this comes next.
+    Proceed {
+        /// How the session goes on.
+        action: PlanAction,
     },
 }
 
@@ -102,8 +138,12 @@ impl Decision {
             (Decision::Deny { .. }, _)
             | (Decision::Allow { .. }, Subject::Permission { .. })
             | (Decision::Reply { .. }, Subject::Question { .. }) => true,
-            (Decision::Allow { .. }, Subject::Question { .. })
-            | (Decision::Reply { .. }, Subject::Permission { .. }) => false,
+            (Decision::Proceed { action }, Subject::Plan { actions, otherwise, .. }) => {
+                actions.contains(action) || action == otherwise
+            }
+            (Decision::Allow { .. }, Subject::Question { .. } | Subject::Plan { .. })
+            | (Decision::Reply { .. }, Subject::Permission { .. } | Subject::Plan { .. })
+            | (Decision::Proceed { .. }, Subject::Permission { .. } | Subject::Question { .. }) => false,
         }
     }
 
@@ -113,6 +153,7 @@ impl Decision {
             Decision::Allow { .. } => "allowed",
             Decision::Deny { .. } => "denied",
             Decision::Reply { .. } => "answered",
+            Decision::Proceed { .. } => "approved",
         }
     }
 }

@@ -4,10 +4,10 @@ use serde::ser::Error as _;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Activation, AgentSpec, Answer, Ask, AskId, At, Attempt, Block, Blocked, Body, Budget, CallId, Cancel, CancelBy,
-    Cost, DecidedBy, Decision, DefinitionId, Delivery, Effort, Evidence, Fence, FleetEnd, FleetTerms, Holder, Item,
-    ListName, MailId, Origin, Outcome, PermissionMode, Price, RuleText, SessionId, StopReason, TaskId, TaskSpec, Todo,
-    TodoId, Turn, Usage, WaitMode, WrapUp,
+    Activation, AgentSpec, Answer, Ask, AskId, At, Attempt, AutopilotStop, Block, Blocked, Body, Budget, CallId,
+    Cancel, CancelBy, Cost, DecidedBy, Decision, DefinitionId, Delivery, Effort, Evidence, Fence, FleetEnd, FleetTerms,
+    Holder, Item, ListName, MailId, Origin, Outcome, PermissionMode, Price, RuleText, SessionId, SessionMode,
+    StopReason, TaskId, TaskSpec, Todo, TodoId, Turn, Usage, WaitMode, WrapUp,
 };
 
 /// An event as the kernel decides it: which task it is about, and when.
@@ -417,6 +417,27 @@ pub enum Event {
         list: ListName,
         /// The item as it is now.
         item: Box<Item>,
+    },
+    /// The session goes on in another mode.
+    ModeChanged {
+        /// The mode.
+        mode: SessionMode,
+        /// Who changed it.
+        by: Origin,
+    },
+    /// The root, on autopilot, was told to go on.
+    AutopilotContinued {
+        /// How often since it was last given an objective.
+        count: u32,
+        /// A digest of what there was to see of its work.
+        state: String,
+    },
+    /// The root, on autopilot, does not go on by itself any more.
+    AutopilotStopped {
+        /// Why.
+        why: AutopilotStop,
+        /// How often it was told to go on.
+        continues: u32,
     },
 
     /// What the user may want to say next, as the root's model guesses.

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use kernel::{Input, Refusal};
 use protocol::api::{
-    AsksParams, Command, FleetParams, FleetResult, InvokeParams, Method, OutputResult, RefusalKind, SendParams,
-    SendResult, SlashList, SubscribeParams, TaskParams, TasksParams, TodoEdit, TodosParams,
+    AsksParams, Command, FleetParams, FleetResult, InvokeParams, Method, ModeParams, OutputResult, PlanParams,
+    PlanResult, RefusalKind, SendParams, SendResult, SlashList, SubscribeParams, TaskParams, TasksParams, TodoEdit,
+    TodosParams,
 };
 use protocol::{TaskId, TaskState};
 use rpc::{Answering, ClientHandle, ErrorObject, Serve, params};
@@ -20,6 +21,7 @@ use crate::bus::{Live, Subscription};
 use crate::commands;
 use crate::hooks;
 use crate::output::output;
+use crate::plan;
 use crate::slash::{self, Dispatcher, Registry};
 use crate::supervisor::{Receipt, Rejected, Supervisor};
 use crate::todos::Unedited;
@@ -65,6 +67,23 @@ impl Serve for Api {
                 }
                 Method::SessionInterrupt => self.command(Command::Interrupt).await,
                 Method::SessionStop => self.command(Command::Stop).await,
+                Method::ModeGet => {
+                    reply(self.desk.reader().and_then(|reader| Ok(ModeParams { mode: reader.session_view()?.mode })))
+                }
+                Method::ModeSet => self.command(Command::SetMode(params(given)?)).await,
+                Method::PlanRead => {
+                    let text = plan::read_plan(&self.desk.settings.home, self.desk.session);
+                    json_of(PlanResult { text: text.map_err(ErrorObject::internal)? })
+                }
+                Method::PlanUpdate => {
+                    let PlanParams { text } = params(given)?;
+                    let kept = plan::write(&self.desk.settings.home, self.desk.session, &text);
+                    kept.map(|()| json!({})).map_err(ErrorObject::internal)
+                }
+                Method::PlanDelete => {
+                    let removed = plan::remove(&self.desk.settings.home, self.desk.session);
+                    removed.map(|()| json!({})).map_err(ErrorObject::internal)
+                }
                 Method::TasksList => self.list(params(given)?),
                 Method::TasksGet => {
                     let TaskParams { task } = params(given)?;

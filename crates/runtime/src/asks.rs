@@ -70,13 +70,14 @@ impl tools::Asker for Questions {
             }
             Ok(match decided.decision {
                 Decision::Reply { text } => Some(text),
-                Decision::Allow { .. } | Decision::Deny { .. } => None,
+                Decision::Allow { .. } | Decision::Deny { .. } | Decision::Proceed { .. } => None,
             })
         })
     }
 }
 
-fn ask(desk: &Desk, caller: &Caller, exact: &[&str], subject: Subject) -> Ask {
+/// An ask of a call, named by everything that makes it this one.
+pub(crate) fn ask(desk: &Desk, caller: &Caller, exact: &[&str], subject: Subject) -> Ask {
     let until_at = desk.settings.ask_wait.map(|wait| desk.settings.clock.now().plus(wait));
     let (session, task, turn) = (desk.session.to_string(), caller.run.task.to_string(), caller.turn.0.to_string());
     let place = [session.as_str(), &task, &turn, &caller.call.0];

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use kernel::{Input, Letter};
-use protocol::api::{Command, DecideParams, StopTaskParams, TaskParams};
+use protocol::api::{Command, DecideParams, ModeParams, StopTaskParams, TaskParams};
 use protocol::{Body, CancelBy, DecidedBy, FleetEnd, Origin, TaskId};
 use store::{Reader, StoreError};
 use tokio::sync::{Notify, watch};
@@ -148,6 +148,7 @@ pub(crate) fn input(command: Command, root: TaskId) -> Input {
         Command::StopTask(StopTaskParams { task, how }) => Input::Cancel { task, by: CancelBy::User, how },
         Command::Promote(TaskParams { task }) => Input::Promote(task),
         Command::Forget(TaskParams { task }) => Input::Forget(task),
+        Command::SetMode(ModeParams { mode }) => Input::SetMode { mode, by: Origin::User },
         Command::Decide(DecideParams { ask, decision }) => Input::Decide { ask, decision, by: DecidedBy::User },
     }
 }

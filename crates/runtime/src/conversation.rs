@@ -7,7 +7,7 @@ use std::sync::Arc;
 use model::{Message, Part};
 use protocol::{
     Activation, Answer, Block, Body, Call, CallId, Compaction, Cost, Delivery, Envelope, Event, MailId, Origin,
-    StopReason, TaskId, Turn, Usage, WrapUp,
+    SessionMode, StopReason, TaskId, Turn, Usage, WrapUp,
 };
 
 use crate::compact::{self, Past};
@@ -60,12 +60,15 @@ pub(crate) struct Conversation {
     loaded: BTreeSet<String>,
     /// The latest activation whose start hooks were told of.
     greeted: Option<Activation>,
+    /// How far it goes by itself.
+    mode: SessionMode,
 }
 
 /// Something that the runtime tells a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Notice {
     BudgetLow,
+    Mode(SessionMode),
     WrapUp(WrapUp),
     /// What it was told of a last turn no longer holds.
     GoOn,
@@ -108,16 +111,22 @@ impl Conversation {
             Event::ActivationStarted { attempt, .. } if attempt.0 == 1 => {
                 self.said.clear();
                 self.wrap_up = None;
-                self.notices.retain(|notice| *notice == Notice::BudgetLow);
+                self.notices.retain(|notice| matches!(notice, Notice::BudgetLow | Notice::Mode(_)));
                 self.last_word = None;
             }
             Event::ActivationGreeted { activation, context } => {
                 self.greeted = Some(*activation);
                 self.greet(context);
             }
+            Event::ModeChanged { mode, .. } => {
+                self.mode = *mode;
+                self.tell_mode();
+            }
             Event::ToolsLoaded { tools } => self.loaded.extend(tools.iter().cloned()),
             Event::SessionAdopted { .. } => self.adopt(),
-            Event::MailExpired { .. }
+            Event::AutopilotContinued { .. }
+            | Event::AutopilotStopped { .. }
+            | Event::MailExpired { .. }
             | Event::ActivationStarted { .. }
             | Event::SessionOpened(_)
             | Event::SessionForked { .. }
@@ -261,6 +270,11 @@ impl Conversation {
         &self.loaded
     }
 
+    /// The session's mode.
+    pub(crate) fn mode(&self) -> SessionMode {
+        self.mode
+    }
+
     /// The latest activation whose start hooks were told of.
     pub(crate) fn greeted(&self) -> Option<Activation> {
         self.greeted
@@ -294,6 +308,7 @@ impl Conversation {
         for notice in std::mem::take(&mut self.notices) {
             self.push(Message::user(match notice {
                 Notice::BudgetLow => prompt::BUDGET_LOW,
+                Notice::Mode(mode) => prompt::mode(mode),
                 Notice::WrapUp(why) => prompt::wrap_up(why),
                 Notice::GoOn => prompt::GO_ON,
             }));
@@ -324,6 +339,16 @@ impl Conversation {
     fn compact(&mut self, compaction: &Compaction) {
         compact::fold(Arc::make_mut(&mut self.messages), &mut self.past, compaction);
         (self.measured, self.compacted) = (None, true);
+        // What it was told of its mode may be gone.
+        if self.mode != SessionMode::Interactive {
+            self.tell_mode();
+        }
+    }
+
+    /// What it is told of the mode comes right before its next turn, so that nothing before that changes.
+    fn tell_mode(&mut self) {
+        self.notices.retain(|notice| !matches!(notice, Notice::Mode(_)));
+        self.notices.push(Notice::Mode(self.mode));
     }
 
     fn answer(&mut self, content: &[Block], stop: StopReason) {

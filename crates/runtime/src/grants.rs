@@ -5,24 +5,36 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use kernel::Input;
 use policy::{Policy, Rule, RuleError, Source};
-use protocol::{DecidedBy, Decision, Event, RuleEffect};
+use protocol::{DecidedBy, Decision, Event, PermissionMode, RuleEffect, SessionMode};
 
-/// What calls may do now: the policy that the session was opened with, and what was granted since it began.
+/// What calls may do now: the policy that the session was opened with, and what was granted since it began. In plan mode
+/// nobody may change anything, whatever was granted.
 #[derive(Debug)]
-pub(crate) struct Grants(RwLock<Arc<Policy>>);
+pub(crate) struct Grants(RwLock<Ceiling>);
+
+#[derive(Debug)]
+struct Ceiling {
+    policy: Arc<Policy>,
+    /// The policy of plan mode, while the session is in it.
+    planning: Option<Arc<Policy>>,
+}
 
 impl Grants {
     pub(crate) fn new(policy: Policy) -> Grants {
-        Grants(RwLock::new(Arc::new(policy)))
+        Grants(RwLock::new(Ceiling { policy: Arc::new(policy), planning: None }))
     }
 
     /// The policy as it is now.
     pub(crate) fn policy(&self) -> Arc<Policy> {
-        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+        let ceiling = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(ceiling.planning.as_ref().unwrap_or(&ceiling.policy))
     }
 
     /// Takes in a durable event.
     pub(crate) fn read(&self, event: &Event) {
+        if let Event::ModeChanged { mode, .. } = event {
+            return self.narrow(*mode);
+        }
         let Event::AskDecided { decision, by: DecidedBy::User, .. } = event else { return };
         match granted(decision) {
             Ok(Some(rule)) => self.add(rule),
@@ -32,14 +44,27 @@ impl Grants {
         }
     }
 
+    fn narrow(&self, mode: SessionMode) {
+        let mut ceiling = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        ceiling.planning = (mode == SessionMode::Plan).then(|| planning(&ceiling.policy));
+    }
+
     fn add(&self, rule: Rule) {
-        let mut policy = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if policy.rules.contains(&rule) {
+        let mut ceiling = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if ceiling.policy.rules.contains(&rule) {
             return;
         }
-        let place = policy.rules.partition_point(|known| known.source <= rule.source);
-        Arc::make_mut(&mut policy).rules.insert(place, rule);
+        let place = ceiling.policy.rules.partition_point(|known| known.source <= rule.source);
+        Arc::make_mut(&mut ceiling.policy).rules.insert(place, rule);
+        if ceiling.planning.is_some() {
+            ceiling.planning = Some(planning(&ceiling.policy));
+        }
     }
+}
+
+/// The same policy for whoever only looks.
+fn planning(policy: &Policy) -> Arc<Policy> {
+    Arc::new(Policy { mode: PermissionMode::Plan, ..policy.clone() })
 }
 
 /// Refuses a decision whose rule is none, before anything is decided.
@@ -53,7 +78,9 @@ pub(crate) fn check(input: &Input) -> Result<(), RuleError> {
 fn granted(decision: &Decision) -> Result<Option<Rule>, RuleError> {
     match decision {
         Decision::Allow { rule: Some(text) } => Rule::parse(RuleEffect::Allow, text, Source::Session).map(Some),
-        Decision::Allow { rule: None } | Decision::Deny { .. } | Decision::Reply { .. } => Ok(None),
+        Decision::Allow { rule: None } | Decision::Deny { .. } | Decision::Reply { .. } | Decision::Proceed { .. } => {
+            Ok(None)
+        }
     }
 }
 
@@ -89,6 +116,17 @@ mod tests {
         let expected =
             ["the command line view", "granted while the session ran shell(git *)", "your settings, /u grep"];
         assert_eq!(texts(&grants), expected);
+    }
+
+    #[test]
+    fn x1_plan_mode_narrows_whatever_was_granted_and_its_end_gives_it_back() {
+        let grants = Grants::new(Policy { mode: PermissionMode::AllowAll, ..Policy::default() });
+        let change = |mode| grants.read(&Event::ModeChanged { mode, by: protocol::Origin::User });
+        change(SessionMode::Plan);
+        grants.read(&decided(allow("shell"), DecidedBy::User));
+        assert_eq!((grants.policy().mode, texts(&grants).len()), (PermissionMode::Plan, 1));
+        change(SessionMode::Autopilot);
+        assert_eq!((grants.policy().mode, texts(&grants).len()), (PermissionMode::AllowAll, 1));
     }
 
     #[test]

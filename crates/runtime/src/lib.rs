@@ -9,6 +9,7 @@ mod addresses;
 mod agent;
 mod api;
 mod asks;
+mod autopilot;
 mod bus;
 mod catalog;
 mod commands;
@@ -21,6 +22,7 @@ mod expects;
 mod fleet;
 mod governor;
 mod grants;
+mod helm;
 mod hooks;
 mod instructions;
 mod links;
@@ -29,6 +31,7 @@ mod models;
 mod outfit;
 mod output;
 mod permit;
+mod plan;
 mod prompt;
 mod recall;
 mod redact;
@@ -56,6 +59,7 @@ pub use instructions::{Instructions, Notice};
 pub use links::redirects;
 pub use models::{CostGuard, Models, OnlyOwn, TooDear};
 pub use output::output;
+pub use plan::read_plan;
 pub use recall::{
     Census, CensusError, FilePatterns, FleetMemory, Landing, Means, NoWorks, Recalled, Recollection, Shelf, Staff, Why,
     Works, apart,

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use model::{Model, ToolSpec};
 use policy::Role;
-use protocol::{AgentSpec, Clip, Effort, Kind, PermissionMode, Spawns, TaskId, TaskSpec};
+use protocol::{AgentSpec, Clip, Effort, Kind, PermissionMode, SessionMode, Spawns, TaskId, TaskSpec};
 use tools::Tool;
 
 use crate::agent::Desk;
@@ -33,6 +33,8 @@ pub(crate) struct Outfit {
     pub(crate) specs: Arc<[ToolSpec]>,
     /// What its model is told of when it asks.
     pub(crate) deferred: Vec<ToolSpec>,
+    /// What the root may call besides, and is told of in the mode that it is for.
+    steering: Vec<Steer>,
     pub(crate) role: Role,
     pub(crate) model: Arc<dyn Model>,
     pub(crate) effort: Option<Effort>,
@@ -40,18 +42,33 @@ pub(crate) struct Outfit {
     pub(crate) site: Arc<Site>,
 }
 
+/// A tool of one mode.
+#[derive(Debug)]
+struct Steer {
+    mode: SessionMode,
+    tool: Arc<dyn Tool>,
+    spec: ToolSpec,
+}
+
 impl Outfit {
     pub(crate) fn tool(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        self.toolbox.iter().find(|tool| tool.spec().name == name)
+        let steering = self.steering.iter().map(|steer| &steer.tool);
+        self.toolbox.iter().chain(steering).find(|tool| tool.spec().name == name)
     }
 
-    /// What its model is told of once it has asked for these.
-    pub(crate) fn told(&self, loaded: &BTreeSet<String>) -> Arc<[ToolSpec]> {
-        if loaded.is_empty() {
-            return Arc::clone(&self.specs);
-        }
+    /// What its model is told of in a mode, once it has asked for these.
+    pub(crate) fn told(&self, loaded: &BTreeSet<String>, mode: SessionMode) -> Arc<[ToolSpec]> {
         let more = self.deferred.iter().filter(|spec| loaded.contains(&spec.name));
-        self.specs.iter().chain(more).cloned().collect()
+        let mut more = more.chain(self.steering(mode)).peekable();
+        match more.peek() {
+            None => Arc::clone(&self.specs),
+            Some(_) => self.specs.iter().chain(more).cloned().collect(),
+        }
+    }
+
+    /// The tools of a mode.
+    pub(crate) fn steering(&self, mode: SessionMode) -> impl Iterator<Item = &ToolSpec> {
+        self.steering.iter().filter(move |steer| steer.mode == mode).map(|steer| &steer.spec)
     }
 }
 
@@ -112,15 +129,19 @@ impl Desk {
         };
         let specs = at_once.iter().chain(&search).map(spec_of).collect();
         let toolbox: Vec<_> = toolbox.into_iter().chain(search).collect();
+        let steering = if key.root { steering(&definition) } else { Vec::new() };
+        let names =
+            toolbox.iter().chain(steering.iter().map(|steer| &steer.tool)).map(|tool| tool.spec().name.to_owned());
         Ok(Outfit {
             system: self.system(&definition, key.root, &site)?.into(),
             role: Role {
-                tools: Some(toolbox.iter().map(|tool| tool.spec().name.to_owned()).collect()),
+                tools: Some(names.collect()),
                 denied: definition.denied.iter().cloned().collect(),
                 mode: key.mode,
             },
             specs,
             deferred: deferred.iter().map(spec_of).collect(),
+            steering,
             toolbox,
             model,
             effort: spec.effort.or(definition.effort).or(self.settings.effort),
@@ -164,6 +185,14 @@ impl Desk {
             .chain(tools::list());
         all.filter(|tool| has(definition, tool.spec().name)).collect()
     }
+}
+
+/// The tools of the session's own agent, mode by mode. They are the session's, so its definition need not list them.
+fn steering(definition: &AgentSpec) -> Vec<Steer> {
+    let of =
+        |mode: SessionMode, tools: Tools| tools.into_iter().map(move |tool| Steer { mode, spec: spec_of(&tool), tool });
+    let all = of(SessionMode::Plan, tools::plan()).chain(of(SessionMode::Autopilot, tools::autopilot()));
+    all.filter(|steer| !definition.denied.contains(&steer.spec.name)).collect()
 }
 
 /// Whether a definition has a tool. What goes with `task` is had by whoever has that; `until`, which runs commands, only

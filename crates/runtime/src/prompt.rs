@@ -1,6 +1,6 @@
 //! What a model is told besides the conversation. The texts are files beside this one.
 
-use protocol::{AgentSpec, WrapUp, clip_middle};
+use protocol::{AgentSpec, SessionMode, WrapUp, clip_middle};
 
 use crate::sites::Site;
 use crate::{Features, Instructions};
@@ -25,6 +25,21 @@ pub(crate) const UNMET: &str = include_str!("prompts/unmet.md");
 
 /// What an agent is told before a digest of what it is no longer told.
 pub(crate) const COMPACTED: &str = include_str!("prompts/compacted.md");
+
+/// What a root on autopilot is told that stopped.
+pub(crate) const CONTINUE: &str = include_str!("prompts/continue.md");
+
+/// How the root works through todos with many agents.
+pub(crate) const FLEET: &str = include_str!("prompts/fleet.md");
+
+/// What the root is told of the session's mode.
+pub(crate) fn mode(mode: SessionMode) -> &'static str {
+    match mode {
+        SessionMode::Interactive => include_str!("prompts/mode_interactive.md"),
+        SessionMode::Plan => include_str!("prompts/mode_plan.md"),
+        SessionMode::Autopilot => include_str!("prompts/mode_autopilot.md"),
+    }
+}
 
 /// What an agent is told before its last turn.
 pub(crate) fn wrap_up(why: WrapUp) -> &'static str {
@@ -126,6 +141,8 @@ pub(crate) fn unquote(text: &str) -> (String, Vec<String>) {
 /// Whether a text is the runtime's own word, which holds for its moment only.
 pub(crate) fn is_notice(text: &str) -> bool {
     [BUDGET_LOW, GO_ON].contains(&text)
+        || text == CONTINUE.trim_end()
+        || SessionMode::ALL.into_iter().any(|known| text == mode(known))
         || text.starts_with(UNMET)
         || [WrapUp::Budget, WrapUp::Time, WrapUp::Stop].into_iter().any(|why| text == wrap_up(why))
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kernel::{Ending, Input, Report, TodoMove};
 use net::Secret;
-use protocol::{Block, Body, Decision, Evidence, Expects, Subject, Todo};
+use protocol::{Block, Body, Completion, Decision, Evidence, Expects, Subject, Todo};
 
 /// What stands where a secret stood.
 const MARK: &str = "[redacted]";
@@ -51,6 +51,8 @@ impl Redactor {
             }
             Input::MoveTodo { to: TodoMove::Block(reason), .. } => self.text(reason),
             Input::MoveTodo { to: TodoMove::Reuse | TodoMove::Reopen, .. }
+            | Input::SetMode { .. }
+            | Input::GoOn { .. }
             | Input::EndFleet(_)
             | Input::Adopt { .. }
             | Input::Fork { .. }
@@ -83,6 +85,12 @@ impl Redactor {
             Report::CallRewritten { input, .. } => self.text(input),
             Report::Greeted(context) => context.iter_mut().for_each(|text| self.text(text)),
             Report::Held { reason, .. } => self.text(reason),
+            Report::Objective { completion, .. } => match completion {
+                Completion::Done { summary } => self.text(summary),
+                Completion::Blocked { summary, reason } => {
+                    [summary, reason].into_iter().for_each(|text| self.text(text))
+                }
+            },
             Report::Intent(text) | Report::Suggested(text) => self.text(text),
             // It was written without secrets before it came here.
             Report::ItemChanged { .. } => {}
@@ -134,6 +142,10 @@ impl Redactor {
                 self.text(question);
                 choices.iter_mut().for_each(|choice| self.text(choice));
             }
+            Subject::Plan { summary, plan, .. } => {
+                self.text(summary);
+                self.text(plan);
+            }
         }
     }
 
@@ -141,6 +153,7 @@ impl Redactor {
         match decision {
             Decision::Allow { rule } => rule.iter_mut().for_each(|rule| self.text(rule)),
             Decision::Deny { words: text } | Decision::Reply { text } => self.text(text),
+            Decision::Proceed { .. } => {}
         }
     }
 

@@ -124,6 +124,14 @@ impl Roster {
         }
     }
 
+    /// Tells of what calls left behind, task by task in the order that they were made.
+    pub(crate) fn evidence(&self, mut each: impl FnMut(&Evidence)) {
+        let rolls = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let mut tasks: Vec<_> = rolls.tasks.iter().collect();
+        tasks.sort_by_key(|(id, _)| **id);
+        tasks.iter().flat_map(|(_, known)| &known.evidence).for_each(&mut each);
+    }
+
     /// Everything below a task, parents before their children.
     pub(crate) fn below(&self, top: TaskId) -> Vec<TaskId> {
         let rolls = self.0.read().unwrap_or_else(PoisonError::into_inner);

@@ -9,7 +9,7 @@ use host::{Clock, Home, Ids};
 use model::Model;
 use net::{Route, Secret};
 use policy::Policy;
-use protocol::{AgentSpec, Budget, Effort, ListName, RuleText};
+use protocol::{AgentSpec, Budget, Effort, ListName, PlanAction, RuleText, SessionMode};
 use store::Probe;
 
 use crate::{Catalog, CostGuard, Models, Spools, Watch};
@@ -42,6 +42,10 @@ pub struct Settings {
     /// The rules among the policy's that the command line gave, so that a process that goes on with the session has
     /// them again.
     pub rules: Vec<RuleText>,
+    /// The mode that it goes on in; as it was when absent.
+    pub mode: Option<SessionMode>,
+    /// How a plan is gone on with that nobody decides on in time.
+    pub plan_exit: PlanAction,
     /// Whether the model may ask the user questions.
     pub ask_user: bool,
     /// How long a person is waited for before an ask is denied; for ever when absent.

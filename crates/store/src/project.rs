@@ -67,7 +67,12 @@ pub(crate) fn project(conn: &Connection, entry: &Entry) -> rusqlite::Result<()> 
         | Event::TodoFreed { .. }
         | Event::FleetBegan(_)
         | Event::FleetEnded { .. } => todos::project(conn, entry).and_then(|()| tasks::touch(conn, task, at)),
-        Event::AdmissionClosed
+        Event::ModeChanged { mode, .. } => {
+            set_meta(conn, "mode", &json(mode)?).and_then(|()| tasks::touch(conn, task, at))
+        }
+        Event::AutopilotContinued { .. }
+        | Event::AutopilotStopped { .. }
+        | Event::AdmissionClosed
         | Event::AdmissionOpened
         | Event::SlotRegained
         | Event::CallStarted { .. }

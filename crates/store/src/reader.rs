@@ -8,7 +8,9 @@ use protocol::api::{
     AskView, AsksParams, AsksResult, Command, CommandFate, SessionView, TaskRecord, TaskView, TasksPage, TasksParams,
     TodosPage, TodosParams,
 };
-use protocol::{At, Budget, Cost, Envelope, Fence, ListName, PermissionMode, SessionId, TaskId, TaskState, TodoId};
+use protocol::{
+    At, Budget, Cost, Envelope, Fence, ListName, PermissionMode, SessionId, SessionMode, TaskId, TaskState, TodoId,
+};
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::error::fault;
@@ -192,6 +194,7 @@ fn session_view(conn: &Connection, id: SessionId) -> rusqlite::Result<SessionVie
         model: fact("model")?,
         permission: project::meta(conn, "permission")?
             .map_or(Ok(PermissionMode::Default), |permission| from_json(&permission))?,
+        mode: project::meta(conn, "mode")?.map_or(Ok(SessionMode::default()), |mode| from_json(&mode))?,
         rules: project::meta(conn, "rules")?.map_or(Ok(Vec::new()), |rules| from_json(&rules))?,
         roots: project::meta(conn, "roots")?.map_or(Ok(Vec::new()), |roots| from_json(&roots))?,
         ask_user: project::meta(conn, "ask_user")?.map_or(Ok(true), |asks| from_json(&asks))?,

@@ -8,7 +8,7 @@ use host::{Guardian, Workspace};
 use net::fetch::{Fetcher, Gate};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Asker, Background, Crew, Intent, Lists, Pulse, Reach, SqlSpace, Stamps};
+use crate::{Asker, Background, Crew, Helm, Intent, Lists, Pulse, Reach, SqlSpace, Stamps};
 
 /// What a call may use.
 #[derive(Debug, Clone)]
@@ -39,6 +39,8 @@ pub struct Context {
     pub lists: Arc<dyn Lists>,
     /// Where the agent says what it is doing.
     pub intent: Arc<dyn Intent>,
+    /// Where the session's own agent says how its session goes on.
+    pub helm: Arc<dyn Helm>,
     /// Asks the user.
     pub asker: Arc<dyn Asker>,
     /// Gets pages of the web.

@@ -12,6 +12,7 @@ mod capture;
 mod context;
 mod crew;
 mod everyday;
+mod helm;
 mod launch;
 mod list;
 mod page;
@@ -32,11 +33,12 @@ pub use context::{Context, Limits};
 pub use launch::{ShellCommand, follow, full_shell, launch};
 pub use pulse::{Pulse, Resting};
 pub use seams::{
-    AgentOrder, Asker, Background, BackgroundCommand, BackgroundRead, BackgroundRow, Crew, Intent, ItemEdit, ItemOrder,
-    Lists, Question, Reach, ReadOrder, Readers, SqlSpace, UntilOrder, Use, Wait, WaitOrder, WriteOrder,
+    AgentOrder, Asker, Background, BackgroundCommand, BackgroundRead, BackgroundRow, Crew, Helm, Intent, ItemEdit,
+    ItemOrder, Lists, PlanOrder, Question, Reach, ReadOrder, Readers, SqlSpace, UntilOrder, Use, Wait, WaitOrder,
+    WriteOrder,
 };
 pub use spool::Spool;
 pub use stamps::Stamps;
 pub use tool::{Access, BoxFuture, Need, Output, Spec, Tool, ToolError};
-pub use toolbox::{ask_user, crew, everyday, list, skill, task, tool_search};
-pub use walk::{Listed, ListedKind, list_workspace};
+pub use toolbox::{ask_user, autopilot, crew, everyday, list, plan, skill, task, tool_search};
+pub use walk::{Listed, ListedKind, each_file, list_workspace};

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
-use protocol::{Cancel, Clip, Delivery, Effort, Expects, ItemId, ItemStatus, Mode, WaitMode};
+use protocol::{Cancel, Clip, Completion, Delivery, Effort, Expects, ItemId, ItemStatus, Mode, PlanAction, WaitMode};
 use serde_json::{Map, Value};
 
 use crate::{BoxFuture, ToolError};
@@ -103,6 +103,29 @@ pub struct Question {
     pub question: String,
     /// Answers to choose from; any words when empty.
     pub choices: Vec<String>,
+}
+
+/// Where a session's own agent says how its session goes on.
+pub trait Helm: Send + Sync + fmt::Debug {
+    /// Keeps the session's plan.
+    fn write_plan(&self, text: String) -> BoxFuture<'_, Result<(), ToolError>>;
+
+    /// Asks how the session goes on now that the plan is made; gives words for the model.
+    fn leave_plan(&self, order: PlanOrder) -> BoxFuture<'_, Result<String, ToolError>>;
+
+    /// Reports on the objective; gives words for the model.
+    fn complete(&self, completion: Completion) -> BoxFuture<'_, Result<String, ToolError>>;
+}
+
+/// A plan that is made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanOrder {
+    /// The plan in brief.
+    pub summary: String,
+    /// What there is to choose from.
+    pub actions: Vec<PlanAction>,
+    /// What the model would choose.
+    pub recommended: PlanAction,
 }
 
 /// The agents that an agent starts, and what it may do with them. Answers are words for the model; what an agent said

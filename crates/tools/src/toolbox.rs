@@ -10,6 +10,7 @@ use crate::everyday::{
     ApplyPatch, AskUser, Create, Edit, Glob, Grep, ListShells, ReadShell, ReportIntent, Shell, Sql, StopShell, View,
     WebFetch,
 };
+use crate::helm::{ExitPlanMode, TaskComplete, WritePlan};
 use crate::list::{TaskCreate, TaskGet, TaskList, TaskOutput, TaskStop, TaskUpdate};
 
 /// The everyday tools, always in the same order: a request's first bytes must not change from turn to turn.
@@ -79,6 +80,16 @@ fn with_list(about: &str, named: &[(String, String)]) -> Cow<'static, str> {
 /// The tool that asks the user, for sessions where somebody may answer. It comes after the others.
 pub fn ask_user() -> Arc<dyn Tool> {
     tool::<AskUser>()
+}
+
+/// The tools of a session's own agent in plan mode.
+pub fn plan() -> Vec<Arc<dyn Tool>> {
+    vec![tool::<WritePlan>(), tool::<ExitPlanMode>()]
+}
+
+/// The tools of a session's own agent on autopilot.
+pub fn autopilot() -> Vec<Arc<dyn Tool>> {
+    vec![tool::<TaskComplete>()]
 }
 
 #[cfg(test)]

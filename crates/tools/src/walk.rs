@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use ignore::{DirEntry, WalkBuilder};
@@ -76,7 +76,15 @@ impl Iterator for Walk<'_> {
     }
 }
 
-/// The files under `root`, sorted by path; `root` itself when it is a file. What cannot be read is passed over.
+/// Tells of the files under a folder, hidden ones too, in an order that stays: at most so many, and for so long.
+pub fn each_file(root: &Path, most: usize, time: Duration, each: impl FnMut(&Path)) {
+    let stop = Stop { token: CancellationToken::new(), deadline: Instant::now() + time };
+    let mut each = each;
+    files(root, Hidden::Take, stop).take(most).for_each(|path| each(&path));
+}
+
+/// The files under `root`, sorted by path; `root` itself when it is a file. What cannot be read is passed over, and so
+/// is a folder whose ignore file could do harm. Such a file in `root` or above it means that none is respected.
 fn files(root: &Path, hidden: Hidden, stop: Stop) -> impl Iterator<Item = PathBuf> + use<> {
     walker(root, hidden, |_entry| true)
         .take_while(move |_| !stop.is_due())

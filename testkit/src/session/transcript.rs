@@ -99,7 +99,15 @@ impl Page {
             Event::Asked(ask) => self.add(match &ask.subject {
                 Subject::Permission { tool, reason, .. } => format!("  asks to run {tool}: {reason}"),
                 Subject::Question { question, .. } => format!("  asks the user: {question}"),
+                Subject::Plan { summary, recommended, .. } => {
+                    format!("  asks how the plan goes on, recommends {recommended}: {summary}")
+                }
             }),
+            Event::ModeChanged { mode, by } => self.add(format_args!("mode {mode}, by {}", origin(*by, names))),
+            Event::AutopilotContinued { count, .. } => self.add(format_args!("told to go on, {count}")),
+            Event::AutopilotStopped { why, continues } => {
+                self.add(format_args!("autopilot stops after {continues}: {why:?}"));
+            }
             Event::AskDecided { decision, by, .. } => self.add(format_args!("  {} by {by:?}", decision.word())),
             Event::WaitEnded { call, why } => self.add(format_args!("  {call} waited: {why:?}")),
             Event::ModelDiffered { asked, answered, .. } => {

@@ -1,6 +1,6 @@
 //! What only a person decides: tool calls that wait for permission or for an answer.
 
-use protocol::{Ask, AskId, DecidedBy, Decision, Event, Run, Subject, TaskId, Turn};
+use protocol::{Ask, AskId, DecidedBy, Decision, Event, Origin, Run, Subject, TaskId, Turn};
 
 use super::Draft;
 use super::spawn::expect_call;
@@ -9,11 +9,11 @@ use crate::{CallPhase, Effect, Refusal};
 impl Draft<'_> {
     /// A call that asks for permission has not begun; one that asks a question has.
     pub(super) fn ask(&mut self, run: Run, turn: Turn, ask: Ask) -> Result<(), Refusal> {
-        let phase = match ask.subject {
-            Subject::Permission { .. } => CallPhase::Pending,
-            Subject::Question { .. } => CallPhase::Started,
-        };
+        let phase = if ask.subject.is_begun() { CallPhase::Started } else { CallPhase::Pending };
         expect_call(self.current(run)?, turn, &ask.call, &phase)?;
+        if let Subject::Plan { .. } = ask.subject {
+            self.expect_planning(run.task)?;
+        }
         if self.state.asks.contains_key(&ask.id) {
             return Err(Refusal::Call(ask.call));
         }
@@ -28,7 +28,18 @@ impl Draft<'_> {
         if !decision.fits(&ask.1.subject) {
             return Err(Refusal::Unfit(id));
         }
+        let proceeds = match &decision {
+            Decision::Proceed { action } => action.mode(),
+            Decision::Allow { .. } | Decision::Deny { .. } | Decision::Reply { .. } => None,
+        };
         self.record(task, Event::AskDecided { ask: id, call: call.clone(), decision, by })?;
+        if let Some(mode) = proceeds {
+            let by = match by {
+                DecidedBy::User => Origin::User,
+                DecidedBy::Deadline => Origin::Runtime,
+            };
+            self.set_mode(mode, by)?;
+        }
         let task = self.task(task)?;
         if task.is_running() {
             let run = task.run();
@@ -37,7 +48,7 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Denies what nobody decided in time. What an owner left open waits for the next one, which first hears what was
+    /// Decides what nobody decided in time: what asked for leave is denied. What an owner left open waits for the next one, which first hears what was
     /// decided meanwhile.
     pub(super) fn expire_asks(&mut self, id: TaskId) -> Result<(), Refusal> {
         let task = self.task(id)?;
@@ -45,9 +56,10 @@ impl Draft<'_> {
             return Ok(());
         }
         let expired = |ask: &&Ask| ask.until_at.is_some_and(|until| until <= self.now);
-        let asks: Vec<AskId> = task.work.asks().filter(expired).map(|ask| ask.id.clone()).collect();
-        for ask in asks {
-            self.decide(ask, Decision::Deny { words: String::new() }, DecidedBy::Deadline)?;
+        let of_ask = |ask: &Ask| (ask.id.clone(), ask.subject.by_default());
+        let asks: Vec<(AskId, Decision)> = task.work.asks().filter(expired).map(of_ask).collect();
+        for (ask, decision) in asks {
+            self.decide(ask, decision, DecidedBy::Deadline)?;
         }
         Ok(())
     }

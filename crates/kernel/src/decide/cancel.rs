@@ -28,6 +28,8 @@ impl Draft<'_> {
 
     /// Stops a task's activation and the children it waits for.
     pub(super) fn interrupt(&mut self, id: TaskId) -> Result<(), Refusal> {
+        self.task(id)?;
+        self.abort_flight(id, CancelBy::User)?;
         let task = self.task(id)?;
         if !under_way(&task.phase) {
             return Ok(());
@@ -43,6 +45,7 @@ impl Draft<'_> {
     /// Stops a task and everything below it. Nothing below can start any more from the first record on.
     pub(super) fn cancel(&mut self, id: TaskId, by: CancelBy, how: Cancel) -> Result<(), Refusal> {
         self.task(id)?;
+        self.abort_flight(id, by)?;
         let tree: Vec<TaskId> = self.state.subtree(id).into_iter().filter(|id| self.can_stop(*id)).collect();
         for id in &tree {
             if self.task(*id)?.cancel.is_none_or(|(_, asked)| asked < how) {
@@ -102,6 +105,9 @@ impl Draft<'_> {
         let (activation, kind, due) = (task.activation, task.kind, due(task));
         if under_way(&task.phase) {
             self.record(id, Event::ActivationEnded { activation, outcome: outcome.clone(), text })?;
+            if kind == Kind::Main {
+                self.root_ended(id, &outcome)?;
+            }
         } else if kind == Kind::Main {
             return Ok(());
         }

@@ -5,6 +5,7 @@ mod ask;
 mod cancel;
 mod fleet;
 mod mail;
+mod mode;
 mod owner;
 mod report;
 mod schedule;
@@ -47,6 +48,8 @@ pub(crate) fn decide(state: &mut State, limits: &Limits, now: At, input: Input) 
         Input::BeginFleet(terms) => draft.begin_fleet(terms),
         Input::MoveTodo { todo, to } => draft.move_todo(todo, to),
         Input::EndFleet(end) => draft.end_fleet(end),
+        Input::SetMode { mode, by } => draft.set_mode(mode, by),
+        Input::GoOn { state, text } => draft.go_on(state, text),
         Input::Tick => draft.tick(),
     }?;
     draft.fill_slots()?;

@@ -72,6 +72,7 @@ impl Draft<'_> {
             Report::Ask { turn, ask } => self.ask(run, turn, ask),
             Report::WaitOver { turn, call } => self.wait_over(run, turn, call),
             Report::ItemChanged { list, item } => self.record(run.task, Event::ItemChanged { list, item }),
+            Report::Objective { turn, call, completion } => self.complete(run, turn, &call, completion),
             Report::Intent(intent) => self.record(run.task, Event::IntentReported { intent }),
             Report::Suggested(text) => self.record(run.task, Event::PromptSuggested { text }),
             Report::ToolsLoaded(tools) => self.record(run.task, Event::ToolsLoaded { tools }),

@@ -19,6 +19,15 @@ impl World {
         self.ask(run, turn, call, Subject::Question { question: "which?".into(), choices: Vec::new() });
     }
 
+    /// Asks, unless that is refused for a reason that is not looked at here.
+    pub(super) fn ask_unless(&mut self, run: Run, turn: Turn, call: CallId, subject: Subject, unless: &Refusal) {
+        let probe = Ask { id: AskId("probe".into()), call: call.clone(), subject: subject.clone(), until_at: None };
+        let tried = self.kernel.clone().apply(self.now, Input::Report(run, Report::Ask { turn, ask: probe }));
+        if tried.err().as_ref() != Some(unless) {
+            self.ask(run, turn, call, subject);
+        }
+    }
+
     fn ask(&mut self, run: Run, turn: Turn, call: CallId, subject: Subject) {
         let until_at = Some(At(self.now.0 + self.dice.below(60))).filter(|_| self.dice.one_in(2));
         let open: Vec<AskId> = self.kernel.state.asks.keys().cloned().collect();
@@ -71,8 +80,9 @@ impl World {
     }
 
     fn decide(&mut self, ask: Ask) {
-        let decision = match self.dice.below(5) {
+        let decision = match self.dice.below(6) {
             0 => Decision::Deny { words: "no".into() },
+            5 => Decision::Proceed { action: self.dice.pick(&PlanAction::ALL).unwrap_or(PlanAction::ExitOnly) },
             1 | 2 => Decision::Allow { rule: None },
             _ => Decision::Reply { text: "this one".into() },
         };
@@ -99,7 +109,7 @@ pub(super) struct Asks {
 impl Asks {
     /// A call asks; `started` is whether it runs.
     pub(super) fn asked(&mut self, task: TaskId, ask: &Ask, started: bool) {
-        let begun = matches!(ask.subject, Subject::Question { .. });
+        let begun = ask.subject.is_begun();
         assert_eq!(begun, started, "{} asks at the wrong time", ask.call);
         assert!(!self.over.contains(&ask.id), "{} is asked again", ask.id);
         assert!(

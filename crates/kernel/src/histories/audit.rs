@@ -8,6 +8,7 @@ use super::asks::Asks;
 use super::checks;
 use super::hooks::Hooks;
 use super::mails::Mails;
+use super::modes::Modes;
 use super::starts::Starts;
 use crate::*;
 
@@ -30,6 +31,7 @@ pub(super) struct Audit {
     mails: Mails,
     hooks: Hooks,
     starts: Starts,
+    modes: Modes,
 }
 
 impl Audit {
@@ -43,6 +45,7 @@ impl Audit {
                         started.insert(Run { task: entry.task, activation, attempt });
                     }
                     self.read(entry, limits);
+                    self.modes.read(kernel.root(), entry, limits);
                 }
                 Effect::Start(run) => {
                     assert!(started.contains(run), "{run} started before it was recorded");
@@ -61,6 +64,7 @@ impl Audit {
         self.mails.check(kernel);
         self.hooks.check(kernel);
         self.starts.check(kernel);
+        self.modes.check(kernel);
         checks::check(kernel, limits);
     }
 
@@ -149,6 +153,9 @@ impl Audit {
             | Event::BudgetLow { .. }
             | Event::WrapUpBegan { .. }
             | Event::Compacted(_)
+            | Event::ModeChanged { .. }
+            | Event::AutopilotContinued { .. }
+            | Event::AutopilotStopped { .. }
             | Event::Unknown => {}
         }
     }

@@ -10,6 +10,7 @@ mod drain;
 mod fleets;
 mod hooks;
 mod mails;
+mod modes;
 mod others;
 mod runs;
 mod starts;
@@ -72,8 +73,8 @@ fn histories_come_to_every_event_and_to_every_limit() {
         refusals.extend(world.refusals);
     }
     // All but what a newer version wrote, and what says that another model answered.
-    assert_eq!(events.len(), 39, "{events:?}");
-    let limits = ["Budget", "BudgetHeld", "Depth", "Holds", "Rate", "Total", "Turns", "WrappedUp"];
+    assert_eq!(events.len(), 42, "{events:?}");
+    let limits = ["Budget", "BudgetHeld", "Depth", "Holds", "Rate", "Total", "Turns", "WrappedUp", "NoObjective"];
     let states = ["Closed", "Ended", "MailWaiting", "NoSlot", "NotAwaited", "NotRoots", "Stopping", "WaitCycle"];
     for refusal in limits.into_iter().chain(states) {
         assert!(refusals.contains(refusal), "nothing was refused as {refusal}: {refusals:?}");

@@ -93,7 +93,9 @@ impl World {
                 2..6 => self.spawn(run, turn, call),
                 _ => self.tries(run, Report::CallStarted { turn, call }),
             },
-            CallPhase::Started => match self.dice.below(7) {
+            CallPhase::Started => match self.dice.below(9) {
+                7 => self.ask_plan(run, turn, call),
+                8 => self.report_objective(run, turn, call),
                 0..3 => self.spawn(run, turn, call),
                 3 => self.wait(run, turn, call),
                 4 => self.ask_question(run, turn, call),

@@ -47,6 +47,7 @@ impl World {
             grace: Duration::from_millis(dice.below(120)),
             holds: dice.below(3) as u32,
             repairs: dice.below(2) as u32,
+            continues: dice.below(4) as u32,
         };
         World::with_limits(seed, limits)
     }
@@ -86,7 +87,7 @@ impl World {
         if self.dice.below(100) < self.industry {
             return self.some_run_reports();
         }
-        match self.dice.below(34) {
+        match self.dice.below(37) {
             0..7 => self.somebody_writes(),
             7..10 => self.tick(),
             10..13 => self.somebody_cancels(),
@@ -102,6 +103,7 @@ impl World {
             29..31 => self.somebody_parts(),
             31..32 => self.somebody_forgets(),
             32..33 => self.somebody_starts_one(),
+            33..36 => self.somebody_steers(),
             _ => self.an_old_run_reports(),
         }
     }

@@ -14,6 +14,7 @@ mod grace;
 mod kinds;
 mod limits;
 mod mail;
+mod modes;
 mod slots;
 mod spawns;
 mod waits;

@@ -46,6 +46,11 @@ methods! {
     SessionFleetStart, "session.fleet.start", Session, "Experimental: has the root split a request and run its parts by agents of its own.";
     CommandsList, "commands.list", Any, "The slash commands there are: built in, from files, plugins and skills.";
     CommandsInvoke, "commands.invoke", Session, "Runs a slash command; one that is for the model gives the prompt to send.";
+    ModeGet, "mode.get", Any, "How far the session's own agent goes by itself: interactive, plan or autopilot.";
+    ModeSet, "mode.set", Session, "Goes on in another mode.";
+    PlanRead, "plan.read", Any, "The session's plan, if it has one.";
+    PlanUpdate, "plan.update", Session, "Keeps another plan.";
+    PlanDelete, "plan.delete", Session, "Removes the plan.";
     TasksList, "tasks.list", Any, "Every task of the session, oldest first, in pages.";
     TasksGet, "tasks.get", Any, "One task with everything its record holds: prompt, messages, turns, evidence.";
     TasksOutput, "tasks.output", Any, "What a task printed or said last, clipped.";

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{StopTaskParams, TaskParams};
 use crate::{
     Ask, AskId, At, Budget, Cost, DecidedBy, Decision, Delivery, Effort, Image, ListName, MailId, Outcome,
-    PermissionMode, RuleText, SessionId, TaskId, TaskState, Usage,
+    PermissionMode, RuleText, SessionId, SessionMode, TaskId, TaskState, Usage,
 };
 
 /// What the session is.
@@ -20,6 +20,9 @@ pub struct SessionView {
     pub model: String,
     /// What becomes of calls that no rule speaks of.
     pub permission: PermissionMode,
+    /// How far its own agent goes by itself.
+    #[serde(default)]
+    pub mode: SessionMode,
     /// The rules that its command line gave, oldest first.
     #[serde(default)]
     pub rules: Vec<RuleText>,
@@ -152,6 +155,30 @@ pub struct AsksResult {
     pub total: u64,
 }
 
+/// The mode of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ModeParams {
+    /// How far its own agent goes by itself.
+    pub mode: SessionMode,
+}
+
+/// The plan of a session; nothing when there is none.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlanResult {
+    /// The plan, in Markdown.
+    pub text: Option<String>,
+}
+
+/// A plan to keep.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlanParams {
+    /// The plan, in Markdown.
+    pub text: String,
+}
+
 /// A decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -190,4 +217,6 @@ pub enum Command {
     Promote(TaskParams),
     /// Remove the record of a task that has ended.
     Forget(TaskParams),
+    /// Go on in another mode.
+    SetMode(ModeParams),
 }

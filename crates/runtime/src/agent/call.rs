@@ -15,6 +15,7 @@ use super::judge::{Admission, Looked, Standing, failed, look_at_all};
 use crate::addresses::Addresses;
 use crate::asks::{self, Questions};
 use crate::crew::Crew;
+use crate::helm::Steering;
 use crate::hooks::{self, Heard, Untold, Untolds};
 use crate::lists::Lists;
 use crate::outfit::Outfit;
@@ -83,7 +84,7 @@ async fn run_one(bench: &Bench, looked: Looked<'_>) -> Result<(), Rejected> {
             let decided = pending.decided().await?;
             match decided.decision {
                 Decision::Allow { .. } => (tool, reach),
-                Decision::Deny { .. } | Decision::Reply { .. } => {
+                Decision::Deny { .. } | Decision::Reply { .. } | Decision::Proceed { .. } => {
                     let answer = asks::refused(&call, &verdict, &decided);
                     return answer_call(bench, &caller, &call, answer).await;
                 }
@@ -175,6 +176,7 @@ fn context(bench: &Bench, caller: &Caller, cancel: CancellationToken, reach: Arc
         crew: Arc::new(crew()),
         lists: Arc::new(Lists { crew: crew() }),
         intent: Arc::new(Intents(caller.clone())),
+        helm: Arc::new(Steering { desk: Arc::clone(desk), caller: caller.clone() }),
         asker: Arc::new(Questions { desk: Arc::clone(desk), caller: caller.clone() }),
         fetcher: desk.fetcher.clone(),
         gate: Arc::new(Addresses(Arc::clone(desk))),

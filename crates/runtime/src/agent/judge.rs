@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use kernel::{CallPhase, Decided};
-use protocol::{Answer, AnswerStatus, Ask, Call, Clip, RuleEffect, Subject};
+use protocol::{Answer, AnswerStatus, Call, Clip, RuleEffect};
 use tools::{Reach, Tool, ToolError};
 
 use super::call::Bench;
@@ -144,9 +144,9 @@ impl Standing {
     pub(super) fn of(phase: Option<&CallPhase>) -> Standing {
         match phase {
             Some(CallPhase::Pending | CallPhase::Started | CallPhase::Answered) | None => Standing::Fresh,
-            Some(CallPhase::Asking(Ask { subject: Subject::Permission { .. }, .. }))
-            | Some(CallPhase::Decided(Decided { begun: false, .. })) => Standing::Asked,
-            Some(CallPhase::Asking(Ask { subject: Subject::Question { .. }, .. }))
+            Some(CallPhase::Asking(ask)) if !ask.subject.is_begun() => Standing::Asked,
+            Some(CallPhase::Decided(Decided { begun: false, .. })) => Standing::Asked,
+            Some(CallPhase::Asking(_))
             | Some(CallPhase::Decided(Decided { begun: true, .. }))
             | Some(CallPhase::Waiting(_) | CallPhase::Waited { .. }) => Standing::Begun,
         }

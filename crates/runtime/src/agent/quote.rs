@@ -46,7 +46,7 @@ pub(crate) fn input(outfit: &Outfit, conversation: &Conversation) -> u64 {
     };
     // Tools may have been loaded since it was counted.
     let loaded = outfit.deferred.iter().filter(|spec| conversation.loaded().contains(&spec.name));
-    loaded.map(tool).fold(input, u64::saturating_add)
+    loaded.chain(outfit.steering(conversation.mode())).map(tool).fold(input, u64::saturating_add)
 }
 
 /// Most tokens that a request with these messages has, as far as that can be told without a provider.

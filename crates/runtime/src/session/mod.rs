@@ -13,11 +13,12 @@ mod status;
 mod todos;
 mod transcript;
 
+use std::io;
 use std::sync::Arc;
 
 use kernel::Input;
 use protocol::api::{Command, DecideParams, SendParams, SessionView, TaskView, TasksParams};
-use protocol::{CancelBy, Delivery, SessionId, TaskId};
+use protocol::{CancelBy, Delivery, Origin, SessionId, SessionMode, TaskId};
 use store::{Index, StoreError};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -33,6 +34,7 @@ use crate::catalog::Catalog;
 use crate::commands::{self, Cues};
 use crate::hooks::{self, Partings};
 use crate::instructions::Notice;
+use crate::plan::read_plan;
 use crate::slash::{self, Dispatcher, Outcome};
 use crate::supervisor::{Receipt, Rejected, Supervision};
 
@@ -137,10 +139,11 @@ impl Session {
     pub async fn has_work(&self) -> Result<bool, Rejected> {
         let commands = self.desk.reader().and_then(|reader| reader.pending_commands());
         let left = |kernel: &kernel::Kernel| {
-            kernel.tasks().any(|task| {
-                let unread = task.phase == kernel::Phase::Idle && !task.inbox.is_empty();
-                task.phase.is_busy() || task.phase == kernel::Phase::Interrupted || unread
-            })
+            kernel.is_continuation_due()
+                || kernel.tasks().any(|task| {
+                    let unread = task.phase == kernel::Phase::Idle && !task.inbox.is_empty();
+                    task.phase.is_busy() || task.phase == kernel::Phase::Interrupted || unread
+                })
         };
         Ok(commands.is_ok_and(|commands| !commands.is_empty()) || self.supervision.supervisor.look(left).await?)
     }
@@ -158,6 +161,27 @@ impl Session {
     /// Stops the running turn.
     pub async fn interrupt(&self) -> Result<(), Rejected> {
         self.submit(Input::Interrupt(self.root)).await
+    }
+
+    /// The mode it is in.
+    pub async fn mode(&self) -> Result<SessionMode, Rejected> {
+        self.supervision.supervisor.look(|kernel| kernel.helm().mode).await
+    }
+
+    /// Goes on in another mode, from the next turn on.
+    pub async fn set_mode(&self, mode: SessionMode) -> Result<(), Rejected> {
+        self.submit(Input::SetMode { mode, by: Origin::User }).await
+    }
+
+    /// Gives the root an objective that it works on by itself, until it reports on it.
+    pub async fn set_objective(&self, objective: impl Into<String>) -> Result<Receipt, Rejected> {
+        self.set_mode(SessionMode::Autopilot).await?;
+        self.send(objective, Delivery::FollowUp).await
+    }
+
+    /// Its plan, if it has one.
+    pub fn plan(&self) -> io::Result<Option<String>> {
+        read_plan(self.home(), self.id)
     }
 
     /// Decides on an ask.

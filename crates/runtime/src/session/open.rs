@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 use host::{Guardian, Lineage, Owner, Workspace};
 use kernel::{Impossible, Input, Kernel};
 use net::fetch::Fetcher;
-use protocol::{AgentSpec, At, Budget, Envelope, Fence, Kind, Rest, SessionId, TaskId, TaskSpec, Terms};
+use protocol::{AgentSpec, At, Budget, Envelope, Fence, Kind, Origin, Rest, SessionId, TaskId, TaskSpec, Terms};
 use store::{Opened, Reader, SessionFile, StoreError};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::Session;
 use crate::agent::{Deadline, Desk, Performer};
 use crate::api::Api;
+use crate::autopilot::Autopilot;
 use crate::bus::Bus;
 use crate::commands::{Cues, Lookout};
 use crate::definition;
@@ -27,6 +28,7 @@ use crate::hooks::{self, Listeners, Manner, Partings};
 use crate::instructions::Instructions;
 use crate::lists::SharedList;
 use crate::outfit::Outfits;
+use crate::plan;
 use crate::redact::Redactor;
 use crate::roster::Roster;
 use crate::settings::Settings;
@@ -166,6 +168,13 @@ impl Session {
         let (settings, wards) = (&self.desk.settings, Arc::clone(&self.desk.wards));
         let watchman = Watchman::new(settings.watch.clone(), wards, Arc::clone(&settings.clock), supervisor.clone());
         self.attendants.spawn(watchman.stand());
+        let autopilot = Autopilot {
+            desk: Arc::clone(&self.desk),
+            supervisor: supervisor.clone(),
+            status: self.supervision.status.clone(),
+            looked: self.looked.clone(),
+        };
+        self.attendants.spawn(autopilot.stand());
         match Reader::open(&self.desk.settings.home, self.id) {
             Ok(reader) => {
                 let lookout = Lookout::new(reader, Arc::clone(&self.desk), self.root, supervisor.clone());
@@ -219,7 +228,8 @@ struct First {
 fn adopt(desk: &Desk, root: Option<TaskId>, fence: Fence, forked_from: Option<SessionId>) -> Vec<Input> {
     let main = root.and_then(|root| desk.roster.definition(root));
     let adopt = Input::Adopt { fence, terms: terms(&desk.settings, main.as_deref()) };
-    std::iter::once(adopt).chain(forked_from.map(|from| Input::Fork { from })).collect()
+    let fork = forked_from.map(|from| Input::Fork { from });
+    std::iter::once(adopt).chain(fork).chain(mode(&desk.settings)).collect()
 }
 
 fn begin(desk: &Desk) -> Result<First, OpenError> {
@@ -242,7 +252,15 @@ fn begin(desk: &Desk) -> Result<First, OpenError> {
         model: main.map(|main| definition::model(main, settings)).transpose().map_err(OpenError::Agent)?.flatten(),
         ..TaskSpec::new(Kind::Main, main.map_or("main", |main| main.name.as_str()), "root")
     };
-    Ok(First { root, inputs: vec![Input::Open { root, spec, definition, terms }] })
+    Ok(First {
+        root,
+        inputs: [Input::Open { root, spec, definition, terms }].into_iter().chain(mode(settings)).collect(),
+    })
+}
+
+/// The mode that whoever opens the session wants, if they say so.
+fn mode(settings: &Settings) -> Option<Input> {
+    settings.mode.map(|mode| Input::SetMode { mode, by: Origin::User })
 }
 
 /// How the session is run. What nobody says is as the definition of its own agent has it.
@@ -287,6 +305,9 @@ fn own(settings: &Settings, start: Start, owner: &Owner, now: At) -> Result<(Ses
         Start::Fork(from) => {
             let id = SessionId::new(settings.ids.uuid());
             store::fork_session(home, from, id)?;
+            if let Err(error) = plan::copy(home, from, id) {
+                tracing::warn!(%error, "the copy has no plan");
+            }
             Ok((id, SessionFile::adopt_probed(home, id, owner, now, probe)?))
         }
     }

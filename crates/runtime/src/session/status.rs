@@ -16,6 +16,8 @@ pub struct Status {
     pub background: usize,
     /// How many calls wait for a person's decision.
     pub asks: usize,
+    /// Whether the root, on autopilot, is about to be told to go on.
+    pub continuation_due: bool,
     /// Why the session is paused.
     pub paused: Option<Arc<StoreError>>,
 }
@@ -26,6 +28,7 @@ impl Status {
             && self.root == other.root
             && self.background == other.background
             && self.asks == other.asks
+            && self.continuation_due == other.continuation_due
             && self.paused.is_some() == other.paused.is_some()
     }
 

@@ -381,6 +381,7 @@ impl Actor {
             root: root.map(|task| task.phase.state()),
             background: self.durable.busy() - usize::from(root.is_some_and(|task| task.phase.is_busy())),
             asks: self.durable.open_asks(),
+            continuation_due: self.durable.is_continuation_due(),
             paused: self.paused.clone(),
         };
         self.signs.status.send_if_modified(|shown| {

@@ -67,6 +67,9 @@ fn kind(refusal: &Refusal) -> RefusalKind {
         | Refusal::NoTodo(_)
         | Refusal::TodoHeld { .. }
         | Refusal::TodoNotReady(_)
+        | Refusal::NoPlan
+        | Refusal::NoObjective
+        | Refusal::NotDue
         | Refusal::AlreadyOpen
         | Refusal::TakenId(_)
         | Refusal::Stale

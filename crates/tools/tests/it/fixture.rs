@@ -7,14 +7,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bosun_tools::{
-    AgentOrder, Asker, Background, BackgroundCommand, BackgroundRead, BackgroundRow, BoxFuture, Context, Crew, Intent,
-    ItemEdit, ItemOrder, Limits, Lists, Output, Pulse, Question, Reach, ReadOrder, SqlSpace, Stamps, ToolError,
-    UntilOrder, Use, Wait, WaitOrder, WriteOrder, ask_user, everyday,
+    AgentOrder, Asker, Background, BackgroundCommand, BackgroundRead, BackgroundRow, BoxFuture, Context, Crew, Helm,
+    Intent, ItemEdit, ItemOrder, Limits, Lists, Output, PlanOrder, Pulse, Question, Reach, ReadOrder, SqlSpace, Stamps,
+    ToolError, UntilOrder, Use, Wait, WaitOrder, WriteOrder, ask_user, autopilot, everyday, plan,
 };
 use host::{Guardian, Workspace};
 use net::Route;
 use net::fetch::{Fetcher, Gate};
-use protocol::Clip;
+use protocol::{Clip, Completion};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -59,6 +59,7 @@ impl Agent {
             crew: above.clone(),
             lists: above.clone(),
             intent: above.clone(),
+            helm: above.clone(),
             asker: above.clone(),
             fetcher: Fetcher::new(Route::default(), net::fetch::Limits::default()),
             gate: above.clone(),
@@ -98,7 +99,7 @@ impl Agent {
 
     /// Calls a tool with raw text.
     pub(crate) async fn raw(&self, tool: &str, input: &str) -> Result<Output, ToolError> {
-        let tools = everyday().into_iter().chain([ask_user()]);
+        let tools = everyday().into_iter().chain([ask_user()]).chain(plan()).chain(autopilot());
         let tool = tools.into_iter().find(|candidate| candidate.spec().name == tool).unwrap();
         let result = tool.run(input, &self.cx).await;
         if let Ok(output) = &result {
@@ -270,6 +271,29 @@ impl Background for Above {
 impl Reach for Above {
     fn check(&self, _path: &Path, _how: Use) -> Result<(), ToolError> {
         Ok(())
+    }
+}
+
+impl Helm for Above {
+    fn write_plan(&self, text: String) -> BoxFuture<'_, Result<(), ToolError>> {
+        Box::pin(async move {
+            self.hear(format!("plan {text}"));
+            Ok(())
+        })
+    }
+
+    fn leave_plan(&self, order: PlanOrder) -> BoxFuture<'_, Result<String, ToolError>> {
+        Box::pin(async move {
+            self.hear(format!("leave {order:?}"));
+            Ok("approved".into())
+        })
+    }
+
+    fn complete(&self, completion: Completion) -> BoxFuture<'_, Result<String, ToolError>> {
+        Box::pin(async move {
+            self.hear(format!("complete {completion:?}"));
+            Ok("reported".into())
+        })
     }
 }
 

@@ -12,5 +12,6 @@ mod reach;
 mod searching;
 mod session;
 mod shell;
+mod steering;
 mod viewing;
 mod writing;

@@ -175,6 +175,7 @@ pub(super) fn view() -> SessionView {
         cwd: "/src".into(),
         model: "script/demo".into(),
         permission: PermissionMode::AllowAll,
+        mode: protocol::SessionMode::Interactive,
         rules: Vec::new(),
         roots: Vec::new(),
         ask_user: true,

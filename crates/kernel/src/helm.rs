@@ -1,0 +1,75 @@
+//! How far the root goes by itself: the session's mode, and where it is with its objective.
+
+use protocol::{Decision, Entry, Event, Origin, PlanAction, SessionMode};
+
+use crate::Phase;
+use crate::state::{Admission, State};
+
+/// How far the root goes by itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Helm {
+    /// The session's mode.
+    pub mode: SessionMode,
+    /// The objective that the root is at on autopilot, until it is over.
+    pub flight: Option<Flight>,
+    /// Whether the plan is made and nobody carries it out yet: plan mode ends with the activation.
+    pub(crate) leaving: bool,
+}
+
+/// An objective that the root is at on autopilot.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Flight {
+    /// How often the root was told to go on.
+    pub continues: u32,
+    /// What there was to see when it was last told.
+    seen: Option<String>,
+    /// How often in a row nothing had changed then.
+    same: u32,
+}
+
+impl Flight {
+    /// How often in a row nothing has changed since the root was told to go on, if this is what there is to see.
+    pub(crate) fn unchanged(&self, state: &str) -> u32 {
+        if self.seen.as_deref() == Some(state) { self.same + 1 } else { 0 }
+    }
+}
+
+impl State {
+    /// Takes in what an event says of the root's way. It comes before the event changes anything else.
+    pub(crate) fn steer(&mut self, entry: &Entry) {
+        let of_root = self.root == Some(entry.task);
+        match &entry.event {
+            Event::ModeChanged { mode, .. } => {
+                let at_work = self.root.and_then(|root| self.tasks.get(&root)).is_some_and(|root| {
+                    // Whoever is at rest is given an objective with the next message.
+                    !root.phase.is_at_rest()
+                });
+                let flight = (*mode == SessionMode::Autopilot && at_work).then(Flight::default);
+                self.helm = Helm { mode: *mode, flight, leaving: false };
+            }
+            Event::MailAdmitted { from: Origin::User, .. } if of_root => {
+                self.helm.flight = (self.helm.mode == SessionMode::Autopilot).then(Flight::default);
+            }
+            Event::AskDecided { decision: Decision::Proceed { action: PlanAction::ExitOnly }, .. } => {
+                self.helm.leaving = true;
+            }
+            Event::AutopilotContinued { count, state } => {
+                let same = self.helm.flight.as_ref().map_or(0, |flight| flight.unchanged(state));
+                self.helm.flight = Some(Flight { continues: *count, seen: Some(state.clone()), same });
+            }
+            Event::AutopilotStopped { .. } => self.helm.flight = None,
+            _other => {}
+        }
+    }
+
+    /// Whether the root should be told to go on: it has an objective and rests, and so does every other agent.
+    pub(crate) fn is_continuation_due(&self) -> bool {
+        let rests = |root: &crate::Task| root.phase == Phase::Idle && root.inbox.is_empty();
+        let root = self.root.and_then(|root| self.tasks.get(&root));
+        self.helm.flight.is_some()
+            && self.at_work == 0
+            && self.admission == Admission::Open
+            && self.graph.fleet().is_none()
+            && root.is_some_and(rests)
+    }
+}

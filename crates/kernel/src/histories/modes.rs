@@ -1,0 +1,97 @@
+//! Modes in random histories: people change them, an agent on autopilot is told to go on or reports, and a second
+//! reading of the log counts.
+
+use protocol::*;
+
+use super::world::World;
+use crate::*;
+
+impl World {
+    pub(super) fn somebody_steers(&mut self) {
+        let mode = match self.dice.below(6) {
+            0 => SessionMode::Interactive,
+            1 => SessionMode::Plan,
+            _ => SessionMode::Autopilot,
+        };
+        let input = match self.dice.below(3) {
+            0 => Input::SetMode { mode, by: Origin::User },
+            _ => Input::GoOn { state: format!("s{}", self.dice.below(2)), text: "go on".into() },
+        };
+        let _refusal = self.may(input);
+    }
+
+    pub(super) fn ask_plan(&mut self, run: Run, turn: Turn, call: CallId) {
+        let action = self.dice.pick(&PlanAction::ALL).unwrap_or(PlanAction::ExitOnly);
+        let subject = Subject::Plan {
+            summary: "s".into(),
+            plan: "p".into(),
+            actions: PlanAction::ALL.to_vec(),
+            recommended: action,
+            otherwise: action,
+        };
+        if self.kernel.helm().mode == SessionMode::Plan && self.kernel.root() == Some(run.task) {
+            return self.ask_unless(run, turn, call, subject, &Refusal::NoPlan);
+        }
+        let ask = Ask { id: AskId("none".into()), call, subject, until_at: None };
+        let refused = self.kernel.clone().apply(self.now, Input::Report(run, Report::Ask { turn, ask }));
+        assert_eq!(refused, Err(Refusal::NoPlan));
+    }
+
+    pub(super) fn report_objective(&mut self, run: Run, turn: Turn, call: CallId) {
+        let summary = "done".into();
+        let completion = match self.dice.below(2) {
+            0 => Completion::Done { summary },
+            _ => Completion::Blocked { summary, reason: "no key".into() },
+        };
+        let flies = self.kernel.helm().flight.is_some() && self.kernel.root() == Some(run.task);
+        let refusal = self.may(Input::Report(run, Report::Objective { turn, call, completion }));
+        assert_eq!(refusal.is_none(), flies, "{refusal:?}");
+    }
+}
+
+/// What the log has said of modes.
+#[derive(Default)]
+pub(super) struct Modes {
+    mode: SessionMode,
+    /// How often the root was told to go on, while it has an objective.
+    told: Option<u32>,
+    /// Agents that have begun and not ended.
+    at_work: std::collections::BTreeSet<TaskId>,
+}
+
+impl Modes {
+    pub(super) fn read(&mut self, root: Option<TaskId>, entry: &Entry, limits: &Limits) {
+        match &entry.event {
+            Event::ModeChanged { mode, .. } => {
+                let at_work = root.is_some_and(|root| self.at_work.contains(&root));
+                self.mode = *mode;
+                self.told = (*mode == SessionMode::Autopilot && at_work).then_some(0);
+            }
+            Event::MailAdmitted { from: Origin::User, .. } if root == Some(entry.task) => {
+                self.told = (self.mode == SessionMode::Autopilot).then_some(0);
+            }
+            Event::AutopilotContinued { count, .. } => {
+                assert_eq!(Some(*count), self.told.map(|told| told + 1), "a continuation is counted wrong");
+                assert!(*count <= limits.continues, "told to go on too often");
+                assert!(self.at_work.is_empty(), "told to go on while {:?} work", self.at_work);
+                self.told = Some(*count);
+            }
+            Event::AutopilotStopped { continues, .. } => {
+                assert_eq!(self.told.take(), Some(*continues), "stopped without an objective");
+            }
+            Event::TaskCreated(spec) if spec.kind == Kind::Agent => drop(self.at_work.insert(entry.task)),
+            Event::TaskRequeued => drop(self.at_work.insert(entry.task)),
+            Event::ActivationEnded { .. } | Event::TaskFinished { .. } => drop(self.at_work.remove(&entry.task)),
+            _other => {}
+        }
+    }
+
+    /// The kernel knows what the log says.
+    pub(super) fn check(&self, kernel: &Kernel) {
+        let helm = kernel.helm();
+        assert_eq!((helm.mode, helm.flight.as_ref().map(|flight| flight.continues)), (self.mode, self.told));
+        let rests = kernel.tasks().all(|task| task.kind == Kind::Shell || task.phase.is_at_rest());
+        assert_eq!(kernel.state.at_work == 0, rests);
+        assert!(!kernel.is_continuation_due() || rests, "a continuation is due while somebody works");
+    }
+}

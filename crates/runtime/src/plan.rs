@@ -1,0 +1,46 @@
+//! The plan of a session: a file in its folder, for people to read and to change.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+
+use host::Home;
+use protocol::SessionId;
+use tempfile::NamedTempFile;
+
+/// Most bytes of a plan that are read: a person may have put anything there.
+const MOST: u64 = 256 * 1024;
+
+/// The session's plan, if it has one.
+pub fn read_plan(home: &Home, session: SessionId) -> io::Result<Option<String>> {
+    let file = match File::open(home.plan_file(session)) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let mut bytes = Vec::new();
+    file.take(MOST).read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    Ok((!text.trim().is_empty()).then_some(text))
+}
+
+/// Keeps another plan, in one step.
+pub(crate) fn write(home: &Home, session: SessionId, text: &str) -> io::Result<()> {
+    let mut file = NamedTempFile::new_in(home.session_dir(session))?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    file.persist(home.plan_file(session))?;
+    Ok(())
+}
+
+/// Removes the plan, if there is one.
+pub(crate) fn remove(home: &Home, session: SessionId) -> io::Result<()> {
+    match fs::remove_file(home.plan_file(session)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _gone => Ok(()),
+    }
+}
+
+/// Gives a copy of a session its plan too.
+pub(crate) fn copy(home: &Home, from: SessionId, to: SessionId) -> io::Result<()> {
+    read_plan(home, from)?.map_or(Ok(()), |text| write(home, to, &text))
+}
