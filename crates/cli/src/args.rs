@@ -5,6 +5,7 @@ mod catalog;
 mod examples;
 mod explain;
 mod help;
+mod mode;
 mod permit;
 mod run;
 mod sessions;

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use config::{Access, Choice, Config, Env, Layers, Places, Project, Remote, Standing};
 use host::{Home, SystemClock, TimeIds};
 use model::{Model, Recorder};
-use protocol::Budget;
 use protocol::api::SessionView;
+use protocol::{Budget, PlanAction};
 use runtime::Settings;
 
 use crate::args::RunArgs;
@@ -104,6 +104,8 @@ impl Setup {
             },
             policy,
             rules: layers.session_rules(),
+            mode: args.mode.typed(),
+            plan_exit: args.mode.plan_exit.unwrap_or(PlanAction::ExitOnly),
             ask_user: !args.no_ask_user && before.is_none_or(|before| before.ask_user),
             ask_wait: args.ask_wait(),
             limits: config.limits.clone(),

@@ -157,7 +157,8 @@ pub(super) fn left<'a>(commands: &'a [(i64, Command)], ask: &AskId) -> Option<&'
         | Command::Stop
         | Command::StopTask(_)
         | Command::Promote(_)
-        | Command::Forget(_) => None,
+        | Command::Forget(_)
+        | Command::SetMode(_) => None,
     })
 }
 

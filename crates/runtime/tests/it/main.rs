@@ -21,6 +21,7 @@ mod failures;
 mod governor;
 mod hooks;
 mod mail;
+mod modes;
 mod outages;
 mod owners;
 mod pages;
