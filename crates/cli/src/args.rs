@@ -7,6 +7,7 @@ mod explain;
 mod fleet;
 mod help;
 mod lists;
+mod mode;
 mod permit;
 mod run;
 mod sessions;

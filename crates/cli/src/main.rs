@@ -30,6 +30,7 @@ mod selftest;
 mod sessions;
 mod settings;
 mod setup;
+mod share;
 mod style;
 mod talk;
 mod tasks;

@@ -13,7 +13,7 @@ use config::{Access, Choice, Config, Env, Feature, File, Layers, Places, Project
 use host::{Home, SystemClock, TimeIds};
 use model::{Model, Recorder};
 use protocol::api::SessionView;
-use protocol::{Budget, Effort};
+use protocol::{Budget, Effort, PlanAction};
 use runtime::{Catalog, Models, Settings};
 
 use crate::args::{DefinitionArgs, PermitArgs, RunArgs};
@@ -105,6 +105,8 @@ impl Setup {
             },
             policy,
             rules: layers.session_rules(),
+            mode: args.mode.typed(),
+            plan_exit: args.mode.plan_exit.unwrap_or(PlanAction::ExitOnly),
             ask_user: !args.no_ask_user && before.is_none_or(|before| before.ask_user),
             ask_wait: args.ask_wait(),
             limits: config.limits.clone(),

@@ -139,6 +139,7 @@ impl File {
                 total: limits.total.or(weaker.limits.total),
                 spawns_per_minute: limits.spawns_per_minute.or(weaker.limits.spawns_per_minute),
                 per_type: weaker.limits.per_type.into_iter().chain(limits.per_type).collect(),
+                continues: limits.continues.or(weaker.limits.continues),
                 grace_secs: limits.grace_secs.or(weaker.limits.grace_secs),
                 stall_secs: limits.stall_secs.or(weaker.limits.stall_secs),
                 abort_secs: limits.abort_secs.or(weaker.limits.abort_secs),
@@ -200,6 +201,7 @@ impl File {
                 total: limits.total.unwrap_or(usual.total),
                 rate: limits.spawns_per_minute.unwrap_or(usual.rate),
                 of_type: limits.per_type.into_iter().map(|(name, most)| (loose_name(&name), most.get())).collect(),
+                continues: limits.continues.unwrap_or(usual.continues),
                 grace: limits.grace_secs.map_or(usual.grace, Duration::from_secs),
                 ..usual
             },
@@ -240,6 +242,7 @@ impl File {
                 depth: Some(usual.depth),
                 total: Some(usual.total),
                 spawns_per_minute: Some(usual.rate),
+                continues: Some(usual.continues),
                 grace_secs: Some(usual.grace.as_secs()),
                 stall_secs: NonZeroU64::new(STALL_SECS),
                 abort_secs: NonZeroU64::new(ABORT_SECS),

@@ -105,6 +105,8 @@ pub struct Limits {
     /// Agents of one type that may run at once.
     #[serde(default, alias = "per_type")]
     pub per_type: BTreeMap<String, NonZeroU32>,
+    /// How often an agent on autopilot is told to go on.
+    pub continues: Option<u32>,
     /// Seconds that a task which is asked to stop may take for its last turn.
     #[serde(alias = "grace_secs")]
     pub grace_secs: Option<u64>,

@@ -54,6 +54,8 @@ fn settings(home: &Path, folder: &Path, url: &str) -> Settings {
         features: runtime::Features::default(),
         policy: Policy::default(),
         rules: Vec::new(),
+        mode: None,
+        plan_exit: protocol::PlanAction::ExitOnly,
         ask_user: true,
         ask_wait: Some(Duration::ZERO),
         limits: kernel::Limits::default(),

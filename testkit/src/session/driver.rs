@@ -126,7 +126,10 @@ impl Driver {
 
     /// Waits until nothing is left to do.
     pub async fn rest(&mut self) {
-        let over = |status: &Status| status.paused.is_some() || status.root_is_at_rest() && status.background == 0;
+        let over = |status: &Status| {
+            let rests = status.root_is_at_rest() && status.background == 0 && !status.continuation_due;
+            status.paused.is_some() || rests
+        };
         self.until_status("rest", over).await;
     }
 

@@ -7,7 +7,8 @@ use std::time::Duration;
 use model::{Model, Script};
 use net::Secret;
 use protocol::{
-    AgentSpec, Budget, Delivery, HookSpec, ListName, PermissionMode, RuleEffect, RuleText, SkillSpec, SlashSpec, Spawns,
+    AgentSpec, Budget, Delivery, HookSpec, ListName, PermissionMode, PlanAction, RuleEffect, RuleText, SessionMode,
+    SkillSpec, SlashSpec, Spawns,
 };
 use runtime::{Catalog, CostGuard, Disk, Features, Models, OnlyOwn, SpoolLimits, Start};
 
@@ -35,6 +36,8 @@ pub fn scenario() -> Scenario {
         features: Features::default(),
         limits: kernel::Limits::default(),
         watch: runtime::Watch::default(),
+        session_mode: None,
+        plan_exit: PlanAction::ExitOnly,
         ask_user: true,
         ask_wait: Some(Duration::ZERO),
         list: ListName::Session,
@@ -74,6 +77,8 @@ pub struct Scenario {
     pub(super) features: Features,
     pub(super) limits: kernel::Limits,
     pub(super) watch: runtime::Watch,
+    pub(super) session_mode: Option<SessionMode>,
+    pub(super) plan_exit: PlanAction,
     pub(super) ask_user: bool,
     pub(super) ask_wait: Option<Duration>,
     pub(super) list: ListName,
@@ -119,6 +124,18 @@ impl Scenario {
     #[must_use]
     pub fn mode(self, mode: PermissionMode) -> Scenario {
         Scenario { mode, ..self }
+    }
+
+    /// The session's own agent goes so far by itself.
+    #[must_use]
+    pub fn session_mode(self, mode: SessionMode) -> Scenario {
+        Scenario { session_mode: Some(mode), ..self }
+    }
+
+    /// A plan that nobody decides on goes on like this.
+    #[must_use]
+    pub fn plan_exit(self, action: PlanAction) -> Scenario {
+        Scenario { plan_exit: action, ..self }
     }
 
     /// This rule holds.

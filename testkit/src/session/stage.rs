@@ -182,6 +182,8 @@ impl Stage {
             features: scenario.features,
             policy: policy(scenario, *mode.lock().unwrap(), cwd, home),
             rules: scenario.rules.clone(),
+            mode: scenario.session_mode,
+            plan_exit: scenario.plan_exit,
             ask_user: scenario.ask_user,
             ask_wait: *ask_wait.lock().unwrap(),
             limits: scenario.limits.clone(),

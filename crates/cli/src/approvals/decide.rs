@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use host::{Clock, Home, SystemClock};
 use protocol::api::{AskState, AskView, Command, DecideParams, Method};
-use protocol::{AskId, DecidedBy, Decision, SessionId, Subject};
+use protocol::{AskId, DecidedBy, Decision, PlanAction, SessionId, Subject};
 use rpc::Client;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -35,6 +35,10 @@ pub(super) enum Verb {
 impl Verb {
     fn on(&self, subject: &Subject) -> Decision {
         match (self, subject) {
+            (Verb::Decide(Decision::Allow { rule: None }), Subject::Plan { recommended, .. }) => {
+                Decision::Proceed { action: *recommended }
+            }
+            (Verb::Answer(text), Subject::Plan { actions, .. }) => on_plan(text, actions),
             (Verb::Decide(decision), _) => decision.clone(),
             (Verb::Answer(text), Subject::Question { choices, .. }) => {
                 let number = text.trim().parse::<usize>().ok().and_then(|number| number.checked_sub(1));
@@ -43,6 +47,16 @@ impl Verb {
             }
             (Verb::Answer(text), Subject::Permission { .. }) => Decision::Reply { text: text.clone() },
         }
+    }
+}
+
+/// What a line says to a plan: the action of this number or name, or else what should be different.
+pub(crate) fn on_plan(line: &str, actions: &[PlanAction]) -> Decision {
+    let line = line.trim();
+    let number = line.parse::<usize>().ok().and_then(|number| actions.get(number.checked_sub(1)?).copied());
+    match number.or(PlanAction::named(line)).filter(|action| actions.contains(action)) {
+        Some(action) => Decision::Proceed { action },
+        None => Decision::Deny { words: line.to_owned() },
     }
 }
 
@@ -126,6 +140,8 @@ fn expect_fit(waiting: &Waiting, decision: &Decision) -> Result<(), Failure> {
             .hint(format!("bosun approvals allow {id}, or deny")),
         Subject::Question { .. } => Failure::usage(format!("{id} is a question, which is answered or denied"))
             .hint(format!("bosun approvals answer {id} \"…\"")),
+        Subject::Plan { .. } => Failure::usage(format!("{id} is a plan, which is approved with one of its actions"))
+            .hint(format!("bosun approvals show {id}")),
     })
 }
 
@@ -190,6 +206,7 @@ fn tell(waiting: &Waiting, decision: &Decision, fate: &Fate) {
     let what = match &waiting.view.ask.subject {
         Subject::Permission { tool, input, .. } => format!("{tool} {input}"),
         Subject::Question { question, .. } => question.clone(),
+        Subject::Plan { summary, .. } => summary.clone(),
     };
     let what = exact(&print::one_line(&what, 60));
     match fate {

@@ -158,7 +158,8 @@ pub(super) fn left<'a>(commands: &'a [(i64, Command)], ask: &AskId) -> Option<&'
         | Command::StopTask(_)
         | Command::StopFleet
         | Command::Promote(_)
-        | Command::Forget(_) => None,
+        | Command::Forget(_)
+        | Command::SetMode(_) => None,
     })
 }
 

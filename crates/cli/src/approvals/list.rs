@@ -151,6 +151,14 @@ fn body(waiting: &Waiting, most: Option<usize>) {
                 print::answer(indented(&format!("{number}. {}", cut(waiting, choice, most))));
             }
         }
+        Subject::Plan { summary, plan, actions, recommended, .. } => {
+            print::answer(indented(&cut(waiting, summary, most)));
+            print::answer(indented(&cut(waiting, plan, most)));
+            for (number, action) in (1..).zip(actions) {
+                let mark = if action == recommended { " (recommended)" } else { "" };
+                print::answer(indented(&format!("{number}. {action}: {}{mark}", action.about())));
+            }
+        }
     }
 }
 
@@ -189,5 +197,8 @@ fn hint(waiting: &Waiting) -> String {
     match waiting.view.ask.subject {
         Subject::Permission { .. } => format!("hint: bosun approvals allow {id}, or deny, or always"),
         Subject::Question { .. } => format!("hint: bosun approvals answer {id} \"…\", or deny"),
+        Subject::Plan { .. } => {
+            format!("hint: bosun approvals answer {id} autopilot, a number, or what should be different")
+        }
     }
 }

@@ -7,6 +7,7 @@ mod remember;
 
 use protocol::{Decision, Subject};
 
+pub(crate) use self::decide::on_plan;
 pub(crate) use self::remember::remember;
 
 use self::decide::{Verb, decide};
@@ -60,7 +61,7 @@ fn chosen_of(inbox: &Inbox<'_>, chosen: &ChosenArgs, fits: fn(&Subject) -> bool)
 fn is_call(subject: &Subject) -> bool {
     match subject {
         Subject::Permission { .. } => true,
-        Subject::Question { .. } => false,
+        Subject::Question { .. } | Subject::Plan { .. } => false,
     }
 }
 
@@ -74,8 +75,8 @@ async fn always(
 ) -> Result<Exit, Failure> {
     let suggested = match &waiting.view.ask.subject {
         Subject::Permission { rule, .. } => rule.clone(),
-        Subject::Question { .. } => {
-            return Err(Failure::usage("a question cannot be allowed")
+        Subject::Question { .. } | Subject::Plan { .. } => {
+            return Err(Failure::usage("only a call can be allowed")
                 .hint(format!("bosun approvals answer {} \"…\"", waiting.view.ask.id.short())));
         }
     };

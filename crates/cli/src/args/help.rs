@@ -13,6 +13,8 @@ Examples:
   bosun --model anthropic/claude-sonnet-5-5          a conversation; it asks before it changes anything
   bosun -p \"fix the failing test\" --permission-mode accept-edits --allow 'shell(cargo test *)'
   git diff | bosun -p --model ollama/qwen3:8b        the prompt from stdin
+  bosun -p --plan \"how would we split the parser?\"   a plan, and nothing is changed
+  bosun -p \"make the tests pass\" --autopilot --permission-mode accept-edits --share run.html
   bosun --continue -p \"and the docs\"                 go on with the last session of this folder
   bosun explain 'shell(git push)'                    whether a call would be allowed, and why
   bosun approvals                                    what waits for your decision
@@ -72,8 +74,9 @@ fn heading(flag: &str) -> &'static str {
         "model" | "effort" | "record" => "Model",
         "continue" | "resume" | "fork" => "Going on",
         "allow" | "ask" | "deny" | "allow_all" | "permission_mode" | "no_ask_user" | "ask_wait" => "Permissions",
+        "plan" | "plan_exit" | "autopilot" | "max_continues" => "Plan and autopilot",
         "settings" | "setting_sources" => "Settings",
-        "output_format" | "quiet" => "Output",
+        "output_format" | "quiet" | "share" => "Output",
         "max_turns" | "max_budget_usd" | "max_tokens_total" | "timeout" | "background_wait" | "park_wait"
         | "max_agents" | "max_depth" | "max_total_agents" => "Limits",
         "agent" | "agents" | "plugin_dir" | "strict" | "list" => "Agents",

@@ -8,6 +8,7 @@ use clap::ValueEnum;
 use protocol::ListName;
 
 use super::catalog::{DefinitionArgs, LimitArgs};
+use super::mode::ModeArgs;
 use super::permit::{AskWait, PermitArgs, parse_wait};
 
 /// Options of a run.
@@ -70,6 +71,8 @@ pub(crate) struct RunArgs {
     /// Shows nothing on the way: only the answer, and what went wrong in the end
     #[arg(long, short = 'q')]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) mode: ModeArgs,
     #[command(flatten)]
     pub(crate) permit: PermitArgs,
     /// Never lets the model ask you a question

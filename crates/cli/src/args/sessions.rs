@@ -41,7 +41,7 @@ pub(crate) enum SessionsCommand {
     Export {
         /// The session
         id: String,
-        /// Markdown to read, or JSON with every event
+        /// Markdown or a page of HTML to read, or JSON with every event
         #[arg(long, value_enum, default_value_t = ExportFormat::Markdown, value_name = "FORMAT")]
         format: ExportFormat,
         /// Writes to this file instead of stdout
@@ -91,6 +91,8 @@ pub(crate) enum ExportFormat {
     Markdown,
     /// Every event.
     Json,
+    /// To read, in a browser.
+    Html,
 }
 
 /// When a message is read.

@@ -112,6 +112,10 @@ impl Wait {
         if status.paused.is_some() {
             return Wait::Paused;
         }
+        // The root rests, and is about to be told to go on.
+        if status.continuation_due {
+            return Wait::Work;
+        }
         match &status.root {
             Some(TaskState::Parked { .. }) => Wait::Quota,
             Some(TaskState::Queued | TaskState::Running) | None => Wait::Work,

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use protocol::{Budget, DecidedBy, FailKind, Limit, Outcome};
+use protocol::{AutopilotStop, Budget, DecidedBy, FailKind, Limit, Outcome};
 
 use super::report::{Ended, Report, of_task};
-use super::show::share;
+use super::show::{landed, share};
 use crate::exit::Exit;
 use crate::print;
 
@@ -18,6 +18,7 @@ impl Report {
         self.explain_denials();
         self.explain_tasks();
         self.explain_cut_off();
+        self.explain_landing();
         match (self.ended, &self.paused, &self.answer) {
             (Ended::Paused, Some(reason), _) => {
                 print::error(&reason.to_string());
@@ -83,6 +84,18 @@ impl Report {
             paths.join(", ")
         )));
         print::note("hint: wait longer with --background-wait TIME");
+    }
+
+    /// How an agent on autopilot came to its end.
+    fn explain_landing(&self) {
+        let Some((why, continues)) = &self.landed else { return };
+        print::note(landed(why, *continues));
+        let more = match why {
+            AutopilotStop::Limit => " --max-continues N",
+            AutopilotStop::NoChange | AutopilotStop::Blocked { .. } => "",
+            AutopilotStop::Complete { .. } | AutopilotStop::Aborted { .. } | AutopilotStop::Failed => return,
+        };
+        print::note(format_args!("hint: go on with: bosun --resume {} -p \"…\"{more}", self.id));
     }
 
     fn explain_outcome(&self, outcome: &Outcome) {

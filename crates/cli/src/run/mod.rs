@@ -26,6 +26,7 @@ use crate::args::{Format, RunArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::setup::Setup;
+use crate::share::Share;
 use crate::{current, fault, fleet, print, setup, talk};
 
 pub(crate) use background::{AtWork, Leeway};
@@ -51,6 +52,10 @@ pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
         );
     }
     if args.prompt.is_none() && args.output_format == Format::Text && (goes_on || !args.fork) && is_attended() {
+        if args.mode.share.is_some() {
+            return Err(Failure::usage("--share goes with a prompt")
+                .hint("give one with -p, or write a session that is over with `bosun sessions export`"));
+        }
         return talk::talk(args).await;
     }
     if args.prompt.is_none() && !goes_on {
@@ -64,6 +69,7 @@ pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
     }
     let mut setup = Setup::read()?;
     let prompt = args.prompt.as_deref().map(|given| message(given, &args.image)).transpose()?;
+    let share = args.mode.share.as_deref().map(Share::at).transpose()?;
     let start = start(&args, &setup.home)?;
     let before = match start {
         Start::New => None,
@@ -116,11 +122,16 @@ pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
         fault::shown(setup.env.fault.as_deref(), live);
         screen.borrow_mut().live(live);
     };
+    let id = session.id();
     let report = tokio::select! {
-        report = drive(session, patience, show_live) => report?,
+        report = drive(session, patience, show_live) => report,
         never = screen::tell_waits(&screen) => match never {},
     };
+    // However it ended: what went wrong is what others should read.
+    let shared = share.map_or(Ok(()), |share| share.write(&setup.home, id));
+    let report = report?;
     report.write(args.output_format, show);
+    shared?;
     Ok(report.exit())
 }
 

@@ -7,7 +7,8 @@ use std::time::Instant;
 use host::Home;
 use protocol::api::{TaskView, TasksParams};
 use protocol::{
-    AnswerStatus, Ask, AskId, Block, CallId, DecidedBy, Decision, Event, Outcome, SessionId, Subject, TaskId,
+    AnswerStatus, Ask, AskId, AutopilotStop, Block, CallId, CancelBy, DecidedBy, Decision, Event, Evidence, Kind,
+    Origin, Outcome, SessionId, SessionMode, Subject, TaskId,
 };
 use runtime::{Live, Session};
 use serde::Serialize;
@@ -56,6 +57,14 @@ pub(crate) struct Report {
     pub(crate) denials: Vec<Denial>,
     pub(super) figures: Option<Figures>,
     pub(super) tasks: Vec<TaskView>,
+    /// Why an agent on autopilot did not go on, and how often it was told to.
+    pub(super) landed: Option<(AutopilotStop, u32)>,
+    /// The plan, if the run ends with it.
+    pub(super) plan: Option<String>,
+    /// Whether it was planning, and the plan was not carried out.
+    planned: bool,
+    /// The files that calls changed.
+    pub(super) changed: BTreeSet<String>,
 }
 
 /// A call that was not permitted.
@@ -109,6 +118,10 @@ impl Report {
             denials: Vec::new(),
             figures: None,
             tasks: Vec::new(),
+            landed: None,
+            plan: None,
+            planned: is_planning(session),
+            changed: BTreeSet::new(),
         }
     }
 
@@ -142,6 +155,22 @@ impl Report {
                     asked.deny(words, *by);
                 }
             }
+            Event::AutopilotStopped { why, continues } => self.landed = Some((why.clone(), *continues)),
+            Event::ModeChanged { mode, by } => {
+                // Whoever left plan mode without an action did so with the last word.
+                self.planned = match (mode, by) {
+                    (SessionMode::Plan, _) => true,
+                    (SessionMode::Interactive, Origin::Runtime) => self.planned,
+                    (SessionMode::Interactive | SessionMode::Autopilot, _) => false,
+                };
+                self.landed = None;
+            }
+            Event::CallAnswered { evidence, .. } if !evidence.is_empty() => {
+                self.changed.extend(evidence.iter().filter_map(|piece| match piece {
+                    Evidence::Changed { path } => Some(path.clone()),
+                    Evidence::Ran { .. } => None,
+                }));
+            }
             Event::CallAnswered { call, answer, .. } if answer.status == AnswerStatus::Denied => {
                 let Called { tool, input, asked } = self.calls.remove(&(task, call.clone())).unwrap_or_default();
                 self.denials.push(match asked {
@@ -167,11 +196,22 @@ impl Report {
             Ok((Figures::read(&reader)?, reader.tasks(&TasksParams::every())?.tasks))
         };
         match (read(), &self.paused) {
-            (Ok((figures, tasks)), _) => (self.figures, self.tasks) = (Some(figures), tasks),
+            (Ok((figures, tasks)), _) => {
+                self.plan = self.made_plan();
+                (self.figures, self.tasks) = (Some(figures), tasks);
+            }
             (Err(_), Some(_)) => {}
             (Err(error), None) => return Err(error.into()),
         }
         Ok(())
+    }
+
+    /// The plan, if this is what the run was for: it was planning, and nobody carried it out.
+    fn made_plan(&self) -> Option<String> {
+        if !self.planned {
+            return None;
+        }
+        runtime::read_plan(&self.home, self.id).ok().flatten()
     }
 
     /// The exit code.
@@ -189,8 +229,9 @@ impl Report {
             (None, Ended::Told | Ended::Parked | Ended::TimeUp | Ended::Paused) => None,
         };
         let interrupted = self.interrupted.then_some(Exit::Cancelled);
+        let landed = self.landed.as_ref().map(|(why, _)| of_autopilot(why));
         let cut_off = (!self.cut_off.is_empty()).then_some(Exit::Limit);
-        let all = [ended].into_iter().chain(interrupted).chain(answer).chain(cut_off);
+        let all = [ended].into_iter().chain(interrupted).chain(answer).chain(landed).chain(cut_off);
         Exit::worst(all.chain(self.finished.iter().map(|(_, outcome)| of_task(outcome))))
     }
 
@@ -198,8 +239,9 @@ impl Report {
     pub(crate) fn write(&self, format: Format, show: Show) {
         match format {
             Format::Text => {
-                if !self.text().is_empty() {
-                    print::answer(print::plain(self.text()).trim_end());
+                let text = self.plan.as_deref().unwrap_or(self.text());
+                if !text.is_empty() {
+                    print::answer(print::plain(text).trim_end());
                 }
             }
             Format::Json | Format::Jsonl => print::json(&self.written()),
@@ -207,8 +249,15 @@ impl Report {
         self.explain();
         let line = self.figures.as_ref().and_then(Figures::line);
         if let (Format::Text, Show::Lines, Some(line)) = (format, show, line) {
-            print::note(line);
+            print::note(format_args!("{line}; {}", self.tally()));
         }
+    }
+
+    /// What the run came to besides money.
+    fn tally(&self) -> String {
+        let agents = self.tasks.iter().filter(|task| task.kind == Kind::Agent).count();
+        let time = std::time::Duration::from_secs(self.began.elapsed().as_secs());
+        format!("{}; {}; {time:?}", print::count(agents, "agent"), print::count(self.changed.len(), "changed file"))
     }
 
     pub(super) fn text(&self) -> &str {
@@ -225,13 +274,18 @@ fn asked_before(session: &Session) -> BTreeMap<(TaskId, CallId), Called> {
     asks.unwrap_or_default().iter().filter_map(|view| of_ask(view.task, &view.ask)).collect()
 }
 
+/// Whether an earlier process left the session in plan mode.
+fn is_planning(session: &Session) -> bool {
+    session.first_seq() > 0 && session.view().is_ok_and(|view| view.mode == SessionMode::Plan)
+}
+
 fn of_ask(task: TaskId, ask: &Ask) -> Option<((TaskId, CallId), Called)> {
     match &ask.subject {
         Subject::Permission { tool, input, reason, rule } => {
             let asked = Some(Asked { id: ask.id.clone(), reason: reason.clone(), by: None, rule: rule.clone() });
             Some(((task, ask.call.clone()), Called { tool: tool.clone(), input: input.clone(), asked }))
         }
-        Subject::Question { .. } => None,
+        Subject::Question { .. } | Subject::Plan { .. } => None,
     }
 }
 
@@ -268,6 +322,18 @@ fn of_root(outcome: &Outcome) -> Exit {
         Outcome::Cancelled { .. } => Exit::Cancelled,
         Outcome::TimedOut { .. } => Exit::Limit,
         Outcome::BudgetExhausted => Exit::Budget,
+    }
+}
+
+/// The outcome of the last activation tells why there was no answer.
+fn of_autopilot(why: &AutopilotStop) -> Exit {
+    match why {
+        AutopilotStop::Complete { .. } | AutopilotStop::Failed => Exit::Success,
+        AutopilotStop::Blocked { .. } => Exit::Failed,
+        AutopilotStop::Limit => Exit::Limit,
+        AutopilotStop::NoChange => Exit::Partial,
+        AutopilotStop::Aborted { by: CancelBy::User | CancelBy::Agent } => Exit::Cancelled,
+        AutopilotStop::Aborted { by: CancelBy::Parent | CancelBy::SessionEnd } => Exit::Limit,
     }
 }
 

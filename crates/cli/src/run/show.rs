@@ -1,7 +1,8 @@
 //! What a person sees while a run goes on: one line for each tool call, on stderr.
 
 use protocol::{
-    AnswerStatus, Ask, Block, Budget, Call, Compaction, Cost, Decision, Event, ModelFault, Subject, WrapUp,
+    AnswerStatus, Ask, AutopilotStop, Block, Budget, Call, CancelBy, Compaction, Cost, Decision, Event, ModelFault,
+    Subject, WrapUp,
 };
 use serde_json::Value;
 
@@ -56,8 +57,14 @@ pub(crate) fn lines(event: &Event) -> Vec<String> {
         Event::Compacted(Compaction { messages, digest: Some(_) }) => {
             vec![format!("  ! the window is full: a digest stands for the first {messages} messages")]
         }
+        Event::ModeChanged { mode, .. } => vec![format!("  = the mode is {mode}")],
+        Event::AutopilotContinued { count, .. } => vec![format!("  > told to go on ({count})")],
         Event::Asked(ask) => asked(ask),
-        Event::AskDecided { ask, decision: decision @ (Decision::Allow { .. } | Decision::Reply { .. }), .. } => {
+        Event::AskDecided {
+            ask,
+            decision: decision @ (Decision::Allow { .. } | Decision::Reply { .. } | Decision::Proceed { .. }),
+            ..
+        } => {
             vec![format!("  ? {} {}", ask.short(), decision.word())]
         }
         Event::TaskParked { until_at } => vec![format!("  ! waiting for a quota until {until_at}")],
@@ -73,9 +80,28 @@ fn asked(ask: &Ask) -> Vec<String> {
             (format!("may {} run? {}", print::plain(tool), short(reason)), "allow")
         }
         Subject::Question { question, .. } => (short(question), "answer"),
+        Subject::Plan { summary, .. } => (format!("the plan is made: {}", short(summary)), "answer"),
     };
     let until = ask.until_at.map(|at| format!(" (until {at})")).unwrap_or_default();
     vec![format!("  ? {what}"), format!("    bosun approvals {verb} {id}{until}")]
+}
+
+/// Why an agent on autopilot does not go on by itself, in one line.
+pub(crate) fn landed(why: &AutopilotStop, continues: u32) -> String {
+    let told = match continues {
+        0 => String::new(),
+        1 => ", after it was told to go on once".into(),
+        many => format!(", after it was told to go on {many} times"),
+    };
+    match why {
+        AutopilotStop::Complete { summary } => format!("autopilot: complete{told}: {}", short(summary)),
+        AutopilotStop::Blocked { reason, .. } => format!("autopilot: blocked{told}: {}", short(reason)),
+        AutopilotStop::Limit => format!("autopilot: stopped{told}, which is all it may be; nothing was reported"),
+        AutopilotStop::NoChange => format!("autopilot: stopped{told}, since nothing changed any more"),
+        AutopilotStop::Aborted { by: CancelBy::User } => format!("autopilot: stopped by you{told}"),
+        AutopilotStop::Aborted { .. } => format!("autopilot: stopped with the session{told}"),
+        AutopilotStop::Failed => format!("autopilot: stopped{told}, since there was no answer"),
+    }
 }
 
 /// How long a provider asks to wait before the next try.
@@ -116,7 +142,7 @@ pub(crate) fn line(call: &Call) -> String {
 
 /// The argument of a call that says most.
 pub(crate) fn gist(input: &str) -> String {
-    const TELLING: [&str; 12] = [
+    const TELLING: [&str; 13] = [
         "command",
         "path",
         "url",
@@ -128,6 +154,7 @@ pub(crate) fn gist(input: &str) -> String {
         "agent",
         "message",
         "patch",
+        "summary",
         "description",
     ];
     let Ok(Value::Object(input)) = serde_json::from_str(input) else { return input.to_owned() };

@@ -1,7 +1,7 @@
 //! A report as JSON.
 
 use protocol::api::TaskView;
-use protocol::{Budget, Cost, SessionId, TaskState, Usage};
+use protocol::{AutopilotStop, Budget, Cost, SessionId, TaskState, Usage};
 use serde::Serialize;
 
 use super::figures::{Figures, Models};
@@ -18,6 +18,10 @@ pub(super) struct Written<'a> {
     message: Option<String>,
     exit_code: u8,
     text: &'a str,
+    /// The plan, if the run was for one.
+    plan: Option<&'a str>,
+    /// How an agent on autopilot came to its end.
+    autopilot: Option<Landing<'a>>,
     turns: u64,
     usage: Usage,
     /// All of it in dollars; null when some of it has no price.
@@ -29,6 +33,29 @@ pub(super) struct Written<'a> {
     duration_ms: u128,
     tasks: &'a [TaskView],
     denials: &'a [Denial],
+}
+
+/// How an agent on autopilot came to its end.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Landing<'a> {
+    stopped: &'static str,
+    continues: u32,
+    summary: Option<&'a str>,
+    reason: Option<&'a str>,
+}
+
+impl Landing<'_> {
+    fn of(why: &AutopilotStop, continues: u32) -> Landing<'_> {
+        let (summary, reason) = match why {
+            AutopilotStop::Complete { summary } => (Some(summary.as_str()), None),
+            AutopilotStop::Blocked { summary, reason } => (Some(summary.as_str()), Some(reason.as_str())),
+            AutopilotStop::Limit | AutopilotStop::NoChange | AutopilotStop::Aborted { .. } | AutopilotStop::Failed => {
+                (None, None)
+            }
+        };
+        Landing { stopped: why.word(), continues, summary, reason }
+    }
 }
 
 impl Report {
@@ -48,6 +75,8 @@ impl Report {
             message: self.message(),
             exit_code: self.exit().code(),
             text: self.text(),
+            plan: self.plan.as_deref(),
+            autopilot: self.landed.as_ref().map(|(why, continues)| Landing::of(why, *continues)),
             turns: view.map_or(0, |view| view.turns),
             usage: view.map(|view| view.usage).unwrap_or_default(),
             cost_usd: self.figures.as_ref().map_or(Money::Unknown, Figures::cost),

@@ -10,17 +10,13 @@ use store::Reader;
 use crate::args::ExportFormat;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::print;
+use crate::{print, share};
 
 /// How many events are read at a time.
 const PAGE: usize = 512;
 
 pub(super) fn export(home: &Home, id: SessionId, format: ExportFormat, output: Option<&Path>) -> Result<Exit, Failure> {
-    let (log, damage) = read(home, id)?;
-    let text = match format {
-        ExportFormat::Markdown => print::plain(&runtime::transcript(&log)),
-        ExportFormat::Json => serde_json::to_string_pretty(&log).map_err(Failure::failed)? + "\n",
-    };
+    let (text, damage) = share::page(home, id, format)?;
     match output {
         None => print::answer(text.trim_end()),
         Some(path) => fs::write(path, text)
@@ -33,7 +29,7 @@ pub(super) fn export(home: &Home, id: SessionId, format: ExportFormat, output: O
 }
 
 /// Everything that can be read, and what stopped it.
-fn read(home: &Home, id: SessionId) -> Result<(Vec<Envelope>, Option<Failure>), Failure> {
+pub(crate) fn read_log(home: &Home, id: SessionId) -> Result<(Vec<Envelope>, Option<Failure>), Failure> {
     let reader = Reader::open(home, id)?;
     let mut log: Vec<Envelope> = Vec::new();
     loop {

@@ -61,6 +61,7 @@ fn truth(home: &Home, row: SessionRow) -> Row {
 #[serde(rename_all = "camelCase")]
 struct Shown {
     session: SessionView,
+    plan: Option<String>,
     tasks: Vec<TaskView>,
 }
 
@@ -68,8 +69,10 @@ pub(super) fn show(home: &Home, id: SessionId, json: bool) -> Result<Exit, Failu
     let reader = Reader::open(home, id)?;
     let session = reader.session_view()?;
     let tasks = reader.tasks(&TasksParams::every())?.tasks;
+    let plan = runtime::read_plan(home, id)
+        .map_err(|error| Failure::failed(format!("cannot read {}: {error}", home.plan_file(id).display())))?;
     if json {
-        print::json(&Shown { session, tasks });
+        print::json(&Shown { session, plan, tasks });
         return Ok(Exit::Success);
     }
     describe(&session);
@@ -77,6 +80,9 @@ pub(super) fn show(home: &Home, id: SessionId, json: bool) -> Result<Exit, Failu
         let state = task.state.word();
         let what = print::plain(&print::one_line(task.intent.as_deref().unwrap_or(&task.description), 60));
         print::row(format_args!("  {:<24} {state:<12} {:>4} turns  {what}", task.path, task.turns));
+    }
+    if let Some(plan) = plan {
+        print::answer(format_args!("plan\n\n{}", print::plain(plan.trim_end())));
     }
     Ok(Exit::Success)
 }
@@ -90,6 +96,7 @@ fn describe(session: &SessionView) {
         ("title", print::plain(&print::one_line(&session.title, 70))),
         ("folder", print::plain(&session.cwd)),
         ("model", print::plain(&session.model)),
+        ("mode", session.mode.to_string()),
         ("state", session.state.word().to_owned()),
         ("last outcome", outcome.to_owned()),
         ("run by", owner),

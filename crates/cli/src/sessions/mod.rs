@@ -11,6 +11,8 @@ use protocol::SessionId;
 use protocol::api::Command;
 use store::{Index, Reader, StoreError};
 
+pub(crate) use self::export::read_log;
+
 use crate::args::{SessionsArgs, SessionsCommand};
 use crate::exit::Exit;
 use crate::failure::Failure;

@@ -180,6 +180,7 @@ impl RunArgs {
                 live: self.limits.max_agents,
                 depth: self.limits.max_depth,
                 total: self.limits.max_total_agents,
+                continues: self.mode.max_continues,
                 ..Limits::default()
             },
             ..self.permit.file()?

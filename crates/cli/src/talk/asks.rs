@@ -7,6 +7,7 @@ use protocol::{Ask, AskId, CallId, Decision, Subject, TaskId};
 
 use super::arguments;
 use super::text::{Lead, Row, Span, wrap};
+use crate::approvals::on_plan;
 use crate::exact::exact;
 use crate::style::Role;
 
@@ -100,6 +101,11 @@ impl Asks {
             (Subject::Permission { rule, .. }, Stage::Choose) => choose(line.trim(), rule.as_deref()),
             (Subject::Permission { .. }, Stage::Why) => Choice::Decide(Decision::Deny { words: line.trim().into() }),
             (Subject::Question { choices, .. }, _) => reply(line.trim(), choices),
+            (Subject::Plan { .. }, _) if line.trim() == "?" => Choice::Explain,
+            (Subject::Plan { .. }, _) if line.trim().is_empty() => {
+                Choice::Unclear("type a number, or what should be different")
+            }
+            (Subject::Plan { actions, .. }, _) => Choice::Decide(on_plan(line, actions)),
         };
         match said {
             Choice::Decide(decision) => {
@@ -140,6 +146,19 @@ impl Asks {
                     rows.extend(wrap(&[Span::plain(&exact(choice))], columns, &number));
                 }
             }
+            Subject::Plan { summary, plan, actions, recommended, .. } => {
+                let head = exact(&format!("the plan is made: {summary}"));
+                rows.extend(wrap(&[Span::new(Role::Strong, &head)], columns, &lead("? ")));
+                let margin = Lead::same(Span::plain("  "));
+                let lines = plan.lines().flat_map(|line| wrap(&[Span::plain(&exact(line))], columns, &margin));
+                rows.extend(clipped(lines.collect(), whole));
+                for (at, action) in actions.iter().enumerate() {
+                    let mark = if action == recommended { " (recommended)" } else { "" };
+                    let number = Lead::hanging(Span::plain(&format!("  {}. ", at + 1)));
+                    let words = format!("{action}: {}{mark}", action.about());
+                    rows.extend(wrap(&[Span::plain(&words)], columns, &number));
+                }
+            }
         }
         rows
     }
@@ -158,6 +177,7 @@ impl Asks {
             (Subject::Permission { .. }, Stage::Why) => "what should it know?".into(),
             (Subject::Question { choices, .. }, _) if choices.is_empty() => "answer in your own words".into(),
             (Subject::Question { .. }, _) => "a number, or your own words".into(),
+            (Subject::Plan { .. }, _) => "a number, or what should be different  [?] the whole plan".into(),
         };
         wrap(&[Span::plain(&words)], columns, &Lead::default())
     }
@@ -169,6 +189,7 @@ impl Asks {
             (Subject::Permission { .. }, Stage::Choose) => "allow",
             (Subject::Permission { .. }, Stage::Why) => "why not",
             (Subject::Question { .. }, _) => "answer",
+            (Subject::Plan { .. }, _) => "go on",
         };
         Some(match self.queue.len() {
             1 => format!("{word}? "),
@@ -204,6 +225,7 @@ impl Waiting {
         let title = match &self.ask.subject {
             Subject::Permission { tool, input, .. } => format!("{tool} {}", crate::run::show::gist(input)),
             Subject::Question { question, .. } => question.clone(),
+            Subject::Plan { summary, .. } => summary.clone(),
         };
         crate::print::one_line(&exact(&title), 60)
     }
@@ -265,6 +287,7 @@ fn explained(rule: Option<&str>, columns: usize) -> Vec<Row> {
 
 #[cfg(test)]
 mod tests {
+    use protocol::PlanAction;
     use uuid::Uuid;
 
     use super::*;
@@ -354,6 +377,41 @@ mod tests {
         assert_eq!(reply(""), None);
         let shown: Vec<_> = question().rows(Whole::Most, 40).iter().map(|row| paint(row, Style::Plain)).collect();
         assert_eq!(shown, ["", "? Which?", "  1. red", "  2. blue"]);
+    }
+
+    #[test]
+    fn x1_a_plan_takes_an_action_or_what_should_be_different() {
+        let actions = vec![PlanAction::Autopilot, PlanAction::ExitOnly];
+        let plan = || {
+            asks(vec![ask(
+                1,
+                Subject::Plan {
+                    summary: "Two steps".into(),
+                    plan: "1. a\n2. b".into(),
+                    actions: actions.clone(),
+                    recommended: PlanAction::Autopilot,
+                    otherwise: PlanAction::ExitOnly,
+                },
+            )])
+        };
+        let proceed = |action| Some(Decision::Proceed { action });
+        assert_eq!(decision(&mut plan(), "1"), proceed(PlanAction::Autopilot));
+        assert_eq!(decision(&mut plan(), " exit-only "), proceed(PlanAction::ExitOnly));
+        for words in ["smaller steps", "3", "interactive"] {
+            assert_eq!(decision(&mut plan(), words), Some(Decision::Deny { words: words.into() }));
+        }
+        assert_eq!(decision(&mut plan(), " "), None);
+        let shown: Vec<_> = plan().rows(Whole::Most, 70).iter().map(|row| paint(row, Style::Plain)).collect();
+        let expected = [
+            "",
+            "? the plan is made: Two steps",
+            "  1. a",
+            "  2. b",
+            "  1. autopilot: carry the plan out without you, until it is done",
+            "     (recommended)",
+            "  2. exit_only: leave plan mode and do nothing yet",
+        ];
+        assert_eq!(shown, expected);
     }
 
     #[test]

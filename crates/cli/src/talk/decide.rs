@@ -81,7 +81,7 @@ impl Dialogue<'_> {
             Said::Decided(params) => {
                 let rule = match &params.decision {
                     Decision::Allow { rule } => rule.clone(),
-                    Decision::Deny { .. } | Decision::Reply { .. } => None,
+                    Decision::Deny { .. } | Decision::Reply { .. } | Decision::Proceed { .. } => None,
                 };
                 let decided = self.opened.session.decide(params).await;
                 if let (Some(()), Some(rule)) = (self.accepted(decided)?, rule) {

@@ -240,7 +240,7 @@ impl Dialogue<'_> {
 
     pub(super) fn is_busy(&self) -> bool {
         let status = self.status.borrow();
-        status.root.is_some() && !status.root_is_at_rest()
+        status.continuation_due || status.root.is_some() && !status.root_is_at_rest()
     }
 
     pub(super) fn background(&self) -> usize {

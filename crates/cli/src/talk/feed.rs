@@ -90,6 +90,9 @@ impl Feed {
             Subject::Question { question, .. } => {
                 ("ask_user".into(), serde_json::json!({ "question": question }).to_string())
             }
+            Subject::Plan { summary, .. } => {
+                ("exit_plan_mode".into(), serde_json::json!({ "summary": summary }).to_string())
+            }
         };
         self.calls.asked(task, &Call { id: ask.call.clone(), tool, input });
     }
@@ -216,6 +219,10 @@ impl Feed {
                 if !self.differed.insert((asked.clone(), answered.clone())) =>
             {
                 Vec::new()
+            }
+            Event::AutopilotStopped { why, continues } => {
+                let words = exact(&show::landed(why, *continues));
+                wrap(&[Span::new(Role::Dim, &words)], columns, &Lead::hanging(Span::plain("  ")))
             }
             // What waits is shown whole where it is decided, and the decision is the person's own.
             Event::Asked(_) | Event::AskDecided { .. } => Vec::new(),

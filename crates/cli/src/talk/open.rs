@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use host::{Clock, Home, SystemClock};
 use net::Secret;
-use protocol::{Block, Envelope, Event, Origin, PermissionMode, SessionId, TaskId};
+use protocol::{Block, Envelope, Event, Origin, PermissionMode, SessionId, SessionMode, TaskId};
 use runtime::slash::Registry;
 use runtime::{Session, Settings, Start};
 use store::{Index, Reader, StoreError};
@@ -57,7 +57,8 @@ impl Prepared {
         let mut session = Session::open(settings, start).await?;
         current::set(session.id());
         session.note();
-        Ok(Opened { session, slashes, start, model, cwd, mode, secrets })
+        let steering = session.mode().await?;
+        Ok(Opened { session, slashes, start, model, cwd, mode, steering, secrets })
     }
 }
 
@@ -71,6 +72,8 @@ pub(super) struct Opened {
     pub(super) model: String,
     pub(super) cwd: String,
     pub(super) mode: PermissionMode,
+    /// How far the session's own agent went by itself when it was opened.
+    pub(super) steering: SessionMode,
     /// What must not be kept.
     pub(super) secrets: Arc<[Secret]>,
 }
@@ -93,7 +96,12 @@ pub(super) fn greeting(opened: &Opened, columns: usize) -> Vec<Row> {
         ("mode", format!("{}: {}", opened.mode, about(opened.mode))),
     ];
     let mut shown = vec![vec![Span::new(Role::Strong, &format!("bosun {}", env!("CARGO_PKG_VERSION")))]];
-    for (name, value) in rows {
+    let steering = match opened.steering {
+        SessionMode::Interactive => None,
+        SessionMode::Plan => Some(("how", "in plan mode: nothing is changed until you approve a plan".to_owned())),
+        SessionMode::Autopilot => Some(("how", "on autopilot: it goes on until the objective is met".to_owned())),
+    };
+    for (name, value) in rows.into_iter().chain(steering) {
         let lead = Lead::hanging(Span::new(Role::Dim, &format!("{name:<7}")));
         shown.extend(wrap(&[Span::plain(&value)], columns, &lead));
     }

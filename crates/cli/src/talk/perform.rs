@@ -126,7 +126,8 @@ impl Dialogue<'_> {
         open::expect_free(&self.setup.home, id)?;
         // The session has its own folder, model and mode.
         let permit = PermitArgs { allow_all: false, permission_mode: None, ..self.args.permit.clone() };
-        let args = RunArgs { model: None, directory: None, permit, ..self.args.clone() };
+        let mode = self.args.mode.untyped();
+        let args = RunArgs { model: None, directory: None, permit, mode, ..self.args.clone() };
         Prepared::new(self.setup, &args, Start::Resume(id), None)
     }
 
@@ -137,6 +138,7 @@ impl Dialogue<'_> {
     /// The command line as it would be for what the session is now.
     fn own_args(&self) -> RunArgs {
         let (model, directory) = (self.opened.model.clone(), self.opened.cwd.clone());
-        RunArgs { model: Some(model), directory: Some(directory.into()), ..self.args.clone() }
+        let mode = self.args.mode.untyped();
+        RunArgs { model: Some(model), directory: Some(directory.into()), mode, ..self.args.clone() }
     }
 }

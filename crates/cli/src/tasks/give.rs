@@ -93,7 +93,8 @@ fn check(chosen: &Chosen, command: &Command) -> Result<(), Failure> {
         | Command::StopTask(_)
         | Command::StopFleet
         | Command::Promote(_)
-        | Command::Forget(_) => Ok(()),
+        | Command::Forget(_)
+        | Command::SetMode(_) => Ok(()),
     }
 }
 
@@ -144,7 +145,7 @@ fn tell(chosen: &Chosen, command: &Command, fate: &Fate) {
         Command::StopTask(_) => "stops after a last turn",
         Command::Promote(_) => "goes on in the background",
         Command::Forget(_) => "is removed",
-        Command::Interrupt | Command::Stop | Command::StopFleet | Command::Decide(_) => "is told",
+        Command::Interrupt | Command::Stop | Command::StopFleet | Command::Decide(_) | Command::SetMode(_) => "is told",
     };
     match fate {
         Fate::Applied { mail: Some(mail) } if matches!(command, Command::Send(_)) => {

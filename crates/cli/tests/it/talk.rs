@@ -410,3 +410,36 @@ fn work_in_the_background_is_told_and_messages_reach_the_session() {
 fn without_a_terminal_there_is_nothing_to_do() {
     stage().bosun::<&str>([]).run().expect(2).says(&["there is nothing to do"]);
 }
+
+const PLANNER: &str = r#"
+version: 1
+rules:
+  - when: { turn: 1 }
+    answer:
+      - call: { tool: write_plan, input: { text: "1. Write a.txt\n" } }
+  - when: { turn: ..4, not: { answered: { matches: "approves the plan\\." } } }
+    answer:
+      - call: { tool: exit_plan_mode, input: { summary: Write one file, recommended: interactive } }
+  - when: { answered: { tool: exit_plan_mode } }
+    answer: [say: Now I may.]
+  - answer: [say: "You wrote: <${prompt}>"]
+"#;
+
+#[test]
+fn x1_a_plan_is_shown_with_what_can_follow_and_words_send_it_back() {
+    let stage = stage();
+    stage.script(PLANNER);
+    let tmux = Tmux::start(&stage.bosun(["--plan"]), 80, 24);
+    tmux.shows("in plan mode").says("plan it");
+    tmux.shows("the plan is made: Write one file")
+        .shows("1. Write a.txt")
+        .shows("1. interactive")
+        .shows("4. exit_only");
+    tmux.shows("go on?").says("in two steps").shows("the plan is made");
+    tmux.until("a second menu", |screen| screen.matches("the plan is made").count() == 2);
+    tmux.says("1").shows("Now I may.");
+    tmux.press("C-d");
+    assert_eq!(tmux.ends(), 0);
+    let deny = Decision::Deny { words: "in two steps".into() };
+    assert_eq!(decisions(&stage), [deny, Decision::Proceed { action: protocol::PlanAction::Interactive }]);
+}

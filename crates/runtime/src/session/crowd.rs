@@ -61,6 +61,8 @@ pub(super) fn settings(folder: &Path, url: String, budget: Budget) -> Settings {
         features: crate::Features::default(),
         policy: policy::Policy::default(),
         rules: Vec::new(),
+        mode: None,
+        plan_exit: protocol::PlanAction::ExitOnly,
         ask_user: true,
         ask_wait: Some(Duration::ZERO),
         limits: Limits { live: AGENTS, ..Limits::default() },

@@ -24,6 +24,7 @@ mod graphs;
 mod hooks;
 mod isolation;
 mod mail;
+mod modes;
 mod outages;
 mod owners;
 mod pages;

@@ -13,6 +13,7 @@ mod keys;
 mod layers;
 mod logs;
 mod models;
+mod modes;
 mod money;
 mod nested;
 mod panics;

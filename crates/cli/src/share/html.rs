@@ -1,0 +1,240 @@
+//! A session as one page of HTML: nothing in it runs, nothing is fetched, and every word of others is text.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use protocol::api::{SessionView, TaskView};
+use protocol::{Answer, Block, Body, Call, CallId, Envelope, Event, Kind, Origin, Outcome, TaskId, Turn, clip_middle};
+
+use crate::money::Money;
+use crate::print;
+use crate::run::show;
+
+const STYLE: &str = include_str!("html.css");
+
+/// Most bytes shown of one tool's input or answer.
+const SHOWN: usize = 16 * 1024;
+
+/// The page.
+pub(super) fn page(session: &SessionView, tasks: &[TaskView], plan: Option<&str>, log: &[Envelope]) -> String {
+    let title = print::one_line(&session.title, 80);
+    let mut page = Page { html: String::new(), paths: paths(tasks), answers: answers(log) };
+    page.add(format_args!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width\">\n<title>{}</title>\n<style>\n{STYLE}</style>\n\
+         </head>\n<body>\n<h1>{}</h1>\n",
+        text(&title),
+        text(&title)
+    ));
+    page.facts(session);
+    if let Some(plan) = plan {
+        page.add(format_args!("<h2>Plan</h2>\n<pre>{}</pre>\n", text(plan)));
+    }
+    page.tree(tasks);
+    page.costs(session, tasks);
+    page.add(format_args!("<h2>Conversation</h2>\n"));
+    log.iter().for_each(|envelope| page.read(envelope));
+    page.add(format_args!("</body>\n</html>\n"));
+    page.html
+}
+
+struct Page {
+    html: String,
+    paths: BTreeMap<TaskId, String>,
+    answers: BTreeMap<(TaskId, Turn, CallId), Answer>,
+}
+
+impl Page {
+    fn facts(&mut self, session: &SessionView) {
+        let outcome = session.last_outcome.as_ref().map_or("none yet", Outcome::word);
+        let rows = [
+            ("session", session.id.to_string()),
+            ("began", session.created_at.to_string()),
+            ("last event", session.updated_at.to_string()),
+            ("folder", session.cwd.clone()),
+            ("model", session.model.clone()),
+            ("mode", session.mode.to_string()),
+            ("outcome", outcome.to_owned()),
+        ];
+        self.add(format_args!("<table>\n"));
+        for (name, value) in rows {
+            self.add(format_args!("<tr><th>{name}</th><td>{}</td></tr>\n", text(&value)));
+        }
+        self.add(format_args!("</table>\n"));
+    }
+
+    /// The agents and commands, each below the one that started it.
+    fn tree(&mut self, tasks: &[TaskView]) {
+        self.add(format_args!("<h2>Agents</h2>\n<ul>\n"));
+        let mut depth = 0;
+        for task in in_order(tasks) {
+            while depth < task.depth {
+                self.add(format_args!("<ul>\n"));
+                depth += 1;
+            }
+            while depth > task.depth {
+                self.add(format_args!("</ul>\n"));
+                depth -= 1;
+            }
+            let what = print::one_line(task.intent.as_deref().unwrap_or(&task.description), 100);
+            let state = task.last_outcome.as_ref().map_or(task.state.word(), Outcome::word);
+            let (name, agent) = (text(&task.name), text(&task.agent));
+            self.add(format_args!("<li>{name} ({agent}): {state} <span class=\"note\">{}</span></li>\n", text(&what)));
+        }
+        (0..=depth).for_each(|_| self.add(format_args!("</ul>\n")));
+    }
+
+    fn costs(&mut self, session: &SessionView, tasks: &[TaskView]) {
+        self.add(format_args!(
+            "<h2>Cost</h2>\n<table>\n<tr><th>task</th><th>model</th><th class=\"n\">turns</th>\
+             <th class=\"n\">tokens in</th><th class=\"n\">tokens out</th><th class=\"n\">cost</th></tr>\n"
+        ));
+        for task in tasks.iter().filter(|task| task.kind != Kind::Shell) {
+            let model = task.model.as_ref().map_or(&session.model, |model| &model.effective);
+            let cost = Money::new(task.cost_micros, task.priced);
+            self.row(&task.path, model, [task.turns, task.usage.input, task.usage.output], cost);
+        }
+        let all = Money::new(session.spent.micros, session.priced);
+        self.row("all", "", [session.turns, session.usage.input, session.usage.output], all);
+        self.add(format_args!("</table>\n"));
+    }
+
+    fn row(&mut self, task: &str, model: &str, [turns, input, output]: [u64; 3], cost: Money) {
+        self.add(format_args!(
+            "<tr><td>{}</td><td>{}</td><td class=\"n\">{turns}</td><td class=\"n\">{input}</td>\
+             <td class=\"n\">{output}</td><td class=\"n\">{cost}</td></tr>\n",
+            text(task),
+            text(model)
+        ));
+    }
+
+    fn read(&mut self, envelope: &Envelope) {
+        let task = envelope.entry.task;
+        match &envelope.entry.event {
+            Event::MailAdmitted { from: Origin::User, body: Body::Text { text: words, .. }, .. } => {
+                let whom = self.whose(task, "User");
+                self.add(format_args!("<h3>{whom}</h3>\n<pre class=\"user\">{}</pre>\n", text(words)));
+            }
+            Event::TurnAnswered { turn, content, .. } => {
+                let whose = self.whose(task, &turn.to_string());
+                self.add(format_args!("<h3>{whose}</h3>\n"));
+                content.iter().for_each(|block| self.block(task, *turn, block));
+            }
+            Event::TurnFailed { turn, message, .. } => self.note("bad", &format!("{turn} failed: {message}")),
+            Event::ModeChanged { mode, .. } => self.note("note", &format!("mode: {mode}")),
+            Event::AutopilotContinued { count, .. } => self.note("note", &format!("told to go on, {count}")),
+            Event::AutopilotStopped { why, continues } => self.note("note", &show::landed(why, *continues)),
+            Event::ActivationEnded { outcome, .. } => {
+                let ended = self.whose(task, &format!("ended: {}", outcome.word()));
+                self.add(format_args!("<p class=\"note\">{ended}</p>\n"));
+            }
+            Event::TaskInterrupted => self.note("note", "interrupted"),
+            _other => {}
+        }
+    }
+
+    fn block(&mut self, task: TaskId, turn: Turn, block: &Block) {
+        match block {
+            Block::Text { text: words } => self.add(format_args!("<pre>{}</pre>\n", text(words))),
+            Block::Thinking { text: words } => {
+                self.add(format_args!("<details><summary>thinking</summary><pre>{}</pre></details>\n", text(words)));
+            }
+            Block::Call(call) => self.call(task, turn, call),
+            Block::Opaque { .. } => {}
+        }
+    }
+
+    /// A call, folded, with its answer.
+    fn call(&mut self, task: TaskId, turn: Turn, call: &Call) {
+        let input = clip_middle(&call.input, SHOWN);
+        let head = text(&show::line(call));
+        self.add(format_args!("<details><summary>{head}</summary>\n<pre>{}</pre>\n", text(&input)));
+        match self.answers.remove(&(task, turn, call.id.clone())) {
+            Some(answer) => {
+                let said = clip_middle(&answer.text, SHOWN);
+                self.add(format_args!("<p>{}</p>\n<pre>{}</pre>\n", answer.status.word(), text(&said)));
+            }
+            None => self.note("bad", "not answered"),
+        }
+        self.add(format_args!("</details>\n"));
+    }
+
+    /// Words with the path of the task they are about, unless it is the root.
+    fn whose(&self, task: TaskId, words: &str) -> String {
+        match self.paths.get(&task) {
+            Some(path) if path != "/root" => format!("{}: {}", text(path), text(words)),
+            Some(_) | None => text(words),
+        }
+    }
+
+    fn note(&mut self, class: &str, words: &str) {
+        self.add(format_args!("<p class=\"{class}\">{}</p>\n", text(words)));
+    }
+
+    fn add(&mut self, part: std::fmt::Arguments<'_>) {
+        // Writing to a string cannot fail.
+        let _always = self.html.write_fmt(part);
+    }
+}
+
+/// Any text as text: no letter of it can begin a tag or end an attribute, and none is invisible.
+fn text(words: &str) -> String {
+    let mut escaped = String::with_capacity(words.len());
+    for letter in print::plain(words).chars() {
+        match letter {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
+fn paths(tasks: &[TaskView]) -> BTreeMap<TaskId, String> {
+    tasks.iter().map(|task| (task.id, task.path.clone())).collect()
+}
+
+/// Parents before their children, whose order is that of their beginning.
+fn in_order(tasks: &[TaskView]) -> Vec<&TaskView> {
+    fn below<'a>(tasks: &BTreeMap<Option<TaskId>, Vec<&'a TaskView>>, parent: Option<TaskId>) -> Vec<&'a TaskView> {
+        let children = tasks.get(&parent).into_iter().flatten();
+        children.flat_map(|task| [*task].into_iter().chain(below(tasks, Some(task.id)))).collect()
+    }
+    let mut children: BTreeMap<Option<TaskId>, Vec<&TaskView>> = BTreeMap::new();
+    tasks.iter().for_each(|task| children.entry(task.parent).or_default().push(task));
+    below(&children, None)
+}
+
+/// The answer to each call of each turn: two turns may have calls of one id.
+fn answers(log: &[Envelope]) -> BTreeMap<(TaskId, Turn, CallId), Answer> {
+    let (mut turns, mut answers) = (BTreeMap::new(), BTreeMap::new());
+    for envelope in log {
+        let task = envelope.entry.task;
+        match &envelope.entry.event {
+            Event::TurnAnswered { turn, .. } => drop(turns.insert(task, *turn)),
+            Event::CallAnswered { call, answer, .. } => {
+                let turn = turns.get(&task).copied().unwrap_or(Turn(0));
+                answers.insert((task, turn, call.clone()), answer.clone());
+            }
+            _other => {}
+        }
+    }
+    answers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn x3_no_word_of_others_is_anything_but_text() {
+        let hostile = "</pre><script>alert('x')</script>&\"\u{1b}[2J";
+        let shown = text(hostile);
+        assert!(!shown.contains(['<', '>', '"', '\'', '\u{1b}']), "{shown}");
+        assert!(shown.contains("&lt;script&gt;alert(&#39;x&#39;)"), "{shown}");
+    }
+}

@@ -1,0 +1,82 @@
+//! A session as a file for others to read, written when its run is over.
+
+mod html;
+
+use std::fs::Permissions;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use host::Home;
+use protocol::SessionId;
+use protocol::api::TasksParams;
+use store::Reader;
+use tempfile::NamedTempFile;
+
+use crate::args::ExportFormat;
+use crate::failure::Failure;
+use crate::print;
+use crate::sessions::read_log;
+
+/// Who may read the file, but for what the user's mask takes away.
+const MODE: u32 = 0o666;
+
+/// A place for the file. It is known to be writable: the file has begun, under another name.
+#[derive(Debug)]
+pub(crate) struct Share {
+    path: PathBuf,
+    format: ExportFormat,
+    draft: NamedTempFile,
+}
+
+impl Share {
+    /// Takes the place, or says why that cannot be.
+    pub(crate) fn at(path: &Path) -> Result<Share, Failure> {
+        let hint = "name a file that ends with .md or .html, such as --share run.html";
+        let shown = path.display();
+        let format = match path.extension().and_then(|ending| ending.to_str()) {
+            Some("md") => ExportFormat::Markdown,
+            Some("html") => ExportFormat::Html,
+            Some(_) | None => return Err(Failure::usage(format!("cannot share as {shown}")).hint(hint)),
+        };
+        if path.is_dir() {
+            return Err(Failure::usage(format!("cannot share as {shown}: it is a folder")).hint(hint));
+        }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let draft = tempfile::Builder::new()
+            .prefix(".bosun-")
+            .permissions(Permissions::from_mode(MODE))
+            .tempfile_in(folder)
+            .map_err(|error| Failure::usage(format!("cannot write {shown}: {error}")))?;
+        Ok(Share { path: path.to_owned(), format, draft })
+    }
+
+    /// Writes the session as it is now; the file appears whole or not at all.
+    pub(crate) fn write(mut self, home: &Home, id: SessionId) -> Result<(), Failure> {
+        let failed = |error: &dyn std::fmt::Display, path: &Path| {
+            Failure::failed(format!("cannot write {}: {error}", path.display()))
+        };
+        let (text, damage) = page(home, id, self.format)?;
+        self.draft.write_all(text.as_bytes()).map_err(|error| failed(&error, &self.path))?;
+        self.draft.as_file().sync_all().map_err(|error| failed(&error, &self.path))?;
+        self.draft.persist(&self.path).map_err(|error| failed(&error.error, &self.path))?;
+        print::note(format_args!("shared as {}", self.path.display()));
+        damage.map_or(Ok(()), Err)
+    }
+}
+
+/// A session as one text, and what of its log could not be read.
+pub(crate) fn page(home: &Home, id: SessionId, format: ExportFormat) -> Result<(String, Option<Failure>), Failure> {
+    let (log, damage) = read_log(home, id)?;
+    let text = match format {
+        ExportFormat::Markdown => print::plain(&runtime::transcript(&log)),
+        ExportFormat::Json => serde_json::to_string_pretty(&log).map_err(Failure::failed)? + "\n",
+        ExportFormat::Html => {
+            let reader = Reader::open(home, id)?;
+            let tasks = reader.tasks(&TasksParams { all: true, ..TasksParams::every() })?.tasks;
+            let plan = runtime::read_plan(home, id).ok().flatten();
+            html::page(&reader.session_view()?, &tasks, plan.as_deref(), &log)
+        }
+    };
+    Ok((text, damage))
+}

@@ -1,0 +1,371 @@
+//! Plan mode and autopilot, as an agent and its person meet them.
+
+use std::time::Duration;
+
+use protocol::api::DecideParams;
+use protocol::{AskId, AutopilotStop, CancelBy, Decision, Delivery, Event, PermissionMode, PlanAction, SessionMode};
+use runtime::Start;
+use testkit::session::{Driver, Run, Scenario, scenario};
+
+use crate::support::{rules, turns};
+
+/// A model that writes a plan, asks how it goes on, and then tries to write a file.
+fn planner() -> Scenario {
+    let script = rules(
+        r#"
+  - when: { turn: 1 }
+    answer:
+      - call: { tool: write_plan, input: { text: "1. Write a.txt\n" } }
+  - when: { turn: 2 }
+    answer:
+      - call: { tool: exit_plan_mode, input: { summary: Write one file, recommended: autopilot } }
+  - when: { answered: { tool: exit_plan_mode, matches: "says: (.*)" } }
+    answer:
+      - say: "You said ${1}."
+  - when: { answered: { tool: exit_plan_mode } }
+    answer:
+      - call: { tool: create, input: { path: a.txt, content: done } }
+  - when: { tools: task_complete, answered: { tool: create } }
+    answer:
+      - call: { tool: task_complete, input: { summary: It is written, status: done } }
+  - answer: [say: "${answer}"]
+"#,
+    );
+    scenario().script(&script).allow_all().session_mode(SessionMode::Plan)
+}
+
+async fn asked(driver: &mut Driver) -> AskId {
+    driver.send("plan it", Delivery::FollowUp).await;
+    let asked = driver.until("a plan", |event| matches!(event, Event::Asked(_))).await;
+    let Event::Asked(ask) = asked.entry.event else { panic!("it asks") };
+    ask.id
+}
+
+fn stops(run: &Run) -> Vec<(AutopilotStop, u32)> {
+    let stop = |event: &Event| match event {
+        Event::AutopilotStopped { why, continues } => Some((why.clone(), *continues)),
+        _other => None,
+    };
+    run.events().iter().filter_map(|envelope| stop(&envelope.entry.event)).collect()
+}
+
+fn modes(run: &Run) -> Vec<SessionMode> {
+    let mode = |event: &Event| match event {
+        Event::ModeChanged { mode, .. } => Some(*mode),
+        _other => None,
+    };
+    run.events().iter().filter_map(|envelope| mode(&envelope.entry.event)).collect()
+}
+
+#[tokio::test]
+async fn x1_nobody_there_leaves_a_plan_and_nothing_else() {
+    let run = planner().prompt("plan it").run().await;
+    assert_eq!(run.file("a.txt"), None, "{}", run.transcript());
+    assert_eq!(modes(&run), [SessionMode::Plan, SessionMode::Interactive]);
+    let plan = runtime::read_plan(run.stage().home(), run.id()).unwrap();
+    assert_eq!(plan.as_deref(), Some("1. Write a.txt\n"));
+    assert!(run.text().contains("the mode is plan"), "{}", run.text());
+}
+
+#[tokio::test]
+async fn x1_an_approved_plan_is_carried_out() {
+    for (action, tells) in [
+        (PlanAction::Interactive, "Carry it out now."),
+        (PlanAction::Autopilot, "report with `task_complete`"),
+        (PlanAction::AutopilotFleet, "SELECT * FROM todos"),
+    ] {
+        let stage = planner().ask_wait(None).ready();
+        let mut driver = stage.open(Start::New).await;
+        let ask = asked(&mut driver).await;
+        driver.session().decide(DecideParams { ask, decision: Decision::Proceed { action } }).await.unwrap();
+        driver.rest().await;
+        let run = driver.leave().await;
+        assert_eq!(run.file("a.txt").as_deref(), Some("done"), "{action}");
+        assert!(run.transcript().contains(tells), "{}", run.transcript());
+        let flew = action != PlanAction::Interactive;
+        assert_eq!(stops(&run).len(), usize::from(flew), "{:?}", stops(&run));
+    }
+}
+
+#[tokio::test]
+async fn x1_what_a_person_says_to_a_plan_reaches_the_model_in_plan_mode() {
+    let stage = planner().ask_wait(None).ready();
+    let mut driver = stage.open(Start::New).await;
+    let ask = asked(&mut driver).await;
+    driver
+        .session()
+        .decide(DecideParams { ask, decision: Decision::Deny { words: "two files".into() } })
+        .await
+        .unwrap();
+    driver.rest().await;
+    let run = driver.leave().await;
+    assert_eq!((run.text(), modes(&run)), ("You said two files.", vec![SessionMode::Plan]));
+}
+
+#[tokio::test]
+async fn x1_an_action_for_nobody_is_taken_at_once() {
+    let run = planner().plan_exit(PlanAction::Autopilot).prompt("plan it").run().await;
+    assert_eq!(run.file("a.txt").as_deref(), Some("done"));
+    assert_eq!(modes(&run), [SessionMode::Plan, SessionMode::Autopilot]);
+    assert_eq!(stops(&run), [(AutopilotStop::Complete { summary: "It is written".into() }, 0)]);
+}
+
+#[tokio::test]
+async fn x1_children_of_a_planner_change_nothing_either() {
+    let script = rules(
+        r#"
+  - when: { agent: task, turn: 1 }
+    answer:
+      - call: { tool: create, input: { path: b.txt, content: x } }
+      - call: { tool: shell, input: { command: touch c.txt } }
+  - when: { agent: task }
+    answer: [say: "child: ${answer}"]
+  - when: { turn: 1 }
+    answer:
+      - call: { tool: task, input: { description: d, prompt: write, agent_type: task, name: w, mode: sync } }
+  - answer: [say: over]
+"#,
+    );
+    let scenario = scenario().script(&script).allow_all().session_mode(SessionMode::Plan);
+    let run = scenario.prompt("go").run().await;
+    assert_eq!((run.file("b.txt"), run.file("c.txt")), (None, None), "{}", run.transcript());
+    assert!(run.transcript().contains("mode is plan"), "{}", run.transcript());
+}
+
+#[tokio::test]
+async fn x1_the_plan_of_a_session_outlives_its_owner_and_its_mode_too() {
+    let stage = planner().mode(PermissionMode::AllowAll).ask_wait(None).ready();
+    let mut driver = stage.open(Start::New).await;
+    let (ask, id) = (asked(&mut driver).await, driver.id());
+    driver.crash().await;
+    let mut driver = stage.open(Start::Resume(id)).await;
+    driver.resume().await;
+    let decision = Decision::Proceed { action: PlanAction::Interactive };
+    driver.session().decide(DecideParams { ask, decision }).await.unwrap();
+    driver.rest().await;
+    assert_eq!(driver.leave().await.file("a.txt").as_deref(), Some("done"));
+}
+
+#[tokio::test]
+async fn x4_mode_and_plan_stay_over_resume_and_fork() {
+    let stage = planner().ask_wait(None).ready();
+    let mut driver = stage.open(Start::New).await;
+    asked(&mut driver).await;
+    let id = driver.id();
+    driver.leave().await;
+    let driver = stage.open(Start::Fork(id)).await;
+    // Whoever opens it says so again; the log has it once.
+    assert_eq!(driver.session().mode().await.unwrap(), SessionMode::Plan);
+    assert_eq!(driver.session().plan().unwrap().as_deref(), Some("1. Write a.txt\n"));
+    driver.session().set_mode(SessionMode::Autopilot).await.unwrap();
+    assert_eq!(driver.session().view().unwrap().mode, SessionMode::Autopilot);
+    driver.leave().await;
+}
+
+/// A model on autopilot.
+fn pilot(script: &str, continues: u32) -> Scenario {
+    let limits = kernel::Limits { continues, ..kernel::Limits::default() };
+    scenario().script(script).allow_all().limits(limits).session_mode(SessionMode::Autopilot)
+}
+
+const FORGETFUL: &str = r#"
+  - when: { turn: 3 }
+    answer:
+      - call: { tool: task_complete, input: { summary: All three, status: done } }
+  - when: { answered: { tool: task_complete } }
+    answer: [say: Done.]
+  - answer:
+      - say: "Step ${turn}."
+"#;
+
+#[tokio::test]
+async fn x2_it_goes_on_until_it_says_that_the_objective_is_met() {
+    let run = pilot(&rules(FORGETFUL), 5).prompt("do it").run().await;
+    assert_eq!(stops(&run), [(AutopilotStop::Complete { summary: "All three".into() }, 2)]);
+    assert_eq!(run.text(), "Done.");
+    assert_eq!(run.count(|event| matches!(event, Event::AutopilotContinued { .. })), 2);
+}
+
+#[tokio::test]
+async fn x2_a_model_that_never_reports_stops_at_the_limit() {
+    let script = rules(
+        r#"
+  - when: { answered: { tool: create } }
+    answer: [say: More to come.]
+  - answer:
+      - call: { tool: create, input: { path: "f${turn}.txt", content: x } }
+"#,
+    );
+    let run = pilot(&script, 3).prompt("do it").run().await;
+    assert_eq!(stops(&run), [(AutopilotStop::Limit, 3)]);
+}
+
+#[tokio::test]
+async fn x2_a_model_that_says_the_same_for_ever_stops_when_nothing_changes() {
+    let run = pilot(
+        &turns("    - - say: I continue.\n").replace("agents:\n  main:\n    - -", "rules:\n  - answer:\n     -"),
+        9,
+    )
+    .prompt("do it")
+    .run()
+    .await;
+    assert_eq!(stops(&run), [(AutopilotStop::NoChange, 2)], "{}", run.transcript());
+}
+
+#[tokio::test]
+async fn x2_commands_that_only_repeat_are_no_change() {
+    let script = rules(
+        r#"
+  - when: { answered: { tool: shell } }
+    answer: [say: Still waiting.]
+  - answer:
+      - call: { tool: shell, input: { command: "true" } }
+"#,
+    );
+    let run = pilot(&script, 9).prompt("do it").run().await;
+    assert_eq!(stops(&run).last(), Some(&(AutopilotStop::NoChange, 2)), "{}", run.transcript());
+}
+
+#[tokio::test]
+async fn x2_who_is_blocked_is_not_told_to_go_on() {
+    let script = turns(
+        "
+    - - call: { tool: task_complete, input: { summary: half, status: blocked, reason: no key } }
+    - - say: I need a key.
+",
+    );
+    let run = pilot(&script, 5).prompt("do it").run().await;
+    let why = AutopilotStop::Blocked { summary: "half".into(), reason: "no key".into() };
+    assert_eq!((stops(&run), run.text()), (vec![(why, 0)], "I need a key."));
+}
+
+#[tokio::test]
+async fn x2_agents_that_work_are_waited_for_at_no_cost() {
+    let script = rules(
+        r#"
+  - when: { agent: task }
+    answer:
+      - wait: 300ms
+      - say: found it
+  - when: { turn: 1 }
+    answer:
+      - call: { tool: task, input: { description: d, prompt: look, agent_type: task, name: w, mode: background } }
+  - when: { turn: 2 }
+    answer: [say: I wait for w.]
+  - when: { turn: 3, prompt: found it }
+    answer:
+      - call: { tool: task_complete, input: { summary: w found it, status: done } }
+  - answer: [say: Done.]
+"#,
+    );
+    let run = pilot(&script, 5).prompt("do it").run().await;
+    assert_eq!(stops(&run), [(AutopilotStop::Complete { summary: "w found it".into() }, 0)], "{}", run.transcript());
+}
+
+#[tokio::test]
+async fn x2_whoever_reports_before_its_agents_end_hears_of_them_and_is_done() {
+    let script = rules(
+        r#"
+  - when: { agent: task }
+    answer:
+      - wait: 300ms
+      - say: late
+  - when: { turn: 1 }
+    answer:
+      - call: { tool: task, input: { description: d, prompt: look, agent_type: task, name: w, mode: background } }
+      - call: { tool: task_complete, input: { summary: enough, status: done } }
+  - when: { prompt: late }
+    answer: [say: Heard.]
+  - answer: [say: Done.]
+"#,
+    );
+    let run = pilot(&script, 5).prompt("do it").run().await;
+    assert_eq!(stops(&run), [(AutopilotStop::Complete { summary: "enough".into() }, 0)]);
+    assert_eq!(run.text(), "Heard.");
+}
+
+#[tokio::test]
+async fn x2_a_person_who_stops_it_ends_it() {
+    let script = rules("  - answer:\n      - say: working\n      - hang: true\n");
+    let stage = pilot(&script, 5).ready();
+    let mut driver = stage.open(Start::New).await;
+    driver.send("do it", Delivery::FollowUp).await;
+    driver.asked(1).await;
+    driver.interrupt().await;
+    driver.rest().await;
+    assert_eq!(stops(&driver.leave().await), [(AutopilotStop::Aborted { by: CancelBy::User }, 0)]);
+}
+
+#[tokio::test]
+async fn x2_the_count_goes_on_after_a_crash() {
+    let script = rules(
+        r#"
+  - when: { turn: 2 }
+    answer:
+      - say: working
+      - hang: true
+  - answer: [say: "Step ${turn}."]
+"#,
+    );
+    let stage = pilot(&script, 1).ready();
+    let mut driver = stage.open(Start::New).await;
+    driver.send("do it", Delivery::FollowUp).await;
+    driver.until("a continuation", |event| matches!(event, Event::AutopilotContinued { .. })).await;
+    driver.asked(2).await;
+    let id = driver.id();
+    driver.crash().await;
+    let mut driver = stage.open(Start::Resume(id)).await;
+    // Without somebody who lets it go on nothing happens.
+    assert!(!driver.session().status().borrow().continuation_due);
+    driver.resume().await;
+    driver.asked(1).await;
+    driver.interrupt().await;
+    driver.rest().await;
+    let run = driver.leave().await;
+    assert_eq!(stops(&run), [(AutopilotStop::Aborted { by: CancelBy::User }, 1)]);
+    assert_eq!(run.count(|event| matches!(event, Event::AutopilotContinued { .. })), 1);
+}
+
+#[tokio::test]
+async fn x2_an_objective_puts_a_session_on_autopilot() {
+    let stage = scenario().script(&rules(FORGETFUL)).ready();
+    let mut driver = stage.open(Start::New).await;
+    driver.session().set_objective("do it").await.unwrap();
+    driver.until("the end", |event| matches!(event, Event::AutopilotStopped { .. })).await;
+    driver.rest().await;
+    assert_eq!(stops(&driver.leave().await).len(), 1);
+}
+
+#[tokio::test]
+async fn x2_not_asking_the_user_is_no_autopilot() {
+    let run = scenario().script(&rules(FORGETFUL)).no_ask_user().prompt("do it").run().await;
+    assert_eq!(run.text(), "Step 1.");
+    assert_eq!(run.count(|event| matches!(event, Event::AutopilotContinued { .. })), 0);
+    assert_eq!(modes(&run), []);
+}
+
+#[tokio::test]
+async fn x2_time_that_is_up_is_not_continued() {
+    let script = rules("  - answer:\n      - say: working\n      - wait: 2s\n");
+    let run = pilot(&script, 5).timeout(Duration::from_millis(200)).prompt("do it").run().await;
+    assert_eq!(stops(&run), [(AutopilotStop::Failed, 0)], "{}", run.transcript());
+}
+
+#[tokio::test]
+async fn x1_requests_begin_as_the_one_before_when_the_mode_changes() {
+    let stage = scenario().script(&rules("  - answer: [say: \"Turn ${turn}.\"]\n")).ready();
+    let mut driver = stage.open(Start::New).await;
+    driver.send("one", Delivery::FollowUp).await;
+    driver.rest().await;
+    driver.session().set_mode(SessionMode::Plan).await.unwrap();
+    driver.send("two", Delivery::FollowUp).await;
+    driver.rest().await;
+    let requests = driver.model().requests();
+    let [first, second] = &requests[..] else { panic!("{}", requests.len()) };
+    assert_eq!(first.system, second.system);
+    assert!(second.messages.starts_with(&first.messages));
+    let names = |request: &model::Request| request.tools.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>();
+    let (before, after) = (names(first), names(second));
+    assert_eq!(after[before.len()..], ["write_plan", "exit_plan_mode"]);
+    driver.leave().await;
+}
