@@ -65,6 +65,7 @@ pub(super) fn settings(folder: &Path, url: String, budget: Budget) -> Settings {
         ask_wait: Some(Duration::ZERO),
         limits: Limits { live: AGENTS, ..Limits::default() },
         watch: crate::Watch::default(),
+        list: protocol::ListName::Session,
         max_turns: None,
         budget,
         timeout: None,
