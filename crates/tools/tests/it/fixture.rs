@@ -9,7 +9,7 @@ use std::time::Duration;
 use bosun_tools::{
     AgentOrder, Asker, Background, BackgroundCommand, BackgroundRead, BackgroundRow, BoxFuture, Context, Crew, Intent,
     ItemEdit, ItemOrder, Limits, Lists, Output, Pulse, Question, Reach, ReadOrder, SqlSpace, Stamps, ToolError,
-    UntilOrder, Use, Wait, WaitOrder, WriteOrder, ask_user, everyday,
+    UntilOrder, Use, Wait, WaitOrder, WriteOrder, ask_user, everyday, list,
 };
 use host::{Guardian, Workspace};
 use net::Route;
@@ -98,7 +98,7 @@ impl Agent {
 
     /// Calls a tool with raw text.
     pub(crate) async fn raw(&self, tool: &str, input: &str) -> Result<Output, ToolError> {
-        let tools = everyday().into_iter().chain([ask_user()]);
+        let tools = everyday().into_iter().chain([ask_user()]).chain(list());
         let tool = tools.into_iter().find(|candidate| candidate.spec().name == tool).unwrap();
         let result = tool.run(input, &self.cx).await;
         if let Ok(output) = &result {
