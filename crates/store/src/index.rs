@@ -1,5 +1,6 @@
 //! The index of sessions, `bosun.db`: a cache of what the session files say, so that listing them does not open
-//! each. Losing it loses nothing: it is made again from the session folders.
+//! each. It is made again from the session folders when it is lost; of what is nowhere else, the lists of projects and
+//! teams, a damaged one gives what can still be read.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,6 +12,7 @@ use protocol::{At, SessionId};
 use rusqlite::{Connection, Row, TransactionBehavior, params};
 
 use crate::error::{companion, fault, os_fault, unreadable};
+use crate::lists::rescue_lists;
 use crate::schema::{Form, INDEX};
 use crate::{Reader, StoreError, connect};
 
@@ -84,7 +86,10 @@ impl Index {
         if let Ok(Some(index)) = Index::open_current(home) {
             match index.check() {
                 Ok(()) => return index.fill(home),
-                Err(StoreError::Corrupt { .. }) => move_aside(&home.index_db())?,
+                Err(StoreError::Corrupt { .. }) => {
+                    let damaged = move_aside(&home.index_db())?;
+                    return Index::make_anew(home, Some(&damaged));
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -177,14 +182,24 @@ impl Index {
     /// done it all while this one waited for that.
     fn make(home: &Home) -> Result<Index, StoreError> {
         match Index::open_current(home) {
-            Ok(Some(index)) => return Ok(index),
-            Ok(None) => {}
-            Err(StoreError::Corrupt { .. }) => move_aside(&home.index_db())?,
-            Err(error) => return Err(error),
+            Ok(Some(index)) => Ok(index),
+            Ok(None) => Index::make_anew(home, None),
+            Err(StoreError::Corrupt { .. }) => {
+                let damaged = move_aside(&home.index_db())?;
+                Index::make_anew(home, Some(&damaged))
+            }
+            Err(error) => Err(error),
         }
+    }
+
+    /// Makes what is not there, with the lists of a file that was moved aside.
+    fn make_anew(home: &Home, damaged: Option<&Path>) -> Result<Index, StoreError> {
         let path = home.index_db();
         let mut conn = if path.exists() { connect::writable(&path)? } else { connect::create(&path)? };
         INDEX.migrate(&mut conn, &path)?;
+        if let Some(damaged) = damaged {
+            rescue_lists(damaged, &conn).map_err(fault(&path))?;
+        }
         Index { path, conn }.fill(home)
     }
 
@@ -230,7 +245,7 @@ fn sessions(home: &Home) -> Result<Vec<SessionId>, StoreError> {
 }
 
 /// Keeps a damaged file under a name of its own, with what SQLite keeps beside it.
-fn move_aside(path: &Path) -> Result<(), StoreError> {
+fn move_aside(path: &Path) -> Result<PathBuf, StoreError> {
     let free = (1..).map(|n| companion(path, &format!(".damaged-{n}"))).find(|aside| !aside.exists());
     let aside = free.unwrap_or_else(|| companion(path, ".damaged"));
     for ending in ["-wal", "-shm", ""] {
@@ -239,7 +254,7 @@ fn move_aside(path: &Path) -> Result<(), StoreError> {
             fs::rename(&part, companion(&aside, ending)).map_err(os_fault(&part))?;
         }
     }
-    Ok(())
+    Ok(aside)
 }
 
 fn session_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {

@@ -15,6 +15,8 @@ use crate::failure::Failure;
 use crate::print;
 use crate::setup::Setup;
 
+pub(crate) use place::items_of;
+
 /// Whose words the items hold that a person writes.
 const AUTHOR: &str = "user";
 

@@ -1,8 +1,12 @@
 //! Which list is meant.
 
+use std::path::Path;
+
 use config::Project;
-use protocol::{ListName, SessionId};
-use store::List;
+use host::Home;
+use protocol::api::SessionView;
+use protocol::{Item, ListName, SessionId, TaskId};
+use store::{List, ListError, StoreError};
 
 use crate::args::WhichList;
 use crate::failure::Failure;
@@ -28,16 +32,27 @@ impl Place {
             }
             (None, None) => setup.here()?.config().list,
         };
-        let home = &setup.home;
         let list = match &name {
-            ListName::Session => List::of_session(home, session(setup, which)?)?,
-            ListName::Project => {
-                List::of_project(home, &Project::find(&setup::folder(None)?).top.display().to_string())?
-            }
-            ListName::Team(name) => List::of_team(home, name)?,
+            ListName::Session => List::of_session(&setup.home, session(setup, which)?)?,
+            ListName::Project => of_project(&setup.home, &setup::folder(None)?)?,
+            ListName::Team(name) => List::of_team(&setup.home, name)?,
         };
         Ok(Place { name, list })
     }
+}
+
+/// The items that a task of a session does or did.
+pub(crate) fn items_of(home: &Home, session: &SessionView, task: TaskId) -> Result<Vec<Item>, ListError> {
+    let list = match &session.list {
+        ListName::Session => List::of_session(home, session.id)?,
+        ListName::Project => of_project(home, Path::new(&session.cwd))?,
+        ListName::Team(name) => List::of_team(home, name)?,
+    };
+    list.of_task(task)
+}
+
+fn of_project(home: &Home, folder: &Path) -> Result<List, StoreError> {
+    List::of_project(home, &Project::find(folder).top.display().to_string())
 }
 
 fn session(setup: &Setup, which: &WhichList) -> Result<SessionId, Failure> {

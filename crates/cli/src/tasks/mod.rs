@@ -27,7 +27,7 @@ pub(crate) async fn perform(args: TasksArgs) -> Result<Exit, Failure> {
     match args.command {
         None => list::list(&home, &args.list),
         Some(TasksCommand::List(options)) => list::list(&home, &options),
-        Some(TasksCommand::Show(args)) => show::show(&Chosen::find(&home, &args)?, args.json),
+        Some(TasksCommand::Show(args)) => show::show(&home, &Chosen::find(&home, &args)?, args.json),
         Some(TasksCommand::Tail { chosen, tree, after }) => {
             tail::tail(&home, &Chosen::find(&home, &chosen)?, tail::Wanted { tree, after, json: chosen.json }).await
         }

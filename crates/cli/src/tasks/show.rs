@@ -1,14 +1,15 @@
 //! Everything that is kept of one task.
 
+use host::Home;
 use protocol::api::{MailView, TaskRecord, TaskView, TurnView};
-use protocol::{At, Evidence, Mode, Origin, SessionId};
+use protocol::{At, Evidence, Item, Mode, Origin, SessionId};
 use serde::Serialize;
 
 use super::place::{Chosen, Paths};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::money::Money;
-use crate::print;
+use crate::{lists, print};
 
 /// Most letters of what a line holds.
 const SHORT: usize = 160;
@@ -18,18 +19,23 @@ const SHORT: usize = 160;
 struct Shown {
     session: SessionId,
     record: TaskRecord,
+    /// The items of the session's list that it does.
+    items: Vec<Item>,
 }
 
-pub(super) fn show(chosen: &Chosen, json: bool) -> Result<Exit, Failure> {
+pub(super) fn show(home: &Home, chosen: &Chosen, json: bool) -> Result<Exit, Failure> {
     let gone = || Failure::failed(format!("{} is gone", chosen.task.id));
     let record = chosen.reader.record(chosen.task.id)?.ok_or_else(gone)?;
+    let session = chosen.session_view()?;
+    // A list that cannot be read takes nothing from what is known of the task.
+    let items = lists::items_of(home, &session, chosen.task.id).unwrap_or_default();
     if json {
-        print::json(&Shown { session: chosen.session, record });
+        print::json(&Shown { session: chosen.session, record, items });
         return Ok(Exit::Success);
     }
-    let session = chosen.session_view()?;
     let paths = chosen.paths()?;
     describe(&record, chosen.session, &session.model);
+    section("items", items.iter().map(|item| format!("{} {}: {}", item.id, item.status.word(), short(&item.subject))));
     section("prompt", record.task.prompt.iter().map(|text| print::plain(text)));
     section("mail", record.mail.iter().map(|piece| mail(piece, &paths)));
     section("turns", record.turns.iter().map(turn));

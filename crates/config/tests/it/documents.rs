@@ -5,7 +5,7 @@ use std::path::Path;
 use config::File;
 
 /// The tables, as they are written, and the keys in each.
-const TABLES: [&str; 15] = [
+const TABLES: [&str; 16] = [
     "",
     "[budget]",
     "[network]",
@@ -14,6 +14,7 @@ const TABLES: [&str; 15] = [
     "[features]",
     "[retention]",
     "[output]",
+    "[lists]",
     "[permissions]",
     "[workspace]",
     "[environment]",

@@ -10,7 +10,10 @@ mod error;
 mod jsonl;
 mod limits;
 mod list;
+mod rescue;
 mod rows;
+
+pub(crate) use rescue::rescue_lists;
 
 pub use change::{ItemChange, NewItem, Seen};
 pub use error::ListError;

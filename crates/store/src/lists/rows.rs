@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::error::unreadable;
 use crate::event;
 
-const COLUMNS: &str = "id, version, status, body, archived, created_at, updated_at";
+pub(super) const COLUMNS: &str = "id, version, status, body, archived, created_at, updated_at";
 
 /// A row of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -157,7 +157,8 @@ impl Rows<'_> {
     }
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<ItemRow> {
+/// Reads a row.
+pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<ItemRow> {
     let status: String = row.get("status")?;
     Ok(ItemRow {
         id: ItemId(row.get("id")?),

@@ -278,6 +278,26 @@ fn k4_each_list_is_its_own_and_outlives_sessions() {
 }
 
 #[test]
+fn k4_a_damaged_index_gives_its_lists_to_the_next() {
+    let house = house();
+    let list = team(&house.home);
+    ["a", "b"].iter().for_each(|subject| drop(make(&list, subject)));
+    let kept = list.export().unwrap();
+    drop(list);
+    raw(&house.home.index_db()).pragma_update(None, "application_id", 7).unwrap();
+    assert_eq!(team(&house.home).export().unwrap(), kept);
+    raw(&house.home.index_db()).execute("UPDATE bosun_items SET body = 'no JSON' WHERE id = 1", []).unwrap();
+    raw(&house.home.index_db()).pragma_update(None, "application_id", 7).unwrap();
+    assert_eq!(ids(&team(&house.home).export().unwrap()), [2], "what reads well is kept");
+    let file = house.home.index_db();
+    std::fs::write(&file, "no database at all, but long enough to be taken for one".repeat(99)).unwrap();
+    for ending in ["-wal", "-shm"] {
+        std::fs::remove_file(file.with_extension(format!("db{ending}"))).unwrap_or_default();
+    }
+    assert!(team(&house.home).export().unwrap().is_empty());
+}
+
+#[test]
 fn k4_what_is_completed_stays_until_it_is_archived_and_then_is_still_there() {
     let house = house();
     let list = team(&house.home);

@@ -7,9 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bosun_tools::{
-    AgentOrder, Asker, Background, BackgroundCommand, BackgroundRead, BackgroundRow, BoxFuture, Context, Crew, Helm,
-    Intent, ItemEdit, ItemOrder, Limits, Lists, Output, PlanOrder, Pulse, Question, Reach, ReadOrder, SqlSpace, Stamps,
-    ToolError, UntilOrder, Use, Wait, WaitOrder, WriteOrder, ask_user, autopilot, everyday, plan,
+    AgentOrder, Asker, Background, BackgroundCommand, BackgroundRead, BackgroundRow, BoxFuture, Context, Crew, Helm, Intent, ItemEdit, ItemOrder, Limits, Lists, Output, PlanOrder, Pulse, Question, Reach, ReadOrder, SqlSpace, Stamps, ToolError, UntilOrder, Use, Wait, WaitOrder, WriteOrder, ask_user, autopilot, everyday, list, plan,
 };
 use host::{Guardian, Workspace};
 use net::Route;
@@ -99,7 +97,7 @@ impl Agent {
 
     /// Calls a tool with raw text.
     pub(crate) async fn raw(&self, tool: &str, input: &str) -> Result<Output, ToolError> {
-        let tools = everyday().into_iter().chain([ask_user()]).chain(plan()).chain(autopilot());
+        let tools = everyday().into_iter().chain([ask_user()]).chain(list()).chain(plan()).chain(autopilot());
         let tool = tools.into_iter().find(|candidate| candidate.spec().name == tool).unwrap();
         let result = tool.run(input, &self.cx).await;
         if let Ok(output) = &result {

@@ -1,6 +1,6 @@
 //! Tools that only pass on, and input that no tool takes.
 
-use bosun_tools::{ToolError, everyday};
+use bosun_tools::{ToolError, everyday, list};
 use serde_json::json;
 
 use crate::fixture::Agent;
@@ -31,6 +31,31 @@ async fn background_commands_are_passed_on() {
 }
 
 #[tokio::test]
+async fn k1_the_list_tools_take_what_such_tools_usually_take() {
+    let agent = Agent::new();
+    let made = agent.done("TaskCreate", json!({ "subject": "s", "description": "d", "activeForm": "doing" })).await;
+    assert!(made.contains(r#"active_form: Some("doing")"#), "{made}");
+    let edit = json!({ "taskId": "#3", "status": "in_progress", "addBlocks": ["4"], "owner": "", "metadata": {} });
+    let edited = agent.done("TaskUpdate", edit).await;
+    assert!(edited.starts_with("3: ") && edited.contains("add_blocks: [ItemId(4)]"), "{edited}");
+    assert_eq!(agent.done("TaskGet", json!({ "taskId": "a" })).await, "get a No");
+    assert_eq!(agent.done("TaskGet", json!({ "taskId": "3", "wait": true })).await, "get 3 For(600s)");
+    assert_eq!(agent.done("TaskOutput", json!({ "task_id": "a", "timeout": 1500 })).await, "output a For(1.5s)");
+    assert_eq!(agent.done("TaskOutput", json!({ "task_id": "a", "block": false })).await, "output a No");
+    let longest = agent.done("TaskOutput", json!({ "task_id": "a", "timeout": u64::MAX })).await;
+    assert_eq!(longest, "output a For(86400s)", "no wait is endless");
+    assert_eq!(agent.done("TaskStop", json!({ "task_id": "a" })).await, "stop a");
+    assert_eq!(agent.raw("TaskList", "").await.unwrap().text.as_str(), "list");
+    assert_eq!(agent.refused("TaskUpdate", json!({ "taskId": "x" })).await, "Task not found: x");
+    assert!(
+        agent
+            .refused("TaskCreate", json!({ "subject": "s", "description": "d", "metadata": [1] }))
+            .await
+            .contains("metadata")
+    );
+}
+
+#[tokio::test]
 async fn waiting_for_a_background_command_ends_with_the_call() {
     let agent = Agent::new();
     agent.cx.cancel.cancel();
@@ -43,7 +68,7 @@ async fn no_tool_takes_malformed_input() {
     let deep = format!("{{\"x\":{}", "[".repeat(50_000));
     let huge = format!("{{\"path\":\"{}\"}}", "x".repeat(9 << 20));
     let inputs = ["{", "[]", "null", "text", "{\"nobody\": 1}", "{\"path\": 1}{", "\"", "\0", &deep, &huge];
-    for tool in everyday() {
+    for tool in everyday().into_iter().chain(list()) {
         let name = tool.spec().name;
         for input in inputs {
             let start: String = input.chars().take(30).collect();

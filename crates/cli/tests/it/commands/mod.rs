@@ -11,6 +11,7 @@ mod going_on;
 mod housekeeping;
 mod keys;
 mod layers;
+mod lists;
 mod logs;
 mod models;
 mod modes;

@@ -6,6 +6,7 @@ mod contracts;
 mod ends;
 mod forged;
 mod limits;
+mod lists;
 mod loading;
 mod messages;
 mod models;

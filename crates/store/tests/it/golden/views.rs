@@ -3,8 +3,8 @@
 use protocol::api::{AskState, AskView, CancelView, MailState, MailView, SessionView, TaskRecord, TaskView, TurnView};
 use protocol::{
     Activation, At, Attempt, Budget, Cancel, CancelBy, Cost, DecidedBy, Decision, Delivery, Effort, Event, Evidence,
-    Expects, FailKind, Kind, MailId, Mode, ModelUse, Origin, Outcome, OuterState, PermissionMode, RuleEffect, RuleText,
-    TaskState, Turn, Usage,
+    Expects, FailKind, Kind, ListName, MailId, Mode, ModelUse, Origin, Outcome, OuterState, PermissionMode, RuleEffect,
+    RuleText, TaskState, Turn, Usage,
 };
 use store::Spending;
 
@@ -182,7 +182,7 @@ pub(super) fn view() -> SessionView {
         max_turns: Some(7),
         budget: Budget::default(),
         effort: None,
-        list: protocol::ListName::Session,
+    list: ListName::Session, list: protocol::ListName::Session,
         title: "Count the tests".into(),
         created_at: At(20),
         updated_at: At(66),
