@@ -1,6 +1,8 @@
 //! `bosun gc`: removes sessions that nobody touched for a long time. One that is running, parked or interrupted
-//! has work in it and stays; only the output of its removed tasks goes.
+//! has work in it and stays; only the output of its removed tasks goes. Checkouts of removed sessions go as well, and the
+//! trash is emptied of what was there for long enough.
 
+mod checkouts;
 mod outputs;
 
 use std::fs;
@@ -16,6 +18,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::setup::Setup;
 use crate::{print, time};
+use checkouts::Checkouts;
 use outputs::Outputs;
 
 #[derive(Serialize)]
@@ -26,10 +29,12 @@ struct Report {
     failed: Vec<String>,
     /// What commands printed that nobody can ask for any more.
     outputs: Outputs,
+    /// Checkouts that nobody needs.
+    checkouts: Checkouts,
     dry_run: bool,
 }
 
-pub(crate) fn collect(args: &GcArgs) -> Result<Exit, Failure> {
+pub(crate) async fn collect(args: &GcArgs) -> Result<Exit, Failure> {
     let setup = Setup::read()?;
     let now = SystemClock.now();
     let keep = Duration::from_secs(u64::from(args.days.unwrap_or(setup.config.retention_days)) * 86_400);
@@ -39,7 +44,14 @@ pub(crate) fn collect(args: &GcArgs) -> Result<Exit, Failure> {
         rows.into_iter().partition(|row| is_over(row) && is_over(&today(&setup.home, row)));
     let dry_run = args.dry_run;
     let outputs = outputs::collect(&setup.home, young.iter().map(|row| row.id), dry_run);
-    let mut report = Report { removed: Vec::new(), kept: young.len(), failed: Vec::new(), outputs, dry_run };
+    let mut report = Report {
+        removed: Vec::new(),
+        kept: young.len(),
+        failed: Vec::new(),
+        outputs,
+        checkouts: Checkouts::default(),
+        dry_run,
+    };
     let unbegun = unbegun(&setup.home, keep)?.into_iter().map(|id| (id, "never begun".to_owned()));
     let old = old.into_iter().map(|row| {
         let title = print::plain(&print::one_line(&row.title, 50));
@@ -60,6 +72,8 @@ pub(crate) fn collect(args: &GcArgs) -> Result<Exit, Failure> {
             }
         }
     }
+    let trash = Duration::from_secs(u64::from(setup.config.trash_days) * 86_400);
+    report.checkouts = checkouts::collect(&setup, now, trash, dry_run).await;
     let exit = if report.failed.is_empty() { Exit::Success } else { Exit::Failed };
     if args.json {
         print::json(&report);
@@ -68,6 +82,11 @@ pub(crate) fn collect(args: &GcArgs) -> Result<Exit, Failure> {
         print::note(format_args!("{} {verb}, {} kept", report.removed.len(), report.kept));
         if let Outputs { removed: count @ 1.., bytes } = report.outputs {
             print::note(format_args!("output of {count} tasks {verb}: {bytes} bytes"));
+        }
+        let Checkouts { removed, trashed, emptied, bytes } = report.checkouts;
+        if removed + trashed + emptied > 0 {
+            let moved = if trashed > 0 { format!(", {trashed} moved to the trash") } else { String::new() };
+            print::note(format_args!("{} of checkouts {verb}: {bytes} bytes{moved}", removed + emptied));
         }
     }
     Ok(exit)

@@ -62,6 +62,7 @@ fn reserve(command: Option<&Command>) -> Reserve {
         Some(Command::Trust(_)) => Reserve::Person("decide whom to trust"),
         Some(Command::Catalog(_)) => Reserve::Person("look into the user's agents"),
         Some(Command::Config(_)) => Reserve::Person("look into or change settings"),
+        Some(Command::Checkouts(_)) => Reserve::Person("look into or move checkouts"),
         Some(Command::Gc(_)) => Reserve::Person("remove sessions"),
         Some(Command::Demo(_) | Command::Selftest(_)) => Reserve::Person("start agents"),
         Some(
@@ -95,7 +96,8 @@ mod tests {
             bosun cost|bosun sessions|bosun sessions send a b|bosun sessions stop a|bosun sessions interrupt a|\
             bosun sessions rm a|bosun sessions show a|bosun catalog list|bosun sessions export a|bosun sessions watch a|\
             bosun tasks|bosun tasks list --all|bosun tasks show a|bosun tasks tail a|bosun tasks output a|\
-            bosun tasks send a b|bosun tasks stop a|bosun tasks background a|bosun tasks rm a";
+            bosun tasks send a b|bosun tasks stop a|bosun tasks background a|bosun tasks rm a|bosun checkouts|\
+            bosun checkouts rm a|bosun checkouts restore a";
         for line in reserved.split('|') {
             assert!(!is_for_anybody(line), "{line}");
         }
