@@ -1,9 +1,11 @@
 //! Checkouts of sessions that are gone, and those that were in the trash for long enough.
 
+use std::fs;
 use std::time::Duration;
 
 use git::{Checkout, Discarded, Trashed};
-use protocol::At;
+use host::Home;
+use protocol::{At, SessionId};
 use serde::Serialize;
 
 use crate::print;
@@ -47,5 +49,19 @@ pub(super) async fn collect(setup: &Setup, now: At, keep: Duration, dry_run: boo
             Err(error) => print::error(&error.to_string()),
         }
     }
+    if !dry_run {
+        forget_empty(home);
+    }
     report
+}
+
+/// Removes the folders of sessions that are gone and have no checkout left.
+fn forget_empty(home: &Home) {
+    for folder in fs::read_dir(home.checkouts_dir()).into_iter().flatten().flatten() {
+        let session = folder.file_name().to_str().and_then(|name| name.parse::<SessionId>().ok());
+        if session.is_some_and(|session| !home.session_dir(session).exists()) {
+            // One that is not empty stays.
+            let _stays = fs::remove_dir(folder.path());
+        }
+    }
 }
