@@ -2,6 +2,7 @@
 
 mod approvals;
 mod catalog;
+mod checkouts;
 mod examples;
 mod explain;
 mod fleet;
@@ -22,6 +23,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use approvals::{ApprovalsArgs, ApprovalsCommand, ChosenArgs, WaitingArgs};
 pub(crate) use catalog::{CatalogArgs, CatalogCommand, CatalogOptions, DefinitionArgs};
+pub(crate) use checkouts::{CheckoutsArgs, CheckoutsCommand};
 pub(crate) use explain::ExplainArgs;
 pub(crate) use fleet::{FleetArgs, FleetCheckArgs, FleetChosenArgs, FleetCommand, FleetIsolation, FleetWorkArgs};
 pub(crate) use help::{command, words};
@@ -72,6 +74,9 @@ pub(crate) enum Command {
     Cost(CostArgs),
     /// Removes sessions that nobody touched for a long time, and the output of removed tasks
     Gc(GcArgs),
+    /// Lists the checkouts that agents work in, and moves them to the trash and back
+    #[command(args_conflicts_with_subcommands = true)]
+    Checkouts(CheckoutsArgs),
     /// Shows Bosun at work on a small sample, offline and without a key
     Demo(DemoArgs),
     /// Lists, shows and checks agents, skills and plugins

@@ -1,6 +1,8 @@
 //! `bosun gc`: removes sessions that nobody touched for a long time. One that is running, parked or interrupted
-//! has work in it and stays; only the output of its removed tasks goes. So do results of todos that no fleet used.
+//! has work in it and stays; only the output of its removed tasks goes. Checkouts of removed sessions go as well, results
+//! of todos that no fleet used, and the trash is emptied of what was there for long enough.
 
+mod checkouts;
 mod outputs;
 
 use std::fs;
@@ -16,6 +18,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::setup::Setup;
 use crate::{print, time};
+use checkouts::Checkouts;
 use outputs::Outputs;
 
 #[derive(Serialize)]
@@ -28,10 +31,12 @@ struct Report {
     outputs: Outputs,
     /// Results of todos that no fleet used for as long.
     results: usize,
+    /// Checkouts that nobody needs.
+    checkouts: Checkouts,
     dry_run: bool,
 }
 
-pub(crate) fn collect(args: &GcArgs) -> Result<Exit, Failure> {
+pub(crate) async fn collect(args: &GcArgs) -> Result<Exit, Failure> {
     let setup = Setup::read()?;
     let now = SystemClock.now();
     let keep = Duration::from_secs(u64::from(args.days.unwrap_or(setup.config.retention_days)) * 86_400);
@@ -42,7 +47,15 @@ pub(crate) fn collect(args: &GcArgs) -> Result<Exit, Failure> {
     let dry_run = args.dry_run;
     let outputs = outputs::collect(&setup.home, young.iter().map(|row| row.id), dry_run);
     let results = results(&setup.home, now, keep, dry_run)?;
-    let mut report = Report { removed: Vec::new(), kept: young.len(), failed: Vec::new(), outputs, results, dry_run };
+    let mut report = Report {
+        removed: Vec::new(),
+        kept: young.len(),
+        failed: Vec::new(),
+        outputs,
+        results,
+        checkouts: Checkouts::default(),
+        dry_run,
+    };
     let unbegun = unbegun(&setup.home, keep)?.into_iter().map(|id| (id, "never begun".to_owned()));
     let old = old.into_iter().map(|row| {
         let title = print::plain(&print::one_line(&row.title, 50));
@@ -63,6 +76,8 @@ pub(crate) fn collect(args: &GcArgs) -> Result<Exit, Failure> {
             }
         }
     }
+    let trash = Duration::from_secs(u64::from(setup.config.trash_days) * 86_400);
+    report.checkouts = checkouts::collect(&setup, now, trash, dry_run).await;
     let exit = if report.failed.is_empty() { Exit::Success } else { Exit::Failed };
     if args.json {
         print::json(&report);
@@ -74,6 +89,11 @@ pub(crate) fn collect(args: &GcArgs) -> Result<Exit, Failure> {
         }
         if report.results > 0 {
             print::note(format_args!("results of {} {verb}", print::count(report.results, "todo")));
+        }
+        let Checkouts { removed, trashed, emptied, bytes } = report.checkouts;
+        if removed + trashed + emptied > 0 {
+            let moved = if trashed > 0 { format!(", {trashed} moved to the trash") } else { String::new() };
+            print::note(format_args!("{} of checkouts {verb}: {bytes} bytes{moved}", removed + emptied));
         }
     }
     Ok(exit)

@@ -3,6 +3,7 @@
 mod approvals;
 mod args;
 mod catalog;
+mod checkouts;
 mod completions;
 mod cost;
 mod current;
@@ -97,7 +98,8 @@ fn perform(args: Args) -> Result<Exit, Failure> {
             Some(Command::Explain(options)) => explain::tell(&options),
             Some(Command::Models(options)) => models::list(&options).await,
             Some(Command::Cost(options)) => cost::sum(&options),
-            Some(Command::Gc(options)) => gc::collect(&options),
+            Some(Command::Gc(options)) => gc::collect(&options).await,
+            Some(Command::Checkouts(options)) => checkouts::perform(&options),
             Some(Command::Demo(options)) => demo::show(&options).await,
             Some(Command::Catalog(options)) => catalog::perform(&options).await,
             Some(Command::Config(options)) => settings::perform(&options),

@@ -86,6 +86,7 @@ fn reserve(command: Option<&Command>) -> Reserve {
         Some(Command::Trust(_)) => Reserve::Person("decide whom to trust"),
         Some(Command::Catalog(_)) => Reserve::Person("look into the user's agents"),
         Some(Command::Config(_)) => Reserve::Person("look into or change settings"),
+        Some(Command::Checkouts(_)) => Reserve::Person("look into or move checkouts"),
         Some(Command::Gc(_)) => Reserve::Person("remove sessions"),
         Some(Command::Demo(_) | Command::Selftest(_)) => Reserve::Person("start agents"),
         Some(
@@ -126,7 +127,7 @@ mod tests {
             bosun sessions rm a|bosun sessions show a|bosun catalog list|bosun sessions export a|bosun sessions watch a|\
             bosun tasks|bosun tasks list --all|bosun tasks show a|bosun tasks tail a|bosun tasks output a|\
             bosun tasks send a b|bosun tasks stop a|bosun tasks background a|bosun tasks rm a|bosun fleet check a.yaml|\
-            bosun lists|bosun lists done 3|\
+            bosun lists|bosun lists done 3|bosun checkouts|bosun checkouts rm a|bosun checkouts restore a|\
             bosun fleet|bosun fleet goal|bosun fleet run a.yaml|bosun fleet resume|bosun fleet status|bosun fleet stop|\
             bosun todos|bosun todos ready|bosun todos graph|bosun todos add a|bosun todos done a|\
             bosun todos block a --reason b|bosun todos reopen a";

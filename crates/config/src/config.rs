@@ -21,6 +21,9 @@ use crate::time::Time;
 /// Days after its last event that a session is kept.
 const RETENTION_DAYS: u32 = 90;
 
+/// Days that a checkout stays in the trash.
+const TRASH_DAYS: u32 = 14;
+
 /// Bytes of one background command's output that are kept.
 const COMMAND_BYTES: u64 = 64 << 20;
 
@@ -62,6 +65,8 @@ pub struct Config {
     pub parallelism_prompts: bool,
     /// Days after its last event that `bosun gc` keeps a session.
     pub retention_days: u32,
+    /// Days that a checkout stays in the trash.
+    pub trash_days: u32,
     /// Bytes of one background command's output that are kept on disk.
     pub command_bytes: u64,
     /// Bytes of the output of all background commands of a session.
@@ -146,7 +151,10 @@ impl File {
             },
             agents: agents.over(weaker.agents),
             features: features.over(weaker.features),
-            retention: Retention { days: retention.days.or(weaker.retention.days) },
+            retention: Retention {
+                days: retention.days.or(weaker.retention.days),
+                trash_days: retention.trash_days.or(weaker.retention.trash_days),
+            },
             output: Output {
                 command_bytes: output.command_bytes.or(weaker.output.command_bytes),
                 session_bytes: output.session_bytes.or(weaker.output.session_bytes),
@@ -212,6 +220,7 @@ impl File {
             prompt_suggestions: features.prompt_suggestions.unwrap_or(false),
             parallelism_prompts: features.parallelism_prompts.unwrap_or(false),
             retention_days: retention.days.unwrap_or(RETENTION_DAYS),
+            trash_days: retention.trash_days.unwrap_or(TRASH_DAYS),
             command_bytes: output.command_bytes.unwrap_or(COMMAND_BYTES),
             session_bytes: output.session_bytes.unwrap_or(SESSION_BYTES),
             min_free_bytes: output.min_free_bytes.unwrap_or(MIN_FREE_BYTES),
@@ -255,7 +264,7 @@ impl File {
                 parallelism_prompts: Some(false),
                 ..Features::default()
             },
-            retention: Retention { days: Some(RETENTION_DAYS) },
+            retention: Retention { days: Some(RETENTION_DAYS), trash_days: Some(TRASH_DAYS) },
             output: Output {
                 command_bytes: Some(COMMAND_BYTES),
                 session_bytes: Some(SESSION_BYTES),

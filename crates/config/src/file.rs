@@ -185,6 +185,8 @@ pub struct Features {
 pub struct Retention {
     /// Days after its last event that `bosun gc` keeps a session.
     pub days: Option<u32>,
+    /// Days that `bosun gc` leaves a checkout in the trash.
+    pub trash_days: Option<u32>,
 }
 
 /// Which list agents share.

@@ -154,6 +154,9 @@ pub(super) fn examples(command: &str) -> Option<&'static str> {
              bosun cost 0198 --by task --csv  one session, agent by agent, for a spreadsheet"
         }
         "gc" => "Example:\n  bosun gc --days 30 --dry-run     what would be removed",
+        "checkouts" => "Example:\n  bosun checkouts --json",
+        "checkouts rm" => "Example:\n  bosun checkouts rm 0198a7",
+        "checkouts restore" => "Example:\n  bosun checkouts restore 0198a7",
         "demo" => "Example:\n  bosun demo --dir sample          keep the sample in ./sample",
         "doctor" => {
             "Examples:\n  bosun doctor                     what works here, and what to do about the rest\n  \

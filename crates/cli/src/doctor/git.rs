@@ -9,6 +9,9 @@ use super::programs::{Answer, Silence, Starter, first_line};
 /// Settings of a repository that make git run something.
 const RUNNING: &str = r"^(filter\..*|core\.fsmonitor|core\.sshcommand|diff\..*|core\.worktree)$";
 
+/// The oldest git that can do what checkouts and merges need.
+const OLDEST: (u32, u32) = (2, 38);
+
 pub(super) async fn check(starter: &Starter<'_>) -> Check {
     let remedy = "install git; without it an agent cannot look at the history";
     let version = match starter.run("git", &["--version"]).await {
@@ -17,6 +20,10 @@ pub(super) async fn check(starter: &Starter<'_>) -> Check {
         Err(Silence::Missing) => return Check::warn("git", "git was not found", remedy),
         Err(Silence::Other(why)) => return Check::warn("git", format!("git does not answer: {why}"), remedy),
     };
+    if is_old(&version) {
+        let text = format!("{version} is too old for agents in checkouts of their own");
+        return Check::warn("git", text, "install git 2.38 or newer");
+    }
     match starter.run("git", &["rev-parse", "--is-inside-work-tree"]).await {
         Ok(Answer { status, .. }) if status.is_success() => {}
         Ok(_) | Err(_) if starter.scene.top.join(".git").exists() => {
@@ -26,6 +33,12 @@ pub(super) async fn check(starter: &Starter<'_>) -> Check {
         Ok(_) | Err(_) => return Check::ok("git", format!("{version}, not in a repository")),
     }
     Check::ok("git", format!("{version}, in a repository with {}", changes(starter).await))
+}
+
+/// Whether a version is older than what merges can be tried with. One that cannot be read is not.
+fn is_old(version: &str) -> bool {
+    let mut parts = version.split('.').map_while(|part| part.parse::<u32>().ok());
+    matches!((parts.next(), parts.next()), (Some(major), Some(minor)) if (major, minor) < OLDEST)
 }
 
 /// How many files differ from the last commit.
@@ -56,4 +69,15 @@ async fn changes(starter: &Starter<'_>) -> String {
 /// Whether a setting comes from the user or the machine, and not from the repository.
 fn is_of_user(line: &str) -> bool {
     ["system\t", "global\t", "command\t"].iter().any(|scope| line.starts_with(scope))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_old;
+
+    #[test]
+    fn a8_an_old_git_is_known_by_its_version() {
+        assert!(is_old("2.37.9") && is_old("1.9") && is_old("2.4.11"));
+        assert!(!is_old("2.38.0") && !is_old("2.47.3.windows.1") && !is_old("3.0") && !is_old("odd"));
+    }
 }

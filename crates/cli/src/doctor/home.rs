@@ -88,7 +88,22 @@ fn sessions(home: &Home) -> Vec<Check> {
     checks.extend(first(ids.iter().filter_map(|id| unreadable(home, *id)).collect()));
     let open = ids.iter().filter(|id| has_open_log(home, **id)).take(ASKED);
     checks.extend(first(open.filter_map(|id| left(home, *id)).collect()));
+    checks.extend(leftovers(home));
     checks
+}
+
+/// Checkouts that no session of today needs, and those in the trash.
+fn leftovers(home: &Home) -> Option<Check> {
+    let folders = fs::read_dir(home.checkouts_dir()).into_iter().flatten().flatten();
+    let is_orphan = |name: &str| name.parse().is_ok_and(|id: SessionId| !home.session_dir(id).exists());
+    let orphans = folders.filter(|folder| folder.file_name().to_str().is_some_and(is_orphan)).count();
+    let trashed = fs::read_dir(home.trash_dir()).into_iter().flatten().count();
+    let text = match (orphans, trashed) {
+        (0, 0) => return None,
+        (0, trashed) => return Some(Check::ok("checkouts", format!("{trashed} in the trash"))),
+        (orphans, trashed) => format!("those of {orphans} removed sessions are left, {trashed} are in the trash"),
+    };
+    Some(Check::warn("checkouts", text, "`bosun gc` removes what is kept elsewhere"))
 }
 
 /// The first of many checks, and how many there are besides.

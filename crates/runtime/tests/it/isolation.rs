@@ -187,9 +187,9 @@ async fn a8_the_users_files_and_other_checkouts_are_out_of_its_reach() {
 const HANGS: &str = "  - when: { turn: 1 }
     answer:
       - call: { tool: create, input: { path: b.txt, content: before } }
-  - when: { turn: 2, not: { contains: WAITED } }
+  - when: { turn: 2 }
     answer:
-      - call: { tool: shell, input: { description: wait, command: 'until [ -e ../go ]; do sleep 0.05; done' } }
+      - call: { tool: shell, input: { description: wait, command: 'until [ -e never ]; do sleep 0.05; done' } }
   - when: { turn: 3 }
     answer:
       - call: { tool: create, input: { path: c.txt, content: after } }

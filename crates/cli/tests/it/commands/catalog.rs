@@ -117,7 +117,7 @@ fn a2_one_agent_can_be_talked_to_and_an_unknown_one_is_answered_with_a_list() {
     let hidden = r#"{"hidden": {"description": "x", "prompt": "y", "userInvocable": false},
         "wants": {"description": "x", "prompt": "y", "isolation": "worktree"},
         "dear": {"description": "x", "prompt": "y", "model": "nonsense"}}"#;
-    for (name, words) in [("hidden", "no agent `hidden`"), ("wants", "in isolation (worktree)"), ("dear", "nonsense")] {
+    for (name, words) in [("hidden", "no agent `hidden`"), ("wants", "checkout of its own"), ("dear", "nonsense")] {
         stage.prompt("hi").args(["--agents", hidden, "--agent", name]).run().expect(2).says(&[words]);
     }
     // What is typed stands above what the agent's file says.
@@ -229,7 +229,7 @@ rules:
     let start = "version: 1\nrules:\n  - when: { turn: 1 }\n    answer:\n      - call: { tool: task, input: \
                  { description: d, prompt: p, agent_type: stuck, name: c } }\n  - answer:\n      - say: \"${answer}\"\n";
     let refused = stage.script(start).prompt("go").run().expect(0).stdout;
-    assert!(refused.contains("cannot be started") && refused.contains("in isolation (worktree)"), "{refused}");
+    assert!(refused.contains("failed") && refused.contains("in no git repository"), "{refused}");
 }
 
 #[test]

@@ -9,6 +9,11 @@ use super::shown;
 use crate::scripts::{HELLO, turns};
 use crate::stage;
 
+/// That there were no checkouts to look after.
+fn unused() -> Value {
+    json!({ "removed": 0, "trashed": 0, "emptied": 0, "bytes": 0 })
+}
+
 #[test]
 fn old_sessions_are_removed_and_those_with_work_in_them_stay() {
     let stage = stage();
@@ -25,13 +30,13 @@ fn old_sessions_are_removed_and_those_with_work_in_them_stay() {
     let dry = stage.bosun(["gc", "--days", "0", "--dry-run", "--json"]).run().expect(0).json();
     assert_eq!(
         dry,
-        json!({ "removed": [old], "kept": 1, "failed": [], "outputs": none, "results": 0, "dryRun": true })
+        json!({ "removed": [old], "kept": 1, "failed": [], "outputs": none, "results": 0, "checkouts": unused(), "dryRun": true })
     );
     assert_eq!(stage.sessions().len(), 2);
     let gone = stage.bosun(["gc", "--days", "0", "--json"]).run().expect(0).json();
     assert_eq!(
         gone,
-        json!({ "removed": [old], "kept": 1, "failed": [], "outputs": none, "results": 0, "dryRun": false })
+        json!({ "removed": [old], "kept": 1, "failed": [], "outputs": none, "results": 0, "checkouts": unused(), "dryRun": false })
     );
     assert_eq!(stage.sessions().len(), 1);
     assert!(!stage.session_dir(&old).exists());
@@ -45,7 +50,8 @@ fn a_session_that_went_on_after_the_index_last_heard_of_it_is_kept() {
     stage.bosun(["--continue", "-p", "more"]).env("BOSUN_FAULT", "after-commit:11").unheard().run().expect_killed();
     let none = json!({ "removed": 0, "bytes": 0 });
     let kept = stage.bosun(["gc", "--days", "0", "--json"]).run().expect(0).json();
-    assert_eq!(kept, json!({ "removed": [], "kept": 1, "failed": [], "outputs": none, "results": 0, "dryRun": false }));
+    let rest = json!({ "removed": [], "kept": 1, "failed": [], "outputs": none, "results": 0, "checkouts": unused(), "dryRun": false });
+    assert_eq!(kept, rest);
     assert_eq!(stage.bosun(["--continue"]).run().expect(0).stdout, "Hello.\n");
 }
 

@@ -3,6 +3,7 @@
 mod approvals;
 mod budgets;
 mod catalog;
+mod checkouts;
 mod costs;
 mod doctor;
 mod explaining;

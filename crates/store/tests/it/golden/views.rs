@@ -182,7 +182,7 @@ pub(super) fn view() -> SessionView {
         max_turns: Some(7),
         budget: Budget::default(),
         effort: None,
-    list: ListName::Session, list: protocol::ListName::Session,
+        list: ListName::Session,
         title: "Count the tests".into(),
         created_at: At(20),
         updated_at: At(66),

@@ -1,0 +1,100 @@
+//! Checkouts as a table.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use git::{Checkout, Trashed};
+use serde::Serialize;
+
+use super::git;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::print;
+use crate::setup::Setup;
+
+/// Most files whose sizes are summed up.
+const LOOKS: usize = 100_000;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Row {
+    task: String,
+    session: String,
+    name: String,
+    state: &'static str,
+    path: PathBuf,
+    /// The commit that keeps its work, and the ref that keeps the commit.
+    commit: Option<String>,
+    pinned: Option<String>,
+    repository: Option<PathBuf>,
+    bytes: u64,
+}
+
+pub(super) fn list(setup: &Setup, json: bool) -> Result<Exit, Failure> {
+    let used = Checkout::all(&git(setup), &setup.home).iter().map(of_checkout).collect::<Vec<_>>();
+    let trashed = Trashed::all(&setup.home).into_iter().map(|trashed| of_trash(setup, &trashed));
+    let rows: Vec<Row> = used.into_iter().chain(trashed).collect();
+    if json {
+        print::json(&rows);
+        return Ok(Exit::Success);
+    }
+    if rows.is_empty() {
+        print::note("no checkouts; agents with `isolation: worktree` make them");
+    }
+    for Row { task, state, name, commit, bytes, path, .. } in &rows {
+        let commit = commit.as_deref().and_then(|commit| commit.get(..12)).unwrap_or("-");
+        let (name, path) = (print::plain(&print::one_line(name, 24)), print::plain(&path.display().to_string()));
+        print::row(format_args!("{task}  {state:<8} {commit:<12} {:>7} kB  {name:<16} {path}", bytes / 1000));
+    }
+    Ok(Exit::Success)
+}
+
+fn of_checkout(checkout: &Checkout) -> Row {
+    let (id, commit) = (checkout.id(), checkout.sealed().map(ToString::to_string));
+    Row {
+        task: id.task.to_string(),
+        session: id.session.to_string(),
+        name: checkout.name().to_owned(),
+        state: match (checkout.is_in_use(), &commit) {
+            (true, _) => "in use",
+            (false, Some(_)) => "sealed",
+            (false, None) => "unsealed",
+        },
+        path: checkout.path().to_owned(),
+        pinned: commit.is_some().then(|| id.work_ref()),
+        commit,
+        repository: Some(checkout.repository().to_owned()),
+        bytes: size(checkout.path()),
+    }
+}
+
+fn of_trash(setup: &Setup, trashed: &Trashed) -> Row {
+    let path = trashed.path(&setup.home);
+    Row {
+        task: trashed.id.task.to_string(),
+        session: trashed.id.session.to_string(),
+        name: trashed.why.clone(),
+        state: "trash",
+        commit: None,
+        pinned: None,
+        repository: None,
+        bytes: size(&path),
+        path,
+    }
+}
+
+/// The bytes of the files in a folder, no link being followed.
+pub(crate) fn size(folder: &Path) -> u64 {
+    let (mut open, mut bytes, mut looks) = (vec![folder.to_owned()], 0, 0);
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            looks += 1;
+            match entry.metadata() {
+                Ok(found) if found.is_dir() && looks < LOOKS => open.push(entry.path()),
+                Ok(found) => bytes += found.len(),
+                Err(_gone) => {}
+            }
+        }
+    }
+    bytes
+}
