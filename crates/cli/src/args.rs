@@ -58,7 +58,7 @@ pub(crate) enum Command {
     Models(ModelsArgs),
     /// Sums up what sessions spent
     Cost(CostArgs),
-    /// Removes sessions that nobody touched for a long time, and the output of removed tasks
+    /// Removes sessions that nobody touched for a long time, output of removed tasks, and results no fleet used
     Gc(GcArgs),
     /// Shows Bosun at work on a small sample, offline and without a key
     Demo(DemoArgs),
