@@ -57,9 +57,10 @@ fn reserve(command: Option<&Command>) -> Reserve {
             ) => Reserve::Person("command sessions"),
         },
         Some(Command::Fleet(FleetArgs { command: None, .. })) => Reserve::Person("start agents"),
-        Some(Command::Fleet(FleetArgs { command: Some(FleetCommand::Run { .. } | FleetCommand::Resume { .. }), .. })) => {
-            Reserve::Person("start agents")
-        }
+        Some(Command::Fleet(FleetArgs {
+            command: Some(FleetCommand::Run { .. } | FleetCommand::Resume { .. }),
+            ..
+        })) => Reserve::Person("start agents"),
         Some(Command::Fleet(FleetArgs { command: Some(FleetCommand::Status(_)), .. })) => {
             Reserve::Person("look into sessions")
         }

@@ -54,8 +54,8 @@ pub use links::redirects;
 pub use models::{CostGuard, Models, OnlyOwn, TooDear};
 pub use output::output;
 pub use recall::{
-    Census, CensusError, FilePatterns, FleetMemory, NoWorks, Landing, Means, Recalled, Recollection, Shelf, Staff, Why, Works,
-    apart,
+    Census, CensusError, FilePatterns, FleetMemory, Landing, Means, NoWorks, Recalled, Recollection, Shelf, Staff, Why,
+    Works, apart,
 };
 pub use redact::Redactor;
 pub use session::{OpenError, Session, Start, Status, transcript};

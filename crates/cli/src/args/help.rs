@@ -45,7 +45,9 @@ fn for_fleet(command: Command) -> Command {
         let heading = heading(arg.get_id().as_str());
         match arg.get_id().as_str() {
             "prompt" | "image" | "fork" | "background_wait" | "mcp_config" | "strict_mcp_config" => arg.hide(true),
-            "agent" => arg.help("The type of agents that do todos which name none (general-purpose)").help_heading(heading),
+            "agent" => {
+                arg.help("The type of agents that do todos which name none (general-purpose)").help_heading(heading)
+            }
             _other if heading == "Other" => arg,
             _other => arg.help_heading(heading),
         }

@@ -102,9 +102,7 @@ impl Beginning {
     fn start(&self, args: &RunArgs, home: &Home) -> Result<Start, Failure> {
         match self {
             Beginning::AsRun => run::start(args, home),
-            Beginning::Resume(id) => {
-                status::choose(home, id.as_deref(), args.directory.as_deref()).map(Start::Resume)
-            }
+            Beginning::Resume(id) => status::choose(home, id.as_deref(), args.directory.as_deref()).map(Start::Resume),
         }
     }
 }

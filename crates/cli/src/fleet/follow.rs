@@ -79,7 +79,12 @@ struct Watched<'a> {
 
 impl Watched<'_> {
     /// Tells what happens until the fleet ends, or cannot go on.
-    async fn watch(self, mut fleet: Fleet, patience: Patience, show: &mut impl FnMut(&Live)) -> Result<Followed, Failure> {
+    async fn watch(
+        self,
+        mut fleet: Fleet,
+        patience: Patience,
+        show: &mut impl FnMut(&Live),
+    ) -> Result<Followed, Failure> {
         let mut heard = Instant::now();
         loop {
             if self.status.borrow_and_update().paused.is_some() {

@@ -22,9 +22,12 @@ pub(super) async fn problems(desk: &Arc<Desk>, root: TaskId, terms: &FleetTerms,
     let mut judged: BTreeMap<&str, Result<(), String>> = BTreeMap::new();
     for todo in todos.iter().filter(|todo| todo.status == TodoStatus::Pending) {
         let mut found = of_one(desk, terms, todo);
-        found.extend(todo.depends_on.iter().find(|above| !known.contains(above)).map(|above| {
-            format!("it depends on `{}`, and there is no such todo", one_line(&above.0, ID))
-        }));
+        found.extend(
+            todo.depends_on
+                .iter()
+                .find(|above| !known.contains(above))
+                .map(|above| format!("it depends on `{}`, and there is no such todo", one_line(&above.0, ID))),
+        );
         if let Some(check) = todo.check.as_deref() {
             if !judged.contains_key(check) {
                 judged.insert(check, worker::permitted(desk, root, check).await);

@@ -67,11 +67,7 @@ impl Memory for FleetMemory {
 pub trait Ground: Send + Sync + fmt::Debug {
     /// The place of the worker that does this todo; the session's own folder when there is none. Says in words why it
     /// cannot have the one it needs.
-    fn place<'a>(
-        &'a self,
-        terms: &'a FleetTerms,
-        _todo: &'a Todo,
-    ) -> BoxFuture<'a, Result<Option<Isolation>, String>> {
+    fn place<'a>(&'a self, terms: &'a FleetTerms, _todo: &'a Todo) -> BoxFuture<'a, Result<Option<Isolation>, String>> {
         let own = terms.isolated.then_some(Isolation::Worktree { base: None, dirty: terms.dirty });
         Box::pin(async move { Ok(own) })
     }

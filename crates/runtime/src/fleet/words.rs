@@ -135,7 +135,8 @@ pub(super) fn worker(row: &TodoRow, goal: &str, before: &[(TodoId, String)]) -> 
 /// Results as data, each under its todo.
 fn results(before: &[(TodoId, String)]) -> String {
     let each = (RESULTS / before.len().max(1)).max(500);
-    let told = before.iter().map(|(id, said)| format!("{} brought:\n{}", one_line(&id.0, PIECE), Clip::new(said, each)));
+    let told =
+        before.iter().map(|(id, said)| format!("{} brought:\n{}", one_line(&id.0, PIECE), Clip::new(said, each)));
     prompt::quote_within(&told.collect::<Vec<_>>().join("\n\n"), RESULTS)
 }
 
@@ -151,7 +152,9 @@ mod tests {
     fn f3_what_the_main_agent_is_asked_is_short_and_known_again() {
         assert!(PLAN.len() < 1536, "{} bytes", PLAN.len());
         let plan = plan("make it so\n", ["explore", "general-purpose"].into_iter(), "general-purpose");
-        assert!(plan.starts_with("make it so\n\n[runtime] ") && plan.contains("Agent types: explore, general-purpose;"));
+        assert!(
+            plan.starts_with("make it so\n\n[runtime] ") && plan.contains("Agent types: explore, general-purpose;")
+        );
         assert_eq!(asked(Origin::User, &plan), Some(Asked::Plan));
         assert_eq!(asked(Origin::User, "make it so"), None);
         assert_eq!(asked(Origin::Runtime, &mend(&["a".into()])), Some(Asked::Mend));

@@ -3,7 +3,7 @@
 use protocol::{Event, FleetEnd, Origin, TodoStatus};
 use runtime::{Aids, FleetError, FleetOutcome, Start};
 
-use super::{by, given, play, planned, prompts, reason, statuses, todo};
+use super::{by, given, planned, play, prompts, reason, statuses, todo};
 
 const DONE: FleetOutcome = FleetOutcome::Ended(FleetEnd::Done);
 
