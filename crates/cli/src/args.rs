@@ -20,7 +20,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 pub(crate) use approvals::{ApprovalsArgs, ApprovalsCommand, ChosenArgs, WaitingArgs};
 pub(crate) use catalog::{CatalogArgs, CatalogCommand, CatalogOptions, DefinitionArgs};
 pub(crate) use explain::ExplainArgs;
-pub(crate) use fleet::{FleetArgs, FleetCheckArgs, FleetCommand};
+pub(crate) use fleet::{FleetArgs, FleetCheckArgs, FleetChosenArgs, FleetCommand, FleetIsolation, FleetWorkArgs};
 pub(crate) use help::{command, words};
 pub(crate) use permit::{AskWait, PermitArgs};
 pub(crate) use run::{Format, RunArgs};
@@ -50,7 +50,8 @@ pub(crate) enum Command {
     /// Lists what waits for you, and allows, denies or answers it
     #[command(args_conflicts_with_subcommands = true)]
     Approvals(ApprovalsArgs),
-    /// Checks plans for fleets, and prints their schema
+    /// Splits a goal into todos, or takes them from a plan, and works through them with many agents at once
+    #[command(args_conflicts_with_subcommands = true)]
     Fleet(FleetArgs),
     /// Says whether a tool call would be allowed, asked about or denied, and why
     Explain(ExplainArgs),

@@ -56,10 +56,21 @@ fn reserve(command: Option<&Command>) -> Reserve {
                 | TasksCommand::Rm(_),
             ) => Reserve::Person("command sessions"),
         },
-        Some(Command::Fleet(FleetArgs { command: FleetCommand::Check(_) })) => {
+        Some(Command::Fleet(FleetArgs { command: None, .. })) => Reserve::Person("start agents"),
+        Some(Command::Fleet(FleetArgs {
+            command: Some(FleetCommand::Run { .. } | FleetCommand::Resume { .. }),
+            ..
+        })) => Reserve::Person("start agents"),
+        Some(Command::Fleet(FleetArgs { command: Some(FleetCommand::Status(_)), .. })) => {
+            Reserve::Person("look into sessions")
+        }
+        Some(Command::Fleet(FleetArgs { command: Some(FleetCommand::Stop(_)), .. })) => {
+            Reserve::Person("command sessions")
+        }
+        Some(Command::Fleet(FleetArgs { command: Some(FleetCommand::Check(_)), .. })) => {
             Reserve::Person("look into the user's agents")
         }
-        Some(Command::Fleet(FleetArgs { command: FleetCommand::Schema })) => Reserve::Anybody,
+        Some(Command::Fleet(FleetArgs { command: Some(FleetCommand::Schema), .. })) => Reserve::Anybody,
         Some(Command::Models(ModelsArgs { reopen: true, .. })) => Reserve::Person("reopen providers"),
         Some(Command::Cost(_)) => Reserve::Person("look into sessions"),
         Some(Command::Approvals(_)) => Reserve::Person("look into or decide what waits for a person"),
@@ -105,7 +116,8 @@ mod tests {
             bosun cost|bosun sessions|bosun sessions send a b|bosun sessions stop a|bosun sessions interrupt a|\
             bosun sessions rm a|bosun sessions show a|bosun catalog list|bosun sessions export a|bosun sessions watch a|\
             bosun tasks|bosun tasks list --all|bosun tasks show a|bosun tasks tail a|bosun tasks output a|\
-            bosun tasks send a b|bosun tasks stop a|bosun tasks background a|bosun tasks rm a|bosun fleet check a.yaml";
+            bosun tasks send a b|bosun tasks stop a|bosun tasks background a|bosun tasks rm a|bosun fleet check a.yaml|\
+            bosun fleet|bosun fleet goal|bosun fleet run a.yaml|bosun fleet resume|bosun fleet status|bosun fleet stop";
         for line in reserved.split('|') {
             assert!(!is_for_anybody(line), "{line}");
         }

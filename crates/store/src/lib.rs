@@ -38,7 +38,7 @@ pub use reader::Reader;
 pub use results::{ResultRow, Results};
 pub use session::{Opened, SessionFile, copy_session, fork_session, post_command, remove_session};
 pub use sql::{SqlAnswer, SqlError, SqlLimits, SqlSpace};
-pub use todos::{TodoChanges, TodoRow};
+pub use todos::{TodoChanges, TodoError, TodoRow, edit_todos};
 pub use trust::{Trust, TrustRow};
 pub use turns::Spending;
 pub use writer::{Batch, Committed, NoProbe, Point, Probe, Writer};

@@ -91,6 +91,7 @@ impl Plan {
         let file = self.file.display().to_string();
         FleetTerms {
             goal: self.goal.clone().unwrap_or_else(|| file.clone()),
+            agent: None,
             parallel: self.limits.parallel,
             retries: self.limits.retries.unwrap_or(USUAL_RETRIES),
             rounds: self.rounds,

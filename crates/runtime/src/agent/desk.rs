@@ -26,6 +26,7 @@ use crate::settings::Settings;
 use crate::shells;
 use crate::space::Tables;
 use crate::supervisor::{Link, Perform};
+use crate::todos::Todos;
 use crate::watch::Wards;
 
 /// What every run of a session works with.
@@ -45,7 +46,9 @@ pub(crate) struct Desk {
     pub(crate) workspace: Arc<Workspace>,
     pub(crate) guardian: Guardian,
     pub(crate) env: Arc<Vec<(std::ffi::OsString, std::ffi::OsString)>>,
-    pub(crate) tables: Arc<Tables>,
+    pub(crate) tables: Tables,
+    /// The way to have changes of the todos taken over.
+    pub(crate) todos: Todos,
     pub(crate) fetcher: Fetcher,
     pub(crate) deadline: Deadline,
     pub(crate) grants: Arc<Grants>,

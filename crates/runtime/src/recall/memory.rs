@@ -21,6 +21,16 @@ pub trait Works: Send + Sync + fmt::Debug {
     fn has<'a>(&'a self, commit: &'a str) -> BoxFuture<'a, bool>;
 }
 
+/// Knows of no commit: what was done in a checkout is done again.
+#[derive(Debug, Clone, Copy)]
+pub struct NoWorks;
+
+impl Works for NoWorks {
+    fn has<'a>(&'a self, _commit: &'a str) -> BoxFuture<'a, bool> {
+        Box::pin(async { false })
+    }
+}
+
 /// What a fleet remembers of earlier runs in the same workspace.
 pub struct FleetMemory {
     settings: Settings,

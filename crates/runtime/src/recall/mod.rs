@@ -22,7 +22,7 @@ mod tests;
 pub use apart::apart;
 pub use census::{Census, CensusError};
 pub use means::{Means, Staff};
-pub use memory::{FleetMemory, Works};
+pub use memory::{FleetMemory, NoWorks, Works};
 pub use patterns::FilePatterns;
 pub use recollection::{Landing, Recalled, Recollection};
 pub use shelf::Shelf;

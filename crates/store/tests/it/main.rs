@@ -15,5 +15,6 @@ mod results;
 mod sql;
 mod sql_hostile;
 mod support;
+mod todos;
 mod trust;
 mod writing;
