@@ -72,7 +72,7 @@ pub(crate) enum Command {
     Models(ModelsArgs),
     /// Sums up what sessions spent
     Cost(CostArgs),
-    /// Removes sessions that nobody touched for a long time, and the output of removed tasks
+    /// Removes sessions that nobody touched for a long time, output of removed tasks, and results no fleet used
     Gc(GcArgs),
     /// Lists the checkouts that agents work in, and moves them to the trash and back
     #[command(args_conflicts_with_subcommands = true)]

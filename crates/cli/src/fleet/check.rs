@@ -139,7 +139,7 @@ fn show(plan: &Plan, shape: &PlanShape, checked: &[&TodoId], foreseen: Option<&B
     }
 }
 
-fn named<'a>(todos: impl Iterator<Item = &'a TodoId> + ExactSizeIterator, between: &str) -> String {
+fn named<'a>(todos: impl ExactSizeIterator<Item = &'a TodoId>, between: &str) -> String {
     let more = todos.len().saturating_sub(NAMED);
     let mut names: Vec<String> = todos.take(NAMED).map(ToString::to_string).collect();
     if more > 0 {

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use host::Home;
-use protocol::SessionId;
-use protocol::api::Command;
-use store::{Index, Reader};
+use protocol::api::{Command, TasksParams};
+use protocol::{Event, Kind, SessionId};
+use store::{Index, Reader, StoreError};
 
 use super::account::Account;
 use super::lines;
@@ -55,7 +55,7 @@ pub(super) fn choose(home: &Home, given: Option<&str>, folder: Option<&Path>) ->
     let rows = Index::open(home)?.agree(home)?.list(Some(&cwd))?;
     let fleet = |id: SessionId| {
         let reader = Reader::open(home, id).ok()?;
-        let has_fleet = reader.todos().is_ok_and(|todos| !todos.is_empty()) || unfinished(&reader);
+        let has_fleet = reader.todos().is_ok_and(|todos| !todos.is_empty()) || unfinished(&reader).unwrap_or_default();
         has_fleet.then(|| reader.session_view().ok()).flatten().map(|view| (view.updated_at, id))
     };
     let newest = rows.iter().take(CANDIDATES).filter_map(|row| fleet(row.id)).max();
@@ -65,15 +65,22 @@ pub(super) fn choose(home: &Home, given: Option<&str>, folder: Option<&Path>) ->
     })
 }
 
-/// Whether a fleet was begun and has not ended.
-fn unfinished(reader: &Reader) -> bool {
-    let Ok(view) = reader.session_view() else { return false };
-    matches!(Account::read(reader, view.id), Ok(Some(Account { end: None, .. })))
+/// Whether a fleet was begun and has not ended; the log of the root tells.
+fn unfinished(reader: &Reader) -> Result<bool, StoreError> {
+    let params = TasksParams { kind: Some(Kind::Main), all: true, ..TasksParams::every() };
+    let Some(root) = reader.tasks(&params)?.tasks.first().map(|root| root.id) else { return Ok(false) };
+    let moved = |event: &Event| match event {
+        Event::FleetBegan(_) => Some(true),
+        Event::FleetEnded { .. } => Some(false),
+        _other => None,
+    };
+    let log = reader.task_events(root)?;
+    Ok(log.iter().rev().find_map(|envelope| moved(&envelope.entry.event)).unwrap_or_default())
 }
 
 /// Tells whoever goes on with a session that a fleet waits in it.
 pub(crate) fn tell_unfinished(home: &Home, id: SessionId) {
-    if Reader::open(home, id).is_ok_and(|reader| unfinished(&reader)) {
+    if Reader::open(home, id).and_then(|reader| unfinished(&reader)).unwrap_or_default() {
         print::note(format_args!("a fleet is not done in this session; go on with it: bosun fleet resume {id}"));
     }
 }

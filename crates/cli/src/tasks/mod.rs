@@ -14,7 +14,6 @@ use serde::Serialize;
 
 pub(crate) use self::give::{owner, poke};
 pub(crate) use self::place::of_folder;
-
 use self::place::Chosen;
 use crate::args::{TaskArgs, TasksArgs, TasksCommand};
 use crate::exit::Exit;

@@ -200,6 +200,15 @@ fn f5_a_file_is_read_and_one_that_is_not_there_is_said() {
     assert_eq!(Plan::read(&path).unwrap().todos.len(), 2);
 }
 
+#[test]
+fn f5_the_plan_of_the_manual_can_be_used() {
+    let manual = format!("{}/../../docs/fleet.md", env!("CARGO_MANIFEST_DIR"));
+    let manual = fs::read_to_string(manual).unwrap();
+    let example = manual.split("```yaml\n").find(|block| block.starts_with("# plan.yaml")).unwrap();
+    let plan = parse(example.split("```").next().unwrap()).unwrap();
+    assert_eq!((plan.todos.len(), plan.shape().longest.len(), plan.terms().isolated), (3, 3, true));
+}
+
 /// Knows one agent and one model, and no pattern or schema with a bracket.
 struct Small;
 

@@ -12,6 +12,7 @@ mod memory;
 mod patterns;
 mod recipe;
 mod recollection;
+mod shelf;
 mod sum;
 mod why;
 
@@ -23,5 +24,6 @@ pub use census::{Census, CensusError};
 pub use means::{Means, Staff};
 pub use memory::{FleetMemory, NoWorks, Works};
 pub use patterns::FilePatterns;
-pub use recollection::{Landing, Recalled, Recollection, Shelf};
+pub use recollection::{Landing, Recalled, Recollection};
+pub use shelf::Shelf;
 pub use why::Why;

@@ -3,52 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::{At, Clip, Todo, TodoId};
-use store::{ResultRow, Results, StoreError};
+use store::{ResultRow, StoreError};
 
 use super::census::{Census, CensusError, changed};
 use super::means::Means;
 use super::patterns::FilePatterns;
 use super::recipe::Recipes;
+use super::shelf::Shelf;
 use super::why::Why;
 
 /// Most bytes of a result that are kept.
 const RESULT: usize = 64 * 1024;
-
-/// Where results are kept.
-pub trait Shelf {
-    /// What was done with exactly this.
-    fn get(&self, key: &str) -> Result<Option<ResultRow>, StoreError>;
-    /// Whether a todo of this name was ever done.
-    fn knows(&self, todo: &TodoId) -> Result<bool, StoreError>;
-    /// Keeps what a todo brought.
-    fn put(&mut self, row: &ResultRow, at: At) -> Result<(), StoreError>;
-    /// Says how the files of these keys were in the end.
-    fn set_after(&mut self, states: &[(String, String)], at: At) -> Result<(), StoreError>;
-    /// Forgets a result.
-    fn remove(&mut self, key: &str) -> Result<(), StoreError>;
-}
-
-impl Shelf for Results {
-    fn get(&self, key: &str) -> Result<Option<ResultRow>, StoreError> {
-        Results::get(self, key)
-    }
-
-    fn knows(&self, todo: &TodoId) -> Result<bool, StoreError> {
-        Results::knows(self, todo)
-    }
-
-    fn put(&mut self, row: &ResultRow, at: At) -> Result<(), StoreError> {
-        Results::put(self, row, at)
-    }
-
-    fn set_after(&mut self, states: &[(String, String)], at: At) -> Result<(), StoreError> {
-        Results::set_after(self, states, at)
-    }
-
-    fn remove(&mut self, key: &str) -> Result<(), StoreError> {
-        Results::remove(self, key)
-    }
-}
 
 /// Whether a todo is done again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,6 +51,17 @@ pub struct Recollection<S> {
     again: BTreeSet<TodoId>,
     /// What was done or used again in this run.
     settled: BTreeMap<TodoId, Settled>,
+    /// What was told of before what it depends on, by that.
+    waiting: BTreeMap<TodoId, Vec<Told>>,
+}
+
+/// What a todo brought, as it was told.
+#[derive(Debug)]
+struct Told {
+    todo: Todo,
+    result: String,
+    work: Option<String>,
+    at: At,
 }
 
 #[derive(Debug)]
@@ -99,8 +75,15 @@ struct Settled {
 impl<S: Shelf> Recollection<S> {
     /// Begins a run with the files as they are now.
     pub fn begin(shelf: S, census: Result<Census, CensusError>) -> Recollection<S> {
-        let (recipes, states) = (Recipes::default(), BTreeMap::new());
-        Recollection { shelf, recipes, census, states, again: BTreeSet::new(), settled: BTreeMap::new() }
+        Recollection {
+            shelf,
+            recipes: Recipes::default(),
+            census,
+            states: BTreeMap::new(),
+            again: BTreeSet::new(),
+            settled: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+        }
     }
 
     /// Takes a todo as it is written now. All of a plan come before the first is recalled.
@@ -149,17 +132,30 @@ impl<S: Shelf> Recollection<S> {
         foreseen
     }
 
-    /// A todo is done: keeps what it brought. One of which nobody knows what it was done with is not kept.
+    /// A todo is done: keeps what it brought, once it is known what those brought that it depends on.
     pub fn keep(&mut self, todo: &Todo, result: &str, work: Option<&str>, at: At) {
-        let Ok(recipe) = self.recipes.recipe(&todo.id) else { return };
-        let (key, result) = (recipe.to_string(), Clip::new(result, RESULT).into_string());
-        self.recipes.bring(&todo.id, recipe, &result);
+        let result = Clip::new(result, RESULT).into_string();
+        let mut told = vec![Told { todo: todo.clone(), result, work: work.map(str::to_owned), at }];
+        while let Some(next) = told.pop() {
+            match self.recipes.recipe(&next.todo.id) {
+                Ok(recipe) => {
+                    self.recipes.bring(&next.todo.id, recipe, &next.result);
+                    told.extend(self.waiting.remove(&next.todo.id).into_iter().flatten());
+                    self.put(recipe.to_string(), next);
+                }
+                Err(above) => self.waiting.entry(above).or_default().push(next),
+            }
+        }
+    }
+
+    fn put(&mut self, key: String, told: Told) {
+        let Told { todo, result, work, at } = told;
         let settled = Settled { key: key.clone(), files: todo.files.clone(), apart: work.is_some() };
         self.settled.insert(todo.id.clone(), settled);
         let Ok(before) = self.state(&todo.files) else { return };
-        let row = ResultRow { key, todo: todo.id.clone(), before, after: None, result, work: work.map(str::to_owned) };
         // A new owner tells of what the last one had done, who saw the files as they were before.
         let is_told_again = !self.again.remove(&todo.id);
+        let row = ResultRow { key, todo: todo.id, before, after: None, result, work };
         let known = self.shelf.get(&row.key).ok().flatten();
         if !(is_told_again && known.is_some_and(|known| known.result == row.result && known.work == row.work)) {
             warned(self.shelf.put(&row, at));

@@ -221,6 +221,19 @@ fn f5_a_new_owner_tells_again_what_was_done_before_it_came() {
 }
 
 #[test]
+fn f5_what_is_told_before_what_it_depends_on_is_kept_too() {
+    let ground = Ground::new();
+    let todos = [todo("a", &[], &[]), todo("b", &["a"], &[]), todo("c", &["a", "b"], &[]), todo("d", &["gone"], &[])];
+    let mut told = ground.begin(&todos);
+    todos.iter().rev().for_each(|todo| told.keep(todo, "done", None, At(1)));
+    told.finish(Ok(ground.census()), Landing::InPlace, At(2));
+    assert_eq!(
+        ["a", "b", "c", "d"].map(|id| ground.why(&todos, id)),
+        ["reused", "reused", "reused", "gone runs again"]
+    );
+}
+
+#[test]
 fn f5_work_in_a_commit_is_merged_again_while_it_is_there() {
     let ground = Ground::new();
     let todos = [todo("a", &[], &["src"])];

@@ -1,1 +1,77 @@
 //! What others have to say to a fleet: what is known already, where work is done, and what becomes of it.
+
+use std::sync::{Arc, Mutex};
+
+use protocol::{Event, FleetEnd, FleetTerms, Isolation, Todo, TodoStatus};
+use runtime::{Aids, Done, FleetOutcome, Ground, Harvest, Harvested, Landing, Memory, Recall, Start};
+use tools::BoxFuture;
+
+use super::{by, course, given, prompts, reason, statuses, todo};
+
+/// Knows what `a` brought, and notes what it is told.
+#[derive(Debug, Default)]
+struct Notes(Mutex<Vec<String>>);
+
+impl Notes {
+    fn note(&self, words: String) {
+        self.0.lock().unwrap().push(words);
+    }
+}
+
+impl Memory for Notes {
+    fn begin<'a>(&'a self, todos: &'a [Todo]) -> BoxFuture<'a, ()> {
+        Box::pin(async move { self.note(format!("begin {}", todos.len())) })
+    }
+
+    fn recall<'a>(&'a self, todo: &'a Todo) -> BoxFuture<'a, Option<Recall>> {
+        let known = (todo.id.0 == "a").then(|| Recall { result: "as ever".into(), work: Some("c0ffee".into()) });
+        Box::pin(async move { known })
+    }
+
+    fn keep<'a>(&'a self, todo: &'a Todo, brought: &'a Recall) -> BoxFuture<'a, ()> {
+        Box::pin(async move { self.note(format!("{}: {}", todo.id, brought.result)) })
+    }
+
+    fn finish(&self, landing: Landing) -> BoxFuture<'_, ()> {
+        Box::pin(async move { self.note(format!("{landing:?}")) })
+    }
+}
+
+impl Ground for Notes {
+    fn place<'a>(&'a self, _terms: &'a FleetTerms, todo: &'a Todo) -> BoxFuture<'a, Result<Option<Isolation>, String>> {
+        let place = if todo.id.0 == "nowhere" { Err("there is no repository here".to_owned()) } else { Ok(None) };
+        Box::pin(async move { place })
+    }
+}
+
+impl Harvest for Notes {
+    fn gather<'a>(&'a self, _terms: &'a FleetTerms, done: &'a [Done]) -> BoxFuture<'a, Harvested> {
+        let works: Vec<String> = done.iter().map(|done| format!("{}={:?}", done.todo.id, done.work)).collect();
+        self.note(works.join(" "));
+        let short = done.iter().filter(|done| done.todo.id.0 == "c").map(|done| done.todo.id.clone());
+        let short: Vec<_> = short.map(|id| (id, "conflicts in x.txt".to_owned())).collect();
+        Box::pin(async move { if short.is_empty() { Harvested::Whole } else { Harvested::Short(short) } })
+    }
+}
+
+#[tokio::test]
+async fn f4_what_is_known_is_not_done_again_and_what_is_done_is_kept() {
+    let notes = Arc::new(Notes::default());
+    let aids =
+        Aids { memory: Arc::clone(&notes) as _, ground: Arc::clone(&notes) as _, harvest: Arc::clone(&notes) as _ };
+    let mut driver = by("  - answer: [say: \"${path} is done\"]\n").ready().open(Start::New).await;
+    let plan = [todo("a", &[]), todo("b", &["a"]), todo("c", &[]), todo("nowhere", &[])];
+    let mut fleet = driver.session_mut().start_fleet(given(plan), aids).await.unwrap();
+    assert_eq!(driver.fleet_ended(&mut fleet).await, FleetOutcome::Ended(FleetEnd::Blocked));
+    let run = driver.leave().await;
+    assert!(!course(&run).contains(&"+a".to_owned()), "{:?}", course(&run));
+    assert_eq!(run.count(|event| matches!(event, Event::TodoDone { fence: None, .. })), 1);
+    assert!(prompts(&run, "/root/b")[0].contains("> a brought:\n> as ever"));
+    assert_eq!(reason(&run, "nowhere"), "there is no repository here");
+    assert_eq!((statuses(&run)[2].1, reason(&run, "c").as_str()), (TodoStatus::Blocked, "conflicts in x.txt"));
+    let mut told = notes.0.lock().unwrap().clone();
+    told[1..3].sort();
+    let expected =
+        ["begin 4", "b: /root/b is done", "c: /root/c is done", "a=Some(\"c0ffee\") b=None c=None", "InPlace"];
+    assert_eq!(told, expected);
+}
