@@ -138,8 +138,15 @@ impl Board {
     /// Who works, longest first.
     pub(super) fn workers(&self) -> Vec<&Worker> {
         let mut workers: Vec<&Worker> = self.workers.values().collect();
-        workers.sort_by_key(|worker| (worker.since, worker.todo.clone()));
+        workers.sort_by_key(|worker| worker.since);
         workers
+    }
+
+    /// Todos that are said to be worked on, though no task holds them.
+    pub(super) fn unheld(&self) -> Vec<&TodoId> {
+        let held: BTreeSet<&TodoId> = self.workers.values().map(|worker| &worker.todo).collect();
+        let items = self.items().into_iter().filter(|(id, _, mark)| *mark == Mark::AtWork && !held.contains(id));
+        items.map(|(id, _, _)| id).collect()
     }
 
     /// How long it has been at work.
