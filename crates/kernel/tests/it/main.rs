@@ -13,6 +13,7 @@ mod grace;
 mod kinds;
 mod limits;
 mod mail;
+mod plans;
 mod slots;
 mod spawns;
 mod waits;
