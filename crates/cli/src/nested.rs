@@ -72,9 +72,10 @@ fn reserve(command: Option<&Command>) -> Reserve {
         }
         Some(Command::Fleet(FleetArgs { command: Some(FleetCommand::Schema), .. })) => Reserve::Anybody,
         Some(Command::Todos(todos)) => match todos.command {
-            None | Some(TodosCommand::List(_) | TodosCommand::Ready(_) | TodosCommand::Graph { .. }) => {
-                Reserve::Person("look into sessions")
-            }
+            None
+            | Some(
+                TodosCommand::List(_) | TodosCommand::Ready(_) | TodosCommand::Watch(_) | TodosCommand::Graph { .. },
+            ) => Reserve::Person("look into sessions"),
             Some(
                 TodosCommand::Add(_) | TodosCommand::Done(_) | TodosCommand::Block { .. } | TodosCommand::Reopen(_),
             ) => Reserve::Person("command sessions"),

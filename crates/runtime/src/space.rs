@@ -92,7 +92,10 @@ impl tools::SqlSpace for Space {
             self.desk.todos.take().await.map_err(ToolError::broken)?;
             let untaken = self.untaken(answer.todos.clone()).await?;
             let rows = text(answer);
-            Ok(untaken.map_or(rows.clone(), |note| format!("{rows}\n{note}")))
+            Ok(match untaken {
+                Some(note) => format!("{rows}\n{note}"),
+                None => rows,
+            })
         })
     }
 }

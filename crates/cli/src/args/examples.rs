@@ -40,6 +40,7 @@ const TODOS: &str = "\
 Examples:
   bosun todos                                the plan of this folder's newest session, and how far it is
   bosun todos ready                          what can be worked on now
+  bosun todos watch                          what everybody does, as it changes
   bosun todos graph                          what depends on what; --mermaid and --dot for other programs
   bosun todos add \"Test the parser\" --depends-on parser --check \"cargo test parser\"
   bosun todos done parser
@@ -95,6 +96,7 @@ pub(super) fn examples(command: &str) -> Option<&'static str> {
         "todos list" => "Example:\n  bosun todos list --status blocked",
         "todos ready" => "Example:\n  bosun todos ready --json",
         "todos graph" => "Examples:\n  bosun todos graph\n  bosun todos graph --dot | dot -Tsvg > plan.svg",
+        "todos watch" => "Example:\n  bosun todos watch",
         "todos add" => "Example:\n  bosun todos add \"Write the manual\" --id manual --depends-on parser",
         "todos done" => "Example:\n  bosun todos done parser manual",
         "todos block" => "Example:\n  bosun todos block release --reason \"no key\"",

@@ -113,6 +113,8 @@ pub(crate) enum TodosCommand {
         #[arg(long, conflicts_with_all = ["json", "mermaid"])]
         dot: bool,
     },
+    /// Shows what is done, what everybody works on and what is left, as it changes
+    Watch(TodoPlaceArgs),
     /// Adds a todo
     Add(NewTodoArgs),
     /// Says that todos are done

@@ -3,12 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use protocol::{
-    At, Block, Cost, Entry, Envelope, Event, FleetEnd, ModelFault, TaskId, TaskSpec, Todo, TodoId, TodoStatus,
-};
+use protocol::{At, Cost, Entry, Envelope, Event, FleetEnd, TaskId, TaskSpec, Todo, TodoId, TodoStatus};
 use store::{Reader, StoreError};
 
-use crate::run::show::gist;
+use super::doing::doing;
 use crate::todos::Mark;
 
 /// How many events are read at a time.
@@ -138,8 +136,15 @@ impl Board {
     /// Who works, longest first.
     pub(super) fn workers(&self) -> Vec<&Worker> {
         let mut workers: Vec<&Worker> = self.workers.values().collect();
-        workers.sort_by_key(|worker| (worker.since, worker.todo.clone()));
+        workers.sort_by_key(|worker| worker.since);
         workers
+    }
+
+    /// Todos that are said to be worked on, though no task holds them.
+    pub(super) fn unheld(&self) -> Vec<&TodoId> {
+        let held: BTreeSet<&TodoId> = self.workers.values().map(|worker| &worker.todo).collect();
+        let items = self.items().into_iter().filter(|(id, _, mark)| *mark == Mark::AtWork && !held.contains(id));
+        items.map(|(id, _, _)| id).collect()
     }
 
     /// How long it has been at work.
@@ -253,27 +258,5 @@ impl Board {
 impl Item {
     fn pend(&mut self) {
         self.status = TodoStatus::Pending;
-    }
-}
-
-/// What an agent does from this event on, if it tells.
-fn doing(event: &Event) -> Option<String> {
-    match event {
-        Event::IntentReported { intent } => Some(intent.clone()),
-        Event::TurnAnswered { content, .. } => content.iter().rev().find_map(|block| match block {
-            Block::Call(call) => Some(format!("{} {}", call.tool, gist(&call.input))),
-            Block::Text { .. } | Block::Thinking { .. } | Block::Opaque { .. } => None,
-        }),
-        Event::ActivationStarted { .. } => Some("thinks".into()),
-        Event::Asked(ask) => Some(format!("waits for you: bosun approvals show {}", ask.id.short())),
-        Event::AskDecided { .. } => Some("goes on".into()),
-        Event::TaskParked { until_at } => Some(format!("waits for a quota until {until_at}")),
-        Event::TaskStalled { .. } => Some("has not been heard of for a while".into()),
-        Event::TurnFailed { fault: ModelFault::Transient | ModelFault::RetryAfter { .. }, message, .. } => {
-            Some(format!("asks again: {message}"))
-        }
-        Event::StopHeld { reason, .. } => Some(format!("not done yet: {reason}")),
-        Event::WorkSealed { .. } => Some("keeps what it changed".into()),
-        _other => None,
     }
 }

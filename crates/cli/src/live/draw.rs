@@ -17,9 +17,6 @@ pub(super) type Row = Vec<(Role, String)>;
 /// Fewest columns and rows that are drawn for.
 const LEAST: Size = Size { columns: 20, rows: 5 };
 
-/// Rows that are always there: the head, the bar and an empty one.
-const HEAD: usize = 3;
-
 /// How far a bar goes.
 const BAR: usize = 30;
 
@@ -43,22 +40,35 @@ pub(super) fn draw(board: &Board, now: At, size: Size) -> Vec<Row> {
     let columns = size.columns.max(LEAST.columns);
     let rows = size.rows.max(LEAST.rows);
     let widths = Widths::new(board, columns);
+    let mut all = vec![head(board, now, columns)];
+    all.extend(bar(board, now, columns));
+    all.push(Row::new());
     let mut parts = [at_work(board, now, &widths), blocked(board, &widths), ready(board, &widths)];
-    let mut room = rows - HEAD;
-    for (n, part) in parts.iter_mut().enumerate() {
-        // Each leaves a row for those after it that have something to say.
-        let kept = 2 - n;
-        shorten(part, room.saturating_sub(kept).max(1));
-        room = room.saturating_sub(part.len());
+    let mut room = rows.saturating_sub(all.len());
+    for n in 0..parts.len() {
+        // Each leaves some rows to those after it that have something to say.
+        let kept: usize = parts[n + 1..].iter().map(|part| part.len().min((rows / 6).max(1))).sum();
+        shorten(&mut parts[n], room.saturating_sub(kept));
+        room = room.saturating_sub(parts[n].len());
     }
-    let mut all = vec![head(board, now, columns), bar(board, now, columns)];
-    let body: Vec<Row> = parts.into_iter().flatten().collect();
-    if !body.is_empty() {
-        all.push(Row::new());
-        all.extend(body);
+    all.extend(parts.into_iter().flatten());
+    if all.last().is_some_and(Vec::is_empty) {
+        all.pop();
     }
     all.truncate(rows);
-    all
+    all.into_iter().map(|row| clip(row, columns)).collect()
+}
+
+/// A row that is no wider than this.
+fn clip(row: Row, columns: usize) -> Row {
+    let mut left = columns;
+    let mut clipped = Row::new();
+    for (role, text) in row {
+        let text = fit(&text, left);
+        left -= text.width();
+        clipped.push((role, text));
+    }
+    clipped
 }
 
 /// How wide the columns are.
@@ -88,34 +98,42 @@ impl Widths {
 
 fn head(board: &Board, now: At, columns: usize) -> Row {
     let state = match board.end() {
+        None if board.began_at.is_none() => "Todos",
         None => "Fleet",
         Some(FleetEnd::Done) => "Fleet done",
         Some(FleetEnd::Blocked) => "Fleet blocked",
         Some(FleetEnd::Stopped) => "Fleet stopped",
     };
-    let elapsed = time(board.elapsed(now));
+    let elapsed = board.began_at.map(|_| time(board.elapsed(now))).unwrap_or_default();
     let room = columns.saturating_sub(state.width() + 2 + elapsed.width() + 2);
     let goal = print::cell(&clean(&board.goal), room);
     vec![(Role::Strong, state.into()), (Role::Plain, format!("  {goal}  ")), (Role::Dim, elapsed)]
 }
 
-fn bar(board: &Board, now: At, columns: usize) -> Row {
+/// How much is done, and what that took; in two rows where one is too narrow.
+fn bar(board: &Board, now: At, columns: usize) -> Vec<Row> {
     let items = board.items();
     let of = |wanted: Mark| items.iter().filter(|(_, _, mark)| *mark == wanted).count();
     let (done, total) = (of(Mark::Done), items.len());
     let length = BAR.min(columns / 4);
     let filled = (done * length).checked_div(total).unwrap_or(0);
-    let bar = format!("{}{}", "█".repeat(filled), "░".repeat(length - filled));
+    let bar = (Role::Good, format!("{}{}  ", "█".repeat(filled), "░".repeat(length - filled)));
     let merged = items.iter().filter(|(_, item, _)| item.merged).count();
-    let mut facts = vec![format!("{done}/{total} done")];
-    facts.extend((of(Mark::AtWork) > 0).then(|| format!("{} at work", of(Mark::AtWork))));
-    facts.extend((of(Mark::Blocked) > 0).then(|| format!("{} blocked", of(Mark::Blocked))));
-    facts.extend((merged > 0).then(|| format!("{merged} merged")));
-    facts.extend(board.left(now).map(|left| format!("about {} left", time(left))));
-    facts.extend((board.spent.tokens > 0).then(|| format!("{} tokens", count(board.spent.tokens))));
-    facts.extend((board.spent.tokens > 0 && !board.unpriced).then(|| Money::Known(board.spent.micros).to_string()));
-    let room = columns.saturating_sub(length + 2);
-    vec![(Role::Good, bar), (Role::Plain, "  ".into()), (Role::Plain, fit(&facts.join(" · "), room))]
+    let mut far = vec![format!("{done}/{total} done")];
+    far.extend((of(Mark::AtWork) > 0).then(|| format!("{} at work", of(Mark::AtWork))));
+    far.extend((of(Mark::Blocked) > 0).then(|| format!("{} blocked", of(Mark::Blocked))));
+    far.extend((merged > 0).then(|| format!("{merged} merged")));
+    let mut took: Vec<String> = board.left(now).map(|left| format!("about {} left", time(left))).into_iter().collect();
+    took.extend((board.spent.tokens > 0).then(|| format!("{} tokens", count(board.spent.tokens))));
+    took.extend((board.spent.tokens > 0 && !board.unpriced).then(|| Money::Known(board.spent.micros).to_string()));
+    let (far, took) = (far.join(" · "), took.join(" · "));
+    if took.is_empty() {
+        return vec![vec![bar, (Role::Plain, far)]];
+    }
+    if length + 2 + far.width() + 3 + took.width() <= columns {
+        return vec![vec![bar, (Role::Plain, format!("{far} · {took}"))]];
+    }
+    vec![vec![bar, (Role::Plain, far)], vec![(Role::Dim, format!("{}{took}", " ".repeat(length + 2)))]]
 }
 
 /// A row for each worker, with what it does, what it used and for how long; before them the main agent, if it acts.
@@ -141,7 +159,14 @@ fn at_work(board: &Board, now: At, widths: &Widths) -> Vec<Row> {
             (Role::Dim, format!(" {figures}")),
         ]
     };
-    main.into_iter().chain(board.workers().into_iter().map(worker)).collect()
+    // What somebody only says that it works on.
+    let said = board.unheld().into_iter().map(|todo| {
+        let title = fit(&clean(board.title(todo)), widths.all.saturating_sub(2 + widths.id + 2));
+        let start = format!("{}  {title}", print::cell(&clean(&todo.0), widths.id));
+        vec![(Role::Strong, format!("{} ", Mark::AtWork.sign())), (Role::Plain, start)]
+    });
+    let said: Vec<Row> = said.collect();
+    main.into_iter().chain(board.workers().into_iter().map(worker)).chain(said).collect()
 }
 
 /// What cannot be done, and why.
@@ -179,11 +204,13 @@ fn shorten(part: &mut Vec<Row>, room: usize) {
     if part.len() <= room {
         return;
     }
-    let more = part.len() - (room - 1);
-    let first = part.get(room - 1).and_then(|row| row.first()).map(|(_, text)| text.chars().next());
-    part.truncate(room - 1);
-    let sign = first.flatten().map_or(String::new(), |sign| sign.to_string());
-    part.push(vec![(Role::Dim, format!("{sign} … {more} more"))]);
+    let kept = room.saturating_sub(1);
+    let more = part.len() - kept;
+    let sign = part[kept].first().and_then(|(_, text)| text.chars().next()).unwrap_or(' ');
+    part.truncate(kept);
+    if room > 0 {
+        part.push(vec![(Role::Dim, format!("{sign} … {more} more"))]);
+    }
 }
 
 fn fit(text: &str, columns: usize) -> String {

@@ -3,6 +3,7 @@
 
 mod amounts;
 mod board;
+mod doing;
 mod draw;
 mod lines;
 mod terminal;

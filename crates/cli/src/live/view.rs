@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use config::Env;
 use host::{Clock, Size, SystemClock};
 use protocol::{Envelope, Event};
-use runtime::{Live, Subscription};
-use store::StoreError;
+use runtime::Live;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::MissedTickBehavior;
 
 use super::board::Board;
 use super::terminal::{Canvas, on_stdout};
@@ -48,8 +49,6 @@ struct Picture {
     drawn: Option<Instant>,
     /// Whether something happened since.
     stale: bool,
-    /// Lines that are to stand above it.
-    above: Vec<String>,
 }
 
 impl View {
@@ -61,16 +60,11 @@ impl View {
             Show::Events => Manner::Events,
             Show::Lines if out.is_terminal() && !env.has_dumb_terminal() => {
                 let canvas = on_stdout(Style::of(&out, env));
-                Manner::Picture(Picture { canvas, drawn: None, stale: true, above: Vec::new() })
+                Manner::Picture(Picture { canvas, drawn: None, stale: true })
             }
             Show::Lines => Manner::Lines,
         };
         View { board, manner }
-    }
-
-    /// How the fleet stands.
-    pub(crate) fn board(&self) -> &Board {
-        &self.board
     }
 
     /// Takes in what happened, and shows it.
@@ -91,18 +85,6 @@ impl View {
         self.tick();
     }
 
-    /// Says something that stays.
-    pub(crate) fn say(&mut self, line: &str) {
-        match &mut self.manner {
-            Manner::Picture(picture) => {
-                picture.above.push(print::plain(line));
-                picture.stale = true;
-            }
-            Manner::Lines => print::note(print::plain(line)),
-            Manner::Events | Manner::Nothing => {}
-        }
-    }
-
     /// Draws, if it is time.
     pub(crate) fn tick(&mut self) {
         let Manner::Picture(picture) = &mut self.manner else { return };
@@ -117,7 +99,7 @@ impl View {
     }
 
     /// The terminal has another size.
-    pub(crate) fn resize(&mut self) {
+    fn resize(&mut self) {
         if let Manner::Picture(picture) = &mut self.manner {
             picture.stale = true;
         }
@@ -131,7 +113,7 @@ impl View {
     }
 
     /// Whether nobody sees it any more.
-    pub(crate) fn is_gone(&self) -> bool {
+    fn is_gone(&self) -> bool {
         match &self.manner {
             Manner::Picture(picture) => picture.canvas.is_gone(),
             Manner::Lines | Manner::Events | Manner::Nothing => false,
@@ -145,27 +127,37 @@ impl Picture {
         // A row as wide as the terminal, or one below the last, would make it scroll.
         let size = Size { columns: columns.saturating_sub(1), rows: rows.saturating_sub(1) };
         let picture = draw::draw(board, SystemClock.now(), size);
-        self.canvas.draw(&std::mem::take(&mut self.above), &picture, columns);
+        self.canvas.draw(&picture, columns);
         (self.drawn, self.stale) = (Some(Instant::now()), false);
     }
 }
 
-/// Shows a fleet until it ends, or until the session's owner is gone.
-pub(crate) async fn watch(events: &mut Subscription, view: &mut View) -> Result<(), StoreError> {
+/// Shows a fleet until it ends, or until nothing comes any more or nobody looks. `next` may be dropped and called again.
+pub(crate) async fn watch<E>(mut next: impl AsyncFnMut() -> Result<Option<Live>, E>, view: &mut View) -> Result<(), E> {
     let mut clock = tokio::time::interval(PACE);
-    clock.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    loop {
+    clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    // Without it, a picture is as wide as the terminal is the next time that it is drawn.
+    let mut resized = signal(SignalKind::window_change()).ok();
+    while !view.is_gone() {
         tokio::select! {
-            live = events.next() => {
+            live = next() => {
                 let Some(live) = live? else { break };
                 view.live(&live);
                 if matches!(&live, Live::Event(envelope) if matches!(envelope.entry.event, Event::FleetEnded { .. })) {
                     break;
                 }
             }
+            Some(()) = heard(&mut resized) => view.resize(),
             _now = clock.tick() => view.tick(),
         }
     }
     view.end();
     Ok(())
+}
+
+async fn heard(signal: &mut Option<Signal>) -> Option<()> {
+    match signal {
+        Some(signal) => signal.recv().await,
+        None => None,
+    }
 }

@@ -7,6 +7,7 @@ mod list;
 mod mark;
 mod mermaid;
 mod place;
+mod watch;
 
 use protocol::api::{NewTodo, TodoChange, TodoEdit, TodosParams};
 use protocol::{TodoId, TodoStatus};
@@ -22,7 +23,7 @@ use crate::setup::Setup;
 pub(crate) use self::mark::Mark;
 
 pub(crate) async fn perform(args: TodosArgs) -> Result<Exit, Failure> {
-    let home = Setup::read()?.home;
+    let Setup { home, env, .. } = Setup::read()?;
     let at = |place: &TodoPlaceArgs| Place::find(&home, place);
     match args.command {
         None => list::list(&at(&args.list.place)?, &wanted(&args.list)),
@@ -38,6 +39,7 @@ pub(crate) async fn perform(args: TodosArgs) -> Result<Exit, Failure> {
             };
             graph::show(&at(&place)?, form)
         }
+        Some(TodosCommand::Watch(place)) => watch::watch(&at(&place)?, &env).await,
         Some(TodosCommand::Add(new)) => edit::edit(&home, &at(&new.place)?, Change::Added, vec![added(new)]).await,
         Some(TodosCommand::Done(chosen)) => {
             edit::edit(&home, &at(&chosen.place)?, Change::Done, moved(&chosen, TodoStatus::Done, None)).await

@@ -4,7 +4,7 @@ use std::fs;
 
 use protocol::{Event, Origin};
 use serde_json::{Value, json};
-use testkit::binary::{PATIENCE, Running, Stage, within};
+use testkit::binary::{PATIENCE, Running, Stage, Tmux, within};
 
 use crate::stage;
 
@@ -126,4 +126,50 @@ fn f7_mistakes_with_todos_are_explained() {
     says(&["block", "first", "--reason", " "], &["the reason is empty"]);
     says(&["--session", "ffff"], &["no session begins with `ffff`"]);
     assert_eq!(todos(&stage, &[]), "○ ready  first  First\n", "what is refused changes nothing");
+}
+
+/// A root that plans in steps, each after a file.
+const STEPS: &str = r#"
+version: 1
+rules:
+  - when: { turn: 1 }
+    answer: [call: { tool: sql, input: { query: "INSERT INTO todos (id, title, status) VALUES ('read', 'Read the docs', 'in_progress'), ('write', 'Write it', 'pending')" } }]
+  - when: { turn: 2 }
+    answer: [call: { tool: report_intent, input: { intent: "looking around" } }]
+  - when: { turn: 3 }
+    answer: [call: { tool: shell, input: { command: "touch busy; while [ ! -e go ]; do sleep 0.01; done" } }]
+  - when: { turn: 4 }
+    answer: [call: { tool: sql, input: { query: "UPDATE todos SET status = 'done'" } }]
+  - when: { turn: 5 }
+    answer: [call: { tool: shell, input: { command: "while [ ! -e end ]; do sleep 0.01; done" } }]
+  - answer: [say: "all done"]
+"#;
+
+#[test]
+fn f7_the_todos_of_a_session_are_watched_on_terminals_of_two_sizes_and_in_a_file() {
+    let stage = stage();
+    let running = stage.script(STEPS).prompt("go").start();
+    within(PATIENCE, "the plan is made", || stage.path("busy").exists());
+    let small = Tmux::start(&stage.bosun(["todos", "watch"]), 80, 24);
+    let large = Tmux::start(&stage.bosun(["todos", "watch"]), 200, 60);
+    let piped = stage.bosun(["todos", "watch", "--json"]).start();
+    for terminal in [&small, &large] {
+        terminal.shows("0/2 done · 1 at work").shows("● read   Read the docs").shows("○ write  Write it");
+        terminal.shows("● main   shell touch busy");
+    }
+    small.resize(40, 10);
+    fs::write(stage.path("go"), "").unwrap();
+    for terminal in [&small, &large] {
+        terminal.shows("2/2 done");
+        assert_eq!(terminal.screen().matches("2/2 done").count(), 1, "one picture: {}", terminal.screen());
+    }
+    fs::write(stage.path("end"), "").unwrap();
+    running.wait().expect(0);
+    assert_eq!((small.ends(), large.ends()), (0, 0));
+    let left = large.history();
+    assert!(left.contains("Todos") && left.contains("2/2 done"), "the last picture stays: {left}");
+    let events = piped.wait().expect(0).json_lines();
+    assert!(events.iter().any(|event| event["type"] == "todosChanged"), "{events:?}");
+    let after = stage.bosun(["todos", "watch"]).run().expect(0);
+    assert!(after.stdout.contains("2/2 done") && after.stderr.contains("nobody runs"), "{after:?}");
 }

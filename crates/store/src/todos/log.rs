@@ -75,20 +75,27 @@ pub(crate) fn changes(conn: &Connection) -> rusqlite::Result<Vec<TodoChanges>> {
 }
 
 fn by_author(conn: &Connection, authors: BTreeMap<TodoId, Author>, upto: u64) -> rusqlite::Result<Vec<TodoChanges>> {
-    let mut found: BTreeMap<Author, (Vec<(i64, Todo)>, Vec<TodoId>)> = BTreeMap::new();
+    let mut found: BTreeMap<Author, Found> = BTreeMap::new();
     for (id, author) in authors {
-        let (changed, gone) = found.entry(author).or_default();
+        let found = found.entry(author).or_default();
         match one(conn, &id)? {
-            Some(row) => changed.push(row),
-            None => gone.push(id),
+            Some(row) => found.changed.push(row),
+            None => found.gone.push(id),
         }
     }
-    let batch = |(author, (mut changed, gone)): (Author, (Vec<(i64, Todo)>, Vec<TodoId>))| {
+    let told = found.into_iter().map(|(author, Found { mut changed, gone })| {
         changed.sort_by_key(|(row, _)| *row);
         let changed = changed.into_iter().map(|(_, todo)| todo).collect();
         TodoChanges { by: author.task(), changed, gone, upto }
-    };
-    Ok(found.into_iter().map(batch).collect())
+    });
+    Ok(told.collect())
+}
+
+/// What one author changed, each row with its place in the table.
+#[derive(Default)]
+struct Found {
+    changed: Vec<(i64, Todo)>,
+    gone: Vec<TodoId>,
 }
 
 /// Puts the author to what was changed after `since`, in the transaction that changed it, and gives the todos as they

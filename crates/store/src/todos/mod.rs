@@ -9,6 +9,7 @@ mod log;
 mod page;
 mod project;
 mod rows;
+mod words;
 
 pub use edit::{TodoError, edit_todos};
 pub use log::TodoChanges;

@@ -1,0 +1,27 @@
+//! What an agent does, in the words of its last event that tells.
+
+use protocol::{Block, Event, ModelFault};
+
+use crate::run::show::gist;
+
+/// What an agent does from this event on, if it tells.
+pub(super) fn doing(event: &Event) -> Option<String> {
+    match event {
+        Event::IntentReported { intent } => Some(intent.clone()),
+        Event::TurnAnswered { content, .. } => content.iter().rev().find_map(|block| match block {
+            Block::Call(call) => Some(format!("{} {}", call.tool, gist(&call.input))),
+            Block::Text { .. } | Block::Thinking { .. } | Block::Opaque { .. } => None,
+        }),
+        Event::ActivationStarted { .. } => Some("thinks".into()),
+        Event::Asked(ask) => Some(format!("waits for you: bosun approvals show {}", ask.id.short())),
+        Event::AskDecided { .. } => Some("goes on".into()),
+        Event::TaskParked { until_at } => Some(format!("waits for a quota until {until_at}")),
+        Event::TaskStalled { .. } => Some("has not been heard of for a while".into()),
+        Event::TurnFailed { fault: ModelFault::Transient | ModelFault::RetryAfter { .. }, message, .. } => {
+            Some(format!("asks again: {message}"))
+        }
+        Event::StopHeld { reason, .. } => Some(format!("not done yet: {reason}")),
+        Event::WorkSealed { .. } => Some("keeps what it changed".into()),
+        _other => None,
+    }
+}

@@ -1,0 +1,66 @@
+//! Follows the todos of a session that another process runs.
+
+use std::time::Duration;
+
+use config::Env;
+use runtime::Live;
+use store::{Reader, StoreError};
+
+use super::place::Place;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::live::{self, Board, View};
+use crate::print;
+use crate::run::Show;
+use crate::tasks::owner;
+
+/// How often the file is looked at.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// How many events are read at a time.
+const PAGE: usize = 256;
+
+pub(super) async fn watch(place: &Place, env: &Env) -> Result<Exit, Failure> {
+    let (board, seen) = Board::read_log(&place.reader)?;
+    if owner(&place.reader)?.is_none() {
+        if !place.json {
+            live::print_board(&board);
+        }
+        print::note(format_args!("nobody runs {}", place.session));
+        return Ok(Exit::Success);
+    }
+    let show = if place.json { Show::Events } else { Show::Lines };
+    let mut view = View::new(board, show, env);
+    let mut follower = Follower { reader: &place.reader, seen, page: Vec::new() };
+    live::watch(async || follower.next().await, &mut view).await?;
+    Ok(Exit::Success)
+}
+
+/// Reads a log along as it grows.
+struct Follower<'a> {
+    reader: &'a Reader,
+    seen: u64,
+    /// Events that were read and not given out, newest first.
+    page: Vec<protocol::Envelope>,
+}
+
+impl Follower<'_> {
+    /// The next event; none when nobody runs the session any more.
+    async fn next(&mut self) -> Result<Option<Live>, StoreError> {
+        loop {
+            if let Some(envelope) = self.page.pop() {
+                self.seen = envelope.seq;
+                return Ok(Some(Live::Event(envelope.into())));
+            }
+            // Before the look at the log: what an owner that is gone did not write, it will not write any more.
+            let is_run = owner(self.reader)?.is_some();
+            self.page = self.reader.events_after(self.seen, PAGE)?;
+            self.page.reverse();
+            match (self.page.is_empty(), is_run) {
+                (false, _) => {}
+                (true, false) => return Ok(None),
+                (true, true) => tokio::time::sleep(LOOK).await,
+            }
+        }
+    }
+}
