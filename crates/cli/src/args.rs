@@ -11,6 +11,7 @@ mod run;
 mod sessions;
 mod settings;
 mod tasks;
+mod todos;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -27,6 +28,7 @@ pub(crate) use run::{Format, RunArgs};
 pub(crate) use sessions::{ExportFormat, ListArgs, SessionsArgs, SessionsCommand, When};
 pub(crate) use settings::{ConfigArgs, ConfigCommand, Place, RuleArgs, ShowArgs, TrustArgs};
 pub(crate) use tasks::{TaskArgs, TaskListArgs, TasksArgs, TasksCommand};
+pub(crate) use todos::{NewTodoArgs, TodoArgs, TodoListArgs, TodoPlaceArgs, TodosArgs, TodosCommand};
 
 /// Runs coding agents that never lose work.
 #[derive(Debug, Parser)]
@@ -47,6 +49,9 @@ pub(crate) enum Command {
     /// Lists, shows, follows, messages and stops the agents and commands of sessions
     #[command(args_conflicts_with_subcommands = true)]
     Tasks(TasksArgs),
+    /// Lists, draws, adds and moves the todos of sessions
+    #[command(args_conflicts_with_subcommands = true)]
+    Todos(TodosArgs),
     /// Lists what waits for you, and allows, denies or answers it
     #[command(args_conflicts_with_subcommands = true)]
     Approvals(ApprovalsArgs),

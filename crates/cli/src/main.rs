@@ -14,6 +14,7 @@ mod failure;
 mod fault;
 mod fleet;
 mod gc;
+mod live;
 mod log;
 mod manual;
 mod meant;
@@ -32,6 +33,7 @@ mod style;
 mod talk;
 mod tasks;
 mod time;
+mod todos;
 mod trust;
 
 mod demo;
@@ -86,6 +88,7 @@ fn perform(args: Args) -> Result<Exit, Failure> {
             None => run::run(args.run).await,
             Some(Command::Sessions(command)) => sessions::perform(command).await,
             Some(Command::Tasks(command)) => tasks::perform(command).await,
+            Some(Command::Todos(command)) => todos::perform(command).await,
             Some(Command::Approvals(command)) => approvals::perform(command).await,
             Some(Command::Fleet(command)) => fleet::perform(command).await,
             Some(Command::Explain(options)) => explain::tell(&options),

@@ -1,7 +1,7 @@
 //! A Bosun that an agent's command started: it reads and explains, and does nothing that is a person's to do. An agent
 //! that could start another Bosun, or speak for its user, would have no limits but those it gives itself.
 
-use crate::args::{Args, Command, FleetArgs, FleetCommand, ModelsArgs, SessionsCommand, TasksCommand};
+use crate::args::{Args, Command, FleetArgs, FleetCommand, ModelsArgs, SessionsCommand, TasksCommand, TodosCommand};
 use crate::failure::Failure;
 
 /// Whose a command is.
@@ -61,9 +61,9 @@ fn reserve(command: Option<&Command>) -> Reserve {
             command: Some(FleetCommand::Run { .. } | FleetCommand::Resume { .. }),
             ..
         })) => Reserve::Person("start agents"),
-        Some(Command::Fleet(FleetArgs { command: Some(FleetCommand::Status(_)), .. })) => {
-            Reserve::Person("look into sessions")
-        }
+        Some(Command::Fleet(FleetArgs {
+            command: Some(FleetCommand::Status(_) | FleetCommand::Graph { .. }), ..
+        })) => Reserve::Person("look into sessions"),
         Some(Command::Fleet(FleetArgs { command: Some(FleetCommand::Stop(_)), .. })) => {
             Reserve::Person("command sessions")
         }
@@ -71,6 +71,14 @@ fn reserve(command: Option<&Command>) -> Reserve {
             Reserve::Person("look into the user's agents")
         }
         Some(Command::Fleet(FleetArgs { command: Some(FleetCommand::Schema), .. })) => Reserve::Anybody,
+        Some(Command::Todos(todos)) => match todos.command {
+            None | Some(TodosCommand::List(_) | TodosCommand::Ready(_) | TodosCommand::Graph { .. }) => {
+                Reserve::Person("look into sessions")
+            }
+            Some(
+                TodosCommand::Add(_) | TodosCommand::Done(_) | TodosCommand::Block { .. } | TodosCommand::Reopen(_),
+            ) => Reserve::Person("command sessions"),
+        },
         Some(Command::Models(ModelsArgs { reopen: true, .. })) => Reserve::Person("reopen providers"),
         Some(Command::Cost(_)) => Reserve::Person("look into sessions"),
         Some(Command::Approvals(_)) => Reserve::Person("look into or decide what waits for a person"),
@@ -116,8 +124,10 @@ mod tests {
             bosun cost|bosun sessions|bosun sessions send a b|bosun sessions stop a|bosun sessions interrupt a|\
             bosun sessions rm a|bosun sessions show a|bosun catalog list|bosun sessions export a|bosun sessions watch a|\
             bosun tasks|bosun tasks list --all|bosun tasks show a|bosun tasks tail a|bosun tasks output a|\
-            bosun tasks send a b|bosun tasks stop a|bosun tasks background a|bosun tasks rm a|bosun fleet check a.yaml|\
-            bosun fleet|bosun fleet goal|bosun fleet run a.yaml|bosun fleet resume|bosun fleet status|bosun fleet stop";
+            bosun tasks send a b|bosun tasks stop a|bosun tasks background a|bosun tasks rm a|\
+            bosun todos|bosun todos ready|bosun todos graph|bosun todos add a|bosun todos done a|\
+            bosun todos block a --reason b|bosun todos reopen a|bosun fleet check a.yaml|bosun fleet|bosun fleet goal|\
+            bosun fleet run a.yaml|bosun fleet resume|bosun fleet status|bosun fleet stop|bosun fleet graph";
         for line in reserved.split('|') {
             assert!(!is_for_anybody(line), "{line}");
         }

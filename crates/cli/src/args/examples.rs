@@ -25,6 +25,16 @@ Examples:
 A TASK is a path such as /root/tests, a name, an id, or the beginning of one. Without --session
 it is one of the newest session of this folder.";
 
+const TODOS: &str = "\
+Examples:
+  bosun todos                                the plan of this folder's newest session, and how far it is
+  bosun todos ready                          what can be worked on now
+  bosun todos graph                          what depends on what; --mermaid and --dot for other programs
+  bosun todos add \"Test the parser\" --depends-on parser --check \"cargo test parser\"
+  bosun todos done parser
+  bosun todos block release --reason \"no key\"
+  bosun todos reopen release";
+
 const EXPLAIN: &str = "\
 Examples:
   bosun explain 'shell(git push)'
@@ -60,6 +70,14 @@ pub(super) fn examples(command: &str) -> Option<&'static str> {
         "tasks output" => "Example:\n  bosun tasks output cargo",
         "tasks background" => "Example:\n  bosun tasks background tests",
         "tasks rm" => "Example:\n  bosun tasks rm /root/tests",
+        "todos" => TODOS,
+        "todos list" => "Example:\n  bosun todos list --status blocked",
+        "todos ready" => "Example:\n  bosun todos ready --json",
+        "todos graph" => "Examples:\n  bosun todos graph\n  bosun todos graph --dot | dot -Tsvg > plan.svg",
+        "todos add" => "Example:\n  bosun todos add \"Write the manual\" --id manual --depends-on parser",
+        "todos done" => "Example:\n  bosun todos done parser manual",
+        "todos block" => "Example:\n  bosun todos block release --reason \"no key\"",
+        "todos reopen" => "Example:\n  bosun todos reopen release",
         "approvals" => APPROVALS,
         "approvals list" => "Example:\n  bosun approvals list --session 0198",
         "approvals show" => "Example:\n  bosun approvals show 3f9a",
@@ -80,6 +98,7 @@ pub(super) fn examples(command: &str) -> Option<&'static str> {
         "fleet run" => "Example:\n  bosun fleet run plan.yaml --parallel 8 --allow-all",
         "fleet resume" => "Example:\n  bosun fleet resume 0198 --max-budget-usd 5",
         "fleet status" => "Example:\n  bosun fleet status --json",
+        "fleet graph" => "Example:\n  bosun fleet graph --mermaid",
         "fleet stop" => "Example:\n  bosun fleet stop 0198",
         "fleet check" => "Example:\n  bosun fleet check plan.yaml --json",
         "fleet schema" => "Example:\n  bosun fleet schema > plan.schema.json",

@@ -123,11 +123,13 @@ async fn deliver(home: &Home, reader: &Reader, session: SessionId, command: &Com
     }
 }
 
-fn owner(reader: &Reader) -> Result<Option<u32>, StoreError> {
+/// The living process that runs the session.
+pub(crate) fn owner(reader: &Reader) -> Result<Option<u32>, StoreError> {
     Ok(reader.lease()?.map(|(_, owner)| owner).filter(host::Owner::is_alive).map(|owner| owner.pid))
 }
 
-async fn poke(home: &Home, id: SessionId) -> Option<()> {
+/// Tells the session's process that something was written for it.
+pub(crate) async fn poke(home: &Home, id: SessionId) -> Option<()> {
     let (client, _notifications) = Client::connect(&home.socket(id)).await.ok()?;
     client.call::<Value>(Method::SessionPoke, json!({})).await.ok().map(|_poked| ())
 }

@@ -7,12 +7,14 @@ mod commands;
 mod crowds;
 mod documents;
 mod faults;
+mod fleet;
 mod kills;
 mod orphans;
 mod providers;
 mod scripts;
 mod talk;
 mod tasks;
+mod todos;
 
 use testkit::binary::Stage;
 

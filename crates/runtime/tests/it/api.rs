@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use protocol::api::{
     MailState, Method, OutputResult, SendParams, SendResult, SessionView, SubscribeParams, TaskParams, TaskRecord,
-    TasksPage, TasksParams,
+    TasksPage, TasksParams, TodoView, TodosPage,
 };
-use protocol::{Delivery, Envelope, Event, Kind, Outcome, TaskId, TaskState};
+use protocol::{Delivery, Envelope, Event, Kind, Origin, Outcome, TaskId, TaskState, TodoStatus};
 use rpc::{CallError, Client, Notifications};
 use runtime::Start;
 use serde_json::{Value, json};
@@ -187,5 +187,33 @@ async fn an_unknown_method_is_an_error_and_the_connection_lives() {
     let (unknown, known) = (answer().await, answer().await);
     assert_eq!((&unknown["id"], &unknown["error"]["code"]), (&json!(1), &json!(-32601)), "{unknown}");
     assert_eq!(known["result"]["id"], json!(driver.id().to_string()), "{known}");
+    driver.leave().await;
+}
+
+#[tokio::test]
+async fn f7_todos_are_added_changed_and_listed_and_mistakes_are_named() {
+    let mut driver = scenario().ready().open(Start::New).await;
+    let (client, _notifications) = connect(&driver).await;
+    let added: TodoView =
+        client.call(Method::TodosAdd, json!({ "title": "Write it", "files": ["a.rs"] })).await.unwrap();
+    assert_eq!((&*added.id.0, added.ready, &*added.files), ("write-it", true, &["a.rs".to_owned()][..]));
+    let after = json!({ "id": "ship", "title": "Ship it", "dependsOn": ["write-it"] });
+    let added: TodoView = client.call(Method::TodosAdd, after).await.unwrap();
+    assert!(!added.ready);
+    driver.until("the change", |event| matches!(event, Event::TodosChanged { by: Origin::User, .. })).await;
+    let done: TodoView = client.call(Method::TodosUpdate, json!({ "id": "write-it", "status": "done" })).await.unwrap();
+    assert_eq!(done.status, TodoStatus::Done);
+    let page: TodosPage = client.call(Method::TodosList, json!({ "ready": true })).await.unwrap();
+    assert_eq!((page.total, &*page.todos[0].id.0), (1, "ship"));
+    let mistakes = [
+        (Method::TodosAdd, json!({ "title": "" }), "the title is empty"),
+        (Method::TodosUpdate, json!({ "id": "write-it", "dependsOn": ["ship"] }), "write-it → ship → write-it"),
+        (Method::TodosUpdate, json!({ "id": "none", "status": "done" }), "no todo `none`"),
+    ];
+    for (method, params, words) in mistakes {
+        let error = client.call::<Value>(method, params).await.unwrap_err();
+        let CallError::Refused(refused) = &error else { panic!("{error:?}") };
+        assert!(refused.message.contains(words) && refused.data == Some(json!({ "kind": "unfit" })), "{refused:?}");
+    }
     driver.leave().await;
 }

@@ -1,0 +1,279 @@
+//! How a fleet stands, folded from a session's events.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use protocol::{
+    At, Block, Cost, Entry, Envelope, Event, FleetEnd, ModelFault, TaskId, TaskSpec, Todo, TodoId, TodoStatus,
+};
+use store::{Reader, StoreError};
+
+use crate::run::show::gist;
+use crate::todos::Mark;
+
+/// How many events are read at a time.
+const PAGE: usize = 512;
+
+/// How a fleet stands.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Board {
+    pub(super) goal: String,
+    pub(super) began_at: Option<At>,
+    pub(super) ended: Option<(FleetEnd, At)>,
+    /// What the whole session used.
+    pub(super) spent: Cost,
+    /// Whether everything that it spent has a price.
+    pub(super) unpriced: bool,
+    /// What the main agent does, while it does something.
+    pub(super) main: Option<String>,
+    items: BTreeMap<TodoId, Item>,
+    workers: BTreeMap<TaskId, Worker>,
+    /// For each task, the one that started it.
+    parents: BTreeMap<TaskId, TaskId>,
+    root: Option<TaskId>,
+    /// Most todos that were worked on at once.
+    peak: usize,
+    parallel: Option<u32>,
+    /// How long finished todos took in all, and how many they are.
+    took: (Duration, u32),
+    next: u64,
+}
+
+/// A todo.
+#[derive(Debug, Clone)]
+pub(super) struct Item {
+    order: u64,
+    pub(super) title: String,
+    status: TodoStatus,
+    depends_on: BTreeSet<TodoId>,
+    pub(super) reason: Option<String>,
+    pub(super) merged: bool,
+}
+
+/// A task that works on a todo.
+#[derive(Debug, Clone)]
+pub(super) struct Worker {
+    pub(super) todo: TodoId,
+    pub(super) since: At,
+    pub(super) doing: String,
+    pub(super) tokens: u64,
+}
+
+impl Board {
+    /// What the log of a session says so far, and the number of its last event.
+    pub(crate) fn read_log(reader: &Reader) -> Result<(Board, u64), StoreError> {
+        let (mut board, mut seq) = (Board::default(), 0);
+        loop {
+            let page = reader.events_after(seq, PAGE)?;
+            let Some(last) = page.last() else { return Ok((board, seq)) };
+            seq = last.seq;
+            page.iter().for_each(|envelope| board.read(envelope));
+        }
+    }
+
+    /// Whether a fleet is at work.
+    pub(crate) fn is_at_work(&self) -> bool {
+        self.began_at.is_some() && self.ended.is_none()
+    }
+
+    /// How the last fleet ended, if it has.
+    pub(crate) fn end(&self) -> Option<FleetEnd> {
+        self.ended.map(|(end, _)| end)
+    }
+
+    /// Takes in what happened.
+    pub(crate) fn read(&mut self, envelope: &Envelope) {
+        let Entry { task, at, event } = &envelope.entry;
+        self.account(*task, event);
+        match event {
+            Event::FleetBegan(terms) => {
+                let (items, parents, root) = (std::mem::take(&mut self.items), self.parents.clone(), self.root);
+                let (spent, unpriced, next) = (self.spent, self.unpriced, self.next);
+                let (goal, parallel) = (terms.goal.clone(), terms.parallel);
+                let began_at = Some(*at);
+                *self =
+                    Board { goal, parallel, began_at, items, parents, root, spent, unpriced, next, ..Board::default() };
+                self.items.values_mut().filter(|item| item.status == TodoStatus::InProgress).for_each(Item::pend);
+            }
+            Event::FleetEnded { end } => self.ended = Some((*end, *at)),
+            Event::TodosChanged { changed, gone, .. } => {
+                gone.iter().for_each(|todo| drop(self.items.remove(todo)));
+                changed.iter().for_each(|todo| self.put(todo));
+            }
+            Event::TodoClaimed { todo, .. } => self.claim(*task, todo, *at),
+            Event::TodoReturned { todo, failure, .. } => self.release(todo, TodoStatus::Pending, failure.clone()),
+            Event::TodoDone { todo, fence } => {
+                if let (Some(worker), true) = (self.worker_on(todo), fence.is_some()) {
+                    let took = at.since(worker.since);
+                    self.took = (self.took.0 + took, self.took.1 + 1);
+                }
+                self.release(todo, TodoStatus::Done, None);
+            }
+            Event::TodoBlocked { todo, why } => self.release(todo, TodoStatus::Blocked, Some(why.to_string())),
+            Event::TodoFreed { todo } => self.release(todo, TodoStatus::Pending, None),
+            Event::WorkMerged { todo, .. } => {
+                if let Some(item) = self.items.get_mut(todo) {
+                    item.merged = true;
+                }
+            }
+            Event::TaskCreated(spec) => self.meet(*task, spec),
+            Event::ActivationEnded { .. } if self.root == Some(*task) => self.main = None,
+            other => self.watch(*task, other),
+        }
+    }
+
+    /// The todos in the order that they were written, with their marks.
+    pub(super) fn items(&self) -> Vec<(&TodoId, &Item, Mark)> {
+        let mut items: Vec<(&TodoId, &Item, Mark)> =
+            self.items.iter().map(|(id, item)| (id, item, self.mark(item))).collect();
+        items.sort_by_key(|(_, item, _)| item.order);
+        items
+    }
+
+    /// A todo's title; nothing if it is not known.
+    pub(super) fn title(&self, todo: &TodoId) -> &str {
+        self.items.get(todo).map_or("", |item| &item.title)
+    }
+
+    /// Who works, longest first.
+    pub(super) fn workers(&self) -> Vec<&Worker> {
+        let mut workers: Vec<&Worker> = self.workers.values().collect();
+        workers.sort_by_key(|worker| (worker.since, worker.todo.clone()));
+        workers
+    }
+
+    /// How long it has been at work.
+    pub(super) fn elapsed(&self, now: At) -> Duration {
+        let until = self.ended.map_or(now, |(_, at)| at);
+        self.began_at.map_or(Duration::ZERO, |began| until.since(began))
+    }
+
+    /// How long it may take from now on: as long as finished todos took on average, for what is left and not blocked.
+    pub(super) fn left(&self, now: At) -> Option<Duration> {
+        let (sum, count) = self.took;
+        if count == 0 || self.ended.is_some() {
+            return None;
+        }
+        let mean = sum / count;
+        let waiting = self.items.values().filter(|item| item.status == TodoStatus::Pending).count();
+        let begun = self.workers.values().map(|worker| mean.saturating_sub(now.since(worker.since)));
+        let work = begun.sum::<Duration>() + mean.saturating_mul(u32::try_from(waiting).unwrap_or(u32::MAX));
+        let cap = self.parallel.map_or(self.peak, |most| usize::try_from(most).unwrap_or(usize::MAX));
+        let at_once = cap.min(waiting + self.workers.len()).max(1);
+        Some(work / u32::try_from(at_once).unwrap_or(1)).filter(|left| !left.is_zero())
+    }
+
+    fn mark(&self, item: &Item) -> Mark {
+        let done = |id: &TodoId| self.items.get(id).is_some_and(|item| item.status == TodoStatus::Done);
+        Mark::new(item.status, item.depends_on.iter().all(done))
+    }
+
+    fn put(&mut self, todo: &Todo) {
+        let (order, merged) = self.items.get(&todo.id).map_or_else(
+            || {
+                self.next += 1;
+                (self.next, false)
+            },
+            |item| (item.order, item.merged),
+        );
+        let item = Item {
+            order,
+            merged,
+            title: todo.title.clone(),
+            status: todo.status,
+            depends_on: todo.depends_on.iter().cloned().collect(),
+            reason: todo.reason.clone(),
+        };
+        self.items.insert(todo.id.clone(), item);
+    }
+
+    fn claim(&mut self, task: TaskId, todo: &TodoId, at: At) {
+        if let Some(item) = self.items.get_mut(todo) {
+            item.status = TodoStatus::InProgress;
+        }
+        self.workers.insert(task, Worker { todo: todo.clone(), since: at, doing: "begins".into(), tokens: 0 });
+        self.peak = self.peak.max(self.workers.len());
+    }
+
+    fn release(&mut self, todo: &TodoId, status: TodoStatus, reason: Option<String>) {
+        self.workers.retain(|_, worker| worker.todo != *todo);
+        if let Some(item) = self.items.get_mut(todo) {
+            (item.status, item.reason) = (status, reason);
+        }
+    }
+
+    fn worker_on(&self, todo: &TodoId) -> Option<&Worker> {
+        self.workers.values().find(|worker| worker.todo == *todo)
+    }
+
+    fn meet(&mut self, task: TaskId, spec: &TaskSpec) {
+        match spec.parent {
+            Some(parent) => {
+                self.parents.insert(task, parent);
+            }
+            None => self.root = Some(task),
+        }
+    }
+
+    /// Counts what a turn used, for the session and for the worker that it was taken for.
+    fn account(&mut self, task: TaskId, event: &Event) {
+        let cost = match event {
+            Event::TurnAnswered { cost, .. } | Event::TurnFailed { cost, .. } => *cost,
+            Event::TurnBegun { price, .. } => {
+                self.unpriced |= price.is_none();
+                return;
+            }
+            _other => return,
+        };
+        self.spent = self.spent.plus(cost);
+        if let Some(worker) = self.above(task).and_then(|worker| self.workers.get_mut(&worker)) {
+            worker.tokens += cost.tokens;
+        }
+    }
+
+    /// The worker that a task belongs to: itself, or one above it.
+    fn above(&self, mut task: TaskId) -> Option<TaskId> {
+        while !self.workers.contains_key(&task) {
+            task = *self.parents.get(&task)?;
+        }
+        Some(task)
+    }
+
+    /// Takes note of what a worker or the main agent does.
+    fn watch(&mut self, task: TaskId, event: &Event) {
+        let Some(doing) = doing(event) else { return };
+        if self.root == Some(task) {
+            self.main = Some(doing);
+        } else if let Some(worker) = self.workers.get_mut(&task) {
+            worker.doing = doing;
+        }
+    }
+}
+
+impl Item {
+    fn pend(&mut self) {
+        self.status = TodoStatus::Pending;
+    }
+}
+
+/// What an agent does from this event on, if it tells.
+fn doing(event: &Event) -> Option<String> {
+    match event {
+        Event::IntentReported { intent } => Some(intent.clone()),
+        Event::TurnAnswered { content, .. } => content.iter().rev().find_map(|block| match block {
+            Block::Call(call) => Some(format!("{} {}", call.tool, gist(&call.input))),
+            Block::Text { .. } | Block::Thinking { .. } | Block::Opaque { .. } => None,
+        }),
+        Event::ActivationStarted { .. } => Some("thinks".into()),
+        Event::Asked(ask) => Some(format!("waits for you: bosun approvals show {}", ask.id.short())),
+        Event::AskDecided { .. } => Some("goes on".into()),
+        Event::TaskParked { until_at } => Some(format!("waits for a quota until {until_at}")),
+        Event::TaskStalled { .. } => Some("has not been heard of for a while".into()),
+        Event::TurnFailed { fault: ModelFault::Transient | ModelFault::RetryAfter { .. }, message, .. } => {
+            Some(format!("asks again: {message}"))
+        }
+        Event::StopHeld { reason, .. } => Some(format!("not done yet: {reason}")),
+        Event::WorkSealed { .. } => Some("keeps what it changed".into()),
+        _other => None,
+    }
+}

@@ -1,0 +1,73 @@
+//! A fleet in lines, for files and programs that read along: one for each change.
+
+use protocol::{Envelope, Event, FleetEnd, TodoId};
+
+use super::amounts::{count, time};
+use super::board::Board;
+use crate::money::Money;
+use crate::print;
+use crate::todos::Mark;
+
+/// Most letters of a reason.
+const REASON: usize = 160;
+
+/// The line that an event is worth; the board has read it.
+pub(super) fn line(board: &Board, envelope: &Envelope) -> Option<String> {
+    let at = envelope.entry.at;
+    Some(match &envelope.entry.event {
+        Event::FleetBegan(terms) => {
+            let todos = print::count(board.items().len(), "todo");
+            format!("fleet began: {} ({todos})", short(&terms.goal))
+        }
+        Event::TodoClaimed { todo, .. } => format!("claimed {}", named(board, todo)),
+        Event::TodoDone { todo, fence } => {
+            let (done, total) = tally(board);
+            let how = if fence.is_some() { "done" } else { "reused" };
+            format!("{how} {} ({done}/{total})", named(board, todo))
+        }
+        Event::TodoReturned { todo, failure: Some(failure), .. } => {
+            format!("retried {}: {}", named(board, todo), short(failure))
+        }
+        Event::TodoReturned { todo, failure: None, .. } => format!("returned {}", named(board, todo)),
+        Event::TodoBlocked { todo, why } => format!("blocked {}: {}", named(board, todo), short(&why.to_string())),
+        Event::TodoFreed { todo } => format!("freed {}", named(board, todo)),
+        Event::WorkMerged { todo, commit } => {
+            format!("merged {} as {}", named(board, todo), commit.get(..12).unwrap_or(commit))
+        }
+        Event::FleetEnded { end } => {
+            let (done, total) = tally(board);
+            let cost = if board.unpriced { String::new() } else { format!(", {}", Money::Known(board.spent.micros)) };
+            format!(
+                "fleet {}: {done}/{total} done in {}, {} tokens{cost}",
+                word(*end),
+                time(board.elapsed(at)),
+                count(board.spent.tokens)
+            )
+        }
+        _other => return None,
+    })
+}
+
+fn word(end: FleetEnd) -> &'static str {
+    match end {
+        FleetEnd::Done => "done",
+        FleetEnd::Blocked => "blocked",
+        FleetEnd::Stopped => "stopped",
+    }
+}
+
+fn named(board: &Board, todo: &TodoId) -> String {
+    match board.title(todo) {
+        "" => short(&todo.0),
+        title => format!("{} ({})", short(&todo.0), short(title)),
+    }
+}
+
+fn tally(board: &Board) -> (usize, usize) {
+    let items = board.items();
+    (items.iter().filter(|(_, _, mark)| *mark == Mark::Done).count(), items.len())
+}
+
+fn short(text: &str) -> String {
+    print::plain(&print::one_line(text, REASON))
+}

@@ -1,0 +1,86 @@
+//! A picture on a terminal that is drawn over the one before. It is part of what scrolls away, so the last one stays.
+
+use std::io::{self, Write};
+
+use super::draw::{Row, paint, width};
+use crate::style::Style;
+
+const CURSOR_OFF: &str = "\u{1b}[?25l";
+const CURSOR_ON: &str = "\u{1b}[?25h";
+const ERASE_LINE: &str = "\u{1b}[K";
+const ERASE_BELOW: &str = "\u{1b}[J";
+
+/// Where pictures are drawn.
+#[derive(Debug)]
+pub(super) struct Canvas<W> {
+    out: W,
+    style: Style,
+    /// How wide the rows are that stand there.
+    drawn: Vec<usize>,
+    gone: bool,
+}
+
+impl<W: Write> Canvas<W> {
+    pub(super) fn new(out: W, style: Style) -> Canvas<W> {
+        Canvas { out, style, drawn: Vec::new(), gone: false }
+    }
+
+    /// Whether nobody reads it any more.
+    pub(super) fn is_gone(&self) -> bool {
+        self.gone
+    }
+
+    /// Draws a picture over the one before, in a terminal that has so many columns now, with lines above it that stay.
+    pub(super) fn draw(&mut self, above: &[String], picture: &[Row], columns: usize) {
+        let mut text = format!("{CURSOR_OFF}{}", self.back(columns));
+        for line in above {
+            text += &format!("{line}{ERASE_LINE}\r\n");
+        }
+        for row in picture {
+            text += &format!("{}{ERASE_LINE}\r\n", paint(row, self.style));
+        }
+        text += &format!("{ERASE_BELOW}{CURSOR_ON}");
+        self.drawn = picture.iter().map(width).collect();
+        // In one piece, so that no half of it is seen.
+        self.gone |= self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()).is_err();
+    }
+
+    /// Goes to where the picture begins. A terminal that was made narrower has broken its rows.
+    fn back(&self, columns: usize) -> String {
+        let broken = |width: &usize| width.saturating_sub(1) / columns.max(1);
+        match self.drawn.len() + self.drawn.iter().map(broken).sum::<usize>() {
+            0 => "\r".into(),
+            rows => format!("\u{1b}[{rows}A\r"),
+        }
+    }
+}
+
+/// A canvas on stdout.
+pub(super) fn on_stdout(style: Style) -> Canvas<io::Stdout> {
+    Canvas::new(io::stdout(), style)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::style::Role;
+
+    fn drawn(canvas: &mut Canvas<Vec<u8>>, above: &[String], rows: &[&str], columns: usize) -> String {
+        canvas.out.clear();
+        let picture: Vec<Row> = rows.iter().map(|text| vec![(Role::Plain, (*text).to_owned())]).collect();
+        canvas.draw(above, &picture, columns);
+        String::from_utf8(canvas.out.clone()).unwrap()
+    }
+
+    #[test]
+    fn a_picture_is_drawn_over_the_one_before_without_clearing_it_first() {
+        let mut canvas = Canvas::new(Vec::new(), Style::Plain);
+        let first = drawn(&mut canvas, &[], &["one", "two"], 80);
+        assert_eq!(first, "\u{1b}[?25l\rone\u{1b}[K\r\ntwo\u{1b}[K\r\n\u{1b}[J\u{1b}[?25h");
+        let second = drawn(&mut canvas, &["said".into()], &["three"], 80);
+        assert_eq!(second, "\u{1b}[?25l\u{1b}[2A\rsaid\u{1b}[K\r\nthree\u{1b}[K\r\n\u{1b}[J\u{1b}[?25h");
+        let wide = "x".repeat(60);
+        drawn(&mut canvas, &[], &[&wide, "y"], 80);
+        assert!(drawn(&mut canvas, &[], &["z"], 40).contains("\u{1b}[3A\r"), "the wide row takes two now");
+    }
+}

@@ -1,0 +1,204 @@
+//! The board of a session that never ran, drawn at two sizes.
+
+use host::Size;
+use protocol::{
+    At, Block, Blocked, Call, CallId, Cost, Entry, Envelope, Event, FleetEnd, FleetTerms, Kind, Origin, Price,
+    SessionId, StopReason, TaskId, TaskSpec, Todo, TodoId, Turn, Usage,
+};
+use unicode_width::UnicodeWidthStr;
+
+use super::board::Board;
+use super::{draw, lines};
+
+const SMALL: Size = Size { columns: 80, rows: 24 };
+const LARGE: Size = Size { columns: 200, rows: 60 };
+
+#[derive(Default)]
+struct Story {
+    board: Board,
+    seq: u64,
+    now: u64,
+    lines: Vec<String>,
+}
+
+fn task(n: u128) -> TaskId {
+    TaskId::new(uuid::Uuid::from_u128(n))
+}
+
+fn todo(id: &str, title: &str, on: &[&str]) -> Todo {
+    Todo { depends_on: on.iter().map(|id| TodoId::from(*id)).collect(), ..Todo::new(id, title) }
+}
+
+fn terms(goal: &str) -> FleetTerms {
+    FleetTerms {
+        agent: None,
+        goal: goal.into(),
+        parallel: Some(3),
+        retries: 1,
+        rounds: 1,
+        isolated: true,
+        dirty: false,
+        merge: false,
+        check: None,
+        plan: None,
+    }
+}
+
+impl Story {
+    /// Something happens so many seconds later.
+    fn then(&mut self, seconds: u64, who: u128, event: Event) {
+        self.seq += 1;
+        self.now += seconds * 1000;
+        let entry = Entry { task: task(who), at: At(self.now), event };
+        let envelope =
+            Envelope { v: Envelope::VERSION, seq: self.seq, session: SessionId::new(uuid::Uuid::nil()), entry };
+        self.board.read(&envelope);
+        self.lines.extend(lines::line(&self.board, &envelope));
+    }
+
+    fn agent(&mut self, who: u128, parent: u128) {
+        let spec = TaskSpec { parent: Some(task(parent)), ..TaskSpec::new(Kind::Agent, "general", "worker") };
+        self.then(0, who, Event::TaskCreated(Box::new(spec)));
+    }
+
+    fn claim(&mut self, who: u128, todo: &str) {
+        self.agent(who, 1);
+        self.then(0, who, Event::TodoClaimed { todo: todo.into(), fence: 1 });
+    }
+
+    fn calls(&mut self, who: u128, tool: &str, input: &str, tokens: u64) {
+        let call = Call { id: CallId("c".into()), tool: tool.into(), input: input.into() };
+        let answered = Event::TurnAnswered {
+            turn: Turn(1),
+            content: vec![Block::Text { text: "so".into() }, Block::Call(call)],
+            stop: StopReason::Calls,
+            usage: Usage::default(),
+            cost: Cost { tokens, micros: tokens * 3 },
+            model: "m".into(),
+        };
+        self.then(1, who, answered);
+    }
+
+    fn plan(&mut self, todos: Vec<Todo>) {
+        self.then(0, 1, Event::TaskCreated(Box::new(TaskSpec::new(Kind::Main, "main", "root"))));
+        let by = Origin::User;
+        self.then(0, 1, Event::TodosChanged { by, changed: todos, gone: Vec::new(), upto: 0 });
+    }
+
+    #[track_caller]
+    fn drawn(&self, size: Size) -> String {
+        let picture = draw::draw(&self.board, At(self.now), size);
+        assert!(picture.len() <= size.rows, "{} rows", picture.len());
+        let rows: Vec<String> = picture.iter().map(draw::plain).collect();
+        for row in &rows {
+            assert!(row.width() <= size.columns, "{row}");
+            assert!(!row.chars().any(char::is_control), "{row:?}");
+        }
+        rows.join("\n")
+    }
+}
+
+/// A fleet in the middle of its work, with everything that a picture can show.
+fn middle() -> Story {
+    let mut story = Story::default();
+    story.plan(vec![
+        todo("lexer", "Write the lexer", &[]),
+        todo("parser", "Write the parser, with good messages for whatever is wrong", &["lexer"]),
+        todo("docs", "Write the manual", &[]),
+        todo("bench", "Measure it", &["lexer"]),
+        todo("release", "Release it", &["parser", "docs"]),
+        todo("sign", "Sign it\u{1b}[31m\nnow", &[]),
+        todo("日本", "翻訳する", &[]),
+        todo("site", "Make the site", &[]),
+    ]);
+    let price = Some(Price { input: 1, output: 1, cache_read: 1, cache_write: 1 });
+    let begun = Event::TurnBegun { turn: Turn(1), model: "m".into(), reserved: Cost::ZERO, price, max_output: None };
+    story.then(0, 1, begun);
+    story.then(5, 1, Event::FleetBegan(terms("Make a language that people like to read,\nand write")));
+    story.then(0, 1, Event::TodoDone { todo: "site".into(), fence: None });
+    story.claim(2, "lexer");
+    story.claim(3, "docs");
+    story.claim(4, "sign");
+    story.calls(2, "shell", r#"{"command":"cargo test\n lexer"}"#, 12_400);
+    story.then(20, 2, Event::TodoDone { todo: "lexer".into(), fence: Some(1) });
+    story.then(0, 2, Event::WorkMerged { todo: "lexer".into(), commit: "0123456789abcdef0123".into() });
+    let why = Blocked::Itself { reason: "there is no key\u{1b}]0;x\u{7} in this place, and nobody who has one".into() };
+    story.then(1, 4, Event::TodoBlocked { todo: "sign".into(), why });
+    story.claim(5, "parser");
+    story.then(2, 5, Event::IntentReported { intent: "reading the grammar\rover".into() });
+    story.agent(7, 5);
+    story.calls(7, "view", r#"{"path":"g.txt"}"#, 900);
+    story.calls(3, "edit", r#"{"path":"docs/manual.md"}"#, 3_300);
+    story.claim(6, "日本");
+    let failure = Some("the check `make` exited with 2".to_owned());
+    story.then(3, 6, Event::TodoReturned { todo: "日本".into(), fence: 4, failure });
+    story
+}
+
+#[test]
+fn f7_a_fleet_at_work_is_drawn_at_80_by_24() {
+    insta::assert_snapshot!(middle().drawn(SMALL));
+}
+
+#[test]
+fn f7_a_fleet_at_work_is_drawn_at_200_by_60() {
+    insta::assert_snapshot!(middle().drawn(LARGE));
+}
+
+#[test]
+fn f7_a_fleet_in_lines_has_one_for_each_change() {
+    let mut story = middle();
+    story.then(9, 1, Event::FleetEnded { end: FleetEnd::Blocked });
+    insta::assert_snapshot!(story.lines.join("\n"));
+    let drawn = story.drawn(SMALL);
+    assert!(drawn.starts_with("Fleet blocked  Make a language"), "{drawn}");
+    assert!(!drawn.contains("left"), "{drawn}");
+}
+
+#[test]
+fn f7_more_than_fits_is_counted_and_every_size_is_kept_to() {
+    let mut story = Story::default();
+    story.plan((0..300).map(|n| todo(&format!("todo-number-{n}"), &format!("Do thing {n} "), &[])).collect());
+    story.then(0, 1, Event::FleetBegan(terms("all")));
+    for n in 0..100 {
+        story.claim(10 + n, &format!("todo-number-{n}"));
+    }
+    for n in 100..150 {
+        let why = Blocked::Itself { reason: "no".into() };
+        story.then(0, 1, Event::TodoBlocked { todo: format!("todo-number-{n}").as_str().into(), why });
+    }
+    insta::assert_snapshot!(story.drawn(SMALL));
+    for columns in [1, 20, 33, 80, 200] {
+        for rows in [5, 6, 8, 24, 60] {
+            story.drawn(Size { columns: columns.max(20), rows });
+        }
+    }
+    draw::draw(&story.board, At(story.now), Size { columns: 0, rows: 0 });
+}
+
+#[test]
+fn f7_the_time_left_is_what_finished_todos_took_shared_by_who_works_at_once() {
+    let mut story = Story::default();
+    story.plan((0..7).map(|n| todo(&format!("t{n}"), "x", &[])).collect());
+    story.then(0, 1, Event::FleetBegan(terms("all")));
+    assert_eq!(story.board.left(At(story.now)), None, "nothing is known yet");
+    story.claim(2, "t0");
+    story.then(60, 2, Event::TodoDone { todo: "t0".into(), fence: Some(1) });
+    assert_eq!(story.board.left(At(story.now)).unwrap().as_secs(), 120, "six of a minute each, three at once");
+    story.claim(3, "t1");
+    story.now += 30_000;
+    assert_eq!(story.board.left(At(story.now)).unwrap().as_secs(), 110);
+}
+
+#[test]
+fn f7_a_fleet_that_begins_again_keeps_its_todos_and_counts_anew() {
+    let mut story = middle();
+    story.then(1, 1, Event::FleetEnded { end: FleetEnd::Stopped });
+    story.then(100, 1, Event::FleetBegan(terms("again")));
+    assert!(story.board.is_at_work() && story.board.end().is_none());
+    assert_eq!(story.board.workers().len(), 0);
+    assert_eq!(story.board.items().len(), 8);
+    assert!(story.drawn(SMALL).starts_with("Fleet  again "), "{}", story.drawn(SMALL));
+    let at_work = story.board.items().iter().filter(|(_, _, mark)| *mark == crate::todos::Mark::AtWork).count();
+    assert_eq!(at_work, 0, "nobody works on what was broken off");
+}

@@ -1,0 +1,171 @@
+//! Shows a fleet to whoever is there.
+
+use std::io::{IsTerminal, Stdout};
+use std::time::{Duration, Instant};
+
+use config::Env;
+use host::{Clock, Size, SystemClock};
+use protocol::{Envelope, Event};
+use runtime::{Live, Subscription};
+use store::StoreError;
+
+use super::board::Board;
+use super::terminal::{Canvas, on_stdout};
+use super::{draw, lines};
+use crate::print;
+use crate::run::Show;
+use crate::style::Style;
+
+/// The least time between two pictures.
+const PACE: Duration = Duration::from_millis(100);
+
+/// How long a picture stands when nothing happens: times go on.
+const STILL: Duration = Duration::from_secs(1);
+
+/// What a person sees of a fleet, as its events come.
+#[derive(Debug)]
+pub(crate) struct View {
+    board: Board,
+    manner: Manner,
+}
+
+#[derive(Debug)]
+enum Manner {
+    /// A picture on a terminal.
+    Picture(Picture),
+    /// A line for each change, on stderr.
+    Lines,
+    /// Every event as JSON, on stdout.
+    Events,
+    /// Nothing.
+    Nothing,
+}
+
+#[derive(Debug)]
+struct Picture {
+    canvas: Canvas<Stdout>,
+    /// When the last one was drawn.
+    drawn: Option<Instant>,
+    /// Whether something happened since.
+    stale: bool,
+    /// Lines that are to stand above it.
+    above: Vec<String>,
+}
+
+impl View {
+    /// A view that goes on from a board. The picture is for those who read lines on a terminal that can be drawn on.
+    pub(crate) fn new(board: Board, show: Show, env: &Env) -> View {
+        let out = std::io::stdout();
+        let manner = match show {
+            Show::Nothing => Manner::Nothing,
+            Show::Events => Manner::Events,
+            Show::Lines if out.is_terminal() && !env.has_dumb_terminal() => {
+                let canvas = on_stdout(Style::of(&out, env));
+                Manner::Picture(Picture { canvas, drawn: None, stale: true, above: Vec::new() })
+            }
+            Show::Lines => Manner::Lines,
+        };
+        View { board, manner }
+    }
+
+    /// How the fleet stands.
+    pub(crate) fn board(&self) -> &Board {
+        &self.board
+    }
+
+    /// Takes in what happened, and shows it.
+    pub(crate) fn live(&mut self, live: &Live) {
+        if let Live::Event(envelope) = live {
+            self.read(envelope);
+        }
+    }
+
+    fn read(&mut self, envelope: &Envelope) {
+        self.board.read(envelope);
+        match &mut self.manner {
+            Manner::Events => print::json(envelope),
+            Manner::Lines => lines::line(&self.board, envelope).into_iter().for_each(print::note),
+            Manner::Picture(picture) => picture.stale = true,
+            Manner::Nothing => {}
+        }
+        self.tick();
+    }
+
+    /// Says something that stays.
+    pub(crate) fn say(&mut self, line: &str) {
+        match &mut self.manner {
+            Manner::Picture(picture) => {
+                picture.above.push(print::plain(line));
+                picture.stale = true;
+            }
+            Manner::Lines => print::note(print::plain(line)),
+            Manner::Events | Manner::Nothing => {}
+        }
+    }
+
+    /// Draws, if it is time.
+    pub(crate) fn tick(&mut self) {
+        let Manner::Picture(picture) = &mut self.manner else { return };
+        let due = match picture.drawn {
+            None => true,
+            Some(drawn) if picture.stale => drawn.elapsed() >= PACE,
+            Some(drawn) => self.board.is_at_work() && drawn.elapsed() >= STILL,
+        };
+        if due {
+            picture.draw(&self.board);
+        }
+    }
+
+    /// The terminal has another size.
+    pub(crate) fn resize(&mut self) {
+        if let Manner::Picture(picture) = &mut self.manner {
+            picture.stale = true;
+        }
+    }
+
+    /// Draws the picture that stays.
+    pub(crate) fn end(&mut self) {
+        if let Manner::Picture(picture) = &mut self.manner {
+            picture.draw(&self.board);
+        }
+    }
+
+    /// Whether nobody sees it any more.
+    pub(crate) fn is_gone(&self) -> bool {
+        match &self.manner {
+            Manner::Picture(picture) => picture.canvas.is_gone(),
+            Manner::Lines | Manner::Events | Manner::Nothing => false,
+        }
+    }
+}
+
+impl Picture {
+    fn draw(&mut self, board: &Board) {
+        let Size { columns, rows } = Size::read();
+        // A row as wide as the terminal, or one below the last, would make it scroll.
+        let size = Size { columns: columns.saturating_sub(1), rows: rows.saturating_sub(1) };
+        let picture = draw::draw(board, SystemClock.now(), size);
+        self.canvas.draw(&std::mem::take(&mut self.above), &picture, columns);
+        (self.drawn, self.stale) = (Some(Instant::now()), false);
+    }
+}
+
+/// Shows a fleet until it ends, or until the session's owner is gone.
+pub(crate) async fn watch(events: &mut Subscription, view: &mut View) -> Result<(), StoreError> {
+    let mut clock = tokio::time::interval(PACE);
+    clock.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            live = events.next() => {
+                let Some(live) = live? else { break };
+                view.live(&live);
+                if matches!(&live, Live::Event(envelope) if matches!(envelope.entry.event, Event::FleetEnded { .. })) {
+                    break;
+                }
+            }
+            _now = clock.tick() => view.tick(),
+        }
+    }
+    view.end();
+    Ok(())
+}

@@ -1,0 +1,96 @@
+//! The graph for Graphviz.
+
+use std::collections::BTreeMap;
+
+use protocol::api::TodoView;
+
+use super::mark::Mark;
+use crate::print;
+
+/// Draws the graph.
+pub(super) fn draw(todos: &[TodoView]) -> String {
+    let number: BTreeMap<&str, usize> = todos.iter().enumerate().map(|(n, todo)| (todo.id.0.as_str(), n)).collect();
+    let mut text = String::from("digraph todos {\n  node [shape=box, style=\"rounded,filled\"];\n");
+    for (n, todo) in todos.iter().enumerate() {
+        let mark = Mark::of(todo);
+        let label = escaped(&format!("{} {}: {}", mark.sign(), todo.id, todo.title));
+        text += &format!("  t{n} [label=\"{label}\", fillcolor=\"{}\"];\n", colour(mark));
+    }
+    for (n, todo) in todos.iter().enumerate() {
+        for above in todo.depends_on.iter().filter_map(|id| number.get(id.0.as_str())) {
+            text += &format!("  t{above} -> t{n};\n");
+        }
+    }
+    text + "}\n"
+}
+
+fn colour(mark: Mark) -> &'static str {
+    match mark {
+        Mark::Done => "#d5f0d5",
+        Mark::AtWork => "#d7e6fb",
+        Mark::Ready => "#ffffff",
+        Mark::Waits => "#eeeeee",
+        Mark::Blocked => "#f8d7d7",
+    }
+}
+
+/// A text between quotes, as a label that shows it as it is.
+fn escaped(text: &str) -> String {
+    let line = print::plain(&text.split_whitespace().collect::<Vec<_>>().join(" "));
+    line.replace('&', "&amp;").replace('\\', r"\\").replace('"', "\\\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::graph::tests::todo;
+    use super::*;
+
+    /// What a reader of the language sees: the labels of nodes, and edges. It knows only as much of it as is written.
+    fn parse(dot: &str) -> (Vec<String>, Vec<(usize, usize)>) {
+        let mut letters = dot.strip_prefix("digraph todos {\n").unwrap().chars().peekable();
+        let (mut statements, mut statement) = (Vec::new(), (String::new(), Vec::new()));
+        while let Some(c) = letters.next() {
+            match c {
+                '"' => {
+                    let mut quoted = String::new();
+                    loop {
+                        match letters.next().expect("a text that ends") {
+                            '"' => break,
+                            '\\' => quoted.push(letters.next().expect("a letter after a backslash")),
+                            other => quoted.push(other),
+                        }
+                    }
+                    statement.1.push(quoted);
+                }
+                ';' => statements.push(std::mem::take(&mut statement)),
+                other => statement.0.push(other),
+            }
+        }
+        assert_eq!(statement.0.trim(), "}");
+        let number = |text: &str| text.trim().strip_prefix('t').unwrap().parse::<usize>().unwrap();
+        let (mut labels, mut edges) = (Vec::new(), Vec::new());
+        for (bare, quoted) in statements.iter().skip(1) {
+            match bare.split_once("->") {
+                Some((from, to)) => edges.push((number(from), number(to))),
+                None => {
+                    assert_eq!(number(bare.split_once('[').unwrap().0), labels.len());
+                    assert!(bare.ends_with("[label=, fillcolor=]"), "{bare}");
+                    labels.push(quoted[0].replace("&amp;", "&"));
+                }
+            }
+        }
+        (labels, edges)
+    }
+
+    #[test]
+    fn f7_a_graph_for_graphviz_says_what_the_todos_say_whatever_that_is() {
+        let hostile = ["say \"hi\"]; }", "ends with \\", "\\N \\\" ->", "a & b &lt; c", "日本 [x=y];\n// é", ""];
+        let mut todos: Vec<TodoView> = hostile.iter().map(|title| todo("x", title, &[])).collect();
+        todos.push(todo("z\";", "last", &["x", "gone"]));
+        let (labels, edges) = parse(&draw(&todos));
+        let plain = |title: &str| format!("○ x: {}", title.split_whitespace().collect::<Vec<_>>().join(" "));
+        let expected: Vec<String> = hostile.iter().map(|title| plain(title).trim_end().to_owned()).collect();
+        assert_eq!(labels[..6], expected);
+        assert_eq!((&*labels[6], &*edges), ("· z\";: last", &[(5, 6)][..]));
+    }
+}

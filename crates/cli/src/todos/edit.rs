@@ -1,0 +1,135 @@
+//! An edit reaches the session: through its file, and at once if a process runs it. What it says then is told.
+
+use std::time::Duration;
+
+use host::Home;
+use protocol::SessionId;
+use protocol::api::{TodoEdit, TodoView, TodosParams};
+use serde::Serialize;
+use store::{StoreError, TodoError, edit_todos};
+use tokio::time::Instant;
+
+use super::mark::Mark;
+use super::place::Place;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::print;
+use crate::tasks::{owner, poke};
+
+/// How long a running session is given to take note before this command ends.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// How often its file is looked at meanwhile.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// What was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Change {
+    Added,
+    Done,
+    Blocked,
+    Reopened,
+}
+
+impl Change {
+    fn word(self) -> &'static str {
+        match self {
+            Change::Added => "added",
+            Change::Done => "done",
+            Change::Blocked => "blocked",
+            Change::Reopened => "open again",
+        }
+    }
+
+    /// Whether a todo is as it was asked to be. What depends on something that is blocked is blocked itself.
+    fn holds(self, todo: &TodoView) -> bool {
+        match (self, Mark::of(todo)) {
+            (Change::Added, _)
+            | (Change::Done, Mark::Done)
+            | (Change::Blocked, Mark::Blocked)
+            // Somebody may work on it already.
+            | (Change::Reopened, Mark::Ready | Mark::Waits | Mark::AtWork) => true,
+            (Change::Done | Change::Blocked | Change::Reopened, _) => false,
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Edited<'a> {
+    session: SessionId,
+    /// Whether a process that runs the session has taken note.
+    heard: bool,
+    todos: &'a [TodoView],
+}
+
+pub(super) async fn edit(home: &Home, place: &Place, change: Change, edits: Vec<TodoEdit>) -> Result<Exit, Failure> {
+    let ids = edit_todos(home, place.session, &edits).map_err(failure)?;
+    let heard = heard(home, place).await?;
+    let todos = place.reader.todos_page(&TodosParams::every())?.todos;
+    let edited: Vec<TodoView> = ids.iter().filter_map(|id| todos.iter().find(|todo| todo.id == *id)).cloned().collect();
+    let refused = edited.iter().find(|todo| !change.holds(todo));
+    if place.json {
+        print::json(&Edited { session: place.session, heard: heard == Heard::Yes, todos: &edited });
+        return Ok(if refused.is_some() { Exit::Usage } else { Exit::Success });
+    }
+    if let Some(todo) = refused {
+        return Err(held(todo));
+    }
+    for todo in &edited {
+        print::answer(format_args!("{} is {}", print::plain(&todo.id.0), change.word()));
+    }
+    match heard {
+        Heard::Yes | Heard::Nobody => {}
+        Heard::NotYet(pid) => print::note(format_args!("process {pid} runs the session and has not taken note yet")),
+    }
+    Ok(Exit::Success)
+}
+
+/// Whether the session's owner knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Heard {
+    Yes,
+    NotYet(u32),
+    /// Nobody runs it; the next owner takes note first.
+    Nobody,
+}
+
+async fn heard(home: &Home, place: &Place) -> Result<Heard, StoreError> {
+    let until = Instant::now() + PATIENCE;
+    let mut poked = false;
+    loop {
+        let owner = owner(&place.reader)?;
+        match (place.reader.has_todo_changes()?, owner) {
+            (_, None) => return Ok(Heard::Nobody),
+            (false, Some(_)) => return Ok(Heard::Yes),
+            (true, Some(pid)) if Instant::now() >= until => return Ok(Heard::NotYet(pid)),
+            (true, Some(_)) if !poked => {
+                // A process that cannot be poked looks by itself.
+                let _unheard = tokio::time::timeout_at(until, poke(home, place.session)).await;
+                poked = true;
+            }
+            (true, Some(_)) => tokio::time::sleep(LOOK).await,
+        }
+    }
+}
+
+/// A fleet at work holds it.
+fn held(todo: &TodoView) -> Failure {
+    let (id, mark) = (print::plain(&todo.id.0), Mark::of(todo).word());
+    match &todo.task {
+        Some(task) => Failure::usage(format!("{id} stays {mark}: a fleet works on it, and says itself how far it is"))
+            .hint(format!("stop whoever does: bosun tasks stop {}", print::plain(task))),
+        None => Failure::usage(format!("{id} stays {mark}")).hint("`bosun todos` shows how things stand"),
+    }
+}
+
+fn failure(error: TodoError) -> Failure {
+    match error {
+        TodoError::Store(error) => error.into(),
+        TodoError::Cycle(_) => Failure::usage(error).hint("`bosun todos graph` shows what depends on what"),
+        TodoError::NoDependency { .. } | TodoError::Taken(_) | TodoError::Missing(_) | TodoError::Unfit(_) => {
+            Failure::usage(error)
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The graph of todos: in layers, each after what it depends on, or as other programs draw it.
+
+use std::collections::BTreeMap;
+
+use protocol::SessionId;
+use protocol::api::{TodoView, TodosParams};
+use serde::Serialize;
+use unicode_width::UnicodeWidthStr;
+
+use super::mark::Mark;
+use super::place::Place;
+use super::{dot, list, mermaid};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::print;
+
+/// How the graph is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// For people.
+    Text,
+    /// For Mermaid.
+    Mermaid,
+    /// For Graphviz.
+    Dot,
+}
+
+/// An id keeps so many columns at most.
+const ID: usize = 24;
+
+#[derive(Serialize)]
+struct Drawn<'a> {
+    session: SessionId,
+    todos: &'a [TodoView],
+    /// The ids, what depends on nothing first.
+    layers: Vec<Vec<&'a str>>,
+}
+
+pub(super) fn show(place: &Place, form: Form) -> Result<Exit, Failure> {
+    let todos = place.reader.todos_page(&TodosParams::every())?.todos;
+    if place.json {
+        let layers = layers(&todos).into_iter().map(ids).collect();
+        print::json(&Drawn { session: place.session, todos: &todos, layers });
+        return Ok(Exit::Success);
+    }
+    match form {
+        Form::Mermaid => print::document(mermaid::draw(&todos).as_bytes()),
+        Form::Dot => print::document(dot::draw(&todos).as_bytes()),
+        Form::Text if todos.is_empty() => print::note(format_args!("{} has no todos", place.session)),
+        Form::Text => {
+            text(&todos, print::width()).iter().for_each(print::answer);
+            let legend: Vec<String> = Mark::ALL.iter().map(|mark| format!("{} {}", mark.sign(), mark.word())).collect();
+            print::note(format_args!("{}\n{}", legend.join("  "), list::sum(&todos)));
+        }
+    }
+    Ok(Exit::Success)
+}
+
+fn ids(layer: Vec<&TodoView>) -> Vec<&str> {
+    layer.into_iter().map(|todo| todo.id.0.as_str()).collect()
+}
+
+/// The todos in layers: each is below everything that it depends on. What waits for itself comes last.
+fn layers(todos: &[TodoView]) -> Vec<Vec<&TodoView>> {
+    let place: BTreeMap<&str, usize> = todos.iter().enumerate().map(|(n, todo)| (todo.id.0.as_str(), n)).collect();
+    let above = |todo: &TodoView| todo.depends_on.iter().filter_map(|id| place.get(id.0.as_str()).copied()).count();
+    let mut below: Vec<Vec<usize>> = vec![Vec::new(); todos.len()];
+    for (n, todo) in todos.iter().enumerate() {
+        todo.depends_on.iter().filter_map(|id| place.get(id.0.as_str())).for_each(|above| below[*above].push(n));
+    }
+    let mut waits: Vec<usize> = todos.iter().map(above).collect();
+    let mut layer: Vec<usize> = (0..todos.len()).filter(|n| waits[*n] == 0).collect();
+    let mut layers: Vec<Vec<usize>> = Vec::new();
+    while !layer.is_empty() {
+        let mut next = Vec::new();
+        for below in layer.iter().flat_map(|n| &below[*n]) {
+            waits[*below] -= 1;
+            if waits[*below] == 0 {
+                next.push(*below);
+            }
+        }
+        next.sort_unstable();
+        layers.push(std::mem::replace(&mut layer, next));
+    }
+    let circles: Vec<usize> = (0..todos.len()).filter(|n| waits[*n] > 0).collect();
+    layers.extend((!circles.is_empty()).then_some(circles));
+    layers.into_iter().map(|layer| layer.into_iter().map(|n| &todos[n]).collect()).collect()
+}
+
+/// One line for each todo, in so many columns if they are limited.
+fn text(todos: &[TodoView], columns: Option<usize>) -> Vec<String> {
+    let name = |todo: &TodoView| print::plain(&print::one_line(&todo.id.0, ID));
+    let names = todos.iter().map(|todo| name(todo).width()).max().unwrap_or(0);
+    let layers = layers(todos);
+    let digits = layers.len().to_string().len();
+    let mut lines = Vec::new();
+    for (number, layer) in layers.iter().enumerate() {
+        for (n, todo) in layer.iter().enumerate() {
+            let head = if n == 0 { (number + 1).to_string() } else { String::new() };
+            let sign = Mark::of(todo).sign();
+            let start = format!("{head:>digits$} {sign} {}  ", print::cell(&name(todo), names));
+            let after = if todo.depends_on.is_empty() { String::new() } else { format!("  ← {}", list::after(todo)) };
+            lines.push(fitted(&start, &print::plain(&print::one_line(&todo.title, 200)), &after, columns));
+        }
+    }
+    lines
+}
+
+/// A line whose title gives way to what the todo depends on, which may take half of the room.
+fn fitted(start: &str, title: &str, after: &str, columns: Option<usize>) -> String {
+    let Some(columns) = columns else { return format!("{start}{title}{after}").trim_end().to_owned() };
+    let room = columns.saturating_sub(start.width());
+    let after = print::cell(after, after.width().min(room / 2));
+    let title = print::cell(title, title.width().min(room.saturating_sub(after.width())));
+    print::cell(format!("{start}{title}{after}").trim_end(), columns).trim_end().to_owned()
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use protocol::{TodoId, TodoStatus};
+
+    use super::*;
+
+    pub(in crate::todos) fn todo(id: &str, title: &str, on: &[&str]) -> TodoView {
+        TodoView {
+            id: id.into(),
+            title: title.into(),
+            description: None,
+            status: TodoStatus::Pending,
+            ready: on.is_empty(),
+            depends_on: on.iter().map(|id| TodoId::from(*id)).collect(),
+            reason: None,
+            agent_type: None,
+            model: None,
+            files: Vec::new(),
+            check: None,
+            expects: None,
+            task: None,
+            attempts: 0,
+        }
+    }
+
+    #[test]
+    fn f7_a_graph_is_drawn_in_layers_that_fit_the_terminal() {
+        let long = "a title that is so long that it cannot be shown whole beside what it depends on, by far";
+        let mut todos = vec![
+            todo("ship", "Ship it", &["write", "test"]),
+            todo("read", "Read the docs", &[]),
+            todo("write", long, &["read"]),
+            todo("test", "Test\nit \u{1b}[31m", &["read"]),
+            todo("alone", "日本語 alone", &[]),
+        ];
+        todos[1].status = TodoStatus::Done;
+        todos[3].status = TodoStatus::Blocked;
+        insta::assert_snapshot!(text(&todos, Some(60)).join("\n"));
+        let whole = text(&todos, None);
+        assert!(whole[2].ends_with(&format!("{long}  ← read")), "{whole:?}");
+        for columns in [20, 40, 80, 200] {
+            assert!(text(&todos, Some(columns)).iter().all(|line| line.width() <= columns));
+        }
+    }
+
+    #[test]
+    fn f7_todos_that_wait_for_each_other_or_for_what_is_gone_are_drawn_too() {
+        let todos = [todo("a", "A", &["b"]), todo("b", "B", &["a"]), todo("c", "C", &["gone"]), todo("d", "D", &["c"])];
+        let ids = |layer: Vec<&TodoView>| layer.into_iter().map(|todo| todo.id.0.clone()).collect::<Vec<_>>().join(" ");
+        assert_eq!(layers(&todos).into_iter().map(ids).collect::<Vec<_>>(), ["c", "d", "a b"]);
+    }
+
+    #[test]
+    fn f7_ten_thousand_todos_in_a_row_are_ten_thousand_layers() {
+        let name = |n: usize| format!("t{n}");
+        let row: Vec<TodoView> = (0..10_000)
+            .map(|n| if n == 0 { todo("t0", "x", &[]) } else { todo(&name(n), "x", &[&name(n - 1)]) })
+            .collect();
+        assert_eq!(layers(&row).len(), 10_000);
+    }
+}

@@ -1,0 +1,74 @@
+//! How far a todo is, as people see it: what is pending can be ready, or wait for others.
+
+use protocol::TodoStatus;
+use protocol::api::TodoView;
+
+use crate::style::Role;
+
+/// How far a todo is, in a sign and a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Mark {
+    /// It is done.
+    Done,
+    /// Somebody works on it.
+    AtWork,
+    /// It can be worked on now.
+    Ready,
+    /// It waits for others.
+    Waits,
+    /// It cannot be done as things are.
+    Blocked,
+}
+
+impl Mark {
+    /// Every mark, in the order that legends and sums name them.
+    pub(crate) const ALL: [Mark; 5] = [Mark::Done, Mark::AtWork, Mark::Ready, Mark::Waits, Mark::Blocked];
+
+    /// The mark of a status.
+    pub(crate) fn new(status: TodoStatus, ready: bool) -> Mark {
+        match status {
+            TodoStatus::Done => Mark::Done,
+            TodoStatus::InProgress => Mark::AtWork,
+            TodoStatus::Blocked => Mark::Blocked,
+            TodoStatus::Pending if ready => Mark::Ready,
+            TodoStatus::Pending => Mark::Waits,
+        }
+    }
+
+    /// The mark of a todo.
+    pub(crate) fn of(todo: &TodoView) -> Mark {
+        Mark::new(todo.status, todo.ready)
+    }
+
+    /// One column wide.
+    pub(crate) fn sign(self) -> &'static str {
+        match self {
+            Mark::Done => "✓",
+            Mark::AtWork => "●",
+            Mark::Ready => "○",
+            Mark::Waits => "·",
+            Mark::Blocked => "✗",
+        }
+    }
+
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Mark::Done => "done",
+            Mark::AtWork => "at work",
+            Mark::Ready => "ready",
+            Mark::Waits => "waits",
+            Mark::Blocked => "blocked",
+        }
+    }
+
+    /// The colour that repeats it.
+    pub(crate) fn role(self) -> Role {
+        match self {
+            Mark::Done => Role::Good,
+            Mark::AtWork => Role::Strong,
+            Mark::Ready => Role::Plain,
+            Mark::Waits => Role::Dim,
+            Mark::Blocked => Role::Bad,
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The graph as a Mermaid flowchart.
+
+use std::collections::BTreeMap;
+
+use protocol::api::TodoView;
+
+use super::mark::Mark;
+use crate::print;
+
+/// Draws the graph. Nodes are numbered, so that no id can be taken for Mermaid's own words.
+pub(super) fn draw(todos: &[TodoView]) -> String {
+    let number: BTreeMap<&str, usize> = todos.iter().enumerate().map(|(n, todo)| (todo.id.0.as_str(), n)).collect();
+    let mut text = String::from("flowchart TD\n");
+    for (n, todo) in todos.iter().enumerate() {
+        let label = escaped(&format!("{}: {}", todo.id, todo.title));
+        text += &format!("  t{n}[\"{} {label}\"]:::{}\n", Mark::of(todo).sign(), class(Mark::of(todo)));
+    }
+    for (n, todo) in todos.iter().enumerate() {
+        for above in todo.depends_on.iter().filter_map(|id| number.get(id.0.as_str())) {
+            text += &format!("  t{above} --> t{n}\n");
+        }
+    }
+    for mark in Mark::ALL {
+        text += &format!("  classDef {} {}\n", class(mark), colours(mark));
+    }
+    text
+}
+
+fn class(mark: Mark) -> &'static str {
+    match mark {
+        Mark::Done => "finished",
+        Mark::AtWork => "working",
+        Mark::Ready => "free",
+        Mark::Waits => "waiting",
+        Mark::Blocked => "blocked",
+    }
+}
+
+fn colours(mark: Mark) -> &'static str {
+    match mark {
+        Mark::Done => "fill:#d5f0d5,stroke:#3a7d3a,color:#1b1b1b",
+        Mark::AtWork => "fill:#d7e6fb,stroke:#2f5f9e,color:#1b1b1b",
+        Mark::Ready => "fill:#ffffff,stroke:#555555,color:#1b1b1b",
+        Mark::Waits => "fill:#eeeeee,stroke:#999999,color:#1b1b1b",
+        Mark::Blocked => "fill:#f8d7d7,stroke:#9e2f2f,color:#1b1b1b",
+    }
+}
+
+/// A text between quotes. Whatever may mean something to Mermaid, Markdown or HTML is written by its number.
+fn escaped(text: &str) -> String {
+    let line = print::plain(&text.split_whitespace().collect::<Vec<_>>().join(" "));
+    let mut escaped = String::with_capacity(line.len());
+    for c in line.chars() {
+        if c.is_ascii() && !c.is_ascii_alphanumeric() && !" .,:-/".contains(c) {
+            escaped += &format!("#{};", u32::from(c));
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::graph::tests::todo;
+    use super::*;
+
+    #[test]
+    fn f7_a_mermaid_chart_says_what_the_todos_say_whatever_that_is() {
+        let hostile = "say \"hi\"]; end\n%%{init: {}}%% <script>`x`</script> #35; --> Ä\u{1b}[0m";
+        let chart = draw(&[todo("end", hostile, &[]), todo("t0\"]", "B", &["end", "gone"])]);
+        insta::assert_snapshot!(chart);
+        // Each line is a node, an edge or a class, and no text leaves its quotes.
+        for line in chart.lines().skip(1).map(str::trim) {
+            let is_node = line.starts_with('t') && line.matches('"').count() == 2;
+            assert!(is_node || line.starts_with("classDef ") || line == "t0 --> t1", "{line}");
+        }
+    }
+}
