@@ -22,7 +22,12 @@ fn f4_a_plan_is_worked_through_and_told() {
 ";
     let stage = planned(PLAN, script);
     let ended = stage.bosun(["fleet", "run", "plan.yaml", "--allow-all"]).run().expect(0);
-    ended.says(&["fleet: Three pieces", "> one: The first", "+ two is done", "fleet: everything is done"]);
+    ended.says(&[
+        "fleet began: Three pieces",
+        "claimed one (The first)",
+        "done two (The second)",
+        "fleet done: 3/3 done",
+    ]);
     let json = stage.bosun(["fleet", "status", "--json"]).run().expect(0).json();
     assert_eq!(json["end"], "done");
     let todos = json["todos"].as_array().unwrap();
@@ -31,8 +36,8 @@ fn f4_a_plan_is_worked_through_and_told() {
     let told = stage.bosun(["fleet", "status"]).run().expect(0).stdout;
     assert!(told.contains("everything is done") && told.contains("3 todos: 3 done"), "{told}");
     let again = stage.bosun(["fleet", "run", "plan.yaml", "--allow-all"]).run().expect(0);
-    again.says(&["+ one was done before", "+ two was done before", "+ three was done before"]);
-    stage.bosun(["fleet", "run", "plan.yaml", "--allow-all", "--fresh"]).run().expect(0).says(&["+ one is done"]);
+    again.says(&["reused one", "reused two", "reused three"]);
+    stage.bosun(["fleet", "run", "plan.yaml", "--allow-all", "--fresh"]).run().expect(0).says(&["done one"]);
 }
 
 #[test]
@@ -47,7 +52,7 @@ fn x3_the_exit_code_of_a_fleet_tells_the_truth() {
     assert!(todos[1]["reason"].as_str().unwrap().contains("`grep -q right two.txt` must exit with code 0"), "{json}");
     assert_eq!((&todos[1]["attempts"], &todos[2]["attempts"]), (&2.into(), &0.into()));
     fs::write(stage.path("two.txt"), "right").unwrap();
-    stage.bosun(["fleet", "resume", "--allow-all"]).run().expect(0).says(&["~ two is open again", "+ three is done"]);
+    stage.bosun(["fleet", "resume", "--allow-all"]).run().expect(0).says(&["freed two", "done three"]);
     let budget = ["fleet", "run", "plan.yaml", "--allow-all", "--fresh", "--max-tokens-total", "10"];
     stage.bosun(budget).run().expect(6).says(&["the session has spent what it may", "--max-budget-usd"]);
 }
@@ -67,7 +72,7 @@ rules:
     );
     let ended = stage.bosun(["fleet", "write it down", "--allow-all"]).run().expect(0);
     assert!(ended.stdout.starts_with("It is written.\n"), "{}", ended.stdout);
-    ended.says(&["- sql", "> a: Write", "+ a is done"]);
+    ended.says(&["- sql", "claimed a (Write)", "done a"]);
     let unplanned = stage.bosun(["fleet", "think of nothing", "--allow-all"]).run().expect(1);
     unplanned.says(&["there is no plan", "1. there are no todos", "bosun fleet resume"]);
 }

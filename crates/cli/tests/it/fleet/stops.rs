@@ -31,7 +31,7 @@ fn f4_an_interrupt_leaves_a_fleet_that_goes_on() {
     // Another prompt of the same session tells of the fleet, and is answered.
     let prompted = stage.bosun(["--continue", "-p", "hello", "--allow-all"]).run();
     prompted.expect(0).says(&["a fleet is not done in this session", "bosun fleet resume"]);
-    stage.bosun(["fleet", "resume", "--allow-all"]).run().expect(0).says(&["fleet: everything is done"]);
+    stage.bosun(["fleet", "resume", "--allow-all"]).run().expect(0).says(&["fleet done: 2/2 done"]);
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn f4_a_fleet_is_stopped_from_another_terminal() {
     let status = stage.bosun(["fleet", "status"]).run().expect(0).stdout;
     assert!(status.contains("at work in process") && status.contains("in_progress"), "{status}");
     stage.bosun(["fleet", "stop"]).run().expect(0).says(&["delivered"]);
-    running.wait().expect(5).says(&["~ one is given back", "fleet: stopped"]);
+    running.wait().expect(5).says(&["returned one", "fleet stopped"]);
     let json = stage.bosun(["fleet", "status", "--json"]).run().expect(0).json();
     assert_eq!((&json["end"], &json["todos"][0]["status"]), (&"stopped".into(), &"pending".into()));
     stage.bosun(["fleet", "stop"]).run().expect(0).says(&["not running"]);
