@@ -26,7 +26,7 @@ usage: cargo xtask COMMAND
   check   layers, formatting, lints, and the rules that no lint knows
   test    check, then every test
   oracle  the Python SDKs that tests compare the wires with, which `test` installs too
-  chaos   kills the command at work, 200 times or as `--runs N`, `--seed S`, `--events` say
+  chaos   kills the command at work, 200 times or as `--runs N`, `--seed S`, `--events` say; `--fleet` kills a fleet of 1,000 todos
   bench   what the release binary needs, as a Markdown table
   bench fanout [--workers 1,10,…]
           what so many agents at once need, against a program that does only what they must

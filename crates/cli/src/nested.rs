@@ -61,9 +61,9 @@ fn reserve(command: Option<&Command>) -> Reserve {
             command: Some(FleetCommand::Run { .. } | FleetCommand::Resume { .. }),
             ..
         })) => Reserve::Person("start agents"),
-        Some(Command::Fleet(FleetArgs { command: Some(FleetCommand::Status(_)), .. })) => {
-            Reserve::Person("look into sessions")
-        }
+        Some(Command::Fleet(FleetArgs {
+            command: Some(FleetCommand::Status(_) | FleetCommand::Graph { .. }), ..
+        })) => Reserve::Person("look into sessions"),
         Some(Command::Fleet(FleetArgs { command: Some(FleetCommand::Stop(_)), .. })) => {
             Reserve::Person("command sessions")
         }
@@ -127,11 +127,11 @@ mod tests {
             bosun cost|bosun sessions|bosun sessions send a b|bosun sessions stop a|bosun sessions interrupt a|\
             bosun sessions rm a|bosun sessions show a|bosun catalog list|bosun sessions export a|bosun sessions watch a|\
             bosun tasks|bosun tasks list --all|bosun tasks show a|bosun tasks tail a|bosun tasks output a|\
-            bosun tasks send a b|bosun tasks stop a|bosun tasks background a|bosun tasks rm a|bosun fleet check a.yaml|\
+            bosun tasks send a b|bosun tasks stop a|bosun tasks background a|bosun tasks rm a|\
             bosun lists|bosun lists done 3|bosun checkouts|bosun checkouts rm a|bosun checkouts restore a|\
-            bosun fleet|bosun fleet goal|bosun fleet run a.yaml|bosun fleet resume|bosun fleet status|bosun fleet stop|\
             bosun todos|bosun todos ready|bosun todos graph|bosun todos add a|bosun todos done a|\
-            bosun todos block a --reason b|bosun todos reopen a";
+            bosun todos block a --reason b|bosun todos reopen a|bosun fleet check a.yaml|bosun fleet|bosun fleet goal|\
+            bosun fleet run a.yaml|bosun fleet resume|bosun fleet status|bosun fleet stop|bosun fleet graph";
         for line in reserved.split('|') {
             assert!(!is_for_anybody(line), "{line}");
         }

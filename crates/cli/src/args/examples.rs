@@ -121,6 +121,7 @@ pub(super) fn examples(command: &str) -> Option<&'static str> {
         "fleet run" => "Example:\n  bosun fleet run plan.yaml --parallel 8 --allow-all",
         "fleet resume" => "Example:\n  bosun fleet resume 0198 --max-budget-usd 5",
         "fleet status" => "Example:\n  bosun fleet status --json",
+        "fleet graph" => "Example:\n  bosun fleet graph --mermaid",
         "fleet stop" => "Example:\n  bosun fleet stop 0198",
         "fleet check" => "Example:\n  bosun fleet check plan.yaml --json",
         "fleet schema" => "Example:\n  bosun fleet schema > plan.schema.json",

@@ -45,6 +45,18 @@ pub(crate) enum FleetCommand {
     Status(FleetChosenArgs),
     /// Stops a fleet that another terminal runs; `bosun fleet resume` goes on with it
     Stop(FleetChosenArgs),
+    /// Shows which todos wait for which, as `bosun todos graph` does
+    Graph {
+        /// The session; the newest of this folder when absent, and the beginning of its id is enough
+        #[arg(value_name = "ID")]
+        id: Option<String>,
+        /// As a Mermaid diagram
+        #[arg(long, conflicts_with = "dot")]
+        mermaid: bool,
+        /// In the language of Graphviz
+        #[arg(long)]
+        dot: bool,
+    },
     /// Says what is wrong with a plan, with file, line and what to do; or its shape, and what would be done again
     Check(FleetCheckArgs),
     /// Prints the JSON Schema of plans

@@ -45,7 +45,7 @@ pub(super) async fn goal(goal: Option<String>, work: &FleetWorkArgs, mut args: R
         plan: None,
     };
     let order = FleetOrder { terms: terms(usual, work), todos: Vec::new() };
-    Launch { start: Beginning::of(&args), work: Work::Begin(order), fresh: work.fresh, plan: None, args }.go().await
+    Launch { start: Beginning::AsRun, work: Work::Begin(order), fresh: work.fresh, plan: None, args }.go().await
 }
 
 /// Begins a fleet that works by a plan file.
@@ -60,7 +60,7 @@ pub(super) async fn plan(file: &Path, work: &FleetWorkArgs, mut args: RunArgs) -
     let usual = FleetTerms { agent: args.agent.take(), ..plan.terms() };
     let order = FleetOrder { terms: terms(usual, work), todos: plan.todos };
     let plan = Some(plan.file);
-    Launch { start: Beginning::of(&args), work: Work::Begin(order), fresh: work.fresh, plan, args }.go().await
+    Launch { start: Beginning::AsRun, work: Work::Begin(order), fresh: work.fresh, plan, args }.go().await
 }
 
 /// Goes on with a fleet.
@@ -95,10 +95,6 @@ enum Beginning {
 }
 
 impl Beginning {
-    fn of(_args: &RunArgs) -> Beginning {
-        Beginning::AsRun
-    }
-
     fn start(&self, args: &RunArgs, home: &Home) -> Result<Start, Failure> {
         match self {
             Beginning::AsRun => run::start(args, home),
@@ -154,8 +150,7 @@ impl Launch {
         };
         session.note();
         let patience = Patience { park: args.park_wait };
-        let fault = setup.env.fault.clone();
-        follow(session, fleet, patience, fault.as_deref(), &args).await
+        follow(session, fleet, patience, &setup.env, &args).await
     }
 }
 

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use config::Env;
 use protocol::TaskState;
 use runtime::{Fleet, FleetOutcome, Live, Session, Subscription};
 use store::StoreError;
 use tokio::sync::watch;
+use tokio::time::MissedTickBehavior;
 
 use super::lines::Lines;
 use super::report::FleetReport;
@@ -15,6 +17,15 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::fault;
 use crate::run::{AtWork, Report, Signals};
+
+/// How often the view may be drawn again.
+const PACE: Duration = Duration::from_millis(100);
+
+/// What whoever shows a fleet is told.
+enum Seen<'a> {
+    Live(&'a Live),
+    Time,
+}
 
 /// How long a fleet is waited for that cannot go on by itself.
 #[derive(Debug, Clone, Copy)]
@@ -41,17 +52,20 @@ pub(super) async fn follow(
     session: Session,
     fleet: Fleet,
     patience: Patience,
-    fault: Option<&str>,
+    env: &Env,
     args: &RunArgs,
 ) -> Result<Exit, Failure> {
     let mut signals = Signals::listen()?;
     let (began, home, id) = (Instant::now(), session.home().clone(), session.id());
     let mut report = Report::new(&session);
-    let mut lines = Lines::new(&session, args.output_format, args.quiet);
-    let mut show = |live: &Live| {
-        fault::shown(fault, live);
-        report.read(live);
-        lines.live(live);
+    let mut lines = Lines::new(&session, env, args.output_format, args.quiet)?;
+    let mut show = |seen: Seen<'_>| match seen {
+        Seen::Live(live) => {
+            fault::shown(env.fault.as_deref(), live);
+            report.read(live);
+            lines.live(live);
+        }
+        Seen::Time => lines.tick(),
     };
     let mut events = session.subscribe(session.first_seq());
     let mut status = session.status();
@@ -68,6 +82,7 @@ pub(super) async fn follow(
         // Whoever asks twice does not want to wait for a clean end; the session can go on without one.
         _again = signals.next() => return Ok(Exit::Cancelled),
     }
+    lines.end();
     FleetReport::read(&home, id, followed, paused, report, began)?.write(args)
 }
 
@@ -83,9 +98,11 @@ impl Watched<'_> {
         self,
         mut fleet: Fleet,
         patience: Patience,
-        show: &mut impl FnMut(&Live),
+        show: &mut impl FnMut(Seen<'_>),
     ) -> Result<Followed, Failure> {
         let mut heard = Instant::now();
+        let mut clock = tokio::time::interval(PACE);
+        clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             if self.status.borrow_and_update().paused.is_some() {
                 return Ok(Followed::Paused);
@@ -96,7 +113,7 @@ impl Watched<'_> {
                 live = self.events.next() => {
                     if let Some(live) = live? {
                         heard = Instant::now();
-                        show(&live);
+                        show(Seen::Live(&live));
                     }
                 }
                 outcome = fleet.ended() => return Ok(Followed::Ended(outcome)),
@@ -105,6 +122,7 @@ impl Watched<'_> {
                         return Ok(Followed::Ended(FleetOutcome::Left));
                     }
                 }
+                _now = clock.tick() => show(Seen::Time),
                 () = tokio::time::sleep(quiet) => {
                     if self.is_parked()? {
                         return Ok(Followed::Parked);
@@ -122,12 +140,12 @@ impl Watched<'_> {
 }
 
 /// Leaves the session, and tells what its end brought.
-async fn leave(session: Session, events: &mut Subscription, show: &mut impl FnMut(&Live)) -> Result<(), Failure> {
+async fn leave(session: Session, events: &mut Subscription, show: &mut impl FnMut(Seen<'_>)) -> Result<(), Failure> {
     let left = session.leave().await;
     while let Ok(Some(live @ Live::Event(_))) =
         tokio::time::timeout(Duration::ZERO, events.next()).await.unwrap_or(Ok(None))
     {
-        show(&live);
+        show(Seen::Live(&live));
     }
     Ok(left?)
 }

@@ -1,81 +1,53 @@
-//! What a person sees while a fleet works, where there is no live view: one line for each thing that moves.
+//! What a person sees while a fleet works: the fleet's own view, and besides it what the main agent does and what goes
+//! wrong.
 
-use std::collections::BTreeMap;
-
-use protocol::{Event, FleetEnd, TaskId, TodoId};
+use config::Env;
+use protocol::{Event, FleetEnd, TaskId};
 use runtime::{Live, Session};
+use store::{Reader, StoreError};
 
 use crate::args::Format;
-use crate::print;
+use crate::live::{Board, View};
 use crate::run::{Show, show};
 
-/// Most letters of a title, and of a reason.
-const TITLE: usize = 60;
-const REASON: usize = 160;
-
-/// The lines of a fleet.
+/// What a person sees of a fleet.
+#[derive(Debug)]
 pub(super) struct Lines {
-    show: Show,
+    view: View,
     root: TaskId,
-    titles: BTreeMap<TodoId, String>,
 }
 
 impl Lines {
-    pub(super) fn new(session: &Session, format: Format, quiet: bool) -> Lines {
+    /// What is seen of a fleet in this session, from the events on that this process brings.
+    pub(super) fn new(session: &Session, env: &Env, format: Format, quiet: bool) -> Result<Lines, StoreError> {
         let show = match (format, quiet) {
             (Format::Jsonl, _) => Show::Events,
             (Format::Text | Format::Json, true) => Show::Nothing,
             (Format::Text | Format::Json, false) => Show::Lines,
         };
-        let known = store::Reader::open(session.home(), session.id()).and_then(|reader| reader.todos());
-        let titles = known.unwrap_or_default().into_iter().map(|row| (row.todo.id, row.todo.title)).collect();
-        Lines { show, root: session.root(), titles }
+        let board = Board::read_until(&Reader::open(session.home(), session.id())?, session.first_seq())?;
+        Ok(Lines { view: View::new(board, show, env), root: session.root() })
     }
 
     /// Tells what happened.
     pub(super) fn live(&mut self, live: &Live) {
+        self.view.live(live);
         let Live::Event(envelope) = live else { return };
-        match self.show {
-            Show::Nothing => {}
-            Show::Events => print::json(&**envelope),
-            Show::Lines => {
-                self.lines(envelope.entry.task, &envelope.entry.event).iter().for_each(print::note);
-            }
-        }
-    }
-
-    fn lines(&mut self, task: TaskId, event: &Event) -> Vec<String> {
-        match event {
-            Event::TodosChanged { changed, .. } => {
-                self.titles.extend(changed.iter().map(|todo| (todo.id.clone(), todo.title.clone())));
-                Vec::new()
-            }
-            Event::FleetBegan(terms) => vec![format!("fleet: {}", short(&terms.goal, REASON))],
-            Event::TodoClaimed { todo, .. } => vec![format!("> {}: {}", self.name(todo), self.title(todo))],
-            Event::TodoDone { todo, fence: Some(_) } => vec![format!("+ {} is done", self.name(todo))],
-            Event::TodoDone { todo, fence: None } => vec![format!("+ {} was done before", self.name(todo))],
-            Event::TodoReturned { todo, failure: Some(failure), .. } => {
-                vec![format!("~ {} is tried again: {}", self.name(todo), short(failure, REASON))]
-            }
-            Event::TodoReturned { todo, failure: None, .. } => vec![format!("~ {} is given back", self.name(todo))],
-            Event::TodoBlocked { todo, why } => {
-                vec![format!("! {} is blocked: {}", self.name(todo), short(&why.to_string(), REASON))]
-            }
-            Event::TodoFreed { todo } => vec![format!("~ {} is open again", self.name(todo))],
-            Event::WorkMerged { todo, .. } => vec![format!("= {} is merged", self.name(todo))],
-            Event::FleetEnded { end } => vec![format!("fleet: {}", ended(*end))],
+        match &envelope.entry.event {
             // What each worker does would be too much; what the main agent does is the plan.
-            Event::TurnAnswered { .. } if task != self.root => Vec::new(),
-            event => show::lines(event),
+            Event::TurnAnswered { .. } | Event::CallAnswered { .. } if envelope.entry.task != self.root => {}
+            event => show::lines(event).iter().for_each(|line| self.view.say(line)),
         }
     }
 
-    fn name(&self, todo: &TodoId) -> String {
-        short(&todo.0, TITLE)
+    /// Time goes on.
+    pub(super) fn tick(&mut self) {
+        self.view.tick();
     }
 
-    fn title(&self, todo: &TodoId) -> String {
-        short(self.titles.get(todo).map_or("", String::as_str), TITLE)
+    /// Nothing comes any more.
+    pub(super) fn end(&mut self) {
+        self.view.end();
     }
 }
 
@@ -86,8 +58,4 @@ pub(super) fn ended(end: FleetEnd) -> &'static str {
         FleetEnd::Blocked => "some todos are blocked",
         FleetEnd::Stopped => "stopped",
     }
-}
-
-fn short(text: &str, max: usize) -> String {
-    print::plain(&print::one_line(text, max))
 }

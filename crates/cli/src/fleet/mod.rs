@@ -11,9 +11,10 @@ mod reuse;
 mod schema;
 mod status;
 
-use crate::args::{FleetArgs, FleetCommand};
+use crate::args::{FleetArgs, FleetCommand, TodoListArgs, TodoPlaceArgs, TodosArgs, TodosCommand};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::todos;
 
 pub(crate) use status::tell_unfinished;
 
@@ -24,7 +25,15 @@ pub(crate) async fn perform(args: FleetArgs) -> Result<Exit, Failure> {
         Some(FleetCommand::Resume { id, run }) => begin::resume(id.as_deref(), *run).await,
         Some(FleetCommand::Status(options)) => status::tell(&options),
         Some(FleetCommand::Stop(options)) => status::stop(&options).await,
+        Some(FleetCommand::Graph { id, mermaid, dot }) => graph(id, mermaid, dot).await,
         Some(FleetCommand::Check(options)) => check::check(&options).await,
         Some(FleetCommand::Schema) => schema::print(),
     }
+}
+
+/// The graph, as every other view of the todos shows it.
+async fn graph(session: Option<String>, mermaid: bool, dot: bool) -> Result<Exit, Failure> {
+    let place = TodoPlaceArgs { session, json: false };
+    let command = Some(TodosCommand::Graph { place: place.clone(), mermaid, dot });
+    todos::perform(TodosArgs { command, list: TodoListArgs { place, status: None } }).await
 }

@@ -58,6 +58,18 @@ pub(super) struct Worker {
 }
 
 impl Board {
+    /// What the log of a session says up to an event.
+    pub(crate) fn read_until(reader: &Reader, last: u64) -> Result<Board, StoreError> {
+        let (mut board, mut seq) = (Board::default(), 0);
+        while seq < last {
+            let page = reader.events_after(seq, PAGE)?;
+            let Some(end) = page.last() else { break };
+            seq = end.seq;
+            page.iter().filter(|envelope| envelope.seq <= last).for_each(|envelope| board.read(envelope));
+        }
+        Ok(board)
+    }
+
     /// What the log of a session says so far, and the number of its last event.
     pub(crate) fn read_log(reader: &Reader) -> Result<(Board, u64), StoreError> {
         let (mut board, mut seq) = (Board::default(), 0);

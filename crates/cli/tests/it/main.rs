@@ -7,6 +7,7 @@ mod commands;
 mod crowds;
 mod documents;
 mod faults;
+mod fleet;
 mod kills;
 mod orphans;
 mod providers;

@@ -8,6 +8,7 @@ use kernel::{Input, Refusal, TodoMove};
 use protocol::{FleetTerms, TaskId, Todo, TodoId};
 use store::{Reader, StoreError, TodoRow};
 
+use super::past::{Demand, Past};
 use super::{Aids, Recall, words, worker};
 use crate::agent::Desk;
 use crate::supervisor::{Rejected, Supervisor};
@@ -55,8 +56,8 @@ impl Bench {
     }
 
     /// Starts a worker for each of these, unless it need not be done again or cannot be done.
-    pub(super) async fn dispatch(&self, terms: &FleetTerms, due: Vec<TodoId>) -> Result<(), Rejected> {
-        let inputs = join_all(due.iter().map(|id| self.prepare(terms, id))).await;
+    pub(super) async fn dispatch(&self, terms: &FleetTerms, past: &Past, due: Vec<TodoId>) -> Result<(), Rejected> {
+        let inputs = join_all(due.iter().map(|id| self.prepare(terms, id, past.demands.get(id)))).await;
         // They line up together, and one commit can hold them all.
         let submit = |(todo, input): (&TodoId, Option<Input>)| self.submit(todo.clone(), input);
         join_all(due.iter().zip(inputs).map(submit)).await.into_iter().collect()
@@ -83,18 +84,23 @@ impl Bench {
     }
 
     /// What is to become of a due todo; nothing if it is gone.
-    async fn prepare(&self, terms: &FleetTerms, id: &TodoId) -> Option<Input> {
-        let row = match self.row(id) {
+    async fn prepare(&self, terms: &FleetTerms, id: &TodoId, demand: Option<&Demand>) -> Option<Input> {
+        let mut row = match self.row(id) {
             Ok(row) => row?,
             Err(error) => {
                 let to = TodoMove::Block(format!("it cannot be read: {error}"));
                 return Some(Input::MoveTodo { todo: id.clone(), to });
             }
         };
+        if let Some(Demand { check, expects }) = demand.cloned() {
+            (row.todo.check, row.todo.expects) = (check, expects);
+        }
         if let Some(recall) = self.aids.memory.recall(&row.todo).await {
             self.recalled.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), recall);
             return Some(Input::MoveTodo { todo: id.clone(), to: TodoMove::Reuse });
         }
+        // Somebody opened it again: what it brought before no longer holds.
+        self.recalled.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
         Some(match self.worker(terms, &row).await {
             Ok(input) => input,
             Err(reason) => Input::MoveTodo { todo: id.clone(), to: TodoMove::Block(reason) },

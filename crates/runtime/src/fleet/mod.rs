@@ -5,7 +5,9 @@
 //! so a new owner goes on where the last one stopped.
 
 mod bench;
+mod counsel;
 mod driver;
+mod finish;
 mod judge;
 mod order;
 mod past;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use protocol::{Body, Envelope, Event, FleetEnd, Origin, TaskId};
+use protocol::{Body, Envelope, Event, FleetEnd, Origin, TaskId, Todo, TodoId};
 
 use super::words;
 
@@ -22,17 +22,32 @@ pub(super) struct Past {
     pub(super) merge: bool,
     /// How it was ended.
     pub(super) ended: Option<FleetEnd>,
+    /// Whether the session takes no new tasks.
+    pub(super) closed: bool,
+    /// What must hold of each todo, as whoever plans wrote it. What a worker makes of it does not count.
+    pub(super) demands: BTreeMap<TodoId, Demand>,
     /// The commits that hold the work of workers.
     pub(super) sealed: BTreeMap<TaskId, String>,
+}
+
+/// What must hold of a todo.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct Demand {
+    pub(super) check: Option<String>,
+    pub(super) expects: Option<String>,
 }
 
 impl Past {
     pub(super) fn read(&mut self, envelope: &Envelope, root: TaskId) {
         match &envelope.entry.event {
             Event::FleetBegan(terms) => {
+                let Past { sealed, demands, closed, .. } = std::mem::take(self);
                 let (isolated, merge) = (terms.isolated, terms.merge);
-                *self = Past { isolated, merge, sealed: std::mem::take(&mut self.sealed), ..Past::default() };
+                *self = Past { isolated, merge, sealed, demands, closed, ..Past::default() };
             }
+            Event::TodosChanged { by, changed, gone, .. } => self.demand(*by, changed, gone, root),
+            Event::AdmissionClosed => self.closed = true,
+            Event::AdmissionOpened => self.closed = false,
             Event::MailAdmitted { from, body: Body::Text { text, .. }, .. } if envelope.entry.task == root => {
                 self.hear(*from, text);
             }
@@ -42,6 +57,20 @@ impl Past {
                 self.sealed.insert(envelope.entry.task, commit.clone());
             }
             _other => {}
+        }
+    }
+
+    fn demand(&mut self, by: Origin, changed: &[Todo], gone: &[TodoId], root: TaskId) {
+        gone.iter().for_each(|todo| drop(self.demands.remove(todo)));
+        let plans = match by {
+            Origin::User | Origin::Runtime => true,
+            Origin::Task { id } => id == root,
+        };
+        for todo in changed {
+            if plans || !self.demands.contains_key(&todo.id) {
+                let demand = Demand { check: todo.check.clone(), expects: todo.expects.clone() };
+                self.demands.insert(todo.id.clone(), demand);
+            }
         }
     }
 

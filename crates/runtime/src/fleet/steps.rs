@@ -130,3 +130,66 @@ impl Stock {
         stock
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen() -> Seen {
+        let terms = FleetTerms {
+            goal: "all".into(),
+            agent: None,
+            parallel: None,
+            retries: 1,
+            rounds: 2,
+            isolated: false,
+            dirty: false,
+            merge: false,
+            check: None,
+            plan: None,
+        };
+        Seen { terms: Some(terms), rests: true, due: Vec::new(), ready: false, held: false }
+    }
+
+    const JUDGED: Own = Own { judged: true, halt: None };
+
+    fn planned() -> Past {
+        Past { plans: 1, ..Past::default() }
+    }
+
+    #[test]
+    fn f4_a_fleet_plans_works_looks_and_ends() {
+        let due = || Seen { due: vec!["a".into()], ready: true, ..seen() };
+        assert_eq!(next(seen(), &Past::default(), JUDGED), Step::Plan);
+        assert_eq!(next(due(), &planned(), Own { judged: false, halt: None }), Step::Judge);
+        assert_eq!(next(due(), &planned(), JUDGED), Step::Dispatch(vec!["a".into()]));
+        assert_eq!(next(Seen { held: true, ..seen() }, &planned(), JUDGED), Step::Wait);
+        assert_eq!(next(Seen { ready: true, ..seen() }, &planned(), JUDGED), Step::Wait, "there is no room");
+        assert_eq!(next(seen(), &planned(), JUDGED), Step::Review);
+        let reviewed = |worked| Past { plans: 1, reviews: 1, worked, ..Past::default() };
+        assert_eq!(next(seen(), &reviewed(true), JUDGED), Step::Review);
+        assert_eq!(next(seen(), &reviewed(false), JUDGED), Step::Finish, "nothing new was planned");
+        assert_eq!(next(seen(), &Past { reviews: 2, ..reviewed(true) }, JUDGED), Step::Finish);
+        assert_eq!(next(Seen { terms: None, ..due() }, &planned(), JUDGED), Step::Over);
+    }
+
+    #[test]
+    fn f4_nothing_begins_while_the_plan_may_be_half_written() {
+        let busy = Seen { rests: false, due: vec!["a".into()], ready: true, ..seen() };
+        for past in [Past::default(), planned()] {
+            assert_eq!(next(busy.clone(), &past, JUDGED), Step::Wait);
+        }
+    }
+
+    #[test]
+    fn x3_after_a_limit_nothing_begins_and_what_is_held_ends_first() {
+        let halted = Own { judged: true, halt: Some(Halt::Budget) };
+        let due = Seen { due: vec!["a".into()], ready: true, ..seen() };
+        assert_eq!(next(Seen { held: true, ..due.clone() }, &planned(), halted), Step::Wait);
+        assert_eq!(next(due, &planned(), halted), Step::Halt(Halt::Budget));
+        assert_eq!(next(seen(), &planned(), halted), Step::Halt(Halt::Budget), "a review would be work");
+        let mut last = seen();
+        last.terms.as_mut().unwrap().rounds = 0;
+        assert_eq!(next(last, &planned(), halted), Step::Finish, "everything is where it can be");
+    }
+}

@@ -33,7 +33,7 @@ async fn f4_a_type_that_may_not_run_blocks_its_todos_alone() {
 async fn x3_a_fleet_whose_budget_is_spent_starts_nobody_else() {
     let script = "
   - answer: [say: done]
-    usage: { input: 400, output: 100 }
+    usage: { input: 4000, output: 1000 }
 ";
     let mut order = given((0..20).map(|n| todo(&format!("t{n}"), &[])));
     order.terms.parallel = Some(1);

@@ -111,6 +111,18 @@ async fn f4_a_fleet_is_stopped_from_elsewhere_and_goes_on_later() {
 }
 
 #[tokio::test]
+async fn f4_a_session_that_is_stopped_takes_its_fleet_with_it() {
+    let stage = by(&waits()).ready();
+    let mut driver = stage.open(Start::New).await;
+    let mut fleet = driver.fleet(three()).await;
+    until_file(&stage.path("began")).await;
+    driver.stop().await.unwrap();
+    assert_eq!(driver.fleet_ended(&mut fleet).await, FleetOutcome::Left);
+    assert_eq!(status(&driver, "two"), TodoStatus::Pending);
+    driver.leave().await;
+}
+
+#[tokio::test]
 async fn f4_what_was_blocked_is_tried_again_when_it_goes_on() {
     let stage = by("  - answer: [say: done]\n").ready();
     let mut driver = stage.open(Start::New).await;

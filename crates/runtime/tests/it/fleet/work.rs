@@ -88,6 +88,19 @@ async fn f4_a_worker_that_lies_ends_blocked_with_what_the_check_printed() {
 }
 
 #[tokio::test]
+async fn f4_a_worker_cannot_soften_what_its_todo_must_satisfy() {
+    let script = "
+  - when: { path: \"/root/.*\", turn: 1 }
+    answer: [call: { tool: sql, input: { query: \"UPDATE todos SET check_command = 'true'\" } }]
+  - answer: [say: All tests pass.]
+";
+    let (outcome, run) = play(by(script), given([checked("lie", "false")])).await;
+    assert_eq!(outcome, BLOCKED, "{}", run.transcript());
+    assert_eq!(course(&run), ["+lie", "~lie", "+lie", "!lie"]);
+    assert!(reason(&run, "lie").contains("`false` must exit with code 0"), "{}", reason(&run, "lie"));
+}
+
+#[tokio::test]
 async fn f4_what_a_todo_asks_for_is_what_its_worker_gets() {
     let schema = r#"{ "type": "object", "required": ["lines"] }"#;
     let plan = [Todo {

@@ -1,0 +1,91 @@
+//! How a fleet ends, and what its exit code says.
+
+use std::fs;
+
+use super::planned;
+use crate::stage;
+
+const PLAN: &str = "
+goal: Three pieces
+todos:
+  - { id: one, title: The first }
+  - { id: two, title: The second, check: grep -q right two.txt }
+  - { id: three, title: The third, depends_on: [one, two] }
+";
+
+#[test]
+fn f4_a_plan_is_worked_through_and_told() {
+    let script = "
+  - when: { path: /root/two, turn: 1 }
+    answer: [call: { tool: create, input: { path: two.txt, content: right } }]
+  - answer: [say: \"${path} is done\"]
+";
+    let stage = planned(PLAN, script);
+    let ended = stage.bosun(["fleet", "run", "plan.yaml", "--allow-all"]).run().expect(0);
+    ended.says(&[
+        "fleet began: Three pieces",
+        "claimed one (The first)",
+        "done two (The second)",
+        "fleet done: 3/3 done",
+    ]);
+    let json = stage.bosun(["fleet", "status", "--json"]).run().expect(0).json();
+    assert_eq!(json["end"], "done");
+    let todos = json["todos"].as_array().unwrap();
+    assert!(todos.iter().all(|todo| todo["status"] == "done" && todo["attempts"] == 1), "{json}");
+    assert_eq!(todos[2]["result"], "/root/three is done");
+    let told = stage.bosun(["fleet", "status"]).run().expect(0).stdout;
+    assert!(told.contains("everything is done") && told.contains("3 todos: 3 done"), "{told}");
+    let again = stage.bosun(["fleet", "run", "plan.yaml", "--allow-all"]).run().expect(0);
+    again.says(&["reused one", "reused two", "reused three"]);
+    stage.bosun(["fleet", "run", "plan.yaml", "--allow-all", "--fresh"]).run().expect(0).says(&["done one"]);
+}
+
+#[test]
+fn x3_the_exit_code_of_a_fleet_tells_the_truth() {
+    let stage = planned(PLAN, "  - answer: [say: All tests pass.]\n");
+    let ended = stage.bosun(["fleet", "run", "plan.yaml", "--allow-all", "--output-format", "json"]).run().expect(3);
+    let json = ended.json();
+    assert_eq!((&json["outcome"], &json["exitCode"]), (&"blocked".into(), &3.into()));
+    let todos = &json["fleet"]["todos"];
+    let status: Vec<&str> = (0..3).map(|n| todos[n]["status"].as_str().unwrap()).collect();
+    assert_eq!(status, ["done", "blocked", "blocked"]);
+    assert!(todos[1]["reason"].as_str().unwrap().contains("`grep -q right two.txt` must exit with code 0"), "{json}");
+    assert_eq!((&todos[1]["attempts"], &todos[2]["attempts"]), (&2.into(), &0.into()));
+    fs::write(stage.path("two.txt"), "right").unwrap();
+    stage.bosun(["fleet", "resume", "--allow-all"]).run().expect(0).says(&["freed two", "done three"]);
+    let budget = ["fleet", "run", "plan.yaml", "--allow-all", "--fresh", "--max-tokens-total", "10"];
+    stage.bosun(budget).run().expect(6).says(&["the session has spent what it may", "--max-budget-usd"]);
+}
+
+#[test]
+fn f4_a_goal_is_planned_and_what_cannot_be_planned_fails() {
+    let stage = stage();
+    stage.script(
+        "version: 1
+rules:
+  - when: { path: /root, turn: 1, prompt: \"^write it down\\\\s\" }
+    answer: [call: { tool: sql, input: { query: \"INSERT INTO todos (id, title) VALUES ('a', 'Write')\" } }]
+  - when: { path: /root, prompt: Review|look whether }
+    answer: [say: It is written.]
+  - answer: [say: Nothing to plan.]
+",
+    );
+    let ended = stage.bosun(["fleet", "write it down", "--allow-all"]).run().expect(0);
+    assert!(ended.stdout.starts_with("It is written.\n"), "{}", ended.stdout);
+    ended.says(&["- sql", "claimed a (Write)", "done a"]);
+    let unplanned = stage.bosun(["fleet", "think of nothing", "--allow-all"]).run().expect(1);
+    unplanned.says(&["there is no plan", "1. there are no todos", "bosun fleet resume"]);
+}
+
+#[test]
+fn f4_what_was_typed_wrong_is_told_before_a_model_is_asked() {
+    let stage = planned("todos: [{ id: a, title: A, depends_on: [b] }]\n", "  - fail: { class: terminal }\n");
+    stage.bosun(["fleet"]).run().expect(2).says(&["there is nothing to do"]);
+    stage.bosun(["fleet", "statsu"]).run().expect(2).says(&["neither a command of `bosun fleet` nor a goal"]);
+    stage.bosun(["fleet", "do it now", "-p", "x"]).run().expect(2).says(&["--prompt is for a prompt"]);
+    stage.bosun(["fleet", "run", "plan.yaml"]).run().expect(2).says(&["plan.yaml", "bosun fleet check"]);
+    stage.bosun(["fleet", "resume"]).run().expect(2).says(&["no fleet has worked in"]);
+    fs::write(stage.path("plan.yaml"), "todos: [{ id: a, title: A, check: make test }]\n").unwrap();
+    stage.bosun(["fleet", "run", "plan.yaml"]).run().expect(2).says(&["is not permitted", "--allow"]);
+    assert!(stage.bosun(["fleet", "--help"]).run().expect(0).stdout.contains("--parallel"));
+}

@@ -1,0 +1,80 @@
+//! A fleet whose owner is killed at any moment: everything is done once, and nothing stays held by nobody.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::thread;
+use std::time::Duration;
+
+use protocol::{Event, Outcome};
+use testkit::binary::{Signal, Stage};
+
+use super::planned;
+
+/// Each worker leaves a line; one whose command was cut off by a kill just ends.
+const SCRIPT: &str = "
+  - when: { turn: 1 }
+    answer: [call: { tool: shell, input: { command: \"echo ${path} >> witness\" } }]
+  - answer: [say: done]
+";
+
+/// So many todos, each waiting for a few of those before it.
+fn plan(todos: usize) -> String {
+    let line = |n: usize| {
+        let above: Vec<String> =
+            [n / 3, n / 7].into_iter().filter(|above| n > 8 && *above != n).map(|n| format!("t{n}")).collect();
+        format!("  - {{ id: t{n}, title: Number {n}, depends_on: [{}] }}\n", above.join(", "))
+    };
+    format!("todos:\n{}", (0..todos).map(line).collect::<String>())
+}
+
+/// Runs the plan, kills the owner after these times one after the other, and goes on to the end.
+fn survives(todos: usize, kills: &[u64]) {
+    let stage = planned(&plan(todos), SCRIPT);
+    let options = ["--allow-all", "--max-agents", "64", "--quiet"];
+    let run = ["fleet", "run", "plan.yaml"].into_iter().chain(options);
+    let mut running = stage.bosun(run).start();
+    for millis in kills {
+        // However far it is by then: any moment will do.
+        thread::sleep(Duration::from_millis(*millis));
+        running.signal(Signal::Kill);
+        running.wait();
+        running = stage.bosun(["fleet", "resume"].into_iter().chain(options)).start();
+    }
+    let ended = running.wait();
+    // One that had everything done before its last kill has nothing left to go on with, and says so.
+    assert!(matches!(ended.code(), Some(0)), "{ended:?}");
+    check(&stage, todos);
+}
+
+fn check(stage: &Stage, todos: usize) {
+    let json = stage.bosun(["fleet", "status", "--json"]).run().expect(0).json();
+    let rows = json["todos"].as_array().unwrap();
+    assert_eq!(rows.len(), todos);
+    assert!(rows.iter().all(|row| row["status"] == "done" && row["attempts"] == 1), "{json}");
+    let mut done: BTreeMap<String, usize> = BTreeMap::new();
+    for envelope in stage.log(&stage.newest()) {
+        match envelope.entry.event {
+            Event::TodoDone { todo, .. } => *done.entry(todo.0).or_default() += 1,
+            Event::ActivationEnded { outcome, .. } => assert_eq!(outcome, Outcome::Completed),
+            _other => {}
+        }
+    }
+    assert!(done.len() == todos && done.values().all(|times| *times == 1), "{done:?}");
+    let witness = fs::read_to_string(stage.path("witness")).unwrap();
+    let mut lines: Vec<&str> = witness.lines().collect();
+    let all = lines.len();
+    lines.sort_unstable();
+    lines.dedup();
+    assert_eq!(lines.len(), all, "no worker did its work twice");
+}
+
+#[test]
+fn f4_two_hundred_todos_survive_kills_of_their_owner() {
+    survives(200, &[300, 700, 1_100, 500]);
+}
+
+#[test]
+#[ignore = "it takes minutes: cargo xtask chaos --fleet"]
+fn f4_a_thousand_todos_survive_kills_of_their_owner() {
+    survives(1_000, &[500, 1_500, 900, 2_500, 300, 4_000, 1_200, 3_000, 700, 2_000]);
+}

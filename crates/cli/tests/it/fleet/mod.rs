@@ -1,0 +1,19 @@
+//! `bosun fleet` as people and machines use it.
+
+mod ends;
+mod kills;
+mod stops;
+
+use std::fs;
+
+use testkit::binary::Stage;
+
+use crate::stage;
+
+/// A stage with a plan and a script.
+fn planned(plan: &str, script: &str) -> Stage {
+    let stage = stage();
+    stage.script(&format!("version: 1\nrules:\n{script}"));
+    fs::write(stage.path("plan.yaml"), plan).unwrap();
+    stage
+}
