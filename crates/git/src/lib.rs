@@ -29,7 +29,7 @@ mod verify;
 
 pub use checkout::{Checkout, Order};
 pub use commit::Commit;
-pub use draft::Signature;
+pub use draft::{Signature, holds};
 pub use error::GitError;
 pub use land::{LandError, Landed, Landing};
 pub use lease::Lease;

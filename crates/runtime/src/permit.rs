@@ -45,16 +45,17 @@ fn judge_now(desk: &Arc<Desk>, outfit: Arc<Outfit>, tool: &dyn Tool, call: &Call
     Ok(Judgement { verdict: permitted.verdict.clone(), reach: Arc::new(permitted) })
 }
 
-/// Judges a command that the runtime runs for a call of this tool.
-pub(crate) async fn judge_command(
+/// Judges a command that the runtime runs in a folder for a call of this tool.
+pub(crate) async fn judge_command_in(
     desk: &Arc<Desk>,
     outfit: &Arc<Outfit>,
     tool: &'static str,
     command: &str,
+    folder: &Path,
 ) -> Result<Verdict, ToolError> {
-    let (desk, outfit, need) = (Arc::clone(desk), Arc::clone(outfit), Need::Shell(command.to_owned()));
+    let (desk, outfit) = (Arc::clone(desk), Arc::clone(outfit));
+    let act = Act::Shell { command: command.to_owned(), cwd: folder.to_owned() };
     let judge = move || {
-        let act = act(&desk, need)?;
         let acts = redirected(&act).into_iter().chain([act]).collect();
         Ok(check(&desk, &outfit, &Controls::new(&desk.policy().controls), tool, acts))
     };

@@ -51,6 +51,7 @@ impl Redactor {
             }
             Input::MoveTodo { to: TodoMove::Block(reason), .. } => self.text(reason),
             Input::MoveTodo { to: TodoMove::Reuse | TodoMove::Reopen, .. }
+            | Input::MergeTodo { .. }
             | Input::EndFleet(_)
             | Input::Adopt { .. }
             | Input::Fork { .. }

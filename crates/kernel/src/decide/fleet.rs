@@ -44,8 +44,10 @@ impl Draft<'_> {
         if self.state.graph.fleet().is_none() {
             return Err(Refusal::NoFleet);
         }
-        let held: Vec<TaskId> = self.state.graph.nodes().filter_map(|(id, _)| self.holder(id)).collect();
-        for task in held {
+        let held = self.state.graph.nodes().filter_map(|(id, _)| self.holder(id));
+        let merging = self.state.tasks.values().filter(|task| task.merges.is_some() && !task.is_finished());
+        let at_work: Vec<TaskId> = held.chain(merging.map(|task| task.id)).collect();
+        for task in at_work {
             self.cancel(task, CancelBy::Parent, Cancel::Abort)?;
         }
         self.record(root, Event::FleetEnded { end })
@@ -65,6 +67,15 @@ impl Draft<'_> {
         };
         self.record(root, event)?;
         self.spread(&todo)
+    }
+
+    /// What a todo brought is in the merged tree.
+    pub(super) fn merge_todo(&mut self, todo: TodoId, commit: String) -> Result<(), Refusal> {
+        let root = self.state.root.ok_or(Refusal::Closed)?;
+        match self.state.graph.node(&todo) {
+            Some(_) => self.record(root, Event::WorkMerged { todo, commit }),
+            None => Err(Refusal::NoTodo(todo)),
+        }
     }
 
     /// Whether a task may be started to do this todo now.

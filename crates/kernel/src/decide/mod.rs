@@ -46,6 +46,7 @@ pub(crate) fn decide(state: &mut State, limits: &Limits, now: At, input: Input) 
         Input::Todos { by, changed, gone } => draft.todos(by, changed, gone),
         Input::BeginFleet(terms) => draft.begin_fleet(terms),
         Input::MoveTodo { todo, to } => draft.move_todo(todo, to),
+        Input::MergeTodo { todo, commit } => draft.merge_todo(todo, commit),
         Input::EndFleet(end) => draft.end_fleet(end),
         Input::Tick => draft.tick(),
     }?;

@@ -37,7 +37,7 @@ impl Crew {
 
 impl Desk {
     /// The model that a new agent is run with: the one asked for, its definition's, its taste's, the session's.
-    pub(super) fn model_for(&self, agent: &AgentSpec, wanted: Option<&str>) -> Result<ModelUse, ToolError> {
+    pub(crate) fn model_for(&self, agent: &AgentSpec, wanted: Option<&str>) -> Result<ModelUse, ToolError> {
         let settings = &self.settings;
         let own = || ModelUse { requested: None, effective: settings.model_spec.clone(), why: None };
         if let Some(wanted) = wanted {

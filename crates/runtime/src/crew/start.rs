@@ -88,7 +88,7 @@ impl Crew {
 
 impl Desk {
     /// A task that an agent of this definition performs, as far as its definition says.
-    fn task_of(&self, agent: &AgentSpec, called: &str) -> TaskSpec {
+    pub(crate) fn task_of(&self, agent: &AgentSpec, called: &str) -> TaskSpec {
         TaskSpec {
             rest: if self.settings.features.multi_turn { Rest::Idle } else { Rest::Finish },
             max_turns: agent.max_turns,

@@ -1,5 +1,6 @@
 //! A command that must exit with code 0.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use host::{Exit, ExitStatus};
@@ -21,19 +22,30 @@ const TOLD: usize = 4 * 1024;
 /// what a person said to that call holds for it; what may never run does not, whatever was said then. Hooks have their
 /// say as on any other command.
 pub(super) async fn missing(desk: &Arc<Desk>, run: Run, command: &str) -> Result<Option<String>, String> {
+    missing_in(desk, run, command, desk.workspace.cwd()).await
+}
+
+/// The same in a folder.
+pub(crate) async fn missing_in(
+    desk: &Arc<Desk>,
+    run: Run,
+    command: &str,
+    folder: &Path,
+) -> Result<Option<String>, String> {
     let shown = Clip::new(command, 200);
     let forbidden = |why: String| format!("`{shown}`, which tells whether the work is done, may not run: {why}");
     let command = &hooks::commanded(desk, run, command).await.map_err(forbidden)?;
     let task = run.task;
     let orderer = desk.roster.known(task, |known| known.spec.parent).flatten().unwrap_or(task);
     let outfit = desk.outfit(orderer)?;
-    let verdict = permit::judge_command(desk, &outfit, "task", command).await.map_err(|error| error.to_string())?;
+    let verdict =
+        permit::judge_command_in(desk, &outfit, "task", command, folder).await.map_err(|error| error.to_string())?;
     if verdict.effect == RuleEffect::Deny {
         return Err(forbidden(verdict.reason()));
     }
     let mut capture = Capture::new(HELD);
     let limit = desk.settings.tools.shell_max;
-    let ended = match tokio::time::timeout(limit, perform(desk, command, &mut capture)).await {
+    let ended = match tokio::time::timeout(limit, perform(desk, command, folder, &mut capture)).await {
         Ok(Ok(Exit { status: ExitStatus::Code(0), .. })) => return Ok(None),
         Ok(Ok(Exit { status, .. })) => status.to_string(),
         Ok(Err(ToolError::Refused(words))) => return Err(format!("`{shown}` cannot be run: {words}")),
@@ -45,8 +57,8 @@ pub(super) async fn missing(desk: &Arc<Desk>, run: Run, command: &str) -> Result
 }
 
 /// Runs the command to its end. Dropping it kills the command and everything it started.
-async fn perform(desk: &Desk, command: &str, capture: &mut Capture) -> Result<Exit, ToolError> {
-    let command = ShellCommand { command, cwd: desk.workspace.cwd(), env: &desk.env };
+async fn perform(desk: &Desk, command: &str, folder: &Path, capture: &mut Capture) -> Result<Exit, ToolError> {
+    let command = ShellCommand { command, cwd: folder, env: &desk.env };
     let mut process = tools::launch(&desk.guardian, command).await?;
     let mut stream = desk.redactor.stream();
     let exit = tools::follow(&mut process, |bytes| capture.push(&stream.push(bytes))).await;

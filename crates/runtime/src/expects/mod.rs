@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 use protocol::{Expects, Run};
 
+pub(crate) use command::missing_in as command_in;
+
 use crate::agent::Desk;
 
 /// How what is expected compares with what is there.

@@ -30,6 +30,7 @@ use crate::catalog::Catalog;
 use crate::commands::{self, Cues};
 use crate::hooks::{self, Partings};
 use crate::instructions::Notice;
+use crate::merging::Merging;
 use crate::supervisor::{Receipt, Rejected, Supervision};
 
 /// A session that this process owns and runs.
@@ -115,6 +116,11 @@ impl Session {
         let id = spawn.id;
         self.submit(Input::Spawn(spawn)).await.map_err(|rejected| rejected.to_string())?;
         Ok(id)
+    }
+
+    /// What merges the work of its fleet.
+    pub fn merging(&self) -> Merging {
+        Merging::new(Arc::clone(&self.desk), self.supervision.supervisor.clone(), self.root)
     }
 
     /// Whether anything is under way, was interrupted, or waits to be read.
