@@ -47,15 +47,7 @@ impl Checkout {
             io::ErrorKind::AlreadyExists => GitError::Taken(path.clone()),
             _ => GitError::file(&path)(error),
         })?;
-        let record = Record {
-            id,
-            name,
-            repository: repository.top().to_owned(),
-            common: repository.common().to_owned(),
-            base,
-            sealed: None,
-        };
-        let checkout = Checkout::of(repository.git(), root, record);
+        let checkout = Checkout::leftover(repository, root, Order { id, name, base });
         match checkout.fill(repository).await {
             Ok(()) => Ok(checkout),
             Err(error) => {
@@ -63,6 +55,14 @@ impl Checkout {
                 Err(error)
             }
         }
+    }
+
+    /// What an earlier try at an order may have left in its place, for the trash.
+    pub fn leftover(repository: &Repository, root: &Path, order: Order) -> Checkout {
+        let Order { id, name, base } = order;
+        let (repository, git) = (repository.clone(), repository.git().clone());
+        let (top, common) = (repository.top().to_owned(), repository.common().to_owned());
+        Checkout::of(&git, root, Record { id, name, repository: top, common, base, sealed: None })
     }
 
     /// A checkout that was made before, if it is still there and what it says it is.

@@ -36,7 +36,7 @@ pub use lease::Lease;
 pub use merge::{Conflict, Merged, Part, Resolved, join, merge};
 pub use outset::Outset;
 pub use predict::{Clash, predict};
-pub use queue::{Candidate, Offer, Queue, Settled, Site};
+pub use queue::{Candidate, Offer, Queue, Settled, Yard};
 pub use record::CheckoutId;
 pub use repository::Repository;
 pub use run::{Git, Said};

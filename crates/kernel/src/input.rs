@@ -300,6 +300,20 @@ pub enum Report {
         /// What it is told.
         reason: String,
     },
+    /// It works in a checkout of its own, which was looked at.
+    Placed {
+        /// Where it is.
+        path: String,
+        /// The commit it began with.
+        base: String,
+    },
+    /// What it made in its checkout is kept.
+    Sealed {
+        /// The commit.
+        commit: String,
+        /// The files in which it differs from what it began with.
+        files: Vec<String>,
+    },
     /// The activation is over.
     Ended {
         /// How.

@@ -85,7 +85,12 @@ fn text(word: &Word) -> &str {
 impl Policy {
     /// Whether the path is, or lies in, what controls Bosun.
     pub(crate) fn is_control(&self, path: &Path) -> bool {
-        self.controls.iter().any(|control| lies_in(path, control))
+        self.controls.iter().any(|control| lies_in(path, control) && !self.is_spared(path, control))
+    }
+
+    /// Whether a path, or a pattern that begins with one, lies in a folder that this control spares.
+    fn is_spared(&self, path: &Path, control: &Path) -> bool {
+        self.spared.iter().any(|spared| path.starts_with(spared) && spared.starts_with(control) && spared != control)
     }
 
     /// Whether a command names what controls Bosun, or starts Bosun for more than its version.
@@ -107,7 +112,8 @@ impl Policy {
         let text = text(word);
         if text.contains('/') {
             let folded = fold(text);
-            if self.controls.iter().any(|control| mentions(&folded, &fold_path(control))) {
+            let spared = self.without_spared(&folded);
+            if self.controls.iter().any(|control| mentions(&spared, &fold_path(control))) {
                 return true;
             }
         }
@@ -125,6 +131,12 @@ impl Policy {
         })
     }
 
+    /// A folded text without the names of what is spared, unless it leads back up from there.
+    fn without_spared(&self, folded: &str) -> String {
+        let names = self.spared.iter().map(|spared| fold_path(spared)).filter(|_| !folded.contains(".."));
+        names.fold(folded.to_owned(), |text, name| without(&text, &name))
+    }
+
     /// The piece with the user's folder in it, if it begins there; whose folder a `~name` is nobody looks up.
     fn at_home(&self, piece: &str) -> String {
         let rest = ["$HOME", "${HOME}"].iter().find_map(|home| piece.strip_prefix(home));
@@ -139,6 +151,9 @@ impl Policy {
     fn could_be_control(&self, pattern: &Path) -> bool {
         let parts: Vec<String> = pattern.iter().map(|part| fold(&part.to_string_lossy())).collect();
         self.controls.iter().any(|control| {
+            if self.is_spared(pattern, control) {
+                return false;
+            }
             let names: Vec<String> = control.iter().map(|name| fold(&name.to_string_lossy())).collect();
             names.len() <= parts.len() && parts.iter().zip(&names).all(|(part, name)| could_name(part, name))
         })
@@ -178,8 +193,23 @@ fn bracketed(pattern: &str) -> WordPattern {
 
 /// Whether a text names a path in full, at whatever place in it.
 fn mentions(text: &str, control: &str) -> bool {
-    let ends = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || "-_.".contains(c));
     control.len() > 1 && text.match_indices(control).any(|(at, _)| ends(&text[at + control.len()..]))
+}
+
+/// The text with every path that begins with this one beginning after it.
+fn without(text: &str, path: &str) -> String {
+    let (mut left, mut from) = (String::new(), 0);
+    for (at, _) in text.match_indices(path).filter(|(at, _)| ends(&text[at + path.len()..])) {
+        left.push_str(&text[from..at]);
+        from = at + path.len();
+    }
+    left.push_str(&text[from..]);
+    left
+}
+
+/// Whether a name has ended where this rest of a text begins.
+fn ends(rest: &str) -> bool {
+    !rest.starts_with(|c: char| c.is_alphanumeric() || "-_.".contains(c))
 }
 
 /// The last part of a program's path.

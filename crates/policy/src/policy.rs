@@ -25,6 +25,8 @@ pub struct Policy {
     pub user: Option<PathBuf>,
     /// Folders and files that control Bosun: no call may read or change them.
     pub controls: Vec<PathBuf>,
+    /// Folders inside controls that calls may work in all the same: checkouts of their own.
+    pub spared: Vec<PathBuf>,
 }
 
 impl Policy {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Budget, Effort, HookSpec, PermissionMode};
+use crate::{Budget, Effort, HookSpec, Isolation, PermissionMode};
 
 /// An agent definition, whichever file format it came in. Every field is part of what the agent is, so the definition
 /// that an agent was started with is kept with its session.
@@ -45,6 +45,9 @@ pub struct AgentSpec {
     pub user_invocable: bool,
     /// Whether a model may start it.
     pub model_invocable: bool,
+    /// Whether it works in a checkout of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<Isolation>,
     /// What it asks for and this version cannot do; starting it is refused with these words.
     pub unserved: Vec<String>,
     /// Where it was written.

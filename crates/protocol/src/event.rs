@@ -396,6 +396,9 @@ pub enum Event {
     WorkSealed {
         /// The commit; the one it began with when nothing was changed.
         commit: String,
+        /// The files in which it differs from that; the first of them.
+        #[serde(default)]
+        files: Vec<String>,
     },
     /// What a todo brought is in the merged tree.
     WorkMerged {

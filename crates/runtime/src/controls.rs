@@ -11,6 +11,10 @@ use std::sync::OnceLock;
 #[derive(Debug)]
 pub(crate) struct Controls {
     named: Vec<PathBuf>,
+    /// Folders inside them that may be worked in.
+    spared: Vec<PathBuf>,
+    /// Folders inside them whose files are not looked at for a second name.
+    unsearched: Vec<PathBuf>,
     /// As they were named, and as they really are, looked for when it first matters.
     paths: OnceLock<Vec<PathBuf>>,
     /// Those of their files that have another name somewhere, looked for when it first matters.
@@ -29,13 +33,19 @@ const LOOKS: usize = 200_000;
 
 impl Controls {
     /// The controls that go by these names.
-    pub(crate) fn new(named: &[PathBuf]) -> Controls {
-        Controls { named: named.to_owned(), paths: OnceLock::new(), twins: OnceLock::new() }
+    pub(crate) fn new(named: &[PathBuf], spared: &[PathBuf], unsearched: Vec<PathBuf>) -> Controls {
+        let (named, spared) = (named.to_owned(), spared.to_owned());
+        Controls { named, spared, unsearched, paths: OnceLock::new(), twins: OnceLock::new() }
     }
 
     /// Whether this is one of them, or below one; the path is absolute and without links.
     pub(crate) fn hold(&self, path: &Path) -> bool {
-        self.paths().iter().any(|control| path.starts_with(control)) || self.is_twin(path)
+        self.paths().iter().any(|control| path.starts_with(control) && !self.spares(path, control))
+            || self.is_twin(path)
+    }
+
+    fn spares(&self, path: &Path, control: &Path) -> bool {
+        self.spared.iter().any(|spared| path.starts_with(spared) && spared.starts_with(control) && spared != control)
     }
 
     fn paths(&self) -> &[PathBuf] {
@@ -48,7 +58,8 @@ impl Controls {
     /// Whether a file is one of them under another name. Only a file of several names can be.
     fn is_twin(&self, path: &Path) -> bool {
         match fs::symlink_metadata(path) {
-            Ok(file) if has_more_names(&file) => match self.twins.get_or_init(|| twins(self.paths())) {
+            Ok(file) if has_more_names(&file) => match self.twins.get_or_init(|| twins(self.paths(), &self.unsearched))
+            {
                 Twins::Known(twins) => twins.contains(&identity(&file)),
                 Twins::TooMany => true,
             },
@@ -106,7 +117,7 @@ fn follow(path: &Path) -> Option<Followed> {
     })
 }
 
-fn twins(controls: &[PathBuf]) -> Twins {
+fn twins(controls: &[PathBuf], unsearched: &[PathBuf]) -> Twins {
     let mut twins = HashSet::new();
     let mut open: Vec<PathBuf> = controls.to_vec();
     let mut looks = 0;
@@ -116,7 +127,7 @@ fn twins(controls: &[PathBuf]) -> Twins {
             return Twins::TooMany;
         }
         match fs::symlink_metadata(&path) {
-            Ok(found) if found.is_dir() => {
+            Ok(found) if found.is_dir() && !unsearched.contains(&path) => {
                 open.extend(fs::read_dir(&path).into_iter().flatten().flatten().take(LOOKS).map(|entry| entry.path()));
             }
             Ok(found) if has_more_names(&found) => drop(twins.insert(identity(&found))),
@@ -153,7 +164,7 @@ mod tests {
         symlink(at("home"), at("link")).unwrap();
         symlink("planned/later", at("dangling")).unwrap();
         symlink("circle", at("circle")).unwrap();
-        let controls = Controls::new(&["link", "missing/folder", "dangling/x", "circle"].map(at));
+        let controls = Controls::new(&["link", "missing/folder", "dangling/x", "circle"].map(at), &[], Vec::new());
         let held =
             ["link", "home", "home/deep/config.toml", "home/new", "second", "missing/folder", "missing/folder/x"];
         let held = held.iter().chain(&["dangling/x", "planned/later/x", "circle"]);
@@ -168,7 +179,7 @@ mod tests {
         let at = |name: &str| folder.path().canonicalize().unwrap().join(name);
         fs::write(at(".mcp.json"), "{}").unwrap();
         fs::hard_link(at(".mcp.json"), at("harmless")).unwrap();
-        let controls = Controls::new(&[at(".mcp.json")]);
+        let controls = Controls::new(&[at(".mcp.json")], &[], Vec::new());
         assert!(controls.hold(&at(".mcp.json")) && controls.hold(&at("harmless")));
     }
 

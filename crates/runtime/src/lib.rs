@@ -34,6 +34,7 @@ mod roster;
 mod session;
 mod settings;
 mod shells;
+mod sites;
 mod skill;
 mod space;
 mod spools;

@@ -9,6 +9,7 @@ use protocol::{AgentSpec, Clip, Effort, Kind, PermissionMode, Spawns, TaskId, Ta
 use tools::Tool;
 
 use crate::agent::Desk;
+use crate::sites::Site;
 use crate::{prompt, skill};
 
 /// What a model of a subagent is told of at once, unless its definition lists its tools: its first request is small,
@@ -35,6 +36,8 @@ pub(crate) struct Outfit {
     pub(crate) role: Role,
     pub(crate) model: Arc<dyn Model>,
     pub(crate) effort: Option<Effort>,
+    /// Where it works.
+    pub(crate) site: Arc<Site>,
 }
 
 impl Outfit {
@@ -80,15 +83,20 @@ impl Desk {
             may_spawn: depth < self.settings.limits.depth,
             mode: self.roster.mode(task),
         };
+        let site = self.site(task)?;
+        if site.is_checkout() {
+            // Nobody else works there.
+            return self.fit(task, &spec, &key, site).map(Arc::new);
+        }
         if let Some(outfit) = self.outfits.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return Ok(Arc::clone(outfit));
         }
-        let outfit = Arc::new(self.fit(task, &spec, &key)?);
+        let outfit = Arc::new(self.fit(task, &spec, &key, site)?);
         self.outfits.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::clone(&outfit));
         Ok(outfit)
     }
 
-    fn fit(&self, task: TaskId, spec: &TaskSpec, key: &Key) -> Result<Outfit, String> {
+    fn fit(&self, task: TaskId, spec: &TaskSpec, key: &Key, site: Arc<Site>) -> Result<Outfit, String> {
         let definition = self.roster.definition(task).unwrap_or_else(|| Arc::new(main()));
         let model = match &spec.model {
             Some(wanted) if wanted.effective != self.settings.model_spec => {
@@ -105,7 +113,7 @@ impl Desk {
         let specs = at_once.iter().chain(&search).map(spec_of).collect();
         let toolbox: Vec<_> = toolbox.into_iter().chain(search).collect();
         Ok(Outfit {
-            system: self.system(&definition, key.root)?.into(),
+            system: self.system(&definition, key.root, &site)?.into(),
             role: Role {
                 tools: Some(toolbox.iter().map(|tool| tool.spec().name.to_owned()).collect()),
                 denied: definition.denied.iter().cloned().collect(),
@@ -117,17 +125,13 @@ impl Desk {
             model,
             effort: spec.effort.or(definition.effort).or(self.settings.effort),
             definition,
+            site,
         })
     }
 
     /// What an agent of this definition is told first, with the text of the skills that it is given.
-    fn system(&self, definition: &AgentSpec, root: bool) -> Result<String, String> {
-        let mut system = prompt::system(
-            self.workspace.cwd(),
-            &self.instructions,
-            definition,
-            root.then_some(self.settings.features),
-        );
+    fn system(&self, definition: &AgentSpec, root: bool, site: &Site) -> Result<String, String> {
+        let mut system = prompt::system(site, &self.instructions, definition, root.then_some(self.settings.features));
         for name in &definition.skills {
             let named = self.settings.catalog.skill(name).ok_or_else(|| format!("there is no skill `{name}`"))?;
             let text = skill::read(named).map_err(|why| format!("{} cannot be read: {why}", named.file))?;

@@ -12,6 +12,7 @@ use crate::agent::Desk;
 use crate::controls::Controls;
 use crate::links;
 use crate::outfit::Outfit;
+use crate::sites::Site;
 
 /// Whether a call may run.
 #[derive(Debug, Clone)]
@@ -35,29 +36,30 @@ pub(crate) async fn judge(
 
 fn judge_now(desk: &Arc<Desk>, outfit: Arc<Outfit>, tool: &dyn Tool, call: &Call) -> Result<Judgement, ToolError> {
     let needs = tool.needs(&call.input, &desk.settings.tools)?;
-    let mut acts = needs.into_iter().map(|need| act(desk, need)).collect::<Result<Vec<Act>, ToolError>>()?;
+    let mut acts = needs.into_iter().map(|need| act(&outfit.site, need)).collect::<Result<Vec<Act>, ToolError>>()?;
     let elsewhere: Vec<Act> = acts.iter().flat_map(redirected).collect();
     acts.extend(elsewhere);
     let named = acts.iter().filter_map(named).collect();
-    let controls = Controls::new(&desk.policy().controls);
-    let verdict = check(desk, &outfit, &controls, &call.tool, acts);
+    let controls = controls(desk, &outfit.site);
+    let verdict = check(desk, (&outfit, &outfit.site), &controls, &call.tool, acts);
     let permitted = Permitted { desk: Arc::clone(desk), outfit, controls, tool: call.tool.clone(), named, verdict };
     Ok(Judgement { verdict: permitted.verdict.clone(), reach: Arc::new(permitted) })
 }
 
-/// Judges a command that the runtime runs in a folder for a call of this tool.
-pub(crate) async fn judge_command_in(
+/// Judges a command that the runtime runs at a site for a call of this tool.
+pub(crate) async fn judge_command(
     desk: &Arc<Desk>,
     outfit: &Arc<Outfit>,
+    site: &Arc<Site>,
     tool: &'static str,
     command: &str,
-    folder: &Path,
 ) -> Result<Verdict, ToolError> {
-    let (desk, outfit) = (Arc::clone(desk), Arc::clone(outfit));
-    let act = Act::Shell { command: command.to_owned(), cwd: folder.to_owned() };
+    let (desk, outfit, site) = (Arc::clone(desk), Arc::clone(outfit), Arc::clone(site));
+    let need = Need::Shell(command.to_owned());
     let judge = move || {
+        let act = act(&site, need)?;
         let acts = redirected(&act).into_iter().chain([act]).collect();
-        Ok(check(&desk, &outfit, &Controls::new(&desk.policy().controls), tool, acts))
+        Ok(check(&desk, (&outfit, &site), &controls(&desk, &site), tool, acts))
     };
     tokio::task::spawn_blocking(judge).await.map_err(ToolError::broken)?
 }
@@ -70,7 +72,7 @@ pub(crate) fn denied(tool: &str, verdict: &Verdict) -> String {
 }
 
 /// Decides, on paths as they are now. What a file is counts as much as what it is called.
-fn check(desk: &Desk, outfit: &Outfit, controls: &Controls, tool: &str, acts: Vec<Act>) -> Verdict {
+fn check(desk: &Desk, (outfit, site): (&Outfit, &Site), controls: &Controls, tool: &str, acts: Vec<Act>) -> Verdict {
     let reached = acts.iter().find_map(|act| match act {
         Act::Shell { command, cwd } => links::paths(command, cwd).find(|path| controls.hold(path)),
         Act::Read(path) | Act::Edit(path) => controls.hold(path).then(|| path.clone()),
@@ -80,19 +82,25 @@ fn check(desk: &Desk, outfit: &Outfit, controls: &Controls, tool: &str, acts: Ve
         Some(path) => {
             Verdict { effect: RuleEffect::Deny, ground: Ground::Controls, part: path.display().to_string(), rule: None }
         }
-        None => desk.policy().check(&outfit.role, &Request { tool: tool.to_owned(), acts }),
+        None => site.policy(desk.policy()).check(&outfit.role, &Request { tool: tool.to_owned(), acts }),
     }
 }
 
-fn act(desk: &Desk, need: Need) -> Result<Act, ToolError> {
+/// What no call at this site may reach. Checkouts of agents are not looked through for second names of it.
+fn controls(desk: &Desk, site: &Site) -> Controls {
+    let (policy, home) = (site.policy(desk.policy()), &desk.settings.home);
+    Controls::new(&policy.controls, &policy.spared, vec![home.checkouts_dir(), home.trash_dir()])
+}
+
+fn act(site: &Site, need: Need) -> Result<Act, ToolError> {
     let real = |path: &str| {
-        let place = desk.workspace.resolve(path).map_err(|error| ToolError::Refused(error.to_string()))?;
+        let place = site.workspace.resolve(path).map_err(|error| ToolError::Refused(error.to_string()))?;
         Ok::<PathBuf, ToolError>(place.path().to_owned())
     };
     Ok(match need {
         Need::Read(path) => Act::Read(real(&path)?),
         Need::Edit(path) => Act::Edit(real(&path)?),
-        Need::Shell(command) => Act::Shell { command, cwd: desk.workspace.cwd().to_owned() },
+        Need::Shell(command) => Act::Shell { command, cwd: site.cwd().to_owned() },
         Need::Fetch(address) => Act::Fetch(address),
         Need::Agent(name) => Act::Agent(name),
         Need::Session => Act::Session,
@@ -150,7 +158,7 @@ impl Reach for Permitted {
         if self.names(path, how) && !self.controls.hold(path) {
             return Ok(());
         }
-        let verdict = check(&self.desk, &self.outfit, &self.controls, &self.tool, vec![act]);
+        let verdict = check(&self.desk, (&self.outfit, &self.outfit.site), &self.controls, &self.tool, vec![act]);
         if verdict.effect == RuleEffect::Allow || self.covers(path, how, &verdict) {
             return Ok(());
         }

@@ -1,9 +1,8 @@
 //! What a model is told besides the conversation. The texts are files beside this one.
 
-use std::path::Path;
-
 use protocol::{AgentSpec, WrapUp, clip_middle};
 
+use crate::sites::Site;
 use crate::{Features, Instructions};
 
 /// What every agent is told first.
@@ -11,6 +10,9 @@ const SYSTEM: &str = include_str!("prompts/system.md");
 
 /// What an agent below the root is told first.
 const AGENT: &str = include_str!("prompts/agent.md");
+
+/// What an agent is told of the checkout that it works in.
+const ISOLATED: &str = include_str!("prompts/isolated.md");
 
 /// What an agent is told when most of its budget is spent.
 pub(crate) const BUDGET_LOW: &str = include_str!("prompts/budget_low.md");
@@ -58,7 +60,7 @@ pub(crate) fn suggested(answer: &str) -> Option<(&str, &str)> {
 
 /// The system prompt of an agent: our text, its own, where it works, and the user's instruction files.
 pub(crate) fn system(
-    cwd: &Path,
+    site: &Site,
     instructions: &Instructions,
     definition: &AgentSpec,
     root: Option<Features>,
@@ -69,7 +71,10 @@ pub(crate) fn system(
     };
     let own = definition.prompt.trim();
     let own = if own.is_empty() { String::new() } else { format!("\n{own}\n") };
-    let mut text = format!("{ours}{own}\nWorking directory: {}\n", cwd.display());
+    let mut text = format!("{ours}{own}\nWorking directory: {}\n", site.cwd().display());
+    if site.is_checkout() {
+        text.push_str(ISOLATED);
+    }
     for file in &instructions.files {
         text.push_str(&format!("\nInstructions from {}:\n{}\n", file.path.display(), file.text));
     }

@@ -93,6 +93,7 @@ impl Redactor {
                     self.text(message);
                 }
             }
+            Report::Sealed { files, .. } => files.iter_mut().for_each(|file| self.text(file)),
             Report::Boundary(_)
             | Report::TurnBegun { .. }
             | Report::WrapUp(_)
@@ -100,7 +101,8 @@ impl Redactor {
             | Report::CallsDropped { .. }
             | Report::ToolsLoaded(_)
             | Report::Wait { .. }
-            | Report::Park(_) => {}
+            | Report::Park(_)
+            | Report::Placed { .. } => {}
         }
     }
 

@@ -38,6 +38,10 @@ pub(crate) struct Known {
     pub(crate) intent: Option<String>,
     pub(crate) tally: Tally,
     pub(crate) evidence: Vec<Evidence>,
+    /// Where its own checkout is, if it has one.
+    pub(crate) placed: Option<String>,
+    /// The commit that keeps what it made there.
+    pub(crate) sealed: Option<String>,
     pub(crate) endings: BTreeMap<Activation, Ending>,
     /// What it said last in the activation under way.
     said: Clip,
@@ -105,6 +109,19 @@ impl Roster {
             rolls.upwards(task).filter_map(|known| rolls.definitions.get(known.spec.definition.as_ref()?));
         let modes = definitions.filter_map(|definition| definition.permission);
         modes.reduce(|one, other| if other.is_narrower(one) { other } else { one })
+    }
+
+    /// The task whose checkout a task works in: itself, or the nearest above it that has one of its own.
+    pub(crate) fn isolated(&self, task: TaskId) -> Option<TaskId> {
+        let rolls = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let mut at = task;
+        loop {
+            let known = rolls.tasks.get(&at)?;
+            if known.spec.isolation.is_some() {
+                return Some(at);
+            }
+            at = known.spec.parent?;
+        }
     }
 
     /// Everything below a task, parents before their children.
@@ -183,6 +200,8 @@ impl Rolls {
             intent: None,
             tally: Tally::default(),
             evidence: Vec::new(),
+            placed: None,
+            sealed: None,
             endings: BTreeMap::new(),
             said: Clip::default(),
             in_line: spec.parent.is_some(),
@@ -215,6 +234,12 @@ impl Known {
             }
             Event::TurnFailed { cost, .. } => self.tally.cost = self.tally.cost.plus(*cost),
             Event::CallAnswered { evidence, .. } => self.note(evidence),
+            Event::WorkPlaced { path, .. } => self.placed = Some(path.clone()),
+            Event::WorkSealed { commit, files } => {
+                self.sealed = Some(commit.clone());
+                let changed: Vec<_> = files.iter().map(|path| Evidence::Changed { path: path.clone() }).collect();
+                self.note(&changed);
+            }
             Event::IntentReported { intent } => self.intent = Some(intent.clone()),
             Event::ActivationEnded { activation, outcome, text } => {
                 self.end(*activation, outcome.clone(), text, entry.at, children)

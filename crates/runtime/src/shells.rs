@@ -9,6 +9,7 @@ use protocol::{Body, Cancel, CancelBy, Clip, Event, FailKind, Kind, Outcome, Ses
 use tools::{BackgroundCommand, BackgroundRead, BackgroundRow, BoxFuture, ShellCommand, Spool, ToolError, Wait};
 
 use crate::agent::Desk;
+use crate::sites::{self, Site};
 use crate::supervisor::{Link, Rejected};
 use crate::waits::Caller;
 
@@ -24,8 +25,13 @@ pub(crate) async fn run(desk: Arc<Desk>, link: Link) {
 
 async fn run_task(desk: &Desk, link: &Link) -> Result<(), Rejected> {
     link.supervisor.report(link.run, Report::Boundary(Point::Between)).await?;
-    let (ending, over) = match command(desk, link.run.task) {
-        Ok(command) => execute(desk, link.run.task, &command).await,
+    let site = match sites::place(desk, link).await {
+        Ok(()) => desk.site(link.run.task),
+        Err(unplaced) => Err(unplaced.to_string()),
+    };
+    let begun = site.and_then(|site| Ok((site, command(desk, link.run.task)?)));
+    let (ending, over) = match begun {
+        Ok((site, command)) => execute(desk, &site, link.run.task, &command).await,
         Err(message) => (Ending::Failed { kind: FailKind::Internal, message }, None),
     };
     let mut text = output(desk, link.run.task, RESULT_MAX).into_string();
@@ -46,14 +52,14 @@ fn command(desk: &Desk, task: TaskId) -> Result<String, String> {
 }
 
 /// How the command ended, and what is said in place of output that was not kept.
-async fn execute(desk: &Desk, task: TaskId, command: &str) -> (Ending, Option<String>) {
+async fn execute(desk: &Desk, site: &Site, task: TaskId, command: &str) -> (Ending, Option<String>) {
     let failed = |message: String| Ending::Failed { kind: FailKind::Exit, message };
     let folder = folder(&desk.settings.home, desk.session, task);
     let mut spool = match desk.settings.spools.keep(&folder) {
         Ok(spool) => spool,
         Err(error) => return (failed(format!("its output cannot be kept: {error}")), None),
     };
-    let command = ShellCommand { command, cwd: desk.workspace.cwd(), env: &desk.env };
+    let command = ShellCommand { command, cwd: site.cwd(), env: &site.env };
     let mut process = match tools::launch(&desk.guardian, command).await {
         Ok(process) => process,
         Err(error) => return (failed(format!("it could not start: {error}")), None),

@@ -104,6 +104,7 @@ impl Setup {
             roots: roots.to_vec(),
             user: self.env.user.clone(),
             controls,
+            spared: Vec::new(),
         })
     }
 

@@ -118,7 +118,7 @@ fn read(mut fields: Fields<'_>, usual: Option<&str>, body: Option<&str>, source:
     let denied = denied(&mut fields);
     let hooks = fields.take(&["hooks"]).map(|(at, node)| (at, node.to_json()));
     unserved.extend(servers(&mut fields));
-    unserved.extend(isolation(&mut fields));
+    let isolation = isolation(&mut fields, &mut unserved);
     let permission = permission(&mut fields);
     let stated = fields.texts(&["spawns"]).map(|names| names.iter().map(|(name, _)| loose(name)).collect());
     let spawns = spawns(tools.as_deref(), &denied, permission, stated.or(only));
@@ -142,6 +142,7 @@ fn read(mut fields: Fields<'_>, usual: Option<&str>, body: Option<&str>, source:
         hooks: Vec::new(),
         user_invocable: fields.flag(&["user-invocable", "user-invokable"]).unwrap_or(true),
         model_invocable: !disabled && infer.unwrap_or(true),
+        isolation,
         unserved,
         source,
     };

@@ -1,6 +1,6 @@
 //! What a definition asks for besides tools: models, effort, a mode, a budget, and what this version cannot do.
 
-use protocol::{Budget, Effort, PermissionMode, Taste};
+use protocol::{Budget, Effort, Isolation, PermissionMode, Taste};
 
 use super::fields::Fields;
 use super::node::{Node, Value};
@@ -17,12 +17,15 @@ pub(super) fn servers(fields: &mut Fields<'_>) -> Option<String> {
     (!names.is_empty()).then(|| format!("it needs MCP servers ({names}), which come with a later version"))
 }
 
-pub(super) fn isolation(fields: &mut Fields<'_>) -> Option<String> {
+/// The place of its own that an agent works in, and what of it this version cannot give.
+pub(super) fn isolation(fields: &mut Fields<'_>, unserved: &mut Vec<String>) -> Option<Isolation> {
     let at = fields.spot("isolation");
     match fields.text(&["isolation"])?.as_str() {
         "none" | "off" => None,
-        kind @ ("worktree" | "remote") => {
-            Some(format!("it is to work in isolation ({kind}), which comes with a later version"))
+        "worktree" => Some(Isolation::Worktree { base: None, dirty: false }),
+        "remote" => {
+            unserved.push("it is to work in isolation (remote), which comes with a later version".into());
+            None
         }
         other => {
             fields.error(at, format!("`{other}` is no isolation"), "write worktree or none");

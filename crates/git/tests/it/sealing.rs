@@ -19,7 +19,7 @@ async fn a8_everything_in_the_folder_is_sealed_and_the_users_work_is_not_touched
     put(".gitignore", "*.log\n");
     put("left.log", "ignored\n");
     put("forced.log", "staged though ignored\n");
-    stage.run(&checkout, &["add", "kept.txt", "commit -q -m mine", "add -f forced.log"].map(|it| it)).await;
+    stage.run(&checkout, &["add kept.txt", "commit -q -m mine", "add -f forced.log"]).await;
     let sealed = checkout.seal().await.unwrap();
     assert!(sealed.is_whole);
     assert_eq!(sealed.files, [".gitignore", "a.txt", "forced.log", "kept.txt", "new.txt"]);

@@ -88,7 +88,7 @@ impl Runner {
         let time = Duration::from_millis(hook.timeout_ms).min(LONGEST);
         // Nobody closes it. Its time begins when it has room.
         let _room = self.room.acquire().await;
-        let ran = tokio::time::timeout(time, self.run(hook, &payload)).await;
+        let ran = tokio::time::timeout(time, self.run(hook, &payload, about)).await;
         let read = match ran {
             Ok(Ok(Wrote::Answer(text))) => said::read(&text, hook.event, hook.dialect, occasion),
             Ok(Ok(Wrote::No(reason))) => Ok(no(hook.event, reason)),
@@ -106,10 +106,10 @@ impl Runner {
         }
     }
 
-    async fn run(&self, hook: &HookSpec, payload: &Value) -> Result<Wrote, Failure> {
+    async fn run(&self, hook: &HookSpec, payload: &Value, about: &About) -> Result<Wrote, Failure> {
         match &hook.action {
             HookAction::Command { command, cwd, env } => {
-                let folder = cwd.as_ref().map_or_else(|| self.ways.cwd.clone(), |cwd| self.ways.top.join(cwd));
+                let folder = cwd.as_ref().map_or_else(|| self.folder(about), |cwd| self.ways.top.join(cwd));
                 let env = self.env(hook.dialect, env);
                 command::run(&self.ways.guardian, Command { command, folder, env }, payload).await
             }
@@ -118,6 +118,12 @@ impl Runner {
                 http::run(&self.client, post, payload).await
             }
         }
+    }
+
+    /// The folder of the agent that it is about, which may be a checkout; the session's, if that is gone.
+    fn folder(&self, about: &About) -> PathBuf {
+        let folder = PathBuf::from(&about.cwd);
+        if folder.is_dir() { folder } else { self.ways.cwd.clone() }
     }
 
     /// The session's variables, those that the formats promise, and the hook's own.

@@ -76,6 +76,8 @@ impl Draft<'_> {
             Report::Greeted(context) => self.greet(run, context),
             Report::Held { by, reason } => self.hold(run, by, reason),
             Report::Park(until) => self.park(run, until),
+            Report::Placed { path, base } => self.record(run.task, Event::WorkPlaced { path, base }),
+            Report::Sealed { commit, files } => self.record(run.task, Event::WorkSealed { commit, files }),
             Report::Ended { ending, text } => self.end(run, ending, text),
         }
     }

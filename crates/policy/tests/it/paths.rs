@@ -1,6 +1,6 @@
 //! Patterns of files against names that were made to slip through them.
 
-use bosun_policy::{Act, Ground};
+use bosun_policy::{Act, Ground, Policy};
 use protocol::PermissionMode::{AcceptEdits, AllowAll, Default};
 use protocol::RuleEffect::{self, Allow, Ask, Deny};
 
@@ -190,4 +190,38 @@ fn a_name_that_is_no_text_is_still_judged() {
     assert_eq!(effect(&policy(Default, &["allow edit(src/**)"]), &edit(path)), Allow);
     assert_eq!(effect(&policy(AllowAll, &["deny edit(*.key)"]), &edit(path)), Deny);
     assert_eq!(check(&policy(Default, &[]), &edit(path)).rule.as_deref(), Some("edit(src/**)"));
+}
+
+#[test]
+fn a8_a_checkout_inside_bosuns_home_may_be_worked_in_and_what_is_around_it_may_not() {
+    let own = "/home/ann/.bosun/checkouts/ses-1/task-1";
+    let usual = policy(AllowAll, &[]);
+    let controls = usual.controls.iter().cloned().chain([format!("{own}/.bosun").into()]).collect();
+    let policy = Policy { top: own.into(), spared: vec![own.into()], controls, ..usual };
+    let at = |command: &str| Act::Shell { command: command.to_owned(), cwd: own.into() };
+    for command in [
+        "cat a.txt".to_owned(),
+        "ls *.rs src/**/x".to_owned(),
+        format!("cat {own}/a.txt"),
+        format!("cd {own} && make --file={own}/Makefile"),
+        format!("grep -rn x {own}/*.rs > {own}/out"),
+        "git commit -m x".to_owned(),
+    ] {
+        assert_eq!(effect(&policy, &request("shell", at(&command))), Allow, "{command}");
+    }
+    for command in [
+        "cat ../task-2/a.txt".to_owned(),
+        format!("cat {own}2/a.txt"),
+        format!("cat {own}/../../../config.toml"),
+        "cat ~/.bosun/config.toml".to_owned(),
+        "ls ../*".to_owned(),
+        "cat .bosun/config.toml".to_owned(),
+        format!("cat {own}/.bosun/config.toml"),
+        format!("python -c 'open(\"{own}/../x\")'"),
+    ] {
+        assert_eq!(effect(&policy, &request("shell", at(&command))), Deny, "{command}");
+    }
+    assert_eq!(effect(&policy, &request("view", Act::Read(format!("{own}/a.txt").into()))), Allow);
+    assert_eq!(effect(&policy, &request("view", Act::Read(format!("{own}/.bosun/x").into()))), Deny);
+    assert_eq!(effect(&policy, &request("view", Act::Read("/home/ann/.bosun/config.toml".into()))), Deny);
 }

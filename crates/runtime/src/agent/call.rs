@@ -160,11 +160,11 @@ async fn run(
 fn context(bench: &Bench, caller: &Caller, cancel: CancellationToken, reach: Arc<dyn Reach>) -> Context {
     let desk = &bench.desk;
     Context {
-        workspace: Arc::clone(&desk.workspace),
+        workspace: Arc::clone(&bench.outfit.site.workspace),
         reach,
         stamps: Arc::clone(&bench.stamps),
         guardian: desk.guardian.clone(),
-        env: Arc::clone(&desk.env),
+        env: Arc::clone(&bench.outfit.site.env),
         cancel,
         pulse: bench.pulse.clone(),
         limits: desk.settings.tools,

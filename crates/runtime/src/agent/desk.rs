@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use host::{Guardian, Workspace};
+use host::Guardian;
 use kernel::{Ending, Point, Report};
 use net::fetch::Fetcher;
 use policy::Policy;
@@ -24,6 +24,7 @@ use crate::redact::Redactor;
 use crate::roster::Roster;
 use crate::settings::Settings;
 use crate::shells;
+use crate::sites::{self, Sites};
 use crate::space::Tables;
 use crate::supervisor::{Link, Perform};
 use crate::watch::Wards;
@@ -42,9 +43,9 @@ pub(crate) struct Desk {
     pub(crate) asks_user: bool,
     /// Tools that are not offered: with them goes on what began under an owner that offered them.
     pub(crate) withheld: Vec<Arc<dyn Tool>>,
-    pub(crate) workspace: Arc<Workspace>,
+    /// Where tasks work.
+    pub(crate) sites: Sites,
     pub(crate) guardian: Guardian,
-    pub(crate) env: Arc<Vec<(std::ffi::OsString, std::ffi::OsString)>>,
     pub(crate) tables: Arc<Tables>,
     pub(crate) fetcher: Fetcher,
     pub(crate) deadline: Deadline,
@@ -88,10 +89,14 @@ impl Perform for Performer {
 /// Runs an agent, or ends it if what it works with cannot be had.
 async fn agent(desk: Arc<Desk>, link: Link) {
     let _watched = desk.wards.enter(&link);
-    match desk.outfit(link.run.task) {
+    let outfit = match sites::place(&desk, &link).await {
+        Ok(()) => desk.outfit(link.run.task).map_err(|message| (FailKind::Model, message)),
+        Err(unplaced) => Err((FailKind::Internal, unplaced.to_string())),
+    };
+    match outfit {
         Ok(outfit) => AgentRun::new(desk, link, outfit).run().await,
-        Err(message) => {
-            let ending = Ending::Failed { kind: FailKind::Model, message };
+        Err((kind, message)) => {
+            let ending = Ending::Failed { kind, message };
             // Mail that is not heard would wake the task again, for the same end.
             for report in [Report::Boundary(Point::Between), Report::Ended { ending, text: String::new() }] {
                 if let Err(rejected) = link.supervisor.report(link.run, report).await {

@@ -88,7 +88,8 @@ impl AgentRun {
     fn end_of(&self, content: &[Block], stop: StopReason) -> Option<String> {
         let is_expected = |known: &crate::roster::Known| known.spec.expects.is_some();
         let is_expected = self.desk.roster.known(self.link.run.task, is_expected).unwrap_or(true);
-        let is_looked_at = is_expected || self.is_greeted() || self.suggests();
+        let is_isolated = self.desk.sites.own(self.link.run.task).is_some();
+        let is_looked_at = is_expected || is_isolated || self.is_greeted() || self.suggests();
         match stop {
             StopReason::End | StopReason::Calls | StopReason::Refusal if !is_looked_at => said_in(content),
             StopReason::End | StopReason::Calls | StopReason::Refusal | StopReason::Length => None,

@@ -135,6 +135,12 @@ impl AgentRun {
     }
 
     pub(super) async fn end(&mut self, ending: Ending) -> Result<Step, Rejected> {
+        let ending = self.sealed(ending).await?;
+        self.end_sealed(ending).await
+    }
+
+    /// Ends the activation, what it made being kept.
+    pub(super) async fn end_sealed(&mut self, ending: Ending) -> Result<Step, Rejected> {
         let mut text = self.conversation.said().to_owned();
         if let Some((answer, next)) = prompt::suggested(&text).filter(|_| self.suggests()) {
             let (answer, next) = (answer.to_owned(), next.to_owned());

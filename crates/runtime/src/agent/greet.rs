@@ -74,7 +74,11 @@ impl AgentRun {
         }
         let run = self.link.run;
         let part = Input::Part { task: run.task, activation: run.activation };
-        let (ending, text) = (Ending::Completed, self.conversation.said().to_owned());
+        let ending = self.sealed(Ending::Completed).await?;
+        if ending != Ending::Completed {
+            return self.end_sealed(ending).await;
+        }
+        let text = self.conversation.said().to_owned();
         let end = Input::Report(run, Report::Ended { ending, text });
         // In this order, in one commit: whoever sees the end sees that hooks know of it.
         self.link.supervisor.submit_all([part, end]).await.map(|()| Step::Over)

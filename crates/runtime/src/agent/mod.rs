@@ -18,6 +18,7 @@ mod quote;
 mod retry;
 mod room;
 mod run;
+mod sealing;
 mod turns;
 
 pub(crate) use deadline::Deadline;

@@ -93,6 +93,7 @@ impl Desk {
             rest: if self.settings.features.multi_turn { Rest::Idle } else { Rest::Finish },
             max_turns: agent.max_turns,
             budget: agent.budget,
+            isolation: agent.isolation.clone(),
             ..TaskSpec::new(Kind::Agent, agent.name.as_str(), name(called))
         }
     }

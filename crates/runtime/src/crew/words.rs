@@ -1,5 +1,6 @@
 //! Agents and their results in words for a model. What an agent said stands in them as data, with where it came from.
 
+use git::CheckoutId;
 use protocol::{Activation, Evidence, ModelUse, Outcome, TaskId};
 
 use crate::agent::Desk;
@@ -28,17 +29,19 @@ pub(super) fn first_result(desk: &Desk, task: TaskId) -> Option<String> {
 }
 
 fn quoted(desk: &Desk, task: TaskId, which: impl FnOnce(&Known) -> Option<&Ending>) -> Option<String> {
+    let id = CheckoutId { session: desk.session, task };
     desk.roster.known(task, |known| {
         let max = desk.settings.tools.output.saturating_sub(HEAD);
-        Some(prompt::quote_within(&told(task, known, which(known)?), max))
+        Some(prompt::quote_within(&told(id, known, which(known)?), max))
     })?
 }
 
 /// How one activation of a task ended, as mail for its parent; it is quoted where it is read.
 pub(crate) fn ended(desk: &Desk, task: TaskId, activation: Activation) -> Option<String> {
+    let id = CheckoutId { session: desk.session, task };
     desk.roster.known(task, |known| {
         let ending = known.endings.get(&activation)?;
-        Some(told(task, known, ending))
+        Some(told(id, known, ending))
     })?
 }
 
@@ -47,7 +50,7 @@ pub(crate) fn message(desk: &Desk, from: TaskId, text: &str) -> String {
     format!("Message from {} ({from}):\n{text}", desk.roster.path(from))
 }
 
-fn told(task: TaskId, known: &Known, ending: &Ending) -> String {
+fn told(id: CheckoutId, known: &Known, ending: &Ending) -> String {
     let detail = match &ending.outcome {
         // On one line: nothing in it can be taken for what follows.
         Outcome::Failed { kind, message } => format!(" ({kind:?}: {})", one_line(message, WHY)),
@@ -58,15 +61,15 @@ fn told(task: TaskId, known: &Known, ending: &Ending) -> String {
         | Outcome::Lost => String::new(),
     };
     let agent = &known.spec.agent;
-    let head = format!("{} ({agent}, {task}): {}{detail}", known.path, ending.outcome.word());
+    let head = format!("{} ({agent}, {}): {}{detail}", known.path, id.task, ending.outcome.word());
     let text = ending.text.as_str();
     // What the runtime knows comes first: whatever stands after the agent's first word is the agent's.
     let said = if text.is_empty() { "It said nothing.".to_owned() } else { format!("It said:\n{text}") };
-    [head, facts(known, ending), said].join("\n")
+    [head, facts(id, known, ending), said].join("\n")
 }
 
 /// What the runtime knows of the work, whatever the agent says about it.
-fn facts(known: &Known, ending: &Ending) -> String {
+fn facts(id: CheckoutId, known: &Known, ending: &Ending) -> String {
     let (tally, evidence) = (ending.tally, || known.evidence.iter().take(ending.evidence));
     let time = ending.began.map_or(0, |began| ending.at.0.saturating_sub(began.0));
     let mut facts = vec![format!("{} turns", tally.turns), format!("{} tokens", tally.usage.total())];
@@ -92,7 +95,20 @@ fn facts(known: &Known, ending: &Ending) -> String {
             lines.push(format!("[{what}: {list}]"));
         }
     }
+    lines.extend(kept(id, known));
     lines.join("\n")
+}
+
+/// Where the work of an agent is that had a checkout of its own.
+fn kept(id: CheckoutId, known: &Known) -> Option<String> {
+    let path = known.placed.as_deref()?;
+    Some(match &known.sealed {
+        Some(commit) => {
+            let short = commit.get(..12).unwrap_or(commit);
+            format!("[its work is commit {short}, not in your files yet: `git merge {}` brings it in]", id.work_ref())
+        }
+        None => format!("[its work was not kept as a commit; it is in {path}]"),
+    })
 }
 
 /// Says so if another model is asked than was asked for.

@@ -1,6 +1,5 @@
 //! A command that must exit with code 0.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use host::{Exit, ExitStatus};
@@ -11,6 +10,7 @@ use crate::agent::Desk;
 use crate::hooks;
 use crate::permit;
 use crate::prompt;
+use crate::sites::Site;
 
 /// Most bytes of output held in memory.
 const HELD: usize = 64 * 1024;
@@ -22,15 +22,15 @@ const TOLD: usize = 4 * 1024;
 /// what a person said to that call holds for it; what may never run does not, whatever was said then. Hooks have their
 /// say as on any other command.
 pub(super) async fn missing(desk: &Arc<Desk>, run: Run, command: &str) -> Result<Option<String>, String> {
-    missing_in(desk, run, command, desk.workspace.cwd()).await
+    missing_at(desk, run, &desk.site(run.task)?, command).await
 }
 
-/// The same in a folder.
-pub(crate) async fn missing_in(
+/// The same at a site where the run does not work.
+pub(crate) async fn missing_at(
     desk: &Arc<Desk>,
     run: Run,
+    site: &Arc<Site>,
     command: &str,
-    folder: &Path,
 ) -> Result<Option<String>, String> {
     let shown = Clip::new(command, 200);
     let forbidden = |why: String| format!("`{shown}`, which tells whether the work is done, may not run: {why}");
@@ -39,13 +39,13 @@ pub(crate) async fn missing_in(
     let orderer = desk.roster.known(task, |known| known.spec.parent).flatten().unwrap_or(task);
     let outfit = desk.outfit(orderer)?;
     let verdict =
-        permit::judge_command_in(desk, &outfit, "task", command, folder).await.map_err(|error| error.to_string())?;
+        permit::judge_command(desk, &outfit, site, "task", command).await.map_err(|error| error.to_string())?;
     if verdict.effect == RuleEffect::Deny {
         return Err(forbidden(verdict.reason()));
     }
     let mut capture = Capture::new(HELD);
     let limit = desk.settings.tools.shell_max;
-    let ended = match tokio::time::timeout(limit, perform(desk, command, folder, &mut capture)).await {
+    let ended = match tokio::time::timeout(limit, perform(desk, site, command, &mut capture)).await {
         Ok(Ok(Exit { status: ExitStatus::Code(0), .. })) => return Ok(None),
         Ok(Ok(Exit { status, .. })) => status.to_string(),
         Ok(Err(ToolError::Refused(words))) => return Err(format!("`{shown}` cannot be run: {words}")),
@@ -57,8 +57,8 @@ pub(crate) async fn missing_in(
 }
 
 /// Runs the command to its end. Dropping it kills the command and everything it started.
-async fn perform(desk: &Desk, command: &str, folder: &Path, capture: &mut Capture) -> Result<Exit, ToolError> {
-    let command = ShellCommand { command, cwd: folder, env: &desk.env };
+async fn perform(desk: &Desk, site: &Site, command: &str, capture: &mut Capture) -> Result<Exit, ToolError> {
+    let command = ShellCommand { command, cwd: site.cwd(), env: &site.env };
     let mut process = tools::launch(&desk.guardian, command).await?;
     let mut stream = desk.redactor.stream();
     let exit = tools::follow(&mut process, |bytes| capture.push(&stream.push(bytes))).await;

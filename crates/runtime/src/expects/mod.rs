@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use protocol::{Expects, Run};
 
-pub(crate) use command::missing_in as command_in;
+pub(crate) use command::missing_at as command_at;
 
 use crate::agent::Desk;
 

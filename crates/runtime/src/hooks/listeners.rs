@@ -115,6 +115,18 @@ impl Desk {
         main.or_else(|| catalog.agents.iter().find(|agent| agent.name == *name))
     }
 
+    /// The folder that a task works in, or worked in.
+    fn folder(&self, task: TaskId) -> String {
+        let placed = || {
+            let holder = self.roster.isolated(task)?;
+            self.roster.known(holder, |known| known.placed.clone()).flatten()
+        };
+        match self.site(task) {
+            Ok(site) => site.cwd().display().to_string(),
+            Err(_gone) => placed().unwrap_or_default(),
+        }
+    }
+
     /// Whom hooks are told about. What the agent heard and said so far is in its transcript by then.
     async fn about(self: &Arc<Self>, run: Run) -> About {
         let desk = Arc::clone(self);
@@ -137,7 +149,7 @@ impl Desk {
         let word = |of: fn(&protocol::TaskSpec) -> &String| spec.as_deref().map(of).cloned().unwrap_or_default();
         About {
             session: self.session,
-            cwd: self.workspace.cwd().display().to_string(),
+            cwd: self.folder(run.task),
             transcript: Scribes::path(self, run.task).display().to_string(),
             mode: self.policy().mode,
             at: self.settings.clock.now(),

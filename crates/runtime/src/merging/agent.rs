@@ -1,6 +1,7 @@
 //! The agent that resolves a conflict, and the check of a merge.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use git::{Commit, Conflict};
 use kernel::{Input, Phase, Spawn};
@@ -10,6 +11,7 @@ use tools::BoxFuture;
 use super::aide::{self, Aide};
 use super::session::Hands;
 use crate::bus::Live;
+use crate::sites::Site;
 use crate::{definition, expects, prompt};
 
 /// The type of agent that resolves conflicts of what names none.
@@ -35,7 +37,9 @@ impl Aide for Hands<'_> {
             let root = self.merging.root;
             let run = self.merging.supervisor.look(move |kernel| kernel.task(root).map(kernel::Task::run)).await;
             let Ok(Some(run)) = run else { return Err("the session is closing".into()) };
-            match expects::command_in(&self.merging.desk, run, &command, folder).await? {
+            let desk = &self.merging.desk;
+            let site = Site::checkout(folder, &self.below, &desk.env).map_err(|error| error.to_string())?;
+            match expects::command_at(desk, run, &Arc::new(site), &command).await? {
                 None => Ok(()),
                 Some(missing) => Err(missing),
             }

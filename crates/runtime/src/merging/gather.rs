@@ -90,7 +90,7 @@ impl Crop<'_> {
         if let Some(candidate) = self.mended(queue, conflict, out).await? {
             return self.look(queue, todo, candidate).await;
         }
-        let git = &queue.site().repository;
+        let git = &queue.yard().repository;
         let begun = conflict.begun(git, &signature()).await.map_err(words)?;
         let done = match self.aide.mend(conflict, &begun).await {
             Ok(done) => done,
@@ -118,7 +118,7 @@ impl Crop<'_> {
         let todo = aide::todo(conflict);
         for mender in self.works.menders.iter().filter(|mender| mender.todo == todo) {
             let Some(done) = self.works.sealed(mender.task) else { continue };
-            let git = &queue.site().repository;
+            let git = &queue.yard().repository;
             let Some(commit) = conflict.again(git, &mender.begun, done, &signature()).await.map_err(words)? else {
                 continue;
             };

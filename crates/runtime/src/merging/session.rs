@@ -1,8 +1,9 @@
 //! Merging in a session.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use git::{CheckoutId, Commit, Git, Order as CheckoutOrder, Outset, Part, Queue, Repository, Scratch, Site};
+use git::{CheckoutId, Commit, Git, Order as CheckoutOrder, Outset, Part, Queue, Repository, Scratch, Yard};
 use kernel::{Graph, Standing};
 use protocol::{FleetTerms, Isolation, TaskId, Todo, TodoId};
 use tokio::sync::Mutex;
@@ -30,6 +31,8 @@ pub(super) struct Hands<'a> {
     pub(super) merging: &'a Merging,
     pub(super) terms: &'a FleetTerms,
     pub(super) todos: Vec<Todo>,
+    /// The way from the top of the repository to the folder that the session works in.
+    pub(super) below: PathBuf,
 }
 
 impl Merging {
@@ -54,7 +57,7 @@ impl Merging {
             let part = |id: &TodoId| Some(Part { name: id.0.clone(), commit: works.brought.get(id)?.commit.clone() });
             (outset, above.iter().filter_map(part).collect::<Vec<_>>())
         };
-        let hands = self.hands(terms)?;
+        let hands = self.hands(terms, &repository)?;
         let base = joined(repository.git(), &outset.base, &parts, &hands).await?;
         Ok(Some(Isolation::Worktree { base: Some(base.to_string()), dirty: false }))
     }
@@ -64,7 +67,7 @@ impl Merging {
     pub async fn gather(&self, terms: &FleetTerms) -> Result<Summary, String> {
         let (order, is_done) = self.graph().await?;
         let repository = self.repository().await?;
-        let hands = self.hands(terms)?;
+        let hands = self.hands(terms, &repository)?;
         let mut read = Works::default();
         self.catch_up(&mut read)?;
         let outset = self.outset(&repository, terms, read.fleets).await?;
@@ -74,16 +77,16 @@ impl Merging {
         let crop = Crop { works: &read, order: &order, aide: &hands };
         let parts = crop.parts();
         let clashes = git::predict(&scratch.aside(repository.git()), &outset.base, &parts).await.map_err(words)?;
-        let site =
-            Site { repository: repository.git().clone(), scratch, pin: format!("{refs}/merged"), by: signature() };
-        let mut queue = Queue::new(site, tip);
+        let yard =
+            Yard { repository: repository.git().clone(), scratch, pin: format!("{refs}/merged"), by: signature() };
+        let mut queue = Queue::new(yard, tip);
         let fits = crop.run(&mut queue, &parts).await?;
-        let (site, tip) = queue.end();
+        let (yard, tip) = queue.end();
         let is_green = is_done && fits.iter().all(|fit| *fit == Fit::Merged);
         let branch = format!("bosun/fleet-{}", self.short());
         let harvest = Harvest {
             git: repository.git(),
-            scratch: &site.scratch,
+            scratch: &yard.scratch,
             outset: &outset,
             tip: &tip,
             refs: &refs,
@@ -91,7 +94,7 @@ impl Merging {
         };
         let taken = harvest.give(wish(terms, is_green)).await?;
         let stat = harvest.stat().await?;
-        site.scratch.remove();
+        yard.scratch.remove();
         let fitted = |(part, fit): (Part, Fit)| Fitted { todo: TodoId(part.name), work: part.commit.to_string(), fit };
         Ok(Summary {
             todos: parts.into_iter().zip(fits).map(fitted).collect(),
@@ -121,9 +124,10 @@ impl Merging {
         self.supervisor.look(look).await.map_err(|rejected| rejected.to_string())
     }
 
-    fn hands<'a>(&'a self, terms: &'a FleetTerms) -> Result<Hands<'a>, String> {
+    fn hands<'a>(&'a self, terms: &'a FleetTerms, repository: &Repository) -> Result<Hands<'a>, String> {
         let rows = self.desk.reader().and_then(|reader| reader.todos()).map_err(|error| error.to_string())?;
-        Ok(Hands { merging: self, terms, todos: rows.into_iter().map(|row| row.todo).collect() })
+        let todos = rows.into_iter().map(|row| row.todo).collect();
+        Ok(Hands { merging: self, terms, todos, below: repository.below().to_owned() })
     }
 
     async fn repository(&self) -> Result<Repository, String> {
@@ -153,7 +157,7 @@ impl Merging {
         Scratch::make(repository, &self.checkouts()?, order).await.map_err(words)
     }
 
-    fn checkouts(&self) -> Result<std::path::PathBuf, String> {
+    fn checkouts(&self) -> Result<PathBuf, String> {
         self.desk.settings.home.make_checkouts(self.desk.session).map_err(|error| error.to_string())
     }
 

@@ -29,6 +29,7 @@ use crate::outfit::Outfits;
 use crate::redact::Redactor;
 use crate::roster::Roster;
 use crate::settings::Settings;
+use crate::sites::{Site, Sites};
 use crate::space::Tables;
 use crate::supervisor::{Parts, Rejected, Supervision};
 use crate::watch::Watchman;
@@ -207,6 +208,11 @@ fn adopt(desk: &Desk, root: Option<TaskId>, fence: Fence, forked_from: Option<Se
 fn begin(desk: &Desk) -> Result<First, OpenError> {
     let settings = &desk.settings;
     let main = settings.main.as_ref();
+    if let Some(main) = main.filter(|main| main.isolation.is_some()) {
+        let name = &main.name;
+        let words = format!("`{name}` works in a checkout of its own, and the session's own agent works in yours");
+        return Err(OpenError::Agent(format!("{words}; start it as a subagent, or take `isolation` out of its file")));
+    }
     let definition = main.map(definition::of).transpose().map_err(OpenError::Agent)?;
     let root = TaskId::new(settings.ids.uuid());
     let terms = terms(settings, main);
@@ -298,10 +304,9 @@ fn desk(
         outfits: Outfits::default(),
         asks_user: is_answered(&settings),
         withheld: [tools::ask_user(), tools::task(&[])].into_iter().chain(tools::crew()).collect(),
-        workspace: Arc::new(workspace),
+        sites: Sites::new(Site::shared(workspace, settings.env.clone())),
         listeners: Listeners::new(&settings, guardian.clone()),
         guardian,
-        env: Arc::new(settings.env.clone()),
         tables: Arc::new(Tables::new(settings.home.session_db(id))),
         fetcher: Fetcher::new(settings.route.clone(), net::fetch::Limits::default()),
         deadline: Deadline::after(settings.timeout),

@@ -20,6 +20,7 @@ mod events;
 mod failures;
 mod governor;
 mod hooks;
+mod isolation;
 mod mail;
 mod outages;
 mod owners;

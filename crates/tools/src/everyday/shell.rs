@@ -84,6 +84,15 @@ async fn run(args: &Args, cx: &Context) -> Result<Output, ToolError> {
         End::Cancelled => kill(&mut process, &mut capture, Kill::Now).await,
     }
     let text = capture.text(cx.limits.output.saturating_sub(NOTE));
+    let cwd = cx.workspace.cwd();
+    if !cwd.is_dir() {
+        // Whatever it says of what it saw there, it may have seen nothing.
+        let said = end.told(text.as_str(), cx);
+        return Err(ToolError::refused(format!(
+            "the working directory {} is gone since it ran: {said}",
+            cwd.display()
+        )));
+    }
     let ran = Evidence::Ran { command: clip_middle(&args.command, DESCRIPTION), exit: end.code() };
     Ok(Output { evidence: vec![ran], ..Output::text(&end.told(text.as_str(), cx), cx) })
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use config::{CatalogPlaces, Choice, Gathered, HookHolder, Remote, Severity, Standing, gather};
-use protocol::{Effort, PermissionMode, Source, Spawns, Taste};
+use protocol::{Effort, Isolation, PermissionMode, Source, Spawns, Taste};
 
 fn wild() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/wild")
@@ -86,7 +86,8 @@ fn a2_what_the_files_say_is_what_the_agents_are() {
     assert_eq!((of("nightly").background, of("nightly").models.len()), (true, 2));
     let unserved = |name: &str| of(name).unserved.join("; ");
     assert!(unserved("db-admin").contains("mcp__postgres__query") && unserved("db-admin").contains("(postgres)"));
-    assert!(unserved("accessibility").contains("browser/*") && unserved("refactorer").contains("worktree"));
+    assert!(unserved("accessibility").contains("browser/*") && unserved("refactorer").is_empty());
+    assert_eq!(of("refactorer").isolation, Some(Isolation::Worktree { base: None, dirty: false }));
     assert_eq!(of("refactorer").skills, ["changelog"]);
     assert!(matches!(&of("linter").source, Source::Plugin { plugin, .. } if plugin == "toolbox"));
 }

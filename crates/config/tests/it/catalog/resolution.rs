@@ -81,7 +81,7 @@ fn a6_a_role_says_whom_it_may_start() {
 #[test]
 fn a6_what_this_version_cannot_do_is_kept_as_a_refusal() {
     let machine = Machine::new();
-    let text = "---\ndescription: x\nmcp-servers:\n  db:\n    command: db\nisolation: worktree\ntools: [read, 'github/*']\n\
+    let text = "---\ndescription: x\nmcp-servers:\n  db:\n    command: db\nisolation: remote\ntools: [read, 'github/*']\n\
                 ---\nDo it.\n";
     machine.write("project/.github/agents/wants.agent.md", text);
     let catalog = machine.catalog();

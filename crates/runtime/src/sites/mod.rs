@@ -1,0 +1,54 @@
+//! Where tasks work: in the folder of the session, or in a checkout of their own. A task below one that has a checkout
+//! works there too. Whoever is to have a checkout and has none does not work at all.
+
+mod own;
+mod place;
+mod site;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use protocol::TaskId;
+
+pub(crate) use own::Own;
+pub(crate) use place::place;
+pub(crate) use site::Site;
+
+use crate::agent::Desk;
+
+/// The sites of a session's tasks.
+#[derive(Debug)]
+pub(crate) struct Sites {
+    shared: Arc<Site>,
+    own: Mutex<HashMap<TaskId, Arc<Own>>>,
+    /// Held while a checkout that was made before is opened, so that it is opened once.
+    opening: tokio::sync::Mutex<()>,
+}
+
+impl Sites {
+    pub(crate) fn new(shared: Site) -> Sites {
+        Sites { shared: Arc::new(shared), own: Mutex::default(), opening: tokio::sync::Mutex::default() }
+    }
+
+    /// The checkout that a task itself has.
+    pub(crate) fn own(&self, task: TaskId) -> Option<Arc<Own>> {
+        self.own.lock().unwrap_or_else(PoisonError::into_inner).get(&task).cloned()
+    }
+
+    fn put(&self, task: TaskId, own: Own) {
+        self.own.lock().unwrap_or_else(PoisonError::into_inner).insert(task, Arc::new(own));
+    }
+}
+
+impl Desk {
+    /// Where a task works; says in words why it cannot.
+    pub(crate) fn site(&self, task: TaskId) -> Result<Arc<Site>, String> {
+        match self.roster.isolated(task) {
+            None => Ok(Arc::clone(&self.sites.shared)),
+            Some(holder) => match self.sites.own(holder) {
+                Some(own) => Ok(Arc::clone(&own.site)),
+                None => Err(format!("the checkout of {} is not there", self.roster.path(holder))),
+            },
+        }
+    }
+}
