@@ -4,6 +4,7 @@ mod approvals;
 mod catalog;
 mod examples;
 mod explain;
+mod fleet;
 mod help;
 mod permit;
 mod run;
@@ -19,6 +20,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 pub(crate) use approvals::{ApprovalsArgs, ApprovalsCommand, ChosenArgs, WaitingArgs};
 pub(crate) use catalog::{CatalogArgs, CatalogCommand, CatalogOptions, DefinitionArgs};
 pub(crate) use explain::ExplainArgs;
+pub(crate) use fleet::{FleetArgs, FleetCheckArgs, FleetChosenArgs, FleetCommand, FleetIsolation, FleetWorkArgs};
 pub(crate) use help::{command, words};
 pub(crate) use permit::{AskWait, PermitArgs};
 pub(crate) use run::{Format, RunArgs};
@@ -48,6 +50,9 @@ pub(crate) enum Command {
     /// Lists what waits for you, and allows, denies or answers it
     #[command(args_conflicts_with_subcommands = true)]
     Approvals(ApprovalsArgs),
+    /// Splits a goal into todos, or takes them from a plan, and works through them with many agents at once
+    #[command(args_conflicts_with_subcommands = true)]
+    Fleet(FleetArgs),
     /// Says whether a tool call would be allowed, asked about or denied, and why
     Explain(ExplainArgs),
     /// Lists providers, their keys and models, and what runs on this machine

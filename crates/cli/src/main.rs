@@ -12,6 +12,7 @@ mod exit;
 mod explain;
 mod failure;
 mod fault;
+mod fleet;
 mod gc;
 mod log;
 mod manual;
@@ -86,6 +87,7 @@ fn perform(args: Args) -> Result<Exit, Failure> {
             Some(Command::Sessions(command)) => sessions::perform(command).await,
             Some(Command::Tasks(command)) => tasks::perform(command).await,
             Some(Command::Approvals(command)) => approvals::perform(command).await,
+            Some(Command::Fleet(command)) => fleet::perform(command).await,
             Some(Command::Explain(options)) => explain::tell(&options),
             Some(Command::Models(options)) => models::list(&options).await,
             Some(Command::Cost(options)) => cost::sum(&options),

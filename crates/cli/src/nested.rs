@@ -1,7 +1,7 @@
 //! A Bosun that an agent's command started: it reads and explains, and does nothing that is a person's to do. An agent
 //! that could start another Bosun, or speak for its user, would have no limits but those it gives itself.
 
-use crate::args::{Args, Command, ModelsArgs, SessionsCommand, TasksCommand};
+use crate::args::{Args, Command, FleetArgs, FleetCommand, ModelsArgs, SessionsCommand, TasksCommand};
 use crate::failure::Failure;
 
 /// Whose a command is.
@@ -56,6 +56,21 @@ fn reserve(command: Option<&Command>) -> Reserve {
                 | TasksCommand::Rm(_),
             ) => Reserve::Person("command sessions"),
         },
+        Some(Command::Fleet(FleetArgs { command: None, .. })) => Reserve::Person("start agents"),
+        Some(Command::Fleet(FleetArgs {
+            command: Some(FleetCommand::Run { .. } | FleetCommand::Resume { .. }),
+            ..
+        })) => Reserve::Person("start agents"),
+        Some(Command::Fleet(FleetArgs { command: Some(FleetCommand::Status(_)), .. })) => {
+            Reserve::Person("look into sessions")
+        }
+        Some(Command::Fleet(FleetArgs { command: Some(FleetCommand::Stop(_)), .. })) => {
+            Reserve::Person("command sessions")
+        }
+        Some(Command::Fleet(FleetArgs { command: Some(FleetCommand::Check(_)), .. })) => {
+            Reserve::Person("look into the user's agents")
+        }
+        Some(Command::Fleet(FleetArgs { command: Some(FleetCommand::Schema), .. })) => Reserve::Anybody,
         Some(Command::Models(ModelsArgs { reopen: true, .. })) => Reserve::Person("reopen providers"),
         Some(Command::Cost(_)) => Reserve::Person("look into sessions"),
         Some(Command::Approvals(_)) => Reserve::Person("look into or decide what waits for a person"),
@@ -88,14 +103,21 @@ mod tests {
 
     #[test]
     fn agents_may_look_things_up_and_nothing_else() {
-        for line in ["bosun models", "bosun models --json", "bosun script schema", "bosun script check a.yaml"] {
+        for line in [
+            "bosun models",
+            "bosun models --json",
+            "bosun script schema",
+            "bosun script check a.yaml",
+            "bosun fleet schema",
+        ] {
             assert!(is_for_anybody(line), "{line}");
         }
         let reserved = "bosun|bosun -p x|bosun --continue|bosun gc|bosun gc --dry-run|bosun demo|bosun selftest|bosun models --reopen|\
             bosun cost|bosun sessions|bosun sessions send a b|bosun sessions stop a|bosun sessions interrupt a|\
             bosun sessions rm a|bosun sessions show a|bosun catalog list|bosun sessions export a|bosun sessions watch a|\
             bosun tasks|bosun tasks list --all|bosun tasks show a|bosun tasks tail a|bosun tasks output a|\
-            bosun tasks send a b|bosun tasks stop a|bosun tasks background a|bosun tasks rm a";
+            bosun tasks send a b|bosun tasks stop a|bosun tasks background a|bosun tasks rm a|bosun fleet check a.yaml|\
+            bosun fleet|bosun fleet goal|bosun fleet run a.yaml|bosun fleet resume|bosun fleet status|bosun fleet stop";
         for line in reserved.split('|') {
             assert!(!is_for_anybody(line), "{line}");
         }

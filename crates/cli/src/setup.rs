@@ -9,14 +9,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use config::{Access, Choice, Config, Env, Layers, Places, Project, Remote, Standing};
+use config::{Access, Choice, Config, Env, File, Layers, Places, Project, Remote, Standing};
 use host::{Home, SystemClock, TimeIds};
 use model::{Model, Recorder};
-use protocol::Budget;
 use protocol::api::SessionView;
-use runtime::Settings;
+use protocol::{Budget, Effort};
+use runtime::{Catalog, Models, Settings};
 
-use crate::args::RunArgs;
+use crate::args::{DefinitionArgs, PermitArgs, RunArgs};
 use crate::failure::Failure;
 use crate::{fault, log};
 
@@ -127,6 +127,33 @@ impl Setup {
             ids: Arc::new(TimeIds),
             probe: fault::probe(self.env.fault.as_deref())?,
         })
+    }
+}
+
+/// Who could work in a folder, whether or not a model is chosen.
+pub(crate) struct Staffing {
+    pub(crate) catalog: Catalog,
+    pub(crate) models: Arc<dyn Models>,
+    pub(crate) model: Option<String>,
+    pub(crate) effort: Option<Effort>,
+}
+
+impl Setup {
+    /// Who could work in a folder, as a run with these definitions would find it.
+    pub(crate) fn staffing(
+        &self,
+        permit: &PermitArgs,
+        definitions: &DefinitionArgs,
+        typed: File,
+        cwd: &Path,
+    ) -> Result<Staffing, Failure> {
+        let layers = self.layers(permit, typed, None, cwd)?;
+        let config = layers.config();
+        let access = config.access(&self.env).map_err(refused)?;
+        let models = Known::new(&access.providers, cwd, &config.agents);
+        let catalog = self.found(&layers, &permit.choices(), definitions)?.catalog(&models);
+        let model = config.model.as_deref().map(|spec| in_full(spec, cwd));
+        Ok(Staffing { catalog, models: Arc::new(models), model, effort: config.effort })
     }
 }
 

@@ -34,6 +34,11 @@ pub fn read_plain(path: &Path, most: u64) -> Result<Option<Vec<u8>>, PlainError>
     whole(openat(CWD, path, FLAGS, Mode::empty()), most)
 }
 
+/// Opens a file that is no link, to be read in pieces; none when it does not exist.
+pub fn open_plain(path: &Path) -> Result<Option<File>, PlainError> {
+    plain(openat(CWD, path, FLAGS | OFlags::NOFOLLOW, Mode::empty()))
+}
+
 /// Reads a file below a folder, following no link on the way; none when it does not exist.
 pub fn read_below(folder: &Path, below: &Path, most: u64) -> Result<Option<Vec<u8>>, PlainError> {
     let open = |folder: OwnedFd| {
@@ -53,6 +58,13 @@ pub fn user_id() -> u32 {
 const FLAGS: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
 fn whole(opened: rustix::io::Result<OwnedFd>, most: u64) -> Result<Option<Vec<u8>>, PlainError> {
+    let Some(file) = plain(opened)? else { return Ok(None) };
+    let mut bytes = Vec::new();
+    file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(PlainError::Io)?;
+    if bytes.len() as u64 > most { Err(PlainError::Large { most }) } else { Ok(Some(bytes)) }
+}
+
+fn plain(opened: rustix::io::Result<OwnedFd>) -> Result<Option<File>, PlainError> {
     let file = match opened {
         Ok(file) => file,
         Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
@@ -62,12 +74,10 @@ fn whole(opened: rustix::io::Result<OwnedFd>, most: u64) -> Result<Option<Vec<u8
         Err(errno) => return Err(PlainError::Io(errno.into())),
     };
     let facts = fstat(&file).map_err(|errno| PlainError::Io(errno.into()))?;
-    if FileType::from_raw_mode(facts.st_mode) != FileType::RegularFile {
-        return Err(PlainError::Kind);
+    match FileType::from_raw_mode(facts.st_mode) {
+        FileType::RegularFile => Ok(Some(File::from(file))),
+        _other => Err(PlainError::Kind),
     }
-    let mut bytes = Vec::new();
-    File::from(file).take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(PlainError::Io)?;
-    if bytes.len() as u64 > most { Err(PlainError::Large { most }) } else { Ok(Some(bytes)) }
 }
 
 #[cfg(test)]
@@ -102,6 +112,8 @@ mod tests {
         assert_eq!(below(folder.path(), "fifo"), Err("it is no plain file".into()));
         assert_eq!(below(folder.path(), "."), Err("it is no plain file".into()));
         assert!(matches!(read_plain(&folder.path().join("zero"), 4), Err(PlainError::Kind)));
+        assert!(matches!(open_plain(&folder.path().join("zero")), Err(PlainError::Link)));
+        assert!(matches!(open_plain(&fifo), Err(PlainError::Kind)));
     }
 
     #[test]

@@ -104,6 +104,8 @@ pub enum Input {
         changed: Vec<Todo>,
         /// Rows that are no longer there.
         gone: Vec<TodoId>,
+        /// The last change of the file's own log of changes that this covers.
+        upto: u64,
     },
     /// Begin to work through the todos.
     BeginFleet(FleetTerms),

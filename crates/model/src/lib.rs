@@ -29,4 +29,4 @@ pub use provider::{Key, Listed, Provider, Providers, Wire};
 pub use replay::{Recorder, RecordingError, Replay};
 pub use reply::{Draft, Reply};
 pub use request::{Calls, Message, Part, Request, ToolSpec};
-pub use script::{Script, ScriptError, script_schema};
+pub use script::{Script, ScriptError, script_schema, without_null};

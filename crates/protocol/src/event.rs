@@ -340,6 +340,9 @@ pub enum Event {
         /// Rows that are no longer there.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         gone: Vec<TodoId>,
+        /// The last change of the file's own log of changes that this covers.
+        #[serde(default)]
+        upto: u64,
     },
     /// The runtime begins to work through the todos.
     FleetBegan(FleetTerms),

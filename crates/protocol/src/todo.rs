@@ -155,6 +155,9 @@ pub fn circle(path: &[TodoId]) -> String {
 pub struct FleetTerms {
     /// What it is all for, in the words of whoever started it.
     pub goal: String,
+    /// The type of agent that does todos which name none; `general-purpose` when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     /// Most todos that are worked on at once; as many as agents may run when absent.
     #[serde(default)]
     pub parallel: Option<u32>,

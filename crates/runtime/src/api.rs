@@ -6,12 +6,13 @@ use std::sync::Arc;
 use kernel::{Input, Refusal};
 use protocol::api::{
     AsksParams, Command, Method, OutputResult, RefusalKind, SendParams, SendResult, SubscribeParams, TaskParams,
-    TasksParams,
+    TasksParams, TodoEdit, TodosParams,
 };
 use protocol::{TaskId, TaskState};
 use rpc::{Answering, ClientHandle, ErrorObject, Serve, params};
 use serde::Serialize;
 use serde_json::{Value, json};
+use store::TodoError;
 use tokio::sync::Notify;
 
 use crate::agent::Desk;
@@ -20,6 +21,7 @@ use crate::commands;
 use crate::hooks;
 use crate::output::output;
 use crate::supervisor::{Receipt, Rejected, Supervisor};
+use crate::todos::Unedited;
 
 /// Most rows of a page.
 const PAGE_MAX: u64 = 1000;
@@ -66,6 +68,13 @@ impl Serve for Api {
                 Method::TasksStop => self.command(Command::StopTask(params(given)?)).await,
                 Method::TasksPromote => self.command(Command::Promote(params(given)?)).await,
                 Method::TasksForget => self.command(Command::Forget(params(given)?)).await,
+                Method::TodosList => {
+                    let wanted: TodosParams = params(given)?;
+                    let wanted = TodosParams { limit: most(wanted.limit), ..wanted };
+                    reply(self.desk.reader().and_then(|reader| reader.todos_page(&wanted)))
+                }
+                Method::TodosAdd => self.edit(TodoEdit::Add(params(given)?)).await,
+                Method::TodosUpdate => self.edit(TodoEdit::Change(params(given)?)).await,
                 Method::AsksList => {
                     let wanted: AsksParams = params(given)?;
                     let wanted = AsksParams { limit: most(wanted.limit), ..wanted };
@@ -97,6 +106,14 @@ impl Api {
         reply(self.desk.reader().and_then(|reader| reader.tasks(&wanted)))
     }
 
+    /// Edits a todo; the answer is the todo as it stands then.
+    async fn edit(&self, edit: TodoEdit) -> Result<Value, ErrorObject> {
+        let ids = self.desk.edit_todos(vec![edit]).await.map_err(unedited)?;
+        let page = self.desk.reader().and_then(|reader| reader.todos_page(&TodosParams::every()));
+        let mut todos = page.map_err(ErrorObject::internal)?.todos.into_iter();
+        json_of(todos.find(|todo| ids.contains(&todo.id)).ok_or_else(|| ErrorObject::internal("the todo is gone"))?)
+    }
+
     async fn submit(&self, input: Input) -> Result<Receipt, ErrorObject> {
         self.supervisor.submit(input).await.map_err(refused)
     }
@@ -110,6 +127,14 @@ fn refused(rejected: Rejected) -> ErrorObject {
     match rejected {
         Rejected::Paused(_) | Rejected::Gone => ErrorObject::internal(rejected),
         Rejected::Refused(_) | Rejected::Rule(_) | Rejected::Hook(_) => refusal(rejected.kind(), &rejected),
+    }
+}
+
+fn unedited(error: Unedited) -> ErrorObject {
+    match error {
+        Unedited::Rejected(rejected) => refused(rejected),
+        Unedited::Todo(TodoError::Store(error)) => ErrorObject::internal(error),
+        Unedited::Todo(error) => refusal(RefusalKind::Unfit, &error),
     }
 }
 

@@ -26,6 +26,11 @@ impl Catalog {
         self.skills.iter().find(|skill| skill.name == name)
     }
 
+    /// The agents that a plan may name.
+    pub(crate) fn invocable(&self) -> impl Iterator<Item = &AgentSpec> {
+        self.agents.iter().filter(|agent| agent.model_invocable)
+    }
+
     /// The agents that one with this role may start.
     pub(crate) fn startable<'a>(&'a self, spawns: &'a Spawns) -> impl Iterator<Item = &'a AgentSpec> {
         self.agents.iter().filter(|agent| agent.model_invocable && spawns.permit(&agent.name))

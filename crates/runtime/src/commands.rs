@@ -1,4 +1,4 @@
-//! Commands that other processes left in the session's file. The socket's poke brings them at once; a look at the
+//! Commands that other processes left in the session's file, and todos that they changed there. The socket's poke brings them at once; a look at the
 //! file every second brings those whose sender could not poke.
 
 use std::sync::Arc;
@@ -7,13 +7,14 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use kernel::{Input, Letter};
 use protocol::api::{Command, DecideParams, StopTaskParams, TaskParams};
-use protocol::{Body, CancelBy, DecidedBy, Origin, TaskId};
+use protocol::{Body, CancelBy, DecidedBy, FleetEnd, Origin, TaskId};
 use store::{Reader, StoreError};
 use tokio::sync::{Notify, watch};
 
 use crate::agent::Desk;
 use crate::hooks;
 use crate::supervisor::{Rejected, Supervisor};
+use crate::todos::Untaken;
 
 /// How often the file is looked at without a poke.
 const LOOK_UP: Duration = Duration::from_secs(1);
@@ -55,7 +56,11 @@ impl Lookout {
 
     /// Applies what is new; fails when there is nobody any more to apply it.
     async fn apply(&mut self) -> Result<(), Rejected> {
-        for commands in self.pending().chunks(TOGETHER) {
+        let News { todos, commands } = self.news();
+        if todos {
+            self.take_todos().await?;
+        }
+        for commands in commands.chunks(TOGETHER) {
             let mut given = Vec::new();
             for (id, command) in commands {
                 given.push((*id, self.input(command.clone()).await));
@@ -88,24 +93,44 @@ impl Lookout {
         Ok(input(Command::Send(message), self.root))
     }
 
-    /// New commands, if anything in the file has changed.
-    fn pending(&mut self) -> Vec<(i64, Command)> {
+    /// What another process or an agent that has gone did to the todos.
+    async fn take_todos(&mut self) -> Result<(), Rejected> {
+        match self.desk.todos.take().await {
+            Ok(()) => Ok(()),
+            Err(Untaken::Rejected(rejected @ (Rejected::Paused(_) | Rejected::Gone))) => Err(rejected),
+            Err(error @ (Untaken::Store(_) | Untaken::Rejected(_))) => {
+                tracing::warn!(%error, "changed todos are not taken over");
+                Ok(())
+            }
+        }
+    }
+
+    /// What is new, if anything in the file has changed.
+    fn news(&mut self) -> News {
         self.read().unwrap_or_else(|error| {
             tracing::warn!(%error, "commands cannot be read");
-            Vec::new()
+            News::default()
         })
     }
 
-    fn read(&mut self) -> Result<Vec<(i64, Command)>, StoreError> {
+    fn read(&mut self) -> Result<News, StoreError> {
         let now = self.reader.data_version()?;
         if self.version == Some(now) {
-            return Ok(Vec::new());
+            return Ok(News::default());
         }
-        let commands = self.reader.pending_commands()?;
+        let news = News { todos: self.reader.has_todo_changes()?, commands: self.reader.pending_commands()? };
         // Only now: a look that failed is taken again.
         self.version = Some(now);
-        Ok(commands)
+        Ok(news)
     }
+}
+
+/// What was written to the file since the last look.
+#[derive(Debug, Default)]
+struct News {
+    /// Whether todos were changed.
+    todos: bool,
+    commands: Vec<(i64, Command)>,
 }
 
 /// What a command means.
@@ -118,6 +143,7 @@ pub(crate) fn input(command: Command, root: TaskId) -> Input {
             body: Body::Text { text: params.text, images: params.images },
         }),
         Command::Interrupt => Input::Interrupt(root),
+        Command::StopFleet => Input::EndFleet(FleetEnd::Stopped),
         Command::Stop => Input::Stop { by: CancelBy::User },
         Command::StopTask(StopTaskParams { task, how }) => Input::Cancel { task, by: CancelBy::User, how },
         Command::Promote(TaskParams { task }) => Input::Promote(task),

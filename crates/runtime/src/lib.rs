@@ -18,6 +18,7 @@ mod conversation;
 mod crew;
 mod definition;
 mod expects;
+mod fleet;
 mod governor;
 mod grants;
 mod hooks;
@@ -29,6 +30,7 @@ mod outfit;
 mod output;
 mod permit;
 mod prompt;
+mod recall;
 mod redact;
 mod roster;
 mod session;
@@ -39,20 +41,30 @@ mod skill;
 mod space;
 mod spools;
 mod supervisor;
+mod todos;
 mod waits;
 mod watch;
 
 pub use bus::{Bus, Live, Subscription};
 pub use catalog::Catalog;
+pub use expects::check_schema;
+pub use fleet::{
+    Aids, Done, Fleet, FleetError, FleetOrder, FleetOutcome, Ground, Halt, Harvest, Harvested, Memory, Recall,
+};
 pub use instructions::{Instructions, Notice};
 pub use links::redirects;
 pub use merging::{Fit, Fitted, Merging, Summary, Taken};
 pub use models::{CostGuard, Models, OnlyOwn, TooDear};
 pub use output::output;
+pub use recall::{
+    Census, CensusError, FilePatterns, FleetMemory, Landing, Means, NoWorks, Recalled, Recollection, Shelf, Staff, Why,
+    Works, apart,
+};
 pub use redact::Redactor;
 pub use session::{OpenError, Session, Start, Status, transcript};
 pub use settings::{Features, Settings};
 pub use skill::{read as read_skill, skill_text};
 pub use spools::{Disk, SpoolLimits, Spools, SystemDisk};
 pub use supervisor::{Receipt, Rejected};
+pub use todos::Unedited;
 pub use watch::Watch;

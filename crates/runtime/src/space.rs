@@ -4,13 +4,17 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use kernel::Report;
-use protocol::Clip;
-use store::{SqlError, SqlLimits, SqlSpace};
+use kernel::{Kernel, Report};
+use protocol::{Clip, TodoId, TodoStatus};
+use store::{SqlAnswer, SqlError, SqlLimits, SqlSpace};
 use tokio_util::sync::CancellationToken;
 use tools::{BoxFuture, ToolError};
 
+use crate::agent::Desk;
 use crate::waits::Caller;
+
+/// Most todos that are named to an agent whose word on them does not hold.
+const NAMED: usize = 5;
 
 /// The session's tables, opened when first needed.
 pub(crate) struct Tables {
@@ -40,21 +44,75 @@ impl Tables {
     }
 }
 
-impl tools::SqlSpace for Tables {
+impl Tables {
+    /// Runs statements that only read.
+    pub(crate) async fn read(&self, sql: String) -> Result<String, ToolError> {
+        self.run(move |space, token| space.run(&sql, move || token.is_cancelled())).await.map(text)
+    }
+
+    async fn run(
+        &self,
+        statements: impl FnOnce(&SqlSpace, CancellationToken) -> Result<SqlAnswer, SqlError> + Send + 'static,
+    ) -> Result<SqlAnswer, ToolError> {
+        let space = self.space()?;
+        // When the call is dropped, so is the guard, and the statement stops.
+        let token = CancellationToken::new();
+        let _guard = token.clone().drop_guard();
+        let answer = tokio::task::spawn_blocking(move || statements(&space, token)).await.map_err(ToolError::broken)?;
+        match answer {
+            Ok(answer) => Ok(answer),
+            Err(SqlError::Refused(text)) => Err(ToolError::Refused(text)),
+            Err(error) => Err(ToolError::broken(error)),
+        }
+    }
+}
+
+fn text(answer: SqlAnswer) -> String {
+    answer.text.into_string()
+}
+
+/// The session's tables as one agent uses them.
+#[derive(Debug)]
+pub(crate) struct Space {
+    pub(crate) desk: Arc<Desk>,
+    pub(crate) caller: Caller,
+}
+
+impl tools::SqlSpace for Space {
     fn execute(&self, sql: String) -> BoxFuture<'_, Result<String, ToolError>> {
         Box::pin(async move {
-            let space = self.space()?;
-            // When the call is dropped, so is the guard, and the statement stops.
-            let token = CancellationToken::new();
-            let _guard = token.clone().drop_guard();
-            let run = move || space.run(&sql, move || token.is_cancelled());
-            let answer = tokio::task::spawn_blocking(run).await.map_err(ToolError::broken)?;
-            match answer {
-                Ok(answer) => Ok(answer.text.into_string()),
-                Err(SqlError::Refused(text)) => Err(ToolError::Refused(text)),
-                Err(error) => Err(ToolError::broken(error)),
+            let author = self.caller.run.task;
+            let run = move |space: &SqlSpace, token: CancellationToken| {
+                space.run_by(author, &sql, move || token.is_cancelled())
+            };
+            let answer = self.desk.tables.run(run).await?;
+            if answer.todos.is_empty() {
+                return Ok(text(answer));
             }
+            self.desk.todos.take().await.map_err(ToolError::broken)?;
+            let untaken = self.untaken(answer.todos.clone()).await?;
+            let rows = text(answer);
+            Ok(untaken.map_or(rows.clone(), |note| format!("{rows}\n{note}")))
         })
+    }
+}
+
+impl Space {
+    /// What the agent must know of a status that it wrote and that does not hold.
+    async fn untaken(&self, written: Vec<(TodoId, TodoStatus)>) -> Result<Option<String>, ToolError> {
+        let other = move |kernel: &Kernel| -> Vec<String> {
+            let others = written.iter().filter_map(|(id, wrote)| {
+                let holds = kernel.graph().node(id)?.standing.status();
+                (holds != *wrote).then(|| format!("`{id}` is {}, not {}", holds.word(), wrote.word()))
+            });
+            others.collect()
+        };
+        let others = self.caller.supervisor.look(other).await.map_err(ToolError::broken)?;
+        let more = others.len().saturating_sub(NAMED);
+        let named = others.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        Ok((!named.is_empty())
+            .then(|| format!("Not taken: while a fleet works, the runtime decides how far a todo is: {named}{more}.")))
     }
 }
 

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use host::{Home, Owner};
 use protocol::api::{
     AskView, AsksParams, AsksResult, Command, CommandFate, SessionView, TaskRecord, TaskView, TasksPage, TasksParams,
+    TodosPage, TodosParams,
 };
-use protocol::{At, Budget, Cost, Envelope, Fence, PermissionMode, SessionId, TaskId, TaskState};
+use protocol::{At, Budget, Cost, Envelope, Fence, PermissionMode, SessionId, TaskId, TaskState, TodoId};
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::error::fault;
@@ -105,8 +106,24 @@ impl Reader {
         self.ask(todos::all)
     }
 
-    /// The todos that were changed since the runtime last said what they are.
-    pub fn todo_changes(&self) -> Result<TodoChanges, StoreError> {
+    /// One todo; none if there is no such todo.
+    pub fn todo(&self, id: &TodoId) -> Result<Option<TodoRow>, StoreError> {
+        self.ask(|conn| todos::row(conn, id))
+    }
+
+    /// One page of the todos, in the order that they were written.
+    pub fn todos_page(&self, wanted: &TodosParams) -> Result<TodosPage, StoreError> {
+        self.ask(|conn| todos::page(conn, wanted))
+    }
+
+    /// Whether todos were changed since the runtime last said what they are.
+    pub fn has_todo_changes(&self) -> Result<bool, StoreError> {
+        self.ask(|conn| conn.query_row("SELECT EXISTS (SELECT 1 FROM bosun_todo_log)", [], |row| row.get(0)))
+    }
+
+    /// The todos that were changed since the runtime last said what they are, by those who did; what is more than can
+    /// be said at once comes when this is said.
+    pub fn todo_changes(&self) -> Result<Vec<TodoChanges>, StoreError> {
         self.ask(todos::changes)
     }
 

@@ -168,7 +168,7 @@ fn sync_names(folders: &[&Path]) -> Result<(), StoreError> {
 }
 
 /// Opens a session's file to write, bringing an older one to today's form.
-fn open_current(home: &Home, id: SessionId, path: &Path) -> Result<Connection, StoreError> {
+pub(crate) fn open_current(home: &Home, id: SessionId, path: &Path) -> Result<Connection, StoreError> {
     present(id, path)?;
     let mut conn = connect::writable(path)?;
     if SESSION.form(&conn, path)? == Form::Older {

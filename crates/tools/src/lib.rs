@@ -38,3 +38,4 @@ pub use spool::Spool;
 pub use stamps::Stamps;
 pub use tool::{Access, BoxFuture, Need, Output, Spec, Tool, ToolError};
 pub use toolbox::{ask_user, crew, everyday, skill, task, tool_search};
+pub use walk::{Listed, ListedKind, list_workspace};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-use ignore::WalkBuilder;
+use ignore::{DirEntry, WalkBuilder};
 use protocol::clip_middle;
 use tokio_util::sync::CancellationToken;
 
@@ -76,9 +76,68 @@ impl Iterator for Walk<'_> {
     }
 }
 
-/// The files under `root`, sorted by path; `root` itself when it is a file. What cannot be read is passed over, and so
-/// is a folder whose ignore file could do harm. Such a file in `root` or above it means that none is respected.
+/// The files under `root`, sorted by path; `root` itself when it is a file. What cannot be read is passed over.
 fn files(root: &Path, hidden: Hidden, stop: Stop) -> impl Iterator<Item = PathBuf> + use<> {
+    walker(root, hidden, |_entry| true)
+        .take_while(move |_| !stop.is_due())
+        .flatten()
+        .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()))
+        .map(DirEntry::into_path)
+}
+
+/// What is in a workspace, at a place in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it is.
+    pub kind: ListedKind,
+}
+
+/// What a place in a workspace holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListedKind {
+    /// A file.
+    File,
+    /// A symbolic link.
+    Link,
+    /// A pipe, a socket or a device.
+    Other,
+    /// Something that cannot be looked at.
+    Unreadable,
+}
+
+/// Everything in a workspace that its work is made of, hidden files too: all but folders, what ignore files name, what
+/// git and Bosun keep for themselves, and what lies at the places `apart`.
+pub fn list_workspace(root: &Path, apart: Vec<PathBuf>) -> impl Iterator<Item = Listed> + use<> {
+    let counts = move |entry: &DirEntry| entry.file_name() != ".bosun" && !apart.iter().any(|out| out == entry.path());
+    walker(root, Hidden::Take, counts).filter_map(|entry| match entry {
+        Ok(entry) => {
+            let kind = match entry.file_type()? {
+                kind if kind.is_dir() => return None,
+                kind if kind.is_file() => ListedKind::File,
+                kind if kind.is_symlink() => ListedKind::Link,
+                _other => ListedKind::Other,
+            };
+            Some(Listed { path: entry.into_path(), kind })
+        }
+        Err(error) => place_of(&error).map(|path| Listed { path, kind: ListedKind::Unreadable }),
+    })
+}
+
+/// Where something could not be looked at.
+fn place_of(error: &ignore::Error) -> Option<PathBuf> {
+    match error {
+        ignore::Error::WithPath { path, .. } => Some(path.clone()),
+        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => place_of(err),
+        ignore::Error::Partial(all) => all.iter().find_map(place_of),
+        _other => None,
+    }
+}
+
+/// Goes through a folder, each part sorted by path, without a folder whose ignore file could do harm. Such a file in
+/// `root` or above it means that none is respected.
+fn walker(root: &Path, hidden: Hidden, counts: impl Fn(&DirEntry) -> bool + Send + Sync + 'static) -> ignore::Walk {
     let has_rules = root.ancestors().all(has_sane_rules);
     WalkBuilder::new(root)
         .hidden(hidden == Hidden::Skip)
@@ -93,14 +152,10 @@ fn files(root: &Path, hidden: Hidden, stop: Stop) -> impl Iterator<Item = PathBu
         .follow_links(false)
         .filter_entry(move |entry| {
             let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-            entry.file_name() != ".git" && !(has_rules && is_folder && !has_sane_rules(entry.path()))
+            entry.file_name() != ".git" && !(has_rules && is_folder && !has_sane_rules(entry.path())) && counts(entry)
         })
         .sort_by_file_path(Path::cmp)
         .build()
-        .take_while(move |_| !stop.is_due())
-        .flatten()
-        .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()))
-        .map(ignore::DirEntry::into_path)
 }
 
 /// Most bytes of an ignore file.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use protocol::api::TaskView;
 use protocol::{CancelBy, Delivery, Envelope, Event, SessionId};
-use runtime::{Live, Rejected, Session, Status, Subscription};
+use runtime::{Aids, Fleet, FleetOrder, FleetOutcome, Live, Rejected, Session, Status, Subscription};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
@@ -61,6 +61,26 @@ impl Driver {
     /// Lets go on what was interrupted.
     pub async fn resume(&self) {
         self.session.resume().await.unwrap();
+    }
+
+    /// Begins a fleet that begins.
+    pub async fn fleet(&mut self, order: FleetOrder) -> Fleet {
+        self.session.start_fleet(order, Aids::default()).await.unwrap()
+    }
+
+    /// Goes on with the session's fleet.
+    pub async fn resume_fleet(&mut self) -> Fleet {
+        self.session.resume_fleet(Aids::default()).await.unwrap()
+    }
+
+    /// Waits for a fleet's end.
+    pub async fn fleet_ended(&self, fleet: &mut Fleet) -> FleetOutcome {
+        timeout(DEADLINE, fleet.ended()).await.unwrap_or_else(|_late| self.give_up("the end of the fleet"))
+    }
+
+    /// The session itself, to change it.
+    pub fn session_mut(&mut self) -> &mut Session {
+        &mut self.session
     }
 
     /// Stops the running turn.

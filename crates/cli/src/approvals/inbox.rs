@@ -156,6 +156,7 @@ pub(super) fn left<'a>(commands: &'a [(i64, Command)], ask: &AskId) -> Option<&'
         | Command::Interrupt
         | Command::Stop
         | Command::StopTask(_)
+        | Command::StopFleet
         | Command::Promote(_)
         | Command::Forget(_) => None,
     })

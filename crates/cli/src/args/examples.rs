@@ -68,6 +68,21 @@ pub(super) fn examples(command: &str) -> Option<&'static str> {
         "approvals always" => "Example:\n  bosun approvals always 3f9a --rule 'shell(git *)'",
         "approvals answer" => "Example:\n  bosun approvals answer 81d2 \"the left one\"",
         "explain" => EXPLAIN,
+        "fleet" => {
+            "Examples:\n  bosun fleet \"make the parser total\" --permission-mode accept-edits --allow 'shell(cargo test *)'\n  \
+             bosun fleet run plan.yaml         work through a plan; what was done before is not done again\n  \
+             bosun fleet status                how far it is, from any terminal\n  \
+             bosun fleet stop                  stop it\n  \
+             bosun fleet resume                go on with it\n\n\
+             Exit codes: 0 everything is done, 1 nothing is or there is no plan, 2 usage or config,\n\
+             3 some todos are blocked, 4 limit of time, 5 stopped, 6 budget, 7 parked on a quota."
+        }
+        "fleet run" => "Example:\n  bosun fleet run plan.yaml --parallel 8 --allow-all",
+        "fleet resume" => "Example:\n  bosun fleet resume 0198 --max-budget-usd 5",
+        "fleet status" => "Example:\n  bosun fleet status --json",
+        "fleet stop" => "Example:\n  bosun fleet stop 0198",
+        "fleet check" => "Example:\n  bosun fleet check plan.yaml --json",
+        "fleet schema" => "Example:\n  bosun fleet schema > plan.schema.json",
         "catalog" => {
             "Examples:\n  bosun catalog list                which agents and skills there are, and where from\n  \
              bosun catalog check               what is wrong with them"

@@ -32,7 +32,26 @@ pub(crate) fn command() -> Command {
         let heading = heading(arg.get_id().as_str());
         arg.help_heading(heading)
     });
-    with_examples(grouped.after_help(ROOT), "")
+    let fitted = grouped.mut_subcommand("fleet", |fleet| {
+        let fleet = for_fleet(fleet);
+        fleet.mut_subcommand("run", for_fleet).mut_subcommand("resume", for_fleet)
+    });
+    with_examples(fitted.after_help(ROOT), "")
+}
+
+/// Leaves out of a fleet's help what only a prompt has, and says what an agent is there.
+fn for_fleet(command: Command) -> Command {
+    command.mut_args(|arg| {
+        let heading = heading(arg.get_id().as_str());
+        match arg.get_id().as_str() {
+            "prompt" | "image" | "fork" | "background_wait" | "mcp_config" | "strict_mcp_config" => arg.hide(true),
+            "agent" => {
+                arg.help("The type of agents that do todos which name none (general-purpose)").help_heading(heading)
+            }
+            _other if heading == "Other" => arg,
+            _other => arg.help_heading(heading),
+        }
+    })
 }
 
 /// Every flag and command there is.

@@ -36,16 +36,16 @@ impl Leeway {
 
 /// The agents that are at work after the answer.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct AtWork {
+pub(crate) struct AtWork {
     /// Their paths.
     pub(super) agents: Vec<String>,
     /// Whether all of them wait for a quota, or for agents that do.
-    parked: bool,
+    pub(crate) parked: bool,
 }
 
 impl AtWork {
     /// Reads it from the session's own rows.
-    pub(super) fn read(session: &Session) -> Result<AtWork, StoreError> {
+    pub(crate) fn read(session: &Session) -> Result<AtWork, StoreError> {
         let params = TasksParams { kind: Some(Kind::Agent), ..TasksParams::every() };
         Ok(AtWork::of(&Reader::open(session.home(), session.id())?.tasks(&params)?.tasks))
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use protocol::api::SessionView;
-use protocol::{At, Cost};
+use protocol::{At, Cost, Usage};
 use serde::Serialize;
 use store::{Reader, StoreError};
 
@@ -41,7 +41,15 @@ impl Figures {
         Ok(Figures { view, models, lost })
     }
 
-    pub(super) fn cost(&self) -> Money {
+    pub(crate) fn turns(&self) -> u64 {
+        self.view.turns
+    }
+
+    pub(crate) fn usage(&self) -> Usage {
+        self.view.usage
+    }
+
+    pub(crate) fn cost(&self) -> Money {
         Money::new(self.view.spent.micros, self.view.priced)
     }
 

@@ -25,12 +25,12 @@ use crate::args::{Format, RunArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::setup::Setup;
-use crate::{current, fault, print, setup, talk};
+use crate::{current, fault, fleet, print, setup, talk};
 
-pub(crate) use background::Leeway;
+pub(crate) use background::{AtWork, Leeway};
 pub(crate) use drive::{Patience, drive};
 pub(crate) use figures::Figures;
-pub(crate) use report::Report;
+pub(crate) use report::{Denial, Report};
 use screen::Screen;
 pub(crate) use show::Show;
 pub(crate) use signals::{Signal, Signals};
@@ -75,6 +75,9 @@ pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
     }
     let mut session = Session::open(settings, start).await?;
     current::set(session.id());
+    if start != Start::New && !args.quiet {
+        fleet::tell_unfinished(session.home(), session.id());
+    }
     let show = match (args.output_format, args.quiet) {
         (Format::Jsonl, _) => Show::Events,
         (Format::Text | Format::Json, true) => Show::Nothing,

@@ -53,7 +53,7 @@ pub(crate) struct Report {
     pub(super) cut_off: BTreeSet<String>,
     /// The calls of each task's latest answer.
     calls: BTreeMap<(TaskId, CallId), Called>,
-    pub(super) denials: Vec<Denial>,
+    pub(crate) denials: Vec<Denial>,
     pub(super) figures: Option<Figures>,
     pub(super) tasks: Vec<TaskView>,
 }
@@ -61,7 +61,7 @@ pub(crate) struct Report {
 /// A call that was not permitted.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Denial {
+pub(crate) struct Denial {
     task: TaskId,
     pub(super) tool: String,
     input: String,
@@ -110,6 +110,11 @@ impl Report {
             figures: None,
             tasks: Vec::new(),
         }
+    }
+
+    /// What the root said last in this run.
+    pub(crate) fn said(&self) -> &str {
+        self.text()
     }
 
     /// Every task of the session, once the run is over.

@@ -38,12 +38,12 @@ pub(super) fn message(text: String, when: When) -> Result<Command, Failure> {
 }
 
 /// Leaves a command in the session's file and pokes its owner. Without an owner the command waits for the next.
-pub(super) async fn command(home: &Home, id: SessionId, command: Command) -> Result<Exit, Failure> {
+pub(crate) async fn command(home: &Home, id: SessionId, command: Command) -> Result<Exit, Failure> {
     let live = is_live(&Reader::open(home, id)?)?;
-    if !live && command != Command::Stop && !matches!(command, Command::Send(_)) {
+    if !live && !matches!(command, Command::Send(_) | Command::Stop | Command::StopFleet) {
         return Err(Failure::usage(format!("session {id} is not running")));
     }
-    if !live && command == Command::Stop {
+    if !live && matches!(command, Command::Stop | Command::StopFleet) {
         print::note("the session is not running");
         return Ok(Exit::Success);
     }

@@ -18,6 +18,8 @@ use crate::print;
 use crate::run::find;
 use crate::setup::Setup;
 
+pub(crate) use live::command;
+
 pub(crate) async fn perform(args: SessionsArgs) -> Result<Exit, Failure> {
     let home = Setup::read()?.home;
     match args.command {

@@ -91,6 +91,7 @@ fn check(chosen: &Chosen, command: &Command) -> Result<(), Failure> {
         | Command::Stop
         | Command::Decide(_)
         | Command::StopTask(_)
+        | Command::StopFleet
         | Command::Promote(_)
         | Command::Forget(_) => Ok(()),
     }
@@ -141,7 +142,7 @@ fn tell(chosen: &Chosen, command: &Command, fate: &Fate) {
         Command::StopTask(_) => "stops after a last turn",
         Command::Promote(_) => "goes on in the background",
         Command::Forget(_) => "is removed",
-        Command::Interrupt | Command::Stop | Command::Decide(_) => "is told",
+        Command::Interrupt | Command::Stop | Command::StopFleet | Command::Decide(_) => "is told",
     };
     match fate {
         Fate::Applied { mail: Some(mail) } if matches!(command, Command::Send(_)) => {

@@ -12,6 +12,8 @@ use protocol::api::{Command, SendParams, StopTaskParams, TaskParams, TaskView};
 use protocol::{Cancel, Delivery, Outcome, TaskState};
 use serde::Serialize;
 
+pub(crate) use self::place::of_folder;
+
 use self::place::Chosen;
 use crate::args::{TaskArgs, TasksArgs, TasksCommand};
 use crate::exit::Exit;

@@ -53,7 +53,7 @@ impl Chosen {
 }
 
 /// The newest session of this folder.
-pub(super) fn of_folder(home: &Home) -> Result<SessionId, Failure> {
+pub(crate) fn of_folder(home: &Home) -> Result<SessionId, Failure> {
     let cwd = setup::folder(None)?.display().to_string();
     latest(home, &cwd)?.ok_or_else(|| {
         Failure::usage(format!("no session was begun in {cwd}"))

@@ -186,7 +186,7 @@ impl<'a> Fields<'a> {
 }
 
 /// The word that was probably meant.
-pub(super) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     const WRONG: usize = 3;
     let near = known.iter().map(|known| (strsim::damerau_levenshtein(word, known), *known)).min()?;
     (near.0 <= WRONG.min(word.chars().count() / 2)).then_some(near.1)

@@ -45,7 +45,7 @@ impl<'a> Document<'a> {
                     problems.push(Problem::warning(file, words, remedy).at(at));
                     node
                 } else {
-                    let (words, remedy) = told(&error, head.lines().nth(line.saturating_sub(1) as usize));
+                    let (words, remedy) = told(&error, "head", head.lines().nth(line.saturating_sub(1) as usize));
                     problems.push(Problem::error(file, words, remedy).at(at));
                     return None;
                 }
@@ -56,17 +56,18 @@ impl<'a> Document<'a> {
 }
 
 /// What is wrong with YAML, and what to do, in the words of someone who writes it.
-fn told(error: &Error, line: Option<&str>) -> (String, &'static str) {
+pub(crate) fn told(error: &Error, what: &str, line: Option<&str>) -> (String, &'static str) {
     match error {
-        Error::AliasError { error, .. } | Error::WithSnippet { error, .. } => told(error, line),
+        Error::AliasError { error, .. } | Error::WithSnippet { error, .. } => told(error, what, line),
         Error::DuplicateMappingKey { key: Some(key), .. } => (format!("the key `{key}` is here twice"), "remove one"),
         Error::DuplicateMappingKey { key: None, .. } => ("a key is here twice".into(), "remove one"),
         Error::Budget { .. }
         | Error::AliasReplayLimitExceeded { .. }
         | Error::AliasExpansionLimitExceeded { .. }
-        | Error::AliasReplayStackDepthExceeded { .. } => {
-            ("the head is too large, too deeply nested, or made of too many aliases".into(), "write it more plainly")
-        }
+        | Error::AliasReplayStackDepthExceeded { .. } => (
+            format!("the {what} is too large, too deeply nested, or made of too many aliases"),
+            "write it more plainly",
+        ),
         _syntax if line.is_some_and(|line| line.starts_with('\t')) => {
             ("a tab stands where YAML wants spaces".into(), "indent with spaces")
         }

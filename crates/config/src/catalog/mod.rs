@@ -38,4 +38,7 @@ pub use problem::{Problem, Severity, Spot};
 pub use remote::{Remote, RemoteCatalog, RemoteState};
 pub use repository::remote_of;
 
+pub(crate) use fields::nearest;
+pub(crate) use head::told;
 pub(crate) use name::loose as loose_name;
+pub(crate) use node::{Marked, Node, Value};

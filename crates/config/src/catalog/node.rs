@@ -12,14 +12,14 @@ use super::Spot;
 
 /// A value and its place.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Node {
-    pub(super) at: Option<Spot>,
-    pub(super) value: Value,
+pub(crate) struct Node {
+    pub(crate) at: Option<Spot>,
+    pub(crate) value: Value,
 }
 
 /// What a document can say.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Value {
+pub(crate) enum Value {
     Nothing,
     Flag(bool),
     Number(Number),
@@ -30,7 +30,7 @@ pub(super) enum Value {
 
 impl Value {
     /// What kind of value it is, for people.
-    pub(super) fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         match self {
             Value::Nothing => "nothing",
             Value::Flag(_) => "true or false",
@@ -44,7 +44,7 @@ impl Value {
 
 impl Node {
     /// The same value as JSON, for whoever reads that. Keys that are no text are written as one.
-    pub(super) fn to_json(&self) -> serde_json::Value {
+    pub(crate) fn to_json(&self) -> serde_json::Value {
         match &self.value {
             Value::Nothing => serde_json::Value::Null,
             Value::Flag(flag) => (*flag).into(),
@@ -56,7 +56,7 @@ impl Node {
     }
 
     /// The value as a key of a table.
-    pub(super) fn to_key(&self) -> String {
+    pub(crate) fn to_key(&self) -> String {
         match &self.value {
             Value::Text(text) => text.clone(),
             Value::Nothing | Value::Flag(_) | Value::Number(_) | Value::List(_) | Value::Table(_) => {
@@ -66,7 +66,7 @@ impl Node {
     }
 
     /// The same with every place this many lines further down.
-    pub(super) fn below(self, lines: u64) -> Node {
+    pub(crate) fn below(self, lines: u64) -> Node {
         let value = match self.value {
             Value::List(list) => Value::List(list.into_iter().map(|node| node.below(lines)).collect()),
             Value::Table(table) => {
@@ -80,10 +80,10 @@ impl Node {
 }
 
 /// A value of YAML.
-pub(super) struct Marked(pub(super) Node);
+pub(crate) struct Marked(pub(crate) Node);
 
 /// A value of JSON.
-pub(super) struct Bare(pub(super) Node);
+pub(crate) struct Bare(pub(crate) Node);
 
 impl<'de> Deserialize<'de> for Marked {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {

@@ -54,20 +54,20 @@ impl Severity {
 }
 
 impl Problem {
-    pub(super) fn error(file: &Path, words: impl Into<String>, remedy: impl Into<String>) -> Problem {
+    pub(crate) fn error(file: &Path, words: impl Into<String>, remedy: impl Into<String>) -> Problem {
         Problem::new(file, Severity::Error, words.into(), remedy.into())
     }
 
-    pub(super) fn warning(file: &Path, words: impl Into<String>, remedy: impl Into<String>) -> Problem {
+    pub(crate) fn warning(file: &Path, words: impl Into<String>, remedy: impl Into<String>) -> Problem {
         Problem::new(file, Severity::Warning, words.into(), remedy.into())
     }
 
-    pub(super) fn untrusted(file: &Path, words: impl Into<String>) -> Problem {
+    pub(crate) fn untrusted(file: &Path, words: impl Into<String>) -> Problem {
         Problem::new(file, Severity::Untrusted, words.into(), "look at the project's files, then `bosun trust`".into())
     }
 
     /// The same at a place.
-    pub(super) fn at(self, at: Option<Spot>) -> Problem {
+    pub(crate) fn at(self, at: Option<Spot>) -> Problem {
         Problem { at: at.or(self.at), ..self }
     }
 

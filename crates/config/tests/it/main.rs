@@ -10,6 +10,7 @@ mod documents;
 mod foreign;
 mod layers;
 mod mistakes;
+mod plans;
 mod providers;
 mod settings;
 mod trust;

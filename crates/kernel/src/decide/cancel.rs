@@ -102,10 +102,10 @@ impl Draft<'_> {
         let (activation, kind, due) = (task.activation, task.kind, due(task));
         if under_way(&task.phase) {
             self.record(id, Event::ActivationEnded { activation, outcome: outcome.clone(), text })?;
-            self.release_todo(id, &outcome)?;
         } else if kind == Kind::Main {
             return Ok(());
         }
+        self.release_todo(id, &outcome)?;
         let stopped = matches!(outcome, Outcome::Cancelled { .. });
         match (kind, after) {
             (Kind::Main, _) | (_, After::Rest) => {}

@@ -12,7 +12,13 @@ use crate::{Refusal, TodoMove};
 impl Draft<'_> {
     /// Rows of the table were changed by somebody. While a fleet works, how far a todo is, is the runtime's to say,
     /// but for the root and people, who plan.
-    pub(super) fn todos(&mut self, by: Origin, changed: Vec<Todo>, gone: Vec<TodoId>) -> Result<(), Refusal> {
+    pub(super) fn todos(
+        &mut self,
+        by: Origin,
+        changed: Vec<Todo>,
+        gone: Vec<TodoId>,
+        upto: u64,
+    ) -> Result<(), Refusal> {
         let root = self.state.root.ok_or(Refusal::Closed)?;
         let plans = match by {
             Origin::User | Origin::Runtime => true,
@@ -21,7 +27,7 @@ impl Draft<'_> {
         let changed: Vec<Todo> = changed.into_iter().map(|todo| self.corrected(todo, plans)).collect();
         let held: Vec<TaskId> = gone.iter().filter_map(|id| self.holder(id)).collect();
         let moved: Vec<TodoId> = changed.iter().map(|todo| todo.id.clone()).collect();
-        self.record(root, Event::TodosChanged { by, changed, gone })?;
+        self.record(root, Event::TodosChanged { by, changed, gone, upto })?;
         for task in held {
             self.cancel(task, CancelBy::Parent, Cancel::Abort)?;
         }
@@ -47,10 +53,9 @@ impl Draft<'_> {
         let held = self.state.graph.nodes().filter_map(|(id, _)| self.holder(id));
         let merging = self.state.tasks.values().filter(|task| task.merges.is_some() && !task.is_finished());
         let at_work: Vec<TaskId> = held.chain(merging.map(|task| task.id)).collect();
-        for task in at_work {
-            self.cancel(task, CancelBy::Parent, Cancel::Abort)?;
-        }
-        self.record(root, Event::FleetEnded { end })
+        // First the fleet, then its workers: what they held is given back, and nobody is to blame.
+        self.record(root, Event::FleetEnded { end })?;
+        at_work.into_iter().try_for_each(|task| self.cancel(task, CancelBy::Parent, Cancel::Abort))
     }
 
     /// The runtime moves a todo that nobody holds.
@@ -174,7 +179,9 @@ impl Draft<'_> {
             Some(standing @ Standing::Claimed { .. }) => standing.status(),
             Some(standing) if !plans => standing.status(),
             None if !plans => TodoStatus::Pending,
-            Some(_) | None if todo.status == TodoStatus::InProgress => TodoStatus::Pending,
+            // Only a claim makes it so; a row that was read just before its claim ended may still say it.
+            Some(standing) if todo.status == TodoStatus::InProgress => standing.status(),
+            None if todo.status == TodoStatus::InProgress => TodoStatus::Pending,
             Some(_) | None => todo.status,
         };
         Todo { status, ..todo }

@@ -43,7 +43,7 @@ pub(crate) fn decide(state: &mut State, limits: &Limits, now: At, input: Input) 
             draft.state.memory = memory;
             Ok(())
         }
-        Input::Todos { by, changed, gone } => draft.todos(by, changed, gone),
+        Input::Todos { by, changed, gone, upto } => draft.todos(by, changed, gone, upto),
         Input::BeginFleet(terms) => draft.begin_fleet(terms),
         Input::MoveTodo { todo, to } => draft.move_todo(todo, to),
         Input::MergeTodo { todo, commit } => draft.merge_todo(todo, commit),

@@ -10,7 +10,7 @@ pub(super) fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> 
 }
 
 /// Takes `null` out of a schema that was derived from an `Option`.
-pub(super) fn without_null(schema: &mut Schema) {
+pub fn without_null(schema: &mut Schema) {
     if let Some(Value::Array(types)) = schema.get_mut("type") {
         types.retain(|word| word != "null");
         if let [only] = types.as_slice() {

@@ -22,4 +22,5 @@ mod when;
 
 pub use error::ScriptError;
 pub use file::script_schema;
+pub use given::without_null;
 pub use model::Script;

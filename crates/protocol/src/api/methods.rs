@@ -49,6 +49,9 @@ methods! {
     TasksStop, "tasks.stop", Session, "Stops a task and everything below it, after a last turn or at once.";
     TasksPromote, "tasks.promote", Session, "Sends a task that the root waits for to the background.";
     TasksForget, "tasks.forget", Session, "Removes the record of a task that has ended.";
+    TodosList, "todos.list", Any, "The todos of the session with what they depend on, in pages.";
+    TodosAdd, "todos.add", Session, "Adds a todo to the session's graph.";
+    TodosUpdate, "todos.update", Session, "Changes a todo: its words, what it depends on, how far it is.";
     AsksList, "asks.list", Any, "What waits for a person's decision, oldest first.";
     AsksDecide, "asks.decide", Session, "Decides on one ask: allows or denies a call, or answers a question.";
     EventsSubscribe, "events.subscribe", Any, "The events after a sequence number, then each new one as it is committed.";

@@ -3,9 +3,11 @@
 mod fate;
 mod methods;
 mod tasks;
+mod todos;
 mod words;
 
 pub use fate::{CommandFate, RefusalKind};
 pub use methods::{METHODS, Method, Order, Shape};
 pub use tasks::*;
+pub use todos::*;
 pub use words::*;

@@ -174,6 +174,8 @@ pub enum Command {
     Interrupt,
     /// Stop every task and end the run.
     Stop,
+    /// End the fleet; what it has not done can be gone on with.
+    StopFleet,
     /// Decide on an ask.
     Decide(DecideParams),
     /// Stop a task and everything below it.

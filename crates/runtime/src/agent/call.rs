@@ -19,7 +19,7 @@ use crate::hooks::{self, Heard, Untold, Untolds};
 use crate::outfit::Outfit;
 use crate::permit::Judgement;
 use crate::shells::Shells;
-use crate::space::Intents;
+use crate::space::{Intents, Space};
 use crate::supervisor::Rejected;
 use crate::waits::Caller;
 
@@ -168,7 +168,7 @@ fn context(bench: &Bench, caller: &Caller, cancel: CancellationToken, reach: Arc
         cancel,
         pulse: bench.pulse.clone(),
         limits: desk.settings.tools,
-        sql: desk.tables.clone(),
+        sql: Arc::new(Space { desk: Arc::clone(desk), caller: caller.clone() }),
         background: Arc::new(Shells { desk: Arc::clone(desk), caller: caller.clone() }),
         crew: Arc::new(Crew { desk: Arc::clone(desk), outfit: Arc::clone(&bench.outfit), caller: caller.clone() }),
         intent: Arc::new(Intents(caller.clone())),

@@ -31,7 +31,7 @@ impl Deadline {
     }
 
     /// Whether it has passed.
-    pub(super) fn is_over(self) -> bool {
+    pub(crate) fn is_over(self) -> bool {
         self.0.is_some_and(|end| end <= Instant::now())
     }
 

@@ -27,6 +27,7 @@ use crate::shells;
 use crate::sites::{self, Sites};
 use crate::space::Tables;
 use crate::supervisor::{Link, Perform};
+use crate::todos::Todos;
 use crate::watch::Wards;
 
 /// What every run of a session works with.
@@ -46,7 +47,9 @@ pub(crate) struct Desk {
     /// Where tasks work.
     pub(crate) sites: Sites,
     pub(crate) guardian: Guardian,
-    pub(crate) tables: Arc<Tables>,
+    pub(crate) tables: Tables,
+    /// The way to have changes of the todos taken over.
+    pub(crate) todos: Todos,
     pub(crate) fetcher: Fetcher,
     pub(crate) deadline: Deadline,
     pub(crate) grants: Arc<Grants>,

@@ -3,7 +3,6 @@
 use kernel::{Kernel, Task};
 use model::{Facts, Message};
 use protocol::{Compaction, Kind, Quote, TaskId};
-use tools::SqlSpace as _;
 
 use super::Desk;
 use super::quote::{self, estimate, input};
@@ -170,7 +169,7 @@ async fn todos(desk: &Desk) -> Vec<String> {
         "SELECT substr(id, 1, 100) || ' (' || status || '): ' || substr(title, 1, 200) FROM todos WHERE status <> 'done' \
          ORDER BY status = 'in_progress' DESC, status = 'blocked', created_at, id LIMIT {LISTED}"
     );
-    match desk.tables.execute(sql).await {
+    match desk.tables.read(sql).await {
         // A line above them names the column, and one below counts them.
         Ok(rows) => {
             let lines: Vec<&str> = rows.lines().skip(1).collect();

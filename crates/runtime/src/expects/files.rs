@@ -10,7 +10,7 @@ const MOST: usize = 100;
 const LONGEST: usize = 500;
 
 /// The patterns, if all of them can be read.
-pub(super) fn patterns(files: &[String]) -> Result<Vec<GlobMatcher>, String> {
+pub(crate) fn patterns(files: &[String]) -> Result<Vec<GlobMatcher>, String> {
     if files.len() > MOST || files.iter().any(|pattern| pattern.len() > LONGEST) {
         return Err(format!("`files` may be {MOST} patterns of {LONGEST} bytes each, and no more"));
     }

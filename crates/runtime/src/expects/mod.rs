@@ -9,6 +9,7 @@ use std::sync::Arc;
 use protocol::{Expects, Run};
 
 pub(crate) use command::missing_at as command_at;
+pub(crate) use files::patterns;
 
 use crate::agent::Desk;
 
@@ -26,7 +27,12 @@ pub(crate) enum Finding {
 /// Refuses what could never be looked at, in words.
 pub(crate) fn check(expects: &Expects) -> Result<(), String> {
     files::patterns(&expects.files)?;
-    expects.schema.as_ref().map_or(Ok(()), |schema| schema::validator(schema).map(|_validator| ()))
+    expects.schema.as_ref().map_or(Ok(()), check_schema)
+}
+
+/// Refuses a JSON Schema that no answer could be held against, in words.
+pub fn check_schema(schema: &serde_json::Value) -> Result<(), String> {
+    schema::validator(schema).map(|_validator| ())
 }
 
 /// Looks whether everything holds that is expected of a run's task; `said` is its final text.

@@ -38,7 +38,7 @@ impl Aide for Hands<'_> {
             let run = self.merging.supervisor.look(move |kernel| kernel.task(root).map(kernel::Task::run)).await;
             let Ok(Some(run)) = run else { return Err("the session is closing".into()) };
             let desk = &self.merging.desk;
-            let site = Site::checkout(folder, &self.below, &desk.env).map_err(|error| error.to_string())?;
+            let site = Site::checkout(folder, &self.below, &desk.settings.env).map_err(|error| error.to_string())?;
             match expects::command_at(desk, run, &Arc::new(site), &command).await? {
                 None => Ok(()),
                 Some(missing) => Err(missing),

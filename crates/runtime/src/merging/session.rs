@@ -131,7 +131,8 @@ impl Merging {
     }
 
     async fn repository(&self) -> Result<Repository, String> {
-        let git = Git::new(self.desk.guardian.clone(), self.desk.workspace.cwd(), &self.desk.env);
+        let site = self.desk.site(self.root)?;
+        let git = Git::new(self.desk.guardian.clone(), site.cwd(), &self.desk.settings.env);
         Repository::find(&git).await.map_err(words)
     }
 

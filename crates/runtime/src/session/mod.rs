@@ -4,10 +4,13 @@
 mod buckets;
 #[cfg(test)]
 mod crowd;
+mod fleet;
 mod open;
 #[cfg(test)]
 mod questions;
 mod status;
+#[cfg(test)]
+mod todos;
 mod transcript;
 
 use std::sync::Arc;
@@ -61,6 +64,10 @@ impl Session {
     /// Where it is kept.
     pub fn home(&self) -> &host::Home {
         &self.desk.settings.home
+    }
+
+    pub(crate) fn desk(&self) -> &Desk {
+        &self.desk
     }
 
     /// Its root task.

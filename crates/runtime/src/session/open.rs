@@ -32,6 +32,7 @@ use crate::settings::Settings;
 use crate::sites::{Site, Sites};
 use crate::space::Tables;
 use crate::supervisor::{Parts, Rejected, Supervision};
+use crate::todos::{Clerk, Todos, Untaken};
 use crate::watch::Watchman;
 
 /// How a session begins.
@@ -81,6 +82,15 @@ pub enum OpenError {
     Machine(io::Error),
 }
 
+impl From<Untaken> for OpenError {
+    fn from(untaken: Untaken) -> OpenError {
+        match untaken {
+            Untaken::Store(error) => OpenError::Store(error),
+            Untaken::Rejected(rejected) => OpenError::Rejected(rejected),
+        }
+    }
+}
+
 impl Session {
     /// Opens a session in this process. What was interrupted or left for it goes on with [`Session::resume`].
     pub async fn open(settings: Settings, start: Start) -> Result<Session, OpenError> {
@@ -100,7 +110,8 @@ impl Session {
         drop(log);
         let known_root = kernel.root();
 
-        let (desk, notices) = desk(settings, id, workspace, Arc::clone(&grants), Arc::clone(&roster));
+        let (todos, asked) = Todos::new();
+        let (desk, notices) = desk(settings, id, workspace, Arc::clone(&grants), Arc::clone(&roster), todos);
         let (clock, bus) = (Arc::clone(&desk.settings.clock), desk.bus.clone());
         let redactor = desk.redactor.clone();
         let parts = Parts { session: id, kernel, last_seq, writer, clock, bus, redactor, grants, roster };
@@ -117,6 +128,10 @@ impl Session {
         // They line up together: nothing is decided between them, and one commit holds them all.
         let taken = join_all(first.inputs.into_iter().map(|input| supervision.supervisor.submit(input))).await;
         taken.into_iter().collect::<Result<Vec<_>, Rejected>>()?;
+        let mut clerk = Clerk::new(Arc::clone(&desk), supervision.supervisor.clone(), asked);
+        if start != Start::New {
+            clerk.take().await?;
+        }
         let (looked, first_look) = watch::channel(false);
         let mut session = Session {
             id,
@@ -134,6 +149,7 @@ impl Session {
         let supervisor = session.supervision.supervisor.clone();
         session.partings = Partings::begin(&session.desk, &supervisor, last_seq, manner(start)).await?;
         hooks::started(&session.desk, &supervisor, root, origin(start)).await;
+        session.attendants.spawn(clerk.serve());
         session.attend(looked).await;
         match start {
             Start::New | Start::Fork(_) => session.cues.go.notify_one(),
@@ -293,6 +309,7 @@ fn desk(
     workspace: Workspace,
     grants: Arc<Grants>,
     roster: Arc<Roster>,
+    todos: Todos,
 ) -> (Arc<Desk>, Vec<crate::Notice>) {
     let mut instructions = Instructions::read(workspace.cwd(), settings.home.root());
     let notices = std::mem::take(&mut instructions.notices);
@@ -307,7 +324,8 @@ fn desk(
         sites: Sites::new(Site::shared(workspace, settings.env.clone())),
         listeners: Listeners::new(&settings, guardian.clone()),
         guardian,
-        tables: Arc::new(Tables::new(settings.home.session_db(id))),
+        tables: Tables::new(settings.home.session_db(id)),
+        todos,
         fetcher: Fetcher::new(settings.route.clone(), net::fetch::Limits::default()),
         deadline: Deadline::after(settings.timeout),
         grants,

@@ -125,11 +125,14 @@ CREATE TABLE bosun_asks (
 
 CREATE INDEX bosun_asks_open ON bosun_asks (task, call) WHERE open;
 
--- Which todos were changed since the runtime last looked, whoever changed them.
+-- Which todos were changed since the runtime last looked, whoever changed them; the author if it was an agent.
 CREATE TABLE bosun_todo_log (
-    n    INTEGER PRIMARY KEY AUTOINCREMENT,
-    todo TEXT NOT NULL
+    n      INTEGER PRIMARY KEY AUTOINCREMENT,
+    todo   TEXT NOT NULL,
+    author TEXT
 ) STRICT;
+
+CREATE INDEX bosun_todo_log_of_todo ON bosun_todo_log (todo, n);
 
 -- A list that agents and people share.
 CREATE TABLE bosun_items (

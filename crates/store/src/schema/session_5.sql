@@ -10,9 +10,12 @@ ALTER TABLE todos ADD COLUMN task TEXT;
 ALTER TABLE todos ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0;
 
 CREATE TABLE bosun_todo_log (
-    n    INTEGER PRIMARY KEY AUTOINCREMENT,
-    todo TEXT NOT NULL
+    n      INTEGER PRIMARY KEY AUTOINCREMENT,
+    todo   TEXT NOT NULL,
+    author TEXT
 ) STRICT;
+
+CREATE INDEX bosun_todo_log_of_todo ON bosun_todo_log (todo, n);
 
 CREATE TRIGGER bosun_todo_made AFTER INSERT ON todos
 BEGIN INSERT INTO bosun_todo_log (todo) VALUES (new.id); END;

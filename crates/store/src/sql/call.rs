@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use protocol::{TaskId, TodoId, TodoStatus};
 use rusqlite::fallible_iterator::FallibleIterator;
 use rusqlite::hooks::{AuthContext, Authorization};
 use rusqlite::{Batch, Connection, Error, ErrorCode, ffi};
@@ -10,8 +11,8 @@ use super::guard::{self, Guard, Tripped};
 use super::permit::{self, Notes};
 use super::render::Page;
 use super::{SqlAnswer, SqlError, SqlLimits};
-use crate::StoreError;
 use crate::error::fault;
+use crate::{StoreError, todos};
 
 /// What lasts from call to call.
 #[derive(Debug)]
@@ -26,6 +27,8 @@ pub(super) struct Call<'a> {
     pub(super) limits: SqlLimits,
     pub(super) path: &'a Path,
     pub(super) guard: Guard,
+    /// The agent whose call it is.
+    pub(super) author: Option<TaskId>,
 }
 
 impl Call<'_> {
@@ -35,7 +38,8 @@ impl Call<'_> {
             return self.perform(sql);
         }
         let before = self.begin()?;
-        let answer = self.perform(sql).and_then(|answer| self.finish(&before).map(|()| answer));
+        let answer =
+            self.perform(sql).and_then(|answer| self.finish(&before).map(|todos| SqlAnswer { todos, ..answer }));
         if answer.is_err() {
             self.end_leftover()?;
         }
@@ -57,7 +61,12 @@ impl Call<'_> {
         let room = (self.limits.growth / PAGE).saturating_sub(*grown);
         let begin = || -> rusqlite::Result<Before> {
             conn.execute_batch("BEGIN IMMEDIATE")?;
-            let before = Before { pages: pages(conn)?, cookie: cookie(conn)?, schema: guarded_schema(conn)? };
+            let before = Before {
+                pages: pages(conn)?,
+                cookie: cookie(conn)?,
+                schema: guarded_schema(conn)?,
+                noted: todos::last(conn)?,
+            };
             conn.pragma_update(None, "max_page_count", before.pages + room)?;
             Ok(before)
         };
@@ -82,22 +91,24 @@ impl Call<'_> {
             Ok(changed)
         })?;
         let changed = work.map_err(|(number, error, refusal)| self.blame(number, error, refusal))?;
-        Ok(SqlAnswer { text: page.into_clip(), changed })
+        Ok(SqlAnswer { text: page.into_clip(), changed, todos: Vec::new() })
     }
 
-    /// Makes the call's changes durable, if they left alone what they must.
-    fn finish(&mut self, before: &Before) -> Result<(), SqlError> {
+    /// Makes the call's changes durable, if they left alone what they must; gives the todos among them.
+    fn finish(&mut self, before: &Before) -> Result<Vec<(TodoId, TodoStatus)>, SqlError> {
         let conn = &self.desk.conn;
         if cookie(conn).map_err(|error| self.broken(error))? != before.cookie {
             self.check_schema(before)?;
         }
+        let todos = todos::sign(conn, before.noted, self.author).map_err(|error| self.broken(error))?;
+        let todos = todos.map_err(|why| SqlError::Refused(format!("{why}; the call changed nothing")))?;
         let grown = pages(conn).map_err(|error| self.broken(error))?.saturating_sub(before.pages);
         conn.execute_batch("COMMIT").map_err(|error| match error.sqlite_error_code() {
             Some(ErrorCode::ConstraintViolation) => SqlError::Refused(format!("at the end of the call: {error}")),
             _ => self.broken(error),
         })?;
         self.desk.grown += grown;
-        Ok(())
+        Ok(todos)
     }
 
     fn check_schema(&self, before: &Before) -> Result<(), SqlError> {
@@ -204,6 +215,8 @@ struct Before {
     pages: u64,
     cookie: [i64; 2],
     schema: Vec<String>,
+    /// The last change of a todo that was noted.
+    noted: i64,
 }
 
 /// The size of a page in every file made here.

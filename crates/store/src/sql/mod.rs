@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use protocol::Clip;
+use protocol::{Clip, TaskId, TodoId, TodoStatus};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
@@ -61,6 +61,8 @@ pub struct SqlAnswer {
     pub text: Clip,
     /// How many rows were inserted, updated or deleted.
     pub changed: u64,
+    /// The todos that were made or changed, each with the status it has since.
+    pub todos: Vec<(TodoId, TodoStatus)>,
 }
 
 /// Why a call had no effect.
@@ -99,6 +101,25 @@ impl SqlSpace {
 
     /// Runs one or more statements as one transaction. It blocks; `cancel` is asked again and again meanwhile.
     pub fn run(&self, sql: &str, cancel: impl Fn() -> bool + Send + 'static) -> Result<SqlAnswer, SqlError> {
+        self.run_for(None, sql, cancel)
+    }
+
+    /// The same for an agent, which is noted as the author of the todos that they change.
+    pub fn run_by(
+        &self,
+        author: TaskId,
+        sql: &str,
+        cancel: impl Fn() -> bool + Send + 'static,
+    ) -> Result<SqlAnswer, SqlError> {
+        self.run_for(Some(author), sql, cancel)
+    }
+
+    fn run_for(
+        &self,
+        author: Option<TaskId>,
+        sql: &str,
+        cancel: impl Fn() -> bool + Send + 'static,
+    ) -> Result<SqlAnswer, SqlError> {
         if sql.contains('\0') {
             return Err(SqlError::Refused("the SQL contains a NUL character; leave it out".into()));
         }
@@ -109,7 +130,7 @@ impl SqlSpace {
         let mut desk = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
         let guard = Guard::new(self.limits, cancel);
         self.current.set(&guard);
-        Call { desk: &mut desk, limits: self.limits, path: &self.path, guard }.run(sql)
+        Call { desk: &mut desk, limits: self.limits, path: &self.path, guard, author }.run(sql)
     }
 }
 

@@ -1,0 +1,158 @@
+//! What a fleet has done so far, as the session's file tells it.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::time::Duration;
+
+use protocol::api::{TaskView, TasksParams};
+use protocol::{Event, FleetEnd, FleetTerms, SessionId, TaskId, TodoId, TodoStatus};
+use serde::Serialize;
+use store::{Reader, StoreError, TodoRow};
+
+use crate::money::Money;
+
+/// How many events are read at a time.
+const PAGE: usize = 1_000;
+
+/// What a fleet has done so far.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Account {
+    pub(super) session: SessionId,
+    pub(super) terms: FleetTerms,
+    /// How it ended; none while it has not.
+    pub(super) end: Option<FleetEnd>,
+    /// The process that runs it now.
+    pub(super) owner_pid: Option<u32>,
+    pub(super) todos: Vec<Line>,
+}
+
+/// One todo with what it took, all tries together.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Line {
+    pub(super) id: TodoId,
+    pub(super) title: String,
+    pub(super) status: TodoStatus,
+    pub(super) attempts: u32,
+    depends_on: Vec<TodoId>,
+    /// Why it is blocked, or what went wrong the last time.
+    pub(super) reason: Option<String>,
+    /// Who did it last, and what that said.
+    pub(super) task: Option<String>,
+    result: Option<String>,
+    pub(super) duration_ms: u64,
+    turns: u64,
+    pub(super) tokens: u64,
+    /// In dollars; null when some of it has no price.
+    pub(super) cost_usd: Money,
+}
+
+impl Account {
+    /// Reads it; none if no fleet ever worked in the session.
+    pub(super) fn read(reader: &Reader, session: SessionId) -> Result<Option<Account>, StoreError> {
+        let Log { latest: Some((terms, end)), claims } = Log::read(reader)? else { return Ok(None) };
+        let tasks = reader.tasks(&TasksParams { all: true, ..TasksParams::every() })?.tasks;
+        let crowd = Crowd::of(&tasks);
+        let line = |row: TodoRow| {
+            let workers = claims.get(&row.todo.id).map(Vec::as_slice).unwrap_or_default();
+            Line::of(row, &crowd.below(workers))
+        };
+        let todos = reader.todos()?.into_iter().map(line).collect();
+        let owner_pid = reader.session_view()?.owner_pid;
+        Ok(Some(Account { session, terms, end, owner_pid, todos }))
+    }
+
+    /// How many todos are this far.
+    pub(super) fn count(&self, status: TodoStatus) -> usize {
+        self.todos.iter().filter(|line| line.status == status).count()
+    }
+}
+
+impl Line {
+    fn of(row: TodoRow, tasks: &[&TaskView]) -> Line {
+        let last = row.task.as_deref().and_then(|id| tasks.iter().find(|task| task.id.to_string() == id));
+        let micros = tasks.iter().map(|task| task.cost_micros).sum();
+        Line {
+            status: row.todo.status,
+            attempts: row.attempts,
+            depends_on: row.todo.depends_on,
+            reason: row.todo.reason,
+            result: last.and_then(|task| task.result.clone()),
+            duration_ms: span(tasks).as_millis().try_into().unwrap_or(u64::MAX),
+            turns: tasks.iter().map(|task| task.turns).sum(),
+            tokens: tasks.iter().map(|task| task.usage.total()).sum(),
+            cost_usd: Money::new(micros, tasks.iter().all(|task| task.priced)),
+            id: row.todo.id,
+            title: row.todo.title,
+            task: row.task,
+        }
+    }
+}
+
+/// How long the tries took, whatever was between them.
+fn span(tasks: &[&TaskView]) -> Duration {
+    let ran = |task: &&&TaskView| Some(task.ended_at.unwrap_or(task.updated_at).since(task.started_at?));
+    let is_worker = |task: &&&TaskView| task.depth == 1;
+    tasks.iter().filter(is_worker).filter_map(|task| ran(&task)).sum()
+}
+
+/// The tasks of a session by who started them.
+struct Crowd<'a> {
+    tasks: HashMap<TaskId, &'a TaskView>,
+    children: HashMap<TaskId, Vec<TaskId>>,
+}
+
+impl<'a> Crowd<'a> {
+    fn of(tasks: &'a [TaskView]) -> Crowd<'a> {
+        let mut children: HashMap<TaskId, Vec<TaskId>> = HashMap::new();
+        for task in tasks {
+            if let Some(parent) = task.parent {
+                children.entry(parent).or_default().push(task.id);
+            }
+        }
+        Crowd { tasks: tasks.iter().map(|task| (task.id, task)).collect(), children }
+    }
+
+    /// These tasks and everything below them, each once.
+    fn below(&self, tops: &[TaskId]) -> Vec<&'a TaskView> {
+        let mut open: Vec<TaskId> = tops.to_vec();
+        let (mut seen, mut found) = (HashSet::new(), Vec::new());
+        while let Some(id) = open.pop() {
+            if seen.insert(id) {
+                found.extend(self.tasks.get(&id));
+                open.extend(self.children.get(&id).into_iter().flatten());
+            }
+        }
+        found
+    }
+}
+
+/// What the log says of fleets.
+#[derive(Default)]
+struct Log {
+    /// The latest fleet, and how it ended.
+    latest: Option<(FleetTerms, Option<FleetEnd>)>,
+    /// Who worked on which todo.
+    claims: BTreeMap<TodoId, Vec<TaskId>>,
+}
+
+impl Log {
+    fn read(reader: &Reader) -> Result<Log, StoreError> {
+        let (mut log, mut seq) = (Log::default(), 0);
+        loop {
+            let page = reader.events_after(seq, PAGE)?;
+            let Some(last) = page.last() else { return Ok(log) };
+            seq = last.seq;
+            page.into_iter().for_each(|envelope| log.hear(envelope.entry.task, envelope.entry.event));
+        }
+    }
+
+    fn hear(&mut self, task: TaskId, event: Event) {
+        match (event, &mut self.latest) {
+            (Event::FleetBegan(terms), latest) => *latest = Some((terms, None)),
+            (Event::FleetEnded { end }, Some((_, ended))) => *ended = Some(end),
+            (Event::TodoClaimed { todo, .. }, _) => self.claims.entry(todo).or_default().push(task),
+            _other => {}
+        }
+    }
+}

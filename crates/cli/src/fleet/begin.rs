@@ -1,0 +1,216 @@
+//! A fleet begins, or goes on: from what was typed to a session with a fleet in it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use config::Plan;
+use host::Home;
+use protocol::{FleetTerms, SessionId};
+use runtime::{Aids, Fleet, FleetError, FleetMemory, FleetOrder, NoWorks, Session, Settings, Start, apart};
+use store::Reader;
+
+use super::follow::{Patience, follow};
+use super::status;
+use crate::args::{FleetIsolation, FleetWorkArgs, RunArgs};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::setup::Setup;
+use crate::{current, print, run};
+
+/// How often the main agent looks at what came of its own plan.
+const ROUNDS: u32 = 3;
+
+/// How often a todo is tried again.
+const RETRIES: u32 = 1;
+
+/// Begins a fleet whose main agent plans.
+pub(super) async fn goal(goal: Option<String>, work: &FleetWorkArgs, mut args: RunArgs) -> Result<Exit, Failure> {
+    let goal = goal.map(|goal| goal.trim().to_owned()).filter(|goal| !goal.is_empty()).ok_or_else(|| {
+        Failure::usage("there is nothing to do").hint("bosun fleet \"GOAL\", or bosun fleet run PLAN")
+    })?;
+    if !goal.contains(char::is_whitespace) {
+        return Err(Failure::usage(format!("`{goal}` is neither a command of `bosun fleet` nor a goal in words"))
+            .hint("`bosun fleet --help` lists the commands; write a goal as a sentence in quotes"));
+    }
+    let usual = FleetTerms {
+        goal,
+        agent: args.agent.take(),
+        parallel: None,
+        retries: RETRIES,
+        rounds: ROUNDS,
+        isolated: false,
+        dirty: false,
+        merge: false,
+        check: None,
+        plan: None,
+    };
+    let order = FleetOrder { terms: terms(usual, work), todos: Vec::new() };
+    Launch { start: Beginning::of(&args), work: Work::Begin(order), fresh: work.fresh, plan: None, args }.go().await
+}
+
+/// Begins a fleet that works by a plan file.
+pub(super) async fn plan(file: &Path, work: &FleetWorkArgs, mut args: RunArgs) -> Result<Exit, Failure> {
+    let plan = Plan::read(file).map_err(|problems| {
+        problems.iter().for_each(|problem| print::note(print::plain(&problem.to_string())));
+        let wrong = print::count(problems.len(), "problem");
+        Failure::usage(format!("{} has {wrong}", file.display())).hint(format!("bosun fleet check {}", file.display()))
+    })?;
+    args.max_budget_usd = args.max_budget_usd.or(plan.limits.budget_usd);
+    args.timeout = args.timeout.or(plan.limits.timeout);
+    let usual = FleetTerms { agent: args.agent.take(), ..plan.terms() };
+    let order = FleetOrder { terms: terms(usual, work), todos: plan.todos };
+    let plan = Some(plan.file);
+    Launch { start: Beginning::of(&args), work: Work::Begin(order), fresh: work.fresh, plan, args }.go().await
+}
+
+/// Goes on with a fleet.
+pub(super) async fn resume(id: Option<&str>, args: RunArgs) -> Result<Exit, Failure> {
+    if args.agent.is_some() {
+        return Err(Failure::usage("a fleet that goes on keeps the agents it was begun with").hint("leave --agent out"));
+    }
+    let start = Beginning::Resume(id.map(str::to_owned));
+    Launch { start, work: Work::Resume, fresh: false, plan: None, args }.go().await
+}
+
+/// What was typed goes before what the plan says, and that before what is usual.
+fn terms(usual: FleetTerms, work: &FleetWorkArgs) -> FleetTerms {
+    FleetTerms {
+        parallel: work.parallel.or(usual.parallel),
+        retries: work.retries.unwrap_or(usual.retries),
+        rounds: work.rounds.unwrap_or(usual.rounds),
+        isolated: work.isolation.map_or(usual.isolated, |isolation| isolation == FleetIsolation::Worktree),
+        dirty: work.include_dirty || usual.dirty,
+        merge: work.merge || usual.merge,
+        check: work.check.clone().or(usual.check),
+        ..usual
+    }
+}
+
+/// Which session the fleet works in.
+enum Beginning {
+    /// The one that a run with the same flags would have.
+    AsRun,
+    /// One that has a fleet.
+    Resume(Option<String>),
+}
+
+impl Beginning {
+    fn of(_args: &RunArgs) -> Beginning {
+        Beginning::AsRun
+    }
+
+    fn start(&self, args: &RunArgs, home: &Home) -> Result<Start, Failure> {
+        match self {
+            Beginning::AsRun => run::start(args, home),
+            Beginning::Resume(id) => status::choose(home, id.as_deref(), args.directory.as_deref()).map(Start::Resume),
+        }
+    }
+}
+
+/// What the fleet does.
+enum Work {
+    Begin(FleetOrder),
+    Resume,
+}
+
+/// Everything that was typed.
+struct Launch {
+    start: Beginning,
+    work: Work,
+    fresh: bool,
+    plan: Option<PathBuf>,
+    args: RunArgs,
+}
+
+impl Launch {
+    async fn go(self) -> Result<Exit, Failure> {
+        let Launch { start, work, fresh, plan, args } = self;
+        check(&args)?;
+        let mut setup = Setup::read()?;
+        let start = start.start(&args, &setup.home)?;
+        let before = match start {
+            Start::New => None,
+            Start::Resume(id) | Start::Fork(id) => Some(Reader::open(&setup.home, id)?.session_view()?),
+        };
+        let folder = args.directory.as_deref().or(before.as_ref().map(|before| Path::new(&before.cwd)));
+        setup.ask_catalog(folder).await;
+        let settings = setup.settings(&args, before.as_ref())?;
+        if let Err(error) = host::limits::raise_open_files() {
+            tracing::warn!(%error, "the limit of open files stays as it is");
+        }
+        let aids = aids(&settings, &work, plan.as_deref(), fresh);
+        let mut session = Session::open(settings, start).await?;
+        current::set(session.id());
+        for notice in session.notices() {
+            print::note(format_args!("{}: {}", notice.path.display(), notice.text));
+        }
+        let fleet = match begin(&mut session, start, work, aids).await {
+            Ok(fleet) => fleet,
+            Err(error) => {
+                let id = session.id();
+                session.leave().await?;
+                return Err(refused(error, id));
+            }
+        };
+        session.note();
+        let patience = Patience { park: args.park_wait };
+        let fault = setup.env.fault.clone();
+        follow(session, fleet, patience, fault.as_deref(), &args).await
+    }
+}
+
+async fn begin(session: &mut Session, start: Start, work: Work, aids: Aids) -> Result<Fleet, FleetError> {
+    match start {
+        Start::Resume(_) => session.resume().await?,
+        Start::New | Start::Fork(_) => {}
+    }
+    match work {
+        Work::Begin(order) => session.start_fleet(order, aids).await,
+        Work::Resume => session.resume_fleet(aids).await,
+    }
+}
+
+/// What the fleet is helped by.
+fn aids(settings: &Settings, work: &Work, plan: Option<&Path>, fresh: bool) -> Aids {
+    if fresh {
+        return Aids::default();
+    }
+    let agent = match work {
+        Work::Begin(order) => order.terms.agent.clone(),
+        Work::Resume => None,
+    };
+    let usual = agent.unwrap_or_else(|| "general-purpose".into());
+    let apart = apart(&settings.home, plan);
+    let memory = FleetMemory::new(settings.clone(), usual, apart, Arc::new(NoWorks));
+    Aids { memory: Arc::new(memory), ..Aids::default() }
+}
+
+/// Refuses what only a prompt has.
+fn check(args: &RunArgs) -> Result<(), Failure> {
+    if let Some(flag) = args.later() {
+        return Err(Failure::usage(format!("{flag} comes with a later version")).hint("leave it out"));
+    }
+    let typed = [
+        (args.prompt.is_some(), "--prompt"),
+        (!args.image.is_empty(), "--image"),
+        (args.fork, "--fork"),
+        (args.background_wait.is_some(), "--background-wait"),
+    ];
+    match typed.into_iter().find(|(typed, _)| *typed) {
+        Some((_, flag)) => Err(Failure::usage(format!("{flag} is for a prompt, and a fleet has none"))
+            .hint("leave it out; a goal is written as bosun fleet \"GOAL\"")),
+        None => Ok(()),
+    }
+}
+
+fn refused(error: FleetError, id: SessionId) -> Failure {
+    match error {
+        FleetError::Plan(_) | FleetError::Unedited(_) => Failure::usage(print::plain(&error.to_string())),
+        FleetError::None => Failure::usage(error).hint("bosun fleet \"GOAL\" begins one"),
+        FleetError::Rejected(runtime::Rejected::Refused(refusal)) => {
+            Failure::usage(refusal).hint(format!("bosun fleet resume {id}"))
+        }
+        FleetError::Rejected(rejected) => rejected.into(),
+        FleetError::Store(error) => error.into(),
+    }
+}

@@ -1,0 +1,136 @@
+//! Follows a fleet to its end.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use protocol::TaskState;
+use runtime::{Fleet, FleetOutcome, Live, Session, Subscription};
+use store::StoreError;
+use tokio::sync::watch;
+
+use super::lines::Lines;
+use super::report::FleetReport;
+use crate::args::RunArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::fault;
+use crate::run::{AtWork, Report, Signals};
+
+/// How long a fleet is waited for that cannot go on by itself.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Patience {
+    /// For a quota to reset.
+    pub(super) park: Duration,
+}
+
+/// Why nobody follows the fleet any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Followed {
+    /// It ended.
+    Ended(FleetOutcome),
+    /// This process was told to end. The fleet goes on where it was when somebody goes on with it.
+    Told,
+    /// Everybody waits for a quota, for longer than the caller does.
+    Parked,
+    /// What it did could not be written.
+    Paused,
+}
+
+/// Follows a fleet, tells what happens, and reports how it ended.
+pub(super) async fn follow(
+    session: Session,
+    fleet: Fleet,
+    patience: Patience,
+    fault: Option<&str>,
+    args: &RunArgs,
+) -> Result<Exit, Failure> {
+    let mut signals = Signals::listen()?;
+    let (began, home, id) = (Instant::now(), session.home().clone(), session.id());
+    let mut report = Report::new(&session);
+    let mut lines = Lines::new(&session, args.output_format, args.quiet);
+    let mut show = |live: &Live| {
+        fault::shown(fault, live);
+        report.read(live);
+        lines.live(live);
+    };
+    let mut events = session.subscribe(session.first_seq());
+    let mut status = session.status();
+    let watched = Watched { session: &session, events: &mut events, status: &mut status };
+    let followed = tokio::select! {
+        biased;
+        _signal = signals.next() => Followed::Told,
+        followed = watched.watch(fleet, patience, &mut show) => followed?,
+    };
+    let paused = status.borrow().paused.clone();
+    tokio::select! {
+        biased;
+        left = leave(session, &mut events, &mut show) => if paused.is_none() { left? },
+        // Whoever asks twice does not want to wait for a clean end; the session can go on without one.
+        _again = signals.next() => return Ok(Exit::Cancelled),
+    }
+    FleetReport::read(&home, id, followed, paused, report, began)?.write(args)
+}
+
+struct Watched<'a> {
+    session: &'a Session,
+    events: &'a mut Subscription,
+    status: &'a mut watch::Receiver<runtime::Status>,
+}
+
+impl Watched<'_> {
+    /// Tells what happens until the fleet ends, or cannot go on.
+    async fn watch(
+        self,
+        mut fleet: Fleet,
+        patience: Patience,
+        show: &mut impl FnMut(&Live),
+    ) -> Result<Followed, Failure> {
+        let mut heard = Instant::now();
+        loop {
+            if self.status.borrow_and_update().paused.is_some() {
+                return Ok(Followed::Paused);
+            }
+            let quiet = patience.park.saturating_sub(heard.elapsed());
+            tokio::select! {
+                biased;
+                live = self.events.next() => {
+                    if let Some(live) = live? {
+                        heard = Instant::now();
+                        show(&live);
+                    }
+                }
+                outcome = fleet.ended() => return Ok(Followed::Ended(outcome)),
+                changed = self.status.changed() => {
+                    if changed.is_err() {
+                        return Ok(Followed::Ended(FleetOutcome::Left));
+                    }
+                }
+                () = tokio::time::sleep(quiet) => {
+                    if self.is_parked()? {
+                        return Ok(Followed::Parked);
+                    }
+                    heard = Instant::now();
+                }
+            }
+        }
+    }
+
+    fn is_parked(&self) -> Result<bool, StoreError> {
+        let root = matches!(self.status.borrow().root, Some(TaskState::Parked { .. }));
+        Ok(root || AtWork::read(self.session)?.parked)
+    }
+}
+
+/// Leaves the session, and tells what its end brought.
+async fn leave(session: Session, events: &mut Subscription, show: &mut impl FnMut(&Live)) -> Result<(), Failure> {
+    let left = session.leave().await;
+    while let Ok(Some(live @ Live::Event(_))) =
+        tokio::time::timeout(Duration::ZERO, events.next()).await.unwrap_or(Ok(None))
+    {
+        show(&live);
+    }
+    Ok(left?)
+}
+
+/// Why a session is paused.
+pub(super) type Paused = Option<Arc<StoreError>>;

@@ -1,0 +1,30 @@
+//! `bosun fleet`: many agents work through the todos of a goal or a plan.
+
+mod account;
+mod begin;
+mod check;
+mod follow;
+mod judge;
+mod lines;
+mod report;
+mod reuse;
+mod schema;
+mod status;
+
+use crate::args::{FleetArgs, FleetCommand};
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+pub(crate) use status::tell_unfinished;
+
+pub(crate) async fn perform(args: FleetArgs) -> Result<Exit, Failure> {
+    match args.command {
+        None => begin::goal(args.goal, &args.work, *args.run).await,
+        Some(FleetCommand::Run { plan, work, run }) => begin::plan(&plan, &work, *run).await,
+        Some(FleetCommand::Resume { id, run }) => begin::resume(id.as_deref(), *run).await,
+        Some(FleetCommand::Status(options)) => status::tell(&options),
+        Some(FleetCommand::Stop(options)) => status::stop(&options).await,
+        Some(FleetCommand::Check(options)) => check::check(&options).await,
+        Some(FleetCommand::Schema) => schema::print(),
+    }
+}

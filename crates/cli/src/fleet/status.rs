@@ -1,0 +1,79 @@
+//! How far a fleet is, from any terminal, and its end.
+
+use std::path::Path;
+
+use host::Home;
+use protocol::SessionId;
+use protocol::api::Command;
+use store::{Index, Reader};
+
+use super::account::Account;
+use super::lines;
+use super::report::table;
+use crate::args::FleetChosenArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::setup::Setup;
+use crate::{print, run, sessions, setup};
+
+/// Most sessions of a folder that are looked into for a fleet.
+const CANDIDATES: usize = 20;
+
+/// Tells how far a fleet is.
+pub(super) fn tell(options: &FleetChosenArgs) -> Result<Exit, Failure> {
+    let home = Setup::read()?.home;
+    let id = choose(&home, options.id.as_deref(), None)?;
+    let account = Account::read(&Reader::open(&home, id)?, id)?;
+    let account = account.ok_or_else(|| Failure::usage(format!("no fleet has worked in session {id}")))?;
+    if options.json {
+        print::json(&account);
+        return Ok(Exit::Success);
+    }
+    print::answer(format_args!("fleet in {id}: {}", print::plain(&print::one_line(&account.terms.goal, 200))));
+    print::answer(match (account.end, account.owner_pid) {
+        (Some(end), _) => lines::ended(end).to_owned(),
+        (None, Some(pid)) => format!("at work in process {pid}"),
+        (None, None) => format!("nobody runs it; go on with: bosun fleet resume {id}"),
+    });
+    table(&account);
+    Ok(Exit::Success)
+}
+
+/// Stops a fleet that another process runs.
+pub(super) async fn stop(options: &FleetChosenArgs) -> Result<Exit, Failure> {
+    let home = Setup::read()?.home;
+    let id = choose(&home, options.id.as_deref(), None)?;
+    sessions::command(&home, id, Command::StopFleet).await
+}
+
+/// The session that is meant: the one that is named, or the newest of a folder with a fleet.
+pub(super) fn choose(home: &Home, given: Option<&str>, folder: Option<&Path>) -> Result<SessionId, Failure> {
+    if let Some(prefix) = given {
+        return run::find(home, prefix);
+    }
+    let cwd = setup::folder(folder)?.display().to_string();
+    let rows = Index::open(home)?.agree(home)?.list(Some(&cwd))?;
+    let fleet = |id: SessionId| {
+        let reader = Reader::open(home, id).ok()?;
+        let has_fleet = reader.todos().is_ok_and(|todos| !todos.is_empty()) || unfinished(&reader);
+        has_fleet.then(|| reader.session_view().ok()).flatten().map(|view| (view.updated_at, id))
+    };
+    let newest = rows.iter().take(CANDIDATES).filter_map(|row| fleet(row.id)).max();
+    newest.map(|(_, id)| id).ok_or_else(|| {
+        Failure::usage(format!("no fleet has worked in {cwd}"))
+            .hint("name its session; `bosun sessions` lists them, and bosun fleet \"GOAL\" begins one")
+    })
+}
+
+/// Whether a fleet was begun and has not ended.
+fn unfinished(reader: &Reader) -> bool {
+    let Ok(view) = reader.session_view() else { return false };
+    matches!(Account::read(reader, view.id), Ok(Some(Account { end: None, .. })))
+}
+
+/// Tells whoever goes on with a session that a fleet waits in it.
+pub(crate) fn tell_unfinished(home: &Home, id: SessionId) {
+    if Reader::open(home, id).is_ok_and(|reader| unfinished(&reader)) {
+        print::note(format_args!("a fleet is not done in this session; go on with it: bosun fleet resume {id}"));
+    }
+}

@@ -1,0 +1,58 @@
+//! How todos name each other: every id once, every dependency there, nobody waiting for itself.
+
+use std::collections::BTreeMap;
+
+use protocol::{Todo, TodoId, circle};
+
+use super::keys::Report;
+use super::shape::Web;
+use super::todo::Places;
+use crate::catalog::{Spot, nearest};
+
+/// Most wrong dependencies for which the one that was probably meant is looked for.
+const SUGGESTED: usize = 20;
+
+/// Tells what is wrong with the ids and dependencies of a plan.
+pub(super) fn check(todos: &[Todo], places: &[Places], report: &mut Report) {
+    let first = unique(todos, places, report);
+    known(todos, places, &first, report);
+    for path in Web::new(todos).circles() {
+        let at = path.first().and_then(|n| places[*n].depends_on.first().copied().flatten().or(places[*n].id));
+        let path: Vec<TodoId> = path.iter().map(|n| todos[*n].id.clone()).collect();
+        report.error(at, format!("todos wait for each other: {}", circle(&path)), "remove one of these dependencies");
+    }
+}
+
+fn unique<'a>(todos: &'a [Todo], places: &[Places], report: &mut Report) -> BTreeMap<&'a TodoId, Option<Spot>> {
+    let mut first: BTreeMap<&TodoId, Option<Spot>> = BTreeMap::new();
+    for (todo, places) in todos.iter().zip(places) {
+        match first.get(&todo.id) {
+            None => drop(first.insert(&todo.id, places.id)),
+            Some(at) => {
+                let line = at.map_or_else(String::new, |at| format!(", first in line {}", at.line));
+                report.error(places.id, format!("the id `{}` is here twice{line}", todo.id), "give one another id");
+            }
+        }
+    }
+    first
+}
+
+fn known(todos: &[Todo], places: &[Places], first: &BTreeMap<&TodoId, Option<Spot>>, report: &mut Report) {
+    let names: Vec<&str> = first.keys().map(|id| id.0.as_str()).collect();
+    let mut suggested = 0;
+    for (todo, places) in todos.iter().zip(places) {
+        for (above, at) in todo.depends_on.iter().zip(&places.depends_on) {
+            if first.contains_key(above) {
+                continue;
+            }
+            // Looking through all ids for each of thousands of mistakes would take minutes.
+            let near = (suggested < SUGGESTED).then(|| nearest(&above.0, &names)).flatten();
+            suggested += 1;
+            let remedy = match near {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "name a todo of this plan, or add it".to_owned(),
+            };
+            report.error(*at, format!("todo `{}`: it depends on `{above}`, which is not there", todo.id), remedy);
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! Plan files: the todos of a fleet, what they depend on, who does them, and how each is checked.
+//!
+//! A plan is read whole or not at all, and everything that is wrong with it is said at once. What depends on the machine
+//! (which agents, models, patterns and schemas can be used) is asked of a [`PlanJudge`].
+
+mod form;
+mod judge;
+mod keys;
+mod lengths;
+mod links;
+mod read;
+mod shape;
+mod todo;
+
+pub use form::plan_schema;
+pub use judge::PlanJudge;
+pub use read::{Plan, PlanLimits};
+pub use shape::PlanShape;

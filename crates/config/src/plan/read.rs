@@ -1,0 +1,234 @@
+//! A plan, read from a file.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use protocol::{FleetTerms, Todo};
+
+use super::keys::{Keys, Report};
+use super::lengths::{COMMAND, DESCRIPTION, PLAN, TODOS, WORD};
+use super::shape::{PlanShape, Web};
+use super::todo::{Defaults, Places};
+use super::{links, todo};
+use crate::catalog::{Marked, Node, Problem, Spot, Value, told};
+use crate::{parse_time, parse_usd};
+
+/// The keys of a plan, of its limits and of its defaults.
+pub(super) const KEYS: [&str; 8] =
+    ["goal", "limits", "isolation", "merge_check", "validate", "rounds", "defaults", "todos"];
+pub(super) const LIMITS: [&str; 4] = ["parallel", "retries", "budget_usd", "timeout"];
+pub(super) const DEFAULTS: [&str; 2] = ["agent", "model"];
+
+/// Most todos at once, most retries of one, and most rounds of validation.
+const PARALLEL: u32 = 4_096;
+const RETRIES: u32 = 100;
+const ROUNDS: u32 = 100;
+
+/// How often a todo is tried again, and how many rounds there are, where the plan does not say.
+const USUAL_RETRIES: u32 = 1;
+const USUAL_ROUNDS: u32 = 3;
+
+/// A plan: the todos of a fleet and how it works through them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// Where it was read from.
+    pub file: PathBuf,
+    /// What it is all for.
+    pub goal: Option<String>,
+    /// What it may take.
+    pub limits: PlanLimits,
+    /// Whether each worker has a checkout of its own, if the plan says.
+    pub isolated: Option<bool>,
+    /// A shell command that must exit with code 0 after each merge.
+    pub merge_check: Option<String>,
+    /// How often the main agent looks at the result and may plan anew.
+    pub rounds: u32,
+    /// The todos, in the order of writing, with the defaults that hold for them.
+    pub todos: Vec<Todo>,
+    /// Where the parts of each todo stand.
+    pub(super) places: Vec<Places>,
+}
+
+/// What a plan may take; what it does not say is as elsewhere.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PlanLimits {
+    /// Most todos that are worked on at once.
+    pub parallel: Option<u32>,
+    /// How often a todo is tried again after a failure.
+    pub retries: Option<u32>,
+    /// Most millionths of a US dollar that all of it may cost.
+    pub budget_usd: Option<u64>,
+    /// How long all of it may take.
+    pub timeout: Option<Duration>,
+}
+
+impl Plan {
+    /// Reads a plan; says everything that is wrong with it.
+    pub fn read(file: &Path) -> Result<Plan, Vec<Problem>> {
+        let refuse = |words: String, remedy: &str| Err(vec![Problem::error(file, words, remedy)]);
+        match host::read_plain(file, PLAN) {
+            Ok(Some(bytes)) => match String::from_utf8(bytes) {
+                Ok(text) => Plan::parse(file, &text),
+                Err(_binary) => refuse("it is no UTF-8 text".into(), "save it as UTF-8"),
+            },
+            Ok(None) => refuse("it does not exist".into(), "name a plan file"),
+            Err(error) => refuse(error.to_string(), "name a plan that can be read"),
+        }
+    }
+
+    /// Reads a plan out of a text, YAML or JSON; problems call it `file`.
+    pub fn parse(file: &Path, text: &str) -> Result<Plan, Vec<Problem>> {
+        let mut report = Report::new(file);
+        let plan = document(text, &mut report).map(|node| table(node, &mut report));
+        match plan {
+            Some(plan) if report.problems.is_empty() => Ok(plan),
+            Some(_) | None => Err(report.problems),
+        }
+    }
+
+    /// The terms of a fleet that works through this plan.
+    pub fn terms(&self) -> FleetTerms {
+        let file = self.file.display().to_string();
+        FleetTerms {
+            goal: self.goal.clone().unwrap_or_else(|| file.clone()),
+            agent: None,
+            parallel: self.limits.parallel,
+            retries: self.limits.retries.unwrap_or(USUAL_RETRIES),
+            rounds: self.rounds,
+            isolated: self.isolated.unwrap_or(false),
+            dirty: false,
+            merge: false,
+            check: self.merge_check.clone(),
+            plan: Some(file),
+        }
+    }
+
+    /// How the todos stand to each other.
+    pub fn shape(&self) -> PlanShape {
+        let none = PlanShape { layers: Vec::new(), longest: Vec::new() };
+        Web::new(&self.todos).shape(&self.todos).unwrap_or(none)
+    }
+}
+
+fn document(text: &str, report: &mut Report) -> Option<Node> {
+    if text.len() as u64 > PLAN {
+        report.error(None, format!("it is larger than {PLAN} bytes"), "split it into several plans");
+        return None;
+    }
+    match serde_saphyr::from_str_with_options::<Marked>(text, limits()) {
+        Ok(Marked(node)) => Some(node),
+        Err(error) => {
+            let at = error.location().map(|at| Spot { line: at.line(), column: at.column() });
+            let line = at.and_then(|at| text.lines().nth(at.line.saturating_sub(1) as usize));
+            let (words, remedy) = told(&error, "plan", line);
+            report.error(at, words, remedy);
+            None
+        }
+    }
+}
+
+fn table(node: Node, report: &mut Report) -> Plan {
+    let file = report.file.clone();
+    let mut keys = Keys::new("", node, report);
+    let goal = keys.text("goal", DESCRIPTION).map(|goal| goal.value.trim().to_owned());
+    let limits = keys.take("limits");
+    let isolated = isolation(&mut keys);
+    let merge_check = keys.text("merge_check", COMMAND).map(|check| check.value.trim().to_owned());
+    let validate = keys.flag("validate").unwrap_or(false);
+    let rounds = keys.count("rounds", 1..=ROUNDS).unwrap_or(USUAL_ROUNDS);
+    let defaults = keys.take("defaults");
+    let todos = todos(&mut keys);
+    keys.finish(&KEYS);
+    let limits = limits.map(|node| limits_of(node, report)).unwrap_or_default();
+    let defaults = defaults.map(|node| defaults_of(node, report)).unwrap_or_default();
+    let read = todos.into_iter().zip(1..).filter_map(|(node, number)| todo::read(number, node, &defaults, report));
+    let (todos, places): (Vec<Todo>, Vec<Places>) = read.unzip();
+    links::check(&todos, &places, report);
+    let rounds = if validate { rounds } else { 0 };
+    Plan { file, goal, limits, isolated, merge_check, rounds, todos, places }
+}
+
+fn isolation(keys: &mut Keys<'_>) -> Option<bool> {
+    let word = keys.text("isolation", WORD)?;
+    match word.value.as_str() {
+        "worktree" => Some(true),
+        "none" => Some(false),
+        other => {
+            keys.error(word.at, format!("`isolation` is `{other}`"), "write `worktree` or `none`");
+            None
+        }
+    }
+}
+
+fn todos(keys: &mut Keys<'_>) -> Vec<Node> {
+    let at = keys.at();
+    let before = keys.report.problems.len();
+    let Some(node) = keys.take("todos") else {
+        if keys.report.problems.len() == before {
+            keys.error(at, "it has no `todos`", "add a list of todos, each with `id` and `title`");
+        }
+        return Vec::new();
+    };
+    match node.value {
+        Value::List(list) if list.is_empty() => {
+            keys.error(node.at, "`todos` is empty", "add at least one, with `id` and `title`");
+            Vec::new()
+        }
+        Value::List(list) if list.len() > TODOS => {
+            let words = format!("there are {} todos, and at most {TODOS} are taken", list.len());
+            keys.error(node.at, words, "split the plan");
+            Vec::new()
+        }
+        Value::List(list) => list,
+        other => {
+            keys.error(node.at, format!("`todos` is {}", other.kind()), "write a list, each with `id` and `title`");
+            Vec::new()
+        }
+    }
+}
+
+fn limits_of(node: Node, report: &mut Report) -> PlanLimits {
+    let mut keys = Keys::new("limits: ", node, report);
+    let limits = PlanLimits {
+        parallel: keys.count("parallel", 1..=PARALLEL),
+        retries: keys.count("retries", 0..=RETRIES),
+        budget_usd: keys.read("budget_usd", parse_usd),
+        timeout: keys.read("timeout", some_time),
+    };
+    keys.finish(&LIMITS);
+    limits
+}
+
+fn some_time(text: &str) -> Result<Duration, String> {
+    match parse_time(text)? {
+        Duration::ZERO => Err("a time of nothing is too short".into()),
+        time => Ok(time),
+    }
+}
+
+fn defaults_of(node: Node, report: &mut Report) -> Defaults {
+    let mut keys = Keys::new("defaults: ", node, report);
+    let defaults = Defaults { agent: keys.text("agent", WORD), model: keys.text("model", WORD) };
+    keys.finish(&DEFAULTS);
+    defaults
+}
+
+fn limits() -> serde_saphyr::Options {
+    serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_depth: 64,
+            max_nodes: 4_000_000,
+            max_events: 8_000_000,
+            max_aliases: 50_000,
+            max_anchors: 10_000,
+            max_recorded_anchor_events: 1_000_000,
+            max_recorded_anchor_bytes: 16 << 20,
+        },
+        alias_limits: serde_saphyr::alias_limits! {
+            max_total_replayed_events: 2_000_000,
+            max_replay_stack_depth: 8,
+        },
+        strict_booleans: true,
+        with_snippet: false,
+    }
+}

@@ -1,0 +1,134 @@
+//! One todo of a plan.
+
+use protocol::{Todo, TodoId};
+use serde_json::Value;
+
+use super::keys::{Keys, Placed, Report};
+use super::lengths::{COMMAND, DESCRIPTION, ID, PATTERN, PATTERNS, SCHEMA, TITLE, WORD};
+use crate::catalog::{Node, Spot};
+
+/// The keys of a todo.
+pub(super) const KEYS: [&str; 10] =
+    ["id", "title", "description", "depends_on", "agent", "agent_type", "model", "files", "check", "expects"];
+
+/// What todos have that do not say otherwise.
+#[derive(Debug, Default)]
+pub(super) struct Defaults {
+    pub(super) agent: Option<Placed<String>>,
+    pub(super) model: Option<Placed<String>>,
+}
+
+/// Where the parts of a todo stand that are looked at later.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Places {
+    pub(super) id: Option<Spot>,
+    pub(super) depends_on: Vec<Option<Spot>>,
+    pub(super) agent: Option<Placed<String>>,
+    pub(super) model: Option<Placed<String>>,
+    pub(super) files: Vec<Option<Spot>>,
+    pub(super) expects: Option<Placed<Value>>,
+}
+
+/// Reads one todo; what is wrong with it goes to the report, and none is given back if it cannot be named.
+pub(super) fn read(number: usize, node: Node, defaults: &Defaults, report: &mut Report) -> Option<(Todo, Places)> {
+    let mut keys = Keys::new(format!("todo {number}: "), node, report);
+    let at = keys.at();
+    let id = id(&mut keys);
+    if let Some(id) = &id {
+        keys.call(format!("todo `{}`: ", id.value));
+    }
+    let title = title(&mut keys);
+    let description = keys.text("description", DESCRIPTION).map(|text| text.value.trim_end().to_owned());
+    let (depends_on, depends_at) = split(keys.texts("depends_on"));
+    let agent = agent(&mut keys).or_else(|| defaults.agent.clone());
+    let model = keys.text("model", WORD).or_else(|| defaults.model.clone());
+    let (files, files_at) = split(files(&mut keys));
+    let check = keys.text("check", COMMAND).map(|check| check.value.trim().to_owned());
+    let expects = expects(&mut keys);
+    keys.finish(&KEYS);
+    let id = id?;
+    let todo = Todo {
+        depends_on: depends_on.into_iter().map(TodoId).collect(),
+        description,
+        agent_type: agent.as_ref().map(|agent| agent.value.clone()),
+        model: model.as_ref().map(|model| model.value.clone()),
+        files,
+        check,
+        expects: expects.as_ref().map(|schema| schema.value.to_string()),
+        ..Todo::new(id.value, title.unwrap_or_default())
+    };
+    let places = Places { id: id.at.or(at), depends_on: depends_at, agent, model, files: files_at, expects };
+    Some((todo, places))
+}
+
+fn split(texts: Vec<Placed<String>>) -> (Vec<String>, Vec<Option<Spot>>) {
+    texts.into_iter().map(|text| (text.value.trim().to_owned(), text.at)).unzip()
+}
+
+fn id(keys: &mut Keys<'_>) -> Option<Placed<String>> {
+    let id = needed(keys, "id", ID, "a short one that no other todo has")?;
+    let fits = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | ':');
+    if !id.value.chars().all(fits) {
+        let words = format!("`{}` cannot be an id", id.value);
+        keys.error(id.at, words, "use letters, digits, `-`, `_`, `.`, `/` and `:`");
+        return None;
+    }
+    Some(id)
+}
+
+fn title(keys: &mut Keys<'_>) -> Option<String> {
+    let title = needed(keys, "title", TITLE, "what is to be done, in one line")?;
+    let value = title.value.trim().to_owned();
+    if value.contains('\n') {
+        keys.error(title.at, "`title` has several lines", "keep the first, and put the rest into `description`");
+    }
+    Some(value)
+}
+
+/// A text that every todo has.
+fn needed(keys: &mut Keys<'_>, key: &str, most: usize, what: &str) -> Option<Placed<String>> {
+    let before = keys.report.problems.len();
+    let text = keys.text(key, most);
+    // One that is there and unusable has been told of.
+    if text.is_none() && keys.report.problems.len() == before {
+        let at = keys.at();
+        keys.error(at, format!("it has no `{key}`"), format!("add `{key}`: {what}"));
+    }
+    text
+}
+
+fn agent(keys: &mut Keys<'_>) -> Option<Placed<String>> {
+    let (agent, also) = (keys.text("agent", WORD), keys.text("agent_type", WORD));
+    if let (Some(_), Some(also)) = (&agent, &also) {
+        keys.error(also.at, "`agent_type` says again what `agent` says", "remove one");
+    }
+    agent.or(also)
+}
+
+fn files(keys: &mut Keys<'_>) -> Vec<Placed<String>> {
+    let files = keys.texts("files");
+    if files.len() > PATTERNS {
+        let at = files.get(PATTERNS).and_then(|file| file.at);
+        keys.error(at, format!("`files` has more than {PATTERNS} patterns"), "name folders instead of files");
+    }
+    if let Some(long) = files.iter().find(|file| file.value.len() > PATTERN) {
+        let at = long.at;
+        keys.error(at, format!("a pattern of `files` has more than {PATTERN} bytes"), "shorten it");
+    }
+    files
+}
+
+fn expects(keys: &mut Keys<'_>) -> Option<Placed<Value>> {
+    let node = keys.take("expects")?;
+    let at = node.at;
+    let value = node.to_json();
+    if !value.is_object() {
+        keys.error(at, "`expects` is no table", "write a JSON Schema, such as `{ type: object }`");
+        return None;
+    }
+    if value.to_string().len() > SCHEMA {
+        keys.error(at, format!("`expects` has more than {SCHEMA} bytes"), "ask for less");
+        return None;
+    }
+    Some(Placed { value, at })
+}

@@ -1,0 +1,275 @@
+//! Plan files: what they say, and what is said of those that cannot be used.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use config::{Plan, PlanJudge, plan_schema};
+use protocol::{Todo, TodoId};
+use serde_json::{Value, json};
+
+const WHOLE: &str = r#"
+goal: Make the parser total
+limits: { parallel: 8, retries: 2, budget_usd: 2.5, timeout: 30m }
+isolation: worktree
+merge_check: cargo test -q
+validate: true
+rounds: 2
+defaults: { agent: general-purpose, model: script/a.yaml }
+todos:
+  - id: tokens
+    title: Write the tokens
+  - id: lexer
+    title: Make the lexer total
+    description: |
+      Every byte is some token.
+    depends_on: [tokens]
+    agent: code-review
+    files: ["src/lexer/**", Cargo.toml]
+    check: cargo test -q lexer
+    expects: { type: object, required: [tokens] }
+"#;
+
+fn parse(text: &str) -> Result<Plan, Vec<String>> {
+    Plan::parse(Path::new("plan.yaml"), text).map_err(|all| all.iter().map(ToString::to_string).collect())
+}
+
+/// The problems of a plan with these todos.
+fn problems(todos: &str) -> Vec<String> {
+    parse(&format!("todos:\n{todos}")).unwrap_err()
+}
+
+#[test]
+fn f5_a_plan_says_who_does_what_and_in_which_order() {
+    let plan = parse(WHOLE).unwrap();
+    assert_eq!(plan.goal.as_deref(), Some("Make the parser total"));
+    assert_eq!((plan.limits.parallel, plan.limits.retries), (Some(8), Some(2)));
+    assert_eq!(plan.limits.budget_usd, Some(2_500_000));
+    assert_eq!(plan.limits.timeout, Some(Duration::from_secs(1_800)));
+    let usual = |id, title| Todo {
+        agent_type: Some("general-purpose".into()),
+        model: Some("script/a.yaml".into()),
+        ..Todo::new(id, title)
+    };
+    let lexer = Todo {
+        description: Some("Every byte is some token.".into()),
+        depends_on: vec![TodoId::from("tokens")],
+        agent_type: Some("code-review".into()),
+        files: vec!["src/lexer/**".into(), "Cargo.toml".into()],
+        check: Some("cargo test -q lexer".into()),
+        expects: Some(r#"{"required":["tokens"],"type":"object"}"#.into()),
+        ..usual("lexer", "Make the lexer total")
+    };
+    assert_eq!(plan.todos, [usual("tokens", "Write the tokens"), lexer]);
+    let terms = plan.terms();
+    assert_eq!((terms.parallel, terms.retries, terms.rounds, terms.isolated), (Some(8), 2, 2, true));
+    assert_eq!((terms.check.as_deref(), terms.plan.as_deref()), (Some("cargo test -q"), Some("plan.yaml")));
+}
+
+#[test]
+fn f5_json_is_a_plan_too_and_what_is_left_out_is_usual() {
+    let plan = parse(r#"{ "todos": [ { "id": 7, "title": "Count", "agent_type": "explore" } ] }"#).unwrap();
+    assert_eq!(plan.todos, [Todo { agent_type: Some("explore".into()), ..Todo::new("7", "Count") }]);
+    let terms = plan.terms();
+    assert_eq!((terms.goal.as_str(), terms.retries, terms.rounds, terms.isolated), ("plan.yaml", 1, 0, false));
+}
+
+#[test]
+fn f5_everything_that_is_wrong_is_said_at_once_with_its_place() {
+    let text = "\
+goal: x
+limit: { parallel: 8 }
+limits: { parallel: 0, budget_usd: lots, timeout: 3 weeks, retires: 1 }
+isolation: docker
+rounds: many
+todos:
+  - id: a
+    title: A
+    depnds_on: [b]
+  - id: a
+    title: ''
+  - id: b c
+    title: B
+  - title: C
+  - id: d
+    title: D
+    depends_on: [e, dd]
+    agent: x
+    agent_type: y
+    expects: yes please
+";
+    let expected = [
+        "plan.yaml:4:12: `isolation` is `docker`; write `worktree` or `none`",
+        "plan.yaml:5:9: `rounds` is a text; write a whole number from 1 to 100",
+        "plan.yaml:2:1: the key `limit` is unknown; did you mean `limits`?",
+        "plan.yaml:3:21: limits: `parallel` is 0; write a whole number from 1 to 4096",
+        "plan.yaml:3:36: limits: `lots` is not an amount of dollars such as 5 or 0.25; correct `budget_usd`",
+        "plan.yaml:3:51: limits: `3 weeks` has an unknown unit; use ms, s, m or h; correct `timeout`",
+        "plan.yaml:3:60: limits: the key `retires` is unknown; did you mean `retries`?",
+        "plan.yaml:9:5: todo `a`: the key `depnds_on` is unknown; did you mean `depends_on`?",
+        "plan.yaml:11:12: todo `a`: `title` is empty; write something, or leave it out",
+        "plan.yaml:12:9: todo 3: `b c` cannot be an id; use letters, digits, `-`, `_`, `.`, `/` and `:`",
+        "plan.yaml:14:5: todo 4: it has no `id`; add `id`: a short one that no other todo has",
+        "plan.yaml:19:17: todo `d`: `agent_type` says again what `agent` says; remove one",
+        "plan.yaml:20:14: todo `d`: `expects` is no table; write a JSON Schema, such as `{ type: object }`",
+        "plan.yaml:10:9: the id `a` is here twice, first in line 7; give one another id",
+        "plan.yaml:17:18: todo `d`: it depends on `e`, which is not there; name a todo of this plan, or add it",
+        "plan.yaml:17:21: todo `d`: it depends on `dd`, which is not there; did you mean `d`?",
+    ];
+    assert_eq!(parse(text).unwrap_err(), expected);
+}
+
+#[test]
+fn f5_circles_are_named_each_once() {
+    let todo = |id: &str, above: &str| format!("  - {{ id: {id}, title: T, depends_on: [{above}] }}\n");
+    let circles = [todo("a", "b"), todo("b", "c"), todo("c", "a"), todo("d", "a"), todo("e", "e")].concat();
+    let remedy = "remove one of these dependencies";
+    let told = problems(&circles);
+    assert_eq!(
+        told,
+        [
+            format!("plan.yaml:2:37: todos wait for each other: a → b → c → a; {remedy}"),
+            format!("plan.yaml:6:37: todos wait for each other: e → e; {remedy}"),
+        ]
+    );
+}
+
+#[test]
+fn f5_the_shape_has_layers_and_a_longest_path() {
+    let todo = |id: &str, above: &str| format!("  - {{ id: {id}, title: T, depends_on: [{above}] }}\n");
+    let todos = [todo("end", "left, right"), todo("left", "top"), todo("right", "low"), todo("low", "top")];
+    let plan = parse(&format!("todos:\n{}  - {{ id: top, title: T }}\n", todos.concat())).unwrap();
+    let shape = plan.shape();
+    let names = |ids: &[TodoId]| ids.iter().map(|id| id.0.clone()).collect::<Vec<_>>();
+    let layers: Vec<Vec<String>> = shape.layers.iter().map(|layer| names(layer)).collect();
+    assert_eq!(layers, [vec!["top"], vec!["left", "low"], vec!["right"], vec!["end"]]);
+    assert_eq!(names(&shape.longest), ["top", "low", "right", "end"]);
+    assert_eq!(shape.widest(), 2);
+}
+
+#[test]
+fn f5_what_is_no_plan_is_refused() {
+    for (text, expected) in [
+        ("", "plan.yaml"),
+        ("- a\n", "stands where a table belongs"),
+        ("todos: []\n", "`todos` is empty"),
+        ("todos: 3\n", "`todos` is a number"),
+        ("goal: x\n", "it has no `todos`"),
+        ("todos: [ { id: a, title: A, id: b } ]\n", "the key `id` is here twice"),
+        ("todos:\n\t- id: a\n", "a tab stands where YAML wants spaces"),
+        ("todos: [ { id: a, title: 'x\n\n y' } ]\n", "several lines"),
+        ("todos: [ 3 ]\n", "todo 1: a number stands where a table belongs"),
+        ("todos: [ { id: a, title: A, files: [[b]] } ]\n", "`files` is a list; write a list of texts"),
+        ("todos: [ { id: a, title: A, check: } ]\n", "`check` says nothing"),
+    ] {
+        let told = parse(text).unwrap_err();
+        assert!(told.iter().any(|words| words.contains(expected)), "{text}: {told:?}");
+    }
+    let long = format!("todos: [ {{ id: a, title: {} }} ]", "x".repeat(501));
+    assert!(parse(&long).unwrap_err()[0].contains("`title` has 501 bytes, and at most 500 are taken"));
+    let bomb = format!("a: &a [x]\n{}", (0..60).map(|n| format!("b{n}: [*a, *a]\n")).collect::<String>());
+    assert!(parse(&bomb).is_err());
+    let deep = format!("todos: {}{}", "[".repeat(5_000), "]".repeat(5_000));
+    assert!(parse(&deep).is_err());
+}
+
+#[test]
+fn f5_a_plan_has_fifty_thousand_todos_and_no_more() {
+    let mut text = "todos:\n".to_owned();
+    for n in 0..50_000 {
+        let above = if n == 0 { String::new() } else { format!("t{}", n - 1) };
+        writeln!(text, "  - {{ id: t{n}, title: T, depends_on: [{above}] }}").unwrap();
+    }
+    let plan = parse(&text).unwrap();
+    assert_eq!((plan.todos.len(), plan.shape().longest.len()), (50_000, 50_000));
+    let more = format!("todos: [{}]", "1, ".repeat(50_001));
+    assert!(parse(&more).unwrap_err()[0].contains("there are 50001 todos, and at most 50000 are taken"));
+}
+
+#[test]
+fn f5_a_file_is_read_and_one_that_is_not_there_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("plan.yaml");
+    let told = |path: &Path| Plan::read(path).unwrap_err()[0].to_string();
+    assert!(told(&path).ends_with("it does not exist; name a plan file"));
+    fs::write(&path, [0xff, 0xfe]).unwrap();
+    assert!(told(&path).contains("no UTF-8 text"));
+    assert!(told(folder.path()).contains("no plain file"));
+    fs::write(&path, WHOLE).unwrap();
+    assert_eq!(Plan::read(&path).unwrap().todos.len(), 2);
+}
+
+/// Knows one agent and one model, and no pattern or schema with a bracket.
+struct Small;
+
+impl PlanJudge for Small {
+    fn agent(&self, name: &str) -> Result<(), String> {
+        if name == "explore" { Ok(()) } else { Err(format!("there is no agent `{name}`")) }
+    }
+
+    fn model(&self, spec: &str) -> Result<(), String> {
+        if spec == "a/b" { Ok(()) } else { Err(format!("there is no model `{spec}`")) }
+    }
+
+    fn pattern(&self, glob: &str) -> Result<(), String> {
+        if glob.contains('[') { Err("no brackets".into()) } else { Ok(()) }
+    }
+
+    fn schema(&self, schema: &Value) -> Result<(), String> {
+        if schema["type"] == "object" { Ok(()) } else { Err("no object".into()) }
+    }
+}
+
+#[test]
+fn f5_what_the_machine_lacks_is_said_where_it_is_named() {
+    let plan = parse(
+        "defaults: { model: no/such }
+todos:
+  - { id: a, title: A, agent: explore, model: a/b, files: [x, 'y['], expects: { type: object } }
+  - { id: b, title: B, agent: explorer, expects: { type: text } }
+",
+    );
+    let told: Vec<String> = plan.unwrap().check(&Small).iter().map(ToString::to_string).collect();
+    let expected = [
+        "plan.yaml:3:63: todo `a`: no brackets; write a path or a pattern such as `src/**/*.rs`",
+        "plan.yaml:4:31: todo `b`: there is no agent `explorer`; name another `agent`; `bosun catalog list` shows what there is",
+        "plan.yaml:1:20: todo `b`: there is no model `no/such`; name another `model`; `bosun models` shows what there is",
+        "plan.yaml:4:50: todo `b`: no object; write a JSON Schema that stands for itself in `expects`",
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the one switch of this test")]
+fn the_schema_of_plans_is_the_one_that_is_checked_in() {
+    let path = format!("{}/../../schemas/plan.schema.json", env!("CARGO_MANIFEST_DIR"));
+    let schema = plan_schema();
+    if std::env::var_os("BOSUN_BLESS").is_some() {
+        fs::write(&path, format!("{schema:#}\n")).unwrap();
+    }
+    let checked_in: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    assert_eq!(checked_in, schema, "run this test with BOSUN_BLESS=1 to write the schema anew");
+}
+
+/// What an unknown key is refused with lists the keys that are known.
+fn known(text: &str) -> Vec<String> {
+    let told = parse(text).unwrap_err();
+    let keys = told.iter().find_map(|words| words.split_once("there are: ")).unwrap().1;
+    let mut keys: Vec<String> = keys.split(", ").map(str::to_owned).collect();
+    keys.sort();
+    keys
+}
+
+#[test]
+fn the_schema_has_the_keys_that_are_read_and_no_others() {
+    let schema = plan_schema();
+    let keys = |table: &Value| table["properties"].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    let part = |name: &str| keys(&schema["$defs"][name]);
+    assert_eq!(keys(&schema), known("zzzzzzzz: 1"));
+    assert_eq!(part("Limits"), known("limits: { zzzzzzzz: 1 }\ntodos: [{ id: a, title: A }]"));
+    assert_eq!(part("Defaults"), known("defaults: { zzzzzzzz: 1 }\ntodos: [{ id: a, title: A }]"));
+    assert_eq!(part("Todo"), known("todos: [{ id: a, title: A, zzzzzzzz: 1 }]"));
+    assert_eq!(schema["additionalProperties"], json!(false));
+    assert_eq!(schema["$defs"]["Todo"]["required"], json!(["id", "title"]));
+}

@@ -1,0 +1,168 @@
+//! What the API says of todos.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Todo, TodoId, TodoStatus};
+
+/// One todo as every view shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TodoView {
+    /// Its id.
+    pub id: TodoId,
+    /// What is to be done, in one line.
+    pub title: String,
+    /// What whoever does it must know.
+    pub description: Option<String>,
+    /// How far it is.
+    pub status: TodoStatus,
+    /// Whether it can be worked on now.
+    pub ready: bool,
+    /// The todos that must be done first.
+    pub depends_on: Vec<TodoId>,
+    /// Why it is blocked, or what went wrong the last time.
+    pub reason: Option<String>,
+    /// The agent that is to do it.
+    pub agent_type: Option<String>,
+    /// The model that is to do it.
+    pub model: Option<String>,
+    /// Patterns of the files that it reads and changes.
+    pub files: Vec<String>,
+    /// A shell command that must exit with code 0 when it is done.
+    pub check: Option<String>,
+    /// A JSON Schema that the worker's answer must satisfy, as written.
+    pub expects: Option<String>,
+    /// The task that works or last worked on it.
+    pub task: Option<String>,
+    /// How often somebody began to work on it.
+    pub attempts: u32,
+}
+
+/// Which todos are wanted, and which page of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TodosParams {
+    /// Only those that are this far.
+    pub status: Option<TodoStatus>,
+    /// Only those that can be worked on now.
+    pub ready: bool,
+    /// How many rows to pass over.
+    pub offset: u64,
+    /// How many rows at most; 100 when absent.
+    pub limit: Option<u64>,
+}
+
+impl TodosParams {
+    /// Every todo, on one page.
+    pub fn every() -> TodosParams {
+        TodosParams { limit: Some(u64::MAX), ..TodosParams::default() }
+    }
+}
+
+/// One page of todos, in the order that they were written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TodosPage {
+    /// The rows.
+    pub todos: Vec<TodoView>,
+    /// How many there are in all.
+    pub total: u64,
+}
+
+/// A todo that does not exist yet.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct NewTodo {
+    /// Its id; made from the title when absent.
+    pub id: Option<TodoId>,
+    /// What is to be done, in one line.
+    pub title: String,
+    /// What whoever does it must know.
+    pub description: Option<String>,
+    /// The todos that must be done first.
+    pub depends_on: Vec<TodoId>,
+    /// The agent that is to do it.
+    pub agent_type: Option<String>,
+    /// The model that is to do it.
+    pub model: Option<String>,
+    /// Patterns of the files that it reads and changes.
+    pub files: Vec<String>,
+    /// A shell command that must exit with code 0 when it is done.
+    pub check: Option<String>,
+    /// A JSON Schema that the worker's answer must satisfy, as written.
+    pub expects: Option<String>,
+}
+
+impl From<Todo> for NewTodo {
+    fn from(todo: Todo) -> NewTodo {
+        let Todo { id, title, description, status: _, depends_on, agent_type, model, files, check, expects, reason: _ } =
+            todo;
+        NewTodo { id: Some(id), title, description, depends_on, agent_type, model, files, check, expects }
+    }
+}
+
+/// What becomes different of a todo; what is absent stays.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TodoChange {
+    /// The todo.
+    pub id: TodoId,
+    /// What is to be done, in one line.
+    #[serde(default)]
+    pub title: Option<String>,
+    /// What whoever does it must know.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// How far it is, and why.
+    #[serde(default)]
+    pub status: Option<TodoStatus>,
+    /// Why it is blocked. It goes with the status.
+    #[serde(default)]
+    pub reason: Option<String>,
+    /// The todos that must be done first.
+    #[serde(default)]
+    pub depends_on: Option<Vec<TodoId>>,
+    /// The agent that is to do it.
+    #[serde(default)]
+    pub agent_type: Option<String>,
+    /// The model that is to do it.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// Patterns of the files that it reads and changes.
+    #[serde(default)]
+    pub files: Option<Vec<String>>,
+    /// A shell command that must exit with code 0 when it is done.
+    #[serde(default)]
+    pub check: Option<String>,
+    /// A JSON Schema that the worker's answer must satisfy, as written.
+    #[serde(default)]
+    pub expects: Option<String>,
+}
+
+impl TodoChange {
+    /// Another status, and nothing else.
+    pub fn status(id: TodoId, status: TodoStatus, reason: Option<String>) -> TodoChange {
+        TodoChange {
+            id,
+            title: None,
+            description: None,
+            status: Some(status),
+            reason,
+            depends_on: None,
+            agent_type: None,
+            model: None,
+            files: None,
+            check: None,
+            expects: None,
+        }
+    }
+}
+
+/// One edit of the todos.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TodoEdit {
+    /// A new one.
+    Add(NewTodo),
+    /// One that is there.
+    Change(TodoChange),
+}

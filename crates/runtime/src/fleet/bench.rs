@@ -1,0 +1,128 @@
+//! What a fleet's driver works with, and how it makes workers of todos.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::future::join_all;
+use kernel::{Input, Refusal, TodoMove};
+use protocol::{FleetTerms, TaskId, Todo, TodoId};
+use store::{Reader, StoreError, TodoRow};
+
+use super::{Aids, Recall, words, worker};
+use crate::agent::Desk;
+use crate::supervisor::{Rejected, Supervisor};
+
+/// What a fleet's driver works with.
+#[derive(Debug)]
+pub(super) struct Bench {
+    pub(super) desk: Arc<Desk>,
+    pub(super) supervisor: Supervisor,
+    pub(super) root: TaskId,
+    pub(super) aids: Aids,
+    /// A reader that stays open: every worker begins with a look at its row.
+    reader: Mutex<Reader>,
+    /// What was not done again, with what it brought.
+    recalled: Mutex<BTreeMap<TodoId, Recall>>,
+}
+
+impl Bench {
+    pub(super) fn new(desk: Arc<Desk>, supervisor: Supervisor, root: TaskId, aids: Aids) -> Result<Bench, StoreError> {
+        let reader = Mutex::new(desk.reader()?);
+        Ok(Bench { desk, supervisor, root, aids, reader, recalled: Mutex::default() })
+    }
+
+    /// Every todo, in the order that they were written.
+    pub(super) fn rows(&self) -> Result<Vec<TodoRow>, StoreError> {
+        self.reader.lock().unwrap_or_else(PoisonError::into_inner).todos()
+    }
+
+    pub(super) fn row(&self, id: &TodoId) -> Result<Option<TodoRow>, StoreError> {
+        self.reader.lock().unwrap_or_else(PoisonError::into_inner).todo(id)
+    }
+
+    /// What whoever did a todo last said.
+    pub(super) fn said(&self, row: &TodoRow) -> Option<String> {
+        let of_task = || {
+            let task: TaskId = row.task.as_deref()?.parse().ok()?;
+            self.desk.roster.known(task, |known| Some(known.endings.last_key_value()?.1.text.as_str().to_owned()))?
+        };
+        self.recalled(&row.todo.id).map(|recall| recall.result).or_else(of_task).filter(|said| !said.is_empty())
+    }
+
+    /// What a todo brought that was not done again.
+    pub(super) fn recalled(&self, todo: &TodoId) -> Option<Recall> {
+        self.recalled.lock().unwrap_or_else(PoisonError::into_inner).get(todo).cloned()
+    }
+
+    /// Starts a worker for each of these, unless it need not be done again or cannot be done.
+    pub(super) async fn dispatch(&self, terms: &FleetTerms, due: Vec<TodoId>) -> Result<(), Rejected> {
+        let inputs = join_all(due.iter().map(|id| self.prepare(terms, id))).await;
+        // They line up together, and one commit can hold them all.
+        let submit = |(todo, input): (&TodoId, Option<Input>)| self.submit(todo.clone(), input);
+        join_all(due.iter().zip(inputs).map(submit)).await.into_iter().collect()
+    }
+
+    async fn submit(&self, todo: TodoId, input: Option<Input>) -> Result<(), Rejected> {
+        let Some(input) = input else { return Ok(()) };
+        match self.supervisor.submit(input).await {
+            Ok(_receipt) => Ok(()),
+            Err(Rejected::Refused(refusal)) if is_late(&refusal) => Ok(()),
+            // The session stops.
+            Err(Rejected::Refused(refusal @ (Refusal::Closed | Refusal::Stopping(_)))) => Err(refusal.into()),
+            Err(Rejected::Refused(refusal)) => self.block(todo, refusal.to_string()).await,
+            Err(rejected) => Err(rejected),
+        }
+    }
+
+    /// Says that a todo that nobody holds cannot be done.
+    pub(super) async fn block(&self, todo: TodoId, reason: String) -> Result<(), Rejected> {
+        match self.supervisor.submit(Input::MoveTodo { todo, to: TodoMove::Block(reason) }).await {
+            Err(Rejected::Refused(refusal)) if is_late(&refusal) => Ok(()),
+            blocked => blocked.map(|_receipt| ()),
+        }
+    }
+
+    /// What is to become of a due todo; nothing if it is gone.
+    async fn prepare(&self, terms: &FleetTerms, id: &TodoId) -> Option<Input> {
+        let row = match self.row(id) {
+            Ok(row) => row?,
+            Err(error) => {
+                let to = TodoMove::Block(format!("it cannot be read: {error}"));
+                return Some(Input::MoveTodo { todo: id.clone(), to });
+            }
+        };
+        if let Some(recall) = self.aids.memory.recall(&row.todo).await {
+            self.recalled.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), recall);
+            return Some(Input::MoveTodo { todo: id.clone(), to: TodoMove::Reuse });
+        }
+        Some(match self.worker(terms, &row).await {
+            Ok(input) => input,
+            Err(reason) => Input::MoveTodo { todo: id.clone(), to: TodoMove::Block(reason) },
+        })
+    }
+
+    async fn worker(&self, terms: &FleetTerms, row: &TodoRow) -> Result<Input, String> {
+        let prompt = words::worker(row, &terms.goal, &self.before(&row.todo));
+        let mut spawn = worker::spawn(&self.desk, self.root, terms, row, prompt).await?;
+        spawn.spec.isolation = self.aids.ground.place(terms, &row.todo).await?;
+        Ok(Input::Spawn(spawn))
+    }
+
+    /// What the todos brought that this one depends on.
+    fn before(&self, todo: &Todo) -> Vec<(TodoId, String)> {
+        let brought = |id: &TodoId| Some((id.clone(), self.said(&self.row(id).ok()??)?));
+        todo.depends_on.iter().filter_map(brought).collect()
+    }
+}
+
+/// Whether a refusal only says that things have changed since the last look, which the next one will show.
+fn is_late(refusal: &Refusal) -> bool {
+    matches!(
+        refusal,
+        Refusal::TodoHeld { .. }
+            | Refusal::TodoNotReady(_)
+            | Refusal::TodosHeld { .. }
+            | Refusal::NoTodo(_)
+            | Refusal::NoFleet
+    )
+}

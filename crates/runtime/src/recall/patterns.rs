@@ -1,0 +1,103 @@
+//! Patterns of the files that a todo looks at.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path};
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+/// Most bytes of a pattern: the library reads nested braces by recursion.
+const LONGEST: usize = 500;
+
+/// Patterns of files below a workspace, each once, in one order.
+#[derive(Debug, Clone, Default)]
+pub struct FilePatterns(Vec<Pattern>);
+
+#[derive(Debug, Clone)]
+struct Pattern {
+    written: String,
+    matcher: Matcher,
+    /// What every path that matches begins with.
+    beginning: Vec<u8>,
+}
+
+#[derive(Debug, Clone)]
+enum Matcher {
+    /// The place that it begins with, and everything below that.
+    Place,
+    /// What a glob says. Making one ready takes its time, and most todos name places.
+    Glob(GlobSet),
+}
+
+impl FilePatterns {
+    /// Reads patterns; says in words what is wrong with one.
+    pub fn read(globs: &[String]) -> Result<FilePatterns, String> {
+        let mut globs: Vec<&String> = globs.iter().collect();
+        globs.sort();
+        globs.dedup();
+        globs.into_iter().map(|glob| Pattern::read(glob)).collect::<Result<_, _>>().map(FilePatterns)
+    }
+
+    /// Whether nothing was declared, so that everything counts.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Each pattern as it was written.
+    pub(super) fn written(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|pattern| pattern.written.as_str())
+    }
+
+    /// For each pattern, which of the sorted paths match it.
+    pub(super) fn select<'a, T>(
+        &'a self,
+        sorted: &'a [(Vec<u8>, T)],
+    ) -> impl Iterator<Item = impl Iterator<Item = &'a (Vec<u8>, T)>> {
+        self.0.iter().map(move |pattern| {
+            let first = sorted.partition_point(|(path, _)| path < &pattern.beginning);
+            let near = sorted.get(first..).unwrap_or_default().iter();
+            let near = near.take_while(|(path, _)| path.starts_with(&pattern.beginning));
+            near.filter(|(path, _)| pattern.matches(path))
+        })
+    }
+}
+
+impl Pattern {
+    fn read(written: &str) -> Result<Pattern, String> {
+        let glob = written.trim().trim_start_matches("./").trim_end_matches('/');
+        if glob.len() > LONGEST {
+            return Err(format!("a pattern of {} bytes is too long; at most {LONGEST} are taken", glob.len()));
+        }
+        let leaves = Path::new(glob).components().any(|part| !matches!(part, Component::Normal(_)));
+        if glob.is_empty() || leaves {
+            return Err(format!("the pattern `{written}` must be a path below the workspace"));
+        }
+        let special = glob.find(['*', '?', '[', '{', '\\']);
+        let matcher = match special {
+            None => Matcher::Place,
+            Some(_) => {
+                Matcher::Glob(built(glob).map_err(|why| format!("the pattern `{written}` cannot be read: {why}"))?)
+            }
+        };
+        let beginning = glob.as_bytes().get(..special.unwrap_or(glob.len())).unwrap_or_default().to_vec();
+        Ok(Pattern { written: written.to_owned(), matcher, beginning })
+    }
+
+    /// Whether a path fits that has the same beginning.
+    fn matches(&self, path: &[u8]) -> bool {
+        match &self.matcher {
+            Matcher::Place => matches!(path.get(self.beginning.len()), None | Some(b'/')),
+            Matcher::Glob(set) => set.is_match(Path::new(OsStr::from_bytes(path))),
+        }
+    }
+}
+
+/// A glob, where a folder stands for everything in it.
+fn built(glob: &str) -> Result<GlobSet, String> {
+    let mut set = GlobSetBuilder::new();
+    for glob in [glob.to_owned(), format!("{glob}/**")] {
+        let one = GlobBuilder::new(&glob).literal_separator(true).build();
+        set.add(one.map_err(|error| error.kind().to_string())?);
+    }
+    set.build().map_err(|error| error.kind().to_string())
+}

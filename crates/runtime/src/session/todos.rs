@@ -1,0 +1,269 @@
+//! Todos that agents and people change while a fleet works, while none does, and while nobody runs the session.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kernel::{Input, Spawn};
+use policy::Policy;
+use protocol::api::{NewTodo, TodoChange, TodoEdit};
+use protocol::{
+    Budget, Delivery, Event, FleetEnd, FleetTerms, Kind, Origin, PermissionMode, TaskId, TaskSpec, TodoId, TodoStatus,
+};
+use store::{Reader, SqlLimits, SqlSpace};
+
+use super::{Session, Start, crowd};
+use crate::Settings;
+use crate::bus::{Live, Subscription};
+
+/// A root that plans, and agents that say of todos what they like.
+const PLANS: &str = "
+version: 1
+rules:
+  - when: { path: /root, prompt: plan, turn: 1 }
+    answer: [call: { tool: sql, input: { query: \"INSERT INTO todos (id, title) VALUES ('a', 'one'), ('b', 'two'), ('c', 'three')\" } }]
+  - when: { path: /root, prompt: skip, not: { answered: { tool: sql } } }
+    answer: [call: { tool: sql, input: { query: \"UPDATE todos SET status = 'done' WHERE id = 'c'\" } }]
+  - when: { path: /root }
+    answer: [say: planned]
+  - when: { path: /root/liar, turn: 1 }
+    answer: [call: { tool: sql, input: { query: \"UPDATE todos SET status = 'done'\" } }]
+  - when: { path: /root/liar, turn: 2 }
+    answer: [call: { tool: sql, input: { query: \"SELECT group_concat(id || '=' || status) AS truth FROM todos\" } }]
+  - when: { path: /root/liar, turn: 3 }
+    answer: [call: { tool: sql, input: { query: \"UPDATE todos SET title = 'mine' WHERE id = 'a'\" } }]
+  - answer: [say: done]
+";
+
+fn settings(folder: &Path) -> Settings {
+    Settings {
+        model: Arc::new(model::Script::parse(PLANS, "test.yaml").unwrap()),
+        model_spec: "script/test.yaml".into(),
+        policy: Policy { mode: PermissionMode::AllowAll, ..Policy::default() },
+        ..crowd::settings(folder, "http://127.0.0.1:1".to_owned(), Budget::default())
+    }
+}
+
+fn terms() -> FleetTerms {
+    FleetTerms {
+        goal: "all of it".into(),
+        agent: None,
+        parallel: None,
+        retries: 0,
+        rounds: 1,
+        isolated: false,
+        dirty: false,
+        merge: false,
+        check: None,
+        plan: None,
+    }
+}
+
+struct Stage {
+    folder: tempfile::TempDir,
+    session: Session,
+    events: Subscription,
+}
+
+impl Stage {
+    async fn open() -> Stage {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("work")).unwrap();
+        let session = Session::open(settings(folder.path()), Start::New).await.unwrap();
+        let events = session.subscribe(0);
+        Stage { folder, session, events }
+    }
+
+    /// The same session in a process that comes later.
+    async fn reopen(self, between: impl FnOnce(&Session)) -> Stage {
+        let id = self.session.id();
+        between(&self.session);
+        self.session.leave().await.unwrap();
+        let session = Session::open(settings(self.folder.path()), Start::Resume(id)).await.unwrap();
+        let events = session.subscribe(session.first_seq());
+        Stage { folder: self.folder, session, events }
+    }
+
+    async fn until(&mut self, wanted: impl Fn(&Event) -> bool) -> Event {
+        let next = async {
+            loop {
+                let Some(Live::Event(envelope)) = self.events.next().await.unwrap() else { continue };
+                if wanted(&envelope.entry.event) {
+                    return envelope.entry.event.clone();
+                }
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), next).await.unwrap()
+    }
+
+    /// What the next call is answered.
+    async fn answered(&mut self) -> String {
+        match self.until(|event| matches!(event, Event::CallAnswered { .. })).await {
+            Event::CallAnswered { answer, .. } => answer.text,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn changed(&mut self) -> (Origin, Vec<(String, TodoStatus)>) {
+        match self.until(|event| matches!(event, Event::TodosChanged { .. })).await {
+            Event::TodosChanged { by, changed, .. } => {
+                (by, changed.into_iter().map(|todo| (todo.id.0, todo.status)).collect())
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn plan(&mut self) {
+        self.session.send("plan", Delivery::FollowUp).await.unwrap();
+        self.until(|event| matches!(event, Event::ActivationEnded { .. })).await;
+    }
+
+    async fn give(&self, input: Input) {
+        self.session.supervision.supervisor.submit(input).await.unwrap();
+    }
+
+    /// An agent that works on a todo.
+    async fn worker(&self, name: &str, todo: &str) -> TaskId {
+        let spec = TaskSpec {
+            parent: Some(self.session.root),
+            todo: Some(todo.into()),
+            ..TaskSpec::new(Kind::Agent, "main", name)
+        };
+        let id = TaskId::new(self.session.desk.settings.ids.uuid());
+        let (prompt, definition) = ("work".into(), None);
+        self.give(Input::Spawn(Spawn { id, spec, prompt, by: None, until: None, definition })).await;
+        id
+    }
+
+    fn statuses(&self) -> Vec<(String, TodoStatus)> {
+        let rows = Reader::open(self.session.home(), self.session.id()).unwrap().todos().unwrap();
+        rows.into_iter().map(|row| (row.todo.id.0, row.todo.status)).collect()
+    }
+
+    /// Whether the kernel says the same as the table.
+    async fn agrees(&self) -> bool {
+        let known = |kernel: &kernel::Kernel| -> Vec<(String, TodoStatus)> {
+            kernel.graph().nodes().map(|(id, node)| (id.0.clone(), node.standing.status())).collect()
+        };
+        self.session.supervision.supervisor.look(known).await.unwrap() == self.statuses()
+    }
+}
+
+fn all(of: [TodoStatus; 3]) -> Vec<(String, TodoStatus)> {
+    ["a", "b", "c"].map(str::to_owned).into_iter().zip(of).collect()
+}
+
+use TodoStatus::{Blocked, Done, InProgress, Pending};
+
+#[tokio::test]
+async fn f1_without_a_fleet_the_table_is_the_truth_whoever_writes_it() {
+    let mut stage = Stage::open().await;
+    stage.plan().await;
+    assert_eq!(stage.statuses(), all([Pending; 3]));
+    let by = Origin::Task { id: stage.session.root() };
+    stage.events = stage.session.subscribe(0);
+    assert_eq!(stage.changed().await, (by, all([Pending; 3])));
+    let spec = TaskSpec { parent: Some(stage.session.root), ..TaskSpec::new(Kind::Agent, "main", "liar") };
+    let id = TaskId::new(stage.session.desk.settings.ids.uuid());
+    let spawn = Spawn { id, spec, prompt: "work".into(), by: None, until: None, definition: None };
+    stage.give(Input::Spawn(spawn)).await;
+    assert_eq!(stage.changed().await, (Origin::Task { id }, all([Done; 3])));
+    assert_eq!(stage.answered().await, "3 rows changed");
+    assert!(stage.agrees().await);
+    stage.session.leave().await.unwrap();
+}
+
+#[tokio::test]
+async fn f1_a_worker_can_mark_neither_its_own_todo_done_nor_another_while_a_fleet_works() {
+    let mut stage = Stage::open().await;
+    stage.plan().await;
+    stage.give(Input::BeginFleet(terms())).await;
+    let worker = stage.worker("liar", "a").await;
+    let told = (Origin::Task { id: worker }, all([InProgress, Pending, Pending]));
+    assert_eq!(stage.changed().await, told, "the event says what holds");
+    let answer = stage.answered().await;
+    let note = "Not taken: while a fleet works, the runtime decides how far a todo is: \
+                `a` is in_progress, not done, `b` is pending, not done, `c` is pending, not done.";
+    assert_eq!(answer, format!("3 rows changed\n{note}"));
+    let truth = stage.answered().await;
+    assert!(truth.contains("a=in_progress,b=pending,c=pending"), "{truth}");
+    assert_eq!(stage.answered().await, "1 row changed", "there is nothing to say of a title");
+    stage.until(|event| matches!(event, Event::TodoDone { .. })).await;
+    assert_eq!(stage.statuses(), all([Done, Pending, Pending]));
+    assert!(stage.agrees().await);
+    stage.session.leave().await.unwrap();
+}
+
+#[tokio::test]
+async fn f1_the_root_and_people_plan_while_a_fleet_works() {
+    let mut stage = Stage::open().await;
+    stage.plan().await;
+    stage.give(Input::BeginFleet(terms())).await;
+    stage.session.send("skip c", Delivery::FollowUp).await.unwrap();
+    assert_eq!(stage.answered().await, "1 row changed");
+    assert_eq!(stage.statuses(), all([Pending, Pending, Done]));
+    let edits = vec![
+        TodoEdit::Change(TodoChange::status("b".into(), Blocked, Some("no key".into()))),
+        TodoEdit::Add(NewTodo { title: "Four".into(), depends_on: vec!["c".into()], ..NewTodo::default() }),
+    ];
+    assert_eq!(stage.session.edit_todos(edits).await.unwrap(), [TodoId::from("b"), TodoId::from("four")]);
+    assert!(stage.agrees().await);
+    let due = |kernel: &kernel::Kernel| kernel.due("main");
+    let due = stage.session.supervision.supervisor.look(due).await.unwrap();
+    assert_eq!(due, [TodoId::from("a"), TodoId::from("four")]);
+    stage.give(Input::EndFleet(FleetEnd::Stopped)).await;
+    stage.session.leave().await.unwrap();
+}
+
+#[tokio::test]
+async fn f1_what_another_process_writes_is_heard_of_when_it_pokes_and_when_it_does_not() {
+    let mut stage = Stage::open().await;
+    let new = |title: &str| [TodoEdit::Add(NewTodo { title: title.into(), ..NewTodo::default() })];
+    store::edit_todos(stage.session.home(), stage.session.id(), &new("poked")).unwrap();
+    stage.session.cues.poke.notify_one();
+    assert_eq!(stage.changed().await, (Origin::User, vec![("poked".into(), Pending)]));
+    store::edit_todos(stage.session.home(), stage.session.id(), &new("alone")).unwrap();
+    assert_eq!(stage.changed().await, (Origin::User, vec![("alone".into(), Pending)]));
+    stage.session.leave().await.unwrap();
+}
+
+#[tokio::test]
+async fn f1_a_change_that_its_process_could_not_tell_is_told_by_the_next_with_the_same_author() {
+    let mut stage = Stage::open().await;
+    stage.plan().await;
+    stage.give(Input::BeginFleet(terms())).await;
+    let worker = stage.worker("liar", "a").await;
+    stage.until(|event| matches!(event, Event::TodoDone { .. })).await;
+    // As if the process had died between the worker's commit and the event that tells of it.
+    let mut stage = stage
+        .reopen(|session| {
+            let space = SqlSpace::open(&session.home().session_db(session.id()), SqlLimits::default()).unwrap();
+            space.run_by(worker, "UPDATE todos SET status = 'done' WHERE id = 'b'", || false).unwrap();
+        })
+        .await;
+    // Whichever of the two took it over.
+    stage.events = stage.session.subscribe(0);
+    let by_worker = |event: &Event| match event {
+        Event::TodosChanged { by: Origin::Task { id }, changed, .. } => {
+            *id == worker && changed.iter().any(|todo| todo.id.0 == "b" && todo.status == Pending && changed.len() == 1)
+        }
+        _other => false,
+    };
+    stage.until(by_worker).await;
+    assert_eq!(stage.statuses(), all([Done, Pending, Pending]));
+    assert!(stage.agrees().await);
+    stage.session.leave().await.unwrap();
+}
+
+#[tokio::test]
+async fn f1_what_was_changed_while_nobody_ran_the_session_is_taken_over_first() {
+    let mut stage = Stage::open().await;
+    stage.plan().await;
+    let (home, id) = (stage.session.home().clone(), stage.session.id());
+    stage.session.leave().await.unwrap();
+    store::edit_todos(&home, id, &[TodoEdit::Change(TodoChange::status("b".into(), Done, None))]).unwrap();
+    let session = Session::open(settings(stage.folder.path()), Start::Resume(id)).await.unwrap();
+    let known = |kernel: &kernel::Kernel| kernel.graph().node(&"b".into()).unwrap().standing.status();
+    assert_eq!(session.supervision.supervisor.look(known).await.unwrap(), Done);
+    session.leave().await.unwrap();
+}

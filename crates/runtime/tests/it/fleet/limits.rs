@@ -1,0 +1,1 @@
+//! Limits stop a fleet, and say so.

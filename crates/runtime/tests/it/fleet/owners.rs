@@ -1,0 +1,1 @@
+//! A fleet goes on under another owner, and is stopped.

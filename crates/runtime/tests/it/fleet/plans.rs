@@ -1,0 +1,135 @@
+//! The main agent plans, mends its plan, and looks at what came of it.
+
+use protocol::{Event, FleetEnd, Origin, TodoStatus};
+use runtime::{Aids, FleetError, FleetOutcome, Start};
+
+use super::{by, given, planned, play, prompts, reason, statuses, todo};
+
+const DONE: FleetOutcome = FleetOutcome::Ended(FleetEnd::Done);
+
+#[tokio::test]
+async fn f4_a_goal_becomes_a_plan_that_is_worked_through_and_looked_at() {
+    let script = "
+  - when: { agent: main, turn: 1 }
+    answer:
+      - call: { tool: sql, input: { query: \"INSERT INTO todos (id, title) VALUES ('a', 'First'), ('b', 'Then'); INSERT INTO todo_deps VALUES ('b', 'a')\" } }
+  - when: { agent: main, turn: 2 }
+    answer: [say: Two steps.]
+  - when: { agent: main, prompt: \"2 done, 0 blocked\" }
+    answer: [say: The goal is met.]
+  - when: { agent: worker }
+    answer: [say: \"${path} is done\"]
+";
+    let (outcome, run) = play(by(script), planned(3)).await;
+    assert_eq!(outcome, DONE, "{}", run.transcript());
+    assert_eq!(statuses(&run), [("a".to_owned(), TodoStatus::Done), ("b".to_owned(), TodoStatus::Done)]);
+    let first = &prompts(&run, "/root")[0];
+    assert!(first.starts_with("all of it\n\n[runtime] This is the goal of a fleet"), "{first}");
+    assert!(first.ends_with("Agent types: worker, reader; worker unless a todo says otherwise."), "{first}");
+    assert_eq!(run.text(), "The goal is met.");
+    let reviews = run.count(|event| matches!(event, Event::MailAdmitted { from: Origin::Runtime, .. }));
+    assert_eq!(reviews, 1, "nothing new was planned, so there is nothing new to look at");
+}
+
+#[tokio::test]
+async fn f4_a_plan_that_cannot_be_worked_by_is_sent_back() {
+    let script = "
+  - when: { agent: main, turn: 1 }
+    answer: [say: I have no plan.]
+  - when: { agent: main, turn: 2, prompt: \"1\\\\. there are no todos\" }
+    answer: [call: { tool: sql, input: { query: \"INSERT INTO todos (id, title, agent_type) VALUES ('a', 'First', 'wizard')\" } }]
+  - when: { agent: main, turn: 3 }
+    answer: [say: Now there is one.]
+  - when: { agent: main, turn: 4, prompt: \"1\\\\. a: there is no agent type `wizard`; there are: worker, reader\" }
+    answer: [call: { tool: sql, input: { query: \"UPDATE todos SET agent_type = NULL\" } }]
+  - answer: [say: done]
+";
+    let (outcome, run) = play(by(script), planned(0)).await;
+    assert_eq!(outcome, DONE, "{}", run.transcript());
+}
+
+#[tokio::test]
+async fn f4_a_plan_is_mended_only_so_often() {
+    let (outcome, run) = play(by("  - answer: [say: I have no plan.]\n"), planned(3)).await;
+    assert_eq!(outcome, FleetOutcome::Unplanned("1. there are no todos; write at least one".into()));
+    assert_eq!(run.stage().model(run.id()).requests().len(), 3);
+    let ends = run.count(|event| matches!(event, Event::FleetEnded { end: FleetEnd::Stopped }));
+    assert_eq!(ends, 1);
+}
+
+#[tokio::test]
+async fn f4_a_main_agent_that_fails_is_not_asked_again() {
+    let script = "  - fail: { class: terminal, message: no such model }\n";
+    let (outcome, run) = play(by(script), planned(3)).await;
+    let FleetOutcome::Unplanned(words) = outcome else { panic!("{outcome:?}") };
+    assert!(words.contains("no such model"), "{words}");
+    assert_eq!(run.stage().model(run.id()).requests().len(), 1);
+}
+
+#[tokio::test]
+async fn f4_the_main_agent_mends_what_is_blocked_and_the_fleet_goes_on() {
+    let script = "
+  - when: { agent: main, turn: 1 }
+    answer: [call: { tool: sql, input: { query: \"INSERT INTO todos (id, title, check_command) VALUES ('a', 'First', 'test -e out.txt'), ('b', 'Then', NULL); INSERT INTO todo_deps VALUES ('b', 'a')\" } }]
+  - when: { agent: main, turn: 2 }
+    answer: [say: Two steps.]
+  - when: { agent: main, turn: 3, prompt: \"0 done, 2 blocked.*\\n.*\\n> a \\\\(blocked\\\\)\" }
+    answer: [call: { tool: sql, input: { query: \"UPDATE todos SET status = 'pending', description = 'write out.txt' WHERE id = 'a'\" } }]
+  - when: { agent: main, turn: 4 }
+    answer: [say: Try again.]
+  - when: { agent: main, turn: 5, prompt: \"2 done\" }
+    answer: [say: Now it is done.]
+  - when: { path: \"/root/a.*\", turn: 1, prompt: write out.txt }
+    answer: [call: { tool: create, input: { path: out.txt, content: x } }]
+  - when: { agent: worker }
+    answer: [say: I did my best.]
+";
+    let mut order = planned(3);
+    order.terms.retries = 0;
+    let (outcome, run) = play(by(script), order).await;
+    assert_eq!(outcome, DONE, "{}", run.transcript());
+    assert_eq!(run.text(), "Now it is done.");
+    let told = prompts(&run, "/root/a-2").remove(0);
+    assert!(told.contains("Somebody tried it before, and failed:"), "{told}");
+}
+
+#[tokio::test]
+async fn f4_looks_at_the_result_are_bounded() {
+    // It plans the same impossible thing again and again.
+    let script = "
+  - when: { answered: { tool: sql } }
+    answer: [say: again]
+  - when: { agent: main, prompt: \"The fleet has done what it could\" }
+    answer: [call: { tool: sql, input: { query: \"UPDATE todos SET status = 'pending'\" } }]
+  - when: { agent: main, turn: 1 }
+    answer: [call: { tool: sql, input: { query: \"INSERT INTO todos (id, title, check_command) VALUES ('a', 'First', 'false')\" } }]
+  - answer: [say: done]
+";
+    let mut order = planned(2);
+    order.terms.retries = 0;
+    let (outcome, run) = play(by(script), order).await;
+    assert_eq!(outcome, FleetOutcome::Ended(FleetEnd::Blocked), "{}", run.transcript());
+    let claims = run.count(|event| matches!(event, Event::TodoClaimed { .. }));
+    assert_eq!((claims, reason(&run, "a").contains("`false` must exit with code 0")), (3, true));
+}
+
+#[tokio::test]
+async fn f4_a_plan_of_a_person_is_looked_at_before_anything_begins() {
+    let mut driver = by("  - answer: [say: done]\n").ready().open(Start::New).await;
+    let mut wrong = vec![todo("a", &["b"]), todo("b", &["a"])];
+    let mut refused = async |todos| {
+        let refused = driver.session_mut().start_fleet(given(todos), Aids::default()).await;
+        refused.map(|_fleet| ()).unwrap_err()
+    };
+    let error = refused(wrong.clone()).await;
+    assert!(error.to_string().contains("a → b → a"), "{error}");
+    wrong[0].depends_on = vec!["nobody".into()];
+    wrong[1].model = Some("no/such".into());
+    wrong.push(todo("b", &[]));
+    let FleetError::Plan(problems) = refused(wrong).await else { panic!("another error") };
+    assert!(problems[0].starts_with("a: it depends on `nobody`"), "{problems:?}");
+    assert!(problems[1].starts_with("b: the model `no/such` cannot be used"), "{problems:?}");
+    assert_eq!(problems[2], "b: two todos have this id");
+    let run = driver.leave().await;
+    assert_eq!(run.count(|event| matches!(event, Event::FleetBegan(_) | Event::TodosChanged { .. })), 0);
+}

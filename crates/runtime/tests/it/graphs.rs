@@ -1,0 +1,264 @@
+//! The kernel's graph of todos against the table: agents, people and the runtime change both at random, and the two say
+//! the same after each look.
+
+use std::collections::BTreeSet;
+
+use host::{Home, Owner};
+use kernel::{Effect, Ending, Input, Kernel, Limits, Point, Refusal, Report, Spawn, TodoMove};
+use protocol::api::{NewTodo, TodoChange, TodoEdit};
+use protocol::*;
+use store::{Batch, Opened, Reader, SessionFile, SqlLimits, SqlSpace, TodoChanges};
+
+const STEPS: usize = 120;
+
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, most: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % most
+    }
+}
+
+struct World {
+    seed: u64,
+    dice: Dice,
+    kernel: Kernel,
+    opened: Opened,
+    reader: Reader,
+    space: SqlSpace,
+    home: Home,
+    id: SessionId,
+    now: u64,
+    tasks: Vec<TaskId>,
+    /// What was read of the table and not told yet.
+    read: Vec<TodoChanges>,
+    _folder: tempfile::TempDir,
+}
+
+fn task(n: usize) -> TaskId {
+    TaskId::new(format!("{:032x}", n + 1).parse().unwrap())
+}
+
+impl World {
+    async fn new(seed: u64) -> World {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::open(folder.path().join("home")).unwrap();
+        let id = SessionId::new(format!("{seed:032x}").parse().unwrap());
+        let opened = SessionFile::create(&home, id, &Owner::current().unwrap(), At(1)).unwrap();
+        let space = SqlSpace::open(&home.session_db(id), SqlLimits::default()).unwrap();
+        let reader = Reader::open(&home, id).unwrap();
+        let (kernel, dice) = (Kernel::new(Limits { live: 3, ..Limits::default() }), Dice(seed));
+        let (tasks, read, now) = (vec![task(0)], Vec::new(), 10);
+        let mut world =
+            World { seed, dice, kernel, opened, reader, space, home, id, now, tasks, read, _folder: folder };
+        let spec = TaskSpec { rest: Rest::Idle, ..TaskSpec::new(Kind::Main, "main", "root") };
+        let terms = Terms {
+            cwd: "/work".into(),
+            model: "m".into(),
+            permission: PermissionMode::Default,
+            rules: Vec::new(),
+            roots: Vec::new(),
+            ask_user: true,
+            max_turns: None,
+            budget: Budget::default(),
+            effort: None,
+            version: "1".into(),
+        };
+        world.apply(Input::Open { root: task(0), spec, definition: None, terms }).await;
+        world
+    }
+
+    /// Decides and commits; what is refused changes nothing.
+    async fn apply(&mut self, input: Input) {
+        self.now += 1;
+        let entries = match self.kernel.apply(At(self.now), input) {
+            Ok(effects) => effects.into_iter().filter_map(|effect| match effect {
+                Effect::Record(entry) => Some(entry),
+                _other => None,
+            }),
+            Err(Refusal::Impossible(defect)) => panic!("history {}: {defect}", self.seed),
+            Err(_refusal) => return,
+        };
+        let batch = Batch { entries: entries.collect(), applied_commands: Vec::new() };
+        self.opened.writer.commit(batch).await.unwrap();
+    }
+
+    async fn step(&mut self) {
+        match self.dice.below(12) {
+            0..3 => self.sql(),
+            3..5 => self.edit(),
+            5..8 => {
+                let input = self.outside();
+                self.apply(input).await;
+            }
+            8 => self.end_one().await,
+            // The look and what it leads to are apart, so that everything else falls between.
+            9 => {
+                if self.read.is_empty() {
+                    self.read = self.reader.todo_changes().unwrap();
+                }
+            }
+            _ => {
+                self.take().await;
+                self.compare();
+            }
+        }
+    }
+
+    async fn take(&mut self) {
+        loop {
+            for TodoChanges { by, changed, gone, upto } in std::mem::take(&mut self.read) {
+                let by = by.map_or(Origin::User, |id| Origin::Task { id });
+                self.apply(Input::Todos { by, changed, gone, upto }).await;
+            }
+            self.read = self.reader.todo_changes().unwrap();
+            if self.read.is_empty() {
+                return;
+            }
+        }
+    }
+
+    fn todo(&mut self) -> String {
+        format!("t{}", self.dice.below(8))
+    }
+
+    fn status(&mut self) -> TodoStatus {
+        TodoStatus::ALL[self.dice.below(4)]
+    }
+
+    fn sql(&mut self) {
+        let (a, b, status) = (self.todo(), self.todo(), self.status().word());
+        let sql = match self.dice.below(7) {
+            0..3 => format!("INSERT INTO todos (id, title, status) VALUES ('{a}', 'x', '{status}')"),
+            3 => format!("UPDATE todos SET status = '{status}' WHERE id IN ('{a}', '{b}')"),
+            4 => format!("UPDATE todos SET title = title || 'y' WHERE id = '{a}'"),
+            5 => format!("INSERT INTO todo_deps VALUES ('{a}', '{b}')"),
+            _ => format!("DELETE FROM todos WHERE id = '{a}'"),
+        };
+        let author = self.tasks[self.dice.below(self.tasks.len())];
+        // What breaks a rule of the table is refused.
+        let _refused = self.space.run_by(author, &sql, || false);
+    }
+
+    fn edit(&mut self) {
+        let (a, b, status) = (TodoId(self.todo()), TodoId(self.todo()), self.status());
+        let edit = match self.dice.below(3) {
+            0 => {
+                let depends_on = vec![b];
+                TodoEdit::Add(NewTodo { id: Some(a), title: "x".into(), depends_on, ..NewTodo::default() })
+            }
+            1 => TodoEdit::Change(TodoChange::status(a, status, Some("so".into()))),
+            _ => {
+                let change = TodoChange { depends_on: Some(vec![b]), ..TodoChange::status(a, status, None) };
+                TodoEdit::Change(TodoChange { status: None, ..change })
+            }
+        };
+        let _refused = store::edit_todos(&self.home, self.id, &[edit]);
+    }
+
+    fn outside(&mut self) -> Input {
+        let todo = TodoId(self.todo());
+        match self.dice.below(12) {
+            0..2 => Input::BeginFleet(FleetTerms {
+                goal: "all".into(),
+                parallel: None,
+                retries: 1,
+                rounds: 1,
+                isolated: false,
+                dirty: false,
+                merge: false,
+                check: None,
+                plan: None,
+                agent: None,
+            }),
+            2 => Input::EndFleet(FleetEnd::Stopped),
+            3 => Input::MoveTodo { todo, to: TodoMove::Reuse },
+            4 => Input::MoveTodo { todo, to: TodoMove::Block("no".into()) },
+            5 => Input::MoveTodo { todo, to: TodoMove::Reopen },
+            _ => {
+                let id = task(self.tasks.len());
+                let due = self.kernel.due("a");
+                let Some(todo) = due.first().cloned() else { return Input::Tick };
+                self.tasks.push(id);
+                let spec = TaskSpec {
+                    parent: Some(task(0)),
+                    todo: Some(todo),
+                    rest: Rest::Finish,
+                    ..TaskSpec::new(Kind::Agent, "a", "worker")
+                };
+                Input::Spawn(Spawn { id, spec, prompt: "go".into(), by: None, until: None, definition: None })
+            }
+        }
+    }
+
+    /// A worker ends, in one way or another.
+    async fn end_one(&mut self) {
+        let running: Vec<Run> = self.kernel.tasks().filter(|task| task.is_running()).map(kernel::Task::run).collect();
+        let Some(run) = running.first().copied() else { return };
+        match self.dice.below(3) {
+            0 => self.apply(Input::Cancel { task: run.task, by: CancelBy::User, how: Cancel::Abort }).await,
+            1 => {
+                let ending = Ending::Failed { kind: FailKind::Model, message: "no".into() };
+                self.apply(Input::Report(run, Report::Boundary(Point::Between))).await;
+                self.apply(Input::Report(run, Report::Ended { ending, text: String::new() })).await;
+            }
+            _ => {
+                self.apply(Input::Report(run, Report::Boundary(Point::Between))).await;
+                let quote = Quote { input: 1, least: 1, most: 1, price: None, spare: Cost::ZERO };
+                self.apply(Input::Report(run, Report::TurnBegun { model: "m".into(), quote })).await;
+                let turn = self.kernel.task(run.task).unwrap().turn;
+                let content = vec![Block::Text { text: "done".into() }];
+                let (stop, usage, cost) = (StopReason::End, Usage::default(), Cost::ZERO);
+                let model = String::from("m");
+                let answered = Report::TurnAnswered { turn, content, stop, usage, cost, model };
+                self.apply(Input::Report(run, answered)).await;
+                self.apply(Input::Report(run, Report::Boundary(Point::End))).await;
+                let ending = Ending::Completed;
+                self.apply(Input::Report(run, Report::Ended { ending, text: "done".into() })).await;
+            }
+        }
+    }
+
+    fn compare(&self) {
+        let rows = self.reader.todos().unwrap();
+        let table: BTreeSet<(TodoId, &str, BTreeSet<TodoId>)> = rows
+            .into_iter()
+            .map(|row| (row.todo.id, row.todo.status.word(), row.todo.depends_on.into_iter().collect()))
+            .collect();
+        let nodes = self.kernel.graph().nodes();
+        let graph: BTreeSet<(TodoId, &str, BTreeSet<TodoId>)> =
+            nodes.map(|(id, node)| (id.clone(), node.standing.status().word(), node.depends_on.clone())).collect();
+        assert_eq!(table, graph, "history {}, step {}", self.seed, self.now);
+        assert_eq!(self.kernel.graph().cycle(), None, "history {}", self.seed);
+        let mut again = Kernel::new(Limits { live: 3, ..Limits::default() });
+        for envelope in self.reader.events_after(0, usize::MAX).unwrap() {
+            again.evolve(&envelope.entry).unwrap();
+        }
+        assert_eq!(again.graph(), self.kernel.graph(), "history {}: the log gives another graph", self.seed);
+    }
+}
+
+#[tokio::test]
+async fn f1_the_graph_and_the_table_agree_after_each_look_whoever_changed_them() {
+    let mut seen = BTreeSet::new();
+    for seed in 1..=40 {
+        let mut world = World::new(seed).await;
+        for _ in 0..STEPS {
+            world.step().await;
+        }
+        world.take().await;
+        world.compare();
+        let log = world.reader.events_after(0, usize::MAX).unwrap();
+        seen.extend(log.iter().filter_map(|envelope| match &envelope.entry.event {
+            Event::TodosChanged { .. } => Some("changed"),
+            Event::TodoClaimed { .. } => Some("claimed"),
+            Event::TodoReturned { .. } => Some("returned"),
+            Event::TodoDone { .. } => Some("done"),
+            Event::TodoBlocked { .. } => Some("blocked"),
+            Event::TodoFreed { .. } => Some("freed"),
+            _other => None,
+        }));
+    }
+    assert_eq!(seen.len(), 6, "{seen:?}");
+}

@@ -1,0 +1,131 @@
+//! The log of changes: which todos were changed, and by which agent if one did it.
+
+use std::collections::BTreeMap;
+
+use protocol::{TaskId, Todo, TodoId, TodoStatus, circle};
+use rusqlite::{Connection, OptionalExtension};
+
+use super::cycle;
+use super::rows::one;
+
+/// Most changes that are read at once.
+const CHUNK: i64 = 4096;
+
+/// Most bytes of a todo's id.
+const ID: usize = 200;
+
+/// Todos that somebody changed since the runtime last looked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TodoChanges {
+    /// The agent that did; none for a person or another process. Where several did, it is the one that may say least.
+    pub by: Option<TaskId>,
+    /// Those that are there, as they are now, in the order that they were written.
+    pub changed: Vec<Todo>,
+    /// Those that are not.
+    pub gone: Vec<TodoId>,
+    /// The number of the last change that this covers.
+    pub upto: u64,
+}
+
+/// Who changed a todo, those who may say least last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Author {
+    Outside,
+    Root(TaskId),
+    Worker(TaskId),
+}
+
+impl Author {
+    fn task(self) -> Option<TaskId> {
+        match self {
+            Author::Outside => None,
+            Author::Root(task) | Author::Worker(task) => Some(task),
+        }
+    }
+}
+
+/// The number of the last change that was ever noted.
+pub(crate) fn last(conn: &Connection) -> rusqlite::Result<i64> {
+    conn.prepare_cached("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'bosun_todo_log'")?
+        .query_row([], |row| row.get(0))
+}
+
+/// What was changed since the runtime last looked, by whom; at most a chunk of it.
+pub(crate) fn changes(conn: &Connection) -> rusqlite::Result<Vec<TodoChanges>> {
+    let mut authors: BTreeMap<TodoId, Author> = BTreeMap::new();
+    let root = root(conn)?;
+    let mut upto = 0;
+    let mut select =
+        conn.prepare_cached("SELECT n, CAST(todo AS BLOB), author FROM bosun_todo_log ORDER BY n LIMIT ?1")?;
+    let mut rows = select.query([CHUNK])?;
+    while let Some(row) = rows.next()? {
+        upto = row.get(0)?;
+        let author = match row.get::<_, Option<String>>(2)? {
+            None => Author::Outside,
+            Some(text) if Some(&text) == root.as_ref() => text.parse().map_or(Author::Outside, Author::Root),
+            Some(text) => text.parse().map_or(Author::Outside, Author::Worker),
+        };
+        // An id that is no text names nothing.
+        if let Ok(id) = String::from_utf8(row.get(1)?) {
+            let least = authors.entry(TodoId(id)).or_insert(author);
+            *least = author.max(*least);
+        }
+    }
+    by_author(conn, authors, upto)
+}
+
+fn by_author(conn: &Connection, authors: BTreeMap<TodoId, Author>, upto: u64) -> rusqlite::Result<Vec<TodoChanges>> {
+    let mut found: BTreeMap<Author, (Vec<(i64, Todo)>, Vec<TodoId>)> = BTreeMap::new();
+    for (id, author) in authors {
+        let (changed, gone) = found.entry(author).or_default();
+        match one(conn, &id)? {
+            Some(row) => changed.push(row),
+            None => gone.push(id),
+        }
+    }
+    let batch = |(author, (mut changed, gone)): (Author, (Vec<(i64, Todo)>, Vec<TodoId>))| {
+        changed.sort_by_key(|(row, _)| *row);
+        let changed = changed.into_iter().map(|(_, todo)| todo).collect();
+        TodoChanges { by: author.task(), changed, gone, upto }
+    };
+    Ok(found.into_iter().map(batch).collect())
+}
+
+/// Puts the author to what was changed after `since`, in the transaction that changed it, and gives the todos as they
+/// were written; says in words why they must not be changed like this.
+pub(crate) fn sign(conn: &Connection, since: i64, author: Option<TaskId>) -> rusqlite::Result<Signed> {
+    if last(conn)? == since {
+        return Ok(Ok(Vec::new()));
+    }
+    // The connection of the model's SQL takes no parameters, not even ours.
+    let noted = format!(
+        "SELECT DISTINCT CAST(todo AS BLOB), status FROM bosun_todo_log LEFT JOIN todos ON id = todo WHERE n > {since}"
+    );
+    let mut written: Vec<(TodoId, TodoStatus)> = Vec::new();
+    let mut select = conn.prepare(&noted)?;
+    let mut rows = select.query([])?;
+    while let Some(row) = rows.next()? {
+        let Ok(id) = String::from_utf8(row.get(0)?) else { return Ok(Err("the id of a todo must be text".into())) };
+        if id.len() > ID {
+            return Ok(Err(format!("the id of a todo may have {ID} bytes; put the rest into its title")));
+        }
+        if let Some(status) = row.get::<_, Option<String>>(1)?.and_then(|word| TodoStatus::named(&word)) {
+            written.push((TodoId(id), status));
+        }
+    }
+    if let Some(path) = cycle::from(conn, written.iter().map(|(id, _)| id))? {
+        let circle = circle(&path);
+        return Ok(Err(format!("todos would wait for each other: {circle}; take one of these out of todo_deps")));
+    }
+    if let Some(author) = author {
+        conn.execute(&format!("UPDATE bosun_todo_log SET author = '{author}' WHERE n > {since}"), [])?;
+    }
+    Ok(Ok(written))
+}
+
+/// The todos that a call changed, or why it must not.
+type Signed = Result<Vec<(TodoId, TodoStatus)>, String>;
+
+fn root(conn: &Connection) -> rusqlite::Result<Option<String>> {
+    conn.prepare_cached("SELECT id FROM bosun_tasks WHERE parent IS NULL")?.query_row([], |row| row.get(0)).optional()
+}

@@ -1,0 +1,19 @@
+//! The todos: rows of the model's own table that the runtime also reads, and the log of who changed which.
+//!
+//! Whoever changes a row leaves its id in the log by a trigger, and the model's SQL its author too. The runtime reads
+//! the rows, says in an event what they are now, and the projection of that event takes them off the log.
+
+mod cycle;
+mod edit;
+mod log;
+mod page;
+mod project;
+mod rows;
+
+pub use edit::{TodoError, edit_todos};
+pub use log::TodoChanges;
+pub(crate) use log::{changes, last, sign};
+pub(crate) use page::page;
+pub(crate) use project::project;
+pub use rows::TodoRow;
+pub(crate) use rows::{all, row};

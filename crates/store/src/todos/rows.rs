@@ -1,0 +1,101 @@
+//! The rows of the table, with what they depend on.
+
+use std::collections::BTreeMap;
+
+use protocol::{Todo, TodoId, TodoStatus};
+use rusqlite::{Connection, OptionalExtension, Row};
+
+const COLUMNS: &str =
+    "id, title, description, status, agent_type, model, files, check_command, expects, reason, task, attempts";
+
+/// A row of the table with what the runtime notes beside it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TodoRow {
+    /// The todo.
+    pub todo: Todo,
+    /// The task that works or last worked on it, in its id's words.
+    pub task: Option<String>,
+    /// How often somebody began to work on it.
+    pub attempts: u32,
+}
+
+/// Every todo, in the order that they were written.
+pub(crate) fn all(conn: &Connection) -> rusqlite::Result<Vec<TodoRow>> {
+    let deps = dependencies(conn)?;
+    let mut select = conn.prepare_cached(&format!("SELECT {COLUMNS} FROM todos ORDER BY rowid"))?;
+    let rows = select.query_map([], read)?;
+    rows.map(|row| {
+        let mut row = row?;
+        row.todo.depends_on = deps.get(&row.todo.id).cloned().unwrap_or_default();
+        Ok(row)
+    })
+    .collect()
+}
+
+pub(super) fn one(conn: &Connection, id: &TodoId) -> rusqlite::Result<Option<(i64, Todo)>> {
+    Ok(numbered(conn, id)?.map(|(number, row)| (number, row.todo)))
+}
+
+/// One todo.
+pub(crate) fn row(conn: &Connection, id: &TodoId) -> rusqlite::Result<Option<TodoRow>> {
+    Ok(numbered(conn, id)?.map(|(_, row)| row))
+}
+
+fn numbered(conn: &Connection, id: &TodoId) -> rusqlite::Result<Option<(i64, TodoRow)>> {
+    let mut select = conn.prepare_cached(&format!("SELECT {COLUMNS}, rowid FROM todos WHERE id = ?1"))?;
+    let found = select.query_row([&id.0], |row| Ok((row.get("rowid")?, read(row)?))).optional()?;
+    let Some((number, mut row)) = found else { return Ok(None) };
+    let mut select = conn.prepare_cached("SELECT depends_on FROM todo_deps WHERE todo_id = ?1 ORDER BY depends_on")?;
+    row.todo.depends_on = select.query_map([&id.0], |row| row.get(0).map(TodoId))?.collect::<rusqlite::Result<_>>()?;
+    Ok(Some((number, row)))
+}
+
+pub(super) fn dependencies(conn: &Connection) -> rusqlite::Result<BTreeMap<TodoId, Vec<TodoId>>> {
+    let mut select = conn.prepare_cached("SELECT todo_id, depends_on FROM todo_deps ORDER BY todo_id, depends_on")?;
+    let mut deps: BTreeMap<TodoId, Vec<TodoId>> = BTreeMap::new();
+    for row in select.query_map([], |row| Ok((TodoId(row.get(0)?), TodoId(row.get(1)?))))? {
+        let (todo, above) = row?;
+        deps.entry(todo).or_default().push(above);
+    }
+    Ok(deps)
+}
+
+/// Reads a row; what the model wrote where another type was meant is taken as its words.
+fn read(row: &Row<'_>) -> rusqlite::Result<TodoRow> {
+    let text = |name: &str| -> rusqlite::Result<Option<String>> {
+        Ok(match row.get_ref(name)? {
+            rusqlite::types::ValueRef::Null => None,
+            rusqlite::types::ValueRef::Integer(number) => Some(number.to_string()),
+            rusqlite::types::ValueRef::Real(number) => Some(number.to_string()),
+            rusqlite::types::ValueRef::Text(bytes) | rusqlite::types::ValueRef::Blob(bytes) => {
+                Some(String::from_utf8_lossy(bytes).into_owned())
+            }
+        })
+    };
+    let filled = |name: &str| text(name).map(|found| found.filter(|text| !text.trim().is_empty()));
+    let status = text("status")?.and_then(|word| TodoStatus::named(&word)).unwrap_or_default();
+    let todo = Todo {
+        id: TodoId(text("id")?.unwrap_or_default()),
+        title: text("title")?.unwrap_or_default(),
+        description: filled("description")?,
+        status,
+        depends_on: Vec::new(),
+        agent_type: filled("agent_type")?,
+        model: filled("model")?,
+        files: filled("files")?.map(|text| patterns(&text)).unwrap_or_default(),
+        check: filled("check_command")?,
+        expects: filled("expects")?,
+        reason: filled("reason")?,
+    };
+    Ok(TodoRow {
+        todo,
+        task: filled("task")?,
+        attempts: row.get::<_, i64>("attempts").unwrap_or(0).try_into().unwrap_or(0),
+    })
+}
+
+/// The patterns of a `files` column: a JSON list, or lines.
+fn patterns(text: &str) -> Vec<String> {
+    serde_json::from_str(text)
+        .unwrap_or_else(|_| text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect())
+}
