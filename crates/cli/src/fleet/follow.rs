@@ -62,13 +62,14 @@ pub(super) async fn follow(
         followed = watched.watch(fleet, patience, &mut show) => followed?,
     };
     let paused = status.borrow().paused.clone();
+    let merging = session.merging();
     tokio::select! {
         biased;
         left = leave(session, &mut events, &mut show) => if paused.is_none() { left? },
         // Whoever asks twice does not want to wait for a clean end; the session can go on without one.
         _again = signals.next() => return Ok(Exit::Cancelled),
     }
-    FleetReport::read(&home, id, followed, paused, report, began)?.write(args)
+    FleetReport::read(&home, id, followed, paused, report, began)?.merged(merging.summary()).write(args)
 }
 
 struct Watched<'a> {

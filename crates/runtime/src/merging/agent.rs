@@ -23,10 +23,12 @@ const SAID: usize = 4 * 1024;
 impl Aide for Hands<'_> {
     fn mend<'a>(&'a self, conflict: &'a Conflict, begun: &'a Commit) -> BoxFuture<'a, Result<Commit, String>> {
         Box::pin(async move {
+            let starting = self.merging.starting.lock().await;
             let task = match self.known(begun).await? {
                 Some(task) => task,
                 None => self.start(conflict, begun).await?,
             };
+            drop(starting);
             self.end_of(task).await
         })
     }

@@ -23,8 +23,7 @@ impl Crop<'_> {
     pub(super) fn parts(&self) -> Vec<Part> {
         let mut todos: Vec<TodoId> = self.works.brought.keys().cloned().collect();
         self.order.sort(&mut todos);
-        let part =
-            |todo: &TodoId| Some(Part { name: todo.0.clone(), commit: self.works.brought.get(todo)?.commit.clone() });
+        let part = |todo: &TodoId| Some(Part { name: todo.0.clone(), commit: self.works.brought.get(todo)?.clone() });
         todos.iter().filter_map(part).collect()
     }
 

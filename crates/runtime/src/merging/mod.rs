@@ -11,10 +11,9 @@ mod finish;
 mod gather;
 mod join;
 mod order;
+mod seams;
 mod session;
 mod summary;
-#[cfg(test)]
-mod tests;
 mod works;
 
 pub use session::Merging;

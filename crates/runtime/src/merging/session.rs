@@ -6,7 +6,7 @@ use std::sync::Arc;
 use git::{CheckoutId, Commit, Git, Order as CheckoutOrder, Outset, Part, Queue, Repository, Scratch, Yard};
 use kernel::{Graph, Standing};
 use protocol::{FleetTerms, Isolation, TaskId, Todo, TodoId};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 
 use super::finish::{Harvest, Wish};
 use super::gather::Crop;
@@ -15,6 +15,7 @@ use super::order::Order;
 use super::summary::{Fit, Fitted, Summary};
 use super::works::Works;
 use crate::agent::Desk;
+use crate::fleet::Done;
 use crate::supervisor::Supervisor;
 
 /// Merges what the workers of a session's fleet brought.
@@ -24,6 +25,10 @@ pub struct Merging {
     pub(super) supervisor: Supervisor,
     pub(super) root: TaskId,
     pub(super) works: Mutex<Works>,
+    /// Held while an agent for a conflict is looked for and started, so that there is one.
+    pub(super) starting: Mutex<()>,
+    /// What became of the latest fleet's work.
+    summary: watch::Sender<Option<Summary>>,
 }
 
 /// What merging asks of the session, for one fleet.
@@ -37,7 +42,8 @@ pub(super) struct Hands<'a> {
 
 impl Merging {
     pub(crate) fn new(desk: Arc<Desk>, supervisor: Supervisor, root: TaskId) -> Merging {
-        Merging { desk, supervisor, root, works: Mutex::default() }
+        let (works, starting) = (Mutex::default(), Mutex::default());
+        Merging { desk, supervisor, root, works, starting, summary: watch::Sender::default() }
     }
 
     /// Where the worker that does this todo works: in a checkout that begins with what the todos above it brought. Says in
@@ -54,7 +60,7 @@ impl Merging {
             let outset = self.outset(&repository, terms, works.fleets).await?;
             let mut above: Vec<TodoId> = order.above(&todo.id).into_iter().collect();
             order.sort(&mut above);
-            let part = |id: &TodoId| Some(Part { name: id.0.clone(), commit: works.brought.get(id)?.commit.clone() });
+            let part = |id: &TodoId| Some(Part { name: id.0.clone(), commit: works.brought.get(id)?.clone() });
             (outset, above.iter().filter_map(part).collect::<Vec<_>>())
         };
         let hands = self.hands(terms, &repository)?;
@@ -64,12 +70,13 @@ impl Merging {
 
     /// Brings the work of everything that is done together, and gives it to the user. Says in words why it could not; what
     /// was merged until then stays so.
-    pub async fn gather(&self, terms: &FleetTerms) -> Result<Summary, String> {
+    pub async fn gather(&self, terms: &FleetTerms, done: &[Done]) -> Result<Summary, String> {
         let (order, is_done) = self.graph().await?;
         let repository = self.repository().await?;
         let hands = self.hands(terms, &repository)?;
         let mut read = Works::default();
         self.catch_up(&mut read)?;
+        read.recall(done);
         let outset = self.outset(&repository, terms, read.fleets).await?;
         let refs = self.refs(read.fleets);
         let tip = read.tip.clone().unwrap_or_else(|| outset.base.clone());
@@ -96,14 +103,21 @@ impl Merging {
         let stat = harvest.stat().await?;
         yard.scratch.remove();
         let fitted = |(part, fit): (Part, Fit)| Fitted { todo: TodoId(part.name), work: part.commit.to_string(), fit };
-        Ok(Summary {
+        let summary = Summary {
             todos: parts.into_iter().zip(fits).map(fitted).collect(),
             foreseen: clashes.into_iter().map(|clash| (TodoId(clash.a), TodoId(clash.b))).collect(),
             base: outset.base.to_string(),
             tip: tip.to_string(),
             stat,
             taken,
-        })
+        };
+        self.summary.send_replace(Some(summary.clone()));
+        Ok(summary)
+    }
+
+    /// What became of the latest fleet's work, once it was gathered in this process.
+    pub fn summary(&self) -> Option<Summary> {
+        self.summary.borrow().clone()
     }
 
     pub(super) fn catch_up(&self, works: &mut Works) -> Result<(), String> {

@@ -6,6 +6,8 @@ use git::Commit;
 use protocol::{Entry, Event, FleetEnd, Isolation, TaskId, TodoId};
 use store::{Reader, StoreError};
 
+use crate::fleet::Done;
+
 /// How many events are read at a time.
 const PAGE: usize = 512;
 
@@ -14,8 +16,8 @@ const PAGE: usize = 512;
 pub(super) struct Works {
     /// How many fleets were done with before this one.
     pub(super) fleets: u32,
-    /// What each todo brought, and who did it.
-    pub(super) brought: BTreeMap<TodoId, Brought>,
+    /// The commit that holds what each todo brought.
+    pub(super) brought: BTreeMap<TodoId, Commit>,
     /// What is merged, each with the commit that it became part of.
     pub(super) merged: BTreeMap<TodoId, Commit>,
     /// The latest merge.
@@ -25,13 +27,6 @@ pub(super) struct Works {
     sealed: HashMap<TaskId, Commit>,
     is_over: bool,
     seen: u64,
-}
-
-/// What a todo brought.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Brought {
-    pub(super) task: TaskId,
-    pub(super) commit: Commit,
 }
 
 /// An agent that was started to fit work to that of others.
@@ -55,6 +50,15 @@ impl Works {
             }
             if page.len() < PAGE {
                 return Ok(());
+            }
+        }
+    }
+
+    /// Takes in what was done by an earlier run and is not in this log.
+    pub(super) fn recall(&mut self, done: &[Done]) {
+        for Done { todo, work } in done {
+            if let Some(work) = work.as_deref().and_then(Commit::new) {
+                self.brought.entry(todo.id.clone()).or_insert(work);
             }
         }
     }
@@ -96,7 +100,7 @@ impl Works {
     fn done(&mut self, todo: &TodoId, task: TaskId) {
         self.merged.remove(todo);
         match self.sealed.get(&task) {
-            Some(commit) => self.brought.insert(todo.clone(), Brought { task, commit: commit.clone() }),
+            Some(commit) => self.brought.insert(todo.clone(), commit.clone()),
             None => self.brought.remove(todo),
         };
     }
@@ -139,14 +143,14 @@ mod tests {
         assert!(works.brought.is_empty(), "a worker that failed brings nothing");
         seal(&mut works, 3, 2);
         read(&mut works, 3, done(Some(2)));
-        assert_eq!(works.brought[&TodoId::from("a")], Brought { task: id(3), commit: commit(2) });
+        assert_eq!(works.brought[&TodoId::from("a")], commit(2));
         read(&mut works, 1, Event::WorkMerged { todo: "a".into(), commit: commit(7).to_string() });
         assert_eq!((works.merged.len(), &works.tip), (1, &Some(commit(7))));
         read(&mut works, 1, done(None));
         assert_eq!(works.merged.len(), 1, "what was done before stays as it is");
         seal(&mut works, 4, 3);
         read(&mut works, 4, done(Some(3)));
-        assert_eq!(works.brought[&TodoId::from("a")].commit, commit(3));
+        assert_eq!(works.brought[&TodoId::from("a")], commit(3));
         assert!(works.merged.is_empty(), "what was done anew is merged anew");
     }
 

@@ -45,6 +45,7 @@ pub struct Session {
     desk: Arc<Desk>,
     notices: Vec<Notice>,
     supervision: Supervision,
+    merging: Arc<Merging>,
     /// The watchman, the socket and the look-out for commands.
     attendants: JoinSet<()>,
     cues: Cues,
@@ -126,8 +127,8 @@ impl Session {
     }
 
     /// What merges the work of its fleet.
-    pub fn merging(&self) -> Merging {
-        Merging::new(Arc::clone(&self.desk), self.supervision.supervisor.clone(), self.root)
+    pub fn merging(&self) -> Arc<Merging> {
+        Arc::clone(&self.merging)
     }
 
     /// Whether anything is under way, was interrupted, or waits to be read.

@@ -25,6 +25,7 @@ use crate::governor::Governor;
 use crate::grants::Grants;
 use crate::hooks::{self, Listeners, Manner, Partings};
 use crate::instructions::Instructions;
+use crate::merging::Merging;
 use crate::outfit::Outfits;
 use crate::redact::Redactor;
 use crate::roster::Roster;
@@ -133,6 +134,7 @@ impl Session {
             clerk.take().await?;
         }
         let (looked, first_look) = watch::channel(false);
+        let merging = Arc::new(Merging::new(Arc::clone(&desk), supervision.supervisor.clone(), root));
         let mut session = Session {
             id,
             root,
@@ -140,6 +142,7 @@ impl Session {
             desk,
             notices,
             supervision,
+            merging,
             attendants: JoinSet::new(),
             cues: Cues { go: Arc::default(), poke: Arc::default() },
             looked: first_look,
