@@ -46,7 +46,7 @@ impl Draft<'_> {
 }
 
 /// Whether everything of one commit is in another.
-pub(crate) async fn holds(git: &Git, whole: &Commit, part: &Commit) -> Result<bool, GitError> {
+pub async fn holds(git: &Git, whole: &Commit, part: &Commit) -> Result<bool, GitError> {
     let args = ["merge-base", "--is-ancestor", part.as_str(), whole.as_str()];
     let said = git.run(&args, &[]).await?;
     match said.code {

@@ -29,14 +29,14 @@ mod verify;
 
 pub use checkout::{Checkout, Order};
 pub use commit::Commit;
-pub use draft::Signature;
+pub use draft::{Signature, holds};
 pub use error::GitError;
 pub use land::{LandError, Landed, Landing};
 pub use lease::Lease;
 pub use merge::{Conflict, Merged, Part, Resolved, join, merge};
 pub use outset::Outset;
 pub use predict::{Clash, predict};
-pub use queue::{Candidate, Offer, Queue, Settled, Site};
+pub use queue::{Candidate, Offer, Queue, Settled, Yard};
 pub use record::CheckoutId;
 pub use repository::Repository;
 pub use run::{Git, Said};

@@ -90,32 +90,62 @@ impl Conflict {
 
     /// Takes the tree of a commit for the merge, if no mark is left in it.
     pub async fn resolve(&self, git: &Git, done: &Commit, by: &Signature) -> Result<Resolved, GitError> {
-        let marked = self.marked(git, done).await?;
-        if !marked.is_empty() {
-            return Ok(Resolved::Marked(marked));
-        }
-        let tree = git.text(&["rev-parse", "--verify", &format!("{done}^{{tree}}")]).await?;
-        let parents = [&self.tip, &self.part.commit];
-        let draft = Draft { tree: &tree, parents: &parents, message: &message(&self.part) };
-        Ok(Resolved::Whole(draft.commit(git, by).await?))
+        resolved(git, [&self.tip, &self.part.commit], &self.part, done, by).await
     }
 
-    /// The files that have a mark of this very conflict.
-    async fn marked(&self, git: &Git, done: &Commit) -> Result<Vec<String>, GitError> {
-        let mark = format!("^(<<<<<<<|>>>>>>>) ({}|{})", self.tip, self.part.commit);
-        let args = ["grep", "-z", "-l", "--no-color", "--full-name", "-E", "-e", &mark, done.as_str()];
-        let said = git.run(&args, &[]).await?;
-        match said.code {
-            0 | 1 => {}
-            _ => return Err(git.failed(&args, &said)),
+    /// The merge that somebody made of the same part on another tip, by where they began and what they made of it.
+    pub async fn again(
+        &self,
+        git: &Git,
+        begun: &Commit,
+        done: &Commit,
+        by: &Signature,
+    ) -> Result<Option<Commit>, GitError> {
+        let parents = git.text(&["rev-list", "--no-walk", "--parents", begun.as_str()]).await?;
+        let parents: Vec<Commit> = parents.split(' ').skip(1).filter_map(Commit::new).collect();
+        match &parents[..] {
+            [tip, theirs] if *theirs == self.part.commit => {
+                match resolved(git, [tip, theirs], &self.part, done, by).await? {
+                    Resolved::Whole(commit) => Ok(Some(commit)),
+                    Resolved::Marked(_) => Ok(None),
+                }
+            }
+            _ => Ok(None),
         }
-        let names = said.out.split(|byte| *byte == 0).filter(|name| !name.is_empty());
-        let plain = |name: &[u8]| {
-            let name = String::from_utf8_lossy(name);
-            name.split_once(':').map_or_else(|| name.to_string(), |(_commit, path)| path.to_owned())
-        };
-        Ok(names.map(plain).collect())
     }
+}
+
+async fn resolved(
+    git: &Git,
+    parents: [&Commit; 2],
+    part: &Part,
+    done: &Commit,
+    by: &Signature,
+) -> Result<Resolved, GitError> {
+    let marked = marked(git, parents, done).await?;
+    if !marked.is_empty() {
+        return Ok(Resolved::Marked(marked));
+    }
+    let tree = git.text(&["rev-parse", "--verify", &format!("{done}^{{tree}}")]).await?;
+    let draft = Draft { tree: &tree, parents: &parents, message: &message(part) };
+    Ok(Resolved::Whole(draft.commit(git, by).await?))
+}
+
+/// The files that have a mark of a conflict between these commits.
+async fn marked(git: &Git, [ours, theirs]: [&Commit; 2], done: &Commit) -> Result<Vec<String>, GitError> {
+    let mark = format!("^(<<<<<<<|>>>>>>>) ({ours}|{theirs})");
+    let args = ["grep", "-z", "-l", "--no-color", "--full-name", "-E", "-e", &mark, done.as_str()];
+    let said = git.run(&args, &[]).await?;
+    match said.code {
+        0 | 1 => {}
+        _ => return Err(git.failed(&args, &said)),
+    }
+    let names = said.out.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    let plain = |name: &[u8]| {
+        let name = String::from_utf8_lossy(name);
+        name.split_once(':').map_or_else(|| name.to_string(), |(_commit, path)| path.to_owned())
+    };
+    Ok(names.map(plain).collect())
 }
 
 fn message(part: &Part) -> String {

@@ -8,13 +8,13 @@ use crate::{Commit, Conflict, Git, GitError, Merged, Part, Resolved, Scratch, Si
 /// A merge queue. Its tip moves only by merges that were accepted.
 #[derive(Debug)]
 pub struct Queue {
-    site: Site,
+    yard: Yard,
     tip: Commit,
 }
 
 /// Where a queue works.
 #[derive(Debug)]
-pub struct Site {
+pub struct Yard {
     /// The repository, which gets the merges.
     pub repository: Git,
     /// Where a merge is looked at.
@@ -42,8 +42,8 @@ pub struct Candidate(Commit);
 
 impl Queue {
     /// A queue on top of `tip`: the base, or what an earlier one had accepted.
-    pub fn new(site: Site, tip: Commit) -> Queue {
-        Queue { site, tip }
+    pub fn new(yard: Yard, tip: Commit) -> Queue {
+        Queue { yard, tip }
     }
 
     /// What is merged so far.
@@ -52,13 +52,13 @@ impl Queue {
     }
 
     /// Where it works.
-    pub fn site(&self) -> &Site {
-        &self.site
+    pub fn yard(&self) -> &Yard {
+        &self.yard
     }
 
     /// Merges a part for a look at it; the tip stays.
     pub async fn offer(&self, part: &Part) -> Result<Offer, GitError> {
-        Ok(match merge(&self.site.repository, &self.tip, part, &self.site.by).await? {
+        Ok(match merge(&self.yard.repository, &self.tip, part, &self.yard.by).await? {
             Merged::Whole(commit) if commit == self.tip => Offer::Held,
             Merged::Whole(commit) => Offer::Candidate(Candidate(commit)),
             Merged::Conflict(conflict) => Offer::Conflict(conflict),
@@ -67,7 +67,7 @@ impl Queue {
 
     /// Takes what somebody made of a conflict, unless marks are left in it.
     pub async fn settle(&self, conflict: &Conflict, done: &Commit) -> Result<Settled, GitError> {
-        Ok(match conflict.resolve(&self.site.repository, done, &self.site.by).await? {
+        Ok(match conflict.resolve(&self.yard.repository, done, &self.yard.by).await? {
             Resolved::Whole(commit) => Settled::Candidate(Candidate(commit)),
             Resolved::Marked(files) => Settled::Marked(files),
         })
@@ -75,20 +75,20 @@ impl Queue {
 
     /// Checks a candidate out, and tells where.
     pub async fn show(&self, candidate: &Candidate) -> Result<&Path, GitError> {
-        self.site.scratch.show(&candidate.0).await?;
-        Ok(self.site.scratch.folder())
+        self.yard.scratch.show(&candidate.0).await?;
+        Ok(self.yard.scratch.folder())
     }
 
     /// Moves the tip, once the repository keeps it.
     pub async fn accept(&mut self, candidate: Candidate) -> Result<&Commit, GitError> {
-        self.site.repository.done(&["update-ref", &self.site.pin, candidate.0.as_str()], &[]).await?;
+        self.yard.repository.done(&["update-ref", &self.yard.pin, candidate.0.as_str()], &[]).await?;
         self.tip = candidate.0;
         Ok(&self.tip)
     }
 
     /// What it worked with, when it is over.
-    pub fn end(self) -> (Site, Commit) {
-        (self.site, self.tip)
+    pub fn end(self) -> (Yard, Commit) {
+        (self.yard, self.tip)
     }
 }
 

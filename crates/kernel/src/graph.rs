@@ -28,7 +28,7 @@ pub struct Graph {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
     /// Its place in the order of writing.
-    order: u64,
+    pub order: u64,
     /// What it depends on.
     pub depends_on: BTreeSet<TodoId>,
     /// How many of those are not done.

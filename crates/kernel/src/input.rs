@@ -117,6 +117,13 @@ pub enum Input {
         /// Where to.
         to: TodoMove,
     },
+    /// What a todo brought was merged.
+    MergeTodo {
+        /// The todo.
+        todo: TodoId,
+        /// The commit of the merge.
+        commit: String,
+    },
     /// Leave the todos alone; whoever works on one is stopped.
     EndFleet(FleetEnd),
     /// Go on in another mode.

@@ -31,6 +31,8 @@ pub struct Task {
     pub call: Option<CallId>,
     /// The todo that it was started to do.
     pub todo: Option<TodoId>,
+    /// The todo whose work it was started to fit to that of others.
+    pub merges: Option<TodoId>,
     /// How far below the root.
     pub depth: u32,
     /// Where its result goes.
@@ -121,6 +123,7 @@ impl Task {
             agent: spec.agent.as_str().into(),
             call: spec.call.clone(),
             todo: spec.todo.clone(),
+            merges: spec.merges.clone(),
             depth,
             mode: spec.mode,
             rest: spec.rest,

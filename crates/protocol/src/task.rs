@@ -81,6 +81,9 @@ pub struct TaskSpec {
     /// Whether it works in a checkout of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
+    /// The todo whose work it was started to fit to that of others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merges: Option<TodoId>,
 }
 
 /// A place of its own that a task works in.
@@ -118,6 +121,7 @@ impl TaskSpec {
             call: None,
             todo: None,
             isolation: None,
+            merges: None,
         }
     }
 }

@@ -27,6 +27,7 @@ mod hooks;
 mod instructions;
 mod links;
 mod lists;
+mod merging;
 mod models;
 mod outfit;
 mod output;
@@ -57,6 +58,7 @@ pub use fleet::{
 };
 pub use instructions::{Instructions, Notice};
 pub use links::redirects;
+pub use merging::{Fit, Fitted, Merging, Summary, Taken};
 pub use models::{CostGuard, Models, OnlyOwn, TooDear};
 pub use output::output;
 pub use plan::read_plan;

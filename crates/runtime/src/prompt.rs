@@ -23,6 +23,9 @@ pub(crate) const GO_ON: &str = include_str!("prompts/go_on.md");
 /// What an agent is told that says it is done and is not; what is missing follows.
 pub(crate) const UNMET: &str = include_str!("prompts/unmet.md");
 
+/// What an agent is told that is to resolve a conflict; the ids of both sides and what git says follow.
+pub(crate) const MERGE: &str = include_str!("prompts/merge.md");
+
 /// What an agent is told before a digest of what it is no longer told.
 pub(crate) const COMPACTED: &str = include_str!("prompts/compacted.md");
 

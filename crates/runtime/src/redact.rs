@@ -53,6 +53,7 @@ impl Redactor {
             Input::MoveTodo { to: TodoMove::Reuse | TodoMove::Reopen, .. }
             | Input::SetMode { .. }
             | Input::GoOn { .. }
+            | Input::MergeTodo { .. }
             | Input::EndFleet(_)
             | Input::Adopt { .. }
             | Input::Fork { .. }

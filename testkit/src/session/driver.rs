@@ -65,12 +65,14 @@ impl Driver {
 
     /// Begins a fleet that begins.
     pub async fn fleet(&mut self, order: FleetOrder) -> Fleet {
-        self.session.start_fleet(order, Aids::default()).await.unwrap()
+        let aids = Aids::merged_by(&self.session);
+        self.session.start_fleet(order, aids).await.unwrap()
     }
 
     /// Goes on with the session's fleet.
     pub async fn resume_fleet(&mut self) -> Fleet {
-        self.session.resume_fleet(Aids::default()).await.unwrap()
+        let aids = Aids::merged_by(&self.session);
+        self.session.resume_fleet(aids).await.unwrap()
     }
 
     /// Waits for a fleet's end.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use config::Plan;
 use host::Home;
 use protocol::{FleetTerms, SessionId};
-use runtime::{Aids, Fleet, FleetError, FleetMemory, FleetOrder, NoWorks, Session, Settings, Start, apart};
+use runtime::{Aids, Fleet, FleetError, FleetMemory, FleetOrder, Memory, NoWorks, Session, Settings, Start, apart};
 use store::Reader;
 
 use super::follow::{Patience, follow};
@@ -134,12 +134,13 @@ impl Launch {
         if let Err(error) = host::limits::raise_open_files() {
             tracing::warn!(%error, "the limit of open files stays as it is");
         }
-        let aids = aids(&settings, &work, plan.as_deref(), fresh);
+        let memory = memory(&settings, &work, plan.as_deref(), fresh);
         let mut session = Session::open(settings, start).await?;
         current::set(session.id());
         for notice in session.notices() {
             print::note(format_args!("{}: {}", notice.path.display(), notice.text));
         }
+        let aids = Aids { memory, ..Aids::merged_by(&session) };
         let fleet = match begin(&mut session, start, work, aids).await {
             Ok(fleet) => fleet,
             Err(error) => {
@@ -165,10 +166,10 @@ async fn begin(session: &mut Session, start: Start, work: Work, aids: Aids) -> R
     }
 }
 
-/// What the fleet is helped by.
-fn aids(settings: &Settings, work: &Work, plan: Option<&Path>, fresh: bool) -> Aids {
+/// What was done before.
+fn memory(settings: &Settings, work: &Work, plan: Option<&Path>, fresh: bool) -> Arc<dyn Memory> {
     if fresh {
-        return Aids::default();
+        return Aids::default().memory;
     }
     let agent = match work {
         Work::Begin(order) => order.terms.agent.clone(),
@@ -177,7 +178,7 @@ fn aids(settings: &Settings, work: &Work, plan: Option<&Path>, fresh: bool) -> A
     let usual = agent.unwrap_or_else(|| "general-purpose".into());
     let apart = apart(&settings.home, plan);
     let memory = FleetMemory::new(settings.clone(), usual, apart, Arc::new(NoWorks));
-    Aids { memory: Arc::new(memory), ..Aids::default() }
+    Arc::new(memory)
 }
 
 /// Refuses what only a prompt has.

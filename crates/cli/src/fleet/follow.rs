@@ -76,6 +76,7 @@ pub(super) async fn follow(
         followed = watched.watch(fleet, patience, &mut show) => followed?,
     };
     let paused = status.borrow().paused.clone();
+    let merging = session.merging();
     tokio::select! {
         biased;
         left = leave(session, &mut events, &mut show) => if paused.is_none() { left? },
@@ -83,7 +84,7 @@ pub(super) async fn follow(
         _again = signals.next() => return Ok(Exit::Cancelled),
     }
     lines.end();
-    FleetReport::read(&home, id, followed, paused, report, began)?.write(args)
+    FleetReport::read(&home, id, followed, paused, report, began)?.merged(merging.summary()).write(args)
 }
 
 struct Watched<'a> {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use host::Home;
 use protocol::{FleetEnd, SessionId, TodoStatus};
-use runtime::{FleetOutcome, Halt};
+use runtime::{FleetOutcome, Halt, Summary};
 use serde::Serialize;
 use store::Reader;
 
@@ -29,6 +29,8 @@ pub(super) struct FleetReport {
     report: Report,
     figures: Figures,
     took: Duration,
+    /// What became of the work of isolated workers.
+    merged: Option<Summary>,
 }
 
 #[derive(Serialize)]
@@ -41,6 +43,9 @@ struct Written<'a> {
     exit_code: u8,
     duration_ms: u128,
     fleet: Option<&'a Account>,
+    /// What became of the work of isolated workers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    merged: Option<&'a Summary>,
     /// What the main agent said last.
     text: &'a str,
     turns: u64,
@@ -60,7 +65,12 @@ impl FleetReport {
     ) -> Result<FleetReport, Failure> {
         let reader = Reader::open(home, id)?;
         let (account, figures) = (Account::read(&reader, id)?, Figures::read(&reader)?);
-        Ok(FleetReport { id, followed, paused, account, report, figures, took: began.elapsed() })
+        Ok(FleetReport { id, followed, paused, account, report, figures, took: began.elapsed(), merged: None })
+    }
+
+    /// The same with what became of the work of isolated workers.
+    pub(super) fn merged(self, merged: Option<Summary>) -> FleetReport {
+        FleetReport { merged, ..self }
     }
 
     /// Writes the report, and gives the exit code.
@@ -72,6 +82,7 @@ impl FleetReport {
                     print::answer(format_args!("{}\n", said.trim_end()));
                 }
                 self.account.iter().for_each(table);
+                self.merged.iter().for_each(|merged| print::answer(format_args!("\n{}", print::plain(&merged.text()))));
             }
             Format::Json | Format::Jsonl => print::json(&self.written()),
         }
@@ -91,6 +102,7 @@ impl FleetReport {
             exit_code: self.exit().code(),
             duration_ms: self.took.as_millis(),
             fleet: self.account.as_ref(),
+            merged: self.merged.as_ref(),
             text: self.report.said(),
             turns: self.figures.turns(),
             usage: self.figures.usage(),

@@ -13,8 +13,8 @@ use protocol::{Cancel, Delivery, Outcome, TaskState};
 use serde::Serialize;
 
 pub(crate) use self::give::{owner, poke};
-pub(crate) use self::place::of_folder;
 use self::place::Chosen;
+pub(crate) use self::place::of_folder;
 use crate::args::{TaskArgs, TasksArgs, TasksCommand};
 use crate::exit::Exit;
 use crate::failure::Failure;

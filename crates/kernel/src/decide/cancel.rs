@@ -182,8 +182,9 @@ impl Draft<'_> {
         let both_stopped = cancelled && reader.stopped;
         let gone = reader.is_finished() || matches!(reader.cancel, Some((_, Cancel::Abort)));
         // An agent hears of its commands when it looks; what ends after it would only wake it for nothing.
-        // Who does a todo answers to the graph: its end is told with that of the others.
-        let unheard = task.kind == Kind::Shell && reader.kind == Kind::Agent || task.todo.is_some();
+        // Who does a todo, or merges one, answers to the graph: its end is told with that of the others.
+        let of_fleet = task.todo.is_some() || task.merges.is_some();
+        let unheard = task.kind == Kind::Shell && reader.kind == Kind::Agent || of_fleet;
         if mode == Mode::Sync || gone || unheard {
             return Ok(());
         }

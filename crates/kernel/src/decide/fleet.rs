@@ -57,10 +57,12 @@ impl Draft<'_> {
         if self.state.graph.fleet().is_none() {
             return Err(Refusal::NoFleet);
         }
-        let held: Vec<TaskId> = self.state.graph.nodes().filter_map(|(id, _)| self.holder(id)).collect();
+        let held = self.state.graph.nodes().filter_map(|(id, _)| self.holder(id));
+        let merging = self.state.tasks.values().filter(|task| task.merges.is_some() && !task.is_finished());
+        let at_work: Vec<TaskId> = held.chain(merging.map(|task| task.id)).collect();
         // First the fleet, then its workers: what they held is given back, and nobody is to blame.
         self.record(root, Event::FleetEnded { end })?;
-        held.into_iter().try_for_each(|task| self.cancel(task, CancelBy::Parent, Cancel::Abort))
+        at_work.into_iter().try_for_each(|task| self.cancel(task, CancelBy::Parent, Cancel::Abort))
     }
 
     /// The runtime moves a todo that nobody holds.
@@ -77,6 +79,15 @@ impl Draft<'_> {
         };
         self.record(root, event)?;
         self.settle(vec![todo])
+    }
+
+    /// What a todo brought is in the merged tree.
+    pub(super) fn merge_todo(&mut self, todo: TodoId, commit: String) -> Result<(), Refusal> {
+        let root = self.state.root.ok_or(Refusal::Closed)?;
+        match self.state.graph.node(&todo) {
+            Some(_) => self.record(root, Event::WorkMerged { todo, commit }),
+            None => Err(Refusal::NoTodo(todo)),
+        }
     }
 
     /// Whether a task may be started to do this todo now.

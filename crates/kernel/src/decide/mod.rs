@@ -47,6 +47,7 @@ pub(crate) fn decide(state: &mut State, limits: &Limits, now: At, input: Input) 
         Input::Todos { by, changed, gone, upto } => draft.todos(by, changed, gone, upto),
         Input::BeginFleet(terms) => draft.begin_fleet(terms),
         Input::MoveTodo { todo, to } => draft.move_todo(todo, to),
+        Input::MergeTodo { todo, commit } => draft.merge_todo(todo, commit),
         Input::EndFleet(end) => draft.end_fleet(end),
         Input::SetMode { mode, by } => draft.set_mode(mode, by),
         Input::GoOn { state, text } => draft.go_on(state, text),

@@ -22,21 +22,30 @@ const TOLD: usize = 4 * 1024;
 /// what a person said to that call holds for it; what may never run does not, whatever was said then. Hooks have their
 /// say as on any other command.
 pub(super) async fn missing(desk: &Arc<Desk>, run: Run, command: &str) -> Result<Option<String>, String> {
+    missing_at(desk, run, &desk.site(run.task)?, command).await
+}
+
+/// The same at a site where the run does not work.
+pub(crate) async fn missing_at(
+    desk: &Arc<Desk>,
+    run: Run,
+    site: &Arc<Site>,
+    command: &str,
+) -> Result<Option<String>, String> {
     let shown = Clip::new(command, 200);
     let forbidden = |why: String| format!("`{shown}`, which tells whether the work is done, may not run: {why}");
     let command = &hooks::commanded(desk, run, command).await.map_err(forbidden)?;
     let task = run.task;
     let orderer = desk.roster.known(task, |known| known.spec.parent).flatten().unwrap_or(task);
     let outfit = desk.outfit(orderer)?;
-    let site = desk.site(task)?;
     let verdict =
-        permit::judge_command(desk, &outfit, &site, "task", command).await.map_err(|error| error.to_string())?;
+        permit::judge_command(desk, &outfit, site, "task", command).await.map_err(|error| error.to_string())?;
     if verdict.effect == RuleEffect::Deny {
         return Err(forbidden(verdict.reason()));
     }
     let mut capture = Capture::new(HELD);
     let limit = desk.settings.tools.shell_max;
-    let ended = match tokio::time::timeout(limit, perform(desk, &site, command, &mut capture)).await {
+    let ended = match tokio::time::timeout(limit, perform(desk, site, command, &mut capture)).await {
         Ok(Ok(Exit { status: ExitStatus::Code(0), .. })) => return Ok(None),
         Ok(Ok(Exit { status, .. })) => status.to_string(),
         Ok(Err(ToolError::Refused(words))) => return Err(format!("`{shown}` cannot be run: {words}")),

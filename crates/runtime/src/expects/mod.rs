@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use protocol::{Expects, Run};
 
+pub(crate) use command::missing_at as command_at;
 pub(crate) use files::patterns;
 
 use crate::agent::Desk;

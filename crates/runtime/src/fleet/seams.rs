@@ -6,6 +6,7 @@ use std::sync::Arc;
 use protocol::{FleetTerms, Isolation, Todo, TodoId};
 use tools::BoxFuture;
 
+use crate::Session;
 use crate::recall::{FleetMemory, Landing, Recalled};
 
 /// What was done before and need not be done again.
@@ -108,6 +109,13 @@ pub struct Aids {
     pub ground: Arc<dyn Ground>,
     /// What becomes of their work.
     pub harvest: Arc<dyn Harvest>,
+}
+
+impl Aids {
+    /// Nothing is remembered; the session places workers and merges what they bring.
+    pub fn merged_by(session: &Session) -> Aids {
+        Aids { ground: session.merging(), harvest: session.merging(), ..Aids::default() }
+    }
 }
 
 impl Default for Aids {

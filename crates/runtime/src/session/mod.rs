@@ -34,6 +34,7 @@ use crate::catalog::Catalog;
 use crate::commands::{self, Cues};
 use crate::hooks::{self, Partings};
 use crate::instructions::Notice;
+use crate::merging::Merging;
 use crate::plan::read_plan;
 use crate::slash::{self, Dispatcher, Outcome};
 use crate::supervisor::{Receipt, Rejected, Supervision};
@@ -47,6 +48,7 @@ pub struct Session {
     desk: Arc<Desk>,
     notices: Vec<Notice>,
     supervision: Supervision,
+    merging: Arc<Merging>,
     /// The watchman, the socket and the look-out for commands.
     attendants: JoinSet<()>,
     cues: Cues,
@@ -133,6 +135,11 @@ impl Session {
     /// Starts an agent for a person, in the background; says in words why it does not. Its result reaches the root.
     pub async fn start_agent(&self, agent: &str, prompt: &str) -> Result<TaskId, String> {
         self.dispatcher().spawn(agent, prompt.to_owned()).await
+    }
+
+    /// What merges the work of its fleet.
+    pub fn merging(&self) -> Arc<Merging> {
+        Arc::clone(&self.merging)
     }
 
     /// Whether anything is under way, was interrupted, or waits to be read.

@@ -27,6 +27,7 @@ use crate::grants::Grants;
 use crate::hooks::{self, Listeners, Manner, Partings};
 use crate::instructions::Instructions;
 use crate::lists::SharedList;
+use crate::merging::Merging;
 use crate::outfit::Outfits;
 use crate::plan;
 use crate::redact::Redactor;
@@ -136,6 +137,7 @@ impl Session {
             clerk.take().await?;
         }
         let (looked, first_look) = watch::channel(false);
+        let merging = Arc::new(Merging::new(Arc::clone(&desk), supervision.supervisor.clone(), root));
         let mut session = Session {
             id,
             root,
@@ -143,6 +145,7 @@ impl Session {
             desk,
             notices,
             supervision,
+            merging,
             attendants: JoinSet::new(),
             cues: Cues { go: Arc::default(), poke: Arc::default() },
             looked: first_look,

@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bosun_tools::{
-    AgentOrder, Asker, Background, BackgroundCommand, BackgroundRead, BackgroundRow, BoxFuture, Context, Crew, Helm, Intent, ItemEdit, ItemOrder, Limits, Lists, Output, PlanOrder, Pulse, Question, Reach, ReadOrder, SqlSpace, Stamps, ToolError, UntilOrder, Use, Wait, WaitOrder, WriteOrder, ask_user, autopilot, everyday, list, plan,
+    AgentOrder, Asker, Background, BackgroundCommand, BackgroundRead, BackgroundRow, BoxFuture, Context, Crew, Helm,
+    Intent, ItemEdit, ItemOrder, Limits, Lists, Output, PlanOrder, Pulse, Question, Reach, ReadOrder, SqlSpace, Stamps,
+    ToolError, UntilOrder, Use, Wait, WaitOrder, WriteOrder, ask_user, autopilot, everyday, list, plan,
 };
 use host::{Guardian, Workspace};
 use net::Route;

@@ -9,7 +9,7 @@ mod queueing;
 mod random;
 mod torn;
 
-use git::{Commit, Git, Offer, Order, Part, Queue, Repository, Scratch, Signature, Site};
+use git::{Commit, Git, Offer, Order, Part, Queue, Repository, Scratch, Signature, Yard};
 
 use crate::stage::Stage;
 
@@ -36,7 +36,7 @@ async fn scratch(stage: &Stage, base: &Commit) -> Scratch {
 async fn queue(stage: &Stage, tip: &Commit) -> Queue {
     let scratch = scratch(stage, tip).await;
     let (repository, pin) = (stage.git.clone(), "refs/bosun/test/merged".into());
-    Queue::new(Site { repository, scratch, pin, by: signature() }, tip.clone())
+    Queue::new(Yard { repository, scratch, pin, by: signature() }, tip.clone())
 }
 
 /// Offers a part and accepts what comes of it; tells the files otherwise.

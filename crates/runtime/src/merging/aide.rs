@@ -1,0 +1,25 @@
+//! What merging asks of the session.
+
+use std::path::Path;
+
+use git::{Commit, Conflict};
+use protocol::TodoId;
+use tools::BoxFuture;
+
+/// What merging asks of the session.
+pub(super) trait Aide: Send + Sync {
+    /// Lets an agent resolve a conflict, once; gives the commit that it made on top of `begun`, or says in words why there
+    /// is none.
+    fn mend<'a>(&'a self, conflict: &'a Conflict, begun: &'a Commit) -> BoxFuture<'a, Result<Commit, String>>;
+
+    /// Runs the check of a todo's merge in a folder; gives what is wrong, in words, if anything is.
+    fn check<'a>(&'a self, todo: &'a TodoId, folder: &'a Path) -> BoxFuture<'a, Result<(), String>>;
+
+    /// Says durably that a todo's work is merged.
+    fn merged<'a>(&'a self, todo: &'a TodoId, commit: &'a Commit) -> BoxFuture<'a, Result<(), String>>;
+}
+
+/// The todo that a part of a merge is.
+pub(super) fn todo(conflict: &Conflict) -> TodoId {
+    TodoId(conflict.part.name.clone())
+}

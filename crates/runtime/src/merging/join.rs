@@ -1,0 +1,43 @@
+//! What a worker begins with: the work of everything that its todo depends on.
+
+use git::{Commit, Git, Merged, Part, Resolved, Signature};
+
+use super::aide::Aide;
+
+/// Who makes merges.
+pub(super) fn signature() -> Signature {
+    Signature { name: "Bosun".into(), email: "bosun@bosun.invalid".into() }
+}
+
+/// Joins the parts on the base. A conflict goes to an agent once; says in words why there is nothing to begin with.
+pub(super) async fn joined(git: &Git, base: &Commit, parts: &[Part], aide: &dyn Aide) -> Result<Commit, String> {
+    let by = signature();
+    let mut tip = base.clone();
+    for part in parts {
+        let merged = git::merge(git, &tip, part, &by).await.map_err(|error| error.to_string())?;
+        tip = match merged {
+            Merged::Whole(commit) => commit,
+            Merged::Conflict(conflict) => {
+                let unfit = |why: String| {
+                    format!(
+                        "the work of {}, which it depends on, does not fit the rest in {}: {why}",
+                        part.name,
+                        conflict.files.join(", ")
+                    )
+                };
+                let begun = conflict.begun(git, &by).await.map_err(|error| error.to_string())?;
+                let done = aide.mend(&conflict, &begun).await.map_err(unfit)?;
+                match conflict.resolve(git, &done, &by).await.map_err(|error| error.to_string())? {
+                    Resolved::Whole(commit) => commit,
+                    Resolved::Marked(files) => return Err(unfit(left(&files))),
+                }
+            }
+        };
+    }
+    Ok(tip)
+}
+
+/// What is wrong with a resolution that has marks.
+pub(super) fn left(files: &[String]) -> String {
+    format!("the agent left marks of the conflict in {}", files.join(", "))
+}

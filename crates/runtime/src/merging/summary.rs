@@ -1,0 +1,158 @@
+//! What became of the work of a fleet, for people and programs.
+
+use std::fmt::Write;
+
+use protocol::{Clip, TodoId};
+use serde::Serialize;
+
+/// Most bytes of the list of changed files, and of what a check printed.
+const LISTED: usize = 16 * 1024;
+const PRINTED: usize = 1_000;
+
+/// What became of the work of a fleet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Summary {
+    /// The work of each todo, in the order that it was merged.
+    pub todos: Vec<Fitted>,
+    /// Pairs of todos that were known not to fit each other before anything was merged.
+    pub foreseen: Vec<(TodoId, TodoId)>,
+    /// The commit that everything was built on.
+    pub base: String,
+    /// The commit that holds what was merged.
+    pub tip: String,
+    /// The changed files, as `git diff --stat` tells them.
+    pub stat: String,
+    /// Where the result is.
+    pub taken: Taken,
+}
+
+/// What became of one todo's work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Fitted {
+    /// The todo.
+    pub todo: TodoId,
+    /// The commit that holds its work.
+    pub work: String,
+    /// What became of it.
+    pub fit: Fit,
+}
+
+/// What became of work that was to be merged.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Fit {
+    /// It is in the result.
+    Merged,
+    /// It does not fit what was merged before, and the agent that tried could not change that.
+    Conflict {
+        /// The files.
+        files: Vec<String>,
+        /// What the agent's try came to.
+        tried: String,
+    },
+    /// It fits, but the check does not hold with it.
+    Unchecked {
+        /// What the check said.
+        said: String,
+    },
+    /// It was built on work that is not in the result.
+    Waits {
+        /// The todo whose work that is.
+        on: TodoId,
+    },
+}
+
+/// Where the result is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Taken {
+    /// Nothing was changed.
+    Nothing,
+    /// On a branch of its own.
+    Branch {
+        /// Its name.
+        name: String,
+        /// Why the user's branch has not moved, if it was to.
+        kept: Option<String>,
+    },
+    /// On the user's branch.
+    Landed {
+        /// Its name; none when HEAD is on no branch.
+        branch: Option<String>,
+    },
+    /// Only in a ref: it cannot be told apart from work of the user that is not committed.
+    Mixed {
+        /// The ref.
+        name: String,
+    },
+}
+
+impl Fit {
+    /// Why the work is not in the result, if it is not.
+    pub fn reason(&self, work: &str) -> Option<String> {
+        match self {
+            Fit::Merged => None,
+            Fit::Conflict { files, tried } => {
+                let files = Clip::new(&files.join(", "), PRINTED);
+                Some(format!("its work does not fit what is merged already, in {files}; {tried}; it is kept as {work}"))
+            }
+            Fit::Unchecked { said } => Some(format!(
+                "the check does not hold once its work is merged; it is kept as {work}\n{}",
+                Clip::new(said, PRINTED)
+            )),
+            Fit::Waits { on } => {
+                Some(format!("its work is built on that of {on}, which is not merged; it is kept as {work}"))
+            }
+        }
+    }
+}
+
+impl Summary {
+    /// The todos whose work is not in the result, each with why.
+    pub fn short(&self) -> Vec<(TodoId, String)> {
+        let reason = |fitted: &Fitted| Some((fitted.todo.clone(), fitted.fit.reason(&fitted.work)?));
+        self.todos.iter().filter_map(reason).collect()
+    }
+
+    /// All of it in words for people.
+    pub fn text(&self) -> String {
+        let merged = self.todos.iter().filter(|fitted| fitted.fit == Fit::Merged).count();
+        let mut text = format!("Merged the work of {merged} of {} todos.\n", self.todos.len());
+        for (todo, reason) in self.short() {
+            let _infallible = writeln!(text, "- {todo}: {reason}");
+        }
+        if !self.stat.is_empty() {
+            let _infallible = writeln!(text, "\n{}", Clip::new(&self.stat, LISTED));
+        }
+        text.push('\n');
+        text.push_str(&self.taken.words());
+        text.push('\n');
+        text
+    }
+}
+
+impl Taken {
+    fn words(&self) -> String {
+        match self {
+            Taken::Nothing => "Nothing was changed.".into(),
+            Taken::Branch { name, kept: None } => {
+                format!(
+                    "The result is the branch {name}. Look at it with `git diff HEAD...{name}`, take it with `git merge {name}`."
+                )
+            }
+            Taken::Branch { name, kept: Some(why) } => format!(
+                "Your branch was not moved: {why}. The result is the branch {name}; take it with `git merge {name}`."
+            ),
+            Taken::Landed { branch: Some(branch) } => {
+                format!("{branch} has moved to the result. `git reset --keep ORIG_HEAD` takes it back.")
+            }
+            Taken::Landed { branch: None } => "HEAD has moved to the result.".into(),
+            Taken::Mixed { name } => format!(
+                "The result changes what you have not committed, so it is no branch. Commit that, then take the result with \
+                 `git merge {name}`."
+            ),
+        }
+    }
+}

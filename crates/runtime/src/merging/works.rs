@@ -1,0 +1,178 @@
+//! What the workers of a fleet brought, as the log tells it.
+
+use std::collections::{BTreeMap, HashMap};
+
+use git::Commit;
+use protocol::{Entry, Event, FleetEnd, Isolation, TaskId, TodoId};
+use store::{Reader, StoreError};
+
+use crate::fleet::Done;
+
+/// How many events are read at a time.
+const PAGE: usize = 512;
+
+/// What the workers of a fleet brought.
+#[derive(Debug, Default)]
+pub(super) struct Works {
+    /// How many fleets were done with before this one.
+    pub(super) fleets: u32,
+    /// The commit that holds what each todo brought.
+    pub(super) brought: BTreeMap<TodoId, Commit>,
+    /// What is merged, each with the commit that it became part of.
+    pub(super) merged: BTreeMap<TodoId, Commit>,
+    /// The latest merge.
+    pub(super) tip: Option<Commit>,
+    /// Who was started to fit work to that of others.
+    pub(super) menders: Vec<Mender>,
+    sealed: HashMap<TaskId, Commit>,
+    is_over: bool,
+    seen: u64,
+}
+
+/// An agent that was started to fit work to that of others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Mender {
+    pub(super) task: TaskId,
+    /// Whose work.
+    pub(super) todo: TodoId,
+    /// The merge that it began with.
+    pub(super) begun: Commit,
+}
+
+impl Works {
+    /// Reads what happened since the last look.
+    pub(super) fn catch_up(&mut self, reader: &Reader) -> Result<(), StoreError> {
+        loop {
+            let page = reader.events_after(self.seen, PAGE)?;
+            for envelope in &page {
+                self.seen = envelope.seq;
+                self.read(&envelope.entry);
+            }
+            if page.len() < PAGE {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes in what was done by an earlier run and is not in this log.
+    pub(super) fn recall(&mut self, done: &[Done]) {
+        for Done { todo, work } in done {
+            if let Some(work) = work.as_deref().and_then(Commit::new) {
+                self.brought.entry(todo.id.clone()).or_insert(work);
+            }
+        }
+    }
+
+    /// What a task made of its checkout.
+    pub(super) fn sealed(&self, task: TaskId) -> Option<&Commit> {
+        self.sealed.get(&task)
+    }
+
+    fn read(&mut self, entry: &Entry) {
+        match &entry.event {
+            // What an earlier fleet finished is the user's already; one that was broken off goes on.
+            Event::FleetBegan(_) if self.is_over => {
+                *self = Works { fleets: self.fleets + 1, seen: self.seen, ..Works::default() };
+            }
+            Event::FleetEnded { end } => self.is_over = *end == FleetEnd::Done,
+            Event::TaskCreated(spec) => {
+                if let (Some(todo), Some(Isolation::Worktree { base: Some(base), .. })) =
+                    (&spec.merges, &spec.isolation)
+                {
+                    let mender = Commit::new(base).map(|begun| Mender { task: entry.task, todo: todo.clone(), begun });
+                    self.menders.extend(mender);
+                }
+            }
+            Event::WorkSealed { commit, .. } => {
+                self.sealed.extend(Commit::new(commit).map(|commit| (entry.task, commit)));
+            }
+            Event::TodoDone { todo, fence: Some(_) } => self.done(todo, entry.task),
+            Event::WorkMerged { todo, commit } => {
+                if let Some(commit) = Commit::new(commit) {
+                    self.tip = Some(commit.clone());
+                    self.merged.insert(todo.clone(), commit);
+                }
+            }
+            _other => {}
+        }
+    }
+
+    fn done(&mut self, todo: &TodoId, task: TaskId) {
+        self.merged.remove(todo);
+        match self.sealed.get(&task) {
+            Some(commit) => self.brought.insert(todo.clone(), commit.clone()),
+            None => self.brought.remove(todo),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::{At, FleetTerms, Kind, TaskSpec};
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn id(n: u128) -> TaskId {
+        TaskId::new(Uuid::from_u128(n))
+    }
+
+    fn commit(n: u8) -> Commit {
+        Commit::new(&format!("{n:040x}")).unwrap()
+    }
+
+    fn terms() -> FleetTerms {
+        serde_json::from_value(serde_json::json!({ "goal": "", "retries": 0, "rounds": 0, "isolated": true })).unwrap()
+    }
+
+    fn read(works: &mut Works, task: u128, event: Event) {
+        works.read(&Entry { task: id(task), at: At(0), event });
+    }
+
+    fn seal(works: &mut Works, task: u128, n: u8) {
+        let json = serde_json::json!({ "type": "workSealed", "commit": commit(n).as_str() });
+        read(works, task, serde_json::from_value(json).unwrap());
+    }
+
+    #[test]
+    fn f8_what_a_todo_brought_is_what_whoever_did_it_sealed() {
+        let mut works = Works::default();
+        let done = |fence| Event::TodoDone { todo: "a".into(), fence };
+        read(&mut works, 1, Event::FleetBegan(terms()));
+        seal(&mut works, 2, 1);
+        assert!(works.brought.is_empty(), "a worker that failed brings nothing");
+        seal(&mut works, 3, 2);
+        read(&mut works, 3, done(Some(2)));
+        assert_eq!(works.brought[&TodoId::from("a")], commit(2));
+        read(&mut works, 1, Event::WorkMerged { todo: "a".into(), commit: commit(7).to_string() });
+        assert_eq!((works.merged.len(), &works.tip), (1, &Some(commit(7))));
+        read(&mut works, 1, done(None));
+        assert_eq!(works.merged.len(), 1, "what was done before stays as it is");
+        seal(&mut works, 4, 3);
+        read(&mut works, 4, done(Some(3)));
+        assert_eq!(works.brought[&TodoId::from("a")], commit(3));
+        assert!(works.merged.is_empty(), "what was done anew is merged anew");
+    }
+
+    #[test]
+    fn a_fleet_that_was_broken_off_goes_on_and_one_that_was_done_does_not() {
+        let mut works = Works::default();
+        for (end, fleets, left) in [(FleetEnd::Stopped, 0, 1), (FleetEnd::Blocked, 0, 1), (FleetEnd::Done, 1, 0)] {
+            read(&mut works, 1, Event::FleetBegan(terms()));
+            seal(&mut works, 3, 2);
+            read(&mut works, 3, Event::TodoDone { todo: "a".into(), fence: Some(1) });
+            read(&mut works, 1, Event::FleetEnded { end });
+            read(&mut works, 1, Event::FleetBegan(terms()));
+            assert_eq!((works.fleets, works.brought.len()), (fleets, left), "{end:?}");
+        }
+    }
+
+    #[test]
+    fn who_was_started_to_merge_is_known_by_the_merge_that_it_began_with() {
+        let mut works = Works::default();
+        let isolation = Some(Isolation::Worktree { base: Some(commit(9).to_string()), dirty: false });
+        let spec = TaskSpec { merges: Some("a".into()), isolation, ..TaskSpec::new(Kind::Agent, "a", "merge-a") };
+        read(&mut works, 5, Event::TaskCreated(Box::new(spec)));
+        assert_eq!(works.menders, [Mender { task: id(5), todo: "a".into(), begun: commit(9) }]);
+    }
+}
