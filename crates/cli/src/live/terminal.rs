@@ -30,9 +30,12 @@ impl<W: Write> Canvas<W> {
         self.gone
     }
 
-    /// Draws a picture over the one before, in a terminal that has so many columns now.
-    pub(super) fn draw(&mut self, picture: &[Row], columns: usize) {
+    /// Draws a picture over the one before, in a terminal that has so many columns now, with lines above it that stay.
+    pub(super) fn draw(&mut self, above: &[String], picture: &[Row], columns: usize) {
         let mut text = format!("{CURSOR_OFF}{}", self.back(columns));
+        for line in above {
+            text += &format!("{line}{ERASE_LINE}\r\n");
+        }
         for row in picture {
             text += &format!("{}{ERASE_LINE}\r\n", paint(row, self.style));
         }
@@ -62,22 +65,22 @@ mod tests {
     use super::*;
     use crate::style::Role;
 
-    fn drawn(canvas: &mut Canvas<Vec<u8>>, rows: &[&str], columns: usize) -> String {
+    fn drawn(canvas: &mut Canvas<Vec<u8>>, above: &[String], rows: &[&str], columns: usize) -> String {
         canvas.out.clear();
         let picture: Vec<Row> = rows.iter().map(|text| vec![(Role::Plain, (*text).to_owned())]).collect();
-        canvas.draw(&picture, columns);
+        canvas.draw(above, &picture, columns);
         String::from_utf8(canvas.out.clone()).unwrap()
     }
 
     #[test]
     fn a_picture_is_drawn_over_the_one_before_without_clearing_it_first() {
         let mut canvas = Canvas::new(Vec::new(), Style::Plain);
-        let first = drawn(&mut canvas, &["one", "two"], 80);
+        let first = drawn(&mut canvas, &[], &["one", "two"], 80);
         assert_eq!(first, "\u{1b}[?25l\rone\u{1b}[K\r\ntwo\u{1b}[K\r\n\u{1b}[J\u{1b}[?25h");
-        let second = drawn(&mut canvas, &["three"], 80);
-        assert_eq!(second, "\u{1b}[?25l\u{1b}[2A\rthree\u{1b}[K\r\n\u{1b}[J\u{1b}[?25h");
+        let second = drawn(&mut canvas, &["said".into()], &["three"], 80);
+        assert_eq!(second, "\u{1b}[?25l\u{1b}[2A\rsaid\u{1b}[K\r\nthree\u{1b}[K\r\n\u{1b}[J\u{1b}[?25h");
         let wide = "x".repeat(60);
-        drawn(&mut canvas, &[&wide, "y"], 80);
-        assert!(drawn(&mut canvas, &["z"], 40).contains("\u{1b}[3A\r"), "the wide row takes two now");
+        drawn(&mut canvas, &[], &[&wide, "y"], 80);
+        assert!(drawn(&mut canvas, &[], &["z"], 40).contains("\u{1b}[3A\r"), "the wide row takes two now");
     }
 }

@@ -49,6 +49,8 @@ struct Picture {
     drawn: Option<Instant>,
     /// Whether something happened since.
     stale: bool,
+    /// Lines that are to stand above it.
+    above: Vec<String>,
 }
 
 impl View {
@@ -60,7 +62,7 @@ impl View {
             Show::Events => Manner::Events,
             Show::Lines if out.is_terminal() && !env.has_dumb_terminal() => {
                 let canvas = on_stdout(Style::of(&out, env));
-                Manner::Picture(Picture { canvas, drawn: None, stale: true })
+                Manner::Picture(Picture { canvas, drawn: None, stale: true, above: Vec::new() })
             }
             Show::Lines => Manner::Lines,
         };
@@ -83,6 +85,18 @@ impl View {
             Manner::Nothing => {}
         }
         self.tick();
+    }
+
+    /// Says something that stays.
+    pub(crate) fn say(&mut self, line: &str) {
+        match &mut self.manner {
+            Manner::Picture(picture) => {
+                picture.above.push(print::plain(line));
+                picture.stale = true;
+            }
+            Manner::Lines => print::note(print::plain(line)),
+            Manner::Events | Manner::Nothing => {}
+        }
     }
 
     /// Draws, if it is time.
@@ -127,7 +141,7 @@ impl Picture {
         // A row as wide as the terminal, or one below the last, would make it scroll.
         let size = Size { columns: columns.saturating_sub(1), rows: rows.saturating_sub(1) };
         let picture = draw::draw(board, SystemClock.now(), size);
-        self.canvas.draw(&picture, columns);
+        self.canvas.draw(&std::mem::take(&mut self.above), &picture, columns);
         (self.drawn, self.stale) = (Some(Instant::now()), false);
     }
 }

@@ -14,7 +14,6 @@ use serde::Serialize;
 
 pub(crate) use self::give::{owner, poke};
 use self::place::Chosen;
-pub(crate) use self::place::of_folder;
 use crate::args::{TaskArgs, TasksArgs, TasksCommand};
 use crate::exit::Exit;
 use crate::failure::Failure;
