@@ -98,11 +98,7 @@ impl<'a> Expander<'a> {
             Ok(Ok(Exit { status: ExitStatus::Code(0), .. })) => String::new(),
             Ok(Ok(Exit { status, .. })) => format!("[`{}`: {status}]\n", Clip::new(command, 200)),
             Ok(Err(error)) => return not_run(command, &error.to_string()),
-            Err(_late) => format!(
-                "[`{}` did not end: the commands of a text have {} s together]\n",
-                Clip::new(command, 200),
-                TIME.as_secs()
-            ),
+            Err(_late) => format!("[`{}` did not end in time]\n", Clip::new(command, 200)),
         };
         format!("\n{ended}{}\n", prompt::quote(capture.text(TOLD).as_str()))
     }

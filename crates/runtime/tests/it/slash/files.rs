@@ -201,7 +201,7 @@ async fn s1_keys_are_taken_out_of_what_people_see_and_of_what_a_text_brings() {
 #[tokio::test]
 async fn s1_a_command_in_a_text_that_does_not_end_is_cut_off() {
     let folder = tempfile::tempdir().unwrap();
-    let slash = command(folder.path(), "slow", "!`echo begun; sleep 600`!`sleep 600` after");
+    let slash = command(folder.path(), "slow", "!`echo begun; sleep 600` !`sleep 600` after");
     let limits = tools::Limits { shell_max: Duration::from_secs(1), ..tools::Limits::default() };
     let driver = scenario().allow_all().tools(limits).slash(slash).ready().open(Start::New).await;
     let made = prompt(&driver, "/slow").await.text;
