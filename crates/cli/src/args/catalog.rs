@@ -41,7 +41,7 @@ pub(crate) struct CatalogArgs {
 pub(crate) enum CatalogCommand {
     /// Lists agents, skills and plugins, where each was written, and what stands in for what
     List(CatalogOptions),
-    /// Shows one agent or skill in full
+    /// Shows one agent, skill or slash command in full
     Show {
         /// Its name
         name: String,

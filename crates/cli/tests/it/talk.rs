@@ -262,7 +262,7 @@ fn commands_are_not_for_the_model() {
     let tmux = talk(&stage);
     tmux.says("hello").shows("<hello>");
     tmux.says("/modle")
-        .shows("did you mean /model?")
+        .shows("did you mean /model or /mode?")
         .says("/cost")
         .shows("turns: 1")
         .says("/help")
@@ -276,7 +276,8 @@ fn commands_are_not_for_the_model() {
 #[test]
 fn s1_commands_of_files_and_fleets_are_called_by_name() {
     let stage = stage();
-    fs::create_dir_all(stage.home().join("commands")).unwrap();
+    stage.script(MODEL).bosun(["-p", "/help"]).run().expect(0);
+    fs::create_dir(stage.home().join("commands")).unwrap();
     fs::write(stage.home().join("commands/ship.md"), "---\nargument-hint: WHAT\n---\nShip $1 with care.").unwrap();
     let tmux = talk(&stage);
     tmux.says("/ship it").shows("<Ship it with care.>");

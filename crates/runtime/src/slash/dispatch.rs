@@ -63,7 +63,7 @@ impl Dispatcher<'_> {
             BuiltIn::SecurityReview => Ok(Outcome::Prompt(ask::security_review(rest))),
             BuiltIn::Research if rest.is_empty() => Err("/research: name the topic".into()),
             BuiltIn::Research => Ok(Outcome::Prompt(ask::research(rest))),
-            BuiltIn::Plan => self.enter(SlashMode::Plan, rest).await,
+            BuiltIn::Plan => self.go_on_in(SlashMode::Plan, rest).await,
             BuiltIn::Autopilot => self.autopilot(rest).await,
             BuiltIn::Agent => self.agent(rest).await,
             BuiltIn::Share => share::write(desk, rest).map(Outcome::done),
@@ -95,24 +95,23 @@ impl Dispatcher<'_> {
 
     async fn autopilot(&self, rest: &str) -> Result<Outcome, String> {
         match rest {
-            "" | "on" => self.enter(SlashMode::Autopilot, "").await,
-            "off" => self.enter(SlashMode::Interactive, "").await,
-            objective => self.enter(SlashMode::Autopilot, objective).await,
+            "" | "on" => self.go_on_in(SlashMode::Autopilot, "").await,
+            "off" => self.go_on_in(SlashMode::Interactive, "").await,
+            objective => self.go_on_in(SlashMode::Autopilot, objective).await,
         }
     }
 
     /// Brings the session into a mode; what follows is its first prompt there.
-    async fn enter(&self, mode: SlashMode, rest: &str) -> Result<Outcome, String> {
+    async fn go_on_in(&self, mode: SlashMode, rest: &str) -> Result<Outcome, String> {
         let word = match mode {
             SlashMode::Interactive => "interactive",
             SlashMode::Plan => "plan",
             SlashMode::Autopilot => "autopilot",
         };
-        let rest = (!rest.is_empty()).then_some(rest);
-        self.desk.enter(mode, rest).await.map_err(|why| format!("/{word}: {why}"))?;
+        self.enter(mode).await.map_err(|why| format!("{word} mode: {why}"))?;
         Ok(match rest {
-            None => Outcome::Done { message: format!("the mode is {word}"), mode: Some(mode) },
-            Some(text) => {
+            "" => Outcome::Done { message: format!("the session is in {word} mode"), mode: Some(mode) },
+            text => {
                 let display = format!("/{word} {text}");
                 Outcome::Prompt(Prompt { text: text.to_owned(), display, mode: Some(mode) })
             }
@@ -159,7 +158,7 @@ impl Dispatcher<'_> {
         let run = self.supervisor.look(move |kernel| kernel.task(root).map(kernel::Task::run)).await;
         let run = run.map_err(|rejected| told(rejected.to_string()))?.ok_or_else(|| told("the root is gone".into()))?;
         let outfit = self.desk.outfit(root).map_err(told)?;
-        let expander = Expander { desk: self.desk, outfit, site: self.desk.site(run.task)?, run };
+        let expander = Expander::new(self.desk, outfit, self.desk.site(run.task)?, run);
         let text = expander.expand(&text, &found.rest).await.map_err(told)?;
         let display = format!("/{name} {}", found.rest).trim_end().to_owned();
         Ok(Prompt { text, display, mode: None })

@@ -7,6 +7,7 @@ use std::time::Duration;
 use host::{Exit, ExitStatus};
 use protocol::{Call, CallId, Clip, Front, RuleEffect, Run, SlashSpec, Source};
 use serde_json::json;
+use tokio::time::Instant;
 use tools::{Capture, ShellCommand, ToolError, Use};
 
 use super::template::{Arguments, Piece, pieces, takes_arguments};
@@ -24,18 +25,24 @@ const HELD: usize = 64 << 10;
 /// Most files and commands of one text.
 const MOST: usize = 20;
 
-/// How long one command may take.
+/// How long the commands of one text may take together.
 const TIME: Duration = Duration::from_secs(30);
 
 /// Where commands run and files are read: as the root's own calls would.
 pub(super) struct Expander<'a> {
-    pub(super) desk: &'a Arc<Desk>,
-    pub(super) outfit: Arc<Outfit>,
-    pub(super) site: Arc<Site>,
-    pub(super) run: Run,
+    desk: &'a Arc<Desk>,
+    outfit: Arc<Outfit>,
+    site: Arc<Site>,
+    run: Run,
+    /// When its commands are to have ended.
+    until: Instant,
 }
 
-impl Expander<'_> {
+impl<'a> Expander<'a> {
+    pub(super) fn new(desk: &'a Arc<Desk>, outfit: Arc<Outfit>, site: Arc<Site>, run: Run) -> Expander<'a> {
+        Expander { desk, outfit, site, run, until: Instant::now() + TIME.min(desk.settings.tools.shell_max) }
+    }
+
     /// The prompt that a command's text makes with the words after the command; says what is missing.
     pub(super) async fn expand(&self, text: &str, typed: &str) -> Result<String, String> {
         let arguments = Arguments::read(typed, text)?;
@@ -89,11 +96,11 @@ impl Expander<'_> {
 
     async fn printed(&self, command: &str) -> String {
         let mut capture = Capture::new(HELD);
-        let ended = match tokio::time::timeout(TIME, self.perform(command, &mut capture)).await {
+        let ended = match tokio::time::timeout_at(self.until, self.perform(command, &mut capture)).await {
             Ok(Ok(Exit { status: ExitStatus::Code(0), .. })) => String::new(),
             Ok(Ok(Exit { status, .. })) => format!("[`{}`: {status}]\n", Clip::new(command, 200)),
             Ok(Err(error)) => return not_run(command, &error.to_string()),
-            Err(_late) => format!("[`{}` did not end within {} s]\n", Clip::new(command, 200), TIME.as_secs()),
+            Err(_late) => format!("[`{}` did not end in time]\n", Clip::new(command, 200)),
         };
         format!("\n{ended}{}\n", prompt::quote(capture.text(TOLD).as_str()))
     }

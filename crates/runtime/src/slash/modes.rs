@@ -2,20 +2,18 @@
 
 use protocol::api::SlashMode;
 
-use crate::agent::Desk;
+use super::Dispatcher;
 
-/// What changes a session's mode; an objective comes with autopilot.
+/// What changes a session's mode.
 pub(super) trait Modes {
-    /// Changes the mode, or says why it cannot.
-    async fn enter(&self, mode: SlashMode, objective: Option<&str>) -> Result<(), String>;
+    /// Changes the mode from the next turn on, or says why it cannot.
+    async fn enter(&self, mode: SlashMode) -> Result<(), String>;
 }
 
-impl Modes for Desk {
-    async fn enter(&self, mode: SlashMode, _objective: Option<&str>) -> Result<(), String> {
+impl Modes for Dispatcher<'_> {
+    async fn enter(&self, mode: SlashMode) -> Result<(), String> {
         match mode {
-            SlashMode::Plan | SlashMode::Autopilot | SlashMode::Interactive => {
-                Err("modes are not in this version".into())
-            }
+            SlashMode::Plan | SlashMode::Autopilot | SlashMode::Interactive => Err("it is not in this version".into()),
         }
     }
 }

@@ -63,8 +63,8 @@ pub(super) fn cost(desk: &Desk) -> Result<String, StoreError> {
     };
     let usage = view.usage;
     let mut line = format!(
-        "turns: {}; tokens: {} in, {} from cache, {} to cache, {} out; cost: {cost}",
-        view.turns, usage.input, usage.cache_read, usage.cache_write, usage.output
+        "turns: {}; tokens: {} in, {} from cache, {} to cache, {} out; cost: {cost}; model: {}",
+        view.turns, usage.input, usage.cache_read, usage.cache_write, usage.output, view.model
     );
     if lost > 0 {
         line += &format!("; {lost} tokens more are counted for questions without an answer");

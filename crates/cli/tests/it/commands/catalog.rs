@@ -49,7 +49,11 @@ fn a9_the_catalogue_lists_what_there_is_and_what_stands_in_for_what() {
     assert!(shown.contains("likes         a model of another family"), "{shown}");
     let spec = stage.bosun(["catalog", "show", "code-review", "--json"]).run().expect(0).json();
     assert_eq!(spec["tools"].as_array().unwrap().len(), 4);
-    stage.bosun(["catalog", "show", "nobody"]).run().expect(2).says(&["no agent or skill `nobody`", "catalog list"]);
+    stage
+        .bosun(["catalog", "show", "nobody"])
+        .run()
+        .expect(2)
+        .says(&["no agent, skill or command `nobody`", "catalog list"]);
 }
 
 #[test]

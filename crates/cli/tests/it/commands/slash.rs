@@ -127,12 +127,17 @@ fn s1_a_project_s_commands_run_when_the_project_is_trusted() {
     write(&stage, "version", "1.2\n");
     let refused = stage.bosun(["-p", "/git:ship it"]).run().expect(2);
     refused.says(&["/git:ship is in ", "you have not trusted the project", "`bosun trust`"]);
-    stage.bosun(["catalog", "check"]).run().expect(0).says(&["ignored: ", "this slash command is ignored"]);
+    let check = stage.bosun(["catalog", "check"]).run().expect(0).stdout;
+    assert!(
+        check.contains("ship.md: this slash command is ignored, since you have not trusted the project"),
+        "{check}"
+    );
     stage.bosun(["trust", "--yes"]).run().expect(0);
     let said = stage.prompt("/git:ship it").run().expect(0).stdout;
     assert!(said.contains("<Ship it. ") && said.contains("> 1.2"), "{said}");
-    let check = stage.bosun(["catalog", "check"]).run().expect(1);
-    check.says(&["broken.md:1:1: its head never ends", "/fleet is built in, so this one is not used; rename it"]);
+    let check = stage.bosun(["catalog", "check"]).run().expect(1).stdout;
+    assert!(check.contains("broken.md:1:1: its head never ends"), "{check}");
+    assert!(check.contains("/fleet is built in, so this one is not used; rename it"), "{check}");
     let list = stage.bosun(["catalog", "list", "--json"]).run().expect(0).json();
     let names: Vec<&str> = list["commands"].as_array().unwrap().iter().filter_map(|one| one["name"].as_str()).collect();
     assert_eq!(names, ["fleet", "git:ship"]);
@@ -149,7 +154,9 @@ fn s1_a_project_s_commands_run_when_the_project_is_trusted() {
 fn a7_whoever_manages_the_machine_forbids_commands_in_texts() {
     let stage = stage();
     stage.script(ECHO);
-    fs::create_dir_all(stage.home().join("commands")).unwrap();
+    // The first run makes a home that nobody else can read.
+    stage.bosun(["-p", "/help"]).run().expect(0);
+    fs::create_dir(stage.home().join("commands")).unwrap();
     fs::write(stage.home().join("commands/where.md"), "On !`cat branch`.").unwrap();
     write(&stage, "branch", "main\n");
     let managed = stage.path("managed.toml");

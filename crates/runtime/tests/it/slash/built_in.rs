@@ -97,3 +97,12 @@ async fn s2_an_agent_is_started_by_a_person() {
     assert!(told(&driver, "/tasks").await.contains("/root/worker (worker): "));
     assert_eq!(driver.leave().await.text(), "heard");
 }
+
+#[tokio::test]
+async fn s2_plan_and_autopilot_are_known() {
+    let driver = scenario().ready().open(Start::New).await;
+    for line in ["/plan", "/plan port it", "/autopilot", "/autopilot on", "/autopilot off", "/autopilot port it"] {
+        assert!(!matches!(driver.session().dispatch(line).await, Outcome::Unknown { .. }), "{line}");
+    }
+    driver.leave().await;
+}

@@ -1,6 +1,7 @@
 //! Commands of files: what their text becomes.
 
 use std::os::unix::fs::symlink;
+use std::time::Duration;
 
 use protocol::{Delivery, Event, RuleEffect, SkillSpec, Source};
 use runtime::{Features, Start};
@@ -178,4 +179,32 @@ async fn s1_people_see_what_they_typed_and_the_model_what_it_means() {
     assert_eq!(run.text(), "<Ship it with care.>");
     let page = runtime::transcript(run.events());
     assert!(page.contains("## User\n\n/ship it\n") && !page.contains("## User\n\nShip"), "{page}");
+}
+
+#[tokio::test]
+async fn s1_keys_are_taken_out_of_what_people_see_and_of_what_a_text_brings() {
+    const KEY: &str = "sk-0123456789abcdef";
+    let folder = tempfile::tempdir().unwrap();
+    let slash = command(folder.path(), "look", "Look at @notes.md for $1. !`cat notes.md`");
+    let script = rules("  - answer: [say: seen]\n");
+    let scenario = scenario().script(&script).slash(slash).allow_all().secret(KEY).file("notes.md", KEY);
+    let mut driver = scenario.ready().open(Start::New).await;
+    let made = prompt(&driver, &format!("/look {KEY}")).await;
+    assert_eq!(made.text.matches(KEY).count(), 1, "only what was typed: {}", made.text);
+    driver.session().post(made.message()).await.unwrap();
+    driver.rest().await;
+    let run = driver.leave().await;
+    let log = serde_json::to_string(run.events()).unwrap();
+    assert!(!log.contains(KEY) && log.contains("/look"), "{log}");
+}
+
+#[tokio::test]
+async fn s1_a_command_in_a_text_that_does_not_end_is_cut_off() {
+    let folder = tempfile::tempdir().unwrap();
+    let slash = command(folder.path(), "slow", "!`echo begun; sleep 600` !`sleep 600` after");
+    let limits = tools::Limits { shell_max: Duration::from_secs(1), ..tools::Limits::default() };
+    let driver = scenario().allow_all().tools(limits).slash(slash).ready().open(Start::New).await;
+    let made = prompt(&driver, "/slow").await.text;
+    assert!(made.ends_with("after") && made.contains("> begun") && made.matches("did not end").count() == 2, "{made}");
+    driver.leave().await;
 }
