@@ -14,6 +14,23 @@ impl Crew {
         pick(&self.desk.roster, self.own(), &self.below(), given)
     }
 
+    /// A task below the calling agent, or why it is not clear which.
+    pub(crate) fn seek(&self, given: &str) -> Result<TaskId, Unclear> {
+        let known = called(&self.desk.roster, &self.below());
+        called(&self.desk.roster, &[self.own()])
+            .first()
+            .map_or(Err(Unclear::Nobody), |from| find_task(&known, from, given))
+    }
+
+    /// Any task of the session that goes by this.
+    pub(crate) fn anybody(&self, given: &str) -> Option<TaskId> {
+        let roster = &self.desk.roster;
+        let above = |task: &TaskId| roster.known(*task, |known| known.spec.parent).flatten();
+        let root = std::iter::successors(Some(self.own()), above).last()?;
+        let all: Vec<TaskId> = std::iter::once(root).chain(roster.below(root)).collect();
+        find_task(&called(roster, &all), called(roster, &[self.own()]).first()?, given).ok()
+    }
+
     /// A task that the calling agent may write to: below it, beside it, or its parent.
     pub(super) fn find_near(&self, given: &str) -> Result<TaskId, ToolError> {
         let roster = &self.desk.roster;
@@ -53,25 +70,6 @@ impl Crew {
 fn agents(roster: &Roster, tasks: &[TaskId]) -> Vec<TaskId> {
     let is_agent = |id: &&TaskId| roster.known(**id, |known| known.spec.kind == Kind::Agent) == Some(true);
     tasks.iter().filter(is_agent).copied().collect()
-}
-
-impl Crew {
-    /// A task below the calling agent, or why it is not clear which.
-    pub(crate) fn seek(&self, given: &str) -> Result<TaskId, Unclear> {
-        let known = called(&self.desk.roster, &self.below());
-        called(&self.desk.roster, &[self.own()])
-            .first()
-            .map_or(Err(Unclear::Nobody), |from| find_task(&known, from, given))
-    }
-
-    /// Any task of the session that goes by this.
-    pub(crate) fn anybody(&self, given: &str) -> Option<TaskId> {
-        let roster = &self.desk.roster;
-        let above = |task: &TaskId| roster.known(*task, |known| known.spec.parent).flatten();
-        let root = std::iter::successors(Some(self.own()), above).last()?;
-        let all: Vec<TaskId> = std::iter::once(root).chain(roster.below(root)).collect();
-        find_task(&called(roster, &all), called(roster, &[self.own()]).first()?, given).ok()
-    }
 }
 
 /// What tasks go by.
