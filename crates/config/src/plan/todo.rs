@@ -1,5 +1,7 @@
 //! One todo of a plan.
 
+use std::collections::BTreeSet;
+
 use protocol::{Todo, TodoId};
 use serde_json::Value;
 
@@ -61,8 +63,11 @@ pub(super) fn read(number: usize, node: Node, defaults: &Defaults, report: &mut 
     Some((todo, places))
 }
 
+/// Each text once, and where it stands.
 fn split(texts: Vec<Placed<String>>) -> (Vec<String>, Vec<Option<Spot>>) {
-    texts.into_iter().map(|text| (text.value.trim().to_owned(), text.at)).unzip()
+    let mut seen = BTreeSet::new();
+    let texts = texts.into_iter().map(|text| (text.value.trim().to_owned(), text.at));
+    texts.filter(|(text, _)| seen.insert(text.clone())).unzip()
 }
 
 fn id(keys: &mut Keys<'_>) -> Option<Placed<String>> {

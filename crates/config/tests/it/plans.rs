@@ -138,7 +138,7 @@ fn f5_circles_are_named_each_once() {
 #[test]
 fn f5_the_shape_has_layers_and_a_longest_path() {
     let todo = |id: &str, above: &str| format!("  - {{ id: {id}, title: T, depends_on: [{above}] }}\n");
-    let todos = [todo("end", "left, right"), todo("left", "top"), todo("right", "low"), todo("low", "top")];
+    let todos = [todo("end", "left, right, left"), todo("left", "top"), todo("right", "low"), todo("low", "top")];
     let plan = parse(&format!("todos:\n{}  - {{ id: top, title: T }}\n", todos.concat())).unwrap();
     let shape = plan.shape();
     let names = |ids: &[TodoId]| ids.iter().map(|id| id.0.clone()).collect::<Vec<_>>();
@@ -146,6 +146,7 @@ fn f5_the_shape_has_layers_and_a_longest_path() {
     assert_eq!(layers, [vec!["top"], vec!["left", "low"], vec!["right"], vec!["end"]]);
     assert_eq!(names(&shape.longest), ["top", "low", "right", "end"]);
     assert_eq!(shape.widest(), 2);
+    assert_eq!(plan.todos[0].depends_on, [TodoId::from("left"), TodoId::from("right")]);
 }
 
 #[test]

@@ -86,7 +86,11 @@ impl FleetMemory {
             Some(commit) => self.works.has(&commit).await,
             None => false,
         };
-        run.recollection.recall(todo, |_commit| is_there)
+        let recalled = run.recollection.recall(todo, |_commit| is_there);
+        if let Recalled::Again(why) = &recalled {
+            tracing::info!(todo = %todo.id, %why, "a todo is done");
+        }
+        recalled
     }
 
     /// A todo is done. A new owner tells of those that were done before it came.

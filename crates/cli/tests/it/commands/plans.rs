@@ -3,6 +3,7 @@
 use std::fs;
 
 use serde_json::json;
+use testkit::binary::Stage;
 
 use super::shown;
 use crate::scripts::HELLO;
@@ -72,4 +73,55 @@ fn f5_everything_that_is_wrong_with_a_plan_is_said() {
 fn f5_the_schema_of_plans_is_printed() {
     let printed = stage().bosun(["fleet", "schema"]).run().expect(0).json();
     assert_eq!(printed["title"], "Bosun plan");
+}
+
+/// Every worker says that it is done, and leaves a file.
+const WORKERS: &str = r#"
+version: 1
+rules:
+  - when: { turn: 2.. }
+    answer: [ { say: Done. } ]
+  - when: { prompt: "Do (\\w+)" }
+    answer: [ { call: { tool: shell, input: { command: "echo done >> src/of-${1}" } } } ]
+"#;
+
+/// Three todos that declare what they look at, and one that does not.
+const WORK: &str = "\
+todos:
+  - { id: a, title: Do a, files: [src/a, src/of-a] }
+  - { id: b, title: Do b, files: [src/b, src/of-b], depends_on: [a] }
+  - { id: c, title: Do c, files: [src/c, src/of-c], check: test -e allowed }
+  - { id: d, title: Do d, depends_on: [b] }
+";
+
+/// A workspace for the plan, and a way to run it: gives back which todos were worked on.
+fn works(stage: &Stage, plan: &str, flags: &[&str], code: i32) -> Vec<String> {
+    fs::write(stage.path("plan.yaml"), plan).unwrap();
+    let line = ["fleet", "run", "plan.yaml", "--allow-all", "--retries", "0", "--output-format", "json"];
+    let report = stage.bosun(line).args(flags).run().expect(code).json();
+    let todos = report["fleet"]["todos"].as_array().unwrap();
+    let worked = todos.iter().filter(|todo| todo["attempts"] != 0);
+    worked.map(|todo| todo["id"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn f5_a_second_run_does_what_failed_and_what_was_edited() {
+    let stage = stage();
+    stage.script(WORKERS);
+    fs::create_dir(stage.path("src")).unwrap();
+    let run = |flags: &[&str], code| works(&stage, WORK, flags, code);
+    assert_eq!(run(&[], 3), ["a", "b", "c", "d"]);
+    fs::write(stage.path("allowed"), "").unwrap();
+    assert_eq!(run(&[], 0), ["c", "d"], "what failed, and what declared nothing and could see the new file");
+    assert!(run(&[], 0).is_empty());
+    fs::write(stage.path("src/b"), "edited").unwrap();
+    let check = stage.bosun(["fleet", "check", "plan.yaml"]).run().expect(0).stdout;
+    assert!(check.contains("reused: 2 of 4\n") && check.contains("done again: b (files changed: src/b)\n"), "{check}");
+    assert_eq!(run(&[], 0), ["b", "d"]);
+    let other = WORK.replace("Do a,", "Do a and more,");
+    assert_eq!(works(&stage, &other, &[], 0), ["a", "b", "d"], "the words of a, and what comes after it");
+    assert_eq!(run(&["--fresh"], 0), ["a", "b", "c", "d"]);
+    let gone = stage.bosun(["gc", "--days", "0", "--json"]).run().expect(0).json();
+    assert!(gone["results"].as_u64().unwrap() >= 4, "{gone}");
+    assert_eq!(run(&[], 0), ["a", "b", "c", "d"]);
 }
