@@ -60,9 +60,8 @@ impl Checkout {
     /// What an earlier try at an order may have left in its place, for the trash.
     pub fn leftover(repository: &Repository, root: &Path, order: Order) -> Checkout {
         let Order { id, name, base } = order;
-        let (repository, git) = (repository.clone(), repository.git().clone());
         let (top, common) = (repository.top().to_owned(), repository.common().to_owned());
-        Checkout::of(&git, root, Record { id, name, repository: top, common, base, sealed: None })
+        Checkout::of(repository.git(), root, Record { id, name, repository: top, common, base, sealed: None })
     }
 
     /// A checkout that was made before, if it is still there and what it says it is.

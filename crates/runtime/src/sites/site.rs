@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use host::Workspace;
 use policy::Policy;
@@ -34,12 +34,14 @@ pub(crate) struct Site {
     pub(crate) env: Arc<Env>,
     /// The top of the checkout, if it is one.
     checkout: Option<PathBuf>,
+    /// The session's policy that was asked for last, and what it is here: a search asks for each of its files.
+    adapted: Mutex<Option<(Arc<Policy>, Arc<Policy>)>>,
 }
 
 impl Site {
     /// The folder that the session works in.
     pub(crate) fn shared(workspace: Workspace, env: Env) -> Site {
-        Site { workspace: Arc::new(workspace), env: Arc::new(env), checkout: None }
+        Site { workspace: Arc::new(workspace), env: Arc::new(env), checkout: None, adapted: Mutex::default() }
     }
 
     /// A checkout, worked in at the folder `below` its top. Git that finds no repository there finds none above it.
@@ -47,13 +49,12 @@ impl Site {
         let cwd = top.join(below);
         // A folder without files is not part of a commit.
         std::fs::create_dir_all(&cwd)?;
-        let more = if below.as_os_str().is_empty() { Vec::new() } else { vec![top.to_owned()] };
         let mut env: Env =
             env.iter().filter(|(name, _)| LEADING.iter().all(|leading| name != leading)).cloned().collect();
         let above = top.parent().unwrap_or(top).as_os_str().to_owned();
         env.push(("GIT_CEILING_DIRECTORIES".into(), above));
-        let workspace = Arc::new(Workspace::new(&cwd, &more)?);
-        Ok(Site { workspace, env: Arc::new(env), checkout: Some(top.to_owned()) })
+        let workspace = Arc::new(Workspace::new(&cwd, &[])?);
+        Ok(Site { workspace, env: Arc::new(env), checkout: Some(top.to_owned()), adapted: Mutex::default() })
     }
 
     /// The folder that commands start in.
@@ -69,9 +70,21 @@ impl Site {
     /// controls Bosun.
     pub(crate) fn policy(&self, policy: Arc<Policy>) -> Arc<Policy> {
         let Some(checkout) = &self.checkout else { return policy };
-        let copied = policy.controls.iter().filter_map(|control| control.strip_prefix(&policy.top).ok());
-        let controls = policy.controls.iter().cloned().chain(copied.map(|below| checkout.join(below))).collect();
-        let (top, spared) = (checkout.clone(), vec![checkout.clone()]);
-        Arc::new(Policy { top, roots: vec![checkout.clone()], controls, spared, ..(*policy).clone() })
+        let mut adapted = self.adapted.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*adapted {
+            Some((from, to)) if Arc::ptr_eq(from, &policy) => Arc::clone(to),
+            Some(_) | None => {
+                let to = Arc::new(adapt(&policy, checkout));
+                *adapted = Some((policy, Arc::clone(&to)));
+                to
+            }
+        }
     }
+}
+
+fn adapt(policy: &Policy, checkout: &Path) -> Policy {
+    let copied = policy.controls.iter().filter_map(|control| control.strip_prefix(&policy.top).ok());
+    let controls = policy.controls.iter().cloned().chain(copied.map(|below| checkout.join(below))).collect();
+    let (top, spared) = (checkout.to_owned(), vec![checkout.to_owned()]);
+    Policy { top, roots: Vec::new(), controls, spared, ..policy.clone() }
 }

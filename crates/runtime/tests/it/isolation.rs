@@ -268,3 +268,24 @@ async fn q41_a_folder_that_vanishes_under_a_command_is_an_error() {
         }
     }
 }
+
+#[tokio::test]
+async fn q40_what_an_owner_that_died_left_in_the_way_goes_to_the_trash() {
+    let stage = ready(starts(
+        "  - when: { turn: 1 }
+    answer:
+      - call: { tool: create, input: { path: b.txt, content: made } }
+  - answer: [say: done]
+",
+    ));
+    // Ids are counted here, so the place is known before.
+    let below = "ses-00000000000000000000000000000001/task-00000000000000000000000000000003";
+    let left = stage.home().checkouts_dir().join(below);
+    fs::create_dir_all(&left).unwrap();
+    fs::write(left.join("half"), "begun").unwrap();
+    let run = play(&stage).await;
+    assert_eq!((placed(&run).as_str(), sealed(&run).1), (left.to_str().unwrap(), vec!["b.txt".to_owned()]));
+    let trashed: Vec<_> = fs::read_dir(stage.home().trash_dir()).unwrap().map(|it| it.unwrap().path()).collect();
+    assert_eq!(trashed.len(), 1);
+    assert_eq!(fs::read_to_string(trashed[0].join("checkout/half")).unwrap(), "begun");
+}
