@@ -118,8 +118,9 @@ impl Bench {
     }
 
     fn begin(&mut self, todos: Vec<Todo>) {
-        self.give(Input::Todos { by: Origin::User, changed: todos, gone: Vec::new() });
+        self.give(Input::Todos { by: Origin::User, changed: todos, gone: Vec::new(), upto: 0 });
         self.give(Input::BeginFleet(FleetTerms {
+            agent: None,
             goal: "go".into(),
             parallel: None,
             retries: 1,
@@ -189,6 +190,7 @@ fn terms() -> Terms {
         max_turns: None,
         budget: Budget::default(),
         effort: None,
+        list: protocol::ListName::Session,
         version: "0".into(),
     }
 }

@@ -40,6 +40,7 @@ impl Fleet {
             grace: Duration::from_millis(50),
             holds: 1,
             repairs: 1,
+            continues: 2,
         };
         let mut fleet = Fleet {
             world: World::with_limits(seed, limits),
@@ -83,6 +84,7 @@ impl Fleet {
             return;
         }
         let terms = FleetTerms {
+            agent: None,
             goal: "all of it".into(),
             parallel: Some(1 + self.world.dice.below(4) as u32).filter(|_| self.world.dice.one_in(2)),
             retries: self.world.dice.below(3) as u32,

@@ -7,6 +7,7 @@ use crate::desk::{Desk, id};
 
 fn fleet(retries: u32) -> FleetTerms {
     FleetTerms {
+        agent: None,
         goal: "all of it".into(),
         parallel: None,
         retries,

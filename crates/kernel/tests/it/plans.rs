@@ -15,6 +15,7 @@ fn f5_new_words_for_a_todo_whose_worker_just_ended_do_not_open_it_again() {
     let mut desk = Desk::new();
     desk.ok(row(TodoStatus::Pending));
     desk.ok(Input::BeginFleet(FleetTerms {
+        agent: None,
         goal: "all".into(),
         parallel: None,
         retries: 0,
