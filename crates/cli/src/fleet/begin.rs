@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use config::Plan;
 use host::Home;
-use protocol::{FleetTerms, SessionId};
+use protocol::{FleetEnd, FleetTerms, SessionId};
 use runtime::{Aids, Fleet, FleetError, FleetMemory, FleetOrder, Memory, NoWorks, Session, Settings, Start, apart};
 use store::Reader;
 
+use super::account::Account;
 use super::follow::{Patience, follow};
 use super::status;
 use crate::args::{FleetIsolation, FleetWorkArgs, RunArgs};
@@ -68,7 +69,14 @@ pub(super) async fn resume(id: Option<&str>, args: RunArgs) -> Result<Exit, Fail
     if args.agent.is_some() {
         return Err(Failure::usage("a fleet that goes on keeps the agents it was begun with").hint("leave --agent out"));
     }
-    let start = Beginning::Resume(id.map(str::to_owned));
+    let home = Setup::read()?.home;
+    let session = status::choose(&home, id, args.directory.as_deref())?;
+    let account = Account::read(&Reader::open(&home, session)?, session)?;
+    if account.is_some_and(|account| account.end == Some(FleetEnd::Done)) {
+        print::note(format_args!("the fleet in {session} has done everything"));
+        return Ok(Exit::Success);
+    }
+    let start = Beginning::Resume(session);
     Launch { start, work: Work::Resume, fresh: false, plan: None, args }.go().await
 }
 
@@ -91,14 +99,14 @@ enum Beginning {
     /// The one that a run with the same flags would have.
     AsRun,
     /// One that has a fleet.
-    Resume(Option<String>),
+    Resume(SessionId),
 }
 
 impl Beginning {
     fn start(&self, args: &RunArgs, home: &Home) -> Result<Start, Failure> {
         match self {
             Beginning::AsRun => run::start(args, home),
-            Beginning::Resume(id) => status::choose(home, id.as_deref(), args.directory.as_deref()).map(Start::Resume),
+            Beginning::Resume(id) => Ok(Start::Resume(*id)),
         }
     }
 }
@@ -202,7 +210,9 @@ fn check(args: &RunArgs) -> Result<(), Failure> {
 fn refused(error: FleetError, id: SessionId) -> Failure {
     match error {
         FleetError::Plan(_) | FleetError::Unedited(_) => Failure::usage(print::plain(&error.to_string())),
-        FleetError::None => Failure::usage(error).hint("bosun fleet \"GOAL\" begins one"),
+        FleetError::None => {
+            Failure::usage(error).hint("bosun fleet \"GOAL\" begins one, and so does bosun fleet run PLAN")
+        }
         FleetError::Rejected(runtime::Rejected::Refused(refusal)) => {
             Failure::usage(refusal).hint(format!("bosun fleet resume {id}"))
         }

@@ -13,6 +13,7 @@ use super::report::table;
 use crate::args::FleetChosenArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::live::{self, Board};
 use crate::setup::Setup;
 use crate::{print, run, sessions, setup};
 
@@ -23,11 +24,15 @@ const CANDIDATES: usize = 20;
 pub(super) fn tell(options: &FleetChosenArgs) -> Result<Exit, Failure> {
     let home = Setup::read()?.home;
     let id = choose(&home, options.id.as_deref(), None)?;
-    let account = Account::read(&Reader::open(&home, id)?, id)?;
+    let reader = Reader::open(&home, id)?;
+    let account = Account::read(&reader, id)?;
     let account = account.ok_or_else(|| Failure::usage(format!("no fleet has worked in session {id}")))?;
     if options.json {
         print::json(&account);
         return Ok(Exit::Success);
+    }
+    if account.end.is_none() {
+        live::print_board(&Board::read_log(&reader)?.0);
     }
     print::answer(format_args!("fleet in {id}: {}", print::plain(&print::one_line(&account.terms.goal, 200))));
     print::answer(match (account.end, account.owner_pid) {

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use protocol::{Body, Envelope, Event, FleetEnd, Origin, TaskId, Todo, TodoId};
+use protocol::{Body, Envelope, Event, FleetEnd, FleetTerms, Origin, TaskId, Todo, TodoId};
 
 use super::words;
 
-/// What a fleet has done so far. One that begins again begins with nothing.
+/// What a fleet has done so far.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Past {
+    /// What it is all for.
+    pub(super) goal: String,
     /// How often the main agent was asked for a plan.
     pub(super) plans: u32,
     /// How often it was asked to mend the latest plan.
@@ -40,11 +42,7 @@ pub(super) struct Demand {
 impl Past {
     pub(super) fn read(&mut self, envelope: &Envelope, root: TaskId) {
         match &envelope.entry.event {
-            Event::FleetBegan(terms) => {
-                let Past { sealed, demands, closed, .. } = std::mem::take(self);
-                let (isolated, merge) = (terms.isolated, terms.merge);
-                *self = Past { isolated, merge, sealed, demands, closed, ..Past::default() };
-            }
+            Event::FleetBegan(terms) => self.begin(terms),
             Event::TodosChanged { by, changed, gone, .. } => self.demand(*by, changed, gone, root),
             Event::AdmissionClosed => self.closed = true,
             Event::AdmissionOpened => self.closed = false,
@@ -58,6 +56,14 @@ impl Past {
             }
             _other => {}
         }
+    }
+
+    /// A fleet begins. One that goes on with its own todos has its plan.
+    fn begin(&mut self, terms: &FleetTerms) {
+        let Past { goal, plans, sealed, demands, closed, .. } = std::mem::take(self);
+        let goes_on = goal == terms.goal && !demands.is_empty();
+        let (isolated, merge, plans) = (terms.isolated, terms.merge, if goes_on { plans } else { 0 });
+        *self = Past { goal: terms.goal.clone(), plans, isolated, merge, sealed, demands, closed, ..Past::default() };
     }
 
     fn demand(&mut self, by: Origin, changed: &[Todo], gone: &[TodoId], root: TaskId) {

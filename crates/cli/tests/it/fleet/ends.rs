@@ -65,7 +65,7 @@ fn f4_a_goal_is_planned_and_what_cannot_be_planned_fails() {
 rules:
   - when: { path: /root, turn: 1, prompt: \"^write it down\\\\s\" }
     answer: [call: { tool: sql, input: { query: \"INSERT INTO todos (id, title) VALUES ('a', 'Write')\" } }]
-  - when: { path: /root, prompt: Review|look whether }
+  - when: { path: /root, prompt: Look whether }
     answer: [say: It is written.]
   - answer: [say: Nothing to plan.]
 ",

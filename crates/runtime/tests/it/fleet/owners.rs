@@ -111,6 +111,32 @@ async fn f4_a_fleet_is_stopped_from_elsewhere_and_goes_on_later() {
 }
 
 #[tokio::test]
+async fn f4_a_fleet_that_goes_on_has_its_plan() {
+    let script = "
+  - when: { agent: main, turn: 1 }
+    answer: [call: { tool: sql, input: { query: \"INSERT INTO todos (id, title) VALUES ('a', 'First')\" } }]
+  - when: { agent: worker, turn: 1 }
+    answer: [call: { tool: shell, input: { command: \"touch began; until [ -e go ]; do sleep 0.01; done\" } }]
+  - answer: [say: done]
+";
+    let stage = by(script).ready();
+    let mut driver = stage.open(Start::New).await;
+    let mut fleet = driver.fleet(planned(1)).await;
+    until_file(&stage.path("began")).await;
+    store::post_command(stage.home(), driver.id(), &Command::StopFleet, protocol::At(0)).unwrap();
+    assert_eq!(driver.fleet_ended(&mut fleet).await, FleetOutcome::Ended(FleetEnd::Stopped));
+    std::fs::write(stage.path("go"), "").unwrap();
+    let mut fleet = driver.resume_fleet().await;
+    assert_eq!(driver.fleet_ended(&mut fleet).await, DONE);
+    let run = driver.leave().await;
+    let plans = |event: &Event| match event {
+        Event::MailAdmitted { body: protocol::Body::Text { text, .. }, .. } => text.contains("the goal of a fleet"),
+        _other => false,
+    };
+    assert_eq!(run.count(plans), 1, "{}", run.transcript());
+}
+
+#[tokio::test]
 async fn f4_a_session_that_is_stopped_takes_its_fleet_with_it() {
     let stage = by(&waits()).ready();
     let mut driver = stage.open(Start::New).await;
