@@ -68,7 +68,8 @@ impl Hands<'_> {
         let desk = &self.merging.desk;
         let id = aide::todo(conflict);
         let todo = self.todo(&id);
-        let wanted = todo.and_then(|todo| todo.agent_type.as_deref()).unwrap_or(USUAL);
+        let own = todo.and_then(|todo| todo.agent_type.as_deref());
+        let wanted = own.or(self.terms.agent.as_deref()).unwrap_or(USUAL);
         let agent = desk.settings.catalog.agent(wanted).ok_or_else(|| format!("there is no agent type `{wanted}`"))?;
         let definition = definition::of(agent)?;
         let model = desk.model_for(agent, todo.and_then(|todo| todo.model.as_deref()));

@@ -2,6 +2,7 @@
 
 mod ends;
 mod limits;
+mod merging;
 mod owners;
 mod plans;
 mod work;

@@ -1,0 +1,176 @@
+//! What isolated workers bring becomes one tree.
+
+use std::path::Path;
+
+use protocol::{Event, FleetEnd, Todo, TodoStatus};
+use runtime::{Fit, FleetOrder, FleetOutcome, Start, Summary, Taken};
+use testkit::session::{Run, Stage};
+
+use super::{by, given, reason, statuses, todo};
+
+const DONE: FleetOutcome = FleetOutcome::Ended(FleetEnd::Done);
+
+#[expect(clippy::disallowed_methods, reason = "a repository to work in is made beside the session")]
+fn git(folder: &Path, args: &[&str]) -> String {
+    let done = std::process::Command::new("git").current_dir(folder).args(args).output().unwrap();
+    assert!(done.status.success(), "{args:?}: {}", String::from_utf8_lossy(&done.stderr));
+    String::from_utf8(done.stdout).unwrap().trim().to_owned()
+}
+
+/// A stage whose folder is a repository, and whose model answers by these rules.
+fn ready(script: &str) -> Stage {
+    let stage = by(script).file("shared.txt", "first\nmiddle\nlast\n").ready();
+    let folder = stage.path(".");
+    for args in [
+        &["init", "-q", "-b", "main"][..],
+        &["config", "user.name", "someone"],
+        &["config", "user.email", "someone@example.invalid"],
+        &["add", "-A"],
+        &["commit", "-q", "-m", "first"],
+    ] {
+        git(&folder, args);
+    }
+    stage
+}
+
+fn isolated(todos: impl IntoIterator<Item = Todo>) -> FleetOrder {
+    let mut order = given(todos);
+    (order.terms.isolated, order.terms.check) = (true, Some("! grep -rq '^wrong' .".into()));
+    order
+}
+
+async fn play(stage: &Stage, order: FleetOrder) -> (FleetOutcome, Summary, Run) {
+    let mut driver = stage.open(Start::New).await;
+    let mut fleet = driver.fleet(order).await;
+    let outcome = driver.fleet_ended(&mut fleet).await;
+    let summary = driver.session().merging().summary().unwrap();
+    (outcome, summary, driver.leave().await)
+}
+
+fn show(stage: &Stage, commit: &str, path: &str) -> String {
+    git(&stage.path("."), &["show", &format!("{commit}:{path}")])
+}
+
+fn fits(summary: &Summary) -> Vec<(&str, &Fit)> {
+    summary.todos.iter().map(|fitted| (fitted.todo.0.as_str(), &fitted.fit)).collect()
+}
+
+/// Two who work apart, and one who builds on both.
+const THREE: &str = "
+  - when: { turn: 1, path: /root/a }
+    answer: [call: { tool: shell, input: { description: x, command: 'echo a > a.txt' } }]
+  - when: { turn: 1, path: /root/b }
+    answer: [call: { tool: shell, input: { description: x, command: 'echo b > b.txt' } }]
+  - when: { turn: 1, path: /root/c }
+    answer: [call: { tool: shell, input: { description: x, command: 'cat a.txt b.txt > c.txt' } }]
+  - answer: [say: done]
+";
+
+fn three() -> FleetOrder {
+    isolated([todo("c", &["a", "b"]), todo("b", &[]), todo("a", &[])])
+}
+
+#[tokio::test]
+async fn f8_workers_build_on_what_they_depend_on_and_the_result_is_a_branch() {
+    let stage = ready(THREE);
+    let head = git(&stage.path("."), &["rev-parse", "HEAD"]);
+    let (outcome, summary, run) = play(&stage, three()).await;
+    assert_eq!(outcome, DONE, "{}\n{}", summary.text(), run.transcript());
+    assert_eq!(fits(&summary), [("b", &Fit::Merged), ("a", &Fit::Merged), ("c", &Fit::Merged)]);
+    let Taken::Branch { name, kept: None } = &summary.taken else { panic!("{:?}", summary.taken) };
+    assert!(name.starts_with("bosun/fleet-"), "{name}");
+    assert_eq!(git(&stage.path("."), &["rev-parse", name]), summary.tip);
+    assert_eq!(show(&stage, name, "c.txt"), "a\nb");
+    assert!(summary.stat.contains("3 files changed"), "{}", summary.stat);
+    assert!(summary.text().contains(&format!("git merge {name}")), "{}", summary.text());
+    assert_eq!((git(&stage.path("."), &["rev-parse", "HEAD"]), stage.file("a.txt")), (head, None));
+    assert_eq!(git(&stage.path("."), &["status", "--porcelain"]), "");
+    assert_eq!(run.count(|event| matches!(event, Event::WorkMerged { .. })), 3);
+}
+
+#[tokio::test]
+async fn f8_the_users_branch_moves_if_asked_and_all_is_green() {
+    let stage = ready(THREE);
+    let mut order = three();
+    order.terms.merge = true;
+    let (outcome, summary, _run) = play(&stage, order).await;
+    assert_eq!((outcome, &summary.taken), (DONE, &Taken::Landed { branch: Some("main".into()) }));
+    assert_eq!(git(&stage.path("."), &["rev-parse", "main"]), summary.tip);
+    assert_eq!(stage.file("c.txt").as_deref(), Some("a\nb\n"));
+    assert_eq!(git(&stage.path("."), &["status", "--porcelain"]), "");
+}
+
+/// Two who change the same line; `mend` is what the agent does that is to bring them together.
+fn clashing(mend: &str) -> Stage {
+    ready(&format!(
+        "
+  - when: {{ turn: 1, path: /root/a }}
+    answer: [call: {{ tool: shell, input: {{ description: x, command: 'sed -i s/middle/a/ shared.txt' }} }}]
+  - when: {{ turn: 1, path: /root/b }}
+    answer: [call: {{ tool: shell, input: {{ description: x, command: 'sed -i s/middle/b/ shared.txt; echo b > b.txt' }} }}]
+  - when: {{ turn: 1, path: /root/merge-b }}
+    answer: [call: {{ tool: shell, input: {{ description: x, command: '{mend}' }} }}]
+  - answer: [say: done]
+"
+    ))
+}
+
+fn two() -> FleetOrder {
+    let mut order = isolated([todo("a", &[]), todo("b", &[]), todo("on-b", &["b"])]);
+    order.terms.merge = true;
+    order
+}
+
+#[tokio::test]
+async fn f8_a_conflict_goes_to_an_agent_once() {
+    let stage = clashing("grep -q \"^<<<<<<<\" shared.txt && printf \"first\\na and b\\nlast\\n\" > shared.txt");
+    let (outcome, summary, run) = play(&stage, two()).await;
+    assert_eq!(outcome, DONE, "{}\n{}", summary.text(), run.transcript());
+    assert_eq!(summary.foreseen, [("a".into(), "b".into()), ("a".into(), "on-b".into())]);
+    assert_eq!(stage.file("shared.txt").as_deref(), Some("first\na and b\nlast\n"));
+    assert_eq!(stage.file("b.txt").as_deref(), Some("b\n"));
+    let asked = run.stage().model(run.id()).requests();
+    assert!(asked.iter().all(|asked| asked.path != "/root"), "nobody asks the root");
+    assert_eq!(asked.iter().filter(|asked| asked.path == "/root/merge-b" && asked.turn == 1).count(), 1);
+}
+
+#[tokio::test]
+async fn f8_a_conflict_that_the_agent_leaves_is_reported_and_the_branch_stays() {
+    for (mend, why) in [("true", "left marks"), ("echo wrong > shared.txt", "the check does not hold")] {
+        let stage = clashing(mend);
+        let head = git(&stage.path("."), &["rev-parse", "HEAD"]);
+        let (outcome, summary, run) = play(&stage, two()).await;
+        assert_eq!(outcome, FleetOutcome::Ended(FleetEnd::Blocked), "{}", run.transcript());
+        let [("a", Fit::Merged), ("b", Fit::Conflict { files, .. }), ("on-b", Fit::Waits { on })] = &fits(&summary)[..]
+        else {
+            panic!("{}", summary.text())
+        };
+        assert_eq!((files.as_slice(), on.0.as_str()), (&["shared.txt".to_owned()][..], "b"));
+        assert!(reason(&run, "b").contains(why) && reason(&run, "b").contains("shared.txt"), "{}", reason(&run, "b"));
+        assert_eq!(statuses(&run)[0], ("a".into(), TodoStatus::Done));
+        assert_eq!(git(&stage.path("."), &["rev-parse", "HEAD"]), head);
+        let Taken::Branch { name, kept: Some(_) } = &summary.taken else { panic!("{:?}", summary.taken) };
+        assert_eq!(show(&stage, name, "shared.txt"), "first\na\nlast");
+    }
+}
+
+#[tokio::test]
+async fn f8_an_owner_that_dies_in_the_middle_of_the_queue_leaves_the_rest_to_the_next() {
+    let stage = ready(THREE);
+    let mut driver = stage.open(Start::New).await;
+    let _fleet = driver.fleet(three()).await;
+    driver.until("a merge", |event| matches!(event, Event::WorkMerged { .. })).await;
+    let id = driver.crash().await.id();
+    let mut driver = stage.open(Start::Resume(id)).await;
+    driver.resume().await;
+    let mut fleet = driver.resume_fleet().await;
+    assert_eq!(driver.fleet_ended(&mut fleet).await, DONE);
+    let summary = driver.session().merging().summary().unwrap();
+    assert_eq!(show(&stage, &summary.tip, "c.txt"), "a\nb");
+    let merges =
+        git(&stage.path("."), &["rev-list", "--count", "--merges", &format!("{}..{}", summary.base, summary.tip)]);
+    assert_eq!(merges, "1", "what was merged is not merged again");
+    let run = driver.leave().await;
+    let claims = run.count(|event| matches!(event, Event::TodoClaimed { .. }));
+    assert_eq!(claims, 3, "finished work is kept");
+}
