@@ -232,7 +232,7 @@ rules:
     assert!(answer.contains("one two three"), "{answer}");
     let start = "version: 1\nrules:\n  - when: { turn: 1 }\n    answer:\n      - call: { tool: task, input: \
                  { description: d, prompt: p, agent_type: stuck, name: c } }\n  - answer:\n      - say: \"${answer}\"\n";
-    let refused = stage.script(start).prompt("go").run().expect(0).stdout;
+    let refused = stage.script(start).prompt("go").run().expect(3).stdout;
     assert!(refused.contains("failed") && refused.contains("in no git repository"), "{refused}");
 }
 

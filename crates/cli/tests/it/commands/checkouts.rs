@@ -38,7 +38,7 @@ fn made() -> Stage {
     git(&stage, &["init", "-q", "-b", "main"]);
     git(&stage, &["add", "a.txt"]);
     git(&stage, &["-c", "user.name=a", "-c", "user.email=a@b.invalid", "commit", "-q", "-m", "first"]);
-    let told = stage.script(MAKES).prompt("go").args(["--agents", MAKER, "--allow-all"]).run().expect(0).stdout;
+    let told = stage.script(MAKES).prompt("go").args(["--agents", MAKER]).run().expect(0).stdout;
     assert!(told.contains("files changed: made.txt") && told.contains("`git merge refs/bosun/"), "{told}");
     stage
 }
@@ -62,7 +62,7 @@ fn a8_a_checkout_is_listed_put_into_the_trash_and_brought_back() {
     stage.bosun(["checkouts", "rm", task]).run().expect(0);
     assert!(!fs::exists(path).unwrap());
     assert_eq!(rows(&stage)[0]["state"], "trash");
-    stage.bosun(["doctor"]).run().says(&["1 in the trash"]);
+    assert!(stage.bosun(["doctor"]).run().stdout.contains("1 in the trash"));
     assert_eq!(stage.bosun(["checkouts", "restore", task]).run().expect(0).stdout.trim(), path);
     assert!(fs::exists(format!("{path}/made.txt")).unwrap());
     assert_eq!(rows(&stage)[0]["state"], "sealed");
