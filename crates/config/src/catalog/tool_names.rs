@@ -22,7 +22,7 @@ pub(super) enum Meant {
 }
 
 /// Every tool of ours that a definition may name.
-static OURS: [&str; 22] = [
+static OURS: [&str; 28] = [
     "view",
     "create",
     "edit",
@@ -45,6 +45,12 @@ static OURS: [&str; 22] = [
     "wait",
     "until",
     "skill",
+    "TaskCreate",
+    "TaskGet",
+    "TaskList",
+    "TaskUpdate",
+    "TaskOutput",
+    "TaskStop",
 ];
 
 /// Names of others, in small letters, and what they are here. `edit` is ours and theirs: who may change files may make

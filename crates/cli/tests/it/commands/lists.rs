@@ -68,7 +68,7 @@ fn k1_a_person_works_through_a_list() {
 fn k4_a_project_list_outlives_its_sessions_and_a_repository_keeps_it() {
     let stage = stage();
     fs::write(stage.path("go"), "").unwrap();
-    stage.script(MAKER).prompt("go").args(["--list", "project", "--allow-all"]).run().expect(0);
+    stage.script(MAKER).prompt("go").args(["--list", "project"]).run().expect(0);
     let first = stage.newest();
     assert_eq!(stage.bosun(["sessions", "show", &first, "--json"]).run().expect(0).json()["list"], "project");
     let task = stage.bosun(["tasks", "show", "root", "--json"]).run().expect(0).json();
@@ -93,7 +93,7 @@ fn k4_a_project_list_outlives_its_sessions_and_a_repository_keeps_it() {
 #[test]
 fn k4_a_list_is_whole_when_its_session_is_killed_and_goes_on_with_it() {
     let stage = stage();
-    let mut running = stage.script(MAKER).prompt("go").args(["--allow-all"]).start();
+    let mut running = stage.script(MAKER).prompt("go").start();
     within(PATIENCE, "the command runs", || stage.path("busy").exists());
     stage.bosun(["lists", "update", "1", "--description", "only the first"]).run().expect(0);
     running.signal(Signal::Kill);
