@@ -1,6 +1,6 @@
 //! Git on real repositories.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(clippy::disallowed_methods, reason = "git is found where the test runner finds it")]
 
 extern crate bosun_git as git;

@@ -170,11 +170,11 @@ async fn a8_the_users_files_and_other_checkouts_are_out_of_its_reach() {
     let stage = ready(scenario);
     let run = play(&stage).await;
     let answered = |id: &str| {
-        let answers = run.events().iter().filter_map(|it| match &it.entry.event {
+        let mut answers = run.events().iter().filter_map(|it| match &it.entry.event {
             Event::CallAnswered { call, answer, .. } if call.0 == id => Some(answer.clone()),
             _other => None,
         });
-        answers.last().unwrap()
+        answers.next_back().unwrap()
     };
     for id in ["up", "cat", "beside", "yours", "own"] {
         let answer = answered(id);
