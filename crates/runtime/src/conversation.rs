@@ -62,6 +62,17 @@ pub(crate) struct Conversation {
     greeted: Option<Activation>,
     /// How far it goes by itself.
     mode: SessionMode,
+    /// What it is told of besides the tools that it began with, in the order that it was.
+    grown: Vec<Grown>,
+}
+
+/// More tools that a model is told of. What it was told of once it stays told of, so that requests begin as before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Grown {
+    /// A tool that it asked for.
+    Loaded(String),
+    /// Those of a mode.
+    Mode(SessionMode),
 }
 
 /// Something that the runtime tells a model.
@@ -120,9 +131,13 @@ impl Conversation {
             }
             Event::ModeChanged { mode, .. } => {
                 self.mode = *mode;
+                self.grow(Grown::Mode(*mode));
                 self.tell_mode();
             }
-            Event::ToolsLoaded { tools } => self.loaded.extend(tools.iter().cloned()),
+            Event::ToolsLoaded { tools } => {
+                self.loaded.extend(tools.iter().cloned());
+                tools.iter().for_each(|tool| self.grow(Grown::Loaded(tool.clone())));
+            }
             Event::SessionAdopted { .. } => self.adopt(),
             Event::AutopilotContinued { .. }
             | Event::AutopilotStopped { .. }
@@ -270,9 +285,9 @@ impl Conversation {
         &self.loaded
     }
 
-    /// The session's mode.
-    pub(crate) fn mode(&self) -> SessionMode {
-        self.mode
+    /// What the model is told of besides the tools that it began with, in the order that it was.
+    pub(crate) fn grown(&self) -> &[Grown] {
+        &self.grown
     }
 
     /// The latest activation whose start hooks were told of.
@@ -342,6 +357,12 @@ impl Conversation {
         // What it was told of its mode may be gone.
         if self.mode != SessionMode::Interactive {
             self.tell_mode();
+        }
+    }
+
+    fn grow(&mut self, more: Grown) {
+        if !self.grown.contains(&more) {
+            self.grown.push(more);
         }
     }
 

@@ -1,6 +1,6 @@
 //! What an agent works with: its definition made ready to run. Agents of one definition share one outfit.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use model::{Model, ToolSpec};
@@ -10,6 +10,7 @@ use tools::Tool;
 
 use crate::agent::Desk;
 use crate::sites::Site;
+use crate::conversation::Grown;
 use crate::{prompt, skill};
 
 /// What a model of a subagent is told of at once, unless its definition lists its tools: its first request is small,
@@ -56,19 +57,21 @@ impl Outfit {
         self.toolbox.iter().chain(steering).find(|tool| tool.spec().name == name)
     }
 
-    /// What its model is told of in a mode, once it has asked for these.
-    pub(crate) fn told(&self, loaded: &BTreeSet<String>, mode: SessionMode) -> Arc<[ToolSpec]> {
-        let more = self.deferred.iter().filter(|spec| loaded.contains(&spec.name));
-        let mut more = more.chain(self.steering(mode)).peekable();
-        match more.peek() {
-            None => Arc::clone(&self.specs),
-            Some(_) => self.specs.iter().chain(more).cloned().collect(),
+    /// What its model is told of once there is more.
+    pub(crate) fn told(&self, grown: &[Grown]) -> Arc<[ToolSpec]> {
+        if grown.is_empty() {
+            return Arc::clone(&self.specs);
         }
+        self.specs.iter().chain(self.more(grown)).cloned().collect()
     }
 
-    /// The tools of a mode.
-    pub(crate) fn steering(&self, mode: SessionMode) -> impl Iterator<Item = &ToolSpec> {
-        self.steering.iter().filter(move |steer| steer.mode == mode).map(|steer| &steer.spec)
+    /// The tools that there are more of.
+    pub(crate) fn more<'a>(&'a self, grown: &'a [Grown]) -> impl Iterator<Item = &'a ToolSpec> {
+        grown.iter().flat_map(|more| {
+            let loaded = self.deferred.iter().filter(move |spec| *more == Grown::Loaded(spec.name.clone()));
+            let steering = self.steering.iter().filter(move |steer| *more == Grown::Mode(steer.mode));
+            loaded.chain(steering.map(|steer| &steer.spec))
+        })
     }
 }
 

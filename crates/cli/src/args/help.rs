@@ -13,7 +13,7 @@ Examples:
   bosun --model anthropic/claude-sonnet-5-5          a conversation; it asks before it changes anything
   bosun -p \"fix the failing test\" --permission-mode accept-edits --allow 'shell(cargo test *)'
   git diff | bosun -p --model ollama/qwen3:8b        the prompt from stdin
-  bosun -p --plan \"how would we split the parser?\"   a plan, and nothing is changed
+  bosun -p \"how would we split the parser?\" --plan   a plan, and nothing is changed
   bosun -p \"make the tests pass\" --autopilot --permission-mode accept-edits --share run.html
   bosun --continue -p \"and the docs\"                 go on with the last session of this folder
   bosun explain 'shell(git push)'                    whether a call would be allowed, and why

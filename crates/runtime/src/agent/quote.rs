@@ -44,9 +44,8 @@ pub(crate) fn input(outfit: &Outfit, conversation: &Conversation) -> u64 {
         Some((counted, tokens)) => messages.iter().skip(counted).map(message).fold(tokens, u64::saturating_add),
         None => estimate(outfit, messages),
     };
-    // Tools may have been loaded since it was counted.
-    let loaded = outfit.deferred.iter().filter(|spec| conversation.loaded().contains(&spec.name));
-    loaded.chain(outfit.steering(conversation.mode())).map(tool).fold(input, u64::saturating_add)
+    // Tools may have been added since it was counted.
+    outfit.more(conversation.grown()).map(tool).fold(input, u64::saturating_add)
 }
 
 /// Most tokens that a request with these messages has, as far as that can be told without a provider.

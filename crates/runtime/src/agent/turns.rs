@@ -115,7 +115,7 @@ impl AgentRun {
             attempt,
             system: Arc::clone(&self.outfit.system),
             messages: Arc::clone(conversation.messages()),
-            tools: self.outfit.told(conversation.loaded(), conversation.mode()),
+            tools: self.outfit.told(conversation.grown()),
             calls: if conversation.wrap_up().is_some() { Calls::Forbidden } else { Calls::Allowed },
             max_output: conversation.max_output(),
             effort: self.outfit.effort,

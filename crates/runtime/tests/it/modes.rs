@@ -114,15 +114,15 @@ async fn x1_an_action_for_nobody_is_taken_at_once() {
 async fn x1_children_of_a_planner_change_nothing_either() {
     let script = rules(
         r#"
-  - when: { agent: task, turn: 1 }
+  - when: { agent: worker, turn: 1 }
     answer:
       - call: { tool: create, input: { path: b.txt, content: x } }
       - call: { tool: shell, input: { command: touch c.txt } }
-  - when: { agent: task }
+  - when: { agent: worker }
     answer: [say: "child: ${answer}"]
   - when: { turn: 1 }
     answer:
-      - call: { tool: task, input: { description: d, prompt: write, agent_type: task, name: w, mode: sync } }
+      - call: { tool: task, input: { description: d, prompt: write, agent_type: worker, name: w, mode: sync } }
   - answer: [say: over]
 "#,
     );
@@ -243,13 +243,13 @@ async fn x2_who_is_blocked_is_not_told_to_go_on() {
 async fn x2_agents_that_work_are_waited_for_at_no_cost() {
     let script = rules(
         r#"
-  - when: { agent: task }
+  - when: { agent: worker }
     answer:
       - wait: 300ms
       - say: found it
   - when: { turn: 1 }
     answer:
-      - call: { tool: task, input: { description: d, prompt: look, agent_type: task, name: w, mode: background } }
+      - call: { tool: task, input: { description: d, prompt: look, agent_type: worker, name: w, mode: background } }
   - when: { turn: 2 }
     answer: [say: I wait for w.]
   - when: { turn: 3, prompt: found it }
@@ -266,13 +266,13 @@ async fn x2_agents_that_work_are_waited_for_at_no_cost() {
 async fn x2_whoever_reports_before_its_agents_end_hears_of_them_and_is_done() {
     let script = rules(
         r#"
-  - when: { agent: task }
+  - when: { agent: worker }
     answer:
       - wait: 300ms
       - say: late
   - when: { turn: 1 }
     answer:
-      - call: { tool: task, input: { description: d, prompt: look, agent_type: task, name: w, mode: background } }
+      - call: { tool: task, input: { description: d, prompt: look, agent_type: worker, name: w, mode: background } }
       - call: { tool: task_complete, input: { summary: enough, status: done } }
   - when: { prompt: late }
     answer: [say: Heard.]

@@ -46,13 +46,13 @@ fn reports(status: &str, more: &str) -> String {
 }
 
 fn autopilot(stage: &Stage, script: &str) -> testkit::binary::Invocation {
-    stage.script(script).prompt("do it").args(["--autopilot", "--allow-all", "--output-format", "json"])
+    stage.script(script).prompt("do it").args(["--autopilot", "--output-format", "json"])
 }
 
 #[test]
 fn x1_a_headless_plan_is_printed_and_nothing_is_changed() {
     let stage = stage();
-    let ended = stage.script(PLANNER).prompt("plan it").args(["--plan", "--allow-all"]).run().expect(0);
+    let ended = stage.script(PLANNER).prompt("plan it").args(["--plan"]).run().expect(0);
     assert_eq!(ended.stdout, "1. Write a.txt\n");
     assert!(!stage.path("a.txt").exists());
     let shown = stage.bosun(["sessions", "show", &stage.newest(), "--json"]).run().expect(0).json();
@@ -62,7 +62,7 @@ fn x1_a_headless_plan_is_printed_and_nothing_is_changed() {
 #[test]
 fn x1_an_action_that_goes_on_carries_the_plan_out() {
     let stage = stage();
-    let args = ["--plan", "--plan-exit", "autopilot-fleet", "--allow-all", "--output-format", "json"];
+    let args = ["--plan", "--plan-exit", "autopilot-fleet", "--output-format", "json"];
     let result = stage.script(PLANNER).prompt("plan it").args(args).run().expect(0).json();
     assert_eq!(fs::read_to_string(stage.path("a.txt")).unwrap(), "done");
     assert_eq!((&result["plan"], &result["autopilot"]["stopped"]), (&json!(null), &json!("complete")));
@@ -73,8 +73,7 @@ fn x1_an_action_that_goes_on_carries_the_plan_out() {
 #[test]
 fn x1_a_plan_is_decided_from_another_terminal() {
     let stage = stage();
-    let running =
-        stage.script(PLANNER).prompt("plan it").args(["--plan", "--allow-all", "--ask-wait", "for-ever"]).start();
+    let running = stage.script(PLANNER).prompt("plan it").args(["--plan", "--ask-wait", "for-ever"]).start();
     running.await_stderr("the plan is made");
     let asks = stage.bosun(["approvals", "--json"]).run().expect(0).json();
     let id = asks[0]["id"].as_str().unwrap().to_owned();
@@ -96,7 +95,7 @@ fn x2_exit_codes_tell_how_an_autopilot_ended() {
     assert_eq!((&same["autopilot"]["stopped"], &same["autopilot"]["continues"]), (&json!("noChange"), &json!(2)));
     let limit = autopilot(&stage, BUSY).args(["--max-continues", "1"]).run().expect(4).json();
     assert_eq!((&limit["autopilot"]["stopped"], &limit["autopilot"]["continues"]), (&json!("limit"), &json!(1)));
-    let words = stage.script(BUSY).prompt("do it").args(["--autopilot", "--allow-all", "--max-continues", "0"]);
+    let words = stage.script(BUSY).prompt("do it").args(["--autopilot", "--max-continues", "0"]);
     words.run().expect(4).says(&["autopilot: stopped, which is all it may be", "--max-continues N"]);
 }
 
