@@ -291,7 +291,11 @@ fn s1_commands_of_files_and_fleets_are_called_by_name() {
     assert_eq!(tmux.ends(), 0);
     assert_eq!(turns(&stage), 2);
     let continued = Tmux::start(&stage.bosun(["--continue"]), 80, 24);
-    continued.shows("> Fleet deployed: bake it").press("C-d");
+    // The answer is longer than the screen.
+    continued.shows("User request: bake it");
+    ready(&continued);
+    assert!(continued.history().contains("> Fleet deployed: bake it"), "{}", continued.history());
+    continued.press("C-d");
     assert_eq!(continued.ends(), 0);
 }
 
