@@ -70,7 +70,10 @@ fn k4_a_project_list_outlives_its_sessions_and_a_repository_keeps_it() {
     fs::write(stage.path("go"), "").unwrap();
     stage.script(MAKER).prompt("go").args(["--list", "project"]).run().expect(0);
     let first = stage.newest();
-    assert_eq!(stage.bosun(["sessions", "show", &first, "--json"]).run().expect(0).json()["list"], "project");
+    assert_eq!(
+        stage.bosun(["sessions", "show", &first, "--json"]).run().expect(0).json()["session"]["list"],
+        "project"
+    );
     let task = stage.bosun(["tasks", "show", "root", "--json"]).run().expect(0).json();
     assert_eq!(task["items"][0]["subject"], "write the docs", "{task}");
     stage.bosun(["tasks", "show", "root"]).run().expect(0);
