@@ -9,8 +9,8 @@ use protocol::{AgentSpec, Clip, Effort, Kind, PermissionMode, SessionMode, Spawn
 use tools::Tool;
 
 use crate::agent::Desk;
-use crate::sites::Site;
 use crate::conversation::Grown;
+use crate::sites::Site;
 use crate::{prompt, skill};
 
 /// What a model of a subagent is told of at once, unless its definition lists its tools: its first request is small,

@@ -1,5 +1,6 @@
 //! Git on real repositories.
 
+#![expect(clippy::panic, reason = "a test fails by panicking")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(clippy::disallowed_methods, reason = "git is found where the test runner finds it")]
 

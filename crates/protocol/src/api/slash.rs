@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::SessionMode;
+
 /// A slash command as it is listed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -69,7 +71,7 @@ pub enum InvokeResult {
         display_prompt: String,
         /// The mode that the session is in from now on, if that is another.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        mode: Option<SlashMode>,
+        mode: Option<SessionMode>,
     },
     /// It is done.
     Completed {
@@ -77,20 +79,8 @@ pub enum InvokeResult {
         message: String,
         /// The mode that the session is in from now on, if that is another.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        mode: Option<SlashMode>,
+        mode: Option<SessionMode>,
     },
-}
-
-/// A mode that a slash command brings a session into.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum SlashMode {
-    /// The person says what comes next.
-    Interactive,
-    /// Nothing is changed, and a plan is made.
-    Plan,
-    /// The agent goes on until it is done.
-    Autopilot,
 }
 
 /// What a fleet is to do.

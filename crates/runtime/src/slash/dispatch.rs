@@ -3,13 +3,11 @@
 use std::sync::Arc;
 
 use kernel::Input;
-use protocol::api::SlashMode;
-use protocol::{SlashSpec, Source, TaskId};
+use protocol::{Origin, SessionMode, SlashSpec, Source, TaskId};
 use store::StoreError;
 
 use super::built_in::BuiltIn;
 use super::expand::{self, Expander};
-use super::modes::Modes as _;
 use super::registry::{Deed, Found};
 use super::{Looked, Outcome, Prompt, Registry, ask, fleet_prompt, share, tell};
 use crate::agent::Desk;
@@ -63,7 +61,7 @@ impl Dispatcher<'_> {
             BuiltIn::SecurityReview => Ok(Outcome::Prompt(ask::security_review(rest))),
             BuiltIn::Research if rest.is_empty() => Err("/research: name the topic".into()),
             BuiltIn::Research => Ok(Outcome::Prompt(ask::research(rest))),
-            BuiltIn::Plan => self.go_on_in(SlashMode::Plan, rest).await,
+            BuiltIn::Plan => self.go_on_in(SessionMode::Plan, rest).await,
             BuiltIn::Autopilot => self.autopilot(rest).await,
             BuiltIn::Agent => self.agent(rest).await,
             BuiltIn::Share => share::write(desk, rest).map(Outcome::done),
@@ -95,20 +93,16 @@ impl Dispatcher<'_> {
 
     async fn autopilot(&self, rest: &str) -> Result<Outcome, String> {
         match rest {
-            "" | "on" => self.go_on_in(SlashMode::Autopilot, "").await,
-            "off" => self.go_on_in(SlashMode::Interactive, "").await,
-            objective => self.go_on_in(SlashMode::Autopilot, objective).await,
+            "" | "on" => self.go_on_in(SessionMode::Autopilot, "").await,
+            "off" => self.go_on_in(SessionMode::Interactive, "").await,
+            objective => self.go_on_in(SessionMode::Autopilot, objective).await,
         }
     }
 
     /// Brings the session into a mode; what follows is its first prompt there.
-    async fn go_on_in(&self, mode: SlashMode, rest: &str) -> Result<Outcome, String> {
-        let word = match mode {
-            SlashMode::Interactive => "interactive",
-            SlashMode::Plan => "plan",
-            SlashMode::Autopilot => "autopilot",
-        };
-        self.enter(mode).await.map_err(|why| format!("{word} mode: {why}"))?;
+    async fn go_on_in(&self, mode: SessionMode, rest: &str) -> Result<Outcome, String> {
+        let (word, change) = (mode.word(), Input::SetMode { mode, by: Origin::User });
+        self.supervisor.submit(change).await.map_err(|why| format!("{word} mode: {why}"))?;
         Ok(match rest {
             "" => Outcome::Done { message: format!("the session is in {word} mode"), mode: Some(mode) },
             text => {

@@ -8,7 +8,6 @@ mod built_in;
 mod dispatch;
 mod expand;
 mod fleet;
-mod modes;
 mod outcome;
 mod parse;
 mod registry;

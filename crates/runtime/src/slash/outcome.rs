@@ -1,7 +1,8 @@
 //! What a slash command led to.
 
 use protocol::Delivery;
-use protocol::api::{InvokeResult, SendParams, SlashMode};
+use protocol::SessionMode;
+use protocol::api::{InvokeResult, SendParams};
 
 use super::Screen;
 
@@ -19,7 +20,7 @@ pub enum Outcome {
         /// What.
         message: String,
         /// The mode that the session is in from now on, if that is another.
-        mode: Option<SlashMode>,
+        mode: Option<SessionMode>,
     },
     /// It is for the terminal, with what follows its name.
     Screen(Screen, String),
@@ -42,7 +43,7 @@ pub struct Prompt {
     /// What people are shown in its place.
     pub display: String,
     /// The mode that the session is in from now on, if that is another.
-    pub mode: Option<SlashMode>,
+    pub mode: Option<SessionMode>,
 }
 
 impl Prompt {

@@ -1,6 +1,6 @@
 //! Commands that are part of the program.
 
-use protocol::{Delivery, Event};
+use protocol::{Delivery, Event, SessionMode};
 use runtime::Start;
 use runtime::slash::{Outcome, Screen};
 use testkit::session::scenario;
@@ -99,10 +99,23 @@ async fn s2_an_agent_is_started_by_a_person() {
 }
 
 #[tokio::test]
-async fn s2_plan_and_autopilot_are_known() {
+async fn s2_plan_and_autopilot_change_the_mode() {
     let driver = scenario().ready().open(Start::New).await;
-    for line in ["/plan", "/plan port it", "/autopilot", "/autopilot on", "/autopilot off", "/autopilot port it"] {
-        assert!(!matches!(driver.session().dispatch(line).await, Outcome::Unknown { .. }), "{line}");
+    let session = driver.session();
+    for (line, mode, prompt) in [
+        ("/plan", SessionMode::Plan, None),
+        ("/plan port it", SessionMode::Plan, Some("port it")),
+        ("/autopilot", SessionMode::Autopilot, None),
+        ("/autopilot off", SessionMode::Interactive, None),
+        ("/autopilot on", SessionMode::Autopilot, None),
+        ("/autopilot port it", SessionMode::Autopilot, Some("port it")),
+    ] {
+        let said = match session.dispatch(line).await {
+            Outcome::Prompt(prompt) => Some(prompt.text),
+            Outcome::Done { .. } => None,
+            other => panic!("{line}: {other:?}"),
+        };
+        assert_eq!((session.mode().await.unwrap(), said.as_deref()), (mode, prompt), "{line}");
     }
     driver.leave().await;
 }
