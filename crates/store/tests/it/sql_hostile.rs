@@ -110,7 +110,7 @@ const CORPUS: &[(&str, Fate)] = &[
     ("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n", Refused("longer than")),
     ("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n", Bounded),
     ("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) INSERT INTO todos (id, title) SELECT x, x FROM n", Refused("statement 1")),
-    ("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) INSERT INTO todos (id, title) SELECT x, randomblob(500000) FROM n", Refused("too large")),
+    ("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) INSERT INTO todos (id, title) SELECT x, randomblob(500000) FROM n", Refused("statement 1")),
     ("CREATE TABLE mine (x, y); WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) INSERT INTO mine SELECT x, randomblob(500000) FROM n", Refused("at most 8 MiB")),
     ("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT randomblob(900000) AS b FROM n ORDER BY b", Refused("statement 1")),
     ("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT DISTINCT zeroblob(100000 + x) FROM n LIMIT 1 OFFSET 100000", Refused("statement 1")),
