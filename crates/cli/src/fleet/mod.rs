@@ -16,6 +16,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::todos;
 
+pub(crate) use begin::run_plan;
 pub(crate) use status::tell_unfinished;
 
 pub(crate) async fn perform(args: FleetArgs) -> Result<Exit, Failure> {
