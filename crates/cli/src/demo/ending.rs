@@ -15,8 +15,8 @@ pub(super) async fn tell(folder: &Folder, stage: &Stage, run: Exit, proof: &Proo
         tell_history(history).await?;
     }
     print::answer(format_args!(
-        "\nThe tests, run once more without the agents: {}. The tokens are counted and priced\n\
-         by the script; none was paid for.",
+        "\nThe tests, run once more without the agents: {}.\n\
+         Tokens are as the script counts and prices them; none was paid for.",
         print::plain(&proof.verdict)
     ));
     tell_next(folder, stage, run);
@@ -35,7 +35,7 @@ async fn tell_history(history: &History) -> Result<(), Failure> {
 fn tell_next(folder: &Folder, stage: &Stage, run: Exit) {
     let bosun = quoted(&itself());
     let merge = if stage.history.is_ok() { "--merge" } else { "--isolation none" };
-    print::answer("\nNow it is yours. Everything is kept in this folder; tell your shell where that is:\n");
+    print::answer("\nEvery step is kept. To look around, tell your shell where:\n");
     print::answer(format_args!("  cd {}", quoted(&folder.project())));
     print::answer(format_args!("  export BOSUN_HOME={}", quoted(&folder.home())));
     if run != Exit::Success {
@@ -43,11 +43,11 @@ fn tell_next(folder: &Folder, stage: &Stage, run: Exit) {
         print::answer(format_args!("  {bosun} fleet resume --allow-all"));
         return;
     }
-    print::answer("\nSee the todos, what waited for what, and all that one worker said, called and got:\n");
+    print::answer("\nThe todos, what waited for what, and what one worker said, called and heard:\n");
     for command in ["fleet status", "todos graph", "tasks tail sums"] {
         print::answer(format_args!("  {bosun} {command}"));
     }
-    print::answer("\nRun the plan again. Nothing changed, so nothing is done again, until you edit a file of lib:\n");
+    print::answer("\nThe same plan once more; nothing changed, so nothing is done again:\n");
     print::answer(format_args!("  {bosun} fleet run {PLAN} {merge} \\\n    --model {MODEL} --allow-all"));
     print::answer("\nWhen you have seen enough: unset BOSUN_HOME");
 }

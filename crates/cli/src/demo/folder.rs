@@ -42,6 +42,11 @@ impl Folder {
         Ok(folder)
     }
 
+    /// The folder itself.
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// The folder of the sample.
     pub(super) fn project(&self) -> PathBuf {
         self.root.join("project")
@@ -50,18 +55,6 @@ impl Folder {
     /// Bosun's home while the demo runs.
     pub(super) fn home(&self) -> PathBuf {
         self.root.join("home")
-    }
-
-    /// What the demo says first.
-    pub(super) fn introduction(&self) -> String {
-        format!(
-            "The model is a script (no key, no network); everything else is real. A fleet\n\
-             repairs three libraries at the same time, each worker in a checkout of its own.\n\
-             One worker fails and is replaced, one says that it is done when it is not; the\n\
-             checks decide. Then the work is merged. The folder stays:\n\
-             {}\n",
-            self.root.display()
-        )
     }
 
     fn make_home(&self) -> Result<(), Failure> {

@@ -18,7 +18,7 @@ impl History {
         let version = git.text(&["--version"]).await.map_err(|error| error.to_string())?;
         let version = version.trim_start_matches("git version ");
         if doctor::is_old_git(version) {
-            return Err(format!("git {version} is too old"));
+            return Err(format!("git {version} is too old; install git 2.38 or newer"));
         }
         let base = commit(&git).await.map_err(|error| error.to_string())?;
         Ok(History { git, base })

@@ -4,6 +4,7 @@
 //! Everything it makes, its session included, is in one folder that stays, and nothing of the user's is touched.
 //! It succeeds only if the sample's tests pass at the end, run once more without the agents.
 
+mod beginning;
 mod ending;
 mod folder;
 mod history;
@@ -13,19 +14,14 @@ mod stage;
 use crate::args::DemoArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::print;
 
 use folder::Folder;
 use stage::Stage;
 
 pub(crate) async fn show(args: &DemoArgs) -> Result<Exit, Failure> {
     let folder = Folder::make(args.dir.as_deref())?;
-    print::answer(folder.introduction());
     let stage = Stage::set(&folder, pace::of(args)).await?;
-    if let Err(why) = &stage.history {
-        print::note(format_args!("{}: all workers share one folder, and nothing is merged", print::plain(why)));
-        print::note("hint: install git 2.38 or newer, and each has a checkout of its own");
-    }
+    beginning::tell(&folder, &stage);
     let run = stage.play().await?;
     let proof = stage.prove().await?;
     ending::tell(&folder, &stage, run, &proof).await?;

@@ -36,7 +36,7 @@ impl Lines {
         match &envelope.entry.event {
             // What each worker does would be too much; what the main agent does is the plan.
             Event::TurnAnswered { .. } | Event::CallAnswered { .. } if envelope.entry.task != self.root => {}
-            event => show::lines(event).iter().for_each(|line| self.view.say(line)),
+            event => show::lines(event).iter().for_each(|line| self.view.say(envelope.entry.task, line)),
         }
     }
 
