@@ -48,7 +48,7 @@ fn v3_the_demo_is_a_fleet_whose_work_is_checked_and_merged() {
 
 #[test]
 fn v3_what_the_demo_prints_to_try_next_works_as_printed() {
-    let stage = newcomer();
+    let stage = Stage::new(BOSUN);
     let shown = stage.bosun(["demo", "--dir", "my sample"]).run().expect(0).stdout;
     let (_, next) = shown.split_once("To look around").unwrap();
     let commands: Vec<&str> = next.lines().filter(|line| line.starts_with("  ")).collect();
@@ -63,7 +63,7 @@ fn v3_what_the_demo_prints_to_try_next_works_as_printed() {
         "✓ notes",
         "- edit lib/sums.sh",
         "reused dates",
-        "reused notes (Write down what changed) (4/4)",
+        "reused notes (Note what changed) (4/4)",
     ] {
         assert!(said.contains(words), "`{words}` is missing:\n{said}");
     }
