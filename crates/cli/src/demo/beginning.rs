@@ -10,7 +10,7 @@ pub(super) fn tell(folder: &Folder, stage: &Stage) {
         Ok(_) => ("in a checkout of its own", "\nAt the end all work is merged."),
         Err(why) => {
             print::note(format_args!(
-                "{}\nWithout it all workers share one folder, and nothing is merged.\n",
+                "{}\nWithout git all workers share one folder, and nothing is merged.\n",
                 print::plain(why)
             ));
             ("of its own", "")

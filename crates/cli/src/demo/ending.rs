@@ -11,7 +11,7 @@ use crate::print;
 
 /// Tells the end of the demo.
 pub(super) async fn tell(folder: &Folder, stage: &Stage, run: Exit, proof: &Proof) -> Result<(), Failure> {
-    if let Ok(history) = &stage.history {
+    if let (Ok(history), Exit::Success) = (&stage.history, run) {
         tell_history(history).await?;
     }
     print::answer(format_args!(

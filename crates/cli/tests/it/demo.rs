@@ -23,6 +23,20 @@ fn newcomer() -> Stage {
     stage
 }
 
+/// Runs the commands that the demo ends with; what they say.
+#[track_caller]
+fn try_next(shown: &str) -> String {
+    let (_, next) = shown.split_once("To look around").unwrap();
+    let commands: Vec<&str> = next.lines().filter(|line| line.starts_with("  ")).collect();
+    assert!(commands.len() >= 3, "{next}");
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-e", "-c", &commands.join("\n")]).env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin");
+    let ran = shell.output().unwrap();
+    let said = String::from_utf8_lossy(&[ran.stdout, ran.stderr].concat()).into_owned();
+    assert!(ran.status.success(), "{said}");
+    said
+}
+
 #[test]
 fn v3_the_demo_is_a_fleet_whose_work_is_checked_and_merged() {
     let stage = newcomer();
@@ -50,14 +64,7 @@ fn v3_the_demo_is_a_fleet_whose_work_is_checked_and_merged() {
 fn v3_what_the_demo_prints_to_try_next_works_as_printed() {
     let stage = Stage::new(BOSUN);
     let shown = stage.bosun(["demo", "--dir", "my sample"]).run().expect(0).stdout;
-    let (_, next) = shown.split_once("To look around").unwrap();
-    let commands: Vec<&str> = next.lines().filter(|line| line.starts_with("  ")).collect();
-    assert!(commands.len() >= 6, "{next}");
-    let mut shell = Command::new("/bin/sh");
-    shell.args(["-e", "-c", &commands.join("\n")]).env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin");
-    let ran = shell.output().unwrap();
-    let said = String::from_utf8_lossy(&[ran.stdout, ran.stderr].concat()).into_owned();
-    assert!(ran.status.success(), "{said}");
+    let said = try_next(&shown);
     for words in [
         "everything is done",
         "✓ notes",
@@ -67,6 +74,18 @@ fn v3_what_the_demo_prints_to_try_next_works_as_printed() {
     ] {
         assert!(said.contains(words), "`{words}` is missing:\n{said}");
     }
+}
+
+#[test]
+fn v3_a_demo_that_is_broken_off_goes_on_as_it_says() {
+    let stage = Stage::new(BOSUN);
+    let tmux = Tmux::start(&stage.bosun(["demo", "--dir", "sample"]), 80, 24);
+    tmux.shows("edit lib/dates.sh").press("C-c");
+    assert_eq!(tmux.ends(), 5);
+    let shown = tmux.history();
+    assert!(shown.contains("6 passed, 3 failed") && !shown.contains("What changed"), "{shown}");
+    let said = try_next(&shown);
+    assert!(said.contains("4 todos: 4 done") && said.contains("main has moved"), "{said}");
 }
 
 #[test]
