@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use config::Plan;
+use config::{Env, Plan};
 use host::Home;
 use protocol::{FleetEnd, FleetTerms, SessionId};
 use runtime::{Aids, Fleet, FleetError, FleetMemory, FleetOrder, Memory, NoWorks, Session, Settings, Start, apart};
@@ -51,7 +51,22 @@ pub(super) async fn goal(goal: Option<String>, work: &FleetWorkArgs, mut args: R
 }
 
 /// Begins a fleet that works by a plan file.
-pub(super) async fn plan(file: &Path, work: &FleetWorkArgs, mut args: RunArgs) -> Result<Exit, Failure> {
+pub(super) async fn plan(file: &Path, work: &FleetWorkArgs, args: RunArgs) -> Result<Exit, Failure> {
+    planned(file, work, args)?.go().await
+}
+
+/// The same in a new session with settings that are there.
+pub(crate) async fn run_plan(
+    file: &Path,
+    work: &FleetWorkArgs,
+    args: RunArgs,
+    settings: Settings,
+    env: &Env,
+) -> Result<Exit, Failure> {
+    planned(file, work, args)?.begin(Start::New, settings, env, None).await
+}
+
+fn planned(file: &Path, work: &FleetWorkArgs, mut args: RunArgs) -> Result<Launch, Failure> {
     let plan = Plan::read(file).map_err(|problems| {
         problems.iter().for_each(|problem| print::note(print::plain(&problem.to_string())));
         let wrong = print::count(problems.len(), "problem");
@@ -61,8 +76,7 @@ pub(super) async fn plan(file: &Path, work: &FleetWorkArgs, mut args: RunArgs) -
     args.timeout = args.timeout.or(plan.limits.timeout);
     let usual = FleetTerms { agent: args.agent.take(), ..plan.terms() };
     let order = FleetOrder { terms: terms(usual, work)?, todos: plan.todos };
-    let plan = Some(plan.file);
-    Launch { start: Beginning::AsRun, work: Work::Begin(order), fresh: work.fresh, plan, args }.go().await
+    Ok(Launch { start: Beginning::AsRun, work: Work::Begin(order), fresh: work.fresh, plan: Some(plan.file), args })
 }
 
 /// Goes on with a fleet.
@@ -130,24 +144,29 @@ struct Launch {
 }
 
 impl Launch {
+    /// Does it with the user's settings.
     async fn go(self) -> Result<Exit, Failure> {
-        let Launch { start, work, fresh, plan, args } = self;
-        typed::expect_fit(&args)?;
+        typed::expect_fit(&self.args)?;
         let mut setup = Setup::read()?;
-        let share = args.mode.share.as_deref().map(Share::at).transpose()?;
-        let start = start.start(&args, &setup.home)?;
+        let share = self.args.mode.share.as_deref().map(Share::at).transpose()?;
+        let start = self.start.start(&self.args, &setup.home)?;
         let before = match start {
             Start::New => None,
             Start::Resume(id) | Start::Fork(id) => Some(Reader::open(&setup.home, id)?.session_view()?),
         };
-        let folder = args.directory.as_deref().or(before.as_ref().map(|before| Path::new(&before.cwd)));
+        let folder = self.args.directory.as_deref().or(before.as_ref().map(|before| Path::new(&before.cwd)));
         setup.ask_catalog(folder).await;
-        let settings = setup.settings(&args, before.as_ref())?;
+        let settings = setup.settings(&self.args, before.as_ref())?;
+        if let Work::Begin(order) = &self.work {
+            typed::expect_repository(&setup, &settings.cwd, &order.terms).await?;
+        }
+        self.begin(start, settings, &setup.env, share).await
+    }
+
+    async fn begin(self, start: Start, settings: Settings, env: &Env, share: Option<Share>) -> Result<Exit, Failure> {
+        let Launch { work, fresh, plan, args, .. } = self;
         if let Err(error) = host::limits::raise_open_files() {
             tracing::warn!(%error, "the limit of open files stays as it is");
-        }
-        if let Work::Begin(order) = &work {
-            typed::expect_repository(&setup, &settings.cwd, &order.terms).await?;
         }
         let shared = share.as_ref().map(Share::paths).unwrap_or_default();
         let apart = [apart(&settings.home, plan.as_deref()), shared].concat();
@@ -168,10 +187,10 @@ impl Launch {
         };
         session.note();
         let patience = Patience { park: args.park_wait };
-        let id = session.id();
-        let followed = follow(session, fleet, patience, &setup.env, &args).await;
+        let (id, home) = (session.id(), session.home().clone());
+        let followed = follow(session, fleet, patience, env, &args).await;
         // However it ended: what went wrong is what others should read.
-        let written = share.map_or(Ok(()), |share| share.write(&setup.home, id));
+        let written = share.map_or(Ok(()), |share| share.write(&home, id));
         let exit = followed?;
         written.map(|()| exit)
     }

@@ -18,6 +18,7 @@ use crate::failure::Failure;
 use crate::setup::Setup;
 use crate::todos;
 
+pub(crate) use begin::run_plan;
 pub(crate) use status::tell_unfinished;
 
 pub(crate) async fn perform(args: FleetArgs) -> Result<Exit, Failure> {
