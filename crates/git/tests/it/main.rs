@@ -9,6 +9,7 @@ extern crate bosun_git as git;
 mod checkouts;
 mod crowd;
 mod discarding;
+mod hostile;
 mod merging;
 mod running;
 mod sealing;
