@@ -10,6 +10,7 @@ mod checkouts;
 mod crowd;
 mod discarding;
 mod merging;
+mod mischief;
 mod running;
 mod sealing;
 mod stage;

@@ -1,8 +1,10 @@
 //! `bosun fleet` as people and machines use it.
 
 mod ends;
+mod isolated;
 mod kills;
 mod stops;
+mod views;
 
 use std::fs;
 
