@@ -48,7 +48,7 @@ impl Checkout {
         let pinned = self.record.id.work_ref();
         outer.done(&["update-ref", &pinned, commit.as_str()], &[]).await?;
         self.drop_contained(&outer, &commit).await?;
-        let is_whole = is_own && staging.repositories(&self.path).await?.is_empty();
+        let is_whole = is_own && !self.has_modules() && staging.repositories(&self.path).await?.is_empty();
         let files = self.changed(&outer, &commit).await?;
         self.record.sealed = Some(commit.clone());
         self.record.write(&self.root)?;
@@ -61,6 +61,11 @@ impl Checkout {
             return Ok(());
         }
         Err(GitError::Unfit { path: self.path.clone(), why: "it is reached through a link".into() })
+    }
+
+    /// Whether it keeps repositories of submodules, in use or not.
+    fn has_modules(&self) -> bool {
+        self.path.join(".git/modules").symlink_metadata().is_ok()
     }
 
     /// Pins every commit that something in the checkout leads to; gives the one it is at.

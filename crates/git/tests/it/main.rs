@@ -11,6 +11,7 @@ mod crowd;
 mod discarding;
 mod hostile;
 mod merging;
+mod mischief;
 mod running;
 mod sealing;
 mod stage;
