@@ -53,9 +53,7 @@ mod watch;
 pub use bus::{Bus, Live, Subscription};
 pub use catalog::Catalog;
 pub use expects::check_schema;
-pub use fleet::{
-    Aids, Done, Fleet, FleetError, FleetOrder, FleetOutcome, Ground, Halt, Harvest, Harvested, Memory, Recall,
-};
+pub use fleet::{Aids, Done, Fleet, FleetError, FleetOrder, FleetOutcome, Ground, Halt, Harvest, Harvested, Memory};
 pub use instructions::{Instructions, Notice};
 pub use links::redirects;
 pub use merging::{Fit, Fitted, Merging, Summary, Taken};

@@ -1,6 +1,6 @@
 //! A fleet begins, or goes on: from what was typed to a session with a fleet in it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use config::Plan;
@@ -46,7 +46,7 @@ pub(super) async fn goal(goal: Option<String>, work: &FleetWorkArgs, mut args: R
         plan: None,
     };
     let order = FleetOrder { terms: terms(usual, work), todos: Vec::new() };
-    Launch { start: Beginning::AsRun, work: Work::Begin(order), fresh: work.fresh, plan: None, args }.go().await
+    Launch { start: Beginning::AsRun, work: Work::Begin(order), fresh: work.fresh, args }.go().await
 }
 
 /// Begins a fleet that works by a plan file.
@@ -60,8 +60,7 @@ pub(super) async fn plan(file: &Path, work: &FleetWorkArgs, mut args: RunArgs) -
     args.timeout = args.timeout.or(plan.limits.timeout);
     let usual = FleetTerms { agent: args.agent.take(), ..plan.terms() };
     let order = FleetOrder { terms: terms(usual, work), todos: plan.todos };
-    let plan = Some(plan.file);
-    Launch { start: Beginning::AsRun, work: Work::Begin(order), fresh: work.fresh, plan, args }.go().await
+    Launch { start: Beginning::AsRun, work: Work::Begin(order), fresh: work.fresh, args }.go().await
 }
 
 /// Goes on with a fleet.
@@ -77,7 +76,7 @@ pub(super) async fn resume(id: Option<&str>, args: RunArgs) -> Result<Exit, Fail
         return Ok(Exit::Success);
     }
     let start = Beginning::Resume(session);
-    Launch { start, work: Work::Resume, fresh: false, plan: None, args }.go().await
+    Launch { start, work: Work::Resume, fresh: false, args }.go().await
 }
 
 /// What was typed goes before what the plan says, and that before what is usual.
@@ -122,13 +121,12 @@ struct Launch {
     start: Beginning,
     work: Work,
     fresh: bool,
-    plan: Option<PathBuf>,
     args: RunArgs,
 }
 
 impl Launch {
     async fn go(self) -> Result<Exit, Failure> {
-        let Launch { start, work, fresh, plan, args } = self;
+        let Launch { start, work, fresh, args } = self;
         check(&args)?;
         let mut setup = Setup::read()?;
         let start = start.start(&args, &setup.home)?;
@@ -142,13 +140,16 @@ impl Launch {
         if let Err(error) = host::limits::raise_open_files() {
             tracing::warn!(%error, "the limit of open files stays as it is");
         }
-        let memory = memory(&settings, &work, plan.as_deref(), fresh);
-        let mut session = Session::open(settings, start).await?;
+        let mut session = Session::open(settings.clone(), start).await?;
         current::set(session.id());
         for notice in session.notices() {
             print::note(format_args!("{}: {}", notice.path.display(), notice.text));
         }
-        let aids = Aids { memory, ..Aids::merged_by(&session) };
+        let memory = (!fresh).then(|| memory(settings, &session, &work));
+        let mut aids = Aids::merged_by(&session);
+        if let Some(memory) = &memory {
+            aids.memory = Arc::clone(memory) as Arc<dyn Memory>;
+        }
         let fleet = match begin(&mut session, start, work, aids).await {
             Ok(fleet) => fleet,
             Err(error) => {
@@ -159,7 +160,7 @@ impl Launch {
         };
         session.note();
         let patience = Patience { park: args.park_wait };
-        follow(session, fleet, patience, &setup.env, &args).await
+        follow(session, fleet, patience, memory, &setup.env, &args).await
     }
 }
 
@@ -174,19 +175,20 @@ async fn begin(session: &mut Session, start: Start, work: Work, aids: Aids) -> R
     }
 }
 
-/// What was done before.
-fn memory(settings: &Settings, work: &Work, plan: Option<&Path>, fresh: bool) -> Arc<dyn Memory> {
-    if fresh {
-        return Aids::default().memory;
-    }
-    let agent = match work {
-        Work::Begin(order) => order.terms.agent.clone(),
-        Work::Resume => None,
+/// What was done before, for a fleet that begins or goes on.
+fn memory(settings: Settings, session: &Session, work: &Work) -> Arc<FleetMemory> {
+    let terms = match work {
+        Work::Begin(order) => Some(order.terms.clone()),
+        Work::Resume => session.fleet_terms().ok().flatten(),
     };
+    let (agent, plan, isolated) = terms.map(|terms| (terms.agent, terms.plan, terms.isolated)).unwrap_or_default();
     let usual = agent.unwrap_or_else(|| "general-purpose".into());
-    let apart = apart(&settings.home, plan);
-    let memory = FleetMemory::new(settings.clone(), usual, apart, Arc::new(NoWorks));
-    Arc::new(memory)
+    // It may be named from the folder that the fleet was begun in.
+    let plan = plan.filter(|plan| !plan.is_empty()).map(|plan| settings.cwd.join(plan));
+    let apart = apart(&settings.home, plan.as_deref());
+    // What lies in a commit is of no use to workers that share the workspace: nobody merges it.
+    let works = if isolated { session.works() } else { Arc::new(NoWorks) };
+    Arc::new(FleetMemory::new(settings, usual, apart, works))
 }
 
 /// Refuses what only a prompt has.

@@ -76,7 +76,7 @@ impl Merging {
         let hands = self.hands(terms, &repository)?;
         let mut read = Works::default();
         self.catch_up(&mut read)?;
-        read.recall(done);
+        read.keep(done);
         let outset = self.outset(&repository, terms, read.fleets).await?;
         let refs = self.refs(read.fleets);
         let tip = read.tip.clone().unwrap_or_else(|| outset.base.clone());

@@ -5,6 +5,8 @@ use std::fmt::Write;
 use protocol::{Clip, TodoId};
 use serde::Serialize;
 
+use crate::recall::Landing;
+
 /// Most bytes of the list of changed files, and of what a check printed.
 const LISTED: usize = 16 * 1024;
 const PRINTED: usize = 1_000;
@@ -134,6 +136,14 @@ impl Summary {
 }
 
 impl Taken {
+    /// Where the work is.
+    pub(super) fn landing(&self) -> Landing {
+        match self {
+            Taken::Nothing | Taken::Landed { .. } => Landing::InPlace,
+            Taken::Branch { .. } | Taken::Mixed { .. } => Landing::Apart,
+        }
+    }
+
     fn words(&self) -> String {
         match self {
             Taken::Nothing => "Nothing was changed.".into(),

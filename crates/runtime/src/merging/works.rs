@@ -1,6 +1,6 @@
 //! What the workers of a fleet brought, as the log tells it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use git::Commit;
 use protocol::{Entry, Event, FleetEnd, Isolation, TaskId, TodoId};
@@ -54,13 +54,10 @@ impl Works {
         }
     }
 
-    /// Takes in what was done by an earlier run and is not in this log.
-    pub(super) fn recall(&mut self, done: &[Done]) {
-        for Done { todo, work } in done {
-            if let Some(work) = work.as_deref().and_then(Commit::new) {
-                self.brought.entry(todo.id.clone()).or_insert(work);
-            }
-        }
+    /// Leaves out what is not done as things are: its todo is gone, or was opened again.
+    pub(super) fn keep(&mut self, done: &[Done]) {
+        let done: BTreeSet<&TodoId> = done.iter().map(|done| &done.todo.id).collect();
+        self.brought.retain(|todo, _| done.contains(todo));
     }
 
     /// What a task made of its checkout.
@@ -86,7 +83,11 @@ impl Works {
             Event::WorkSealed { commit, .. } => {
                 self.sealed.extend(Commit::new(commit).map(|commit| (entry.task, commit)));
             }
-            Event::TodoDone { todo, fence: Some(_) } => self.done(todo, entry.task),
+            Event::TodoDone { todo, fence: Some(_), .. } => self.done(todo, entry.task),
+            Event::TodoDone { todo, fence: None, brought } => {
+                let work = brought.as_ref().and_then(|brought| brought.work.as_deref()).and_then(Commit::new);
+                work.into_iter().for_each(|work| self.reuse(todo, work));
+            }
             Event::WorkMerged { todo, commit } => {
                 if let Some(commit) = Commit::new(commit) {
                     self.tip = Some(commit.clone());
@@ -94,6 +95,14 @@ impl Works {
                 }
             }
             _other => {}
+        }
+    }
+
+    /// What an earlier run did is to be merged, unless it is already.
+    fn reuse(&mut self, todo: &TodoId, work: Commit) {
+        if self.brought.get(todo) != Some(&work) {
+            self.merged.remove(todo);
+            self.brought.insert(todo.clone(), work);
         }
     }
 
@@ -137,7 +146,7 @@ mod tests {
     #[test]
     fn f8_what_a_todo_brought_is_what_whoever_did_it_sealed() {
         let mut works = Works::default();
-        let done = |fence| Event::TodoDone { todo: "a".into(), fence };
+        let done = |fence| Event::TodoDone { todo: "a".into(), fence, brought: None };
         read(&mut works, 1, Event::FleetBegan(terms()));
         seal(&mut works, 2, 1);
         assert!(works.brought.is_empty(), "a worker that failed brings nothing");
@@ -155,12 +164,29 @@ mod tests {
     }
 
     #[test]
+    fn f6_what_an_earlier_run_did_is_merged_once() {
+        let mut works = Works::default();
+        let reused = |n| {
+            let brought = protocol::Brought { result: String::new(), work: Some(commit(n).to_string()) };
+            Event::TodoDone { todo: "a".into(), fence: None, brought: Some(brought) }
+        };
+        read(&mut works, 1, Event::FleetBegan(terms()));
+        read(&mut works, 1, reused(1));
+        assert_eq!(works.brought[&TodoId::from("a")], commit(1));
+        read(&mut works, 1, Event::WorkMerged { todo: "a".into(), commit: commit(7).to_string() });
+        read(&mut works, 1, reused(1));
+        assert_eq!(works.merged.len(), 1);
+        read(&mut works, 1, reused(2));
+        assert_eq!((works.merged.len(), &works.brought[&TodoId::from("a")]), (0, &commit(2)));
+    }
+
+    #[test]
     fn a_fleet_that_was_broken_off_goes_on_and_one_that_was_done_does_not() {
         let mut works = Works::default();
         for (end, fleets, left) in [(FleetEnd::Stopped, 0, 1), (FleetEnd::Blocked, 0, 1), (FleetEnd::Done, 1, 0)] {
             read(&mut works, 1, Event::FleetBegan(terms()));
             seal(&mut works, 3, 2);
-            read(&mut works, 3, Event::TodoDone { todo: "a".into(), fence: Some(1) });
+            read(&mut works, 3, Event::TodoDone { todo: "a".into(), fence: Some(1), brought: None });
             read(&mut works, 1, Event::FleetEnded { end });
             read(&mut works, 1, Event::FleetBegan(terms()));
             assert_eq!((works.fleets, works.brought.len()), (fleets, left), "{end:?}");

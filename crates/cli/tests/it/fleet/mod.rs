@@ -2,6 +2,7 @@
 
 mod ends;
 mod kills;
+mod reuse;
 mod stops;
 
 use std::fs;
