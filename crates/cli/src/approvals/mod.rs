@@ -75,8 +75,9 @@ async fn always(
 ) -> Result<Exit, Failure> {
     let suggested = match &waiting.view.ask.subject {
         Subject::Permission { rule, .. } => rule.clone(),
-        Subject::Question { .. } | Subject::Plan { .. } => {
-            return Err(Failure::usage("only a call can be allowed")
+        subject @ (Subject::Question { .. } | Subject::Plan { .. }) => {
+            let what = if matches!(subject, Subject::Plan { .. }) { "a plan" } else { "a question" };
+            return Err(Failure::usage(format!("{what} cannot be allowed for good"))
                 .hint(format!("bosun approvals answer {} \"…\"", waiting.view.ask.id.short())));
         }
     };

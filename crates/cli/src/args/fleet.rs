@@ -27,7 +27,7 @@ pub(crate) enum FleetCommand {
     Run {
         /// The plan, as YAML or JSON
         #[arg(value_name = "PLAN")]
-        plan: PathBuf,
+        file: PathBuf,
         #[command(flatten)]
         work: FleetWorkArgs,
         #[command(flatten)]

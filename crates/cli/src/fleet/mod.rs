@@ -21,7 +21,7 @@ pub(crate) use status::tell_unfinished;
 pub(crate) async fn perform(args: FleetArgs) -> Result<Exit, Failure> {
     match args.command {
         None => begin::goal(args.goal, &args.work, *args.run).await,
-        Some(FleetCommand::Run { plan, work, run }) => begin::plan(&plan, &work, *run).await,
+        Some(FleetCommand::Run { file, work, run }) => begin::plan(&file, &work, *run).await,
         Some(FleetCommand::Resume { id, run }) => begin::resume(id.as_deref(), *run).await,
         Some(FleetCommand::Status(options)) => status::tell(&options),
         Some(FleetCommand::Stop(options)) => status::stop(&options).await,
