@@ -11,6 +11,9 @@ use crate::recall::Landing;
 const LISTED: usize = 16 * 1024;
 const PRINTED: usize = 1_000;
 
+/// Most checkouts that are named.
+const NAMED: usize = 10;
+
 /// What became of the work of a fleet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -27,6 +30,20 @@ pub struct Summary {
     pub stat: String,
     /// Where the result is.
     pub taken: Taken,
+    /// The checkouts that stay although everything is merged.
+    pub left: Vec<Left>,
+}
+
+/// A checkout that stays.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Left {
+    /// The task that worked in it.
+    pub task: String,
+    /// Where it is.
+    pub path: String,
+    /// Why it stays.
+    pub why: String,
 }
 
 /// What became of one todo's work.
@@ -131,6 +148,15 @@ impl Summary {
         text.push('\n');
         text.push_str(&self.taken.words());
         text.push('\n');
+        if !self.left.is_empty() {
+            text.push_str("\nCheckouts that stay; `bosun checkouts` lists them:\n");
+        }
+        for Left { path, why, .. } in self.left.iter().take(NAMED) {
+            let _infallible = writeln!(text, "- {path}: {}", Clip::new(why, PRINTED));
+        }
+        if let Some(more @ 1..) = self.left.len().checked_sub(NAMED) {
+            let _infallible = writeln!(text, "- … and {more} more");
+        }
         text
     }
 }

@@ -1,6 +1,6 @@
 //! What the workers of a fleet brought, as the log tells it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use git::Commit;
 use protocol::{Entry, Event, FleetEnd, Isolation, TaskId, TodoId};
@@ -24,7 +24,10 @@ pub(super) struct Works {
     pub(super) tip: Option<Commit>,
     /// Who was started to fit work to that of others.
     pub(super) menders: Vec<Mender>,
+    /// The checkouts of workers and of those who fit work to that of others.
+    pub(super) placed: BTreeMap<TaskId, String>,
     sealed: HashMap<TaskId, Commit>,
+    workers: HashSet<TaskId>,
     is_over: bool,
     seen: u64,
 }
@@ -73,12 +76,18 @@ impl Works {
             }
             Event::FleetEnded { end } => self.is_over = *end == FleetEnd::Done,
             Event::TaskCreated(spec) => {
+                if spec.todo.is_some() || spec.merges.is_some() {
+                    self.workers.insert(entry.task);
+                }
                 if let (Some(todo), Some(Isolation::Worktree { base: Some(base), .. })) =
                     (&spec.merges, &spec.isolation)
                 {
                     let mender = Commit::new(base).map(|begun| Mender { task: entry.task, todo: todo.clone(), begun });
                     self.menders.extend(mender);
                 }
+            }
+            Event::WorkPlaced { path, .. } if self.workers.contains(&entry.task) => {
+                self.placed.insert(entry.task, path.clone());
             }
             Event::WorkSealed { commit, .. } => {
                 self.sealed.extend(Commit::new(commit).map(|commit| (entry.task, commit)));
@@ -178,6 +187,17 @@ mod tests {
         assert_eq!(works.merged.len(), 1);
         read(&mut works, 1, reused(2));
         assert_eq!((works.merged.len(), &works.brought[&TodoId::from("a")]), (0, &commit(2)));
+    }
+
+    #[test]
+    fn f8_work_of_a_todo_that_is_gone_is_left_out() {
+        let mut works = Works::default();
+        for (todo, task) in [("a", 2), ("b", 3)] {
+            seal(&mut works, task, 1);
+            read(&mut works, task, Event::TodoDone { todo: todo.into(), fence: Some(1), brought: None });
+        }
+        works.keep(&[Done { todo: protocol::Todo::new("b", "B"), work: None }]);
+        assert_eq!(works.brought.keys().collect::<Vec<_>>(), [&TodoId::from("b")]);
     }
 
     #[test]

@@ -106,3 +106,28 @@ fn f6_work_in_commits_is_not_used_by_workers_that_share_the_folder() {
     assert_eq!(claimed(&stage).len(), 4);
     assert_eq!(fs::read_to_string(stage.path("c.txt")).unwrap(), "a\n");
 }
+
+#[test]
+fn f6_work_that_did_not_land_is_not_taken_to_be_in_place() {
+    let stage = edited();
+    let run = ["fleet", "run", "plan.yaml", "--allow-all", "--merge"];
+    git(&stage.folder(), &["update-ref", "MERGE_HEAD", "HEAD"]);
+    stage.bosun(run).run().expect(0).says(&["Your branch was not moved: a merge is under way"]);
+    assert!(!stage.path("a.txt").exists());
+    git(&stage.folder(), &["update-ref", "-d", "MERGE_HEAD"]);
+    stage.bosun(run).run().expect(0).says(&["reused b", "reused d", "main has moved"]);
+    assert!(claimed(&stage).is_empty());
+    assert_eq!(fs::read_to_string(stage.path("d.txt")).unwrap(), "other\n");
+}
+
+#[test]
+fn f4_todos_whose_fleet_never_began_are_not_taken_for_one() {
+    let stage = planned("todos: [{ id: one, title: The first }]\n", "  - answer: [say: done]\n");
+    let run = ["fleet", "run", "plan.yaml", "--allow-all"];
+    let fault = "before-commit:fleetBegan:1";
+    stage.bosun(run).env("BOSUN_FAULT", fault).unheard().run().expect_killed();
+    stage.bosun(["fleet", "resume"]).run().expect(2).says(&["no fleet has worked in", "begins one"]);
+    stage.bosun(run).run().expect(0);
+    stage.bosun(run).env("BOSUN_FAULT", fault).unheard().run().expect_killed();
+    assert!(stage.bosun(["fleet", "status"]).run().expect(0).stdout.contains("everything is done"));
+}
