@@ -8,7 +8,6 @@ use store::{Reader, StoreError};
 
 use crate::args::Format;
 use crate::live::{Board, View};
-use crate::print;
 use crate::run::{Show, show};
 
 /// What a person sees of a fleet.
