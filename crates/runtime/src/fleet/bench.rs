@@ -95,8 +95,7 @@ impl Bench {
         if let Some(Demand { check, expects }) = demand.cloned() {
             (row.todo.check, row.todo.expects) = (check, expects);
         }
-        if let Some(recall) = self.aids.memory.recall(&row.todo).await {
-            self.recalled.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), recall);
+        if self.recall(&row.todo).await {
             return Some(Input::MoveTodo { todo: id.clone(), to: TodoMove::Reuse });
         }
         // Somebody opened it again: what it brought before no longer holds.
@@ -105,6 +104,28 @@ impl Bench {
             Ok(input) => input,
             Err(reason) => Input::MoveTodo { todo: id.clone(), to: TodoMove::Block(reason) },
         })
+    }
+
+    /// Whether a todo need not be done again. What it brought is known then.
+    async fn recall(&self, todo: &Todo) -> bool {
+        let Some(recall) = self.aids.memory.recall(todo).await else { return false };
+        if let Some(work) = &recall.work {
+            self.aids.ground.reuse(&todo.id, work).await;
+        }
+        self.recalled.lock().unwrap_or_else(PoisonError::into_inner).insert(todo.id.clone(), recall);
+        true
+    }
+
+    /// Another owner used what this todo had brought. Nobody else knows what that was, so it is asked for again; what
+    /// nobody knows any more is done again.
+    pub(super) async fn recall_again(&self, todo: &Todo) -> Result<(), Rejected> {
+        if self.recalled(&todo.id).is_some() || self.recall(todo).await {
+            return Ok(());
+        }
+        match self.supervisor.submit(Input::MoveTodo { todo: todo.id.clone(), to: TodoMove::Reopen }).await {
+            Err(Rejected::Refused(refusal)) if is_late(&refusal) => Ok(()),
+            reopened => reopened.map(|_receipt| ()),
+        }
     }
 
     async fn worker(&self, terms: &FleetTerms, row: &TodoRow) -> Result<Input, String> {

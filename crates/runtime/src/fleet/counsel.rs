@@ -28,6 +28,7 @@ impl Driver {
         supervisor.submit(commands::input(Command::Send(message), *root)).await?;
         // Whatever hooks made of the words: it is not asked again.
         self.past.plans += 1;
+        self.past.asked = true;
         self.own.judged = false;
         Ok(Flow::On)
     }
@@ -38,7 +39,8 @@ impl Driver {
         self.own.judged = true;
         let first = self.past.reviews == 0;
         let asked = self.past.plans + self.past.reviews > 0 && !self.past.worked;
-        if let Some(words) = self.root_failed().filter(|_| asked) {
+        // How it ended before this fleet began says nothing of it.
+        if let Some(words) = self.root_failed().filter(|_| asked && self.past.asked) {
             // One who cannot look at the result has changed nothing, so the fleet ends as it is.
             return if first { self.unplanned(words).await } else { Ok(Flow::On) };
         }
@@ -49,18 +51,23 @@ impl Driver {
             return Ok(flow);
         }
         if !self.remembers {
-            self.remember(&rows, &todos).await;
+            self.remember(&rows, &todos).await?;
         }
         Ok(Flow::On)
     }
 
     /// Tells the memory what is to be done, and what other owners have done of it.
-    async fn remember(&mut self, rows: &[TodoRow], todos: &[Todo]) {
+    async fn remember(&mut self, rows: &[TodoRow], todos: &[Todo]) -> Result<(), Rejected> {
         self.remembers = true;
         self.bench.aids.memory.begin(todos).await;
         for row in rows.iter().filter(|row| row.todo.status == TodoStatus::Done) {
-            self.keep(row).await;
+            if self.past.reused.contains(&row.todo.id) {
+                self.bench.recall_again(&row.todo).await?;
+            } else {
+                self.keep(row).await;
+            }
         }
+        Ok(())
     }
 
     /// Sends a plan back that cannot be worked by; nothing when it can, or when its bad parts only block themselves.

@@ -66,6 +66,11 @@ impl Memory for FleetMemory {
 
 /// Where workers work.
 pub trait Ground: Send + Sync + fmt::Debug {
+    /// A todo is not done again: this commit holds what it brought, for those that depend on it.
+    fn reuse<'a>(&'a self, _todo: &'a TodoId, _work: &'a str) -> BoxFuture<'a, ()> {
+        Box::pin(async {})
+    }
+
     /// The place of the worker that does this todo; the session's own folder when there is none. Says in words why it
     /// cannot have the one it needs.
     fn place<'a>(&'a self, terms: &'a FleetTerms, _todo: &'a Todo) -> BoxFuture<'a, Result<Option<Isolation>, String>> {

@@ -1,12 +1,16 @@
 //! Merging, as a fleet asks for it.
 
-use protocol::{FleetTerms, Isolation, Todo};
+use protocol::{FleetTerms, Isolation, Todo, TodoId};
 use tools::BoxFuture;
 
 use super::session::Merging;
 use crate::fleet::{Done, Ground, Harvest, Harvested};
 
 impl Ground for Merging {
+    fn reuse<'a>(&'a self, todo: &'a TodoId, work: &'a str) -> BoxFuture<'a, ()> {
+        Box::pin(Merging::reuse(self, todo, work))
+    }
+
     fn place<'a>(&'a self, terms: &'a FleetTerms, todo: &'a Todo) -> BoxFuture<'a, Result<Option<Isolation>, String>> {
         Box::pin(Merging::place(self, terms, todo))
     }

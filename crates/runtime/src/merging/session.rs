@@ -68,6 +68,17 @@ impl Merging {
         Ok(Some(Isolation::Worktree { base: Some(base.to_string()), dirty: false }))
     }
 
+    /// A todo was done by an earlier run: what depends on it begins with this commit too.
+    pub(super) async fn reuse(&self, todo: &TodoId, work: &str) {
+        let mut works = self.works.lock().await;
+        // What the log says of earlier fleets comes first.
+        match (self.catch_up(&mut works), Commit::new(work)) {
+            (Ok(()), Some(commit)) => drop(works.brought.insert(todo.clone(), commit)),
+            (Err(error), _) => tracing::warn!(%todo, error, "nobody builds on what was done before"),
+            (Ok(()), None) => tracing::warn!(%todo, work, "what was done before is no commit"),
+        }
+    }
+
     /// Brings the work of everything that is done together, and gives it to the user. Says in words why it could not; what
     /// was merged until then stays so.
     pub async fn gather(&self, terms: &FleetTerms, done: &[Done]) -> Result<Summary, String> {
@@ -76,7 +87,7 @@ impl Merging {
         let hands = self.hands(terms, &repository)?;
         let mut read = Works::default();
         self.catch_up(&mut read)?;
-        read.recall(done);
+        read.settle(done);
         let outset = self.outset(&repository, terms, read.fleets).await?;
         let refs = self.refs(read.fleets);
         let tip = read.tip.clone().unwrap_or_else(|| outset.base.clone());

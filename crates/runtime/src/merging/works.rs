@@ -1,6 +1,6 @@
 //! What the workers of a fleet brought, as the log tells it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use git::Commit;
 use protocol::{Entry, Event, FleetEnd, Isolation, TaskId, TodoId};
@@ -54,8 +54,11 @@ impl Works {
         }
     }
 
-    /// Takes in what was done by an earlier run and is not in this log.
-    pub(super) fn recall(&mut self, done: &[Done]) {
+    /// Leaves out what is not done, though it once was, and takes in what was done by an earlier run and is not in this
+    /// log.
+    pub(super) fn settle(&mut self, done: &[Done]) {
+        let ids: BTreeSet<&TodoId> = done.iter().map(|done| &done.todo.id).collect();
+        self.brought.retain(|todo, _| ids.contains(todo));
         for Done { todo, work } in done {
             if let Some(work) = work.as_deref().and_then(Commit::new) {
                 self.brought.entry(todo.id.clone()).or_insert(work);
@@ -152,6 +155,21 @@ mod tests {
         read(&mut works, 4, done(Some(3)));
         assert_eq!(works.brought[&TodoId::from("a")], commit(3));
         assert!(works.merged.is_empty(), "what was done anew is merged anew");
+    }
+
+    #[test]
+    fn f8_what_was_done_and_is_not_any_more_is_left_out() {
+        let mut works = Works::default();
+        for (task, todo) in [(2, "a"), (3, "b")] {
+            seal(&mut works, task, 1);
+            read(&mut works, task, Event::TodoDone { todo: todo.into(), fence: Some(1) });
+        }
+        let done = |id: &str, work: Option<u8>| Done {
+            todo: protocol::Todo::new(id, "work"),
+            work: work.map(|n| commit(n).to_string()),
+        };
+        works.settle(&[done("b", None), done("c", Some(4))]);
+        assert_eq!(works.brought, [("b".into(), commit(1)), ("c".into(), commit(4))].into());
     }
 
     #[test]
