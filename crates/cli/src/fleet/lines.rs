@@ -8,6 +8,7 @@ use store::{Reader, StoreError};
 
 use crate::args::Format;
 use crate::live::{Board, View};
+use crate::print;
 use crate::run::{Show, show};
 
 /// What a person sees of a fleet.
@@ -33,10 +34,11 @@ impl Lines {
     pub(super) fn live(&mut self, live: &Live) {
         self.view.live(live);
         let Live::Event(envelope) = live else { return };
+        let task = envelope.entry.task;
         match &envelope.entry.event {
             // What each worker does would be too much; what the main agent does is the plan.
-            Event::TurnAnswered { .. } | Event::CallAnswered { .. } if envelope.entry.task != self.root => {}
-            event => show::lines(event).iter().for_each(|line| self.view.say(line)),
+            Event::TurnAnswered { .. } | Event::CallAnswered { .. } if task != self.root => {}
+            event => show::lines(event).iter().for_each(|line| self.view.say(task, line)),
         }
     }
 

@@ -130,11 +130,6 @@ impl Report {
         self.text()
     }
 
-    /// Every task of the session, once the run is over.
-    pub(crate) fn tasks(&self) -> &[TaskView] {
-        &self.tasks
-    }
-
     /// Takes in what happened.
     pub(crate) fn read(&mut self, live: &Live) {
         let Live::Event(envelope) = live else { return };
@@ -256,8 +251,8 @@ impl Report {
     /// What the run came to besides money.
     fn tally(&self) -> String {
         let agents = self.tasks.iter().filter(|task| task.kind == Kind::Agent).count();
-        let time = std::time::Duration::from_secs(self.began.elapsed().as_secs());
-        format!("{}; {}; {time:?}", print::count(agents, "agent"), print::count(self.changed.len(), "changed file"))
+        let (seconds, files) = (self.began.elapsed().as_secs_f64(), self.changed.len());
+        format!("{}; {}; {seconds:.1} s", print::count(agents, "agent"), print::count(files, "changed file"))
     }
 
     pub(super) fn text(&self) -> &str {

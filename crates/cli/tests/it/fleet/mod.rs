@@ -1,8 +1,11 @@
 //! `bosun fleet` as people and machines use it.
 
+mod apart;
 mod ends;
+mod isolated;
 mod kills;
 mod stops;
+mod views;
 
 use std::fs;
 
