@@ -37,7 +37,8 @@ pub(crate) fn overstepped(
     Ok(None)
 }
 
-/// What is ordered in a todo.
-fn orders(todo: &Todo) -> (&Option<String>, &Option<String>, &[String], &Option<String>, &Option<String>) {
-    (&todo.agent_type, &todo.model, &todo.files, &todo.check, &todo.expects)
+/// What is ordered in a todo: who does it, with what, on which files, and what must hold at the end.
+fn orders(todo: &Todo) -> ([Option<&str>; 4], &[String]) {
+    let words = [&todo.agent_type, &todo.model, &todo.check, &todo.expects];
+    (words.map(Option::as_deref), &todo.files)
 }
