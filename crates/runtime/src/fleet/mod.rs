@@ -22,3 +22,4 @@ pub use seams::{Aids, Done, Ground, Harvest, Harvested, Memory, Recall};
 pub(crate) use driver::Driver;
 pub(crate) use judge::check;
 pub(crate) use order::Ending;
+pub(crate) use worker::permitted;
