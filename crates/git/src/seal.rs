@@ -44,7 +44,10 @@ impl Checkout {
         staging.stage_all(&self.path).await?;
         let (parent, remark) = self.parent(&outer, head).await?;
         let message = format!("Work of {}\n\nTask {}.{remark}\n", self.record.name, self.record.id.task);
-        let commit = staging.commit(&parent, &message).await?;
+        let commit = match self.sealed_before(&outer, &staging.tree().await?, &parent).await? {
+            Some(commit) => commit,
+            None => staging.commit(&parent, &message).await?,
+        };
         let pinned = self.record.id.work_ref();
         outer.done(&["update-ref", &pinned, commit.as_str()], &[]).await?;
         self.drop_contained(&outer, &commit).await?;
@@ -83,6 +86,14 @@ impl Checkout {
             1 => Ok((base.clone(), format!(" Its checkout was at {head}, which does not go on from {base}."))),
             _ => Err(GitError::Failed { command: "merge-base".into(), folder: self.path.clone(), said: descends.err }),
         }
+    }
+
+    /// What was sealed last, if it is the same: a later second is no other work.
+    async fn sealed_before(&self, outer: &Git, tree: &str, parent: &Commit) -> Result<Option<Commit>, GitError> {
+        let Some(sealed) = &self.record.sealed else { return Ok(None) };
+        let said = outer.run(&["rev-parse", &format!("{sealed}^{{tree}}"), &format!("{sealed}^1")], &[]).await?;
+        let is_same = said.code == 0 && said.text() == format!("{tree}\n{parent}");
+        Ok(is_same.then(|| sealed.clone()))
     }
 
     /// Unpins what the sealed commit holds anyway.
