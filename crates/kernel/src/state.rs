@@ -68,6 +68,11 @@ impl State {
         std::iter::successors(self.tasks.get(&from), |task| task.parent.and_then(|id| self.tasks.get(&id)))
     }
 
+    /// How many more agents may ever be started.
+    pub(crate) fn agents_left(&self, limits: &Limits) -> u32 {
+        limits.total.saturating_sub(self.started)
+    }
+
     /// The ready todos that there is room for. What stands in line already comes before them.
     pub(crate) fn due(&self, limits: &Limits, agent: &str) -> Vec<TodoId> {
         let Some(terms) = self.graph.fleet() else { return Vec::new() };
@@ -75,7 +80,6 @@ impl State {
         if self.admission == Admission::Closed || stopping {
             return Vec::new();
         }
-        let left = limits.total.saturating_sub(self.started) as usize;
         let waiting = self.slots.returning.len() + self.slots.fresh.len();
         let slots = (limits.live.max(1) as usize).saturating_sub(self.slots.held as usize + waiting);
         let held = terms.parallel.map_or(usize::MAX, |cap| cap.saturating_sub(self.graph.claimed()) as usize);
@@ -91,6 +95,6 @@ impl State {
                 id.clone()
             })
         });
-        due.take(slots.min(held).min(left)).collect()
+        due.take(slots.min(held)).collect()
     }
 }

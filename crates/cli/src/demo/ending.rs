@@ -1,79 +1,61 @@
-//! What is left when the demo is over: the change, the answer, the figures, and what to try next.
+//! What is left when the demo is over: the history, the change, the tests, and what to try next.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::folder::Folder;
-use super::pace::Pace;
-use super::stage::{MODEL, Proof};
-use super::story::Story;
-use super::tree;
-use crate::args::Format;
+use super::history::History;
+use super::stage::{MODEL, PLAN, Proof, Stage};
 use crate::exit::Exit;
+use crate::failure::Failure;
 use crate::print;
-use crate::run::{Report, Show};
 
 /// Tells the end of the demo.
-pub(super) fn tell(folder: &Folder, story: &Story, report: &Report, proof: &Proof, pace: Pace) {
-    tell_changes(folder);
-    tell_answer(folder, report);
-    tell_tree(report);
-    tell_figures(folder, story, proof, pace);
-    tell_next(folder, story, proof);
-}
-
-fn tell_changes(folder: &Folder) {
-    let changes = folder.changes();
-    print::answer(if changes.is_empty() { "\nNothing changed." } else { "\nWhat changed:\n" });
-    changes.iter().map(|line| print::plain(line)).for_each(print::answer);
-}
-
-fn tell_answer(folder: &Folder, report: &Report) {
-    let succeeded = matches!(report.exit(), Exit::Success | Exit::Partial);
-    print::answer(if succeeded { "\nThe answer:\n" } else { "\nHow it ended:\n" });
-    report.write(Format::Text, Show::Nothing);
-    if !succeeded {
-        print::note(format_args!("hint: put BOSUN_HOME={} in front of such a command", quoted(&folder.home())));
+pub(super) async fn tell(folder: &Folder, stage: &Stage, run: Exit, proof: &Proof) -> Result<(), Failure> {
+    if let (Ok(history), Exit::Success) = (&stage.history, run) {
+        tell_history(history).await?;
     }
+    print::answer(format_args!(
+        "\nThe tests, run once more without the agents: {}.\n\
+         Tokens are as the script counts and prices them; none was paid for.",
+        print::plain(&proof.verdict)
+    ));
+    tell_next(folder, stage, run);
+    Ok(())
 }
 
-fn tell_tree(report: &Report) {
-    print::answer("\nWho did it:\n");
-    tree::table(report.tasks()).iter().for_each(print::answer);
-}
-
-fn tell_figures(folder: &Folder, story: &Story, proof: &Proof, pace: Pace) {
-    let Story { session, took, turns, calls, usage, .. } = story;
-    let verdict = print::plain(&proof.verdict);
-    print::answer(format_args!("\nTests     {verdict}, run once more without the agent"));
-    let (seconds, pauses) = (took.as_secs_f64(), pace.remark());
-    print::answer(format_args!("Work      {turns} turns, {calls} tool calls, {seconds:.1} s{pauses}"));
-    print::answer(format_args!("Tokens    {} as the script counts and prices them, none paid for", usage.total()));
-    print::answer(format_args!("Session   {session}, every step of it kept"));
-    print::answer(format_args!("Folder    {}", folder.root().display()));
+async fn tell_history(history: &History) -> Result<(), Failure> {
+    let graph = history.graph().await.map_err(Failure::failed)?;
+    print::answer(format_args!("What became of the branch:\n\n{}\n", print::plain(&graph)));
+    let changes = history.changes().await.map_err(Failure::failed)?;
+    print::answer(format_args!("What changed:\n\n{}", print::plain(&changes)));
+    Ok(())
 }
 
 /// Commands that work as they are printed.
-fn tell_next(folder: &Folder, story: &Story, proof: &Proof) {
-    let (project, home) = (folder.project(), quoted(&folder.home()));
-    let bosun = std::env::args_os().next().map_or_else(|| "bosun".into(), |name| quoted(Path::new(&name)));
-    let (tests, session) = (quoted(&project.join("tests/run.sh")), short(&story.session.to_string()));
-    let bosun = format!("BOSUN_HOME={home} \\\n    {bosun}");
-    print::answer("\nRun the tests yourself:");
-    print::answer(format_args!("  sh {tests}"));
-    print::answer("See every agent again, and read what one of them said, called and got:");
-    print::answer(format_args!("  {bosun} tasks list --session {session}"));
-    print::answer(format_args!("  {bosun} tasks tail dates --session {session}"));
-    print::answer("Read everything that was said, called and answered:");
-    print::answer(format_args!("  {bosun} sessions export {session}"));
-    let finds = if proof.exit() == Exit::Success { "; this time it finds nothing to repair" } else { "" };
-    print::answer(format_args!("Ask the scripted agent again{finds}:"));
-    print::answer(format_args!("  {bosun} -C {} \\", quoted(&project)));
-    print::answer(format_args!("    --model {MODEL} --allow-all -p \"do the tests pass?\""));
+fn tell_next(folder: &Folder, stage: &Stage, run: Exit) {
+    let bosun = quoted(&itself());
+    let merge = if stage.history.is_ok() { "--merge" } else { "--isolation none" };
+    print::answer("\nEvery step is kept. To look around, tell your shell where:\n");
+    print::answer(format_args!("  cd {}", quoted(&folder.project())));
+    print::answer(format_args!("  export BOSUN_HOME={}", quoted(&folder.home())));
+    if run != Exit::Success {
+        print::answer("\nGo on where it was:\n");
+        print::answer(format_args!("  {bosun} fleet resume --allow-all"));
+        return;
+    }
+    print::answer("\nThe todos, what waited for what, and what one worker said, called and heard:\n");
+    for command in ["fleet status", "todos graph", "tasks tail sums"] {
+        print::answer(format_args!("  {bosun} {command}"));
+    }
+    print::answer("\nThe same plan once more; nothing changed, so nothing is done again:\n");
+    print::answer(format_args!("  {bosun} fleet run {PLAN} {merge} \\\n    --model {MODEL} --allow-all"));
+    print::answer("\nWhen you have seen enough: unset BOSUN_HOME");
 }
 
-/// Enough of a session's id: its kind and the millisecond it began in.
-fn short(id: &str) -> String {
-    id.chars().take("ses-".len() + 12).collect()
+/// The command as a shell in any folder finds it.
+fn itself() -> PathBuf {
+    let typed = std::env::args_os().next().map(PathBuf::from).unwrap_or_else(|| "bosun".into());
+    if typed.components().count() > 1 { std::env::current_exe().unwrap_or(typed) } else { typed }
 }
 
 /// A path as a shell reads it.

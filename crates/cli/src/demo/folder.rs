@@ -1,4 +1,5 @@
-//! The demo's folder: `project` is the sample, `fix.yaml` the scripted model, and `home` a `BOSUN_HOME` of its own.
+//! The demo's folder: `project` is the sample, `plan.yaml` what is to be done, `fix.yaml` the scripted model, and `home`
+//! a `BOSUN_HOME` of its own.
 
 use std::fs;
 use std::io;
@@ -6,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use host::{Home, HomeError};
 
-use super::diff::diff;
 use crate::failure::Failure;
 
-/// The scripted model.
+/// The scripted model, and the plan that its workers work by.
 const SCRIPT: &str = include_str!("fix.yaml");
+const PLAN: &str = include_str!("plan.yaml");
 
-/// The sample as the agent finds it.
+/// The sample as the workers find it.
 const SAMPLE: [(&str, &str); 5] = [
     ("README.md", include_str!("sample/README.md")),
     ("lib/dates.sh", include_str!("sample/lib/dates.sh")),
@@ -46,7 +47,7 @@ impl Folder {
         &self.root
     }
 
-    /// The folder the agent works in.
+    /// The folder of the sample.
     pub(super) fn project(&self) -> PathBuf {
         self.root.join("project")
     }
@@ -54,24 +55,6 @@ impl Folder {
     /// Bosun's home while the demo runs.
     pub(super) fn home(&self) -> PathBuf {
         self.root.join("home")
-    }
-
-    /// What the demo says first.
-    pub(super) fn introduction(&self) -> String {
-        format!(
-            "The model is a script (no key, no network); everything else is real. Agents\n\
-             repair a small shell project in a folder that stays: {}",
-            self.root.display()
-        )
-    }
-
-    /// What is different from the sample.
-    pub(super) fn changes(&self) -> Vec<String> {
-        let change = |(name, before)| {
-            let after = fs::read(self.project().join(name)).unwrap_or_default();
-            diff(name, before, &String::from_utf8_lossy(&after))
-        };
-        SAMPLE.into_iter().flat_map(change).collect()
     }
 
     fn make_home(&self) -> Result<(), Failure> {
@@ -89,6 +72,7 @@ impl Folder {
 
     fn write_sample(&self) -> io::Result<()> {
         fs::write(self.root.join("fix.yaml"), SCRIPT)?;
+        fs::write(self.root.join("plan.yaml"), PLAN)?;
         for (name, text) in SAMPLE {
             let path = self.project().join(name);
             path.parent().map_or(Ok(()), fs::create_dir_all)?;
@@ -142,7 +126,6 @@ mod tests {
     fn the_sample_fails_in_each_of_its_parts() {
         let place = tempfile::tempdir().unwrap();
         let folder = Folder::make(Some(&place.path().join("new"))).unwrap();
-        assert!(folder.changes().is_empty());
         for part in ["dates", "words", "sums"] {
             let (passes, output) = run_tests(&folder, part);
             assert!(!passes && output.contains("1 failed"), "{output}");
@@ -150,8 +133,11 @@ mod tests {
     }
 
     #[test]
-    fn the_script_is_well_formed() {
+    fn the_script_and_the_plan_are_well_formed() {
         model::Script::parse(SCRIPT, "fix.yaml").unwrap();
+        let place = tempfile::tempdir().unwrap();
+        let folder = Folder::make(Some(&place.path().join("new"))).unwrap();
+        assert_eq!(config::Plan::read(&folder.root.join("plan.yaml")).unwrap().todos.len(), 4);
     }
 
     #[expect(clippy::disallowed_methods, reason = "the sample is tested without anything of ours around it")]

@@ -31,14 +31,6 @@ impl Pace {
             Pace::Readable => Arc::new(Paced(model)),
         }
     }
-
-    /// What is said after the time that a run took.
-    pub(super) fn remark(self) -> &'static str {
-        match self {
-            Pace::Fast => "",
-            Pace::Readable => ", pauses included",
-        }
-    }
 }
 
 const PAUSE: Duration = Duration::from_millis(1200);

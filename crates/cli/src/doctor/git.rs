@@ -36,7 +36,7 @@ pub(super) async fn check(starter: &Starter<'_>) -> Check {
 }
 
 /// Whether a version is older than what merges can be tried with. One that cannot be read is not.
-fn is_old(version: &str) -> bool {
+pub(crate) fn is_old(version: &str) -> bool {
     let mut parts = version.split('.').map_while(|part| part.parse::<u32>().ok());
     matches!((parts.next(), parts.next()), (Some(major), Some(minor)) if (major, minor) < OLDEST)
 }

@@ -19,6 +19,7 @@ use crate::args::DoctorArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use check::{Check, Report};
+pub(crate) use git::is_old as is_old_git;
 use programs::Starter;
 use scene::Scene;
 

@@ -1,9 +1,9 @@
 //! A fleet begins, or goes on: from what was typed to a session with a fleet in it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use config::Plan;
+use config::{Env, Plan};
 use host::Home;
 use protocol::{FleetEnd, FleetTerms, SessionId};
 use runtime::{Aids, Fleet, FleetError, FleetMemory, FleetOrder, Memory, NoWorks, Session, Settings, Start, apart};
@@ -11,12 +11,13 @@ use store::Reader;
 
 use super::account::Account;
 use super::follow::{Patience, follow};
-use super::status;
+use super::{status, typed};
 use crate::args::{FleetIsolation, FleetWorkArgs, RunArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::setup::Setup;
-use crate::{current, print, run};
+use crate::share::Share;
+use crate::{current, print, run, sessions};
 
 /// How often the main agent looks at what came of its own plan.
 const ROUNDS: u32 = 3;
@@ -45,12 +46,27 @@ pub(super) async fn goal(goal: Option<String>, work: &FleetWorkArgs, mut args: R
         check: None,
         plan: None,
     };
-    let order = FleetOrder { terms: terms(usual, work), todos: Vec::new() };
+    let order = FleetOrder { terms: terms(usual, work)?, todos: Vec::new() };
     Launch { start: Beginning::AsRun, work: Work::Begin(order), fresh: work.fresh, args }.go().await
 }
 
 /// Begins a fleet that works by a plan file.
-pub(super) async fn plan(file: &Path, work: &FleetWorkArgs, mut args: RunArgs) -> Result<Exit, Failure> {
+pub(super) async fn plan(file: &Path, work: &FleetWorkArgs, args: RunArgs) -> Result<Exit, Failure> {
+    planned(file, work, args)?.go().await
+}
+
+/// The same in a new session with settings that are there.
+pub(crate) async fn run_plan(
+    file: &Path,
+    work: &FleetWorkArgs,
+    args: RunArgs,
+    settings: Settings,
+    env: &Env,
+) -> Result<Exit, Failure> {
+    planned(file, work, args)?.begin(Start::New, settings, env, None).await
+}
+
+fn planned(file: &Path, work: &FleetWorkArgs, mut args: RunArgs) -> Result<Launch, Failure> {
     let plan = Plan::read(file).map_err(|problems| {
         problems.iter().for_each(|problem| print::note(print::plain(&problem.to_string())));
         let wrong = print::count(problems.len(), "problem");
@@ -58,9 +74,12 @@ pub(super) async fn plan(file: &Path, work: &FleetWorkArgs, mut args: RunArgs) -
     })?;
     args.max_budget_usd = args.max_budget_usd.or(plan.limits.budget_usd);
     args.timeout = args.timeout.or(plan.limits.timeout);
-    let usual = FleetTerms { agent: args.agent.take(), ..plan.terms() };
-    let order = FleetOrder { terms: terms(usual, work), todos: plan.todos };
-    Launch { start: Beginning::AsRun, work: Work::Begin(order), fresh: work.fresh, args }.go().await
+    // Whoever goes on may do so from another folder.
+    let at = plan.file.canonicalize().ok().map(|at| at.display().to_string());
+    let usual = plan.terms();
+    let usual = FleetTerms { agent: args.agent.take(), plan: at.or(usual.plan.clone()), ..usual };
+    let order = FleetOrder { terms: terms(usual, work)?, todos: plan.todos };
+    Ok(Launch { start: Beginning::AsRun, work: Work::Begin(order), fresh: work.fresh, args })
 }
 
 /// Goes on with a fleet.
@@ -80,8 +99,8 @@ pub(super) async fn resume(id: Option<&str>, args: RunArgs) -> Result<Exit, Fail
 }
 
 /// What was typed goes before what the plan says, and that before what is usual.
-fn terms(usual: FleetTerms, work: &FleetWorkArgs) -> FleetTerms {
-    FleetTerms {
+fn terms(usual: FleetTerms, work: &FleetWorkArgs) -> Result<FleetTerms, Failure> {
+    let terms = FleetTerms {
         parallel: work.parallel.or(usual.parallel),
         retries: work.retries.unwrap_or(usual.retries),
         rounds: work.rounds.unwrap_or(usual.rounds),
@@ -90,7 +109,9 @@ fn terms(usual: FleetTerms, work: &FleetWorkArgs) -> FleetTerms {
         merge: work.merge || usual.merge,
         check: work.check.clone().or(usual.check),
         ..usual
-    }
+    };
+    typed::expect_isolated(work, &terms)?;
+    Ok(terms)
 }
 
 /// Which session the fleet works in.
@@ -125,27 +146,37 @@ struct Launch {
 }
 
 impl Launch {
+    /// Does it with the user's settings.
     async fn go(self) -> Result<Exit, Failure> {
-        let Launch { start, work, fresh, args } = self;
-        check(&args)?;
+        typed::expect_fit(&self.args)?;
         let mut setup = Setup::read()?;
-        let start = start.start(&args, &setup.home)?;
+        let share = self.args.mode.share.as_deref().map(Share::at).transpose()?;
+        let start = self.start.start(&self.args, &setup.home)?;
         let before = match start {
             Start::New => None,
             Start::Resume(id) | Start::Fork(id) => Some(Reader::open(&setup.home, id)?.session_view()?),
         };
-        let folder = args.directory.as_deref().or(before.as_ref().map(|before| Path::new(&before.cwd)));
+        let folder = self.args.directory.as_deref().or(before.as_ref().map(|before| Path::new(&before.cwd)));
         setup.ask_catalog(folder).await;
-        let settings = setup.settings(&args, before.as_ref())?;
+        let settings = setup.settings(&self.args, before.as_ref())?;
+        if let Work::Begin(order) = &self.work {
+            typed::expect_repository(&setup, &settings.cwd, &order.terms).await?;
+        }
+        self.begin(start, settings, &setup.env, share).await
+    }
+
+    async fn begin(self, start: Start, settings: Settings, env: &Env, share: Option<Share>) -> Result<Exit, Failure> {
+        let Launch { work, fresh, args, .. } = self;
         if let Err(error) = host::limits::raise_open_files() {
             tracing::warn!(%error, "the limit of open files stays as it is");
         }
+        let shared = share.as_ref().map(Share::paths).unwrap_or_default();
         let mut session = Session::open(settings.clone(), start).await?;
         current::set(session.id());
         for notice in session.notices() {
             print::note(format_args!("{}: {}", notice.path.display(), notice.text));
         }
-        let memory = (!fresh).then(|| memory(settings, &session, &work));
+        let memory = (!fresh).then(|| memory(settings, &session, &work, shared));
         let mut aids = Aids::merged_by(&session);
         if let Some(memory) = &memory {
             aids.memory = Arc::clone(memory) as Arc<dyn Memory>;
@@ -154,13 +185,18 @@ impl Launch {
             Ok(fleet) => fleet,
             Err(error) => {
                 let id = session.id();
-                session.leave().await?;
+                leave(session, start).await?;
                 return Err(refused(error, id));
             }
         };
         session.note();
         let patience = Patience { park: args.park_wait };
-        follow(session, fleet, patience, memory, &setup.env, &args).await
+        let (id, home) = (session.id(), session.home().clone());
+        let followed = follow(session, fleet, patience, memory, env, &args).await;
+        // However it ended: what went wrong is what others should read.
+        let written = share.map_or(Ok(()), |share| share.write(&home, id));
+        let exit = followed?;
+        written.map(|()| exit)
     }
 }
 
@@ -175,37 +211,28 @@ async fn begin(session: &mut Session, start: Start, work: Work, aids: Aids) -> R
     }
 }
 
-/// What was done before, for a fleet that begins or goes on.
-fn memory(settings: Settings, session: &Session, work: &Work) -> Arc<FleetMemory> {
+/// What was done before, for a fleet that begins or goes on; changes of what is shared do not count.
+fn memory(settings: Settings, session: &Session, work: &Work, shared: Vec<PathBuf>) -> Arc<FleetMemory> {
     let terms = match work {
         Work::Begin(order) => Some(order.terms.clone()),
         Work::Resume => session.fleet_terms().ok().flatten(),
     };
     let (agent, plan, isolated) = terms.map(|terms| (terms.agent, terms.plan, terms.isolated)).unwrap_or_default();
     let usual = agent.unwrap_or_else(|| "general-purpose".into());
-    // It may be named from the folder that the fleet was begun in.
-    let plan = plan.filter(|plan| !plan.is_empty()).map(|plan| settings.cwd.join(plan));
-    let apart = apart(&settings.home, plan.as_deref());
+    let plan = plan.filter(|plan| !plan.is_empty());
+    let apart = [apart(&settings.home, plan.as_deref().map(Path::new)), shared].concat();
     // What lies in a commit is of no use to workers that share the workspace: nobody merges it.
     let works = if isolated { session.works() } else { Arc::new(NoWorks) };
     Arc::new(FleetMemory::new(settings, usual, apart, works))
 }
 
-/// Refuses what only a prompt has.
-fn check(args: &RunArgs) -> Result<(), Failure> {
-    if let Some(flag) = args.later() {
-        return Err(Failure::usage(format!("{flag} comes with a later version")).hint("leave it out"));
-    }
-    let typed = [
-        (args.prompt.is_some(), "--prompt"),
-        (!args.image.is_empty(), "--image"),
-        (args.fork, "--fork"),
-        (args.background_wait.is_some(), "--background-wait"),
-    ];
-    match typed.into_iter().find(|(typed, _)| *typed) {
-        Some((_, flag)) => Err(Failure::usage(format!("{flag} is for a prompt, and a fleet has none"))
-            .hint("leave it out; a goal is written as bosun fleet \"GOAL\"")),
-        None => Ok(()),
+/// Leaves a session in which no fleet could begin; one that was made for it goes with it.
+async fn leave(session: Session, start: Start) -> Result<(), Failure> {
+    let (home, id) = (session.home().clone(), session.id());
+    session.leave().await?;
+    match start {
+        Start::New => Ok(sessions::remove(&home, id)?),
+        Start::Resume(_) | Start::Fork(_) => Ok(()),
     }
 }
 

@@ -10,7 +10,6 @@ use store::{Reader, StoreError};
 
 use crate::args::Format;
 use crate::live::{Board, View};
-use crate::print;
 use crate::run::{Show, show};
 
 /// What a person sees of a fleet.
@@ -43,14 +42,15 @@ impl Lines {
     pub(super) fn live(&mut self, live: &Live) {
         self.view.live(live);
         let Live::Event(envelope) = live else { return };
+        let task = envelope.entry.task;
         match &envelope.entry.event {
             // What each worker does would be too much; what the main agent does is the plan.
-            Event::TurnAnswered { .. } | Event::CallAnswered { .. } if envelope.entry.task != self.root => {}
+            Event::TurnAnswered { .. } | Event::CallAnswered { .. } if task != self.root => {}
             Event::TodoClaimed { todo, .. } => {
                 let why = self.memory.as_ref().and_then(|memory| memory.why(todo));
-                why.into_iter().for_each(|why| self.view.say(&print::plain(&format!("  again: {why}"))));
+                why.into_iter().for_each(|why| self.view.say(task, &format!("again: {why}")));
             }
-            event => show::lines(event).iter().for_each(|line| self.view.say(line)),
+            event => show::lines(event).iter().for_each(|line| self.view.say(task, line)),
         }
     }
 

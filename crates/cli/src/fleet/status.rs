@@ -60,8 +60,7 @@ pub(super) fn choose(home: &Home, given: Option<&str>, folder: Option<&Path>) ->
     let rows = Index::open(home)?.agree(home)?.list(Some(&cwd))?;
     let fleet = |id: SessionId| {
         let reader = Reader::open(home, id).ok()?;
-        // Todos alone are no fleet: a prompt may have left them, or an owner that died before the fleet began.
-        let has_fleet = standing(&reader).is_ok_and(|standing| standing.is_some());
+        let has_fleet = latest(&reader).ok()?.is_some();
         has_fleet.then(|| reader.session_view().ok()).flatten().map(|view| (view.updated_at, id))
     };
     let newest = rows.iter().take(CANDIDATES).filter_map(|row| fleet(row.id)).max();
@@ -71,29 +70,30 @@ pub(super) fn choose(home: &Home, given: Option<&str>, folder: Option<&Path>) ->
     })
 }
 
-/// How the latest fleet stands, as the log of the root tells; nothing if there was none.
-fn standing(reader: &Reader) -> Result<Option<Standing>, StoreError> {
+/// How the latest fleet of a session is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Latest {
+    Unfinished,
+    Ended,
+}
+
+/// How the latest fleet is, if there ever was one; the log of the root tells.
+fn latest(reader: &Reader) -> Result<Option<Latest>, StoreError> {
     let params = TasksParams { kind: Some(Kind::Main), all: true, ..TasksParams::every() };
     let Some(root) = reader.tasks(&params)?.tasks.first().map(|root| root.id) else { return Ok(None) };
     let moved = |event: &Event| match event {
-        Event::FleetBegan(_) => Some(Standing::AtWork),
-        Event::FleetEnded { .. } => Some(Standing::Ended),
+        Event::FleetBegan(_) => Some(Latest::Unfinished),
+        Event::FleetEnded { .. } => Some(Latest::Ended),
         _other => None,
     };
     let log = reader.task_events(root)?;
     Ok(log.iter().rev().find_map(|envelope| moved(&envelope.entry.event)))
 }
 
-/// How a fleet stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
-    AtWork,
-    Ended,
-}
-
 /// Tells whoever goes on with a session that a fleet waits in it.
 pub(crate) fn tell_unfinished(home: &Home, id: SessionId) {
-    if Reader::open(home, id).and_then(|reader| standing(&reader)).is_ok_and(|found| found == Some(Standing::AtWork)) {
+    let latest = Reader::open(home, id).and_then(|reader| latest(&reader));
+    if latest.is_ok_and(|latest| latest == Some(Latest::Unfinished)) {
         print::note(format_args!("a fleet is not done in this session; go on with it: bosun fleet resume {id}"));
     }
 }

@@ -2,7 +2,7 @@
 
 use protocol::{Block, Event, ModelFault};
 
-use crate::run::show::gist;
+use crate::run::show::{gist, missing};
 
 /// What an agent does from this event on, if it tells.
 pub(super) fn doing(event: &Event) -> Option<String> {
@@ -20,7 +20,7 @@ pub(super) fn doing(event: &Event) -> Option<String> {
         Event::TurnFailed { fault: ModelFault::Transient | ModelFault::RetryAfter { .. }, message, .. } => {
             Some(format!("asks again: {message}"))
         }
-        Event::StopHeld { reason, .. } => Some(format!("not done yet: {reason}")),
+        Event::StopHeld { reason, .. } => Some(format!("not done yet: {}", missing(reason))),
         Event::WorkSealed { .. } => Some("keeps what it changed".into()),
         _other => None,
     }

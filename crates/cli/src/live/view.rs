@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use config::Env;
 use host::{Clock, Size, SystemClock};
-use protocol::{Envelope, Event};
+use protocol::{Envelope, Event, TaskId, TodoId};
 use runtime::Live;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::MissedTickBehavior;
@@ -22,6 +22,9 @@ const PACE: Duration = Duration::from_millis(100);
 
 /// How long a picture stands when nothing happens: times go on.
 const STILL: Duration = Duration::from_secs(1);
+
+/// Most letters of an id.
+const NAME: usize = 40;
 
 /// What a person sees of a fleet, as its events come.
 #[derive(Debug)]
@@ -87,14 +90,15 @@ impl View {
         self.tick();
     }
 
-    /// Says something that stays.
-    pub(crate) fn say(&mut self, line: &str) {
+    /// Says something that stays, and of which todo.
+    pub(crate) fn say(&mut self, task: TaskId, line: &str) {
+        let line = print::plain(&told(self.board.todo_of(task), line));
         match &mut self.manner {
             Manner::Picture(picture) => {
-                picture.above.push(print::plain(line));
+                picture.above.push(line);
                 picture.stale = true;
             }
-            Manner::Lines => print::note(print::plain(line)),
+            Manner::Lines => print::note(line),
             Manner::Events | Manner::Nothing => {}
         }
     }
@@ -123,6 +127,8 @@ impl View {
     pub(crate) fn end(&mut self) {
         if let Manner::Picture(picture) = &mut self.manner {
             picture.draw(&self.board);
+            // Whatever is said of the end stands apart from it.
+            print::answer("");
         }
     }
 
@@ -141,8 +147,26 @@ impl Picture {
         // A row as wide as the terminal, or one below the last, would make it scroll.
         let size = Size { columns: columns.saturating_sub(1), rows: rows.saturating_sub(1) };
         let picture = draw::draw(board, SystemClock.now(), size);
-        self.canvas.draw(&std::mem::take(&mut self.above), &picture, columns);
+        let above = std::mem::take(&mut self.above);
+        let above: Vec<String> = above.iter().flat_map(|line| wrapped(line, size.columns)).collect();
+        self.canvas.draw(&above, &picture, columns);
         (self.drawn, self.stale) = (Some(Instant::now()), false);
+    }
+}
+
+/// A line in as many as it needs, each as far to the right as it is.
+fn wrapped(line: &str, columns: usize) -> Vec<String> {
+    let words = line.trim_start();
+    let indent = &line[..line.len() - words.len()];
+    let lines = print::wrapped(words, Some(columns.saturating_sub(indent.len())));
+    lines.into_iter().map(|line| format!("{indent}{line}")).collect()
+}
+
+/// A line that names the todo it is about.
+fn told(todo: Option<&TodoId>, line: &str) -> String {
+    match todo {
+        Some(todo) => format!("  {}: {}", print::one_line(&todo.0, NAME), line.trim_start()),
+        None => line.to_owned(),
     }
 }
 
@@ -173,5 +197,17 @@ async fn heard(signal: &mut Option<Signal>) -> Option<()> {
     match signal {
         Some(signal) => signal.recv().await,
         None => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn f7_what_is_said_names_its_todo_and_is_broken_between_words() {
+        assert_eq!(told(None, "  ! model: no"), "  ! model: no");
+        let line = told(Some(&"sums".into()), "  ! not done yet: `make` must exit with code 0");
+        assert_eq!(wrapped(&line, 32), ["  sums: ! not done yet: `make`", "  must exit with code 0"]);
     }
 }

@@ -130,11 +130,6 @@ impl Report {
         self.text()
     }
 
-    /// Every task of the session, once the run is over.
-    pub(crate) fn tasks(&self) -> &[TaskView] {
-        &self.tasks
-    }
-
     /// Takes in what happened.
     pub(crate) fn read(&mut self, live: &Live) {
         let Live::Event(envelope) = live else { return };

@@ -50,7 +50,7 @@ pub(crate) fn lines(event: &Event) -> Vec<String> {
             vec![format!("  # {} {}: {}", item.id, item.status.word(), short(&item.subject))]
         }
         Event::TaskStalled { .. } => vec!["  ! nothing has been heard for a while".into()],
-        Event::StopHeld { reason, .. } => vec![format!("  ! not done yet: {}", short(reason))],
+        Event::StopHeld { reason, .. } => vec![format!("  ! not done yet: {}", short(missing(reason)))],
         Event::Compacted(Compaction { messages, digest: None }) => {
             vec![format!("  ! the window is full: tool output in the first {messages} messages is left out")]
         }
@@ -69,6 +69,14 @@ pub(crate) fn lines(event: &Event) -> Vec<String> {
         }
         Event::TaskParked { until_at } => vec![format!("  ! waiting for a quota until {until_at}")],
         _other => Vec::new(),
+    }
+}
+
+/// What an agent has to bring before it may stop, without the words around it that are for the agent.
+pub(crate) fn missing(reason: &str) -> &str {
+    match reason.split_once("\n- ") {
+        Some((words, missing)) if words.starts_with("[runtime]") => missing,
+        Some(_) | None => reason,
     }
 }
 
@@ -182,6 +190,12 @@ mod tests {
         assert_eq!(shown("glob", ""), "- glob");
         assert_eq!(shown("web_fetch", r#"{"max":9,"url":"https://docs.rs/"}"#), "- web_fetch https://docs.rs/");
         assert_eq!(shown("ask_user", r#"{"choices":["a"],"question":"Which?"}"#), "- ask_user Which?");
+    }
+
+    #[test]
+    fn f6_what_holds_a_stop_is_told_without_what_only_the_agent_needs() {
+        assert_eq!(missing("[runtime] You said so.\n\n- `make` must exit\n- `b`"), "`make` must exit\n- `b`");
+        assert_eq!(missing("the linter complains\n- of this"), "the linter complains\n- of this");
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub(super) fn told(at: At, event: &Event, paths: &Paths, streamed: bool) -> Vec<
         Event::TaskStalled { since_at } => vec![format!("! {} no sign of life since {}", clock(at), clock(*since_at))],
         Event::TaskStirred => vec![format!("* {} shows signs of life again", clock(at))],
         Event::CancelRequested { .. } => vec![format!("* {} is asked to stop", clock(at))],
-        Event::StopHeld { reason, .. } => vec![format!("! {} goes on: {}", clock(at), short(reason))],
+        Event::StopHeld { reason, .. } => vec![format!("! {} goes on: {}", clock(at), short(show::missing(reason)))],
         Event::ActivationEnded { outcome, .. } => vec![format!("= {} {}", clock(at), outcome.word())],
         other => show::lines(other),
     }

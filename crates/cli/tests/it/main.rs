@@ -5,6 +5,7 @@
 mod chaos;
 mod commands;
 mod crowds;
+mod demo;
 mod documents;
 mod faults;
 mod fleet;

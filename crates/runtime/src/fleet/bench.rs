@@ -102,21 +102,25 @@ impl Bench {
                 return Some(Input::MoveTodo { todo: id.clone(), to });
             }
         };
-        if let Some(Demand { check, expects }) = demand.cloned() {
-            (row.todo.check, row.todo.expects) = (check, expects);
+        let mut author = None;
+        if let Some(demand) = demand.cloned() {
+            (row.todo.check, row.todo.expects, author) = (demand.check, demand.expects, demand.author);
         }
         if let Some(brought) = self.aids.memory.recall(&row.todo).await {
             self.reuse(id, brought.clone());
             return Some(Input::MoveTodo { todo: id.clone(), to: TodoMove::Reuse(Some(brought)) });
         }
         self.redo(id);
-        Some(match self.worker(terms, &row).await {
+        Some(match self.worker(terms, &row, author).await {
             Ok(input) => input,
             Err(reason) => Input::MoveTodo { todo: id.clone(), to: TodoMove::Block(reason) },
         })
     }
 
-    async fn worker(&self, terms: &FleetTerms, row: &TodoRow) -> Result<Input, String> {
+    async fn worker(&self, terms: &FleetTerms, row: &TodoRow, author: Option<TaskId>) -> Result<Input, String> {
+        if let Some(author) = author {
+            worker::within_reach(&self.desk, (self.root, author), terms, &row.todo).await?;
+        }
         let prompt = words::worker(row, &terms.goal, &self.before(&row.todo));
         let mut spawn = worker::spawn(&self.desk, self.root, terms, row, prompt).await?;
         spawn.spec.isolation = self.aids.ground.place(terms, &row.todo).await?;

@@ -1,9 +1,12 @@
 //! `bosun fleet` as people and machines use it.
 
+mod apart;
 mod ends;
+mod isolated;
 mod kills;
 mod reuse;
 mod stops;
+mod views;
 
 use std::fs;
 
