@@ -259,7 +259,7 @@ pub(super) fn fleet_entries() -> Vec<Entry> {
         blocked(Blocked::Upstream { todo: read.clone() }),
         Event::TodoFreed { todo: write.clone() },
         blocked(Blocked::Cycle { path: vec![read, write.clone()] }),
-        Event::TodoDone { todo: write.clone(), fence: Some(2) },
+        Event::TodoDone { todo: write.clone(), fence: Some(2), brought: None },
         Event::WorkMerged { todo: write.clone(), commit: "f00d".into() },
         blocked(Blocked::Itself { reason: "conflicts in docs.md".into() }),
         Event::FleetEnded { end: FleetEnd::Blocked },
