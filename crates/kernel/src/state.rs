@@ -75,7 +75,6 @@ impl State {
         if self.admission == Admission::Closed || stopping {
             return Vec::new();
         }
-        let left = limits.total.saturating_sub(self.started) as usize;
         let waiting = self.slots.returning.len() + self.slots.fresh.len();
         let slots = (limits.live.max(1) as usize).saturating_sub(self.slots.held as usize + waiting);
         let held = terms.parallel.map_or(usize::MAX, |cap| cap.saturating_sub(self.graph.claimed()) as usize);
@@ -91,6 +90,6 @@ impl State {
                 id.clone()
             })
         });
-        due.take(slots.min(held).min(left)).collect()
+        due.take(slots.min(held)).collect()
     }
 }

@@ -63,8 +63,8 @@ pub(crate) fn moved(
     tasks::count_mail(conn, task, -moved, at)
 }
 
-/// Takes the first words that a person gave the root as the session's title.
-fn entitle(conn: &Connection, task: TaskId, text: &str) -> rusqlite::Result<()> {
+/// Takes the first words that a person gave the root, be it a fleet's goal, as the session's title.
+pub(crate) fn entitle(conn: &Connection, task: TaskId, text: &str) -> rusqlite::Result<()> {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let title: String = line.chars().take(TITLE).collect();
     conn.prepare_cached(

@@ -63,8 +63,16 @@ pub fn list() -> Vec<Arc<dyn Tool>> {
 
 /// The tool that loads others, which it names.
 pub fn tool_search(names: &[&str]) -> Arc<dyn Tool> {
-    let about = format!("{} {}.", ToolSearch::ABOUT.trim_ascii_end(), names.join(", "));
+    let about = format!("{} {}.", ToolSearch::ABOUT.trim_ascii_end(), in_few_bytes(names));
     tool_about::<ToolSearch>(about.into())
+}
+
+/// The names in a row. Those of the shared list begin alike, and every request holds them.
+fn in_few_bytes(names: &[&str]) -> String {
+    let (listed, others): (Vec<&str>, Vec<&str>) = names.iter().partition(|name| name.starts_with("Task"));
+    let ends: Vec<&str> = listed.iter().filter_map(|name| name.strip_prefix("Task")).collect();
+    let listed = (!ends.is_empty()).then(|| format!("Task{{{}}}", ends.join(",")));
+    others.into_iter().map(str::to_owned).chain(listed).collect::<Vec<_>>().join(", ")
 }
 
 /// The tool that loads these skills, each with a line on when to use it.

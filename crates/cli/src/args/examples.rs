@@ -116,7 +116,7 @@ pub(super) fn examples(command: &str) -> Option<&'static str> {
              bosun fleet stop                  stop it\n  \
              bosun fleet resume                go on with it\n\n\
              Exit codes: 0 everything is done, 1 nothing is or there is no plan, 2 usage or config,\n\
-             3 some todos are blocked, 4 limit of time, 5 stopped, 6 budget, 7 parked on a quota."
+             3 some todos are blocked or your branch could not move, 4 limit of time, 5 stopped, 6 budget, 7 parked on a quota."
         }
         "fleet run" => "Example:\n  bosun fleet run plan.yaml --parallel 8 --allow-all",
         "fleet resume" => "Example:\n  bosun fleet resume 0198 --max-budget-usd 5",

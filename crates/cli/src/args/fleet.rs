@@ -47,7 +47,7 @@ pub(crate) enum FleetCommand {
     Stop(FleetChosenArgs),
     /// Shows which todos wait for which, as `bosun todos graph` does
     Graph {
-        /// The session; the newest of this folder when absent, and the beginning of its id is enough
+        /// The session; the newest of this folder with a fleet when absent, and the beginning of its id is enough
         #[arg(value_name = "ID")]
         id: Option<String>,
         /// As a Mermaid diagram
@@ -66,7 +66,7 @@ pub(crate) enum FleetCommand {
 /// Which fleet.
 #[derive(Debug, clap::Args)]
 pub(crate) struct FleetChosenArgs {
-    /// The session; the newest of this folder when absent, and the beginning of its id is enough
+    /// The session; the newest of this folder with a fleet when absent, and the beginning of its id is enough
     #[arg(value_name = "ID")]
     pub(crate) id: Option<String>,
     /// As JSON

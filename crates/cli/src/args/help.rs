@@ -15,6 +15,7 @@ Examples:
   git diff | bosun -p --model ollama/qwen3:8b        the prompt from stdin
   bosun -p \"how would we split the parser?\" --plan   a plan, and nothing is changed
   bosun -p \"make the tests pass\" --autopilot --permission-mode accept-edits --share run.html
+  bosun fleet \"make the parser total\" --isolation worktree    many agents at once
   bosun --continue -p \"and the docs\"                 go on with the last session of this folder
   bosun explain 'shell(git push)'                    whether a call would be allowed, and why
   bosun approvals                                    what waits for your decision
@@ -46,7 +47,8 @@ fn for_fleet(command: Command) -> Command {
     command.mut_args(|arg| {
         let heading = heading(arg.get_id().as_str());
         match arg.get_id().as_str() {
-            "prompt" | "image" | "fork" | "background_wait" | "mcp_config" | "strict_mcp_config" => arg.hide(true),
+            "prompt" | "image" | "fork" | "background_wait" | "mcp_config" | "strict_mcp_config" | "plan"
+            | "plan_exit" | "autopilot" | "max_continues" => arg.hide(true),
             "agent" => {
                 arg.help("The type of agents that do todos which name none (general-purpose)").help_heading(heading)
             }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use config::{Env, Plan};
+use config::Plan;
 use host::Home;
 use protocol::{FleetEnd, FleetTerms, SessionId};
 use runtime::{Aids, Fleet, FleetError, FleetMemory, FleetOrder, Memory, NoWorks, Session, Settings, Start, apart};
@@ -11,12 +11,13 @@ use store::Reader;
 
 use super::account::Account;
 use super::follow::{Patience, follow};
-use super::status;
+use super::{status, typed};
 use crate::args::{FleetIsolation, FleetWorkArgs, RunArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::setup::Setup;
-use crate::{current, print, run};
+use crate::share::Share;
+use crate::{current, print, run, sessions};
 
 /// How often the main agent looks at what came of its own plan.
 const ROUNDS: u32 = 3;
@@ -45,7 +46,7 @@ pub(super) async fn goal(goal: Option<String>, work: &FleetWorkArgs, mut args: R
         check: None,
         plan: None,
     };
-    let order = FleetOrder { terms: terms(usual, work), todos: Vec::new() };
+    let order = FleetOrder { terms: terms(usual, work)?, todos: Vec::new() };
     Launch { start: Beginning::AsRun, work: Work::Begin(order), fresh: work.fresh, plan: None, args }.go().await
 }
 
@@ -60,9 +61,9 @@ pub(crate) async fn run_plan(
     work: &FleetWorkArgs,
     args: RunArgs,
     settings: Settings,
-    env: &Env,
+    setup: &Setup,
 ) -> Result<Exit, Failure> {
-    planned(file, work, args)?.begin(Start::New, settings, env).await
+    planned(file, work, args)?.begin(Start::New, settings, setup).await
 }
 
 fn planned(file: &Path, work: &FleetWorkArgs, mut args: RunArgs) -> Result<Launch, Failure> {
@@ -74,7 +75,7 @@ fn planned(file: &Path, work: &FleetWorkArgs, mut args: RunArgs) -> Result<Launc
     args.max_budget_usd = args.max_budget_usd.or(plan.limits.budget_usd);
     args.timeout = args.timeout.or(plan.limits.timeout);
     let usual = FleetTerms { agent: args.agent.take(), ..plan.terms() };
-    let order = FleetOrder { terms: terms(usual, work), todos: plan.todos };
+    let order = FleetOrder { terms: terms(usual, work)?, todos: plan.todos };
     Ok(Launch { start: Beginning::AsRun, work: Work::Begin(order), fresh: work.fresh, plan: Some(plan.file), args })
 }
 
@@ -95,8 +96,8 @@ pub(super) async fn resume(id: Option<&str>, args: RunArgs) -> Result<Exit, Fail
 }
 
 /// What was typed goes before what the plan says, and that before what is usual.
-fn terms(usual: FleetTerms, work: &FleetWorkArgs) -> FleetTerms {
-    FleetTerms {
+fn terms(usual: FleetTerms, work: &FleetWorkArgs) -> Result<FleetTerms, Failure> {
+    let terms = FleetTerms {
         parallel: work.parallel.or(usual.parallel),
         retries: work.retries.unwrap_or(usual.retries),
         rounds: work.rounds.unwrap_or(usual.rounds),
@@ -105,7 +106,9 @@ fn terms(usual: FleetTerms, work: &FleetWorkArgs) -> FleetTerms {
         merge: work.merge || usual.merge,
         check: work.check.clone().or(usual.check),
         ..usual
-    }
+    };
+    typed::expect_isolated(work, &terms)?;
+    Ok(terms)
 }
 
 /// Which session the fleet works in.
@@ -143,7 +146,7 @@ struct Launch {
 impl Launch {
     /// Does it with the user's settings.
     async fn go(self) -> Result<Exit, Failure> {
-        check(&self.args)?;
+        typed::expect_fit(&self.args)?;
         let mut setup = Setup::read()?;
         let start = self.start.start(&self.args, &setup.home)?;
         let before = match start {
@@ -153,15 +156,21 @@ impl Launch {
         let folder = self.args.directory.as_deref().or(before.as_ref().map(|before| Path::new(&before.cwd)));
         setup.ask_catalog(folder).await;
         let settings = setup.settings(&self.args, before.as_ref())?;
-        self.begin(start, settings, &setup.env).await
+        self.begin(start, settings, &setup).await
     }
 
-    async fn begin(self, start: Start, settings: Settings, env: &Env) -> Result<Exit, Failure> {
+    async fn begin(self, start: Start, settings: Settings, setup: &Setup) -> Result<Exit, Failure> {
         let Launch { work, fresh, plan, args, .. } = self;
+        let share = args.mode.share.as_deref().map(Share::at).transpose()?;
         if let Err(error) = host::limits::raise_open_files() {
             tracing::warn!(%error, "the limit of open files stays as it is");
         }
-        let memory = memory(&settings, &work, plan.as_deref(), fresh);
+        if let Work::Begin(order) = &work {
+            typed::expect_repository(setup, &settings.cwd, &order.terms).await?;
+        }
+        let shared = share.as_ref().map(Share::paths).unwrap_or_default();
+        let apart = [apart(&settings.home, plan.as_deref()), shared].concat();
+        let memory = memory(&settings, &work, apart, fresh);
         let mut session = Session::open(settings, start).await?;
         current::set(session.id());
         for notice in session.notices() {
@@ -172,13 +181,18 @@ impl Launch {
             Ok(fleet) => fleet,
             Err(error) => {
                 let id = session.id();
-                session.leave().await?;
+                leave(session, start).await?;
                 return Err(refused(error, id));
             }
         };
         session.note();
         let patience = Patience { park: args.park_wait };
-        follow(session, fleet, patience, env, &args).await
+        let id = session.id();
+        let followed = follow(session, fleet, patience, &setup.env, &args).await;
+        // However it ended: what went wrong is what others should read.
+        let written = share.map_or(Ok(()), |share| share.write(&setup.home, id));
+        let exit = followed?;
+        written.map(|()| exit)
     }
 }
 
@@ -193,8 +207,8 @@ async fn begin(session: &mut Session, start: Start, work: Work, aids: Aids) -> R
     }
 }
 
-/// What was done before.
-fn memory(settings: &Settings, work: &Work, plan: Option<&Path>, fresh: bool) -> Arc<dyn Memory> {
+/// What was done before; changes of what is apart do not count.
+fn memory(settings: &Settings, work: &Work, apart: Vec<PathBuf>, fresh: bool) -> Arc<dyn Memory> {
     if fresh {
         return Aids::default().memory;
     }
@@ -203,26 +217,17 @@ fn memory(settings: &Settings, work: &Work, plan: Option<&Path>, fresh: bool) ->
         Work::Resume => None,
     };
     let usual = agent.unwrap_or_else(|| "general-purpose".into());
-    let apart = apart(&settings.home, plan);
     let memory = FleetMemory::new(settings.clone(), usual, apart, Arc::new(NoWorks));
     Arc::new(memory)
 }
 
-/// Refuses what only a prompt has.
-fn check(args: &RunArgs) -> Result<(), Failure> {
-    if let Some(flag) = args.later() {
-        return Err(Failure::usage(format!("{flag} comes with a later version")).hint("leave it out"));
-    }
-    let typed = [
-        (args.prompt.is_some(), "--prompt"),
-        (!args.image.is_empty(), "--image"),
-        (args.fork, "--fork"),
-        (args.background_wait.is_some(), "--background-wait"),
-    ];
-    match typed.into_iter().find(|(typed, _)| *typed) {
-        Some((_, flag)) => Err(Failure::usage(format!("{flag} is for a prompt, and a fleet has none"))
-            .hint("leave it out; a goal is written as bosun fleet \"GOAL\"")),
-        None => Ok(()),
+/// Leaves a session in which no fleet could begin; one that was made for it goes with it.
+async fn leave(session: Session, start: Start) -> Result<(), Failure> {
+    let (home, id) = (session.home().clone(), session.id());
+    session.leave().await?;
+    match start {
+        Start::New => Ok(sessions::remove(&home, id)?),
+        Start::Resume(_) | Start::Fork(_) => Ok(()),
     }
 }
 

@@ -10,10 +10,12 @@ mod report;
 mod reuse;
 mod schema;
 mod status;
+mod typed;
 
 use crate::args::{FleetArgs, FleetCommand, TodoListArgs, TodoPlaceArgs, TodosArgs, TodosCommand};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::setup::Setup;
 use crate::todos;
 
 pub(crate) use begin::run_plan;
@@ -32,9 +34,10 @@ pub(crate) async fn perform(args: FleetArgs) -> Result<Exit, Failure> {
     }
 }
 
-/// The graph, as every other view of the todos shows it.
+/// The graph of the newest fleet, as every other view of the todos shows it.
 async fn graph(session: Option<String>, mermaid: bool, dot: bool) -> Result<Exit, Failure> {
-    let place = TodoPlaceArgs { session, json: false };
+    let id = status::choose(&Setup::read()?.home, session.as_deref(), None)?;
+    let place = TodoPlaceArgs { session: Some(id.to_string()), json: false };
     let command = Some(TodosCommand::Graph { place: place.clone(), mermaid, dot });
     todos::perform(TodosArgs { command, list: TodoListArgs { place, status: None } }).await
 }

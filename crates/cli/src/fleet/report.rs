@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use host::Home;
 use protocol::{FleetEnd, SessionId, TodoStatus};
-use runtime::{FleetOutcome, Halt, Summary};
+use runtime::{FleetOutcome, Halt, Summary, Taken};
 use serde::Serialize;
 use store::Reader;
 
@@ -145,7 +145,8 @@ impl FleetReport {
             }
         }
         match (self.exit(), &self.followed) {
-            (Exit::Success, _) => {}
+            // What is left for the person is told with what was merged.
+            (_, Followed::Ended(FleetOutcome::Ended(FleetEnd::Done))) => {}
             (Exit::Budget, _) => {
                 print::note(format_args!("hint: bosun fleet resume {id} --max-budget-usd … goes on with more"));
             }
@@ -156,8 +157,19 @@ impl FleetReport {
         }
     }
 
+    /// Whether the user's branch was to move, and has not.
+    fn is_kept(&self) -> bool {
+        let merge = self.account.as_ref().is_some_and(|account| account.terms.merge);
+        let kept = |merged: &Summary| match merged.taken {
+            Taken::Branch { .. } | Taken::Mixed { .. } => true,
+            Taken::Landed { .. } | Taken::Nothing => false,
+        };
+        merge && self.merged.as_ref().is_some_and(kept)
+    }
+
     fn exit(&self) -> Exit {
         match &self.followed {
+            Followed::Ended(FleetOutcome::Ended(FleetEnd::Done)) if self.is_kept() => Exit::Partial,
             Followed::Ended(FleetOutcome::Ended(FleetEnd::Done)) => Exit::Success,
             Followed::Ended(FleetOutcome::Ended(FleetEnd::Blocked)) => {
                 let done = self.account.as_ref().map_or(0, |account| account.count(TodoStatus::Done));

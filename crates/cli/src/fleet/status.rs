@@ -60,7 +60,7 @@ pub(super) fn choose(home: &Home, given: Option<&str>, folder: Option<&Path>) ->
     let rows = Index::open(home)?.agree(home)?.list(Some(&cwd))?;
     let fleet = |id: SessionId| {
         let reader = Reader::open(home, id).ok()?;
-        let has_fleet = reader.todos().is_ok_and(|todos| !todos.is_empty()) || unfinished(&reader).unwrap_or_default();
+        let has_fleet = latest(&reader).ok()?.is_some();
         has_fleet.then(|| reader.session_view().ok()).flatten().map(|view| (view.updated_at, id))
     };
     let newest = rows.iter().take(CANDIDATES).filter_map(|row| fleet(row.id)).max();
@@ -70,22 +70,30 @@ pub(super) fn choose(home: &Home, given: Option<&str>, folder: Option<&Path>) ->
     })
 }
 
-/// Whether a fleet was begun and has not ended; the log of the root tells.
-fn unfinished(reader: &Reader) -> Result<bool, StoreError> {
+/// How the latest fleet of a session is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Latest {
+    Unfinished,
+    Ended,
+}
+
+/// How the latest fleet is, if there ever was one; the log of the root tells.
+fn latest(reader: &Reader) -> Result<Option<Latest>, StoreError> {
     let params = TasksParams { kind: Some(Kind::Main), all: true, ..TasksParams::every() };
-    let Some(root) = reader.tasks(&params)?.tasks.first().map(|root| root.id) else { return Ok(false) };
+    let Some(root) = reader.tasks(&params)?.tasks.first().map(|root| root.id) else { return Ok(None) };
     let moved = |event: &Event| match event {
-        Event::FleetBegan(_) => Some(true),
-        Event::FleetEnded { .. } => Some(false),
+        Event::FleetBegan(_) => Some(Latest::Unfinished),
+        Event::FleetEnded { .. } => Some(Latest::Ended),
         _other => None,
     };
     let log = reader.task_events(root)?;
-    Ok(log.iter().rev().find_map(|envelope| moved(&envelope.entry.event)).unwrap_or_default())
+    Ok(log.iter().rev().find_map(|envelope| moved(&envelope.entry.event)))
 }
 
 /// Tells whoever goes on with a session that a fleet waits in it.
 pub(crate) fn tell_unfinished(home: &Home, id: SessionId) {
-    if Reader::open(home, id).and_then(|reader| unfinished(&reader)).unwrap_or_default() {
+    let latest = Reader::open(home, id).and_then(|reader| latest(&reader));
+    if latest.is_ok_and(|latest| latest == Some(Latest::Unfinished)) {
         print::note(format_args!("a fleet is not done in this session; go on with it: bosun fleet resume {id}"));
     }
 }

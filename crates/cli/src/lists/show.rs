@@ -19,7 +19,7 @@ pub(super) fn items(place: &Place, items: &[Item], json: bool) {
         return print::json(&Listed { list: &place.name, items });
     }
     if items.is_empty() {
-        return print::note(format!("nothing of the {} list is meant by this", place.name));
+        return print::note(format!("nothing on the {} list fits", place.name));
     }
     for item in items {
         let owner = item.owner.as_deref().unwrap_or("-");

@@ -36,7 +36,7 @@ pub(crate) use report::{Denial, Report};
 use screen::Screen;
 pub(crate) use show::Show;
 pub(crate) use signals::{Signal, Signals};
-use slash::{Given, Trace};
+use slash::{Foreseen, Given, Trace};
 
 /// Most bytes of a prompt.
 const PROMPT_MAX: u64 = 8 << 20;
@@ -77,10 +77,12 @@ pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
     };
     let folder = args.directory.as_deref().or(before.as_ref().map(|before| Path::new(&before.cwd)));
     setup.ask_catalog(folder).await;
-    let settings = setup.settings(&args, before.as_ref())?;
-    if let Some(prompt) = &prompt {
-        slash::expect_known(&settings.catalog, &prompt.text)?;
+    let text = prompt.as_ref().map_or("", |prompt| prompt.text.as_str());
+    if let Foreseen::Text(told) = slash::foresee(&setup, &args, folder, text)? {
+        slash::tell(&told, args.output_format);
+        return Ok(Exit::Success);
     }
+    let settings = setup.settings(&args, before.as_ref())?;
     if let Err(error) = host::limits::raise_open_files() {
         tracing::warn!(%error, "the limit of open files stays as it is");
     }

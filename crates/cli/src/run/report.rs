@@ -251,8 +251,8 @@ impl Report {
     /// What the run came to besides money.
     fn tally(&self) -> String {
         let agents = self.tasks.iter().filter(|task| task.kind == Kind::Agent).count();
-        let time = std::time::Duration::from_secs(self.began.elapsed().as_secs());
-        format!("{}; {}; {time:?}", print::count(agents, "agent"), print::count(self.changed.len(), "changed file"))
+        let (seconds, files) = (self.began.elapsed().as_secs_f64(), self.changed.len());
+        format!("{}; {}; {seconds:.1} s", print::count(agents, "agent"), print::count(files, "changed file"))
     }
 
     pub(super) fn text(&self) -> &str {

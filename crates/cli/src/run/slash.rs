@@ -1,13 +1,16 @@
 //! A prompt that is a slash command.
 
+use std::path::Path;
+
 use protocol::api::SendParams;
 use runtime::slash::{Looked, Outcome, Prompt, Registry};
-use runtime::{Catalog, Session, Start};
+use runtime::{Session, Start};
 use serde_json::json;
 
-use crate::args::Format;
+use crate::args::{Format, RunArgs};
 use crate::failure::Failure;
-use crate::{print, sessions};
+use crate::setup::Setup;
+use crate::{print, sessions, setup};
 
 /// What becomes of a prompt.
 #[derive(Debug)]
@@ -29,16 +32,30 @@ pub(super) enum Trace {
     None,
 }
 
-/// Fails when a prompt is a command that cannot be run here, before anything is begun for it.
-pub(super) fn expect_known(catalog: &Catalog, text: &str) -> Result<(), Failure> {
-    let registry = Registry::of(catalog);
+/// What there is to know of a prompt before a model is chosen and anything is begun for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Foreseen {
+    /// It takes a session.
+    Session,
+    /// It only asks for this.
+    Text(String),
+}
+
+/// Looks at a prompt; fails when it is a command that cannot be run here.
+pub(super) fn foresee(setup: &Setup, args: &RunArgs, folder: Option<&Path>, text: &str) -> Result<Foreseen, Failure> {
+    if !text.starts_with('/') {
+        return Ok(Foreseen::Session);
+    }
+    let cwd = setup::folder(folder)?;
+    let registry = Registry::of(&setup.staffing(&args.permit, &args.definitions, args.file()?, &cwd)?.catalog);
     match registry.look(text) {
-        Looked::NotACommand => Ok(()),
+        Looked::NotACommand => Ok(Foreseen::Session),
+        Looked::Known(found) if found.name() == "help" => Ok(Foreseen::Text(registry.help())),
         Looked::Known(found) if found.screen().is_some() => {
             Err(Failure::usage(format!("/{} is for a dialogue at a terminal", found.name()))
                 .hint("`bosun` without -p begins one; --model and --resume say the same for a run"))
         }
-        Looked::Known(_) => Ok(()),
+        Looked::Known(_) => Ok(Foreseen::Session),
         Looked::Not(outcome) => Err(failure(&outcome)),
     }
 }
@@ -82,7 +99,7 @@ fn failure(outcome: &Outcome) -> Failure {
     Failure::usage(words).hint("`bosun -p /help` lists every command; begin with a blank to say it to the model")
 }
 
-fn tell(text: &str, format: Format) {
+pub(super) fn tell(text: &str, format: Format) {
     match format {
         Format::Text => print::answer(print::plain(text)),
         Format::Json | Format::Jsonl => print::json(&json!({ "type": "command", "text": text })),

@@ -47,8 +47,16 @@ impl Share {
             .prefix(".bosun-")
             .permissions(Permissions::from_mode(MODE))
             .tempfile_in(folder)
-            .map_err(|error| Failure::usage(format!("cannot write {shown}: {error}")))?;
+            .map_err(|error| Failure::usage(format!("cannot write {shown}: {}", reason(&error))).hint(hint))?;
         Ok(Share { path: path.to_owned(), format, draft })
+    }
+
+    /// Where the file is while it is written, and where it will be.
+    pub(crate) fn paths(&self) -> Vec<PathBuf> {
+        let draft = self.draft.path();
+        let folder = draft.parent().and_then(|folder| folder.canonicalize().ok());
+        let names = [draft.file_name(), self.path.file_name()];
+        folder.map_or_else(Vec::new, |folder| names.into_iter().flatten().map(|name| folder.join(name)).collect())
     }
 
     /// Writes the session as it is now; the file appears whole or not at all.
@@ -63,6 +71,12 @@ impl Share {
         print::note(format_args!("shared as {}", self.path.display()));
         damage.map_or(Ok(()), Err)
     }
+}
+
+/// Why a file could not be made, without the name that it had meanwhile.
+fn reason(error: &std::io::Error) -> String {
+    let whole = error.to_string();
+    whole.split_once(" at path ").map_or(whole.as_str(), |(reason, _)| reason).to_owned()
 }
 
 /// A session as one text, and what of its log could not be read.

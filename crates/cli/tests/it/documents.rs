@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 use testkit::binary::Stage;
 
@@ -105,4 +106,49 @@ fn the_glossary_explains_each_word_once() {
     words.dedup();
     assert!(all > 50);
     assert_eq!(words.len(), all);
+}
+
+#[test]
+fn f4_the_plan_of_the_manual_can_be_worked_by() {
+    let stage = stage();
+    let [plan] = <[String; 1]>::try_from(examples("docs/fleet.md")).unwrap();
+    fs::write(stage.path("plan.yaml"), plan).unwrap();
+    let told = stage.bosun(["fleet", "check", "plan.yaml"]).run().expect(0).stdout;
+    assert!(told.contains("tokens → lexer → review"), "{told}");
+}
+
+#[test]
+fn every_page_is_named_by_the_readme_and_every_link_leads_somewhere() {
+    let readme = read("README.md");
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let pages = fs::read_dir(top.join("docs")).unwrap().map(|page| page.unwrap().file_name().into_string().unwrap());
+    for page in pages.filter(|page| page.ends_with(".md")) {
+        assert!(readme.contains(&format!("](docs/{page})")), "{page}");
+        for link in read(&format!("docs/{page}")).split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let (file, part) = link.split_once('#').unwrap_or((link, ""));
+            if file.contains("://") {
+                continue;
+            }
+            let target = if file.is_empty() { page.clone() } else { file.to_owned() };
+            let text =
+                fs::read_to_string(top.join("docs").join(&target)).unwrap_or_else(|_gone| panic!("{page}: {link}"));
+            assert!(part.is_empty() || text.lines().filter_map(heading).any(|name| name == part), "{page}: {link}");
+        }
+    }
+}
+
+/// What a link to a line's heading is written as.
+fn heading(line: &str) -> Option<String> {
+    let title = line.strip_prefix('#')?.trim_start_matches('#').trim().to_lowercase();
+    Some(title.replace(' ', "-").chars().filter(|c| c.is_alphanumeric() || *c == '-').collect())
+}
+
+#[test]
+fn the_architecture_is_short_and_names_places_that_are_there() {
+    let page = read("ARCHITECTURE.md");
+    assert!(page.lines().count() <= 200);
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for place in page.split('`').skip(1).step_by(2).filter(|place| place.contains("/src/") && !place.contains('*')) {
+        assert!(crates.join(place).exists(), "{place}");
+    }
 }

@@ -42,7 +42,7 @@ pub(crate) fn hook(event: HookEvent, action: HookAction) -> HookSpec {
 pub(crate) fn about() -> About {
     About {
         session: SessionId::new("00000000000000000000000000000001".parse().unwrap()),
-        cwd: "/work".into(),
+        cwd: "/nowhere/of/any/machine".into(),
         transcript: "/transcript.jsonl".into(),
         mode: PermissionMode::Default,
         at: At(1_800_000_000_000),

@@ -78,7 +78,7 @@ impl Dispatcher<'_> {
             {
                 Err(format!("/{}: nothing follows it", found.name()))
             }
-            BuiltIn::Help => Ok(Outcome::Told(tell::help(registry))),
+            BuiltIn::Help => Ok(Outcome::Told(registry.help())),
             BuiltIn::Agents => Ok(Outcome::Told(tell::agents(desk))),
             BuiltIn::Tasks => told(tell::tasks(desk)),
             BuiltIn::Todos => told(tell::todos(desk)),

@@ -91,6 +91,15 @@ impl Registry {
         self.rows.iter().map(|(slash, _)| slash)
     }
 
+    /// Every command in a line.
+    pub fn help(&self) -> String {
+        let lines = self.slashes().map(|slash| {
+            let usage = format!("/{} {}", slash.name, slash.hint.as_deref().unwrap_or_default());
+            format!("{:<31} {}", usage.trim_end(), slash.description)
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
     /// Whether a command of this name is part of the program, so that no file can be it.
     pub fn is_built_in(name: &str) -> bool {
         let name = normal(name);

@@ -3,20 +3,10 @@
 use protocol::{At, TaskId, TodoStatus};
 use store::StoreError;
 
-use super::Registry;
 use crate::agent::Desk;
 
 /// Most rows of a list.
 const MOST: usize = 200;
-
-/// Every command in a line.
-pub(super) fn help(registry: &Registry) -> String {
-    let lines = registry.slashes().map(|slash| {
-        let usage = format!("/{} {}", slash.name, slash.hint.as_deref().unwrap_or_default());
-        format!("{:<31} {}", usage.trim_end(), slash.description)
-    });
-    lines.collect::<Vec<_>>().join("\n")
-}
 
 /// The agents that a person may start.
 pub(super) fn agents(desk: &Desk) -> String {

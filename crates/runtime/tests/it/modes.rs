@@ -72,7 +72,7 @@ async fn x1_an_approved_plan_is_carried_out() {
     for (action, tells) in [
         (PlanAction::Interactive, "Carry it out now."),
         (PlanAction::Autopilot, "report with `task_complete`"),
-        (PlanAction::AutopilotFleet, "SELECT * FROM todos"),
+        (PlanAction::AutopilotFleet, "You lead a fleet"),
     ] {
         let stage = planner().ask_wait(None).ready();
         let mut driver = stage.open(Start::New).await;

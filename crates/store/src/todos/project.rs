@@ -5,6 +5,7 @@ use rusqlite::{Connection, named_params, params};
 
 use super::log::last;
 use super::rows::one;
+use crate::mail;
 
 /// Writes to the table what the runtime decided.
 pub(crate) fn project(conn: &Connection, entry: &Entry) -> rusqlite::Result<()> {
@@ -21,7 +22,8 @@ fn decided(conn: &Connection, entry: &Entry) -> rusqlite::Result<()> {
             changed.iter().try_for_each(|todo| note(conn, todo, *upto))?;
             gone.iter().try_for_each(|todo| strike(conn, todo, *upto))
         }
-        Event::FleetBegan(_) => {
+        Event::FleetBegan(terms) => {
+            mail::entitle(conn, entry.task, &terms.goal)?;
             conn.prepare_cached("UPDATE todos SET status = 'pending' WHERE status = 'in_progress'")?.execute([])?;
             Ok(())
         }

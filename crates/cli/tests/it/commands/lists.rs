@@ -32,7 +32,7 @@ fn k1_a_person_works_through_a_list() {
     let stage = stage();
     let list = |args: &[&str]| stage.bosun(["lists"]).args(args).args(["--list", "project"]).run();
     let empty = list(&[]).expect(0);
-    assert_eq!((&*empty.stdout, &*empty.stderr), ("", "nothing of the project list is meant by this\n"));
+    assert_eq!((&*empty.stdout, &*empty.stderr), ("", "nothing on the project list fits\n"));
     assert_eq!(list(&["add", "build it"]).expect(0).stdout, "1 pending, version 1: build it\n");
     list(&["add", "ship it", "--after", "1", "--metadata", "{\"where\": \"home\"}"]).expect(0);
     list(&["done", "2"]).expect(1).says(&[

@@ -165,3 +165,11 @@ fn a7_whoever_manages_the_machine_forbids_commands_in_texts() {
     assert!(said.contains("[not run: cat branch: whoever manages this machine forbids"), "{said}");
     assert!(stage.prompt("/where").run().expect(0).stdout.contains("> main"));
 }
+
+#[test]
+fn s1_commands_are_listed_and_unknown_ones_told_without_a_model() {
+    let stage = stage();
+    assert!(stage.bosun(["-p", "/help"]).run().expect(0).stdout.contains("/fleet [PROMPT]"));
+    stage.bosun(["-p", "/flete port it"]).run().expect(2).says(&["did you mean /fleet?"]);
+    stage.bosun(["-p", "/fleet port it"]).run().expect(2).says(&["cannot read the script"]);
+}

@@ -83,9 +83,46 @@ fn f4_what_was_typed_wrong_is_told_before_a_model_is_asked() {
     stage.bosun(["fleet"]).run().expect(2).says(&["there is nothing to do"]);
     stage.bosun(["fleet", "statsu"]).run().expect(2).says(&["neither a command of `bosun fleet` nor a goal"]);
     stage.bosun(["fleet", "do it now", "-p", "x"]).run().expect(2).says(&["--prompt is for a prompt"]);
+    for flag in ["--plan", "--autopilot", "--max-continues=2", "--plan-exit=exit_only"] {
+        let name = flag.split('=').next().unwrap();
+        stage.bosun(["fleet", "do it now", flag]).run().expect(2).says(&[name, "leave it out"]);
+    }
+    stage.bosun(["fleet", "do it now", "--share", "nowhere/run.md"]).run().expect(2).says(&["nowhere/run.md", ".html"]);
     stage.bosun(["fleet", "run", "plan.yaml"]).run().expect(2).says(&["plan.yaml", "bosun fleet check"]);
     stage.bosun(["fleet", "resume"]).run().expect(2).says(&["no fleet has worked in"]);
     fs::write(stage.path("plan.yaml"), "todos: [{ id: a, title: A, check: make test }]\n").unwrap();
     stage.bosun(["fleet", "run", "plan.yaml"]).run().expect(2).says(&["is not permitted", "--allow"]);
-    assert!(stage.bosun(["fleet", "--help"]).run().expect(0).stdout.contains("--parallel"));
+    let left = stage.bosun(["sessions", "--json"]).run().expect(0).json();
+    assert_eq!(left.as_array().map(Vec::len), Some(0), "nothing began, and nothing is left: {left}");
+    let help = stage.bosun(["fleet", "--help"]).run().expect(0).stdout;
+    assert!(help.contains("--parallel") && !help.contains("--autopilot"), "{help}");
+}
+
+#[test]
+fn f4_a_fleet_is_shared_and_the_file_makes_nothing_run_again() {
+    let stage = planned("todos: [{ id: one, title: The first }]\n", "  - answer: [say: It is done.]\n");
+    let shared = ["fleet", "run", "plan.yaml", "--allow-all", "--share", "run.md"];
+    stage.bosun(shared).run().expect(0).says(&["done one", "shared as run.md"]);
+    assert!(fs::read_to_string(stage.path("run.md")).unwrap().contains("It is done."));
+    stage.bosun(shared).run().expect(0).says(&["reused one", "shared as run.md"]);
+}
+
+#[test]
+fn f4_todos_of_a_session_without_a_fleet_hide_no_fleet() {
+    let stage = planned("todos: [{ id: one, title: The first }]\n", "  - answer: [say: done]\n");
+    stage.bosun(["fleet", "run", "plan.yaml", "--allow-all"]).run().expect(0);
+    stage.bosun(["-p", "hello"]).run().expect(0);
+    stage.bosun(["todos", "add", "Of nobody's fleet"]).run().expect(0);
+    for told in ["status", "graph"] {
+        assert!(stage.bosun(["fleet", told]).run().expect(0).stdout.contains("The first"), "{told}");
+    }
+}
+
+#[test]
+fn f4_a_session_is_named_by_the_goal_and_a_failure_by_its_todo() {
+    let script =
+        "  - when: { attempt: 1 }\n    fail: { class: transient, message: too busy }\n  - answer: [say: done]\n";
+    let stage = planned("goal: Reach the shore\ntodos: [{ id: row, title: Row }]\n", script);
+    stage.bosun(["fleet", "run", "plan.yaml"]).run().expect(0).says(&["row: ! model: too busy"]);
+    assert!(stage.bosun(["sessions"]).run().expect(0).stdout.contains("Reach the shore"));
 }

@@ -1,5 +1,6 @@
 //! `bosun fleet` as people and machines use it.
 
+mod apart;
 mod ends;
 mod kills;
 mod stops;

@@ -101,7 +101,7 @@ fn is_answer(event: &Value) -> bool {
 fn normal(envelope: &Envelope) -> Value {
     let mut event = serde_json::to_value(envelope).unwrap();
     let fields = event.as_object_mut().unwrap();
-    for name in ["seq", "session", "task", "at", "model", "reserved", "price", "maxOutput"] {
+    for name in ["seq", "session", "task", "at", "by", "model", "reserved", "price", "maxOutput"] {
         fields.remove(name);
     }
     if let Some(Value::Array(content)) = fields.get_mut("content") {

@@ -199,6 +199,6 @@ fn the_time_of_a_run_goes_on_while_it_waits_for_a_quota() {
         let wait = ["--park-wait", "100ms", "--timeout", "60s"];
         let parked = outage.stage.prompt_over(&server, wire, "me too").args(wait).run().expect(7);
         let line = parked.stderr.lines().last().unwrap();
-        assert!(line.ends_with(&format!("model: {wire}")), "{line}");
+        assert!(line.contains(&format!("; model: {wire}; 0 agents; ")), "{line}");
     });
 }
