@@ -74,7 +74,7 @@ impl Checkout {
     pub(crate) fn of(git: &Git, root: &Path, record: Record) -> Checkout {
         let path = root.join(record.id.task.to_string());
         // Without a repository of its own in it, git must not find one above it.
-        let git = git.at(&path).with("GIT_CEILING_DIRECTORIES", root);
+        let git = git.at(&path).with("GIT_CEILING_DIRECTORIES", root).wary();
         Checkout { git, root: root.to_owned(), path, record }
     }
 
@@ -125,7 +125,7 @@ impl Checkout {
     /// The user's repository, for what is done to this checkout's folder: its settings count, and not those that were
     /// made in the checkout.
     pub(crate) fn outer(&self) -> Git {
-        self.git.clone().with("GIT_DIR", &self.record.common).with("GIT_WORK_TREE", &self.path)
+        self.git.clone().trusting().with("GIT_DIR", &self.record.common).with("GIT_WORK_TREE", &self.path)
     }
 
     async fn fill(&self, repository: &Repository) -> Result<(), GitError> {

@@ -8,6 +8,7 @@ mod checkout;
 mod commit;
 mod draft;
 mod error;
+mod filters;
 mod furnish;
 mod land;
 mod lease;

@@ -87,6 +87,20 @@ impl Git {
         self
     }
 
+    /// The same for a repository whose settings others may have made: what is missing in it is fetched from nowhere,
+    /// since they would name the programs that fetch it.
+    #[must_use]
+    pub(crate) fn wary(self) -> Git {
+        self.with("GIT_NO_LAZY_FETCH", "1").with("GIT_ALLOW_PROTOCOL", "")
+    }
+
+    /// The opposite of `wary`.
+    #[must_use]
+    pub(crate) fn trusting(mut self) -> Git {
+        self.env.retain(|(name, _)| name != "GIT_NO_LAZY_FETCH" && name != "GIT_ALLOW_PROTOCOL");
+        self
+    }
+
     /// The folder.
     pub fn folder(&self) -> &Path {
         &self.folder

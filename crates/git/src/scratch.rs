@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::filters::{self, Unfiltered};
 use crate::{Checkout, Commit, Git, GitError, Order, Repository};
 
 /// What must not keep files of a commit out of it.
@@ -29,7 +30,10 @@ impl Scratch {
     pub async fn show(&self, commit: &Commit) -> Result<(), GitError> {
         // As in sealing, the settings of the checkout do not count: what ran in it may have changed them.
         let git = self.checkout.outer().with("GIT_INDEX_FILE", self.folder().join(".git/index"));
-        git.done(&[&PLAIN[..], &["read-tree", "--reset", "-u", commit.as_str()]].concat(), &[]).await?;
+        let filters = filters::without(&git, Unfiltered::Plain).await?;
+        let filters: Vec<&str> = filters.iter().map(String::as_str).collect();
+        let read = ["read-tree", "--reset", "-u", commit.as_str()];
+        git.done(&[&PLAIN[..], &filters, &read].concat(), &[]).await?;
         git.done(&["clean", "-ffdq"], &[]).await?;
         let head = ["update-ref", "--no-deref", "HEAD", commit.as_str()];
         self.checkout.git.done(&head, &[]).await.map(|_said| ())

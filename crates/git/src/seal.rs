@@ -7,6 +7,7 @@
 use std::path::Path;
 
 use crate::checkout::Checkout;
+use crate::filters::{self, Unfiltered};
 use crate::pins::{fetch, loose};
 use crate::repository::find_commit;
 use crate::staging::Staging;
@@ -33,24 +34,38 @@ pub struct Sealed {
 impl Checkout {
     /// Keeps everything that was made in it so far.
     pub async fn seal(&mut self) -> Result<Sealed, GitError> {
+        self.expect_in_place()?;
         let is_own = is_own(&self.git, &self.path).await;
         let head = if is_own { self.keep_commits().await? } else { None };
         let index = if is_own { self.path.join(".git/index") } else { self.path.join(".git/none") };
         let scratch = self.root.join(format!("{}.index", self.record.id.task));
         let outer = self.outer();
         let staging = Staging::copied(outer.clone(), &index, &scratch, &self.record.base).await?;
-        staging.stage_all(&self.path).await?;
+        staging.stage_all_with(&self.path, &filters::without(&outer, Unfiltered::Refused).await?).await?;
         let (parent, remark) = self.parent(&outer, head).await?;
         let message = format!("Work of {}\n\nTask {}.{remark}\n", self.record.name, self.record.id.task);
         let commit = staging.commit(&parent, &message).await?;
         let pinned = self.record.id.work_ref();
         outer.done(&["update-ref", &pinned, commit.as_str()], &[]).await?;
         self.drop_contained(&outer, &commit).await?;
-        let is_whole = is_own && staging.repositories(&self.path).await?.is_empty();
+        let is_whole = is_own && !self.has_modules() && staging.repositories(&self.path).await?.is_empty();
         let files = self.changed(&outer, &commit).await?;
         self.record.sealed = Some(commit.clone());
         self.record.write(&self.root)?;
         Ok(Sealed { commit, pinned, files, is_whole })
+    }
+
+    /// Its folder is where it was made; through a link, everything in some other folder would be taken for its work.
+    fn expect_in_place(&self) -> Result<(), GitError> {
+        if self.path.canonicalize().map_err(GitError::file(&self.path))? == self.path {
+            return Ok(());
+        }
+        Err(GitError::Unfit { path: self.path.clone(), why: "it is reached through a link".into() })
+    }
+
+    /// Whether it keeps repositories of submodules, in use or not.
+    fn has_modules(&self) -> bool {
+        self.path.join(".git/modules").symlink_metadata().is_ok()
     }
 
     /// Pins every commit that something in the checkout leads to; gives the one it is at.
@@ -95,6 +110,8 @@ impl Checkout {
 
     /// The user's repository without any files.
     fn outer_store(&self) -> Git {
-        self.git.at(Path::new(&self.record.common)).with("GIT_DIR", &self.record.common)
+        let git = self.git.at(Path::new(&self.record.common)).with("GIT_DIR", &self.record.common).trusting();
+        // The other side of the fetch is the checkout, and inherits this.
+        git.with("GIT_NO_LAZY_FETCH", "1")
     }
 }

@@ -21,6 +21,9 @@ const PLAIN: [&str; 8] = [
     "advice.addEmbeddedRepo=false",
 ];
 
+/// How git speaks of a folder that it may not read.
+const UNREAD: &str = "could not open directory";
+
 /// Most files that are named in an error.
 const NAMED: usize = 10;
 
@@ -46,9 +49,18 @@ impl Staging {
 
     /// Brings in everything that is in the folder and not ignored, whatever marks in the index would hide.
     pub(crate) async fn stage_all(&self, folder: &Path) -> Result<(), GitError> {
+        self.stage_all_with(folder, &[]).await
+    }
+
+    /// The same with more settings.
+    pub(crate) async fn stage_all_with(&self, folder: &Path, settings: &[String]) -> Result<(), GitError> {
         self.unmark(folder).await?;
-        let args: Vec<&str> = PLAIN.into_iter().chain(["add", "--all", "--sparse", "--", "."]).collect();
-        self.git.at(folder).done(&args, &[]).await.map(|_said| ())
+        let add = ["add", "--all", "--sparse", "--", "."];
+        let args: Vec<&str> = PLAIN.into_iter().chain(settings.iter().map(String::as_str)).chain(add).collect();
+        let git = self.git.at(folder);
+        let said = git.done(&args, &[]).await?;
+        // Git leaves out a folder that it may not read and takes what it knew there for removed, and calls that success.
+        if said.err.contains(UNREAD) { Err(git.failed(&args, &said)) } else { Ok(()) }
     }
 
     /// What was brought in, as a tree.

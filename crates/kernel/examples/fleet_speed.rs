@@ -1,7 +1,7 @@
 //! How long the kernel takes for a todo of a fleet, by the number of todos.
 //!
-//! The todos stand in layers of random width, each waits for up to three of the layer before, and 64 are worked on at
-//! once: told of, begun, asked for, claimed with their task, worked on for one turn, and done. `cargo run --release -p bosun-kernel --example fleet_speed`
+//! The todos stand in layers of random width, each waits for up to three of the layer before, the last for all, and 64
+//! are worked on at once: told of, begun, asked for, claimed with their task, worked on for one turn, and done. `cargo run --release -p bosun-kernel --example fleet_speed`
 
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "a measurement prints, and fails by panicking")]
 
@@ -75,6 +75,10 @@ fn plan(count: u32) -> Vec<Todo> {
         }
         layer.push(todo.id.clone());
         todos.push(todo);
+    }
+    let all: Vec<TodoId> = todos.iter().map(|todo| todo.id.clone()).collect();
+    if let (Some(last), Some((_, others))) = (todos.last_mut(), all.split_last()) {
+        last.depends_on = others.to_vec();
     }
     todos
 }

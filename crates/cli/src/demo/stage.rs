@@ -22,8 +22,9 @@ pub(super) const PLAN: &str = "../plan.yaml";
 pub(super) const MODEL: &str = "script/../fix.yaml";
 
 /// Everything is in place for the run.
+#[derive(Debug)]
 pub(super) struct Stage {
-    setup: Setup,
+    env: Env,
     settings: Settings,
     work: FleetWorkArgs,
     args: RunArgs,
@@ -42,13 +43,13 @@ impl Stage {
         let history = History::begin(Git::new(guardian, &settings.cwd, &settings.env)).await;
         let isolation: &[&str] = if history.is_ok() { &["--merge"] } else { &["--isolation", "none"] };
         let (work, args) = typed(folder, isolation)?;
-        Ok(Stage { setup, settings, work, args, history })
+        Ok(Stage { env: setup.env, settings, work, args, history })
     }
 
     /// Runs the fleet, which is shown as it works, and tells how it ended.
     pub(super) async fn play(&self) -> Result<Exit, Failure> {
         let plan = self.settings.cwd.join(PLAN);
-        fleet::run_plan(&plan, &self.work, self.args.clone(), self.settings.clone(), &self.setup).await
+        fleet::run_plan(&plan, &self.work, self.args.clone(), self.settings.clone(), &self.env).await
     }
 
     /// Runs the sample's tests without the agents.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use config::Plan;
+use config::{Env, Plan};
 use host::Home;
 use protocol::{FleetEnd, FleetTerms, SessionId};
 use runtime::{Aids, Fleet, FleetError, FleetMemory, FleetOrder, Memory, NoWorks, Session, Settings, Start, apart};
@@ -61,9 +61,9 @@ pub(crate) async fn run_plan(
     work: &FleetWorkArgs,
     args: RunArgs,
     settings: Settings,
-    setup: &Setup,
+    env: &Env,
 ) -> Result<Exit, Failure> {
-    planned(file, work, args)?.begin(Start::New, settings, setup).await
+    planned(file, work, args)?.begin(Start::New, settings, env, None).await
 }
 
 fn planned(file: &Path, work: &FleetWorkArgs, mut args: RunArgs) -> Result<Launch, Failure> {
@@ -148,6 +148,7 @@ impl Launch {
     async fn go(self) -> Result<Exit, Failure> {
         typed::expect_fit(&self.args)?;
         let mut setup = Setup::read()?;
+        let share = self.args.mode.share.as_deref().map(Share::at).transpose()?;
         let start = self.start.start(&self.args, &setup.home)?;
         let before = match start {
             Start::New => None,
@@ -156,17 +157,16 @@ impl Launch {
         let folder = self.args.directory.as_deref().or(before.as_ref().map(|before| Path::new(&before.cwd)));
         setup.ask_catalog(folder).await;
         let settings = setup.settings(&self.args, before.as_ref())?;
-        self.begin(start, settings, &setup).await
+        if let Work::Begin(order) = &self.work {
+            typed::expect_repository(&setup, &settings.cwd, &order.terms).await?;
+        }
+        self.begin(start, settings, &setup.env, share).await
     }
 
-    async fn begin(self, start: Start, settings: Settings, setup: &Setup) -> Result<Exit, Failure> {
+    async fn begin(self, start: Start, settings: Settings, env: &Env, share: Option<Share>) -> Result<Exit, Failure> {
         let Launch { work, fresh, plan, args, .. } = self;
-        let share = args.mode.share.as_deref().map(Share::at).transpose()?;
         if let Err(error) = host::limits::raise_open_files() {
             tracing::warn!(%error, "the limit of open files stays as it is");
-        }
-        if let Work::Begin(order) = &work {
-            typed::expect_repository(setup, &settings.cwd, &order.terms).await?;
         }
         let shared = share.as_ref().map(Share::paths).unwrap_or_default();
         let apart = [apart(&settings.home, plan.as_deref()), shared].concat();
@@ -187,10 +187,10 @@ impl Launch {
         };
         session.note();
         let patience = Patience { park: args.park_wait };
-        let id = session.id();
-        let followed = follow(session, fleet, patience, &setup.env, &args).await;
+        let (id, home) = (session.id(), session.home().clone());
+        let followed = follow(session, fleet, patience, env, &args).await;
         // However it ended: what went wrong is what others should read.
-        let written = share.map_or(Ok(()), |share| share.write(&setup.home, id));
+        let written = share.map_or(Ok(()), |share| share.write(&home, id));
         let exit = followed?;
         written.map(|()| exit)
     }

@@ -1,10 +1,8 @@
 //! What a person sees while a fleet works: the fleet's own view, and besides it what the main agent does and what goes
 //! wrong.
 
-use std::collections::BTreeMap;
-
 use config::Env;
-use protocol::{Event, FleetEnd, TaskId, TodoId};
+use protocol::{Event, FleetEnd, TaskId};
 use runtime::{Live, Session};
 use store::{Reader, StoreError};
 
@@ -18,8 +16,6 @@ use crate::run::{Show, show};
 pub(super) struct Lines {
     view: View,
     root: TaskId,
-    /// Who works on which todo.
-    workers: BTreeMap<TaskId, TodoId>,
 }
 
 impl Lines {
@@ -31,7 +27,7 @@ impl Lines {
             (Format::Text | Format::Json, false) => Show::Lines,
         };
         let board = Board::read_until(&Reader::open(session.home(), session.id())?, session.first_seq())?;
-        Ok(Lines { view: View::new(board, show, env), root: session.root(), workers: BTreeMap::new() })
+        Ok(Lines { view: View::new(board, show, env), root: session.root() })
     }
 
     /// Tells what happened.
@@ -40,20 +36,9 @@ impl Lines {
         let Live::Event(envelope) = live else { return };
         let task = envelope.entry.task;
         match &envelope.entry.event {
-            Event::TodoClaimed { todo, .. } => {
-                self.workers.insert(task, todo.clone());
-            }
             // What each worker does would be too much; what the main agent does is the plan.
             Event::TurnAnswered { .. } | Event::CallAnswered { .. } if task != self.root => {}
-            event => show::lines(event).iter().for_each(|line| self.say(task, line)),
-        }
-    }
-
-    /// Says a line, and for a worker which todo it is about.
-    fn say(&mut self, task: TaskId, line: &str) {
-        match self.workers.get(&task) {
-            Some(todo) => self.view.say(&format!("  {}: {}", print::plain(&todo.0), line.trim_start())),
-            None => self.view.say(line),
+            event => show::lines(event).iter().for_each(|line| self.view.say(task, line)),
         }
     }
 

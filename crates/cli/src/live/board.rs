@@ -248,6 +248,11 @@ impl Board {
         }
     }
 
+    /// The todo that a task works on, if it does.
+    pub(super) fn todo_of(&self, task: TaskId) -> Option<&TodoId> {
+        self.workers.get(&self.above(task)?).map(|worker| &worker.todo)
+    }
+
     /// The worker that a task belongs to: itself, or one above it.
     fn above(&self, mut task: TaskId) -> Option<TaskId> {
         while !self.workers.contains_key(&task) {

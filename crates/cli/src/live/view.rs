@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use config::Env;
 use host::{Clock, Size, SystemClock};
-use protocol::{Envelope, Event};
+use protocol::{Envelope, Event, TaskId, TodoId};
 use runtime::Live;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::MissedTickBehavior;
@@ -22,6 +22,9 @@ const PACE: Duration = Duration::from_millis(100);
 
 /// How long a picture stands when nothing happens: times go on.
 const STILL: Duration = Duration::from_secs(1);
+
+/// Most letters of an id.
+const NAME: usize = 40;
 
 /// What a person sees of a fleet, as its events come.
 #[derive(Debug)]
@@ -87,9 +90,9 @@ impl View {
         self.tick();
     }
 
-    /// Says something that stays.
-    pub(crate) fn say(&mut self, line: &str) {
-        let line = print::plain(line);
+    /// Says something that stays, and of which todo.
+    pub(crate) fn say(&mut self, task: TaskId, line: &str) {
+        let line = print::plain(&told(self.board.todo_of(task), line));
         match &mut self.manner {
             Manner::Picture(picture) => {
                 picture.above.push(line);
@@ -159,6 +162,14 @@ fn wrapped(line: &str, columns: usize) -> Vec<String> {
     lines.into_iter().map(|line| format!("{indent}{line}")).collect()
 }
 
+/// A line that names the todo it is about.
+fn told(todo: Option<&TodoId>, line: &str) -> String {
+    match todo {
+        Some(todo) => format!("  {}: {}", print::one_line(&todo.0, NAME), line.trim_start()),
+        None => line.to_owned(),
+    }
+}
+
 /// Shows a fleet until it ends, or until nothing comes any more or nobody looks. `next` may be dropped and called again.
 pub(crate) async fn watch<E>(mut next: impl AsyncFnMut() -> Result<Option<Live>, E>, view: &mut View) -> Result<(), E> {
     let mut clock = tokio::time::interval(PACE);
@@ -194,8 +205,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn f7_what_is_said_is_broken_between_words() {
-        let line = "  sums: ! not done yet: `make` must exit with code 0";
-        assert_eq!(wrapped(line, 32), ["  sums: ! not done yet: `make`", "  must exit with code 0"]);
+    fn f7_what_is_said_names_its_todo_and_is_broken_between_words() {
+        assert_eq!(told(None, "  ! model: no"), "  ! model: no");
+        let line = told(Some(&"sums".into()), "  ! not done yet: `make` must exit with code 0");
+        assert_eq!(wrapped(&line, 32), ["  sums: ! not done yet: `make`", "  must exit with code 0"]);
     }
 }

@@ -33,11 +33,18 @@ pub fn make_below(root: &Path, below: &Path) -> io::Result<PathBuf> {
     Ok(root.path.join(below))
 }
 
-/// Gives what is below a root another place below it that is free.
+/// Gives what is below a root another place below it that is free. A folder that its owner may not write to gets a mode
+/// that allows it: the way to the folder above is part of what is written.
 pub fn move_below(root: &Path, from: &Path, to: &Path) -> io::Result<()> {
     let root = Root::open(root)?;
     let ((old, old_name), (new, new_name)) = (parent_of(&root, from)?, parent_of(&root, to)?);
-    Ok(renameat_with(&old, old_name, &new, new_name, RenameFlags::NOREPLACE)?)
+    match renameat_with(&old, old_name, &new, new_name, RenameFlags::NOREPLACE) {
+        Err(Errno::ACCESS) => {
+            open_folder(&old, old_name)?;
+            Ok(renameat_with(&old, old_name, &new, new_name, RenameFlags::NOREPLACE)?)
+        }
+        moved => Ok(moved?),
+    }
 }
 
 /// Removes what is below a root, with everything in it; a link is removed, and not what it leads to.

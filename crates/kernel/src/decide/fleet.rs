@@ -153,7 +153,9 @@ impl Draft<'_> {
     /// Says of those that wait for themselves that they do, and of those that no longer do that they do not.
     fn mark_circles(&mut self, moved: &[TodoId]) -> Result<(), Refusal> {
         let Some(root) = self.state.root.filter(|_| self.state.graph.fleet().is_some()) else { return Ok(()) };
-        for todo in moved {
+        // One look at the whole says of most plans that there is nothing to look for.
+        let has_circle = self.state.graph.cycle().is_some();
+        for todo in moved.iter().filter(|_| has_circle) {
             // Of those that block each other in a circle each would wait for the other to be freed.
             let waits = self.state.graph.node(todo).is_some_and(|node| {
                 matches!(node.standing, Standing::Pending | Standing::Blocked(Blocked::Upstream { .. }))
@@ -166,7 +168,7 @@ impl Draft<'_> {
         let marked = self.state.graph.nodes().filter(|(_, node)| circled(&node.standing));
         let marked: Vec<TodoId> = marked.map(|(todo, _)| todo.clone()).collect();
         for todo in marked {
-            if self.state.graph.circle_through(&todo).is_none() {
+            if !has_circle || self.state.graph.circle_through(&todo).is_none() {
                 self.record(root, Event::TodoFreed { todo: todo.clone() })?;
                 self.settle(vec![todo])?;
             }
@@ -181,25 +183,46 @@ impl Draft<'_> {
             if let Some(event) = self.unsettled(&todo) {
                 self.record(root, event)?;
             }
-            // A second look at one that stays as it is costs a look and changes nothing.
-            let below = self.state.graph.dependents(&todo).filter(|below| self.unsettled(below).is_some());
+            let is_blocked = self.is_blocked(&todo);
+            let below = self.state.graph.dependents(&todo).filter(|below| self.is_moved(below, is_blocked));
             moved.extend(below.cloned().collect::<Vec<_>>());
         }
         Ok(())
     }
 
+    /// Whether a todo may be another because one that it depends on is blocked, or is not. What waits for thousands is
+    /// not looked at anew for each of them that is done.
+    fn is_moved(&self, todo: &TodoId, is_blocked: bool) -> bool {
+        match self.state.graph.node(todo).map(|node| &node.standing) {
+            Some(Standing::Pending) => is_blocked,
+            Some(Standing::Blocked(Blocked::Upstream { .. })) => !is_blocked && self.unsettled(todo).is_some(),
+            Some(Standing::Blocked(Blocked::Itself { .. } | Blocked::Cycle { .. }))
+            | Some(Standing::Said | Standing::Claimed { .. } | Standing::Done)
+            | None => false,
+        }
+    }
+
+    fn is_blocked(&self, todo: &TodoId) -> bool {
+        matches!(self.state.graph.node(todo).map(|node| &node.standing), Some(Standing::Blocked(_)))
+    }
+
     /// What is to be said of a todo because of those that it depends on.
     fn unsettled(&self, todo: &TodoId) -> Option<Event> {
-        let graph = &self.state.graph;
-        let node = graph.node(todo)?;
-        let is_blocked =
-            |above: &&TodoId| matches!(graph.node(above).map(|node| &node.standing), Some(Standing::Blocked(_)));
-        match (&node.standing, node.depends_on.iter().find(is_blocked)) {
-            (Standing::Pending, Some(above)) => {
-                Some(Event::TodoBlocked { todo: todo.clone(), why: Blocked::Upstream { todo: above.clone() } })
+        let node = self.state.graph.node(todo)?;
+        let blocked = || node.depends_on.iter().find(|above| self.is_blocked(above));
+        match &node.standing {
+            Standing::Pending => blocked()
+                .map(|above| Event::TodoBlocked { todo: todo.clone(), why: Blocked::Upstream { todo: above.clone() } }),
+            // Mostly it is the one that was named.
+            Standing::Blocked(Blocked::Upstream { todo: above })
+                if node.depends_on.contains(above) && self.is_blocked(above) =>
+            {
+                None
             }
-            (Standing::Blocked(Blocked::Upstream { .. }), None) => Some(Event::TodoFreed { todo: todo.clone() }),
-            _ => None,
+            Standing::Blocked(Blocked::Upstream { .. }) if blocked().is_none() => {
+                Some(Event::TodoFreed { todo: todo.clone() })
+            }
+            Standing::Blocked(_) | Standing::Said | Standing::Claimed { .. } | Standing::Done => None,
         }
     }
 

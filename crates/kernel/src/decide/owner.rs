@@ -1,6 +1,6 @@
 //! A session's owner comes, goes, or dies.
 
-use protocol::{CancelBy, Event, Fence, Kind, ModelFault, Outcome, SessionId, TaskId, TaskSpec, Terms};
+use protocol::{CancelBy, Event, Fence, FleetEnd, Kind, ModelFault, Outcome, SessionId, TaskId, TaskSpec, Terms};
 
 use super::cancel::After;
 use super::{Draft, Wakes};
@@ -38,6 +38,10 @@ impl Draft<'_> {
     pub(super) fn fork(&mut self, from: SessionId) -> Result<(), Refusal> {
         let root = self.state.root.ok_or(Refusal::Closed)?;
         self.record(root, Event::SessionForked { from })?;
+        // The fleet that was copied works in the original.
+        if self.state.graph.fleet().is_some() {
+            self.end_fleet(FleetEnd::Stopped)?;
+        }
         self.stop(CancelBy::SessionEnd)
     }
 

@@ -205,3 +205,67 @@ fn f4_sixty_four_workers_do_a_thousand_todos_once_each_while_workers_and_owners_
     assert!(desk.kernel.graph().nodes().all(|(_, node)| node.standing == Standing::Done));
     assert_eq!(desk.kernel.graph().claimed(), 0);
 }
+
+#[test]
+fn f4_a_copy_of_a_session_has_no_fleet_at_work() {
+    let mut desk = desk(0, vec![todo("a", &[]), todo("b", &[])]);
+    desk.claim(2, "a");
+    let forked = desk.ok(Input::Fork { from: SessionId::new(uuid::Uuid::nil()) });
+    assert_eq!(forked[..2], ["1 sessionForked", "1 fleetEnded"]);
+    assert_eq!((desk.kernel.graph().fleet(), desk.status("a"), desk.state(2)), (None, "pending".into(), "cancelled"));
+    desk.ok(Input::Adopt { fence: Fence(2), terms: crate::desk::terms() });
+    desk.ok(Input::BeginFleet(fleet(0)));
+    assert_eq!(desk.due(), ["a", "b"]);
+}
+
+#[test]
+fn f4_it_is_known_how_many_agents_may_still_be_started() {
+    let mut desk = Desk::with(Limits { live: 2, depth: 2, total: 1, ..Limits::default() }, |_| {});
+    desk.ok(change(Origin::User, vec![todo("a", &[]), todo("b", &[])]));
+    desk.ok(Input::BeginFleet(fleet(0)));
+    assert_eq!((desk.kernel.agents_left(), desk.due()), (1, vec!["a".to_owned()]));
+    let run = desk.claim(2, "a");
+    desk.completes(run);
+    assert_eq!((desk.kernel.agents_left(), desk.due()), (0, vec![]));
+}
+
+/// The CPU that each of these takes to be done, when one more waits for all of them.
+fn cpu_of_one_below(count: u32) -> f64 {
+    let limits = Limits { live: 2, depth: 2, total: count, ..Limits::default() };
+    let mut desk = Desk::with(limits, |_| {});
+    let names: Vec<String> = (0..count).map(|n| format!("t{n}")).collect();
+    let mut rows: Vec<Todo> = names.iter().map(|name| todo(name, &[])).collect();
+    rows.push(todo("last", &names.iter().map(String::as_str).collect::<Vec<_>>()));
+    desk.ok(change(Origin::User, rows));
+    desk.ok(Input::BeginFleet(fleet(0)));
+    let cpu = || rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    let before = cpu();
+    for name in &names {
+        desk.ok(Input::MoveTodo { todo: name.as_str().into(), to: TodoMove::Reuse });
+    }
+    let spent = cpu() - before;
+    assert_eq!(desk.due(), ["last"]);
+    (spent.tv_sec as f64 * 1e9 + spent.tv_nsec as f64) / f64::from(count)
+}
+
+#[test]
+fn f6_a_todo_that_waits_for_thousands_is_not_looked_at_anew_for_each_of_them() {
+    let (few, many) = (cpu_of_one_below(500), cpu_of_one_below(8_000));
+    assert!(many < few * 5.0, "{few:.0} ns each of 500, {many:.0} ns each of 8,000");
+}
+
+#[test]
+fn f6_a_plan_that_is_written_while_the_fleet_works_is_looked_through_once() {
+    let names: Vec<String> = (0..4_000).map(|n| format!("t{n:04}")).collect();
+    let above = |n: usize| if n == 0 { vec![] } else { vec![names[n - 1].as_str()] };
+    let rows = |count: usize| (0..count).map(|n| todo(&names[n], &above(n))).collect::<Vec<_>>();
+    let cpu = |count: usize| {
+        let mut desk = desk(0, vec![]);
+        let before = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        desk.ok(change(Origin::Task { id: id(1) }, rows(count)));
+        let spent = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime) - before;
+        (spent.tv_sec as f64 * 1e9 + spent.tv_nsec as f64) / count as f64
+    };
+    let (few, many) = (cpu(250), cpu(4_000));
+    assert!(many < few * 5.0, "{few:.0} ns each of 250, {many:.0} ns each of 4,000");
+}

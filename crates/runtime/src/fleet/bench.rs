@@ -92,8 +92,9 @@ impl Bench {
                 return Some(Input::MoveTodo { todo: id.clone(), to });
             }
         };
-        if let Some(Demand { check, expects }) = demand.cloned() {
-            (row.todo.check, row.todo.expects) = (check, expects);
+        let mut author = None;
+        if let Some(demand) = demand.cloned() {
+            (row.todo.check, row.todo.expects, author) = (demand.check, demand.expects, demand.author);
         }
         if let Some(recall) = self.aids.memory.recall(&row.todo).await {
             self.recalled.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), recall);
@@ -101,13 +102,16 @@ impl Bench {
         }
         // Somebody opened it again: what it brought before no longer holds.
         self.recalled.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
-        Some(match self.worker(terms, &row).await {
+        Some(match self.worker(terms, &row, author).await {
             Ok(input) => input,
             Err(reason) => Input::MoveTodo { todo: id.clone(), to: TodoMove::Block(reason) },
         })
     }
 
-    async fn worker(&self, terms: &FleetTerms, row: &TodoRow) -> Result<Input, String> {
+    async fn worker(&self, terms: &FleetTerms, row: &TodoRow, author: Option<TaskId>) -> Result<Input, String> {
+        if let Some(author) = author {
+            worker::within_reach(&self.desk, (self.root, author), terms, &row.todo).await?;
+        }
         let prompt = words::worker(row, &terms.goal, &self.before(&row.todo));
         let mut spawn = worker::spawn(&self.desk, self.root, terms, row, prompt).await?;
         spawn.spec.isolation = self.aids.ground.place(terms, &row.todo).await?;

@@ -37,6 +37,8 @@ pub(super) struct Past {
 pub(super) struct Demand {
     pub(super) check: Option<String>,
     pub(super) expects: Option<String>,
+    /// The agent that wrote it, if it does not plan; what it could not have done itself is not done for it.
+    pub(super) author: Option<TaskId>,
 }
 
 impl Past {
@@ -67,14 +69,16 @@ impl Past {
     }
 
     fn demand(&mut self, by: Origin, changed: &[Todo], gone: &[TodoId], root: TaskId) {
-        gone.iter().for_each(|todo| drop(self.demands.remove(todo)));
-        let plans = match by {
-            Origin::User | Origin::Runtime => true,
-            Origin::Task { id } => id == root,
+        let author = match by {
+            Origin::User | Origin::Runtime => None,
+            Origin::Task { id } => Some(id).filter(|id| *id != root),
         };
+        if author.is_none() {
+            gone.iter().for_each(|todo| drop(self.demands.remove(todo)));
+        }
         for todo in changed {
-            if plans || !self.demands.contains_key(&todo.id) {
-                let demand = Demand { check: todo.check.clone(), expects: todo.expects.clone() };
+            if author.is_none() || !self.demands.contains_key(&todo.id) {
+                let demand = Demand { check: todo.check.clone(), expects: todo.expects.clone(), author };
                 self.demands.insert(todo.id.clone(), demand);
             }
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kernel::Spawn;
-use protocol::{AgentSpec, Clip, Expects, FleetTerms, Mode, Rest, RuleEffect, TaskId, TaskSpec, Todo};
+use protocol::{AgentSpec, Clip, Expects, FleetTerms, Mode, PermissionMode, Rest, RuleEffect, TaskId, TaskSpec, Todo};
 use store::TodoRow;
 
 use crate::agent::Desk;
@@ -51,6 +51,35 @@ pub(super) async fn permitted(desk: &Arc<Desk>, root: TaskId, command: &str) -> 
     let remedy = verdict.rule.as_deref().map(|rule| format!("; `{}` permits it", policy::allow_flag(rule)));
     let shown = Clip::new(command, 200);
     Err(format!("its check `{shown}` is not permitted: {}{}", verdict.reason(), remedy.unwrap_or_default()))
+}
+
+/// Says in words why a todo that an agent wrote, which does not plan, asks for more than that agent may do itself.
+pub(super) async fn within_reach(
+    desk: &Arc<Desk>,
+    (root, author): (TaskId, TaskId),
+    terms: &FleetTerms,
+    todo: &Todo,
+) -> Result<(), String> {
+    let (outfit, wanted) = (desk.outfit(author)?, agent(desk, terms, todo)?);
+    let (own, name) = (&outfit.definition.name, &wanted.name);
+    let mode = |modes: [Option<PermissionMode>; 2]| {
+        modes.into_iter().flatten().reduce(|one, other| if other.is_narrower(one) { other } else { one })
+    };
+    let given = mode([desk.roster.mode(root), wanted.permission]);
+    let is_wider = desk.roster.mode(author).is_some_and(|own| given.is_none_or(|given| own.is_narrower(given)));
+    if is_wider || own != name && !outfit.definition.spawns.permit(name) {
+        return Err(format!(
+            "a `{own}` agent wrote it, which may not start `{name}`; the main agent can write it anew"
+        ));
+    }
+    let Some(check) = &todo.check else { return Ok(()) };
+    let verdict = permit::judge_command(desk, &outfit, &outfit.site, "shell", check).await;
+    let verdict = verdict.map_err(|error| error.to_string())?;
+    if verdict.effect == RuleEffect::Allow {
+        return Ok(());
+    }
+    let (shown, why) = (Clip::new(check, 200), verdict.reason());
+    Err(format!("a `{own}` agent wrote its check `{shown}`, which may not run that: {why}"))
 }
 
 /// The task that does a todo.

@@ -12,7 +12,7 @@ use super::permit::{self, Notes};
 use super::render::Page;
 use super::{SqlAnswer, SqlError, SqlLimits};
 use crate::error::fault;
-use crate::{StoreError, todos};
+use crate::{StoreError, connect, todos};
 
 /// What lasts from call to call.
 #[derive(Debug)]
@@ -100,6 +100,7 @@ impl Call<'_> {
         if cookie(conn).map_err(|error| self.broken(error))? != before.cookie {
             self.check_schema(before)?;
         }
+        self.check_author(before)?;
         let todos = todos::sign(conn, before.noted, self.author).map_err(|error| self.broken(error))?;
         let todos = todos.map_err(|why| SqlError::Refused(format!("{why}; the call changed nothing")))?;
         let grown = pages(conn).map_err(|error| self.broken(error))?.saturating_sub(before.pages);
@@ -109,6 +110,24 @@ impl Call<'_> {
         })?;
         self.desk.grown += grown;
         Ok(todos)
+    }
+
+    fn check_author(&self, before: &Before) -> Result<(), SqlError> {
+        // A connection of its own sees the rows as they were before this transaction.
+        let mut unopened = None;
+        let open = || {
+            connect::readable(self.path).map_err(|error| {
+                unopened = Some(error);
+                Error::InvalidQuery
+            })
+        };
+        let found = todos::overstepped(&self.desk.conn, open, before.noted, self.author);
+        match (found, unopened) {
+            (Ok(None), _) => Ok(()),
+            (Ok(Some(why)), _) => Err(SqlError::Refused(format!("{why}; the call changed nothing"))),
+            (Err(_), Some(unopened)) => Err(SqlError::Broken(unopened)),
+            (Err(error), None) => Err(self.broken(error)),
+        }
     }
 
     fn check_schema(&self, before: &Before) -> Result<(), SqlError> {

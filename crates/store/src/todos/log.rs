@@ -133,6 +133,6 @@ pub(crate) fn sign(conn: &Connection, since: i64, author: Option<TaskId>) -> rus
 /// The todos that a call changed, or why it must not.
 type Signed = Result<Vec<(TodoId, TodoStatus)>, String>;
 
-fn root(conn: &Connection) -> rusqlite::Result<Option<String>> {
+pub(super) fn root(conn: &Connection) -> rusqlite::Result<Option<String>> {
     conn.prepare_cached("SELECT id FROM bosun_tasks WHERE parent IS NULL")?.query_row([], |row| row.get(0)).optional()
 }

@@ -50,6 +50,17 @@ fn numbered(conn: &Connection, id: &TodoId) -> rusqlite::Result<Option<(i64, Tod
     Ok(Some((number, row)))
 }
 
+/// The todos that were noted since, and the rows of those that are there, without what they depend on.
+pub(super) fn since(conn: &Connection, noted: i64) -> rusqlite::Result<(Vec<TodoId>, Vec<Todo>)> {
+    // The connection of the model's SQL takes no parameters.
+    let ids = format!("SELECT DISTINCT CAST(todo AS TEXT) FROM bosun_todo_log WHERE n > {noted}");
+    let rows = format!("SELECT {COLUMNS} FROM todos WHERE id IN ({ids})");
+    let rows = conn.prepare(&rows)?.query_map([], |row| Ok(read(row)?.todo))?.collect::<rusqlite::Result<_>>()?;
+    let words = |row: &Row<'_>| Ok(TodoId(String::from_utf8_lossy(row.get_ref(0)?.as_bytes()?).into_owned()));
+    let ids = conn.prepare(&ids)?.query_map([], words)?.collect::<rusqlite::Result<_>>()?;
+    Ok((ids, rows))
+}
+
 pub(super) fn dependencies(conn: &Connection) -> rusqlite::Result<BTreeMap<TodoId, Vec<TodoId>>> {
     let mut select = conn.prepare_cached("SELECT todo_id, depends_on FROM todo_deps ORDER BY todo_id, depends_on")?;
     let mut deps: BTreeMap<TodoId, Vec<TodoId>> = BTreeMap::new();

@@ -110,7 +110,7 @@ const CORPUS: &[(&str, Fate)] = &[
     ("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n", Refused("longer than")),
     ("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n", Bounded),
     ("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) INSERT INTO todos (id, title) SELECT x, x FROM n", Refused("statement 1")),
-    ("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) INSERT INTO todos (id, title) SELECT x, randomblob(500000) FROM n", Refused("too large")),
+    ("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) INSERT INTO todos (id, title) SELECT x, randomblob(500000) FROM n", Refused("statement 1")),
     ("CREATE TABLE mine (x, y); WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) INSERT INTO mine SELECT x, randomblob(500000) FROM n", Refused("at most 8 MiB")),
     ("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT randomblob(900000) AS b FROM n ORDER BY b", Refused("statement 1")),
     ("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT DISTINCT zeroblob(100000 + x) FROM n LIMIT 1 OFFSET 100000", Refused("statement 1")),
@@ -177,11 +177,27 @@ fn scene(limits: SqlLimits) -> Scene {
     Scene { house, opened, space }
 }
 
+/// Fails unless the space still takes a todo. One whose time was up on a busy machine is asked again.
+fn check_goes_on(space: &SqlSpace, after: &str) {
+    let began = Instant::now();
+    loop {
+        match space.run("INSERT INTO todos (id, title) VALUES ('after', 'all')", || false) {
+            Ok(_) => return,
+            Err(SqlError::Refused(text)) if text.contains("took longer") && began.elapsed() < PATIENT.deadline => {}
+            refused => panic!("{after}\n{refused:?}"),
+        }
+    }
+}
+
 #[test]
 fn every_statement_of_the_corpus_is_refused_or_bounded() {
     let _turn = turn();
     for (sql, fate) in CORPUS {
-        let scene = scene(TIGHT);
+        let scene = scene(match fate {
+            Bounded | Refused("longer than" | "statement" | "statement 1") => TIGHT,
+            // What is refused for what it is must not be refused for its time, on however busy a machine.
+            Refused(_) => PATIENT,
+        });
         let before = runtime_rows(&scene.house.home, session(1));
         let began = Instant::now();
         let answer = scene.space.run(sql, || false);
@@ -199,7 +215,7 @@ fn every_statement_of_the_corpus_is_refused_or_bounded() {
         let size = std::fs::metadata(scene.house.home.session_db(session(1))).unwrap().len();
         assert!(size < 10 * 1024 * 1024, "{sql}\nleft {size} bytes");
         assert_eq!(commit(&scene.opened.writer, vec![intent(200)]).unwrap().last_seq, 84, "{sql}");
-        assert!(scene.space.run("INSERT INTO todos (id, title) VALUES ('after', 'all')", || false).is_ok(), "{sql}");
+        check_goes_on(&scene.space, sql);
     }
     assert!(!std::path::Path::new("/tmp/bosun-hostile.db").exists());
 }

@@ -98,6 +98,26 @@ fn f1_where_several_changed_a_todo_the_one_that_may_say_least_counts() {
 }
 
 #[test]
+fn f4_what_is_ordered_in_a_todo_is_changed_by_those_who_plan_alone() {
+    let desk = desk();
+    desk.by(1, "INSERT INTO todos (id, title, check_command, files) VALUES ('a', 'one', 'make test', '[\"src\"]')");
+    let refused = |sql: &str| match desk.space.run_by(task(2), sql, || false) {
+        Err(SqlError::Refused(words)) => assert!(words.contains("only the main agent"), "{words}"),
+        done => panic!("{sql}: {done:?}"),
+    };
+    for column in ["agent_type", "model", "files", "check_command", "expects"] {
+        refused(&format!("UPDATE todos SET {column} = 'x'"));
+    }
+    refused("DELETE FROM todos");
+    refused("UPDATE todos SET id = 'b'");
+    refused("INSERT OR REPLACE INTO todos (id, title) VALUES ('a', 'one')");
+    refused("DELETE FROM todos; INSERT INTO todos (id, title) VALUES ('a', 'one')");
+    assert!(desk.by(2, "UPDATE todos SET status = 'done', title = 'two', description = 'so', reason = 'why'"));
+    assert!(desk.by(2, "INSERT INTO todos (id, title, check_command) VALUES ('b', 'found', 'true')"));
+    assert!(desk.by(1, "UPDATE todos SET check_command = 'make'; DELETE FROM todos WHERE id = 'b'"));
+}
+
+#[test]
 fn f1_a_status_that_does_not_hold_is_set_right_with_the_event() {
     let desk = desk();
     desk.edit(&[new("a", &[]), new("b", &[])]).unwrap();

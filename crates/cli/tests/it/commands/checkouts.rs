@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 use testkit::binary::Stage;
 
-use crate::stage;
+use crate::{BOSUN, stage};
 
 const MAKER: &str = r#"{"maker": {"description": "x", "prompt": "y", "isolation": "worktree"}}"#;
 
@@ -80,4 +80,58 @@ fn a8_gc_removes_checkouts_of_removed_sessions_and_their_work_stays() {
     assert!(rows(&stage).is_empty() && !fs::exists(row["path"].as_str().unwrap()).unwrap());
     assert_eq!(fs::read_dir(stage.home().join("checkouts")).unwrap().count(), 0);
     assert_eq!(git(&stage, &["show", &format!("{}:made.txt", row["pinned"].as_str().unwrap())]), "made");
+}
+
+/// An ordinary user's stage, after a worker did this to its checkout.
+fn done_by_ordinary_user(command: &str) -> Stage {
+    let stage = Stage::of_ordinary_user(BOSUN);
+    let git = |args: &str| {
+        let script = format!(
+            "version: 1\nrules:\n  - when: {{ turn: 1 }}\n    answer: [call: {{ tool: shell, input: {{ command: '{args}' }} }}]\n  - answer: [say: '${{answer}}']\n"
+        );
+        stage.script(&script).prompt("go").run().expect(0);
+    };
+    git(
+        "git init -q; mkdir dark; echo one > dark/a.txt; git add -A; git -c user.name=a -c user.email=a@b commit -qm first",
+    );
+    stage.script(&format!(
+        "version: 1
+rules:
+  - when: {{ agent: maker, turn: 1 }}
+    answer: [call: {{ tool: shell, input: {{ command: '{command}' }} }}]
+  - when: {{ agent: maker }}
+    answer: [say: made it]
+  - when: {{ turn: 1 }}
+    answer: [call: {{ tool: task, input: {{ description: d, prompt: p, agent_type: maker, name: first }} }}]
+  - answer: [say: '${{answer}}']
+"
+    ));
+    stage.prompt("go").args(["--agents", MAKER]).run();
+    stage
+}
+
+#[test]
+fn q40_what_an_ordinary_user_cannot_read_in_a_checkout_is_not_removed() {
+    let stage = done_by_ordinary_user("echo work > dark/work.txt; echo more > more.txt; chmod 000 dark");
+    let listed = rows(&stage);
+    let [row] = &listed[..] else { panic!("{listed:?}") };
+    let gone = stage.bosun(["gc", "--days", "0", "--json"]).run().expect(0).json();
+    assert_eq!(gone["checkouts"]["removed"], 0, "{gone}");
+    let listed = rows(&stage);
+    assert_eq!(listed[0]["state"], "trash", "{listed:?}");
+    let path = stage.bosun(["checkouts", "restore", row["task"].as_str().unwrap()]).run().expect(0).stdout;
+    assert_eq!(fs::read_to_string(format!("{}/dark/work.txt", path.trim())).unwrap(), "work\n");
+}
+
+#[test]
+fn q40_a_checkout_that_may_not_be_written_to_is_put_into_the_trash_and_brought_back() {
+    let stage = done_by_ordinary_user("echo work > work.txt; mkdir shut; echo x > shut/x.txt; chmod 555 shut .");
+    let row = rows(&stage).remove(0);
+    let (task, path) = (row["task"].as_str().unwrap(), row["path"].as_str().unwrap());
+    stage.bosun(["checkouts", "rm", task]).run().expect(0);
+    assert!(!fs::exists(path).unwrap());
+    stage.bosun(["checkouts", "restore", task]).run().expect(0);
+    assert_eq!(fs::read_to_string(format!("{path}/work.txt")).unwrap(), "work\n");
+    let gone = stage.bosun(["gc", "--days", "0", "--json"]).run().expect(0).json();
+    assert_eq!(gone["checkouts"]["removed"], 1, "{gone}");
 }

@@ -2,8 +2,10 @@
 
 mod apart;
 mod ends;
+mod isolated;
 mod kills;
 mod stops;
+mod views;
 
 use std::fs;
 

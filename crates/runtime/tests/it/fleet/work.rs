@@ -1,6 +1,6 @@
 //! Workers do what is due.
 
-use protocol::{FleetEnd, Todo, TodoStatus};
+use protocol::{AgentSpec, FleetEnd, Todo, TodoStatus};
 use runtime::FleetOutcome;
 
 use super::{by, checked, course, given, play, prompts, reason, rows, statuses, todo};
@@ -98,6 +98,25 @@ async fn f4_a_worker_cannot_soften_what_its_todo_must_satisfy() {
     assert_eq!(outcome, BLOCKED, "{}", run.transcript());
     assert_eq!(course(&run), ["+lie", "~lie", "+lie", "!lie"]);
     assert!(reason(&run, "lie").contains("`false` must exit with code 0"), "{}", reason(&run, "lie"));
+}
+
+#[tokio::test]
+async fn f4_what_a_worker_writes_is_done_only_as_far_as_the_worker_could_do_it() {
+    let script = "
+  - when: { agent: looker, turn: 1 }
+    answer: [call: { tool: sql, input: { query: \"INSERT INTO todos (id, title, agent_type, check_command) VALUES ('wider', 'x', 'worker', NULL), ('runs', 'x', 'looker', 'touch witness'), ('same', 'x', 'looker', NULL)\" } }]
+  - answer: [say: done]
+";
+    let tools = Some(vec!["view".into(), "sql".into()]);
+    let looker = AgentSpec { name: "looker".into(), model_invocable: true, tools, ..AgentSpec::default() };
+    let plan = [Todo { agent_type: Some("looker".into()), ..todo("look", &[]) }];
+    let (outcome, run) = play(by(script).agent(looker), given(plan)).await;
+    assert_eq!(outcome, BLOCKED, "{}", run.transcript());
+    let [wider, runs] = ["wider", "runs"].map(|id| reason(&run, id));
+    assert!(wider.contains("a `looker` agent wrote it, which may not start `worker`"), "{wider}");
+    assert!(runs.contains("a `looker` agent wrote its check `touch witness`"), "{runs}");
+    assert!(course(&run).contains(&"-same".to_owned()), "{:?}", course(&run));
+    assert!(!run.stage().path("witness").exists());
 }
 
 #[tokio::test]

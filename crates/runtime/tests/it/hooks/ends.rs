@@ -1,6 +1,7 @@
 //! Agents that begin and end: context, a no at the door, and an end that is put off.
 
-use protocol::{Event, FailKind, HookEvent, HookSpec, Outcome};
+use protocol::{Delivery, Event, FailKind, HookEvent, HookSpec, Outcome};
+use runtime::Start;
 use testkit::session::{Scenario, scenario};
 
 use super::{agent, noting, on, told_of};
@@ -92,9 +93,15 @@ async fn n23_a_stop_is_not_put_off_while_agents_of_its_own_are_at_work() {
   - answer: [say: 'turn ${{turn}}']
 "
     ));
-    // It blocks until the worker is done, and lets the worker end only when it was told.
-    let block = noting("touch go; if [ $(grep -c agentStop told) -lt 3 ]; then echo wait >&2; exit 2; fi");
-    let run = scenario().script(&script).allow_all().prompt("go").hook(on(HookEvent::AgentStop, &block)).run().await;
+    // It blocks as long as it may, and the worker ends only when the first activation has.
+    let block = noting("if [ $(grep -c agentStop told) -lt 3 ]; then echo wait >&2; exit 2; fi");
+    let stage = scenario().script(&script).allow_all().hook(on(HookEvent::AgentStop, &block)).ready();
+    let mut driver = stage.open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    driver.until("the end of the first activation", |event| matches!(event, Event::ActivationEnded { .. })).await;
+    std::fs::write(stage.path("go"), "").unwrap();
+    driver.rest().await;
+    let run = driver.leave().await;
     let first = &told_of(run.stage(), "agentStop")[0];
     assert_eq!(first["bosun"]["activation"], 1);
     let of_first = told_of(run.stage(), "agentStop").iter().filter(|told| told["bosun"]["activation"] == 1).count();

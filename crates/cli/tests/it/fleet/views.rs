@@ -1,0 +1,80 @@
+//! What a person sees while a fleet runs: a picture on a terminal of any size, and lines in a file.
+
+use std::fs;
+
+use testkit::binary::{PATIENCE, Stage, Tmux, within};
+
+use super::planned;
+
+const PLAN: &str = "
+goal: Make a language that people like to read
+todos:
+  - { id: lexer, title: Write the lexer }
+  - { id: parser, title: Write the parser, depends_on: [lexer] }
+  - { id: docs, title: Write the manual }
+  - { id: sign, title: Sign it, check: \"false\", depends_on: [lexer] }
+";
+
+/// Whoever writes the manual waits for a file.
+const SCRIPT: &str = "
+  - when: { path: /root/docs, turn: 1 }
+    answer: [call: { tool: shell, input: { command: \"until [ -e go ]; do sleep 0.01; done\" } }]
+  - answer: [say: done]
+";
+
+fn stage() -> Stage {
+    planned(PLAN, SCRIPT)
+}
+
+const RUN: [&str; 6] = ["fleet", "run", "plan.yaml", "--allow-all", "--retries", "0"];
+
+/// One picture is seen at a time, and no row is broken or left over.
+fn check_picture(terminal: &Tmux, columns: usize) {
+    let screen = terminal.screen();
+    assert_eq!(screen.matches("Fleet").count(), 1, "{screen}");
+    assert!(screen.lines().all(|line| line.chars().count() <= columns), "{screen}");
+}
+
+#[test]
+fn q_the_picture_of_a_fleet_fits_a_terminal_of_any_size() {
+    for (columns, rows) in [(80, 24), (200, 60)] {
+        let stage = stage();
+        let terminal = Tmux::start(&stage.bosun(RUN), columns, rows);
+        terminal.shows("Fleet  Make a language that people like to read");
+        terminal.shows("2/4 done · 1 at work · 1 blocked");
+        terminal.shows("● docs").shows("Write the manual").shows("until [ -e go ]").shows("tokens");
+        terminal.shows("✗ sign").shows("Sign it");
+        check_picture(&terminal, columns as usize);
+        assert!(!terminal.screen().contains("claimed"), "lines are for files: {}", terminal.screen());
+        terminal.resize(60, 12);
+        terminal.until("a picture in a smaller terminal", |screen| {
+            screen.contains("● docs") && screen.lines().all(|line| line.chars().count() <= 60)
+        });
+        fs::write(stage.path("go"), "").unwrap();
+        assert_eq!(terminal.ends(), 3, "{}", terminal.history());
+        let left = terminal.history();
+        assert!(left.contains("Fleet blocked") && left.contains("3/4 done · 1 blocked"), "the last one stays: {left}");
+    }
+}
+
+#[test]
+fn q_a_fleet_in_a_file_is_one_line_for_each_change() {
+    let stage = stage();
+    let file = stage.path("out.txt");
+    let running = stage.bosun(RUN).with_stdout_to(&file).start();
+    within(PATIENCE, "the lines come as it happens", || running.stderr().contains("blocked sign"));
+    fs::write(stage.path("go"), "").unwrap();
+    let ended = running.wait().expect(3).says(&[
+        "fleet began: Make a language that people like to read (4 todos)",
+        "claimed lexer (Write the lexer)",
+        "done lexer (Write the lexer) (1/4)",
+        "claimed docs (Write the manual)",
+        "done docs (Write the manual) (3/4)",
+        "blocked sign (Sign it): ",
+        "fleet blocked: 3/4 done in ",
+    ]);
+    let told = fs::read_to_string(&file).unwrap();
+    for text in [&ended.stderr, &told] {
+        assert!(!text.contains('\u{1b}') && !text.contains('\r'), "nothing drives a terminal: {text:?}");
+    }
+}

@@ -1,0 +1,351 @@
+//! Whatever is done to a checkout, in any combination: cleaning up removes nothing outside, and loses no work.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use git::{Checkout, Discarded, Git};
+use protocol::At;
+
+use crate::stage::Stage;
+
+/// What can be done to a checkout. Each leaves work behind that must be found again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Deed {
+    /// A link to a folder outside, and one to the user's repository.
+    Links,
+    /// A link that leads to itself, and one to the folder above.
+    Loops,
+    /// A repository inside, with a commit.
+    Nested,
+    /// A repository inside that has no commit.
+    Unborn,
+    /// A repository inside without files.
+    Bare,
+    /// A repository in a repository in a folder.
+    Deep,
+    /// A submodule with a commit of its own.
+    Submodule,
+    /// The same, put away again: its commit is only in the checkout's repository.
+    Deinit,
+    /// A commit on a detached HEAD, left again.
+    Detached,
+    /// A commit that was reset.
+    Reset,
+    /// A stash.
+    Stash,
+    /// A branch that has nothing to do with others.
+    Orphan,
+    /// A linked worktree inside.
+    Worktree,
+    /// An index that cannot be read.
+    BadIndex,
+    /// A lock of an index that nobody holds.
+    Locked,
+    /// Settings that lead elsewhere.
+    Elsewhere,
+    /// Objects cannot be borrowed any more.
+    NoAlternates,
+    /// The repository is gone.
+    NoRepository,
+    /// The repository is that of the user.
+    UsersRepository,
+    /// The repository is a file that leads to that of the user.
+    UsersFile,
+    /// Folders so deep that no path leads to the end of them.
+    Abyss,
+    /// A name with a line end.
+    OddName,
+}
+
+use Deed::*;
+
+const ALL: [Deed; 22] = [
+    Links,
+    Loops,
+    Nested,
+    Unborn,
+    Bare,
+    Deep,
+    Submodule,
+    Deinit,
+    Detached,
+    Reset,
+    Stash,
+    Orphan,
+    Worktree,
+    BadIndex,
+    Locked,
+    Elsewhere,
+    NoAlternates,
+    NoRepository,
+    UsersRepository,
+    UsersFile,
+    Abyss,
+    OddName,
+];
+
+/// Work that must be found again.
+#[derive(Debug)]
+enum Work {
+    /// A line in a file.
+    Line(String),
+    /// A commit.
+    Commit(String),
+}
+
+/// One checkout and what is done to it.
+struct Scene<'a> {
+    stage: &'a Stage,
+    path: PathBuf,
+    number: usize,
+    work: Vec<Work>,
+    /// What git would not do any more after an earlier deed.
+    undone: Vec<String>,
+}
+
+impl Scene<'_> {
+    fn git(&self, below: &str) -> Git {
+        // A repository that was broken on purpose must not lead to one above it.
+        self.stage.git.at(self.path.join(below)).with("GIT_CEILING_DIRECTORIES", self.path.parent().unwrap())
+    }
+
+    /// Runs commands, words split at blanks. What an earlier deed made impossible is not done.
+    async fn run(&mut self, below: &str, commands: &[&str]) -> bool {
+        let git = self.git(below);
+        if !self.path.join(".git").symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            return false;
+        }
+        for command in commands {
+            let args: Vec<&str> =
+                ["-c", "user.name=a", "-c", "user.email=a@b"].into_iter().chain(command.split(' ')).collect();
+            if let Err(error) = git.done(&args, &[]).await {
+                self.undone.push(error.to_string());
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Writes a line that nobody else writes.
+    fn write(&mut self, name: &str) {
+        let line = format!("line {} of {}", self.work.len(), self.number);
+        let path = self.path.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, format!("{line}\n")).unwrap();
+        self.work.push(Work::Line(line));
+    }
+
+    /// Commits everything in a folder, and remembers the commit.
+    async fn commit(&mut self, below: &str) -> bool {
+        let done = self.run(below, &["add -A", &format!("commit -q --allow-empty -m {}", self.number)]).await;
+        if done && let Ok(commit) = self.git(below).text(&["rev-parse", "HEAD"]).await {
+            self.work.push(Work::Commit(commit));
+        }
+        done
+    }
+
+    async fn make_inner(&mut self, below: &str) {
+        fs::create_dir_all(self.path.join(below)).unwrap();
+        self.run(below, &["init -q"]).await;
+        self.write(&format!("{below}/inner.txt"));
+        self.commit(below).await;
+    }
+
+    async fn add_submodule(&mut self) {
+        let from = self.stage.path().join("library");
+        let added = self.run("", &[&format!("submodule --quiet add --force {} library", from.display())]).await;
+        if added && self.path.join("library/.git").exists() {
+            self.commit("library").await;
+        }
+    }
+
+    async fn act(&mut self, deed: Deed) {
+        let (outside, repo) = (self.stage.path().join("outside"), self.stage.git.folder().to_owned());
+        let own = self.path.join(".git");
+        let link = |to: &Path, name: &str| drop(symlink(to, self.path.join(name)));
+        match deed {
+            Links => [(&outside, "out"), (&repo, "repo")].into_iter().for_each(|(to, name)| link(to, name)),
+            Loops => [("self", "self"), ("..", "up")].into_iter().for_each(|(to, name)| link(Path::new(to), name)),
+            Nested => self.make_inner("nested").await,
+            Unborn => {
+                self.write("unborn/file.txt");
+                self.run("unborn", &["init -q"]).await;
+            }
+            Bare => {
+                self.run("", &["init -q --bare bare.git"]).await;
+                self.write("bare.git/description");
+            }
+            Deep => {
+                self.make_inner("x/y/outer").await;
+                self.make_inner("x/y/outer/z/inner").await;
+            }
+            Submodule => self.add_submodule().await,
+            Deinit => {
+                self.add_submodule().await;
+                self.run("", &["submodule --quiet deinit --force library"]).await;
+            }
+            Detached => {
+                self.write("detached.txt");
+                if self.run("", &["checkout -q --detach"]).await && self.commit("").await {
+                    self.run("", &["checkout -q HEAD~1"]).await;
+                }
+            }
+            Reset => {
+                self.write("reset.txt");
+                if self.commit("").await {
+                    self.run("", &["reset -q --hard HEAD~1"]).await;
+                }
+            }
+            Stash => {
+                self.write("stash.txt");
+                self.run("", &["add -A", "stash -q"]).await;
+            }
+            Orphan => {
+                self.write("orphan.txt");
+                self.run("", &["checkout -q --orphan other"]).await;
+                self.commit("").await;
+            }
+            Worktree => {
+                self.run("", &["worktree add -q -b side-work side"]).await;
+                self.write("side/dirty.txt");
+            }
+            BadIndex => drop(fs::write(own.join("index"), "no index")),
+            Locked => drop(fs::write(own.join("index.lock"), "")),
+            Elsewhere => {
+                let elsewhere = format!("config core.worktree {}", outside.display());
+                self.run("", &[&elsewhere, "config core.excludesFile /dev/null"]).await;
+            }
+            NoAlternates => drop(fs::remove_file(own.join("objects/info/alternates"))),
+            // What was committed in it cannot be found by anybody.
+            NoRepository | UsersRepository | UsersFile => {
+                let moved = self.path.join(format!("moved-{deed:?}"));
+                drop(fs::rename(&own, moved));
+                match deed {
+                    UsersRepository => drop(symlink(repo.join(".git"), &own)),
+                    UsersFile => drop(fs::write(&own, format!("gitdir: {}/.git\n", repo.display()))),
+                    _ => {}
+                }
+            }
+            Abyss => {
+                self.write(&format!("{}bottom.txt", "d/".repeat(150)));
+            }
+            OddName => self.write("odd\nname\t\"'.txt"),
+        }
+        self.write(&format!("after-{deed:?}.txt"));
+    }
+}
+
+/// Every file below a folder; links are not followed.
+fn below(folder: &Path, all: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        match path.symlink_metadata() {
+            Ok(found) if found.is_dir() => below(&path, all),
+            Ok(found) if found.is_file() => all.push(path),
+            _ => {}
+        }
+    }
+}
+
+/// Fails unless each work is in the user's repository, under our refs, or lies in the trash.
+async fn check_found(stage: &Stage, work: &[Work], told: &str) {
+    let patches =
+        stage.git.text(&["log", "-p", "-m", "--root", "--text", "--glob=refs/bosun", "--format=%H"]).await.unwrap();
+    let mut files = Vec::new();
+    below(&stage.home.trash_dir(), &mut files);
+    let texts: Vec<Vec<u8>> = files.iter().map(|file| fs::read(file).unwrap()).collect();
+    for work in work {
+        let is_found = match work {
+            Work::Line(line) => {
+                let has = |text: &Vec<u8>| text.windows(line.len()).any(|part| part == line.as_bytes());
+                patches.contains(&format!("+{line}\n"))
+                    || texts.iter().any(has)
+                    || is_object(&files, &blob(stage, line).await)
+            }
+            Work::Commit(commit) => patches.lines().any(|line| line == commit) || is_object(&files, commit),
+        };
+        assert!(is_found, "{told}: {work:?} is lost");
+    }
+}
+
+/// The name that git has for a file with this line.
+async fn blob(stage: &Stage, line: &str) -> String {
+    stage.git.done(&["hash-object", "--stdin"], format!("{line}\n").as_bytes()).await.unwrap().text()
+}
+
+/// Whether one of these files is this object of a repository.
+fn is_object(files: &[PathBuf], id: &str) -> bool {
+    let end = PathBuf::from(&id[..2]).join(&id[2..]);
+    files.iter().any(|file| file.ends_with(&end))
+}
+
+/// Does these deeds to a checkout, and then away with it.
+async fn survives(stage: &Stage, number: usize, deeds: &[Deed]) {
+    let checkout = stage.checkout(&format!("worker {number}")).await;
+    let path = checkout.path().to_owned();
+    let mut scene = Scene { stage, path: path.clone(), number, work: Vec::new(), undone: Vec::new() };
+    for deed in deeds {
+        scene.act(*deed).await;
+    }
+    let Scene { work, undone, .. } = scene;
+    assert!(deeds.len() > 1 || undone.is_empty(), "{deeds:?}: {undone:?}");
+    let mut told = format!("{number}: {deeds:?}");
+    let done = checkout.discard(&stage.home, At(number as u64)).await;
+    told += &format!(" -> {done:?}");
+    assert!(matches!(done, Ok(Discarded::Removed(_) | Discarded::Trashed { .. })), "{told}");
+    assert!(path.symlink_metadata().is_err(), "{told}: it is still there");
+    check_found(stage, &work, &told).await;
+}
+
+/// A stage with things around the repository that nobody may touch.
+async fn surrounded() -> Stage {
+    let stage = Stage::new().await;
+    fs::create_dir(stage.path().join("outside")).unwrap();
+    fs::write(stage.path().join("outside/kept"), "kept").unwrap();
+    stage.git.done(&["clone", "-q", ".", "../library"], &[]).await.unwrap();
+    stage
+}
+
+async fn check_surroundings(stage: &Stage, before: &std::collections::BTreeMap<String, Vec<u8>>) {
+    assert_eq!(fs::read_to_string(stage.path().join("outside/kept")).unwrap(), "kept");
+    assert_eq!(fs::read_dir(stage.path().join("outside")).unwrap().count(), 1);
+    assert_eq!(&stage.belongings().await, before);
+    assert!(Checkout::all(&stage.git, &stage.home).is_empty());
+    stage.git.done(&["fsck", "--connectivity-only", "--no-dangling"], &[]).await.unwrap();
+}
+
+#[tokio::test]
+async fn q40_each_mischief_alone_loses_nothing_and_touches_nothing_outside() {
+    let stage = surrounded().await;
+    let before = stage.belongings().await;
+    for (number, deed) in ALL.into_iter().enumerate() {
+        survives(&stage, number, &[deed]).await;
+    }
+    check_surroundings(&stage, &before).await;
+}
+
+#[tokio::test]
+async fn q40_any_mixture_of_mischief_loses_nothing_and_touches_nothing_outside() {
+    let stage = surrounded().await;
+    let before = stage.belongings().await;
+    let mut dice: u64 = 6;
+    let mut roll = |most: usize| {
+        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (dice >> 33) as usize % most
+    };
+    for number in 0..30 {
+        let mut deeds: Vec<Deed> = Vec::new();
+        while deeds.len() < 2 + number % 4 {
+            let deed = ALL[roll(ALL.len())];
+            // Each once, so that none writes over the work of another.
+            if !deeds.contains(&deed) {
+                deeds.push(deed);
+            }
+        }
+        // What the deeds themselves do to the checkout must not be done outside: that is not what is tested.
+        deeds.sort_by_key(|deed| matches!(deed, Elsewhere | NoRepository | UsersRepository | UsersFile));
+        survives(&stage, number, &deeds).await;
+    }
+    check_surroundings(&stage, &before).await;
+}
