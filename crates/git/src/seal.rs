@@ -44,7 +44,10 @@ impl Checkout {
         staging.stage_all_with(&self.path, &filters::without(&outer, Unfiltered::Refused).await?).await?;
         let (parent, remark) = self.parent(&outer, head).await?;
         let message = format!("Work of {}\n\nTask {}.{remark}\n", self.record.name, self.record.id.task);
-        let commit = staging.commit(&parent, &message).await?;
+        let commit = match self.kept(&outer, &staging, &parent).await? {
+            Some(kept) => kept,
+            None => staging.commit(&parent, &message).await?,
+        };
         let pinned = self.record.id.work_ref();
         outer.done(&["update-ref", &pinned, commit.as_str()], &[]).await?;
         self.drop_contained(&outer, &commit).await?;
@@ -66,6 +69,15 @@ impl Checkout {
     /// Whether it keeps repositories of submodules, in use or not.
     fn has_modules(&self) -> bool {
         self.path.join(".git/modules").symlink_metadata().is_ok()
+    }
+
+    /// The commit that keeps the same already: sealing twice what nobody changed gives one commit.
+    async fn kept(&self, outer: &Git, staging: &Staging, parent: &Commit) -> Result<Option<Commit>, GitError> {
+        let Some(sealed) = &self.record.sealed else { return Ok(None) };
+        let [tree, above] = [format!("{sealed}^{{tree}}"), format!("{sealed}^@")];
+        let said = outer.run(&["rev-parse", &tree, &above], &[]).await?;
+        let is_same = said.code == 0 && said.text().lines().eq([staging.tree().await?.as_str(), parent.as_str()]);
+        Ok(is_same.then(|| sealed.clone()))
     }
 
     /// Pins every commit that something in the checkout leads to; gives the one it is at.

@@ -46,8 +46,9 @@ fn main() {
 
 /// The CPU that this thread has used.
 fn cpu() -> Duration {
-    let used = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::try_from(used).expect("time goes forward")
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux tells what a thread used");
+    let nanos = told.split_whitespace().next().and_then(|word| word.parse().ok());
+    Duration::from_nanos(nanos.expect("the first word is nanoseconds"))
 }
 
 fn done(kernel: &Kernel) -> usize {

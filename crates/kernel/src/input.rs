@@ -1,10 +1,10 @@
 //! Everything that can happen to a session.
 
 use protocol::{
-    Activation, AgentSpec, Answer, Ask, AskId, At, Block, Body, CallId, Cancel, CancelBy, Compaction, Completion, Cost,
-    DecidedBy, Decision, DefinitionId, Delivery, Evidence, FailKind, Fence, FleetEnd, FleetTerms, Holder, Item, Limit,
-    ListName, ModelFault, Origin, Quote, Run, SessionId, SessionMode, StopReason, TaskId, TaskSpec, Terms, Todo,
-    TodoId, Turn, Usage, WaitMode, WrapUp,
+    Activation, AgentSpec, Answer, Ask, AskId, At, Block, Body, Brought, CallId, Cancel, CancelBy, Compaction,
+    Completion, Cost, DecidedBy, Decision, DefinitionId, Delivery, Evidence, FailKind, Fence, FleetEnd, FleetTerms,
+    Holder, Item, Limit, ListName, ModelFault, Origin, Quote, Run, SessionId, SessionMode, StopReason, TaskId,
+    TaskSpec, Terms, Todo, TodoId, Turn, Usage, WaitMode, WrapUp,
 };
 
 /// One thing that happened, or that somebody asks for.
@@ -175,8 +175,9 @@ pub struct Definition {
 /// Where the runtime moves a todo that nobody holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TodoMove {
-    /// It was done before, and what it was done with is unchanged.
-    Reuse,
+    /// It was done before, and what it was done with is unchanged. It brought this; nothing is said of that when it was
+    /// done in this session.
+    Reuse(Option<Brought>),
     /// It cannot be done, for this reason.
     Block(String),
     /// It is to be tried again.

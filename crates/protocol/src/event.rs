@@ -4,10 +4,10 @@ use serde::ser::Error as _;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Activation, AgentSpec, Answer, Ask, AskId, At, Attempt, AutopilotStop, Block, Blocked, Body, Budget, CallId,
-    Cancel, CancelBy, Cost, DecidedBy, Decision, DefinitionId, Delivery, Effort, Evidence, Fence, FleetEnd, FleetTerms,
-    Holder, Item, ListName, MailId, Origin, Outcome, PermissionMode, Price, RuleText, SessionId, SessionMode,
-    StopReason, TaskId, TaskSpec, Todo, TodoId, Turn, Usage, WaitMode, WrapUp,
+    Activation, AgentSpec, Answer, Ask, AskId, At, Attempt, AutopilotStop, Block, Blocked, Body, Brought, Budget,
+    CallId, Cancel, CancelBy, Cost, DecidedBy, Decision, DefinitionId, Delivery, Effort, Evidence, Fence, FleetEnd,
+    FleetTerms, Holder, Item, ListName, MailId, Origin, Outcome, PermissionMode, Price, RuleText, SessionId,
+    SessionMode, StopReason, TaskId, TaskSpec, Todo, TodoId, Turn, Usage, WaitMode, WrapUp,
 };
 
 /// An event as the kernel decides it: which task it is about, and when.
@@ -369,6 +369,9 @@ pub enum Event {
         /// The number of the claim; none when an earlier run did it.
         #[serde(default)]
         fence: Option<u64>,
+        /// What it brought when an earlier run did it, if that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        brought: Option<Brought>,
     },
     /// The todo cannot be done as things are.
     TodoBlocked {

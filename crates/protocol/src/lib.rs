@@ -44,5 +44,5 @@ pub use task::{
     Outcome, OuterState, Rest, Run, TaskSpec, TaskState, WaitMode, WrapUp,
 };
 pub use time::At;
-pub use todo::{Blocked, FleetEnd, FleetTerms, Todo, TodoId, TodoStatus, circle};
+pub use todo::{Blocked, Brought, FleetEnd, FleetTerms, Todo, TodoId, TodoStatus, circle};
 pub use usage::{Budget, Cost, Usage};

@@ -112,6 +112,17 @@ impl Todo {
     }
 }
 
+/// What a todo brought that an earlier run did.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Brought {
+    /// What its worker said last.
+    pub result: String,
+    /// The commit that holds its work, if that has yet to be merged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<String>,
+}
+
 /// Why a todo cannot be done as things are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]

@@ -53,12 +53,10 @@ mod watch;
 pub use bus::{Bus, Live, Subscription};
 pub use catalog::Catalog;
 pub use expects::check_schema;
-pub use fleet::{
-    Aids, Done, Fleet, FleetError, FleetOrder, FleetOutcome, Ground, Halt, Harvest, Harvested, Memory, Recall,
-};
+pub use fleet::{Aids, Done, Fleet, FleetError, FleetOrder, FleetOutcome, Ground, Halt, Harvest, Harvested, Memory};
 pub use instructions::{Instructions, Notice};
 pub use links::redirects;
-pub use merging::{Fit, Fitted, Merging, Summary, Taken};
+pub use merging::{Fit, Fitted, Left, Merging, Summary, Taken};
 pub use models::{CostGuard, Models, OnlyOwn, TooDear};
 pub use output::output;
 pub use plan::read_plan;

@@ -50,7 +50,8 @@ impl Redactor {
                 terms.check.iter_mut().for_each(|text| self.text(text));
             }
             Input::MoveTodo { to: TodoMove::Block(reason), .. } => self.text(reason),
-            Input::MoveTodo { to: TodoMove::Reuse | TodoMove::Reopen, .. }
+            Input::MoveTodo { to: TodoMove::Reuse(Some(brought)), .. } => self.text(&mut brought.result),
+            Input::MoveTodo { to: TodoMove::Reuse(None) | TodoMove::Reopen, .. }
             | Input::SetMode { .. }
             | Input::GoOn { .. }
             | Input::MergeTodo { .. }

@@ -47,7 +47,7 @@ pub(super) async fn goal(goal: Option<String>, work: &FleetWorkArgs, mut args: R
         plan: None,
     };
     let order = FleetOrder { terms: terms(usual, work)?, todos: Vec::new() };
-    Launch { start: Beginning::AsRun, work: Work::Begin(order), fresh: work.fresh, plan: None, args }.go().await
+    Launch { start: Beginning::AsRun, work: Work::Begin(order), fresh: work.fresh, args }.go().await
 }
 
 /// Begins a fleet that works by a plan file.
@@ -76,7 +76,7 @@ fn planned(file: &Path, work: &FleetWorkArgs, mut args: RunArgs) -> Result<Launc
     args.timeout = args.timeout.or(plan.limits.timeout);
     let usual = FleetTerms { agent: args.agent.take(), ..plan.terms() };
     let order = FleetOrder { terms: terms(usual, work)?, todos: plan.todos };
-    Ok(Launch { start: Beginning::AsRun, work: Work::Begin(order), fresh: work.fresh, plan: Some(plan.file), args })
+    Ok(Launch { start: Beginning::AsRun, work: Work::Begin(order), fresh: work.fresh, args })
 }
 
 /// Goes on with a fleet.
@@ -92,7 +92,7 @@ pub(super) async fn resume(id: Option<&str>, args: RunArgs) -> Result<Exit, Fail
         return Ok(Exit::Success);
     }
     let start = Beginning::Resume(session);
-    Launch { start, work: Work::Resume, fresh: false, plan: None, args }.go().await
+    Launch { start, work: Work::Resume, fresh: false, args }.go().await
 }
 
 /// What was typed goes before what the plan says, and that before what is usual.
@@ -139,7 +139,6 @@ struct Launch {
     start: Beginning,
     work: Work,
     fresh: bool,
-    plan: Option<PathBuf>,
     args: RunArgs,
 }
 
@@ -164,19 +163,21 @@ impl Launch {
     }
 
     async fn begin(self, start: Start, settings: Settings, env: &Env, share: Option<Share>) -> Result<Exit, Failure> {
-        let Launch { work, fresh, plan, args, .. } = self;
+        let Launch { work, fresh, args, .. } = self;
         if let Err(error) = host::limits::raise_open_files() {
             tracing::warn!(%error, "the limit of open files stays as it is");
         }
         let shared = share.as_ref().map(Share::paths).unwrap_or_default();
-        let apart = [apart(&settings.home, plan.as_deref()), shared].concat();
-        let memory = memory(&settings, &work, apart, fresh);
-        let mut session = Session::open(settings, start).await?;
+        let mut session = Session::open(settings.clone(), start).await?;
         current::set(session.id());
         for notice in session.notices() {
             print::note(format_args!("{}: {}", notice.path.display(), notice.text));
         }
-        let aids = Aids { memory, ..Aids::merged_by(&session) };
+        let memory = (!fresh).then(|| memory(settings, &session, &work, shared));
+        let mut aids = Aids::merged_by(&session);
+        if let Some(memory) = &memory {
+            aids.memory = Arc::clone(memory) as Arc<dyn Memory>;
+        }
         let fleet = match begin(&mut session, start, work, aids).await {
             Ok(fleet) => fleet,
             Err(error) => {
@@ -188,7 +189,7 @@ impl Launch {
         session.note();
         let patience = Patience { park: args.park_wait };
         let (id, home) = (session.id(), session.home().clone());
-        let followed = follow(session, fleet, patience, env, &args).await;
+        let followed = follow(session, fleet, patience, memory, env, &args).await;
         // However it ended: what went wrong is what others should read.
         let written = share.map_or(Ok(()), |share| share.write(&home, id));
         let exit = followed?;
@@ -207,18 +208,20 @@ async fn begin(session: &mut Session, start: Start, work: Work, aids: Aids) -> R
     }
 }
 
-/// What was done before; changes of what is apart do not count.
-fn memory(settings: &Settings, work: &Work, apart: Vec<PathBuf>, fresh: bool) -> Arc<dyn Memory> {
-    if fresh {
-        return Aids::default().memory;
-    }
-    let agent = match work {
-        Work::Begin(order) => order.terms.agent.clone(),
-        Work::Resume => None,
+/// What was done before, for a fleet that begins or goes on; changes of what is shared do not count.
+fn memory(settings: Settings, session: &Session, work: &Work, shared: Vec<PathBuf>) -> Arc<FleetMemory> {
+    let terms = match work {
+        Work::Begin(order) => Some(order.terms.clone()),
+        Work::Resume => session.fleet_terms().ok().flatten(),
     };
+    let (agent, plan, isolated) = terms.map(|terms| (terms.agent, terms.plan, terms.isolated)).unwrap_or_default();
     let usual = agent.unwrap_or_else(|| "general-purpose".into());
-    let memory = FleetMemory::new(settings.clone(), usual, apart, Arc::new(NoWorks));
-    Arc::new(memory)
+    // It may be named from the folder that the fleet was begun in.
+    let plan = plan.filter(|plan| !plan.is_empty()).map(|plan| settings.cwd.join(plan));
+    let apart = [apart(&settings.home, plan.as_deref()), shared].concat();
+    // What lies in a commit is of no use to workers that share the workspace: nobody merges it.
+    let works = if isolated { session.works() } else { Arc::new(NoWorks) };
+    Arc::new(FleetMemory::new(settings, usual, apart, works))
 }
 
 /// Leaves a session in which no fleet could begin; one that was made for it goes with it.

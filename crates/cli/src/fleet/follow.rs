@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use config::Env;
 use protocol::TaskState;
-use runtime::{Fleet, FleetOutcome, Live, Session, Subscription};
+use runtime::{Fleet, FleetMemory, FleetOutcome, Live, Session, Subscription};
 use store::StoreError;
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
@@ -52,13 +52,14 @@ pub(super) async fn follow(
     session: Session,
     fleet: Fleet,
     patience: Patience,
+    memory: Option<Arc<FleetMemory>>,
     env: &Env,
     args: &RunArgs,
 ) -> Result<Exit, Failure> {
     let mut signals = Signals::listen()?;
     let (began, home, id) = (Instant::now(), session.home().clone(), session.id());
     let mut report = Report::new(&session);
-    let mut lines = Lines::new(&session, env, args.output_format, args.quiet)?;
+    let mut lines = Lines::new(&session, env, args.output_format, args.quiet)?.remembering(memory);
     let mut show = |seen: Seen<'_>| match seen {
         Seen::Live(live) => {
             fault::shown(env.fault.as_deref(), live);

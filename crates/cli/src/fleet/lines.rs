@@ -1,14 +1,15 @@
 //! What a person sees while a fleet works: the fleet's own view, and besides it what the main agent does and what goes
 //! wrong.
 
+use std::sync::Arc;
+
 use config::Env;
 use protocol::{Event, FleetEnd, TaskId};
-use runtime::{Live, Session};
+use runtime::{FleetMemory, Live, Session};
 use store::{Reader, StoreError};
 
 use crate::args::Format;
 use crate::live::{Board, View};
-use crate::print;
 use crate::run::{Show, show};
 
 /// What a person sees of a fleet.
@@ -16,6 +17,8 @@ use crate::run::{Show, show};
 pub(super) struct Lines {
     view: View,
     root: TaskId,
+    /// What was done before, and why it is done again.
+    memory: Option<Arc<FleetMemory>>,
 }
 
 impl Lines {
@@ -27,7 +30,12 @@ impl Lines {
             (Format::Text | Format::Json, false) => Show::Lines,
         };
         let board = Board::read_until(&Reader::open(session.home(), session.id())?, session.first_seq())?;
-        Ok(Lines { view: View::new(board, show, env), root: session.root() })
+        Ok(Lines { view: View::new(board, show, env), root: session.root(), memory: None })
+    }
+
+    /// The same for a fleet that knows what was done before.
+    pub(super) fn remembering(self, memory: Option<Arc<FleetMemory>>) -> Lines {
+        Lines { memory, ..self }
     }
 
     /// Tells what happened.
@@ -38,6 +46,10 @@ impl Lines {
         match &envelope.entry.event {
             // What each worker does would be too much; what the main agent does is the plan.
             Event::TurnAnswered { .. } | Event::CallAnswered { .. } if task != self.root => {}
+            Event::TodoClaimed { todo, .. } => {
+                let why = self.memory.as_ref().and_then(|memory| memory.why(todo));
+                why.into_iter().for_each(|why| self.view.say(task, &format!("  again: {why}")));
+            }
             event => show::lines(event).iter().for_each(|line| self.view.say(task, line)),
         }
     }

@@ -60,6 +60,7 @@ pub(super) fn choose(home: &Home, given: Option<&str>, folder: Option<&Path>) ->
     let rows = Index::open(home)?.agree(home)?.list(Some(&cwd))?;
     let fleet = |id: SessionId| {
         let reader = Reader::open(home, id).ok()?;
+        // Todos alone are no fleet: a prompt may have left them, or an owner that died before the fleet began.
         let has_fleet = latest(&reader).ok()?.is_some();
         has_fleet.then(|| reader.session_view().ok()).flatten().map(|view| (view.updated_at, id))
     };

@@ -112,7 +112,7 @@ impl Board {
             }
             Event::TodoClaimed { todo, .. } => self.claim(*task, todo, *at),
             Event::TodoReturned { todo, failure, .. } => self.release(todo, TodoStatus::Pending, failure.clone()),
-            Event::TodoDone { todo, fence } => {
+            Event::TodoDone { todo, fence, .. } => {
                 if let (Some(worker), true) = (self.worker_on(todo), fence.is_some()) {
                     let took = at.since(worker.since);
                     self.took = (self.took.0 + took, self.took.1 + 1);

@@ -20,7 +20,7 @@ pub(super) fn line(board: &Board, envelope: &Envelope) -> Option<String> {
             format!("fleet began: {} ({todos})", short(&terms.goal))
         }
         Event::TodoClaimed { todo, .. } => format!("claimed {}", named(board, todo)),
-        Event::TodoDone { todo, fence } => {
+        Event::TodoDone { todo, fence, .. } => {
             let (done, total) = tally(board);
             let how = if fence.is_some() { "done" } else { "reused" };
             format!("{how} {} ({done}/{total})", named(board, todo))

@@ -115,12 +115,12 @@ fn middle() -> Story {
     let begun = Event::TurnBegun { turn: Turn(1), model: "m".into(), reserved: Cost::ZERO, price, max_output: None };
     story.then(0, 1, begun);
     story.then(5, 1, Event::FleetBegan(terms("Make a language that people like to read,\nand write")));
-    story.then(0, 1, Event::TodoDone { todo: "site".into(), fence: None });
+    story.then(0, 1, Event::TodoDone { todo: "site".into(), fence: None, brought: None });
     story.claim(2, "lexer");
     story.claim(3, "docs");
     story.claim(4, "sign");
     story.calls(2, "shell", r#"{"command":"cargo test\n lexer"}"#, 12_400);
-    story.then(20, 2, Event::TodoDone { todo: "lexer".into(), fence: Some(1) });
+    story.then(20, 2, Event::TodoDone { todo: "lexer".into(), fence: Some(1), brought: None });
     story.then(0, 2, Event::WorkMerged { todo: "lexer".into(), commit: "0123456789abcdef0123".into() });
     let why = Blocked::Itself { reason: "there is no key\u{1b}]0;x\u{7} in this place, and nobody who has one".into() };
     story.then(1, 4, Event::TodoBlocked { todo: "sign".into(), why });
@@ -183,7 +183,7 @@ fn f7_the_time_left_is_what_finished_todos_took_shared_by_who_works_at_once() {
     story.then(0, 1, Event::FleetBegan(terms("all")));
     assert_eq!(story.board.left(At(story.now)), None, "nothing is known yet");
     story.claim(2, "t0");
-    story.then(60, 2, Event::TodoDone { todo: "t0".into(), fence: Some(1) });
+    story.then(60, 2, Event::TodoDone { todo: "t0".into(), fence: Some(1), brought: None });
     assert_eq!(story.board.left(At(story.now)).unwrap().as_secs(), 120, "six of a minute each, three at once");
     story.claim(3, "t1");
     story.now += 30_000;

@@ -134,3 +134,15 @@ async fn a8_what_was_sealed_is_known_to_whoever_opens_the_checkout() {
     let again = Checkout::open(&stage.git, root, checkout.id()).await.unwrap();
     assert_eq!(again.sealed(), Some(&sealed.commit));
 }
+
+#[tokio::test]
+async fn a8_what_nobody_changed_is_sealed_once_whoever_seals_it() {
+    let stage = Stage::new().await;
+    let mut checkout = stage.checkout("x").await;
+    fs::write(checkout.path().join("a.txt"), "two\n").unwrap();
+    let sealed = checkout.seal().await.unwrap();
+    stage.git.done(&["config", "user.name", "another"], &[]).await.unwrap();
+    assert_eq!(checkout.seal().await.unwrap().commit, sealed.commit);
+    fs::write(checkout.path().join("a.txt"), "three\n").unwrap();
+    assert_ne!(checkout.seal().await.unwrap().commit, sealed.commit);
+}

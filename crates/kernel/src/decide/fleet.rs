@@ -73,7 +73,7 @@ impl Draft<'_> {
             return Err(Refusal::TodoHeld { todo, by: task });
         }
         let event = match to {
-            TodoMove::Reuse => Event::TodoDone { todo: todo.clone(), fence: None },
+            TodoMove::Reuse(brought) => Event::TodoDone { todo: todo.clone(), fence: None, brought },
             TodoMove::Block(reason) => Event::TodoBlocked { todo: todo.clone(), why: Blocked::Itself { reason } },
             TodoMove::Reopen => Event::TodoFreed { todo: todo.clone() },
         };
@@ -123,7 +123,7 @@ impl Draft<'_> {
             return Ok(());
         };
         let event = match end(outcome) {
-            End::Done => Event::TodoDone { todo: todo.clone(), fence: Some(fence) },
+            End::Done => Event::TodoDone { todo: todo.clone(), fence: Some(fence), brought: None },
             End::BrokenOff => Event::TodoReturned { todo: todo.clone(), fence, failure: None },
             // A session that stops breaks work off; who stops one worker does not want another.
             End::Stopped(_) if self.state.admission == Admission::Closed => {

@@ -229,7 +229,7 @@ impl Fleet {
                     assert_eq!(self.holders.remove(todo), Some((entry.task, *fence)), "a stale claim gave {todo} back");
                     self.stand(todo, TodoStatus::Pending);
                 }
-                Event::TodoDone { todo, fence } => {
+                Event::TodoDone { todo, fence, .. } => {
                     let claim = fence.map(|fence| (entry.task, fence));
                     assert_eq!(self.holders.remove(todo), claim, "a stale claim did {todo}");
                     self.stand(todo, TodoStatus::Done);

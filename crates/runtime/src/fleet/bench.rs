@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::join_all;
 use kernel::{Input, Refusal, TodoMove};
-use protocol::{FleetTerms, TaskId, Todo, TodoId};
+use protocol::{Brought, FleetTerms, TaskId, Todo, TodoId};
 use store::{Reader, StoreError, TodoRow};
 
 use super::past::{Demand, Past};
-use super::{Aids, Recall, words, worker};
+use super::{Aids, words, worker};
 use crate::agent::Desk;
 use crate::supervisor::{Rejected, Supervisor};
 
@@ -23,7 +23,7 @@ pub(super) struct Bench {
     /// A reader that stays open: every worker begins with a look at its row.
     reader: Mutex<Reader>,
     /// What was not done again, with what it brought.
-    recalled: Mutex<BTreeMap<TodoId, Recall>>,
+    recalled: Mutex<BTreeMap<TodoId, Brought>>,
 }
 
 impl Bench {
@@ -47,12 +47,22 @@ impl Bench {
             let task: TaskId = row.task.as_deref()?.parse().ok()?;
             self.desk.roster.known(task, |known| Some(known.endings.last_key_value()?.1.text.as_str().to_owned()))?
         };
-        self.recalled(&row.todo.id).map(|recall| recall.result).or_else(of_task).filter(|said| !said.is_empty())
+        self.recalled(&row.todo.id).map(|brought| brought.result).or_else(of_task).filter(|said| !said.is_empty())
     }
 
     /// What a todo brought that was not done again.
-    pub(super) fn recalled(&self, todo: &TodoId) -> Option<Recall> {
+    pub(super) fn recalled(&self, todo: &TodoId) -> Option<Brought> {
         self.recalled.lock().unwrap_or_else(PoisonError::into_inner).get(todo).cloned()
+    }
+
+    /// A todo need not be done again, since an earlier run brought this.
+    pub(super) fn reuse(&self, todo: &TodoId, brought: Brought) {
+        self.recalled.lock().unwrap_or_else(PoisonError::into_inner).insert(todo.clone(), brought);
+    }
+
+    /// What an earlier run brought does not count: the todo is done again.
+    pub(super) fn redo(&self, todo: &TodoId) {
+        self.recalled.lock().unwrap_or_else(PoisonError::into_inner).remove(todo);
     }
 
     /// Starts a worker for each of these, unless it need not be done again or cannot be done.
@@ -96,12 +106,11 @@ impl Bench {
         if let Some(demand) = demand.cloned() {
             (row.todo.check, row.todo.expects, author) = (demand.check, demand.expects, demand.author);
         }
-        if let Some(recall) = self.aids.memory.recall(&row.todo).await {
-            self.recalled.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), recall);
-            return Some(Input::MoveTodo { todo: id.clone(), to: TodoMove::Reuse });
+        if let Some(brought) = self.aids.memory.recall(&row.todo).await {
+            self.reuse(id, brought.clone());
+            return Some(Input::MoveTodo { todo: id.clone(), to: TodoMove::Reuse(Some(brought)) });
         }
-        // Somebody opened it again: what it brought before no longer holds.
-        self.recalled.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+        self.redo(id);
         Some(match self.worker(terms, &row, author).await {
             Ok(input) => input,
             Err(reason) => Input::MoveTodo { todo: id.clone(), to: TodoMove::Block(reason) },

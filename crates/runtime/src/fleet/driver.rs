@@ -14,6 +14,7 @@ use super::steps::{Own, Seen, Step, next};
 use super::{Aids, Ending, FleetOutcome, Halt, worker};
 use crate::agent::Desk;
 use crate::bus::{Live, Subscription};
+use crate::recall::Landing;
 use crate::supervisor::{Rejected, Supervisor};
 use crate::todos::Untaken;
 
@@ -30,6 +31,8 @@ pub(crate) struct Driver {
     done: Vec<TodoId>,
     /// Whether the memory knows what is to be done.
     pub(super) remembers: bool,
+    /// Where its work is, once it was brought together.
+    pub(super) landing: Option<Landing>,
     /// How it ends, once it was told to.
     pub(super) outcome: Option<FleetOutcome>,
     closing: CancellationToken,
@@ -73,7 +76,18 @@ impl Driver {
         let bench = Arc::new(Bench::new(desk, supervisor, root, aids)?);
         let own = Own { judged: false, halt: None };
         let (past, done) = (Past::default(), Vec::new());
-        Ok(Driver { bench, events, first_seq, past, own, done, remembers: false, outcome: None, closing })
+        Ok(Driver {
+            bench,
+            events,
+            first_seq,
+            past,
+            own,
+            done,
+            remembers: false,
+            landing: None,
+            outcome: None,
+            closing,
+        })
     }
 
     /// Drives the fleet to its end and says how it ended.
@@ -165,12 +179,17 @@ impl Driver {
 
     fn hear(&mut self, envelope: &Envelope) {
         self.past.read(envelope, self.bench.root);
+        match &envelope.entry.event {
+            Event::TodoDone { todo, fence: None, brought: Some(brought) } => self.bench.reuse(todo, brought.clone()),
+            Event::TodoClaimed { todo, .. } => self.bench.redo(todo),
+            _other => {}
+        }
         if envelope.seq <= self.first_seq {
             return;
         }
         let task = envelope.entry.task;
         match &envelope.entry.event {
-            Event::TodoDone { todo, fence: Some(_) } => self.done.push(todo.clone()),
+            Event::TodoDone { todo, fence: Some(_), .. } => self.done.push(todo.clone()),
             Event::ActivationEnded { outcome: Outcome::BudgetExhausted, .. } if self.is_out_of_budget(task) => {
                 self.own.halt = Some(Halt::Budget);
             }

@@ -1,12 +1,12 @@
 //! A fleet ends: its work is brought together, and what was done is kept.
 
 use kernel::{Input, Refusal};
-use protocol::{FleetEnd, FleetTerms, TodoStatus};
+use protocol::{Brought, FleetEnd, FleetTerms, TodoStatus};
 use store::TodoRow;
 
 use super::driver::{Broken, Driver, Flow};
 use super::steps::Stock;
-use super::{Done, FleetOutcome, Harvested, Recall};
+use super::{Done, FleetOutcome, Harvested};
 use crate::recall::Landing;
 use crate::supervisor::Rejected;
 
@@ -17,13 +17,10 @@ impl Driver {
         }
         let rows = self.bench.rows()?.into_iter().filter(|row| row.todo.status == TodoStatus::Done);
         let done: Vec<Done> = rows.map(|row| Done { work: self.work_of(&row), todo: row.todo }).collect();
-        match self.bench.aids.harvest.gather(terms, &done).await {
-            Harvested::Whole => {}
-            Harvested::Short(short) => {
-                for (todo, reason) in short {
-                    self.bench.block(todo, reason).await?;
-                }
-            }
+        let Harvested { landing, short } = self.bench.aids.harvest.gather(terms, &done).await;
+        self.landing = Some(landing);
+        for (todo, reason) in short {
+            self.bench.block(todo, reason).await?;
         }
         let open = self.bench.supervisor.look(|kernel| Stock::take(kernel).open).await?;
         let end = if open == 0 { FleetEnd::Done } else { FleetEnd::Blocked };
@@ -59,19 +56,19 @@ impl Driver {
 
     /// The fleet is ended, by this driver or by somebody else.
     pub(super) async fn over(&mut self) -> FleetOutcome {
-        let apart = self.past.isolated && !(self.past.merge && self.past.ended == Some(FleetEnd::Done));
-        self.bench.aids.memory.finish(if apart { Landing::Apart } else { Landing::InPlace }).await;
+        let usual = if self.past.isolated { Landing::Apart } else { Landing::InPlace };
+        self.bench.aids.memory.finish(self.landing.unwrap_or(usual)).await;
         self.outcome.take().unwrap_or(FleetOutcome::Ended(self.past.ended.unwrap_or(FleetEnd::Stopped)))
     }
 
     pub(super) async fn keep(&self, row: &TodoRow) {
-        let brought = Recall { result: self.bench.said(row).unwrap_or_default(), work: self.work_of(row) };
+        let brought = Brought { result: self.bench.said(row).unwrap_or_default(), work: self.work_of(row) };
         self.bench.aids.memory.keep(&row.todo, &brought).await;
     }
 
     /// The commit that holds the work of a todo.
     fn work_of(&self, row: &TodoRow) -> Option<String> {
         let sealed = || self.past.sealed.get(&row.task.as_deref()?.parse().ok()?).cloned();
-        self.bench.recalled(&row.todo.id).map_or_else(sealed, |recall| recall.work)
+        self.bench.recalled(&row.todo.id).map_or_else(sealed, |brought| brought.work)
     }
 }

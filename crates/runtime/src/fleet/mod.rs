@@ -8,6 +8,7 @@ mod bench;
 mod counsel;
 mod driver;
 mod finish;
+mod finished;
 mod judge;
 mod order;
 mod past;
@@ -17,8 +18,9 @@ mod words;
 mod worker;
 
 pub use order::{Fleet, FleetError, FleetOrder, FleetOutcome, Halt};
-pub use seams::{Aids, Done, Ground, Harvest, Harvested, Memory, Recall};
+pub use seams::{Aids, Done, Ground, Harvest, Harvested, Memory};
 
 pub(crate) use driver::Driver;
+pub(crate) use finished::Finished;
 pub(crate) use judge::check;
 pub(crate) use order::Ending;

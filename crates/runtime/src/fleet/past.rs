@@ -19,9 +19,8 @@ pub(super) struct Past {
     pub(super) reviews: u32,
     /// Whether anybody began to work since it was last asked.
     pub(super) worked: bool,
-    /// Whether workers had checkouts of their own, and whether the user's branch was to get their work.
+    /// Whether workers have checkouts of their own.
     pub(super) isolated: bool,
-    pub(super) merge: bool,
     /// How it was ended.
     pub(super) ended: Option<FleetEnd>,
     /// Whether the session takes no new tasks.
@@ -64,8 +63,8 @@ impl Past {
     fn begin(&mut self, terms: &FleetTerms) {
         let Past { goal, plans, sealed, demands, closed, .. } = std::mem::take(self);
         let goes_on = goal == terms.goal && !demands.is_empty();
-        let (isolated, merge, plans) = (terms.isolated, terms.merge, if goes_on { plans } else { 0 });
-        *self = Past { goal: terms.goal.clone(), plans, isolated, merge, sealed, demands, closed, ..Past::default() };
+        let (isolated, plans) = (terms.isolated, if goes_on { plans } else { 0 });
+        *self = Past { goal: terms.goal.clone(), plans, isolated, sealed, demands, closed, ..Past::default() };
     }
 
     fn demand(&mut self, by: Origin, changed: &[Todo], gone: &[TodoId], root: TaskId) {

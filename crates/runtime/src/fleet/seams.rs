@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use protocol::{FleetTerms, Isolation, Todo, TodoId};
+use protocol::{Brought, FleetTerms, Isolation, Todo, TodoId};
 use tools::BoxFuture;
 
 use crate::Session;
@@ -17,12 +17,12 @@ pub trait Memory: Send + Sync + fmt::Debug {
     }
 
     /// What this todo brought, if it need not be done again. It is ready, and asked about once.
-    fn recall<'a>(&'a self, _todo: &'a Todo) -> BoxFuture<'a, Option<Recall>> {
+    fn recall<'a>(&'a self, _todo: &'a Todo) -> BoxFuture<'a, Option<Brought>> {
         Box::pin(async { None })
     }
 
     /// The todo is done and brought this. A new owner tells of those that were done before it came.
-    fn keep<'a>(&'a self, _todo: &'a Todo, _brought: &'a Recall) -> BoxFuture<'a, ()> {
+    fn keep<'a>(&'a self, _todo: &'a Todo, _brought: &'a Brought) -> BoxFuture<'a, ()> {
         Box::pin(async {})
     }
 
@@ -32,30 +32,21 @@ pub trait Memory: Send + Sync + fmt::Debug {
     }
 }
 
-/// What a todo brought.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Recall {
-    /// What its worker said last.
-    pub result: String,
-    /// The commit that holds its work, if it was done in a checkout of its own.
-    pub work: Option<String>,
-}
-
 impl Memory for FleetMemory {
     fn begin<'a>(&'a self, todos: &'a [Todo]) -> BoxFuture<'a, ()> {
         Box::pin(FleetMemory::begin(self, todos))
     }
 
-    fn recall<'a>(&'a self, todo: &'a Todo) -> BoxFuture<'a, Option<Recall>> {
+    fn recall<'a>(&'a self, todo: &'a Todo) -> BoxFuture<'a, Option<Brought>> {
         Box::pin(async move {
             match FleetMemory::recall(self, todo).await {
-                Recalled::Reused { result, work } => Some(Recall { result, work }),
+                Recalled::Reused { result, work } => Some(Brought { result, work }),
                 Recalled::Again(_why) => None,
             }
         })
     }
 
-    fn keep<'a>(&'a self, todo: &'a Todo, brought: &'a Recall) -> BoxFuture<'a, ()> {
+    fn keep<'a>(&'a self, todo: &'a Todo, brought: &'a Brought) -> BoxFuture<'a, ()> {
         Box::pin(FleetMemory::keep(self, todo, &brought.result, brought.work.as_deref()))
     }
 
@@ -78,7 +69,7 @@ pub trait Ground: Send + Sync + fmt::Debug {
 pub trait Harvest: Send + Sync + fmt::Debug {
     /// Brings the work of these todos together; they come in the order that they were written.
     fn gather<'a>(&'a self, _terms: &'a FleetTerms, _done: &'a [Done]) -> BoxFuture<'a, Harvested> {
-        Box::pin(async { Harvested::Whole })
+        Box::pin(async { Harvested::in_place() })
     }
 }
 
@@ -93,11 +84,18 @@ pub struct Done {
 
 /// What became of the work.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Harvested {
-    /// All of it is where it belongs.
-    Whole,
-    /// That of these todos is not, for these reasons.
-    Short(Vec<(TodoId, String)>),
+pub struct Harvested {
+    /// Where it is.
+    pub landing: Landing,
+    /// The todos whose work is not there, each with why.
+    pub short: Vec<(TodoId, String)>,
+}
+
+impl Harvested {
+    /// All of it is in the workspace.
+    pub fn in_place() -> Harvested {
+        Harvested { landing: Landing::InPlace, short: Vec::new() }
+    }
 }
 
 /// What a fleet is helped by.

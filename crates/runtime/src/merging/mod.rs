@@ -7,6 +7,7 @@
 
 mod agent;
 mod aide;
+mod clear;
 mod finish;
 mod gather;
 mod join;
@@ -17,4 +18,4 @@ mod summary;
 mod works;
 
 pub use session::Merging;
-pub use summary::{Fit, Fitted, Summary, Taken};
+pub use summary::{Fit, Fitted, Left, Summary, Taken};

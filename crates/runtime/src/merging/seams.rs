@@ -5,6 +5,7 @@ use tools::BoxFuture;
 
 use super::session::Merging;
 use crate::fleet::{Done, Ground, Harvest, Harvested};
+use crate::recall::Landing;
 
 impl Ground for Merging {
     fn place<'a>(&'a self, terms: &'a FleetTerms, todo: &'a Todo) -> BoxFuture<'a, Result<Option<Isolation>, String>> {
@@ -16,16 +17,17 @@ impl Harvest for Merging {
     fn gather<'a>(&'a self, terms: &'a FleetTerms, done: &'a [Done]) -> BoxFuture<'a, Harvested> {
         Box::pin(async move {
             if !terms.isolated {
-                return Harvested::Whole;
+                return Harvested::in_place();
             }
-            let short = match Merging::gather(self, terms, done).await {
-                Ok(summary) => summary.short(),
+            match Merging::gather(self, terms, done).await {
+                Ok(summary) => Harvested { landing: summary.taken.landing(), short: summary.short() },
                 // Nobody can tell which work is in the result, so none is taken for merged.
                 Err(why) => {
-                    done.iter().map(|done| (done.todo.id.clone(), format!("it was not merged: {why}"))).collect()
+                    let why = format!("it was not merged: {why}");
+                    let short = done.iter().map(|done| (done.todo.id.clone(), why.clone())).collect();
+                    Harvested { landing: Landing::Apart, short }
                 }
-            };
-            if short.is_empty() { Harvested::Whole } else { Harvested::Short(short) }
+            }
         })
     }
 }

@@ -76,7 +76,7 @@ impl Merging {
         let hands = self.hands(terms, &repository)?;
         let mut read = Works::default();
         self.catch_up(&mut read)?;
-        read.recall(done);
+        read.keep(done);
         let outset = self.outset(&repository, terms, read.fleets).await?;
         let refs = self.refs(read.fleets);
         let tip = read.tip.clone().unwrap_or_else(|| outset.base.clone());
@@ -102,6 +102,7 @@ impl Merging {
         let taken = harvest.give(wish(terms, is_green)).await?;
         let stat = harvest.stat().await?;
         yard.scratch.remove();
+        let left = if is_green { self.clear(&read, repository.git(), &tip).await } else { Vec::new() };
         let fitted = |(part, fit): (Part, Fit)| Fitted { todo: TodoId(part.name), work: part.commit.to_string(), fit };
         let summary = Summary {
             todos: parts.into_iter().zip(fits).map(fitted).collect(),
@@ -110,6 +111,7 @@ impl Merging {
             tip: tip.to_string(),
             stat,
             taken,
+            left,
         };
         self.summary.send_replace(Some(summary.clone()));
         Ok(summary)

@@ -5,9 +5,14 @@ use std::fmt::Write;
 use protocol::{Clip, TodoId};
 use serde::Serialize;
 
+use crate::recall::Landing;
+
 /// Most bytes of the list of changed files, and of what a check printed.
 const LISTED: usize = 16 * 1024;
 const PRINTED: usize = 1_000;
+
+/// Most checkouts that are named.
+const NAMED: usize = 10;
 
 /// What became of the work of a fleet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -25,6 +30,20 @@ pub struct Summary {
     pub stat: String,
     /// Where the result is.
     pub taken: Taken,
+    /// The checkouts that stay although everything is merged.
+    pub left: Vec<Left>,
+}
+
+/// A checkout that stays.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Left {
+    /// The task that worked in it.
+    pub task: String,
+    /// Where it is.
+    pub path: String,
+    /// Why it stays.
+    pub why: String,
 }
 
 /// What became of one todo's work.
@@ -129,11 +148,28 @@ impl Summary {
         text.push('\n');
         text.push_str(&self.taken.words());
         text.push('\n');
+        if !self.left.is_empty() {
+            text.push_str("\nCheckouts that stay; `bosun checkouts` lists them:\n");
+        }
+        for Left { path, why, .. } in self.left.iter().take(NAMED) {
+            let _infallible = writeln!(text, "- {path}: {}", Clip::new(why, PRINTED));
+        }
+        if let Some(more @ 1..) = self.left.len().checked_sub(NAMED) {
+            let _infallible = writeln!(text, "- … and {more} more");
+        }
         text
     }
 }
 
 impl Taken {
+    /// Where the work is.
+    pub(super) fn landing(&self) -> Landing {
+        match self {
+            Taken::Nothing | Taken::Landed { .. } => Landing::InPlace,
+            Taken::Branch { .. } | Taken::Mixed { .. } => Landing::Apart,
+        }
+    }
+
     fn words(&self) -> String {
         match self {
             Taken::Nothing => "Nothing was changed.".into(),

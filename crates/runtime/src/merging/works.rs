@@ -1,6 +1,6 @@
 //! What the workers of a fleet brought, as the log tells it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use git::Commit;
 use protocol::{Entry, Event, FleetEnd, Isolation, TaskId, TodoId};
@@ -24,7 +24,10 @@ pub(super) struct Works {
     pub(super) tip: Option<Commit>,
     /// Who was started to fit work to that of others.
     pub(super) menders: Vec<Mender>,
+    /// The checkouts of workers and of those who fit work to that of others.
+    pub(super) placed: BTreeMap<TaskId, String>,
     sealed: HashMap<TaskId, Commit>,
+    workers: HashSet<TaskId>,
     is_over: bool,
     seen: u64,
 }
@@ -54,13 +57,10 @@ impl Works {
         }
     }
 
-    /// Takes in what was done by an earlier run and is not in this log.
-    pub(super) fn recall(&mut self, done: &[Done]) {
-        for Done { todo, work } in done {
-            if let Some(work) = work.as_deref().and_then(Commit::new) {
-                self.brought.entry(todo.id.clone()).or_insert(work);
-            }
-        }
+    /// Leaves out what is not done as things are: its todo is gone, or was opened again.
+    pub(super) fn keep(&mut self, done: &[Done]) {
+        let done: BTreeSet<&TodoId> = done.iter().map(|done| &done.todo.id).collect();
+        self.brought.retain(|todo, _| done.contains(todo));
     }
 
     /// What a task made of its checkout.
@@ -76,6 +76,9 @@ impl Works {
             }
             Event::FleetEnded { end } => self.is_over = *end == FleetEnd::Done,
             Event::TaskCreated(spec) => {
+                if spec.todo.is_some() || spec.merges.is_some() {
+                    self.workers.insert(entry.task);
+                }
                 if let (Some(todo), Some(Isolation::Worktree { base: Some(base), .. })) =
                     (&spec.merges, &spec.isolation)
                 {
@@ -83,10 +86,17 @@ impl Works {
                     self.menders.extend(mender);
                 }
             }
+            Event::WorkPlaced { path, .. } if self.workers.contains(&entry.task) => {
+                self.placed.insert(entry.task, path.clone());
+            }
             Event::WorkSealed { commit, .. } => {
                 self.sealed.extend(Commit::new(commit).map(|commit| (entry.task, commit)));
             }
-            Event::TodoDone { todo, fence: Some(_) } => self.done(todo, entry.task),
+            Event::TodoDone { todo, fence: Some(_), .. } => self.done(todo, entry.task),
+            Event::TodoDone { todo, fence: None, brought } => {
+                let work = brought.as_ref().and_then(|brought| brought.work.as_deref()).and_then(Commit::new);
+                work.into_iter().for_each(|work| self.reuse(todo, work));
+            }
             Event::WorkMerged { todo, commit } => {
                 if let Some(commit) = Commit::new(commit) {
                     self.tip = Some(commit.clone());
@@ -94,6 +104,14 @@ impl Works {
                 }
             }
             _other => {}
+        }
+    }
+
+    /// What an earlier run did is to be merged, unless it is already.
+    fn reuse(&mut self, todo: &TodoId, work: Commit) {
+        if self.brought.get(todo) != Some(&work) {
+            self.merged.remove(todo);
+            self.brought.insert(todo.clone(), work);
         }
     }
 
@@ -137,7 +155,7 @@ mod tests {
     #[test]
     fn f8_what_a_todo_brought_is_what_whoever_did_it_sealed() {
         let mut works = Works::default();
-        let done = |fence| Event::TodoDone { todo: "a".into(), fence };
+        let done = |fence| Event::TodoDone { todo: "a".into(), fence, brought: None };
         read(&mut works, 1, Event::FleetBegan(terms()));
         seal(&mut works, 2, 1);
         assert!(works.brought.is_empty(), "a worker that failed brings nothing");
@@ -155,12 +173,40 @@ mod tests {
     }
 
     #[test]
+    fn f6_what_an_earlier_run_did_is_merged_once() {
+        let mut works = Works::default();
+        let reused = |n| {
+            let brought = protocol::Brought { result: String::new(), work: Some(commit(n).to_string()) };
+            Event::TodoDone { todo: "a".into(), fence: None, brought: Some(brought) }
+        };
+        read(&mut works, 1, Event::FleetBegan(terms()));
+        read(&mut works, 1, reused(1));
+        assert_eq!(works.brought[&TodoId::from("a")], commit(1));
+        read(&mut works, 1, Event::WorkMerged { todo: "a".into(), commit: commit(7).to_string() });
+        read(&mut works, 1, reused(1));
+        assert_eq!(works.merged.len(), 1);
+        read(&mut works, 1, reused(2));
+        assert_eq!((works.merged.len(), &works.brought[&TodoId::from("a")]), (0, &commit(2)));
+    }
+
+    #[test]
+    fn f8_work_of_a_todo_that_is_gone_is_left_out() {
+        let mut works = Works::default();
+        for (todo, task) in [("a", 2), ("b", 3)] {
+            seal(&mut works, task, 1);
+            read(&mut works, task, Event::TodoDone { todo: todo.into(), fence: Some(1), brought: None });
+        }
+        works.keep(&[Done { todo: protocol::Todo::new("b", "B"), work: None }]);
+        assert_eq!(works.brought.keys().collect::<Vec<_>>(), [&TodoId::from("b")]);
+    }
+
+    #[test]
     fn a_fleet_that_was_broken_off_goes_on_and_one_that_was_done_does_not() {
         let mut works = Works::default();
         for (end, fleets, left) in [(FleetEnd::Stopped, 0, 1), (FleetEnd::Blocked, 0, 1), (FleetEnd::Done, 1, 0)] {
             read(&mut works, 1, Event::FleetBegan(terms()));
             seal(&mut works, 3, 2);
-            read(&mut works, 3, Event::TodoDone { todo: "a".into(), fence: Some(1) });
+            read(&mut works, 3, Event::TodoDone { todo: "a".into(), fence: Some(1), brought: None });
             read(&mut works, 1, Event::FleetEnded { end });
             read(&mut works, 1, Event::FleetBegan(terms()));
             assert_eq!((works.fleets, works.brought.len()), (fleets, left), "{end:?}");

@@ -1,35 +1,20 @@
 //! What a fleet remembers, as its driver asks for it.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
-use protocol::Todo;
+use protocol::{Todo, TodoId};
 use store::Results;
 use tokio::sync::Mutex;
-use tools::BoxFuture;
 
 use super::census::{Census, CensusError};
 use super::means::{AllMeans, Staff};
 use super::recollection::{Landing, Recalled, Recollection};
 use super::why::Why;
+use super::works::Works;
 use crate::settings::Settings;
-
-/// Knows which commits are there.
-pub trait Works: Send + Sync + fmt::Debug {
-    /// Whether the workspace's repository still has this commit.
-    fn has<'a>(&'a self, commit: &'a str) -> BoxFuture<'a, bool>;
-}
-
-/// Knows of no commit: what was done in a checkout is done again.
-#[derive(Debug, Clone, Copy)]
-pub struct NoWorks;
-
-impl Works for NoWorks {
-    fn has<'a>(&'a self, _commit: &'a str) -> BoxFuture<'a, bool> {
-        Box::pin(async { false })
-    }
-}
 
 /// What a fleet remembers of earlier runs in the same workspace.
 pub struct FleetMemory {
@@ -41,6 +26,8 @@ pub struct FleetMemory {
     works: Arc<dyn Works>,
     /// None before the beginning, and when nothing is to be remembered.
     run: Mutex<Option<Run>>,
+    /// Why todos are done again, until somebody asks.
+    again: std::sync::Mutex<BTreeMap<TodoId, Why>>,
 }
 
 #[derive(Debug)]
@@ -58,7 +45,7 @@ impl fmt::Debug for FleetMemory {
 impl FleetMemory {
     /// A memory of a session's workspace.
     pub fn new(settings: Settings, usual: String, apart: Vec<PathBuf>, works: Arc<dyn Works>) -> FleetMemory {
-        FleetMemory { settings, usual, apart, works, run: Mutex::new(None) }
+        FleetMemory { settings, usual, apart, works, run: Mutex::new(None), again: std::sync::Mutex::default() }
     }
 
     /// The fleet is about to work through these todos: looks at the files as they are now.
@@ -83,14 +70,21 @@ impl FleetMemory {
         let Some(run) = run.as_mut() else { return Recalled::Again(Why::Fresh) };
         self.learn(run, todo);
         let is_there = match run.recollection.work_of(todo) {
-            Some(commit) => self.works.has(&commit).await,
+            Some(commit) => self.works.hold(&commit, &run.recollection.works_above(todo)).await,
             None => false,
         };
         let recalled = run.recollection.recall(todo, |_commit| is_there);
         if let Recalled::Again(why) = &recalled {
             tracing::info!(todo = %todo.id, %why, "a todo is done");
+            self.again.lock().unwrap_or_else(PoisonError::into_inner).insert(todo.id.clone(), why.clone());
         }
         recalled
+    }
+
+    /// Why a todo is done again that was done before; told once.
+    pub fn why(&self, todo: &TodoId) -> Option<Why> {
+        let why = self.again.lock().unwrap_or_else(PoisonError::into_inner).remove(todo);
+        why.filter(|why| !matches!(why, Why::Never | Why::Fresh))
     }
 
     /// A todo is done. A new owner tells of those that were done before it came.

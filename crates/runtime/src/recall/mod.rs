@@ -15,6 +15,7 @@ mod recollection;
 mod shelf;
 mod sum;
 mod why;
+mod works;
 
 #[cfg(test)]
 mod tests;
@@ -22,8 +23,10 @@ mod tests;
 pub use apart::apart;
 pub use census::{Census, CensusError};
 pub use means::{Means, Staff};
-pub use memory::{FleetMemory, NoWorks, Works};
+pub use memory::FleetMemory;
 pub use patterns::FilePatterns;
 pub use recollection::{Landing, Recalled, Recollection};
 pub use shelf::Shelf;
 pub use why::Why;
+pub(crate) use works::Commits;
+pub use works::{NoWorks, Works};

@@ -68,8 +68,16 @@ struct Told {
 struct Settled {
     key: String,
     files: Vec<String>,
-    /// Whether its work is in a commit that has yet to be merged.
-    apart: bool,
+    /// What it depends on.
+    depends_on: Vec<TodoId>,
+    /// The commit with its work, if that has yet to be merged.
+    work: Option<String>,
+}
+
+impl Settled {
+    fn new(key: String, todo: &Todo, work: Option<String>) -> Settled {
+        Settled { key, files: todo.files.clone(), depends_on: todo.depends_on.clone(), work }
+    }
 }
 
 impl<S: Shelf> Recollection<S> {
@@ -116,8 +124,7 @@ impl<S: Shelf> Recollection<S> {
         if let Ok(recipe) = self.recipes.recipe(&todo.id) {
             self.recipes.bring(&todo.id, recipe, &row.result);
         }
-        let settled = Settled { key: row.key.clone(), files: todo.files.clone(), apart: row.work.is_some() };
-        self.settled.insert(todo.id.clone(), settled);
+        self.settled.insert(todo.id.clone(), Settled::new(row.key.clone(), todo, row.work.clone()));
     }
 
     /// What would be recalled if the run began now: what depends on a todo that is done again is taken to be, too.
@@ -150,14 +157,14 @@ impl<S: Shelf> Recollection<S> {
 
     fn put(&mut self, key: String, told: Told) {
         let Told { todo, result, work, at } = told;
-        let settled = Settled { key: key.clone(), files: todo.files.clone(), apart: work.is_some() };
-        self.settled.insert(todo.id.clone(), settled);
+        self.settled.insert(todo.id.clone(), Settled::new(key.clone(), &todo, work.clone()));
         let Ok(before) = self.state(&todo.files) else { return };
         // A new owner tells of what the last one had done, who saw the files as they were before.
         let is_told_again = !self.again.remove(&todo.id);
         let row = ResultRow { key, todo: todo.id, before, after: None, result, work };
         let known = self.shelf.get(&row.key).ok().flatten();
-        if !(is_told_again && known.is_some_and(|known| known.result == row.result && known.work == row.work)) {
+        let is_same = |known: &ResultRow| known.result == row.result && (row.work.is_none() || known.work == row.work);
+        if !(is_told_again && known.as_ref().is_some_and(is_same)) {
             warned(self.shelf.put(&row, at));
         }
     }
@@ -167,7 +174,7 @@ impl<S: Shelf> Recollection<S> {
         self.census = census;
         self.states.clear();
         let settled = std::mem::take(&mut self.settled);
-        let in_place = settled.into_values().filter(|settled| landing == Landing::InPlace || !settled.apart);
+        let in_place = settled.into_values().filter(|settled| landing == Landing::InPlace || settled.work.is_none());
         let states: Vec<(String, String)> =
             in_place.filter_map(|settled| Some((settled.key, self.state(&settled.files).ok()?))).collect();
         warned(self.shelf.set_after(&states, at));
@@ -178,6 +185,19 @@ impl<S: Shelf> Recollection<S> {
         let row = self.row(todo).ok()?;
         let now = self.state(&todo.files).ok()?;
         row.work.filter(|_| row.after.as_ref() != Some(&now))
+    }
+
+    /// The commits with the work of what a todo depends on, as far as that has yet to be merged.
+    pub(super) fn works_above(&self, todo: &Todo) -> Vec<String> {
+        let (mut open, mut seen, mut works) = (todo.depends_on.clone(), BTreeSet::new(), Vec::new());
+        while let Some(id) = open.pop() {
+            match self.settled.get(&id) {
+                Some(Settled { work: Some(work), .. }) => works.push(work.clone()),
+                Some(Settled { work: None, depends_on, .. }) if seen.insert(id) => open.extend(depends_on.clone()),
+                Some(_) | None => {}
+            }
+        }
+        works
     }
 
     fn row(&mut self, todo: &Todo) -> Result<ResultRow, Why> {

@@ -19,7 +19,7 @@ pub enum Why {
     Workspace,
     /// The run that did it had no end, so nobody knows how it left the files.
     Unended,
-    /// Its work was never merged, and the commit that held it is gone.
+    /// Its work was never merged, and the commit that held it is gone, or is built on what is done anew.
     WorkGone,
     /// Somebody opened it again.
     Reopened,
@@ -38,7 +38,7 @@ impl fmt::Display for Why {
             Why::Files(patterns) => write!(f, "files changed: {}", patterns.join(", ")),
             Why::Workspace => f.write_str("files changed, and it declares none of its own"),
             Why::Unended => f.write_str("the run that did it was broken off"),
-            Why::WorkGone => f.write_str("the commit with its work is gone"),
+            Why::WorkGone => f.write_str("the commit with its work cannot be used any more"),
             Why::Reopened => f.write_str("opened again"),
             Why::Fresh => f.write_str("everything is done afresh"),
             Why::Unknown(reason) => f.write_str(reason),

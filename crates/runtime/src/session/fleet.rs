@@ -7,7 +7,7 @@ use protocol::api::TodoEdit;
 use protocol::{Blocked, Event, FleetTerms, TodoId};
 
 use super::Session;
-use crate::fleet::{Aids, Driver, Fleet, FleetError, FleetOrder, check};
+use crate::fleet::{Aids, Driver, Finished, Fleet, FleetError, FleetOrder, check};
 
 impl Session {
     /// Begins a fleet, which works until it has done what it can.
@@ -28,15 +28,18 @@ impl Session {
         if !self.supervision.supervisor.look(at_work).await? {
             let terms = self.fleet_terms()?.ok_or(FleetError::None)?;
             self.submit(Input::BeginFleet(terms)).await?;
+            let finished = Finished::read(&self.desk.reader()?, self.root)?;
             for todo in self.blocked_todos().await? {
-                self.submit(Input::MoveTodo { todo, to: TodoMove::Reopen }).await?;
+                // Work that could not be merged is tried to be merged once more, and is not done once more.
+                let to = if finished.has(&todo) { TodoMove::Reuse(None) } else { TodoMove::Reopen };
+                self.submit(Input::MoveTodo { todo, to }).await?;
             }
         }
         self.drive_fleet(aids)
     }
 
     /// How the session's latest fleet works or worked; nothing if there was none.
-    fn fleet_terms(&self) -> Result<Option<FleetTerms>, FleetError> {
+    pub fn fleet_terms(&self) -> Result<Option<FleetTerms>, FleetError> {
         let began = |event: Event| match event {
             Event::FleetBegan(terms) => Some(terms),
             _other => None,

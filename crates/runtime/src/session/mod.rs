@@ -36,6 +36,7 @@ use crate::hooks::{self, Partings};
 use crate::instructions::Notice;
 use crate::merging::Merging;
 use crate::plan::read_plan;
+use crate::recall::{Commits, Works};
 use crate::slash::{self, Dispatcher, Outcome};
 use crate::supervisor::{Receipt, Rejected, Supervision};
 
@@ -140,6 +141,12 @@ impl Session {
     /// What merges the work of its fleet.
     pub fn merging(&self) -> Arc<Merging> {
         Arc::clone(&self.merging)
+    }
+
+    /// The commits that hold the work of earlier runs, for a fleet whose workers have checkouts of their own.
+    pub fn works(&self) -> Arc<dyn Works> {
+        let settings = &self.desk.settings;
+        Arc::new(Commits::new(self.desk.guardian.clone(), &settings.cwd, &settings.env, self.desk.session))
     }
 
     /// Whether anything is under way, was interrupted, or waits to be read.

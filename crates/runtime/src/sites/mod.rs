@@ -35,6 +35,11 @@ impl Sites {
         self.own.lock().unwrap_or_else(PoisonError::into_inner).get(&task).cloned()
     }
 
+    /// Takes a checkout from a task that has ended. Nobody claims it any more once what this gives is dropped.
+    pub(crate) fn give_up(&self, task: TaskId) -> Option<Arc<Own>> {
+        self.own.lock().unwrap_or_else(PoisonError::into_inner).remove(&task)
+    }
+
     fn put(&self, task: TaskId, own: Own) {
         self.own.lock().unwrap_or_else(PoisonError::into_inner).insert(task, Arc::new(own));
     }

@@ -174,7 +174,7 @@ impl World {
                 agent: None,
             }),
             2 => Input::EndFleet(FleetEnd::Stopped),
-            3 => Input::MoveTodo { todo, to: TodoMove::Reuse },
+            3 => Input::MoveTodo { todo, to: TodoMove::Reuse(None) },
             4 => Input::MoveTodo { todo, to: TodoMove::Block("no".into()) },
             5 => Input::MoveTodo { todo, to: TodoMove::Reopen },
             _ => {

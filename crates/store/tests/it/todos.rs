@@ -80,7 +80,8 @@ fn f1_every_change_is_told_with_its_author_whoever_made_it() {
     desk.take(|_, written| written);
     assert_eq!(desk.changes(), []);
     // What the runtime itself writes is no news.
-    commit(&desk.opened.writer, vec![entry(40, Event::TodoDone { todo: "a".into(), fence: None })]).unwrap();
+    commit(&desk.opened.writer, vec![entry(40, Event::TodoDone { todo: "a".into(), fence: None, brought: None })])
+        .unwrap();
     assert_eq!((desk.changes(), desk.status("a")), (vec![], TodoStatus::Done));
     desk.by(1, "DELETE FROM todos WHERE id = 'a'");
     assert_eq!(desk.changes(), [(Some(task(1)), told("d"), told("a"))]);

@@ -4,6 +4,7 @@ mod apart;
 mod ends;
 mod isolated;
 mod kills;
+mod reuse;
 mod stops;
 mod views;
 

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use protocol::{Event, FleetEnd, FleetTerms, Isolation, Todo, TodoStatus};
-use runtime::{Aids, Done, FleetOutcome, Ground, Harvest, Harvested, Landing, Memory, Recall, Start};
+use protocol::{Brought, Event, FleetEnd, FleetTerms, Isolation, Todo, TodoStatus};
+use runtime::{Aids, Done, FleetOutcome, Ground, Harvest, Harvested, Landing, Memory, Start};
 use tools::BoxFuture;
 
 use super::{by, course, given, prompts, reason, statuses, todo};
@@ -23,12 +23,12 @@ impl Memory for Notes {
         Box::pin(async move { self.note(format!("begin {}", todos.len())) })
     }
 
-    fn recall<'a>(&'a self, todo: &'a Todo) -> BoxFuture<'a, Option<Recall>> {
-        let known = (todo.id.0 == "a").then(|| Recall { result: "as ever".into(), work: Some("c0ffee".into()) });
+    fn recall<'a>(&'a self, todo: &'a Todo) -> BoxFuture<'a, Option<Brought>> {
+        let known = (todo.id.0 == "a").then(|| Brought { result: "as ever".into(), work: Some("c0ffee".into()) });
         Box::pin(async move { known })
     }
 
-    fn keep<'a>(&'a self, todo: &'a Todo, brought: &'a Recall) -> BoxFuture<'a, ()> {
+    fn keep<'a>(&'a self, todo: &'a Todo, brought: &'a Brought) -> BoxFuture<'a, ()> {
         Box::pin(async move { self.note(format!("{}: {}", todo.id, brought.result)) })
     }
 
@@ -50,7 +50,7 @@ impl Harvest for Notes {
         self.note(works.join(" "));
         let short = done.iter().filter(|done| done.todo.id.0 == "c").map(|done| done.todo.id.clone());
         let short: Vec<_> = short.map(|id| (id, "conflicts in x.txt".to_owned())).collect();
-        Box::pin(async move { if short.is_empty() { Harvested::Whole } else { Harvested::Short(short) } })
+        Box::pin(async move { Harvested { landing: Landing::Apart, short } })
     }
 }
 
@@ -71,7 +71,6 @@ async fn f4_what_is_known_is_not_done_again_and_what_is_done_is_kept() {
     assert_eq!((statuses(&run)[2].1, reason(&run, "c").as_str()), (TodoStatus::Blocked, "conflicts in x.txt"));
     let mut told = notes.0.lock().unwrap().clone();
     told[1..3].sort();
-    let expected =
-        ["begin 4", "b: /root/b is done", "c: /root/c is done", "a=Some(\"c0ffee\") b=None c=None", "InPlace"];
+    let expected = ["begin 4", "b: /root/b is done", "c: /root/c is done", "a=Some(\"c0ffee\") b=None c=None", "Apart"];
     assert_eq!(told, expected);
 }

@@ -174,3 +174,58 @@ async fn f8_an_owner_that_dies_in_the_middle_of_the_queue_leaves_the_rest_to_the
     let claims = run.count(|event| matches!(event, Event::TodoClaimed { .. }));
     assert_eq!(claims, 3, "finished work is kept");
 }
+
+#[tokio::test]
+async fn f8_who_goes_on_after_a_conflict_neither_works_nor_asks_an_agent_again() {
+    let stage = clashing("true");
+    let mut driver = stage.open(Start::New).await;
+    let mut fleet = driver.fleet(two()).await;
+    let blocked = FleetOutcome::Ended(FleetEnd::Blocked);
+    assert_eq!(driver.fleet_ended(&mut fleet).await, blocked);
+    let mut fleet = driver.resume_fleet().await;
+    assert_eq!(driver.fleet_ended(&mut fleet).await, blocked);
+    let run = driver.leave().await;
+    assert_eq!(run.count(|event| matches!(event, Event::TodoClaimed { .. })), 3, "{}", run.transcript());
+    let asked = run.stage().model(run.id()).requests();
+    assert_eq!(asked.iter().filter(|asked| asked.path == "/root/merge-b" && asked.turn == 1).count(), 1);
+    assert!(reason(&run, "b").contains("left marks"), "{}", reason(&run, "b"));
+}
+
+/// The folders of the checkouts that are left of a session.
+fn checkouts(run: &Run) -> Vec<String> {
+    let folder = run.stage().home().checkouts_dir().join(run.id().to_string());
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    entries.filter(|entry| entry.path().is_dir()).map(|entry| entry.file_name().into_string().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn f8_checkouts_whose_work_is_merged_are_gone_and_their_commits_stay() {
+    let stage = ready(THREE);
+    let (outcome, summary, run) = play(&stage, three()).await;
+    assert_eq!((outcome, &summary.left), (DONE, &Vec::new()), "{}", summary.text());
+    assert_eq!(checkouts(&run), Vec::<String>::new());
+    let pinned = git(&stage.path("."), &["for-each-ref", "--format=%(objectname)", "refs/bosun/**/work/"]);
+    for fitted in &summary.todos {
+        assert!(pinned.contains(&fitted.work), "{} is not among {pinned}", fitted.work);
+    }
+}
+
+#[tokio::test]
+async fn f8_a_try_that_failed_is_kept_and_told_and_the_next_begins_clean() {
+    let stage = ready(
+        "
+  - when: { turn: 1, prompt: Somebody tried it before }
+    answer: [call: { tool: shell, input: { description: x, command: 'ls junk.txt || echo a > a.txt' } }]
+  - when: { turn: 1, path: /root/a }
+    answer: [call: { tool: shell, input: { description: x, command: 'echo junk > junk.txt' } }]
+  - answer: [say: done]
+",
+    );
+    let (outcome, summary, run) = play(&stage, isolated([super::checked("a", "test -f a.txt")])).await;
+    assert_eq!(outcome, DONE, "{}\n{}", summary.text(), run.transcript());
+    let [left] = &summary.left[..] else { panic!("{}", summary.text()) };
+    assert!(left.why.contains("is not in the result") && summary.text().contains(&left.path), "{}", summary.text());
+    assert_eq!(checkouts(&run), [left.task.clone()]);
+    assert_eq!(std::fs::read_to_string(Path::new(&left.path).join("junk.txt")).unwrap(), "junk\n");
+    assert_eq!(git(&stage.path("."), &["ls-tree", "--name-only", &summary.tip]), "a.txt\nshared.txt");
+}

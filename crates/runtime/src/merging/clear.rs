@@ -1,0 +1,74 @@
+//! Checkouts that a fleet leaves behind. One whose work is in the result is not needed any more; every other stays.
+
+use std::collections::BTreeSet;
+
+use futures_util::StreamExt;
+use git::{Checkout, CheckoutId, Commit, Discarded, Git, GitError};
+use protocol::TaskId;
+
+use super::session::Merging;
+use super::summary::Left;
+use super::works::Works;
+
+/// How many checkouts are removed at once.
+const AT_ONCE: usize = 8;
+
+impl Merging {
+    /// Does away with the checkouts of workers whose work is part of `tip`; tells of those that stay.
+    pub(super) async fn clear(&self, works: &Works, git: &Git, tip: &Commit) -> Vec<Left> {
+        let busy = self.busy().await;
+        let clear = |(task, path): (&TaskId, &String)| {
+            let (task, path, sealed) = (*task, path.clone(), works.sealed(*task).cloned());
+            let is_busy = busy.as_ref().is_none_or(|busy| busy.contains(&task));
+            async move {
+                let why = if is_busy {
+                    Some("somebody works in it".into())
+                } else {
+                    self.drop_one(git, task, sealed, tip).await
+                };
+                why.map(|why| Left { task: task.to_string(), path, why })
+            }
+        };
+        let cleared: Vec<Option<Left>> =
+            futures_util::stream::iter(works.placed.iter().map(clear)).buffered(AT_ONCE).collect().await;
+        cleared.into_iter().flatten().collect()
+    }
+
+    /// Does away with one checkout; says why not.
+    async fn drop_one(&self, git: &Git, task: TaskId, sealed: Option<Commit>, tip: &Commit) -> Option<String> {
+        let Some(sealed) = sealed else { return Some("what was made in it was broken off and is nowhere else".into()) };
+        match git::holds(git, tip, &sealed).await {
+            Ok(true) => {}
+            Ok(false) => return Some(format!("its work, {sealed}, is not in the result")),
+            Err(error) => return Some(error.to_string()),
+        }
+        match self.discard(git, task).await {
+            Ok(Some(Discarded::Trashed { name, why })) => Some(format!("it is in the trash as {name}: {why}")),
+            Ok(Some(Discarded::Removed(_)) | None) => None,
+            Err(error) => Some(error.to_string()),
+        }
+    }
+
+    /// Nothing if an owner before this one did it.
+    async fn discard(&self, git: &Git, task: TaskId) -> Result<Option<Discarded>, GitError> {
+        let (home, now) = (&self.desk.settings.home, self.desk.settings.clock.now());
+        let id = CheckoutId { session: self.desk.session, task };
+        // The lease goes with it.
+        drop(self.desk.sites.give_up(task));
+        let root = home.checkouts_dir().join(self.desk.session.to_string());
+        if root.join(task.to_string()).symlink_metadata().is_err() {
+            return Ok(None);
+        }
+        let root = root.canonicalize().map_err(|error| GitError::File { path: root, said: error.to_string() })?;
+        Checkout::open(git, &root, id).await?.discard(home, now).await.map(Some)
+    }
+
+    /// The tasks in whose checkouts somebody works; nothing if nobody knows.
+    async fn busy(&self) -> Option<BTreeSet<TaskId>> {
+        let busy = |kernel: &kernel::Kernel| -> Vec<TaskId> {
+            kernel.tasks().filter(|task| !task.is_finished()).map(|task| task.id).collect()
+        };
+        let busy = self.supervisor.look(busy).await.ok()?;
+        Some(busy.into_iter().filter_map(|task| self.desk.roster.isolated(task)).collect())
+    }
+}
