@@ -38,6 +38,6 @@ pub(crate) fn overstepped(
 }
 
 /// What is ordered in a todo.
-fn orders(todo: &Todo) -> (&Option<String>, &Option<String>, &[String], &Option<String>, &Option<String>) {
-    (&todo.agent_type, &todo.model, &todo.files, &todo.check, &todo.expects)
+fn orders(todo: &Todo) -> ([&Option<String>; 4], &[String]) {
+    ([&todo.agent_type, &todo.model, &todo.check, &todo.expects], &todo.files)
 }
