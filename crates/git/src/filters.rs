@@ -17,18 +17,18 @@ pub(crate) enum Unfiltered {
     Plain,
 }
 
-/// Settings for a command that keep every filter from running that only the repository names, well-known ones apart.
-pub(crate) async fn without(git: &Git, unfiltered: Unfiltered) -> Result<Vec<String>, GitError> {
+/// The same git, which runs no filter that only its repository names, well-known ones apart.
+pub(crate) async fn without(mut git: Git, unfiltered: Unfiltered) -> Result<Git, GitError> {
     let said = git.run(&["config", "--includes", "--show-scope", "-z", "--get-regexp", r"^filter\."], &[]).await?;
-    let text = String::from_utf8_lossy(&said.out);
-    let mut settings = Vec::new();
-    for name in own(&text) {
-        settings.extend(["clean", "smudge", "process"].map(|key| format!("filter.{name}.{key}=")));
+    for name in own(&String::from_utf8_lossy(&said.out)) {
+        for key in ["clean", "smudge", "process"] {
+            git = git.set(format!("filter.{name}.{key}="));
+        }
         if unfiltered == Unfiltered::Plain {
-            settings.push(format!("filter.{name}.required=false"));
+            git = git.set(format!("filter.{name}.required=false"));
         }
     }
-    Ok(settings.into_iter().flat_map(|setting| ["-c".to_owned(), setting]).collect())
+    Ok(git)
 }
 
 /// The filters for which a program stands in the settings of a repository.

@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 const MOST: u64 = 64 << 20;
 
 /// What holds for every command: no hooks, no watcher, no signing, no upkeep behind the user's back.
-const SETTINGS: [&str; 10] = [
+const SETTINGS: [&str; 12] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "commit.gpgSign=false",
@@ -25,6 +25,9 @@ const SETTINGS: [&str; 10] = [
     "maintenance.auto=false",
     "advice.detachedHead=false",
     "protocol.file.allow=always",
+    // What some file system takes for `.git` is nowhere a file's name.
+    "core.protectHFS=true",
+    "core.protectNTFS=true",
     // Many workers pin their commits in one repository at once.
     "core.filesRefLockTimeout=60000",
     "core.packedRefsTimeout=60000",
@@ -36,6 +39,8 @@ pub struct Git {
     guardian: Guardian,
     folder: PathBuf,
     env: Vec<(OsString, OsString)>,
+    /// Settings besides those that always hold.
+    settings: Vec<String>,
 }
 
 /// How a command ended, and what it said.
@@ -71,7 +76,7 @@ impl Git {
             env.retain(|(known, _)| known != name);
             env.push((name.into(), value.into()));
         }
-        Git { guardian, folder: folder.into(), env }
+        Git { guardian, folder: folder.into(), env, settings: Vec::new() }
     }
 
     /// The same in another folder.
@@ -87,11 +92,18 @@ impl Git {
         self
     }
 
+    /// The same with one more setting, `name=value`.
+    #[must_use]
+    pub(crate) fn set(mut self, setting: String) -> Git {
+        self.settings.push(setting);
+        self
+    }
+
     /// The same for a repository whose settings others may have made: what is missing in it is fetched from nowhere,
     /// since they would name the programs that fetch it.
     #[must_use]
     pub(crate) fn wary(self) -> Git {
-        self.with("GIT_NO_LAZY_FETCH", "1").with("GIT_ALLOW_PROTOCOL", "")
+        self.with("GIT_NO_LAZY_FETCH", "1").with("GIT_ALLOW_PROTOCOL", "").with("GIT_NO_REPLACE_OBJECTS", "1")
     }
 
     /// The opposite of `wary`.
@@ -133,7 +145,8 @@ impl Git {
 
     /// Runs a command, however it ends; only what could not be run at all is an error.
     pub async fn run<A: AsRef<OsStr>>(&self, args: &[A], input: &[u8]) -> Result<Said, GitError> {
-        let settings = SETTINGS.iter().flat_map(|setting| [OsString::from("-c"), OsString::from(setting)]);
+        let settings = SETTINGS.into_iter().chain(self.settings.iter().map(String::as_str));
+        let settings = settings.flat_map(|setting| [OsString::from("-c"), OsString::from(setting)]);
         let mut program = Program::new("git", &self.folder).args(settings);
         program = program.args(args.iter().map(|arg| arg.as_ref().to_owned()));
         program.env.clone_from(&self.env);

@@ -30,10 +30,8 @@ impl Scratch {
     pub async fn show(&self, commit: &Commit) -> Result<(), GitError> {
         // As in sealing, the settings of the checkout do not count: what ran in it may have changed them.
         let git = self.checkout.outer().with("GIT_INDEX_FILE", self.folder().join(".git/index"));
-        let filters = filters::without(&git, Unfiltered::Plain).await?;
-        let filters: Vec<&str> = filters.iter().map(String::as_str).collect();
-        let read = ["read-tree", "--reset", "-u", commit.as_str()];
-        git.done(&[&PLAIN[..], &filters, &read].concat(), &[]).await?;
+        let git = filters::without(git, Unfiltered::Plain).await?;
+        git.done(&[&PLAIN[..], &["read-tree", "--reset", "-u", commit.as_str()]].concat(), &[]).await?;
         git.done(&["clean", "-ffdq"], &[]).await?;
         let head = ["update-ref", "--no-deref", "HEAD", commit.as_str()];
         self.checkout.git.done(&head, &[]).await.map(|_said| ())

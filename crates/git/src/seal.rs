@@ -39,9 +39,9 @@ impl Checkout {
         let head = if is_own { self.keep_commits().await? } else { None };
         let index = if is_own { self.path.join(".git/index") } else { self.path.join(".git/none") };
         let scratch = self.root.join(format!("{}.index", self.record.id.task));
-        let outer = self.outer();
+        let outer = filters::without(self.outer(), Unfiltered::Refused).await?;
         let staging = Staging::copied(outer.clone(), &index, &scratch, &self.record.base).await?;
-        staging.stage_all_with(&self.path, &filters::without(&outer, Unfiltered::Refused).await?).await?;
+        staging.stage_all(&self.path).await?;
         let (parent, remark) = self.parent(&outer, head).await?;
         let message = format!("Work of {}\n\nTask {}.{remark}\n", self.record.name, self.record.id.task);
         let commit = match self.kept(&outer, &staging, &parent).await? {

@@ -49,14 +49,8 @@ impl Staging {
 
     /// Brings in everything that is in the folder and not ignored, whatever marks in the index would hide.
     pub(crate) async fn stage_all(&self, folder: &Path) -> Result<(), GitError> {
-        self.stage_all_with(folder, &[]).await
-    }
-
-    /// The same with more settings.
-    pub(crate) async fn stage_all_with(&self, folder: &Path, settings: &[String]) -> Result<(), GitError> {
         self.unmark(folder).await?;
-        let add = ["add", "--all", "--sparse", "--", "."];
-        let args: Vec<&str> = PLAIN.into_iter().chain(settings.iter().map(String::as_str)).chain(add).collect();
+        let args: Vec<&str> = PLAIN.into_iter().chain(["add", "--all", "--sparse", "--", "."]).collect();
         let git = self.git.at(folder);
         let said = git.done(&args, &[]).await?;
         // Git leaves out a folder that it may not read and takes what it knew there for removed, and calls that success.

@@ -162,11 +162,6 @@ impl Kernel {
         self.state.due(&self.limits, agent)
     }
 
-    /// How many more agents may ever be started.
-    pub fn agents_left(&self) -> u32 {
-        self.state.agents_left(&self.limits)
-    }
-
     /// The moment at which [`Input::Tick`] is due.
     pub fn alarm(&self) -> Option<At> {
         self.state.alarms.first().map(|(at, ..)| *at)

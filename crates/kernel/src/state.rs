@@ -68,11 +68,6 @@ impl State {
         std::iter::successors(self.tasks.get(&from), |task| task.parent.and_then(|id| self.tasks.get(&id)))
     }
 
-    /// How many more agents may ever be started.
-    pub(crate) fn agents_left(&self, limits: &Limits) -> u32 {
-        limits.total.saturating_sub(self.started)
-    }
-
     /// The ready todos that there is room for. What stands in line already comes before them.
     pub(crate) fn due(&self, limits: &Limits, agent: &str) -> Vec<TodoId> {
         let Some(terms) = self.graph.fleet() else { return Vec::new() };

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kernel::Input;
+use protocol::Item;
 use sha2::{Digest, Sha256};
 use store::StoreError;
 use tokio::sync::watch;
@@ -38,8 +39,9 @@ impl Autopilot {
             return;
         }
         while self.status.wait_for(|status| status.continuation_due).await.is_ok() {
+            let items = self.desk.list.items().await;
             let desk = Arc::clone(&self.desk);
-            let seen = tokio::task::spawn_blocking(move || state(&desk)).await.unwrap_or_default();
+            let seen = tokio::task::spawn_blocking(move || state(&desk, &items)).await.unwrap_or_default();
             let go_on = Input::GoOn { state: seen, text: prompt::CONTINUE.trim_end().into() };
             match self.supervisor.submit(go_on).await {
                 Ok(_receipt) => {}
@@ -51,9 +53,9 @@ impl Autopilot {
     }
 }
 
-/// A digest of everything that work would change: files, todos, the plan, and what calls left behind. What of it cannot
-/// be read has not changed.
-fn state(desk: &Desk) -> String {
+/// A digest of everything that work would change: files, todos, the plan, the list, and what calls left behind. What of
+/// it cannot be read has not changed.
+fn state(desk: &Desk, items: &[Item]) -> String {
     let mut digest = Sha256::new();
     let folders = [desk.settings.cwd.clone()].into_iter().chain(desk.settings.roots.iter().cloned());
     for folder in folders {
@@ -65,6 +67,7 @@ fn state(desk: &Desk) -> String {
     }
     add(&mut digest, &plan::read_plan(&desk.settings.home, desk.session).ok());
     add(&mut digest, &todos(desk).ok());
+    add(&mut digest, &items);
     desk.roster.evidence(|piece| add(&mut digest, piece));
     digest.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }

@@ -74,7 +74,10 @@ fn planned(file: &Path, work: &FleetWorkArgs, mut args: RunArgs) -> Result<Launc
     })?;
     args.max_budget_usd = args.max_budget_usd.or(plan.limits.budget_usd);
     args.timeout = args.timeout.or(plan.limits.timeout);
-    let usual = FleetTerms { agent: args.agent.take(), ..plan.terms() };
+    // Whoever goes on may do so from another folder.
+    let at = plan.file.canonicalize().ok().map(|at| at.display().to_string());
+    let usual = plan.terms();
+    let usual = FleetTerms { agent: args.agent.take(), plan: at.or(usual.plan.clone()), ..usual };
     let order = FleetOrder { terms: terms(usual, work)?, todos: plan.todos };
     Ok(Launch { start: Beginning::AsRun, work: Work::Begin(order), fresh: work.fresh, args })
 }
@@ -216,9 +219,8 @@ fn memory(settings: Settings, session: &Session, work: &Work, shared: Vec<PathBu
     };
     let (agent, plan, isolated) = terms.map(|terms| (terms.agent, terms.plan, terms.isolated)).unwrap_or_default();
     let usual = agent.unwrap_or_else(|| "general-purpose".into());
-    // It may be named from the folder that the fleet was begun in.
-    let plan = plan.filter(|plan| !plan.is_empty()).map(|plan| settings.cwd.join(plan));
-    let apart = [apart(&settings.home, plan.as_deref()), shared].concat();
+    let plan = plan.filter(|plan| !plan.is_empty());
+    let apart = [apart(&settings.home, plan.as_deref().map(Path::new)), shared].concat();
     // What lies in a commit is of no use to workers that share the workspace: nobody merges it.
     let works = if isolated { session.works() } else { Arc::new(NoWorks) };
     Arc::new(FleetMemory::new(settings, usual, apart, works))

@@ -48,7 +48,7 @@ impl Lines {
             Event::TurnAnswered { .. } | Event::CallAnswered { .. } if task != self.root => {}
             Event::TodoClaimed { todo, .. } => {
                 let why = self.memory.as_ref().and_then(|memory| memory.why(todo));
-                why.into_iter().for_each(|why| self.view.say(task, &format!("  again: {why}")));
+                why.into_iter().for_each(|why| self.view.say(task, &format!("again: {why}")));
             }
             event => show::lines(event).iter().for_each(|line| self.view.say(task, line)),
         }

@@ -140,6 +140,11 @@ impl Board {
         items
     }
 
+    /// How many todos are done, and how many there are. It is asked with every line, so nothing is looked at twice.
+    pub(super) fn tally(&self) -> (usize, usize) {
+        (self.items.values().filter(|item| item.status == TodoStatus::Done).count(), self.items.len())
+    }
+
     /// A todo's title; nothing if it is not known.
     pub(super) fn title(&self, todo: &TodoId) -> &str {
         self.items.get(todo).map_or("", |item| &item.title)

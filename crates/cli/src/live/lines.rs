@@ -6,7 +6,6 @@ use super::amounts::{count, time};
 use super::board::Board;
 use crate::money::Money;
 use crate::print;
-use crate::todos::Mark;
 
 /// Most letters of a reason.
 const REASON: usize = 160;
@@ -16,12 +15,12 @@ pub(super) fn line(board: &Board, envelope: &Envelope) -> Option<String> {
     let at = envelope.entry.at;
     Some(match &envelope.entry.event {
         Event::FleetBegan(terms) => {
-            let todos = print::count(board.items().len(), "todo");
+            let todos = print::count(board.tally().1, "todo");
             format!("fleet began: {} ({todos})", short(&terms.goal))
         }
         Event::TodoClaimed { todo, .. } => format!("claimed {}", named(board, todo)),
         Event::TodoDone { todo, fence, .. } => {
-            let (done, total) = tally(board);
+            let (done, total) = board.tally();
             let how = if fence.is_some() { "done" } else { "reused" };
             format!("{how} {} ({done}/{total})", named(board, todo))
         }
@@ -35,7 +34,7 @@ pub(super) fn line(board: &Board, envelope: &Envelope) -> Option<String> {
             format!("merged {} as {}", named(board, todo), commit.get(..12).unwrap_or(commit))
         }
         Event::FleetEnded { end } => {
-            let (done, total) = tally(board);
+            let (done, total) = board.tally();
             let cost = if board.unpriced { String::new() } else { format!(", {}", Money::Known(board.spent.micros)) };
             format!(
                 "fleet {}: {done}/{total} done in {}, {} tokens{cost}",
@@ -61,11 +60,6 @@ fn named(board: &Board, todo: &TodoId) -> String {
         "" => short(&todo.0),
         title => format!("{} ({})", short(&todo.0), short(title)),
     }
-}
-
-fn tally(board: &Board) -> (usize, usize) {
-    let items = board.items();
-    (items.iter().filter(|(_, _, mark)| *mark == Mark::Done).count(), items.len())
 }
 
 fn short(text: &str) -> String {

@@ -25,7 +25,7 @@ fn newcomer() -> Stage {
 
 /// Runs the commands that the demo ends with; what they say.
 #[track_caller]
-#[expect(clippy::disallowed_methods, reason = "a person types them in a shell of their own")]
+#[expect(clippy::disallowed_methods, reason = "a person types them in a shell beside the program")]
 fn try_next(shown: &str) -> String {
     let (_, next) = shown.split_once("To look around").unwrap();
     let commands: Vec<&str> = next.lines().filter(|line| line.starts_with("  ")).collect();

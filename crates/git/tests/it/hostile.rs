@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use git::{Checkout, GitError, Order, Repository, Scratch};
 
@@ -53,6 +54,9 @@ async fn a8_filters_of_the_repository_run_no_program_of_the_agent() {
     script(&checkout.path().join("filter"), &format!("touch {}; cat", ran.display()));
     fs::write(checkout.path().join(".gitattributes"), "*.txt filter=own\n").unwrap();
     fs::write(checkout.path().join("b.txt"), "made\n").unwrap();
+    // A file that is younger than the index is read again by whatever writes the index.
+    let file = fs::File::options().write(true).open(checkout.path().join("b.txt")).unwrap();
+    file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(4_000_000_000)).unwrap();
     let sealed = checkout.seal().await.unwrap();
     assert!(!ran.exists(), "by sealing");
     let (repository, root) = (Repository::find(&stage.git).await.unwrap(), checkout.path().parent().unwrap());
@@ -79,4 +83,29 @@ async fn a8_a_checkout_that_became_a_link_seals_nothing() {
     assert!(matches!(checkout.seal().await, Err(GitError::Unfit { .. })));
     checkout.discard(&stage.home, protocol::At(1)).await.unwrap();
     assert!(elsewhere.join("secret").exists());
+}
+
+#[tokio::test]
+async fn f8_what_would_become_a_repository_s_own_file_is_never_written() {
+    let stage = Stage::new().await;
+    let git = &stage.git;
+    let outset = git::Outset::now(git).await.unwrap();
+    let root = stage.home.make_checkouts(stage.session).unwrap();
+    let repository = Repository::find(git).await.unwrap();
+    let order = Order { id: stage.id(), name: "look".into(), base: outset.base.clone() };
+    let scratch = Scratch::make(&repository, &root, order).await.unwrap();
+    let blob = git.done(&["hash-object", "-w", "--stdin"], b"evil\n").await.unwrap().text();
+    let hooks = git.done(&["mktree"], format!("100755 blob {blob}\tpost-checkout\n").as_bytes()).await.unwrap().text();
+    let inside = git.done(&["mktree"], format!("040000 tree {hooks}\thooks\n").as_bytes()).await.unwrap().text();
+    let before = stage.belongings().await;
+    for name in [".git", ".GIT", "git~1", ".git ", ".g\u{200c}it", "..", "."] {
+        let tree =
+            git.done(&["mktree", "-z"], format!("040000 tree {inside}\t{name}\0").as_bytes()).await.unwrap().text();
+        let made = git.text(&["commit-tree", "-p", outset.head.as_str(), "-m", "x", &tree]).await.unwrap();
+        let tip = git::Commit::new(&made).unwrap();
+        assert!(scratch.show(&tip).await.is_err(), "{name:?} is shown");
+        let landing = git::Landing { outset: &outset, tip: &tip, scratch: &scratch, mark: "refs/bosun/landing" };
+        assert!(landing.land(git).await.is_err(), "{name:?} lands");
+        assert_eq!(stage.belongings().await, before, "{name:?}");
+    }
 }

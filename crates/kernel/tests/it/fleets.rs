@@ -218,17 +218,6 @@ fn f4_a_copy_of_a_session_has_no_fleet_at_work() {
     assert_eq!(desk.due(), ["a", "b"]);
 }
 
-#[test]
-fn f4_it_is_known_how_many_agents_may_still_be_started() {
-    let mut desk = Desk::with(Limits { live: 2, depth: 2, total: 1, ..Limits::default() }, |_| {});
-    desk.ok(change(Origin::User, vec![todo("a", &[]), todo("b", &[])]));
-    desk.ok(Input::BeginFleet(fleet(0)));
-    assert_eq!((desk.kernel.agents_left(), desk.due()), (1, vec!["a".to_owned()]));
-    let run = desk.claim(2, "a");
-    desk.completes(run);
-    assert_eq!((desk.kernel.agents_left(), desk.due()), (0, vec![]));
-}
-
 /// The CPU that each of these takes to be done, when one more waits for all of them.
 fn cpu_of_one_below(count: u32) -> f64 {
     let limits = Limits { live: 2, depth: 2, total: count, ..Limits::default() };

@@ -52,8 +52,12 @@ pub(crate) async fn missing_at(
         Ok(Err(ToolError::Broken(error))) => return Err(format!("`{shown}` cannot be run: {error}")),
         Err(_late) => format!("not ended after {} s, and killed", limit.as_secs()),
     };
-    let output = prompt::quote(capture.text(TOLD).as_str());
-    Ok(Some(format!("- `{shown}` must exit with code 0, and did not ({ended}); it printed:\n{output}")))
+    let output = capture.text(TOLD);
+    let printed = match output.as_str().trim() {
+        "" => "it printed nothing".to_owned(),
+        _some => format!("it printed:\n{}", prompt::quote(output.as_str())),
+    };
+    Ok(Some(format!("- `{shown}` must exit with code 0, and did not ({ended}); {printed}")))
 }
 
 /// Runs the command to its end. Dropping it kills the command and everything it started.

@@ -28,6 +28,7 @@ impl Driver {
         supervisor.submit(commands::input(Command::Send(message), *root)).await?;
         // Whatever hooks made of the words: it is not asked again.
         self.past.plans += 1;
+        self.past.asked = true;
         self.own.judged = false;
         Ok(Flow::On)
     }
@@ -38,7 +39,8 @@ impl Driver {
         self.own.judged = true;
         let first = self.past.reviews == 0;
         let asked = self.past.plans + self.past.reviews > 0 && !self.past.worked;
-        if let Some(words) = self.root_failed().filter(|_| asked) {
+        // How it ended before this fleet began says nothing of it.
+        if let Some(words) = self.root_failed().filter(|_| asked && self.past.asked) {
             // One who cannot look at the result has changed nothing, so the fleet ends as it is.
             return if first { self.unplanned(words).await } else { Ok(Flow::On) };
         }

@@ -67,6 +67,10 @@ pub(crate) async fn check(
     todos: &[Todo],
 ) -> Result<(), FleetError> {
     let mut problems = problems(desk, root, terms, todos).await;
+    // Whoever wrote the file need not be who works by it.
+    if let (Some(check), Some(_file)) = (&terms.check, &terms.plan) {
+        problems.extend(worker::permitted(desk, root, check).await.err().map(|words| format!("the fleet: {words}")));
+    }
     let mut ids = BTreeSet::new();
     let twice = todos.iter().filter(|todo| !ids.insert(&todo.id));
     problems.extend(twice.map(|todo| format!("{}: two todos have this id", one_line(&todo.id.0, ID))));

@@ -24,3 +24,4 @@ pub(crate) use driver::Driver;
 pub(crate) use finished::Finished;
 pub(crate) use judge::check;
 pub(crate) use order::Ending;
+pub(crate) use worker::permitted;

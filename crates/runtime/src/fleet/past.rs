@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use protocol::{Body, Envelope, Event, FleetEnd, FleetTerms, Origin, TaskId, Todo, TodoId};
+use protocol::{Body, Envelope, Event, FleetEnd, FleetTerms, Origin, Outcome, TaskId, Todo, TodoId};
 
 use super::words;
 
@@ -17,6 +17,10 @@ pub(super) struct Past {
     pub(super) mends: u32,
     /// How often it was shown the outcome.
     pub(super) reviews: u32,
+    /// Whether it was asked anything since the fleet last began.
+    pub(super) asked: bool,
+    /// Whether it answered when it was asked for the plan, or somebody worked by it.
+    pub(super) planned: bool,
     /// Whether anybody began to work since it was last asked.
     pub(super) worked: bool,
     /// Whether workers have checkouts of their own.
@@ -51,7 +55,10 @@ impl Past {
                 self.hear(*from, text);
             }
             Event::FleetEnded { end } => self.ended = Some(*end),
-            Event::TodoClaimed { .. } => self.worked = true,
+            Event::TodoClaimed { .. } => (self.worked, self.planned) = (true, true),
+            Event::ActivationEnded { outcome: Outcome::Completed, .. } if envelope.entry.task == root => {
+                self.planned |= self.plans > 0;
+            }
             Event::WorkSealed { commit, .. } => {
                 self.sealed.insert(envelope.entry.task, commit.clone());
             }
@@ -61,10 +68,10 @@ impl Past {
 
     /// A fleet begins. One that goes on with its own todos has its plan.
     fn begin(&mut self, terms: &FleetTerms) {
-        let Past { goal, plans, sealed, demands, closed, .. } = std::mem::take(self);
-        let goes_on = goal == terms.goal && !demands.is_empty();
-        let (isolated, plans) = (terms.isolated, if goes_on { plans } else { 0 });
-        *self = Past { goal: terms.goal.clone(), plans, isolated, sealed, demands, closed, ..Past::default() };
+        let Past { goal, plans, planned, sealed, demands, closed, .. } = std::mem::take(self);
+        let planned = planned && goal == terms.goal && !demands.is_empty();
+        let (isolated, plans, goal) = (terms.isolated, if planned { plans } else { 0 }, terms.goal.clone());
+        *self = Past { goal, plans, planned, isolated, sealed, demands, closed, ..Past::default() };
     }
 
     fn demand(&mut self, by: Origin, changed: &[Todo], gone: &[TodoId], root: TaskId) {
@@ -84,11 +91,55 @@ impl Past {
     }
 
     fn hear(&mut self, from: Origin, text: &str) {
-        match words::asked(from, text) {
+        let asked = words::asked(from, text);
+        self.asked |= asked.is_some();
+        match asked {
             Some(words::Asked::Plan) => (self.plans, self.mends, self.worked) = (self.plans + 1, 0, false),
             Some(words::Asked::Mend) => self.mends += 1,
             Some(words::Asked::Review) => (self.reviews, self.mends, self.worked) = (self.reviews + 1, 0, false),
             None => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::{Activation, At, Delivery, Entry, FailKind, MailId, SessionId};
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn read(past: &mut Past, event: Event) {
+        let root = TaskId::new(Uuid::nil());
+        let (session, entry) = (SessionId::new(Uuid::nil()), Entry { task: root, at: At(0), event });
+        past.read(&Envelope { v: 1, seq: 1, session, entry }, root);
+    }
+
+    /// What is known of a fleet that begins again after its main agent's answer to the first one ended like this.
+    fn begun_again(outcome: Outcome) -> Past {
+        let terms = || {
+            let terms = serde_json::json!({ "goal": "all", "retries": 0, "rounds": 0, "isolated": false });
+            Event::FleetBegan(serde_json::from_value(terms).unwrap())
+        };
+        let body = Body::text(words::plan("all", ["worker"].into_iter(), "worker"));
+        let todo = Todo::new("a", "the first half");
+        let by = Origin::User;
+        let mut past = Past::default();
+        read(&mut past, terms());
+        read(&mut past, Event::MailAdmitted { mail: MailId(1), from: by, delivery: Delivery::FollowUp, body });
+        read(&mut past, Event::TodosChanged { by, changed: vec![todo], gone: Vec::new(), upto: 1 });
+        read(&mut past, Event::ActivationEnded { activation: Activation(1), outcome, text: String::new() });
+        assert!(past.asked);
+        read(&mut past, Event::FleetEnded { end: FleetEnd::Stopped });
+        read(&mut past, terms());
+        past
+    }
+
+    #[test]
+    fn f4_a_plan_that_was_broken_off_is_asked_for_again_and_a_whole_one_is_not() {
+        let whole = begun_again(Outcome::Completed);
+        assert_eq!((whole.plans, whole.asked), (1, false));
+        let half = begun_again(Outcome::Failed { kind: FailKind::Internal, message: "no model".into() });
+        assert_eq!((half.plans, half.asked), (0, false));
     }
 }

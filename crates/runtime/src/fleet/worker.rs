@@ -41,7 +41,7 @@ pub(super) fn expected(todo: &Todo) -> Result<Option<Expects>, String> {
 
 /// Says in words why a command may not be run to see whether a todo is done. Nobody is asked about it: it was written
 /// long before it runs.
-pub(super) async fn permitted(desk: &Arc<Desk>, root: TaskId, command: &str) -> Result<(), String> {
+pub(crate) async fn permitted(desk: &Arc<Desk>, root: TaskId, command: &str) -> Result<(), String> {
     let (outfit, site) = (desk.outfit(root)?, desk.site(root)?);
     let verdict = permit::judge_command(desk, &outfit, &site, "task", command).await;
     let verdict = verdict.map_err(|error| error.to_string())?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use host::Home;
 use protocol::{Item, ItemId, ListName, SessionId, TaskId};
-use store::{Changed, List, ListError, StoreError};
+use store::{Changed, ItemsWanted, List, ListError, StoreError};
 use tokio::sync::Notify;
 
 use crate::settings::Settings;
@@ -69,6 +69,14 @@ impl SharedList {
             done
         });
         Ok(acted.await??)
+    }
+
+    /// Every item; none that cannot be read.
+    pub(crate) async fn items(self: &Arc<Self>) -> Vec<Item> {
+        self.with(|list| list.items(&ItemsWanted::default())).await.unwrap_or_else(|trouble| {
+            tracing::info!(%trouble, "the list is not looked at");
+            Vec::new()
+        })
     }
 
     fn open(&self) -> Result<List, StoreError> {

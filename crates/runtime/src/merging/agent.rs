@@ -12,7 +12,7 @@ use super::aide::{self, Aide};
 use super::session::Hands;
 use crate::bus::Live;
 use crate::sites::Site;
-use crate::{definition, expects, prompt};
+use crate::{definition, expects, fleet, prompt};
 
 /// The type of agent that resolves conflicts of what names none.
 const USUAL: &str = "general-purpose";
@@ -35,7 +35,7 @@ impl Aide for Hands<'_> {
 
     fn check<'a>(&'a self, todo: &'a TodoId, folder: &'a Path) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async move {
-            let Some(command) = self.command(todo) else { return Ok(()) };
+            let Some(command) = self.command(todo).await? else { return Ok(()) };
             let root = self.merging.root;
             let run = self.merging.supervisor.look(move |kernel| kernel.task(root).map(kernel::Task::run)).await;
             let Ok(Some(run)) = run else { return Err("the session is closing".into()) };
@@ -73,7 +73,7 @@ impl Hands<'_> {
         let agent = desk.settings.catalog.agent(wanted).ok_or_else(|| format!("there is no agent type `{wanted}`"))?;
         let definition = definition::of(agent)?;
         let model = desk.model_for(agent, todo.and_then(|todo| todo.model.as_deref()));
-        let expects = Expects { command: self.command(&id), ..Expects::default() };
+        let expects = Expects { command: self.command(&id).await?, ..Expects::default() };
         let title = todo.map_or("", |todo| todo.title.as_str());
         let spec = TaskSpec {
             parent: Some(self.merging.root),
@@ -128,9 +128,15 @@ impl Hands<'_> {
         works.sealed(task).cloned().ok_or_else(|| "the agent that tried left nothing".into())
     }
 
-    /// What must hold after the work of a todo is merged: what the fleet says, or else what the todo says.
-    fn command(&self, todo: &TodoId) -> Option<String> {
-        self.terms.check.clone().or_else(|| self.todo(todo)?.check.clone())
+    /// What must hold after the work of a todo is merged: what the fleet says, or else what the todo says. The words of a
+    /// todo may have been changed since it was done, so they are judged anew.
+    async fn command(&self, todo: &TodoId) -> Result<Option<String>, String> {
+        if let Some(check) = &self.terms.check {
+            return Ok(Some(check.clone()));
+        }
+        let Some(check) = self.todo(todo).and_then(|todo| todo.check.clone()) else { return Ok(None) };
+        fleet::permitted(&self.merging.desk, self.merging.root, &check).await?;
+        Ok(Some(check))
     }
 
     fn todo(&self, id: &TodoId) -> Option<&Todo> {

@@ -201,6 +201,20 @@ async fn x2_a_model_that_never_reports_stops_at_the_limit() {
 }
 
 #[tokio::test]
+async fn x2_items_of_the_list_are_a_change() {
+    let script = rules(
+        r#"
+  - when: { answered: { tool: TaskCreate } }
+    answer: [say: More to come.]
+  - answer:
+      - call: { tool: TaskCreate, input: { subject: "part ${turn}", description: x } }
+"#,
+    );
+    let run = pilot(&script, 4).prompt("do it").run().await;
+    assert_eq!(stops(&run), [(AutopilotStop::Limit, 4)], "{}", run.transcript());
+}
+
+#[tokio::test]
 async fn x2_a_model_that_says_the_same_for_ever_stops_when_nothing_changes() {
     let run = pilot(
         &turns("    - - say: I continue.\n").replace("agents:\n  main:\n    - -", "rules:\n  - answer:\n     -"),

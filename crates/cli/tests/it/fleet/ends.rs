@@ -126,3 +126,10 @@ fn f4_a_session_is_named_by_the_goal_and_a_failure_by_its_todo() {
     stage.bosun(["fleet", "run", "plan.yaml"]).run().expect(0).says(&["row: ! model: too busy"]);
     assert!(stage.bosun(["sessions"]).run().expect(0).stdout.contains("Reach the shore"));
 }
+
+#[test]
+fn f5_a_check_that_prints_nothing_is_told_so() {
+    let stage = planned("todos: [{ id: row, title: Row, check: 'false' }]\n", "  - answer: [say: done]\n");
+    let ended = stage.bosun(["fleet", "run", "plan.yaml", "--allow-all", "--retries", "0"]).run().expect(1);
+    ended.says(&["blocked row", "it printed nothing"]);
+}

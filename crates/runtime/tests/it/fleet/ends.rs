@@ -7,6 +7,7 @@ use runtime::{Aids, Done, FleetOutcome, Ground, Harvest, Harvested, Landing, Mem
 use tools::BoxFuture;
 
 use super::{by, course, given, prompts, reason, statuses, todo};
+use crate::support::{UNTIL_GO, until_file};
 
 /// Knows what `a` brought, and notes what it is told.
 #[derive(Debug, Default)]
@@ -73,4 +74,34 @@ async fn f4_what_is_known_is_not_done_again_and_what_is_done_is_kept() {
     told[1..3].sort();
     let expected = ["begin 4", "b: /root/b is done", "c: /root/c is done", "a=Some(\"c0ffee\") b=None c=None", "Apart"];
     assert_eq!(told, expected);
+}
+
+#[tokio::test]
+async fn f5_what_another_owner_used_again_is_not_lost_to_the_next() {
+    let notes = Arc::new(Notes::default());
+    let aids =
+        || Aids { memory: Arc::clone(&notes) as _, ground: Arc::clone(&notes) as _, harvest: Arc::clone(&notes) as _ };
+    let script = format!(
+        "
+  - when: {{ path: /root/b, turn: 1 }}
+    answer: [call: {{ tool: shell, input: {{ command: \"touch began; {UNTIL_GO}\" }} }}]
+  - answer: [say: \"${{path}} is done\"]
+"
+    );
+    let stage = by(&script).ready();
+    let mut driver = stage.open(Start::New).await;
+    let id = driver.id();
+    let plan = given([todo("a", &[]), todo("b", &["a"])]);
+    let _fleet = driver.session_mut().start_fleet(plan, aids()).await.unwrap();
+    until_file(&stage.path("began")).await;
+    driver.crash().await;
+    std::fs::write(stage.path("go"), "").unwrap();
+    notes.0.lock().unwrap().clear();
+    let mut driver = stage.open(Start::Resume(id)).await;
+    driver.resume().await;
+    let mut fleet = driver.session_mut().resume_fleet(aids()).await.unwrap();
+    assert_eq!(driver.fleet_ended(&mut fleet).await, FleetOutcome::Ended(FleetEnd::Done));
+    driver.leave().await;
+    let told = notes.0.lock().unwrap().clone();
+    assert_eq!(told, ["begin 2", "b: /root/b is done", "a=Some(\"c0ffee\") b=None", "InPlace"]);
 }

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use protocol::{Event, FleetEnd, Todo, TodoStatus};
+use protocol::{Event, FleetEnd, PermissionMode, Todo, TodoStatus};
 use runtime::{Fit, FleetOrder, FleetOutcome, Start, Summary, Taken};
-use testkit::session::{Run, Stage};
+use testkit::session::{Run, Scenario, Stage};
 
 use super::{by, given, reason, statuses, todo};
 
@@ -19,7 +19,11 @@ fn git(folder: &Path, args: &[&str]) -> String {
 
 /// A stage whose folder is a repository, and whose model answers by these rules.
 fn ready(script: &str) -> Stage {
-    let stage = by(script).file("shared.txt", "first\nmiddle\nlast\n").ready();
+    made(by(script))
+}
+
+fn made(scenario: Scenario) -> Stage {
+    let stage = scenario.file("shared.txt", "first\nmiddle\nlast\n").ready();
     let folder = stage.path(".");
     for args in [
         &["init", "-q", "-b", "main"][..],
@@ -204,7 +208,7 @@ async fn f8_checkouts_whose_work_is_merged_are_gone_and_their_commits_stay() {
     let (outcome, summary, run) = play(&stage, three()).await;
     assert_eq!((outcome, &summary.left), (DONE, &Vec::new()), "{}", summary.text());
     assert_eq!(checkouts(&run), Vec::<String>::new());
-    let pinned = git(&stage.path("."), &["for-each-ref", "--format=%(objectname)", "refs/bosun/**/work/"]);
+    let pinned = git(&stage.path("."), &["for-each-ref", "--format=%(objectname)", "refs/bosun/"]);
     for fitted in &summary.todos {
         assert!(pinned.contains(&fitted.work), "{} is not among {pinned}", fitted.work);
     }
@@ -228,4 +232,23 @@ async fn f8_a_try_that_failed_is_kept_and_told_and_the_next_begins_clean() {
     assert_eq!(checkouts(&run), [left.task.clone()]);
     assert_eq!(std::fs::read_to_string(Path::new(&left.path).join("junk.txt")).unwrap(), "junk\n");
     assert_eq!(git(&stage.path("."), &["ls-tree", "--name-only", &summary.tip]), "a.txt\nshared.txt");
+}
+
+#[tokio::test]
+async fn f8_a_check_that_was_written_after_the_work_is_judged_before_it_runs() {
+    let script = "
+  - when: { turn: 1, path: /root }
+    answer: [call: { tool: sql, input: { query: \"UPDATE todos SET check_command = 'touch witness'\" } }]
+  - when: { turn: 1, path: /root/a }
+    answer: [call: { tool: create, input: { path: a.txt, content: a } }]
+  - answer: [say: done]
+";
+    let stage = made(by(script).mode(PermissionMode::AcceptEdits));
+    let mut order = isolated([todo("a", &[])]);
+    (order.terms.check, order.terms.rounds) = (None, 1);
+    let (_outcome, summary, run) = play(&stage, order).await;
+    let [("a", Fit::Unchecked { said })] = fits(&summary)[..] else {
+        panic!("{:?}\n{}", fits(&summary), run.transcript());
+    };
+    assert!(said.contains("`touch witness` is not permitted"), "{said}");
 }

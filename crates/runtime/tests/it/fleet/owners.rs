@@ -137,6 +137,26 @@ async fn f4_a_fleet_that_goes_on_has_its_plan() {
 }
 
 #[tokio::test]
+async fn f4_a_fleet_whose_main_agent_could_not_look_at_the_result_goes_on_later() {
+    let script = "
+  - when: { agent: main, prompt: \"The fleet has done what it could\" }
+    fail: { class: terminal, message: no such model }
+  - when: { agent: main, turn: 1 }
+    answer: [call: { tool: sql, input: { query: \"INSERT INTO todos (id, title, check_command) VALUES ('a', 'First', 'test -e go')\" } }]
+  - answer: [say: done]
+";
+    let stage = by(script).ready();
+    let mut driver = stage.open(Start::New).await;
+    let mut fleet = driver.fleet(planned(1)).await;
+    assert_eq!(driver.fleet_ended(&mut fleet).await, FleetOutcome::Ended(FleetEnd::Blocked));
+    std::fs::write(stage.path("go"), "").unwrap();
+    let mut fleet = driver.resume_fleet().await;
+    assert_eq!(driver.fleet_ended(&mut fleet).await, DONE);
+    let run = driver.leave().await;
+    assert_eq!(statuses(&run), [("a".to_owned(), TodoStatus::Done)]);
+}
+
+#[tokio::test]
 async fn f4_a_session_that_is_stopped_takes_its_fleet_with_it() {
     let stage = by(&waits()).ready();
     let mut driver = stage.open(Start::New).await;

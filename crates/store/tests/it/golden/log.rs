@@ -1,10 +1,11 @@
 //! The events of the golden files, form by form.
 
 use protocol::{
-    Activation, AgentSpec, Answer, AnswerStatus, Ask, AskId, At, Attempt, Block, Body, Budget, Call, CallId, Cancel,
-    CancelBy, Compaction, Cost, DecidedBy, Decision, DefinitionId, Delivery, Effort, Entry, Event, Evidence, Expects,
-    FailKind, Fence, Holder, MailId, ModelFault, ModelUse, Origin, Outcome, PermissionMode, Price, RuleEffect,
-    RuleText, StopReason, Subject, TaskSpec, Terms, Turn, Usage, WaitEnd, WaitMode, WrapUp,
+    Activation, AgentSpec, Answer, AnswerStatus, Ask, AskId, At, Attempt, AutopilotStop, Block, Blocked, Body, Budget,
+    Call, CallId, Cancel, CancelBy, Compaction, Cost, DecidedBy, Decision, DefinitionId, Delivery, Effort, Entry,
+    Event, Evidence, Expects, FailKind, Fence, FleetEnd, FleetTerms, Holder, Item, ItemId, ItemStatus, ListName,
+    MailId, ModelFault, ModelUse, Origin, Outcome, PermissionMode, Price, RuleEffect, RuleText, SessionMode,
+    StopReason, Subject, TaskSpec, Terms, Todo, TodoId, TodoStatus, Turn, Usage, WaitEnd, WaitMode, WrapUp,
 };
 
 use crate::support::*;
@@ -209,6 +210,70 @@ pub(super) fn crew_entries() -> Vec<Entry> {
     (100..).zip(events).map(|(at, event)| Entry { task: child, ..entry(at, event) }).collect()
 }
 
+/// A session plans, and a fleet works through its todos; an item is on a list, and the root goes on by itself.
+pub(super) fn fleet_entries() -> Vec<Entry> {
+    let (root, user) = (Origin::Task { id: task(1) }, Origin::User);
+    let (read, write) = (TodoId::from("a"), TodoId::from("b"));
+    let changed = vec![
+        Todo { status: TodoStatus::Done, ..Todo::new("a", "read") },
+        Todo { depends_on: vec![read.clone()], check: Some("make".into()), ..Todo::new("b", "write") },
+    ];
+    let item = Item {
+        id: ItemId(1),
+        subject: "write the docs".into(),
+        description: "all of them".into(),
+        active_form: Some("writing".into()),
+        status: ItemStatus::InProgress,
+        owner: Some("/root/docs".into()),
+        blocks: vec![ItemId(2)],
+        blocked_by: Vec::new(),
+        metadata: [("size".to_owned(), "large".into())].into_iter().collect(),
+        version: 2,
+        task: Some(task(3)),
+        author: "user".into(),
+        created_at: At(120),
+        updated_at: At(121),
+        archived: false,
+    };
+    let terms = FleetTerms {
+        goal: "all of it".into(),
+        agent: Some("writer".into()),
+        parallel: Some(2),
+        retries: 1,
+        rounds: 3,
+        isolated: true,
+        dirty: true,
+        merge: true,
+        check: Some("make test".into()),
+        plan: Some("plan.yaml".into()),
+    };
+    let blocked = |why| Event::TodoBlocked { todo: write.clone(), why };
+    let events = [
+        Event::ModeChanged { mode: SessionMode::Plan, by: user },
+        Event::TodosChanged { by: root, changed, gone: vec!["c".into()], upto: 3 },
+        Event::FleetBegan(terms),
+        Event::TodoClaimed { todo: write.clone(), fence: 1 },
+        Event::WorkPlaced { path: "/checkouts/b".into(), base: "c0ffee".into() },
+        Event::WorkSealed { commit: "beef".into(), files: vec!["docs.md".into()] },
+        Event::TodoReturned { todo: write.clone(), fence: 1, failure: Some("make fails".into()) },
+        blocked(Blocked::Upstream { todo: read.clone() }),
+        Event::TodoFreed { todo: write.clone() },
+        blocked(Blocked::Cycle { path: vec![read, write.clone()] }),
+        Event::TodoDone { todo: write.clone(), fence: Some(2) },
+        Event::WorkMerged { todo: write.clone(), commit: "f00d".into() },
+        blocked(Blocked::Itself { reason: "conflicts in docs.md".into() }),
+        Event::FleetEnded { end: FleetEnd::Blocked },
+        Event::ItemChanged { list: ListName::Project, item: Box::new(item) },
+        Event::ModeChanged { mode: SessionMode::Autopilot, by: Origin::Runtime },
+        Event::AutopilotContinued { count: 1, state: "5eed".into() },
+        Event::AutopilotStopped {
+            why: AutopilotStop::Blocked { summary: "half of it".into(), reason: "no key".into() },
+            continues: 1,
+        },
+    ];
+    (120..).zip(events).map(|(at, event)| entry(at, event)).collect()
+}
+
 /// What a file of this form holds.
 pub(super) fn written(form: u32) -> Vec<Entry> {
     let mut all = entries();
@@ -220,6 +285,9 @@ pub(super) fn written(form: u32) -> Vec<Entry> {
     }
     if form > 3 {
         all.extend(crew_entries());
+    }
+    if form > 4 {
+        all.extend(fleet_entries());
     }
     all
 }

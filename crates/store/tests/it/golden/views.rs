@@ -231,6 +231,12 @@ pub(super) fn crew_view() -> SessionView {
     SessionView { updated_at: At(117), events: u64::try_from(written(4).len()).unwrap(), ..asking_view() }
 }
 
+/// The same after a fleet, on autopilot.
+pub(super) fn fleet_view() -> SessionView {
+    let events = u64::try_from(written(5).len()).unwrap();
+    SessionView { updated_at: At(137), events, mode: protocol::SessionMode::Autopilot, ..crew_view() }
+}
+
 /// What was asked, and how it stands.
 pub(super) fn asks() -> Vec<AskView> {
     let decided = |decision, by, at| AskState::Decided { decision, by, at: At(at) };
