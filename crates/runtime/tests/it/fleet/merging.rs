@@ -229,7 +229,7 @@ async fn f8_a_try_that_failed_is_kept_and_told_and_the_next_begins_clean() {
     assert_eq!(outcome, DONE, "{}\n{}", summary.text(), run.transcript());
     let [left] = &summary.left[..] else { panic!("{}", summary.text()) };
     assert!(left.why.contains("is not in the result") && summary.text().contains(&left.path), "{}", summary.text());
-    assert_eq!(checkouts(&run), [left.task.clone()]);
+    assert_eq!(checkouts(&run), std::slice::from_ref(&left.task));
     assert_eq!(std::fs::read_to_string(Path::new(&left.path).join("junk.txt")).unwrap(), "junk\n");
     assert_eq!(git(&stage.path("."), &["ls-tree", "--name-only", &summary.tip]), "a.txt\nshared.txt");
 }
