@@ -1,9 +1,11 @@
 //! Follows a task: first what its session's file holds, then what its owner tells.
 
+use std::time::{Duration, Instant};
+
 use host::Home;
 use protocol::api::{Method, SubscribeParams};
 use protocol::{Envelope, TaskId, Turn};
-use rpc::Client;
+use rpc::{Client, Notifications};
 use serde::Deserialize;
 use serde_json::Value;
 use store::Reader;
@@ -17,6 +19,10 @@ use crate::sessions::is_live;
 
 /// How many events are read from a file at a time.
 const PAGE: usize = 512;
+
+/// How long an owner may take from closing its door to letting go of the file, and how often is looked meanwhile.
+const LEAVING: Duration = Duration::from_secs(5);
+const LOOK: Duration = Duration::from_millis(20);
 
 /// What is to be followed.
 #[derive(Debug, Clone, Copy)]
@@ -60,16 +66,27 @@ fn from_file(reader: &Reader, mut seq: u64, follow: &mut Follow) -> Result<u64, 
     }
 }
 
+/// A way to hear the owner, unless it has left. One that leaves closes its door before it lets go of the file.
+async fn knock(home: &Home, chosen: &Chosen) -> Result<Option<(Client, Notifications)>, Failure> {
+    let began = Instant::now();
+    loop {
+        if let Ok(open) = Client::connect(&home.socket(chosen.session)).await {
+            return Ok(Some(open));
+        }
+        if !is_live(&chosen.reader)? {
+            return Ok(None);
+        }
+        if began.elapsed() > LEAVING {
+            return Err(Failure::failed(format!("the process that runs {} does not answer", chosen.session)));
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
 /// Shows what the owner tells, until there is nothing more to follow, or nobody reads it, or the owner leaves.
 async fn from_owner(home: &Home, chosen: &Chosen, mut seen: u64, follow: &mut Follow) -> Result<u64, Failure> {
-    let Ok((client, mut notifications)) = Client::connect(&home.socket(chosen.session)).await else {
-        // It has left in this moment, and what it did is in the file.
-        return if is_live(&chosen.reader)? {
-            Err(Failure::failed(format!("the process that runs {} does not answer", chosen.session)))
-        } else {
-            Ok(seen)
-        };
-    };
+    // One that has left meanwhile has written what it did to the file.
+    let Some((client, mut notifications)) = knock(home, chosen).await? else { return Ok(seen) };
     let subscribed = client.call::<Value>(Method::EventsSubscribe, SubscribeParams { after: seen });
     tokio::pin!(subscribed);
     let mut answered = false;
