@@ -123,6 +123,14 @@ impl Reader {
         self.ask(|conn| conn.query_row("SELECT EXISTS (SELECT 1 FROM bosun_todo_log)", [], |row| row.get(0)))
     }
 
+    /// What a task's latest activation ended with.
+    pub fn result(&self, task: TaskId) -> Result<Option<String>, StoreError> {
+        self.ask(|conn| {
+            let mut select = conn.prepare_cached("SELECT result FROM bosun_tasks WHERE id = ?1")?;
+            Ok(select.query_row([task.to_string()], |row| row.get(0)).optional()?.flatten())
+        })
+    }
+
     /// The todos that were changed since the runtime last said what they are, by those who did; what is more than can
     /// be said at once comes when this is said.
     pub fn todo_changes(&self) -> Result<Vec<TodoChanges>, StoreError> {

@@ -60,7 +60,8 @@ impl Driver {
     async fn remember(&mut self, rows: &[TodoRow], todos: &[Todo]) {
         self.remembers = true;
         self.bench.aids.memory.begin(todos).await;
-        for row in rows.iter().filter(|row| row.todo.status == TodoStatus::Done) {
+        let is_done = |row: &&TodoRow| row.todo.status == TodoStatus::Done && self.past.done.contains(&row.todo.id);
+        for row in rows.iter().filter(is_done) {
             self.keep(row).await;
         }
     }

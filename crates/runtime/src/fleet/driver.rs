@@ -161,13 +161,17 @@ impl Driver {
     }
 
     /// Hears everything that has happened so far.
-    async fn catch_up(&mut self) -> Result<(), Broken> {
+    pub(super) async fn catch_up(&mut self) -> Result<(), Broken> {
         while let Some(live) = self.events.next().now_or_never() {
             match live? {
                 Some(Live::Event(envelope)) => self.hear(&envelope),
                 Some(Live::Text { .. }) => {}
                 None => break,
             }
+        }
+        // Until the memory knows what is to be done, what was done is only noted.
+        if !self.remembers {
+            self.done.clear();
         }
         for todo in std::mem::take(&mut self.done) {
             if let Some(row) = self.bench.row(&todo)? {

@@ -12,6 +12,8 @@ use crate::supervisor::Rejected;
 
 impl Driver {
     pub(super) async fn finish(&mut self, terms: &FleetTerms) -> Result<Flow, Broken> {
+        // The look that led here may be ahead of what was heard.
+        self.catch_up().await?;
         if self.unstick().await? {
             return Ok(Flow::On);
         }

@@ -1,6 +1,6 @@
 //! What a fleet has done so far, as the log tells it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::{Body, Envelope, Event, FleetEnd, FleetTerms, Origin, Outcome, TaskId, Todo, TodoId};
 
@@ -31,6 +31,8 @@ pub(super) struct Past {
     pub(super) closed: bool,
     /// What must hold of each todo, as whoever plans wrote it. What a worker makes of it does not count.
     pub(super) demands: BTreeMap<TodoId, Demand>,
+    /// What workers or earlier runs have done. The table may be ahead of it, and people's words are only there.
+    pub(super) done: BTreeSet<TodoId>,
     /// The commits that hold the work of workers.
     pub(super) sealed: BTreeMap<TaskId, String>,
 }
@@ -55,7 +57,13 @@ impl Past {
                 self.hear(*from, text);
             }
             Event::FleetEnded { end } => self.ended = Some(*end),
-            Event::TodoClaimed { .. } => (self.worked, self.planned) = (true, true),
+            Event::TodoClaimed { todo, .. } => {
+                (self.worked, self.planned) = (true, true);
+                self.done.remove(todo);
+            }
+            Event::TodoDone { todo, .. } => {
+                self.done.insert(todo.clone());
+            }
             Event::ActivationEnded { outcome: Outcome::Completed, .. } if envelope.entry.task == root => {
                 self.planned |= self.plans > 0;
             }
@@ -68,10 +76,10 @@ impl Past {
 
     /// A fleet begins. One that goes on with its own todos has its plan.
     fn begin(&mut self, terms: &FleetTerms) {
-        let Past { goal, plans, planned, sealed, demands, closed, .. } = std::mem::take(self);
+        let Past { goal, plans, planned, done, sealed, demands, closed, .. } = std::mem::take(self);
         let planned = planned && goal == terms.goal && !demands.is_empty();
         let (isolated, plans, goal) = (terms.isolated, if planned { plans } else { 0 }, terms.goal.clone());
-        *self = Past { goal, plans, planned, isolated, sealed, demands, closed, ..Past::default() };
+        *self = Past { goal, plans, planned, isolated, done, sealed, demands, closed, ..Past::default() };
     }
 
     fn demand(&mut self, by: Origin, changed: &[Todo], gone: &[TodoId], root: TaskId) {
