@@ -41,6 +41,7 @@ impl Checkout {
         let scratch = self.root.join(format!("{}.index", self.record.id.task));
         let outer = filters::without(self.outer(), Unfiltered::Refused).await?;
         let staging = Staging::copied(outer.clone(), &index, &scratch, &self.record.base).await?;
+        staging.forget_staged(&self.path, &self.record.base).await?;
         staging.stage_all(&self.path).await?;
         let (parent, remark) = self.parent(&outer, head).await?;
         let message = format!("Work of {}\n\nTask {}.{remark}\n", self.record.name, self.record.id.task);

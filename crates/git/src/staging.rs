@@ -116,6 +116,32 @@ impl Staging {
         Ok(())
     }
 
+    /// Lets git read again what was staged in the folder's own repository. The contents are known there alone, and a file
+    /// that looks as it did when it was staged would not be read. Of `base`, everything is known here.
+    pub(crate) async fn forget_staged(&self, folder: &Path, base: &Commit) -> Result<(), GitError> {
+        let args = ["diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", base.as_str()];
+        let said = self.git.done(&args, &[]).await?;
+        let mut fields = said.out.split(|byte| *byte == 0).filter(|field| !field.is_empty());
+        let mut anew = Vec::new();
+        while let (Some(change), Some(path)) = (fields.next(), fields.next()) {
+            let change = String::from_utf8_lossy(change);
+            let mut words = change.split(' ').skip(1);
+            let (Some(mode), Some(id)) = (words.next(), words.nth(1)) else {
+                return Err(self.git.odd("diff-index", &change));
+            };
+            let is_file = mode.starts_with("10") || mode == "120000";
+            if is_file && folder.join(os(path)).symlink_metadata().is_ok() {
+                anew.extend_from_slice(format!("{mode} {id} 0\t").as_bytes());
+                anew.extend_from_slice(path);
+                anew.push(0);
+            }
+        }
+        if anew.is_empty() {
+            return Ok(());
+        }
+        self.git.done(&["update-index", "-z", "--index-info"], &anew).await.map(|_said| ())
+    }
+
     async fn is_known(&self) -> Result<bool, GitError> {
         Ok(self.git.run(&["config", "--get", "user.email"], &[]).await?.code == 0)
     }

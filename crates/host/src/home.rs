@@ -193,19 +193,27 @@ impl Home {
         self.lock_within(name, LOCK_PATIENCE)
     }
 
+    /// Waits for the lock of a session, which its owner holds together with its [guardian](crate::Guardian::holding): it
+    /// is free when nothing runs any more that an earlier owner started. Blocks the thread meanwhile.
+    pub fn lock_session(&self, session: SessionId) -> Result<FileLock, HomeError> {
+        lock_within(self.session_dir(session).join("owner.lock"), LOCK_PATIENCE)
+    }
+
     fn lock_within(&self, name: &str, patience: Duration) -> Result<FileLock, HomeError> {
-        let path = self.root.join("run").join(format!("{name}.lock"));
-        let failed = |source| HomeError::from(&path, source);
-        let file =
-            OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path).map_err(failed)?;
-        let began = Instant::now();
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(FileLock { _file: file }),
-                Err(TryLockError::WouldBlock) if began.elapsed() < patience => thread::sleep(LOCK_POLL),
-                Err(TryLockError::WouldBlock) => return Err(HomeError::Locked { path, waited: began.elapsed() }),
-                Err(TryLockError::Error(source)) => return Err(failed(source)),
-            }
+        lock_within(self.root.join("run").join(format!("{name}.lock")), patience)
+    }
+}
+
+fn lock_within(path: PathBuf, patience: Duration) -> Result<FileLock, HomeError> {
+    let failed = |source| HomeError::from(&path, source);
+    let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path).map_err(failed)?;
+    let began = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(FileLock { file }),
+            Err(TryLockError::WouldBlock) if began.elapsed() < patience => thread::sleep(LOCK_POLL),
+            Err(TryLockError::WouldBlock) => return Err(HomeError::Locked { path, waited: began.elapsed() }),
+            Err(TryLockError::Error(source)) => return Err(failed(source)),
         }
     }
 }
@@ -215,7 +223,14 @@ impl Home {
 #[must_use = "the lock is given back when this is dropped"]
 pub struct FileLock {
     // The file stays when the lock is given back: removing it would let two processes lock two files of one name.
-    _file: File,
+    file: File,
+}
+
+impl FileLock {
+    /// For another process to hold too: the lock is free when both have given it back.
+    pub(crate) fn share(&self) -> io::Result<File> {
+        self.file.try_clone()
+    }
 }
 
 /// The path in full, if sockets below it have an address.

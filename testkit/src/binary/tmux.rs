@@ -127,6 +127,15 @@ impl Tmux {
         code.trim()[1..].parse().unwrap_or_else(|error| panic!("{error}: {code}\n{}", self.history()))
     }
 
+    /// Waits for the end of the binary, however it ends: what tmux writes on the screen then comes late or never when it
+    /// misses the end of its child.
+    #[track_caller]
+    pub fn is_over(&self) {
+        within(PATIENCE, "the end of the process", || {
+            self.run(&["display-message", "-p", "#{pane_dead}"]).trim() == "1"
+        });
+    }
+
     /// Sends the binary a signal by its name, such as `TERM`.
     #[track_caller]
     pub fn signal(&self, name: &str) {

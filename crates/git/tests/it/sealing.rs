@@ -34,6 +34,24 @@ async fn a8_everything_in_the_folder_is_sealed_and_the_users_work_is_not_touched
     assert!(status.contains("?? new.txt"), "the agent's own index stays as it was: {status}");
 }
 
+#[tokio::test]
+async fn a8_what_was_staged_long_ago_and_never_committed_is_sealed() {
+    let stage = Stage::new().await;
+    let mut checkout = stage.checkout("x").await;
+    let long_ago = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+    for (name, text) in [("a.txt", "staged\n"), ("new.txt", "new\n")] {
+        fs::write(checkout.path().join(name), text).unwrap();
+        let file = fs::File::options().write(true).open(checkout.path().join(name)).unwrap();
+        file.set_modified(long_ago).unwrap();
+    }
+    stage.run(&checkout, &["add a.txt new.txt"]).await;
+    let sealed = checkout.seal().await.unwrap();
+    assert_eq!(sealed.files, ["a.txt", "new.txt"]);
+    assert_eq!(stage.file(&sealed.commit, "new.txt").await.as_deref(), Some("new\n"));
+    fs::remove_dir_all(checkout.path()).unwrap();
+    stage.git.done(&["fsck", "--connectivity-only", "--no-dangling"], &[]).await.unwrap();
+}
+
 /// What an agent does, and which words must be found in kept commits afterwards.
 async fn kept(commands: &[&str], words: &[&str]) {
     let stage = Stage::new().await;

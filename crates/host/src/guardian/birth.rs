@@ -9,20 +9,22 @@ use rustix::process::Pid;
 use tokio::process::{Child, Command};
 
 use super::{GUARDIAN_ARGUMENT, mark};
-use crate::{limits, proc};
+use crate::{FileLock, limits, proc};
 
 /// Its own name, so that `pkill -f` for the program spares it.
 const NAME: &str = "guardian";
 
-/// Starts a guardian that listens to the other end of this socket.
-pub(super) fn start(executable: &Path, socket: OwnedFd) -> std::io::Result<Child> {
+/// Starts a guardian that listens to the other end of this socket. Its output, which it does not use, is the lock that it
+/// holds as long as it lives.
+pub(super) fn start(executable: &Path, socket: OwnedFd, lock: Option<&FileLock>) -> std::io::Result<Child> {
+    let lock = lock.map(FileLock::share).transpose()?;
     let guardian = Command::new(executable)
         .arg0(NAME)
         .arg(GUARDIAN_ARGUMENT)
         .env_clear()
         .envs(environment())
         .stdin(Stdio::from(socket))
-        .stdout(Stdio::null())
+        .stdout(lock.map_or_else(Stdio::null, Stdio::from))
         .stderr(Stdio::null())
         .spawn()?;
     let pid = guardian.id().and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);

@@ -15,12 +15,14 @@ use super::packet::Packet;
 use super::process::{Input, Job, Output, Process};
 use super::program::{Program, Stderr, Stdin};
 use super::wire::{Fault, JobId, Order, Spawn, Word};
+use crate::FileLock;
 
 /// Starts programs that cannot outlive this process. Copies share one guardian process, which is started with
 /// the first program; when the last copy and the last [`Job`] are dropped it ends.
 #[derive(Debug, Clone)]
 pub struct Guardian {
     executable: Arc<PathBuf>,
+    lock: Option<Arc<FileLock>>,
     link: Arc<Mutex<Option<LinkHandle>>>,
 }
 
@@ -28,7 +30,13 @@ impl Guardian {
     /// Will run `executable`, which must call [`guardian_main`](super::guardian_main) when its only argument is
     /// [`GUARDIAN_ARGUMENT`](super::GUARDIAN_ARGUMENT).
     pub fn new(executable: PathBuf) -> Guardian {
-        Guardian { executable: Arc::new(executable), link: Arc::default() }
+        Guardian { executable: Arc::new(executable), lock: None, link: Arc::default() }
+    }
+
+    /// The same, holding a lock that is given back when everything is gone that was started, and not before.
+    #[must_use]
+    pub fn holding(self, lock: FileLock) -> Guardian {
+        Guardian { lock: Some(Arc::new(lock)), ..self }
     }
 
     /// Starts a program. If this is dropped before it is done, so is the program.
@@ -56,7 +64,7 @@ impl Guardian {
         if let Some(open) = link.as_ref().filter(|link| link.is_open()) {
             return Ok(open.clone());
         }
-        let fresh = LinkHandle::start(&self.executable)
+        let fresh = LinkHandle::start(&self.executable, self.lock.as_deref())
             .map_err(|error| SpawnError::Unavailable(format!("cannot run {}: {error}", self.executable.display())))?;
         Ok(link.insert(fresh).clone())
     }

@@ -65,6 +65,14 @@ impl Jobs {
         }
     }
 
+    /// Tells every process of every job once that it should end.
+    pub(super) fn ask_all_to_end(&mut self, now: Instant) {
+        let leaders: Vec<(JobId, Pid)> = self.jobs.iter().map(|(&id, job)| (id, job.leader)).collect();
+        for (id, leader) in leaders {
+            self.ask_to_end(id, leader, now);
+        }
+    }
+
     /// Tells every process of a job once that it should end: its group in one step, then those outside it.
     fn ask_to_end(&mut self, id: JobId, leader: Pid, now: Instant) {
         let _ = self.adopt_orphans(now);

@@ -23,6 +23,7 @@ use super::jobs::kill_all;
 use super::packet::{Buffer, Packet, Peer, Received};
 use super::program::{Exit, Kill};
 use super::wire::{Fault, JobId, Order, Report};
+use crate::FileLock;
 use crate::proc::{Snapshot, Stat};
 
 /// A connection to a guardian; when the last handle is dropped the guardian ends, and kills every job.
@@ -54,13 +55,13 @@ enum Request {
 }
 
 impl LinkHandle {
-    /// Starts a guardian.
-    pub(super) fn start(executable: &Path) -> io::Result<LinkHandle> {
+    /// Starts a guardian, which holds the lock as long as it lives.
+    pub(super) fn start(executable: &Path, lock: Option<&FileLock>) -> io::Result<LinkHandle> {
         set_child_subreaper(Some(getpid()))?;
         let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
         rustix::io::ioctl_fionbio(&ours, true)?;
         let mut guardians = Enrolled::lock();
-        let guardian = birth::start(executable, theirs)?;
+        let guardian = birth::start(executable, theirs, lock)?;
         let enrolled = Enrolled::add(&mut guardians, &guardian);
         drop(guardians);
         let (requests, inbox) = mpsc::unbounded_channel();

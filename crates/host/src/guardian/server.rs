@@ -25,6 +25,7 @@ use crate::proc::Snapshot;
 pub fn guardian_main() -> ExitCode {
     let Ok(mut server) = Server::open() else { return ExitCode::FAILURE };
     let served = server.serve();
+    server.ask_to_end();
     server.kill_everything();
     if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
@@ -33,6 +34,8 @@ pub fn guardian_main() -> ExitCode {
 const CAUGHT: [i32; 8] = [SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2];
 /// How long processes that cannot be killed keep the guardian alive.
 const LAST_PATIENCE: Duration = Duration::from_secs(60);
+/// How long programs may take to end by themselves when their owner is gone.
+const PARTING: Duration = Duration::from_millis(200);
 const LAST_RETRY: Duration = Duration::from_millis(5);
 
 #[derive(Debug)]
@@ -127,6 +130,16 @@ impl Server {
             }
         }
         Ok(Peer::There)
+    }
+
+    /// Tells what still runs to end, and waits a moment: a program that is killed leaves its locks and half-written files
+    /// to whoever comes next.
+    fn ask_to_end(&mut self) {
+        let began = Instant::now();
+        self.jobs.ask_all_to_end(began);
+        while self.jobs.reap(Instant::now()) == Brood::Some && began.elapsed() < PARTING {
+            self.await_child();
+        }
     }
 
     /// Kills everything below this process, and again what was forked meanwhile, until there is nothing.

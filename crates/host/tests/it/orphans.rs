@@ -79,3 +79,16 @@ fn signals_that_end_an_owner_do_not_end_its_guardian_first() {
     }
     kill_and_expect_nothing(owner, &sleep, 1);
 }
+
+#[test]
+fn a_program_of_a_killed_owner_may_take_its_lock_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let lock = folder.path().join("index.lock");
+    let script =
+        format!("exec 2>/dev/null; trap 'rm {0}; exit' TERM; : > {0}; while :; do sleep 0.01; done", lock.display());
+    let mut owner = owner(&[script]);
+    within_five_seconds("the lock is there", || lock.exists());
+    owner.kill().unwrap();
+    owner.wait().unwrap();
+    within_five_seconds("the lock is gone", || !lock.exists());
+}

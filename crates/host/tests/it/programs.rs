@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
-use bosun_host::{Exit, ExitStatus, Guardian, Kill, Leftovers, Program, SpawnError, Stderr, Stdin, WaitError};
+use bosun_host::{Exit, ExitStatus, Guardian, Home, Kill, Leftovers, Program, SpawnError, Stderr, Stdin, WaitError};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::machine::{EXECUTABLE, guardian, guardians_of, processes, running, sh, unique_sleep, within_five_seconds};
@@ -326,4 +326,20 @@ async fn what_forks_faster_than_it_can_be_looked_at_is_killed_too() {
             assert!(closed.is_ok(), "{script} lives on in round {round} after {exit:?}");
         }
     }
+}
+
+#[tokio::test]
+async fn a_lock_is_held_until_everything_is_gone_that_was_started() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = Home::open(folder.path().join("home")).unwrap();
+    let session = protocol::SessionId::new(uuid::Uuid::from_u128(1));
+    home.make_session(session).unwrap();
+    let guardian = guardian().holding(home.lock_session(session).unwrap());
+    let sleep = unique_sleep();
+    let mut process = guardian.spawn(sh(&format!("echo ready; setsid sleep {sleep}; true"))).await.unwrap();
+    process.output.read_exact(&mut [0; 6]).await.unwrap();
+    drop((process, guardian));
+    let lock = tokio::task::spawn_blocking(move || home.lock_session(session)).await.unwrap().unwrap();
+    assert!(running(&sleep).is_empty(), "the lock was free while a program still ran");
+    drop(lock);
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use host::{Guardian, Lineage, Owner, Workspace};
+use host::{Guardian, HomeError, Lineage, Owner, Workspace};
 use kernel::{Impossible, Input, Kernel};
 use net::fetch::Fetcher;
 use protocol::{AgentSpec, At, Budget, Envelope, Fence, Kind, Origin, Rest, SessionId, TaskId, TaskSpec, Terms};
@@ -81,6 +81,9 @@ pub enum OpenError {
     /// Its own agent cannot be had.
     #[error("{0}")]
     Agent(String),
+    /// Something that an earlier owner started still runs.
+    #[error(transparent)]
+    Busy(#[from] HomeError),
     /// The machine did not tell who this process is.
     #[error("cannot tell this process from others: {0}")]
     Machine(io::Error),
@@ -103,6 +106,7 @@ impl Session {
         let now = settings.clock.now();
         let (id, opened) = own(&settings, start, &owner, now)?;
         let Opened { writer, fence, log, forked_from } = opened;
+        let guardian = guardian(&settings, id).await?;
         let kernel = fold(settings.limits.clone(), &log)?;
         let last_seq = log.last().map_or(0, |envelope| envelope.seq);
         let grants = Arc::new(Grants::new(settings.policy.clone()));
@@ -115,7 +119,7 @@ impl Session {
         let known_root = kernel.root();
 
         let (todos, asked) = Todos::new();
-        let (desk, notices) = desk(settings, id, workspace, Arc::clone(&grants), Arc::clone(&roster), todos);
+        let (desk, notices) = desk(settings, id, guardian, workspace, Arc::clone(&grants), Arc::clone(&roster), todos);
         let (clock, bus) = (Arc::clone(&desk.settings.clock), desk.bus.clone());
         let redactor = desk.redactor.clone();
         let parts = Parts { session: id, kernel, last_seq, writer, clock, bus, redactor, grants, roster };
@@ -329,9 +333,18 @@ fn is_answered(settings: &Settings) -> bool {
     settings.ask_user && settings.ask_wait != Some(Duration::ZERO)
 }
 
+/// The guardian of what the session starts, as soon as nothing runs any more that an earlier owner started.
+async fn guardian(settings: &Settings, id: SessionId) -> Result<Guardian, OpenError> {
+    let home = settings.home.clone();
+    let locked = tokio::task::spawn_blocking(move || home.lock_session(id)).await;
+    let lock = locked.map_err(|error| OpenError::Machine(io::Error::other(error)))??;
+    Ok(Guardian::new(settings.guardian.clone()).holding(lock))
+}
+
 fn desk(
     settings: Settings,
     id: SessionId,
+    guardian: Guardian,
     workspace: Workspace,
     grants: Arc<Grants>,
     roster: Arc<Roster>,
@@ -339,7 +352,6 @@ fn desk(
 ) -> (Arc<Desk>, Vec<crate::Notice>) {
     let mut instructions = Instructions::read(workspace.cwd(), settings.home.root());
     let notices = std::mem::take(&mut instructions.notices);
-    let guardian = Guardian::new(settings.guardian.clone());
     let desk = Desk {
         session: id,
         instructions,

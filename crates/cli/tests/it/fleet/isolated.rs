@@ -22,18 +22,19 @@ todos:
   - { id: e, title: The last, depends_on: [c, d] }
 ";
 
-/// Everybody works until a command has said that it is done: one that a kill cut off says nothing.
+/// Everybody works until a command has said that it is done: one that a kill cut off says nothing. None uses a file of
+/// its own meanwhile, as `sed -i` does, that a kill would leave in the work.
 const SCRIPT: &str = "
   - when: { answered: { tool: shell, matches: made-it } }
     answer: [say: done]
   - when: { path: \"/root/a.*\" }
-    answer: [call: { tool: shell, input: { command: 'sed -i s/middle/a/ shared.txt; echo made-it' } }]
+    answer: [call: { tool: shell, input: { command: 'printf \"first\\na\\nlast\\n\" > shared.txt; echo made-it' } }]
   - when: { path: \"/root/b.*\" }
     answer: [call: { tool: shell, input: { command: 'echo b > b.txt; echo made-it' } }]
   - when: { path: \"/root/c.*\" }
     answer: [call: { tool: shell, input: { command: 'cat shared.txt b.txt > c.txt; echo made-it' } }]
   - when: { path: \"/root/d.*\" }
-    answer: [call: { tool: shell, input: { command: 'sed -i s/middle/d/ shared.txt; echo made-it' } }]
+    answer: [call: { tool: shell, input: { command: 'printf \"first\\nd\\nlast\\n\" > shared.txt; echo made-it' } }]
   - when: { path: \"/root/e.*\" }
     answer: [call: { tool: shell, input: { command: 'cat shared.txt c.txt > e.txt; echo made-it' } }]
   - when: { path: \"/root/merge-.*\" }
