@@ -3,6 +3,7 @@
 mod approvals;
 mod catalog;
 mod checkouts;
+mod door;
 mod examples;
 mod explain;
 mod fleet;
@@ -24,6 +25,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 pub(crate) use approvals::{ApprovalsArgs, ApprovalsCommand, ChosenArgs, WaitingArgs};
 pub(crate) use catalog::{CatalogArgs, CatalogCommand, CatalogOptions, DefinitionArgs};
 pub(crate) use checkouts::{CheckoutsArgs, CheckoutsCommand};
+pub(crate) use door::{DoorArgs, DoorsArgs, DoorsCommand, Family};
 pub(crate) use explain::ExplainArgs;
 pub(crate) use fleet::{FleetArgs, FleetCheckArgs, FleetChosenArgs, FleetCommand, FleetIsolation, FleetWorkArgs};
 pub(crate) use help::{command, words};
@@ -66,6 +68,10 @@ pub(crate) enum Command {
     /// Splits a goal into todos, or takes them from a plan, and works through them with many agents at once
     #[command(args_conflicts_with_subcommands = true)]
     Fleet(FleetArgs),
+    /// Serves the program that started it, in the words of another agent's SDK
+    Door(DoorArgs),
+    /// Makes the programs that other agents' SDKs are pointed at
+    Doors(DoorsArgs),
     /// Says whether a tool call would be allowed, asked about or denied, and why
     Explain(ExplainArgs),
     /// Lists providers, their keys and models, and what runs on this machine

@@ -34,6 +34,11 @@ impl Failure {
         self.exit
     }
 
+    /// What happened, and what to do next.
+    pub(crate) fn in_words(self) -> (String, Option<String>) {
+        (self.message, self.hint)
+    }
+
     /// Tells the person.
     pub(crate) fn show(&self) {
         // It may name what a stranger wrote.

@@ -8,6 +8,7 @@ mod completions;
 mod cost;
 mod current;
 mod doctor;
+mod doors;
 mod exact;
 mod exit;
 mod explain;
@@ -79,6 +80,10 @@ fn act() -> Result<Exit, Failure> {
 
 /// Reads the command line. What help says beyond the flags takes its time to put together, and few runs show it.
 fn parse() -> Result<Args, clap::Error> {
+    let mut words = std::env::args_os();
+    if let Some(family) = words.next().as_deref().and_then(doors::named) {
+        return Args::try_parse_from(doors::words(family, words));
+    }
     Args::try_parse()
         .or_else(|_explained| args::command().try_get_matches().and_then(|given| Args::from_arg_matches(&given)))
 }
@@ -95,6 +100,8 @@ fn perform(args: Args) -> Result<Exit, Failure> {
             Some(Command::Todos(command)) => todos::perform(command).await,
             Some(Command::Approvals(command)) => approvals::perform(command).await,
             Some(Command::Fleet(command)) => fleet::perform(command).await,
+            Some(Command::Door(options)) => doors::serve(options).await,
+            Some(Command::Doors(options)) => doors::perform(&options.command),
             Some(Command::Explain(options)) => explain::tell(&options),
             Some(Command::Models(options)) => models::list(&options).await,
             Some(Command::Cost(options)) => cost::sum(&options),

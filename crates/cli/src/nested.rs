@@ -28,7 +28,8 @@ pub(crate) fn check(args: &Args) -> Result<(), Failure> {
 /// sessions, which hold the words of other agents and their users, are for people.
 fn reserve(command: Option<&Command>) -> Reserve {
     match command {
-        None => Reserve::Person("start agents"),
+        None | Some(Command::Door(_)) => Reserve::Person("start agents"),
+        Some(Command::Doors(_)) => Reserve::Anybody,
         Some(Command::Sessions(sessions)) => match sessions.command {
             None
             | Some(

@@ -97,6 +97,8 @@ impl Setup {
             catalog: Arc::new(found.catalog(&models)),
             models: Arc::new(models),
             main,
+            guests: runtime::Guests::default(),
+            id: None,
             features: runtime::Features {
                 multi_turn: config.multi_turn,
                 prompt_suggestions: config.prompt_suggestions,

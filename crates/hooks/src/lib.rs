@@ -23,5 +23,5 @@ pub use hook::{Hook, Hooks};
 pub use occasion::{About, ItemStep, ItemTold, Occasion, Origin, ToolUse};
 pub use problem::{Position, Problem};
 pub use read::{Place, disables_all, read, read_value};
-pub use run::{Runner, Ways};
+pub use run::{Driver, Runner, Ways};
 pub use verdict::{Ruling, Verdict};

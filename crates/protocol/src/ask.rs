@@ -102,6 +102,9 @@ pub enum Decision {
         /// A rule that the session follows from now on.
         #[serde(default)]
         rule: Option<String>,
+        /// Other arguments that it runs with; they are judged like any. As the model wrote them when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        input: Option<String>,
     },
     /// The call may not run, the question is not answered, or the plan is not good enough.
     Deny {

@@ -93,6 +93,11 @@ pub enum HookAction {
         #[serde(default)]
         allowed_env: Vec<String>,
     },
+    /// A function of the program that drives the session. No file can name one.
+    Client {
+        /// What the program knows it by.
+        id: String,
+    },
 }
 
 /// What it means when a hook fails: cannot start, times out, ends with another code than 0 or 2, or says no JSON.

@@ -21,4 +21,4 @@ pub use error::ErrorObject;
 pub use frame::{FrameError, Framing};
 pub use message::{Id, Malformed, Message, Notification, Request, Response};
 pub use outbox::{Limits, Outbox, SendError};
-pub use serve::{Answering, ClientHandle, Serve, params, serve};
+pub use serve::{Answering, ClientHandle, Inside, Insiders, Serve, params, serve};

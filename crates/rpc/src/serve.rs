@@ -5,6 +5,7 @@ mod client;
 mod line;
 mod visit;
 
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,13 +13,15 @@ use std::time::Duration;
 use protocol::api::Method;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use tokio::net::UnixStream;
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 pub use client::ClientHandle;
 
-use crate::ErrorObject;
 use crate::local::Listener;
+use crate::{Client, ErrorObject, Notifications};
 use line::Line;
 
 /// A call being answered.
@@ -39,8 +42,42 @@ pub fn params<P: DeserializeOwned>(params: Value) -> Result<P, ErrorObject> {
 /// How long the machine is left alone after it could not accept a client.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Serves every client of `listener` until `token` is cancelled, then lets calls under way end within the grace.
-pub async fn serve(listener: Listener, server: Arc<dyn Serve>, token: CancellationToken) {
+/// How many clients of this process may be about to be served.
+const LINKS: usize = 16;
+
+/// Where clients in this process come in: they need no socket, and nobody asks who they are.
+#[derive(Debug, Clone)]
+pub struct Inside(mpsc::Sender<UnixStream>);
+
+/// The clients that come in there.
+#[derive(Debug)]
+pub struct Insiders(mpsc::Receiver<UnixStream>);
+
+impl Inside {
+    /// A way in, for whoever serves the other end.
+    pub fn new() -> (Inside, Insiders) {
+        let (sender, receiver) = mpsc::channel(LINKS);
+        (Inside(sender), Insiders(receiver))
+    }
+
+    /// A client of the server.
+    pub async fn link(&self) -> io::Result<(Client, Notifications)> {
+        let (ours, theirs) = UnixStream::pair()?;
+        let gone = |_closed| io::Error::new(io::ErrorKind::ConnectionRefused, "nobody serves here any more");
+        self.0.send(theirs).await.map_err(gone)?;
+        let (input, output) = ours.into_split();
+        Ok(Client::over(input, output))
+    }
+}
+
+/// Serves every client of `listener`, if there is one, and of this process until `token` is cancelled, then lets calls
+/// under way end within the grace.
+pub async fn serve(
+    listener: Option<Listener>,
+    mut insiders: Insiders,
+    server: Arc<dyn Serve>,
+    token: CancellationToken,
+) {
     let (line, calls) = Line::new(Arc::clone(&server));
     let mut in_order = JoinSet::new();
     in_order.spawn(calls);
@@ -48,7 +85,10 @@ pub async fn serve(listener: Listener, server: Arc<dyn Serve>, token: Cancellati
     loop {
         tokio::select! {
             () = token.cancelled() => break,
-            accepted = listener.accept() => match accepted {
+            Some(stream) = insiders.0.recv() => {
+                clients.spawn(visit::receive(stream, Arc::clone(&server), line.clone(), token.clone()));
+            }
+            accepted = accept(listener.as_ref()) => match accepted {
                 Ok(stream) => {
                     clients.spawn(visit::receive(stream, Arc::clone(&server), line.clone(), token.clone()));
                 }
@@ -60,6 +100,14 @@ pub async fn serve(listener: Listener, server: Arc<dyn Serve>, token: Cancellati
     }
     drop(listener);
     while clients.join_next().await.is_some() {}
+}
+
+/// The next client; never, where nobody listens.
+async fn accept(listener: Option<&Listener>) -> io::Result<UnixStream> {
+    match listener {
+        Some(listener) => listener.accept().await,
+        None => std::future::pending().await,
+    }
 }
 
 /// Runs one call to its end. A panic in it is an answer, not the end of the server.

@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use kernel::{Input, Refusal};
 use protocol::api::{
-    AsksParams, Command, FleetParams, FleetResult, InvokeParams, Method, ModeParams, OutputResult, PlanParams,
-    PlanResult, RefusalKind, SendParams, SendResult, SlashList, SubscribeParams, TaskParams, TasksParams, TodoEdit,
-    TodosParams,
+    AgentView, AgentsResult, AsksParams, Command, FleetParams, FleetResult, InvokeParams, Method, ModeParams,
+    ModelParams, OutputResult, PlanParams, PlanResult, RefusalKind, SendParams, SendResult, SlashList,
+    StartAgentParams, StartAgentResult, SubscribeParams, TaskParams, TasksParams, TodoEdit, TodosParams,
 };
-use protocol::{TaskId, TaskState};
+use protocol::{AgentSpec, TaskId, TaskState};
 use rpc::{Answering, ClientHandle, ErrorObject, Serve, params};
 use serde::Serialize;
 use serde_json::{Value, json};
 use store::TodoError;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 use crate::agent::Desk;
 use crate::bus::{Live, Subscription};
@@ -22,6 +22,7 @@ use crate::commands;
 use crate::hooks;
 use crate::output::output;
 use crate::plan;
+use crate::session::Status;
 use crate::slash::{self, Dispatcher, Registry};
 use crate::supervisor::{Receipt, Rejected, Supervisor};
 use crate::todos::Unedited;
@@ -35,6 +36,7 @@ pub(crate) struct Api {
     pub(crate) supervisor: Supervisor,
     pub(crate) root: TaskId,
     pub(crate) poke: Arc<Notify>,
+    pub(crate) status: watch::Receiver<Status>,
 }
 
 impl Serve for Api {
@@ -84,6 +86,21 @@ impl Serve for Api {
                     let removed = plan::remove(&self.desk.settings.home, self.desk.session);
                     removed.map(|()| json!({})).map_err(ErrorObject::internal)
                 }
+                Method::ModelGet => json_of(ModelParams { model: self.desk.settings.model_spec.clone() }),
+                Method::ModelSet => {
+                    let ModelParams { model } = params(given)?;
+                    Err(refusal(RefusalKind::Unfit, &format_args!("the session stays with its model, not {model}")))
+                }
+                Method::AgentsList => {
+                    let agents = self.desk.settings.catalog.agents.iter().map(agent_view).collect();
+                    json_of(AgentsResult { agents })
+                }
+                Method::AgentsStart => {
+                    let StartAgentParams { agent, prompt, .. } = params(given)?;
+                    let dispatcher = Dispatcher { desk: &self.desk, supervisor: &self.supervisor, root: self.root };
+                    let task = dispatcher.spawn(&agent, prompt).await;
+                    json_of(StartAgentResult { task: task.map_err(|why| refusal(RefusalKind::Unfit, &why))? })
+                }
                 Method::TasksList => self.list(params(given)?),
                 Method::TasksGet => {
                     let TaskParams { task } = params(given)?;
@@ -115,7 +132,7 @@ impl Serve for Api {
                 Method::EventsSubscribe => {
                     let from: SubscribeParams = params(given)?;
                     let subscription = self.desk.bus.subscribe(from.after);
-                    client.attach(forward(subscription, client.clone()));
+                    client.attach(forward(subscription, self.status.clone(), client.clone()));
                     Ok(json!({}))
                 }
             }
@@ -196,11 +213,41 @@ fn json_of(answer: impl Serialize) -> Result<Value, ErrorObject> {
     serde_json::to_value(answer).map_err(ErrorObject::internal)
 }
 
-/// Sends every event to a client, as fast as it reads, and streamed text as it comes.
-async fn forward(mut subscription: Subscription, client: ClientHandle) {
+fn agent_view(agent: &AgentSpec) -> AgentView {
+    AgentView {
+        name: agent.name.clone(),
+        description: agent.description.clone(),
+        prompt: agent.prompt.clone(),
+        source: agent.source.to_string(),
+        tools: agent.tools.clone(),
+        models: agent.models.clone(),
+    }
+}
+
+/// Sends every event to a client, as fast as it reads, and streamed text as it comes; after the events that it follows
+/// from, the session's state.
+async fn forward(mut subscription: Subscription, mut status: watch::Receiver<Status>, client: ClientHandle) {
+    let mut seen = subscription.seen();
+    let mut due = Some(status.borrow_and_update().view());
     loop {
-        let sent = match subscription.next().await {
-            Ok(Some(Live::Event(envelope))) => client.deliver("event", &*envelope).await,
+        if let Some(view) = due.take_if(|view| view.seq <= seen)
+            && client.deliver("status", &view).await.is_err()
+        {
+            return;
+        }
+        let next = tokio::select! {
+            biased;
+            next = subscription.next() => next,
+            Ok(()) = status.changed() => {
+                due = Some(status.borrow_and_update().view());
+                continue;
+            }
+        };
+        let sent = match next {
+            Ok(Some(Live::Event(envelope))) => {
+                seen = envelope.seq;
+                client.deliver("event", &*envelope).await
+            }
             Ok(Some(Live::Text { task, turn, text })) => {
                 client.deliver("text", &json!({ "task": task, "turn": turn, "text": text })).await
             }

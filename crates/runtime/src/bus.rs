@@ -76,6 +76,11 @@ pub struct Subscription {
 }
 
 impl Subscription {
+    /// The last event that it gave out, or began after.
+    pub(crate) fn seen(&self) -> u64 {
+        self.seen
+    }
+
     /// The next thing; none when the session's owner is gone.
     pub async fn next(&mut self) -> Result<Option<Live>, StoreError> {
         loop {

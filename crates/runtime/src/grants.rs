@@ -77,10 +77,11 @@ pub(crate) fn check(input: &Input) -> Result<(), RuleError> {
 
 fn granted(decision: &Decision) -> Result<Option<Rule>, RuleError> {
     match decision {
-        Decision::Allow { rule: Some(text) } => Rule::parse(RuleEffect::Allow, text, Source::Session).map(Some),
-        Decision::Allow { rule: None } | Decision::Deny { .. } | Decision::Reply { .. } | Decision::Proceed { .. } => {
-            Ok(None)
-        }
+        Decision::Allow { rule: Some(text), .. } => Rule::parse(RuleEffect::Allow, text, Source::Session).map(Some),
+        Decision::Allow { rule: None, .. }
+        | Decision::Deny { .. }
+        | Decision::Reply { .. }
+        | Decision::Proceed { .. } => Ok(None),
     }
 }
 
@@ -95,7 +96,7 @@ mod tests {
     }
 
     fn allow(rule: &str) -> Decision {
-        Decision::Allow { rule: Some(rule.into()) }
+        Decision::Allow { rule: Some(rule.into()), input: None }
     }
 
     fn texts(grants: &Grants) -> Vec<String> {
@@ -133,7 +134,7 @@ mod tests {
     fn only_a_person_s_allowing_grants_anything() {
         let grants = Grants::new(Policy::default());
         grants.read(&decided(allow("shell"), DecidedBy::Deadline));
-        grants.read(&decided(Decision::Allow { rule: None }, DecidedBy::User));
+        grants.read(&decided(Decision::Allow { rule: None, input: None }, DecidedBy::User));
         grants.read(&decided(Decision::Deny { words: "shell".into() }, DecidedBy::User));
         grants.read(&decided(allow("  "), DecidedBy::User));
         grants.read(&Event::AdmissionClosed);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use model::{Model, ToolSpec};
 use policy::Role;
 use protocol::{AgentSpec, Clip, Effort, Kind, PermissionMode, SessionMode, Spawns, TaskId, TaskSpec};
-use tools::Tool;
+use tools::{Access, Tool};
 
 use crate::agent::Desk;
 use crate::conversation::Grown;
@@ -134,7 +134,7 @@ impl Desk {
         let toolbox: Vec<_> = toolbox.into_iter().chain(search).collect();
         let steering = if key.root { steering(&definition) } else { Vec::new() };
         let names =
-            toolbox.iter().chain(steering.iter().map(|steer| &steer.tool)).map(|tool| tool.spec().name.to_owned());
+            toolbox.iter().chain(steering.iter().map(|steer| &steer.tool)).map(|tool| tool.spec().name.to_string());
         Ok(Outfit {
             system: self.system(&definition, key.root, &site)?.into(),
             role: Role {
@@ -156,6 +156,9 @@ impl Desk {
     /// What an agent of this definition is told first, with the text of the skills that it is given.
     fn system(&self, definition: &AgentSpec, root: bool, site: &Site) -> Result<String, String> {
         let mut system = prompt::system(site, &self.instructions, definition, root.then_some(self.settings.features));
+        if root {
+            system = self.settings.guests.system.of(system);
+        }
         for name in &definition.skills {
             let named = self.settings.catalog.skill(name).ok_or_else(|| format!("there is no skill `{name}`"))?;
             let text = skill::read(named).map_err(|why| format!("{} cannot be read: {why}", named.file))?;
@@ -186,7 +189,10 @@ impl Desk {
             .chain((!skills.is_empty()).then(|| tools::skill(&skills)))
             .chain(crew)
             .chain(tools::list());
-        all.filter(|tool| has(definition, tool.spec().name)).collect()
+        let guests = &self.settings.guests.tools;
+        let is_replaced = |tool: &Arc<dyn Tool>| guests.iter().any(|guest| guest.spec().name == tool.spec().name);
+        let all = all.filter(|tool| !is_replaced(tool)).chain(guests.iter().cloned());
+        all.filter(|tool| has(definition, &tool.spec().name)).collect()
     }
 }
 
@@ -220,23 +226,23 @@ type Tools = Vec<Arc<dyn Tool>>;
 /// What a model is told of at once, and what only when it asks.
 fn told(toolbox: &[Arc<dyn Tool>], definition: &AgentSpec, root: bool) -> (Tools, Tools) {
     toolbox.iter().cloned().partition(|tool| {
-        let name = tool.spec().name;
+        let name = tool.spec().name.as_ref();
         match &definition.tools {
             Some(listed) => listed.iter().any(|known| known == name),
             None if root => !is_crew(name) && !is_list(name) && !SELDOM.contains(&name),
-            None => AT_ONCE.contains(&name),
+            None => AT_ONCE.contains(&name) || tool.spec().access == Access::Other,
         }
     })
 }
 
-fn names(tools: &[Arc<dyn Tool>]) -> Vec<&'static str> {
-    tools.iter().map(|tool| tool.spec().name).collect()
+fn names(tools: &[Arc<dyn Tool>]) -> Vec<&str> {
+    tools.iter().map(|tool| tool.spec().name.as_ref()).collect()
 }
 
 /// A tool as a model is told of it.
 fn spec_of(tool: &Arc<dyn Tool>) -> ToolSpec {
     let spec = tool.spec();
-    ToolSpec { name: spec.name.into(), about: spec.about.clone().into_owned(), schema: spec.schema.clone() }
+    ToolSpec { name: spec.name.to_string(), about: spec.about.clone().into_owned(), schema: spec.schema.clone() }
 }
 
 /// The session's own agent: every tool, and any agent may be started.

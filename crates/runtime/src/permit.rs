@@ -104,6 +104,7 @@ fn act(site: &Site, need: Need) -> Result<Act, ToolError> {
         Need::Fetch(address) => Act::Fetch(address),
         Need::Agent(name) => Act::Agent(name),
         Need::Session => Act::Session,
+        Need::Other => Act::Other,
     })
 }
 

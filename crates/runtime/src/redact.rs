@@ -153,7 +153,7 @@ impl Redactor {
 
     fn decision(&self, decision: &mut Decision) {
         match decision {
-            Decision::Allow { rule } => rule.iter_mut().for_each(|rule| self.text(rule)),
+            Decision::Allow { rule, input } => rule.iter_mut().chain(input).for_each(|text| self.text(text)),
             Decision::Deny { words: text } | Decision::Reply { text } => self.text(text),
             Decision::Proceed { .. } => {}
         }

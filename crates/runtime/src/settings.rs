@@ -9,10 +9,10 @@ use host::{Clock, Home, Ids};
 use model::Model;
 use net::{Route, Secret};
 use policy::Policy;
-use protocol::{AgentSpec, Budget, Effort, ListName, PlanAction, RuleText, SessionMode};
+use protocol::{AgentSpec, Budget, Effort, ListName, PlanAction, RuleText, SessionId, SessionMode};
 use store::Probe;
 
-use crate::{Catalog, CostGuard, Models, Spools, Watch};
+use crate::{Catalog, CostGuard, Guests, Models, Spools, Watch};
 
 /// Everything a session is run with.
 #[derive(Clone)]
@@ -35,6 +35,10 @@ pub struct Settings {
     pub catalog: Arc<Catalog>,
     /// The definition of the session's own agent, if it is not the usual one.
     pub main: Option<AgentSpec>,
+    /// What the program that drives the session brings along.
+    pub guests: Guests,
+    /// What a new session is called; any new id when absent.
+    pub id: Option<SessionId>,
     /// What is switched on.
     pub features: Features,
     /// What calls may do: the ceiling of the whole tree.

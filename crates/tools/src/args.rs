@@ -41,7 +41,7 @@ pub(crate) fn tool<T: Typed>() -> Arc<dyn Tool> {
 pub(crate) fn tool_about<T: Typed>(about: Cow<'static, str>) -> Arc<dyn Tool> {
     let schema = schema::<T::Args>();
     let shape = shape(&schema);
-    let spec = Spec { name: T::NAME, about, schema, access: T::ACCESS };
+    let spec = Spec { name: T::NAME.into(), about, schema, access: T::ACCESS };
     Arc::new(Parsed::<T> { spec, shape, tool: PhantomData })
 }
 

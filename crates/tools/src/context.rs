@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use host::{Guardian, Workspace};
 use net::fetch::{Fetcher, Gate};
+use protocol::{CallId, TaskId};
 use tokio_util::sync::CancellationToken;
 
 use crate::{Asker, Background, Crew, Helm, Intent, Lists, Pulse, Reach, SqlSpace, Stamps};
@@ -13,6 +14,8 @@ use crate::{Asker, Background, Crew, Helm, Intent, Lists, Pulse, Reach, SqlSpace
 /// What a call may use.
 #[derive(Debug, Clone)]
 pub struct Context {
+    /// Which call it is.
+    pub place: Place,
     /// The files it may reach.
     pub workspace: Arc<Workspace>,
     /// What of them this call may open.
@@ -47,6 +50,15 @@ pub struct Context {
     pub fetcher: Fetcher,
     /// Which addresses they may come from.
     pub gate: Arc<dyn Gate>,
+}
+
+/// Which call of a session it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The task that calls.
+    pub task: TaskId,
+    /// The call.
+    pub call: CallId,
 }
 
 /// The settings of this crate.

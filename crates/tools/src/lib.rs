@@ -29,7 +29,7 @@ mod toolbox;
 mod walk;
 
 pub use capture::Capture;
-pub use context::{Context, Limits};
+pub use context::{Context, Limits, Place};
 pub use launch::{ShellCommand, follow, full_shell, launch};
 pub use pulse::{Pulse, Resting};
 pub use seams::{

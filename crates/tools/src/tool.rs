@@ -16,7 +16,7 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 #[derive(Debug, Clone)]
 pub struct Spec {
     /// The name the model calls it by.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// When and how to use it.
     pub about: Cow<'static, str>,
     /// The JSON Schema of its input.
@@ -38,6 +38,8 @@ pub enum Access {
     Write,
     /// Starts programs: runs in order.
     Execute,
+    /// Does what only its program knows: may run beside other calls.
+    Other,
 }
 
 /// What a call would do, so that it can be permitted before it runs. Paths are as the model wrote them.
@@ -55,6 +57,8 @@ pub enum Need {
     Agent(String),
     /// Nothing beyond the session's own state.
     Session,
+    /// Whatever the program does that brought the tool along.
+    Other,
 }
 
 /// Why a call gave no output.

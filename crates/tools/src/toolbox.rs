@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn names_are_unique() {
         let tools = all();
-        let names: HashSet<_> = tools.iter().map(|tool| tool.spec().name).collect();
+        let names: HashSet<_> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
         assert_eq!(names.len(), tools.len());
     }
 }

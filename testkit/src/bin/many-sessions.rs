@@ -51,6 +51,8 @@ fn settings(home: &Path, folder: &Path, url: &str) -> Settings {
         guard: runtime::CostGuard::default(),
         catalog: Arc::default(),
         main: None,
+        guests: runtime::Guests::default(),
+        id: None,
         features: runtime::Features::default(),
         policy: Policy::default(),
         rules: Vec::new(),

@@ -179,6 +179,8 @@ impl Stage {
             guard: scenario.guard,
             catalog: scenario.catalog.clone(),
             main: main.lock().unwrap().clone(),
+            guests: runtime::Guests::default(),
+            id: None,
             features: scenario.features,
             policy: policy(scenario, *mode.lock().unwrap(), cwd, home),
             rules: scenario.rules.clone(),

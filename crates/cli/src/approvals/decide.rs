@@ -35,7 +35,7 @@ pub(super) enum Verb {
 impl Verb {
     fn on(&self, subject: &Subject) -> Decision {
         match (self, subject) {
-            (Verb::Decide(Decision::Allow { rule: None }), Subject::Plan { recommended, .. }) => {
+            (Verb::Decide(Decision::Allow { rule: None, input: None }), Subject::Plan { recommended, .. }) => {
                 Decision::Proceed { action: *recommended }
             }
             (Verb::Answer(text), Subject::Plan { actions, .. }) => on_plan(text, actions),
@@ -241,7 +241,7 @@ mod tests {
         let (session, task) = (SessionId::new(uuid::Uuid::nil()), TaskId::new(uuid::Uuid::nil()));
         let view = AskView { session, task, path: "/root".into(), asked_at: At(1), ask, state: AskState::Open };
         let waiting = Waiting { view, cwd: "/".into(), title: String::new(), owner: None, left: None };
-        let (allow, deny) = (Decision::Allow { rule: None }, Decision::Deny { words: String::new() });
+        let (allow, deny) = (Decision::Allow { rule: None, input: None }, Decision::Deny { words: String::new() });
         let left = |ask: &str, decision: &Decision| {
             Command::Decide(DecideParams { ask: AskId(ask.into()), decision: decision.clone() })
         };

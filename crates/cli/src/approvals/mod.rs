@@ -28,7 +28,7 @@ pub(crate) async fn perform(args: ApprovalsArgs) -> Result<Exit, Failure> {
         Some(ApprovalsCommand::Show { id, json }) => list::show(&inbox.find(&id)?, json),
         Some(ApprovalsCommand::Allow(chosen)) => {
             let calls = chosen_of(&inbox, &chosen, is_call)?;
-            decide(&setup.home, calls, &Verb::Decide(Decision::Allow { rule: None }), chosen.json).await
+            decide(&setup.home, calls, &Verb::Decide(Decision::Allow { rule: None, input: None }), chosen.json).await
         }
         Some(ApprovalsCommand::Deny { chosen, reason }) => {
             let asks = chosen_of(&inbox, &chosen, |_any| true)?;
@@ -87,7 +87,7 @@ async fn always(
     })?;
     policy::Rule::parse(protocol::RuleEffect::Allow, &rule, policy::Source::Session).map_err(Failure::usage)?;
     let cwd = waiting.cwd.clone();
-    let verb = Verb::Decide(Decision::Allow { rule: Some(rule.clone()) });
+    let verb = Verb::Decide(Decision::Allow { rule: Some(rule.clone()), input: None });
     let exit = decide(&setup.home, vec![waiting], &verb, json).await?;
     if exit == Exit::Success {
         let path = remember(setup, &cwd, &rule, place)?;

@@ -213,7 +213,7 @@ mod tests {
             "    bosun approvals allow 3f9a2c1b0d4e (until 1970-01-01T00:01:00.000Z)",
         ];
         assert_eq!(lines(&Event::Asked(ask)), expected);
-        let decision = Decision::Allow { rule: None };
+        let decision = Decision::Allow { rule: None, input: None };
         let decided = Event::AskDecided { ask: id, call, decision, by: DecidedBy::User };
         assert_eq!(lines(&decided), ["  ? 3f9a2c1b0d4e allowed"]);
     }

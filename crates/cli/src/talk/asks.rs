@@ -241,9 +241,9 @@ enum Choice {
 fn choose(line: &str, rule: Option<&str>) -> Choice {
     let (word, words) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     match (word, words.trim()) {
-        ("y" | "yes", "") => Choice::Decide(Decision::Allow { rule: None }),
+        ("y" | "yes", "") => Choice::Decide(Decision::Allow { rule: None, input: None }),
         ("a" | "always", "") => match rule {
-            Some(rule) => Choice::Decide(Decision::Allow { rule: Some(rule.to_owned()) }),
+            Some(rule) => Choice::Decide(Decision::Allow { rule: Some(rule.to_owned()), input: None }),
             None => Choice::Unclear("no rule may allow this call; y allows it once"),
         },
         ("n" | "no", words) => Choice::Decide(Decision::Deny { words: words.into() }),
@@ -326,8 +326,11 @@ mod tests {
     #[test]
     fn every_word_means_what_it_says() {
         let once = || asks(vec![shell(1, Some("shell(echo *)"))]);
-        assert_eq!(decision(&mut once(), "y"), Some(Decision::Allow { rule: None }));
-        assert_eq!(decision(&mut once(), " a "), Some(Decision::Allow { rule: Some("shell(echo *)".into()) }));
+        assert_eq!(decision(&mut once(), "y"), Some(Decision::Allow { rule: None, input: None }));
+        assert_eq!(
+            decision(&mut once(), " a "),
+            Some(Decision::Allow { rule: Some("shell(echo *)".into()), input: None })
+        );
         assert_eq!(decision(&mut once(), "n"), Some(Decision::Deny { words: String::new() }));
         assert_eq!(decision(&mut once(), "n use make"), Some(Decision::Deny { words: "use make".into() }));
         for unclear in ["", "yes please", "fix the bug", "a b", "Y"] {
@@ -352,7 +355,7 @@ mod tests {
         assert!(asks.decided(&AskId("ask-2".into())).is_some());
         assert!(asks.decided(&AskId("ask-1".into())).is_some());
         assert_eq!(decision(&mut asks, "y"), None);
-        assert_eq!(decision(&mut asks, "y"), Some(Decision::Allow { rule: None }));
+        assert_eq!(decision(&mut asks, "y"), Some(Decision::Allow { rule: None, input: None }));
         assert!(asks.is_empty());
     }
 

@@ -80,7 +80,7 @@ impl Dialogue<'_> {
             Said::Unclear(words) => self.tell(words),
             Said::Decided(params) => {
                 let rule = match &params.decision {
-                    Decision::Allow { rule } => rule.clone(),
+                    Decision::Allow { rule, .. } => rule.clone(),
                     Decision::Deny { .. } | Decision::Reply { .. } | Decision::Proceed { .. } => None,
                 };
                 let decided = self.opened.session.decide(params).await;

@@ -117,7 +117,7 @@ impl Page<'_> {
         let (Ok(timeout), Ok(failure)) = (self.timeout(path, entry), self.failure(path, &outer, entry)) else { return };
         let usual = match &action {
             HookAction::Command { .. } => COMMAND_MS,
-            HookAction::Http { .. } => HTTP_MS,
+            HookAction::Http { .. } | HookAction::Client { .. } => HTTP_MS,
         };
         let Outer { event, dialect, matcher } = outer;
         let (timeout_ms, source) = (timeout.unwrap_or(usual), self.source(path));

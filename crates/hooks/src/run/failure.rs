@@ -17,6 +17,8 @@ pub(crate) enum Failure {
     Json(String),
     #[error("{0}")]
     Net(String),
+    #[error("the program that drives the session did not answer: {0}")]
+    Driver(String),
 }
 
 fn words(said: &str) -> String {

@@ -6,4 +6,4 @@ mod http;
 mod runner;
 
 pub(crate) use failure::Failure;
-pub use runner::{Runner, Ways};
+pub use runner::{Driver, Runner, Ways};

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fmt;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,6 +41,18 @@ pub struct Ways {
     pub top: PathBuf,
     /// The way to addresses.
     pub route: Route,
+    /// The program that drives the session, if it has hooks.
+    pub driver: Option<Arc<dyn Driver>>,
+}
+
+/// A program that drives a session and has hooks of its own.
+pub trait Driver: Send + Sync + fmt::Debug {
+    /// Calls one of them; gives its answer as JSON, or says in words why there is none.
+    fn call<'a>(
+        &'a self,
+        id: &'a str,
+        payload: Value,
+    ) -> Pin<Box<dyn Future<Output = Result<String, String>> + Send + 'a>>;
 }
 
 /// Runs hooks.
@@ -117,6 +131,10 @@ impl Runner {
                 let post = Post { url, headers, allowed: allowed_env, env: &self.ways.env };
                 http::run(&self.client, post, payload).await
             }
+            HookAction::Client { id } => match &self.ways.driver {
+                Some(driver) => driver.call(id, payload.clone()).await.map(Wrote::Answer).map_err(Failure::Driver),
+                None => Err(Failure::Driver("the program that has it is not there".into())),
+            },
         }
     }
 

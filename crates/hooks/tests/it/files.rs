@@ -21,6 +21,7 @@ fn shown(hook: &HookSpec) -> String {
     let matcher = matcher.as_ref().map(|matcher| format!(" of {matcher}")).unwrap_or_default();
     let action = match action {
         HookAction::Command { command, cwd, env } => format!("run {command} in {cwd:?} with {env:?}"),
+        HookAction::Client { id } => format!("ask {id}"),
         HookAction::Http { url, headers, allowed_env } => format!("post to {url} with {headers:?} and {allowed_env:?}"),
     };
     format!("{source}: on {event:?}{matcher} ({dialect:?}, {failure:?}, {timeout_ms} ms) {action}")

@@ -19,7 +19,7 @@ pub(crate) fn runner(guardian: Guardian, folder: &Path) -> Runner {
     let env = [("PATH", "/usr/bin:/bin"), ("TOKEN", "t0p"), ("PRIVATE", "pr1")];
     let env = env.map(|(name, value)| (name.into(), value.into())).to_vec();
     let (cwd, top) = (folder.to_owned(), folder.to_owned());
-    Runner::new(Ways { guardian, env: Arc::new(env), cwd, top, route: net::Route::default() })
+    Runner::new(Ways { guardian, env: Arc::new(env), cwd, top, route: net::Route::default(), driver: None })
 }
 
 pub(crate) fn command(event: HookEvent, command: &str) -> HookSpec {

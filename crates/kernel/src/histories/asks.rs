@@ -83,7 +83,7 @@ impl World {
         let decision = match self.dice.below(6) {
             0 => Decision::Deny { words: "no".into() },
             5 => Decision::Proceed { action: self.dice.pick(&PlanAction::ALL).unwrap_or(PlanAction::ExitOnly) },
-            1 | 2 => Decision::Allow { rule: None },
+            1 | 2 => Decision::Allow { rule: None, input: None },
             _ => Decision::Reply { text: "this one".into() },
         };
         let fits = decision.fits(&ask.subject);

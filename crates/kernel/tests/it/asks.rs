@@ -25,7 +25,7 @@ fn decide(id: &str, decision: Decision) -> Input {
 }
 
 fn allow() -> Decision {
-    Decision::Allow { rule: None }
+    Decision::Allow { rule: None, input: None }
 }
 
 fn deny() -> Decision {

@@ -82,7 +82,7 @@ fn a_call_starts_one_agent_and_no_other_phase_starts_any() {
     let decide = |ask: &str, decision| Input::Decide { ask: AskId(ask.into()), decision, by: DecidedBy::User };
     desk.ok(decide("c", Decision::Deny { words: String::new() }));
     assert_eq!(desk.refused(Input::Spawn(by_call(root, turn, "c", 5, Mode::Sync))), "the call c is not open for this");
-    desk.ok(decide("d", Decision::Allow { rule: None }));
+    desk.ok(decide("d", Decision::Allow { rule: None, input: None }));
     assert_eq!(desk.sync(root, turn, "d", 5)[0], "1 callStarted d");
 }
 

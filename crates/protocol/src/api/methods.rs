@@ -51,6 +51,10 @@ methods! {
     PlanRead, "plan.read", Any, "The session's plan, if it has one.";
     PlanUpdate, "plan.update", Session, "Keeps another plan.";
     PlanDelete, "plan.delete", Session, "Removes the plan.";
+    ModelGet, "model.get", Any, "The model that the session's own agent asks.";
+    ModelSet, "model.set", Session, "Asks another model from the next turn on.";
+    AgentsList, "agents.list", Any, "The agents that may be started.";
+    AgentsStart, "agents.start", Session, "Starts an agent in the background; its result reaches the root.";
     TasksList, "tasks.list", Any, "Every task of the session, oldest first, in pages.";
     TasksGet, "tasks.get", Any, "One task with everything its record holds: prompt, messages, turns, evidence.";
     TasksOutput, "tasks.output", Any, "What a task printed or said last, clipped.";

@@ -112,7 +112,7 @@ impl Running {
         let listener = local::listen(&path, |_| true).await.unwrap();
         let (stage, token) = (Arc::new(Stage::default()), CancellationToken::new());
         let mut tasks = JoinSet::new();
-        tasks.spawn(serve(listener, stage.clone(), token.clone()));
+        tasks.spawn(serve(Some(listener), bosun_rpc::Inside::new().1, stage.clone(), token.clone()));
         Running { stage, token, path, tasks, _folder: folder }
     }
 

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use kernel::{CallPhase, Report};
-use protocol::{Answer, AnswerStatus, Call, CallId, Decision, Evidence};
+use protocol::{Answer, AnswerStatus, Call, CallId, Decision, Evidence, RuleEffect};
 use tokio_util::sync::CancellationToken;
 use tools::{Access, Context, Pulse, Reach, Stamps, Tool};
 
 use super::Desk;
 use super::early::Early;
-use super::judge::{Admission, Looked, Standing, failed, look_at_all};
+use super::judge::{Admission, Looked, Standing, denied, failed, look_at_all};
 use crate::addresses::Addresses;
 use crate::asks::{self, Questions};
 use crate::crew::Crew;
@@ -19,7 +19,7 @@ use crate::helm::Steering;
 use crate::hooks::{self, Heard, Untold, Untolds};
 use crate::lists::Lists;
 use crate::outfit::Outfit;
-use crate::permit::Judgement;
+use crate::permit::{self, Judgement};
 use crate::shells::Shells;
 use crate::space::{Intents, Space};
 use crate::supervisor::Rejected;
@@ -62,7 +62,7 @@ fn groups(calls: Vec<Looked<'_>>) -> Vec<Vec<Looked<'_>>> {
     for looked in calls {
         let reads = match &looked.admission {
             Admission::Run(tool, _) | Admission::Asked(tool, ..) => {
-                matches!(tool.spec().access, Access::Read | Access::Agent)
+                matches!(tool.spec().access, Access::Read | Access::Agent | Access::Other)
             }
             Admission::Answer(_) => true,
         };
@@ -75,7 +75,7 @@ fn groups(calls: Vec<Looked<'_>>) -> Vec<Vec<Looked<'_>>> {
 }
 
 async fn run_one(bench: &Bench, looked: Looked<'_>) -> Result<(), Rejected> {
-    let Looked { call, caller, heard, admission } = looked;
+    let Looked { mut call, caller, heard, admission } = looked;
     let (tool, reach) = match admission {
         Admission::Run(tool, reach) => (tool, reach),
         Admission::Answer(answer) => return answer_call(bench, &caller, &call, answer).await,
@@ -83,7 +83,14 @@ async fn run_one(bench: &Bench, looked: Looked<'_>) -> Result<(), Rejected> {
             let Judgement { verdict, reach } = *judgement;
             let decided = pending.decided().await?;
             match decided.decision {
-                Decision::Allow { .. } => (tool, reach),
+                Decision::Allow { input: None, .. } => (tool, reach),
+                Decision::Allow { input: Some(input), .. } => {
+                    call.input = input;
+                    match amended(bench, tool, &call).await {
+                        Ok(reach) => (tool, reach),
+                        Err(answer) => return answer_call(bench, &caller, &call, answer).await,
+                    }
+                }
                 Decision::Deny { .. } | Decision::Reply { .. } | Decision::Proceed { .. } => {
                     let answer = asks::refused(&call, &verdict, &decided);
                     return answer_call(bench, &caller, &call, answer).await;
@@ -109,6 +116,16 @@ async fn run_one(bench: &Bench, looked: Looked<'_>) -> Result<(), Rejected> {
     let (answer, evidence) = run(bench, tool, &call, &caller, reach).await;
     let answer = hooks::after(&bench.desk, &caller, &call, heard, answer).await;
     answered(&caller, call.id, answer, evidence).await
+}
+
+/// What a call may open that somebody permitted with other arguments. What may never run does not, whoever wrote it.
+async fn amended(bench: &Bench, tool: &Arc<dyn Tool>, call: &Call) -> Result<Arc<dyn Reach>, Answer> {
+    let judged = permit::judge(&bench.desk, &bench.outfit, tool, call).await;
+    let Judgement { verdict, reach } = judged.map_err(|error| failed(call, error, &bench.desk.settings.tools))?;
+    match verdict.effect {
+        RuleEffect::Allow | RuleEffect::Ask => Ok(reach),
+        RuleEffect::Deny => Err(denied(bench, call, &verdict)),
+    }
 }
 
 /// Answers a call that was not run. Hooks hear of it if it was denied.
@@ -163,6 +180,7 @@ fn context(bench: &Bench, caller: &Caller, cancel: CancellationToken, reach: Arc
     let desk = &bench.desk;
     let crew = || Crew { desk: Arc::clone(desk), outfit: Arc::clone(&bench.outfit), caller: caller.clone() };
     Context {
+        place: tools::Place { task: caller.run.task, call: caller.call.clone() },
         workspace: Arc::clone(&bench.outfit.site.workspace),
         reach,
         stamps: Arc::clone(&bench.stamps),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use kernel::{CallPhase, Decided};
+use policy::Verdict;
 use protocol::{Answer, AnswerStatus, Call, Clip, RuleEffect};
 use tools::{Reach, Tool, ToolError};
 
@@ -123,7 +124,7 @@ fn find<'a>(bench: &'a Bench, call: &Call, standing: Standing) -> Result<&'a Arc
     }
     let withheld = || desk.withheld.iter().find(|tool| standing == Standing::Begun && tool.spec().name == call.tool);
     bench.outfit.tool(&call.tool).or_else(withheld).ok_or_else(|| {
-        let names: Vec<&str> = bench.outfit.toolbox.iter().map(|tool| tool.spec().name).collect();
+        let names: Vec<&str> = bench.outfit.toolbox.iter().map(|tool| tool.spec().name.as_ref()).collect();
         let text = format!("There is no tool `{}`. The tools are: {}.", clip(&call.tool), names.join(", "));
         Answer { status: AnswerStatus::Refused, text }
     })
@@ -166,9 +167,7 @@ async fn permit<'a>(
     Ok(match (judgement.verdict.effect, standing) {
         (_, Standing::Begun) | (RuleEffect::Allow, Standing::Fresh) => Admission::Run(tool, judgement.reach),
         (RuleEffect::Deny, Standing::Fresh | Standing::Asked) => {
-            let text = permit::denied(&call.tool, &judgement.verdict);
-            let text = Clip::new(&text, bench.desk.settings.tools.output).into_string();
-            Admission::Answer(Answer { status: AnswerStatus::Denied, text })
+            Admission::Answer(denied(bench, call, &judgement.verdict))
         }
         (RuleEffect::Ask, Standing::Fresh) | (RuleEffect::Ask | RuleEffect::Allow, Standing::Asked) => {
             let ask = asks::permission(&bench.desk, caller, call, &judgement.verdict);
@@ -176,6 +175,13 @@ async fn permit<'a>(
             Admission::Asked(tool, Box::new(judgement), pending)
         }
     })
+}
+
+/// What a call that may not run is answered.
+pub(super) fn denied(bench: &Bench, call: &Call, verdict: &Verdict) -> Answer {
+    let text = permit::denied(&call.tool, verdict);
+    let text = Clip::new(&text, bench.desk.settings.tools.output).into_string();
+    Answer { status: AnswerStatus::Denied, text }
 }
 
 /// What a tool that did not do its work is answered.

@@ -29,8 +29,10 @@ impl Listeners {
             cwd: settings.cwd.clone(),
             top: settings.policy.top.clone(),
             route: settings.route.clone(),
+            driver: settings.guests.driver.clone(),
         });
-        let hooks = Hooks::new(settings.catalog.hooks.iter().cloned());
+        let hooks = settings.catalog.hooks.iter().chain(&settings.guests.hooks);
+        let hooks = Hooks::new(hooks.cloned());
         Listeners { hooks, runner, scribes: Scribes::default(), context: Mutex::default() }
     }
 

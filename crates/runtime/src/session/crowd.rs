@@ -58,6 +58,8 @@ pub(super) fn settings(folder: &Path, url: String, budget: Budget) -> Settings {
         guard: crate::CostGuard::default(),
         catalog: Arc::default(),
         main: None,
+        guests: crate::Guests::default(),
+        id: None,
         features: crate::Features::default(),
         policy: policy::Policy::default(),
         rules: Vec::new(),

@@ -56,6 +56,7 @@ pub struct Session {
     /// Whether the commands that were waiting are applied.
     looked: watch::Receiver<bool>,
     closing: CancellationToken,
+    inside: rpc::Inside,
     /// Tells hooks of what ended without their knowing.
     partings: Option<Partings>,
 }
@@ -98,6 +99,11 @@ impl Session {
     /// Everything after `seq`, then whatever happens.
     pub fn subscribe(&self, seq: u64) -> Subscription {
         self.desk.bus.subscribe(seq)
+    }
+
+    /// A client of its API, as another process would have.
+    pub async fn link(&self) -> io::Result<(rpc::Client, rpc::Notifications)> {
+        self.inside.link().await
     }
 
     /// Its state, as it changes.

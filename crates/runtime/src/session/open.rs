@@ -141,6 +141,7 @@ impl Session {
             clerk.take().await?;
         }
         let (looked, first_look) = watch::channel(false);
+        let (inside, insiders) = rpc::Inside::new();
         let merging = Arc::new(Merging::new(Arc::clone(&desk), supervision.supervisor.clone(), root));
         let mut session = Session {
             id,
@@ -154,13 +155,14 @@ impl Session {
             cues: Cues { go: Arc::default(), poke: Arc::default() },
             looked: first_look,
             closing: CancellationToken::new(),
+            inside,
             partings: None,
         };
         let supervisor = session.supervision.supervisor.clone();
         session.partings = Partings::begin(&session.desk, &supervisor, last_seq, manner(start)).await?;
         hooks::started(&session.desk, &supervisor, root, origin(start)).await;
         session.attendants.spawn(clerk.serve());
-        session.attend(looked).await;
+        session.attend(looked, insiders).await;
         match start {
             Start::New | Start::Fork(_) => session.cues.go.notify_one(),
             // What was left for it is applied when it is told to go on.
@@ -170,7 +172,7 @@ impl Session {
     }
 
     /// Watches over what runs, listens on the socket and looks out for commands. A session without a socket still gets its commands.
-    async fn attend(&mut self, looked: watch::Sender<bool>) {
+    async fn attend(&mut self, looked: watch::Sender<bool>, insiders: rpc::Insiders) {
         let supervisor = self.supervision.supervisor.clone();
         let (settings, wards) = (&self.desk.settings, Arc::clone(&self.desk.wards));
         let watchman = Watchman::new(settings.watch.clone(), wards, Arc::clone(&settings.clock), supervisor.clone());
@@ -189,14 +191,12 @@ impl Session {
             }
             Err(error) => tracing::warn!(%error, "commands of other processes will not be seen"),
         }
-        match rpc::local::listen(&self.desk.settings.home.socket(self.id), is_person).await {
-            Ok(listener) => {
-                let poke = Arc::clone(&self.cues.poke);
-                let api = Api { desk: Arc::clone(&self.desk), supervisor, root: self.root, poke };
-                self.attendants.spawn(rpc::serve(listener, Arc::new(api), self.closing.clone()));
-            }
-            Err(error) => tracing::warn!(%error, "the session has no socket"),
-        }
+        let listener = rpc::local::listen(&self.desk.settings.home.socket(self.id), is_person).await;
+        let listener = listener.inspect_err(|error| tracing::warn!(%error, "the session has no socket")).ok();
+        let poke = Arc::clone(&self.cues.poke);
+        let status = self.supervision.status.clone();
+        let api = Api { desk: Arc::clone(&self.desk), supervisor, root: self.root, poke, status };
+        self.attendants.spawn(rpc::serve(listener, insiders, Arc::new(api), self.closing.clone()));
     }
 }
 
@@ -305,12 +305,12 @@ fn own(settings: &Settings, start: Start, owner: &Owner, now: At) -> Result<(Ses
     let (home, probe) = (&settings.home, Arc::clone(&settings.probe));
     match start {
         Start::New => {
-            let id = SessionId::new(settings.ids.uuid());
+            let id = settings.id.unwrap_or_else(|| SessionId::new(settings.ids.uuid()));
             Ok((id, SessionFile::create_probed(home, id, owner, now, probe)?))
         }
         Start::Resume(id) => Ok((id, SessionFile::adopt_probed(home, id, owner, now, probe)?)),
         Start::Fork(from) => {
-            let id = SessionId::new(settings.ids.uuid());
+            let id = settings.id.unwrap_or_else(|| SessionId::new(settings.ids.uuid()));
             store::fork_session(home, from, id)?;
             if let Err(error) = plan::copy(home, from, id) {
                 tracing::warn!(%error, "the copy has no plan");

@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use protocol::TaskState;
+use protocol::api::StatusView;
 use store::StoreError;
 
 /// A session's state in brief.
 #[derive(Debug, Clone, Default)]
 pub struct Status {
+    /// The last event that it follows from.
+    pub seq: u64,
     /// Whether nothing is queued, running or parked.
     pub quiet: bool,
     /// The root's state.
@@ -23,6 +26,20 @@ pub struct Status {
 }
 
 impl Status {
+    /// As the API tells it.
+    pub(crate) fn view(&self) -> StatusView {
+        let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+        StatusView {
+            seq: self.seq,
+            quiet: self.quiet,
+            root: self.root.clone(),
+            background: count(self.background),
+            asks: count(self.asks),
+            continuation_due: self.continuation_due,
+            paused: self.paused.as_ref().map(ToString::to_string),
+        }
+    }
+
     pub(crate) fn same(&self, other: &Status) -> bool {
         self.quiet == other.quiet
             && self.root == other.root

@@ -377,6 +377,7 @@ impl Actor {
     fn show_status(&self) {
         let root = self.durable.root().and_then(|id| self.durable.task(id));
         let status = Status {
+            seq: self.last_seq,
             quiet: self.durable.is_quiet(),
             root: root.map(|task| task.phase.state()),
             background: self.durable.busy() - usize::from(root.is_some_and(|task| task.phase.is_busy())),

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use bosun_tools::{
     AgentOrder, Asker, Background, BackgroundCommand, BackgroundRead, BackgroundRow, BoxFuture, Context, Crew, Helm,
-    Intent, ItemEdit, ItemOrder, Limits, Lists, Output, PlanOrder, Pulse, Question, Reach, ReadOrder, SqlSpace, Stamps,
-    ToolError, UntilOrder, Use, Wait, WaitOrder, WriteOrder, ask_user, autopilot, everyday, list, plan,
+    Intent, ItemEdit, ItemOrder, Limits, Lists, Output, Place, PlanOrder, Pulse, Question, Reach, ReadOrder, SqlSpace,
+    Stamps, ToolError, UntilOrder, Use, Wait, WaitOrder, WriteOrder, ask_user, autopilot, everyday, list, plan,
 };
 use host::{Guardian, Workspace};
 use net::Route;
@@ -45,7 +45,12 @@ impl Agent {
 
     fn in_folder(folder: Arc<TempDir>, limits: Limits) -> Agent {
         let above = Arc::new(Above::default());
+        let place = Place {
+            task: "task-00000000000000000000000000000001".parse().unwrap(),
+            call: protocol::CallId("c1".into()),
+        };
         let cx = Context {
+            place,
             workspace: Arc::new(Workspace::new(folder.path(), &[]).unwrap()),
             reach: above.clone(),
             stamps: Arc::new(Stamps::new()),

@@ -1,0 +1,63 @@
+//! Where a door finds sessions. The edge that starts a door knows settings, keys and models; a door does not.
+
+use std::path::PathBuf;
+use std::pin::Pin;
+
+use host::Home;
+use protocol::SessionId;
+use runtime::{Guests, Session, Start};
+
+/// A session that is being opened.
+pub type Opening<'a> = Pin<Box<dyn Future<Output = Result<Session, Refusal>> + Send + 'a>>;
+
+/// Where a door finds sessions.
+pub trait House: Send + Sync + 'static {
+    /// Where they are kept.
+    fn home(&self) -> &Home;
+
+    /// Opens one in this process.
+    fn open(&self, order: Order) -> Opening<'_>;
+}
+
+/// Which session a client wants, and how it is to be run.
+#[derive(Debug)]
+pub struct Order {
+    /// Whether it begins, goes on, or is copied.
+    pub start: Start,
+    /// What a new one is called.
+    pub id: Option<SessionId>,
+    /// The folder it works in; where it worked before, or this process's.
+    pub cwd: Option<PathBuf>,
+    /// Options of a run, as the command line takes them: the one place where what they mean is known.
+    pub flags: Vec<String>,
+    /// What the client brings along.
+    pub guests: Guests,
+}
+
+impl Order {
+    /// A session that begins or goes on, with nothing said about it.
+    pub fn new(start: Start) -> Order {
+        Order { start, id: None, cwd: None, flags: Vec::new(), guests: Guests::default() }
+    }
+}
+
+/// How a door's process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// Its client left, and nothing went wrong.
+    Well,
+    /// Something went wrong, and the client was told.
+    Failed,
+    /// It was not started as it should be.
+    Usage,
+}
+
+/// Why a session was not opened.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{words}{}", .hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default())]
+pub struct Refusal {
+    /// Why.
+    pub words: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}

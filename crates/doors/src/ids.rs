@@ -1,0 +1,28 @@
+//! Both families name sessions by plain UUIDs; Bosun's ids are UUIDs too, with a word before them.
+
+use protocol::SessionId;
+use uuid::Uuid;
+
+/// A session's id as clients write it.
+pub fn session_uuid(id: SessionId) -> Uuid {
+    id.uuid()
+}
+
+/// The session that a client means: by a UUID, or by an id of Bosun's.
+pub fn session_id(text: &str) -> Option<SessionId> {
+    Uuid::parse_str(text).ok().map(SessionId::new).or_else(|| text.parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_comes_back_as_it_went() {
+        let id = SessionId::new(Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_0001));
+        assert_eq!(session_id(&session_uuid(id).to_string()), Some(id));
+        assert_eq!(session_id(&id.to_string()), Some(id));
+        assert_eq!(session_id("default"), None);
+        assert_eq!(session_id(""), None);
+    }
+}

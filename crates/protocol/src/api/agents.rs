@@ -1,0 +1,68 @@
+//! The agents that a session may start, and the model that it asks.
+
+use serde::{Deserialize, Serialize};
+
+use crate::TaskId;
+
+/// An agent that may be started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentView {
+    /// What it is started by.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// What it is told first.
+    pub prompt: String,
+    /// The file that defines it, or `built in`.
+    pub source: String,
+    /// The tools it has; all when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<String>>,
+    /// The models it would like, best first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<String>,
+}
+
+/// The agents that may be started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentsResult {
+    /// Them.
+    pub agents: Vec<AgentView>,
+}
+
+/// Which agent to start for a person, in the background.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct StartAgentParams {
+    /// Its type.
+    pub agent: String,
+    /// What it is to do.
+    pub prompt: String,
+    /// What it is called; as its type when absent.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// What it is for, in a few words.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// The model it is run with; as its definition says when absent.
+    #[serde(default)]
+    pub model: Option<String>,
+}
+
+/// The agent that was started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StartAgentResult {
+    /// Its task.
+    pub task: TaskId,
+}
+
+/// The model of the session's own agent, and of every agent that wants no other.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ModelParams {
+    /// It, as `--model` takes it.
+    pub model: String,
+}
