@@ -7,10 +7,10 @@ use std::time::Duration;
 use model::{Model, Script};
 use net::Secret;
 use protocol::{
-    AgentSpec, Budget, Delivery, HookSpec, ListName, PermissionMode, PlanAction, RuleEffect, RuleText, SessionMode,
-    SkillSpec, SlashSpec, Spawns,
+    AgentSpec, Budget, Delivery, HookSpec, ListName, PermissionMode, PlanAction, RuleEffect, RuleText, SessionId,
+    SessionMode, SkillSpec, SlashSpec, Spawns,
 };
-use runtime::{Catalog, CostGuard, Disk, Features, Models, OnlyOwn, SpoolLimits, Start};
+use runtime::{Catalog, CostGuard, Disk, Features, Guests, Models, OnlyOwn, SpoolLimits, Start};
 
 use super::{Run, Stage};
 
@@ -31,6 +31,8 @@ pub fn scenario() -> Scenario {
         rules: Vec::new(),
         catalog: Arc::new(crew()),
         main: None,
+        guests: Guests::default(),
+        id: None,
         models: Arc::new(OnlyOwn),
         guard: CostGuard::default(),
         features: Features::default(),
@@ -72,6 +74,8 @@ pub struct Scenario {
     pub(super) rules: Vec<RuleText>,
     pub(super) catalog: Arc<Catalog>,
     pub(super) main: Option<AgentSpec>,
+    pub(super) guests: Guests,
+    pub(super) id: Option<SessionId>,
     pub(super) models: Arc<dyn Models>,
     pub(super) guard: CostGuard,
     pub(super) features: Features,
@@ -170,6 +174,18 @@ impl Scenario {
     #[must_use]
     pub fn main(self, agent: AgentSpec) -> Scenario {
         Scenario { main: Some(agent), ..self }
+    }
+
+    /// The program that drives it brings these along.
+    #[must_use]
+    pub fn guests(self, guests: Guests) -> Scenario {
+        Scenario { guests, ..self }
+    }
+
+    /// A new session is called this.
+    #[must_use]
+    pub fn id(self, id: SessionId) -> Scenario {
+        Scenario { id: Some(id), ..self }
     }
 
     /// Agents may be run with these models too.
