@@ -9,7 +9,7 @@ use crate::support::rules;
 
 const WRITES: &str = "
   - when: { turn: 1 }
-    answer: [call: { id: c, tool: create, input: { path: first.txt, file_text: words } }]
+    answer: [call: { id: c, tool: create, input: { path: first.txt, content: words } }]
   - answer: [say: 'heard ${answer}']
 ";
 
@@ -42,7 +42,7 @@ fn status(run: &Run) -> AnswerStatus {
 async fn d1_a_call_runs_with_the_arguments_that_the_decision_brings() {
     let stage = stage();
     let (mut driver, ask) = asked(&stage).await;
-    driver.session().decide(with(&ask, r#"{"path":"second.txt","file_text":"other words"}"#)).await.unwrap();
+    driver.session().decide(with(&ask, r#"{"path":"second.txt","content":"other words"}"#)).await.unwrap();
     driver.rest().await;
     let run = driver.leave().await;
     assert_eq!((stage.file("first.txt"), stage.file("second.txt").as_deref()), (None, Some("other words")));
@@ -51,7 +51,7 @@ async fn d1_a_call_runs_with_the_arguments_that_the_decision_brings() {
 
 #[tokio::test]
 async fn d1_arguments_of_a_decision_do_not_lift_what_is_denied() {
-    let denied = [r#"{"path":"secret/x.txt","file_text":"w"}"#, r#"{"path":"../x.txt","file_text":"w"}"#, "no JSON"];
+    let denied = [r#"{"path":"secret/x.txt","content":"w"}"#, r#"{"path":"../x.txt","content":"w"}"#, "no JSON"];
     for input in denied {
         let stage = stage();
         let (mut driver, ask) = asked(&stage).await;
@@ -68,7 +68,7 @@ async fn d1_arguments_of_a_decision_hold_though_the_process_dies_before_the_call
     let stage = stage();
     let (driver, ask) = asked(&stage).await;
     let id = driver.crash().await.id();
-    let decision = with(&ask, r#"{"path":"second.txt","file_text":"other words"}"#);
+    let decision = with(&ask, r#"{"path":"second.txt","content":"other words"}"#);
     let command = protocol::api::Command::Decide(decision);
     store::post_command(stage.home(), id, &command, testkit::session::FakeClock::START).unwrap();
     let mut driver = stage.open(Start::Resume(id)).await;
