@@ -10,7 +10,7 @@ use protocol::{
     AgentSpec, Budget, Delivery, HookSpec, ListName, PermissionMode, PlanAction, RuleEffect, RuleText, SessionId,
     SessionMode, SkillSpec, SlashSpec, Spawns,
 };
-use runtime::{Catalog, CostGuard, Disk, Features, Guests, Models, OnlyOwn, SpoolLimits, Start};
+use runtime::{Catalog, CostGuard, Disk, Features, Models, OnlyOwn, SpoolLimits, Start};
 
 use super::{Run, Stage};
 
@@ -31,7 +31,6 @@ pub fn scenario() -> Scenario {
         rules: Vec::new(),
         catalog: Arc::new(crew()),
         main: None,
-        guests: Guests::default(),
         id: None,
         models: Arc::new(OnlyOwn),
         guard: CostGuard::default(),
@@ -52,6 +51,7 @@ pub fn scenario() -> Scenario {
         disk: Arc::new(runtime::SystemDisk),
         guardian: None,
         reach: Folders::Own,
+        guests: runtime::Guests::default(),
         prompt: None,
     }
 }
@@ -74,7 +74,6 @@ pub struct Scenario {
     pub(super) rules: Vec<RuleText>,
     pub(super) catalog: Arc<Catalog>,
     pub(super) main: Option<AgentSpec>,
-    pub(super) guests: Guests,
     pub(super) id: Option<SessionId>,
     pub(super) models: Arc<dyn Models>,
     pub(super) guard: CostGuard,
@@ -95,6 +94,7 @@ pub struct Scenario {
     pub(super) disk: Arc<dyn Disk>,
     pub(super) guardian: Option<PathBuf>,
     pub(super) reach: Folders,
+    pub(super) guests: runtime::Guests,
     prompt: Option<String>,
 }
 
@@ -109,6 +109,12 @@ impl Scenario {
     #[must_use]
     pub fn model(self, model: Arc<dyn Model>) -> Scenario {
         Scenario { model, ..self }
+    }
+
+    /// A program brings this along.
+    #[must_use]
+    pub fn guests(self, guests: runtime::Guests) -> Scenario {
+        Scenario { guests, ..self }
     }
 
     /// The working folder has this file.
@@ -174,12 +180,6 @@ impl Scenario {
     #[must_use]
     pub fn main(self, agent: AgentSpec) -> Scenario {
         Scenario { main: Some(agent), ..self }
-    }
-
-    /// The program that drives it brings these along.
-    #[must_use]
-    pub fn guests(self, guests: Guests) -> Scenario {
-        Scenario { guests, ..self }
     }
 
     /// A new session is called this.

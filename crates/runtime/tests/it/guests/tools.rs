@@ -124,3 +124,20 @@ async fn d1_a_rule_against_a_tool_of_the_program_holds_at_every_depth() {
         assert_eq!((answer(&run).0, guest.called().len()), (AnswerStatus::Done, 1), "{}", run.transcript());
     }
 }
+
+#[tokio::test]
+async fn d1_a_rule_against_a_tool_of_ours_holds_for_the_programs_tool_of_its_name() {
+    for (name, rule) in [("shell", "shell"), ("view", "view"), ("view", "read"), ("create", "edit"), ("task", "task")] {
+        let guest = Guest::named(name);
+        let scene = plays(&guest, &ASKS.replace("lookup", name)).allow_all().rule(RuleEffect::Deny, rule);
+        let run = scene.run().await;
+        assert_eq!((answer(&run).0, guest.called()), (AnswerStatus::Denied, vec![]), "{name}, {rule}");
+    }
+    // What only some calls may do is asked about, since nobody can tell which this is.
+    let guest = Guest::named("shell");
+    let run =
+        plays(&guest, &ASKS.replace("lookup", "shell")).allow_all().rule(RuleEffect::Deny, "shell(rm *)").run().await;
+    assert_eq!((answer(&run).0, guest.called()), (AnswerStatus::Denied, vec![]));
+    let run = plays(&guest, &ASKS.replace("lookup", "shell")).rule(RuleEffect::Allow, "shell(ls *)").run().await;
+    assert_eq!((answer(&run).0, guest.called()), (AnswerStatus::Denied, vec![]));
+}
