@@ -6,8 +6,8 @@ use std::sync::Arc;
 use kernel::{Input, Refusal};
 use protocol::api::{
     AgentView, AgentsResult, AsksParams, Command, FleetParams, FleetResult, InvokeParams, Method, ModeParams,
-    ModelParams, OutputResult, PlanParams, PlanResult, RefusalKind, SendParams, SendResult, SlashList,
-    StartAgentParams, StartAgentResult, SubscribeParams, TaskParams, TasksParams, TodoEdit, TodosParams,
+    ModelParams, OutputResult, PermissionParams, PlanParams, PlanResult, RefusalKind, SendParams, SendResult,
+    SlashList, StartAgentParams, StartAgentResult, SubscribeParams, TaskParams, TasksParams, TodoEdit, TodosParams,
 };
 use protocol::{AgentSpec, TaskId, TaskState};
 use rpc::{Answering, ClientHandle, ErrorObject, Serve, params};
@@ -21,6 +21,7 @@ use crate::bus::{Live, Subscription};
 use crate::commands;
 use crate::hooks;
 use crate::output::output;
+use crate::own::Unchanged;
 use crate::plan;
 use crate::session::Status;
 use crate::slash::{self, Dispatcher, Registry};
@@ -73,6 +74,11 @@ impl Serve for Api {
                     reply(self.desk.reader().and_then(|reader| Ok(ModeParams { mode: reader.session_view()?.mode })))
                 }
                 Method::ModeSet => self.command(Command::SetMode(params(given)?)).await,
+                Method::PermissionSet => {
+                    let PermissionParams { mode } = params(given)?;
+                    self.desk.grants.set(mode);
+                    Ok(json!({}))
+                }
                 Method::PlanRead => {
                     let text = plan::read_plan(&self.desk.settings.home, self.desk.session);
                     json_of(PlanResult { text: text.map_err(ErrorObject::internal)? })
@@ -86,19 +92,20 @@ impl Serve for Api {
                     let removed = plan::remove(&self.desk.settings.home, self.desk.session);
                     removed.map(|()| json!({})).map_err(ErrorObject::internal)
                 }
-                Method::ModelGet => json_of(ModelParams { model: self.desk.settings.model_spec.clone() }),
+                Method::ModelGet => json_of(ModelParams { model: self.desk.own_spec().to_string() }),
                 Method::ModelSet => {
                     let ModelParams { model } = params(given)?;
-                    Err(refusal(RefusalKind::Unfit, &format_args!("the session stays with its model, not {model}")))
+                    let changed = self.desk.change_model(&self.supervisor, self.root, &model).await;
+                    json_of(ModelParams { model: changed.map_err(unchanged)? })
                 }
                 Method::AgentsList => {
                     let agents = self.desk.settings.catalog.agents.iter().map(agent_view).collect();
                     json_of(AgentsResult { agents })
                 }
                 Method::AgentsStart => {
-                    let StartAgentParams { agent, prompt, .. } = params(given)?;
+                    let wanted: StartAgentParams = params(given)?;
                     let dispatcher = Dispatcher { desk: &self.desk, supervisor: &self.supervisor, root: self.root };
-                    let task = dispatcher.spawn(&agent, prompt).await;
+                    let task = dispatcher.spawn(wanted).await;
                     json_of(StartAgentResult { task: task.map_err(|why| refusal(RefusalKind::Unfit, &why))? })
                 }
                 Method::TasksList => self.list(params(given)?),
@@ -181,6 +188,13 @@ fn refused(rejected: Rejected) -> ErrorObject {
     match rejected {
         Rejected::Paused(_) | Rejected::Gone => ErrorObject::internal(rejected),
         Rejected::Refused(_) | Rejected::Rule(_) | Rejected::Hook(_) => refusal(rejected.kind(), &rejected),
+    }
+}
+
+fn unchanged(error: Unchanged) -> ErrorObject {
+    match error {
+        Unchanged::Rejected(rejected) => refused(rejected),
+        Unchanged::Unusable { .. } | Unchanged::Unpriced(_) => refusal(RefusalKind::Unfit, &error),
     }
 }
 
