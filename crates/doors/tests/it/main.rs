@@ -1,1 +1,5 @@
 //! Tests of the doors.
+
+#![cfg(test)]
+
+mod http;
