@@ -5,6 +5,7 @@
 
 pub mod binary;
 pub mod chaos;
+pub mod http;
 pub mod oracle;
 pub mod server;
 pub mod session;

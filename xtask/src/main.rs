@@ -17,6 +17,7 @@ mod run;
 mod schema;
 mod sources;
 mod test;
+mod web;
 
 use std::process::ExitCode;
 
@@ -26,6 +27,7 @@ usage: cargo xtask COMMAND
   check   layers, formatting, lints, and the rules that no lint knows
   test    check, then every test
   oracle  the Python SDKs that tests compare the wires with, which `test` installs too
+  web     Schemathesis and Chromium, which try the HTTP door, and which `test` installs too
   chaos   kills the command at work, 200 times or as `--runs N`, `--seed S`, `--events` say; `--fleet` kills a fleet of 1,000 todos
   bench   what the release binary needs, as a Markdown table
   bench fanout [--workers 1,10,…]
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
         ["check"] => check::check(),
         ["test"] => test::test(),
         ["oracle"] => oracle::install().map(|place| println!("oracle: {}", place.display())),
+        ["web"] => web::install().map(|place| println!("web: {}", place.display())),
         ["chaos", options @ ..] => chaos::chaos(options),
         ["bench"] => bench::bench(),
         ["bench", "fanout"] => bench::fanout(bench::WORKERS),

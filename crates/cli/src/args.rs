@@ -12,6 +12,7 @@ mod lists;
 mod mode;
 mod permit;
 mod run;
+mod serve;
 mod sessions;
 mod settings;
 mod tasks;
@@ -32,6 +33,7 @@ pub(crate) use help::{command, words};
 pub(crate) use lists::{ItemArgs, ItemListArgs, ListsArgs, ListsCommand, WhichList, WordsArgs};
 pub(crate) use permit::{AskWait, PermitArgs};
 pub(crate) use run::{Format, RunArgs};
+pub(crate) use serve::ServeArgs;
 pub(crate) use sessions::{ExportFormat, ListArgs, SessionsArgs, SessionsCommand, When};
 pub(crate) use settings::{ConfigArgs, ConfigCommand, Place, RuleArgs, ShowArgs, TrustArgs};
 pub(crate) use tasks::{TaskArgs, TaskListArgs, TasksArgs, TasksCommand};
@@ -72,6 +74,8 @@ pub(crate) enum Command {
     Door(DoorArgs),
     /// Makes the programs that other agents' SDKs are pointed at
     Doors(DoorsArgs),
+    /// Serves HTTP on this machine: REST for commands, server-sent events for what happens
+    Serve(ServeArgs),
     /// Says whether a tool call would be allowed, asked about or denied, and why
     Explain(ExplainArgs),
     /// Lists providers, their keys and models, and what runs on this machine

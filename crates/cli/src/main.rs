@@ -29,6 +29,7 @@ mod print;
 mod run;
 mod script;
 mod selftest;
+mod serve;
 mod sessions;
 mod settings;
 mod setup;
@@ -102,6 +103,7 @@ fn perform(args: Args) -> Result<Exit, Failure> {
             Some(Command::Fleet(command)) => fleet::perform(command).await,
             Some(Command::Door(options)) => doors::serve(options).await,
             Some(Command::Doors(options)) => doors::perform(&options.command),
+            Some(Command::Serve(options)) => serve::serve(options).await,
             Some(Command::Explain(options)) => explain::tell(&options),
             Some(Command::Models(options)) => models::list(&options).await,
             Some(Command::Cost(options)) => cost::sum(&options),

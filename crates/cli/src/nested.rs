@@ -1,7 +1,9 @@
 //! A Bosun that an agent's command started: it reads and explains, and does nothing that is a person's to do. An agent
 //! that could start another Bosun, or speak for its user, would have no limits but those it gives itself.
 
-use crate::args::{Args, Command, FleetArgs, FleetCommand, ModelsArgs, SessionsCommand, TasksCommand, TodosCommand};
+use crate::args::{
+    Args, Command, FleetArgs, FleetCommand, ModelsArgs, ServeArgs, SessionsCommand, TasksCommand, TodosCommand,
+};
 use crate::failure::Failure;
 
 /// Whose a command is.
@@ -29,7 +31,8 @@ pub(crate) fn check(args: &Args) -> Result<(), Failure> {
 fn reserve(command: Option<&Command>) -> Reserve {
     match command {
         None | Some(Command::Door(_)) => Reserve::Person("start agents"),
-        Some(Command::Doors(_)) => Reserve::Anybody,
+        Some(Command::Doors(_) | Command::Serve(ServeArgs { openapi: true, .. })) => Reserve::Anybody,
+        Some(Command::Serve(_)) => Reserve::Person("start agents"),
         Some(Command::Sessions(sessions)) => match sessions.command {
             None
             | Some(
@@ -121,6 +124,7 @@ mod tests {
             "bosun script schema",
             "bosun script check a.yaml",
             "bosun fleet schema",
+            "bosun serve --openapi",
         ] {
             assert!(is_for_anybody(line), "{line}");
         }
@@ -132,7 +136,7 @@ mod tests {
             bosun lists|bosun lists done 3|bosun checkouts|bosun checkouts rm a|bosun checkouts restore a|\
             bosun todos|bosun todos ready|bosun todos graph|bosun todos add a|bosun todos done a|\
             bosun todos block a --reason b|bosun todos reopen a|bosun fleet check a.yaml|bosun fleet|bosun fleet goal|\
-            bosun fleet run a.yaml|bosun fleet resume|bosun fleet status|bosun fleet stop|bosun fleet graph";
+            bosun serve|bosun fleet run a.yaml|bosun fleet resume|bosun fleet status|bosun fleet stop|bosun fleet graph";
         for line in reserved.split('|') {
             assert!(!is_for_anybody(line), "{line}");
         }

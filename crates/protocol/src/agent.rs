@@ -2,13 +2,14 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Budget, Effort, HookSpec, Isolation, PermissionMode};
 
 /// An agent definition, whichever file format it came in. Every field is part of what the agent is, so the definition
 /// that an agent was started with is kept with its session.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AgentSpec {
     /// The name it is started by: lower case letters, digits, `-` and `_`.
@@ -68,7 +69,7 @@ impl AgentSpec {
 }
 
 /// Which agents an agent may start. The depth and the number are the session's to limit.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Spawns {
     /// None.
@@ -92,7 +93,7 @@ impl Spawns {
 }
 
 /// Which model an agent would like best when nobody names one.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Taste {
     /// The session's.
@@ -105,7 +106,7 @@ pub enum Taste {
 }
 
 /// Where a definition was written.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Source {
     /// Inside the program.
@@ -150,7 +151,7 @@ impl fmt::Display for Source {
 }
 
 /// The digest of an agent definition: a session keeps each definition it used once, under this name.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct DefinitionId(pub String);
 
@@ -161,7 +162,7 @@ impl fmt::Display for DefinitionId {
 }
 
 /// A skill: a text that an agent loads when it needs it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SkillSpec {
     /// The name it is loaded by.

@@ -1,5 +1,8 @@
 //! The session log: everything durable that happens, in order.
 
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::Error as _;
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +59,28 @@ impl Serialize for Envelope {
     }
 }
 
+impl JsonSchema for Envelope {
+    fn schema_name() -> Cow<'static, str> {
+        "Envelope".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "An event as every reader gets it.",
+            "type": "object",
+            "properties": {
+                "v": { "type": "integer", "description": "The version of the event's own form." },
+                "seq": { "type": "integer", "description": "Its place in the session's log, from 1, without gaps." },
+                "session": generator.subschema_for::<SessionId>(),
+                "task": generator.subschema_for::<TaskId>(),
+                "at": generator.subschema_for::<At>(),
+            },
+            "required": ["v", "seq", "session", "task", "at", "type"],
+            "allOf": [generator.subschema_for::<Event>()],
+        })
+    }
+}
+
 impl<'de> Deserialize<'de> for Envelope {
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
@@ -75,7 +100,7 @@ impl<'de> Deserialize<'de> for Envelope {
 }
 
 /// What happened.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Event {
     /// The session began.
@@ -467,7 +492,7 @@ pub enum Event {
 }
 
 /// What a model is no longer told.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Compaction {
     /// How many messages at the conversation's beginning it concerns.
@@ -478,7 +503,7 @@ pub struct Compaction {
 }
 
 /// How a session is run. A process that goes on with it takes over what it is not told otherwise.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Terms {
     /// The folder it works in.
@@ -517,7 +542,7 @@ fn yes() -> bool {
 }
 
 /// In which way a model call failed; the class decides what happens next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ModelFault {
     /// It may work on another try.
@@ -545,7 +570,7 @@ pub enum ModelFault {
 }
 
 /// Why a wait is over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum WaitEnd {
     /// The awaited tasks ended.

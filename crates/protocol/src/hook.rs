@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a hook is told of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum HookEvent {
     /// A session begins, anew or again.
@@ -45,7 +46,7 @@ pub enum HookEvent {
 }
 
 /// One hook.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HookSpec {
     /// What it is told of.
@@ -68,7 +69,7 @@ pub struct HookSpec {
 }
 
 /// What a hook runs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum HookAction {
     /// A shell command: JSON on its standard input, JSON on its standard output.
@@ -101,7 +102,7 @@ pub enum HookAction {
 }
 
 /// What it means when a hook fails: cannot start, times out, ends with another code than 0 or 2, or says no JSON.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum HookFailure {
     /// Nothing: the work goes on.
@@ -112,7 +113,7 @@ pub enum HookFailure {
 }
 
 /// The two families' words for the same things.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum HookDialect {
     /// `sessionId`, `toolName`, `modifiedArgs`.

@@ -1,8 +1,10 @@
 //! Lists of items that agents and people share, and that may outlive the session that made them.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -68,6 +70,16 @@ impl Serialize for ListName {
     }
 }
 
+impl JsonSchema for ListName {
+    fn schema_name() -> Cow<'static, str> {
+        "ListName".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": "^(session|project|team:[A-Za-z0-9._-]+)$" })
+    }
+}
+
 impl<'de> Deserialize<'de> for ListName {
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<ListName, D::Error> {
         String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
@@ -100,6 +112,16 @@ impl Serialize for ItemId {
     }
 }
 
+impl JsonSchema for ItemId {
+    fn schema_name() -> Cow<'static, str> {
+        "ItemId".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": "^[0-9]+$" })
+    }
+}
+
 impl<'de> Deserialize<'de> for ItemId {
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<ItemId, D::Error> {
         String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
@@ -107,7 +129,7 @@ impl<'de> Deserialize<'de> for ItemId {
 }
 
 /// How far an item is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ItemStatus {
     /// Nobody works on it.
@@ -151,7 +173,7 @@ impl ItemStatus {
 }
 
 /// An item of a list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Item {
     /// Its id.

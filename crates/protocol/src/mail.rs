@@ -1,11 +1,12 @@
 //! Mail: everything that reaches an agent from outside its own turns.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Activation, Image, TaskId};
 
 /// Who wrote a piece of mail. Only `User` speaks with the user's authority.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum Origin {
     /// A person, or a program that acts for one.
@@ -20,7 +21,7 @@ pub enum Origin {
 }
 
 /// When a piece of mail may join its reader's conversation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Delivery {
     /// At the next safe boundary, between two turns; wakes an idle reader.
@@ -32,7 +33,7 @@ pub enum Delivery {
 }
 
 /// What a piece of mail says.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum Body {
     /// Words, and pictures to look at.

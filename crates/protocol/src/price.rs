@@ -1,11 +1,12 @@
 //! What tokens cost, and what a question may cost before it is asked.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Budget, Cost, Usage};
 
 /// Prices of a model's tokens, in millionths of a US dollar for a million of them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Price {
     /// Input tokens that no cache held.

@@ -1,11 +1,12 @@
 //! Slash commands that people write as files.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Source;
 
 /// A slash command that a file defines. Its text is read when it is called.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SlashSpec {
     /// What follows the slash: lower case letters, digits and `-`, with `:` after the folder or plugin it is in.

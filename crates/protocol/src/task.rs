@@ -2,12 +2,13 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{At, Budget, CallId, DefinitionId, Effort, TaskId, TodoId};
 
 /// What sort of work a task is, and so which executor performs it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Kind {
     /// The session's root conversation.
@@ -19,7 +20,7 @@ pub enum Kind {
 }
 
 /// What becomes of a task whose activation completed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Rest {
     /// It is finished.
@@ -29,7 +30,7 @@ pub enum Rest {
 }
 
 /// Where a task's result goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Mode {
     /// To the tool call that waits for it.
@@ -39,7 +40,7 @@ pub enum Mode {
 }
 
 /// Everything fixed about a task at its start.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskSpec {
     /// The task that started it; none for the root.
@@ -87,7 +88,7 @@ pub struct TaskSpec {
 }
 
 /// A place of its own that a task works in.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Isolation {
     /// A private checkout of the repository that the session works in.
@@ -127,7 +128,7 @@ impl TaskSpec {
 }
 
 /// Which model performs a task, and which was wanted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelUse {
     /// The model that was asked for, by a call or by an agent's definition.
@@ -148,7 +149,7 @@ impl ModelUse {
 }
 
 /// What must hold when a task says that it is done. The runtime looks; the model's word does not count.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Expects {
     /// Patterns of files: at least one file of each must have been changed.
@@ -160,7 +161,7 @@ pub struct Expects {
 }
 
 /// What a tool call left behind that a reader of the result should know without believing the model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Evidence {
     /// A file of the workspace was made, changed or removed.
@@ -178,17 +179,17 @@ pub enum Evidence {
 }
 
 /// One run of a task from prompt or message to rest, numbered from 1.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Activation(pub u32);
 
 /// One try at an activation, numbered from 1; a new owner makes a new attempt.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Attempt(pub u32);
 
 /// The right to report for a task: a report that carries any other run than the current one changes nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Run {
     /// The task.
@@ -206,7 +207,7 @@ impl fmt::Display for Run {
 }
 
 /// A task's state, in the words every view uses.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum TaskState {
     /// It waits for a slot.
@@ -286,7 +287,7 @@ impl TaskState {
 }
 
 /// The five states that every surface knows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum OuterState {
     /// It is under way, or will be.
@@ -302,7 +303,7 @@ pub enum OuterState {
 }
 
 /// How an activation or a task ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Outcome {
     /// With a final message, every call answered and no awaited child alive.
@@ -345,7 +346,7 @@ impl Outcome {
 }
 
 /// In which way a task failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum FailKind {
     /// The model or its provider.
@@ -365,7 +366,7 @@ pub enum FailKind {
 }
 
 /// Who stopped a task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum CancelBy {
     /// A person.
@@ -379,7 +380,7 @@ pub enum CancelBy {
 }
 
 /// Which limit a task reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Limit {
     /// `--max-turns`.
@@ -389,7 +390,7 @@ pub enum Limit {
 }
 
 /// Why an activation takes one last turn, without tools.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum WrapUp {
     /// What it may spend is nearly spent.
@@ -401,7 +402,7 @@ pub enum WrapUp {
 }
 
 /// Who kept an activation from ending.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Holder {
     /// A hook.
@@ -411,7 +412,7 @@ pub enum Holder {
 }
 
 /// How firmly a task is asked to stop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Cancel {
     /// After one last turn without tools.
@@ -421,7 +422,7 @@ pub enum Cancel {
 }
 
 /// Which of the awaited tasks must end before the waiter goes on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum WaitMode {
     /// One of them.

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The id of a todo, as whoever wrote the plan chose it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct TodoId(pub String);
 
@@ -22,7 +23,7 @@ impl From<&str> for TodoId {
 }
 
 /// How far a todo is, in the words of the `todos` table.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TodoStatus {
     /// Nobody works on it.
@@ -58,7 +59,7 @@ impl TodoStatus {
 }
 
 /// A todo: a row of the `todos` table with what it depends on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Todo {
     /// Its id.
@@ -113,7 +114,7 @@ impl Todo {
 }
 
 /// What a todo brought that an earlier run did.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Brought {
     /// What its worker said last.
@@ -124,7 +125,7 @@ pub struct Brought {
 }
 
 /// Why a todo cannot be done as things are.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Blocked {
     /// Whoever worked on it could not do it, or somebody said so.
@@ -161,7 +162,7 @@ pub fn circle(path: &[TodoId]) -> String {
 }
 
 /// How a fleet works. The runtime decides from these; the model only plans.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FleetTerms {
     /// What it is all for, in the words of whoever started it.
@@ -193,7 +194,7 @@ pub struct FleetTerms {
 }
 
 /// How a fleet's run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum FleetEnd {
     /// Every todo is done, and merged if it was to be.

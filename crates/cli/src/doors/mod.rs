@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use doors::Ended;
-use house::Quarters;
+pub(crate) use house::Quarters;
 
 use crate::args::{DoorArgs, DoorsCommand, Family};
 use crate::exit::Exit;

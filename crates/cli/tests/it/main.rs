@@ -13,6 +13,7 @@ mod kills;
 mod orphans;
 mod providers;
 mod scripts;
+mod serve;
 mod talk;
 mod tasks;
 mod todos;

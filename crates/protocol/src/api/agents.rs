@@ -1,11 +1,12 @@
 //! The agents that a session may start, and the model that it asks.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::TaskId;
 
 /// An agent that may be started.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentView {
     /// What it is started by.
@@ -25,7 +26,7 @@ pub struct AgentView {
 }
 
 /// The agents that may be started.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentsResult {
     /// Them.
@@ -33,7 +34,7 @@ pub struct AgentsResult {
 }
 
 /// Which agent to start for a person, in the background.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct StartAgentParams {
     /// Its type.
@@ -59,7 +60,7 @@ impl StartAgentParams {
 }
 
 /// The agent that was started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StartAgentResult {
     /// Its task.
@@ -67,7 +68,7 @@ pub struct StartAgentResult {
 }
 
 /// The model of the session's own agent, and of every agent that wants no other.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ModelParams {
     /// It, as `--model` takes it.

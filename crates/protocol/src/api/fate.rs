@@ -1,11 +1,12 @@
 //! What becomes of what was asked of a session.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::MailId;
 
 /// What became of a command that was left in a session's file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum CommandFate {
     /// It was carried out.
@@ -24,7 +25,7 @@ pub enum CommandFate {
 }
 
 /// Why something was refused, for programs: `data.kind` of the API's errors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum RefusalKind {
     /// There is no such task.

@@ -1,11 +1,12 @@
 //! Slash commands over the API, and the fleet that a prompt starts.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::SessionMode;
 
 /// A slash command as it is listed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SlashView {
     /// What follows the slash.
@@ -22,7 +23,7 @@ pub struct SlashView {
 }
 
 /// What a slash command is made of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum SlashKind {
     /// It is part of the program.
@@ -36,7 +37,7 @@ pub enum SlashKind {
 }
 
 /// The slash commands there are.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SlashList {
     /// The rows, those that are built in first.
@@ -44,7 +45,7 @@ pub struct SlashList {
 }
 
 /// A slash command to run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InvokeParams {
     /// Its name, with the slash or without.
@@ -55,7 +56,7 @@ pub struct InvokeParams {
 }
 
 /// What a slash command led to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum InvokeResult {
     /// It tells something.
@@ -84,7 +85,7 @@ pub enum InvokeResult {
 }
 
 /// What a fleet is to do.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct FleetParams {
     /// The request; the todos that there are when absent.
@@ -92,7 +93,7 @@ pub struct FleetParams {
 }
 
 /// Whether a fleet was started.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FleetResult {
     /// Always true: what was not started is an error.

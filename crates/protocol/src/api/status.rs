@@ -1,11 +1,12 @@
 //! A session's state in brief, told to subscribers whenever it changes.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::TaskState;
 
 /// A session's state in brief.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StatusView {
     /// The last event that it follows from: subscribers have it before they are told this.

@@ -1,11 +1,12 @@
 //! What the API says of todos.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Todo, TodoId, TodoStatus};
 
 /// One todo as every view shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TodoView {
     /// Its id.
@@ -39,7 +40,7 @@ pub struct TodoView {
 }
 
 /// Which todos are wanted, and which page of them.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TodosParams {
     /// Only those that are this far.
@@ -60,7 +61,7 @@ impl TodosParams {
 }
 
 /// One page of todos, in the order that they were written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TodosPage {
     /// The rows.
@@ -70,7 +71,7 @@ pub struct TodosPage {
 }
 
 /// A todo that does not exist yet.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct NewTodo {
     /// Its id; made from the title when absent.
@@ -102,7 +103,7 @@ impl From<Todo> for NewTodo {
 }
 
 /// What becomes different of a todo; what is absent stays.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TodoChange {
     /// The todo.

@@ -1,5 +1,6 @@
 //! Parameters and results of the API: flat, boring, in camelCase.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{StopTaskParams, TaskParams};
@@ -9,7 +10,7 @@ use crate::{
 };
 
 /// What the session is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionView {
     /// Its id.
@@ -70,7 +71,7 @@ pub struct SessionView {
 }
 
 /// A message for a task.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SendParams {
     /// The task; the root when absent.
@@ -89,7 +90,7 @@ pub struct SendParams {
 }
 
 /// A receipt for a message.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SendResult {
     /// The mail that holds it.
@@ -97,7 +98,7 @@ pub struct SendResult {
 }
 
 /// One ask as every view shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AskView {
     /// The session it belongs to.
@@ -115,7 +116,7 @@ pub struct AskView {
 }
 
 /// How an ask stands.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum AskState {
     /// It waits.
@@ -134,7 +135,7 @@ pub enum AskState {
 }
 
 /// Which asks are wanted, and which page of them.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AsksParams {
     /// Those that are decided or withdrawn too.
@@ -146,7 +147,7 @@ pub struct AsksParams {
 }
 
 /// One page of the asks of a session, oldest first.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AsksResult {
     /// The rows.
@@ -156,7 +157,7 @@ pub struct AsksResult {
 }
 
 /// The mode of a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModeParams {
     /// How far its own agent goes by itself.
@@ -172,7 +173,7 @@ pub struct PermissionParams {
 }
 
 /// The plan of a session; nothing when there is none.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanResult {
     /// The plan, in Markdown.
@@ -180,7 +181,7 @@ pub struct PlanResult {
 }
 
 /// A plan to keep.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanParams {
     /// The plan, in Markdown.
@@ -188,7 +189,7 @@ pub struct PlanParams {
 }
 
 /// A decision.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DecideParams {
     /// The ask.
@@ -198,7 +199,7 @@ pub struct DecideParams {
 }
 
 /// Where a subscription begins.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SubscribeParams {
     /// The last sequence number the client has seen; 0 for all.
@@ -206,7 +207,7 @@ pub struct SubscribeParams {
 }
 
 /// A command that another process left in the session's file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum Command {
     /// Send a message.

@@ -1,0 +1,137 @@
+//! A page of another origin in a real browser, which knows everything but may do nothing.
+
+#![expect(clippy::disallowed_methods, reason = "the browser stands outside what is tested")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use testkit::binary::PATIENCE;
+
+use super::{HELD, await_held, hold, release, serve};
+use crate::stage;
+
+/// What the page tries. Each attempt tells how far it got.
+const PAGE: &str = include_str!("page.html");
+
+#[test]
+fn d4_a_page_of_another_origin_can_neither_read_nor_do_anything() {
+    let stage = stage();
+    stage.script(HELD);
+    hold(&stage);
+    let server = serve(&stage);
+    let path = server.begin("go");
+    await_held(&stage);
+    let known = json!({ "target": format!("http://{}", server.http.address()), "token": server.token, "path": path });
+    let (port, reports) = host(PAGE.replace("KNOWN", &known.to_string()));
+    // A name of somebody else's that was bent to point here.
+    let browser = Browser::show(&format!("http://evil.test:{port}/"));
+    let report = reports.recv_timeout(PATIENCE).unwrap();
+    drop(browser);
+
+    let attempts = report.as_object().unwrap();
+    assert_eq!(attempts.len(), 11, "{report:#}");
+    for (attempt, outcome) in attempts {
+        assert!(matches!(outcome.as_str(), Some("blocked" | "opaque")), "{attempt}: {report:#}");
+    }
+    // Nothing was begun, sent, stopped or removed.
+    assert_eq!(server.http.done("GET", "/v1/sessions", None)["total"], 1);
+    assert_eq!(server.http.done("GET", &path, None)["state"]["type"], "running");
+    release(&stage);
+    server.await_state(&path, "idle");
+    let log = stage.log(&stage.newest());
+    assert!(!log.iter().any(|event| format!("{event:?}").contains("smuggled")));
+}
+
+#[test]
+fn d4_a_name_that_was_bent_to_point_here_is_no_address_of_ours() {
+    let stage = stage();
+    stage.script(HELD);
+    let server = serve(&stage);
+    let port = server.http.address().rsplit(':').next().unwrap();
+    let mut command = Browser::command(&format!("http://evil.test:{port}/v1"));
+    let shown = command.arg("--dump-dom").output().unwrap();
+    let shown = String::from_utf8_lossy(&shown.stdout);
+    assert!(shown.contains("the host is not this server"), "{shown}");
+}
+
+/// A browser that is closed when it is dropped.
+struct Browser {
+    child: Child,
+    _profile: TempDir,
+}
+
+impl Browser {
+    fn show(url: &str) -> Browser {
+        let profile = tempfile::tempdir().unwrap();
+        let mut command = Browser::command(url);
+        let command = command.arg(format!("--user-data-dir={}", profile.path().display()));
+        let child = command.arg("--remote-debugging-port=0").spawn();
+        let child = child.unwrap_or_else(|error| panic!("chromium: {error}; `cargo xtask web` installs it"));
+        Browser { child, _profile: profile }
+    }
+
+    fn command(url: &str) -> Command {
+        let mut command = Command::new("chromium");
+        command.args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-quic",
+            "--disable-dev-shm-usage",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--host-resolver-rules=MAP evil.test 127.0.0.1",
+        ]);
+        command.stdin(Stdio::null()).stderr(Stdio::null()).arg(url);
+        command
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().unwrap();
+    }
+}
+
+/// Serves the page, and passes on what it reports.
+fn host(page: String) -> (u16, Receiver<Value>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (report, reports) = channel();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (page, report) = (page.clone(), report.clone());
+            // A browser opens connections on which it says nothing.
+            thread::spawn(move || {
+                if let Some(told) = serve_page(stream.unwrap(), &page) {
+                    report.send(told).ok();
+                }
+            });
+        }
+    });
+    (port, reports)
+}
+
+fn serve_page(stream: TcpStream, page: &str) -> Option<Value> {
+    let mut reader = BufReader::new(stream);
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        if reader.read_line(&mut head).ok()? == 0 {
+            return None;
+        }
+    }
+    let length = head.lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok());
+    let mut body = vec![0; length.unwrap_or(0)];
+    reader.read_exact(&mut body).ok()?;
+    let answer = format!("HTTP/1.0 200 OK\r\nContent-Type: text/html\r\nContent-Length: {}\r\n\r\n{page}", page.len());
+    reader.get_mut().write_all(answer.as_bytes()).ok()?;
+    head.starts_with("POST /report").then(|| serde_json::from_slice(&body).unwrap())
+}

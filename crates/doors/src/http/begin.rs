@@ -1,0 +1,157 @@
+//! Beginning, resuming and copying sessions: what a client wants, in the words of the command line.
+
+use std::path::PathBuf;
+
+use hyper::StatusCode;
+use protocol::api::{Method, SendParams, SessionView};
+use protocol::{Delivery, Effort, SessionMode};
+use runtime::Start;
+use serde_json::json;
+
+use super::Limits;
+use super::hall::Hall;
+use super::problem::Problem;
+use super::reach::{Reach, call};
+use super::words::Beginning;
+use crate::Order;
+
+/// Opens a session here, says its first words, and tells what it is then.
+pub(super) async fn begin(
+    hall: &Hall,
+    start: Start,
+    wanted: Beginning,
+    limits: &Limits,
+) -> Result<SessionView, Problem> {
+    let prompt = wanted.prompt.clone();
+    let (client, _notifications) = match running(hall, start).await? {
+        Some(link) => link,
+        None => hall.open(order(start, wanted)?).await?.1,
+    };
+    if let Some(text) = prompt {
+        let message = SendParams { task: None, text, images: Vec::new(), delivery: Delivery::FollowUp, display: None };
+        let message = serde_json::to_value(message).map_err(Problem::broken)?;
+        call(&client, Method::SessionSend, message, limits.answer_time).await?;
+    }
+    let view = call(&client, Method::SessionGet, json!({}), limits.answer_time).await?;
+    serde_json::from_value(view).map_err(Problem::broken)
+}
+
+/// A connection to the session that is to go on, if it does already.
+async fn running(hall: &Hall, start: Start) -> Result<Option<super::hall::Link>, Problem> {
+    match start {
+        Start::New => Ok(None),
+        Start::Resume(id) => match hall.reach(id).await? {
+            Reach::Live(link) => Ok(Some(link)),
+            Reach::Resting(_) => Ok(None),
+        },
+        // Whether there is one to copy.
+        Start::Fork(id) => store::Reader::open(hall.home(), id).map(|_reader| None).map_err(Problem::from),
+    }
+}
+
+fn order(start: Start, wanted: Beginning) -> Result<Order, Problem> {
+    let Beginning {
+        prompt: _,
+        cwd,
+        model,
+        effort,
+        mode,
+        permission,
+        allow,
+        ask,
+        deny,
+        add_dirs,
+        max_turns,
+        max_budget_usd,
+        max_tokens,
+        list,
+        agent,
+        agents,
+        ask_user,
+        ask_wait_seconds,
+    } = wanted;
+    let cwd = cwd.map(PathBuf::from);
+    if let Some(cwd) = cwd.as_ref().filter(|cwd| !cwd.is_absolute()) {
+        let detail = format!("cwd `{}` does not begin at the root", cwd.display());
+        return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail).remedy("write the whole path"));
+    }
+    let mut flags = Flags::default();
+    flags.one("model", model);
+    flags.one("effort", effort.map(effort_word));
+    flags.one("permission-mode", permission.map(|mode| mode.word()));
+    flags.one("max-turns", max_turns);
+    flags.one("max-budget-usd", max_budget_usd);
+    flags.one("max-tokens-total", max_tokens);
+    flags.one("list", list);
+    flags.one("agent", agent);
+    flags.one("agents", agents.map(serde_json::Value::Object));
+    flags.one("ask-wait", Some(ask_wait_seconds.map_or_else(|| "for-ever".into(), |seconds| format!("{seconds}s"))));
+    flags.each("allow", allow);
+    flags.each("ask", ask);
+    flags.each("deny", deny);
+    flags.each("add-dir", add_dirs);
+    flags.switch("no-ask-user", ask_user == Some(false));
+    flags.switch("plan", mode == Some(SessionMode::Plan));
+    flags.switch("autopilot", mode == Some(SessionMode::Autopilot));
+    Ok(Order { cwd, flags: flags.0, ..Order::new(start) })
+}
+
+fn effort_word(effort: Effort) -> &'static str {
+    match effort {
+        Effort::Low => "low",
+        Effort::Medium => "medium",
+        Effort::High => "high",
+    }
+}
+
+/// Options of the command line. Each is one word with its value, so that no value can be another option.
+#[derive(Default)]
+struct Flags(Vec<String>);
+
+impl Flags {
+    fn one(&mut self, name: &str, value: Option<impl std::fmt::Display>) {
+        self.0.extend(value.map(|value| format!("--{name}={value}")));
+    }
+
+    fn each(&mut self, name: &str, values: Vec<String>) {
+        self.0.extend(values.into_iter().map(|value| format!("--{name}={value}")));
+    }
+
+    fn switch(&mut self, name: &str, on: bool) {
+        self.0.extend(on.then(|| format!("--{name}")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn d4_what_a_client_wants_is_said_in_flags_that_no_value_can_break_out_of() {
+        let wanted = json!({
+            "model": "--allow-all", "mode": "plan", "permission": "acceptEdits", "allow": ["shell(git status)"],
+            "maxTurns": 3, "maxBudgetUsd": 0.5, "askUser": false, "cwd": "/tmp",
+        });
+        let order = order(Start::New, serde_json::from_value(wanted).unwrap()).unwrap();
+        assert_eq!(
+            order.flags,
+            [
+                "--model=--allow-all",
+                "--permission-mode=accept-edits",
+                "--max-turns=3",
+                "--max-budget-usd=0.5",
+                "--ask-wait=for-ever",
+                "--allow=shell(git status)",
+                "--no-ask-user",
+                "--plan",
+            ]
+        );
+        assert_eq!(order.cwd, Some("/tmp".into()));
+    }
+
+    #[test]
+    fn d4_a_folder_that_depends_on_where_the_server_stands_is_refused() {
+        let wanted = Beginning { cwd: Some("work".into()), ..Beginning::default() };
+        assert!(order(Start::New, wanted).is_err());
+    }
+}

@@ -1,0 +1,124 @@
+//! The socket: who may connect, how many, and how they are sent away.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::door::Door;
+use super::gate::Gate;
+use super::hall::Hall;
+use super::patient::Patient;
+use super::{Limits, Token};
+use crate::House;
+
+/// Most headers of a request.
+const HEADERS: usize = 64;
+
+/// How long to wait when the machine has no more descriptors.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// A socket on loopback that nobody is served on yet.
+#[derive(Debug)]
+pub struct Listener {
+    socket: TcpListener,
+    address: SocketAddr,
+}
+
+impl Listener {
+    /// Listens on a port of loopback; any that is free with 0.
+    pub async fn bind(port: u16) -> io::Result<Listener> {
+        let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
+        let address = socket.local_addr()?;
+        Ok(Listener { socket, address })
+    }
+
+    /// Where it listens.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Serves whoever comes until `end`. Then every session that runs here is left, and can be resumed.
+    pub async fn serve(self, house: Arc<dyn House>, token: Token, limits: Limits, end: impl Future<Output = ()>) {
+        let closing = CancellationToken::new();
+        let hall = Arc::new(Hall::new(house, limits.sessions, closing.clone()));
+        let door = Arc::new(Door {
+            gate: Gate::new(token, self.address.port()),
+            hall: Arc::clone(&hall),
+            streams: Arc::new(Semaphore::new(limits.streams)),
+            limits: limits.clone(),
+            closing: closing.clone(),
+        });
+        let guests = TaskTracker::new();
+        tokio::select! {
+            () = accept(&self.socket, &door, &guests) => {}
+            () = end => {}
+        }
+        drop(self.socket);
+        closing.cancel();
+        guests.close();
+        let over = async { tokio::join!(hall.empty(), guests.wait()) };
+        if tokio::time::timeout(limits.grace, over).await.is_err() {
+            tracing::warn!("the server ended before everybody had left");
+        }
+    }
+}
+
+async fn accept(socket: &TcpListener, door: &Arc<Door>, guests: &TaskTracker) {
+    let places = Arc::new(Semaphore::new(door.limits.connections));
+    loop {
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        match socket.accept().await {
+            Ok((stream, _)) => {
+                let door = Arc::clone(door);
+                guests.spawn(async move {
+                    receive(stream, door).await;
+                    drop(place);
+                });
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a connection was not accepted");
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+}
+
+/// Serves one connection until its client leaves, breaks a limit, or the door closes.
+async fn receive(stream: TcpStream, door: Arc<Door>) {
+    // Answers are small, and are waited for.
+    stream.set_nodelay(true).ok();
+    let stream = TokioIo::new(Patient::new(stream, door.limits.write_time));
+    let closing = door.closing.clone();
+    let mut settings = http1::Builder::new();
+    settings
+        .timer(TokioTimer::new())
+        .header_read_timeout(door.limits.head_time)
+        .max_buf_size(door.limits.head)
+        .max_headers(HEADERS);
+    let answering = service_fn(move |request| {
+        let door = Arc::clone(&door);
+        async move { Ok::<_, Infallible>(door.answer(request).await) }
+    });
+    let connection = settings.serve_connection(stream, answering);
+    tokio::pin!(connection);
+    let outcome = tokio::select! {
+        outcome = connection.as_mut() => outcome,
+        () = closing.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = outcome {
+        tracing::debug!(%error, "a connection ended");
+    }
+}

@@ -1,0 +1,60 @@
+//! The word that every request must bring. Only its digest is kept: comparing digests tells nobody how much of a guess
+//! was right.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+
+use sha2::{Digest, Sha256};
+
+/// The shortest token that is taken from outside.
+const SHORTEST: usize = 32;
+
+/// The word that every request must bring.
+#[derive(Clone)]
+pub struct Token {
+    digest: [u8; 32],
+}
+
+impl Token {
+    /// A word that nobody can guess.
+    pub fn fresh() -> io::Result<String> {
+        let mut bytes = [0; 32];
+        File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+        Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    /// The token that is this word; none if it is too short, or could not be written in a header.
+    pub fn new(word: &str) -> Option<Token> {
+        let is_fit = word.len() >= SHORTEST && word.bytes().all(|byte| byte.is_ascii_graphic());
+        is_fit.then(|| Token { digest: Sha256::digest(word).into() })
+    }
+
+    /// Whether this is it.
+    pub(super) fn is(&self, word: &[u8]) -> bool {
+        let digest: [u8; 32] = Sha256::digest(word).into();
+        digest == self.digest
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn d4_a_token_is_only_itself() {
+        let word = Token::fresh().unwrap();
+        let token = Token::new(&word).unwrap();
+        assert!(token.is(word.as_bytes()));
+        assert!(!token.is(b"") && !token.is(&word.as_bytes()[1..]));
+        assert_ne!(word, Token::fresh().unwrap());
+        assert!(Token::new("short").is_none());
+        assert!(Token::new(&"with spaces ".repeat(4)).is_none());
+    }
+}

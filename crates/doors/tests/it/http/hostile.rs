@@ -1,0 +1,80 @@
+//! Clients that say too much, too little, too slowly, or nothing that is HTTP.
+
+use std::io::{Read, Write};
+
+use doors::http::Limits;
+
+use super::{Served, serve, tight};
+
+/// Others are served as if nothing had happened.
+#[track_caller]
+fn assert_well(served: &Served) {
+    served.http.done("GET", "/v1", None);
+}
+
+#[test]
+fn d4_what_is_not_http_is_closed() {
+    let served = serve(tight());
+    let nothing_like_it = ["\0\0\0\0\r\n\r\n", "GET\r\n\r\n", "hello\n\n", "GET / HTTP/9.9\r\n\r\n", "\r\n\r\n\r\n"];
+    let twice = "POST /v1 HTTP/1.1\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd";
+    for bytes in nothing_like_it.into_iter().chain([twice]) {
+        let answer = served.http.say(bytes);
+        assert!(matches!(answer.status, 0 | 400 | 403), "{bytes:?}: {answer:?}");
+    }
+    assert_well(&served);
+}
+
+#[test]
+fn d4_too_much_is_refused_before_it_is_kept() {
+    let served = serve(tight());
+    let head = served.http.head("POST", "/v1/sessions");
+    let long = served.http.say(&format!("{head}X-Long: {}\r\n\r\n", "x".repeat(1 << 20)));
+    assert!(matches!(long.status, 0 | 431), "{long:?}");
+    let many: String = (0..1000).map(|n| format!("X-{n}: y\r\n")).collect();
+    let many = served.http.say(&format!("{head}{many}\r\n"));
+    assert!(matches!(many.status, 0 | 431), "{many:?}");
+    let body = format!("{{\"prompt\":\"{}\"}}", "x".repeat(1 << 20));
+    let big = format!("{head}Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    assert!(matches!(served.http.say(&big).status, 0 | 413));
+    let lying =
+        served.http.say(&format!("{head}Content-Type: application/json\r\nContent-Length: 1099511627776\r\n\r\n"));
+    assert!(matches!(lying.status, 408 | 413), "{lying:?}");
+    let deep = "[".repeat(20_000);
+    let deep = format!("{head}Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{deep}", deep.len());
+    served.http.say(&deep).problem(400);
+    assert_well(&served);
+}
+
+#[test]
+fn d4_who_sends_slowly_or_nothing_is_closed() {
+    let served = serve(Limits { connections: 4, ..tight() });
+    let mut silent = served.http.connect();
+    let mut slow = served.http.connect();
+    slow.write_all(b"GET /v1 HTTP/1.1\r\nX-A: ").unwrap();
+    let mut bodiless = served.http.connect();
+    let head = served.http.head("POST", "/v1/sessions");
+    bodiless
+        .write_all(format!("{head}Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{{").as_bytes())
+        .unwrap();
+    let mut idle = served.http.connect();
+    idle.write_all(served.http.head("GET", "/v1").replace("1.0", "1.1").as_bytes()).unwrap();
+    idle.write_all(b"\r\n").unwrap();
+    // All places are taken: whoever comes now waits until the others are sent away.
+    assert_well(&served);
+    for stream in [&mut silent, &mut slow, &mut bodiless, &mut idle] {
+        // It ends, however it ends.
+        stream.read_to_end(&mut Vec::new()).ok();
+    }
+    assert_well(&served);
+}
+
+#[test]
+fn d4_without_the_token_nothing_is_told_and_nothing_is_done() {
+    let served = serve(tight());
+    let address = served.http.address();
+    for (verb, path) in [("GET", "/v1/openapi.json"), ("POST", "/v1/sessions"), ("GET", "/nowhere")] {
+        let answer = served.http.say(&format!("{verb} {path} HTTP/1.0\r\nHost: {address}\r\n\r\n"));
+        answer.problem(401);
+        assert!(answer.head.to_ascii_lowercase().contains("www-authenticate: bearer"), "{answer:?}");
+    }
+}

@@ -1,0 +1,72 @@
+//! The HTTP door without a session behind it: who comes in, what is understood, and what hostile clients get.
+
+mod document;
+mod hostile;
+mod refusals;
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use doors::http::{Limits, Listener, Token};
+use doors::{House, Opening, Order, Refusal};
+use host::Home;
+use tempfile::TempDir;
+use testkit::http::Http;
+use tokio::sync::oneshot;
+
+/// A house in which no session can be opened.
+struct Empty(Home);
+
+impl House for Empty {
+    fn home(&self) -> &Home {
+        &self.0
+    }
+
+    fn open(&self, _order: Order) -> Opening<'_> {
+        let refusal = Refusal { words: "the house is empty".into(), hint: Some("build it".into()) };
+        Box::pin(async move { Err(refusal) })
+    }
+}
+
+/// A door that is served until it is dropped.
+struct Served {
+    http: Http,
+    end: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+    _folder: TempDir,
+}
+
+const WORD: &str = "0123456789abcdef0123456789abcdef";
+
+/// Limits that tests need not wait long for.
+fn tight() -> Limits {
+    let moment = Duration::from_millis(200);
+    Limits { head_time: moment, body_time: moment, head: 8 << 10, body: 64 << 10, ..Limits::default() }
+}
+
+fn serve(limits: Limits) -> Served {
+    let folder = tempfile::tempdir().unwrap();
+    let home = Home::open(folder.path().join("home")).unwrap();
+    let (end, ended) = oneshot::channel();
+    let (told, url) = std::sync::mpsc::channel();
+    let thread = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let listener = Listener::bind(0).await.unwrap();
+            told.send(listener.url()).unwrap();
+            let end = async move { drop(ended.await) };
+            listener.serve(Arc::new(Empty(home)), Token::new(WORD).unwrap(), limits, end).await;
+        });
+    });
+    let http = Http::new(&url.recv().unwrap(), WORD);
+    Served { http, end: Some(end), thread: Some(thread), _folder: folder }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        drop(self.end.take());
+        let ended = self.thread.take().unwrap().join();
+        assert!(ended.is_ok() || std::thread::panicking());
+    }
+}

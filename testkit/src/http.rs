@@ -1,0 +1,173 @@
+//! A client of an HTTP server on loopback that says exactly what it is told, over plain sockets.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+
+use serde_json::Value;
+
+use crate::binary::PATIENCE;
+
+/// A client of one server.
+#[derive(Debug, Clone)]
+pub struct Http {
+    address: String,
+    token: String,
+}
+
+/// What a server answered.
+#[derive(Debug)]
+pub struct Answer {
+    /// The status.
+    pub status: u16,
+    /// The status line and the headers.
+    pub head: String,
+    /// What followed them.
+    pub body: String,
+}
+
+impl Http {
+    /// A client of the server at this URL, with this token.
+    pub fn new(url: &str, token: &str) -> Http {
+        Http { address: url.strip_prefix("http://").unwrap().to_owned(), token: token.to_owned() }
+    }
+
+    /// Where the server listens, without `http://`.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// A connection on which nothing was said yet.
+    #[track_caller]
+    pub fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream
+    }
+
+    /// Asks for something, and waits for the answer.
+    #[track_caller]
+    pub fn ask(&self, verb: &str, path: &str, body: Option<Value>) -> Answer {
+        let body = body.map(|body| body.to_string()).unwrap_or_default();
+        let kind = if body.is_empty() { "" } else { "Content-Type: application/json\r\n" };
+        let length = body.len();
+        self.say(&format!("{}{kind}Content-Length: {length}\r\n\r\n{body}", self.head(verb, path)))
+    }
+
+    /// The same, for what must be done.
+    #[track_caller]
+    pub fn done(&self, verb: &str, path: &str, body: Option<Value>) -> Value {
+        let answer = self.ask(verb, path, body);
+        assert!((200..300).contains(&answer.status), "{verb} {path}: {answer:#?}");
+        if answer.body.is_empty() { Value::Null } else { answer.json() }
+    }
+
+    /// Sends these bytes and nothing else, and waits until the server closes.
+    #[track_caller]
+    pub fn say(&self, request: &str) -> Answer {
+        let mut stream = self.connect();
+        // A server that has heard enough closes before it has everything.
+        stream.write_all(request.as_bytes()).ok();
+        let mut heard = Vec::new();
+        stream.read_to_end(&mut heard).ok();
+        let heard = String::from_utf8_lossy(&heard);
+        let (head, body) = heard.split_once("\r\n\r\n").unwrap_or((&heard, ""));
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
+        Answer { status, head: head.to_owned(), body: body.to_owned() }
+    }
+
+    /// The beginning of a request with everything that it needs. The server ends what it has to say by closing.
+    pub fn head(&self, verb: &str, path: &str) -> String {
+        let Http { address, token } = self;
+        format!("{verb} {path} HTTP/1.0\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n")
+    }
+
+    /// Watches a stream of events, from after the last one that was seen.
+    #[track_caller]
+    pub fn watch(&self, path: &str, last: Option<u64>) -> Watching {
+        let mut stream = self.connect();
+        let last = last.map(|last| format!("Last-Event-ID: {last}\r\n")).unwrap_or_default();
+        stream.write_all(format!("{}{last}\r\n", self.head("GET", path)).as_bytes()).unwrap();
+        let mut lines = BufReader::new(stream);
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            assert_ne!(lines.read_line(&mut head).unwrap(), 0, "{head}");
+        }
+        assert!(head.contains("200 OK") && head.contains("text/event-stream"), "{head}");
+        Watching { lines }
+    }
+}
+
+impl Answer {
+    /// The body as JSON.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
+    }
+
+    /// Fails unless it is a problem of this status.
+    #[track_caller]
+    pub fn problem(&self, status: u16) -> Value {
+        assert_eq!(self.status, status, "{self:#?}");
+        assert!(self.head.contains("application/problem+json"), "{self:#?}");
+        let problem = self.json();
+        assert_eq!(problem["status"], status);
+        problem
+    }
+}
+
+/// A stream of events that is watched.
+#[derive(Debug)]
+pub struct Watching {
+    lines: BufReader<TcpStream>,
+}
+
+/// One event of a stream.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Told {
+    /// Its id, if it has one.
+    pub id: Option<u64>,
+    /// Its name.
+    pub name: String,
+    /// What it says.
+    pub data: Value,
+}
+
+impl Watching {
+    /// Everything up to the first event that `is_last` says so of, with it.
+    #[track_caller]
+    pub fn until(&mut self, is_last: impl Fn(&Told) -> bool) -> Vec<Told> {
+        let mut all = Vec::new();
+        loop {
+            let told = self.next().unwrap_or_else(|| panic!("the stream ended: {all:#?}"));
+            all.push(told);
+            if all.last().is_some_and(&is_last) {
+                return all;
+            }
+        }
+    }
+}
+
+impl Iterator for Watching {
+    type Item = Told;
+
+    /// The next event; none when the stream is over.
+    fn next(&mut self) -> Option<Told> {
+        let (mut id, mut name, mut data) = (None, String::new(), Value::Null);
+        loop {
+            let mut line = String::new();
+            if self.lines.read_line(&mut line).unwrap() == 0 {
+                return None;
+            }
+            match line.trim_end().split_once(": ") {
+                Some(("id", value)) => id = Some(value.parse().unwrap()),
+                Some(("event", value)) => name = value.to_owned(),
+                Some(("data", value)) => data = serde_json::from_str(value).unwrap(),
+                Some(_comment) => {}
+                None if name.is_empty() => {}
+                None => return Some(Told { id, name, data }),
+            }
+        }
+    }
+}
