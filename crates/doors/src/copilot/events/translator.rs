@@ -79,6 +79,20 @@ impl Translator {
         wire.placed(id, parent, at)
     }
 
+    /// The last event that is kept.
+    pub(crate) fn last(&self) -> Option<Uuid> {
+        self.last
+    }
+
+    pub(crate) fn is_root(&self, task: TaskId) -> bool {
+        self.root == Some(task)
+    }
+
+    /// Whether a call was told of, or is over.
+    pub(crate) fn has_begun(&self, task: TaskId, call: &CallId) -> bool {
+        self.calls.get(&(task, call.clone())).is_none_or(Call::is_started)
+    }
+
     /// The last entry that was read.
     pub(crate) fn seq(&self) -> u64 {
         self.place.0

@@ -17,6 +17,10 @@ pub(super) struct Call {
 }
 
 impl Call {
+    pub(super) fn is_started(&self) -> bool {
+        self.started
+    }
+
     /// Its arguments in the family's words.
     fn arguments(&self) -> Value {
         arguments(&self.tool, &self.input)
