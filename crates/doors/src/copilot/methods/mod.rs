@@ -1,0 +1,5 @@
+//! What the methods of the Copilot SDKs do.
+
+mod provider;
+
+pub use provider::Offer;
