@@ -53,6 +53,9 @@ pub(crate) const OPENAI_URL: &str = "OPENAI_BASE_URL";
 /// Where the provider `ollama` is, in the form that Ollama itself reads.
 pub(crate) const OLLAMA_HOST: &str = "OLLAMA_HOST";
 
+/// What clients of a door on a port must show first.
+const CONNECTION_TOKEN: &str = "COPILOT_CONNECTION_TOKEN";
+
 /// Where the model of a Copilot SDK's session is, if the client says nothing.
 const COPILOT_URL: &str = "COPILOT_PROVIDER_BASE_URL";
 
@@ -69,7 +72,8 @@ const COPILOT_BEARER: &str = "COPILOT_PROVIDER_BEARER_TOKEN";
 const COPILOT_MODEL: &str = "COPILOT_MODEL";
 
 /// Variables that hold keys, whether Bosun uses them or not.
-const KEYS: [&str; 5] = [ANTHROPIC_KEY, OPENAI_KEY, "ANTHROPIC_AUTH_TOKEN", COPILOT_BEARER, "COPILOT_CONNECTION_TOKEN"];
+const KEYS: [&str; 6] =
+    [ANTHROPIC_KEY, OPENAI_KEY, "ANTHROPIC_AUTH_TOKEN", COPILOT_BEARER, CONNECTION_TOKEN, "COPILOT_SDK_AUTH_TOKEN"];
 
 /// The provider that the environment gives to sessions of the Copilot SDKs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -167,6 +171,11 @@ impl Env {
     /// Whether the terminal only takes lines (`TERM`).
     pub fn has_dumb_terminal(&self) -> bool {
         self.text("TERM").is_none_or(|term| term == "dumb")
+    }
+
+    /// What clients of a door on a port must show first.
+    pub fn connection_token(&self) -> Option<String> {
+        self.text(CONNECTION_TOKEN)
     }
 
     /// What a variable says, unless it is unset or says nothing.

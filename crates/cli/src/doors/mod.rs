@@ -45,6 +45,7 @@ pub(crate) fn perform(command: &DoorsCommand) -> Result<Exit, Failure> {
 /// Serves the client that started this process.
 pub(crate) async fn serve(args: DoorArgs) -> Result<Exit, Failure> {
     let setup = Setup::read()?;
+    let token = setup.env.connection_token();
     let provider = match args.family {
         Family::Claude => None,
         Family::Copilot => setup.env.copilot_provider().map(own_provider).transpose()?,
@@ -52,7 +53,7 @@ pub(crate) async fn serve(args: DoorArgs) -> Result<Exit, Failure> {
     let house = Arc::new(Quarters::new(setup).with_provider(provider));
     let ended = match args.family {
         Family::Claude => doors::claude::serve(house, args.rest).await,
-        Family::Copilot => doors::copilot::serve(house, args.rest).await,
+        Family::Copilot => doors::copilot::serve(house, args.rest, token).await,
     };
     Ok(match ended {
         Ended::Well => Exit::Success,

@@ -7,7 +7,19 @@ use net::Secret;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use crate::ClientProvider;
+use rpc::ErrorObject;
+
+use crate::{ClientProvider, Order};
+
+/// Has a session use the provider that `session.create` or `session.resume` names, if it names one.
+pub(crate) fn apply(order: &mut Order, params: &Value) -> Result<(), ErrorObject> {
+    let given = &params["provider"];
+    if !given.is_null() {
+        let offer = Offer::read(given).and_then(Offer::provider);
+        order.provider = Some(offer.map_err(ErrorObject::bad_params)?);
+    }
+    Ok(())
+}
 
 /// Most headers that a client may add.
 const HEADERS: usize = 32;
