@@ -70,7 +70,10 @@ pub(crate) fn project(conn: &Connection, entry: &Entry) -> rusqlite::Result<()> 
         Event::ModeChanged { mode, .. } => {
             set_meta(conn, "mode", &json(mode)?).and_then(|()| tasks::touch(conn, task, at))
         }
-        Event::AutopilotContinued { .. }
+        Event::AgentSelected { agent, model, .. } => tasks::select(conn, task, agent, model.as_ref(), at),
+        Event::ErrandChanged { .. }
+        | Event::ErrandForgotten { .. }
+        | Event::AutopilotContinued { .. }
         | Event::AutopilotStopped { .. }
         | Event::AdmissionClosed
         | Event::AdmissionOpened

@@ -2,7 +2,7 @@
 //! through this.
 
 use protocol::api::CancelView;
-use protocol::{Activation, At, Attempt, Evidence, Kind, Outcome, TaskId, TaskSpec, TaskState, clip_middle};
+use protocol::{Activation, At, Attempt, Evidence, Kind, ModelUse, Outcome, TaskId, TaskSpec, TaskState, clip_middle};
 use rusqlite::{Connection, params};
 
 use crate::event::json;
@@ -101,6 +101,19 @@ pub(crate) fn rest(conn: &Connection, task: TaskId, outcome: &Outcome, text: &st
         )?
         .execute(params![task.to_string(), json(outcome)?, clip_middle(text, RESULT), json(&TaskState::Idle)?, at.0])?;
     touch_if_late(changed, conn, task, at)
+}
+
+/// Notes that a task goes on as another agent.
+pub(crate) fn select(
+    conn: &Connection,
+    task: TaskId,
+    agent: &str,
+    model: Option<&ModelUse>,
+    at: At,
+) -> rusqlite::Result<()> {
+    conn.prepare_cached("UPDATE bosun_tasks SET agent = ?2, model = ?3, updated_at = ?4 WHERE id = ?1")?
+        .execute(params![task.to_string(), agent, model.map(json).transpose()?, at.0])?;
+    Ok(())
 }
 
 pub(crate) fn promote(conn: &Connection, task: TaskId, at: At) -> rusqlite::Result<()> {

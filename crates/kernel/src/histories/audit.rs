@@ -156,6 +156,9 @@ impl Audit {
             | Event::ModeChanged { .. }
             | Event::AutopilotContinued { .. }
             | Event::AutopilotStopped { .. }
+            | Event::AgentSelected { .. }
+            | Event::ErrandChanged { .. }
+            | Event::ErrandForgotten { .. }
             | Event::Unknown => {}
         }
     }
