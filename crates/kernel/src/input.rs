@@ -152,6 +152,13 @@ pub enum Input {
     },
     /// Nobody has use for the record of an errand that has ended.
     ForgetErrand(ErrandId),
+    /// Go on with another model, which can be asked.
+    SetModel {
+        /// The model, as `--model` takes it.
+        model: String,
+        /// Who asks.
+        by: Origin,
+    },
     /// Tell the root, which is on autopilot and rests, to go on.
     GoOn {
         /// A digest of what there is to see of its work: what does not change it is no progress.

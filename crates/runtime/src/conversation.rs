@@ -184,6 +184,7 @@ impl Conversation {
             | Event::StopHeld { .. }
             | Event::ErrandChanged { .. }
             | Event::ErrandForgotten { .. }
+            | Event::ModelChanged { .. }
             | Event::Unknown => {}
         }
     }

@@ -33,6 +33,7 @@ mod merging;
 mod models;
 mod outfit;
 mod output;
+mod own;
 mod permit;
 mod plan;
 mod prompt;
@@ -63,6 +64,7 @@ pub use links::redirects;
 pub use merging::{Fit, Fitted, Left, Merging, Summary, Taken};
 pub use models::{CostGuard, Models, OnlyOwn, TooDear};
 pub use output::output;
+pub use own::Unchanged;
 pub use plan::read_plan;
 pub use recall::{
     Census, CensusError, FilePatterns, FleetMemory, Landing, Means, NoWorks, Recalled, Recollection, Shelf, Staff, Why,

@@ -70,6 +70,7 @@ impl Redactor {
             | Input::SetMode { .. }
             | Input::Orphan { .. }
             | Input::ForgetErrand(_)
+            | Input::SetModel { .. }
             | Input::GoOn { .. }
             | Input::MergeTodo { .. }
             | Input::EndFleet(_)

@@ -56,6 +56,7 @@ pub(crate) fn decide(state: &mut State, limits: &Limits, now: At, input: Input) 
         Input::TellErrand(update) => draft.tell_errand(update),
         Input::Orphan { owner } => draft.orphan(&owner),
         Input::ForgetErrand(id) => draft.forget_errand(id),
+        Input::SetModel { model, by } => draft.set_model(model, by),
         Input::GoOn { state, text } => draft.go_on(state, text),
         Input::Tick => draft.tick(),
     }?;
