@@ -6,6 +6,7 @@
 mod args;
 mod audience;
 mod client_tasks;
+mod events;
 mod held;
 mod methods;
 mod peer;
