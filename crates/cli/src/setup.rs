@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use config::{Access, Choice, Config, Env, Feature, File, Layers, Places, Project, Remote, Standing};
+use doors::ClientProvider;
 use host::{Home, SystemClock, TimeIds};
 use model::{Model, Recorder};
 use protocol::api::SessionView;
@@ -22,6 +23,7 @@ use crate::{fault, log};
 
 pub(crate) use catalog::{Found, remote_catalog, remote_words};
 pub(crate) use layers::{refused, standing};
+use model::in_full;
 pub(crate) use model::is_file;
 use models::Known;
 
@@ -65,10 +67,23 @@ impl Setup {
     /// The settings of a run; one that goes on with a session takes over what the flags do not say. Tells what of the
     /// files a person should know.
     pub(crate) fn settings(&self, args: &RunArgs, before: Option<&SessionView>) -> Result<Settings, Failure> {
+        self.settings_with(args, before, None)
+    }
+
+    /// The same with a provider that whoever drives the session brings along.
+    pub(crate) fn settings_with(
+        &self,
+        args: &RunArgs,
+        before: Option<&SessionView>,
+        provider: Option<ClientProvider>,
+    ) -> Result<Settings, Failure> {
         let cwd = folder(args.directory.as_deref().or(before.map(|before| Path::new(&before.cwd))))?;
         let layers = self.layers(&args.permit, args.file()?, before, &cwd)?;
         let mut config = layers.config();
-        let access = config.access(&self.env).map_err(refused)?;
+        let mut access = config.access(&self.env).map_err(refused)?;
+        if let Some(provider) = provider {
+            access.bring(ClientProvider::NAME, "baseUrl", provider.at).map_err(refused)?;
+        }
         // The folder's own settings may hide more than the user's.
         log::hide(&access.secrets);
         let roots = self.roots(&layers)?;
@@ -209,14 +224,6 @@ fn affordable(model: &dyn Model, spec: &str, budget: Budget, way_out: &str) -> R
     })
 }
 
-/// A model's name that means the same in any folder.
-fn in_full(spec: &str, cwd: &Path) -> String {
-    match spec.split_once('/') {
-        Some((provider, file)) if is_file(provider) => format!("{provider}/{}", cwd.join(file).display()),
-        Some(_) | None => spec.to_owned(),
-    }
-}
-
 /// The folder to work in, as an absolute path.
 pub(crate) fn folder(given: Option<&Path>) -> Result<PathBuf, Failure> {
     let folder = given.unwrap_or(Path::new("."));
@@ -227,18 +234,4 @@ pub(crate) fn folder(given: Option<&Path>) -> Result<PathBuf, Failure> {
         let shown = given.unwrap_or(Path::new("the working directory")).display();
         Failure::usage(format!("cannot work in {shown}: {error}")).hint("choose another folder with -C")
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_files_are_named_from_a_folder() {
-        let full = |spec| in_full(spec, Path::new("/work"));
-        assert_eq!(full("script/fix.yaml"), "script//work/fix.yaml");
-        assert_eq!(full("replay//tmp/run.jsonl"), "replay//tmp/run.jsonl");
-        assert_eq!(full("anthropic/claude-opus-5"), "anthropic/claude-opus-5");
-        assert_eq!(full("openrouter/meta/llama"), "openrouter/meta/llama");
-    }
 }

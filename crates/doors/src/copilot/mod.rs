@@ -20,4 +20,5 @@ mod tools;
 mod visit;
 mod watch;
 
+pub use methods::provider::Offer;
 pub use serve::{serve, serve_on};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use bosun_model::{Key, Listed, Provider, Providers, Recorder, Skill, Wire, open};
+use bosun_model::{Extra, Key, Listed, Provider, Providers, Recorder, Skill, Wire, open};
 use net::Secret;
 use protocol::Price;
 
@@ -51,7 +51,15 @@ fn what_cannot_be_opened_is_explained() {
 
 fn provider(key: Key) -> Provider {
     let base_url = "http://127.0.0.1:1/v1".into();
-    Provider { wire: Wire::Chat, base_url, key, small: false, at_once: None, models: BTreeMap::new() }
+    Provider {
+        wire: Wire::Chat,
+        base_url,
+        key,
+        small: false,
+        at_once: None,
+        extra: Extra::default(),
+        models: BTreeMap::new(),
+    }
 }
 
 #[test]
@@ -94,4 +102,13 @@ fn a_remote_model_that_cannot_be_opened_is_explained() {
     ] {
         assert_eq!(open(spec, "/".as_ref(), &providers).map(|_| "no error").unwrap_err().to_string(), message);
     }
+}
+
+#[test]
+fn only_files_are_named_from_a_folder() {
+    let full = |spec| bosun_model::in_full(spec, "/work".as_ref());
+    assert_eq!(full("script/fix.yaml"), "script//work/fix.yaml");
+    assert_eq!(full("replay//tmp/run.jsonl"), "replay//tmp/run.jsonl");
+    assert_eq!(full("anthropic/claude-opus-5"), "anthropic/claude-opus-5");
+    assert_eq!(full("openrouter/meta/llama"), "openrouter/meta/llama");
 }
