@@ -109,9 +109,13 @@ const TOOLS: [Known; 16] = [
     Known { ours: "write_agent", camel: &["write_agent"], pascal: &["SendMessage"], args: &[] },
 ];
 
-/// Our name for a tool that the second family calls so; the name itself if it has none.
-pub fn ours(name: &str) -> &str {
-    TOOLS.iter().find(|known| known.pascal.contains(&name)).map_or(name, |known| known.ours)
+/// Our name for a tool that a family calls so; the name itself if it has none.
+pub fn ours(name: &str, dialect: HookDialect) -> &str {
+    let is_it = |known: &&Known| match dialect {
+        HookDialect::Camel => known.camel.contains(&name),
+        HookDialect::Snake => known.pascal.contains(&name),
+    };
+    TOOLS.iter().find(is_it).map_or(name, |known| known.ours)
 }
 
 fn known(tool: &str) -> Option<&'static Known> {
@@ -215,7 +219,9 @@ mod tests {
             assert_eq!(Value::Object(told.clone()), expected);
             assert_eq!(to_ours(tool, HookDialect::Snake, told), input);
         }
-        assert_eq!((ours("Bash"), ours("Task"), ours("mcp__a__b")), ("shell", "task", "mcp__a__b"));
+        let snake = |name| ours(name, HookDialect::Snake);
+        assert_eq!((snake("Bash"), snake("Task"), snake("mcp__a__b")), ("shell", "task", "mcp__a__b"));
+        assert_eq!(ours("bash", HookDialect::Camel), "shell");
     }
 
     #[test]

@@ -131,9 +131,6 @@ pub(super) fn examples(command: &str) -> Option<&'static str> {
         "fleet stop" => "Example:\n  bosun fleet stop 0198",
         "fleet check" => "Example:\n  bosun fleet check plan.yaml --json",
         "fleet schema" => "Example:\n  bosun fleet schema > plan.schema.json",
-        "door" => "Example:\n  bosun door claude --output-format stream-json",
-        "doors" => "Example:\n  bosun doors install ~/.local/bin",
-        "doors install" => "Example:\n  bosun doors install ~/.local/bin --json",
         "serve" => {
             "Examples:\n  bosun serve                       any free port, and a new token\n  \
              bosun serve --port 4780 --token-file ~/.bosun-token\n  \

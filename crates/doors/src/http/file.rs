@@ -60,6 +60,14 @@ pub(super) fn answer(
         | Method::PlanUpdate
         | Method::PlanDelete
         | Method::ModelSet
+        | Method::PermissionSet
+        | Method::AgentGet
+        | Method::AgentSelect
+        | Method::ErrandsList
+        | Method::ErrandsRegister
+        | Method::ErrandsUpdate
+        | Method::ErrandsOrphan
+        | Method::ErrandsForget
         | Method::AgentsList
         | Method::AgentsStart
         | Method::TasksStop

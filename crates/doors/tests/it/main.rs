@@ -1,4 +1,6 @@
 //! Doors, driven as their clients drive them.
 
 mod claude;
+mod corpus;
+mod drive;
 mod http;
