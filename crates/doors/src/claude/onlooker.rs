@@ -5,7 +5,7 @@ use protocol::api::StatusView;
 use serde_json::Value;
 
 /// Shows the client more of what happens.
-pub(super) trait Onlooker: Send {
+pub(super) trait Onlooker: Send + Sync {
     /// The frames of an event, which come before what agents say and do in it.
     fn event(&mut self, envelope: &Envelope) -> Vec<Value>;
 

@@ -1,7 +1,7 @@
 //! Rules and tools in the client's words, as our command line takes them.
 
 use policy::{Rule, Source};
-use protocol::RuleEffect;
+use protocol::{HookDialect, RuleEffect};
 
 /// Every tool of ours that a client may leave out.
 const TOOLS: [&str; 29] = [
@@ -52,17 +52,19 @@ pub(super) fn rule(effect: RuleEffect, text: &str) -> Option<String> {
         Some((name, rest)) => (name.trim(), Some(rest)),
         None => (text.trim(), None),
     };
-    let ours = match Rule::parse(effect, text, Source::Flag) {
-        Ok(_) if is_family(name) => text.to_owned(),
-        // A pattern is only known to families of tools; a rule about one of the others is about all of its calls.
-        _ => match (hooks::names::ours(name, protocol::HookDialect::Snake), pattern, effect) {
-            (ours, None, _) | (ours, Some(_), RuleEffect::Allow) => ours.to_owned(),
-            (_, Some(_), RuleEffect::Ask | RuleEffect::Deny) => return None,
-        },
+    let ours = match (is_family(name), pattern, effect) {
+        (true, _, _) => text.to_owned(),
+        // Only families of tools know patterns. A rule that cannot be kept to the letter is kept on the safe side: what
+        // denies or asks about some calls of a tool does so for all of them, and what allows some allows none.
+        (false, None, _) | (false, Some(_), RuleEffect::Ask | RuleEffect::Deny) => {
+            hooks::names::ours(name, HookDialect::Snake).to_owned()
+        }
+        (false, Some(_), RuleEffect::Allow) => return None,
     };
-    match Rule::parse(effect, &ours, Source::Flag) {
-        Ok(rule) => Some(rule.text),
-        Err(error) => {
+    match (Rule::parse(effect, &ours, Source::Flag), pattern, effect) {
+        (Ok(rule), _, _) => Some(rule.text),
+        (Err(_), Some(_), RuleEffect::Ask | RuleEffect::Deny) => rule(effect, name),
+        (Err(error), _, _) => {
             tracing::warn!(%error, "a rule of the client is passed over");
             None
         }
@@ -93,7 +95,7 @@ pub(super) fn left_out(wanted: &[String]) -> Vec<&'static str> {
     let is_wanted = |tool: &&'static str| {
         wanted.iter().any(|name| {
             let kin = KIN.iter().find(|(theirs, _)| theirs == name).map_or(&[][..], |(_, ours)| *ours);
-            kin.contains(tool) || hooks::names::ours(name, protocol::HookDialect::Snake) == *tool
+            kin.contains(tool) || hooks::names::ours(name, HookDialect::Snake) == *tool
         })
     };
     TOOLS.into_iter().filter(|tool| !is_wanted(tool)).collect()
@@ -108,11 +110,13 @@ mod tests {
         let allow = |text| rule(RuleEffect::Allow, text);
         assert_eq!(allow("Bash(git *)").as_deref(), Some("shell(git *)"));
         assert_eq!(allow("mcp__calc__add").as_deref(), Some("mcp__calc__add"));
-        assert_eq!(allow("Skill(pdf)").as_deref(), Some("skill"));
+        assert_eq!(allow("Skill(pdf)"), None, "nothing is allowed that was not meant");
         assert_eq!(allow("AskUserQuestion").as_deref(), Some("ask_user"));
         assert_eq!(allow("Bash(a"), None);
         assert_eq!(rule(RuleEffect::Deny, "WebFetch").as_deref(), Some("fetch"));
-        assert_eq!(rule(RuleEffect::Deny, "Skill(pdf)"), None);
+        for text in ["Skill(pdf)", "Bash(a"] {
+            assert!(rule(RuleEffect::Deny, text).is_some_and(|rule| !rule.contains('(')), "a no is never lost: {text}");
+        }
     }
 
     #[test]

@@ -142,9 +142,7 @@ impl Talk {
 
     /// Talks until the client is done or gone.
     pub(super) async fn run(mut self, mut inbox: Inbox, first: Option<Value>, mut news: News) -> Ended {
-        if let Some(frame) = first
-            && self.prompt(frame).await.is_err()
-        {
+        if self.begin(first).await.is_err() {
             return Ended::Well;
         }
         let over = loop {
@@ -164,6 +162,15 @@ impl Talk {
                 self.show(frames::result(self.session, Ending::Failed(words), figures)).await.ok();
                 Ended::Failed
             }
+        }
+    }
+
+    /// Begins with what waits, and with the first message if there is one.
+    async fn begin(&mut self, first: Option<Value>) -> Result<(), Gone> {
+        self.ask_again().await?;
+        match first {
+            Some(frame) => self.prompt(frame).await,
+            None => Ok(()),
         }
     }
 
@@ -248,7 +255,6 @@ impl Talk {
             }
         }
         let mut shown: Vec<Value> = self.onlookers.iter_mut().flat_map(|one| one.event(envelope)).collect();
-        let in_tools = self.scribe.is_calling(self.root);
         shown.extend(self.scribe.event(envelope));
         self.show_all(shown).await?;
         match &envelope.entry.event {
@@ -270,7 +276,7 @@ impl Talk {
             }
             Event::ActivationEnded { outcome, text, .. } if task == self.root => {
                 let ending = Ending::of(outcome, text, self.manner.has_schema);
-                self.ended(ending, in_tools).await?;
+                self.ended(ending).await?;
             }
             Event::ActivationEnded { .. } | Event::TaskFinished { .. } => {
                 self.busy.remove(&task);
