@@ -1,10 +1,12 @@
 //! Beginning, resuming and copying sessions: what a client wants, in the words of the command line.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use hyper::StatusCode;
 use protocol::api::{Method, SendParams, SessionView};
 use protocol::{Delivery, Effort, SessionMode};
+use rpc::Client;
 use runtime::Start;
 use serde_json::json;
 
@@ -17,22 +19,32 @@ use crate::Order;
 
 /// Opens a session here, says its first words, and tells what it is then.
 pub(super) async fn begin(
-    hall: &Hall,
+    hall: &Arc<Hall>,
     start: Start,
     wanted: Beginning,
     limits: &Limits,
 ) -> Result<SessionView, Problem> {
     let prompt = wanted.prompt.clone();
-    let (client, _notifications) = match running(hall, start).await? {
-        Some(link) => link,
-        None => hall.open(order(start, wanted)?).await?.1,
-    };
+    if let Some((client, _notifications)) = running(hall, start).await? {
+        return first_words(&client, prompt, limits).await;
+    }
+    let (id, (client, _notifications)) = hall.open(order(start, wanted)?).await?;
+    let begun = first_words(&client, prompt, limits).await;
+    if begun.is_err() {
+        // Whoever asked is not told of it, and would not stop it.
+        hall.leave(id).await;
+    }
+    begun
+}
+
+/// Says the first words, if there are any, and tells what the session is then.
+async fn first_words(client: &Client, prompt: Option<String>, limits: &Limits) -> Result<SessionView, Problem> {
     if let Some(text) = prompt {
         let message = SendParams { task: None, text, images: Vec::new(), delivery: Delivery::FollowUp, display: None };
         let message = serde_json::to_value(message).map_err(Problem::broken)?;
-        call(&client, Method::SessionSend, message, limits.answer_time).await?;
+        call(client, Method::SessionSend, message, limits.answer_time).await?;
     }
-    let view = call(&client, Method::SessionGet, json!({}), limits.answer_time).await?;
+    let view = call(client, Method::SessionGet, json!({}), limits.answer_time).await?;
     serde_json::from_value(view).map_err(Problem::broken)
 }
 

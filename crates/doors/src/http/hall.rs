@@ -58,8 +58,14 @@ impl Hall {
         rooms(&self.rooms).len()
     }
 
-    /// Opens a session here. What was interrupted in one that goes on goes on.
-    pub(super) async fn open(&self, order: Order) -> Result<(SessionId, Link), Problem> {
+    /// Opens a session here. What was interrupted in one that goes on goes on. A session that is being opened is opened,
+    /// even if its client has left: one that nobody keeps could not be reached by anybody.
+    pub(super) async fn open(self: &Arc<Self>, order: Order) -> Result<(SessionId, Link), Problem> {
+        let hall = Arc::clone(self);
+        self.keepers.spawn(async move { hall.take_in(order).await }).await.map_err(Problem::broken)?
+    }
+
+    async fn take_in(&self, order: Order) -> Result<(SessionId, Link), Problem> {
         let _turn = self.opening.lock().await;
         if self.closing.is_cancelled() {
             return Err(Problem::conflict("the server is about to end").remedy("start it again"));
@@ -77,14 +83,16 @@ impl Hall {
         let start = order.start;
         let session = self.house.open(order).await?;
         let id = session.id();
-        if matches!(start, Start::Resume(_)) {
-            session.resume().await.map_err(Problem::broken)?;
-        }
-        let link = session.link().await.map_err(Problem::broken)?;
+        let resumed = match start {
+            Start::Resume(_) => session.resume().await,
+            Start::New | Start::Fork(_) => Ok(()),
+        };
+        let link = session.link().await;
         let (room, wishes) = mpsc::channel(WISHES);
         rooms(&self.rooms).insert(id, room);
         self.keepers.spawn(keep(session, wishes, Arc::clone(&self.rooms), self.closing.clone()));
-        Ok((id, link))
+        resumed.map_err(Problem::broken)?;
+        Ok((id, link.map_err(Problem::broken)?))
     }
 
     /// A connection to a session, if it runs here.

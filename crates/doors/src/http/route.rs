@@ -6,7 +6,7 @@ use protocol::api::Method;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// One row of the table.
 pub(super) struct Route {
@@ -86,9 +86,12 @@ fn schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
 }
 
 fn from_json<T: DeserializeOwned + Serialize>(bytes: &[u8]) -> Result<Value, String> {
-    // A body that says nothing says that everything is as usual.
+    // A body that says nothing says that everything is as usual. One that is a list would fill a type's fields in turn,
+    // and mean what nobody wrote.
     let bytes = if bytes.is_empty() { b"{}" } else { bytes };
-    let read: T = serde_json::from_slice(bytes).map_err(|error| format!("the body does not fit: {error}"))?;
+    let fields: Map<String, Value> =
+        serde_json::from_slice(bytes).map_err(|error| format!("the body is no JSON object: {error}"))?;
+    let read: T = T::deserialize(Value::Object(fields)).map_err(|error| format!("the body does not fit: {error}"))?;
     serde_json::to_value(read).map_err(|error| error.to_string())
 }
 

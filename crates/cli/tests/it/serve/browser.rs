@@ -20,6 +20,23 @@ const PAGE: &str = include_str!("page.html");
 
 #[test]
 fn d4_a_page_of_another_origin_can_neither_read_nor_do_anything() {
+    for (attempt, outcome) in visited(&[]) {
+        assert!(matches!(outcome.as_str(), Some("blocked" | "opaque")), "{attempt}: {outcome}");
+    }
+}
+
+/// A browser that lets pages do what they like still tells where they come from.
+#[test]
+fn d4_the_server_itself_refuses_what_a_careless_browser_lets_through() {
+    let attempts = visited(&["--disable-web-security"]);
+    for (attempt, outcome) in &attempts {
+        assert!(matches!(outcome.as_str(), Some("blocked" | "opaque" | "read 403")), "{attempt}: {outcome}");
+    }
+    assert!(attempts.iter().any(|(_, outcome)| outcome == "read 403"), "{attempts:#?}");
+}
+
+/// Shows the page to a browser, sees to it that nothing came of it, and says how far each attempt got.
+fn visited(flags: &[&str]) -> Vec<(String, Value)> {
     let stage = stage();
     stage.script(HELD);
     hold(&stage);
@@ -29,15 +46,10 @@ fn d4_a_page_of_another_origin_can_neither_read_nor_do_anything() {
     let known = json!({ "target": format!("http://{}", server.http.address()), "token": server.token, "path": path });
     let (port, reports) = host(PAGE.replace("KNOWN", &known.to_string()));
     // A name of somebody else's that was bent to point here.
-    let browser = Browser::show(&format!("http://evil.test:{port}/"));
+    let browser = Browser::show(&format!("http://evil.test:{port}/"), flags);
     let report = reports.recv_timeout(PATIENCE).unwrap();
     drop(browser);
 
-    let attempts = report.as_object().unwrap();
-    assert_eq!(attempts.len(), 11, "{report:#}");
-    for (attempt, outcome) in attempts {
-        assert!(matches!(outcome.as_str(), Some("blocked" | "opaque")), "{attempt}: {report:#}");
-    }
     // Nothing was begun, sent, stopped or removed.
     assert_eq!(server.http.done("GET", "/v1/sessions", None)["total"], 1);
     assert_eq!(server.http.done("GET", &path, None)["state"]["type"], "running");
@@ -45,6 +57,9 @@ fn d4_a_page_of_another_origin_can_neither_read_nor_do_anything() {
     server.await_state(&path, "idle");
     let log = stage.log(&stage.newest());
     assert!(!log.iter().any(|event| format!("{event:?}").contains("smuggled")));
+    let Value::Object(attempts) = report else { panic!("{report}") };
+    assert_eq!(attempts.len(), 11, "{attempts:#?}");
+    attempts.into_iter().collect()
 }
 
 #[test]
@@ -53,7 +68,8 @@ fn d4_a_name_that_was_bent_to_point_here_is_no_address_of_ours() {
     stage.script(HELD);
     let server = serve(&stage);
     let port = server.http.address().rsplit(':').next().unwrap();
-    let mut command = Browser::command(&format!("http://evil.test:{port}/v1"));
+    let profile = tempfile::tempdir().unwrap();
+    let mut command = Browser::command(&format!("http://evil.test:{port}/v1"), &profile);
     let shown = command.arg("--dump-dom").output().unwrap();
     let shown = String::from_utf8_lossy(&shown.stdout);
     assert!(shown.contains("the host is not this server"), "{shown}");
@@ -66,16 +82,15 @@ struct Browser {
 }
 
 impl Browser {
-    fn show(url: &str) -> Browser {
+    fn show(url: &str, flags: &[&str]) -> Browser {
         let profile = tempfile::tempdir().unwrap();
-        let mut command = Browser::command(url);
-        let command = command.arg(format!("--user-data-dir={}", profile.path().display()));
-        let child = command.arg("--remote-debugging-port=0").spawn();
+        let mut command = Browser::command(url, &profile);
+        let child = command.args(flags).arg("--remote-debugging-port=0").spawn();
         let child = child.unwrap_or_else(|error| panic!("chromium: {error}; `cargo xtask web` installs it"));
         Browser { child, _profile: profile }
     }
 
-    fn command(url: &str) -> Command {
+    fn command(url: &str, profile: &TempDir) -> Command {
         let mut command = Command::new("chromium");
         command.args([
             "--headless",
@@ -89,6 +104,7 @@ impl Browser {
             "--disable-sync",
             "--host-resolver-rules=MAP evil.test 127.0.0.1",
         ]);
+        command.arg(format!("--user-data-dir={}", profile.path().display()));
         command.stdin(Stdio::null()).stderr(Stdio::null()).arg(url);
         command
     }

@@ -42,7 +42,17 @@ fn judge(server: &Server, before: &[&str], which: &[&str]) {
     let mut command = Command::new(schemathesis());
     command.args(before).args(["run", &format!("http://{address}/v1/openapi.json")]).args(which);
     command.args(["--header", &format!("Authorization: Bearer {}", server.token), "--checks", CHECKS]);
-    command.args(["--phases", "examples,coverage,fuzzing", "--max-examples", "10", "--seed", "7", "--no-color"]);
+    command.args([
+        "--phases",
+        "examples,coverage,fuzzing",
+        "--max-examples",
+        "5",
+        "--workers",
+        "2",
+        "--seed",
+        "7",
+        "--no-color",
+    ]);
     command.args(["--request-timeout", "20", "--suppress-health-check", "all", "--warnings", "off"]);
     let output = command.env("PYTHONDONTWRITEBYTECODE", "1").output().unwrap();
     let told = String::from_utf8_lossy(&output.stdout);

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use doors::http::{openapi, table};
+use bosun_doors::http::{openapi, table};
 use serde_json::Value;
 
 use super::{serve, tight};

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 
-use doors::http::Limits;
+use bosun_doors::http::Limits;
 
 use super::{Served, serve, tight};
 

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use doors::http::{Limits, Listener, Token};
-use doors::{House, Opening, Order, Refusal};
+use bosun_doors::http::{Limits, Listener, Token};
+use bosun_doors::{House, Opening, Order, Refusal};
 use host::Home;
 use tempfile::TempDir;
 use testkit::http::Http;

@@ -33,7 +33,14 @@ fn d4_what_is_not_there_is_not_found_and_what_cannot_be_asked_says_what_can() {
 fn d4_words_that_do_not_fit_are_refused_with_what_is_wrong() {
     let served = serve(tight());
     let http = &served.http;
-    for body in [json!([]), json!("x"), json!({ "promt": "x" }), json!({ "maxTurns": 0 }), json!({ "mode": "fast" })] {
+    for body in [
+        json!([]),
+        json!([null, null]),
+        json!("x"),
+        json!({ "promt": "x" }),
+        json!({ "maxTurns": 0 }),
+        json!({ "mode": "fast" }),
+    ] {
         http.ask("POST", "/v1/sessions", Some(body)).problem(400);
     }
     http.ask("POST", "/v1/sessions", Some(json!({ "cwd": "here" }))).problem(422);
