@@ -5,6 +5,7 @@
 
 mod args;
 mod audience;
+mod client_commands;
 mod client_tasks;
 mod events;
 mod held;

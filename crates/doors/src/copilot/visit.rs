@@ -84,6 +84,7 @@ impl Visit {
         let stay = self.stays().remove(&id);
         match stay {
             Some(Stay { held, member, .. }) => {
+                held.client_tasks.part(&held, &self.peer).await;
                 self.server.part(&held, &member).await;
                 true
             }

@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use protocol::{
-    AskId, At, AutopilotStop, Body, CallId, Compaction, Delivery, Envelope, Event, MailId, Origin, SessionId,
-    SessionMode, Subject, TaskId, Terms,
+    AskId, At, AutopilotStop, Body, CallId, Compaction, DefinitionId, Delivery, Envelope, Event, MailId, Origin,
+    SessionId, SessionMode, Subject, TaskId, Terms,
 };
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -141,7 +141,14 @@ impl Translator {
             | Event::TodoDone { .. }
             | Event::TodoBlocked { .. }
             | Event::TodoFreed { .. } => vec![Wire::told("session.todos_changed", json!({}))],
-            Event::FleetBegan(_) | Event::FleetEnded { .. } => changed(),
+            Event::FleetBegan(_)
+            | Event::FleetEnded { .. }
+            | Event::ErrandChanged { .. }
+            | Event::ErrandForgotten { .. } => changed(),
+            Event::AgentSelected { agent, definition, .. } => vec![selected(&agent, definition.as_ref())],
+            Event::ModelChanged { model, .. } => {
+                vec![Wire::kept("session.model_change", json!({ "newModel": model, "source": "sdk" }))]
+            }
             Event::ModeChanged { mode, .. } => {
                 let before = std::mem::replace(&mut self.mode, mode);
                 let modes = json!({ "previousMode": before.to_string(), "newMode": mode.to_string() });
@@ -256,6 +263,17 @@ fn adopted(terms: &Terms, at: At, seq: u64) -> Wire {
         "context": { "cwd": terms.cwd },
     });
     Wire::kept("session.resume", content)
+}
+
+/// That the session's own agent goes on as another, or as the usual one.
+fn selected(agent: &str, definition: Option<&DefinitionId>) -> Wire {
+    match definition {
+        Some(_) => {
+            let content = json!({ "agentName": agent, "agentDisplayName": agent, "tools": null });
+            Wire::kept("subagent.selected", content)
+        }
+        None => Wire::kept("subagent.deselected", json!({})),
+    }
 }
 
 fn stopped(why: &AutopilotStop) -> Vec<Wire> {
