@@ -17,9 +17,11 @@ mod peer;
 mod serve;
 mod server;
 mod stay;
+mod table;
 mod tools;
 mod visit;
 mod watch;
 
 pub use methods::provider::Offer;
 pub use serve::{serve, serve_on};
+pub use table::{Published, published};

@@ -4,6 +4,7 @@ mod about;
 mod agent;
 mod answers;
 mod commands;
+mod discover;
 pub(crate) mod fields;
 mod fleet;
 mod mode;

@@ -38,9 +38,14 @@ fn meant(current: &str, wanted: &str) -> String {
     if current.starts_with(&own) && !known { format!("{own}{wanted}") } else { wanted.to_owned() }
 }
 
+/// How many tokens a model takes, as far as clients are told: they only show it.
+const CONTEXT: u64 = 128_000;
+
 /// A model as clients know it.
 pub(crate) fn described(model: &str) -> Value {
-    json!({ "id": model, "name": model, "capabilities": { "supports": {}, "limits": {} } })
+    let supports = json!({ "vision": true, "reasoningEffort": true });
+    let limits = json!({ "max_context_window_tokens": CONTEXT });
+    json!({ "id": model, "name": model, "capabilities": { "supports": supports, "limits": limits } })
 }
 
 #[cfg(test)]
