@@ -1,8 +1,14 @@
 //! The door of the Claude SDKs: one JSON object a line on standard input and output. A client sends messages of its user
 //! and requests; it gets what the agents say and do, and requests of its own: whether a call may run, what a hook says.
 
+pub mod agents;
 mod inbox;
+pub mod records;
 mod serve;
+pub mod servers;
+pub mod state;
+pub mod structured;
+pub mod tasks;
 pub mod wire;
 
 pub use serve::{serve, serve_on};
