@@ -18,12 +18,12 @@ const IDLE: [&str; 8] = [
     "criticalSystemReminder",
 ];
 
-/// Our options for the agents that a client defines; says in words which definition is of no use. `servers` work, and
-/// have `tools` to give.
-pub fn flags(agents: &Value, servers: &[&str], tools: &[String]) -> Result<Vec<String>, String> {
+/// The agents that a client defines, as our option takes them; says in words which definition is of no use. `servers`
+/// work, and have `tools` to give.
+pub(super) fn ours(agents: &Value, servers: &[&str], tools: &[String]) -> Result<Option<String>, String> {
     let agents = match agents {
-        Value::Null => return Ok(Vec::new()),
-        Value::Object(agents) if agents.is_empty() => return Ok(Vec::new()),
+        Value::Null => return Ok(None),
+        Value::Object(agents) if agents.is_empty() => return Ok(None),
         Value::Object(agents) => agents,
         _other => return Err("`agents` must be an object: a definition for each name".into()),
     };
@@ -33,7 +33,7 @@ pub fn flags(agents: &Value, servers: &[&str], tools: &[String]) -> Result<Vec<S
     }
     let json = Value::Object(ours).to_string();
     match json.len() <= SIZE {
-        true => Ok(vec!["--agents".into(), json]),
+        true => Ok(Some(json)),
         false => Err(format!("`agents` has {} bytes; at most {SIZE} are taken", json.len())),
     }
 }
@@ -97,11 +97,10 @@ mod tests {
 
     use super::*;
 
-    fn ours(agents: Value) -> Result<Value, String> {
+    fn read(agents: Value) -> Result<Value, String> {
         let tools = ["mcp__calc__add", "mcp__calc__sub", "mcp__db__query"].map(str::to_owned);
-        let flags = flags(&agents, &["calc"], &tools)?;
-        assert_eq!(flags[0], "--agents");
-        Ok(serde_json::from_str(&flags[1]).unwrap())
+        let json = ours(&agents, &["calc"], &tools)?;
+        Ok(serde_json::from_str(&json.unwrap()).unwrap())
     }
 
     #[test]
@@ -113,7 +112,7 @@ mod tests {
             "tools": ["Read", "mcp__calc__add", "mcp__calc__sub", "mcp__db__query"],
             "disallowedTools": ["mcp__calc__add", "mcp__calc__sub", "mcp__db__query"],
             "model": "inherit", "maxTurns": 3, "background": true, "permissionMode": "plan" });
-        assert_eq!(ours(json!({ "counter": given })).unwrap(), json!({ "counter": expected }));
+        assert_eq!(read(json!({ "counter": given })).unwrap(), json!({ "counter": expected }));
     }
 
     #[test]
@@ -127,10 +126,10 @@ mod tests {
                 "the agent `a` has no prompt: give it one, as a text",
             ),
         ] {
-            assert_eq!(ours(agents).unwrap_err(), why);
+            assert_eq!(read(agents).unwrap_err(), why);
         }
         let long = json!({ "a": { "description": "x", "prompt": "x".repeat(SIZE) } });
-        assert!(ours(long).unwrap_err().contains("at most 1048576"));
-        assert_eq!(flags(&Value::Null, &[], &[]), Ok(Vec::new()));
+        assert!(read(long).unwrap_err().contains("at most 1048576"));
+        assert_eq!(ours(&Value::Null, &[], &[]), Ok(None));
     }
 }

@@ -1,14 +1,33 @@
 //! The door of the Claude SDKs: one JSON object a line on standard input and output. A client sends messages of its user
 //! and requests; it gets what the agents say and do, and requests of its own: whether a call may run, what a hook says.
 
-pub mod agents;
+mod agents;
+mod args;
+mod asks;
+mod brought;
+mod callbacks;
+mod errand;
+mod frames;
+mod hello;
 mod inbox;
-pub mod records;
+mod ledger;
+mod lists;
+mod mode;
+mod opening;
+mod orders;
+mod prompt;
+mod records;
+mod requests;
+mod rules;
+mod scribe;
 mod serve;
-pub mod servers;
-pub mod state;
-pub mod structured;
-pub mod tasks;
+mod servers;
+mod state;
+mod structured;
+mod talk;
+mod tasks;
+mod turns;
+mod watch;
 pub mod wire;
 
 pub use serve::{serve, serve_on};

@@ -19,7 +19,7 @@ const CALL_FIELD: &str = "claudecode/toolUseId";
 
 /// A server as the client names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Named {
+pub(super) struct Named {
     name: String,
     way: Way,
 }
@@ -33,9 +33,9 @@ enum Way {
 }
 
 /// The servers that a client names, in `--mcp-config` and when it says hello; says in words what is wrong.
-pub fn named(config: Option<&str>, hello: &Value) -> Result<Vec<Named>, String> {
+pub(super) fn named(configs: &[String], hello: &Value) -> Result<Vec<Named>, String> {
     let mut ways = BTreeMap::new();
-    if let Some(text) = config.filter(|text| !text.trim().is_empty()) {
+    for text in configs.iter().filter(|text| !text.trim().is_empty()) {
         ways.extend(configured(text)?);
     }
     for name in hello["sdkMcpServers"].as_array().into_iter().flatten().filter_map(Value::as_str) {
@@ -63,7 +63,7 @@ fn configured(text: &str) -> Result<Vec<(String, Way)>, String> {
 }
 
 /// The rules that a client has about tools of its own servers, as our options.
-pub fn rules(hello: &Value) -> Vec<String> {
+pub(super) fn rules(hello: &Value) -> Vec<String> {
     let mut flags = Vec::new();
     for (server, config) in hello["sdkMcpServerConfigs"].as_object().into_iter().flatten() {
         for tool in config["tools"].as_array().into_iter().flatten() {
@@ -73,7 +73,7 @@ pub fn rules(hello: &Value) -> Vec<String> {
                 Some("always_allow") | None => continue,
                 Some(_asks) => "--ask",
             };
-            flags.extend([flag.to_owned(), mcp::tool_name(server, name)]);
+            flags.push(format!("{flag}={}", mcp::tool_name(server, name)));
         }
     }
     flags
@@ -81,7 +81,7 @@ pub fn rules(hello: &Value) -> Vec<String> {
 
 /// The servers of a client, and what they have to give.
 #[derive(Debug, Default)]
-pub struct Servers {
+pub(super) struct Servers {
     servers: Vec<Met>,
 }
 
@@ -94,7 +94,7 @@ struct Met {
 
 impl Servers {
     /// Greets the servers, all at once. One that fails does not stop the others.
-    pub async fn greet(control: &Arc<Control>, named: Vec<Named>) -> Servers {
+    pub(super) async fn greet(control: &Arc<Control>, named: Vec<Named>) -> Servers {
         let mut greeting = JoinSet::new();
         for (place, Named { name, way }) in named.into_iter().enumerate() {
             let control = Arc::clone(control);
@@ -109,31 +109,25 @@ impl Servers {
     }
 
     /// Their tools, each name once.
-    pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
+    pub(super) fn tools(&self) -> Vec<Arc<dyn Tool>> {
         let mut names = HashSet::new();
         let all = self.servers.iter().filter_map(|server| server.met.as_ref().ok()).flatten();
         all.filter(|tool| names.insert(tool.spec().name.clone())).cloned().collect()
     }
 
     /// The names of their tools.
-    pub fn tool_names(&self) -> Vec<String> {
+    pub(super) fn tool_names(&self) -> Vec<String> {
         self.tools().iter().map(|tool| tool.spec().name.to_string()).collect()
     }
 
     /// The names of those that work.
-    pub fn working(&self) -> Vec<&str> {
+    pub(super) fn working(&self) -> Vec<&str> {
         self.servers.iter().filter(|server| server.met.is_ok()).map(|server| server.name.as_str()).collect()
     }
 
-    /// What a session says of them at its beginning.
-    pub fn brief(&self) -> Value {
-        let brief = |server: &Met| json!({ "name": server.name, "status": server.status() });
-        self.servers.iter().map(brief).collect()
-    }
-
     /// Everything there is to say of them.
-    pub fn status(&self) -> Value {
-        json!({ "mcpServers": self.servers.iter().map(Met::in_full).collect::<Vec<_>>() })
+    pub(super) fn status(&self) -> Vec<Value> {
+        self.servers.iter().map(Met::in_full).collect()
     }
 }
 
@@ -196,7 +190,7 @@ mod tests {
     use super::*;
 
     fn ways(config: &str, hello: Value) -> Vec<(String, Way)> {
-        named(Some(config), &hello).unwrap().into_iter().map(|named| (named.name, named.way)).collect()
+        named(&[config.to_owned()], &hello).unwrap().into_iter().map(|named| (named.name, named.way)).collect()
     }
 
     #[test]
@@ -213,10 +207,13 @@ mod tests {
     #[test]
     fn what_names_no_servers_is_an_error() {
         for config in ["{", "{}", r#"{"mcpServers":[]}"#] {
-            assert!(named(Some(config), &json!({})).unwrap_err().starts_with("--mcp-config is not"), "{config}");
+            assert!(
+                named(&[config.to_owned()], &json!({})).unwrap_err().starts_with("--mcp-config is not"),
+                "{config}"
+            );
         }
         let many: Vec<String> = (0..65).map(|n| n.to_string()).collect();
-        assert!(named(None, &json!({ "sdkMcpServers": many })).unwrap_err().contains("at most 64"));
+        assert!(named(&[], &json!({ "sdkMcpServers": many })).unwrap_err().contains("at most 64"));
     }
 
     #[test]
@@ -224,6 +221,6 @@ mod tests {
         let tools = json!([{ "name": "a", "permission_policy": "always_deny" }, { "name": "b", "permission_policy": "x" },
             { "name": "c", "permission_policy": "always_allow" }, { "name": 5 }]);
         let hello = json!({ "sdkMcpServerConfigs": { "s": { "tools": tools } } });
-        assert_eq!(rules(&hello), ["--deny", "mcp__s__a", "--ask", "mcp__s__b"]);
+        assert_eq!(rules(&hello), ["--deny=mcp__s__a", "--ask=mcp__s__b"]);
     }
 }

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 /// Whether a client wants to be told how the session stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Telling {
+pub(super) enum Telling {
     /// It does not.
     Nobody,
     /// Its SDK does, and keeps it to itself.
@@ -19,7 +19,7 @@ pub enum Telling {
 
 impl Telling {
     /// What the environment of the door says: whether the SDK reads states, and whether the program wants them.
-    pub fn wanted(by_sdk: bool, by_program: bool) -> Telling {
+    pub(super) fn wanted(by_sdk: bool, by_program: bool) -> Telling {
         match (by_program, by_sdk) {
             (true, _) => Telling::Program,
             (false, true) => Telling::Sdk,
@@ -60,19 +60,19 @@ impl State {
 
 /// Tells a client how the session stands, whenever that changes.
 #[derive(Debug)]
-pub struct States {
+pub(super) struct States {
     telling: Telling,
     told: Option<State>,
 }
 
 impl States {
     /// Nothing is told so far.
-    pub fn new(telling: Telling) -> States {
+    pub(super) fn new(telling: Telling) -> States {
         States { telling, told: None }
     }
 
     /// The frame for the client, if there is something new; `agents` are at work besides the root.
-    pub fn frame(&mut self, status: &StatusView, agents: usize, session: Uuid) -> Option<Value> {
+    pub(super) fn frame(&mut self, status: &StatusView, agents: usize, session: Uuid) -> Option<Value> {
         let state = State::of(status, agents);
         if self.telling == Telling::Nobody || self.told == Some(state) {
             return None;

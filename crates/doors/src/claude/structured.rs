@@ -3,15 +3,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use protocol::{AnswerStatus, Block, CallId, Envelope, Event, TaskId};
-use serde_json::{Value, json};
+use protocol::{AnswerStatus, Block, CallId, Event};
+use serde_json::Value;
 use tools::{Access, BoxFuture, Context, Limits, Need, Output, Spec, Tool, ToolError};
 
 /// The tool's name, as clients know it.
-pub const TOOL: &str = "StructuredOutput";
+const TOOL: &str = "StructuredOutput";
 
 /// What the session's own agent is told besides.
-pub const WORDS: &str = "When your work is done, call the tool StructuredOutput once. Its input is your answer, and nothing \
+pub(super) const WORDS: &str = "When your work is done, call the tool StructuredOutput once. Its input is your answer, and nothing \
      that you write beside it is read. If it refuses your input, correct it and call it again.";
 
 /// What an agent is told that ended without an answer.
@@ -22,9 +22,8 @@ const TRIES: u32 = 5;
 
 /// The form that answers must have, and what was answered.
 #[derive(Debug)]
-pub struct Structured {
+pub(super) struct Structured {
     tool: Arc<dyn Tool>,
-    root: Option<TaskId>,
     /// Calls of the tool that are not answered.
     open: HashMap<CallId, String>,
     given: Option<Value>,
@@ -33,18 +32,18 @@ pub struct Structured {
 
 /// What becomes of a turn that ends.
 #[derive(Debug, PartialEq)]
-pub enum Ending {
+pub(super) enum Ending {
     /// This is the answer.
     Given(Value),
     /// The agent is to be told this, and goes on.
     Again(&'static str),
-    /// It has been told often enough.
-    GaveUp,
+    /// It has been told often enough; this is what the client is told.
+    GaveUp(String),
 }
 
 impl Structured {
     /// Answers must satisfy this schema; says in words why none could.
-    pub fn new(schema: &Value) -> Result<Structured, String> {
+    pub(super) fn new(schema: &Value) -> Result<Structured, String> {
         let mut schema = schema.clone();
         if let Some(fields) = schema.as_object_mut() {
             fields.remove("$schema");
@@ -61,21 +60,17 @@ impl Structured {
             access: Access::Session,
         };
         let tool = Arc::new(StructuredOutput { spec });
-        Ok(Structured { tool, root: None, open: HashMap::new(), given: None, tries: 0 })
+        Ok(Structured { tool, open: HashMap::new(), given: None, tries: 0 })
     }
 
     /// The tool that takes the answer.
-    pub fn tool(&self) -> Arc<dyn Tool> {
+    pub(super) fn tool(&self) -> Arc<dyn Tool> {
         Arc::clone(&self.tool)
     }
 
-    /// Follows what the session's own agent does.
-    pub fn follow(&mut self, envelope: &Envelope) {
-        let root = *self.root.get_or_insert(envelope.entry.task);
-        if envelope.entry.task != root {
-            return;
-        }
-        match &envelope.entry.event {
+    /// Follows what the session's own agent does; not what others do.
+    pub(super) fn follow(&mut self, event: &Event) {
+        match event {
             Event::TurnAnswered { content, .. } => {
                 let calls = content.iter().filter_map(|block| match block {
                     Block::Call(call) if call.tool == TOOL => Some((call.id.clone(), call.input.clone())),
@@ -98,14 +93,14 @@ impl Structured {
     }
 
     /// What becomes of the turn that ends here.
-    pub fn end(&mut self) -> Ending {
+    pub(super) fn end(&mut self) -> Ending {
         if let Some(given) = self.given.take() {
             self.tries = 0;
             return Ending::Given(given);
         }
         if self.tries == TRIES {
             self.tries = 0;
-            return Ending::GaveUp;
+            return Ending::GaveUp(format!("no output in the wanted form after {TRIES} reminders"));
         }
         self.tries += 1;
         Ending::Again(AGAIN)
@@ -141,13 +136,8 @@ impl Tool for StructuredOutput {
     }
 }
 
-/// The answer as the text of a result.
-pub fn text(given: &Value) -> String {
-    given.to_string()
-}
-
 /// The schema that a client wants answers in: from its command line, or from its hello.
-pub fn wanted(flag: Option<&str>, hello: &Value) -> Result<Option<Value>, String> {
+pub(super) fn wanted(flag: Option<&str>, hello: &Value) -> Result<Option<Value>, String> {
     match (&hello["jsonSchema"], flag.filter(|text| !text.trim().is_empty())) {
         (Value::Null, None) => Ok(None),
         (Value::Null, Some(text)) => {
@@ -157,23 +147,15 @@ pub fn wanted(flag: Option<&str>, hello: &Value) -> Result<Option<Value>, String
     }
 }
 
-/// What the result of a session says that never gave its answer.
-pub fn gave_up() -> Value {
-    json!([format!("no valid output in the wanted form after {TRIES} tries")])
-}
-
 #[cfg(test)]
 mod tests {
-    use protocol::{Answer, At, Call, Cost, Entry, SessionId, StopReason, Turn, Usage};
+    use serde_json::json;
+
+    use protocol::{Answer, Call, Cost, StopReason, Turn, Usage};
 
     use super::*;
 
-    fn envelope(event: Event) -> Envelope {
-        let entry = Entry { task: TaskId::new(uuid::Uuid::nil()), at: At(1), event };
-        Envelope { v: 1, seq: 1, session: SessionId::new(uuid::Uuid::nil()), entry }
-    }
-
-    fn called(input: &str, status: AnswerStatus) -> [Envelope; 2] {
+    fn called(input: &str, status: AnswerStatus) -> [Event; 2] {
         let call = Call { id: CallId("c".into()), tool: TOOL.into(), input: input.into() };
         let turn = Event::TurnAnswered {
             turn: Turn(1),
@@ -185,7 +167,7 @@ mod tests {
         };
         let answer = Answer { status, text: String::new() };
         let answered = Event::CallAnswered { call: CallId("c".into()), answer, evidence: Vec::new() };
-        [envelope(turn), envelope(answered)]
+        [turn, answered]
     }
 
     fn structured() -> Structured {
@@ -196,7 +178,7 @@ mod tests {
     fn the_last_answer_that_was_taken_counts() {
         let mut structured = structured();
         let calls = [called(r#"{"n":1}"#, AnswerStatus::Done), called(r#"{"n":"x"}"#, AnswerStatus::Refused)];
-        calls.iter().flatten().for_each(|envelope| structured.follow(envelope));
+        calls.iter().flatten().for_each(|event| structured.follow(event));
         assert_eq!(structured.end(), Ending::Given(json!({ "n": 1 })));
         assert!(matches!(structured.end(), Ending::Again(_)));
     }
@@ -207,7 +189,7 @@ mod tests {
         for _try in 0..TRIES {
             assert!(matches!(structured.end(), Ending::Again(_)));
         }
-        assert_eq!(structured.end(), Ending::GaveUp);
+        assert!(matches!(structured.end(), Ending::GaveUp(_)));
     }
 
     #[test]

@@ -8,85 +8,47 @@ mod known;
 
 use std::collections::BTreeMap;
 
-use protocol::{At, Block, Body, Envelope, Event, Kind, Origin, Outcome, TaskId, TaskSpec};
+use protocol::{At, Block, Body, Envelope, Event, Kind, Outcome, TaskId, TaskSpec};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-pub use control::{background, output, stop};
+pub(super) use control::{background, output, stop};
 use known::{Known, Told, text};
 
 /// The tasks of a session, as a client is told of them.
 #[derive(Debug)]
-pub struct Tasks {
+pub(super) struct Tasks {
     session: Uuid,
     /// Our name of a tool in the client's words.
     tool: fn(&str) -> String,
     root: Option<TaskId>,
     tasks: BTreeMap<TaskId, Known>,
-    woken: Woken,
-}
-
-/// What the root was last woken by.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Woken {
-    #[default]
-    ByUser,
-    ByTask,
-}
-
-/// Who speaks in a frame.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Speaker {
-    /// The tool call that started it.
-    pub parent_tool_use_id: Option<String>,
-    /// What sort of agent it is.
-    pub subagent_type: String,
-    /// What it is for.
-    pub description: String,
 }
 
 impl Tasks {
     /// Nothing is known of a session's tasks so far.
-    pub fn new(session: Uuid, tool: fn(&str) -> String) -> Tasks {
-        Tasks { session, tool, root: None, tasks: BTreeMap::new(), woken: Woken::default() }
+    pub(super) fn new(session: Uuid, tool: fn(&str) -> String) -> Tasks {
+        Tasks { session, tool, root: None, tasks: BTreeMap::new() }
     }
 
-    /// Whether a task is the session's own agent.
-    pub fn is_root(&self, task: TaskId) -> bool {
+    fn is_root(&self, task: TaskId) -> bool {
         self.root == Some(task)
     }
 
-    /// Who a task below the root is.
-    pub fn speaker(&self, task: TaskId) -> Option<Speaker> {
-        self.tasks.get(&task).map(|known| Speaker {
-            parent_tool_use_id: known.spec.call.as_ref().map(ToString::to_string),
-            subagent_type: known.spec.agent.clone(),
-            description: known.spec.description.clone(),
-        })
-    }
-
     /// How many agents below the root are at work, or wait for their turn.
-    pub fn agents(&self) -> usize {
+    pub(super) fn agents(&self) -> usize {
         self.tasks.values().filter(|known| known.spec.kind == Kind::Agent && known.told == Told::Started).count()
     }
 
     /// The tasks that are at work for a tool call; all that are at work without one.
-    pub fn live(&self, call: Option<&str>) -> Vec<TaskId> {
+    pub(super) fn live(&self, call: Option<&str>) -> Vec<TaskId> {
         let wanted = |known: &Known| call.is_none_or(|call| known.spec.call.as_ref().is_some_and(|own| own.0 == call));
         let live = self.tasks.iter().filter(|(_, known)| known.told == Told::Started && wanted(known));
         live.map(|(id, _)| *id).collect()
     }
 
-    /// Where the result of the root's turn comes from, if not from a message of the user.
-    pub fn origin(&self) -> Option<Value> {
-        match self.woken {
-            Woken::ByUser => None,
-            Woken::ByTask => Some(json!({ "kind": "task-notification" })),
-        }
-    }
-
     /// The frames that tell a client of everything that is at work.
-    pub fn recap(&self) -> Vec<Value> {
+    pub(super) fn recap(&self) -> Vec<Value> {
         let live = self.tasks.iter().filter(|(_, known)| known.told == Told::Started);
         let started: Vec<Value> = live.map(|(id, known)| self.started(*id, known)).collect();
         let behind = self.tasks.values().any(Known::is_behind).then(|| self.behind());
@@ -94,13 +56,10 @@ impl Tasks {
     }
 
     /// Follows an event, and gives the frames that it comes to.
-    pub fn follow(&mut self, envelope: &Envelope) -> Vec<Value> {
+    pub(super) fn follow(&mut self, envelope: &Envelope) -> Vec<Value> {
         let (task, at) = (envelope.entry.task, envelope.entry.at);
         if let Event::TaskCreated(spec) = &envelope.entry.event {
             self.create(task, spec, at);
-        }
-        if self.is_root(task) {
-            self.wake(&envelope.entry.event);
         }
         let Some(mut known) = self.tasks.remove(&task) else { return Vec::new() };
         let was_behind = known.is_behind();
@@ -118,16 +77,6 @@ impl Tasks {
         };
         let depth = self.tasks.get(&parent).map_or(1, |known| known.depth + 1);
         self.tasks.insert(task, Known::new(spec, depth, at));
-    }
-
-    /// Keeps what the root is woken by. What reaches it while it is at work for its user wakes nobody.
-    fn wake(&mut self, event: &Event) {
-        let Event::MailAdmitted { from, body, .. } = event else { return };
-        self.woken = match (from, body) {
-            (Origin::User, _) => Woken::ByUser,
-            (Origin::Task { .. } | Origin::Runtime, Body::Result { .. }) => Woken::ByTask,
-            (Origin::Task { .. } | Origin::Runtime, Body::Text { .. }) => self.woken,
-        };
     }
 
     fn told(&self, task: TaskId, known: &mut Known, at: At, event: &Event) -> Vec<Value> {

@@ -2,31 +2,24 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use host::Home;
-use protocol::{Block, Body, Call, Envelope, Event, Kind, MailId, Origin, SessionId, TaskId, TaskSpec};
+use protocol::{Body, Envelope, Event, Kind, MailId, Origin, SessionId, TaskId, TaskSpec};
 use serde_json::{Value, json};
-use store::{Reader, StoreError};
 use uuid::Uuid;
 
-use super::line::{self, Heading, Said, Spot};
-use super::mark::{Mark, line_uuid, message_id};
+use super::line::{Heading, Said, Spot};
+use super::mark::Mark;
 use super::page::{Page, write_once};
 use super::place::folder;
-
-/// How a call is told in the family's words: the tool's name, and its input.
-pub type Spoken = fn(&Call) -> (String, Value);
-
-/// How many events are read from the log at a time.
-const PAGE: usize = 256;
+use crate::claude::frames::{block, frame_id};
+use crate::claude::scribe::message_id;
 
 /// The files of one session.
 #[derive(Debug)]
-pub struct Records {
+pub(in crate::claude) struct Records {
     projects: PathBuf,
     session: SessionId,
-    spoken: Spoken,
     cwd: String,
     /// Where the file of the session itself is; decided by its first event.
     file: Option<PathBuf>,
@@ -48,36 +41,22 @@ struct Talk {
 }
 
 impl Records {
-    /// The files of a session, with everything that its log holds up to now.
-    pub fn open(projects: &Path, home: &Home, session: SessionId, spoken: Spoken) -> Result<Records, StoreError> {
-        let mut records = Records {
-            projects: projects.to_owned(),
+    /// The files of a session, below the folder of all projects.
+    pub(in crate::claude) fn new(projects: PathBuf, session: SessionId) -> Records {
+        Records {
+            projects,
             session,
-            spoken,
             cwd: String::new(),
             file: None,
             talks: HashMap::new(),
             mail: HashMap::new(),
             seen: 0,
             broken: false,
-        };
-        let reader = Reader::open(home, session)?;
-        loop {
-            let events = reader.events_after(records.seen, PAGE)?;
-            if events.is_empty() {
-                return Ok(records);
-            }
-            events.iter().for_each(|envelope| records.follow(envelope));
         }
     }
 
-    /// The file of the session itself.
-    pub fn file(&self) -> Option<&Path> {
-        self.file.as_deref()
-    }
-
     /// Writes down what happened, once. A file that cannot be written is no reason to stop.
-    pub fn follow(&mut self, envelope: &Envelope) {
+    pub(in crate::claude) fn follow(&mut self, envelope: &Envelope) {
         if self.broken || envelope.seq <= self.seen {
             return;
         }
@@ -98,19 +77,18 @@ impl Records {
             Event::MailExpired { mail } => drop(self.mail.remove(mail)),
             Event::MailDelivered { mail } => {
                 let read: Vec<_> = mail.iter().filter_map(|mail| self.mail.remove(mail)).collect();
-                let read = read.iter().map(|(from, body)| |head: &Heading, spot| head.mail(spot, *from, body));
-                self.add(envelope, read.collect())?;
+                let lines = read.iter().map(|(from, body)| |head: &Heading, spot| head.mail(spot, *from, body));
+                self.add(envelope, (0..).zip(lines))?;
             }
             Event::TurnAnswered { turn, content, stop, usage, model, .. } => {
                 let said = Said { id: message_id(task, *turn), model, stop: *stop, usage: *usage };
-                let blocks: Vec<Value> = content.iter().filter_map(|it: &Block| line::block(it, self.spoken)).collect();
+                let blocks = (0_u16..).zip(content).filter_map(|(part, it)| Some((part, block(it)?)));
                 let said = &said;
-                let lines =
-                    blocks.into_iter().map(|block| move |head: &Heading, spot| head.block(spot, said, block.clone()));
-                self.add(envelope, lines.collect())?;
+                let lines = blocks.map(|(part, it)| (part, move |head: &Heading, spot| head.block(spot, said, &it)));
+                self.add(envelope, lines)?;
             }
             Event::CallAnswered { call, answer, .. } => {
-                self.add(envelope, vec![|head: &Heading, spot| head.answer(spot, call, answer)])?;
+                self.add(envelope, [(0, |head: &Heading, spot| head.answer(spot, call, answer))])?;
             }
             // There may be very many agents, and only so many files that are open at once.
             Event::ActivationEnded { .. } | Event::TaskFinished { .. } => {
@@ -150,12 +128,16 @@ impl Records {
     }
 
     /// Adds lines to the file of the agent that an event is about.
-    fn add<F: Fn(&Heading, Spot) -> Value>(&mut self, envelope: &Envelope, lines: Vec<F>) -> io::Result<()> {
+    fn add<F: Fn(&Heading, Spot) -> Value>(
+        &mut self,
+        envelope: &Envelope,
+        lines: impl IntoIterator<Item = (u16, F)>,
+    ) -> io::Result<()> {
         let session = crate::session_uuid(self.session);
         let Some(talk) = self.talks.get_mut(&envelope.entry.task) else { return Ok(()) };
         let head = Heading { session, cwd: self.cwd.clone(), agent: talk.agent };
-        for (part, line) in (0_u16..).zip(lines) {
-            let uuid = line_uuid(session, envelope.seq, part);
+        for (part, line) in lines {
+            let uuid = frame_id(session, envelope.seq, part);
             let spot = Spot { uuid, parent: talk.parent.replace(uuid), at: envelope.entry.at };
             let page = match &mut talk.page {
                 Some(page) => page,

@@ -1,10 +1,10 @@
 //! What a line says.
 
-use protocol::{Answer, AnswerStatus, At, Block, Body, Call, CallId, Origin, StopReason, TaskId, Usage};
+use protocol::{Answer, AnswerStatus, At, Body, CallId, Origin, StopReason, TaskId, Usage};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::book::Spoken;
+use crate::claude::frames::{VERSION, stop, usage};
 
 /// What all lines of a file say alike.
 #[derive(Debug, Clone)]
@@ -31,7 +31,7 @@ impl Heading {
             "userType": "external",
             "cwd": self.cwd,
             "sessionId": self.session,
-            "version": env!("CARGO_PKG_VERSION"),
+            "version": VERSION,
             "type": kind,
             "message": message,
             "uuid": spot.uuid,
@@ -69,14 +69,14 @@ impl Heading {
     }
 
     /// One block of a model's answer.
-    pub(super) fn block(&self, spot: Spot, answer: &Said<'_>, block: Value) -> Value {
+    pub(super) fn block(&self, spot: Spot, answer: &Said<'_>, block: &Value) -> Value {
         let message = json!({
             "id": answer.id,
             "type": "message",
             "role": "assistant",
             "model": answer.model,
             "content": [block],
-            "stop_reason": stop_reason(answer.stop),
+            "stop_reason": stop(answer.stop),
             "stop_sequence": null,
             "usage": usage(answer.usage),
         });
@@ -103,37 +103,4 @@ pub(super) struct Said<'a> {
     pub(super) model: &'a str,
     pub(super) stop: StopReason,
     pub(super) usage: Usage,
-}
-
-/// A block as the family writes it; nothing for what only its provider understands.
-pub(super) fn block(block: &Block, spoken: Spoken) -> Option<Value> {
-    match block {
-        Block::Text { text } => Some(json!({ "type": "text", "text": text })),
-        Block::Thinking { text } => Some(json!({ "type": "thinking", "thinking": text, "signature": "" })),
-        Block::Call(call) => Some(tool_use(call, spoken)),
-        Block::Opaque { .. } => None,
-    }
-}
-
-fn tool_use(call: &Call, spoken: Spoken) -> Value {
-    let (name, input) = spoken(call);
-    json!({ "type": "tool_use", "id": call.id, "name": name, "input": input })
-}
-
-fn stop_reason(stop: StopReason) -> &'static str {
-    match stop {
-        StopReason::End => "end_turn",
-        StopReason::Calls => "tool_use",
-        StopReason::Length => "max_tokens",
-        StopReason::Refusal => "refusal",
-    }
-}
-
-fn usage(usage: Usage) -> Value {
-    json!({
-        "input_tokens": usage.input,
-        "output_tokens": usage.output,
-        "cache_read_input_tokens": usage.cache_read,
-        "cache_creation_input_tokens": usage.cache_write,
-    })
 }

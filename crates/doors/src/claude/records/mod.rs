@@ -10,6 +10,5 @@ mod mark;
 mod page;
 mod place;
 
-pub use book::{Records, Spoken};
-pub use mark::{line_uuid, message_id};
-pub use place::projects;
+pub(in crate::claude) use book::Records;
+pub(in crate::claude) use place::projects;

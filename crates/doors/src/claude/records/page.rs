@@ -89,13 +89,13 @@ pub(super) fn write_once(path: &Path, text: &str) -> io::Result<()> {
 mod tests {
     use serde_json::json;
 
-    use super::super::mark::line_uuid;
     use super::*;
+    use crate::claude::frames::frame_id;
 
     const SESSION: Uuid = Uuid::from_u128(0x0198_1234_5678_7abc_8def_0123_4567_89ab);
 
     fn add(page: &mut Page, seq: u64, part: u16) {
-        page.add(Mark { seq, part }, &json!({ "uuid": line_uuid(SESSION, seq, part) })).unwrap();
+        page.add(Mark { seq, part }, &json!({ "uuid": frame_id(SESSION, seq, part) })).unwrap();
     }
 
     #[test]

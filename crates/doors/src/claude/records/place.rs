@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 const NAME: usize = 200;
 
 /// The folder that holds those of all projects: below the one that the family's variable names, or below the user's home.
-pub fn projects(config: Option<&Path>, home: Option<&Path>) -> Option<PathBuf> {
+pub(in crate::claude) fn projects(config: Option<&Path>, home: Option<&Path>) -> Option<PathBuf> {
     let config = config.filter(|path| !path.as_os_str().is_empty()).map(Path::to_owned);
     Some(config.or_else(|| home.map(|home| home.join(".claude")))?.join("projects"))
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::Tasks;
 
 /// Stops a task and everything below it.
-pub async fn stop(client: &Client, request: &Value) -> Result<Value, String> {
+pub(in crate::claude) async fn stop(client: &Client, request: &Value) -> Result<Value, String> {
     let Some(task) = named(request) else { return Ok(json!({})) };
     let params = StopTaskParams { task, how: Cancel::Abort };
     let stopped: Result<Value, CallError> = client.call(Method::TasksStop, params).await;
@@ -19,7 +19,7 @@ pub async fn stop(client: &Client, request: &Value) -> Result<Value, String> {
 }
 
 /// Sends tasks that are waited for to the background: that of one tool call, or all.
-pub async fn background(client: &Client, tasks: &Tasks, request: &Value) -> Result<Value, String> {
+pub(in crate::claude) async fn background(client: &Client, tasks: &Tasks, request: &Value) -> Result<Value, String> {
     for task in tasks.live(request["tool_use_id"].as_str()) {
         let promoted: Result<Value, CallError> = client.call(Method::TasksPromote, TaskParams { task }).await;
         if let Err(error) = promoted {
@@ -30,7 +30,7 @@ pub async fn background(client: &Client, tasks: &Tasks, request: &Value) -> Resu
 }
 
 /// What a task printed or said last.
-pub async fn output(client: &Client, request: &Value) -> Result<Value, String> {
+pub(in crate::claude) async fn output(client: &Client, request: &Value) -> Result<Value, String> {
     let task = named(request).ok_or("there is no such task: give `task_id` as it came in `task_started`")?;
     let printed: OutputResult =
         client.call(Method::TasksOutput, TaskParams { task }).await.map_err(|error| error.to_string())?;

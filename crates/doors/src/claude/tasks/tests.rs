@@ -1,5 +1,6 @@
 use protocol::{
-    Activation, Attempt, Call, CallId, Cost, Delivery, Entry, MailId, Mode, Rest, SessionId, StopReason, Turn, Usage,
+    Activation, Attempt, Call, CallId, Cost, Delivery, Entry, MailId, Mode, Origin, Rest, SessionId, StopReason, Turn,
+    Usage,
 };
 
 use super::*;
@@ -106,16 +107,4 @@ fn an_agent_that_is_sent_to_the_background_or_woken_again_is_told_of() {
     let again = Event::ActivationStarted { activation: Activation(2), attempt: Attempt(1) };
     let frames = tasks.follow(&envelope(CHILD, 6, again));
     assert_eq!(subtypes(&frames), ["task_updated", "task_started", "background_tasks_changed"]);
-}
-
-#[test]
-fn d2_a_turn_that_a_task_woke_says_so() {
-    let (mut tasks, _) = begun(Mode::Background);
-    let mail =
-        |from, body| envelope(ROOT, 9, Event::MailAdmitted { mail: MailId(9), from, delivery: Delivery::Steer, body });
-    let child = Origin::Task { id: id(CHILD) };
-    tasks.follow(&mail(child, Body::Result { task: id(CHILD), activation: Activation(1) }));
-    assert_eq!(tasks.origin(), Some(json!({ "kind": "task-notification" })));
-    tasks.follow(&mail(Origin::User, Body::text("go on")));
-    assert_eq!(tasks.origin(), None);
 }
