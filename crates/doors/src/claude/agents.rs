@@ -24,6 +24,7 @@ pub(super) fn ours(agents: &Value, servers: &[&str], tools: &[String]) -> Result
     let agents = match agents {
         Value::Null => return Ok(None),
         Value::Object(agents) if agents.is_empty() => return Ok(None),
+        Value::Array(agents) if agents.is_empty() => return Ok(None),
         Value::Object(agents) => agents,
         _other => return Err("`agents` must be an object: a definition for each name".into()),
     };
@@ -118,7 +119,7 @@ mod tests {
     #[test]
     fn d2_a_definition_of_no_use_is_an_error_that_names_it() {
         for (agents, why) in [
-            (json!([]), "`agents` must be an object: a definition for each name"),
+            (json!([5]), "`agents` must be an object: a definition for each name"),
             (json!({ "a": 5 }), "the agent `a` must be an object"),
             (json!({ "a": { "prompt": "x" } }), "the agent `a` has no description: give it one, as a text"),
             (
