@@ -107,6 +107,7 @@ async fn watch(
     let page = TasksParams { limit: Some(TASKS_MAX), all: true, ..TasksParams::default() };
     let TasksPage { tasks, .. } = api.call(Method::TasksList, page).await.map_err(refusal)?;
     let intro = introduce(&api, args, guests).await.map_err(refusal)?;
+    let intro = Introduction { visits: matches!(run, Run::Elsewhere), ..intro };
     let _: Value = news.line.call(Method::EventsSubscribe, SubscribeParams { after: seq }).await.map_err(refusal)?;
     Ok(Opened { id, run, api: Arc::new(api), news, seq, tasks, intro })
 }
@@ -120,7 +121,7 @@ async fn introduce(api: &Client, args: &Args, guests: Vec<String>) -> Result<Int
         |name: &&str| !args.disallowed.iter().any(|no| no == name) && !left_out.contains(&hooks::names::ours(name));
     let tools = INIT_TOOLS.into_iter().filter(is_there).map(str::to_owned).chain(guests).collect();
     let mode = args.permission_mode.as_deref().and_then(Mode::named).unwrap_or_default();
-    Ok(Introduction { cwd: view.cwd, model: view.model, mode, tools, servers: Vec::new(), commands, agents })
+    Ok(Introduction { cwd: view.cwd, model: view.model, mode, tools, commands, agents, ..Introduction::default() })
 }
 
 fn refusal(error: impl fmt::Display) -> Refusal {

@@ -236,9 +236,14 @@ impl Talk {
         let Some(status) = self.status.as_ref().filter(|status| self.is_over && status.seq >= self.seq) else {
             return Ok(());
         };
-        let rests = matches!(&status.root, Some(TaskState::Idle | TaskState::Finished { .. }) | None);
-        let is_idle = !self.asked && self.queue.is_empty() && self.errands.is_empty() && self.busy.is_empty();
-        if rests && is_idle && !status.continuation_due { Err(Over::Done) } else { Ok(()) }
+        let rests = match &status.root {
+            Some(TaskState::Idle | TaskState::Finished { .. } | TaskState::Interrupted) | None => self.busy.is_empty(),
+            Some(TaskState::Queued | TaskState::Running | TaskState::Parked { .. }) => false,
+        };
+        let has_all = !self.asked && self.queue.is_empty() && self.errands.is_empty();
+        // What another process runs goes on without this client.
+        let may_go = self.intro.visits || (rests && !status.continuation_due);
+        if has_all && may_go { Err(Over::Done) } else { Ok(()) }
     }
 
     async fn told(&mut self, notice: Notification) -> Result<(), Over> {

@@ -124,6 +124,10 @@ impl Talk {
     /// Something waits for a decision.
     pub(super) async fn ask(&mut self, task: TaskId, ask: Ask) -> Result<(), Gone> {
         if !self.manner.decides || self.intro.mode == Mode::DontAsk {
+            // Whoever runs the session has a client of its own, which may decide.
+            if self.intro.visits {
+                return Ok(());
+            }
             let no = Verdict { decision: ask.subject.by_default(), interrupts: false, mode: None };
             return self.decided(task, ask, no).await;
         }

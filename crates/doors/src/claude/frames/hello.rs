@@ -43,6 +43,8 @@ pub(in crate::claude) struct Introduction {
     pub(in crate::claude) servers: Vec<Value>,
     pub(in crate::claude) commands: Vec<SlashView>,
     pub(in crate::claude) agents: Vec<AgentView>,
+    /// Whether another process runs the session, with what its own client brought along.
+    pub(in crate::claude) visits: bool,
 }
 
 /// The head of a turn.
@@ -89,7 +91,7 @@ pub(in crate::claude) fn hello(known: &Introduction) -> Value {
         "account": {},
         "pid": std::process::id(),
         "claude_code_version": VERSION,
-        "hooks_applied": true,
+        "hooks_applied": !known.visits,
         "hook_on_failure_supported": true,
         "fast_mode_state": "off",
     })

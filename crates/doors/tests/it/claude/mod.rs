@@ -5,6 +5,7 @@ mod crew;
 mod files;
 mod hooks;
 mod leaving;
+mod limits;
 mod servers;
 mod structured;
 mod turns;
