@@ -1,3 +1,5 @@
 //! Doors, driven as their clients drive them.
 
+#![cfg(test)]
+
 mod claude;
