@@ -111,9 +111,10 @@ impl Scenario {
         Scenario { model, ..self }
     }
 
-    /// A program brings this along.
+    /// A program brings these tools along.
     #[must_use]
-    pub fn guests(self, guests: runtime::Guests) -> Scenario {
+    pub fn guest_tools(self, tools: Vec<Arc<dyn tools::Tool>>) -> Scenario {
+        let guests = runtime::Guests { tools, ..runtime::Guests::default() };
         Scenario { guests, ..self }
     }
 

@@ -10,6 +10,7 @@ use runtime::{Session, Start};
 use serde_json::{Value, json};
 
 use super::args::Args;
+use super::brought::Brought;
 use super::frames::{INIT_TOOLS, Introduction};
 use super::hello::Hello;
 use super::mode::Mode;
@@ -41,6 +42,8 @@ pub(super) struct Opened {
     pub(super) api: Arc<Client>,
     /// What happens, from here on.
     pub(super) news: News,
+    /// The last event that is not news.
+    pub(super) seq: u64,
     /// The tasks there are, the root first.
     pub(super) tasks: Vec<TaskView>,
     /// What the client is told of it.
@@ -83,8 +86,14 @@ pub(super) async fn open(house: &dyn House, args: &Args, order: Order) -> Result
 }
 
 /// What the client wants, as an order.
-pub(super) fn order(house: &dyn House, args: &Args, hello: &Hello, control: &Arc<Control>) -> Result<Order, Refusal> {
-    orders::order(args, hello, house.home(), control)
+pub(super) fn order(
+    house: &dyn House,
+    args: &Args,
+    hello: &Hello,
+    brought: &Brought,
+    control: &Arc<Control>,
+) -> Result<Order, Refusal> {
+    orders::order(args, hello, brought, house.home(), control)
 }
 
 async fn watch(
@@ -98,8 +107,9 @@ async fn watch(
     let page = TasksParams { limit: Some(TASKS_MAX), all: true, ..TasksParams::default() };
     let TasksPage { tasks, .. } = api.call(Method::TasksList, page).await.map_err(refusal)?;
     let intro = introduce(&api, args, guests).await.map_err(refusal)?;
+    let intro = Introduction { visits: matches!(run, Run::Elsewhere), ..intro };
     let _: Value = news.line.call(Method::EventsSubscribe, SubscribeParams { after: seq }).await.map_err(refusal)?;
-    Ok(Opened { id, run, api: Arc::new(api), news, tasks, intro })
+    Ok(Opened { id, run, api: Arc::new(api), news, seq, tasks, intro })
 }
 
 async fn introduce(api: &Client, args: &Args, guests: Vec<String>) -> Result<Introduction, CallError> {
@@ -113,7 +123,7 @@ async fn introduce(api: &Client, args: &Args, guests: Vec<String>) -> Result<Int
     };
     let tools = INIT_TOOLS.into_iter().filter(is_there).map(str::to_owned).chain(guests).collect();
     let mode = args.permission_mode.as_deref().and_then(Mode::named).unwrap_or_default();
-    Ok(Introduction { cwd: view.cwd, model: view.model, mode, tools, servers: Vec::new(), commands, agents })
+    Ok(Introduction { cwd: view.cwd, model: view.model, mode, tools, commands, agents, ..Introduction::default() })
 }
 
 fn refusal(error: impl fmt::Display) -> Refusal {

@@ -54,6 +54,7 @@ pub(super) fn rule(effect: RuleEffect, text: &str) -> Option<String> {
     };
     let ours = match (is_family(name), pattern, effect) {
         (true, _, _) => text.to_owned(),
+        (false, None, _) if is_server(name) => format!("{name}__*"),
         // Only families of tools know patterns. A rule that cannot be kept to the letter is kept on the safe side: what
         // denies or asks about some calls of a tool does so for all of them, and what allows some allows none.
         (false, None, _) | (false, Some(_), RuleEffect::Ask | RuleEffect::Deny) => {
@@ -90,6 +91,11 @@ fn is_family(name: &str) -> bool {
     )
 }
 
+/// Whether a name stands for all tools of an MCP server.
+fn is_server(name: &str) -> bool {
+    name.strip_prefix("mcp__").is_some_and(|server| !server.contains("__") && !server.ends_with('*'))
+}
+
 /// The tools that are left out when only these are wanted.
 pub(super) fn left_out(wanted: &[String]) -> Vec<&'static str> {
     let is_wanted = |tool: &&'static str| {
@@ -110,6 +116,8 @@ mod tests {
         let allow = |text| rule(RuleEffect::Allow, text);
         assert_eq!(allow("Bash(git *)").as_deref(), Some("shell(git *)"));
         assert_eq!(allow("mcp__calc__add").as_deref(), Some("mcp__calc__add"));
+        assert_eq!(allow("mcp__calc").as_deref(), Some("mcp__calc__*"));
+        assert_eq!(allow("mcp__calc__*").as_deref(), Some("mcp__calc__*"));
         assert_eq!(allow("Skill(pdf)"), None, "nothing is allowed that was not meant");
         assert_eq!(allow("AskUserQuestion").as_deref(), Some("ask_user"));
         assert_eq!(allow("Bash(a"), None);

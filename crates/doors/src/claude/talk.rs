@@ -5,12 +5,14 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use host::Home;
 use protocol::api::{Method, StatusView};
-use protocol::{CallId, Envelope, Event, Kind, MailId, Origin, SessionMode, TaskId, TaskState, Turn};
+use protocol::{CallId, Envelope, Event, Kind, MailId, Origin, SessionId, SessionMode, TaskId, TaskState, Turn};
 use rpc::{CallError, Client, Notification};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use store::StoreError;
 use tokio::task::{AbortHandle, JoinSet};
 use uuid::Uuid;
 
@@ -19,10 +21,11 @@ use super::frames::{self, Ending, Introduction};
 use super::inbox::{Inbox, Said};
 use super::ledger::Ledger;
 use super::mode::Mode;
-use super::onlooker::Onlooker;
 use super::opening::{News, Opened, Run};
 use super::prompt::Prompt;
 use super::scribe::{Scribe, Wants};
+use super::structured::Structured;
+use super::watch::Watch;
 use super::wire::{Control, Gone};
 use crate::{Ended, session_uuid};
 
@@ -38,8 +41,6 @@ pub(super) struct Manner {
     pub(super) decides: bool,
     /// Whether it gets its own messages back.
     pub(super) replays: bool,
-    /// Whether the answer is to have a form.
-    pub(super) has_schema: bool,
 }
 
 /// The talk with a client.
@@ -52,7 +53,9 @@ pub(super) struct Talk {
     pub(super) manner: Manner,
     pub(super) scribe: Scribe,
     pub(super) ledger: Ledger,
-    pub(super) onlookers: Vec<Box<dyn Onlooker>>,
+    pub(super) watch: Watch,
+    /// The form that answers must have, if the client wants one.
+    pub(super) structured: Option<Structured>,
     pub(super) errands: JoinSet<Errand>,
     /// The errands that wait for a decision of the client's.
     pub(super) asking: HashMap<(TaskId, CallId), AbortHandle>,
@@ -108,8 +111,14 @@ struct Words {
 
 impl Talk {
     /// The talk about a session that was opened, and the parts that stay with whoever runs it.
-    pub(super) fn new(opened: Opened, control: Arc<Control>, manner: Manner) -> Option<(Talk, Run, News)> {
-        let Opened { id, run, api, news, tasks, intro } = opened;
+    pub(super) fn new(
+        opened: Opened,
+        control: Arc<Control>,
+        manner: Manner,
+        watch: Watch,
+        structured: Option<Structured>,
+    ) -> Option<(Talk, Run, News)> {
+        let Opened { id, run, api, news, tasks, intro, .. } = opened;
         let root = tasks.first()?.id;
         let session = session_uuid(id);
         let talk = Talk {
@@ -122,7 +131,8 @@ impl Talk {
             manner,
             scribe: Scribe::new(session, root, manner.wants),
             ledger: Ledger::new(root),
-            onlookers: Vec::new(),
+            watch,
+            structured,
             errands: JoinSet::new(),
             asking: HashMap::new(),
             queue: VecDeque::new(),
@@ -138,6 +148,16 @@ impl Talk {
             is_over: false,
         };
         Some((talk, run, news))
+    }
+
+    /// Takes in what happened before.
+    pub(super) fn catch_up(&mut self, home: &Home, id: SessionId, upto: u64) -> Result<(), StoreError> {
+        let scribe = &mut self.scribe;
+        self.watch.catch_up(home, id, upto, |envelope| {
+            if let Event::TaskCreated(_) = &envelope.entry.event {
+                scribe.event(envelope);
+            }
+        })
     }
 
     /// Talks until the client is done or gone.
@@ -167,6 +187,7 @@ impl Talk {
 
     /// Begins with what waits, and with the first message if there is one.
     async fn begin(&mut self, first: Option<Value>) -> Result<(), Gone> {
+        self.show_all(self.watch.tasks().recap()).await?;
         self.ask_again().await?;
         match first {
             Some(frame) => self.prompt(frame).await,
@@ -215,9 +236,14 @@ impl Talk {
         let Some(status) = self.status.as_ref().filter(|status| self.is_over && status.seq >= self.seq) else {
             return Ok(());
         };
-        let rests = matches!(&status.root, Some(TaskState::Idle | TaskState::Finished { .. }) | None);
-        let is_idle = !self.asked && self.queue.is_empty() && self.errands.is_empty() && self.busy.is_empty();
-        if rests && is_idle && !status.continuation_due { Err(Over::Done) } else { Ok(()) }
+        let rests = match &status.root {
+            Some(TaskState::Idle | TaskState::Finished { .. } | TaskState::Interrupted) | None => self.busy.is_empty(),
+            Some(TaskState::Queued | TaskState::Running | TaskState::Parked { .. }) => false,
+        };
+        let has_all = !self.asked && self.queue.is_empty() && self.errands.is_empty();
+        // What another process runs goes on without this client.
+        let may_go = self.intro.visits || (rests && !status.continuation_due);
+        if has_all && may_go { Err(Over::Done) } else { Ok(()) }
     }
 
     async fn told(&mut self, notice: Notification) -> Result<(), Over> {
@@ -233,9 +259,9 @@ impl Talk {
                 if let Some(why) = &status.paused {
                     return Err(Over::Broken(format!("the session cannot go on: {why}")));
                 }
-                let shown: Vec<Value> = self.onlookers.iter_mut().flat_map(|one| one.status(&status)).collect();
+                let shown = self.watch.status(&status);
                 self.status = Some(status);
-                Ok(self.show_all(shown).await?)
+                Ok(self.show_all(shown.into_iter().collect()).await?)
             }
             other => {
                 tracing::debug!(other, "a notification is passed over");
@@ -254,7 +280,10 @@ impl Talk {
                 self.ledger.deny(denial);
             }
         }
-        let mut shown: Vec<Value> = self.onlookers.iter_mut().flat_map(|one| one.event(envelope)).collect();
+        if let Some(structured) = self.structured.as_mut().filter(|_| task == self.root) {
+            structured.follow(&envelope.entry.event);
+        }
+        let mut shown = self.watch.event(envelope);
         shown.extend(self.scribe.event(envelope));
         self.show_all(shown).await?;
         match &envelope.entry.event {
@@ -275,7 +304,7 @@ impl Talk {
                 self.heard |= mail.iter().any(|mail| mails.remove(mail));
             }
             Event::ActivationEnded { outcome, text, .. } if task == self.root => {
-                let ending = Ending::of(outcome, text, self.manner.has_schema);
+                let ending = Ending::of(outcome, text, self.structured.is_some());
                 self.ended(ending).await?;
             }
             Event::ActivationEnded { .. } | Event::TaskFinished { .. } => {

@@ -1,5 +1,7 @@
 //! Doors, driven as their clients drive them.
 
+#![cfg(test)]
+
 mod claude;
 mod corpus;
 mod drive;

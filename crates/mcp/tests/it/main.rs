@@ -1,5 +1,7 @@
 //! MCP servers from the outside.
 
+#![cfg(test)]
+
 mod hostile;
 mod server;
 mod session;

@@ -1,10 +1,12 @@
 //! Tools of a server, called by the model of a session.
 
+use std::sync::Arc;
+
 use bosun_mcp::{Server, Terms};
 use protocol::RuleEffect;
-use runtime::Guests;
 use serde_json::{Value, json};
 use testkit::session::scenario;
+use tools::Tool;
 
 use crate::server::Played;
 
@@ -19,10 +21,10 @@ rules:
       - say: "${answer}"
 "#;
 
-async fn guests(line: std::sync::Arc<Played>) -> Guests {
+async fn tools(line: Arc<Played>) -> Vec<Arc<dyn Tool>> {
     let terms = Terms { call_field: Some("test/call"), ..Terms::default() };
     let server = Server::connect("calc", line, terms).await.unwrap();
-    Guests { tools: server.offer().await.unwrap().tools, ..Guests::default() }
+    server.offer().await.unwrap().tools
 }
 
 fn sum(params: &Value) -> Value {
@@ -36,7 +38,7 @@ async fn d2_a_model_calls_a_tool_of_a_server() {
     let run = scenario()
         .script(ADDS)
         .rule(RuleEffect::Allow, "mcp__calc__add")
-        .guests(guests(line.clone()).await)
+        .guest_tools(tools(line.clone()).await)
         .prompt("add")
         .run()
         .await;
@@ -52,7 +54,7 @@ async fn d2_a_tool_of_a_server_is_not_run_without_permission() {
     let run = scenario()
         .script(ADDS)
         .rule(RuleEffect::Deny, "mcp__calc__add")
-        .guests(guests(line.clone()).await)
+        .guest_tools(tools(line.clone()).await)
         .prompt("add")
         .run()
         .await;
@@ -67,8 +69,8 @@ async fn what_a_tool_says_of_its_failure_reaches_the_model() {
         (json!({ "content": 5 }), "its content is no list"),
     ] {
         let line = Played::with(json!([{ "name": "add" }]), move |_params| result.clone());
-        let guests = guests(line).await;
-        let run = scenario().script(ADDS).allow_all().guests(guests).prompt("add").run().await;
+        let tools = tools(line).await;
+        let run = scenario().script(ADDS).allow_all().guest_tools(tools).prompt("add").run().await;
         assert!(run.text().contains(expected), "{}", run.text());
     }
 }

@@ -43,6 +43,8 @@ pub(in crate::claude) struct Introduction {
     pub(in crate::claude) servers: Vec<Value>,
     pub(in crate::claude) commands: Vec<SlashView>,
     pub(in crate::claude) agents: Vec<AgentView>,
+    /// Whether another process runs the session, with what its own client brought along.
+    pub(in crate::claude) visits: bool,
 }
 
 /// The head of a turn.
@@ -51,13 +53,15 @@ pub(in crate::claude) fn init(session: Uuid, known: &Introduction) -> Value {
         known.commands.iter().filter(|command| kind(command)).map(|command| command.name.as_str()).collect()
     };
     let agents: Vec<&str> = known.agents.iter().map(|agent| agent.name.as_str()).collect();
+    let server = |server: &Value| json!({ "name": server["name"], "status": server["status"] });
+    let servers: Vec<Value> = known.servers.iter().map(server).collect();
     super::system(
         session,
         "init",
         json!({
             "cwd": known.cwd,
             "tools": known.tools,
-            "mcp_servers": known.servers,
+            "mcp_servers": servers,
             "model": known.model,
             "permissionMode": known.mode.word(),
             "slash_commands": names(|_| true),
@@ -87,7 +91,7 @@ pub(in crate::claude) fn hello(known: &Introduction) -> Value {
         "account": {},
         "pid": std::process::id(),
         "claude_code_version": VERSION,
-        "hooks_applied": true,
+        "hooks_applied": !known.visits,
         "hook_on_failure_supported": true,
         "fast_mode_state": "off",
     })

@@ -64,3 +64,22 @@ async fn d6_a_client_that_closes_its_side_with_a_question_open_leaves_it_open() 
         store::Reader::open(inn.stage.home(), bosun_doors::session_id(&id).unwrap()).unwrap().session_view().unwrap();
     assert_eq!((view.state, inn.stage.file("a.txt")), (protocol::TaskState::Interrupted, None));
 }
+
+#[tokio::test]
+async fn d6_two_clients_watch_one_session_and_one_may_leave() {
+    let inn = Inn::new(scenario().script(SCRIPT));
+    let mut owner = Visit::greeted(&inn, &[], json!({})).await;
+    owner.prompt("hello").await;
+    let id = owner.until_type("result").await["session_id"].as_str().unwrap().to_owned();
+
+    let mut guest = Visit::greeted(&inn, &["--resume", &id], json!({})).await;
+    assert_eq!(guest.seen[0]["response"]["response"]["hooks_applied"], false);
+    guest.prompt("hello from the other side").await;
+    let (theirs, ours) = (guest.until_type("result").await, owner.until_type("result").await);
+    assert_eq!((&theirs["result"], &ours["result"]), (&json!("Done."), &json!("Done.")));
+    guest.close().await;
+
+    owner.prompt("still there?").await;
+    assert_eq!(owner.until_type("result").await["result"], "Done.");
+    owner.close().await;
+}

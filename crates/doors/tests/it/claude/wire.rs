@@ -32,7 +32,7 @@ async fn d2_odd_frames_are_passed_over_or_answered_and_nothing_breaks() {
     }
     let early = visit.request(json!({ "subtype": "interrupt" })).await;
     assert_eq!(early["subtype"], "error");
-    let odd_hello = json!({ "subtype": "initialize", "hooks": 7, "agents": [], "systemPrompt": { "a": 1 } });
+    let odd_hello = json!({ "subtype": "initialize", "hooks": 7, "agents": {}, "systemPrompt": { "a": 1 } });
     assert_eq!(visit.request(odd_hello).await["subtype"], "success");
     visit.say(json!({ "type": "user", "message": { "content": [] } })).await;
     assert_eq!(visit.until_type("result").await["num_turns"], 0);
