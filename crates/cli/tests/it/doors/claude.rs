@@ -1,15 +1,18 @@
 //! The Claude Agent SDKs for Python and TypeScript: the same checks, written in both languages.
 
+use std::fs;
+use std::path::Path;
+
 use testkit::binary::{Invocation, Stage, sdk};
 
 use super::program;
 use crate::stage;
 
 /// What the model says to all of these programs.
-const SCRIPT: &str = include_str!("../../sdk/claude.yaml");
+pub(super) const SCRIPT: &str = include_str!("../../sdk/claude.yaml");
 
 #[track_caller]
-fn passes(run: fn(&Stage, &str) -> Invocation, group: &str, check: &str) {
+pub(super) fn passes(run: fn(&Stage, &str) -> Invocation, group: &str, check: &str) {
     let stage = stage();
     stage.script(SCRIPT);
     let ended = run(&stage, group).args([check]).run().expect(0);
@@ -17,12 +20,12 @@ fn passes(run: fn(&Stage, &str) -> Invocation, group: &str, check: &str) {
 }
 
 #[track_caller]
-fn python(stage: &Stage, group: &str) -> Invocation {
+pub(super) fn python(stage: &Stage, group: &str) -> Invocation {
     sdk::python(stage, &program(&format!("claude_py/{group}.py")))
 }
 
 #[track_caller]
-fn typescript(stage: &Stage, group: &str) -> Invocation {
+pub(super) fn typescript(stage: &Stage, group: &str) -> Invocation {
     sdk::node(stage, &program(&format!("claude_ts/{group}.mjs")))
 }
 
@@ -70,4 +73,34 @@ checks! {
         d2_a_missing_session_is_not "refuses_to_resume_what_is_not_there",
         d2_a_session_is_forked "forks",
         d2_a_session_is_read_again "reads_sessions_again";
+}
+
+/// What the first programs of both SDKs print.
+const FIRST_WORDS: &str = "\
+Agent: Two and two is four.
+Turns: 1
+Agent: The file is there.
+Turns: 2
+Agent: The tool greets: Hello, Alice!
+Turns: 2
+Agent: A hook forbids it.
+Turns: 2
+";
+
+#[track_caller]
+fn says_first_words(run: fn(&Stage, &Path) -> Invocation, name: &str) {
+    let stage = stage();
+    stage.script(include_str!("../../sdk/quickstart/claude.yaml"));
+    assert_eq!(run(&stage, &program(name)).run().expect(0).stdout, FIRST_WORDS);
+    assert_eq!(fs::read_to_string(stage.path("hello.txt")).unwrap(), "Hello!\n");
+}
+
+#[test]
+fn d2_the_first_program_in_python_runs_with_only_a_path_changed() {
+    says_first_words(sdk::python, "quickstart/claude.py");
+}
+
+#[test]
+fn d2_the_first_program_in_typescript_runs_with_only_a_path_changed() {
+    says_first_words(sdk::node, "quickstart/claude.mjs");
 }

@@ -1,6 +1,7 @@
 //! Programs written for other agents' SDKs drive the real binary.
 
 mod claude;
+mod claude_kills;
 
 use std::path::{Path, PathBuf};
 
