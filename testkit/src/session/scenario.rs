@@ -50,6 +50,7 @@ pub fn scenario() -> Scenario {
         disk: Arc::new(runtime::SystemDisk),
         guardian: None,
         reach: Folders::Own,
+        guests: runtime::Guests::default(),
         prompt: None,
     }
 }
@@ -91,6 +92,7 @@ pub struct Scenario {
     pub(super) disk: Arc<dyn Disk>,
     pub(super) guardian: Option<PathBuf>,
     pub(super) reach: Folders,
+    pub(super) guests: runtime::Guests,
     prompt: Option<String>,
 }
 
@@ -105,6 +107,12 @@ impl Scenario {
     #[must_use]
     pub fn model(self, model: Arc<dyn Model>) -> Scenario {
         Scenario { model, ..self }
+    }
+
+    /// A program brings this along.
+    #[must_use]
+    pub fn guests(self, guests: runtime::Guests) -> Scenario {
+        Scenario { guests, ..self }
     }
 
     /// The working folder has this file.

@@ -179,7 +179,7 @@ impl Stage {
             guard: scenario.guard,
             catalog: scenario.catalog.clone(),
             main: main.lock().unwrap().clone(),
-            guests: runtime::Guests::default(),
+            guests: scenario.guests.clone(),
             id: None,
             features: scenario.features,
             policy: policy(scenario, *mode.lock().unwrap(), cwd, home),
