@@ -73,6 +73,14 @@ pub fn is_served(event: HookEvent) -> bool {
     }
 }
 
+/// The event that a name of either family means; nothing if hooks are not told of it.
+pub fn named(name: &str) -> Option<HookEvent> {
+    match Named::of(name) {
+        Named::Event(event, _) => Some(event),
+        Named::Unserved | Named::Unknown(_) => None,
+    }
+}
+
 /// What a name in a file stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Named {

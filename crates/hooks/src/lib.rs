@@ -9,7 +9,7 @@
 
 mod event;
 mod hook;
-mod names;
+pub mod names;
 mod occasion;
 mod payload;
 mod problem;
@@ -18,7 +18,7 @@ mod run;
 mod said;
 mod verdict;
 
-pub use event::is_served;
+pub use event::{is_served, named};
 pub use hook::{Hook, Hooks};
 pub use occasion::{About, ItemStep, ItemTold, Occasion, Origin, ToolUse};
 pub use problem::{Position, Problem};

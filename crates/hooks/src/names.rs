@@ -1,7 +1,7 @@
-//! Tools in the words of both families: their names, and the names of their arguments.
+//! Tools in the words of both families: their names, and their arguments.
 
 use protocol::HookDialect;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// One tool of ours as others know it.
 struct Known {
@@ -10,14 +10,45 @@ struct Known {
     camel: &'static [&'static str],
     /// The same in the second.
     pascal: &'static [&'static str],
-    /// Its arguments: ours, the first family's, the second's.
-    args: &'static [(&'static str, &'static str, &'static str)],
+    args: &'static [Arg],
 }
 
-const PATH: (&str, &str, &str) = ("path", "path", "file_path");
+/// One argument.
+struct Arg {
+    ours: &'static str,
+    camel: &'static str,
+    snake: &'static str,
+    /// How the second family writes its value.
+    form: Form,
+}
 
-const TOOLS: [Known; 13] = [
-    Known { ours: "shell", camel: &["bash"], pascal: &["Bash"], args: &[] },
+/// How the second family writes a value.
+#[derive(Clone, Copy)]
+enum Form {
+    /// As we do.
+    Same,
+    /// In milliseconds, where we write seconds.
+    Millis,
+    /// As a truth, where we write `background` or `sync`.
+    Background,
+}
+
+const fn arg(ours: &'static str, camel: &'static str, snake: &'static str) -> Arg {
+    Arg { ours, camel, snake, form: Form::Same }
+}
+
+const PATH: Arg = arg("path", "path", "file_path");
+
+const TOOLS: [Known; 16] = [
+    Known {
+        ours: "shell",
+        camel: &["bash"],
+        pascal: &["Bash"],
+        args: &[
+            Arg { ours: "timeout_secs", camel: "timeout_secs", snake: "timeout", form: Form::Millis },
+            arg("background", "background", "run_in_background"),
+        ],
+    },
     // It runs a command, and whoever watches over commands is to see it.
     Known { ours: "until", camel: &["bash"], pascal: &["Bash"], args: &[] },
     Known { ours: "view", camel: &["view"], pascal: &["Read"], args: &[PATH] },
@@ -27,38 +58,68 @@ const TOOLS: [Known; 13] = [
         pascal: &["Edit", "MultiEdit"],
         args: &[
             PATH,
-            ("old", "old_str", "old_string"),
-            ("new", "new_str", "new_string"),
-            ("all", "all", "replace_all"),
+            arg("old", "old_str", "old_string"),
+            arg("new", "new_str", "new_string"),
+            arg("all", "all", "replace_all"),
         ],
     },
     Known {
         ours: "create",
         camel: &["create"],
         pascal: &["Write"],
-        args: &[PATH, ("content", "file_text", "content")],
+        args: &[PATH, arg("content", "file_text", "content")],
     },
     Known { ours: "apply_patch", camel: &["apply_patch"], pascal: &["apply_patch", "Edit", "Write"], args: &[] },
-    Known { ours: "grep", camel: &["grep"], pascal: &["Grep"], args: &[] },
+    Known {
+        ours: "grep",
+        camel: &["grep"],
+        pascal: &["Grep"],
+        args: &[
+            arg("ignore_case", "ignore_case", "-i"),
+            arg("context", "context", "-C"),
+            arg("limit", "limit", "head_limit"),
+        ],
+    },
     Known { ours: "glob", camel: &["glob"], pascal: &["Glob"], args: &[] },
     Known { ours: "web_fetch", camel: &["web_fetch"], pascal: &["WebFetch"], args: &[] },
     Known {
         ours: "task",
         camel: &["task"],
-        pascal: &["Task", "Agent"],
-        args: &[("agent_type", "agent_type", "subagent_type")],
+        pascal: &["Agent", "Task"],
+        args: &[
+            arg("agent_type", "agent_type", "subagent_type"),
+            Arg { ours: "mode", camel: "mode", snake: "run_in_background", form: Form::Background },
+        ],
     },
     Known { ours: "ask_user", camel: &["ask_user"], pascal: &["AskUserQuestion"], args: &[] },
-    Known { ours: "read_shell", camel: &["read_bash"], pascal: &["BashOutput"], args: &[] },
-    Known { ours: "stop_shell", camel: &["stop_bash"], pascal: &["KillShell"], args: &[] },
+    Known { ours: "exit_plan_mode", camel: &["exit_plan_mode"], pascal: &["ExitPlanMode"], args: &[] },
+    Known {
+        ours: "read_shell",
+        camel: &["read_bash"],
+        pascal: &["BashOutput"],
+        args: &[arg("name", "name", "bash_id")],
+    },
+    Known {
+        ours: "stop_shell",
+        camel: &["stop_bash"],
+        pascal: &["KillShell"],
+        args: &[arg("name", "name", "shell_id")],
+    },
+    Known { ours: "skill", camel: &["skill"], pascal: &["Skill"], args: &[arg("name", "name", "skill")] },
+    Known { ours: "write_agent", camel: &["write_agent"], pascal: &["SendMessage"], args: &[] },
 ];
+
+/// Our name for a tool that the second family calls so; the name itself if it has none.
+pub fn ours(name: &str) -> &str {
+    TOOLS.iter().find(|known| known.pascal.contains(&name)).map_or(name, |known| known.ours)
+}
 
 fn known(tool: &str) -> Option<&'static Known> {
     TOOLS.iter().find(|known| known.ours == tool)
 }
 
 /// The name a family knows a tool by.
-pub(crate) fn told(tool: &str, dialect: HookDialect) -> &str {
+pub fn told(tool: &str, dialect: HookDialect) -> &str {
     let names = known(tool).map(|known| match dialect {
         HookDialect::Camel => known.camel,
         HookDialect::Snake => known.pascal,
@@ -73,28 +134,50 @@ pub(crate) fn all(tool: &str) -> Vec<&str> {
 }
 
 /// Arguments in a family's words.
-pub(crate) fn to_theirs(tool: &str, dialect: HookDialect, input: Map<String, Value>) -> Map<String, Value> {
-    renamed(input, pairs(tool, dialect).collect())
-}
-
-/// Arguments that a hook gave back, in ours.
-pub(crate) fn to_ours(tool: &str, dialect: HookDialect, input: Map<String, Value>) -> Map<String, Value> {
-    renamed(input, pairs(tool, dialect).map(|(ours, theirs)| (theirs, ours)).collect())
-}
-
-fn pairs(tool: &str, dialect: HookDialect) -> impl Iterator<Item = (&'static str, &'static str)> {
-    known(tool).into_iter().flat_map(|known| known.args).map(move |(ours, camel, snake)| match dialect {
-        HookDialect::Camel => (*ours, *camel),
-        HookDialect::Snake => (*ours, *snake),
-    })
-}
-
-fn renamed(input: Map<String, Value>, names: Vec<(&str, &str)>) -> Map<String, Value> {
-    let name = |key: String| match names.iter().find(|(from, _)| *from == key) {
-        Some((_, to)) => (*to).to_owned(),
-        None => key,
+pub fn to_theirs(tool: &str, dialect: HookDialect, input: Map<String, Value>) -> Map<String, Value> {
+    let args = known(tool).map_or(&[][..], |known| known.args);
+    let put = |(key, value): (String, Value)| match (args.iter().find(|arg| arg.ours == key), dialect) {
+        (None, _) => (key, value),
+        (Some(arg), HookDialect::Camel) => (arg.camel.to_owned(), value),
+        (Some(arg), HookDialect::Snake) => (arg.snake.to_owned(), arg.form.theirs(value)),
     };
-    input.into_iter().map(|(key, value)| (name(key), value)).collect()
+    input.into_iter().map(put).collect()
+}
+
+/// Arguments that a family gave back, in ours.
+pub fn to_ours(tool: &str, dialect: HookDialect, input: Map<String, Value>) -> Map<String, Value> {
+    let args = known(tool).map_or(&[][..], |known| known.args);
+    let put = |(key, value): (String, Value)| {
+        let found = args.iter().find(|arg| match dialect {
+            HookDialect::Camel => arg.camel == key,
+            HookDialect::Snake => arg.snake == key,
+        });
+        match (found, dialect) {
+            (None, _) => (key, value),
+            (Some(arg), HookDialect::Camel) => (arg.ours.to_owned(), value),
+            (Some(arg), HookDialect::Snake) => (arg.ours.to_owned(), arg.form.ours(value)),
+        }
+    };
+    input.into_iter().map(put).collect()
+}
+
+impl Form {
+    fn theirs(self, value: Value) -> Value {
+        match (self, value.as_u64(), value.as_str()) {
+            (Form::Millis, Some(seconds), _) => json!(seconds.saturating_mul(1000)),
+            (Form::Background, _, Some(mode)) => json!(mode == "background"),
+            (Form::Same | Form::Millis | Form::Background, _, _) => value,
+        }
+    }
+
+    fn ours(self, value: Value) -> Value {
+        match (self, value.as_u64(), value.as_bool()) {
+            (Form::Millis, Some(millis), _) => json!(millis.div_ceil(1000)),
+            (Form::Background, _, Some(true)) => json!("background"),
+            (Form::Background, _, Some(false)) => json!("sync"),
+            (Form::Same | Form::Millis | Form::Background, _, _) => value,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -112,6 +195,27 @@ mod tests {
         }
         let theirs = to_theirs("edit", HookDialect::Snake, input);
         assert_eq!((&theirs["file_path"], &theirs["old_string"]), (&json!("a"), &json!("b")));
+    }
+
+    #[test]
+    fn times_and_modes_are_written_as_the_second_family_does() {
+        let both = [
+            ("shell", json!({ "command": "ls", "timeout_secs": 7, "background": true })),
+            ("task", json!({ "agent_type": "explore", "mode": "background" })),
+            ("task", json!({ "agent_type": "explore", "mode": "sync" })),
+        ];
+        let theirs = [
+            json!({ "command": "ls", "timeout": 7000, "run_in_background": true }),
+            json!({ "subagent_type": "explore", "run_in_background": true }),
+            json!({ "subagent_type": "explore", "run_in_background": false }),
+        ];
+        for ((tool, input), expected) in both.into_iter().zip(theirs) {
+            let Value::Object(input) = input else { panic!() };
+            let told = to_theirs(tool, HookDialect::Snake, input.clone());
+            assert_eq!(Value::Object(told.clone()), expected);
+            assert_eq!(to_ours(tool, HookDialect::Snake, told), input);
+        }
+        assert_eq!((ours("Bash"), ours("Task"), ours("mcp__a__b")), ("shell", "task", "mcp__a__b"));
     }
 
     #[test]

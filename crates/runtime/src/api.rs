@@ -6,8 +6,8 @@ use std::sync::Arc;
 use kernel::{Input, Refusal};
 use protocol::api::{
     AgentView, AgentsResult, AsksParams, Command, FleetParams, FleetResult, InvokeParams, Method, ModeParams,
-    ModelParams, OutputResult, PlanParams, PlanResult, RefusalKind, SendParams, SendResult, SlashList,
-    StartAgentParams, StartAgentResult, SubscribeParams, TaskParams, TasksParams, TodoEdit, TodosParams,
+    ModelParams, OutputResult, PermissionParams, PlanParams, PlanResult, RefusalKind, SendParams, SendResult,
+    SlashList, StartAgentParams, StartAgentResult, SubscribeParams, TaskParams, TasksParams, TodoEdit, TodosParams,
 };
 use protocol::{AgentSpec, TaskId, TaskState};
 use rpc::{Answering, ClientHandle, ErrorObject, Serve, params};
@@ -73,6 +73,11 @@ impl Serve for Api {
                     reply(self.desk.reader().and_then(|reader| Ok(ModeParams { mode: reader.session_view()?.mode })))
                 }
                 Method::ModeSet => self.command(Command::SetMode(params(given)?)).await,
+                Method::PermissionSet => {
+                    let PermissionParams { mode } = params(given)?;
+                    self.desk.grants.set(mode);
+                    Ok(json!({}))
+                }
                 Method::PlanRead => {
                     let text = plan::read_plan(&self.desk.settings.home, self.desk.session);
                     json_of(PlanResult { text: text.map_err(ErrorObject::internal)? })

@@ -44,6 +44,15 @@ impl Grants {
         }
     }
 
+    /// Treats calls that no rule speaks of like this from now on. Rules stay, and so does plan mode.
+    pub(crate) fn set(&self, mode: PermissionMode) {
+        let mut ceiling = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        Arc::make_mut(&mut ceiling.policy).mode = mode;
+        if ceiling.planning.is_some() {
+            ceiling.planning = Some(planning(&ceiling.policy));
+        }
+    }
+
     fn narrow(&self, mode: SessionMode) {
         let mut ceiling = self.0.write().unwrap_or_else(PoisonError::into_inner);
         ceiling.planning = (mode == SessionMode::Plan).then(|| planning(&ceiling.policy));
@@ -128,6 +137,16 @@ mod tests {
         assert_eq!((grants.policy().mode, texts(&grants).len()), (PermissionMode::Plan, 1));
         change(SessionMode::Autopilot);
         assert_eq!((grants.policy().mode, texts(&grants).len()), (PermissionMode::AllowAll, 1));
+    }
+
+    #[test]
+    fn d2_another_mode_holds_from_now_on_but_not_in_plan_mode() {
+        let grants = Grants::new(Policy { rules: vec![rule("view", Source::Flag)], ..Policy::default() });
+        grants.set(PermissionMode::AllowAll);
+        assert_eq!((grants.policy().mode, texts(&grants).len()), (PermissionMode::AllowAll, 1));
+        grants.read(&Event::ModeChanged { mode: SessionMode::Plan, by: protocol::Origin::User });
+        grants.set(PermissionMode::AcceptEdits);
+        assert_eq!(grants.policy().mode, PermissionMode::Plan);
     }
 
     #[test]

@@ -32,8 +32,8 @@ pub(crate) struct PermitArgs {
     /// More settings, as a file or as JSON; weaker than the other flags
     #[arg(long, value_name = "FILE|{JSON}")]
     pub(crate) settings: Option<String>,
-    /// Reads only these of your settings, the project's, and yours for the project
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "user,project,local")]
+    /// Reads only these of your settings, the project's, and yours for the project; none without a word
+    #[arg(long, value_enum, value_delimiter = ',', num_args = 0..=1, value_name = "user,project,local")]
     pub(crate) setting_sources: Option<Vec<SettingSource>>,
 }
 

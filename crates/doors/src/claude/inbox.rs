@@ -49,7 +49,11 @@ impl Inbox {
         control: Arc<Control>,
     ) -> (Inbox, impl Future<Output = ()> + Send) {
         let (sender, queue) = mpsc::unbounded_channel();
-        (Inbox { queue }, fill(lines, control, sender))
+        let filling = async move {
+            fill(lines, &control, sender).await;
+            control.hang_up();
+        };
+        (Inbox { queue }, filling)
     }
 
     /// The next thing it says. After the end, the end again.
@@ -58,11 +62,7 @@ impl Inbox {
     }
 }
 
-async fn fill<R: AsyncBufRead + Unpin>(
-    mut lines: Lines<R>,
-    control: Arc<Control>,
-    queue: mpsc::UnboundedSender<Parcel>,
-) {
+async fn fill<R: AsyncBufRead + Unpin>(mut lines: Lines<R>, control: &Control, queue: mpsc::UnboundedSender<Parcel>) {
     let room = Arc::new(Semaphore::new(WAITING_MAX));
     loop {
         let (frame, size) = match lines.next().await {
@@ -74,7 +74,7 @@ async fn fill<R: AsyncBufRead + Unpin>(
                 return;
             }
         };
-        let Some(said) = sort(frame, &control) else { continue };
+        let Some(said) = sort(frame, control) else { continue };
         let Ok(room) = Arc::clone(&room).acquire_many_owned(u32::try_from(size).unwrap_or(u32::MAX)).await else {
             return;
         };

@@ -1,8 +1,26 @@
 //! The door of the Claude SDKs: one JSON object a line on standard input and output. A client sends messages of its user
 //! and requests; it gets what the agents say and do, and requests of its own: whether a call may run, what a hook says.
 
+mod args;
+mod asks;
+mod callbacks;
+mod errand;
+mod frames;
+mod hello;
 mod inbox;
+mod ledger;
+mod lists;
+mod mode;
+mod onlooker;
+mod opening;
+mod orders;
+mod prompt;
+mod requests;
+mod rules;
+mod scribe;
 mod serve;
+mod talk;
+mod turns;
 pub mod wire;
 
 pub use serve::{serve, serve_on};

@@ -163,6 +163,14 @@ pub struct ModeParams {
     pub mode: SessionMode,
 }
 
+/// What becomes of calls that no rule speaks of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PermissionParams {
+    /// The mode.
+    pub mode: PermissionMode,
+}
+
 /// The plan of a session; nothing when there is none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

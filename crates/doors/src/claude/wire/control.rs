@@ -6,8 +6,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 
 use super::writer::Writer;
+
+const SILENT: &str = "the client has closed its side";
 
 type Answered = Result<Value, String>;
 
@@ -17,12 +20,14 @@ pub struct Control {
     writer: Writer,
     next: AtomicU64,
     waiting: Mutex<HashMap<String, oneshot::Sender<Answered>>>,
+    /// Whether the client answers nothing any more.
+    silent: CancellationToken,
 }
 
 impl Control {
     /// Speaks through this writer.
     pub fn new(writer: Writer) -> Control {
-        Control { writer, next: AtomicU64::new(1), waiting: Mutex::default() }
+        Control { writer, next: AtomicU64::new(1), waiting: Mutex::default(), silent: CancellationToken::new() }
     }
 
     /// Where frames go.
@@ -35,13 +40,27 @@ impl Control {
         let id = format!("bosun-{}", self.next.fetch_add(1, Ordering::Relaxed));
         let frame = json!({ "type": "control_request", "request_id": id, "request": request });
         let (sender, answer) = oneshot::channel();
+        if self.is_silent() {
+            return Err(SILENT.into());
+        }
         self.waiting().insert(id.clone(), sender);
         let _ticket = Ticket { control: self, id };
         self.writer.say(&frame).await.map_err(|why| format!("the client cannot be asked: {why}"))?;
         tokio::select! {
             answer = answer => answer.unwrap_or_else(|_| Err("the client does not answer".into())),
+            () = self.silent.cancelled() => Err(SILENT.into()),
             () = self.writer.gone() => Err("the client is gone".into()),
         }
+    }
+
+    /// The client answers nothing any more, whether it reads or not.
+    pub fn hang_up(&self) {
+        self.silent.cancel();
+    }
+
+    /// Whether the client answers nothing any more.
+    pub fn is_silent(&self) -> bool {
+        self.silent.is_cancelled() || self.writer.is_gone()
     }
 
     /// Takes a `control_response` of the client; one that nobody waits for is passed over.

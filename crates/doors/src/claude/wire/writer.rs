@@ -80,7 +80,8 @@ impl Writer {
     /// Sends a small frame if there is room for it now.
     pub fn hint(&self, frame: &Value) {
         let line = shrink::exact(frame);
-        let room = u32::try_from(line.len()).ok().and_then(|len| Arc::clone(&self.room).try_acquire_many_owned(len).ok());
+        let room =
+            u32::try_from(line.len()).ok().and_then(|len| Arc::clone(&self.room).try_acquire_many_owned(len).ok());
         if let Some(room) = room {
             // A client that is gone needs no hint.
             self.parcels.send(Parcel { line, _room: room }).ok();

@@ -1,0 +1,76 @@
+//! Work that waits for the client or for its hooks, while the talk goes on.
+
+use std::sync::Arc;
+
+use protocol::api::{InvokeParams, InvokeResult, Method, SendParams, SendResult};
+use protocol::{Ask, TaskId};
+use rpc::{CallError, Client};
+use serde_json::Value;
+
+use super::asks::{self, Verdict};
+use super::prompt::Prompt;
+use super::wire::Control;
+
+/// What came of an errand.
+#[derive(Debug)]
+pub(super) enum Errand {
+    /// A message was taken.
+    Sent {
+        /// It, as the client gets it back.
+        frame: Value,
+    },
+    /// A slash command told something, and no turn follows.
+    Told(String),
+    /// A message was not taken.
+    Refused(String),
+    /// The client decided.
+    Decided {
+        /// Whose call it was about.
+        task: TaskId,
+        /// What it was about.
+        ask: Box<Ask>,
+        /// What it decided.
+        verdict: Verdict,
+    },
+    /// The client will not decide.
+    Unanswered,
+}
+
+/// Sends a message. A slash command is run first, and may lead to another message or to none.
+pub(super) async fn send(api: Arc<Client>, prompt: Prompt, is_slash: bool) -> Errand {
+    let message = match prompt.slash().filter(|_| is_slash) {
+        None => Ok(prompt.message()),
+        Some((name, input)) => match invoke(&api, name, input).await {
+            Ok(InvokeResult::AgentPrompt { prompt: text, display_prompt, .. }) => {
+                Ok(SendParams { text, display: Some(display_prompt), ..prompt.message() })
+            }
+            Ok(InvokeResult::Text { text }) => return Errand::Told(text),
+            Ok(InvokeResult::Completed { message, .. }) => return Errand::Told(message),
+            Err(error) => Err(error),
+        },
+    };
+    let sent = match message {
+        Ok(message) => api.call::<SendResult>(Method::SessionSend, message).await,
+        Err(error) => Err(error),
+    };
+    match sent {
+        Ok(_receipt) => Errand::Sent { frame: prompt.frame },
+        Err(error) => Errand::Refused(error.to_string()),
+    }
+}
+
+async fn invoke(api: &Client, name: &str, input: &str) -> Result<InvokeResult, CallError> {
+    api.call(Method::CommandsInvoke, InvokeParams { name: name.to_owned(), input: input.to_owned() }).await
+}
+
+/// Puts an ask to the client.
+pub(super) async fn ask(control: Arc<Control>, task: TaskId, ask: Ask, agent: Option<String>) -> Errand {
+    let answer = control.ask(asks::request(&ask, agent)).await;
+    let verdict = match answer {
+        Ok(answer) => asks::verdict(&ask, &answer),
+        // What nobody decided stays open for whoever comes next.
+        Err(_) if control.is_silent() => return Errand::Unanswered,
+        Err(error) => Verdict::no(format!("the client could not decide: {error}")),
+    };
+    Errand::Decided { task, ask: Box::new(ask), verdict }
+}

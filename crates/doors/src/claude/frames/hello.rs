@@ -1,0 +1,109 @@
+//! What the client is told of the session: the answer to its first request, and the head of every turn.
+
+use protocol::api::{AgentView, SlashView};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::VERSION;
+use crate::claude::mode::Mode;
+
+/// The tools that every session has, as the family names them. The one that starts agents goes by its older name here.
+pub(in crate::claude) const INIT_TOOLS: [&str; 22] = [
+    "Task",
+    "Bash",
+    "BashOutput",
+    "KillShell",
+    "Read",
+    "Write",
+    "Edit",
+    "Glob",
+    "Grep",
+    "WebFetch",
+    "SendMessage",
+    "Skill",
+    "TaskCreate",
+    "TaskGet",
+    "TaskList",
+    "TaskUpdate",
+    "TaskOutput",
+    "TaskStop",
+    "AskUserQuestion",
+    "ExitPlanMode",
+    "sql",
+    "apply_patch",
+];
+
+/// What is known of a session at the beginning of a turn.
+#[derive(Debug, Clone, Default)]
+pub(in crate::claude) struct Introduction {
+    pub(in crate::claude) cwd: String,
+    pub(in crate::claude) model: String,
+    pub(in crate::claude) mode: Mode,
+    pub(in crate::claude) tools: Vec<String>,
+    pub(in crate::claude) servers: Vec<Value>,
+    pub(in crate::claude) commands: Vec<SlashView>,
+    pub(in crate::claude) agents: Vec<AgentView>,
+}
+
+/// The head of a turn.
+pub(in crate::claude) fn init(session: Uuid, known: &Introduction) -> Value {
+    let names = |kind: fn(&SlashView) -> bool| -> Vec<&str> {
+        known.commands.iter().filter(|command| kind(command)).map(|command| command.name.as_str()).collect()
+    };
+    let agents: Vec<&str> = known.agents.iter().map(|agent| agent.name.as_str()).collect();
+    super::system(
+        session,
+        "init",
+        json!({
+            "cwd": known.cwd,
+            "tools": known.tools,
+            "mcp_servers": known.servers,
+            "model": known.model,
+            "permissionMode": known.mode.word(),
+            "slash_commands": names(|_| true),
+            "apiKeySource": "none",
+            "claude_code_version": VERSION,
+            "output_style": "default",
+            "agents": agents,
+            "skills": names(|command| command.kind == protocol::api::SlashKind::Skill),
+            "plugins": [],
+            "fast_mode_state": "off",
+        }),
+    )
+}
+
+/// The answer to the client's first request.
+pub(in crate::claude) fn hello(known: &Introduction) -> Value {
+    let commands: Vec<Value> = known.commands.iter().map(command).collect();
+    let agents: Vec<Value> = known.agents.iter().map(agent).collect();
+    json!({
+        "commands": commands,
+        "agents": agents,
+        "output_style": "default",
+        "available_output_styles": ["default"],
+        "models": [{
+            "value": "default", "displayName": known.model, "description": "The model that Bosun is configured with",
+        }],
+        "account": {},
+        "pid": std::process::id(),
+        "claude_code_version": VERSION,
+        "hooks_applied": true,
+        "hook_on_failure_supported": true,
+        "fast_mode_state": "off",
+    })
+}
+
+fn command(command: &SlashView) -> Value {
+    json!({
+        "name": command.name, "description": command.description,
+        "argumentHint": command.hint.as_deref().unwrap_or_default(),
+    })
+}
+
+fn agent(agent: &AgentView) -> Value {
+    let mut view = json!({ "name": agent.name, "description": agent.description });
+    if let Some(model) = agent.models.first() {
+        view["model"] = json!(model);
+    }
+    view
+}

@@ -1,0 +1,27 @@
+//! Lists of tools and rules, as they stand in flags: by commas or spaces, but not inside parentheses.
+
+/// The entries of a list.
+pub(super) fn split(text: &str) -> Vec<String> {
+    let mut depth = 0_usize;
+    let parts = text.split(|c: char| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _other => {}
+        }
+        depth == 0 && (c == ',' || c.is_whitespace())
+    });
+    parts.map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commas_and_spaces_part_entries_but_not_what_is_in_parentheses() {
+        assert_eq!(split("Read, Bash(git log, x *) Edit"), ["Read", "Bash(git log, x *)", "Edit"]);
+        assert_eq!(split(" ,, "), [""; 0]);
+        assert_eq!(split("Bash(a"), ["Bash(a"]);
+    }
+}

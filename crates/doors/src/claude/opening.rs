@@ -1,0 +1,119 @@
+//! Finds the session that the client wants: here, or in the process that runs it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use protocol::SessionId;
+use protocol::api::{AgentsResult, Method, SessionView, SlashList, SubscribeParams, TaskView, TasksPage, TasksParams};
+use rpc::{CallError, Client, Notifications};
+use runtime::{Session, Start};
+use serde_json::{Value, json};
+
+use super::args::Args;
+use super::frames::{INIT_TOOLS, Introduction};
+use super::hello::Hello;
+use super::mode::Mode;
+use super::orders;
+use super::rules;
+use super::wire::Control;
+use crate::{House, Order, Refusal};
+
+/// Most tasks of an earlier run that are told apart.
+const TASKS_MAX: u64 = 1000;
+
+/// Who runs the session.
+#[derive(Debug)]
+pub(super) enum Run {
+    /// This process.
+    Here(Box<Session>),
+    /// Another, which goes on when the client leaves.
+    Elsewhere,
+}
+
+/// A session that is open for a client.
+#[derive(Debug)]
+pub(super) struct Opened {
+    /// Its id.
+    pub(super) id: SessionId,
+    /// Who runs it.
+    pub(super) run: Run,
+    /// For calls: what happens never stands in their way.
+    pub(super) api: Arc<Client>,
+    /// What happens, from here on.
+    pub(super) news: News,
+    /// The tasks there are, the root first.
+    pub(super) tasks: Vec<TaskView>,
+    /// What the client is told of it.
+    pub(super) intro: Introduction,
+}
+
+/// What happens, with the line that it comes on.
+#[derive(Debug)]
+pub(super) struct News {
+    line: Client,
+    queue: Notifications,
+}
+
+impl News {
+    /// The next of it, or why there is no more.
+    pub(super) async fn next(&mut self) -> Result<rpc::Notification, rpc::Closed> {
+        self.queue.next().await
+    }
+}
+
+/// Opens the session that the client wants.
+pub(super) async fn open(house: &dyn House, args: &Args, order: Order) -> Result<Opened, Refusal> {
+    let guests: Vec<String> = order.guests.tools.iter().map(|tool| tool.spec().name.to_string()).collect();
+    if let Start::Resume(id) = order.start
+        && let Ok((api, _)) = Client::connect(&house.home().socket(id)).await
+        && let Ok((line, queue)) = Client::connect(&house.home().socket(id)).await
+    {
+        let view: SessionView = api.call(Method::SessionGet, json!({})).await.map_err(refusal)?;
+        return watch((id, view.events), Run::Elsewhere, api, News { line, queue }, args, guests).await;
+    }
+    let session = house.open(order).await?;
+    let (api, _) = session.link().await.map_err(refusal)?;
+    let (line, queue) = session.link().await.map_err(refusal)?;
+    let place = (session.id(), session.first_seq());
+    let opened = watch(place, Run::Here(Box::new(session)), api, News { line, queue }, args, guests).await?;
+    if let Run::Here(session) = &opened.run {
+        session.resume().await.map_err(refusal)?;
+    }
+    Ok(opened)
+}
+
+/// What the client wants, as an order.
+pub(super) fn order(house: &dyn House, args: &Args, hello: &Hello, control: &Arc<Control>) -> Result<Order, Refusal> {
+    orders::order(args, hello, house.home(), control)
+}
+
+async fn watch(
+    (id, seq): (SessionId, u64),
+    run: Run,
+    api: Client,
+    news: News,
+    args: &Args,
+    guests: Vec<String>,
+) -> Result<Opened, Refusal> {
+    let page = TasksParams { limit: Some(TASKS_MAX), all: true, ..TasksParams::default() };
+    let TasksPage { tasks, .. } = api.call(Method::TasksList, page).await.map_err(refusal)?;
+    let intro = introduce(&api, args, guests).await.map_err(refusal)?;
+    let _: Value = news.line.call(Method::EventsSubscribe, SubscribeParams { after: seq }).await.map_err(refusal)?;
+    Ok(Opened { id, run, api: Arc::new(api), news, tasks, intro })
+}
+
+async fn introduce(api: &Client, args: &Args, guests: Vec<String>) -> Result<Introduction, CallError> {
+    let view: SessionView = api.call(Method::SessionGet, json!({})).await?;
+    let SlashList { commands } = api.call(Method::CommandsList, json!({})).await?;
+    let AgentsResult { agents } = api.call(Method::AgentsList, json!({})).await?;
+    let left_out = args.tools.as_deref().map(rules::left_out).unwrap_or_default();
+    let is_there =
+        |name: &&str| !args.disallowed.iter().any(|no| no == name) && !left_out.contains(&hooks::names::ours(name));
+    let tools = INIT_TOOLS.into_iter().filter(is_there).map(str::to_owned).chain(guests).collect();
+    let mode = args.permission_mode.as_deref().and_then(Mode::named).unwrap_or_default();
+    Ok(Introduction { cwd: view.cwd, model: view.model, mode, tools, servers: Vec::new(), commands, agents })
+}
+
+fn refusal(error: impl fmt::Display) -> Refusal {
+    Refusal { words: error.to_string(), hint: None }
+}

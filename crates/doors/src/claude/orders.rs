@@ -1,0 +1,233 @@
+//! What the client wants, as an order for a session: its flags in our words, and what it brings along.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+use host::Home;
+use protocol::{RuleEffect, SessionId};
+use runtime::{Guests, Start, SystemText};
+use serde_json::Value;
+use store::Index;
+
+use super::args::Args;
+use super::hello::Hello;
+use super::mode::Mode;
+use super::wire::Control;
+use super::{callbacks, rules};
+use crate::{Order, Refusal, session_id};
+
+/// Most bytes of a file that the command line names.
+const FILE_MAX: u64 = 1 << 20;
+
+/// What the client wants.
+pub(super) fn order(args: &Args, hello: &Hello, home: &Home, control: &Arc<Control>) -> Result<Order, Refusal> {
+    let start = start(args, home)?;
+    let id = args.session_id.as_deref().map(|text| named(text, "--session-id")).transpose()?;
+    let id = id.filter(|_| !matches!(start, Start::Resume(_)));
+    let guests = Guests {
+        hooks: callbacks::specs(&hello.hooks),
+        driver: Some(Arc::new(callbacks::Callbacks::new(Arc::clone(control)))),
+        system: system(args, hello)?,
+        ..Guests::default()
+    };
+    Ok(Order { start, id, cwd: None, flags: flags(args, hello)?, guests })
+}
+
+/// Whether the session begins, goes on, or is copied.
+fn start(args: &Args, home: &Home) -> Result<Start, Refusal> {
+    let id = match &args.resume {
+        Some(text) => {
+            let id = named(text, "--resume")?;
+            if !home.session_dir(id).is_dir() {
+                return Err(refusal(format!("no session with the id {text} is here"), "`bosun sessions` lists them"));
+            }
+            id
+        }
+        None if args.goes_on => match latest(home)? {
+            Some(id) => id,
+            None => return Ok(Start::New),
+        },
+        None => return Ok(Start::New),
+    };
+    Ok(if args.forks { Start::Fork(id) } else { Start::Resume(id) })
+}
+
+/// The newest session of this folder.
+fn latest(home: &Home) -> Result<Option<SessionId>, Refusal> {
+    let unreadable = |error: &dyn std::fmt::Display| refusal(format!("the sessions cannot be listed: {error}"), "");
+    let cwd = std::env::current_dir().map_err(|error| unreadable(&error))?.display().to_string();
+    let index = Index::open(home).and_then(|index| index.agree(home)?.list(Some(&cwd)));
+    Ok(index.map_err(|error| unreadable(&error))?.first().map(|row| row.id))
+}
+
+fn named(text: &str, flag: &str) -> Result<SessionId, Refusal> {
+    session_id(text).ok_or_else(|| refusal(format!("{flag} is no session id: {text}"), "an id is a UUID"))
+}
+
+fn refusal(words: String, hint: &str) -> Refusal {
+    Refusal { words, hint: Some(hint.to_owned()).filter(|hint| !hint.is_empty()) }
+}
+
+fn flags(args: &Args, hello: &Hello) -> Result<Vec<String>, Refusal> {
+    let mut flags = Flags::default();
+    flags.put("--ask-wait", Some("for-ever"));
+    flags.put("--model", args.model.as_deref().and_then(model));
+    flags.put("--max-turns", args.max_turns.as_deref());
+    flags.put("--max-budget-usd", args.max_budget_usd.as_deref());
+    flags.put("--effort", args.effort.as_deref().and_then(effort));
+    flags.put("--agent", args.agent.as_deref());
+    args.add_dirs.iter().for_each(|dir| flags.put("--add-dir", Some(dir)));
+    args.plugin_dirs.iter().for_each(|dir| flags.put("--plugin-dir", Some(dir)));
+    flags.rules(RuleEffect::Allow, &args.allowed);
+    flags.rules(RuleEffect::Deny, &args.disallowed);
+    if let Some(wanted) = &args.tools {
+        rules::left_out(wanted).into_iter().for_each(|tool| flags.put("--deny", Some(tool)));
+    }
+    if let Some(settings) = &args.settings {
+        flags.settings(&read_settings(settings)?);
+    }
+    flags.mode(Mode::named(args.permission_mode.as_deref().unwrap_or_default()).unwrap_or_default());
+    flags.put("--agents", hello.agents.as_deref().or(args.agents.as_deref()));
+    match args.setting_sources.as_deref() {
+        Some("") => flags.0.push("--setting-sources".into()),
+        sources => flags.put("--setting-sources", sources),
+    }
+    Ok(flags.0)
+}
+
+/// Our command line, flag by flag.
+#[derive(Default)]
+struct Flags(Vec<String>);
+
+impl Flags {
+    fn put(&mut self, flag: &str, value: Option<&str>) {
+        self.0.extend(value.map(|value| format!("{flag}={value}")));
+    }
+
+    fn rules(&mut self, effect: RuleEffect, texts: &[String]) {
+        let flag = match effect {
+            RuleEffect::Allow => "--allow",
+            RuleEffect::Ask => "--ask",
+            RuleEffect::Deny => "--deny",
+        };
+        texts.iter().filter_map(|text| rules::rule(effect, text)).for_each(|rule| self.put(flag, Some(&rule)));
+    }
+
+    /// What settings of the family say about permissions; the rest of them is for another program.
+    fn settings(&mut self, settings: &Value) {
+        let permissions = &settings["permissions"];
+        let texts = |key: &str| -> Vec<String> {
+            let list = permissions[key].as_array().map_or(&[][..], Vec::as_slice);
+            list.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+        };
+        self.rules(RuleEffect::Allow, &texts("allow"));
+        self.rules(RuleEffect::Ask, &texts("ask"));
+        self.rules(RuleEffect::Deny, &texts("deny"));
+        texts("additionalDirectories").iter().for_each(|dir| self.put("--add-dir", Some(dir)));
+    }
+
+    fn mode(&mut self, mode: Mode) {
+        match mode {
+            Mode::Default | Mode::DontAsk => self.put("--permission-mode", Some("default")),
+            Mode::AcceptEdits => self.put("--permission-mode", Some("accept-edits")),
+            Mode::Bypass => self.0.push("--allow-all".into()),
+            Mode::Plan => self.0.push("--plan".into()),
+        }
+    }
+}
+
+/// A model as we name models. A bare name, such as `sonnet`, means the one that is configured here.
+pub(super) fn model(name: &str) -> Option<&str> {
+    name.contains('/').then_some(name)
+}
+
+fn effort(word: &str) -> Option<&str> {
+    match word {
+        "low" | "medium" | "high" => Some(word),
+        "xhigh" | "max" => Some("high"),
+        _other => None,
+    }
+}
+
+/// What the session's own agent is told first. No words at all are no words of the client's.
+fn system(args: &Args, hello: &Hello) -> Result<SystemText, Refusal> {
+    let file = args.system_file.as_deref().map(read_file).transpose()?;
+    let own = hello.system.clone().or_else(|| args.system.clone()).or(file);
+    let append = hello.append.clone().or_else(|| args.append.clone());
+    Ok(match (own.filter(|text| !text.trim().is_empty()), append.filter(|text| !text.trim().is_empty())) {
+        (None, None) => SystemText::Ours,
+        (None, Some(more)) => SystemText::Appended(more),
+        (Some(own), None) => SystemText::Replaced(own),
+        (Some(own), Some(more)) => SystemText::Replaced(format!("{own}\n\n{more}")),
+    })
+}
+
+/// Settings as JSON, or a file that holds them.
+fn read_settings(text: &str) -> Result<Value, Refusal> {
+    let json = if text.trim_start().starts_with('{') { text.to_owned() } else { read_file(text)? };
+    serde_json::from_str(&json).map_err(|error| refusal(format!("--settings is no JSON: {error}"), ""))
+}
+
+fn read_file(path: &str) -> Result<String, Refusal> {
+    let mut text = String::new();
+    let read = File::open(Path::new(path)).and_then(|file| file.take(FILE_MAX).read_to_string(&mut text));
+    read.map(|_| text).map_err(|error| refusal(format!("cannot read {path}: {error}"), ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flags_of(line: &[&str]) -> Vec<String> {
+        let args = Args::read(line.iter().map(|word| (*word).to_owned()).collect());
+        flags(&args, &Hello::default()).unwrap()
+    }
+
+    #[test]
+    fn d2_flags_of_the_family_are_flags_of_ours() {
+        let flags = flags_of(&[
+            "--model=sonnet",
+            "--permission-mode=bypassPermissions",
+            "--allowedTools=Read,Bash(git *)",
+            "--disallowedTools=WebFetch",
+            "--effort=max",
+            "--max-turns",
+            "5",
+            "--add-dir=/d",
+            "--setting-sources=",
+            "--settings",
+            r#"{"permissions":{"deny":["Bash(rm *)"],"additionalDirectories":["/e"]},"sandbox":{}}"#,
+        ]);
+        assert_eq!(
+            flags,
+            [
+                "--ask-wait=for-ever",
+                "--max-turns=5",
+                "--effort=high",
+                "--add-dir=/d",
+                "--allow=read",
+                "--allow=shell(git *)",
+                "--deny=fetch",
+                "--deny=shell(rm *)",
+                "--add-dir=/e",
+                "--allow-all",
+                "--setting-sources",
+            ]
+        );
+        assert_eq!(flags_of(&["--model", "script/a.yaml"])[1], "--model=script/a.yaml");
+    }
+
+    #[test]
+    fn d2_words_for_the_agent_are_ours_unless_there_are_others() {
+        let told = |line: &[&str], hello: Hello| {
+            system(&Args::read(line.iter().map(|word| (*word).to_owned()).collect()), &hello).unwrap()
+        };
+        assert_eq!(told(&["--system-prompt", ""], Hello::default()), SystemText::Ours);
+        assert_eq!(told(&["--append-system-prompt=b"], Hello::default()), SystemText::Appended("b".into()));
+        assert_eq!(told(&["--system-prompt=a"], Hello::default()), SystemText::Replaced("a".into()));
+        let hello = Hello { system: Some("c".into()), append: Some("d".into()), ..Hello::default() };
+        assert_eq!(told(&[], hello), SystemText::Replaced("c\n\nd".into()));
+    }
+}

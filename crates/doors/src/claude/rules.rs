@@ -1,0 +1,125 @@
+//! Rules and tools in the client's words, as our command line takes them.
+
+use policy::{Rule, Source};
+use protocol::RuleEffect;
+
+/// Every tool of ours that a client may leave out.
+const TOOLS: [&str; 29] = [
+    "view",
+    "create",
+    "edit",
+    "apply_patch",
+    "grep",
+    "glob",
+    "shell",
+    "read_shell",
+    "stop_shell",
+    "list_shells",
+    "sql",
+    "report_intent",
+    "web_fetch",
+    "ask_user",
+    "task",
+    "read_agent",
+    "write_agent",
+    "list_agents",
+    "stop_agent",
+    "wait",
+    "until",
+    "skill",
+    "tool_search",
+    "TaskCreate",
+    "TaskGet",
+    "TaskList",
+    "TaskUpdate",
+    "TaskOutput",
+    "TaskStop",
+];
+
+/// Tools that the family has and that are several of ours: who may start something may look after it.
+const KIN: [(&str, &[&str]); 6] = [
+    ("Bash", &["shell", "read_shell", "stop_shell", "list_shells", "until"]),
+    ("Edit", &["edit", "apply_patch"]),
+    ("Agent", &["task", "read_agent", "write_agent", "list_agents", "stop_agent", "wait"]),
+    ("Task", &["task", "read_agent", "write_agent", "list_agents", "stop_agent", "wait"]),
+    ("TodoWrite", &["sql", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate"]),
+    ("Skill", &["skill"]),
+];
+
+/// A rule of the client's as ours; nothing if it is none.
+pub(super) fn rule(effect: RuleEffect, text: &str) -> Option<String> {
+    let (name, pattern) = match text.split_once('(') {
+        Some((name, rest)) => (name.trim(), Some(rest)),
+        None => (text.trim(), None),
+    };
+    let ours = match Rule::parse(effect, text, Source::Flag) {
+        Ok(_) if is_family(name) => text.to_owned(),
+        // A pattern is only known to families of tools; a rule about one of the others is about all of its calls.
+        _ => match (hooks::names::ours(name), pattern, effect) {
+            (ours, None, _) | (ours, Some(_), RuleEffect::Allow) => ours.to_owned(),
+            (_, Some(_), RuleEffect::Ask | RuleEffect::Deny) => return None,
+        },
+    };
+    match Rule::parse(effect, &ours, Source::Flag) {
+        Ok(rule) => Some(rule.text),
+        Err(error) => {
+            tracing::warn!(%error, "a rule of the client is passed over");
+            None
+        }
+    }
+}
+
+/// Whether rules know the tool by this name of the family's already.
+fn is_family(name: &str) -> bool {
+    matches!(
+        name,
+        "Bash"
+            | "Read"
+            | "Grep"
+            | "Glob"
+            | "LS"
+            | "Edit"
+            | "Write"
+            | "MultiEdit"
+            | "NotebookEdit"
+            | "WebFetch"
+            | "Agent"
+            | "Task"
+    )
+}
+
+/// The tools that are left out when only these are wanted.
+pub(super) fn left_out(wanted: &[String]) -> Vec<&'static str> {
+    let is_wanted = |tool: &&'static str| {
+        wanted.iter().any(|name| {
+            let kin = KIN.iter().find(|(theirs, _)| theirs == name).map_or(&[][..], |(_, ours)| *ours);
+            kin.contains(tool) || hooks::names::ours(name) == *tool
+        })
+    };
+    TOOLS.into_iter().filter(|tool| !is_wanted(tool)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn d2_rules_of_the_family_are_rules_of_ours() {
+        let allow = |text| rule(RuleEffect::Allow, text);
+        assert_eq!(allow("Bash(git *)").as_deref(), Some("shell(git *)"));
+        assert_eq!(allow("mcp__calc__add").as_deref(), Some("mcp__calc__add"));
+        assert_eq!(allow("Skill(pdf)").as_deref(), Some("skill"));
+        assert_eq!(allow("AskUserQuestion").as_deref(), Some("ask_user"));
+        assert_eq!(allow("Bash(a"), None);
+        assert_eq!(rule(RuleEffect::Deny, "WebFetch").as_deref(), Some("fetch"));
+        assert_eq!(rule(RuleEffect::Deny, "Skill(pdf)"), None);
+    }
+
+    #[test]
+    fn d2_what_is_not_wanted_is_left_out() {
+        let left = left_out(&["Read".into(), "Bash".into()]);
+        assert!(!left.contains(&"view") && !left.contains(&"read_shell"));
+        assert!(left.contains(&"edit") && left.contains(&"task"));
+        assert_eq!(left_out(&[]).len(), TOOLS.len());
+    }
+}

@@ -1,0 +1,328 @@
+//! The talk with a client whose session is open: what the client says, what happens in the session, and what comes back
+//! from errands, one thing after the other.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use protocol::api::{Method, StatusView};
+use protocol::{CallId, Envelope, Event, Kind, MailId, Origin, SessionMode, TaskId, TaskState, Turn};
+use rpc::{CallError, Client, Notification};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio::task::{AbortHandle, JoinSet};
+use uuid::Uuid;
+
+use super::errand::Errand;
+use super::frames::{self, Ending, Introduction};
+use super::inbox::{Inbox, Said};
+use super::ledger::Ledger;
+use super::mode::Mode;
+use super::onlooker::Onlooker;
+use super::opening::{News, Opened, Run};
+use super::prompt::Prompt;
+use super::scribe::{Scribe, Wants};
+use super::wire::{Control, Gone};
+use crate::{Ended, session_uuid};
+
+/// How often a client that says nothing more is looked after: one that died does not take what it is sent.
+const PROBE: Duration = Duration::from_millis(500);
+
+/// How the client wants to be treated.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Manner {
+    /// What it is shown.
+    pub(super) wants: Wants,
+    /// Whether it decides about calls.
+    pub(super) decides: bool,
+    /// Whether it gets its own messages back.
+    pub(super) replays: bool,
+    /// Whether the answer is to have a form.
+    pub(super) has_schema: bool,
+}
+
+/// The talk with a client.
+pub(super) struct Talk {
+    pub(super) session: Uuid,
+    pub(super) root: TaskId,
+    pub(super) api: Arc<Client>,
+    pub(super) control: Arc<Control>,
+    pub(super) intro: Introduction,
+    pub(super) manner: Manner,
+    pub(super) scribe: Scribe,
+    pub(super) ledger: Ledger,
+    pub(super) onlookers: Vec<Box<dyn Onlooker>>,
+    pub(super) errands: JoinSet<Errand>,
+    /// The errands that wait for a decision of the client's.
+    pub(super) asking: HashMap<(TaskId, CallId), AbortHandle>,
+    /// Messages that wait for their turn.
+    pub(super) queue: VecDeque<Prompt>,
+    /// Whether a message of the client's is under way, from its sending to the end of its turn.
+    pub(super) asked: bool,
+    /// Whether the root's activation has read a message of a user's.
+    pub(super) heard: bool,
+    /// Messages to the root that it has not read.
+    pub(super) mails: HashSet<MailId>,
+    /// What sort of work every task is.
+    pub(super) crew: HashMap<TaskId, Kind>,
+    /// Agents below the root that are at work.
+    pub(super) busy: HashSet<TaskId>,
+    /// The session's state, as it was last told.
+    pub(super) status: Option<StatusView>,
+    /// The last event that was shown.
+    pub(super) seq: u64,
+    /// How the last turn ended.
+    pub(super) last: Option<Ending>,
+    /// The model that the session was opened with.
+    pub(super) model: String,
+    /// Whether something waits for a decision that the client will not make.
+    pub(super) is_unanswered: bool,
+    /// Whether the client says nothing more.
+    is_over: bool,
+}
+
+/// Why a talk ends.
+enum Over {
+    /// The client has all it asked for, and wants no more.
+    Done,
+    /// The client is gone, or will not say what is waited for.
+    Left,
+    /// What the client says cannot be read, or the session is gone.
+    Broken(String),
+}
+
+impl From<Gone> for Over {
+    fn from(_: Gone) -> Over {
+        Over::Left
+    }
+}
+
+/// Streamed words.
+#[derive(Deserialize)]
+struct Words {
+    task: TaskId,
+    turn: Turn,
+    text: String,
+}
+
+impl Talk {
+    /// The talk about a session that was opened, and the parts that stay with whoever runs it.
+    pub(super) fn new(opened: Opened, control: Arc<Control>, manner: Manner) -> Option<(Talk, Run, News)> {
+        let Opened { id, run, api, news, tasks, intro } = opened;
+        let root = tasks.first()?.id;
+        let session = session_uuid(id);
+        let talk = Talk {
+            session,
+            root,
+            api,
+            control,
+            model: intro.model.clone(),
+            intro,
+            manner,
+            scribe: Scribe::new(session, root, manner.wants),
+            ledger: Ledger::new(root),
+            onlookers: Vec::new(),
+            errands: JoinSet::new(),
+            asking: HashMap::new(),
+            queue: VecDeque::new(),
+            asked: false,
+            heard: false,
+            crew: tasks.into_iter().map(|task| (task.id, task.kind)).collect(),
+            mails: HashSet::new(),
+            busy: HashSet::new(),
+            status: None,
+            seq: 0,
+            last: None,
+            is_unanswered: false,
+            is_over: false,
+        };
+        Some((talk, run, news))
+    }
+
+    /// Talks until the client is done or gone.
+    pub(super) async fn run(mut self, mut inbox: Inbox, first: Option<Value>, mut news: News) -> Ended {
+        if let Some(frame) = first
+            && self.prompt(frame).await.is_err()
+        {
+            return Ended::Well;
+        }
+        let over = loop {
+            if let Err(over) = self.step(&mut inbox, &mut news).await {
+                break over;
+            }
+        };
+        self.errands.shutdown().await;
+        match over {
+            Over::Left => Ended::Well,
+            Over::Done if self.last.as_ref().is_some_and(Ending::is_failure) => Ended::Failed,
+            Over::Done => Ended::Well,
+            Over::Broken(words) => {
+                tracing::error!("{words}");
+                let figures = self.ledger.close();
+                // A client that is gone needs no result.
+                self.show(frames::result(self.session, Ending::Failed(words), figures)).await.ok();
+                Ended::Failed
+            }
+        }
+    }
+
+    async fn step(&mut self, inbox: &mut Inbox, news: &mut News) -> Result<(), Over> {
+        let control = Arc::clone(&self.control);
+        tokio::select! {
+            () = control.writer().gone() => Err(Over::Left),
+            said = inbox.next(), if !self.is_over => self.said(said).await,
+            told = news.next() => match told {
+                Ok(notice) => self.told(notice).await,
+                Err(closed) => Err(Over::Broken(closed.to_string())),
+            },
+            Some(errand) = self.errands.join_next() => match errand {
+                Ok(errand) => Ok(self.came_back(errand).await?),
+                Err(error) if error.is_cancelled() => Ok(()),
+                Err(error) => Err(Over::Broken(error.to_string())),
+            },
+            () = tokio::time::sleep(PROBE), if self.is_over => {
+                Ok(self.show(json!({ "type": "keep_alive" })).await?)
+            }
+        }?;
+        self.is_done()
+    }
+
+    async fn said(&mut self, said: Said) -> Result<(), Over> {
+        match said {
+            Said::Request { id, request } => Ok(self.request(&id, request).await?),
+            Said::User(frame) => Ok(self.prompt(frame).await?),
+            Said::End => {
+                self.is_over = true;
+                Ok(())
+            }
+            Said::Broken(error) => Err(Over::Broken(error.to_string())),
+        }
+    }
+
+    /// Whether there is nothing left to do for a client that says nothing more.
+    fn is_done(&self) -> Result<(), Over> {
+        if self.is_over && self.is_unanswered {
+            return Err(Over::Left);
+        }
+        let Some(status) = self.status.as_ref().filter(|status| self.is_over && status.seq >= self.seq) else {
+            return Ok(());
+        };
+        let rests = matches!(&status.root, Some(TaskState::Idle | TaskState::Finished { .. }) | None);
+        let is_idle = !self.asked && self.queue.is_empty() && self.errands.is_empty() && self.busy.is_empty();
+        if rests && is_idle && !status.continuation_due { Err(Over::Done) } else { Ok(()) }
+    }
+
+    async fn told(&mut self, notice: Notification) -> Result<(), Over> {
+        match notice.method.as_str() {
+            "event" => self.happened(&read(notice.params)?).await,
+            "text" => {
+                let Words { task, turn, text } = read(notice.params)?;
+                let shown = self.scribe.text(task, turn, &text);
+                Ok(self.show_all(shown).await?)
+            }
+            "status" => {
+                let status: StatusView = read(notice.params)?;
+                if let Some(why) = &status.paused {
+                    return Err(Over::Broken(format!("the session cannot go on: {why}")));
+                }
+                let shown: Vec<Value> = self.onlookers.iter_mut().flat_map(|one| one.status(&status)).collect();
+                self.status = Some(status);
+                Ok(self.show_all(shown).await?)
+            }
+            other => {
+                tracing::debug!(other, "a notification is passed over");
+                Ok(())
+            }
+        }
+    }
+
+    async fn happened(&mut self, envelope: &Envelope) -> Result<(), Over> {
+        self.seq = envelope.seq;
+        let task = envelope.entry.task;
+        self.ledger.event(envelope);
+        if let Event::CallAnswered { call, answer, .. } = &envelope.entry.event {
+            self.withdraw(task, call);
+            if let Some(denial) = self.scribe.denial(task, call, answer) {
+                self.ledger.deny(denial);
+            }
+        }
+        let mut shown: Vec<Value> = self.onlookers.iter_mut().flat_map(|one| one.event(envelope)).collect();
+        let in_tools = self.scribe.is_calling(self.root);
+        shown.extend(self.scribe.event(envelope));
+        self.show_all(shown).await?;
+        match &envelope.entry.event {
+            Event::TaskCreated(spec) => {
+                self.crew.insert(task, spec.kind);
+            }
+            Event::Asked(ask) => self.ask(task, ask.clone()).await?,
+            Event::AskDecided { call, .. } => self.withdraw(task, call),
+            Event::ActivationStarted { .. } if task == self.root => self.began().await?,
+            Event::ActivationStarted { .. } if self.crew.get(&task) != Some(&Kind::Shell) => {
+                self.busy.insert(task);
+            }
+            Event::MailAdmitted { mail, from: Origin::User, .. } if task == self.root => {
+                self.mails.insert(*mail);
+            }
+            Event::MailDelivered { mail } if task == self.root => {
+                let mails = &mut self.mails;
+                self.heard |= mail.iter().any(|mail| mails.remove(mail));
+            }
+            Event::ActivationEnded { outcome, text, .. } if task == self.root => {
+                let ending = Ending::of(outcome, text, self.manner.has_schema);
+                self.ended(ending, in_tools).await?;
+            }
+            Event::ActivationEnded { .. } | Event::TaskFinished { .. } => {
+                self.busy.remove(&task);
+            }
+            Event::ModeChanged { mode, .. } => self.mode_changed(*mode).await?,
+            _other => {}
+        }
+        Ok(())
+    }
+
+    async fn mode_changed(&mut self, mode: SessionMode) -> Result<(), Gone> {
+        let mode = match (mode, self.intro.mode) {
+            (SessionMode::Plan, _) => Mode::Plan,
+            (SessionMode::Interactive | SessionMode::Autopilot, Mode::Plan) => Mode::Default,
+            (SessionMode::Interactive | SessionMode::Autopilot, same) => same,
+        };
+        if mode == self.intro.mode {
+            return Ok(());
+        }
+        self.intro.mode = mode;
+        self.show_mode().await
+    }
+
+    /// Tells the client of the mode.
+    pub(super) async fn show_mode(&self) -> Result<(), Gone> {
+        let told = json!({ "status": null, "permissionMode": self.intro.mode.word() });
+        self.show(frames::system(self.session, "status", told)).await
+    }
+
+    /// Shows the client frames.
+    pub(super) async fn show_all(&self, frames: Vec<Value>) -> Result<(), Gone> {
+        for frame in frames {
+            self.show(frame).await?;
+        }
+        Ok(())
+    }
+
+    /// Shows the client a frame.
+    pub(super) async fn show(&self, frame: Value) -> Result<(), Gone> {
+        self.control.writer().show(frame).await
+    }
+
+    /// Calls the session's API.
+    pub(super) async fn call<R: DeserializeOwned>(
+        &self,
+        method: Method,
+        params: impl serde::Serialize,
+    ) -> Result<R, CallError> {
+        self.api.call(method, params).await
+    }
+}
+
+fn read<T: DeserializeOwned>(params: Value) -> Result<T, Over> {
+    serde_json::from_value(params).map_err(|error| Over::Broken(format!("the session was not understood: {error}")))
+}

@@ -1,0 +1,146 @@
+//! Turns: each message of the client's is one, and so is each time that the root is woken by what it left running.
+
+use protocol::api::{DecideParams, Method};
+use protocol::{Ask, CallId, TaskId};
+use serde_json::{Value, json};
+
+use super::asks::Verdict;
+use super::errand::{self, Errand};
+use super::frames::{self, Ending};
+use super::mode::Mode;
+use super::prompt::Prompt;
+use super::talk::Talk;
+use super::wire::Gone;
+
+/// Most messages that wait, and most bytes of them.
+const QUEUE_MAX: (usize, usize) = (1000, 64 * 1024 * 1024);
+
+impl Talk {
+    /// Takes a message of the client's.
+    pub(super) async fn prompt(&mut self, frame: Value) -> Result<(), Gone> {
+        let Some(prompt) = Prompt::read(frame) else {
+            return self.end(Ending::Refused("the message says nothing".into())).await;
+        };
+        let bytes = self.queue.iter().map(Prompt::size).sum::<usize>() + prompt.size();
+        if self.queue.len() >= QUEUE_MAX.0 || bytes > QUEUE_MAX.1 {
+            return self
+                .end(Ending::Failed("too many messages wait: read the results of the earlier ones".into()))
+                .await;
+        }
+        self.queue.push_back(prompt);
+        self.next_turn().await
+    }
+
+    /// Begins the turn of the next message, unless one is under way.
+    async fn next_turn(&mut self) -> Result<(), Gone> {
+        if self.asked {
+            return Ok(());
+        }
+        let Some(prompt) = self.queue.pop_front() else { return Ok(()) };
+        self.asked = true;
+        self.ledger.begin();
+        self.show(frames::init(self.session, &self.intro)).await?;
+        let is_slash =
+            prompt.slash().is_some_and(|(name, _)| self.intro.commands.iter().any(|known| known.name == name));
+        self.errands.spawn(errand::send(self.api.clone(), prompt, is_slash));
+        Ok(())
+    }
+
+    /// The root begins to work.
+    pub(super) async fn began(&mut self) -> Result<(), Gone> {
+        if self.asked {
+            return Ok(());
+        }
+        self.ledger.begin();
+        self.show(frames::init(self.session, &self.intro)).await
+    }
+
+    /// The root's activation is over, and so is a turn.
+    pub(super) async fn ended(&mut self, ending: Ending, in_tools: bool) -> Result<(), Gone> {
+        let heard = std::mem::take(&mut self.heard);
+        if ending == Ending::Interrupted {
+            self.show(frames::interrupted(self.session)).await?;
+        }
+        let figures = frames::Figures { in_tools, is_wake_up: !heard, ..self.ledger.close() };
+        self.last = Some(ending.clone());
+        self.show(frames::result(self.session, ending, figures)).await?;
+        if heard {
+            self.asked = false;
+            self.next_turn().await?;
+        }
+        Ok(())
+    }
+
+    /// A message led to no activation.
+    async fn end(&mut self, ending: Ending) -> Result<(), Gone> {
+        let figures = self.ledger.close();
+        self.last = Some(ending.clone());
+        self.show(frames::result(self.session, ending, figures)).await
+    }
+
+    /// An errand is done.
+    pub(super) async fn came_back(&mut self, errand: Errand) -> Result<(), Gone> {
+        match errand {
+            Errand::Sent { frame } => match self.manner.replays {
+                true => self.show(frames::replayed(self.session, frame)).await,
+                false => Ok(()),
+            },
+            Errand::Told(text) => self.passed(Ending::Answered(text)).await,
+            Errand::Refused(why) => self.passed(Ending::Refused(why)).await,
+            Errand::Decided { task, ask, verdict } => self.decided(task, *ask, verdict).await,
+            Errand::Unanswered => {
+                self.is_unanswered = true;
+                Ok(())
+            }
+        }
+    }
+
+    async fn passed(&mut self, ending: Ending) -> Result<(), Gone> {
+        self.end(ending).await?;
+        self.asked = false;
+        self.next_turn().await
+    }
+
+    /// Something waits for a decision.
+    pub(super) async fn ask(&mut self, task: TaskId, ask: Ask) -> Result<(), Gone> {
+        if !self.manner.decides || self.intro.mode == Mode::DontAsk {
+            let no = Verdict { decision: ask.subject.by_default(), interrupts: false, mode: None };
+            return self.decided(task, ask, no).await;
+        }
+        let key = (task, ask.call.clone());
+        let agent = (task != self.root).then(|| task.to_string());
+        let handle = self.errands.spawn(errand::ask(self.control.clone(), task, ask, agent));
+        self.asking.insert(key, handle);
+        Ok(())
+    }
+
+    /// What was asked is decided, or nobody needs it decided any more.
+    pub(super) fn withdraw(&mut self, task: TaskId, call: &CallId) {
+        if let Some(asking) = self.asking.remove(&(task, call.clone())) {
+            asking.abort();
+        }
+    }
+
+    async fn decided(&mut self, task: TaskId, ask: Ask, verdict: Verdict) -> Result<(), Gone> {
+        self.asking.remove(&(task, ask.call.clone()));
+        if let Some(mode) = verdict.mode {
+            self.set_mode(mode).await?;
+        }
+        let decision = DecideParams { ask: ask.id, decision: verdict.decision };
+        if let Err(error) = self.call::<Value>(Method::AsksDecide, decision).await {
+            // Somebody else may have been faster.
+            tracing::info!(%error, "a decision was not taken");
+        }
+        if verdict.interrupts {
+            self.interrupt().await;
+        }
+        Ok(())
+    }
+
+    /// Breaks the turn off.
+    pub(super) async fn interrupt(&self) {
+        if let Err(error) = self.call::<Value>(Method::SessionInterrupt, json!({})).await {
+            tracing::info!(%error, "nothing was interrupted");
+        }
+    }
+}
