@@ -45,6 +45,10 @@ impl House for Quarters {
     fn open(&self, order: Order) -> Opening<'_> {
         Box::pin(async move { self.take(order).await.map_err(refusal) })
     }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        self.setup.env.text(name)
+    }
 }
 
 fn refusal(failure: Failure) -> Refusal {

@@ -191,7 +191,8 @@ impl Scribe {
     }
 }
 
-fn message_id(task: TaskId, turn: Turn) -> String {
+/// What a message of a model is called: all blocks of one answer alike.
+pub(super) fn message_id(task: TaskId, turn: Turn) -> String {
     format!("msg_{}_{}", task.uuid().simple(), turn.0)
 }
 

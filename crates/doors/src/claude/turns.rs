@@ -9,6 +9,7 @@ use super::errand::{self, Errand};
 use super::frames::{self, Ending};
 use super::mode::Mode;
 use super::prompt::Prompt;
+use super::structured;
 use super::talk::Talk;
 use super::wire::Gone;
 
@@ -57,6 +58,7 @@ impl Talk {
 
     /// The root's activation is over, and so is a turn.
     pub(super) async fn ended(&mut self, ending: Ending, in_tools: bool) -> Result<(), Gone> {
+        let Some(ending) = self.formed(ending) else { return Ok(()) };
         let heard = std::mem::take(&mut self.heard);
         if ending == Ending::Interrupted {
             self.show(frames::interrupted(self.session)).await?;
@@ -69,6 +71,23 @@ impl Talk {
             self.next_turn().await?;
         }
         Ok(())
+    }
+
+    /// The ending with an answer of the form that the client wants; nothing if the agent is told to give it first.
+    fn formed(&mut self, ending: Ending) -> Option<Ending> {
+        let Some(structured) = self.structured.as_mut().filter(|_| matches!(ending, Ending::Answered(_))) else {
+            return Some(ending);
+        };
+        match structured.end() {
+            structured::Ending::Given(answer) => Some(Ending::Structured(answer)),
+            structured::Ending::GaveUp(why) => Some(Ending::Unstructured(why)),
+            // Nobody asked for what a task woke it for.
+            structured::Ending::Again(_) if !self.heard => Some(ending),
+            structured::Ending::Again(words) => {
+                self.errands.spawn(errand::insist(self.api.clone(), words));
+                None
+            }
+        }
     }
 
     /// A message led to no activation.
@@ -85,6 +104,7 @@ impl Talk {
                 true => self.show(frames::replayed(self.session, frame)).await,
                 false => Ok(()),
             },
+            Errand::Insisted => Ok(()),
             Errand::Told(text) => self.passed(Ending::Answered(text)).await,
             Errand::Refused(why) => self.passed(Ending::Refused(why)).await,
             Errand::Decided { task, ask, verdict } => self.decided(task, *ask, verdict).await,
