@@ -32,7 +32,7 @@ const checks = {
       const messages = await open.until((message) => {
         if (message.type === "result") {
           results.push(message);
-          writeFileSync("go", "");
+          if (message.result === "It was cargo.") writeFileSync("go", "");
         }
         return message.type === "result" && message.origin?.kind === "task-notification";
       });
@@ -45,8 +45,8 @@ const checks = {
     });
     const said = (await getSessionMessages(session)).filter(({ type }) => type === "user");
     const wanted = [...prompts, "what was it?"];
-    const kept_ = said.map(({ message }) => message.content).filter((content) => wanted.includes(content));
-    assert.deepEqual(kept_, wanted);
+    const words = said.map(({ message }) => message.content).filter((content) => wanted.includes(content));
+    assert.deepEqual(words, wanted);
   },
 
   async outlives_its_door() {
