@@ -163,11 +163,8 @@ async fn first_words(inbox: &mut Inbox, control: &Control) -> Result<(Option<(St
 async fn refuse(args: &Args, mut inbox: Inbox, control: &Control, first: Option<Value>, why: String) -> Ended {
     tracing::error!("{why}");
     if first.is_none() {
-        loop {
-            match inbox.next().await {
-                Said::Request { id, .. } => control.answer(&id, Ok(json!({}))).await,
-                Said::User(_) | Said::End | Said::Broken(_) => break,
-            }
+        while let Said::Request { id, .. } = inbox.next().await {
+            control.answer(&id, Ok(json!({}))).await;
         }
     }
     let named = args.resume.as_deref().or(args.session_id.as_deref()).and_then(session_id);

@@ -162,12 +162,7 @@ impl Talk {
 
     /// Talks until the client is done or gone.
     pub(super) async fn run(mut self, mut inbox: Inbox, first: Option<Value>, mut news: News) -> Ended {
-        if self.show_all(self.watch.tasks().recap()).await.is_err() {
-            return Ended::Well;
-        }
-        if let Some(frame) = first
-            && self.prompt(frame).await.is_err()
-        {
+        if self.begin(first).await.is_err() {
             return Ended::Well;
         }
         let over = loop {
@@ -187,6 +182,16 @@ impl Talk {
                 self.show(frames::result(self.session, Ending::Failed(words), figures)).await.ok();
                 Ended::Failed
             }
+        }
+    }
+
+    /// Begins with what waits, and with the first message if there is one.
+    async fn begin(&mut self, first: Option<Value>) -> Result<(), Gone> {
+        self.show_all(self.watch.tasks().recap()).await?;
+        self.ask_again().await?;
+        match first {
+            Some(frame) => self.prompt(frame).await,
+            None => Ok(()),
         }
     }
 
@@ -274,7 +279,6 @@ impl Talk {
             structured.follow(&envelope.entry.event);
         }
         let mut shown = self.watch.event(envelope);
-        let in_tools = self.scribe.is_calling(self.root);
         shown.extend(self.scribe.event(envelope));
         self.show_all(shown).await?;
         match &envelope.entry.event {
@@ -296,7 +300,7 @@ impl Talk {
             }
             Event::ActivationEnded { outcome, text, .. } if task == self.root => {
                 let ending = Ending::of(outcome, text, self.structured.is_some());
-                self.ended(ending, in_tools).await?;
+                self.ended(ending).await?;
             }
             Event::ActivationEnded { .. } | Event::TaskFinished { .. } => {
                 self.busy.remove(&task);

@@ -1,6 +1,6 @@
 //! Turns: each message of the client's is one, and so is each time that the root is woken by what it left running.
 
-use protocol::api::{DecideParams, Method};
+use protocol::api::{AskView, AsksParams, AsksResult, DecideParams, Method};
 use protocol::{Ask, CallId, TaskId};
 use serde_json::{Value, json};
 
@@ -57,13 +57,13 @@ impl Talk {
     }
 
     /// The root's activation is over, and so is a turn.
-    pub(super) async fn ended(&mut self, ending: Ending, in_tools: bool) -> Result<(), Gone> {
+    pub(super) async fn ended(&mut self, ending: Ending) -> Result<(), Gone> {
         let Some(ending) = self.formed(ending) else { return Ok(()) };
         let heard = std::mem::take(&mut self.heard);
         if ending == Ending::Interrupted {
             self.show(frames::interrupted(self.session)).await?;
         }
-        let figures = frames::Figures { in_tools, is_wake_up: !heard, ..self.ledger.close() };
+        let figures = frames::Figures { is_wake_up: !heard, ..self.ledger.close() };
         self.last = Some(ending.clone());
         self.show(frames::result(self.session, ending, figures)).await?;
         if heard {
@@ -128,9 +128,25 @@ impl Talk {
             return self.decided(task, ask, no).await;
         }
         let key = (task, ask.call.clone());
+        if self.asking.contains_key(&key) {
+            return Ok(());
+        }
         let agent = (task != self.root).then(|| task.to_string());
         let handle = self.errands.spawn(errand::ask(self.control.clone(), task, ask, agent));
         self.asking.insert(key, handle);
+        Ok(())
+    }
+
+    /// What waited for a decision before this client came is put to it.
+    pub(super) async fn ask_again(&mut self) -> Result<(), Gone> {
+        let open = self.call::<AsksResult>(Method::AsksList, AsksParams::default()).await;
+        let asks = open.map(|result| result.asks).unwrap_or_else(|error| {
+            tracing::warn!(%error, "what waits for a decision cannot be listed");
+            Vec::new()
+        });
+        for AskView { task, ask, .. } in asks {
+            self.ask(task, ask).await?;
+        }
         Ok(())
     }
 

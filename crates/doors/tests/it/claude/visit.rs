@@ -1,5 +1,7 @@
 //! A client of the door, in the test's own process.
 
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -19,19 +21,30 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(super) struct Inn {
     pub(super) stage: Stage,
     pub(super) orders: Mutex<Vec<Vec<String>>>,
+    variables: Vec<(String, String)>,
 }
 
 impl Inn {
     pub(super) fn new(scenario: Scenario) -> Arc<Inn> {
+        Inn::knowing(scenario, &[])
+    }
+
+    /// One whose environment says this.
+    pub(super) fn knowing(scenario: Scenario, variables: &[(&str, &str)]) -> Arc<Inn> {
         let stage = scenario.ready();
         stage.set_ask_wait(None);
-        Arc::new(Inn { stage, orders: Mutex::default() })
+        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Arc::new(Inn { stage, orders: Mutex::default(), variables })
     }
 }
 
 impl House for Inn {
     fn home(&self) -> &Home {
         self.stage.home()
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        self.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
     }
 
     fn open(&self, order: Order) -> Opening<'_> {
