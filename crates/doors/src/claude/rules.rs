@@ -54,6 +54,7 @@ pub(super) fn rule(effect: RuleEffect, text: &str) -> Option<String> {
     };
     let ours = match (is_family(name), pattern, effect) {
         (true, _, _) => text.to_owned(),
+        (false, None, _) if is_server(name) => format!("{name}__*"),
         (false, None, _) => hooks::names::ours(name).to_owned(),
         // Only families of tools know patterns: what allows some calls of another tool allows all of them.
         (false, Some(_), RuleEffect::Allow) => hooks::names::ours(name).to_owned(),
@@ -87,6 +88,11 @@ fn is_family(name: &str) -> bool {
     )
 }
 
+/// Whether a name stands for all tools of an MCP server.
+fn is_server(name: &str) -> bool {
+    name.strip_prefix("mcp__").is_some_and(|server| !server.contains("__") && !server.ends_with('*'))
+}
+
 /// The tools that are left out when only these are wanted.
 pub(super) fn left_out(wanted: &[String]) -> Vec<&'static str> {
     let is_wanted = |tool: &&'static str| {
@@ -107,6 +113,8 @@ mod tests {
         let allow = |text| rule(RuleEffect::Allow, text);
         assert_eq!(allow("Bash(git *)").as_deref(), Some("shell(git *)"));
         assert_eq!(allow("mcp__calc__add").as_deref(), Some("mcp__calc__add"));
+        assert_eq!(allow("mcp__calc").as_deref(), Some("mcp__calc__*"));
+        assert_eq!(allow("mcp__calc__*").as_deref(), Some("mcp__calc__*"));
         assert_eq!(allow("Skill(pdf)").as_deref(), Some("skill"));
         assert_eq!(allow("AskUserQuestion").as_deref(), Some("ask_user"));
         assert_eq!(allow("Bash(a"), None);

@@ -139,7 +139,11 @@ impl Met {
     fn in_full(&self) -> Value {
         match &self.met {
             Ok(tools) => {
-                let tool = |tool: &Arc<dyn Tool>| json!({ "name": tool.spec().name, "description": tool.spec().about });
+                let head = mcp::tool_name(&self.name, "");
+                let tool = |tool: &Arc<dyn Tool>| {
+                    let name = tool.spec().name.as_ref();
+                    json!({ "name": name.strip_prefix(&head).unwrap_or(name), "description": tool.spec().about })
+                };
                 let tools: Vec<Value> = tools.iter().map(tool).collect();
                 json!({ "name": self.name, "status": self.status(), "tools": tools })
             }

@@ -92,6 +92,14 @@ fn a6_what_this_version_cannot_do_is_kept_as_a_refusal() {
 }
 
 #[test]
+fn d2_a_definition_that_a_program_gives_keeps_the_tools_of_its_servers() {
+    let given = r#"{"counter": {"description": "x", "prompt": "x", "tools": ["Read", "mcp__calc__add"]}}"#;
+    let catalog = Machine::new().asked(Asked { given: Some(given), ..Asked::default() }).unwrap();
+    let spec = &catalog.agent("counter").unwrap().spec;
+    assert_eq!((spec.tools.as_deref(), spec.unserved.len()), (Some(&["view".into(), "mcp__calc__add".into()][..]), 0));
+}
+
+#[test]
 fn a2_files_of_an_untrusted_project_are_named_and_not_used() {
     let machine = Machine::new();
     machine.write("project/.github/agents/evil.agent.md", &agent("x"));
