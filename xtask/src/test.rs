@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::run::{cargo, run, works};
 use crate::sources::{self, Part, only};
-use crate::{oracle, web};
+use crate::{oracle, sdks, web};
 
 /// What runs the tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +30,8 @@ pub(crate) fn test() -> Result<()> {
         Runner::Nextest => cargo(&["nextest", "run", "--workspace", "--no-fail-fast"]),
         Runner::Cargo => cargo(&["test", "--workspace", "--no-fail-fast"]),
     };
-    run(tests.env(oracle::VARIABLE, oracle::install()?).env(web::VARIABLE, web::install()?))?;
+    tests.env(oracle::VARIABLE, oracle::install()?).env(sdks::VARIABLE, sdks::install()?);
+    run(tests.env(web::VARIABLE, web::install()?))?;
     println!("test: check and tests passed in {:.0?}", start.elapsed());
     Ok(())
 }

@@ -65,8 +65,10 @@ pub(super) struct Talk {
     pub(super) asked: bool,
     /// Whether the root's activation has read a message of a user's.
     pub(super) heard: bool,
-    /// Messages to the root that it has not read.
-    pub(super) mails: HashSet<MailId>,
+    /// Whether the root's activation has read of something that it left running.
+    pub(super) woken: bool,
+    /// Messages to the root that it has not read, and who sent them.
+    pub(super) mails: HashMap<MailId, Origin>,
     /// What sort of work every task is.
     pub(super) crew: HashMap<TaskId, Kind>,
     /// Agents below the root that are at work.
@@ -138,8 +140,9 @@ impl Talk {
             queue: VecDeque::new(),
             asked: false,
             heard: false,
+            woken: false,
             crew: tasks.into_iter().map(|task| (task.id, task.kind)).collect(),
-            mails: HashSet::new(),
+            mails: HashMap::new(),
             busy: HashSet::new(),
             status: None,
             seq: 0,
@@ -152,11 +155,19 @@ impl Talk {
 
     /// Takes in what happened before.
     pub(super) fn catch_up(&mut self, home: &Home, id: SessionId, upto: u64) -> Result<(), StoreError> {
-        let scribe = &mut self.scribe;
-        self.watch.catch_up(home, id, upto, |envelope| {
-            if let Event::TaskCreated(_) = &envelope.entry.event {
+        let (root, scribe, mails) = (self.root, &mut self.scribe, &mut self.mails);
+        self.watch.catch_up(home, id, upto, |envelope| match &envelope.entry.event {
+            Event::TaskCreated(_) => {
                 scribe.event(envelope);
             }
+            // What a user said before was said by another client, or in another life.
+            Event::MailAdmitted { mail, from: from @ Origin::Task { .. }, .. } if envelope.entry.task == root => {
+                mails.insert(*mail, *from);
+            }
+            Event::MailDelivered { mail } if envelope.entry.task == root => {
+                mails.retain(|unread, _from| !mail.contains(unread));
+            }
+            _other => {}
         })
     }
 
@@ -296,13 +307,10 @@ impl Talk {
             Event::ActivationStarted { .. } if self.crew.get(&task) != Some(&Kind::Shell) => {
                 self.busy.insert(task);
             }
-            Event::MailAdmitted { mail, from: Origin::User, .. } if task == self.root => {
-                self.mails.insert(*mail);
+            Event::MailAdmitted { mail, from, .. } if task == self.root => {
+                self.mails.insert(*mail, *from);
             }
-            Event::MailDelivered { mail } if task == self.root => {
-                let mails = &mut self.mails;
-                self.heard |= mail.iter().any(|mail| mails.remove(mail));
-            }
+            Event::MailDelivered { mail } if task == self.root => self.read(mail),
             Event::ActivationEnded { outcome, text, .. } if task == self.root => {
                 let ending = Ending::of(outcome, text, self.structured.is_some());
                 self.ended(ending).await?;
@@ -314,6 +322,17 @@ impl Talk {
             _other => {}
         }
         Ok(())
+    }
+
+    /// The root has read messages.
+    fn read(&mut self, mails: &[MailId]) {
+        for mail in mails {
+            match self.mails.remove(mail) {
+                Some(Origin::User) => self.heard = true,
+                Some(Origin::Task { .. } | Origin::Runtime) => self.woken = true,
+                None => {}
+            }
+        }
     }
 
     async fn mode_changed(&mut self, mode: SessionMode) -> Result<(), Gone> {
