@@ -88,6 +88,22 @@ impl Stage {
         Ok(Driver::new(self.clone(), session, model))
     }
 
+    /// Opens a session for a door, with what its client brings along.
+    pub async fn lodge(
+        &self,
+        start: Start,
+        id: Option<SessionId>,
+        guests: runtime::Guests,
+    ) -> Result<Session, OpenError> {
+        let model = match start {
+            Start::Resume(id) => self.model(id),
+            Start::New | Start::Fork(_) => self.fresh_model(),
+        };
+        let session = Session::open(Settings { id, guests, ..self.settings(&model) }, start).await?;
+        self.0.models.lock().unwrap().insert(session.id(), model);
+        Ok(session)
+    }
+
     /// The model that a session asks, with everything it was asked.
     pub fn model(&self, id: SessionId) -> Arc<Checked> {
         self.0.models.lock().unwrap().get(&id).cloned().unwrap_or_else(|| self.fresh_model())

@@ -1,3 +1,4 @@
 //! Doors, driven as their clients drive them.
 
 mod claude;
+mod copilot;
