@@ -53,8 +53,11 @@ pub(crate) const OPENAI_URL: &str = "OPENAI_BASE_URL";
 /// Where the provider `ollama` is, in the form that Ollama itself reads.
 pub(crate) const OLLAMA_HOST: &str = "OLLAMA_HOST";
 
+/// What clients of a door on a port must show first.
+const CONNECTION_TOKEN: &str = "COPILOT_CONNECTION_TOKEN";
+
 /// Variables that hold keys, whether Bosun uses them or not.
-const KEYS: [&str; 3] = [ANTHROPIC_KEY, OPENAI_KEY, "ANTHROPIC_AUTH_TOKEN"];
+const KEYS: [&str; 5] = [ANTHROPIC_KEY, OPENAI_KEY, "ANTHROPIC_AUTH_TOKEN", CONNECTION_TOKEN, "COPILOT_SDK_AUTH_TOKEN"];
 
 /// The environment as it was when the process began.
 #[derive(Debug, Clone, Default)]
@@ -137,6 +140,11 @@ impl Env {
     /// Whether the terminal only takes lines (`TERM`).
     pub fn has_dumb_terminal(&self) -> bool {
         self.text("TERM").is_none_or(|term| term == "dumb")
+    }
+
+    /// What clients of a door on a port must show first.
+    pub fn connection_token(&self) -> Option<String> {
+        self.text(CONNECTION_TOKEN)
     }
 
     /// What a variable says, unless it is unset or says nothing.

@@ -42,10 +42,12 @@ pub(crate) fn perform(command: &DoorsCommand) -> Result<Exit, Failure> {
 
 /// Serves the client that started this process.
 pub(crate) async fn serve(args: DoorArgs) -> Result<Exit, Failure> {
-    let house = Arc::new(Quarters::new(Setup::read()?));
+    let setup = Setup::read()?;
+    let token = setup.env.connection_token();
+    let house = Arc::new(Quarters::new(setup));
     let ended = match args.family {
         Family::Claude => doors::claude::serve(house, args.rest).await,
-        Family::Copilot => doors::copilot::serve(house, args.rest).await,
+        Family::Copilot => doors::copilot::serve(house, args.rest, token).await,
     };
     Ok(match ended {
         Ended::Well => Exit::Success,

@@ -1,11 +1,16 @@
-//! The door of the Copilot SDKs.
+//! The door of the Copilot SDKs: JSON-RPC in `Content-Length` frames, on standard input and output or on a port of this
+//! machine.
+//!
+//! A session belongs to the server, not to a client: clients come and go, and more than one may watch it.
 
-use std::sync::Arc;
+mod args;
+mod audience;
+mod client_tasks;
+mod held;
+mod methods;
+mod peer;
+mod serve;
+mod server;
+mod visit;
 
-use crate::{Ended, House};
-
-/// Serves one client on standard input and output.
-pub async fn serve(house: Arc<dyn House>, args: Vec<String>) -> Ended {
-    let _unused = (house, args);
-    Ended::Usage
-}
+pub use serve::{serve, serve_on};
