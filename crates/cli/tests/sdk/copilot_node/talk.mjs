@@ -1,5 +1,6 @@
 // Sessions from their beginning to their end.
 import { randomUUID } from "node:crypto";
+import { writeFileSync } from "node:fs";
 import { approveAll } from "@github/copilot-sdk";
 import { assert, checks, Heard, inOrder } from "./kit.mjs";
 
@@ -66,6 +67,7 @@ await checks({
         await session.send({ prompt: "count slowly" });
         await heard.first("tool.execution_start");
         await session.send({ prompt: "faster", mode: "immediate" });
+        writeFileSync("faster", "");
         await heard.first("assistant.message", (event) => event.data.content === "You said: faster");
         assert.equal(heard.all("user.message").at(-1).data.content, "faster");
         await heard.first("session.idle");
