@@ -26,6 +26,13 @@ impl Redactor {
         Redactor(secrets.into())
     }
 
+    /// Will replace these as well.
+    #[must_use]
+    pub fn with(&self, more: &[Secret]) -> Redactor {
+        let new = more.iter().filter(|secret| self.0.iter().all(|known| known.reveal() != secret.reveal()));
+        Redactor::new(&self.0.iter().chain(new).cloned().collect::<Vec<_>>())
+    }
+
     /// The input without any secret that it carries. What a provider must get back byte for byte stays as it is.
     pub(crate) fn input(&self, input: &mut Input) {
         if self.0.is_empty() {

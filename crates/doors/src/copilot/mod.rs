@@ -13,4 +13,5 @@ mod serve;
 mod server;
 mod visit;
 
+pub use methods::provider::Offer;
 pub use serve::{serve, serve_on};
