@@ -1,10 +1,7 @@
 //! The Copilot SDKs against the binary: the same things in both languages, answered by the same script.
 
-use std::path::Path;
-
-use model::Script;
 use testkit::binary::{Ended, Invocation, Stage, sdk};
-use testkit::server::Setup;
+use testkit::server::ModelServer;
 
 use crate::stage;
 
@@ -17,10 +14,9 @@ pub(super) enum Language {
 
 /// A program of these tests, with the door in the place of the agent that the SDK would start.
 pub(super) fn program(stage: &Stage, language: Language, name: &str) -> Invocation {
-    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sdk");
     let invocation = match language {
-        Language::Node => sdk::node(stage, &sources.join(format!("copilot_node/{name}.mjs"))),
-        Language::Python => sdk::python(stage, &sources.join(format!("copilot_py/{name}.py"))),
+        Language::Node => sdk::node(stage, &super::program(&format!("copilot_node/{name}.mjs"))),
+        Language::Python => sdk::python(stage, &super::program(&format!("copilot_py/{name}.py"))),
     };
     invocation.env("COPILOT_CLI_PATH", sdk::doors(stage).join("bosun-copilot"))
 }
@@ -173,7 +169,7 @@ fn d1_python_resumes_forks_switches_models_and_gets_answers_in_a_form() {
 
 fn provider(language: Language) {
     let script = "version: 1\nrules:\n  - answer: [say: \"Served: ${prompt}\"]\n";
-    let server = Setup::new(Script::parse(script).unwrap()).key("sk-client").start();
+    let server = ModelServer::script(script).key("sk-client").start();
     let stage = stage();
     let program = program(&stage, language, "byok").without_env("BOSUN_MODEL").env("PROVIDER_KEY", "sk-client");
     all_held(program.env("PROVIDER_URL", server.openai_url()).env("MESSAGES_URL", server.url()).run());

@@ -3,7 +3,7 @@
 use std::fs;
 
 use protocol::Envelope;
-use testkit::binary::{PATIENCE, Running, Signal, Stage, sdk, within};
+use testkit::binary::{Invocation, PATIENCE, Running, Signal, Stage, commands_with, sdk, within};
 
 use super::copilot::{Language, all_held, program};
 use crate::stage;
@@ -15,6 +15,8 @@ const TOKEN: &str = "a-token";
 const WORK: &str = r#"
 version: 1
 rules:
+  - when: { path: /root/looker, answered: { tool: shell } }
+    answer: [say: I looked.]
   - when: { path: /root/looker }
     answer: [call: { tool: shell, input: { command: "until [ -e go ]; do sleep 0.01; done; echo looked" } }]
   - when: { prompt: are you there }
@@ -37,21 +39,40 @@ rules:
 
 fn at_work() -> Stage {
     let stage = stage();
-    let looker = "  - when: { path: /root/looker, answered: { tool: shell } }\n    answer: [say: I looked.]\n";
-    stage.script(&WORK.replacen("rules:\n", &format!("rules:\n{looker}"), 1));
+    stage.script(WORK);
     stage
 }
 
-/// A client that has begun the work, in the middle of it.
+/// Kills a client that is in the middle of the work.
 #[track_caller]
-fn holding(stage: &Stage, server: Option<&str>) -> Running {
-    let mut program = program(stage, Language::Node, "holding").env("SESSION", SESSION);
-    if let Some(server) = server {
-        program = program.env("SERVER", server).env("TOKEN", TOKEN);
+fn kill(client: Invocation) {
+    let mut client = client.env("SESSION", SESSION).start();
+    client.await_stdout("in the middle");
+    client.signal(Signal::Kill);
+    client.wait().expect_killed();
+}
+
+/// A server on a port, for clients that come and go.
+struct Server {
+    _running: Running,
+    at: String,
+}
+
+impl Server {
+    #[track_caller]
+    fn start(stage: &Stage) -> Server {
+        let args = ["door", "copilot", "--", "--headless", "--no-auto-update"];
+        let running = stage.bosun(args).env("COPILOT_CONNECTION_TOKEN", TOKEN).start();
+        running.await_stdout("listening on port");
+        within(PATIENCE, "the whole line", || running.stdout().ends_with('\n'));
+        let port = running.stdout().trim().rsplit(' ').next().unwrap().to_owned();
+        Server { _running: running, at: format!("127.0.0.1:{port}") }
     }
-    let running = program.start();
-    running.await_stdout("in the middle");
-    running
+
+    /// Has a program use it.
+    fn serve(&self, program: Invocation) -> Invocation {
+        program.env("SERVER", &self.at).env("TOKEN", TOKEN)
+    }
 }
 
 fn log(stage: &Stage) -> Vec<Envelope> {
@@ -68,17 +89,46 @@ fn is_whole(before: &[Envelope], after: &[Envelope]) {
 
 /// The processes that serve this session's client.
 fn doors(stage: &Stage) -> Vec<String> {
-    testkit::binary::commands_with(&sdk::doors(stage).join("bosun-copilot").display().to_string())
+    commands_with(&sdk::doors(stage).join("bosun-copilot").display().to_string())
 }
 
 #[test]
 fn d6_a_killed_client_on_stdio_leaves_its_session_to_be_resumed() {
     for language in [Language::Node, Language::Python] {
         let stage = at_work();
-        let mut client = holding(&stage, None);
-        client.signal(Signal::Kill);
-        client.wait().expect_killed();
+        kill(program(&stage, Language::Node, "holding"));
         within(PATIENCE, "the door has ended", || doors(&stage).is_empty());
+        let before = log(&stage);
+        fs::write(stage.path("go"), "").unwrap();
+        all_held(program(&stage, language, "coming_back").env("SESSION", SESSION).run());
+        is_whole(&before, &log(&stage));
+        assert_eq!(fs::read_to_string(stage.path("witness")).unwrap(), "ran\n");
+    }
+}
+
+#[test]
+fn d6_a_session_on_a_port_runs_on_when_its_client_is_killed() {
+    for language in [Language::Node, Language::Python] {
+        let stage = at_work();
+        let server = Server::start(&stage);
+        kill(server.serve(program(&stage, Language::Node, "holding")));
+        let before = log(&stage);
+        let other = server.serve(program(&stage, language, "coming_back")).env("SESSION", SESSION);
+        let other = other.env("LEFT", "running").start();
+        other.await_stdout("is there");
+        fs::write(stage.path("go"), "").unwrap();
+        all_held(other.wait());
+        is_whole(&before, &log(&stage));
+        assert_eq!(fs::read_to_string(stage.path("witness")).unwrap(), "ran\n");
+    }
+}
+
+#[test]
+fn d6_a_session_whose_door_was_killed_is_resumed_with_its_tasks() {
+    for language in [Language::Node, Language::Python] {
+        let stage = at_work();
+        let client = program(&stage, Language::Node, "holding").args(["and kill the door"]);
+        client.env("SESSION", SESSION).run().expect(0);
         let before = log(&stage);
         fs::write(stage.path("go"), "").unwrap();
         all_held(program(&stage, language, "coming_back").env("SESSION", SESSION).run());

@@ -11,4 +11,8 @@ await session.send({ prompt: "work on it" });
 await heard.first("subagent.started");
 await heard.first("tool.execution_start", ({ data }) => data.toolCallId === "held");
 console.log("in the middle");
+if (process.argv.includes("and kill the door")) {
+    process.kill(client.cliProcess.pid, "SIGKILL");
+    process.exit();
+}
 await new Promise(() => setInterval(() => {}, 60_000));
