@@ -13,10 +13,14 @@ def run(checks, **options):
     """Runs checks with one client. Any that fails ends the program with its error."""
 
     async def all_of_them():
+        # An event that the SDK cannot read is told to nobody else.
+        unread = []
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: unread.append(context))
         async with CopilotClient(log_level="error", **options) as client:
             for check in checks:
                 async with asyncio.timeout(PATIENCE):
                     await check(client)
+                assert not unread, unread
                 print(json.dumps({"held": check.__name__}), flush=True)
 
     asyncio.run(all_of_them())
