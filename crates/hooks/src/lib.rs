@@ -9,7 +9,7 @@
 
 mod event;
 mod hook;
-mod names;
+pub mod names;
 mod occasion;
 mod payload;
 mod problem;

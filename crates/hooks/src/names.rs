@@ -58,12 +58,21 @@ fn known(tool: &str) -> Option<&'static Known> {
 }
 
 /// The name a family knows a tool by.
-pub(crate) fn told(tool: &str, dialect: HookDialect) -> &str {
+pub fn told(tool: &str, dialect: HookDialect) -> &str {
     let names = known(tool).map(|known| match dialect {
         HookDialect::Camel => known.camel,
         HookDialect::Snake => known.pascal,
     });
     names.and_then(|names| names.first().copied()).unwrap_or(tool)
+}
+
+/// The tool of ours that a family knows by this name.
+pub fn ours(name: &str, dialect: HookDialect) -> &str {
+    let is_it = |known: &&Known| match dialect {
+        HookDialect::Camel => known.camel.contains(&name),
+        HookDialect::Snake => known.pascal.contains(&name),
+    };
+    TOOLS.iter().find(is_it).map_or(name, |known| known.ours)
 }
 
 /// Every name that a matcher may mean a tool by.
@@ -73,12 +82,12 @@ pub(crate) fn all(tool: &str) -> Vec<&str> {
 }
 
 /// Arguments in a family's words.
-pub(crate) fn to_theirs(tool: &str, dialect: HookDialect, input: Map<String, Value>) -> Map<String, Value> {
+pub fn to_theirs(tool: &str, dialect: HookDialect, input: Map<String, Value>) -> Map<String, Value> {
     renamed(input, pairs(tool, dialect).collect())
 }
 
 /// Arguments that a hook gave back, in ours.
-pub(crate) fn to_ours(tool: &str, dialect: HookDialect, input: Map<String, Value>) -> Map<String, Value> {
+pub fn to_ours(tool: &str, dialect: HookDialect, input: Map<String, Value>) -> Map<String, Value> {
     renamed(input, pairs(tool, dialect).map(|(ours, theirs)| (theirs, ours)).collect())
 }
 

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use kernel::{Input, Refusal};
 use protocol::api::{
-    AgentView, AgentsResult, AsksParams, Command, FleetParams, FleetResult, InvokeParams, Method, ModeParams,
-    ModelParams, OutputResult, PlanParams, PlanResult, RefusalKind, SendParams, SendResult, SlashList,
-    StartAgentParams, StartAgentResult, SubscribeParams, TaskParams, TasksParams, TodoEdit, TodosParams,
+    AgentResult, AgentView, AgentsResult, AsksParams, Command, ErrandIdParams, FleetParams, FleetResult, InvokeParams,
+    Method, ModeParams, ModelParams, OutputResult, OwnerParams, PlanParams, PlanResult, RefusalKind, SelectParams,
+    SendParams, SendResult, SlashList, StartAgentParams, StartAgentResult, SubscribeParams, TaskParams, TasksParams,
+    TodoEdit, TodosParams,
 };
 use protocol::{AgentSpec, TaskId, TaskState};
 use rpc::{Answering, ClientHandle, ErrorObject, Serve, params};
@@ -19,8 +20,10 @@ use tokio::sync::{Notify, watch};
 use crate::agent::Desk;
 use crate::bus::{Live, Subscription};
 use crate::commands;
+use crate::errands;
 use crate::hooks;
 use crate::output::output;
+use crate::own::Unchanged;
 use crate::plan;
 use crate::session::Status;
 use crate::slash::{self, Dispatcher, Registry};
@@ -86,20 +89,45 @@ impl Serve for Api {
                     let removed = plan::remove(&self.desk.settings.home, self.desk.session);
                     removed.map(|()| json!({})).map_err(ErrorObject::internal)
                 }
-                Method::ModelGet => json_of(ModelParams { model: self.desk.settings.model_spec.clone() }),
+                Method::ModelGet => json_of(ModelParams { model: self.desk.own_spec().to_string() }),
                 Method::ModelSet => {
                     let ModelParams { model } = params(given)?;
-                    Err(refusal(RefusalKind::Unfit, &format_args!("the session stays with its model, not {model}")))
+                    let changed = self.desk.change_model(&self.supervisor, self.root, &model).await;
+                    json_of(ModelParams { model: changed.map_err(unchanged)? })
                 }
                 Method::AgentsList => {
                     let agents = self.desk.settings.catalog.agents.iter().map(agent_view).collect();
                     json_of(AgentsResult { agents })
                 }
                 Method::AgentsStart => {
-                    let StartAgentParams { agent, prompt, .. } = params(given)?;
+                    let wanted: StartAgentParams = params(given)?;
                     let dispatcher = Dispatcher { desk: &self.desk, supervisor: &self.supervisor, root: self.root };
-                    let task = dispatcher.spawn(&agent, prompt).await;
+                    let task = dispatcher.spawn(wanted).await;
                     json_of(StartAgentResult { task: task.map_err(|why| refusal(RefusalKind::Unfit, &why))? })
+                }
+                Method::AgentGet => {
+                    json_of(AgentResult { agent: self.desk.selected(self.root).as_ref().map(agent_view) })
+                }
+                Method::AgentSelect => {
+                    let SelectParams { agent } = params(given)?;
+                    let input = self.desk.selection(agent.as_deref());
+                    self.submit(input.map_err(|why| refusal(RefusalKind::Unfit, &why))?).await?;
+                    json_of(AgentResult { agent: self.desk.selected(self.root).as_ref().map(agent_view) })
+                }
+                Method::ErrandsList => json_of(errands::list(&self.supervisor).await.map_err(refused)?),
+                Method::ErrandsRegister => {
+                    json_of(errands::register(&self.supervisor, params(given)?).await.map_err(refused)?)
+                }
+                Method::ErrandsUpdate => {
+                    json_of(errands::update(&self.supervisor, params(given)?).await.map_err(refused)?)
+                }
+                Method::ErrandsOrphan => {
+                    let OwnerParams { owner } = params(given)?;
+                    self.submit(Input::Orphan { owner }).await.map(|_receipt| json!({}))
+                }
+                Method::ErrandsForget => {
+                    let ErrandIdParams { id } = params(given)?;
+                    self.submit(Input::ForgetErrand(id)).await.map(|_receipt| json!({}))
                 }
                 Method::TasksList => self.list(params(given)?),
                 Method::TasksGet => {
@@ -181,6 +209,13 @@ fn refused(rejected: Rejected) -> ErrorObject {
     match rejected {
         Rejected::Paused(_) | Rejected::Gone => ErrorObject::internal(rejected),
         Rejected::Refused(_) | Rejected::Rule(_) | Rejected::Hook(_) => refusal(rejected.kind(), &rejected),
+    }
+}
+
+fn unchanged(error: Unchanged) -> ErrorObject {
+    match error {
+        Unchanged::Rejected(rejected) => refused(rejected),
+        Unchanged::Unusable { .. } | Unchanged::Unpriced(_) => refusal(RefusalKind::Unfit, &error),
     }
 }
 

@@ -55,6 +55,9 @@ impl Page {
             Event::SlotRegained => self.add("has its slot again"),
             Event::CancelRequested { by, how, .. } => self.add(format_args!("asked to stop by {by:?}: {how:?}")),
             Event::AgentDefined { spec, .. } => self.add(format_args!("uses the agent {}", spec.name)),
+            Event::AgentSelected { agent, .. } => self.add(format_args!("goes on as {agent}")),
+            Event::ErrandChanged { errand } => self.add(format_args!("errand {}: {:?}", errand.id, errand.state)),
+            Event::ErrandForgotten { id } => self.add(format_args!("errand {id} forgotten")),
             Event::TaskStalled { .. } => self.add("stalled"),
             Event::TaskStirred => self.add("shows signs of life again"),
             Event::TaskForgotten => self.add("forgotten"),
@@ -104,6 +107,7 @@ impl Page {
                 }
             }),
             Event::ModeChanged { mode, by } => self.add(format_args!("mode {mode}, by {}", origin(*by, names))),
+            Event::ModelChanged { model, by } => self.add(format_args!("model {model}, by {}", origin(*by, names))),
             Event::AutopilotContinued { count, .. } => self.add(format_args!("told to go on, {count}")),
             Event::AutopilotStopped { why, continues } => {
                 self.add(format_args!("autopilot stops after {continues}: {why:?}"));

@@ -1,11 +1,8 @@
-//! The door of the Claude SDKs.
+//! The door of the Claude SDKs: one JSON object a line on standard input and output. A client sends messages of its user
+//! and requests; it gets what the agents say and do, and requests of its own: whether a call may run, what a hook says.
 
-use std::sync::Arc;
+mod inbox;
+mod serve;
+pub mod wire;
 
-use crate::{Ended, House};
-
-/// Serves one client on standard input and output.
-pub async fn serve(house: Arc<dyn House>, args: Vec<String>) -> Ended {
-    let _unused = (house, args);
-    Ended::Usage
-}
+pub use serve::{serve, serve_on};

@@ -2,16 +2,17 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use host::{Ids, TimeIds};
+use protocol::{CallId, TaskId};
 use serde_json::Value;
 use tokio::sync::mpsc;
+use uuid::Uuid;
 
 use super::peer::Peer;
 
 /// What a client said it can do for a session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Abilities {
-    /// It decides on permissions.
-    pub(crate) permission: bool,
     /// It answers the model's questions.
     pub(crate) user_input: bool,
     /// It decides on plans.
@@ -33,10 +34,19 @@ pub(crate) struct Member {
 /// Something that clients are told besides what the log says.
 #[derive(Debug, Clone)]
 pub(crate) struct Aside {
+    pub(crate) id: Uuid,
     /// The event's type.
     pub(crate) kind: &'static str,
     /// What it says.
     pub(crate) content: Value,
+    /// The call that must be told of first.
+    pub(crate) after: Option<(TaskId, CallId)>,
+}
+
+impl Aside {
+    pub(crate) fn new(kind: &'static str, content: Value) -> Aside {
+        Aside { id: TimeIds.uuid(), kind, content, after: None }
+    }
 }
 
 /// How many asides wait for a client that is late; then whoever has more to say waits too.
@@ -58,15 +68,13 @@ impl Audience {
         self.members().push(member);
     }
 
-    /// Takes a client out; says whether somebody is left.
-    pub(crate) fn part(&self, member: &Arc<Member>) -> bool {
-        let mut members = self.members();
-        members.retain(|other| !Arc::ptr_eq(other, member));
-        !members.is_empty()
+    pub(crate) fn part(&self, member: &Arc<Member>) {
+        self.members().retain(|other| !Arc::ptr_eq(other, member));
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.members().is_empty()
+    /// Whether nobody is there but this client.
+    pub(crate) fn is_only(&self, member: Option<&Arc<Member>>) -> bool {
+        self.members().iter().all(|there| member.is_some_and(|member| Arc::ptr_eq(there, member)))
     }
 
     /// The client that came last of those that can do something.
@@ -75,8 +83,7 @@ impl Audience {
     }
 
     /// Tells every client something that the log does not say.
-    pub(crate) async fn tell(&self, kind: &'static str, content: Value) {
-        let aside = Aside { kind, content };
+    pub(crate) async fn tell(&self, aside: Aside) {
         let members = self.members().clone();
         for member in members {
             // A client that has left is told nothing.

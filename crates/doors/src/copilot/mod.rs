@@ -6,12 +6,19 @@
 mod args;
 mod audience;
 mod client_tasks;
+mod events;
 mod held;
+mod history;
+mod hooks;
 mod methods;
+mod order;
 mod peer;
 mod serve;
 mod server;
+mod stay;
+mod tools;
 mod visit;
+mod watch;
 
 pub use methods::provider::Offer;
 pub use serve::{serve, serve_on};

@@ -33,7 +33,8 @@ where
     W: AsyncWrite + Unpin + Send + 'static,
 {
     let server = Arc::new(Server::new(house, None));
-    visit::receive(server, input, output).await;
+    visit::receive(Arc::clone(&server), input, output).await;
+    server.leave().await;
     Ended::Well
 }
 
@@ -61,6 +62,7 @@ async fn listen(house: Arc<dyn House>, port: u16, token: Option<String>) -> Ende
         }
     }
     while visits.join_next().await.is_some() {}
+    server.leave().await;
     Ended::Well
 }
 

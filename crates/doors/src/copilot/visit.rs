@@ -2,20 +2,22 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 
 use protocol::SessionId;
 use rpc::{Connection, ErrorObject, FrameError, Framing, Limits, Malformed, Message, Request};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use super::held::Held;
 use super::methods;
 use super::peer::Peer;
 use super::server::Server;
+use super::stay::{self, Stay};
+use super::watch::Rest;
 use crate::session_id;
 
 /// How many calls of one client may be under way; then it is not read from.
@@ -29,7 +31,7 @@ pub(crate) struct Visit {
     server: Arc<Server>,
     peer: Arc<Peer>,
     admitted: AtomicBool,
-    sessions: Mutex<HashMap<SessionId, Arc<Held>>>,
+    stays: Mutex<HashMap<SessionId, Stay>>,
 }
 
 impl Visit {
@@ -60,9 +62,44 @@ impl Visit {
     pub(crate) fn session(&self, params: &Value) -> Result<Arc<Held>, ErrorObject> {
         let named = params["sessionId"].as_str().ok_or_else(|| ErrorObject::bad_params("`sessionId` is missing"))?;
         let id = session_id(named);
-        let sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        let held = id.and_then(|id| sessions.get(&id).cloned());
-        held.ok_or_else(|| ErrorObject::internal(format!("Session not found: {named}")))
+        let held = id.and_then(|id| self.stays().get(&id).map(|stay| Arc::clone(&stay.held)));
+        held.ok_or_else(|| stay::unknown(named))
+    }
+
+    /// How a session of the client's came to rest last, as it changes.
+    pub(crate) fn rests(&self, id: SessionId) -> Option<watch::Receiver<Rest>> {
+        self.stays().get(&id).map(|stay| stay.rests.clone())
+    }
+
+    pub(crate) fn peer(&self) -> Arc<Peer> {
+        Arc::clone(&self.peer)
+    }
+
+    pub(crate) fn stay(&self, stay: Stay) {
+        self.stays().insert(stay.held.id(), stay);
+    }
+
+    /// Leaves a session; says whether the client was there.
+    pub(crate) async fn part(&self, id: SessionId) -> bool {
+        let stay = self.stays().remove(&id);
+        match stay {
+            Some(Stay { held, member, .. }) => {
+                self.server.part(&held, &member).await;
+                true
+            }
+            None => false,
+        }
+    }
+
+    async fn part_all(&self) {
+        let ids: Vec<SessionId> = self.stays().keys().copied().collect();
+        for id in ids {
+            self.part(id).await;
+        }
+    }
+
+    fn stays(&self) -> MutexGuard<'_, HashMap<SessionId, Stay>> {
+        self.stays.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -75,7 +112,7 @@ where
     let mut connection = Connection::new(input, output, Framing::ContentLength, LIMITS);
     let peer = Arc::new(Peer::new(connection.outbox().clone()));
     let admitted = AtomicBool::new(!server.asks_for_token());
-    let visit = Arc::new(Visit { server, peer, admitted, sessions: Mutex::default() });
+    let visit = Arc::new(Visit { server, peer, admitted, stays: Mutex::default() });
     let mut calls = JoinSet::new();
     tokio::select! {
         () = read(&visit, &mut connection, &mut calls) => {}
@@ -86,6 +123,7 @@ where
     // Past the grace, calls under way are dropped.
     tokio::time::timeout(LIMITS.grace, unfinished).await.ok();
     calls.shutdown().await;
+    visit.part_all().await;
     connection.close().await;
 }
 

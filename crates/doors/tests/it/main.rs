@@ -1,1 +1,3 @@
-//! Tests of the doors.
+//! Doors, driven as their clients drive them.
+
+mod claude;

@@ -154,8 +154,12 @@ impl Audit {
             | Event::WrapUpBegan { .. }
             | Event::Compacted(_)
             | Event::ModeChanged { .. }
+            | Event::ModelChanged { .. }
             | Event::AutopilotContinued { .. }
             | Event::AutopilotStopped { .. }
+            | Event::AgentSelected { .. }
+            | Event::ErrandChanged { .. }
+            | Event::ErrandForgotten { .. }
             | Event::Unknown => {}
         }
     }

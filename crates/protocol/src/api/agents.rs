@@ -51,6 +51,13 @@ pub struct StartAgentParams {
     pub model: Option<String>,
 }
 
+impl StartAgentParams {
+    /// An agent of this type as its definition has it.
+    pub fn new(agent: impl Into<String>, prompt: impl Into<String>) -> StartAgentParams {
+        StartAgentParams { agent: agent.into(), prompt: prompt.into(), name: None, description: None, model: None }
+    }
+}
+
 /// The agent that was started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -65,4 +72,20 @@ pub struct StartAgentResult {
 pub struct ModelParams {
     /// It, as `--model` takes it.
     pub model: String,
+}
+
+/// The agent that the session's own goes on as.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentResult {
+    /// It; nothing while it is the usual one.
+    pub agent: Option<AgentView>,
+}
+
+/// The agent that the session's own is to go on as.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct SelectParams {
+    /// Its name; the usual one when absent.
+    pub agent: Option<String>,
 }

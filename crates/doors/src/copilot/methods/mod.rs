@@ -1,6 +1,8 @@
 //! The methods that clients call, in groups.
 
+mod about;
 mod agent;
+mod answers;
 mod commands;
 mod fleet;
 mod mode;
@@ -36,6 +38,12 @@ async fn route(visit: &Arc<Visit>, method: &str, params: Value) -> Result<Value,
     let session = || visit.session(&params);
     match method.rsplit_once('.').map_or("", |(group, _)| group) {
         "session" => talk::call(visit, &*session()?, method, params).await,
+        "session.metadata" | "session.usage" | "session.name" | "session.eventLog" | "session.options" => {
+            about::call(visit, &*session()?, method, params).await
+        }
+        "session.tools" | "session.permissions" | "session.ui" => {
+            answers::call(visit, &*session()?, method, params).await
+        }
         "session.agent" => agent::call(visit, &*session()?, method, params).await,
         "session.commands" => commands::call(visit, &*session()?, method, params).await,
         "session.fleet" => fleet::call(visit, &*session()?, method, params).await,

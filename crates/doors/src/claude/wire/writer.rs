@@ -1,0 +1,181 @@
+//! Writes frames. What waits to be written is bounded in bytes: a client that does not read stops those who write to it,
+//! and nobody else.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio_util::sync::CancellationToken;
+
+use super::shrink;
+
+/// Most bytes of a line: clients read no more than 1 MiB.
+pub const FRAME_MAX: usize = 1_000_000;
+
+/// Most bytes that wait to be written.
+const WAITING_MAX: usize = 8 * FRAME_MAX;
+
+/// The client does not take frames any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the client is gone")]
+pub struct Gone;
+
+/// Why a frame was not sent as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Unsent {
+    /// It does not fit a line.
+    #[error("it is larger than {FRAME_MAX} bytes")]
+    TooLarge,
+    /// Nobody reads it.
+    #[error(transparent)]
+    Gone(#[from] Gone),
+}
+
+/// A line that waits, with the room that it takes.
+struct Parcel {
+    line: Vec<u8>,
+    _room: OwnedSemaphorePermit,
+}
+
+/// Where frames for the client go.
+#[derive(Debug, Clone)]
+pub struct Writer {
+    parcels: mpsc::UnboundedSender<Parcel>,
+    room: Arc<Semaphore>,
+    gone: CancellationToken,
+}
+
+impl Writer {
+    /// A writer, and what carries its frames to `output` until every writer is dropped or the client is gone.
+    pub fn new<W: AsyncWrite + Unpin + Send>(output: W) -> (Writer, impl Future<Output = ()> + Send) {
+        let (parcels, queue) = mpsc::unbounded_channel();
+        let room = Arc::new(Semaphore::new(WAITING_MAX));
+        let gone = CancellationToken::new();
+        let carrying = carry(queue, output, gone.clone());
+        (Writer { parcels, room, gone }, carrying)
+    }
+
+    /// Shows the client a frame. Texts in it are clipped if it is too large.
+    pub async fn show(&self, frame: Value) -> Result<(), Gone> {
+        let kind = frame.get("type").cloned();
+        match shrink::line(frame, FRAME_MAX) {
+            Some(line) => self.put(line).await,
+            None => {
+                tracing::warn!(?kind, "a frame is too large for the client, and is left out");
+                Ok(())
+            }
+        }
+    }
+
+    /// Sends a frame exactly as it is.
+    pub async fn say(&self, frame: &Value) -> Result<(), Unsent> {
+        let line = shrink::exact(frame);
+        match line.len() <= FRAME_MAX {
+            true => Ok(self.put(line).await?),
+            false => Err(Unsent::TooLarge),
+        }
+    }
+
+    /// Sends a small frame if there is room for it now.
+    pub fn hint(&self, frame: &Value) {
+        let line = shrink::exact(frame);
+        let room =
+            u32::try_from(line.len()).ok().and_then(|len| Arc::clone(&self.room).try_acquire_many_owned(len).ok());
+        if let Some(room) = room {
+            // A client that is gone needs no hint.
+            self.parcels.send(Parcel { line, _room: room }).ok();
+        }
+    }
+
+    /// Waits until the client takes no more frames.
+    pub async fn gone(&self) {
+        self.gone.cancelled().await;
+    }
+
+    /// Whether the client takes no more frames.
+    pub fn is_gone(&self) -> bool {
+        self.gone.is_cancelled()
+    }
+
+    async fn put(&self, line: Vec<u8>) -> Result<(), Gone> {
+        let size = u32::try_from(line.len()).map_err(|_| Gone)?;
+        let room = tokio::select! {
+            room = Arc::clone(&self.room).acquire_many_owned(size) => room.map_err(|_| Gone)?,
+            () = self.gone.cancelled() => return Err(Gone),
+        };
+        self.parcels.send(Parcel { line, _room: room }).map_err(|_| Gone)
+    }
+}
+
+async fn carry<W: AsyncWrite + Unpin>(
+    mut queue: mpsc::UnboundedReceiver<Parcel>,
+    mut output: W,
+    gone: CancellationToken,
+) {
+    let _guard = gone.drop_guard();
+    while let Some(parcel) = queue.recv().await {
+        let written = async {
+            output.write_all(&parcel.line).await?;
+            // Whoever waits for several frames gets them in one write.
+            if queue.is_empty() { output.flush().await } else { Ok(()) }
+        };
+        if let Err(error) = written.await {
+            return tracing::debug!(%error, "the client does not read any more");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tokio::io::AsyncReadExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn frames_come_in_order_and_none_is_longer_than_a_client_reads() {
+        let (mut client, output) = tokio::io::duplex(64);
+        let (writer, carrying) = Writer::new(output);
+        let speaking = async {
+            writer.show(json!({ "n": 1 })).await.unwrap();
+            writer.show(json!({ "n": "x".repeat(3 * FRAME_MAX) })).await.unwrap();
+            assert_eq!(writer.say(&json!("x".repeat(FRAME_MAX))).await, Err(Unsent::TooLarge));
+            writer.hint(&json!({ "n": 3 }));
+            drop(writer);
+        };
+        let mut read = String::new();
+        tokio::join!(carrying, speaking, async { client.read_to_string(&mut read).await.unwrap() });
+        let lines: Vec<&str> = read.lines().collect();
+        assert_eq!((lines.len(), lines[0], lines[2]), (3, r#"{"n":1}"#, r#"{"n":3}"#));
+        assert!(lines[1].len() < FRAME_MAX);
+    }
+
+    #[tokio::test]
+    async fn a_client_that_reads_nothing_holds_up_its_writer_within_bounds_and_is_seen_to_leave() {
+        let (client, output) = tokio::io::duplex(64);
+        let (writer, carrying) = Writer::new(output);
+        let mut set = tokio::task::JoinSet::new();
+        set.spawn(carrying);
+        let frame = json!("x".repeat(FRAME_MAX - 100));
+        let mut sent = 0;
+        let flooding = async {
+            while writer.show(frame.clone()).await.is_ok() {
+                sent += 1;
+                if sent == 8 {
+                    writer.hint(&json!("x".repeat(1000)));
+                }
+            }
+        };
+        tokio::pin!(flooding);
+        tokio::select! {
+            biased;
+            () = &mut flooding => unreachable!(),
+            () = tokio::task::yield_now() => {}
+        }
+        drop(client);
+        flooding.await;
+        assert!(sent <= 9, "{sent}");
+        assert!(writer.is_gone());
+    }
+}

@@ -1,0 +1,119 @@
+//! What a tool of a server gave, as text for a model.
+
+use serde_json::{Map, Value};
+
+/// What a call gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Given {
+    pub(crate) text: String,
+    /// Whether the tool says that it failed.
+    pub(crate) failed: bool,
+}
+
+/// Reads the result of a call, at most about `max` bytes of it; says in words what is wrong with it.
+pub(crate) fn read(result: &Map<String, Value>, max: usize) -> Result<Given, String> {
+    let failed = result.get("isError") == Some(&Value::Bool(true));
+    let blocks = match result.get("content") {
+        Some(Value::Array(blocks)) => blocks.as_slice(),
+        Some(Value::Null) | None => &[],
+        Some(_) => return Err("its content is no list".into()),
+    };
+    let mut text = String::new();
+    for block in blocks {
+        if text.len() > max {
+            break;
+        }
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&words(block));
+    }
+    if let (true, Some(structured)) = (text.is_empty(), result.get("structuredContent")) {
+        text = structured.to_string();
+    }
+    Ok(Given { text: protocol::clip_middle(&text, max), failed })
+}
+
+/// One block in words. What is not text is named, so that nothing is lost without a note.
+fn words(block: &Value) -> String {
+    let field = |name: &str| block[name].as_str().unwrap_or_default();
+    match field("type") {
+        "text" => field("text").to_owned(),
+        kind @ ("image" | "audio") => {
+            format!("[{kind} of type {}, {} bytes in base64, not shown]", field("mimeType"), field("data").len())
+        }
+        "resource" => resource(&block["resource"]),
+        "resource_link" => format!("[resource {} at {}]", field("name"), field("uri")),
+        other => format!("[content of the unknown type `{}`, not shown]", protocol::clip_middle(other, 100)),
+    }
+}
+
+fn resource(resource: &Value) -> String {
+    let field = |name: &str| resource[name].as_str().unwrap_or_default();
+    match resource["text"].as_str() {
+        Some(text) => format!("[resource {}]\n{text}", field("uri")),
+        None => format!(
+            "[resource {} of type {}, {} bytes in base64, not shown]",
+            field("uri"),
+            field("mimeType"),
+            field("blob").len()
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn given(result: Value) -> Result<Given, String> {
+        read(result.as_object().unwrap(), 1000)
+    }
+
+    #[test]
+    fn every_kind_of_content_comes_as_text() {
+        let blocks = json!([
+            { "type": "text", "text": "one" },
+            { "type": "image", "data": "AAAA", "mimeType": "image/png" },
+            { "type": "audio", "data": "AA", "mimeType": "audio/wav" },
+            { "type": "resource", "resource": { "uri": "file:///a", "text": "two" } },
+            { "type": "resource", "resource": { "uri": "file:///b", "blob": "AAA", "mimeType": "x/y" } },
+            { "type": "resource_link", "uri": "file:///c", "name": "c" },
+            { "type": "hologram" },
+            7,
+        ]);
+        let given = given(json!({ "content": blocks })).unwrap();
+        assert!(!given.failed);
+        let lines = [
+            "one",
+            "[image of type image/png, 4 bytes in base64, not shown]",
+            "[audio of type audio/wav, 2 bytes in base64, not shown]",
+            "[resource file:///a]",
+            "two",
+            "[resource file:///b of type x/y, 3 bytes in base64, not shown]",
+            "[resource c at file:///c]",
+            "[content of the unknown type `hologram`, not shown]",
+            "[content of the unknown type ``, not shown]",
+        ];
+        assert_eq!(given.text.lines().collect::<Vec<_>>(), lines);
+    }
+
+    #[test]
+    fn structured_content_stands_in_for_missing_text() {
+        let text = |result| given(result).unwrap().text;
+        assert_eq!(text(json!({ "content": [], "structuredContent": { "sum": 3 } })), r#"{"sum":3}"#);
+        let both = json!({ "content": [{ "type": "text", "text": "3" }], "structuredContent": { "sum": 3 } });
+        assert_eq!(text(both), "3");
+        assert_eq!(text(json!({})), "");
+    }
+
+    #[test]
+    fn failures_and_nonsense_are_told_apart() {
+        let failed = given(json!({ "isError": true, "content": [{ "type": "text", "text": "no" }] })).unwrap();
+        assert_eq!(failed, Given { text: "no".into(), failed: true });
+        assert_eq!(given(json!({ "content": "text" })), Err("its content is no list".into()));
+        let many: Vec<Value> = (0..10_000).map(|_| json!({ "type": "text", "text": "x".repeat(100) })).collect();
+        assert!(given(json!({ "content": many })).unwrap().text.len() <= 1000);
+    }
+}

@@ -1,0 +1,80 @@
+//! JSON-RPC messages to a server, and what its answers come to.
+
+use serde_json::{Map, Value, json};
+
+/// Most bytes of a server's own words in an error.
+const WORDS: usize = 500;
+
+/// What a server's answer comes to.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Answer {
+    /// It did it.
+    Result(Map<String, Value>),
+    /// It says that it cannot.
+    Error { code: i64, message: String },
+    /// It is no answer to the question.
+    Malformed(String),
+}
+
+pub(crate) fn request(id: u64, method: &str, params: Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
+}
+
+pub(crate) fn notification(method: &str, params: Value) -> Value {
+    json!({ "jsonrpc": "2.0", "method": method, "params": params })
+}
+
+/// Reads the answer to the request of this id.
+pub(crate) fn answer(id: u64, mut message: Value) -> Answer {
+    let Some(fields) = message.as_object_mut() else {
+        return Answer::Malformed("it is no object".into());
+    };
+    match fields.get("id") {
+        Some(Value::Number(given)) if given.as_u64() == Some(id) => {}
+        // A server that could not read the request cannot say which it was.
+        Some(Value::Null) | None if fields.contains_key("error") => {}
+        _other => return Answer::Malformed("it is the answer to another question".into()),
+    }
+    match (fields.remove("result"), fields.remove("error")) {
+        (Some(Value::Object(result)), None | Some(Value::Null)) => Answer::Result(result),
+        (None | Some(Value::Null), Some(Value::Object(error))) => {
+            let message = error.get("message").and_then(Value::as_str).unwrap_or("it does not say why");
+            let code = error.get("code").and_then(Value::as_i64).unwrap_or(0);
+            Answer::Error { code, message: protocol::clip_middle(message, WORDS) }
+        }
+        (Some(_), Some(_)) => Answer::Malformed("it has a result and an error".into()),
+        (Some(_), None) => Answer::Malformed("its result is no object".into()),
+        (None, _) => Answer::Malformed("it has neither a result nor an error".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(message: Value) -> String {
+        match answer(7, message) {
+            Answer::Result(result) => format!("result {}", Value::Object(result)),
+            Answer::Error { code, message } => format!("error {code} {message}"),
+            Answer::Malformed(what) => what,
+        }
+    }
+
+    #[test]
+    fn an_answer_is_a_result_an_error_or_no_answer() {
+        assert_eq!(read(json!({ "jsonrpc": "2.0", "id": 7, "result": { "a": 1 } })), r#"result {"a":1}"#);
+        assert_eq!(read(json!({ "id": 7, "result": {}, "error": null })), "result {}");
+        assert_eq!(read(json!({ "id": 7, "error": { "code": -32601, "message": "no" } })), "error -32601 no");
+        assert_eq!(read(json!({ "id": null, "error": {} })), "error 0 it does not say why");
+        assert_eq!(read(json!({ "id": 8, "result": {} })), "it is the answer to another question");
+        assert_eq!(read(json!({ "id": "7", "result": {} })), "it is the answer to another question");
+        assert_eq!(read(json!({ "result": {} })), "it is the answer to another question");
+        assert_eq!(read(json!({ "id": 7 })), "it has neither a result nor an error");
+        assert_eq!(read(json!({ "id": 7, "result": 5 })), "its result is no object");
+        assert_eq!(read(json!({ "id": 7, "error": "no" })), "it has neither a result nor an error");
+        assert_eq!(read(json!({ "id": 7, "result": {}, "error": {} })), "it has a result and an error");
+        assert_eq!(read(json!([])), "it is no object");
+        let long = read(json!({ "id": 7, "error": { "code": 1, "message": "x".repeat(1 << 20) } }));
+        assert!(long.len() < 600);
+    }
+}

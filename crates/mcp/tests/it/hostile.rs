@@ -1,0 +1,88 @@
+//! Servers that do not keep to the protocol, or not to any measure.
+
+use std::sync::Arc;
+
+use bosun_mcp::{Limits, McpError, Server, Terms};
+use serde_json::{Value, json};
+
+use crate::server::{Played, result};
+
+async fn greeted(line: Arc<Played>) -> Arc<Server> {
+    Server::connect("calc", line, Terms::default()).await.unwrap()
+}
+
+fn names(offer: &bosun_mcp::Offer) -> Vec<&str> {
+    offer.tools.iter().map(|tool| tool.spec().name.as_ref()).collect()
+}
+
+#[tokio::test]
+async fn d2_a_server_is_greeted_and_its_tools_are_read_page_by_page() {
+    let line = Played::new(|message| match message["method"].as_str().unwrap() {
+        "initialize" => result(message, json!({ "protocolVersion": "2025-03-26" })),
+        "tools/list" if message["params"]["cursor"].is_null() => {
+            result(message, json!({ "tools": [{ "name": "a" }], "nextCursor": "2" }))
+        }
+        "tools/list" => result(message, json!({ "tools": [{ "name": "b" }] })),
+        _notification => Some(Ok(Value::Null)),
+    });
+    let offer = greeted(line.clone()).await.offer().await.unwrap();
+    assert_eq!(names(&offer), ["mcp__calc__a", "mcp__calc__b"]);
+    assert_eq!(line.methods(), ["initialize", "notifications/initialized", "tools/list", "tools/list"]);
+    let heard = line.heard();
+    assert_eq!(heard[0]["params"]["protocolVersion"], "2025-11-25");
+    assert_eq!(heard[1].get("id"), None);
+    assert_eq!(heard[3]["params"]["cursor"], "2");
+}
+
+#[tokio::test]
+async fn endless_lists_end() {
+    let line = Played::new(|message| match message["method"].as_str().unwrap() {
+        "initialize" => result(message, json!({ "protocolVersion": "x" })),
+        "tools/list" => result(message, json!({ "tools": [], "nextCursor": "more" })),
+        _notification => Some(Ok(Value::Null)),
+    });
+    let offer = greeted(line.clone()).await.offer().await.unwrap();
+    assert_eq!(offer.left_out, ["the list has more than 64 pages; the rest is not used"]);
+    let many: Vec<Value> = (0..2000).map(|n| json!({ "name": format!("t{n}") })).collect();
+    let offer = greeted(Played::with(many.into(), |_| json!({}))).await.offer().await.unwrap();
+    assert_eq!(offer.tools.len(), Limits::default().tools);
+    assert_eq!(offer.left_out, ["there are more than 512 tools; the rest is not used"]);
+}
+
+#[tokio::test]
+async fn tools_that_cannot_be_used_are_left_out_with_a_note() {
+    let tools = json!([{ "name": "a.b" }, { "name": "a_b" }, 5, { "name": "c", "inputSchema": "no" }]);
+    let offer = greeted(Played::with(tools, |_| json!({}))).await.offer().await.unwrap();
+    assert_eq!(names(&offer), ["mcp__calc__a_b"]);
+    let left_out =
+        ["a tool has no name", "the schema of `c` is no object", "another tool goes by the name of `a_b` already"];
+    assert_eq!(offer.left_out, left_out);
+}
+
+#[tokio::test]
+async fn a_server_that_says_nonsense_is_an_error_in_words() {
+    let connect = async |reply: Result<Value, String>| {
+        let line = Played::new(move |_message| Some(reply.clone()));
+        Server::connect("calc", line, Terms::default()).await.unwrap_err().to_string()
+    };
+    let start = "the MCP server `calc` ";
+    for (reply, why) in [
+        (Ok(json!(7)), "answered `initialize` with what is no answer: it is no object"),
+        (Ok(json!({ "id": 1, "result": {} })), "it names no version of the protocol"),
+        (Ok(json!({ "id": 9, "result": {} })), "it is the answer to another question"),
+        (Ok(json!({ "id": 1, "error": { "code": -3, "message": "busy" } })), "refused `initialize`: busy (code -3)"),
+        (Err("the client is gone".into()), "cannot be reached: the client is gone"),
+    ] {
+        let message = connect(reply).await;
+        assert!(message.starts_with(start) && message.ends_with(why), "{message}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_server_is_given_up_and_told() {
+    let line = Played::new(|message| (message["method"] == "notifications/cancelled").then_some(Ok(Value::Null)));
+    let error = Server::connect("calc", line.clone(), Terms::default()).await.unwrap_err();
+    assert!(matches!(error, McpError::Late { method: "initialize", .. }), "{error}");
+    assert_eq!(line.methods(), ["initialize", "notifications/cancelled"]);
+    assert_eq!(line.heard()[1]["params"]["requestId"], 1);
+}

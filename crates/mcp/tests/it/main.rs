@@ -1,0 +1,5 @@
+//! MCP servers from the outside.
+
+mod hostile;
+mod server;
+mod session;

@@ -1,0 +1,74 @@
+//! Tools of a server, called by the model of a session.
+
+use bosun_mcp::{Server, Terms};
+use protocol::RuleEffect;
+use runtime::Guests;
+use serde_json::{Value, json};
+use testkit::session::scenario;
+
+use crate::server::Played;
+
+const ADDS: &str = r#"
+version: 1
+about: Adds two numbers
+rules:
+  - when: { turn: 1 }
+    answer:
+      - call: { id: c1, tool: mcp__calc__add, input: { a: 1, b: 2 } }
+  - answer:
+      - say: "${answer}"
+"#;
+
+async fn guests(line: std::sync::Arc<Played>) -> Guests {
+    let terms = Terms { call_field: Some("test/call"), ..Terms::default() };
+    let server = Server::connect("calc", line, terms).await.unwrap();
+    Guests { tools: server.offer().await.unwrap().tools, ..Guests::default() }
+}
+
+fn sum(params: &Value) -> Value {
+    let sum = params["arguments"]["a"].as_i64().unwrap() + params["arguments"]["b"].as_i64().unwrap();
+    json!({ "content": [{ "type": "text", "text": format!("the sum is {sum}") }] })
+}
+
+#[tokio::test]
+async fn d2_a_model_calls_a_tool_of_a_server() {
+    let line = Played::with(json!([{ "name": "add", "description": "Adds." }]), sum);
+    let run = scenario()
+        .script(ADDS)
+        .rule(RuleEffect::Allow, "mcp__calc__add")
+        .guests(guests(line.clone()).await)
+        .prompt("add")
+        .run()
+        .await;
+    assert_eq!(run.text(), "the sum is 3");
+    let call = line.heard().pop().unwrap();
+    assert_eq!(call["params"]["name"], "add");
+    assert_eq!(call["params"]["_meta"], json!({ "progressToken": "c1", "test/call": "c1" }));
+}
+
+#[tokio::test]
+async fn d2_a_tool_of_a_server_is_not_run_without_permission() {
+    let line = Played::with(json!([{ "name": "add" }]), sum);
+    let run = scenario()
+        .script(ADDS)
+        .rule(RuleEffect::Deny, "mcp__calc__add")
+        .guests(guests(line.clone()).await)
+        .prompt("add")
+        .run()
+        .await;
+    assert!(!run.text().contains("sum"), "{}", run.text());
+    assert_eq!(line.methods().last().unwrap(), "tools/list");
+}
+
+#[tokio::test]
+async fn what_a_tool_says_of_its_failure_reaches_the_model() {
+    for (result, expected) in [
+        (json!({ "isError": true, "content": [{ "type": "text", "text": "too big" }] }), "too big"),
+        (json!({ "content": 5 }), "its content is no list"),
+    ] {
+        let line = Played::with(json!([{ "name": "add" }]), move |_params| result.clone());
+        let guests = guests(line).await;
+        let run = scenario().script(ADDS).allow_all().guests(guests).prompt("add").run().await;
+        assert!(run.text().contains(expected), "{}", run.text());
+    }
+}
