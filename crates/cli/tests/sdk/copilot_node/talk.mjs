@@ -56,7 +56,9 @@ await checks({
 
     async "what fails is an error, and the session goes on"(client) {
         const session = await client.createSession({ onPermissionRequest: approveAll });
+        const heard = new Heard(session);
         await assert.rejects(session.sendAndWait({ prompt: "fail" }), /the model is out of order/);
+        await heard.first("session.idle");
         assert.equal((await session.sendAndWait({ prompt: "again" })).data.content, "You said: again");
         await session.disconnect();
     },
