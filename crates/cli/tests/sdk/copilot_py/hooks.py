@@ -63,8 +63,8 @@ async def an_agent_that_stops_is_sent_on_once(client):
 async def the_agents_of_a_session_are_told_as_they_come_and_go(client):
     told = []
     hooks = {
-        "on_subagent_start": lambda given, invocation: told.append(("start", given["agentName"])),
-        "on_subagent_stop": lambda given, invocation: told.append(("stop", given["agentName"])),
+        "on_subagent_start": lambda given, invocation: told.append(("start", given["agentType"])),
+        "on_subagent_stop": lambda given, invocation: told.append(("stop", given["agentType"])),
     }
     assert await with_hooks(client, hooks, "send somebody") == "Somebody came back."
     assert told == [("start", "general-purpose"), ("stop", "general-purpose")], told

@@ -12,7 +12,7 @@ KEPT = str(uuid4())
 
 async def the_server_answers_about_itself(client):
     assert "hello" in (await client.ping("hello")).message
-    assert (await client.get_status()).protocolVersion == 3
+    assert (await client.get_status()).protocol_version == 3
     assert (await client.get_auth_status()).isAuthenticated in (True, False)
     assert isinstance(await client.list_models(), list)
 
@@ -76,9 +76,9 @@ async def a_message_for_a_busy_session_steers_it(client):
 async def sessions_are_listed_read_and_deleted(client):
     listed = await client.list_sessions()
     assert len(listed) == 5, listed
-    assert KEPT in [session.sessionId for session in listed]
-    assert (await client.get_session_metadata(KEPT)).sessionId == KEPT
-    assert await client.get_last_session_id() in [session.sessionId for session in listed]
+    assert KEPT in [session.session_id for session in listed]
+    assert (await client.get_session_metadata(KEPT)).session_id == KEPT
+    assert await client.get_last_session_id() in [session.session_id for session in listed]
     async with await client.resume_session(KEPT, **USUAL) as session:
         history = await session.get_events()
         in_order([event.type.value for event in history], ["session.start", "user.message", "assistant.message"])
