@@ -85,8 +85,10 @@ async fn d2_send_and_wait_gives_the_answer_the_error_and_the_abort() {
     let answered = client.call("session.sendAndWait", ask("hello")).await.unwrap();
     assert_eq!(answered["response"]["data"]["content"], "You said: hello");
     assert_eq!(answered["aborted"], false);
+    client.events_to("session.idle").await;
     let failed = client.call("session.sendAndWait", ask("fail")).await.unwrap_err();
     assert!(failed["message"].as_str().unwrap().contains("out of order"), "{failed}");
+    client.events_to("session.idle").await;
     let waiting = client.begin("session.sendAndWait", ask("hang")).await;
     client.event("assistant.message_delta").await;
     client.call("session.abort", json!({ "sessionId": id })).await.unwrap();
