@@ -1,9 +1,10 @@
 //! A session that this server holds for its clients: one that runs in this process, or one that another process runs
 //! and that is reached through its socket.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use host::Home;
 use protocol::SessionId;
@@ -36,6 +37,8 @@ pub(crate) struct Held {
     pub(crate) commands: ClientCommands,
     /// Whether every call that needs permission is allowed, as a client wished.
     pub(crate) approves_all: AtomicBool,
+    /// What its clients call their agents, by the agents' names.
+    titles: Mutex<HashMap<String, String>>,
     /// What its clients call it.
     pub(crate) name: Mutex<Option<String>>,
 }
@@ -89,6 +92,7 @@ impl Held {
             client_tasks: ClientTasks::default(),
             commands: ClientCommands::default(),
             approves_all: AtomicBool::new(false),
+            titles: Mutex::default(),
             name: Mutex::default(),
         }
     }
@@ -129,6 +133,16 @@ impl Held {
             Place::Here { inside, .. } => inside.link().await.map_err(ErrorObject::internal),
             Place::There(socket) => Client::connect(socket).await.map_err(ErrorObject::internal),
         }
+    }
+
+    /// Keeps what a client calls its agents.
+    pub(crate) fn entitle(&self, titles: impl IntoIterator<Item = (String, String)>) {
+        self.titles.lock().unwrap_or_else(PoisonError::into_inner).extend(titles);
+    }
+
+    /// What a client calls an agent, if it calls it something else.
+    pub(crate) fn title(&self, agent: &str) -> Option<String> {
+        self.titles.lock().unwrap_or_else(PoisonError::into_inner).get(agent).cloned()
     }
 
     /// Allows every call that needs permission from now on, or none without a word.

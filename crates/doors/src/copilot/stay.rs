@@ -141,6 +141,7 @@ async fn open(
     };
     let first_seq = session.first_seq();
     let held = Arc::new(Held::here(session, audience, bench).await?);
+    held.entitle(wish.titles());
     Ok((Opened { held, first_seq, warning }, member, asides))
 }
 

@@ -197,6 +197,7 @@ impl Watch {
             Event::MailAdmitted { .. } => self.is_busy = true,
             Event::MailDelivered { mail } if is_root => self.rest.read = mail.iter().copied().max().max(self.rest.read),
             Event::ActivationEnded { outcome: Outcome::Cancelled { .. }, .. } if is_root => self.rest.aborted = true,
+            Event::AdmissionClosed => self.rest.aborted = true,
             Event::TurnAnswered { turn, .. } | Event::TurnFailed { turn, .. } => {
                 self.streamed.remove(&(envelope.entry.task, *turn));
             }
