@@ -157,7 +157,7 @@ async fn settle(visit: &Visit, start: watch::Start, warning: Option<String>) -> 
     let lifecycle = json!({ "type": "session.created", "sessionId": id });
     visit.peer().tell("session.lifecycle", lifecycle).await;
     if let Some(message) = warning {
-        held.emit("session.warning", json!({ "warningType": "model", "message": message })).await;
+        held.emit("session.warning", json!({ "warningType": "model", "message": message }));
     }
     Ok(json!({
         "sessionId": id,

@@ -87,6 +87,11 @@ impl Translator {
         self.root == Some(task)
     }
 
+    /// Whether an ask was told of, and is open.
+    pub(crate) fn has_asked(&self, ask: &AskId) -> bool {
+        self.asks.contains_key(ask)
+    }
+
     /// Whether a call was told of, or is over.
     pub(crate) fn has_begun(&self, task: TaskId, call: &CallId) -> bool {
         self.calls.get(&(task, call.clone())).is_none_or(Call::is_started)
