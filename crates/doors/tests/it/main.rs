@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod claude;
+mod copilot;
 mod corpus;
 mod drive;
 mod http;

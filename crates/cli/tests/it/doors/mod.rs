@@ -2,6 +2,9 @@
 
 mod claude;
 mod claude_kills;
+mod copilot;
+mod copilot_crews;
+mod copilot_kills;
 
 use std::path::{Path, PathBuf};
 
