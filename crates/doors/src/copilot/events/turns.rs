@@ -168,7 +168,9 @@ impl Translator {
     pub(super) fn call_answered(&mut self, task: TaskId, call: CallId, answer: Answer) -> Vec<Wire> {
         // One that was denied did not start; clients pair starts and ends.
         let mut told = self.call_started(task, call.clone());
-        let turn = self.calls.remove(&(task, call.clone())).map(|known| known.turn.0.to_string());
+        let known = self.calls.remove(&(task, call.clone()));
+        let is_planned = !answer.status.is_error() && known.as_ref().is_some_and(|known| known.tool == "write_plan");
+        let turn = known.map(|known| known.turn.0.to_string());
         let mut content = json!({
             "toolCallId": call.to_string(),
             "success": !answer.status.is_error(),
@@ -182,6 +184,9 @@ impl Translator {
         }
         let whose = self.whose(task);
         told.push(Wire::kept("tool.execution_complete", content).of(whose));
+        if is_planned {
+            told.push(Wire::kept("session.plan_changed", json!({ "operation": "update" })));
+        }
         if let Some(agent) = self.agents.get_mut(&task) {
             agent.calls += 1;
             if let Some((_, open)) = &mut agent.turn {

@@ -19,6 +19,8 @@ pub(crate) async fn call(visit: &Visit, session: &Held, method: &str, params: Va
         "session.sendAndWait" => send_and_wait(visit, session, &params).await,
         "session.abort" => {
             let () = session.call::<Value>(Method::SessionInterrupt, json!({})).await.map(drop)?;
+            // To the family, an abort is of everything that is under way.
+            cancel_all(session).await?;
             Ok(json!({ "success": true }))
         }
         "session.interruptMainTurn" => {
