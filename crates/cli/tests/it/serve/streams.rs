@@ -47,7 +47,7 @@ fn d6_a_watcher_that_reads_nothing_holds_up_nobody() {
     let stage = stage();
     let turn = r#"
     - - call: { tool: shell, input: { command: "yes 0123456789 | head -c 20000" } }"#;
-    stage.script(&format!("version: 1\nagents:\n  main:{}\n    - - say: It is done.\n", turn.repeat(200)));
+    stage.script(&format!("version: 1\nagents:\n  main:{}\n    - - say: It is done.\n", turn.repeat(120)));
     let server = serve(&stage);
     let path = server.begin("go");
     // Megabytes of events are more than sockets hold.
