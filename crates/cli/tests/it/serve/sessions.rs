@@ -71,10 +71,10 @@ fn d4_mode_plan_model_todos_agents_and_commands_are_told_and_changed() {
     assert_eq!(http.done("GET", &at("plan"), None), json!({ "text": null }));
     assert!(http.done("GET", &at("model"), None)["model"].as_str().unwrap().starts_with("script/"));
 
-    let todo = http.done("POST", &at("todos"), Some(json!({ "id": "a b", "title": "look" })));
+    let todo = http.done("POST", &at("todos"), Some(json!({ "id": "größe", "title": "look" })));
     assert_eq!(todo["status"], "pending");
-    let changed = http.done("PATCH", &at("todos/a%20b"), Some(json!({ "status": "done" })));
-    assert_eq!((&changed["id"], &changed["status"]), (&json!("a b"), &json!("done")));
+    let changed = http.done("PATCH", &at("todos/gr%C3%B6%C3%9Fe"), Some(json!({ "status": "done" })));
+    assert_eq!((&changed["id"], &changed["status"]), (&json!("größe"), &json!("done")));
     assert_eq!(http.done("GET", &at("todos?status=done"), None)["total"], 1);
     http.ask("PATCH", &at("todos/none"), Some(json!({ "status": "done" }))).problem(422);
 
