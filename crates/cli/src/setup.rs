@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use config::{Access, Choice, Config, Env, Feature, File, Layers, Places, Project, Remote, Standing};
+use doors::ClientProvider;
 use host::{Home, SystemClock, TimeIds};
 use model::{Model, Recorder};
 use protocol::api::SessionView;
@@ -66,10 +67,23 @@ impl Setup {
     /// The settings of a run; one that goes on with a session takes over what the flags do not say. Tells what of the
     /// files a person should know.
     pub(crate) fn settings(&self, args: &RunArgs, before: Option<&SessionView>) -> Result<Settings, Failure> {
+        self.settings_with(args, before, None)
+    }
+
+    /// The same with a provider that whoever drives the session brings along.
+    pub(crate) fn settings_with(
+        &self,
+        args: &RunArgs,
+        before: Option<&SessionView>,
+        provider: Option<ClientProvider>,
+    ) -> Result<Settings, Failure> {
         let cwd = folder(args.directory.as_deref().or(before.map(|before| Path::new(&before.cwd))))?;
         let layers = self.layers(&args.permit, args.file()?, before, &cwd)?;
         let mut config = layers.config();
-        let access = config.access(&self.env).map_err(refused)?;
+        let mut access = config.access(&self.env).map_err(refused)?;
+        if let Some(provider) = provider {
+            access.bring(ClientProvider::NAME, "baseUrl", provider.at).map_err(refused)?;
+        }
         // The folder's own settings may hide more than the user's.
         log::hide(&access.secrets);
         let roots = self.roots(&layers)?;

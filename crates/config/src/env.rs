@@ -53,8 +53,42 @@ pub(crate) const OPENAI_URL: &str = "OPENAI_BASE_URL";
 /// Where the provider `ollama` is, in the form that Ollama itself reads.
 pub(crate) const OLLAMA_HOST: &str = "OLLAMA_HOST";
 
+/// What clients of a door on a port must show first.
+const CONNECTION_TOKEN: &str = "COPILOT_CONNECTION_TOKEN";
+
+/// Where the model of a Copilot SDK's session is, if the client says nothing.
+const COPILOT_URL: &str = "COPILOT_PROVIDER_BASE_URL";
+
+/// What it speaks there: `openai`, `azure` or `anthropic`.
+const COPILOT_TYPE: &str = "COPILOT_PROVIDER_TYPE";
+
+/// The key that it is asked with.
+const COPILOT_KEY: &str = "COPILOT_PROVIDER_API_KEY";
+
+/// The same as a bearer token.
+const COPILOT_BEARER: &str = "COPILOT_PROVIDER_BEARER_TOKEN";
+
+/// What it is called there.
+const COPILOT_MODEL: &str = "COPILOT_MODEL";
+
 /// Variables that hold keys, whether Bosun uses them or not.
-const KEYS: [&str; 3] = [ANTHROPIC_KEY, OPENAI_KEY, "ANTHROPIC_AUTH_TOKEN"];
+const KEYS: [&str; 6] =
+    [ANTHROPIC_KEY, OPENAI_KEY, "ANTHROPIC_AUTH_TOKEN", COPILOT_BEARER, CONNECTION_TOKEN, "COPILOT_SDK_AUTH_TOKEN"];
+
+/// The provider that the environment gives to sessions of the Copilot SDKs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CopilotProvider {
+    /// Where it is.
+    pub base_url: String,
+    /// What it speaks, in that family's word.
+    pub kind: Option<String>,
+    /// Its key.
+    pub key: Option<Secret>,
+    /// Its key as a bearer token.
+    pub bearer: Option<Secret>,
+    /// The model to ask.
+    pub model: Option<String>,
+}
 
 /// The environment as it was when the process began.
 #[derive(Debug, Clone, Default)]
@@ -139,6 +173,11 @@ impl Env {
         self.text("TERM").is_none_or(|term| term == "dumb")
     }
 
+    /// What clients of a door on a port must show first.
+    pub fn connection_token(&self) -> Option<String> {
+        self.text(CONNECTION_TOKEN)
+    }
+
     /// What a variable says, unless it is unset or says nothing.
     pub fn text(&self, name: &str) -> Option<String> {
         self.vars.text(name)
@@ -155,6 +194,17 @@ impl Env {
         let text = self.text(variable)?;
         let key = text.trim();
         (!key.is_empty()).then(|| Secret::new(key).found_in(variable))
+    }
+
+    /// The provider of the Copilot SDKs' sessions, if the environment names one.
+    pub fn copilot_provider(&self) -> Option<CopilotProvider> {
+        Some(CopilotProvider {
+            base_url: self.text(COPILOT_URL)?,
+            kind: self.text(COPILOT_TYPE),
+            key: self.key(COPILOT_KEY),
+            bearer: self.key(COPILOT_BEARER),
+            model: self.text(COPILOT_MODEL),
+        })
     }
 
     /// Every variable that holds a key: the usual ones, and those that a file names.

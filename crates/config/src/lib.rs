@@ -35,7 +35,7 @@ pub use catalog::{
 };
 pub use config::Config;
 pub use edit::{Added, add_rule};
-pub use env::{Env, FAULT, MANAGED, MAX_CONCURRENT, MAX_DEPTH};
+pub use env::{CopilotProvider, Env, FAULT, MANAGED, MAX_CONCURRENT, MAX_DEPTH};
 pub use file::{
     Agents, Environment, Feature, Features, File, Limits, Lists, Managed, Network, Output, Permissions, Retention,
     Spending, TooDear, Workspace,

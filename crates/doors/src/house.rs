@@ -32,12 +32,29 @@ pub struct Order {
     pub flags: Vec<String>,
     /// What the client brings along.
     pub guests: Guests,
+    /// Where its model is asked, if the client says so itself.
+    pub provider: Option<ClientProvider>,
+}
+
+/// A provider that the client brings along. Its key is neither kept nor shown, and whoever goes on with the session
+/// brings it again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientProvider {
+    /// Where it is, and how it is asked.
+    pub at: model::Provider,
+    /// The model that is asked there; the one that the flags name when absent.
+    pub model: Option<String>,
+}
+
+impl ClientProvider {
+    /// What stands before the slash in the names of its models.
+    pub const NAME: &str = "client";
 }
 
 impl Order {
     /// A session that begins or goes on, with nothing said about it.
     pub fn new(start: Start) -> Order {
-        Order { start, id: None, cwd: None, flags: Vec::new(), guests: Guests::default() }
+        Order { start, id: None, cwd: None, flags: Vec::new(), guests: Guests::default(), provider: None }
     }
 }
 

@@ -109,11 +109,6 @@ const TOOLS: [Known; 16] = [
     Known { ours: "write_agent", camel: &["write_agent"], pascal: &["SendMessage"], args: &[] },
 ];
 
-/// Our name for a tool that the second family calls so; the name itself if it has none.
-pub fn ours(name: &str) -> &str {
-    TOOLS.iter().find(|known| known.pascal.contains(&name)).map_or(name, |known| known.ours)
-}
-
 fn known(tool: &str) -> Option<&'static Known> {
     TOOLS.iter().find(|known| known.ours == tool)
 }
@@ -125,6 +120,15 @@ pub fn told(tool: &str, dialect: HookDialect) -> &str {
         HookDialect::Snake => known.pascal,
     });
     names.and_then(|names| names.first().copied()).unwrap_or(tool)
+}
+
+/// The tool of ours that a family knows by this name.
+pub fn ours(name: &str, dialect: HookDialect) -> &str {
+    let is_it = |known: &&Known| match dialect {
+        HookDialect::Camel => known.camel.contains(&name),
+        HookDialect::Snake => known.pascal.contains(&name),
+    };
+    TOOLS.iter().find(is_it).map_or(name, |known| known.ours)
 }
 
 /// Every name that a matcher may mean a tool by.
@@ -215,6 +219,7 @@ mod tests {
             assert_eq!(Value::Object(told.clone()), expected);
             assert_eq!(to_ours(tool, HookDialect::Snake, told), input);
         }
+        let ours = |name| ours(name, HookDialect::Snake);
         assert_eq!((ours("Bash"), ours("Task"), ours("mcp__a__b")), ("shell", "task", "mcp__a__b"));
     }
 

@@ -59,6 +59,20 @@ impl State {
             // Whoever greeted what was copied parts from it, in the original.
             Event::SessionForked { .. } => {
                 self.tasks.values_mut().for_each(|task| task.unparted.clear());
+                // What a client does is done once, in the original.
+                self.errands.clear();
+                Ok(())
+            }
+            Event::AgentSelected { agent, .. } => self.update(id, |root| {
+                root.agent = agent.as_str().into();
+                Ok(())
+            }),
+            Event::ErrandChanged { errand } => {
+                self.errands.insert(errand.id.clone(), (**errand).clone());
+                Ok(())
+            }
+            Event::ErrandForgotten { id } => {
+                self.errands.remove(id);
                 Ok(())
             }
             Event::AgentDefined { id, .. } => {

@@ -1,10 +1,11 @@
 //! Everything that can happen to a session.
 
+use protocol::api::{ErrandParams, ErrandUpdate};
 use protocol::{
     Activation, AgentSpec, Answer, Ask, AskId, At, Block, Body, Brought, CallId, Cancel, CancelBy, Compaction,
-    Completion, Cost, DecidedBy, Decision, DefinitionId, Delivery, Evidence, FailKind, Fence, FleetEnd, FleetTerms,
-    Holder, Item, Limit, ListName, ModelFault, Origin, Quote, Run, SessionId, SessionMode, StopReason, TaskId,
-    TaskSpec, Terms, Todo, TodoId, Turn, Usage, WaitMode, WrapUp,
+    Completion, Cost, DecidedBy, Decision, DefinitionId, Delivery, ErrandId, Evidence, FailKind, Fence, FleetEnd,
+    FleetTerms, Holder, Item, Limit, ListName, ModelFault, ModelUse, Origin, Quote, Run, SessionId, SessionMode,
+    StopReason, TaskId, TaskSpec, Terms, Todo, TodoId, Turn, Usage, WaitMode, WrapUp,
 };
 
 /// One thing that happened, or that somebody asks for.
@@ -133,6 +134,24 @@ pub enum Input {
         /// Who asks.
         by: Origin,
     },
+    /// Have the root go on as another agent, from its next activation on.
+    SelectAgent {
+        /// What the agent is; the session's usual one when absent.
+        definition: Option<Definition>,
+        /// The model that performs it; the session's when absent.
+        model: Option<ModelUse>,
+    },
+    /// Begin an errand of a client, or take it up again.
+    Errand(ErrandParams),
+    /// Take what a client says of its errand.
+    TellErrand(ErrandUpdate),
+    /// A connection is gone: what it was at is nobody's.
+    Orphan {
+        /// The connection.
+        owner: String,
+    },
+    /// Nobody has use for the record of an errand that has ended.
+    ForgetErrand(ErrandId),
     /// Go on with another model, which can be asked.
     SetModel {
         /// The model, as `--model` takes it.

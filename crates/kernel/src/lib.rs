@@ -29,7 +29,7 @@ mod work;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use protocol::{At, Entry, TaskId, TodoId};
+use protocol::{At, Entry, Errand, ErrandId, TaskId, TodoId};
 
 pub use bucket::Bucket;
 pub use effect::Effect;
@@ -160,6 +160,16 @@ impl Kernel {
     /// for whoever does them. `agent` is the type of those that name none.
     pub fn due(&self, agent: &str) -> Vec<TodoId> {
         self.state.due(&self.limits, agent)
+    }
+
+    /// What clients do themselves, by name.
+    pub fn errands(&self) -> impl Iterator<Item = &Errand> {
+        self.state.errands.values()
+    }
+
+    /// One of them.
+    pub fn errand(&self, id: &ErrandId) -> Option<&Errand> {
+        self.state.errands.get(id)
     }
 
     /// The moment at which [`Input::Tick`] is due.

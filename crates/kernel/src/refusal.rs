@@ -1,6 +1,6 @@
 //! Why an input was not accepted. A refused input has changed nothing.
 
-use protocol::{AskId, CallId, TaskId, TodoId, circle};
+use protocol::{AskId, CallId, ErrandId, TaskId, TodoId, circle};
 
 use crate::evolve::Impossible;
 
@@ -162,6 +162,32 @@ pub enum Refusal {
     /// The decision is none on such a thing.
     #[error("{0} cannot be decided like this: a call is allowed or denied, a question answered or denied")]
     Unfit(AskId),
+    /// No such errand.
+    #[error("there is no errand `{0}`; register it first")]
+    NoErrand(ErrandId),
+    /// Another connection is at it, or none is.
+    #[error("the errand `{0}` is not this connection's; register it again when its owner is gone")]
+    ErrandOwned(ErrandId),
+    /// It has ended.
+    #[error("the errand `{0}` has ended")]
+    ErrandEnded(ErrandId),
+    /// It has not ended.
+    #[error("the errand `{0}` has not ended")]
+    ErrandNotEnded(ErrandId),
+    /// It stands elsewhere than its client thinks.
+    #[error("the errand `{id}` stands at {sequence}")]
+    ErrandMoved {
+        /// The errand.
+        id: ErrandId,
+        /// Its number.
+        sequence: u64,
+    },
+    /// There are as many as there may be.
+    #[error("the session keeps {cap} errands, which is all it may; remove those that have ended")]
+    Errands {
+        /// The cap.
+        cap: usize,
+    },
     /// The decision contradicts the state: a defect of the kernel.
     #[error(transparent)]
     Impossible(#[from] Impossible),

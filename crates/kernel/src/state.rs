@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use protocol::{AskId, At, CallId, DefinitionId, Fence, TaskId, TodoId};
+use protocol::{AskId, At, CallId, DefinitionId, Errand, ErrandId, Fence, TaskId, TodoId};
 
 use crate::graph::Graph;
 use crate::helm::Helm;
@@ -37,6 +37,8 @@ pub struct State {
     pub(crate) waiters: BTreeMap<TaskId, BTreeSet<(TaskId, CallId)>>,
     /// The todos.
     pub(crate) graph: Graph,
+    /// What clients do themselves.
+    pub(crate) errands: BTreeMap<ErrandId, Errand>,
     /// For each open ask, the task whose call waits.
     pub(crate) asks: BTreeMap<AskId, TaskId>,
 }

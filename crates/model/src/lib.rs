@@ -25,7 +25,7 @@ pub use facts::{Facts, Skill};
 pub use lenient::Lenient;
 pub use model::{Deltas, Model, ModelError};
 pub use open::{OpenError, in_full, is_file, open};
-pub use provider::{Key, Listed, Provider, Providers, Wire};
+pub use provider::{Extra, Key, Listed, Provider, Providers, Wire};
 pub use replay::{Recorder, RecordingError, Replay};
 pub use reply::{Draft, Reply};
 pub use request::{Calls, Message, Part, Request, ToolSpec};

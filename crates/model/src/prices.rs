@@ -100,11 +100,19 @@ const OPENAI: &[Row] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Key;
+    use crate::{Extra, Key};
 
     fn provider(wire: Wire) -> Provider {
         let models = table(wire);
-        Provider { wire, base_url: String::new(), key: Key::Needless, small: false, at_once: None, models }
+        Provider {
+            wire,
+            base_url: String::new(),
+            key: Key::Needless,
+            small: false,
+            at_once: None,
+            extra: Extra::default(),
+            models,
+        }
     }
 
     #[test]

@@ -55,8 +55,19 @@ pub struct Provider {
     pub small: bool,
     /// How many requests it takes at once.
     pub at_once: Option<u32>,
+    /// What its requests carry besides.
+    pub extra: Extra,
     /// What is known of its models, by name.
     pub models: BTreeMap<String, Listed>,
+}
+
+/// What the requests to a provider carry besides what its wire asks for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Extra {
+    /// More headers. What stands in them may be a key.
+    pub headers: Vec<(String, Secret)>,
+    /// What follows the path, such as `api-version=2024-10-21`.
+    pub query: Option<String>,
 }
 
 /// Every place that models can be asked at, and the way there.

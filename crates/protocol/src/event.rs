@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Activation, AgentSpec, Answer, Ask, AskId, At, Attempt, AutopilotStop, Block, Blocked, Body, Brought, Budget,
-    CallId, Cancel, CancelBy, Cost, DecidedBy, Decision, DefinitionId, Delivery, Effort, Evidence, Fence, FleetEnd,
-    FleetTerms, Holder, Item, ListName, MailId, Origin, Outcome, PermissionMode, Price, RuleText, SessionId,
-    SessionMode, StopReason, TaskId, TaskSpec, Todo, TodoId, Turn, Usage, WaitMode, WrapUp,
+    CallId, Cancel, CancelBy, Cost, DecidedBy, Decision, DefinitionId, Delivery, Effort, Errand, ErrandId, Evidence,
+    Fence, FleetEnd, FleetTerms, Holder, Item, ListName, MailId, ModelUse, Origin, Outcome, PermissionMode, Price,
+    RuleText, SessionId, SessionMode, StopReason, TaskId, TaskSpec, Todo, TodoId, Turn, Usage, WaitMode, WrapUp,
 };
 
 /// An event as the kernel decides it: which task it is about, and when.
@@ -103,6 +103,29 @@ pub enum Event {
         id: DefinitionId,
         /// The definition.
         spec: Box<AgentSpec>,
+    },
+
+    /// The task goes on as another agent, from its next activation on.
+    AgentSelected {
+        /// What the agent is called.
+        agent: String,
+        /// Its definition; none for the session's usual agent.
+        #[serde(default)]
+        definition: Option<DefinitionId>,
+        /// The model that performs it; the session's when absent.
+        #[serde(default)]
+        model: Option<ModelUse>,
+    },
+
+    /// A client began work of its own, or said something of it.
+    ErrandChanged {
+        /// The work as it stands.
+        errand: Box<Errand>,
+    },
+    /// Nobody has use for an ended errand's record any more.
+    ErrandForgotten {
+        /// The errand.
+        id: ErrandId,
     },
 
     /// A task was made; it is queued.

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use kernel::{Input, Refusal};
 use protocol::api::{
-    AgentView, AgentsResult, AsksParams, Command, FleetParams, FleetResult, InvokeParams, Method, ModeParams,
-    ModelParams, OutputResult, PermissionParams, PlanParams, PlanResult, RefusalKind, SendParams, SendResult,
-    SlashList, StartAgentParams, StartAgentResult, SubscribeParams, TaskParams, TasksParams, TodoEdit, TodosParams,
+    AgentResult, AgentView, AgentsResult, AsksParams, Command, ErrandIdParams, FleetParams, FleetResult, InvokeParams,
+    Method, ModeParams, ModelParams, OutputResult, OwnerParams, PermissionParams, PlanParams, PlanResult, RefusalKind,
+    SelectParams, SendParams, SendResult, SlashList, StartAgentParams, StartAgentResult, SubscribeParams, TaskParams,
+    TasksParams, TodoEdit, TodosParams,
 };
 use protocol::{AgentSpec, TaskId, TaskState};
 use rpc::{Answering, ClientHandle, ErrorObject, Serve, params};
@@ -19,6 +20,7 @@ use tokio::sync::{Notify, watch};
 use crate::agent::Desk;
 use crate::bus::{Live, Subscription};
 use crate::commands;
+use crate::errands;
 use crate::hooks;
 use crate::output::output;
 use crate::own::Unchanged;
@@ -107,6 +109,30 @@ impl Serve for Api {
                     let dispatcher = Dispatcher { desk: &self.desk, supervisor: &self.supervisor, root: self.root };
                     let task = dispatcher.spawn(wanted).await;
                     json_of(StartAgentResult { task: task.map_err(|why| refusal(RefusalKind::Unfit, &why))? })
+                }
+                Method::AgentGet => {
+                    json_of(AgentResult { agent: self.desk.selected(self.root).as_ref().map(agent_view) })
+                }
+                Method::AgentSelect => {
+                    let SelectParams { agent } = params(given)?;
+                    let input = self.desk.selection(agent.as_deref());
+                    self.submit(input.map_err(|why| refusal(RefusalKind::Unfit, &why))?).await?;
+                    json_of(AgentResult { agent: self.desk.selected(self.root).as_ref().map(agent_view) })
+                }
+                Method::ErrandsList => json_of(errands::list(&self.supervisor).await.map_err(refused)?),
+                Method::ErrandsRegister => {
+                    json_of(errands::register(&self.supervisor, params(given)?).await.map_err(refused)?)
+                }
+                Method::ErrandsUpdate => {
+                    json_of(errands::update(&self.supervisor, params(given)?).await.map_err(refused)?)
+                }
+                Method::ErrandsOrphan => {
+                    let OwnerParams { owner } = params(given)?;
+                    self.submit(Input::Orphan { owner }).await.map(|_receipt| json!({}))
+                }
+                Method::ErrandsForget => {
+                    let ErrandIdParams { id } = params(given)?;
+                    self.submit(Input::ForgetErrand(id)).await.map(|_receipt| json!({}))
                 }
                 Method::TasksList => self.list(params(given)?),
                 Method::TasksGet => {

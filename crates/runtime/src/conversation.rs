@@ -139,6 +139,7 @@ impl Conversation {
                 tools.iter().for_each(|tool| self.grow(Grown::Loaded(tool.clone())));
             }
             Event::SessionAdopted { .. } => self.adopt(),
+            Event::AgentSelected { agent, .. } => self.agent.clone_from(agent),
             Event::AutopilotContinued { .. }
             | Event::AutopilotStopped { .. }
             | Event::MailExpired { .. }
@@ -181,6 +182,8 @@ impl Conversation {
             | Event::TaskForgotten
             | Event::ActivationParted { .. }
             | Event::StopHeld { .. }
+            | Event::ErrandChanged { .. }
+            | Event::ErrandForgotten { .. }
             | Event::ModelChanged { .. }
             | Event::Unknown => {}
         }

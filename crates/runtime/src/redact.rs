@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use kernel::{Ending, Input, Report, TodoMove};
 use net::Secret;
-use protocol::{Block, Body, Completion, Decision, Evidence, Expects, Subject, Todo};
+use protocol::{Block, Body, Completion, Decision, ErrandEnd, ErrandWord, Evidence, Expects, Subject, Todo};
+use serde_json::Value;
 
 /// What stands where a secret stood.
 const MARK: &str = "[redacted]";
@@ -26,6 +27,13 @@ impl Redactor {
         Redactor(secrets.into())
     }
 
+    /// Will replace these as well.
+    #[must_use]
+    pub fn with(&self, more: &[Secret]) -> Redactor {
+        let new = more.iter().filter(|secret| self.0.iter().all(|known| known.reveal() != secret.reveal()));
+        Redactor::new(&self.0.iter().chain(new).cloned().collect::<Vec<_>>())
+    }
+
     /// The input without any secret that it carries. What a provider must get back byte for byte stays as it is.
     pub(crate) fn input(&self, input: &mut Input) {
         if self.0.is_empty() {
@@ -44,6 +52,13 @@ impl Redactor {
             Input::Open { definition, .. } => {
                 definition.iter_mut().for_each(|definition| self.text(&mut definition.spec.prompt));
             }
+            Input::SelectAgent { definition, .. } => {
+                definition.iter_mut().for_each(|definition| self.text(&mut definition.spec.prompt));
+            }
+            Input::Errand(params) => {
+                params.title.iter_mut().chain([&mut params.description]).for_each(|text| self.text(text));
+            }
+            Input::TellErrand(update) => update.words.iter_mut().for_each(|word| self.word(word)),
             Input::Todos { changed, .. } => changed.iter_mut().for_each(|todo| self.todo(todo)),
             Input::BeginFleet(terms) => {
                 self.text(&mut terms.goal);
@@ -53,6 +68,8 @@ impl Redactor {
             Input::MoveTodo { to: TodoMove::Reuse(Some(brought)), .. } => self.text(&mut brought.result),
             Input::MoveTodo { to: TodoMove::Reuse(None) | TodoMove::Reopen, .. }
             | Input::SetMode { .. }
+            | Input::Orphan { .. }
+            | Input::ForgetErrand(_)
             | Input::SetModel { .. }
             | Input::GoOn { .. }
             | Input::MergeTodo { .. }
@@ -72,6 +89,31 @@ impl Redactor {
             | Input::Forget(_)
             | Input::Memory(_)
             | Input::Tick => {}
+        }
+    }
+
+    fn word(&self, word: &mut ErrandWord) {
+        match word {
+            ErrandWord::Phase { phase } => phase.iter_mut().for_each(|text| self.text(text)),
+            ErrandWord::Message { text } => self.text(text),
+            ErrandWord::Ended { end } => match end {
+                ErrandEnd::Completed { result } => result.iter_mut().for_each(|result| self.json(result)),
+                ErrandEnd::Failed { error, code } => {
+                    code.iter_mut().chain([error]).for_each(|text| self.text(text));
+                }
+                ErrandEnd::Cancelled { reason } => reason.iter_mut().for_each(|text| self.text(text)),
+            },
+            ErrandWord::Running | ErrandWord::Idle | ErrandWord::Percent { .. } => {}
+        }
+    }
+
+    /// Every text of a value that somebody else made.
+    fn json(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => self.text(text),
+            Value::Array(all) => all.iter_mut().for_each(|one| self.json(one)),
+            Value::Object(fields) => fields.values_mut().for_each(|one| self.json(one)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
 

@@ -272,6 +272,10 @@ impl Known {
                 self.note(&changed);
             }
             Event::IntentReported { intent } => self.intent = Some(intent.clone()),
+            Event::AgentSelected { agent, definition, model } => {
+                let spec = Arc::make_mut(&mut self.spec);
+                (spec.agent, spec.definition, spec.model) = (agent.clone(), definition.clone(), model.clone());
+            }
             Event::ActivationEnded { activation, outcome, text } => {
                 self.end(*activation, outcome.clone(), text, entry.at, children)
             }

@@ -80,7 +80,10 @@ pub(crate) fn project(conn: &Connection, entry: &Entry) -> rusqlite::Result<()> 
             tasks::choose_model(conn, task, model)?;
             tasks::touch(conn, task, at)
         }
-        Event::AutopilotContinued { .. }
+        Event::AgentSelected { agent, model, .. } => tasks::select(conn, task, agent, model.as_ref(), at),
+        Event::ErrandChanged { .. }
+        | Event::ErrandForgotten { .. }
+        | Event::AutopilotContinued { .. }
         | Event::AutopilotStopped { .. }
         | Event::AdmissionClosed
         | Event::AdmissionOpened

@@ -103,6 +103,19 @@ pub(crate) fn rest(conn: &Connection, task: TaskId, outcome: &Outcome, text: &st
     touch_if_late(changed, conn, task, at)
 }
 
+/// Notes that a task goes on as another agent.
+pub(crate) fn select(
+    conn: &Connection,
+    task: TaskId,
+    agent: &str,
+    model: Option<&ModelUse>,
+    at: At,
+) -> rusqlite::Result<()> {
+    conn.prepare_cached("UPDATE bosun_tasks SET agent = ?2, model = ?3, updated_at = ?4 WHERE id = ?1")?
+        .execute(params![task.to_string(), agent, model.map(json).transpose()?, at.0])?;
+    Ok(())
+}
+
 /// Notes the session's model for every agent that has it, as [`protocol::ModelUse::is_sessions`] tells.
 pub(crate) fn follow_model(conn: &Connection, model: &str) -> rusqlite::Result<()> {
     conn.prepare_cached(

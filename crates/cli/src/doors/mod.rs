@@ -7,7 +7,9 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::sync::Arc;
 
-use doors::Ended;
+use config::CopilotProvider;
+use doors::copilot::Offer;
+use doors::{ClientProvider, Ended};
 use house::Quarters;
 
 use crate::args::{DoorArgs, DoorsCommand, Family};
@@ -42,14 +44,27 @@ pub(crate) fn perform(command: &DoorsCommand) -> Result<Exit, Failure> {
 
 /// Serves the client that started this process.
 pub(crate) async fn serve(args: DoorArgs) -> Result<Exit, Failure> {
-    let house = Arc::new(Quarters::new(Setup::read()?));
+    let setup = Setup::read()?;
+    let token = setup.env.connection_token();
+    let provider = match args.family {
+        Family::Claude => None,
+        Family::Copilot => setup.env.copilot_provider().map(own_provider).transpose()?,
+    };
+    let house = Arc::new(Quarters::new(setup).with_provider(provider));
     let ended = match args.family {
         Family::Claude => doors::claude::serve(house, args.rest).await,
-        Family::Copilot => doors::copilot::serve(house, args.rest).await,
+        Family::Copilot => doors::copilot::serve(house, args.rest, token).await,
     };
     Ok(match ended {
         Ended::Well => Exit::Success,
         Ended::Failed => Exit::Failed,
         Ended::Usage => Exit::Usage,
     })
+}
+
+/// The provider that the environment gives to sessions of the Copilot SDKs.
+fn own_provider(found: CopilotProvider) -> Result<ClientProvider, Failure> {
+    let CopilotProvider { base_url, kind, key, bearer, model } = found;
+    let offer = Offer { base_url, kind, api_key: key, bearer_token: bearer, model_id: model, ..Offer::default() };
+    offer.provider().map_err(|why| Failure::usage(format!("COPILOT_PROVIDER_*: {why}")))
 }

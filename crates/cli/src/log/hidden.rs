@@ -7,9 +7,11 @@ use runtime::Redactor;
 
 static HIDDEN: RwLock<Option<Redactor>> = RwLock::new(None);
 
-/// Keeps these out of the log and of reports from now on.
+/// Keeps these out of the log and of reports from now on, besides those that are kept out already: a process may run
+/// sessions of several clients, each with keys of its own.
 pub(crate) fn hide(secrets: &[Secret]) {
-    *HIDDEN.write().unwrap_or_else(PoisonError::into_inner) = Some(Redactor::new(secrets));
+    let mut hidden = HIDDEN.write().unwrap_or_else(PoisonError::into_inner);
+    *hidden = Some(hidden.as_ref().map_or_else(|| Redactor::new(secrets), |known| known.with(secrets)));
 }
 
 /// A text without them.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 
-use model::{Key, Listed, Provider, Providers, Wire, prices};
+use model::{Extra, Key, Listed, Provider, Providers, Wire, prices};
 use net::{Patience, Secret};
 
 use super::address::Address;
@@ -152,6 +152,7 @@ impl Described<'_> {
             key,
             small: rest.small.unwrap_or(local),
             at_once: rest.at_once.map(u32::from),
+            extra: Extra::default(),
             models: BuiltIn::named(name).and_then(BuiltIn::prices).map(prices::table).unwrap_or_default(),
         };
         for (model, file) in &rest.models {

@@ -2,6 +2,7 @@
 
 mod access;
 mod address;
+mod bring;
 mod built_in;
 mod error;
 mod file;

@@ -107,8 +107,10 @@ async fn introduce(api: &Client, args: &Args, guests: Vec<String>) -> Result<Int
     let SlashList { commands } = api.call(Method::CommandsList, json!({})).await?;
     let AgentsResult { agents } = api.call(Method::AgentsList, json!({})).await?;
     let left_out = args.tools.as_deref().map(rules::left_out).unwrap_or_default();
-    let is_there =
-        |name: &&str| !args.disallowed.iter().any(|no| no == name) && !left_out.contains(&hooks::names::ours(name));
+    let is_there = |name: &&str| {
+        !args.disallowed.iter().any(|no| no == name)
+            && !left_out.contains(&hooks::names::ours(name, protocol::HookDialect::Snake))
+    };
     let tools = INIT_TOOLS.into_iter().filter(is_there).map(str::to_owned).chain(guests).collect();
     let mode = args.permission_mode.as_deref().and_then(Mode::named).unwrap_or_default();
     Ok(Introduction { cwd: view.cwd, model: view.model, mode, tools, servers: Vec::new(), commands, agents })

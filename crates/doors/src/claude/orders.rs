@@ -32,7 +32,7 @@ pub(super) fn order(args: &Args, hello: &Hello, home: &Home, control: &Arc<Contr
         system: system(args, hello)?,
         ..Guests::default()
     };
-    Ok(Order { start, id, cwd: None, flags: flags(args, hello)?, guests })
+    Ok(Order { start, id, cwd: None, flags: flags(args, hello)?, guests, provider: None })
 }
 
 /// Whether the session begins, goes on, or is copied.

@@ -55,7 +55,7 @@ pub(super) fn rule(effect: RuleEffect, text: &str) -> Option<String> {
     let ours = match Rule::parse(effect, text, Source::Flag) {
         Ok(_) if is_family(name) => text.to_owned(),
         // A pattern is only known to families of tools; a rule about one of the others is about all of its calls.
-        _ => match (hooks::names::ours(name), pattern, effect) {
+        _ => match (hooks::names::ours(name, protocol::HookDialect::Snake), pattern, effect) {
             (ours, None, _) | (ours, Some(_), RuleEffect::Allow) => ours.to_owned(),
             (_, Some(_), RuleEffect::Ask | RuleEffect::Deny) => return None,
         },
@@ -93,7 +93,7 @@ pub(super) fn left_out(wanted: &[String]) -> Vec<&'static str> {
     let is_wanted = |tool: &&'static str| {
         wanted.iter().any(|name| {
             let kin = KIN.iter().find(|(theirs, _)| theirs == name).map_or(&[][..], |(_, ours)| *ours);
-            kin.contains(tool) || hooks::names::ours(name) == *tool
+            kin.contains(tool) || hooks::names::ours(name, protocol::HookDialect::Snake) == *tool
         })
     };
     TOOLS.into_iter().filter(|tool| !is_wanted(tool)).collect()

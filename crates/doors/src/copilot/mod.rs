@@ -1,11 +1,24 @@
-//! The door of the Copilot SDKs.
+//! The door of the Copilot SDKs: JSON-RPC in `Content-Length` frames, on standard input and output or on a port of this
+//! machine.
+//!
+//! A session belongs to the server, not to a client: clients come and go, and more than one may watch it.
 
-use std::sync::Arc;
+mod args;
+mod audience;
+mod client_tasks;
+mod events;
+mod held;
+mod history;
+mod hooks;
+mod methods;
+mod order;
+mod peer;
+mod serve;
+mod server;
+mod stay;
+mod tools;
+mod visit;
+mod watch;
 
-use crate::{Ended, House};
-
-/// Serves one client on standard input and output.
-pub async fn serve(house: Arc<dyn House>, args: Vec<String>) -> Ended {
-    let _unused = (house, args);
-    Ended::Usage
-}
+pub use methods::provider::Offer;
+pub use serve::{serve, serve_on};

@@ -1,3 +1,5 @@
 //! Doors, driven as their clients drive them.
 
 mod claude;
+mod corpus;
+mod drive;

@@ -3,6 +3,7 @@
 
 mod ask;
 mod cancel;
+mod errand;
 mod fleet;
 mod mail;
 mod mode;
@@ -50,6 +51,11 @@ pub(crate) fn decide(state: &mut State, limits: &Limits, now: At, input: Input) 
         Input::MergeTodo { todo, commit } => draft.merge_todo(todo, commit),
         Input::EndFleet(end) => draft.end_fleet(end),
         Input::SetMode { mode, by } => draft.set_mode(mode, by),
+        Input::SelectAgent { definition, model } => draft.select_agent(definition, model),
+        Input::Errand(params) => draft.register_errand(params),
+        Input::TellErrand(update) => draft.tell_errand(update),
+        Input::Orphan { owner } => draft.orphan(&owner),
+        Input::ForgetErrand(id) => draft.forget_errand(id),
         Input::SetModel { model, by } => draft.set_model(model, by),
         Input::GoOn { state, text } => draft.go_on(state, text),
         Input::Tick => draft.tick(),

@@ -1,6 +1,8 @@
 //! A session's owner comes, goes, or dies.
 
-use protocol::{CancelBy, Event, Fence, FleetEnd, Kind, ModelFault, Outcome, SessionId, TaskId, TaskSpec, Terms};
+use protocol::{
+    CancelBy, Event, Fence, FleetEnd, Kind, ModelFault, ModelUse, Outcome, SessionId, TaskId, TaskSpec, Terms,
+};
 
 use super::cancel::After;
 use super::{Draft, Wakes};
@@ -25,6 +27,23 @@ impl Draft<'_> {
         self.record(root, Event::TaskCreated(Box::new(TaskSpec { parent: None, kind: Kind::Main, ..spec })))
     }
 
+    /// Has the root go on as another agent, or as the usual one.
+    pub(super) fn select_agent(
+        &mut self,
+        definition: Option<Definition>,
+        model: Option<ModelUse>,
+    ) -> Result<(), Refusal> {
+        let root = self.state.root.ok_or(Refusal::Closed)?;
+        let Some(Definition { id, spec }) = definition else {
+            return self.record(root, Event::AgentSelected { agent: "main".into(), definition: None, model });
+        };
+        let agent = spec.name.clone();
+        if !self.state.defined.contains(&id) {
+            self.record(root, Event::AgentDefined { id: id.clone(), spec })?;
+        }
+        self.record(root, Event::AgentSelected { agent, definition: Some(id), model })
+    }
+
     /// Everything that ran under an older owner is interrupted.
     pub(super) fn adopt(&mut self, fence: Fence, terms: Terms) -> Result<(), Refusal> {
         let root = self.state.root.ok_or(Refusal::Closed)?;
@@ -32,6 +51,7 @@ impl Draft<'_> {
         if self.state.admission == Admission::Closed {
             self.record(root, Event::AdmissionOpened)?;
         }
+        self.orphan_all()?;
         self.suspend()
     }
 

@@ -157,6 +157,9 @@ impl Audit {
             | Event::ModelChanged { .. }
             | Event::AutopilotContinued { .. }
             | Event::AutopilotStopped { .. }
+            | Event::AgentSelected { .. }
+            | Event::ErrandChanged { .. }
+            | Event::ErrandForgotten { .. }
             | Event::Unknown => {}
         }
     }

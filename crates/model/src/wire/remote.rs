@@ -49,7 +49,7 @@ impl Remote {
     }
 
     fn post(&self, request: &Request) -> Result<Post, ModelError> {
-        let Provider { wire, base_url, key, .. } = &self.place.at;
+        let Provider { wire, base_url, key, extra, .. } = &self.place.at;
         let path = match wire {
             Wire::Anthropic => "/v1/messages",
             Wire::Responses => "/responses",
@@ -65,8 +65,13 @@ impl Remote {
             (Key::Given(secret), Wire::Responses | Wire::Chat) => headers.push(Header::bearer(secret.clone())),
             (Key::Needless | Key::Missing { .. }, _) => {}
         }
+        for (name, value) in &extra.headers {
+            let header = Header::named(name, value.clone());
+            headers.push(header.map_err(|error| ModelError::new(ModelFault::Terminal, error.to_string()))?);
+        }
+        let query = extra.query.as_ref().map(|query| format!("?{query}")).unwrap_or_default();
         let body = self.body(request).map_err(|error| ModelError::new(ModelFault::Terminal, error.to_string()))?;
-        Ok(Post { url: format!("{base_url}{path}"), headers, body: Bytes::from(body) })
+        Ok(Post { url: format!("{base_url}{path}{query}"), headers, body: Bytes::from(body) })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use bosun_model::{Key, Listed, Provider, Providers, Recorder, Skill, Wire, open};
+use bosun_model::{Extra, Key, Listed, Provider, Providers, Recorder, Skill, Wire, open};
 use net::Secret;
 use protocol::Price;
 
@@ -51,7 +51,15 @@ fn what_cannot_be_opened_is_explained() {
 
 fn provider(key: Key) -> Provider {
     let base_url = "http://127.0.0.1:1/v1".into();
-    Provider { wire: Wire::Chat, base_url, key, small: false, at_once: None, models: BTreeMap::new() }
+    Provider {
+        wire: Wire::Chat,
+        base_url,
+        key,
+        small: false,
+        at_once: None,
+        extra: Extra::default(),
+        models: BTreeMap::new(),
+    }
 }
 
 #[test]

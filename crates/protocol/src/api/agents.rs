@@ -73,3 +73,19 @@ pub struct ModelParams {
     /// It, as `--model` takes it.
     pub model: String,
 }
+
+/// The agent that the session's own goes on as.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentResult {
+    /// It; nothing while it is the usual one.
+    pub agent: Option<AgentView>,
+}
+
+/// The agent that the session's own is to go on as.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct SelectParams {
+    /// Its name; the usual one when absent.
+    pub agent: Option<String>,
+}

@@ -1,6 +1,7 @@
 //! The API that the owner of a session serves: a table of methods, and what each takes and gives.
 
 mod agents;
+mod errands;
 mod fate;
 mod methods;
 mod slash;
@@ -10,6 +11,7 @@ mod todos;
 mod words;
 
 pub use agents::*;
+pub use errands::*;
 pub use fate::{CommandFate, RefusalKind};
 pub use methods::{METHODS, Method, Order, Shape};
 pub use slash::*;

@@ -41,6 +41,7 @@ fn model(url: String) -> Arc<dyn model::Model> {
         key: Key::Given(Secret::new("sk-0123456789")),
         small: false,
         at_once: None,
+        extra: model::Extra::default(),
         models: [("m".into(), model::Listed { price: Some(PRICE), context: None, max_output: Some(1_000) })].into(),
     };
     let providers = Providers { places: [("test".into(), provider)].into(), ..Providers::default() };

@@ -107,6 +107,11 @@ impl Session {
         self.inside.link().await
     }
 
+    /// Where more clients in this process come in, while it is open.
+    pub fn inside(&self) -> rpc::Inside {
+        self.inside.clone()
+    }
+
     /// Its state, as it changes.
     pub fn status(&self) -> watch::Receiver<Status> {
         self.supervision.status.clone()

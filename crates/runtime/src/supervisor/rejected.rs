@@ -51,7 +51,8 @@ fn kind(refusal: &Refusal) -> RefusalKind {
         Refusal::NotRoots(_) => RefusalKind::NotRoots,
         Refusal::NoAsk(_) => RefusalKind::NoAsk,
         Refusal::Unfit(_) => RefusalKind::Unfit,
-        Refusal::TodosHeld { .. }
+        Refusal::Errands { .. }
+        | Refusal::TodosHeld { .. }
         | Refusal::Depth { .. }
         | Refusal::Total { .. }
         | Refusal::Rate { .. }
@@ -82,6 +83,11 @@ fn kind(refusal: &Refusal) -> RefusalKind {
         | Refusal::MailWaiting
         | Refusal::NoAnswer
         | Refusal::WaitCycle(_)
+        | Refusal::NoErrand(_)
+        | Refusal::ErrandOwned(_)
+        | Refusal::ErrandEnded(_)
+        | Refusal::ErrandNotEnded(_)
+        | Refusal::ErrandMoved { .. }
         | Refusal::Impossible(_) => RefusalKind::State,
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use bosun_model::{Delta, Key, Model, ModelError, Provider, Providers, Reply, Request, Wire, open};
+use bosun_model::{Delta, Extra, Key, Model, ModelError, Provider, Providers, Reply, Request, Wire, open};
 use futures_util::StreamExt;
 use net::{Patience, Secret};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -78,8 +78,15 @@ impl Server {
     /// The model `name` of this provider, which is waited for so long.
     pub(crate) fn model_with(&self, wire: Wire, name: &str, patience: Patience) -> Arc<dyn Model> {
         let key = Key::Given(Secret::new(KEY).found_in("TEST_API_KEY"));
-        let at =
-            Provider { wire, base_url: self.url.clone(), key, small: false, at_once: None, models: BTreeMap::new() };
+        let at = Provider {
+            wire,
+            base_url: self.url.clone(),
+            key,
+            small: false,
+            at_once: None,
+            extra: Extra::default(),
+            models: BTreeMap::new(),
+        };
         let places = BTreeMap::from([("test".into(), at)]);
         let providers = Providers { places, patience, ..Providers::default() };
         open(&format!("test/{name}"), "/".as_ref(), &providers).unwrap()

@@ -1,0 +1,76 @@
+//! The command line that SDKs start the door with. Most of it is about things that Bosun has other ways for; what is not
+//! known is ignored, since every version brings more.
+
+/// Where clients come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// The one that started this process, on standard input and output.
+    Stdio,
+    /// Those that connect to this port of this machine; 0 for a free one.
+    Port(u16),
+}
+
+/// Why a command line is none of an SDK's.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Misuse {
+    /// It asks for something else than a server.
+    #[error(
+        "this program serves the Copilot SDKs and nothing else: start it with --headless --stdio or --headless --port"
+    )]
+    NotHeadless,
+    /// The port is none.
+    #[error("`--port {0}` is no port")]
+    Port(String),
+}
+
+/// Reads a command line.
+pub(crate) fn read(args: &[String]) -> Result<Way, Misuse> {
+    let (mut headless, mut stdio, mut port) = (false, false, 0);
+    let mut words = args.iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--headless" | "--server" => headless = true,
+            "--stdio" => stdio = true,
+            "--port" => port = number(words.next().map_or("", String::as_str))?,
+            other => {
+                if let Some(given) = other.strip_prefix("--port=") {
+                    port = number(given)?;
+                }
+            }
+        }
+    }
+    match (headless, stdio) {
+        (false, _) => Err(Misuse::NotHeadless),
+        (true, true) => Ok(Way::Stdio),
+        (true, false) => Ok(Way::Port(port)),
+    }
+}
+
+fn number(text: &str) -> Result<u16, Misuse> {
+    text.parse().map_err(|_| Misuse::Port(text.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn given(line: &str) -> Result<Way, Misuse> {
+        read(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn the_lines_of_both_sdks_are_understood() {
+        let node = "--headless --no-auto-update --log-level debug --stdio --auth-token-env COPILOT_SDK_AUTH_TOKEN";
+        assert_eq!(given(node), Ok(Way::Stdio));
+        assert_eq!(given("--mine --headless --no-auto-update --log-level info --stdio"), Ok(Way::Stdio));
+        assert_eq!(given("--headless --no-auto-update"), Ok(Way::Port(0)));
+        assert_eq!(given("--headless --no-auto-update --port 4321 --remote"), Ok(Way::Port(4321)));
+    }
+
+    #[test]
+    fn what_is_no_server_is_refused() {
+        assert_eq!(given("-p hello"), Err(Misuse::NotHeadless));
+        assert_eq!(given("--headless --port 70000"), Err(Misuse::Port("70000".into())));
+        assert_eq!(given("--headless --port"), Err(Misuse::Port(String::new())));
+    }
+}

@@ -1,0 +1,97 @@
+//! The clients of one session. What the session wants of its program goes to whoever of them can do it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use host::{Ids, TimeIds};
+use protocol::{CallId, TaskId};
+use serde_json::Value;
+use tokio::sync::mpsc;
+use uuid::Uuid;
+
+use super::peer::Peer;
+
+/// What a client said it can do for a session.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Abilities {
+    /// It answers the model's questions.
+    pub(crate) user_input: bool,
+    /// It decides on plans.
+    pub(crate) exit_plan: bool,
+    /// It has hooks.
+    pub(crate) hooks: bool,
+    /// It wants text as it comes.
+    pub(crate) streaming: bool,
+}
+
+/// One client of a session.
+#[derive(Debug)]
+pub(crate) struct Member {
+    pub(crate) peer: Arc<Peer>,
+    pub(crate) abilities: Abilities,
+    asides: mpsc::Sender<Aside>,
+}
+
+/// Something that clients are told besides what the log says.
+#[derive(Debug, Clone)]
+pub(crate) struct Aside {
+    pub(crate) id: Uuid,
+    /// The event's type.
+    pub(crate) kind: &'static str,
+    /// What it says.
+    pub(crate) content: Value,
+    /// The call that must be told of first.
+    pub(crate) after: Option<(TaskId, CallId)>,
+}
+
+impl Aside {
+    pub(crate) fn new(kind: &'static str, content: Value) -> Aside {
+        Aside { id: TimeIds.uuid(), kind, content, after: None }
+    }
+}
+
+/// How many asides wait for a client that is late; then whoever has more to say waits too.
+const HELD: usize = 64;
+
+impl Member {
+    pub(crate) fn new(peer: Arc<Peer>, abilities: Abilities) -> (Arc<Member>, mpsc::Receiver<Aside>) {
+        let (asides, receiver) = mpsc::channel(HELD);
+        (Arc::new(Member { peer, abilities, asides }), receiver)
+    }
+}
+
+/// The clients of one session.
+#[derive(Debug, Default)]
+pub(crate) struct Audience(Mutex<Vec<Arc<Member>>>);
+
+impl Audience {
+    pub(crate) fn join(&self, member: Arc<Member>) {
+        self.members().push(member);
+    }
+
+    pub(crate) fn part(&self, member: &Arc<Member>) {
+        self.members().retain(|other| !Arc::ptr_eq(other, member));
+    }
+
+    /// Whether nobody is there but this client.
+    pub(crate) fn is_only(&self, member: Option<&Arc<Member>>) -> bool {
+        self.members().iter().all(|there| member.is_some_and(|member| Arc::ptr_eq(there, member)))
+    }
+
+    /// The client that came last of those that can do something.
+    pub(crate) fn who(&self, can: impl Fn(&Abilities) -> bool) -> Option<Arc<Member>> {
+        self.members().iter().rev().find(|member| can(&member.abilities)).cloned()
+    }
+
+    /// Tells every client something that the log does not say.
+    pub(crate) async fn tell(&self, aside: Aside) {
+        let members = self.members().clone();
+        for member in members {
+            // A client that has left is told nothing.
+            member.asides.send(aside.clone()).await.ok();
+        }
+    }
+
+    fn members(&self) -> MutexGuard<'_, Vec<Arc<Member>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,290 @@
+//! Reads a log from its beginning and says what clients are told of each entry.
+
+use std::collections::{HashMap, HashSet};
+
+use protocol::{
+    AskId, At, AutopilotStop, Body, CallId, Compaction, Delivery, Envelope, Event, MailId, Origin, SessionId,
+    SessionMode, Subject, TaskId, Terms,
+};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::tasks::Agent;
+use super::turns::Call;
+use super::wire::{Wire, event_id};
+use crate::session_uuid;
+
+/// What must be remembered of a log to say the next thing right.
+#[derive(Debug)]
+pub(crate) struct Translator {
+    pub(super) session: SessionId,
+    pub(super) root: Option<TaskId>,
+    pub(super) mode: SessionMode,
+    pub(super) agents: HashMap<TaskId, Agent>,
+    pub(super) calls: HashMap<(TaskId, CallId), Call>,
+    pub(super) asks: HashMap<AskId, Subject>,
+    /// Mail that nobody has read yet.
+    mail: HashMap<MailId, Letter>,
+    /// Continuations that the root was given and has not read.
+    continuations: HashSet<MailId>,
+    continuation_due: bool,
+    /// The last event that is kept.
+    last: Option<Uuid>,
+    /// The last entry, and how many events it gave.
+    place: (u64, u64),
+}
+
+#[derive(Debug)]
+struct Letter {
+    from: Origin,
+    delivery: &'static str,
+    body: Body,
+}
+
+impl Translator {
+    /// Knows nothing of the session yet.
+    pub(crate) fn new(session: SessionId) -> Translator {
+        Translator {
+            session,
+            root: None,
+            mode: SessionMode::default(),
+            agents: HashMap::new(),
+            calls: HashMap::new(),
+            asks: HashMap::new(),
+            mail: HashMap::new(),
+            continuations: HashSet::new(),
+            continuation_due: false,
+            last: None,
+            place: (0, 0),
+        }
+    }
+
+    /// What clients are told of the next entry.
+    pub(crate) fn read(&mut self, envelope: Envelope) -> Vec<Value> {
+        let (seq, task, at) = (envelope.seq, envelope.entry.task, envelope.entry.at);
+        let told = self.translate(task, at, seq, envelope.entry.event);
+        self.place = (seq, 0);
+        told.into_iter().map(|wire| self.placed(wire, at)).collect()
+    }
+
+    /// An event that is not in the log, after the last entry that is.
+    pub(crate) fn placed(&mut self, wire: Wire, at: At) -> Value {
+        let (seq, part) = self.place;
+        self.place.1 += 1;
+        let id = event_id(self.session, seq, part);
+        let parent = self.last;
+        if !wire.ephemeral {
+            self.last = Some(id);
+        }
+        wire.placed(id, parent, at)
+    }
+
+    /// The last event that is kept.
+    pub(crate) fn last(&self) -> Option<Uuid> {
+        self.last
+    }
+
+    pub(crate) fn is_root(&self, task: TaskId) -> bool {
+        self.root == Some(task)
+    }
+
+    /// Whether a call was told of, or is over.
+    pub(crate) fn has_begun(&self, task: TaskId, call: &CallId) -> bool {
+        self.calls.get(&(task, call.clone())).is_none_or(Call::is_started)
+    }
+
+    /// The last entry that was read.
+    pub(crate) fn seq(&self) -> u64 {
+        self.place.0
+    }
+
+    /// Whose event it is, as clients are told: the session's own agent has no id.
+    pub(super) fn whose(&self, task: TaskId) -> Option<TaskId> {
+        (self.root != Some(task)).then_some(task)
+    }
+
+    fn translate(&mut self, task: TaskId, at: At, seq: u64, event: Event) -> Vec<Wire> {
+        match event {
+            Event::SessionOpened(terms) => vec![self.opened(&terms, at)],
+            Event::SessionAdopted { terms, .. } => vec![adopted(&terms, at, seq)],
+            Event::TaskCreated(spec) => self.created(task, at, *spec),
+            Event::TaskPromoted | Event::TaskRequeued | Event::TaskForgotten | Event::TaskInterrupted => changed(),
+            Event::TaskParked { until_at } => {
+                let message = format!("waiting until {until_at} for a quota to reset");
+                vec![Wire::told("session.warning", json!({ "warningType": "quota", "message": message }))]
+            }
+            Event::TaskFinished { outcome } => self.finished(task, at, &outcome),
+            Event::ActivationStarted { .. } => self.activated(task, at),
+            Event::ActivationEnded { outcome, .. } => self.rested(task, at, &outcome),
+            Event::MailAdmitted { mail, from, delivery, body } => self.admitted(task, mail, from, delivery, body),
+            Event::MailDelivered { mail } => mail.iter().filter_map(|mail| self.delivered(task, *mail)).collect(),
+            Event::MailExpired { mail } => {
+                self.mail.remove(&mail);
+                Vec::new()
+            }
+            Event::TurnBegun { turn, model, .. } => self.turn_begun(task, turn, model),
+            Event::TurnAnswered { turn, content, usage, model, .. } => {
+                self.turn_answered(task, turn, content, usage, &model)
+            }
+            Event::TurnFailed { turn, fault, message, .. } => self.turn_failed(task, turn, fault, &message),
+            Event::CallRewritten { call, input } => {
+                self.rewritten(task, call, input);
+                Vec::new()
+            }
+            Event::CallStarted { call } => self.call_started(task, call),
+            Event::CallAnswered { call, answer, .. } => self.call_answered(task, call, answer),
+            Event::Asked(ask) => self.asked(task, ask),
+            Event::AskDecided { ask, call, decision, by } => self.decided(task, &ask, &call, decision, by),
+            Event::TodosChanged { .. }
+            | Event::TodoClaimed { .. }
+            | Event::TodoReturned { .. }
+            | Event::TodoDone { .. }
+            | Event::TodoBlocked { .. }
+            | Event::TodoFreed { .. } => vec![Wire::told("session.todos_changed", json!({}))],
+            Event::FleetBegan(_) | Event::FleetEnded { .. } => changed(),
+            Event::ModeChanged { mode, .. } => {
+                let before = std::mem::replace(&mut self.mode, mode);
+                let modes = json!({ "previousMode": before.to_string(), "newMode": mode.to_string() });
+                vec![Wire::kept("session.mode_changed", modes)]
+            }
+            Event::AutopilotContinued { .. } => {
+                self.continuation_due = true;
+                Vec::new()
+            }
+            Event::AutopilotStopped { why, .. } => stopped(&why),
+            Event::IntentReported { intent } => {
+                vec![Wire::told("assistant.intent", json!({ "intent": intent })).of(self.whose(task))]
+            }
+            Event::Compacted(compaction) => vec![compacted(compaction).of(self.whose(task))],
+            Event::BudgetLow { .. } => {
+                let message = "most of what may be spent is spent";
+                vec![Wire::kept("session.warning", json!({ "warningType": "budget", "message": message }))]
+            }
+            Event::SessionForked { .. }
+            | Event::AdmissionClosed
+            | Event::AdmissionOpened
+            | Event::AgentDefined { .. }
+            | Event::SlotRegained
+            | Event::CancelRequested { .. }
+            | Event::TaskStalled { .. }
+            | Event::TaskStirred
+            | Event::ActivationGreeted { .. }
+            | Event::ActivationParted { .. }
+            | Event::StopHeld { .. }
+            | Event::ModelDiffered { .. }
+            | Event::WrapUpBegan { .. }
+            | Event::ToolsLoaded { .. }
+            | Event::WaitBegan { .. }
+            | Event::WaitEnded { .. }
+            | Event::WorkPlaced { .. }
+            | Event::WorkSealed { .. }
+            | Event::WorkMerged { .. }
+            | Event::ItemChanged { .. }
+            | Event::PromptSuggested { .. }
+            | Event::Unknown => Vec::new(),
+        }
+    }
+
+    fn opened(&self, terms: &Terms, at: At) -> Wire {
+        let content = json!({
+            "sessionId": session_uuid(self.session).to_string(),
+            "version": 1,
+            "producer": "bosun",
+            "copilotVersion": terms.version,
+            "startTime": at.to_string(),
+            "selectedModel": terms.model,
+            "context": { "cwd": terms.cwd },
+        });
+        Wire::kept("session.start", content)
+    }
+
+    fn admitted(&mut self, task: TaskId, mail: MailId, from: Origin, delivery: Delivery, body: Body) -> Vec<Wire> {
+        let is_running = self.agents.get(&task).is_some_and(Agent::is_running);
+        let delivery = match delivery {
+            _ if !is_running => "idle",
+            Delivery::Steer | Delivery::Interrupt => "steering",
+            Delivery::FollowUp => "queued",
+        };
+        if self.root == Some(task) && from == Origin::Runtime && std::mem::take(&mut self.continuation_due) {
+            self.continuations.insert(mail);
+        }
+        self.mail.insert(mail, Letter { from, delivery, body });
+        match self.whose(task) {
+            None => vec![Wire::told("pending_messages.modified", json!({}))],
+            Some(_) => Vec::new(),
+        }
+    }
+
+    fn delivered(&mut self, task: TaskId, mail: MailId) -> Option<Wire> {
+        let Letter { from, delivery, body } = self.mail.remove(&mail)?;
+        let whose = self.whose(task);
+        let (text, display) = match body {
+            Body::Text { text, display, .. } => (text, display),
+            Body::Result { task, .. } => return self.notification(task).map(|wire| wire.of(whose)),
+        };
+        let is_continuation = self.continuations.remove(&mail);
+        let shown = if is_continuation { String::new() } else { display.unwrap_or_else(|| text.clone()) };
+        let mut content = json!({
+            "content": shown,
+            "transformedContent": text,
+            "messageId": mail.to_string(),
+            "delivery": delivery,
+            "agentMode": self.mode.to_string(),
+        });
+        match from {
+            Origin::User => {}
+            Origin::Task { id } => content["source"] = format!("agent-{id}").into(),
+            Origin::Runtime => content["source"] = "system".into(),
+        }
+        if is_continuation {
+            content["isAutopilotContinuation"] = true.into();
+        }
+        Some(Wire::kept("user.message", content).of(whose))
+    }
+}
+
+/// That the tasks are others, or in another state.
+pub(super) fn changed() -> Vec<Wire> {
+    vec![Wire::told("session.background_tasks_changed", json!({}))]
+}
+
+fn adopted(terms: &Terms, at: At, seq: u64) -> Wire {
+    let content = json!({
+        "resumeTime": at.to_string(),
+        "eventCount": seq,
+        "selectedModel": terms.model,
+        "context": { "cwd": terms.cwd },
+    });
+    Wire::kept("session.resume", content)
+}
+
+fn stopped(why: &AutopilotStop) -> Vec<Wire> {
+    let reason = match why {
+        AutopilotStop::Complete { .. } => "task_complete",
+        AutopilotStop::Limit => "cap_reached",
+        AutopilotStop::Blocked { .. } => "blocked",
+        AutopilotStop::NoChange => "no_progress",
+        AutopilotStop::Aborted { .. } => "aborted",
+        AutopilotStop::Failed => "error",
+    };
+    let report = match why {
+        AutopilotStop::Complete { summary } => {
+            Some(json!({ "summary": summary, "success": true, "outcome": "completed" }))
+        }
+        AutopilotStop::Blocked { summary, reason } => {
+            Some(json!({ "summary": summary, "success": false, "outcome": "blocked", "reason": reason }))
+        }
+        AutopilotStop::Limit | AutopilotStop::NoChange | AutopilotStop::Aborted { .. } | AutopilotStop::Failed => None,
+    };
+    let report = report.map(|report| Wire::kept("session.task_complete", report));
+    report.into_iter().chain([Wire::told("session.autopilot_stopped", json!({ "reason": reason }))]).collect()
+}
+
+fn compacted(compaction: Compaction) -> Wire {
+    let content = json!({
+        "success": true,
+        "messagesRemoved": compaction.messages,
+        "summaryContent": compaction.digest.unwrap_or_default(),
+    });
+    Wire::kept("session.compaction_complete", content)
+}

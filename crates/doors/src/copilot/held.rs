@@ -1,0 +1,183 @@
+//! A session that this server holds for its clients: one that runs in this process, or one that another process runs
+//! and that is reached through its socket.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use host::Home;
+use protocol::SessionId;
+use protocol::api::Method;
+use rpc::{CallError, Client, ErrorObject, Inside, Notifications};
+use runtime::{Session, Status};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::sync::watch;
+use uuid::Uuid;
+
+use super::audience::{Aside, Audience};
+use super::client_tasks::ClientTasks;
+use super::tools::Workbench;
+use crate::session_uuid;
+
+/// A session that this server holds for its clients.
+#[derive(Debug)]
+pub(crate) struct Held {
+    id: SessionId,
+    home: Home,
+    place: Place,
+    /// For calls. Whoever watches has a link of its own, so that answers never wait behind events.
+    client: Client,
+    pub(crate) audience: Arc<Audience>,
+    pub(crate) bench: Arc<Workbench>,
+    pub(crate) client_tasks: ClientTasks,
+    /// Whether every call that needs permission is allowed, as a client wished.
+    pub(crate) approves_all: AtomicBool,
+    /// What its clients call it.
+    pub(crate) name: Mutex<Option<String>>,
+}
+
+#[derive(Debug)]
+enum Place {
+    /// This process runs it, until it is left.
+    Here { session: tokio::sync::Mutex<Option<Session>>, inside: Inside, status: watch::Receiver<Status> },
+    /// Another process does.
+    There(PathBuf),
+}
+
+impl Held {
+    /// Holds a session that runs in this process.
+    pub(crate) async fn here(
+        session: Session,
+        audience: Arc<Audience>,
+        bench: Arc<Workbench>,
+    ) -> Result<Held, ErrorObject> {
+        let (client, _unheard) = session.link().await.map_err(ErrorObject::internal)?;
+        let (id, home, status) = (session.id(), session.home().clone(), session.status());
+        let inside = session.inside();
+        let place = Place::Here { session: tokio::sync::Mutex::new(Some(session)), inside, status };
+        Ok(Held::new(id, home, place, client, audience, bench))
+    }
+
+    /// Holds a session that another process runs; none if nobody does.
+    pub(crate) async fn there(home: &Home, id: SessionId) -> Option<Held> {
+        let socket = home.socket(id);
+        let (client, _unheard) = Client::connect(&socket).await.ok()?;
+        let audience = Arc::<Audience>::default();
+        let bench = Arc::new(Workbench::new(Arc::clone(&audience)));
+        Some(Held::new(id, home.clone(), Place::There(socket), client, audience, bench))
+    }
+
+    fn new(
+        id: SessionId,
+        home: Home,
+        place: Place,
+        client: Client,
+        audience: Arc<Audience>,
+        bench: Arc<Workbench>,
+    ) -> Held {
+        Held {
+            id,
+            home,
+            place,
+            client,
+            audience,
+            bench,
+            client_tasks: ClientTasks::default(),
+            approves_all: AtomicBool::new(false),
+            name: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn id(&self) -> SessionId {
+        self.id
+    }
+
+    /// Its id as clients write it.
+    pub(crate) fn uuid(&self) -> String {
+        session_uuid(self.id).to_string()
+    }
+
+    pub(crate) fn home(&self) -> &Home {
+        &self.home
+    }
+
+    /// Calls the session's API.
+    pub(crate) async fn call<R: DeserializeOwned>(
+        &self,
+        method: Method,
+        params: impl Serialize,
+    ) -> Result<R, ErrorObject> {
+        self.client.call(method, params).await.map_err(refused)
+    }
+
+    /// Tells every client of the session an event that is not kept.
+    pub(crate) async fn emit(&self, kind: &'static str, content: Value) -> Uuid {
+        let aside = Aside::new(kind, content);
+        let id = aside.id;
+        self.audience.tell(aside).await;
+        id
+    }
+
+    /// One more client of its API, for whoever watches it.
+    pub(crate) async fn link(&self) -> Result<(Client, Notifications), ErrorObject> {
+        match &self.place {
+            Place::Here { inside, .. } => inside.link().await.map_err(ErrorObject::internal),
+            Place::There(socket) => Client::connect(socket).await.map_err(ErrorObject::internal),
+        }
+    }
+
+    /// Allows every call that needs permission from now on, or none without a word.
+    pub(crate) fn approve_all(&self, approves: bool) {
+        self.approves_all.store(approves, Ordering::Release);
+    }
+
+    /// Whether this process runs it and something is under way.
+    pub(crate) fn is_busy(&self) -> bool {
+        match &self.place {
+            Place::Here { status, .. } => !is_over(&status.borrow()),
+            Place::There(_) => false,
+        }
+    }
+
+    /// Waits until nothing is under way.
+    pub(crate) async fn quiet(&self) {
+        if let Place::Here { status, .. } = &self.place {
+            // Without a supervisor nothing is under way.
+            status.clone().wait_for(is_over).await.ok();
+        }
+    }
+
+    /// Lets everything go on that was interrupted.
+    pub(crate) async fn go_on(&self) -> Result<(), ErrorObject> {
+        let Place::Here { session, .. } = &self.place else { return Ok(()) };
+        match &*session.lock().await {
+            Some(session) => session.resume().await.map_err(ErrorObject::internal),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends this process's part: what runs can be gone on with by whoever resumes the session.
+    pub(crate) async fn leave(&self) {
+        let Place::Here { session, .. } = &self.place else { return };
+        if let Some(session) = session.lock().await.take()
+            && let Err(error) = session.leave().await
+        {
+            tracing::warn!(%error, "a session was not left well");
+        }
+    }
+}
+
+fn is_over(status: &Status) -> bool {
+    (status.quiet && !status.continuation_due) || status.paused.is_some()
+}
+
+fn refused(error: CallError) -> ErrorObject {
+    match error {
+        CallError::Refused(error) => error,
+        error @ (CallError::Closed(_) | CallError::TooLarge { .. } | CallError::Params(_) | CallError::Answer(_)) => {
+            ErrorObject::internal(error)
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Hooks that a client has. It is told of everything, and says nothing to what it has no hook for.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use hooks::Driver;
+use protocol::{HookAction, HookDialect, HookEvent, HookFailure, HookSpec, SessionId};
+use serde_json::{Value, json};
+
+use super::audience::Audience;
+use crate::session_uuid;
+
+/// What clients of this family have hooks on.
+const EVENTS: [(HookEvent, &str); 13] = [
+    (HookEvent::SessionStart, "sessionStart"),
+    (HookEvent::SessionEnd, "sessionEnd"),
+    (HookEvent::UserPromptSubmitted, "userPromptSubmitted"),
+    (HookEvent::PreToolUse, "preToolUse"),
+    (HookEvent::PostToolUse, "postToolUse"),
+    (HookEvent::PostToolUseFailure, "postToolUseFailure"),
+    (HookEvent::PermissionRequest, "permissionRequest"),
+    (HookEvent::SubagentStart, "subagentStart"),
+    (HookEvent::SubagentStop, "subagentStop"),
+    (HookEvent::AgentStop, "agentStop"),
+    (HookEvent::PreCompact, "preCompact"),
+    (HookEvent::Notification, "notification"),
+    (HookEvent::ErrorOccurred, "errorOccurred"),
+];
+
+/// How long a client's hook may take.
+const PATIENCE_MS: u64 = 600_000;
+
+/// The hooks of every session of this door: who of its clients answers them is found when they are called.
+pub(crate) fn specs() -> Vec<HookSpec> {
+    let spec = |(event, id): (HookEvent, &str)| HookSpec {
+        event,
+        matcher: None,
+        action: HookAction::Client { id: id.to_owned() },
+        timeout_ms: PATIENCE_MS,
+        failure: match event {
+            HookEvent::PreToolUse => HookFailure::Closed,
+            _other => HookFailure::Open,
+        },
+        dialect: HookDialect::Camel,
+        source: format!("the client's {id}"),
+    };
+    EVENTS.into_iter().filter(|(event, _)| hooks::is_served(*event)).map(spec).collect()
+}
+
+/// Calls hooks of a session's clients.
+pub(crate) struct ClientHooks {
+    session: SessionId,
+    audience: Arc<Audience>,
+}
+
+impl ClientHooks {
+    pub(crate) fn new(session: SessionId, audience: Arc<Audience>) -> ClientHooks {
+        ClientHooks { session, audience }
+    }
+
+    async fn invoke(&self, id: &str, mut input: Value) -> Result<String, String> {
+        let Some(member) = self.audience.who(|abilities| abilities.hooks) else { return Ok("{}".to_owned()) };
+        let session = session_uuid(self.session).to_string();
+        input["sessionId"] = session.clone().into();
+        let params = json!({ "sessionId": session, "hookType": id, "input": input });
+        let answer = member.peer.ask("hooks.invoke", params).await.map_err(|error| error.message)?;
+        match &answer["output"] {
+            Value::Null => Ok("{}".to_owned()),
+            output => Ok(output.to_string()),
+        }
+    }
+}
+
+impl fmt::Debug for ClientHooks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the hooks of the clients of {}", self.session)
+    }
+}
+
+impl Driver for ClientHooks {
+    fn call<'a>(
+        &'a self,
+        id: &'a str,
+        payload: Value,
+    ) -> Pin<Box<dyn Future<Output = Result<String, String>> + Send + 'a>> {
+        Box::pin(self.invoke(id, payload))
+    }
+}

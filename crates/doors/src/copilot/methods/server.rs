@@ -1,0 +1,162 @@
+//! Methods that are about the server, or about sessions that a client does not hold yet.
+
+use std::sync::Arc;
+
+use host::{Clock, SystemClock};
+use protocol::SessionId;
+use rpc::ErrorObject;
+use serde_json::{Value, json};
+use store::{Index, Reader, SessionRow, StoreError};
+
+use super::unhandled;
+use crate::copilot::stay::{self, unknown};
+use crate::copilot::visit::Visit;
+use crate::{session_id, session_uuid};
+
+/// The version of the family's protocol that is spoken.
+const PROTOCOL: u32 = 3;
+
+/// What clients may report on and start.
+const TASK_KINDS: [&str; 3] = ["agent", "client", "shell"];
+
+const METHODS: [&str; 19] = [
+    "connect",
+    "ping",
+    "status.get",
+    "auth.getStatus",
+    "models.list",
+    "runtime.shutdown",
+    "session.create",
+    "session.resume",
+    "session.detach",
+    "session.destroy",
+    "session.delete",
+    "session.list",
+    "sessions.list",
+    "sessions.fork",
+    "session.getLastId",
+    "session.getMetadata",
+    "session.getForeground",
+    "session.setForeground",
+    "session.getMessages",
+];
+
+/// Whether a method is answered here.
+pub(crate) fn serves(method: &str) -> bool {
+    METHODS.contains(&method)
+}
+
+pub(crate) async fn call(visit: &Arc<Visit>, method: &str, params: Value) -> Result<Value, ErrorObject> {
+    match method {
+        "connect" => connect(visit, &params),
+        "ping" => Ok(json!({
+            "message": format!("pong: {}", params["message"].as_str().unwrap_or_default()),
+            "timestamp": SystemClock.now().to_string(),
+            "protocolVersion": PROTOCOL,
+        })),
+        "status.get" => Ok(json!({ "version": env!("CARGO_PKG_VERSION"), "protocolVersion": PROTOCOL })),
+        "auth.getStatus" => Ok(json!({ "isAuthenticated": false, "statusMessage": "Bosun needs no login" })),
+        "models.list" => Ok(json!({ "models": [] })),
+        "runtime.shutdown" => {
+            visit.server().close();
+            Ok(Value::Null)
+        }
+        "session.create" => stay::create(visit, &params).await,
+        "session.resume" => stay::resume(visit, &params).await,
+        "session.detach" | "session.destroy" => {
+            visit.part(named(&params)?).await;
+            Ok(json!({ "success": true }))
+        }
+        "session.delete" => delete(visit, named(&params)?).await,
+        "session.list" | "sessions.list" => list(visit, &params).await,
+        "sessions.fork" => {
+            let copy = stay::fork(visit, &params).await?;
+            Ok(json!({ "sessionId": session_uuid(copy).to_string() }))
+        }
+        "session.getLastId" => {
+            let newest = rows(visit).await?.into_iter().max_by_key(|row| row.updated_at);
+            Ok(newest.map_or(json!({}), |row| json!({ "sessionId": session_uuid(row.id).to_string() })))
+        }
+        "session.getMetadata" => {
+            let wanted = named(&params)?;
+            let found = rows(visit).await?.into_iter().find(|row| row.id == wanted);
+            Ok(found.map_or(json!({}), |row| json!({ "session": metadata(&row) })))
+        }
+        "session.getForeground" => Ok(json!({})),
+        "session.setForeground" => {
+            Ok(json!({ "success": false, "error": "there is no screen on which a session could be shown" }))
+        }
+        "session.getMessages" => messages(visit, &params).await,
+        other => Err(unhandled(other)),
+    }
+}
+
+fn connect(visit: &Visit, params: &Value) -> Result<Value, ErrorObject> {
+    visit.admit(params["token"].as_str())?;
+    let mut answer = json!({ "ok": true, "protocolVersion": PROTOCOL, "version": env!("CARGO_PKG_VERSION") });
+    if let Some(known) = params["supportedTaskKinds"].as_array() {
+        let both = TASK_KINDS.into_iter().filter(|kind| known.iter().any(|known| known == kind));
+        answer["taskKinds"] = both.collect();
+    }
+    Ok(answer)
+}
+
+async fn messages(visit: &Visit, params: &Value) -> Result<Value, ErrorObject> {
+    let (home, id) = (visit.server().house.home(), named(params)?);
+    Ok(json!({ "events": crate::copilot::history::kept(home, id).await? }))
+}
+
+async fn delete(visit: &Visit, id: SessionId) -> Result<Value, ErrorObject> {
+    visit.part(id).await;
+    visit.server().evict(id).await;
+    let home = visit.server().house.home().clone();
+    let removing = tokio::task::spawn_blocking(move || -> Result<(), StoreError> {
+        store::remove_session(&home, id)?;
+        Index::open(&home)?.remove(id)
+    });
+    match removing.await.map_err(ErrorObject::internal)? {
+        Ok(()) => {
+            let told = json!({ "type": "session.deleted", "sessionId": session_uuid(id).to_string() });
+            visit.peer().tell("session.lifecycle", told).await;
+            Ok(json!({ "success": true }))
+        }
+        Err(error) => Ok(json!({ "success": false, "error": error.to_string() })),
+    }
+}
+
+async fn list(visit: &Visit, params: &Value) -> Result<Value, ErrorObject> {
+    let cwd = params["filter"]["cwd"].as_str().or(params["filter"]["workingDirectory"].as_str());
+    let rows = rows(visit).await?;
+    let wanted = rows.iter().filter(|row| cwd.is_none_or(|cwd| row.cwd == cwd));
+    Ok(json!({ "sessions": wanted.map(metadata).collect::<Vec<_>>() }))
+}
+
+/// Every session there is; those that are held are as they are now.
+async fn rows(visit: &Visit) -> Result<Vec<SessionRow>, ErrorObject> {
+    let home = visit.server().house.home().clone();
+    let reading = tokio::task::spawn_blocking(move || -> Result<Vec<SessionRow>, StoreError> {
+        let rows = Index::open(&home)?.agree(&home)?.list(None)?;
+        let now = |row: SessionRow| match Reader::open(&home, row.id).and_then(|reader| reader.session_view()) {
+            Ok(view) => SessionRow::from(&view),
+            Err(_) => row,
+        };
+        Ok(rows.into_iter().map(now).collect())
+    });
+    reading.await.map_err(ErrorObject::internal)?.map_err(ErrorObject::internal)
+}
+
+fn metadata(row: &SessionRow) -> Value {
+    json!({
+        "sessionId": session_uuid(row.id).to_string(),
+        "startTime": row.created_at.to_string(),
+        "modifiedTime": row.updated_at.to_string(),
+        "isRemote": false,
+        "summary": row.title,
+        "context": { "cwd": row.cwd },
+    })
+}
+
+fn named(params: &Value) -> Result<SessionId, ErrorObject> {
+    let text = params["sessionId"].as_str().ok_or_else(|| ErrorObject::bad_params("`sessionId` is missing"))?;
+    session_id(text).ok_or_else(|| unknown(text))
+}

@@ -1,0 +1,124 @@
+//! `session.send` and what else has one word after `session`.
+
+use protocol::api::{Method, ModeParams, SendParams, SendResult, StopTaskParams, TasksPage, TasksParams};
+use protocol::{Cancel, Image, Kind, MailId, OuterState, SessionMode};
+use rpc::ErrorObject;
+use serde_json::{Value, json};
+
+use super::unhandled;
+use crate::copilot::held::Held;
+use crate::copilot::visit::Visit;
+use crate::copilot::watch::{Rest, delivery};
+
+pub(crate) async fn call(visit: &Visit, session: &Held, method: &str, params: Value) -> Result<Value, ErrorObject> {
+    match method {
+        "session.send" => {
+            let mail = send(session, &params).await?;
+            Ok(json!({ "messageId": mail.to_string() }))
+        }
+        "session.sendAndWait" => send_and_wait(visit, session, &params).await,
+        "session.abort" => {
+            let () = session.call::<Value>(Method::SessionInterrupt, json!({})).await.map(drop)?;
+            Ok(json!({ "success": true }))
+        }
+        "session.interruptMainTurn" => {
+            let interrupted = session.call::<Value>(Method::SessionInterrupt, json!({})).await.is_ok();
+            Ok(json!({ "interrupted": interrupted }))
+        }
+        "session.cancelAllBackgroundAgents" => cancel_all(session).await,
+        "session.log" => log(session, &params).await,
+        other => Err(unhandled(other)),
+    }
+}
+
+/// Sends the client's words to the session's own agent.
+async fn send(session: &Held, params: &Value) -> Result<MailId, ErrorObject> {
+    if let Some(mode) = mode(&params["agentMode"]) {
+        let now: ModeParams = session.call(Method::ModeGet, json!({})).await?;
+        if now.mode != mode {
+            session.call::<Value>(Method::ModeSet, ModeParams { mode }).await?;
+        }
+    }
+    let receipt: SendResult = session.call(Method::SessionSend, message(params)?).await?;
+    Ok(receipt.mail)
+}
+
+/// The mode that is meant; a mode that Bosun does not have changes nothing.
+fn mode(word: &Value) -> Option<SessionMode> {
+    SessionMode::ALL.into_iter().find(|mode| word.as_str() == Some(mode.to_string().as_str()))
+}
+
+fn message(params: &Value) -> Result<SendParams, ErrorObject> {
+    let prompt = params["prompt"].as_str().ok_or_else(|| ErrorObject::bad_params("`prompt` is missing"))?;
+    let mut text = prompt.to_owned();
+    let mut images = Vec::new();
+    for attachment in params["attachments"].as_array().into_iter().flatten() {
+        match attached(attachment) {
+            Attached::Words(words) => text.push_str(&words),
+            Attached::Picture(image) => images.push(image),
+        }
+    }
+    if let Some(schema) = params["responseFormat"]["jsonSchema"].get("schema") {
+        text.push_str(&format!(
+            "\n\nAnswer with one JSON value and nothing else. It satisfies this JSON Schema:\n{schema}"
+        ));
+    }
+    let shown = params["displayPrompt"].as_str().unwrap_or(prompt);
+    let display = (shown != text).then(|| shown.to_owned());
+    Ok(SendParams { task: None, text, images, delivery: delivery(params["mode"].as_str()), display })
+}
+
+enum Attached {
+    Words(String),
+    Picture(Image),
+}
+
+/// What goes with a message: files and folders by their paths, since the agent can look at them itself.
+fn attached(given: &Value) -> Attached {
+    let text = |name: &str| given[name].as_str().unwrap_or_default();
+    match text("type") {
+        "blob" => Attached::Picture(Image { media: text("mimeType").to_owned(), data: text("data").to_owned() }),
+        "selection" => Attached::Words(format!("\n\nSelected in {}:\n{}", text("filePath"), text("text"))),
+        "directory" => Attached::Words(format!("\n\nAttached folder: {}", text("path"))),
+        _file => Attached::Words(format!("\n\nAttached file: {}", text("path"))),
+    }
+}
+
+/// Sends the client's words and waits until everything that follows from them is over.
+async fn send_and_wait(visit: &Visit, session: &Held, params: &Value) -> Result<Value, ErrorObject> {
+    let mut rests = visit.rests(session.id()).ok_or_else(|| ErrorObject::internal("the session was left"))?;
+    let mail = send(session, params).await?;
+    let rested = rests.wait_for(|rest| rest.read.is_some_and(|read| read >= mail)).await;
+    let Rest { event, said, error, aborted, .. } =
+        rested.map_err(|_| ErrorObject::internal("the session was left before it came to rest"))?.clone();
+    let event = event.map(|event| event["id"].clone());
+    match error {
+        Some(message) => {
+            let error = ErrorObject::internal(message);
+            Err(ErrorObject { data: Some(json!({ "completionEventId": event })), ..error })
+        }
+        None => Ok(json!({ "completionEventId": event, "response": said, "aborted": aborted })),
+    }
+}
+
+async fn cancel_all(session: &Held) -> Result<Value, ErrorObject> {
+    let wanted = TasksParams { kind: Some(Kind::Agent), limit: Some(1000), ..TasksParams::default() };
+    let page: TasksPage = session.call(Method::TasksList, wanted).await?;
+    let mut cancelled = 0;
+    for task in page.tasks.into_iter().filter(|task| task.depth == 1 && task.status == OuterState::Running) {
+        let stop = StopTaskParams { task: task.id, how: Cancel::Abort };
+        cancelled += u64::from(session.call::<Value>(Method::TasksStop, stop).await.is_ok());
+    }
+    Ok(cancelled.into())
+}
+
+async fn log(session: &Held, params: &Value) -> Result<Value, ErrorObject> {
+    let message = params["message"].as_str().ok_or_else(|| ErrorObject::bad_params("`message` is missing"))?;
+    let kind = params["type"].as_str().unwrap_or("log");
+    let id = match params["level"].as_str() {
+        Some("error") => session.emit("session.error", json!({ "errorType": kind, "message": message })).await,
+        Some("warning") => session.emit("session.warning", json!({ "warningType": kind, "message": message })).await,
+        _info => session.emit("session.info", json!({ "infoType": kind, "message": message })).await,
+    };
+    Ok(json!({ "eventId": id.to_string() }))
+}

@@ -1,0 +1,284 @@
+//! From `session.create` and `session.resume` to options of Bosun's own.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use hooks::names;
+use protocol::{HookDialect, SessionId};
+use rpc::ErrorObject;
+use runtime::{Guests, Start, SystemText};
+use serde_json::{Map, Value, json};
+use tools::Tool;
+
+use super::audience::{Abilities, Audience};
+use super::hooks::{ClientHooks, specs};
+use super::methods::provider;
+use super::tools::{ClientTool, Workbench};
+use crate::Order;
+
+/// What a client asks for with a session.
+pub(crate) struct Wish<'a>(pub(crate) &'a Value);
+
+impl Wish<'_> {
+    pub(crate) fn abilities(&self) -> Abilities {
+        let wants = |name: &str| self.0[name].as_bool().unwrap_or(false);
+        Abilities {
+            user_input: wants("requestUserInput"),
+            exit_plan: wants("requestExitPlanMode"),
+            hooks: wants("hooks"),
+            streaming: wants("streaming"),
+        }
+    }
+
+    /// The model that is wanted, unless the client leaves that to Bosun.
+    pub(crate) fn model(&self) -> Option<&str> {
+        self.0["model"].as_str().filter(|model| !model.is_empty() && *model != "auto")
+    }
+
+    /// Whether another model may answer when the wanted one is not to be had: clients name models of a service that
+    /// Bosun may know nothing of.
+    pub(crate) fn may_differ(&self) -> bool {
+        self.0["provider"].is_null() && self.model().is_some_and(|model| !model.contains('/'))
+    }
+
+    /// The order of such a session, with this model.
+    pub(crate) fn order(
+        &self,
+        start: Start,
+        id: SessionId,
+        model: Option<&str>,
+        audience: &Arc<Audience>,
+        bench: &Arc<Workbench>,
+    ) -> Result<Order, ErrorObject> {
+        let mut order = Order::new(start);
+        if start == Start::New {
+            order.id = Some(id);
+        }
+        order.cwd = self.0["workingDirectory"].as_str().map(PathBuf::from);
+        order.flags = self.flags(model)?;
+        order.guests = Guests {
+            tools: self.tools(id, bench)?,
+            hooks: specs(),
+            driver: Some(Arc::new(ClientHooks::new(id, Arc::clone(audience)))),
+            system: self.system(),
+        };
+        provider::apply(&mut order, self.0)?;
+        Ok(order)
+    }
+
+    fn flags(&self, model: Option<&str>) -> Result<Vec<String>, ErrorObject> {
+        let mut flags = Flags(vec!["--ask-wait=for-ever".to_owned()]);
+        flags.put("--model", model);
+        flags.put("--effort", self.0["reasoningEffort"].as_str().and_then(effort));
+        flags.put("--agent", self.0["agent"].as_str());
+        if !self.abilities().user_input {
+            flags.0.push("--no-ask-user".to_owned());
+        }
+        for folder in texts(&self.0["additionalDirectories"]) {
+            flags.put("--add-dir", Some(folder));
+        }
+        for folder in texts(&self.0["pluginDirectories"]) {
+            flags.put("--plugin-dir", Some(folder));
+        }
+        if let Some(agents) = self.agents() {
+            flags.put("--agents", Some(&agents));
+        }
+        for tool in list(&self.0["tools"]).filter(|tool| tool["skipPermission"] == true) {
+            flags.put("--allow", tool["name"].as_str());
+        }
+        for name in self.forbidden() {
+            flags.put("--deny", Some(&name));
+        }
+        Ok(flags.0)
+    }
+
+    /// The client's agents, as `--agents` takes them.
+    fn agents(&self) -> Option<String> {
+        let agents: Map<String, Value> = list(&self.0["customAgents"])
+            .filter_map(|agent| Some((agent["name"].as_str()?.to_owned(), definition(agent))))
+            .collect();
+        (!agents.is_empty()).then(|| Value::Object(agents).to_string())
+    }
+
+    /// The tools of Bosun's own that are not to be used.
+    fn forbidden(&self) -> Vec<String> {
+        let (available, excluded) = self.filters();
+        let own = own_tools();
+        let is_wanted = |name: &String| {
+            available.as_ref().is_none_or(|available| available.allows("builtin", name))
+                && !excluded.allows("builtin", name)
+        };
+        own.into_iter().filter(|name| !is_wanted(name)).collect()
+    }
+
+    fn tools(&self, id: SessionId, bench: &Arc<Workbench>) -> Result<Vec<Arc<dyn Tool>>, ErrorObject> {
+        let (available, excluded) = self.filters();
+        let cwd = self.0["workingDirectory"].as_str().map(str::to_owned);
+        let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
+        for given in list(&self.0["tools"]) {
+            let name = given["name"].as_str().unwrap_or_default();
+            let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+            if name.is_empty() || name.len() > 64 || !name.chars().all(is_word) {
+                let why = format!("`{name}` is no tool's name: letters, digits, _ and -, at most 64");
+                return Err(ErrorObject::bad_params(why));
+            }
+            let is_available = available.as_ref().is_none_or(|available| available.allows("custom", name));
+            if is_available && !excluded.allows("custom", name) {
+                tools.push(Arc::new(ClientTool::new(given, id, cwd.clone(), Arc::clone(bench))));
+            }
+        }
+        Ok(tools)
+    }
+
+    fn filters(&self) -> (Option<Filter>, Filter) {
+        let available = self.0["availableTools"].as_array().map(|_| Filter::read(&self.0["availableTools"]));
+        (available, Filter::read(&self.0["excludedTools"]))
+    }
+
+    fn system(&self) -> SystemText {
+        let given = &self.0["systemMessage"];
+        let content = given["content"].as_str().unwrap_or_default();
+        let sections = given["sections"].as_object().into_iter().flat_map(Map::values);
+        let added = sections
+            .filter(|section| matches!(section["action"].as_str(), Some("replace" | "append" | "prepend")))
+            .filter_map(|section| section["content"].as_str());
+        match given["mode"].as_str() {
+            Some("replace") if !content.is_empty() => SystemText::Replaced(content.to_owned()),
+            Some("customize") => appended(added.chain([content])),
+            _append => appended([content].into_iter()),
+        }
+    }
+}
+
+fn appended<'a>(texts: impl Iterator<Item = &'a str>) -> SystemText {
+    let texts: Vec<&str> = texts.filter(|text| !text.trim().is_empty()).collect();
+    if texts.is_empty() { SystemText::Ours } else { SystemText::Appended(texts.join("\n\n")) }
+}
+
+struct Flags(Vec<String>);
+
+impl Flags {
+    /// A flag and its value in one word, so that no value can be taken for a flag.
+    fn put(&mut self, name: &str, value: Option<&str>) {
+        if let Some(value) = value.filter(|value| !value.is_empty()) {
+            self.0.push(format!("{name}={value}"));
+        }
+    }
+}
+
+fn definition(agent: &Value) -> Value {
+    let mut definition = json!({
+        "description": agent["description"].as_str().or(agent["displayName"].as_str()).unwrap_or("an agent of the client"),
+        "prompt": agent["prompt"],
+    });
+    if agent["tools"].is_array() {
+        definition["tools"] = texts(&agent["tools"]).map(ours).collect();
+    }
+    if let Some(model) = agent["model"].as_str().filter(|model| model.contains('/')) {
+        definition["model"] = model.into();
+    }
+    if agent["infer"] == false {
+        definition["disable-model-invocation"] = true.into();
+    }
+    definition
+}
+
+fn effort(word: &str) -> Option<&'static str> {
+    match word {
+        "low" | "minimal" => Some("low"),
+        "medium" => Some("medium"),
+        "high" | "xhigh" | "max" => Some("high"),
+        _other => None,
+    }
+}
+
+/// A list of tools as clients write it: names, alone or after where they are from.
+#[derive(Debug, Default)]
+struct Filter(Vec<(Option<String>, String)>);
+
+impl Filter {
+    fn read(given: &Value) -> Filter {
+        let entry = |text: &str| match text.split_once(':') {
+            Some((source, name)) => (Some(source.to_owned()), ours(name).to_owned()),
+            None => (None, ours(text).to_owned()),
+        };
+        Filter(texts(given).map(entry).collect())
+    }
+
+    fn allows(&self, source: &str, name: &str) -> bool {
+        self.0.iter().any(|(from, wanted)| {
+            from.as_deref().is_none_or(|from| from == source) && (wanted == name || wanted == "*")
+        })
+    }
+}
+
+fn ours(name: &str) -> &str {
+    names::ours(name, HookDialect::Camel)
+}
+
+/// The tools that work on files, run programs, reach the network or start agents.
+fn own_tools() -> Vec<String> {
+    let everyday = tools::everyday().into_iter().map(|tool| tool.spec().name.to_string());
+    everyday.chain(["task".to_owned(), "ask_user".to_owned()]).collect()
+}
+
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+fn texts(value: &Value) -> impl Iterator<Item = &str> {
+    list(value).filter_map(Value::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flags(params: Value) -> Vec<String> {
+        Wish(&params).flags(Wish(&params).model()).unwrap()
+    }
+
+    #[test]
+    fn what_a_client_asks_for_becomes_our_own_options() {
+        let given = flags(json!({
+            "model": "script/x.yaml", "reasoningEffort": "xhigh", "requestUserInput": true,
+            "tools": [{ "name": "a", "skipPermission": true }, { "name": "b" }],
+            "excludedTools": ["bash"], "additionalDirectories": ["/more"],
+            "customAgents": [{ "name": "scout", "prompt": "Look.", "tools": ["bash", "view"], "infer": false }],
+        }));
+        assert_eq!(
+            given,
+            [
+                "--ask-wait=for-ever",
+                "--model=script/x.yaml",
+                "--effort=high",
+                "--add-dir=/more",
+                r#"--agents={"scout":{"description":"an agent of the client","disable-model-invocation":true,"prompt":"Look.","tools":["shell","view"]}}"#,
+                "--allow=a",
+                "--deny=shell",
+            ]
+        );
+        assert_eq!(flags(json!({})), ["--ask-wait=for-ever", "--no-ask-user"]);
+        assert_eq!(flags(json!({ "model": "auto", "requestUserInput": true })), ["--ask-wait=for-ever"]);
+    }
+
+    #[test]
+    fn only_available_tools_are_left() {
+        let denied = flags(json!({ "availableTools": ["bash", "builtin:view", "custom:mine"] }));
+        assert!(denied.contains(&"--deny=create".to_owned()) && denied.contains(&"--deny=task".to_owned()));
+        assert!(!denied.contains(&"--deny=shell".to_owned()) && !denied.contains(&"--deny=view".to_owned()));
+    }
+
+    #[test]
+    fn the_system_text_is_added_to_or_replaced() {
+        let system = |message: Value| Wish(&json!({ "systemMessage": message })).system();
+        assert_eq!(system(Value::Null), SystemText::Ours);
+        assert_eq!(system(json!({ "content": "Be brief." })), SystemText::Appended("Be brief.".into()));
+        let replaced = json!({ "mode": "replace", "content": "You are a parrot." });
+        assert_eq!(system(replaced), SystemText::Replaced("You are a parrot.".into()));
+        let sections =
+            json!({ "tone": { "action": "replace", "content": "Kind." }, "safety": { "action": "preserve" } });
+        let customized = json!({ "mode": "customize", "sections": sections, "content": "Short." });
+        assert_eq!(system(customized), SystemText::Appended("Kind.\n\nShort.".into()));
+    }
+}

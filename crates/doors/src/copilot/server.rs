@@ -1,0 +1,122 @@
+//! What the clients of one process share: where sessions are found, the token, and the sessions that are held.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use protocol::SessionId;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::audience::Member;
+use super::held::Held;
+use crate::House;
+
+/// Where one session is held, or not; whoever opens or leaves it has the lock.
+pub(crate) type Room = Arc<tokio::sync::Mutex<Option<Arc<Held>>>>;
+
+/// What the clients of one process share.
+pub(crate) struct Server {
+    pub(crate) house: Arc<dyn House>,
+    token: Option<String>,
+    rooms: Mutex<HashMap<SessionId, Room>>,
+    closing: CancellationToken,
+    /// What waits for a session that nobody watches to come to rest.
+    lingering: TaskTracker,
+}
+
+impl Server {
+    pub(crate) fn new(house: Arc<dyn House>, token: Option<String>) -> Server {
+        Server {
+            house,
+            token,
+            rooms: Mutex::default(),
+            closing: CancellationToken::new(),
+            lingering: TaskTracker::new(),
+        }
+    }
+
+    /// Whether clients must show a token first.
+    pub(crate) fn asks_for_token(&self) -> bool {
+        self.token.is_some()
+    }
+
+    /// Whether this is the token. It takes as long to say no as to say yes.
+    pub(crate) fn knows(&self, token: Option<&str>) -> bool {
+        match (&self.token, token) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(ours), Some(theirs)) => {
+                ours.len() == theirs.len()
+                    && ours.bytes().zip(theirs.bytes()).fold(0, |differ, (a, b)| differ | (a ^ b)) == 0
+            }
+        }
+    }
+
+    /// Where a session is held.
+    pub(crate) fn room(&self, id: SessionId) -> Room {
+        Arc::clone(self.rooms().entry(id).or_default())
+    }
+
+    /// A client leaves a session. One that nobody watches any more is left as soon as it is at rest: until then it runs
+    /// on, and can be come back to.
+    pub(crate) async fn part(self: &Arc<Self>, held: &Arc<Held>, member: &Arc<Member>) {
+        if !held.is_busy() {
+            // The client is still there to be told by hooks that the session ends.
+            self.retire(held, Some(member)).await;
+        }
+        held.audience.part(member);
+        if !held.is_busy() {
+            return;
+        }
+        let (server, held) = (Arc::clone(self), Arc::clone(held));
+        self.lingering.spawn(async move {
+            tokio::select! {
+                () = held.quiet() => server.retire(&held, None).await,
+                () = server.closing.cancelled() => {}
+            }
+        });
+    }
+
+    /// Leaves a session unless somebody else watches it.
+    async fn retire(&self, held: &Arc<Held>, last: Option<&Arc<Member>>) {
+        let room = self.room(held.id());
+        let mut place = room.lock().await;
+        if held.audience.is_only(last) && place.as_ref().is_some_and(|there| Arc::ptr_eq(there, held)) {
+            *place = None;
+            held.leave().await;
+        }
+    }
+
+    /// Leaves a session whoever watches it.
+    pub(crate) async fn evict(&self, id: SessionId) {
+        let room = self.room(id);
+        let mut place = room.lock().await;
+        if let Some(held) = place.take() {
+            held.leave().await;
+        }
+    }
+
+    /// Ends the server once what is being answered is answered.
+    pub(crate) fn close(&self) {
+        self.closing.cancel();
+    }
+
+    pub(crate) async fn closed(&self) {
+        self.closing.cancelled().await;
+    }
+
+    /// Leaves every session: what runs is interrupted and can be resumed.
+    pub(crate) async fn leave(&self) {
+        self.closing.cancel();
+        self.lingering.close();
+        self.lingering.wait().await;
+        let ids: Vec<SessionId> = self.rooms().keys().copied().collect();
+        for id in ids {
+            self.evict(id).await;
+        }
+    }
+
+    fn rooms(&self) -> MutexGuard<'_, HashMap<SessionId, Room>> {
+        self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

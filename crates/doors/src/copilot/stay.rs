@@ -1,0 +1,171 @@
+//! How a client comes to a session, by making it, resuming it or joining those who watch it.
+
+use std::sync::Arc;
+
+use host::{Ids, TimeIds};
+use protocol::SessionId;
+use protocol::api::{Method, SessionView};
+use rpc::ErrorObject;
+use runtime::{Session, Start};
+use serde_json::{Value, json};
+use store::Reader;
+use tokio::sync::watch::Receiver;
+use tokio::task::JoinSet;
+
+use super::audience::{Audience, Member};
+use super::events::Translator;
+use super::held::Held;
+use super::history;
+use super::order::Wish;
+use super::tools::Workbench;
+use super::visit::Visit;
+use super::watch::{self, Rest, Watch};
+use crate::session_id;
+
+/// A client's stay in one session.
+pub(crate) struct Stay {
+    pub(crate) held: Arc<Held>,
+    pub(crate) member: Arc<Member>,
+    pub(crate) rests: Receiver<Rest>,
+    _watching: JoinSet<()>,
+}
+
+/// Makes a session for a client.
+pub(crate) async fn create(visit: &Visit, params: &Value) -> Result<Value, ErrorObject> {
+    let id = match params["sessionId"].as_str() {
+        Some(named) => session_id(named).ok_or_else(|| unknown(named))?,
+        None => SessionId::new(TimeIds.uuid()),
+    };
+    let room = visit.server().room(id);
+    let mut place = room.lock().await;
+    if place.is_some() {
+        return Err(ErrorObject::internal(format!("Session {id} is there already: resume it")));
+    }
+    let wish = Wish(params);
+    let (opened, member, asides) = open(visit, &wish, Start::New, id).await?;
+    *place = Some(Arc::clone(&opened.held));
+    drop(place);
+    let start = watch::Start {
+        held: Arc::clone(&opened.held),
+        member,
+        asides,
+        translator: Translator::new(id),
+        tells_resume: true,
+    };
+    settle(visit, start, opened.warning).await
+}
+
+/// Resumes a session for a client, or has it join those who watch it.
+pub(crate) async fn resume(visit: &Visit, params: &Value) -> Result<Value, ErrorObject> {
+    let named = params["sessionId"].as_str().unwrap_or_default();
+    let id = session_id(named).ok_or_else(|| unknown(named))?;
+    let home = visit.server().house.home().clone();
+    if Reader::open(&home, id).is_err() {
+        return Err(unknown(named));
+    }
+    visit.part(id).await;
+    let wish = Wish(params);
+    let room = visit.server().room(id);
+    let mut place = room.lock().await;
+    let there = match &*place {
+        Some(held) => Some(Arc::clone(held)),
+        None => Held::there(&home, id).await.map(Arc::new),
+    };
+    if let Some(held) = there {
+        let (member, asides) = Member::new(visit.peer(), wish.abilities());
+        held.audience.join(Arc::clone(&member));
+        *place = Some(Arc::clone(&held));
+        drop(place);
+        let translator = history::translator(&home, id, None).await?;
+        let start = watch::Start { held, member, asides, translator, tells_resume: true };
+        return settle(visit, start, None).await;
+    }
+    let (opened, member, asides) = open(visit, &wish, Start::Resume(id), id).await?;
+    let held = Arc::clone(&opened.held);
+    *place = Some(Arc::clone(&held));
+    drop(place);
+    let translator = history::translator(&home, id, Some(opened.first_seq)).await?;
+    let tells_resume = params["disableResume"] != true;
+    let start = watch::Start { held: Arc::clone(&held), member, asides, translator, tells_resume };
+    let answer = settle(visit, start, opened.warning).await?;
+    if params["continuePendingWork"] == true {
+        held.go_on().await?;
+    }
+    Ok(answer)
+}
+
+/// Copies a session; gives the copy's id.
+pub(crate) async fn fork(visit: &Visit, params: &Value) -> Result<SessionId, ErrorObject> {
+    let named = params["sessionId"].as_str().unwrap_or_default();
+    let id = session_id(named).ok_or_else(|| unknown(named))?;
+    let order = crate::Order::new(Start::Fork(id));
+    let copy = visit.server().house.open(order).await.map_err(ErrorObject::internal)?;
+    let copied = copy.id();
+    copy.leave().await.map_err(ErrorObject::internal)?;
+    Ok(copied)
+}
+
+struct Opened {
+    held: Arc<Held>,
+    first_seq: u64,
+    /// What the client should know of how its wish was met.
+    warning: Option<String>,
+}
+
+type Asides = tokio::sync::mpsc::Receiver<super::audience::Aside>;
+
+/// Opens a session in this process, with the client in its audience from the first moment on.
+async fn open(
+    visit: &Visit,
+    wish: &Wish<'_>,
+    start: Start,
+    id: SessionId,
+) -> Result<(Opened, Arc<Member>, Asides), ErrorObject> {
+    let audience = Arc::<Audience>::default();
+    let bench = Arc::new(Workbench::new(Arc::clone(&audience)));
+    let (member, asides) = Member::new(visit.peer(), wish.abilities());
+    audience.join(Arc::clone(&member));
+    let house = &visit.server().house;
+    let order = |model| wish.order(start, id, model, &audience, &bench);
+    let (session, warning): (Session, _) = match house.open(order(wish.model())?).await {
+        Ok(session) => (session, None),
+        Err(refusal) if wish.may_differ() => {
+            let model = wish.model().unwrap_or_default();
+            let session = house.open(order(None)?).await.map_err(ErrorObject::internal)?;
+            (session, Some(format!("{model} cannot be asked, and the usual model is: {refusal}")))
+        }
+        Err(refusal) => return Err(ErrorObject::internal(refusal)),
+    };
+    let first_seq = session.first_seq();
+    let held = Arc::new(Held::here(session, audience, bench).await?);
+    Ok((Opened { held, first_seq, warning }, member, asides))
+}
+
+/// Begins to tell the client of the session; gives what it is answered.
+async fn settle(visit: &Visit, start: watch::Start, warning: Option<String>) -> Result<Value, ErrorObject> {
+    let (held, member) = (Arc::clone(&start.held), Arc::clone(&start.member));
+    let (watch, asides, rests) = Watch::new(start);
+    let mut watching = JoinSet::new();
+    watching.spawn(watch.run(asides));
+    let view: SessionView = held.call(Method::SessionGet, json!({})).await?;
+    visit.stay(Stay { held: Arc::clone(&held), member, rests, _watching: watching });
+    let id = held.uuid();
+    let lifecycle = json!({ "type": "session.created", "sessionId": id });
+    visit.peer().tell("session.lifecycle", lifecycle).await;
+    if let Some(message) = warning {
+        held.emit("session.warning", json!({ "warningType": "model", "message": message })).await;
+    }
+    Ok(json!({
+        "sessionId": id,
+        "startTime": view.created_at.to_string(),
+        "isRemote": false,
+        "mode": view.mode.to_string(),
+        "workspacePath": held.home().session_dir(held.id()),
+        "capabilities": { "ui": { "elicitation": false, "mcpApps": false, "canvases": false } },
+        "modelState": { "modelId": view.model },
+    }))
+}
+
+pub(crate) fn unknown(named: &str) -> ErrorObject {
+    ErrorObject::internal(format!("Session not found: {named}"))
+}

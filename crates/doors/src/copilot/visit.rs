@@ -1,0 +1,172 @@
+//! One client's stay: its messages are read in order, its calls begin in that order and are answered as they end.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
+
+use protocol::SessionId;
+use rpc::{Connection, ErrorObject, FrameError, Framing, Limits, Malformed, Message, Request};
+use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+
+use super::held::Held;
+use super::methods;
+use super::peer::Peer;
+use super::server::Server;
+use super::stay::{self, Stay};
+use super::watch::Rest;
+use crate::session_id;
+
+/// How many calls of one client may be under way; then it is not read from.
+const MAX_CALLS: usize = 64;
+
+/// Most bytes of one message, and of what waits to be read.
+const LIMITS: Limits = Limits { frame: 32 << 20, queue: 64 << 20, ..Limits::LOCAL };
+
+/// One client.
+pub(crate) struct Visit {
+    server: Arc<Server>,
+    peer: Arc<Peer>,
+    admitted: AtomicBool,
+    stays: Mutex<HashMap<SessionId, Stay>>,
+}
+
+impl Visit {
+    pub(crate) fn server(&self) -> &Arc<Server> {
+        &self.server
+    }
+
+    /// Asks the client something and waits for its answer.
+    pub(crate) async fn ask(&self, method: &str, params: Value) -> Result<Value, ErrorObject> {
+        self.peer.ask(method, params).await
+    }
+
+    /// Whether the client may call anything.
+    pub(crate) fn is_admitted(&self) -> bool {
+        self.admitted.load(Ordering::Acquire)
+    }
+
+    /// Lets the client in if its token is right.
+    pub(crate) fn admit(&self, token: Option<&str>) -> Result<(), ErrorObject> {
+        if !self.server.knows(token) {
+            return Err(ErrorObject::new(-32002, "AUTHENTICATION_FAILED"));
+        }
+        self.admitted.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    /// The session that a call is about.
+    pub(crate) fn session(&self, params: &Value) -> Result<Arc<Held>, ErrorObject> {
+        let named = params["sessionId"].as_str().ok_or_else(|| ErrorObject::bad_params("`sessionId` is missing"))?;
+        let id = session_id(named);
+        let held = id.and_then(|id| self.stays().get(&id).map(|stay| Arc::clone(&stay.held)));
+        held.ok_or_else(|| stay::unknown(named))
+    }
+
+    /// How a session of the client's came to rest last, as it changes.
+    pub(crate) fn rests(&self, id: SessionId) -> Option<watch::Receiver<Rest>> {
+        self.stays().get(&id).map(|stay| stay.rests.clone())
+    }
+
+    pub(crate) fn peer(&self) -> Arc<Peer> {
+        Arc::clone(&self.peer)
+    }
+
+    pub(crate) fn stay(&self, stay: Stay) {
+        self.stays().insert(stay.held.id(), stay);
+    }
+
+    /// Leaves a session; says whether the client was there.
+    pub(crate) async fn part(&self, id: SessionId) -> bool {
+        let stay = self.stays().remove(&id);
+        match stay {
+            Some(Stay { held, member, .. }) => {
+                self.server.part(&held, &member).await;
+                true
+            }
+            None => false,
+        }
+    }
+
+    async fn part_all(&self) {
+        let ids: Vec<SessionId> = self.stays().keys().copied().collect();
+        for id in ids {
+            self.part(id).await;
+        }
+    }
+
+    fn stays(&self) -> MutexGuard<'_, HashMap<SessionId, Stay>> {
+        self.stays.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Receives a client until it leaves, breaks the frame, or the server closes.
+pub(crate) async fn receive<R, W>(server: Arc<Server>, input: R, output: W)
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
+    let mut connection = Connection::new(input, output, Framing::ContentLength, LIMITS);
+    let peer = Arc::new(Peer::new(connection.outbox().clone()));
+    let admitted = AtomicBool::new(!server.asks_for_token());
+    let visit = Arc::new(Visit { server, peer, admitted, stays: Mutex::default() });
+    let mut calls = JoinSet::new();
+    tokio::select! {
+        () = read(&visit, &mut connection, &mut calls) => {}
+        () = visit.server.closed() => {}
+    }
+    visit.peer.leave();
+    let unfinished = async { while calls.join_next().await.is_some() {} };
+    // Past the grace, calls under way are dropped.
+    tokio::time::timeout(LIMITS.grace, unfinished).await.ok();
+    calls.shutdown().await;
+    visit.part_all().await;
+    connection.close().await;
+}
+
+async fn read<R>(visit: &Arc<Visit>, connection: &mut Connection<R>, calls: &mut JoinSet<()>)
+where
+    R: AsyncRead + Unpin,
+{
+    let room = Arc::new(Semaphore::new(MAX_CALLS));
+    loop {
+        match connection.next().await {
+            Ok(Some(Ok(Message::Request(request)))) => {
+                while calls.try_join_next().is_some() {}
+                let Ok(room) = Arc::clone(&room).acquire_owned().await else { return };
+                let answering = begin(Arc::clone(visit), request).await;
+                calls.spawn(async move {
+                    answering.await;
+                    drop(room);
+                });
+            }
+            // Nothing that is served wants no answer.
+            Ok(Some(Ok(Message::Notification(_)))) => {}
+            Ok(Some(Ok(Message::Response(response)))) => visit.peer.hear(response),
+            Ok(Some(Err(Malformed { id, error }))) => visit.peer.answer(id, Err(error)).await,
+            Ok(None) | Err(FrameError::Truncated | FrameError::Io(_)) => return,
+            Err(error @ (FrameError::TooLarge { .. } | FrameError::Header(_))) => {
+                return connection.outbox().close(ErrorObject::invalid(error.to_string()));
+            }
+        }
+    }
+}
+
+/// Begins a call: as far as it gets without waiting before the next message is read, so that what a client asks in
+/// order reaches its session in order.
+async fn begin(visit: Arc<Visit>, request: Request) -> impl Future<Output = ()> + Send {
+    let mut answering = Box::pin(async move {
+        let Request { id, method, params } = request;
+        let outcome = methods::call(&visit, &method, params).await;
+        visit.peer.answer(Some(id), outcome).await;
+    });
+    let mut done = std::future::poll_fn(|cx| Poll::Ready(answering.as_mut().poll(cx).is_ready())).await;
+    async move {
+        if !std::mem::replace(&mut done, true) {
+            answering.await;
+        }
+    }
+}
