@@ -17,6 +17,12 @@ pub trait House: Send + Sync + 'static {
 
     /// Opens one in this process.
     fn open(&self, order: Order) -> Opening<'_>;
+
+    /// What a variable of the environment says, unless it is unset or says nothing.
+    fn variable(&self, name: &str) -> Option<String> {
+        let _nobody_knows = name;
+        None
+    }
 }
 
 /// Which session a client wants, and how it is to be run.

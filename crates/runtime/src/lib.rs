@@ -56,7 +56,7 @@ mod watch;
 
 pub use bus::{Bus, Live, Subscription};
 pub use catalog::Catalog;
-pub use expects::check_schema;
+pub use expects::{check_schema, schema_mistakes};
 pub use fleet::{Aids, Done, Fleet, FleetError, FleetOrder, FleetOutcome, Ground, Halt, Harvest, Harvested, Memory};
 pub use guests::{Guests, SystemText};
 pub use instructions::{Instructions, Notice};

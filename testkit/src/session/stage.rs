@@ -11,7 +11,7 @@ use host::{Clock, Home, Ids, Owner};
 use model::Model;
 use policy::{Policy, Rule, Source};
 use protocol::{AgentSpec, Budget, PermissionMode, RuleText, SessionId};
-use runtime::{OpenError, Session, Settings, Start};
+use runtime::{Guests, OpenError, Session, Settings, Start};
 use store::{Probe, copy_session};
 use tempfile::TempDir;
 
@@ -86,6 +86,17 @@ impl Stage {
         let session = Session::open(self.settings(&model), start).await?;
         self.0.models.lock().unwrap().insert(session.id(), Arc::clone(&model));
         Ok(Driver::new(self.clone(), session, model))
+    }
+
+    /// Opens a session as a door does: under this id, and with what its client brings along.
+    pub async fn lodge(&self, start: Start, id: Option<SessionId>, guests: Guests) -> Result<Session, OpenError> {
+        let model = match start {
+            Start::Resume(id) => self.model(id),
+            Start::New | Start::Fork(_) => self.fresh_model(),
+        };
+        let session = Session::open(Settings { id, guests, ..self.settings(&model) }, start).await?;
+        self.0.models.lock().unwrap().insert(session.id(), model);
+        Ok(session)
     }
 
     /// The model that a session asks, with everything it was asked.

@@ -57,6 +57,10 @@ impl House for Quarters {
     fn open(&self, order: Order) -> Opening<'_> {
         Box::pin(async move { self.take(order).await.map_err(refusal) })
     }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        self.setup.env.text(name)
+    }
 }
 
 /// The model of a client's own provider, by the name that it is asked for and kept by.

@@ -8,7 +8,7 @@ use super::fields::Fields;
 use super::head::Document;
 use super::name::{loose, normal};
 use super::node::Node;
-use super::role::{Tools, denied, spawns, tools};
+use super::role::{denied, spawns, tools};
 use super::wishes::{budget, effort, isolation, models, permission, servers, taste};
 use super::{Problem, Spot};
 
@@ -114,7 +114,9 @@ fn read(mut fields: Fields<'_>, usual: Option<&str>, body: Option<&str>, source:
     let name = name(&mut fields, usual);
     let description = description(&mut fields);
     let prompt = prompt(&mut fields, body);
-    let Tools { tools, only, mut unserved } = tools(&mut fields);
+    let listed = tools(&mut fields);
+    let only = listed.only.clone();
+    let (tools, mut unserved) = listed.served(&source);
     let denied = denied(&mut fields);
     let hooks = fields.take(&["hooks"]).map(|(at, node)| (at, node.to_json()));
     unserved.extend(servers(&mut fields));

@@ -1,6 +1,6 @@
 //! What an agent may use and whom it may start, as its definition says it.
 
-use protocol::{PermissionMode, Spawns};
+use protocol::{PermissionMode, Source, Spawns};
 
 use super::fields::Fields;
 use super::name::loose;
@@ -12,7 +12,8 @@ pub(super) struct Tools {
     pub(super) tools: Option<Vec<String>>,
     /// The types of agents that it may start, if the list names them.
     pub(super) only: Option<Vec<String>>,
-    pub(super) unserved: Vec<String>,
+    /// The tools of MCP servers that it names.
+    pub(super) servers: Vec<String>,
 }
 
 pub(super) fn tools(fields: &mut Fields<'_>) -> Tools {
@@ -28,9 +29,7 @@ pub(super) fn tools(fields: &mut Fields<'_>) -> Tools {
                 add(&["task"]);
                 read.only.get_or_insert_default().extend(types.iter().map(|name| loose(name)));
             }
-            Meant::Server => {
-                read.unserved.push(format!("the tool `{name}` is an MCP server's, and MCP comes with a later version"));
-            }
+            Meant::Server => read.servers.push(name),
             Meant::Absent => {
                 let words = format!("the tool `{name}` is not in this version");
                 fields.warning(at, words, "leave it out; the agent works without it");
@@ -46,6 +45,19 @@ pub(super) fn tools(fields: &mut Fields<'_>) -> Tools {
         read.tools = None;
     }
     read
+}
+
+impl Tools {
+    /// The list with what servers have to give, and what of it this version cannot. A program that gives definitions
+    /// brings the tools of its servers along; a file does not.
+    pub(super) fn served(self, source: &Source) -> (Option<Vec<String>>, Vec<String>) {
+        let Tools { tools, servers, .. } = self;
+        let later = |name: &String| format!("the tool `{name}` is an MCP server's, and MCP comes with a later version");
+        match (source, tools) {
+            (Source::Flag, Some(tools)) => (Some(tools.into_iter().chain(servers).collect()), Vec::new()),
+            (_, tools) => (tools, servers.iter().map(later).collect()),
+        }
+    }
 }
 
 /// Tools that it may not have. One that nobody knows is an error: what it was to forbid would be allowed.

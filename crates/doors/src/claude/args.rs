@@ -59,6 +59,8 @@ pub(super) struct Args {
     pub(super) partial: bool,
     /// `--replay-user-messages`.
     pub(super) replays: bool,
+    /// `--no-session-persistence`.
+    pub(super) leaves_no_file: bool,
     /// `--version`.
     pub(super) version: bool,
 }
@@ -189,6 +191,7 @@ impl Args {
             "fork-session" => self.forks = true,
             "include-partial-messages" => self.partial = true,
             "replay-user-messages" => self.replays = true,
+            "no-session-persistence" => self.leaves_no_file = true,
             "version" | "v" => self.version = true,
             known if ALONE.contains(&known) || UNUSED.contains(&known) => {}
             unknown => tracing::warn!("the client's flag --{unknown} is not known, and is passed over"),

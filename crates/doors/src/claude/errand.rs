@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use protocol::api::{InvokeParams, InvokeResult, Method, SendParams, SendResult};
-use protocol::{Ask, TaskId};
+use protocol::{Ask, Delivery, TaskId};
 use rpc::{CallError, Client};
 use serde_json::Value;
 
@@ -19,6 +19,8 @@ pub(super) enum Errand {
         /// It, as the client gets it back.
         frame: Value,
     },
+    /// The agent was told to give its answer.
+    Insisted,
     /// A slash command told something, and no turn follows.
     Told(String),
     /// A message was not taken.
@@ -55,6 +57,16 @@ pub(super) async fn send(api: Arc<Client>, prompt: Prompt, is_slash: bool) -> Er
     };
     match sent {
         Ok(_receipt) => Errand::Sent { frame: prompt.frame },
+        Err(error) => Errand::Refused(error.to_string()),
+    }
+}
+
+/// Tells the agent to give its answer.
+pub(super) async fn insist(api: Arc<Client>, words: &str) -> Errand {
+    let message =
+        SendParams { task: None, text: words.into(), images: Vec::new(), delivery: Delivery::FollowUp, display: None };
+    match api.call::<SendResult>(Method::SessionSend, message).await {
+        Ok(_receipt) => Errand::Insisted,
         Err(error) => Errand::Refused(error.to_string()),
     }
 }

@@ -9,8 +9,6 @@ pub(super) struct Hello {
     pub(super) request: Value,
     /// Its hooks: for each event, a list of matchers with the ids of callbacks.
     pub(super) hooks: Value,
-    /// Its agents, as JSON by name.
-    pub(super) agents: Option<String>,
     /// What the session's own agent is told first.
     pub(super) system: Option<String>,
     /// What it is told besides.
@@ -22,10 +20,8 @@ pub(super) struct Hello {
 impl Hello {
     /// Reads the request.
     pub(super) fn read(request: Value) -> Hello {
-        let filled = |value: &Value| value.as_object().is_some_and(|map| !map.is_empty());
         Hello {
             hooks: request["hooks"].clone(),
-            agents: filled(&request["agents"]).then(|| request["agents"].to_string()),
             system: joined(&request["systemPrompt"]),
             append: joined(&request["appendSystemPrompt"]),
             forwards_text: request["forwardSubagentText"].as_bool().unwrap_or(false),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use protocol::{At, Cost, Envelope, Event, StopReason, TaskId, Usage};
+use protocol::{AnswerStatus, At, Cost, Envelope, Event, StopReason, TaskId, Usage};
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -20,6 +20,8 @@ pub(super) struct Ledger {
     usage: Usage,
     stop: Option<StopReason>,
     denials: Vec<Value>,
+    /// Whether a call was broken off since a model was last asked.
+    in_tools: bool,
 }
 
 /// Most denials that a result names.
@@ -37,6 +39,7 @@ impl Ledger {
             usage: Usage::default(),
             stop: None,
             denials: Vec::new(),
+            in_tools: false,
         }
     }
 
@@ -49,7 +52,11 @@ impl Ledger {
     pub(super) fn event(&mut self, envelope: &Envelope) {
         let is_root = envelope.entry.task == self.root;
         match &envelope.entry.event {
-            Event::TurnBegun { .. } if is_root => self.asked_at = Some(envelope.entry.at),
+            Event::TurnBegun { .. } if is_root => {
+                self.asked_at = Some(envelope.entry.at);
+                self.in_tools = false;
+            }
+            Event::CallAnswered { answer, .. } if is_root => self.in_tools |= answer.status == AnswerStatus::Cancelled,
             Event::TurnAnswered { stop, usage, cost, model, .. } => {
                 let (used, spent) = self.models.entry(model.clone()).or_default();
                 *used = used.plus(*usage);
@@ -83,7 +90,7 @@ impl Ledger {
             stop: self.stop.map(stop),
             models: self.models.clone(),
             denials: std::mem::take(&mut self.denials),
-            in_tools: false,
+            in_tools: std::mem::take(&mut self.in_tools),
             is_wake_up: false,
         };
         (self.model_millis, self.turns, self.usage, self.stop) = (0, 0, Usage::default(), None);

@@ -1,8 +1,10 @@
 //! The door of the Claude SDKs: one JSON object a line on standard input and output. A client sends messages of its user
 //! and requests; it gets what the agents say and do, and requests of its own: whether a call may run, what a hook says.
 
+mod agents;
 mod args;
 mod asks;
+mod brought;
 mod callbacks;
 mod errand;
 mod frames;
@@ -11,16 +13,21 @@ mod inbox;
 mod ledger;
 mod lists;
 mod mode;
-mod onlooker;
 mod opening;
 mod orders;
 mod prompt;
+mod records;
 mod requests;
 mod rules;
 mod scribe;
 mod serve;
+mod servers;
+mod state;
+mod structured;
 mod talk;
+mod tasks;
 mod turns;
+mod watch;
 pub mod wire;
 
 pub use serve::{serve, serve_on};

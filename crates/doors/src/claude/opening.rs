@@ -10,6 +10,7 @@ use runtime::{Session, Start};
 use serde_json::{Value, json};
 
 use super::args::Args;
+use super::brought::Brought;
 use super::frames::{INIT_TOOLS, Introduction};
 use super::hello::Hello;
 use super::mode::Mode;
@@ -41,6 +42,8 @@ pub(super) struct Opened {
     pub(super) api: Arc<Client>,
     /// What happens, from here on.
     pub(super) news: News,
+    /// The last event that is not news.
+    pub(super) seq: u64,
     /// The tasks there are, the root first.
     pub(super) tasks: Vec<TaskView>,
     /// What the client is told of it.
@@ -83,8 +86,14 @@ pub(super) async fn open(house: &dyn House, args: &Args, order: Order) -> Result
 }
 
 /// What the client wants, as an order.
-pub(super) fn order(house: &dyn House, args: &Args, hello: &Hello, control: &Arc<Control>) -> Result<Order, Refusal> {
-    orders::order(args, hello, house.home(), control)
+pub(super) fn order(
+    house: &dyn House,
+    args: &Args,
+    hello: &Hello,
+    brought: &Brought,
+    control: &Arc<Control>,
+) -> Result<Order, Refusal> {
+    orders::order(args, hello, brought, house.home(), control)
 }
 
 async fn watch(
@@ -99,7 +108,7 @@ async fn watch(
     let TasksPage { tasks, .. } = api.call(Method::TasksList, page).await.map_err(refusal)?;
     let intro = introduce(&api, args, guests).await.map_err(refusal)?;
     let _: Value = news.line.call(Method::EventsSubscribe, SubscribeParams { after: seq }).await.map_err(refusal)?;
-    Ok(Opened { id, run, api: Arc::new(api), news, tasks, intro })
+    Ok(Opened { id, run, api: Arc::new(api), news, seq, tasks, intro })
 }
 
 async fn introduce(api: &Client, args: &Args, guests: Vec<String>) -> Result<Introduction, CallError> {

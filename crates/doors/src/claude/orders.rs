@@ -12,27 +12,36 @@ use serde_json::Value;
 use store::Index;
 
 use super::args::Args;
+use super::brought::Brought;
 use super::hello::Hello;
 use super::mode::Mode;
 use super::wire::Control;
-use super::{callbacks, rules};
+use super::{agents, callbacks, rules, servers, structured};
 use crate::{Order, Refusal, session_id};
 
 /// Most bytes of a file that the command line names.
 const FILE_MAX: u64 = 1 << 20;
 
 /// What the client wants.
-pub(super) fn order(args: &Args, hello: &Hello, home: &Home, control: &Arc<Control>) -> Result<Order, Refusal> {
+pub(super) fn order(
+    args: &Args,
+    hello: &Hello,
+    brought: &Brought,
+    home: &Home,
+    control: &Arc<Control>,
+) -> Result<Order, Refusal> {
     let start = start(args, home)?;
     let id = args.session_id.as_deref().map(|text| named(text, "--session-id")).transpose()?;
     let id = id.filter(|_| !matches!(start, Start::Resume(_)));
     let guests = Guests {
         hooks: callbacks::specs(&hello.hooks),
         driver: Some(Arc::new(callbacks::Callbacks::new(Arc::clone(control)))),
-        system: system(args, hello)?,
-        ..Guests::default()
+        system: with_form(system(args, hello)?, brought),
+        tools: brought.tools(),
     };
-    Ok(Order { start, id, cwd: None, flags: flags(args, hello)?, guests, provider: None })
+    let mut flags = flags(args, hello, brought)?;
+    flags.extend(servers::rules(&hello.request));
+    Ok(Order { start, id, cwd: None, flags, guests, provider: None })
 }
 
 /// Whether the session begins, goes on, or is copied.
@@ -70,7 +79,7 @@ fn refusal(words: String, hint: &str) -> Refusal {
     Refusal { words, hint: Some(hint.to_owned()).filter(|hint| !hint.is_empty()) }
 }
 
-fn flags(args: &Args, hello: &Hello) -> Result<Vec<String>, Refusal> {
+fn flags(args: &Args, hello: &Hello, brought: &Brought) -> Result<Vec<String>, Refusal> {
     let mut flags = Flags::default();
     flags.put("--ask-wait", Some("for-ever"));
     flags.put("--model", args.model.as_deref().and_then(model));
@@ -89,7 +98,9 @@ fn flags(args: &Args, hello: &Hello) -> Result<Vec<String>, Refusal> {
         flags.settings(&read_settings(settings)?);
     }
     flags.mode(Mode::named(args.permission_mode.as_deref().unwrap_or_default()).unwrap_or_default());
-    flags.put("--agents", hello.agents.as_deref().or(args.agents.as_deref()));
+    let (servers, tools) = (brought.servers.working(), brought.servers.tool_names());
+    let agents = agents::ours(&hello.request["agents"], &servers, &tools).map_err(|why| refusal(why, ""))?;
+    flags.put("--agents", agents.as_deref().or(args.agents.as_deref()));
     match args.setting_sources.as_deref() {
         Some("") => flags.0.push("--setting-sources".into()),
         sources => flags.put("--setting-sources", sources),
@@ -164,6 +175,16 @@ fn system(args: &Args, hello: &Hello) -> Result<SystemText, Refusal> {
     })
 }
 
+/// The same, with a word on the form of answers if they must have one.
+fn with_form(system: SystemText, brought: &Brought) -> SystemText {
+    match (&brought.structured, system) {
+        (None, system) => system,
+        (Some(_), SystemText::Ours) => SystemText::Appended(structured::WORDS.into()),
+        (Some(_), SystemText::Appended(more)) => SystemText::Appended(format!("{more}\n\n{}", structured::WORDS)),
+        (Some(_), SystemText::Replaced(own)) => SystemText::Replaced(format!("{own}\n\n{}", structured::WORDS)),
+    }
+}
+
 /// Settings as JSON, or a file that holds them.
 fn read_settings(text: &str) -> Result<Value, Refusal> {
     let json = if text.trim_start().starts_with('{') { text.to_owned() } else { read_file(text)? };
@@ -182,7 +203,8 @@ mod tests {
 
     fn flags_of(line: &[&str]) -> Vec<String> {
         let args = Args::read(line.iter().map(|word| (*word).to_owned()).collect());
-        flags(&args, &Hello::default()).unwrap()
+        let brought = Brought { servers: Default::default(), structured: None };
+        flags(&args, &Hello::default(), &brought).unwrap()
     }
 
     #[test]

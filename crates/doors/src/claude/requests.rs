@@ -8,6 +8,7 @@ use super::frames::{self, VERSION};
 use super::mode::Mode;
 use super::orders;
 use super::talk::Talk;
+use super::tasks;
 use super::wire::Gone;
 
 impl Talk {
@@ -35,6 +36,9 @@ impl Talk {
             "set_model" => self.set_model(request["model"].as_str()).await,
             "cancel_async_message" => Ok(json!({ "cancelled": self.cancel(&request["message_uuid"]) })),
             "mcp_status" => Ok(json!({ "mcpServers": self.intro.servers })),
+            "stop_task" => tasks::stop(&self.api, &request).await,
+            "background_tasks" => tasks::background(&self.api, self.watch.tasks(), &request).await,
+            "get_task_output" => tasks::output(&self.api, &request).await,
             "list_models" => Ok(json!({ "models": frames::hello(&self.intro)["models"] })),
             "get_binary_version" => Ok(json!({ "version": VERSION })),
             "get_settings" => Ok(json!({ "effective": {}, "sources": [] })),

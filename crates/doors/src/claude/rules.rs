@@ -52,13 +52,12 @@ pub(super) fn rule(effect: RuleEffect, text: &str) -> Option<String> {
         Some((name, rest)) => (name.trim(), Some(rest)),
         None => (text.trim(), None),
     };
-    let ours = match Rule::parse(effect, text, Source::Flag) {
-        Ok(_) if is_family(name) => text.to_owned(),
-        // A pattern is only known to families of tools; a rule about one of the others is about all of its calls.
-        _ => match (hooks::names::ours(name, protocol::HookDialect::Snake), pattern, effect) {
-            (ours, None, _) | (ours, Some(_), RuleEffect::Allow) => ours.to_owned(),
-            (_, Some(_), RuleEffect::Ask | RuleEffect::Deny) => return None,
-        },
+    let ours = match (is_family(name), pattern, effect) {
+        (true, _, _) => text.to_owned(),
+        (false, None, _) => hooks::names::ours(name, protocol::HookDialect::Snake).to_owned(),
+        // Only families of tools know patterns: what allows some calls of another tool allows all of them.
+        (false, Some(_), RuleEffect::Allow) => hooks::names::ours(name, protocol::HookDialect::Snake).to_owned(),
+        (false, Some(_), RuleEffect::Ask | RuleEffect::Deny) => return None,
     };
     match Rule::parse(effect, &ours, Source::Flag) {
         Ok(rule) => Some(rule.text),

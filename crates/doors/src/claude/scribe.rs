@@ -126,11 +126,6 @@ impl Scribe {
         Some(json!({ "tool_name": name, "tool_use_id": call, "tool_input": input }))
     }
 
-    /// Whether a call of the task has no answer.
-    pub(super) fn is_calling(&self, task: TaskId) -> bool {
-        self.open.keys().any(|(caller, _)| *caller == task)
-    }
-
     fn speaker(&self, task: TaskId) -> Speaker {
         match self.speakers.get(&task) {
             Some(speaker) => speaker.clone(),
@@ -191,7 +186,8 @@ impl Scribe {
     }
 }
 
-fn message_id(task: TaskId, turn: Turn) -> String {
+/// What a message of a model is called: all blocks of one answer alike.
+pub(super) fn message_id(task: TaskId, turn: Turn) -> String {
     format!("msg_{}_{}", task.uuid().simple(), turn.0)
 }
 

@@ -1,5 +1,6 @@
 //! One client, from its first word to its last.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,12 +10,17 @@ use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use super::args::Args;
+use super::brought::Brought;
 use super::frames::{self, Ending, Figures, VERSION};
 use super::hello::Hello;
 use super::inbox::{Inbox, Said};
-use super::opening::{self, Opened, Run};
+use super::opening::{self, News, Opened, Run};
+use super::records;
 use super::scribe::Wants;
+use super::state::Telling;
+use super::structured::Structured;
 use super::talk::{Manner, Talk};
+use super::watch::Watch;
 use super::wire::{Control, Lines, Writer};
 use crate::{Ended, House, Refusal, session_id, session_uuid};
 
@@ -60,18 +66,16 @@ async fn visit(house: &dyn House, args: &Args, mut inbox: Inbox, control: &Arc<C
     };
     let hello = Hello::read(request.as_ref().map_or(Value::Null, |(_, request)| request.clone()));
     let opened = open(house, args, &hello, control).await;
-    let greeting =
-        opened.as_ref().map_or_else(|_| frames::hello(&Default::default()), |opened| frames::hello(&opened.intro));
+    let greeting = match &opened {
+        Ok((opened, _)) => frames::hello(&opened.intro),
+        Err(_) => frames::hello(&Default::default()),
+    };
     if let Some((id, _)) = request {
         control.answer(&id, Ok(greeting)).await;
     }
-    let manner = Manner {
-        wants: Wants { partial: args.partial, forwards_text: hello.forwards_text },
-        decides: args.prompts,
-        replays: args.replays,
-        has_schema: args.json_schema.is_some() || !hello.request["jsonSchema"].is_null(),
-    };
-    let (talk, run, news) = match opened.map(|opened| Talk::new(opened, Arc::clone(control), manner)) {
+    let wants = Wants { partial: args.partial, forwards_text: hello.forwards_text };
+    let manner = Manner { wants, decides: args.prompts, replays: args.replays };
+    let (talk, run, news) = match opened.and_then(|opened| begin(house, args, opened, control, manner)) {
         Ok(Some(parts)) => parts,
         Ok(None) => return refuse(args, inbox, control, first, "the session has no tasks".into()).await,
         Err(refusal) => return refuse(args, inbox, control, first, refusal.to_string()).await,
@@ -89,9 +93,48 @@ async fn visit(house: &dyn House, args: &Args, mut inbox: Inbox, control: &Arc<C
     }
 }
 
-async fn open(house: &dyn House, args: &Args, hello: &Hello, control: &Arc<Control>) -> Result<Opened, Refusal> {
-    let order = opening::order(house, args, hello, control)?;
-    opening::open(house, args, order).await
+async fn open(
+    house: &dyn House,
+    args: &Args,
+    hello: &Hello,
+    control: &Arc<Control>,
+) -> Result<(Opened, Option<Structured>), Refusal> {
+    let brought = Brought::fetch(args, hello, control).await?;
+    let order = opening::order(house, args, hello, &brought, control)?;
+    let mut opened = opening::open(house, args, order).await?;
+    opened.intro.servers = brought.servers.status();
+    Ok((opened, brought.structured))
+}
+
+/// Begins the talk about a session, which knows what happened before.
+fn begin(
+    house: &dyn House,
+    args: &Args,
+    (opened, structured): (Opened, Option<Structured>),
+    control: &Arc<Control>,
+    manner: Manner,
+) -> Result<Option<(Talk, Run, News)>, Refusal> {
+    let (id, seq) = (opened.id, opened.seq);
+    // Whoever runs the session keeps its files.
+    let keeps_files = matches!(opened.run, Run::Here(_)) && !args.leaves_no_file;
+    let watch = Watch::new(id, telling(house), keeps_files.then(|| files(house)).flatten());
+    let Some((mut talk, run, news)) = Talk::new(opened, Arc::clone(control), manner, watch, structured) else {
+        return Ok(None);
+    };
+    talk.catch_up(house.home(), id, seq).map_err(|error| Refusal { words: error.to_string(), hint: None })?;
+    Ok(Some((talk, run, news)))
+}
+
+/// Whether the client is told how the session stands.
+fn telling(house: &dyn House) -> Telling {
+    let is_on = |name: &str| house.variable(name).is_some_and(|value| !matches!(value.as_str(), "0" | "false"));
+    Telling::wanted(is_on("CLAUDE_CODE_SDK_READS_SESSION_STATE"), is_on("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS"))
+}
+
+/// The folder of the family's session files.
+fn files(house: &dyn House) -> Option<PathBuf> {
+    let folder = |name: &str| house.variable(name).map(PathBuf::from);
+    records::projects(folder("CLAUDE_CONFIG_DIR").as_deref(), folder("HOME").as_deref())
 }
 
 /// What the client begins with: its `initialize`, or a message at once. Whatever else it asks for before is refused.
@@ -120,11 +163,8 @@ async fn first_words(inbox: &mut Inbox, control: &Control) -> Result<(Option<(St
 async fn refuse(args: &Args, mut inbox: Inbox, control: &Control, first: Option<Value>, why: String) -> Ended {
     tracing::error!("{why}");
     if first.is_none() {
-        loop {
-            match inbox.next().await {
-                Said::Request { id, .. } => control.answer(&id, Ok(json!({}))).await,
-                Said::User(_) | Said::End | Said::Broken(_) => break,
-            }
+        while let Said::Request { id, .. } = inbox.next().await {
+            control.answer(&id, Ok(json!({}))).await;
         }
     }
     let named = args.resume.as_deref().or(args.session_id.as_deref()).and_then(session_id);

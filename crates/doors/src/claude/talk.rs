@@ -5,12 +5,14 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use host::Home;
 use protocol::api::{Method, StatusView};
-use protocol::{CallId, Envelope, Event, Kind, MailId, Origin, SessionMode, TaskId, TaskState, Turn};
+use protocol::{CallId, Envelope, Event, Kind, MailId, Origin, SessionId, SessionMode, TaskId, TaskState, Turn};
 use rpc::{CallError, Client, Notification};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use store::StoreError;
 use tokio::task::{AbortHandle, JoinSet};
 use uuid::Uuid;
 
@@ -19,10 +21,11 @@ use super::frames::{self, Ending, Introduction};
 use super::inbox::{Inbox, Said};
 use super::ledger::Ledger;
 use super::mode::Mode;
-use super::onlooker::Onlooker;
 use super::opening::{News, Opened, Run};
 use super::prompt::Prompt;
 use super::scribe::{Scribe, Wants};
+use super::structured::Structured;
+use super::watch::Watch;
 use super::wire::{Control, Gone};
 use crate::{Ended, session_uuid};
 
@@ -38,8 +41,6 @@ pub(super) struct Manner {
     pub(super) decides: bool,
     /// Whether it gets its own messages back.
     pub(super) replays: bool,
-    /// Whether the answer is to have a form.
-    pub(super) has_schema: bool,
 }
 
 /// The talk with a client.
@@ -52,7 +53,9 @@ pub(super) struct Talk {
     pub(super) manner: Manner,
     pub(super) scribe: Scribe,
     pub(super) ledger: Ledger,
-    pub(super) onlookers: Vec<Box<dyn Onlooker>>,
+    pub(super) watch: Watch,
+    /// The form that answers must have, if the client wants one.
+    pub(super) structured: Option<Structured>,
     pub(super) errands: JoinSet<Errand>,
     /// The errands that wait for a decision of the client's.
     pub(super) asking: HashMap<(TaskId, CallId), AbortHandle>,
@@ -108,8 +111,14 @@ struct Words {
 
 impl Talk {
     /// The talk about a session that was opened, and the parts that stay with whoever runs it.
-    pub(super) fn new(opened: Opened, control: Arc<Control>, manner: Manner) -> Option<(Talk, Run, News)> {
-        let Opened { id, run, api, news, tasks, intro } = opened;
+    pub(super) fn new(
+        opened: Opened,
+        control: Arc<Control>,
+        manner: Manner,
+        watch: Watch,
+        structured: Option<Structured>,
+    ) -> Option<(Talk, Run, News)> {
+        let Opened { id, run, api, news, tasks, intro, .. } = opened;
         let root = tasks.first()?.id;
         let session = session_uuid(id);
         let talk = Talk {
@@ -122,7 +131,8 @@ impl Talk {
             manner,
             scribe: Scribe::new(session, root, manner.wants),
             ledger: Ledger::new(root),
-            onlookers: Vec::new(),
+            watch,
+            structured,
             errands: JoinSet::new(),
             asking: HashMap::new(),
             queue: VecDeque::new(),
@@ -140,11 +150,19 @@ impl Talk {
         Some((talk, run, news))
     }
 
+    /// Takes in what happened before.
+    pub(super) fn catch_up(&mut self, home: &Home, id: SessionId, upto: u64) -> Result<(), StoreError> {
+        let scribe = &mut self.scribe;
+        self.watch.catch_up(home, id, upto, |envelope| {
+            if let Event::TaskCreated(_) = &envelope.entry.event {
+                scribe.event(envelope);
+            }
+        })
+    }
+
     /// Talks until the client is done or gone.
     pub(super) async fn run(mut self, mut inbox: Inbox, first: Option<Value>, mut news: News) -> Ended {
-        if let Some(frame) = first
-            && self.prompt(frame).await.is_err()
-        {
+        if self.begin(first).await.is_err() {
             return Ended::Well;
         }
         let over = loop {
@@ -164,6 +182,16 @@ impl Talk {
                 self.show(frames::result(self.session, Ending::Failed(words), figures)).await.ok();
                 Ended::Failed
             }
+        }
+    }
+
+    /// Begins with what waits, and with the first message if there is one.
+    async fn begin(&mut self, first: Option<Value>) -> Result<(), Gone> {
+        self.show_all(self.watch.tasks().recap()).await?;
+        self.ask_again().await?;
+        match first {
+            Some(frame) => self.prompt(frame).await,
+            None => Ok(()),
         }
     }
 
@@ -226,9 +254,9 @@ impl Talk {
                 if let Some(why) = &status.paused {
                     return Err(Over::Broken(format!("the session cannot go on: {why}")));
                 }
-                let shown: Vec<Value> = self.onlookers.iter_mut().flat_map(|one| one.status(&status)).collect();
+                let shown = self.watch.status(&status);
                 self.status = Some(status);
-                Ok(self.show_all(shown).await?)
+                Ok(self.show_all(shown.into_iter().collect()).await?)
             }
             other => {
                 tracing::debug!(other, "a notification is passed over");
@@ -247,8 +275,10 @@ impl Talk {
                 self.ledger.deny(denial);
             }
         }
-        let mut shown: Vec<Value> = self.onlookers.iter_mut().flat_map(|one| one.event(envelope)).collect();
-        let in_tools = self.scribe.is_calling(self.root);
+        if let Some(structured) = self.structured.as_mut().filter(|_| task == self.root) {
+            structured.follow(&envelope.entry.event);
+        }
+        let mut shown = self.watch.event(envelope);
         shown.extend(self.scribe.event(envelope));
         self.show_all(shown).await?;
         match &envelope.entry.event {
@@ -269,8 +299,8 @@ impl Talk {
                 self.heard |= mail.iter().any(|mail| mails.remove(mail));
             }
             Event::ActivationEnded { outcome, text, .. } if task == self.root => {
-                let ending = Ending::of(outcome, text, self.manner.has_schema);
-                self.ended(ending, in_tools).await?;
+                let ending = Ending::of(outcome, text, self.structured.is_some());
+                self.ended(ending).await?;
             }
             Event::ActivationEnded { .. } | Event::TaskFinished { .. } => {
                 self.busy.remove(&task);

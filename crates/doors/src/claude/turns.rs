@@ -1,6 +1,6 @@
 //! Turns: each message of the client's is one, and so is each time that the root is woken by what it left running.
 
-use protocol::api::{DecideParams, Method};
+use protocol::api::{AskView, AsksParams, AsksResult, DecideParams, Method};
 use protocol::{Ask, CallId, TaskId};
 use serde_json::{Value, json};
 
@@ -9,6 +9,7 @@ use super::errand::{self, Errand};
 use super::frames::{self, Ending};
 use super::mode::Mode;
 use super::prompt::Prompt;
+use super::structured;
 use super::talk::Talk;
 use super::wire::Gone;
 
@@ -56,12 +57,13 @@ impl Talk {
     }
 
     /// The root's activation is over, and so is a turn.
-    pub(super) async fn ended(&mut self, ending: Ending, in_tools: bool) -> Result<(), Gone> {
+    pub(super) async fn ended(&mut self, ending: Ending) -> Result<(), Gone> {
+        let Some(ending) = self.formed(ending) else { return Ok(()) };
         let heard = std::mem::take(&mut self.heard);
         if ending == Ending::Interrupted {
             self.show(frames::interrupted(self.session)).await?;
         }
-        let figures = frames::Figures { in_tools, is_wake_up: !heard, ..self.ledger.close() };
+        let figures = frames::Figures { is_wake_up: !heard, ..self.ledger.close() };
         self.last = Some(ending.clone());
         self.show(frames::result(self.session, ending, figures)).await?;
         if heard {
@@ -69,6 +71,23 @@ impl Talk {
             self.next_turn().await?;
         }
         Ok(())
+    }
+
+    /// The ending with an answer of the form that the client wants; nothing if the agent is told to give it first.
+    fn formed(&mut self, ending: Ending) -> Option<Ending> {
+        let Some(structured) = self.structured.as_mut().filter(|_| matches!(ending, Ending::Answered(_))) else {
+            return Some(ending);
+        };
+        match structured.end() {
+            structured::Ending::Given(answer) => Some(Ending::Structured(answer)),
+            structured::Ending::GaveUp(why) => Some(Ending::Unstructured(why)),
+            // Nobody asked for what a task woke it for.
+            structured::Ending::Again(_) if !self.heard => Some(ending),
+            structured::Ending::Again(words) => {
+                self.errands.spawn(errand::insist(self.api.clone(), words));
+                None
+            }
+        }
     }
 
     /// A message led to no activation.
@@ -85,6 +104,7 @@ impl Talk {
                 true => self.show(frames::replayed(self.session, frame)).await,
                 false => Ok(()),
             },
+            Errand::Insisted => Ok(()),
             Errand::Told(text) => self.passed(Ending::Answered(text)).await,
             Errand::Refused(why) => self.passed(Ending::Refused(why)).await,
             Errand::Decided { task, ask, verdict } => self.decided(task, *ask, verdict).await,
@@ -108,9 +128,25 @@ impl Talk {
             return self.decided(task, ask, no).await;
         }
         let key = (task, ask.call.clone());
+        if self.asking.contains_key(&key) {
+            return Ok(());
+        }
         let agent = (task != self.root).then(|| task.to_string());
         let handle = self.errands.spawn(errand::ask(self.control.clone(), task, ask, agent));
         self.asking.insert(key, handle);
+        Ok(())
+    }
+
+    /// What waited for a decision before this client came is put to it.
+    pub(super) async fn ask_again(&mut self) -> Result<(), Gone> {
+        let open = self.call::<AsksResult>(Method::AsksList, AsksParams::default()).await;
+        let asks = open.map(|result| result.asks).unwrap_or_else(|error| {
+            tracing::warn!(%error, "what waits for a decision cannot be listed");
+            Vec::new()
+        });
+        for AskView { task, ask, .. } in asks {
+            self.ask(task, ask).await?;
+        }
         Ok(())
     }
 

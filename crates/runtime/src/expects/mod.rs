@@ -35,6 +35,12 @@ pub fn check_schema(schema: &serde_json::Value) -> Result<(), String> {
     schema::validator(schema).map(|_validator| ())
 }
 
+/// What keeps a text from being JSON that satisfies a schema, in words for whoever wrote it; an error says why nobody
+/// can tell.
+pub async fn schema_mistakes(schema: serde_json::Value, text: String) -> Result<Option<String>, String> {
+    schema::missing(schema, text).await
+}
+
 /// Looks whether everything holds that is expected of a run's task; `said` is its final text.
 pub(crate) async fn look(desk: &Arc<Desk>, run: Run, expects: &Expects, said: &str) -> Finding {
     let mut missing = Vec::new();

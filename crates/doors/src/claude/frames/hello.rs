@@ -51,13 +51,15 @@ pub(in crate::claude) fn init(session: Uuid, known: &Introduction) -> Value {
         known.commands.iter().filter(|command| kind(command)).map(|command| command.name.as_str()).collect()
     };
     let agents: Vec<&str> = known.agents.iter().map(|agent| agent.name.as_str()).collect();
+    let server = |server: &Value| json!({ "name": server["name"], "status": server["status"] });
+    let servers: Vec<Value> = known.servers.iter().map(server).collect();
     super::system(
         session,
         "init",
         json!({
             "cwd": known.cwd,
             "tools": known.tools,
-            "mcp_servers": known.servers,
+            "mcp_servers": servers,
             "model": known.model,
             "permissionMode": known.mode.word(),
             "slash_commands": names(|_| true),

@@ -13,6 +13,8 @@ use super::usage;
 pub(in crate::claude) enum Ending {
     /// With an answer.
     Answered(String),
+    /// With an answer of the form that was asked for.
+    Structured(Value),
     /// A model did not answer.
     ModelFailed(String),
     /// It reached the most turns there may be.
@@ -52,7 +54,7 @@ impl Ending {
     /// Whether the process that ends with it ended badly.
     pub(in crate::claude) fn is_failure(&self) -> bool {
         match self {
-            Ending::Answered(_) | Ending::Interrupted | Ending::Refused(_) => false,
+            Ending::Answered(_) | Ending::Structured(_) | Ending::Interrupted | Ending::Refused(_) => false,
             Ending::ModelFailed(_)
             | Ending::MaxTurns(_)
             | Ending::MaxBudget(_)
@@ -64,7 +66,7 @@ impl Ending {
     fn subtype(&self) -> &'static str {
         match self {
             // A failure of the model counts as an answer that says so.
-            Ending::Answered(_) | Ending::ModelFailed(_) | Ending::Refused(_) => "success",
+            Ending::Answered(_) | Ending::Structured(_) | Ending::ModelFailed(_) | Ending::Refused(_) => "success",
             Ending::MaxTurns(_) => "error_max_turns",
             Ending::MaxBudget(_) => "error_max_budget_usd",
             Ending::Unstructured(_) => "error_max_structured_output_retries",
@@ -74,7 +76,7 @@ impl Ending {
 
     fn terminal_reason(&self, in_tools: bool) -> &'static str {
         match self {
-            Ending::Answered(_) => "completed",
+            Ending::Answered(_) | Ending::Structured(_) => "completed",
             Ending::ModelFailed(_) | Ending::Failed(_) | Ending::Unstructured(_) => "api_error",
             Ending::MaxTurns(_) => "max_turns",
             Ending::MaxBudget(_) => "budget_exhausted",
@@ -87,6 +89,7 @@ impl Ending {
     fn words(self) -> (&'static str, Value) {
         match self {
             Ending::Answered(text) | Ending::ModelFailed(text) | Ending::Refused(text) => ("result", json!(text)),
+            Ending::Structured(answer) => ("result", json!(answer.to_string())),
             Ending::Interrupted => ("errors", json!(["the user interrupted the turn"])),
             Ending::MaxTurns(text) | Ending::MaxBudget(text) | Ending::Unstructured(text) | Ending::Failed(text) => {
                 ("errors", json!([text]))
@@ -144,6 +147,9 @@ pub(in crate::claude) fn result(session: Uuid, ending: Ending, figures: Figures)
     });
     if figures.is_wake_up {
         frame["origin"] = json!({ "kind": "task-notification" });
+    }
+    if let Ending::Structured(answer) = &ending {
+        frame["structured_output"] = answer.clone();
     }
     let (key, words) = ending.words();
     frame[key] = words;

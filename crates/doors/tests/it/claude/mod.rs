@@ -1,1 +1,12 @@
-//! The door of the Claude SDKs.
+//! The door of the Claude SDKs, driven as its clients drive it.
+
+mod asks;
+mod crew;
+mod files;
+mod hooks;
+mod leaving;
+mod servers;
+mod structured;
+mod turns;
+mod visit;
+mod wire;

@@ -1,0 +1,126 @@
+//! How the session stands, in the three words that clients know. They close their side when they hear `idle`, so it is
+//! never said while an agent is at work or a message waits.
+
+use protocol::TaskState;
+use protocol::api::StatusView;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+/// Whether a client wants to be told how the session stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Telling {
+    /// It does not.
+    Nobody,
+    /// Its SDK does, and keeps it to itself.
+    Sdk,
+    /// The program does.
+    Program,
+}
+
+impl Telling {
+    /// What the environment of the door says: whether the SDK reads states, and whether the program wants them.
+    pub(super) fn wanted(by_sdk: bool, by_program: bool) -> Telling {
+        match (by_program, by_sdk) {
+            (true, _) => Telling::Program,
+            (false, true) => Telling::Sdk,
+            (false, false) => Telling::Nobody,
+        }
+    }
+}
+
+/// How the session stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Running,
+    RequiresAction,
+    Idle,
+}
+
+impl State {
+    fn of(status: &StatusView, agents: usize) -> State {
+        if status.asks > 0 {
+            return State::RequiresAction;
+        }
+        let rests = match &status.root {
+            Some(TaskState::Idle | TaskState::Finished { .. } | TaskState::Interrupted) | None => true,
+            Some(TaskState::Queued | TaskState::Running | TaskState::Parked { .. }) => false,
+        };
+        // A command in the background may run for ever, and wakes nobody who waits for it.
+        if rests && agents == 0 && !status.continuation_due { State::Idle } else { State::Running }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            State::Running => "running",
+            State::RequiresAction => "requires_action",
+            State::Idle => "idle",
+        }
+    }
+}
+
+/// Tells a client how the session stands, whenever that changes.
+#[derive(Debug)]
+pub(super) struct States {
+    telling: Telling,
+    told: Option<State>,
+}
+
+impl States {
+    /// Nothing is told so far.
+    pub(super) fn new(telling: Telling) -> States {
+        States { telling, told: None }
+    }
+
+    /// The frame for the client, if there is something new; `agents` are at work besides the root.
+    pub(super) fn frame(&mut self, status: &StatusView, agents: usize, session: Uuid) -> Option<Value> {
+        let state = State::of(status, agents);
+        if self.telling == Telling::Nobody || self.told == Some(state) {
+            return None;
+        }
+        self.told = Some(state);
+        let mut frame = json!({ "type": "system", "subtype": "session_state_changed", "state": state.word(),
+            "uuid": Uuid::now_v7(), "session_id": session });
+        if self.telling == Telling::Sdk {
+            frame["sdk_host_only"] = true.into();
+        }
+        Some(frame)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(root: TaskState) -> StatusView {
+        let quiet = root == TaskState::Idle;
+        StatusView { seq: 1, quiet, root: Some(root), background: 0, asks: 0, continuation_due: false, paused: None }
+    }
+
+    fn told(states: &mut States, status: &StatusView, agents: usize) -> Option<String> {
+        let frame = states.frame(status, agents, Uuid::nil())?;
+        assert_eq!(frame["sdk_host_only"], true);
+        Some(frame["state"].as_str().unwrap().to_owned())
+    }
+
+    #[test]
+    fn d2_idle_is_never_said_while_something_is_to_come() {
+        let mut states = States::new(Telling::wanted(true, false));
+        let idle = status(TaskState::Idle);
+        assert_eq!(told(&mut states, &status(TaskState::Running), 0).as_deref(), Some("running"));
+        assert_eq!(told(&mut states, &idle, 1), None);
+        assert_eq!(told(&mut states, &StatusView { continuation_due: true, ..idle.clone() }, 0), None);
+        assert_eq!(told(&mut states, &status(TaskState::Parked { until_at: protocol::At(5) }), 0), None);
+        let asking = StatusView { asks: 1, ..status(TaskState::Running) };
+        assert_eq!(told(&mut states, &asking, 0).as_deref(), Some("requires_action"));
+        assert_eq!(told(&mut states, &idle, 0).as_deref(), Some("idle"));
+        assert_eq!(told(&mut states, &StatusView { background: 1, ..idle }, 0), None);
+    }
+
+    #[test]
+    fn states_are_told_as_the_client_wants_them() {
+        let idle = status(TaskState::Idle);
+        let frame = |telling| States::new(telling).frame(&idle, 0, Uuid::nil());
+        assert_eq!(frame(Telling::wanted(false, false)), None);
+        assert_eq!(frame(Telling::wanted(true, true)).unwrap().get("sdk_host_only"), None);
+    }
+}

@@ -1,0 +1,82 @@
+//! What the client is shown besides what agents say and do: tasks, and how the session stands. It keeps the session files
+//! too.
+
+use std::path::PathBuf;
+
+use host::Home;
+use protocol::api::StatusView;
+use protocol::{Envelope, SessionId};
+use serde_json::Value;
+use store::{Reader, StoreError};
+use uuid::Uuid;
+
+use super::frames::told;
+use super::records::Records;
+use super::state::{States, Telling};
+use super::tasks::Tasks;
+use crate::session_uuid;
+
+/// How many events are read from the log at a time.
+const PAGE: usize = 256;
+
+/// Follows a session.
+#[derive(Debug)]
+pub(super) struct Watch {
+    session: Uuid,
+    tasks: Tasks,
+    states: States,
+    records: Option<Records>,
+}
+
+impl Watch {
+    /// Follows a session from its beginning. Its files are kept below `projects`, if there is such a folder.
+    pub(super) fn new(session: SessionId, telling: Telling, projects: Option<PathBuf>) -> Watch {
+        let uuid = session_uuid(session);
+        Watch {
+            session: uuid,
+            tasks: Tasks::new(uuid, |tool| told(tool, "{}").0),
+            states: States::new(telling),
+            records: projects.map(|projects| Records::new(projects, session)),
+        }
+    }
+
+    /// Takes in what happened up to an event, without a word; `seen` sees it too.
+    pub(super) fn catch_up(
+        &mut self,
+        home: &Home,
+        session: SessionId,
+        upto: u64,
+        mut seen: impl FnMut(&Envelope),
+    ) -> Result<(), StoreError> {
+        let reader = Reader::open(home, session)?;
+        let mut seq = 0;
+        while seq < upto {
+            let page = reader.events_after(seq, PAGE)?;
+            let Some(last) = page.last().map(|envelope| envelope.seq) else { return Ok(()) };
+            for envelope in page.iter().filter(|envelope| envelope.seq <= upto) {
+                self.event(envelope);
+                seen(envelope);
+            }
+            seq = last;
+        }
+        Ok(())
+    }
+
+    /// The tasks of the session.
+    pub(super) fn tasks(&self) -> &Tasks {
+        &self.tasks
+    }
+
+    /// The frames of an event, which come before what agents say and do in it. The files have it before the client does.
+    pub(super) fn event(&mut self, envelope: &Envelope) -> Vec<Value> {
+        if let Some(records) = &mut self.records {
+            records.follow(envelope);
+        }
+        self.tasks.follow(envelope)
+    }
+
+    /// The frames of the session's state, which come after all events that it follows from.
+    pub(super) fn status(&mut self, status: &StatusView) -> Option<Value> {
+        self.states.frame(status, self.tasks.agents(), self.session)
+    }
+}
