@@ -1,10 +1,11 @@
 //! Where a door finds sessions. The edge that starts a door knows settings, keys and models; a door does not.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 
 use host::Home;
 use protocol::SessionId;
+use protocol::api::AgentView;
 use runtime::{Guests, Session, Start};
 
 /// A session that is being opened.
@@ -23,6 +24,22 @@ pub trait House: Send + Sync + 'static {
         let _nobody_knows = name;
         None
     }
+
+    /// Who could work in a folder, or in this process's.
+    fn staff(&self, _cwd: Option<&Path>) -> Result<Staff, Refusal> {
+        Ok(Staff::default())
+    }
+}
+
+/// Who could work in a folder.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Staff {
+    /// The agents there are.
+    pub agents: Vec<AgentView>,
+    /// The models that can be asked, as `--model` takes them.
+    pub models: Vec<String>,
+    /// The model that is asked unless a client names another.
+    pub model: Option<String>,
 }
 
 /// Which session a client wants, and how it is to be run.

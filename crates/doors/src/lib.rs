@@ -11,5 +11,5 @@ mod house;
 pub mod http;
 mod ids;
 
-pub use house::{ClientProvider, Ended, House, Opening, Order, Refusal};
+pub use house::{ClientProvider, Ended, House, Opening, Order, Refusal, Staff};
 pub use ids::{session_id, session_uuid};

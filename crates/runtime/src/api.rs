@@ -10,7 +10,7 @@ use protocol::api::{
     SelectParams, SendParams, SendResult, SlashList, StartAgentParams, StartAgentResult, SubscribeParams, TaskParams,
     TasksParams, TodoEdit, TodosParams,
 };
-use protocol::{AgentSpec, TaskId, TaskState};
+use protocol::{TaskId, TaskState};
 use rpc::{Answering, ClientHandle, ErrorObject, Serve, params};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -101,7 +101,7 @@ impl Serve for Api {
                     json_of(ModelParams { model: changed.map_err(unchanged)? })
                 }
                 Method::AgentsList => {
-                    let agents = self.desk.settings.catalog.agents.iter().map(agent_view).collect();
+                    let agents = self.desk.settings.catalog.agents.iter().map(AgentView::from).collect();
                     json_of(AgentsResult { agents })
                 }
                 Method::AgentsStart => {
@@ -111,13 +111,13 @@ impl Serve for Api {
                     json_of(StartAgentResult { task: task.map_err(|why| refusal(RefusalKind::Unfit, &why))? })
                 }
                 Method::AgentGet => {
-                    json_of(AgentResult { agent: self.desk.selected(self.root).as_ref().map(agent_view) })
+                    json_of(AgentResult { agent: self.desk.selected(self.root).as_ref().map(AgentView::from) })
                 }
                 Method::AgentSelect => {
                     let SelectParams { agent } = params(given)?;
                     let input = self.desk.selection(agent.as_deref());
                     self.submit(input.map_err(|why| refusal(RefusalKind::Unfit, &why))?).await?;
-                    json_of(AgentResult { agent: self.desk.selected(self.root).as_ref().map(agent_view) })
+                    json_of(AgentResult { agent: self.desk.selected(self.root).as_ref().map(AgentView::from) })
                 }
                 Method::ErrandsList => json_of(errands::list(&self.supervisor).await.map_err(refused)?),
                 Method::ErrandsRegister => {
@@ -251,17 +251,6 @@ fn reply(result: Result<impl Serialize, store::StoreError>) -> Result<Value, Err
 
 fn json_of(answer: impl Serialize) -> Result<Value, ErrorObject> {
     serde_json::to_value(answer).map_err(ErrorObject::internal)
-}
-
-fn agent_view(agent: &AgentSpec) -> AgentView {
-    AgentView {
-        name: agent.name.clone(),
-        description: agent.description.clone(),
-        prompt: agent.prompt.clone(),
-        source: agent.source.to_string(),
-        tools: agent.tools.clone(),
-        models: agent.models.clone(),
-    }
 }
 
 /// Sends every event to a client, as fast as it reads, and streamed text as it comes; after the events that it follows

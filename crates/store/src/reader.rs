@@ -9,7 +9,8 @@ use protocol::api::{
     TodosPage, TodosParams,
 };
 use protocol::{
-    At, Budget, Cost, Envelope, Fence, ListName, PermissionMode, SessionId, SessionMode, TaskId, TaskState, TodoId,
+    At, Budget, CallId, Cost, Envelope, Fence, ListName, PermissionMode, SessionId, SessionMode, TaskId, TaskState,
+    TodoId,
 };
 use rusqlite::{Connection, OptionalExtension};
 
@@ -59,6 +60,11 @@ impl Reader {
     /// One task; none if there is no such task.
     pub fn task(&self, task: TaskId) -> Result<Option<TaskView>, StoreError> {
         self.ask(|conn| records::task(conn, task))
+    }
+
+    /// The tool call that started a task; none if a person did.
+    pub fn call_of(&self, task: TaskId) -> Result<Option<CallId>, StoreError> {
+        self.ask(|conn| records::call_of(conn, task))
     }
 
     /// Everything that is kept of one task; none if there is no such task.

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use protocol::api::{TaskRecord, TaskView, TasksPage, TasksParams};
-use protocol::{Activation, At, Attempt, Evidence, Expects, Kind, TaskId, TaskState};
+use protocol::{Activation, At, Attempt, CallId, Evidence, Expects, Kind, TaskId, TaskState};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::error::unreadable;
@@ -103,6 +103,17 @@ impl Now {
         let has_ended = || Ok::<_, rusqlite::Error>(matches!(self.state(row)?.1, TaskState::Finished { .. }));
         Ok(row.get("forgotten")? || self.removed.contains(&row.get::<_, String>("id")?) && has_ended()?)
     }
+}
+
+/// The tool call that started a task.
+pub(crate) fn call_of(conn: &Connection, task: TaskId) -> rusqlite::Result<Option<CallId>> {
+    let text = conn
+        .prepare_cached(
+            "SELECT body -> '$.call' FROM bosun_events WHERE task = ?1 AND type = 'taskCreated' ORDER BY seq LIMIT 1",
+        )?
+        .query_row([task.to_string()], |row| row.get::<_, Option<String>>(0))
+        .optional()?;
+    text.flatten().map_or(Ok(None), |text| from_json(&text))
 }
 
 fn expects(conn: &Connection, task: TaskId) -> rusqlite::Result<Option<Expects>> {

@@ -1,15 +1,17 @@
 //! Opens sessions for doors, with the same settings that a run from the command line would have.
 
+use std::path::Path;
+
 use clap::Parser;
-use doors::{ClientProvider, House, Opening, Order, Refusal};
+use doors::{ClientProvider, House, Opening, Order, Refusal, Staff};
 use host::Home;
-use protocol::api::SessionView;
+use protocol::api::{AgentView, SessionView};
 use runtime::{Session, Start};
 use store::Reader;
 
 use crate::args::{Args, RunArgs};
 use crate::failure::Failure;
-use crate::setup::Setup;
+use crate::setup::{Setup, folder};
 
 /// Opens sessions for doors.
 pub(crate) struct Quarters {
@@ -47,11 +49,25 @@ impl Quarters {
         settings.guests = guests;
         Ok(Session::open(settings, start).await?)
     }
+
+    fn staffed(&self, cwd: Option<&Path>) -> Result<Staff, Failure> {
+        let args = Args::try_parse_from(["bosun"]).map_err(|error| Failure::usage(error.to_string()))?.run;
+        let staffing = self.setup.staffing(&args.permit, &args.definitions, args.file()?, &folder(cwd)?)?;
+        Ok(Staff {
+            agents: staffing.catalog.agents.iter().map(AgentView::from).collect(),
+            models: staffing.models.available(),
+            model: staffing.model,
+        })
+    }
 }
 
 impl House for Quarters {
     fn home(&self) -> &Home {
         &self.setup.home
+    }
+
+    fn staff(&self, cwd: Option<&Path>) -> Result<Staff, Refusal> {
+        self.staffed(cwd).map_err(refusal)
     }
 
     fn open(&self, order: Order) -> Opening<'_> {

@@ -17,6 +17,7 @@ use tokio::sync::watch;
 use uuid::Uuid;
 
 use super::audience::{Aside, Audience};
+use super::client_commands::ClientCommands;
 use super::client_tasks::ClientTasks;
 use super::tools::Workbench;
 use crate::session_uuid;
@@ -32,6 +33,7 @@ pub(crate) struct Held {
     pub(crate) audience: Arc<Audience>,
     pub(crate) bench: Arc<Workbench>,
     pub(crate) client_tasks: ClientTasks,
+    pub(crate) commands: ClientCommands,
     /// Whether every call that needs permission is allowed, as a client wished.
     pub(crate) approves_all: AtomicBool,
     /// What its clients call it.
@@ -85,6 +87,7 @@ impl Held {
             audience,
             bench,
             client_tasks: ClientTasks::default(),
+            commands: ClientCommands::default(),
             approves_all: AtomicBool::new(false),
             name: Mutex::default(),
         }

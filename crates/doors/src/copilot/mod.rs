@@ -5,6 +5,7 @@
 
 mod args;
 mod audience;
+mod client_commands;
 mod client_tasks;
 mod events;
 mod held;
@@ -16,9 +17,11 @@ mod peer;
 mod serve;
 mod server;
 mod stay;
+mod table;
 mod tools;
 mod visit;
 mod watch;
 
 pub use methods::provider::Offer;
 pub use serve::{serve, serve_on};
+pub use table::{Published, published};

@@ -3,15 +3,19 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use host::{Ids, TimeIds};
 use rpc::{ErrorObject, Id, Message, Notification, Outbox, Request, Response, SendError};
 use serde_json::Value;
 use tokio::sync::oneshot;
+use uuid::Uuid;
 
 type Outcome = Result<Value, ErrorObject>;
 
 /// The client at the other end.
 #[derive(Debug)]
 pub(crate) struct Peer {
+    /// What tells its connection from every other.
+    join: Uuid,
     outbox: Outbox,
     questions: Mutex<Questions>,
 }
@@ -25,7 +29,16 @@ enum Questions {
 
 impl Peer {
     pub(crate) fn new(outbox: Outbox) -> Peer {
-        Peer { outbox, questions: Mutex::new(Questions::Open { next: 1, waiting: HashMap::new() }) }
+        Peer {
+            join: TimeIds.uuid(),
+            outbox,
+            questions: Mutex::new(Questions::Open { next: 1, waiting: HashMap::new() }),
+        }
+    }
+
+    /// What tells its connection from every other.
+    pub(crate) fn join_id(&self) -> String {
+        self.join.to_string()
     }
 
     /// Tells the client something, as fast as it reads; says whether it still does.

@@ -43,6 +43,7 @@ pub(crate) async fn create(visit: &Visit, params: &Value) -> Result<Value, Error
     }
     let wish = Wish(params);
     let (opened, member, asides) = open(visit, &wish, Start::New, id).await?;
+    opened.held.commands.learn(params);
     *place = Some(Arc::clone(&opened.held));
     drop(place);
     let start = watch::Start {
@@ -72,6 +73,7 @@ pub(crate) async fn resume(visit: &Visit, params: &Value) -> Result<Value, Error
         None => Held::there(&home, id).await.map(Arc::new),
     };
     if let Some(held) = there {
+        held.commands.learn(params);
         let (member, asides) = Member::new(visit.peer(), wish.abilities());
         held.audience.join(Arc::clone(&member));
         *place = Some(Arc::clone(&held));
@@ -82,6 +84,7 @@ pub(crate) async fn resume(visit: &Visit, params: &Value) -> Result<Value, Error
     }
     let (opened, member, asides) = open(visit, &wish, Start::Resume(id), id).await?;
     let held = Arc::clone(&opened.held);
+    held.commands.learn(params);
     *place = Some(Arc::clone(&held));
     drop(place);
     let translator = history::translator(&home, id, Some(opened.first_seq)).await?;

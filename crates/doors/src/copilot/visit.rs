@@ -39,11 +39,6 @@ impl Visit {
         &self.server
     }
 
-    /// Asks the client something and waits for its answer.
-    pub(crate) async fn ask(&self, method: &str, params: Value) -> Result<Value, ErrorObject> {
-        self.peer.ask(method, params).await
-    }
-
     /// Whether the client may call anything.
     pub(crate) fn is_admitted(&self) -> bool {
         self.admitted.load(Ordering::Acquire)
@@ -84,6 +79,7 @@ impl Visit {
         let stay = self.stays().remove(&id);
         match stay {
             Some(Stay { held, member, .. }) => {
+                held.client_tasks.part(&held, &self.peer).await;
                 self.server.part(&held, &member).await;
                 true
             }

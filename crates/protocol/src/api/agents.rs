@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::TaskId;
+use crate::{AgentSpec, TaskId};
 
 /// An agent that may be started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,6 +22,19 @@ pub struct AgentView {
     /// The models it would like, best first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<String>,
+}
+
+impl From<&AgentSpec> for AgentView {
+    fn from(agent: &AgentSpec) -> AgentView {
+        AgentView {
+            name: agent.name.clone(),
+            description: agent.description.clone(),
+            prompt: agent.prompt.clone(),
+            source: agent.source.to_string(),
+            tools: agent.tools.clone(),
+            models: agent.models.clone(),
+        }
+    }
 }
 
 /// The agents that may be started.

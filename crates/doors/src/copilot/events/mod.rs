@@ -2,6 +2,7 @@
 //! however often: what a client missed, it can be told again.
 
 mod asks;
+mod mail;
 mod permission;
 mod tasks;
 mod translator;

@@ -3,12 +3,13 @@
 use std::collections::{HashMap, HashSet};
 
 use protocol::{
-    AskId, At, AutopilotStop, Body, CallId, Compaction, Delivery, Envelope, Event, MailId, Origin, SessionId,
-    SessionMode, Subject, TaskId, Terms,
+    AskId, At, AutopilotStop, CallId, Compaction, Envelope, Event, MailId, SessionId, SessionMode, Subject, TaskId,
+    Terms,
 };
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::mail::Letter;
 use super::tasks::Agent;
 use super::turns::Call;
 use super::wire::{Wire, event_id};
@@ -20,25 +21,19 @@ pub(crate) struct Translator {
     pub(super) session: SessionId,
     pub(super) root: Option<TaskId>,
     pub(super) mode: SessionMode,
+    model: String,
     pub(super) agents: HashMap<TaskId, Agent>,
     pub(super) calls: HashMap<(TaskId, CallId), Call>,
     pub(super) asks: HashMap<AskId, Subject>,
     /// Mail that nobody has read yet.
-    mail: HashMap<MailId, Letter>,
+    pub(super) mail: HashMap<MailId, Letter>,
     /// Continuations that the root was given and has not read.
-    continuations: HashSet<MailId>,
-    continuation_due: bool,
+    pub(super) continuations: HashSet<MailId>,
+    pub(super) continuation_due: bool,
     /// The last event that is kept.
     last: Option<Uuid>,
     /// The last entry, and how many events it gave.
     place: (u64, u64),
-}
-
-#[derive(Debug)]
-struct Letter {
-    from: Origin,
-    delivery: &'static str,
-    body: Body,
 }
 
 impl Translator {
@@ -48,6 +43,7 @@ impl Translator {
             session,
             root: None,
             mode: SessionMode::default(),
+            model: String::new(),
             agents: HashMap::new(),
             calls: HashMap::new(),
             asks: HashMap::new(),
@@ -105,8 +101,8 @@ impl Translator {
 
     fn translate(&mut self, task: TaskId, at: At, seq: u64, event: Event) -> Vec<Wire> {
         match event {
-            Event::SessionOpened(terms) => vec![self.opened(&terms, at)],
-            Event::SessionAdopted { terms, .. } => vec![adopted(&terms, at, seq)],
+            Event::SessionOpened(terms) => vec![self.opened(terms, at)],
+            Event::SessionAdopted { terms, .. } => vec![self.adopted(terms, at, seq)],
             Event::TaskCreated(spec) => self.created(task, at, *spec),
             Event::TaskPromoted | Event::TaskRequeued | Event::TaskForgotten | Event::TaskInterrupted => changed(),
             Event::TaskParked { until_at } => {
@@ -147,6 +143,16 @@ impl Translator {
                 let modes = json!({ "previousMode": before.to_string(), "newMode": mode.to_string() });
                 vec![Wire::kept("session.mode_changed", modes)]
             }
+            Event::ModelChanged { model, .. } => {
+                let before = std::mem::replace(&mut self.model, model.clone());
+                vec![Wire::kept("session.model_change", json!({ "previousModel": before, "newModel": model }))]
+            }
+            Event::AgentSelected { agent, definition: Some(_), .. } => {
+                let content = json!({ "agentName": agent, "agentDisplayName": agent, "tools": null });
+                vec![Wire::kept("subagent.selected", content)]
+            }
+            Event::AgentSelected { definition: None, .. } => vec![Wire::kept("subagent.deselected", json!({}))],
+            Event::ErrandChanged { .. } | Event::ErrandForgotten { .. } => changed(),
             Event::AutopilotContinued { .. } => {
                 self.continuation_due = true;
                 Vec::new()
@@ -185,7 +191,7 @@ impl Translator {
         }
     }
 
-    fn opened(&self, terms: &Terms, at: At) -> Wire {
+    fn opened(&mut self, terms: Terms, at: At) -> Wire {
         let content = json!({
             "sessionId": session_uuid(self.session).to_string(),
             "version": 1,
@@ -195,67 +201,25 @@ impl Translator {
             "selectedModel": terms.model,
             "context": { "cwd": terms.cwd },
         });
+        self.model = terms.model;
         Wire::kept("session.start", content)
     }
 
-    fn admitted(&mut self, task: TaskId, mail: MailId, from: Origin, delivery: Delivery, body: Body) -> Vec<Wire> {
-        let is_running = self.agents.get(&task).is_some_and(Agent::is_running);
-        let delivery = match delivery {
-            _ if !is_running => "idle",
-            Delivery::Steer | Delivery::Interrupt => "steering",
-            Delivery::FollowUp => "queued",
-        };
-        if self.root == Some(task) && from == Origin::Runtime && std::mem::take(&mut self.continuation_due) {
-            self.continuations.insert(mail);
-        }
-        self.mail.insert(mail, Letter { from, delivery, body });
-        match self.whose(task) {
-            None => vec![Wire::told("pending_messages.modified", json!({}))],
-            Some(_) => Vec::new(),
-        }
-    }
-
-    fn delivered(&mut self, task: TaskId, mail: MailId) -> Option<Wire> {
-        let Letter { from, delivery, body } = self.mail.remove(&mail)?;
-        let whose = self.whose(task);
-        let (text, display) = match body {
-            Body::Text { text, display, .. } => (text, display),
-            Body::Result { task, .. } => return self.notification(task).map(|wire| wire.of(whose)),
-        };
-        let is_continuation = self.continuations.remove(&mail);
-        let shown = if is_continuation { String::new() } else { display.unwrap_or_else(|| text.clone()) };
-        let mut content = json!({
-            "content": shown,
-            "transformedContent": text,
-            "messageId": mail.to_string(),
-            "delivery": delivery,
-            "agentMode": self.mode.to_string(),
+    fn adopted(&mut self, terms: Terms, at: At, seq: u64) -> Wire {
+        let content = json!({
+            "resumeTime": at.to_string(),
+            "eventCount": seq,
+            "selectedModel": terms.model,
+            "context": { "cwd": terms.cwd },
         });
-        match from {
-            Origin::User => {}
-            Origin::Task { id } => content["source"] = format!("agent-{id}").into(),
-            Origin::Runtime => content["source"] = "system".into(),
-        }
-        if is_continuation {
-            content["isAutopilotContinuation"] = true.into();
-        }
-        Some(Wire::kept("user.message", content).of(whose))
+        self.model = terms.model;
+        Wire::kept("session.resume", content)
     }
 }
 
 /// That the tasks are others, or in another state.
 pub(super) fn changed() -> Vec<Wire> {
     vec![Wire::told("session.background_tasks_changed", json!({}))]
-}
-
-fn adopted(terms: &Terms, at: At, seq: u64) -> Wire {
-    let content = json!({
-        "resumeTime": at.to_string(),
-        "eventCount": seq,
-        "selectedModel": terms.model,
-        "context": { "cwd": terms.cwd },
-    });
-    Wire::kept("session.resume", content)
 }
 
 fn stopped(why: &AutopilotStop) -> Vec<Wire> {

@@ -1,12 +1,76 @@
-//! `session.agent.*`.
+//! `session.agent.*`: the agents there are, and the one that the session's own goes on as.
 
+use protocol::api::{AgentResult, AgentView, AgentsResult, Method, SelectParams};
 use rpc::ErrorObject;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::fields::text;
 use super::unhandled;
 use crate::copilot::held::Held;
 use crate::copilot::visit::Visit;
 
-pub(crate) async fn call(_visit: &Visit, _session: &Held, method: &str, _params: Value) -> Result<Value, ErrorObject> {
-    Err(unhandled(method))
+/// Where a definition that is part of the program says it was written.
+const BUILT_IN: &str = "built in";
+
+pub(crate) async fn call(_visit: &Visit, session: &Held, method: &str, params: Value) -> Result<Value, ErrorObject> {
+    match method {
+        "session.agent.list" => list(session, &params).await,
+        "session.agent.reload" => list(session, &json!({})).await,
+        "session.agent.getCurrent" => {
+            let AgentResult { agent } = session.call(Method::AgentGet, json!({})).await?;
+            Ok(json!({ "agent": agent.as_ref().map(|agent| described(agent, Prompts::Told)) }))
+        }
+        "session.agent.select" => {
+            let wanted = SelectParams { agent: Some(text(&params, "name")?.to_owned()) };
+            let AgentResult { agent } = session.call(Method::AgentSelect, wanted).await?;
+            Ok(json!({ "agent": agent.as_ref().map(|agent| described(agent, Prompts::Told)) }))
+        }
+        "session.agent.deselect" => {
+            let _usual: AgentResult = session.call(Method::AgentSelect, SelectParams::default()).await?;
+            Ok(Value::Null)
+        }
+        other => Err(unhandled(other)),
+    }
+}
+
+async fn list(session: &Held, params: &Value) -> Result<Value, ErrorObject> {
+    let AgentsResult { agents } = session.call(Method::AgentsList, json!({})).await?;
+    let prompts = if params["includePrompt"] == true { Prompts::Told } else { Prompts::Hidden };
+    let wanted = |agent: &&AgentView| agent.source != BUILT_IN || params["includeBuiltInAgents"] == true;
+    let agents: Vec<Value> = agents.iter().filter(wanted).map(|agent| described(agent, prompts)).collect();
+    Ok(json!({ "agents": agents }))
+}
+
+/// Whether the prompts of agents are told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Prompts {
+    Told,
+    Hidden,
+}
+
+/// An agent as clients know it.
+pub(crate) fn described(agent: &AgentView, prompts: Prompts) -> Value {
+    let AgentView { name, description, prompt, source, tools, models } = agent;
+    let mut view = json!({
+        "id": name,
+        "name": name,
+        "displayName": name,
+        "description": description,
+        "userInvocable": true,
+    });
+    if source == BUILT_IN {
+        view["source"] = "builtin".into();
+    } else if source.starts_with('/') {
+        view["path"] = source.as_str().into();
+    }
+    if let Some(tools) = tools {
+        view["tools"] = json!(tools);
+    }
+    if let Some(first) = models.first() {
+        (view["model"], view["models"]) = (first.as_str().into(), json!(models));
+    }
+    if prompts == Prompts::Told {
+        view["prompt"] = prompt.as_str().into();
+    }
+    view
 }

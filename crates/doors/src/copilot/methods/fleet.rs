@@ -1,12 +1,24 @@
-//! `session.fleet.*`.
+//! `session.fleet.start`.
 
+use protocol::api::{FleetParams, FleetResult, Method};
 use rpc::ErrorObject;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::fields::maybe;
 use super::unhandled;
 use crate::copilot::held::Held;
 use crate::copilot::visit::Visit;
 
-pub(crate) async fn call(_visit: &Visit, _session: &Held, method: &str, _params: Value) -> Result<Value, ErrorObject> {
-    Err(unhandled(method))
+pub(crate) async fn call(_visit: &Visit, session: &Held, method: &str, params: Value) -> Result<Value, ErrorObject> {
+    match method {
+        "session.fleet.start" => {
+            let prompt = maybe(&params, "prompt").map(str::to_owned);
+            let FleetResult { started } = session.call(Method::SessionFleetStart, FleetParams { prompt }).await?;
+            if params["wait"] == true {
+                session.quiet().await;
+            }
+            Ok(json!({ "started": started }))
+        }
+        other => Err(unhandled(other)),
+    }
 }

@@ -4,14 +4,18 @@ mod about;
 mod agent;
 mod answers;
 mod commands;
+mod discover;
+pub(crate) mod fields;
 mod fleet;
 mod mode;
 mod model;
 mod plan;
 pub(crate) mod provider;
 mod server;
+mod skills;
 mod talk;
 mod tasks;
+mod workspaces;
 
 use std::sync::Arc;
 
@@ -50,6 +54,8 @@ async fn route(visit: &Arc<Visit>, method: &str, params: Value) -> Result<Value,
         "session.mode" => mode::call(visit, &*session()?, method, params).await,
         "session.model" => model::call(visit, &*session()?, method, params).await,
         "session.plan" => plan::call(visit, &*session()?, method, params).await,
+        "session.skills" => skills::call(visit, &*session()?, method, params).await,
+        "session.workspaces" => workspaces::call(visit, &*session()?, method, params).await,
         "session.tasks" => tasks::call(visit, &*session()?, method, params).await,
         _other => Err(unhandled(method)),
     }

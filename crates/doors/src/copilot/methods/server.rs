@@ -8,7 +8,7 @@ use rpc::ErrorObject;
 use serde_json::{Value, json};
 use store::{Index, Reader, SessionRow, StoreError};
 
-use super::unhandled;
+use super::{discover, unhandled};
 use crate::copilot::stay::{self, unknown};
 use crate::copilot::visit::Visit;
 use crate::{session_id, session_uuid};
@@ -19,12 +19,14 @@ const PROTOCOL: u32 = 3;
 /// What clients may report on and start.
 const TASK_KINDS: [&str; 3] = ["agent", "client", "shell"];
 
-const METHODS: [&str; 19] = [
+const METHODS: [&str; 21] = [
     "connect",
     "ping",
     "status.get",
     "auth.getStatus",
     "models.list",
+    "agents.discover",
+    "tools.list",
     "runtime.shutdown",
     "session.create",
     "session.resume",
@@ -56,7 +58,7 @@ pub(crate) async fn call(visit: &Arc<Visit>, method: &str, params: Value) -> Res
         })),
         "status.get" => Ok(json!({ "version": env!("CARGO_PKG_VERSION"), "protocolVersion": PROTOCOL })),
         "auth.getStatus" => Ok(json!({ "isAuthenticated": false, "statusMessage": "Bosun needs no login" })),
-        "models.list" => Ok(json!({ "models": [] })),
+        "models.list" | "agents.discover" | "tools.list" => discover::call(visit, method, &params),
         "runtime.shutdown" => {
             visit.server().close();
             Ok(Value::Null)

@@ -1,0 +1,108 @@
+// Agents: the client's own, those in the background, and what is done to them from outside.
+import { approveAll } from "@github/copilot-sdk";
+import { assert, checks, Heard, inOrder } from "./kit.mjs";
+
+const POET = {
+    name: "poet",
+    displayName: "The poet",
+    description: "Writes verses",
+    prompt: "You are a poet.",
+    tools: ["view"],
+};
+
+await checks({
+    async "an agent of the client's own does a task"(client) {
+        const session = await client.createSession({ onPermissionRequest: approveAll, customAgents: [POET] });
+        const heard = new Heard(session);
+        const { agents } = await session.rpc.agent.list();
+        assert.equal(agents.find((agent) => agent.name === "poet").displayName, "The poet");
+        const answer = await session.sendAndWait({ prompt: "ask the poet" });
+        assert.equal(answer.data.content, "The poet says: Roses are red.");
+        const started = heard.all("subagent.started")[0];
+        assert.equal(started.data.agentName, "poet");
+        const verse = heard.all("assistant.message").find((event) => event.data.content === "Roses are red.");
+        assert.equal(verse.agentId, started.agentId);
+        assert.equal(answer.agentId, undefined);
+        inOrder(heard.types, ["subagent.started", "subagent.completed", "session.idle"]);
+        await session.disconnect();
+    },
+
+    async "a session is idle when its agents in the background are"(client) {
+        const session = await client.createSession({ onPermissionRequest: approveAll });
+        const heard = new Heard(session);
+        const answer = await session.sendAndWait({ prompt: "start slow work" });
+        assert.equal(answer.data.content, "All is in.");
+        assert.equal(heard.all("session.idle").length, 1);
+        const words = heard.all("assistant.message").filter((event) => !event.agentId).map((event) => event.data.content);
+        inOrder(words, ["It is under way.", "All is in."]);
+        assert.equal(heard.all("assistant.message").find((event) => event.agentId).data.content, "slow result");
+        inOrder(heard.types, ["subagent.started", "subagent.completed", "session.idle"]);
+        const note = heard.all("system.notification")[0].data;
+        assert.deepEqual([note.kind.type, note.kind.agentId], ["agent_completed", heard.all("subagent.started")[0].agentId]);
+        await session.disconnect();
+    },
+
+    async "tasks are started, listed, written to and cancelled"(client) {
+        const session = await client.createSession({ onPermissionRequest: approveAll });
+        const heard = new Heard(session);
+        const { tasks } = session.rpc;
+        const start = (name) =>
+            tasks.startAgent({ agentType: "general-purpose", name, prompt: `be ${name}`, description: `Is ${name}` });
+        const { agentId: ear } = await start("ear");
+        await heard.first("assistant.message", (event) => event.data.content === "I listen.");
+        await heard.first("session.idle");
+        const find = async (id) => (await tasks.list()).tasks.find((task) => task.id === id);
+        const listed = await find(ear);
+        assert.deepEqual([listed.type, listed.agentType, listed.description], ["agent", "general-purpose", "Is ear"]);
+        assert.equal(listed.result ?? listed.latestResponse, "I listen.");
+        assert.equal((await tasks.sendMessage({ id: ear, message: "hello ear" })).sent, true);
+        const heardIt = await heard.first("assistant.message", (event) => event.data.content === "I heard hello ear.");
+        assert.equal(heardIt.agentId, ear);
+
+        const { agentId: stuck } = await start("stuck");
+        await heard.first("subagent.started", (event) => event.agentId === stuck);
+        assert.equal((await find(stuck)).status, "running");
+        assert.equal((await tasks.getProgress({ id: stuck })).progress.type, "agent");
+        assert.deepEqual(await tasks.cancel({ id: stuck }), { cancelled: true });
+        await heard.first("subagent.completed", (event) => event.agentId === stuck && event.data.cancelled === true);
+        assert.equal((await find(stuck)).status, "cancelled");
+        assert.deepEqual(await tasks.remove({ id: stuck }), { removed: true });
+        assert.equal(await find(stuck), undefined);
+        assert.deepEqual(await tasks.cancel({ id: "task-nowhere" }), { cancelled: false });
+        await session.disconnect();
+    },
+
+    async "a fleet is started and done when its agents are"(client) {
+        const session = await client.createSession({ onPermissionRequest: approveAll });
+        const heard = new Heard(session);
+        assert.deepEqual(await session.rpc.fleet.start({ prompt: "make three things" }), { started: true });
+        await heard.first("session.idle");
+        assert.equal(heard.all("subagent.started").length, 3);
+        assert.equal(heard.all("subagent.completed").length, 3);
+        assert.match(heard.all("user.message")[0].data.content, /make three things/);
+        assert.equal(heard.all("assistant.message").at(-1).data.content, "Three things are made.");
+        await session.disconnect();
+    },
+
+    async "an abort ends the agents in the background too"(client) {
+        const session = await client.createSession({ onPermissionRequest: approveAll });
+        const heard = new Heard(session);
+        await session.send({ prompt: "start stuck work" });
+        await heard.first("subagent.started");
+        await session.abort();
+        assert.equal((await heard.first("session.idle")).data.aborted, true);
+        assert.equal(heard.all("session.idle").length, 1);
+        const { tasks } = await session.rpc.tasks.list();
+        assert.deepEqual(tasks.map((task) => task.status), ["cancelled"]);
+        await session.disconnect();
+    },
+
+    async "an agent is chosen to speak for the session"(client) {
+        const session = await client.createSession({ onPermissionRequest: approveAll, customAgents: [POET] });
+        assert.equal((await session.rpc.agent.select({ name: "poet" })).agent.name, "poet");
+        assert.equal((await session.rpc.agent.getCurrent()).agent.name, "poet");
+        assert.equal((await session.sendAndWait({ prompt: "a verse" })).data.content, "Roses are red.");
+        await session.rpc.agent.deselect();
+        await session.disconnect();
+    },
+});
