@@ -51,6 +51,7 @@ fn over(server: &ModelServer, wire: Wire) -> Arc<dyn Model> {
         key: Key::Given(Secret::new("sk-0123456789")),
         small: false,
         at_once: None,
+        extra: model::Extra::default(),
         models: [("m".into(), Listed { max_output: Some(1_000), ..Listed::default() })].into(),
     };
     let providers = Providers { places: [("test".into(), provider)].into(), ..Providers::default() };
