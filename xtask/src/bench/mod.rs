@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: figures of the release binary, as `docs/performance.md` shows them.
 
+mod doors;
 mod fanout;
 mod fleet;
 mod provider;
@@ -63,6 +64,12 @@ pub(crate) fn fleet() -> Result<()> {
     fleet::kernel()?;
     build()?;
     fleet::whole(&Ground::new()?)
+}
+
+/// Builds the release binary and measures the doors through the SDKs.
+pub(crate) fn doors() -> Result<()> {
+    build()?;
+    doors::bench(&Ground::new()?)
 }
 
 fn build() -> Result<()> {

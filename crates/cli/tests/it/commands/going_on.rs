@@ -149,3 +149,19 @@ fn a_recording_is_replayed_word_for_word() {
     different.says(&["was recorded as user \"go\"", "record the session again"]);
     stage.prompt("go").args(["--record", "/nowhere/run.jsonl"]).run().expect(2).says(&["/nowhere/run.jsonl"]);
 }
+
+#[test]
+fn d1_a_model_that_was_chosen_is_gone_on_with_by_the_next_process() {
+    let stage = stage();
+    stage.script(COUNT);
+    fs::write(stage.path("other.yaml"), "version: 1\nrules: [{ answer: [{ say: I am another. }] }]").unwrap();
+    assert_eq!(stage.prompt("one").run().expect(0).stdout, "First.\n");
+    let told = stage.bosun(["--continue", "-p", "/model script/other.yaml"]).run().expect(0).stdout;
+    assert!(told.ends_with("other.yaml, from the next turn on\n"), "{told}");
+    assert_eq!(stage.bosun(["--continue", "-p", "two"]).run().expect(0).stdout, "I am another.\n");
+    let shown = stage.bosun(["sessions", "show", &stage.newest()]).run().expect(0).stdout;
+    assert!(shown.contains("other.yaml"), "{shown}");
+    let unknown = stage.bosun(["--continue", "-p", "/model nobody/nothing"]).run().expect(2);
+    unknown.says(&["the model `nobody/nothing` cannot be used"]);
+    assert_eq!(stage.bosun(["--continue", "-p", "three"]).run().expect(0).stdout, "I am another.\n");
+}

@@ -5,6 +5,7 @@ mod claude_kills;
 mod copilot;
 mod copilot_crews;
 mod copilot_kills;
+mod docs;
 
 use std::path::{Path, PathBuf};
 
