@@ -111,10 +111,9 @@ impl Scenario {
         Scenario { model, ..self }
     }
 
-    /// A program brings these tools along.
+    /// A program brings this along.
     #[must_use]
-    pub fn guest_tools(self, tools: Vec<Arc<dyn tools::Tool>>) -> Scenario {
-        let guests = runtime::Guests { tools, ..runtime::Guests::default() };
+    pub fn guests(self, guests: runtime::Guests) -> Scenario {
         Scenario { guests, ..self }
     }
 

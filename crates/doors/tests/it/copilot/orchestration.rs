@@ -208,7 +208,7 @@ async fn d1_a_fleet_is_started_and_files_are_kept_with_the_session() {
 #[tokio::test(flavor = "multi_thread")]
 async fn d1_every_published_method_is_served_or_answers_that_nobody_knows_it() {
     let (mut client, id) = opened().await;
-    for method in doors::copilot::published() {
+    for method in bosun_doors::copilot::published() {
         if matches!(method.name, "runtime.shutdown" | "session.detach" | "session.destroy" | "session.delete") {
             assert!(method.is_served, "{}", method.name);
             continue;
