@@ -15,6 +15,7 @@ mod memory;
 mod oracle;
 mod run;
 mod schema;
+mod sdks;
 mod sources;
 mod test;
 
@@ -26,6 +27,7 @@ usage: cargo xtask COMMAND
   check   layers, formatting, lints, and the rules that no lint knows
   test    check, then every test
   oracle  the Python SDKs that tests compare the wires with, which `test` installs too
+  sdks    the SDKs that drive the doors in tests, which `test` installs too
   chaos   kills the command at work, 200 times or as `--runs N`, `--seed S`, `--events` say; `--fleet` kills a fleet of 1,000 todos
   bench   what the release binary needs, as a Markdown table
   bench fanout [--workers 1,10,…]
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
         ["check"] => check::check(),
         ["test"] => test::test(),
         ["oracle"] => oracle::install().map(|place| println!("oracle: {}", place.display())),
+        ["sdks"] => sdks::install().map(|place| println!("sdks: {}", place.display())),
         ["chaos", options @ ..] => chaos::chaos(options),
         ["bench"] => bench::bench(),
         ["bench", "fanout"] => bench::fanout(bench::WORKERS),

@@ -4,9 +4,9 @@ use std::time::Instant;
 
 use anyhow::Result;
 
-use crate::oracle;
 use crate::run::{cargo, run, works};
 use crate::sources::{self, Part, only};
+use crate::{oracle, sdks};
 
 /// What runs the tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub(crate) fn test() -> Result<()> {
         Runner::Nextest => cargo(&["nextest", "run", "--workspace", "--no-fail-fast"]),
         Runner::Cargo => cargo(&["test", "--workspace", "--no-fail-fast"]),
     };
-    run(tests.env(oracle::VARIABLE, oracle::install()?))?;
+    run(tests.env(oracle::VARIABLE, oracle::install()?).env(sdks::VARIABLE, sdks::install()?))?;
     println!("test: check and tests passed in {:.0?}", start.elapsed());
     Ok(())
 }

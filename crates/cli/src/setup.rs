@@ -22,6 +22,7 @@ use crate::{fault, log};
 
 pub(crate) use catalog::{Found, remote_catalog, remote_words};
 pub(crate) use layers::{refused, standing};
+use model::in_full;
 pub(crate) use model::is_file;
 use models::Known;
 
@@ -209,14 +210,6 @@ fn affordable(model: &dyn Model, spec: &str, budget: Budget, way_out: &str) -> R
     })
 }
 
-/// A model's name that means the same in any folder.
-fn in_full(spec: &str, cwd: &Path) -> String {
-    match spec.split_once('/') {
-        Some((provider, file)) if is_file(provider) => format!("{provider}/{}", cwd.join(file).display()),
-        Some(_) | None => spec.to_owned(),
-    }
-}
-
 /// The folder to work in, as an absolute path.
 pub(crate) fn folder(given: Option<&Path>) -> Result<PathBuf, Failure> {
     let folder = given.unwrap_or(Path::new("."));
@@ -227,18 +220,4 @@ pub(crate) fn folder(given: Option<&Path>) -> Result<PathBuf, Failure> {
         let shown = given.unwrap_or(Path::new("the working directory")).display();
         Failure::usage(format!("cannot work in {shown}: {error}")).hint("choose another folder with -C")
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_files_are_named_from_a_folder() {
-        let full = |spec| in_full(spec, Path::new("/work"));
-        assert_eq!(full("script/fix.yaml"), "script//work/fix.yaml");
-        assert_eq!(full("replay//tmp/run.jsonl"), "replay//tmp/run.jsonl");
-        assert_eq!(full("anthropic/claude-opus-5"), "anthropic/claude-opus-5");
-        assert_eq!(full("openrouter/meta/llama"), "openrouter/meta/llama");
-    }
 }

@@ -6,6 +6,7 @@
 
 mod agents;
 mod amount;
+mod before;
 mod catalog;
 mod config;
 mod edit;

@@ -52,6 +52,7 @@ impl State {
             | Event::CallRewritten { .. }
             | Event::ToolsLoaded { .. }
             | Event::ModeChanged { .. }
+            | Event::ModelChanged { .. }
             | Event::AutopilotContinued { .. }
             | Event::AutopilotStopped { .. }
             | Event::Unknown => Ok(()),

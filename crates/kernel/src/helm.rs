@@ -1,17 +1,19 @@
-//! How far the root goes by itself: the session's mode, and where it is with its objective.
+//! How the root is steered: the session's mode and model, and where it is with its objective.
 
 use protocol::{Decision, Entry, Event, Origin, PlanAction, SessionMode};
 
 use crate::Phase;
 use crate::state::{Admission, State};
 
-/// How far the root goes by itself.
+/// How the root is steered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Helm {
     /// The session's mode.
     pub mode: SessionMode,
     /// The objective that the root is at on autopilot, until it is over.
     pub flight: Option<Flight>,
+    /// The model that somebody chose while the session ran; none when it is still the one that its owner began with.
+    pub model: Option<String>,
     /// Whether the plan is made and nobody carries it out yet: plan mode ends with the activation.
     pub(crate) leaving: bool,
 }
@@ -45,7 +47,12 @@ impl State {
                     !root.phase.is_at_rest()
                 });
                 let flight = (*mode == SessionMode::Autopilot && at_work).then(Flight::default);
-                self.helm = Helm { mode: *mode, flight, leaving: false };
+                self.helm = Helm { mode: *mode, flight, leaving: false, model: self.helm.model.take() };
+            }
+            Event::ModelChanged { model, .. } => self.helm.model = Some(model.clone()),
+            Event::SessionAdopted { terms, .. } => {
+                // Whoever goes on with the session may have named another.
+                self.helm.model = self.helm.model.take().map(|_chosen| terms.model.clone());
             }
             Event::MailAdmitted { from: Origin::User, .. } if of_root => {
                 self.helm.flight = (self.helm.mode == SessionMode::Autopilot).then(Flight::default);

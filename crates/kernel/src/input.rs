@@ -133,6 +133,13 @@ pub enum Input {
         /// Who asks.
         by: Origin,
     },
+    /// Go on with another model, which can be asked.
+    SetModel {
+        /// The model, as `--model` takes it.
+        model: String,
+        /// Who asks.
+        by: Origin,
+    },
     /// Tell the root, which is on autopilot and rests, to go on.
     GoOn {
         /// A digest of what there is to see of its work: what does not change it is no progress.

@@ -24,7 +24,7 @@ pub use delta::Delta;
 pub use facts::{Facts, Skill};
 pub use lenient::Lenient;
 pub use model::{Deltas, Model, ModelError};
-pub use open::{OpenError, is_file, open};
+pub use open::{OpenError, in_full, is_file, open};
 pub use provider::{Key, Listed, Provider, Providers, Wire};
 pub use replay::{Recorder, RecordingError, Replay};
 pub use reply::{Draft, Reply};

@@ -50,6 +50,14 @@ pub fn is_file(provider: &str) -> bool {
     matches!(provider, "script" | "replay")
 }
 
+/// A model's name that means the same in any folder, if it was given in `base`.
+pub fn in_full(spec: &str, base: &Path) -> String {
+    match spec.split_once('/') {
+        Some((provider, file)) if is_file(provider) => format!("{provider}/{}", base.join(file).display()),
+        Some(_) | None => spec.to_owned(),
+    }
+}
+
 /// Opens `provider/MODEL`, where the model's name may hold slashes of its own, or `script/FILE` or `replay/FILE`, where
 /// a relative file is looked for in `base`.
 pub fn open(spec: &str, base: &Path, providers: &Providers) -> Result<Arc<dyn Model>, OpenError> {

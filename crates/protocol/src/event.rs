@@ -428,6 +428,13 @@ pub enum Event {
         /// Who changed it.
         by: Origin,
     },
+    /// The session goes on with another model: its own agent, and every agent that wants no other.
+    ModelChanged {
+        /// The model, as `--model` takes it.
+        model: String,
+        /// Who changed it.
+        by: Origin,
+    },
     /// The root, on autopilot, was told to go on.
     AutopilotContinued {
         /// How often since it was last given an objective.

@@ -140,6 +140,13 @@ pub struct ModelUse {
     pub why: Option<String>,
 }
 
+impl ModelUse {
+    /// Whether the task has the session's model because nobody wanted another for it, or none other could be had.
+    pub fn is_sessions(&self) -> bool {
+        self.why.is_some() || self.requested.as_deref().is_none_or(|wanted| wanted == "inherit")
+    }
+}
+
 /// What must hold when a task says that it is done. The runtime looks; the model's word does not count.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

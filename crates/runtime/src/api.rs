@@ -21,6 +21,7 @@ use crate::bus::{Live, Subscription};
 use crate::commands;
 use crate::hooks;
 use crate::output::output;
+use crate::own::Unchanged;
 use crate::plan;
 use crate::session::Status;
 use crate::slash::{self, Dispatcher, Registry};
@@ -91,19 +92,20 @@ impl Serve for Api {
                     let removed = plan::remove(&self.desk.settings.home, self.desk.session);
                     removed.map(|()| json!({})).map_err(ErrorObject::internal)
                 }
-                Method::ModelGet => json_of(ModelParams { model: self.desk.settings.model_spec.clone() }),
+                Method::ModelGet => json_of(ModelParams { model: self.desk.own_spec().to_string() }),
                 Method::ModelSet => {
                     let ModelParams { model } = params(given)?;
-                    Err(refusal(RefusalKind::Unfit, &format_args!("the session stays with its model, not {model}")))
+                    let changed = self.desk.change_model(&self.supervisor, self.root, &model).await;
+                    json_of(ModelParams { model: changed.map_err(unchanged)? })
                 }
                 Method::AgentsList => {
                     let agents = self.desk.settings.catalog.agents.iter().map(agent_view).collect();
                     json_of(AgentsResult { agents })
                 }
                 Method::AgentsStart => {
-                    let StartAgentParams { agent, prompt, .. } = params(given)?;
+                    let wanted: StartAgentParams = params(given)?;
                     let dispatcher = Dispatcher { desk: &self.desk, supervisor: &self.supervisor, root: self.root };
-                    let task = dispatcher.spawn(&agent, prompt).await;
+                    let task = dispatcher.spawn(wanted).await;
                     json_of(StartAgentResult { task: task.map_err(|why| refusal(RefusalKind::Unfit, &why))? })
                 }
                 Method::TasksList => self.list(params(given)?),
@@ -186,6 +188,13 @@ fn refused(rejected: Rejected) -> ErrorObject {
     match rejected {
         Rejected::Paused(_) | Rejected::Gone => ErrorObject::internal(rejected),
         Rejected::Refused(_) | Rejected::Rule(_) | Rejected::Hook(_) => refusal(rejected.kind(), &rejected),
+    }
+}
+
+fn unchanged(error: Unchanged) -> ErrorObject {
+    match error {
+        Unchanged::Rejected(rejected) => refused(rejected),
+        Unchanged::Unusable { .. } | Unchanged::Unpriced(_) => refusal(RefusalKind::Unfit, &error),
     }
 }
 

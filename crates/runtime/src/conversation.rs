@@ -181,6 +181,7 @@ impl Conversation {
             | Event::TaskForgotten
             | Event::ActivationParted { .. }
             | Event::StopHeld { .. }
+            | Event::ModelChanged { .. }
             | Event::Unknown => {}
         }
     }

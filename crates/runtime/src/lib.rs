@@ -32,6 +32,7 @@ mod merging;
 mod models;
 mod outfit;
 mod output;
+mod own;
 mod permit;
 mod plan;
 mod prompt;
@@ -61,6 +62,7 @@ pub use links::redirects;
 pub use merging::{Fit, Fitted, Left, Merging, Summary, Taken};
 pub use models::{CostGuard, Models, OnlyOwn, TooDear};
 pub use output::output;
+pub use own::Unchanged;
 pub use plan::read_plan;
 pub use recall::{
     Census, CensusError, FilePatterns, FleetMemory, Landing, Means, NoWorks, Recalled, Recollection, Shelf, Staff, Why,

@@ -11,6 +11,11 @@ pub trait Models: Send + Sync + fmt::Debug {
     /// Opens a model by its name, as `--model` takes it; says in words why it cannot.
     fn open(&self, spec: &str) -> Result<Arc<dyn Model>, String>;
 
+    /// The whole name of a model, which means the same in any process that goes on with the session.
+    fn in_full(&self, spec: &str) -> String {
+        spec.to_owned()
+    }
+
     /// The models that can be asked, by the names that [`Models::open`] takes.
     fn available(&self) -> Vec<String>;
 

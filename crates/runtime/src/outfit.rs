@@ -38,6 +38,8 @@ pub(crate) struct Outfit {
     steering: Vec<Steer>,
     pub(crate) role: Role,
     pub(crate) model: Arc<dyn Model>,
+    /// The model's name, as `--model` takes it.
+    pub(crate) model_spec: Arc<str>,
     pub(crate) effort: Option<Effort>,
     /// Where it works.
     pub(crate) site: Arc<Site>,
@@ -82,7 +84,7 @@ pub(crate) struct Outfits(Mutex<HashMap<Key, Arc<Outfit>>>);
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Key {
     definition: Option<String>,
-    model: Option<String>,
+    model: Arc<str>,
     effort: Option<String>,
     root: bool,
     may_spawn: bool,
@@ -97,7 +99,7 @@ impl Desk {
         let (spec, depth) = known.ok_or_else(|| format!("{task} is not known"))?;
         let key = Key {
             definition: spec.definition.as_ref().map(ToString::to_string),
-            model: spec.model.as_ref().map(|model| model.effective.clone()),
+            model: self.model_name(&spec),
             effort: spec.effort.map(|effort| format!("{effort:?}")),
             root: spec.kind == Kind::Main,
             may_spawn: depth < self.settings.limits.depth,
@@ -118,12 +120,7 @@ impl Desk {
 
     fn fit(&self, task: TaskId, spec: &TaskSpec, key: &Key, site: Arc<Site>) -> Result<Outfit, String> {
         let definition = self.roster.definition(task).unwrap_or_else(|| Arc::new(main()));
-        let model = match &spec.model {
-            Some(wanted) if wanted.effective != self.settings.model_spec => {
-                self.settings.models.open(&wanted.effective)?
-            }
-            Some(_) | None => Arc::clone(&self.settings.model),
-        };
+        let model = self.named(&key.model)?;
         let toolbox = self.toolbox(&definition, key);
         let (at_once, deferred) = told(&toolbox, &definition, key.root);
         let (search, deferred) = match deferred.is_empty() {
@@ -147,6 +144,7 @@ impl Desk {
             steering,
             toolbox,
             model,
+            model_spec: Arc::clone(&key.model),
             effort: spec.effort.or(definition.effort).or(self.settings.effort),
             definition,
             site,

@@ -53,6 +53,7 @@ impl Redactor {
             Input::MoveTodo { to: TodoMove::Reuse(Some(brought)), .. } => self.text(&mut brought.result),
             Input::MoveTodo { to: TodoMove::Reuse(None) | TodoMove::Reopen, .. }
             | Input::SetMode { .. }
+            | Input::SetModel { .. }
             | Input::GoOn { .. }
             | Input::MergeTodo { .. }
             | Input::EndFleet(_)

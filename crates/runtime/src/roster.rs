@@ -26,6 +26,17 @@ pub(crate) struct Roster(RwLock<Rolls>);
 struct Rolls {
     tasks: HashMap<TaskId, Known>,
     definitions: BTreeMap<DefinitionId, Arc<AgentSpec>>,
+    /// The session's model; none before the session is open.
+    model: Option<SessionModel>,
+}
+
+/// The model of every agent that wants no other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SessionModel {
+    /// It, as `--model` takes it.
+    pub(crate) spec: Arc<str>,
+    /// Whether somebody chose it while the session ran: the session's own agent has it then, whatever it wanted.
+    pub(crate) chosen: bool,
 }
 
 /// What is known of a task.
@@ -77,6 +88,11 @@ impl Roster {
     /// Takes in a durable event.
     pub(crate) fn read(&self, entry: &Entry) {
         self.0.write().unwrap_or_else(PoisonError::into_inner).read(entry);
+    }
+
+    /// The model of every agent that wants no other.
+    pub(crate) fn model(&self) -> Option<SessionModel> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).model.clone()
     }
 
     /// What is known of a task.
@@ -168,6 +184,13 @@ impl Rolls {
             Event::TaskCreated(spec) => return self.create(entry.task, spec),
             Event::AgentDefined { id, spec } => {
                 self.definitions.insert(id.clone(), Arc::new((**spec).clone()));
+            }
+            Event::SessionOpened(terms) | Event::SessionAdopted { terms, .. } => {
+                let chosen = self.model.as_ref().is_some_and(|model| model.chosen);
+                self.model = Some(SessionModel { spec: terms.model.as_str().into(), chosen });
+            }
+            Event::ModelChanged { model, .. } => {
+                self.model = Some(SessionModel { spec: model.as_str().into(), chosen: true });
             }
             _other => {}
         }

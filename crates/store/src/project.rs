@@ -17,7 +17,11 @@ pub(crate) fn project(conn: &Connection, entry: &Entry) -> rusqlite::Result<()> 
     let (task, at) = (*task, *at);
     match event {
         Event::SessionOpened(terms) => open_session(conn, terms, at),
-        Event::SessionAdopted { terms, .. } => set_terms(conn, terms).and_then(|()| tasks::touch(conn, task, at)),
+        Event::SessionAdopted { terms, .. } => {
+            set_terms(conn, terms)?;
+            tasks::follow_model(conn, &terms.model)?;
+            tasks::touch(conn, task, at)
+        }
         Event::SessionForked { from } => fork_session(conn, *from, at).and_then(|()| tasks::touch(conn, task, at)),
         Event::TaskCreated(spec) => tasks::create(conn, task, spec, at),
         Event::TaskPromoted => tasks::promote(conn, task, at),
@@ -69,6 +73,12 @@ pub(crate) fn project(conn: &Connection, entry: &Entry) -> rusqlite::Result<()> 
         | Event::FleetEnded { .. } => todos::project(conn, entry).and_then(|()| tasks::touch(conn, task, at)),
         Event::ModeChanged { mode, .. } => {
             set_meta(conn, "mode", &json(mode)?).and_then(|()| tasks::touch(conn, task, at))
+        }
+        Event::ModelChanged { model, .. } => {
+            set_meta(conn, "model", model)?;
+            tasks::follow_model(conn, model)?;
+            tasks::choose_model(conn, task, model)?;
+            tasks::touch(conn, task, at)
         }
         Event::AutopilotContinued { .. }
         | Event::AutopilotStopped { .. }

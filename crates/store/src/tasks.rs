@@ -2,7 +2,7 @@
 //! through this.
 
 use protocol::api::CancelView;
-use protocol::{Activation, At, Attempt, Evidence, Kind, Outcome, TaskId, TaskSpec, TaskState, clip_middle};
+use protocol::{Activation, At, Attempt, Evidence, Kind, ModelUse, Outcome, TaskId, TaskSpec, TaskState, clip_middle};
 use rusqlite::{Connection, params};
 
 use crate::event::json;
@@ -101,6 +101,25 @@ pub(crate) fn rest(conn: &Connection, task: TaskId, outcome: &Outcome, text: &st
         )?
         .execute(params![task.to_string(), json(outcome)?, clip_middle(text, RESULT), json(&TaskState::Idle)?, at.0])?;
     touch_if_late(changed, conn, task, at)
+}
+
+/// Notes the session's model for every agent that has it, as [`protocol::ModelUse::is_sessions`] tells.
+pub(crate) fn follow_model(conn: &Connection, model: &str) -> rusqlite::Result<()> {
+    conn.prepare_cached(
+        "UPDATE bosun_tasks SET model = json_set(model, '$.effective', ?1)
+         WHERE NOT finished AND (model ->> '$.why' IS NOT NULL OR
+                                 model IS NOT NULL AND ifnull(model ->> '$.requested', 'inherit') = 'inherit')",
+    )?
+    .execute([model])?;
+    Ok(())
+}
+
+/// Notes the model that the session's own agent has from now on, whatever its definition wanted.
+pub(crate) fn choose_model(conn: &Connection, root: TaskId, model: &str) -> rusqlite::Result<()> {
+    let chosen = ModelUse { requested: Some(model.to_owned()), effective: model.to_owned(), why: None };
+    conn.prepare_cached("UPDATE bosun_tasks SET model = ?2 WHERE id = ?1 AND model IS NOT NULL")?
+        .execute([root.to_string(), json(&chosen)?])?;
+    Ok(())
 }
 
 pub(crate) fn promote(conn: &Connection, task: TaskId, at: At) -> rusqlite::Result<()> {

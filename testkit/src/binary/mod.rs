@@ -15,6 +15,7 @@ mod disk;
 mod invocation;
 mod machine;
 mod running;
+pub mod sdk;
 mod stage;
 mod tmux;
 

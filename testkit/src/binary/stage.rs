@@ -64,6 +64,10 @@ impl Stage {
         &self.program
     }
 
+    pub(super) fn base(&self) -> &Path {
+        self.base.path()
+    }
+
     /// Its `BOSUN_HOME`.
     pub fn home(&self) -> PathBuf {
         self.base.path().join("home")
@@ -97,9 +101,13 @@ impl Stage {
 
     /// The binary with these arguments, the stage's home, folder and script, and nothing else of the environment.
     pub fn bosun<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Invocation {
+        self.invocation(&self.program).args(args)
+    }
+
+    /// Any program in the surroundings of the binary.
+    pub(super) fn invocation(&self, program: &Path) -> Invocation {
         let model = format!("script/{}", self.script_path().display());
-        let mut invocation = Invocation::new(&self.program, &self.folder())
-            .args(args)
+        let mut invocation = Invocation::new(program, &self.folder())
             .env("HOME", self.base.path())
             .env("BOSUN_HOME", self.home())
             .env("BOSUN_MODEL", model);

@@ -7,8 +7,8 @@ use std::time::Duration;
 use model::{Model, Script};
 use net::Secret;
 use protocol::{
-    AgentSpec, Budget, Delivery, HookSpec, ListName, PermissionMode, PlanAction, RuleEffect, RuleText, SessionMode,
-    SkillSpec, SlashSpec, Spawns,
+    AgentSpec, Budget, Delivery, HookSpec, ListName, PermissionMode, PlanAction, RuleEffect, RuleText, SessionId,
+    SessionMode, SkillSpec, SlashSpec, Spawns,
 };
 use runtime::{Catalog, CostGuard, Disk, Features, Models, OnlyOwn, SpoolLimits, Start};
 
@@ -31,6 +31,7 @@ pub fn scenario() -> Scenario {
         rules: Vec::new(),
         catalog: Arc::new(crew()),
         main: None,
+        id: None,
         models: Arc::new(OnlyOwn),
         guard: CostGuard::default(),
         features: Features::default(),
@@ -73,6 +74,7 @@ pub struct Scenario {
     pub(super) rules: Vec<RuleText>,
     pub(super) catalog: Arc<Catalog>,
     pub(super) main: Option<AgentSpec>,
+    pub(super) id: Option<SessionId>,
     pub(super) models: Arc<dyn Models>,
     pub(super) guard: CostGuard,
     pub(super) features: Features,
@@ -179,6 +181,12 @@ impl Scenario {
     #[must_use]
     pub fn main(self, agent: AgentSpec) -> Scenario {
         Scenario { main: Some(agent), ..self }
+    }
+
+    /// A new session is called this.
+    #[must_use]
+    pub fn id(self, id: SessionId) -> Scenario {
+        Scenario { id: Some(id), ..self }
     }
 
     /// Agents may be run with these models too.

@@ -191,7 +191,7 @@ impl Stage {
             catalog: scenario.catalog.clone(),
             main: main.lock().unwrap().clone(),
             guests: scenario.guests.clone(),
-            id: None,
+            id: scenario.id,
             features: scenario.features,
             policy: policy(scenario, *mode.lock().unwrap(), cwd, home),
             rules: scenario.rules.clone(),

@@ -104,6 +104,7 @@ impl Page {
                 }
             }),
             Event::ModeChanged { mode, by } => self.add(format_args!("mode {mode}, by {}", origin(*by, names))),
+            Event::ModelChanged { model, by } => self.add(format_args!("model {model}, by {}", origin(*by, names))),
             Event::AutopilotContinued { count, .. } => self.add(format_args!("told to go on, {count}")),
             Event::AutopilotStopped { why, continues } => {
                 self.add(format_args!("autopilot stops after {continues}: {why:?}"));

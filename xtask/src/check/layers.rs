@@ -10,7 +10,7 @@ const LAYERS: [&[&str]; 6] = [
     &["kernel", "store", "model", "tools", "policy", "hooks", "git"],
     &["runtime", "mcp", "remote"],
     &["tui", "doors", "dashboard", "config"],
-    &["cli"],
+    &["cli", "sdk"],
 ];
 
 /// Crates that may use less than their layer allows, and what they may use.

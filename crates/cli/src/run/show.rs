@@ -58,6 +58,7 @@ pub(crate) fn lines(event: &Event) -> Vec<String> {
             vec![format!("  ! the window is full: a digest stands for the first {messages} messages")]
         }
         Event::ModeChanged { mode, .. } => vec![format!("  = the mode is {mode}")],
+        Event::ModelChanged { model, .. } => vec![format!("  = the model is {model}")],
         Event::AutopilotContinued { count, .. } => vec![format!("  > told to go on ({count})")],
         Event::Asked(ask) => asked(ask),
         Event::AskDecided {

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use config::{
     ConfigError, Entrusted, File, Layer, Layers, Limits, Lists, MANAGED_FILE, Mode, Origin, Permissions, Places,
-    Project, RuleLine, Spending, Standing, Usd, Weight, Workspace,
+    Project, Spending, Standing, Usd, Weight, Workspace,
 };
 use host::Home;
 use policy::Policy;
+use protocol::Budget;
 use protocol::api::SessionView;
-use protocol::{Budget, RuleEffect};
 use store::Trust;
 
 use super::{Setup, folder};
@@ -58,7 +58,9 @@ impl Setup {
             }
         })?;
         if let Some(before) = before {
-            layers.add_session(of_session(before)?);
+            layers.add_session(
+                File::of_session(before).map_err(|error| refused(format!("session {}: {error}", before.id)))?,
+            );
         }
         layers.check().map_err(|error| match before {
             Some(_) => refused(error).hint("--permission-mode gives a session another mode"),
@@ -210,31 +212,6 @@ fn given_layer(given: &str) -> Result<Layer, ConfigError> {
     let missing = || ConfigError::Missing { named_by: "--settings", path: path.to_owned() };
     let file = File::read_present(path)?.ok_or_else(missing)?;
     Ok(Layer { origin: Origin::Given(Some(path.to_owned())), file })
-}
-
-/// What a session was begun with, as a layer of settings.
-fn of_session(before: &SessionView) -> Result<File, Failure> {
-    let rules = |effect: RuleEffect| -> Result<Vec<RuleLine>, Failure> {
-        let texts = before.rules.iter().filter(|rule| rule.effect == effect);
-        texts
-            .map(|rule| RuleLine::parse(&rule.rule).map_err(|error| refused(format!("session {}: {error}", before.id))))
-            .collect()
-    };
-    Ok(File {
-        model: Some(before.model.clone()),
-        effort: before.effort,
-        max_turns: before.max_turns,
-        lists: Lists { chosen: Some(before.list.clone()) },
-        budget: spending(before.budget),
-        permissions: Permissions {
-            mode: Some(Mode(before.permission)),
-            allow: rules(RuleEffect::Allow)?,
-            ask: rules(RuleEffect::Ask)?,
-            deny: rules(RuleEffect::Deny)?,
-        },
-        workspace: Workspace { add_dirs: before.roots.iter().map(PathBuf::from).collect() },
-        ..File::default()
-    })
 }
 
 fn spending(budget: Budget) -> Spending {

@@ -68,7 +68,11 @@ impl Known {
 
 impl Models for Known {
     fn open(&self, spec: &str) -> Result<Arc<dyn Model>, String> {
-        model::open(&self.in_full(spec), &self.cwd, &self.providers).map_err(|error| error.to_string())
+        model::open(&Known::in_full(self, spec), &self.cwd, &self.providers).map_err(|error| error.to_string())
+    }
+
+    fn in_full(&self, spec: &str) -> String {
+        model::in_full(&Known::in_full(self, spec), &self.cwd)
     }
 
     fn available(&self) -> Vec<String> {

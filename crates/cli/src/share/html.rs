@@ -123,6 +123,7 @@ impl Page {
             }
             Event::TurnFailed { turn, message, .. } => self.note("bad", &format!("{turn} failed: {message}")),
             Event::ModeChanged { mode, .. } => self.note("note", &format!("mode: {mode}")),
+            Event::ModelChanged { model, .. } => self.note("note", &format!("model: {model}")),
             Event::AutopilotContinued { count, .. } => self.note("note", &format!("told to go on, {count}")),
             Event::AutopilotStopped { why, continues } => self.note("note", &show::landed(why, *continues)),
             Event::ActivationEnded { outcome, .. } => {

@@ -6,7 +6,6 @@ use runtime::slash::Screen;
 /// What can be typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Command {
-    Model(String),
     Mode(Option<PermissionMode>),
     Approvals,
     Show(usize),
@@ -19,7 +18,6 @@ pub(super) enum Command {
 /// Reads what follows a command that is for the terminal.
 pub(super) fn read(screen: Screen, rest: &str) -> Result<Command, String> {
     match screen {
-        Screen::Model => Ok(Command::Model(rest.to_owned())),
         Screen::Mode => mode(rest),
         Screen::Approvals => alone(rest, Command::Approvals),
         Screen::Show => show(rest),
@@ -66,7 +64,6 @@ mod tests {
     #[test]
     fn what_follows_a_command_is_read() {
         assert_eq!(read(Screen::Exit, ""), Ok(Command::Exit));
-        assert_eq!(read(Screen::Model, "a/b"), Ok(Command::Model("a/b".into())));
         assert_eq!(read(Screen::Mode, "plan"), Ok(Command::Mode(Some(PermissionMode::Plan))));
         assert_eq!(read(Screen::Show, "3"), Ok(Command::Show(3)));
         assert_eq!(read(Screen::Resume, ""), Ok(Command::Resume(None)));

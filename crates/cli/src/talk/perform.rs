@@ -45,7 +45,6 @@ impl Dialogue<'_> {
     pub(super) async fn perform(&mut self, command: Command) -> Option<End> {
         match command {
             Command::Exit => return Some(End::Over(Exit::Success)),
-            Command::Model(model) => return self.switch(|this| this.with_model(model)),
             Command::Mode(Some(mode)) => return self.switch(|this| this.with_mode(mode)),
             Command::Resume(Some(id)) => return self.switch(|this| this.with_session(&id)),
             Command::New => return self.switch(Self::anew),
@@ -109,11 +108,6 @@ impl Dialogue<'_> {
         None
     }
 
-    fn with_model(&self, model: String) -> Result<Prepared, Failure> {
-        let args = RunArgs { model: Some(model), ..self.own_args() };
-        Prepared::new(self.setup, &args, Start::Resume(self.opened.session.id()), Some(self.opened.mode))
-    }
-
     fn with_mode(&self, mode: PermissionMode) -> Result<Prepared, Failure> {
         Prepared::new(self.setup, &self.own_args(), Start::Resume(self.opened.session.id()), Some(mode))
     }
@@ -137,7 +131,7 @@ impl Dialogue<'_> {
 
     /// The command line as it would be for what the session is now.
     fn own_args(&self) -> RunArgs {
-        let (model, directory) = (self.opened.model.clone(), self.opened.cwd.clone());
+        let (model, directory) = (self.opened.session.model(), self.opened.cwd.clone());
         let mode = self.args.mode.untyped();
         RunArgs { model: Some(model), directory: Some(directory.into()), mode, ..self.args.clone() }
     }

@@ -7,6 +7,7 @@ mod commands;
 mod crowds;
 mod demo;
 mod documents;
+mod doors;
 mod faults;
 mod fleet;
 mod kills;

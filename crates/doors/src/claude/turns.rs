@@ -59,11 +59,15 @@ impl Talk {
     /// The root's activation is over, and so is a turn.
     pub(super) async fn ended(&mut self, ending: Ending) -> Result<(), Gone> {
         let Some(ending) = self.formed(ending) else { return Ok(()) };
-        let heard = std::mem::take(&mut self.heard);
+        let (heard, woken) = (std::mem::take(&mut self.heard), std::mem::take(&mut self.woken));
+        // What an earlier life left undone ends before the client's message is read: one result is for both.
+        if self.asked && !heard && !woken && matches!(ending, Ending::Answered(_)) {
+            return Ok(());
+        }
         if ending == Ending::Interrupted {
             self.show(frames::interrupted(self.session)).await?;
         }
-        let figures = frames::Figures { is_wake_up: !heard, ..self.ledger.close() };
+        let figures = frames::Figures { is_wake_up: woken && !heard, ..self.ledger.close() };
         self.last = Some(ending.clone());
         self.show(frames::result(self.session, ending, figures)).await?;
         if heard {

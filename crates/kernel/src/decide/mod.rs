@@ -50,6 +50,7 @@ pub(crate) fn decide(state: &mut State, limits: &Limits, now: At, input: Input) 
         Input::MergeTodo { todo, commit } => draft.merge_todo(todo, commit),
         Input::EndFleet(end) => draft.end_fleet(end),
         Input::SetMode { mode, by } => draft.set_mode(mode, by),
+        Input::SetModel { model, by } => draft.set_model(model, by),
         Input::GoOn { state, text } => draft.go_on(state, text),
         Input::Tick => draft.tick(),
     }?;

@@ -1,4 +1,4 @@
-//! The session's mode changes, and an agent on autopilot goes on or stops.
+//! The session's mode or model changes, and an agent on autopilot goes on or stops.
 
 use protocol::{
     AutopilotStop, Body, CallId, CancelBy, Completion, Delivery, Event, Origin, Outcome, Run, SessionMode, TaskId, Turn,
@@ -18,6 +18,14 @@ impl Draft<'_> {
             return Ok(());
         }
         self.record(root, Event::ModeChanged { mode, by })
+    }
+
+    pub(super) fn set_model(&mut self, model: String, by: Origin) -> Result<(), Refusal> {
+        let root = self.state.root.ok_or(Refusal::Closed)?;
+        if self.state.helm.model.as_ref() == Some(&model) {
+            return Ok(());
+        }
+        self.record(root, Event::ModelChanged { model, by })
     }
 
     /// Tells the root to go on, unless it was told often enough.

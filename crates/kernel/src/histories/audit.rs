@@ -154,6 +154,7 @@ impl Audit {
             | Event::WrapUpBegan { .. }
             | Event::Compacted(_)
             | Event::ModeChanged { .. }
+            | Event::ModelChanged { .. }
             | Event::AutopilotContinued { .. }
             | Event::AutopilotStopped { .. }
             | Event::Unknown => {}

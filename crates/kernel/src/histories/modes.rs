@@ -13,8 +13,9 @@ impl World {
             1 => SessionMode::Plan,
             _ => SessionMode::Autopilot,
         };
-        let input = match self.dice.below(3) {
+        let input = match self.dice.below(4) {
             0 => Input::SetMode { mode, by: Origin::User },
+            1 => Input::SetModel { model: format!("m{}", self.dice.below(2)), by: Origin::User },
             _ => Input::GoOn { state: format!("s{}", self.dice.below(2)), text: "go on".into() },
         };
         let _refusal = self.may(input);
@@ -53,6 +54,8 @@ impl World {
 #[derive(Default)]
 pub(super) struct Modes {
     mode: SessionMode,
+    /// The model that was chosen last.
+    model: Option<String>,
     /// How often the root was told to go on, while it has an objective.
     told: Option<u32>,
     /// Agents that have begun and not ended.
@@ -67,6 +70,11 @@ impl Modes {
                 self.mode = *mode;
                 self.told = (*mode == SessionMode::Autopilot && at_work).then_some(0);
             }
+            Event::ModelChanged { model, .. } => {
+                assert_ne!(self.model.as_ref(), Some(model), "the model changed to what it was");
+                self.model = Some(model.clone());
+            }
+            Event::SessionAdopted { terms, .. } if self.model.is_some() => self.model = Some(terms.model.clone()),
             Event::MailAdmitted { from: Origin::User, .. } if root == Some(entry.task) => {
                 self.told = (self.mode == SessionMode::Autopilot).then_some(0);
             }
@@ -89,6 +97,7 @@ impl Modes {
     /// The kernel knows what the log says.
     pub(super) fn check(&self, kernel: &Kernel) {
         let helm = kernel.helm();
+        assert_eq!(helm.model, self.model);
         assert_eq!((helm.mode, helm.flight.as_ref().map(|flight| flight.continues)), (self.mode, self.told));
         let rests = kernel.tasks().all(|task| task.kind == Kind::Shell || task.phase.is_at_rest());
         assert_eq!(kernel.state.at_work == 0, rests);

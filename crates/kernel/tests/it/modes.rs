@@ -3,7 +3,7 @@
 use bosun_kernel::*;
 use protocol::*;
 
-use crate::desk::{Desk, answered, id, letter};
+use crate::desk::{Desk, answered, id, letter, terms};
 
 fn set(mode: SessionMode) -> Input {
     Input::SetMode { mode, by: Origin::User }
@@ -253,4 +253,20 @@ fn x4_the_mode_stays_over_adoption_and_fork() {
     desk.ok(Input::Adopt { fence: Fence(2), terms: crate::desk::terms() });
     desk.ok(Input::Fork { from: SessionId::new(uuid::Uuid::nil()) });
     assert_eq!(desk.kernel.helm().mode, SessionMode::Plan);
+}
+
+#[test]
+fn d1_a_model_is_chosen_once_kept_in_every_mode_and_named_anew_by_the_next_owner() {
+    let mut desk = Desk::new();
+    let choose = |model: &str| Input::SetModel { model: model.into(), by: Origin::User };
+    assert_eq!(desk.kernel.helm().model, None);
+    assert_eq!(desk.ok(choose("other")).len(), 1);
+    assert_eq!(desk.ok(choose("other")), Vec::<String>::new(), "it is so already");
+    desk.ok(set(SessionMode::Plan));
+    assert_eq!(desk.kernel.helm().model.as_deref(), Some("other"));
+    desk.ok(Input::Adopt { fence: Fence(2), terms: Terms { model: "third".into(), ..terms() } });
+    assert_eq!(desk.kernel.helm().model.as_deref(), Some("third"));
+    assert_eq!(desk.ok(choose("third")), Vec::<String>::new());
+    let closed = Kernel::new(Limits::default()).apply(At(1), choose("m"));
+    assert_eq!(closed, Err(Refusal::Closed));
 }

@@ -39,6 +39,33 @@ enum What {
     Opaque,
 }
 
+impl What {
+    /// What the calls it is about do, if that can be told.
+    fn kind(&self) -> Option<Kind> {
+        match self {
+            What::Anything | What::Opaque => None,
+            What::Shell(_) => Some(Kind::Shell),
+            What::Read(_) => Some(Kind::Read),
+            What::Edit(_) => Some(Kind::Edit),
+            What::Fetch(_) => Some(Kind::Fetch),
+            What::Agent(_) => Some(Kind::Agent),
+        }
+    }
+
+    /// Whether it is about every such call.
+    fn is_whole(&self) -> bool {
+        matches!(
+            self,
+            What::Anything
+                | What::Shell(None)
+                | What::Read(None)
+                | What::Edit(None)
+                | What::Fetch(None)
+                | What::Agent(None)
+        )
+    }
+}
+
 /// Whether a rule matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Match {
@@ -129,6 +156,12 @@ impl Pattern {
                 (Some(pattern), Strength::Permits) => pattern.permits(address),
                 (Some(pattern), Strength::Forbids) => pattern.forbids(address),
             }),
+            // A program brought a tool of that name along, and only it knows what a call does.
+            (what, Part::Other) if what.kind() == names::kind_of(tool) => match (what.is_whole(), strength) {
+                (true, _) => Match::Certain,
+                (false, Strength::Forbids) => Match::Possible,
+                (false, Strength::Permits) => Match::No,
+            },
             (What::Shell(_) | What::Read(_) | What::Edit(_) | What::Fetch(_) | What::Agent(_), _) => Match::No,
         }
     }

@@ -88,6 +88,13 @@ impl Name {
     }
 }
 
+/// What the calls of a tool of ours do, by any of its names.
+pub(super) fn kind_of(tool: &str) -> Option<Kind> {
+    let family = FAMILIES.iter().find(|(_, ours, others)| *ours == tool || others.contains(&tool));
+    let family = family.map(|(kind, ..)| *kind);
+    family.or_else(|| TOOLS.iter().find(|(_, name)| *name == tool).map(|(kind, _)| *kind))
+}
+
 /// A tool that is not known may come later, unless its name looks like a slip.
 fn unknown(name: &str) -> Result<Kind, String> {
     if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {

@@ -51,6 +51,13 @@ pub struct StartAgentParams {
     pub model: Option<String>,
 }
 
+impl StartAgentParams {
+    /// An agent of this type as its definition has it.
+    pub fn new(agent: impl Into<String>, prompt: impl Into<String>) -> StartAgentParams {
+        StartAgentParams { agent: agent.into(), prompt: prompt.into(), name: None, description: None, model: None }
+    }
+}
+
 /// The agent that was started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

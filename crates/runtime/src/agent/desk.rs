@@ -21,6 +21,7 @@ use crate::hooks::Listeners;
 use crate::instructions::Instructions;
 use crate::lists::SharedList;
 use crate::outfit::Outfits;
+use crate::own::Given;
 use crate::redact::Redactor;
 use crate::roster::Roster;
 use crate::settings::Settings;
@@ -41,6 +42,8 @@ pub(crate) struct Desk {
     /// What every task is and did.
     pub(crate) roster: Arc<Roster>,
     pub(crate) outfits: Outfits,
+    /// The models that the session was given while it ran.
+    pub(crate) given: Given,
     /// Whether somebody may answer a question.
     pub(crate) asks_user: bool,
     /// Tools that are not offered: with them goes on what began under an owner that offered them.

@@ -31,11 +31,22 @@ enum Begun {
     Over(Ending),
 }
 
+/// Whether the model is the one that was asked last.
+enum Refit {
+    Same,
+    Another,
+}
+
 impl AgentRun {
     /// Asks the model until it answers, and decides what its answer means.
     pub(super) async fn turn(&mut self) -> Result<Step, Rejected> {
         let mut tries = Tries::of(self.outfit.model.facts());
         loop {
+            match self.refit() {
+                Ok(Refit::Same) => {}
+                Ok(Refit::Another) => tries = Tries::of(self.outfit.model.facts()),
+                Err(message) => return self.end(Ending::Failed { kind: FailKind::Model, message }).await,
+            }
             let mut permit = match self.admitted().await? {
                 Ok(permit) => permit,
                 Err(step) => return Ok(step),
@@ -81,6 +92,17 @@ impl AgentRun {
                 }
             }
         }
+    }
+
+    /// Takes the session's model if that is another by now; says in words why it cannot.
+    fn refit(&mut self) -> Result<Refit, String> {
+        let (desk, task) = (&self.desk, self.link.run.task);
+        let wanted = desk.roster.known(task, |known| Arc::clone(&known.spec)).map(|spec| desk.model_name(&spec));
+        if wanted.is_none_or(|wanted| wanted == self.outfit.model_spec) {
+            return Ok(Refit::Same);
+        }
+        self.outfit = desk.outfit(task)?;
+        Ok(Refit::Another)
     }
 
     /// Waits until the governor lets it ask; parks when that is not soon.

@@ -38,22 +38,16 @@ impl Crew {
 impl Desk {
     /// The model that a new agent is run with: the one asked for, its definition's, its taste's, the session's.
     pub(crate) fn model_for(&self, agent: &AgentSpec, wanted: Option<&str>) -> Result<ModelUse, ToolError> {
-        let settings = &self.settings;
-        let own = || ModelUse { requested: None, effective: settings.model_spec.clone(), why: None };
+        let (settings, spec) = (&self.settings, self.own_spec());
+        let own = || ModelUse { requested: None, effective: spec.to_string(), why: None };
         if let Some(wanted) = wanted {
             // Opening it reads a file that no rule was asked about, and says what is wrong with it.
             let is_file = wanted.split_once('/').is_some_and(|(provider, _)| model::is_file(provider));
-            if is_file && wanted != settings.model_spec {
+            if is_file && wanted != &*spec {
                 let known = self.models();
                 return Err(ToolError::refused(format!("a call may not name a file as its model; there are: {known}")));
             }
-            return self.open(wanted).map_err(|why| {
-                let known = self.models();
-                ToolError::refused(format!(
-                    "the model `{}` cannot be used: {why}; there are: {known}",
-                    Clip::new(wanted, 100)
-                ))
-            })?;
+            return self.model_wanted(wanted);
         }
         let mut problems = Vec::new();
         for wanted in &agent.models {
@@ -70,7 +64,7 @@ impl Desk {
                 self.models()
             )));
         }
-        match settings.models.liked(agent.taste).filter(|liked| *liked != settings.model_spec) {
+        match settings.models.liked(agent.taste).filter(|liked| **liked != *spec) {
             // A taste is no wish: where it cannot be served, everybody can see that.
             Some(liked) => Ok(match self.open(&liked) {
                 Ok(Ok(chosen)) => chosen,
@@ -81,23 +75,31 @@ impl Desk {
         }
     }
 
-    fn models(&self) -> String {
-        let settings = &self.settings;
-        let mut known = settings.models.available();
-        if !known.contains(&settings.model_spec) {
-            known.insert(0, settings.model_spec.clone());
+    /// The model that somebody names for an agent.
+    pub(super) fn model_wanted(&self, wanted: &str) -> Result<ModelUse, ToolError> {
+        self.open(wanted).map_err(|why| {
+            let (wanted, known) = (Clip::new(wanted, 100), self.models());
+            ToolError::refused(format!("the model `{wanted}` cannot be used: {why}; there are: {known}"))
+        })?
+    }
+
+    /// The models that can be asked, in words.
+    pub(crate) fn models(&self) -> String {
+        let (mut known, own) = (self.settings.models.available(), self.own_spec().to_string());
+        if !known.contains(&own) {
+            known.insert(0, own);
         }
         Clip::new(&known.join(", "), 2_000).into_string()
     }
 
     /// Opens a model; the outer error says why it cannot be had, the inner that it is too dear.
     fn open(&self, wanted: &str) -> Result<Result<ModelUse, ToolError>, String> {
-        let settings = &self.settings;
+        let (settings, own) = (&self.settings, self.own_spec());
         let requested = Some(wanted.to_owned());
-        if wanted == "inherit" || wanted == settings.model_spec {
-            return Ok(Ok(ModelUse { requested, effective: settings.model_spec.clone(), why: None }));
+        if wanted == "inherit" || wanted == &*own {
+            return Ok(Ok(ModelUse { requested, effective: own.to_string(), why: None }));
         }
-        let model = settings.models.open(wanted)?;
+        let model = self.named(wanted)?;
         let Some(percent) = self.dearer(&*model) else {
             return Ok(Ok(ModelUse { requested, effective: wanted.to_owned(), why: None }));
         };
@@ -105,7 +107,7 @@ impl Desk {
         let why = format!("{wanted} costs {percent} % of the session's model, and agents may cost {cap} %");
         Ok(match settings.guard.otherwise {
             TooDear::Refuse => Err(ToolError::refused(format!("{why}; leave `model` out, or choose a cheaper one"))),
-            TooDear::Downgrade => Ok(ModelUse { requested, effective: settings.model_spec.clone(), why: Some(why) }),
+            TooDear::Downgrade => Ok(ModelUse { requested, effective: own.to_string(), why: Some(why) }),
         })
     }
 
@@ -113,7 +115,7 @@ impl Desk {
     fn dearer(&self, model: &dyn Model) -> Option<u64> {
         let cap = u64::from(self.settings.guard.percent?);
         let price = |facts: &Facts| facts.price.map(rate);
-        let (own, wanted) = (price(self.settings.model.facts())?, price(model.facts())?);
+        let (own, wanted) = (price(self.own_model().ok()?.facts())?, price(model.facts())?);
         let percent = wanted.saturating_mul(100).div_ceil(own.max(1));
         (percent > cap).then_some(percent)
     }

@@ -1,6 +1,7 @@
 //! Starts an agent, and waits for it unless it works in the background.
 
 use kernel::{CallPhase, Input, Spawn};
+use protocol::api::StartAgentParams;
 use protocol::{AgentSpec, Clip, Kind, Mode, Rest, TaskId, TaskSpec, WaitEnd};
 use tools::{AgentOrder, ToolError};
 
@@ -99,20 +100,25 @@ impl Desk {
     }
 
     /// The task that a person starts an agent for, in the background.
-    pub(crate) fn started_by_hand(&self, wanted: &str, prompt: String) -> Result<Spawn, ToolError> {
+    pub(crate) fn started_by_hand(&self, wanted: StartAgentParams) -> Result<Spawn, ToolError> {
+        let StartAgentParams { agent: kind, prompt, name, description, model } = wanted;
         let catalog = &self.settings.catalog;
-        let Some(agent) = catalog.agent(wanted).filter(|agent| agent.user_invocable) else {
+        let Some(agent) = catalog.agent(&kind).filter(|agent| agent.user_invocable) else {
             let names = catalog.agents.iter().filter(|agent| agent.user_invocable).map(|agent| agent.name.as_str());
-            let known = names.collect::<Vec<_>>().join(", ");
-            return Err(ToolError::refused(format!("there is no agent `{wanted}`; there are: {known}")));
+            let (shown, known) = (Clip::new(&kind, 100), names.collect::<Vec<_>>().join(", "));
+            return Err(ToolError::refused(format!("there is no agent `{shown}`; there are: {known}")));
         };
         let definition = definition::of(agent).map_err(ToolError::refused)?;
         let line = prompt.lines().next().unwrap_or_default();
+        let model = match model {
+            Some(wanted) => self.model_wanted(&self.settings.models.in_full(&wanted)),
+            None => self.model_for(agent, None),
+        }?;
         let spec = TaskSpec {
-            description: Clip::new(line.trim(), DESCRIPTION).into_string(),
+            description: Clip::new(description.as_deref().unwrap_or(line).trim(), DESCRIPTION).into_string(),
             definition: Some(definition.id.clone()),
-            model: Some(self.model_for(agent, None)?),
-            ..self.task_of(agent, &agent.name)
+            model: Some(model),
+            ..self.task_of(agent, name.as_deref().unwrap_or(&agent.name))
         };
         let id = TaskId::new(self.settings.ids.uuid());
         Ok(Spawn { id, spec, prompt, by: None, until: None, definition: Some(definition) })

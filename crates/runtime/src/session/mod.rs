@@ -17,7 +17,7 @@ use std::io;
 use std::sync::Arc;
 
 use kernel::Input;
-use protocol::api::{Command, DecideParams, SendParams, SessionView, TaskView, TasksParams};
+use protocol::api::{Command, DecideParams, SendParams, SessionView, StartAgentParams, TaskView, TasksParams};
 use protocol::{CancelBy, Delivery, Origin, SessionId, SessionMode, TaskId};
 use store::{Index, StoreError};
 use tokio::sync::watch;
@@ -35,6 +35,7 @@ use crate::commands::{self, Cues};
 use crate::hooks::{self, Partings};
 use crate::instructions::Notice;
 use crate::merging::Merging;
+use crate::own::Unchanged;
 use crate::plan::read_plan;
 use crate::recall::{Commits, Works};
 use crate::slash::{self, Dispatcher, Outcome};
@@ -140,8 +141,8 @@ impl Session {
     }
 
     /// Starts an agent for a person, in the background; says in words why it does not. Its result reaches the root.
-    pub async fn start_agent(&self, agent: &str, prompt: &str) -> Result<TaskId, String> {
-        self.dispatcher().spawn(agent, prompt.to_owned()).await
+    pub async fn start_agent(&self, wanted: StartAgentParams) -> Result<TaskId, String> {
+        self.dispatcher().spawn(wanted).await
     }
 
     /// What merges the work of its fleet.
@@ -191,6 +192,16 @@ impl Session {
     /// Goes on in another mode, from the next turn on.
     pub async fn set_mode(&self, mode: SessionMode) -> Result<(), Rejected> {
         self.submit(Input::SetMode { mode, by: Origin::User }).await
+    }
+
+    /// Its model, as `--model` takes it.
+    pub fn model(&self) -> String {
+        self.desk.own_spec().to_string()
+    }
+
+    /// Goes on with another model, from the next turn on.
+    pub async fn set_model(&self, model: &str) -> Result<(), Unchanged> {
+        self.desk.change_model(&self.supervision.supervisor, self.root, model).await.map(drop)
     }
 
     /// Gives the root an objective that it works on by itself, until it reports on it.

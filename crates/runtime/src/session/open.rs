@@ -29,6 +29,7 @@ use crate::instructions::Instructions;
 use crate::lists::SharedList;
 use crate::merging::Merging;
 use crate::outfit::Outfits;
+use crate::own::Given;
 use crate::plan;
 use crate::redact::Redactor;
 use crate::roster::Roster;
@@ -357,6 +358,7 @@ fn desk(
         instructions,
         roster,
         outfits: Outfits::default(),
+        given: Given::default(),
         asks_user: is_answered(&settings),
         withheld: [tools::ask_user(), tools::task(&[])].into_iter().chain(tools::crew()).collect(),
         sites: Sites::new(Site::shared(workspace, settings.env.clone())),

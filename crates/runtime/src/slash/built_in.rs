@@ -24,8 +24,6 @@ pub(super) enum BuiltIn {
 /// A command that only whoever sits at a terminal can use; the terminal performs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Screen {
-    /// Goes on with another model.
-    Model,
     /// Shows or changes what is allowed without asking.
     Mode,
     /// Shows what waits for a decision.
@@ -79,7 +77,7 @@ pub(super) const TABLE: [Row; 23] = [
     runtime("agent", "NAME PROMPT", "starts an agent in the background; its result comes back here", BuiltIn::Agent),
     runtime("tasks", "", "what every agent and command does", BuiltIn::Tasks),
     runtime("todos", "", "the todos and how far they are", BuiltIn::Todos),
-    runtime("model", "[PROVIDER/NAME]", "shows the model, or at a terminal goes on with another", BuiltIn::Model),
+    runtime("model", "[PROVIDER/NAME]", "shows the model, or goes on with another", BuiltIn::Model),
     runtime("compact", "", "leaves out what is old in the conversation before the next turn", BuiltIn::Compact),
     runtime("context", "", "how much of the model's window is used", BuiltIn::Context),
     runtime("cost", "", "what the session used so far", BuiltIn::Cost),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use kernel::Input;
+use protocol::api::StartAgentParams;
 use protocol::{Origin, SessionMode, SlashSpec, Source, TaskId};
 use store::StoreError;
 
@@ -65,8 +66,13 @@ impl Dispatcher<'_> {
             BuiltIn::Autopilot => self.autopilot(rest).await,
             BuiltIn::Agent => self.agent(rest).await,
             BuiltIn::Share => share::write(desk, rest).map(Outcome::done),
-            // It does not look at what follows.
-            BuiltIn::Model => Ok(Outcome::Told(format!("the model is {}", desk.settings.model_spec))),
+            BuiltIn::Model if rest.is_empty() => Ok(Outcome::Told(format!("the model is {}", desk.own_spec()))),
+            BuiltIn::Model => {
+                let changed = desk.change_model(self.supervisor, self.root, rest).await;
+                changed
+                    .map(|model| Outcome::done(format!("the model is {model}, from the next turn on")))
+                    .map_err(|why| why.to_string())
+            }
             BuiltIn::Help
             | BuiltIn::Agents
             | BuiltIn::Tasks
@@ -121,15 +127,15 @@ impl Dispatcher<'_> {
     }
 
     /// Starts an agent in the background. Its result reaches the root.
-    pub(crate) async fn spawn(&self, agent: &str, prompt: String) -> Result<TaskId, String> {
-        let spawn = self.desk.started_by_hand(agent, prompt).map_err(|error| error.to_string())?;
+    pub(crate) async fn spawn(&self, wanted: StartAgentParams) -> Result<TaskId, String> {
+        let spawn = self.desk.started_by_hand(wanted).map_err(|error| error.to_string())?;
         let id = spawn.id;
         self.supervisor.submit(Input::Spawn(spawn)).await.map_err(|rejected| rejected.to_string())?;
         Ok(id)
     }
 
     async fn start(&self, agent: &str, prompt: String) -> Result<Outcome, String> {
-        let id = self.spawn(agent, prompt).await?;
+        let id = self.spawn(StartAgentParams::new(agent, prompt)).await?;
         let path = self.desk.roster.path(id);
         Ok(Outcome::done(format!("{path} works in the background; its result comes back here")))
     }

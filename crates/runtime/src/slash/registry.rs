@@ -177,7 +177,6 @@ impl Found<'_> {
     pub fn screen(&self) -> Option<(Screen, &str)> {
         match self.deed {
             Deed::Screen(screen) => Some((*screen, &self.rest)),
-            Deed::BuiltIn(BuiltIn::Model) if !self.rest.is_empty() => Some((Screen::Model, &self.rest)),
             Deed::BuiltIn(_) | Deed::File(_) | Deed::Skill(_) => None,
         }
     }

@@ -21,6 +21,7 @@ mod failures;
 mod fleet;
 mod governor;
 mod graphs;
+mod guests;
 mod hooks;
 mod isolation;
 mod mail;

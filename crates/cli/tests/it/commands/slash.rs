@@ -49,7 +49,7 @@ fn s1_a_command_that_does_not_exist_is_told_without_asking_a_model() {
     run("/after 5m look").says(&["/after is not in this version"]);
     run("/subconscious run").says(&["/subconscious is not in this version"]);
     run("/exit").says(&["/exit is for a dialogue at a terminal"]);
-    run("/model a/b").says(&["/model is for a dialogue at a terminal"]);
+    run("/model a/b").says(&["the model `a/b` cannot be used: "]);
     run("/research").says(&["/research: name the topic"]);
     assert_eq!(server.requests().len(), 0);
     assert!(stage.sessions().is_empty(), "no session is left behind");

@@ -15,5 +15,6 @@ mod roles;
 mod root;
 mod sizes;
 mod stops;
+mod switches;
 mod tasks;
 mod waiting;

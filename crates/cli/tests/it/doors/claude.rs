@@ -1,0 +1,106 @@
+//! The Claude Agent SDKs for Python and TypeScript: the same checks, written in both languages.
+
+use std::fs;
+use std::path::Path;
+
+use testkit::binary::{Invocation, Stage, sdk};
+
+use super::program;
+use crate::stage;
+
+/// What the model says to all of these programs.
+pub(super) const SCRIPT: &str = include_str!("../../sdk/claude.yaml");
+
+#[track_caller]
+pub(super) fn passes(run: fn(&Stage, &str) -> Invocation, group: &str, check: &str) {
+    let stage = stage();
+    stage.script(SCRIPT);
+    let ended = run(&stage, group).args([check]).run().expect(0);
+    assert_eq!(ended.json()["passed"], check, "{ended:#?}");
+}
+
+#[track_caller]
+pub(super) fn python(stage: &Stage, group: &str) -> Invocation {
+    sdk::python(stage, &program(&format!("claude_py/{group}.py")))
+}
+
+#[track_caller]
+pub(super) fn typescript(stage: &Stage, group: &str) -> Invocation {
+    sdk::node(stage, &program(&format!("claude_ts/{group}.mjs")))
+}
+
+/// One test per check and language.
+macro_rules! checks {
+    ($($group:literal: $($test:ident $check:literal),+;)+) => {
+        mod python {
+            $($(#[test] fn $test() { super::passes(super::python, $group, $check); })+)+
+        }
+        mod typescript {
+            $($(#[test] fn $test() { super::passes(super::typescript, $group, $check); })+)+
+        }
+    };
+}
+
+checks! {
+    "talk":
+        d2_a_turn_streams "streams",
+        d2_a_session_has_many_turns "converses",
+        d2_prompts_come_as_a_stream "takes_a_stream_of_prompts",
+        d2_every_block_is_a_frame "sends_one_frame_per_block",
+        d2_the_model_is_switched "switches_the_model",
+        d2_a_turn_is_interrupted "interrupts",
+        d2_turns_are_limited "limits_turns",
+        d2_money_is_limited "limits_money";
+    "tools":
+        d2_the_program_has_tools "calls_a_tool_of_the_program",
+        d2_tools_of_the_program_need_permission "asks_before_a_tool_of_the_program",
+        d2_the_program_allows_denies_and_changes_calls "asks_for_permission",
+        d2_a_denial_interrupts "stops_at_a_denial_that_interrupts",
+        d2_hooks_block_and_add_context "asks_hooks_before_and_after",
+        d2_output_is_structured "gives_structured_output";
+    "modes":
+        d2_the_permission_mode_changes "changes_the_permission_mode",
+        d2_what_nobody_allowed_is_denied "denies_what_nobody_allowed",
+        d2_an_approved_plan_is_carried_out "leaves_plan_mode_when_a_plan_is_approved",
+        d2_a_refused_plan_is_not "stays_in_plan_mode_when_a_plan_is_refused",
+        d2_questions_are_answered "answers_questions_of_the_model";
+    "agents":
+        d2_the_program_has_agents "starts_an_agent_of_the_program",
+        d2_an_agent_in_the_background_wakes_its_parent "wakes_for_an_agent_in_the_background",
+        d2_an_agent_is_stopped "stops_an_agent";
+    "sessions":
+        d2_a_session_is_resumed "resumes",
+        d2_a_missing_session_is_not "refuses_to_resume_what_is_not_there",
+        d2_a_session_is_forked "forks",
+        d2_a_session_is_read_again "reads_sessions_again";
+}
+
+/// What the first programs of both SDKs print.
+const FIRST_WORDS: &str = "\
+Agent: Two and two is four.
+Turns: 1
+Agent: The file is there.
+Turns: 2
+Agent: The tool greets: Hello, Alice!
+Turns: 2
+Agent: A hook forbids it.
+Turns: 2
+";
+
+#[track_caller]
+fn says_first_words(run: fn(&Stage, &Path) -> Invocation, name: &str) {
+    let stage = stage();
+    stage.script(include_str!("../../sdk/quickstart/claude.yaml"));
+    assert_eq!(run(&stage, &program(name)).run().expect(0).stdout, FIRST_WORDS);
+    assert_eq!(fs::read_to_string(stage.path("hello.txt")).unwrap(), "Hello!\n");
+}
+
+#[test]
+fn d2_the_first_program_in_python_runs_with_only_a_path_changed() {
+    says_first_words(sdk::python, "quickstart/claude.py");
+}
+
+#[test]
+fn d2_the_first_program_in_typescript_runs_with_only_a_path_changed() {
+    says_first_words(sdk::node, "quickstart/claude.mjs");
+}

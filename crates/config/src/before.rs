@@ -1,0 +1,40 @@
+//! What a session was run with before, as a layer of settings.
+
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+
+use policy::RuleError;
+use protocol::RuleEffect;
+use protocol::api::SessionView;
+
+use crate::amount::Usd;
+use crate::file::{File, Lists, Permissions, Spending, Workspace};
+use crate::permissions::{Mode, RuleLine};
+
+impl File {
+    /// What a session was run with before, for whoever goes on with it.
+    pub fn of_session(before: &SessionView) -> Result<File, RuleError> {
+        let rules = |effect: RuleEffect| -> Result<Vec<RuleLine>, RuleError> {
+            let texts = before.rules.iter().filter(|rule| rule.effect == effect);
+            texts.map(|rule| RuleLine::parse(&rule.rule)).collect()
+        };
+        Ok(File {
+            model: Some(before.model.clone()),
+            effort: before.effort,
+            max_turns: before.max_turns,
+            lists: Lists { chosen: Some(before.list.clone()) },
+            budget: Spending {
+                usd: before.budget.micros.map(Usd),
+                tokens: before.budget.tokens.and_then(NonZeroU64::new),
+            },
+            permissions: Permissions {
+                mode: Some(Mode(before.permission)),
+                allow: rules(RuleEffect::Allow)?,
+                ask: rules(RuleEffect::Ask)?,
+                deny: rules(RuleEffect::Deny)?,
+            },
+            workspace: Workspace { add_dirs: before.roots.iter().map(PathBuf::from).collect() },
+            ..File::default()
+        })
+    }
+}

@@ -1,0 +1,39 @@
+//! Reads whatever bytes as a peer's messages, until they end or are refused. Fuzz targets share it.
+
+use std::io::Cursor;
+use std::time::Duration;
+
+use bosun_rpc::{Connection, Framing, Limits};
+use tokio::runtime::Builder;
+
+/// Most bytes of a message here: little, so that bytes can be too many.
+const FRAME: u32 = 4096;
+
+/// Reads messages that are lines.
+pub(crate) fn lines(bytes: &[u8]) {
+    read(Framing::Lines, bytes);
+}
+
+/// Reads messages with a `Content-Length`.
+pub(crate) fn counted(bytes: &[u8]) {
+    read(Framing::ContentLength, bytes);
+}
+
+fn read(framing: Framing, bytes: &[u8]) {
+    let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    runtime.block_on(async {
+        let limits = Limits { frame: FRAME, ..Limits::LOCAL };
+        let mut connection = Connection::new(Cursor::new(bytes.to_vec()), tokio::io::sink(), framing, limits);
+        let read = async {
+            let mut frames = 0;
+            while let Ok(Some(_message)) = connection.next().await {
+                frames += 1;
+            }
+            frames
+        };
+        // Nothing else takes time here: what does not end waits for something that never comes.
+        let frames = tokio::time::timeout(Duration::from_secs(3600), read).await.unwrap();
+        assert!(frames <= bytes.len(), "{frames} messages of {} bytes", bytes.len());
+        connection.close().await;
+    });
+}

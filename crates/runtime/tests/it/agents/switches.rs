@@ -1,0 +1,175 @@
+//! The session's model changes while it works, and agents are started by hand with what they were asked for.
+
+use std::sync::Arc;
+
+use model::{Facts, Model};
+use protocol::api::{Method, ModelParams, SessionView, StartAgentParams, StartAgentResult};
+use protocol::{AgentSpec, Budget, Delivery, Event, Price};
+use rpc::{CallError, Client};
+use runtime::Start;
+use serde_json::json;
+use testkit::session::{Driver, Run, Scenario, Shelf, scenario};
+
+use super::played::{calls, played, says, with, work};
+
+fn priced(name: &'static str) -> Arc<dyn Model> {
+    let price = Price { input: 1_000_000, output: 1_000_000, ..Price::default() };
+    let facts = Facts { price: Some(price), max_output: 200, ..Facts::UNKNOWN };
+    Arc::new(played(move |_| says(format!("said by {name}"))).named(name).known(facts))
+}
+
+fn unpriced(name: &'static str) -> Arc<dyn Model> {
+    Arc::new(played(move |_| says(format!("said by {name}"))).named(name))
+}
+
+fn shelf() -> Arc<Shelf> {
+    Arc::new(Shelf::default().with(priced("other")).with(priced("small")).with(unpriced("free")))
+}
+
+fn answers() -> Scenario {
+    scenario().model(Arc::new(played(|_| says("said by the first")))).models(shelf())
+}
+
+async fn client(driver: &Driver) -> Client {
+    driver.session().link().await.unwrap().0
+}
+
+async fn set(client: &Client, model: &str) -> Result<String, String> {
+    match client.call::<ModelParams>(Method::ModelSet, ModelParams { model: model.into() }).await {
+        Ok(ModelParams { model }) => Ok(model),
+        Err(CallError::Refused(error)) => Err(error.message),
+        Err(other) => panic!("{other:?}"),
+    }
+}
+
+/// The models that were asked for a task, in order.
+fn asked(run: &Run, path: &str) -> Vec<String> {
+    let task = run.tasks().iter().find(|task| task.path == path).unwrap().id;
+    let models = run.events().iter().filter(|envelope| envelope.entry.task == task);
+    models
+        .filter_map(|envelope| match &envelope.entry.event {
+            Event::TurnBegun { model, .. } => Some(model.clone()),
+            _other => None,
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn d1_the_next_turn_is_asked_of_the_new_model_and_everybody_is_told_of_it() {
+    let mut driver = answers().ready().open(Start::New).await;
+    let client = client(&driver).await;
+    driver.send("hello", Delivery::FollowUp).await;
+    driver.rest().await;
+    assert_eq!(set(&client, "other").await, Ok("other".into()));
+    assert_eq!(set(&client, "other").await, Ok("other".into()));
+    let now: ModelParams = client.call(Method::ModelGet, json!({})).await.unwrap();
+    let view: SessionView = client.call(Method::SessionGet, json!({})).await.unwrap();
+    assert_eq!((now.model.as_str(), view.model.as_str(), driver.session().model()), ("other", "other", "other".into()));
+    driver.send("and now?", Delivery::FollowUp).await;
+    driver.rest().await;
+    let run = driver.leave().await;
+    assert_eq!(run.text(), "said by other");
+    assert_eq!(asked(&run, "/root"), ["played", "other"]);
+    assert_eq!(run.count(|event| matches!(event, Event::ModelChanged { .. })), 1, "{}", run.transcript());
+}
+
+#[tokio::test]
+async fn d1_agents_at_work_follow_the_session_unless_they_want_another_model() {
+    let (model, gate) = played(|request| match (request.path.as_str(), request.turn) {
+        ("/root", 1) => calls([
+            ("a", "task", with(work("kid"), json!({ "mode": "background" }))),
+            ("b", "task", with(work("own"), json!({ "mode": "background", "model": "small" }))),
+        ]),
+        ("/root/kid", 1) => calls([("c", "list_agents", json!({}))]),
+        _ => says("said by the first"),
+    })
+    .holding(|request| request.path == "/root/kid");
+    let mut driver = scenario().model(Arc::new(model)).models(shelf()).ready().open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    let kid = |event: &Event| matches!(event, Event::TaskCreated(spec) if spec.name == "kid");
+    let kid = driver.until("the agent", kid).await.entry.task;
+    driver.until_status("the root rests", |status| status.root_is_at_rest() && status.background == 1).await;
+    // The agent's first answer is held; it hears of the new model with its second turn.
+    assert_eq!(set(&client(&driver).await, "other").await, Ok("other".into()));
+    gate.add_permits(9);
+    driver.rest().await;
+    let run = driver.leave().await;
+    assert_eq!(asked(&run, "/root/kid"), ["played", "other"], "{}", run.transcript());
+    assert_eq!(asked(&run, "/root/own"), ["small"]);
+    let shown = |path: &str| {
+        let task = run.tasks().iter().find(|task| task.path == path).unwrap();
+        task.model.as_ref().map(|model| model.effective.clone())
+    };
+    assert_eq!((shown("/root/kid"), shown("/root/own")), (Some("other".into()), Some("small".into())), "{kid}");
+}
+
+#[tokio::test]
+async fn d1_the_sessions_own_agent_takes_the_model_that_a_person_chooses_over_its_definitions() {
+    let main = AgentSpec { name: "captain".into(), models: vec!["small".into()], ..AgentSpec::default() };
+    let stage = answers().ready();
+    stage.set_main(Some(main));
+    let mut driver = stage.open(Start::New).await;
+    driver.send("hello", Delivery::FollowUp).await;
+    driver.rest().await;
+    driver.session().set_model("other").await.unwrap();
+    driver.send("hello", Delivery::FollowUp).await;
+    driver.rest().await;
+    let run = driver.leave().await;
+    assert_eq!(asked(&run, "/root"), ["small", "other"]);
+}
+
+#[tokio::test]
+async fn d1_a_model_that_is_unknown_or_has_no_price_for_a_budget_in_dollars_is_refused_in_words() {
+    let driver = answers().ready().open(Start::New).await;
+    let words = set(&client(&driver).await, "nobody").await.unwrap_err();
+    assert_eq!(
+        words,
+        "the model `nobody` cannot be used: no provider has `nobody`; there are: played, other, small, free"
+    );
+    assert_eq!(set(&client(&driver).await, "free").await, Ok("free".into()), "nobody counts dollars here");
+    driver.leave().await;
+
+    let price = Price { input: 1, output: 1, ..Price::default() };
+    let facts = Facts { price: Some(price), max_output: 200, ..Facts::UNKNOWN };
+    let own = Arc::new(played(|_| says("said by the first")).known(facts));
+    let budget = Budget { micros: Some(1_000_000), ..Budget::default() };
+    let driver = scenario().model(own).models(shelf()).budget(budget).ready().open(Start::New).await;
+    let words = set(&client(&driver).await, "free").await.unwrap_err();
+    assert!(words.starts_with("the price of free is not known, so the session's budget in dollars"), "{words}");
+    assert_eq!(driver.session().model(), "played");
+    assert_eq!(set(&client(&driver).await, "other").await, Ok("other".into()));
+    let run = driver.leave().await;
+    assert_eq!(run.count(|event| matches!(event, Event::ModelChanged { .. })), 1);
+}
+
+#[tokio::test]
+async fn s2_a_slash_command_tells_the_model_and_goes_on_with_another() {
+    use runtime::slash::Outcome;
+    let driver = answers().ready().open(Start::New).await;
+    let done = driver.session().dispatch("/model other").await;
+    let message = "the model is other, from the next turn on".into();
+    assert_eq!(done, Outcome::Done { message, mode: None });
+    assert_eq!(driver.session().dispatch("/model").await, Outcome::Told("the model is other".into()));
+    driver.leave().await;
+}
+
+#[tokio::test]
+async fn d1_an_agent_started_by_hand_has_the_name_words_and_model_it_was_asked_with() {
+    let mut driver = answers().ready().open(Start::New).await;
+    let client = client(&driver).await;
+    let wanted = StartAgentParams {
+        name: Some("counter".into()),
+        description: Some("counts the files".into()),
+        model: Some("small".into()),
+        ..StartAgentParams::new("worker", "count them")
+    };
+    let StartAgentResult { task } = client.call(Method::AgentsStart, wanted).await.unwrap();
+    driver.rest().await;
+    let unknown = StartAgentParams { model: Some("nobody".into()), ..StartAgentParams::new("worker", "x") };
+    let refused = client.call::<StartAgentResult>(Method::AgentsStart, unknown).await;
+    assert!(matches!(&refused, Err(CallError::Refused(error)) if error.message.contains("`nobody`")), "{refused:?}");
+    let run = driver.leave().await;
+    let view = run.tasks().iter().find(|view| view.id == task).unwrap();
+    assert_eq!((view.path.as_str(), view.description.as_str()), ("/root/counter", "counts the files"));
+    assert_eq!((asked(&run, "/root/counter"), view.result.as_deref()), (vec!["small".into()], Some("said by small")));
+}

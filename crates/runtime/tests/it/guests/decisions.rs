@@ -1,0 +1,89 @@
+//! A decision may come with other arguments, which are judged like any.
+
+use protocol::api::DecideParams;
+use protocol::{AnswerStatus, Ask, Decision, Delivery, Event, RuleEffect};
+use runtime::Start;
+use testkit::session::{Driver, Run, Stage, scenario};
+
+use crate::support::rules;
+
+const WRITES: &str = "
+  - when: { turn: 1 }
+    answer: [call: { id: c, tool: create, input: { path: first.txt, content: words } }]
+  - answer: [say: 'heard ${answer}']
+";
+
+fn stage() -> Stage {
+    let scene = scenario().script(&rules(WRITES)).ask_wait(None);
+    scene.rule(RuleEffect::Deny, "edit(secret/**)").rule(RuleEffect::Ask, "edit(*.txt)").ready()
+}
+
+async fn asked(stage: &Stage) -> (Driver, Ask) {
+    let mut driver = stage.open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    let asked = driver.until("the ask", |event| matches!(event, Event::Asked(_))).await;
+    let Event::Asked(ask) = asked.entry.event else { unreachable!() };
+    (driver, ask)
+}
+
+fn with(ask: &Ask, input: &str) -> DecideParams {
+    DecideParams { ask: ask.id.clone(), decision: Decision::Allow { rule: None, input: Some(input.into()) } }
+}
+
+fn status(run: &Run) -> AnswerStatus {
+    let answered = run.events().iter().find_map(|envelope| match &envelope.entry.event {
+        Event::CallAnswered { answer, .. } => Some(answer.status),
+        _other => None,
+    });
+    answered.unwrap()
+}
+
+#[tokio::test]
+async fn d1_a_call_runs_with_the_arguments_that_the_decision_brings() {
+    let stage = stage();
+    let (mut driver, ask) = asked(&stage).await;
+    driver.session().decide(with(&ask, r#"{"path":"second.txt","content":"other words"}"#)).await.unwrap();
+    driver.rest().await;
+    let run = driver.leave().await;
+    assert_eq!((stage.file("first.txt"), stage.file("second.txt").as_deref()), (None, Some("other words")));
+    assert_eq!(status(&run), AnswerStatus::Done);
+}
+
+#[tokio::test]
+async fn d1_arguments_of_a_decision_do_not_lift_what_is_denied() {
+    let denied = [r#"{"path":"secret/x.txt","content":"w"}"#, r#"{"path":"../x.txt","content":"w"}"#, "no JSON"];
+    for input in denied {
+        let stage = stage();
+        let (mut driver, ask) = asked(&stage).await;
+        driver.session().decide(with(&ask, input)).await.unwrap();
+        driver.rest().await;
+        let run = driver.leave().await;
+        assert_ne!(status(&run), AnswerStatus::Done, "{input}: {}", run.transcript());
+        assert_eq!((stage.file("first.txt"), stage.file("secret/x.txt"), stage.file("../x.txt")), (None, None, None));
+    }
+}
+
+#[tokio::test]
+async fn d1_arguments_of_a_decision_hold_though_the_process_dies_before_the_call_runs() {
+    let stage = stage();
+    let (driver, ask) = asked(&stage).await;
+    let id = driver.crash().await.id();
+    let decision = with(&ask, r#"{"path":"second.txt","content":"other words"}"#);
+    let command = protocol::api::Command::Decide(decision);
+    store::post_command(stage.home(), id, &command, testkit::session::FakeClock::START).unwrap();
+    let mut driver = stage.open(Start::Resume(id)).await;
+    driver.resume().await;
+    driver.until("the decision", |event| matches!(event, Event::AskDecided { .. })).await;
+    let id = driver.crash().await.id();
+    let mut driver = stage.open(Start::Resume(id)).await;
+    driver.resume().await;
+    driver.rest().await;
+    let run = driver.leave().await;
+    assert_eq!(stage.file("first.txt"), None, "{}", run.transcript());
+    // Once it has begun, a call whose end nobody saw is not repeated.
+    let began_once = run.count(|event| matches!(event, Event::CallStarted { .. }));
+    assert_eq!(began_once, 1);
+    if status(&run) == AnswerStatus::Done {
+        assert_eq!(stage.file("second.txt").as_deref(), Some("other words"));
+    }
+}

@@ -1,0 +1,173 @@
+//! How a session is to be run.
+
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use config::{File, Mode, RuleLine, Spending, Usd};
+use protocol::api::SessionView;
+use protocol::{AgentSpec, Budget, Effort, PermissionMode, RuleEffect};
+use runtime::{Guests, Start, SystemText};
+
+use crate::{Bosun, Error, Session, Tool};
+
+/// How a session is to be run. What is not said is as the user's settings have it, or as it was before.
+#[derive(Debug)]
+#[must_use = "nothing happens before `open`"]
+pub struct Builder {
+    pub(crate) bosun: Bosun,
+    pub(crate) start: Start,
+    /// What the session was run with before, if it goes on.
+    pub(crate) before: Option<(SessionView, File)>,
+    pub(crate) typed: File,
+    pub(crate) rules: Vec<(RuleEffect, String)>,
+    pub(crate) cwd: Option<PathBuf>,
+    pub(crate) agents: Vec<AgentSpec>,
+    pub(crate) guests: Guests,
+    pub(crate) guardian: PathBuf,
+    pub(crate) asks: Asks,
+}
+
+/// What becomes of a call that somebody must decide on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asks {
+    /// Nobody is there: it is denied.
+    Denied,
+    /// It waits for [`Session::decide`].
+    Waiting,
+}
+
+impl Builder {
+    pub(crate) fn new(bosun: Bosun, start: Start, before: Option<(SessionView, File)>) -> Builder {
+        Builder {
+            bosun,
+            start,
+            before,
+            typed: File::default(),
+            rules: Vec::new(),
+            cwd: None,
+            agents: Vec::new(),
+            guests: Guests::default(),
+            // Looked for where programs are; one that is not there is told of when a command is to run.
+            guardian: "bosun".into(),
+            asks: Asks::Denied,
+        }
+    }
+
+    /// Asks this model, such as `anthropic/claude-sonnet-5-5`, or `script/FILE` for a scripted one.
+    pub fn model(mut self, model: impl Into<String>) -> Builder {
+        self.typed.model = Some(model.into());
+        self
+    }
+
+    /// Has the model think so hard.
+    pub fn effort(mut self, effort: Effort) -> Builder {
+        self.typed.effort = Some(effort);
+        self
+    }
+
+    /// Works in this folder; in the program's own when nothing is said.
+    pub fn cwd(self, folder: impl Into<PathBuf>) -> Builder {
+        Builder { cwd: Some(folder.into()), ..self }
+    }
+
+    /// Treats calls that no rule speaks of like this.
+    pub fn permission(mut self, mode: PermissionMode) -> Builder {
+        self.typed.permissions.mode = Some(Mode(mode));
+        self
+    }
+
+    /// Lets calls run that a rule matches, such as `shell(git *)`, `edit(src/**)` or the name of a tool.
+    pub fn allow(self, rule: impl Into<String>) -> Builder {
+        self.rule(RuleEffect::Allow, rule.into())
+    }
+
+    /// Has somebody asked about calls that a rule matches.
+    pub fn ask(self, rule: impl Into<String>) -> Builder {
+        self.rule(RuleEffect::Ask, rule.into())
+    }
+
+    /// Denies calls that a rule matches, at every depth and in every mode.
+    pub fn deny(self, rule: impl Into<String>) -> Builder {
+        self.rule(RuleEffect::Deny, rule.into())
+    }
+
+    /// Lets the session and everything below it spend this much.
+    pub fn budget(mut self, budget: Budget) -> Builder {
+        let Budget { tokens, micros } = budget;
+        self.typed.budget = Spending { usd: micros.map(Usd), tokens: tokens.and_then(NonZeroU64::new) };
+        self
+    }
+
+    /// Lets one activation of the session's own agent take so many turns.
+    pub fn max_turns(mut self, turns: u32) -> Builder {
+        self.typed.max_turns = Some(turns);
+        self
+    }
+
+    /// Adds an agent to those that may be started.
+    pub fn agent(mut self, agent: AgentSpec) -> Builder {
+        self.agents.push(agent);
+        self
+    }
+
+    /// Adds a tool that the program runs. It is asked about like any other: [`Builder::allow`] with its name lets it
+    /// run. One of a name that Bosun has takes its place.
+    pub fn tool(mut self, tool: Tool) -> Builder {
+        self.guests.tools.push(Arc::new(tool));
+        self
+    }
+
+    /// Tells the session's own agent these words after ours.
+    pub fn instructions(mut self, words: impl Into<String>) -> Builder {
+        self.guests.system = SystemText::Appended(words.into());
+        self
+    }
+
+    /// Lets calls that somebody must decide on wait for [`Session::decide`], for as long as that takes. Otherwise they
+    /// are denied at once.
+    pub fn wait_for_decisions(self) -> Builder {
+        Builder { asks: Asks::Waiting, ..self }
+    }
+
+    /// Starts commands through this `bosun` executable; through the one that is found in `PATH` when nothing is said.
+    pub fn guardian(self, executable: impl Into<PathBuf>) -> Builder {
+        Builder { guardian: executable.into(), ..self }
+    }
+
+    /// Starts commands through this program, whose `main` begins with [`guard`](crate::guard).
+    pub fn guarded_by_this_program(self) -> Builder {
+        // Not the file's path: that may hold another version by the time the guardian starts.
+        self.guardian("/proc/self/exe")
+    }
+
+    /// Opens the session. What was interrupted in it goes on.
+    pub async fn open(self) -> Result<Session, Error> {
+        let start = self.start;
+        let session = runtime::Session::open(self.settings()?, start).await?;
+        match start {
+            Start::Resume(_) => session.resume().await?,
+            Start::New | Start::Fork(_) => {}
+        }
+        Ok(Session::new(session))
+    }
+
+    fn rule(mut self, effect: RuleEffect, rule: String) -> Builder {
+        self.rules.push((effect, rule));
+        self
+    }
+
+    /// What was said here, as a layer of settings.
+    pub(crate) fn file(&self) -> Result<File, Error> {
+        let mut file = self.typed.clone();
+        for (effect, rule) in &self.rules {
+            let rule = RuleLine::parse(rule)?;
+            match effect {
+                RuleEffect::Allow => file.permissions.allow.push(rule),
+                RuleEffect::Ask => file.permissions.ask.push(rule),
+                RuleEffect::Deny => file.permissions.deny.push(rule),
+            }
+        }
+        Ok(file)
+    }
+}

@@ -1,0 +1,62 @@
+//! Bosun inside a program of your own: sessions, agents, tools and events, without the command line.
+//!
+//! Sessions are the same as those of `bosun`: kept in the same home, gone on with by either, one owner at a time.
+//! Settings of the user and of whoever manages the machine hold here too; those of a project are not read.
+//!
+//! ```
+//! # use bosun_sdk::{Agent, Bosun, Event, Live};
+//! # const SCRIPT: &str = "
+//! # version: 1
+//! # rules:
+//! #   - when: { agent: explore }
+//! #     answer: [say: there are twelve]
+//! #   - answer: [say: 'thank you: ${prompt}']
+//! # ";
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let (home, folder) = (tempfile::tempdir()?, tempfile::tempdir()?);
+//! # std::fs::write(folder.path().join("model.yaml"), SCRIPT)?;
+//! # let model = format!("script/{}", folder.path().join("model.yaml").display());
+//! let bosun = Bosun::open(home.path())?;
+//! let session = bosun.session().model(model).cwd(folder.path()).open().await?;
+//! let mut events = session.events();
+//! let counter = session.spawn(Agent::new("explore", "how many tests are there?")).await?;
+//! let counted = session.wait(counter).await?;
+//! assert_eq!(counted.result.as_deref(), Some("there are twelve"));
+//! let answer = session.prompt("go on").await?;
+//! assert_eq!(answer.text, "thank you: go on");
+//! while let Some(Live::Event(event)) = events.next().await? {
+//!     println!("{}: {:?}", event.seq, event.entry.event);
+//!     # if event.seq == answer.seq { break; }
+//! }
+//! session.leave().await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Commands that agents run must not outlive the program, so a process beside it watches over them. Either name a
+//! `bosun` executable with [`Builder::guardian`], or let the program be its own guardian: see [`guard`].
+
+#![deny(missing_docs)]
+
+mod bosun;
+mod builder;
+mod error;
+mod guard;
+mod models;
+mod session;
+mod settings;
+mod tool;
+
+pub use bosun::Bosun;
+pub use builder::Builder;
+pub use error::Error;
+pub use guard::guard;
+pub use protocol::api::{AskView, SessionView, StartAgentParams as Agent, TaskView};
+pub use protocol::{
+    AgentSpec, Ask, AskId, Budget, Decision, Entry, Envelope, Event, Outcome, PermissionMode, SessionId, Subject,
+    TaskId, TaskState,
+};
+pub use runtime::{Live, Subscription as Events};
+pub use session::{Answer, Session};
+pub use tool::Tool;

@@ -1,0 +1,122 @@
+//! From what was said to the settings of a session: the same layers as for a run from the command line, without those of
+//! the project.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use config::{Choice, Config, Feature, Layer, Layers, MANAGED_FILE, Origin, Places, Project, Standing};
+use host::{SystemClock, TimeIds};
+use policy::Policy;
+use protocol::PlanAction;
+use runtime::{Catalog, CostGuard, Features, Settings, SpoolLimits, Spools, SystemDisk, Watch};
+
+use crate::Error;
+use crate::builder::{Asks, Builder};
+use crate::models::Known;
+
+impl Builder {
+    pub(crate) fn settings(self) -> Result<Settings, Error> {
+        let cwd = self.folder()?;
+        let layers = self.layers(&cwd)?;
+        let config = layers.config();
+        let access = config.access(&self.bosun.env)?;
+        let model_spec = config.model.as_deref().map(|spec| model::in_full(spec, &cwd)).ok_or(Error::NoModel)?;
+        let model = model::open(&model_spec, &cwd, &access.providers)?;
+        if config.budget.micros.is_some() && model.facts().price.is_none() {
+            return Err(Error::Unpriced(model_spec));
+        }
+        let policy = self.policy(&layers, &config, &cwd)?;
+        let before = self.before.as_ref().map(|(view, _)| view);
+        Ok(Settings {
+            home: self.bosun.home.clone(),
+            roots: Vec::new(),
+            model,
+            model_spec,
+            guard: CostGuard::default(),
+            catalog: Arc::new(Catalog {
+                agents: self.agents.into_iter().chain(config::built_in_agents()).collect(),
+                ..Catalog::default()
+            }),
+            models: Arc::new(Known { providers: access.providers, cwd: cwd.clone() }),
+            cwd,
+            main: None,
+            guests: self.guests,
+            id: None,
+            features: Features {
+                multi_turn: config.multi_turn,
+                prompt_suggestions: config.prompt_suggestions,
+                parallelism_prompts: config.parallelism_prompts,
+                inline_shell: layers.forbids(Feature::SkillShell).is_none(),
+            },
+            policy,
+            rules: layers.session_rules(),
+            mode: None,
+            plan_exit: PlanAction::ExitOnly,
+            ask_user: self.asks == Asks::Waiting && before.is_none_or(|before| before.ask_user),
+            ask_wait: match self.asks {
+                Asks::Denied => Some(Duration::ZERO),
+                Asks::Waiting => None,
+            },
+            watch: Watch { stall_after: config.stall_after, abort_after: config.abort_after, ..Watch::default() },
+            list: config.list.clone(),
+            max_turns: config.max_turns,
+            budget: config.budget,
+            timeout: None,
+            effort: config.effort,
+            secrets: access.secrets.into(),
+            route: self.bosun.env.route(),
+            tools: tools::Limits::default(),
+            spools: Arc::new(Spools::new(spools(&config), Arc::new(SystemDisk))),
+            limits: config.limits,
+            guardian: self.guardian,
+            env: access.programs,
+            clock: Arc::new(SystemClock),
+            ids: Arc::new(TimeIds),
+            probe: Arc::new(store::NoProbe),
+        })
+    }
+
+    /// The folder to work in, without links.
+    fn folder(&self) -> Result<PathBuf, Error> {
+        let before = self.before.as_ref().map(|(view, _)| Path::new(&view.cwd));
+        let folder = self.cwd.as_deref().or(before).unwrap_or(Path::new("."));
+        let unusable = |source| Error::Folder { folder: folder.display().to_string(), source };
+        folder.canonicalize().map_err(unusable)
+    }
+
+    fn layers(&self, cwd: &Path) -> Result<Layers, Error> {
+        let env = &self.bosun.env;
+        let mut layers = Layers::read(&Places {
+            home: self.bosun.home.root(),
+            user: env.user.as_deref(),
+            managed: env.managed.as_deref(),
+            project: Project::find(cwd),
+            standing: Standing::Untrusted,
+            read: &[Choice::User],
+        })?;
+        layers.add_environment(env)?;
+        layers.add(Layer { origin: Origin::Flag, file: self.file()? })?;
+        if let Some((_, file)) = &self.before {
+            layers.add_session(file.clone());
+        }
+        layers.check()?;
+        Ok(layers)
+    }
+
+    fn policy(&self, layers: &Layers, config: &Config, cwd: &Path) -> Result<Policy, Error> {
+        let (home, top) = (self.bosun.home.root(), layers.project.top.clone());
+        let mut controls = vec![home.canonicalize().unwrap_or_else(|_unreadable| home.to_owned()), MANAGED_FILE.into()];
+        controls.extend(layers.files().filter_map(|file| file.canonicalize().ok()));
+        controls.extend([top.as_path(), cwd].into_iter().flat_map(config::controls));
+        controls.sort();
+        controls.dedup();
+        let (rules, user) = (layers.rules()?, self.bosun.env.user.clone());
+        Ok(Policy { mode: config.mode, rules, top, roots: Vec::new(), user, controls, spared: Vec::new() })
+    }
+}
+
+fn spools(config: &Config) -> SpoolLimits {
+    let Config { command_bytes, session_bytes, min_free_bytes, .. } = config;
+    SpoolLimits { command: *command_bytes, session: *session_bytes, min_free: *min_free_bytes }
+}

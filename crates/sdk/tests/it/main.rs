@@ -1,0 +1,3 @@
+//! Bosun inside a program.
+
+mod sessions;

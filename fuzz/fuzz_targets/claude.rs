@@ -1,0 +1,9 @@
+//! The door of the Claude SDKs, with a house that opens nothing.
+
+#![no_main]
+
+#[path = "../../crates/doors/tests/it/drive.rs"]
+#[allow(dead_code, reason = "each target drives one thing")]
+mod drive;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| drive::claude(bytes));

@@ -1,0 +1,9 @@
+//! The parser of messages that are lines.
+
+#![no_main]
+
+#[path = "../../crates/rpc/tests/it/drive.rs"]
+#[allow(dead_code, reason = "each target drives one thing")]
+mod drive;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| drive::lines(bytes));

@@ -1,0 +1,71 @@
+//! Programs written for the SDKs of other agents, which start the binary as if it were one of those.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use super::{Invocation, Stage};
+
+/// Where `cargo xtask test` says that the SDKs are.
+const VARIABLE: &str = "BOSUN_SDKS";
+
+/// A Python program, with the SDKs within its reach. It finds the doors by `CLAUDE_DOOR` and `COPILOT_DOOR`.
+#[track_caller]
+pub fn python(stage: &Stage, program: &Path) -> Invocation {
+    let python = installed("python/bin/python");
+    with_doors(stage, stage.invocation(&python).args([Path::new("-B"), program]))
+}
+
+/// A node program, with the SDKs within its reach. It finds the doors by `CLAUDE_DOOR` and `COPILOT_DOOR`.
+///
+/// Node looks for packages beside the program, so it runs a copy of the program's whole folder.
+#[track_caller]
+pub fn node(stage: &Stage, program: &Path) -> Invocation {
+    let copy = stage.base().join("node");
+    if !copy.exists() {
+        fs::create_dir(&copy).unwrap();
+        symlink(installed("node/node_modules"), copy.join("node_modules")).unwrap();
+    }
+    for entry in fs::read_dir(program.parent().unwrap()).unwrap().map(Result::unwrap) {
+        fs::copy(entry.path(), copy.join(entry.file_name())).unwrap();
+    }
+    let program = copy.join(program.file_name().unwrap());
+    with_doors(stage, stage.invocation(&on_path("node")).args([program]))
+}
+
+/// The folder with the doors, as `bosun doors install` makes it.
+#[track_caller]
+pub fn doors(stage: &Stage) -> PathBuf {
+    let doors = stage.base().join("doors");
+    if !doors.exists() {
+        stage.bosun(["doors", "install"]).args([&doors]).run().expect(0);
+    }
+    doors
+}
+
+#[track_caller]
+fn with_doors(stage: &Stage, invocation: Invocation) -> Invocation {
+    let doors = doors(stage);
+    invocation.env("CLAUDE_DOOR", doors.join("bosun-claude")).env("COPILOT_DOOR", doors.join("bosun-copilot"))
+}
+
+#[track_caller]
+fn installed(what: &str) -> PathBuf {
+    let place = std::env::var_os(VARIABLE).map_or_else(usual_place, PathBuf::from);
+    let path = place.join(what);
+    assert!(path.exists(), "{} does not exist; run `cargo xtask sdks`, which installs it", path.display());
+    path
+}
+
+/// Beside what was built: tests are in `target/debug/deps`.
+fn usual_place() -> PathBuf {
+    std::env::current_exe().unwrap().ancestors().nth(3).unwrap().join("sdks")
+}
+
+/// A program of this machine, wherever the test's own path has it.
+#[track_caller]
+fn on_path(name: &str) -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|folder| folder.join(name)).find(|program| program.exists());
+    found.unwrap_or_else(|| panic!("no {name} on the path; install it (Debian: apt install nodejs npm)"))
+}
