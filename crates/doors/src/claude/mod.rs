@@ -7,6 +7,7 @@ mod asks;
 mod brought;
 mod callbacks;
 mod errand;
+mod follow;
 mod frames;
 mod hello;
 mod inbox;

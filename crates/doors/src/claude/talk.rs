@@ -7,9 +7,8 @@ use std::time::Duration;
 
 use host::Home;
 use protocol::api::{Method, StatusView};
-use protocol::{CallId, Envelope, Event, Kind, MailId, Origin, SessionId, SessionMode, TaskId, TaskState, Turn};
-use rpc::{CallError, Client, Notification};
-use serde::Deserialize;
+use protocol::{CallId, Event, Kind, MailId, Origin, SessionId, TaskId, TaskState};
+use rpc::{CallError, Client};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use store::StoreError;
@@ -20,7 +19,6 @@ use super::errand::Errand;
 use super::frames::{self, Ending, Introduction};
 use super::inbox::{Inbox, Said};
 use super::ledger::Ledger;
-use super::mode::Mode;
 use super::opening::{News, Opened, Run};
 use super::prompt::Prompt;
 use super::scribe::{Scribe, Wants};
@@ -88,7 +86,7 @@ pub(super) struct Talk {
 }
 
 /// Why a talk ends.
-enum Over {
+pub(super) enum Over {
     /// The client has all it asked for, and wants no more.
     Done,
     /// The client is gone, or will not say what is waited for.
@@ -101,14 +99,6 @@ impl From<Gone> for Over {
     fn from(_: Gone) -> Over {
         Over::Left
     }
-}
-
-/// Streamed words.
-#[derive(Deserialize)]
-struct Words {
-    task: TaskId,
-    turn: Turn,
-    text: String,
 }
 
 impl Talk {
@@ -257,97 +247,6 @@ impl Talk {
         if has_all && may_go { Err(Over::Done) } else { Ok(()) }
     }
 
-    async fn told(&mut self, notice: Notification) -> Result<(), Over> {
-        match notice.method.as_str() {
-            "event" => self.happened(&read(notice.params)?).await,
-            "text" => {
-                let Words { task, turn, text } = read(notice.params)?;
-                let shown = self.scribe.text(task, turn, &text);
-                Ok(self.show_all(shown).await?)
-            }
-            "status" => {
-                let status: StatusView = read(notice.params)?;
-                if let Some(why) = &status.paused {
-                    return Err(Over::Broken(format!("the session cannot go on: {why}")));
-                }
-                let shown = self.watch.status(&status);
-                self.status = Some(status);
-                Ok(self.show_all(shown.into_iter().collect()).await?)
-            }
-            other => {
-                tracing::debug!(other, "a notification is passed over");
-                Ok(())
-            }
-        }
-    }
-
-    async fn happened(&mut self, envelope: &Envelope) -> Result<(), Over> {
-        self.seq = envelope.seq;
-        let task = envelope.entry.task;
-        self.ledger.event(envelope);
-        if let Event::CallAnswered { call, answer, .. } = &envelope.entry.event {
-            self.withdraw(task, call);
-            if let Some(denial) = self.scribe.denial(task, call, answer) {
-                self.ledger.deny(denial);
-            }
-        }
-        if let Some(structured) = self.structured.as_mut().filter(|_| task == self.root) {
-            structured.follow(&envelope.entry.event);
-        }
-        let mut shown = self.watch.event(envelope);
-        shown.extend(self.scribe.event(envelope));
-        self.show_all(shown).await?;
-        match &envelope.entry.event {
-            Event::TaskCreated(spec) => {
-                self.crew.insert(task, spec.kind);
-            }
-            Event::Asked(ask) => self.ask(task, ask.clone()).await?,
-            Event::AskDecided { call, .. } => self.withdraw(task, call),
-            Event::ActivationStarted { .. } if task == self.root => self.began().await?,
-            Event::ActivationStarted { .. } if self.crew.get(&task) != Some(&Kind::Shell) => {
-                self.busy.insert(task);
-            }
-            Event::MailAdmitted { mail, from, .. } if task == self.root => {
-                self.mails.insert(*mail, *from);
-            }
-            Event::MailDelivered { mail } if task == self.root => self.read(mail),
-            Event::ActivationEnded { outcome, text, .. } if task == self.root => {
-                let ending = Ending::of(outcome, text, self.structured.is_some());
-                self.ended(ending).await?;
-            }
-            Event::ActivationEnded { .. } | Event::TaskFinished { .. } => {
-                self.busy.remove(&task);
-            }
-            Event::ModeChanged { mode, .. } => self.mode_changed(*mode).await?,
-            _other => {}
-        }
-        Ok(())
-    }
-
-    /// The root has read messages.
-    fn read(&mut self, mails: &[MailId]) {
-        for mail in mails {
-            match self.mails.remove(mail) {
-                Some(Origin::User) => self.heard = true,
-                Some(Origin::Task { .. } | Origin::Runtime) => self.woken = true,
-                None => {}
-            }
-        }
-    }
-
-    async fn mode_changed(&mut self, mode: SessionMode) -> Result<(), Gone> {
-        let mode = match (mode, self.intro.mode) {
-            (SessionMode::Plan, _) => Mode::Plan,
-            (SessionMode::Interactive | SessionMode::Autopilot, Mode::Plan) => Mode::Default,
-            (SessionMode::Interactive | SessionMode::Autopilot, same) => same,
-        };
-        if mode == self.intro.mode {
-            return Ok(());
-        }
-        self.intro.mode = mode;
-        self.show_mode().await
-    }
-
     /// Tells the client of the mode.
     pub(super) async fn show_mode(&self) -> Result<(), Gone> {
         let told = json!({ "status": null, "permissionMode": self.intro.mode.word() });
@@ -375,8 +274,4 @@ impl Talk {
     ) -> Result<R, CallError> {
         self.api.call(method, params).await
     }
-}
-
-fn read<T: DeserializeOwned>(params: Value) -> Result<T, Over> {
-    serde_json::from_value(params).map_err(|error| Over::Broken(format!("the session was not understood: {error}")))
 }

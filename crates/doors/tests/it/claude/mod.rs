@@ -1,5 +1,7 @@
 //! The door of the Claude SDKs, driven as its clients drive it.
 
+#![cfg(test)]
+
 mod asks;
 mod crew;
 mod files;
