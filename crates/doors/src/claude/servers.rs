@@ -68,7 +68,7 @@ pub(super) fn rules(hello: &Value) -> Vec<String> {
     for (server, config) in hello["sdkMcpServerConfigs"].as_object().into_iter().flatten() {
         for tool in config["tools"].as_array().into_iter().flatten() {
             let Some(name) = tool["name"].as_str() else { continue };
-            let flag = match tool["permission_policy"].as_str().or(tool["policy"].as_str()) {
+            let flag = match tool["permission_policy"].as_str() {
                 Some("always_deny") => "--deny",
                 Some("always_allow") | None => continue,
                 Some(_asks) => "--ask",

@@ -134,8 +134,9 @@ impl Tasks {
             return Vec::new();
         }
         let started = self.start(task, known);
-        known.told = Told::Over;
-        started.into_iter().chain(self.ended(task, known, at, outcome)).collect()
+        let ended = self.ended(task, known, at, outcome);
+        known.end();
+        started.into_iter().chain(ended).collect()
     }
 }
 

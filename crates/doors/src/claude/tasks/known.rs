@@ -53,7 +53,13 @@ impl Known {
         self.told = Told::Started;
         self.background = true;
         self.since = at;
-        self.said.clear();
+    }
+
+    /// The client knows that it is over. There may be very many such tasks, so their words are not kept.
+    pub(super) fn end(&mut self) {
+        self.told = Told::Over;
+        self.prompt = None;
+        self.said = String::new();
     }
 
     pub(super) fn use_up(&mut self, usage: Usage, calls: usize) {
