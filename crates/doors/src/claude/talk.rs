@@ -265,9 +265,8 @@ impl Talk {
                 if let Some(why) = &status.paused {
                     return Err(Over::Broken(format!("the session cannot go on: {why}")));
                 }
-                let shown = self.watch.status(&status);
                 self.status = Some(status);
-                Ok(self.show_all(shown.into_iter().collect()).await?)
+                Ok(self.show_state().await?)
             }
             other => {
                 tracing::debug!(other, "a notification is passed over");
@@ -341,6 +340,13 @@ impl Talk {
         }
         self.intro.mode = mode;
         self.show_mode().await
+    }
+
+    /// Tells the client how the session stands. A message of the client's that is on its way is work to come.
+    pub(super) async fn show_state(&mut self) -> Result<(), Gone> {
+        let messages = self.queue.len() + usize::from(self.asked);
+        let shown = self.status.as_ref().and_then(|status| self.watch.status(status, messages));
+        self.show_all(shown.into_iter().collect()).await
     }
 
     /// Tells the client of the mode.
