@@ -35,9 +35,8 @@ impl Talk {
                 if let Some(why) = &status.paused {
                     return Err(Over::Broken(format!("the session cannot go on: {why}")));
                 }
-                let shown = self.watch.status(&status);
                 self.status = Some(status);
-                Ok(self.show_all(shown.into_iter().collect()).await?)
+                Ok(self.show_state().await?)
             }
             other => {
                 tracing::debug!(other, "a notification is passed over");

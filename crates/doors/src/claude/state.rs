@@ -37,7 +37,7 @@ enum State {
 }
 
 impl State {
-    fn of(status: &StatusView, agents: usize) -> State {
+    fn of(status: &StatusView, due: usize) -> State {
         if status.asks > 0 {
             return State::RequiresAction;
         }
@@ -46,7 +46,7 @@ impl State {
             Some(TaskState::Queued | TaskState::Running | TaskState::Parked { .. }) => false,
         };
         // A command in the background may run for ever, and wakes nobody who waits for it.
-        if rests && agents == 0 && !status.continuation_due { State::Idle } else { State::Running }
+        if rests && due == 0 && !status.continuation_due { State::Idle } else { State::Running }
     }
 
     fn word(self) -> &'static str {
@@ -71,9 +71,9 @@ impl States {
         States { telling, told: None }
     }
 
-    /// The frame for the client, if there is something new; `agents` are at work besides the root.
-    pub(super) fn frame(&mut self, status: &StatusView, agents: usize, session: Uuid) -> Option<Value> {
-        let state = State::of(status, agents);
+    /// The frame for the client, if there is something new; so many agents or messages are `due` besides the root.
+    pub(super) fn frame(&mut self, status: &StatusView, due: usize, session: Uuid) -> Option<Value> {
+        let state = State::of(status, due);
         if self.telling == Telling::Nobody || self.told == Some(state) {
             return None;
         }

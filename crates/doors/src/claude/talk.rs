@@ -247,6 +247,13 @@ impl Talk {
         if has_all && may_go { Err(Over::Done) } else { Ok(()) }
     }
 
+    /// Tells the client how the session stands. A message of the client's that is on its way is work to come.
+    pub(super) async fn show_state(&mut self) -> Result<(), Gone> {
+        let messages = self.queue.len() + usize::from(self.asked);
+        let shown = self.status.as_ref().and_then(|status| self.watch.status(status, messages));
+        self.show_all(shown.into_iter().collect()).await
+    }
+
     /// Tells the client of the mode.
     pub(super) async fn show_mode(&self) -> Result<(), Gone> {
         let told = json!({ "status": null, "permissionMode": self.intro.mode.word() });

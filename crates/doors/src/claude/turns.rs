@@ -122,7 +122,8 @@ impl Talk {
     async fn passed(&mut self, ending: Ending) -> Result<(), Gone> {
         self.end(ending).await?;
         self.asked = false;
-        self.next_turn().await
+        self.next_turn().await?;
+        self.show_state().await
     }
 
     /// Something waits for a decision.

@@ -75,8 +75,9 @@ impl Watch {
         self.tasks.follow(envelope)
     }
 
-    /// The frames of the session's state, which come after all events that it follows from.
-    pub(super) fn status(&mut self, status: &StatusView) -> Option<Value> {
-        self.states.frame(status, self.tasks.agents(), self.session)
+    /// The frame of the session's state, which comes after all events that it follows from; so many messages of the
+    /// client's have no result yet.
+    pub(super) fn status(&mut self, status: &StatusView, messages: usize) -> Option<Value> {
+        self.states.frame(status, self.tasks.agents() + messages, self.session)
     }
 }
