@@ -17,9 +17,10 @@ use super::events::Translator;
 use super::held::Held;
 use super::history;
 use super::order::Wish;
+use super::rest::Rest;
 use super::tools::Workbench;
 use super::visit::Visit;
-use super::watch::{self, Rest, Watch};
+use super::watch::{self, Watch};
 use crate::session_id;
 
 /// A client's stay in one session.
