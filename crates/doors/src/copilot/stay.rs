@@ -70,8 +70,8 @@ pub(crate) async fn resume(visit: &Visit, params: &Value) -> Result<Value, Error
     let room = visit.server().room(id);
     let mut place = room.lock().await;
     let there = match &*place {
-        Some(held) => Some(Arc::clone(held)),
-        None => Held::there(&home, id).await.map(Arc::new),
+        Some(held) if held.is_alive().await => Some(Arc::clone(held)),
+        Some(_) | None => Held::there(&home, id).await.map(Arc::new),
     };
     if let Some(held) = there {
         held.commands.learn(params);

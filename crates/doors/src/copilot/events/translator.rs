@@ -3,10 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use host::{Clock, SystemClock};
-use protocol::{
-    AskId, At, AutopilotStop, CallId, Compaction, Envelope, Event, MailId, SessionId, SessionMode, Subject, TaskId,
-    Terms,
-};
+use protocol::{AskId, At, CallId, Envelope, Event, MailId, SessionId, SessionMode, Subject, TaskId};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
