@@ -1,9 +1,10 @@
 //! A session that this server holds for its clients: one that runs in this process, or one that another process runs
 //! and that is reached through its socket.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use host::Home;
 use protocol::SessionId;
@@ -36,6 +37,8 @@ pub(crate) struct Held {
     pub(crate) commands: ClientCommands,
     /// Whether every call that needs permission is allowed, as a client wished.
     pub(crate) approves_all: AtomicBool,
+    /// What its clients call their agents, by the agents' names.
+    titles: Mutex<HashMap<String, String>>,
     /// What its clients call it.
     pub(crate) name: Mutex<Option<String>>,
 }
@@ -43,9 +46,16 @@ pub(crate) struct Held {
 #[derive(Debug)]
 enum Place {
     /// This process runs it, until it is left.
-    Here { session: tokio::sync::Mutex<Option<Session>>, inside: Inside, status: watch::Receiver<Status> },
+    Here(Box<Here>),
     /// Another process does.
     There(PathBuf),
+}
+
+#[derive(Debug)]
+struct Here {
+    session: tokio::sync::Mutex<Option<Session>>,
+    inside: Inside,
+    status: watch::Receiver<Status>,
 }
 
 impl Held {
@@ -58,7 +68,8 @@ impl Held {
         let (client, _unheard) = session.link().await.map_err(ErrorObject::internal)?;
         let (id, home, status) = (session.id(), session.home().clone(), session.status());
         let inside = session.inside();
-        let place = Place::Here { session: tokio::sync::Mutex::new(Some(session)), inside, status };
+        let here = Here { session: tokio::sync::Mutex::new(Some(session)), inside, status };
+        let place = Place::Here(Box::new(here));
         Ok(Held::new(id, home, place, client, audience, bench))
     }
 
@@ -89,6 +100,7 @@ impl Held {
             client_tasks: ClientTasks::default(),
             commands: ClientCommands::default(),
             approves_all: AtomicBool::new(false),
+            titles: Mutex::default(),
             name: Mutex::default(),
         }
     }
@@ -116,19 +128,28 @@ impl Held {
     }
 
     /// Tells every client of the session an event that is not kept.
-    pub(crate) async fn emit(&self, kind: &'static str, content: Value) -> Uuid {
+    pub(crate) fn emit(&self, kind: &'static str, content: Value) -> Uuid {
         let aside = Aside::new(kind, content);
-        let id = aside.id;
-        self.audience.tell(aside).await;
-        id
+        self.audience.tell(&aside);
+        aside.id
     }
 
     /// One more client of its API, for whoever watches it.
     pub(crate) async fn link(&self) -> Result<(Client, Notifications), ErrorObject> {
         match &self.place {
-            Place::Here { inside, .. } => inside.link().await.map_err(ErrorObject::internal),
+            Place::Here(here) => here.inside.link().await.map_err(ErrorObject::internal),
             Place::There(socket) => Client::connect(socket).await.map_err(ErrorObject::internal),
         }
+    }
+
+    /// Keeps what a client calls its agents.
+    pub(crate) fn entitle(&self, titles: impl IntoIterator<Item = (String, String)>) {
+        self.titles.lock().unwrap_or_else(PoisonError::into_inner).extend(titles);
+    }
+
+    /// What a client calls an agent, if it calls it something else.
+    pub(crate) fn title(&self, agent: &str) -> Option<String> {
+        self.titles.lock().unwrap_or_else(PoisonError::into_inner).get(agent).cloned()
     }
 
     /// Allows every call that needs permission from now on, or none without a word.
@@ -139,23 +160,23 @@ impl Held {
     /// Whether this process runs it and something is under way.
     pub(crate) fn is_busy(&self) -> bool {
         match &self.place {
-            Place::Here { status, .. } => !is_over(&status.borrow()),
+            Place::Here(here) => !is_over(&here.status.borrow()),
             Place::There(_) => false,
         }
     }
 
     /// Waits until nothing is under way.
     pub(crate) async fn quiet(&self) {
-        if let Place::Here { status, .. } = &self.place {
+        if let Place::Here(here) = &self.place {
             // Without a supervisor nothing is under way.
-            status.clone().wait_for(is_over).await.ok();
+            here.status.clone().wait_for(is_over).await.ok();
         }
     }
 
     /// Lets everything go on that was interrupted.
     pub(crate) async fn go_on(&self) -> Result<(), ErrorObject> {
-        let Place::Here { session, .. } = &self.place else { return Ok(()) };
-        match &*session.lock().await {
+        let Place::Here(here) = &self.place else { return Ok(()) };
+        match &*here.session.lock().await {
             Some(session) => session.resume().await.map_err(ErrorObject::internal),
             None => Ok(()),
         }
@@ -163,8 +184,8 @@ impl Held {
 
     /// Ends this process's part: what runs can be gone on with by whoever resumes the session.
     pub(crate) async fn leave(&self) {
-        let Place::Here { session, .. } = &self.place else { return };
-        if let Some(session) = session.lock().await.take()
+        let Place::Here(here) = &self.place else { return };
+        if let Some(session) = here.session.lock().await.take()
             && let Err(error) = session.leave().await
         {
             tracing::warn!(%error, "a session was not left well");

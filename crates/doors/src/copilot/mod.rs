@@ -14,6 +14,7 @@ mod hooks;
 mod methods;
 mod order;
 mod peer;
+mod questions;
 mod serve;
 mod server;
 mod stay;

@@ -100,6 +100,12 @@ impl Wish<'_> {
         (!agents.is_empty()).then(|| Value::Object(agents).to_string())
     }
 
+    /// What the client calls its agents, by the agents' names.
+    pub(crate) fn titles(&self) -> impl Iterator<Item = (String, String)> {
+        list(&self.0["customAgents"])
+            .filter_map(|agent| Some((agent["name"].as_str()?.to_owned(), agent["displayName"].as_str()?.to_owned())))
+    }
+
     /// The tools of Bosun's own that are not to be used.
     fn forbidden(&self) -> Vec<String> {
         let (available, excluded) = self.filters();

@@ -141,6 +141,7 @@ async fn open(
     };
     let first_seq = session.first_seq();
     let held = Arc::new(Held::here(session, audience, bench).await?);
+    held.entitle(wish.titles());
     Ok((Opened { held, first_seq, warning }, member, asides))
 }
 
@@ -156,7 +157,7 @@ async fn settle(visit: &Visit, start: watch::Start, warning: Option<String>) -> 
     let lifecycle = json!({ "type": "session.created", "sessionId": id });
     visit.peer().tell("session.lifecycle", lifecycle).await;
     if let Some(message) = warning {
-        held.emit("session.warning", json!({ "warningType": "model", "message": message })).await;
+        held.emit("session.warning", json!({ "warningType": "model", "message": message }));
     }
     Ok(json!({
         "sessionId": id,

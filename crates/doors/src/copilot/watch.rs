@@ -2,16 +2,16 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use host::{Clock, SystemClock};
-use protocol::api::{AsksParams, AsksResult, DecideParams, Method, StatusView, SubscribeParams};
-use protocol::{Ask, Decision, Delivery, Envelope, Event, MailId, Outcome, PlanAction, Subject, TaskId, Turn};
+use protocol::api::{AsksParams, AsksResult, Method, StatusView, SubscribeParams};
+use protocol::{Ask, Envelope, Event, MailId, Outcome, TaskId, Turn};
 use rpc::{Client, Notification, Notifications};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
+use uuid::Uuid;
 
 use super::audience::{Aside, Member};
 use super::events::{Translator, Wire, message_id};
@@ -44,18 +44,20 @@ pub(crate) struct Start {
 
 /// One client's view of one session.
 pub(crate) struct Watch {
-    held: Arc<Held>,
-    member: Arc<Member>,
+    pub(super) held: Arc<Held>,
+    pub(super) member: Arc<Member>,
     translator: Translator,
     tells_resume: bool,
     /// Asides whose call was not told of yet.
     early: Vec<Aside>,
     /// The message that is being streamed, by its task and turn.
     streamed: HashSet<(TaskId, Turn)>,
+    /// Calls of the client's tools that it was told of.
+    announced: HashSet<Uuid>,
     is_busy: bool,
     rest: Rest,
     rests: watch::Sender<Rest>,
-    questions: JoinSet<()>,
+    pub(super) questions: JoinSet<()>,
 }
 
 /// The client has left.
@@ -79,6 +81,7 @@ impl Watch {
             tells_resume,
             early: Vec::new(),
             streamed: HashSet::new(),
+            announced: HashSet::new(),
             is_busy: false,
             rest: Rest::default(),
             rests,
@@ -116,7 +119,12 @@ impl Watch {
                     Ok(notification) => self.notified(notification).await?,
                     Err(_closed) => return Ok(()),
                 },
-                Some(aside) = asides.recv() => self.aside(aside).await?,
+                Some(aside) = asides.recv() => {
+                    self.aside(aside).await?;
+                    if self.member.takes_miss() {
+                        self.announce().await?;
+                    }
+                }
                 Some(_) = self.questions.join_next() => {}
             }
         }
@@ -127,14 +135,26 @@ impl Watch {
         if self.translator.seq() == 0 {
             return Ok(());
         }
-        for aside in self.held.bench.waiting() {
-            self.aside(aside).await?;
-        }
+        self.announce().await?;
         let open = self.held.call::<AsksResult>(Method::AsksList, AsksParams::default()).await;
         for row in open.map(|open| open.asks).unwrap_or_default() {
+            // What is asked from now on is told as an event.
+            if !self.translator.has_asked(&row.ask.id) {
+                continue;
+            }
             let wire = self.translator.question(&row.ask);
             self.say(Wire { ephemeral: true, ..wire }).await?;
             self.put(row.ask);
+        }
+        Ok(())
+    }
+
+    /// Tells of every call that waits for a client and that this one was not told of.
+    async fn announce(&mut self) -> Result<(), Gone> {
+        let waiting = self.held.bench.waiting();
+        self.announced.retain(|id| waiting.iter().any(|aside| aside.id == *id));
+        for aside in waiting {
+            self.aside(aside).await?;
         }
         Ok(())
     }
@@ -197,6 +217,7 @@ impl Watch {
             Event::MailAdmitted { .. } => self.is_busy = true,
             Event::MailDelivered { mail } if is_root => self.rest.read = mail.iter().copied().max().max(self.rest.read),
             Event::ActivationEnded { outcome: Outcome::Cancelled { .. }, .. } if is_root => self.rest.aborted = true,
+            Event::AdmissionClosed => self.rest.aborted = true,
             Event::TurnAnswered { turn, .. } | Event::TurnFailed { turn, .. } => {
                 self.streamed.remove(&(envelope.entry.task, *turn));
             }
@@ -244,6 +265,9 @@ impl Watch {
             self.early.push(aside);
             return Ok(());
         }
+        if aside.after.is_some() && !self.announced.insert(aside.id) {
+            return Ok(());
+        }
         let wire = Wire::told(aside.kind, aside.content);
         let event = wire.placed(aside.id, self.translator.last(), SystemClock.now());
         self.send(event).await
@@ -257,98 +281,5 @@ impl Watch {
     async fn send(&self, event: Value) -> Result<(), Gone> {
         let told = json!({ "sessionId": self.held.uuid(), "event": event });
         if self.member.peer.tell("session.event", told).await { Ok(()) } else { Err(Gone) }
-    }
-
-    /// Has an ask decided that this client, or nobody, is there for. Permissions wait for whoever decides on them.
-    fn put(&mut self, ask: Ask) {
-        let held = Arc::clone(&self.held);
-        let is_mine = |can: Option<Arc<Member>>| can.is_some_and(|member| Arc::ptr_eq(&member, &self.member));
-        let Ask { id, subject, .. } = ask;
-        let member = Arc::clone(&self.member);
-        let session = held.uuid();
-        match subject {
-            Subject::Permission { .. } => {
-                if held.approves_all.load(Ordering::Acquire) {
-                    let decision = Decision::Allow { rule: None, input: None };
-                    self.questions.spawn(async move { decide(&held, DecideParams { ask: id, decision }).await });
-                }
-            }
-            Subject::Question { question, choices } => {
-                if is_mine(held.audience.who(|abilities| abilities.user_input)) {
-                    self.questions.spawn(async move {
-                        let decision = ask_user(&member, &session, &question, &choices).await;
-                        decide(&held, DecideParams { ask: id, decision }).await;
-                    });
-                }
-            }
-            subject @ Subject::Plan { .. } => {
-                let able = held.audience.who(|abilities| abilities.exit_plan);
-                let nobody = able.is_none();
-                if is_mine(able) {
-                    self.questions.spawn(async move {
-                        let decision = ask_plan(&member, &session, &subject).await;
-                        decide(&held, DecideParams { ask: id, decision }).await;
-                    });
-                } else if nobody && is_mine(held.audience.who(|_| true)) {
-                    let decision = subject.by_default();
-                    self.questions.spawn(async move { decide(&held, DecideParams { ask: id, decision }).await });
-                }
-            }
-        }
-    }
-}
-
-/// Decides on an ask. Somebody else may have decided first.
-async fn decide(held: &Held, decision: DecideParams) {
-    if let Err(error) = held.call::<Value>(Method::AsksDecide, decision).await {
-        tracing::debug!(%error, "a decision was not taken");
-    }
-}
-
-async fn ask_user(member: &Member, session: &str, question: &str, choices: &[String]) -> Decision {
-    let mut params = json!({ "sessionId": session, "question": question, "allowFreeform": choices.is_empty() });
-    if !choices.is_empty() {
-        params["choices"] = json!(choices);
-    }
-    match member.peer.ask("userInput.request", params).await {
-        Ok(answer) => match answer["answer"].as_str() {
-            Some(text) => Decision::Reply { text: text.to_owned() },
-            None => Decision::Deny { words: String::new() },
-        },
-        Err(error) => Decision::Deny { words: error.message },
-    }
-}
-
-async fn ask_plan(member: &Member, session: &str, subject: &Subject) -> Decision {
-    let Subject::Plan { summary, plan, actions, recommended, .. } = subject else { return subject.by_default() };
-    let words: Vec<&str> = actions.iter().map(|action| action.word()).collect();
-    let params = json!({
-        "sessionId": session,
-        "summary": summary,
-        "planContent": plan,
-        "actions": words,
-        "recommendedAction": recommended.word(),
-    });
-    match member.peer.ask("exitPlanMode.request", params).await {
-        Ok(answer) => on_plan(&answer, *recommended),
-        Err(error) => Decision::Deny { words: error.message },
-    }
-}
-
-/// A client's word on a plan.
-pub(crate) fn on_plan(answer: &Value, recommended: PlanAction) -> Decision {
-    if answer["approved"] != true {
-        return Decision::Deny { words: answer["feedback"].as_str().unwrap_or_default().to_owned() };
-    }
-    let chosen = answer["selectedAction"].as_str();
-    let named = |action: &PlanAction| Some(action.word()) == chosen;
-    Decision::Proceed { action: PlanAction::ALL.into_iter().find(named).unwrap_or(recommended) }
-}
-
-/// When a client's message is read.
-pub(crate) fn delivery(mode: Option<&str>) -> Delivery {
-    match mode {
-        Some("immediate") => Delivery::Steer,
-        _enqueue => Delivery::FollowUp,
     }
 }

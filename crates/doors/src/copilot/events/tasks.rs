@@ -53,15 +53,11 @@ impl Translator {
             self.root = Some(task);
         }
         let model = spec.model.as_ref().map(|model| model.effective.clone());
-        let agent = Agent {
-            spec,
-            model,
-            turn: None,
-            calls: 0,
-            usage: Usage::default(),
-            run: Run::Running { since: at },
-            outcome: None,
+        let run = match spec.kind {
+            Kind::Main => Run::Resting,
+            Kind::Agent | Kind::Shell => Run::Running { since: at },
         };
+        let agent = Agent { spec, model, turn: None, calls: 0, usage: Usage::default(), run, outcome: None };
         let told = match agent.spec.kind {
             Kind::Main => Vec::new(),
             Kind::Shell => changed(),

@@ -22,6 +22,8 @@ pub(crate) struct Translator {
     pub(super) root: Option<TaskId>,
     pub(super) mode: SessionMode,
     model: String,
+    /// Whether the session's agent has written a plan.
+    pub(super) has_plan: bool,
     pub(super) agents: HashMap<TaskId, Agent>,
     pub(super) calls: HashMap<(TaskId, CallId), Call>,
     pub(super) asks: HashMap<AskId, Subject>,
@@ -44,6 +46,7 @@ impl Translator {
             root: None,
             mode: SessionMode::default(),
             model: String::new(),
+            has_plan: false,
             agents: HashMap::new(),
             calls: HashMap::new(),
             asks: HashMap::new(),
@@ -82,6 +85,11 @@ impl Translator {
 
     pub(crate) fn is_root(&self, task: TaskId) -> bool {
         self.root == Some(task)
+    }
+
+    /// Whether an ask was told of, and is open.
+    pub(crate) fn has_asked(&self, ask: &AskId) -> bool {
+        self.asks.contains_key(ask)
     }
 
     /// Whether a call was told of, or is over.

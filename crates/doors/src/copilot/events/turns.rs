@@ -169,7 +169,7 @@ impl Translator {
         // One that was denied did not start; clients pair starts and ends.
         let mut told = self.call_started(task, call.clone());
         let known = self.calls.remove(&(task, call.clone()));
-        let is_planned = !answer.status.is_error() && known.as_ref().is_some_and(|known| known.tool == "write_plan");
+        let has_planned = known.as_ref().is_some_and(|known| known.tool == "write_plan") && !answer.status.is_error();
         let turn = known.map(|known| known.turn.0.to_string());
         let mut content = json!({
             "toolCallId": call.to_string(),
@@ -184,8 +184,9 @@ impl Translator {
         }
         let whose = self.whose(task);
         told.push(Wire::kept("tool.execution_complete", content).of(whose));
-        if is_planned {
-            told.push(Wire::kept("session.plan_changed", json!({ "operation": "update" })));
+        if has_planned {
+            let operation = if std::mem::replace(&mut self.has_plan, true) { "update" } else { "create" };
+            told.push(Wire::kept("session.plan_changed", json!({ "operation": operation })));
         }
         if let Some(agent) = self.agents.get_mut(&task) {
             agent.calls += 1;

@@ -18,12 +18,12 @@ pub(crate) async fn call(_visit: &Visit, session: &Held, method: &str, params: V
         "session.agent.reload" => list(session, &json!({})).await,
         "session.agent.getCurrent" => {
             let AgentResult { agent } = session.call(Method::AgentGet, json!({})).await?;
-            Ok(json!({ "agent": agent.as_ref().map(|agent| described(agent, Prompts::Told)) }))
+            Ok(json!({ "agent": agent.as_ref().map(|agent| titled(session, agent, Prompts::Told)) }))
         }
         "session.agent.select" => {
             let wanted = SelectParams { agent: Some(text(&params, "name")?.to_owned()) };
             let AgentResult { agent } = session.call(Method::AgentSelect, wanted).await?;
-            Ok(json!({ "agent": agent.as_ref().map(|agent| described(agent, Prompts::Told)) }))
+            Ok(json!({ "agent": agent.as_ref().map(|agent| titled(session, agent, Prompts::Told)) }))
         }
         "session.agent.deselect" => {
             let _usual: AgentResult = session.call(Method::AgentSelect, SelectParams::default()).await?;
@@ -37,8 +37,17 @@ async fn list(session: &Held, params: &Value) -> Result<Value, ErrorObject> {
     let AgentsResult { agents } = session.call(Method::AgentsList, json!({})).await?;
     let prompts = if params["includePrompt"] == true { Prompts::Told } else { Prompts::Hidden };
     let wanted = |agent: &&AgentView| agent.source != BUILT_IN || params["includeBuiltInAgents"] == true;
-    let agents: Vec<Value> = agents.iter().filter(wanted).map(|agent| described(agent, prompts)).collect();
+    let agents: Vec<Value> = agents.iter().filter(wanted).map(|agent| titled(session, agent, prompts)).collect();
     Ok(json!({ "agents": agents }))
+}
+
+/// An agent as clients know it, under the title that its client gave it.
+fn titled(session: &Held, agent: &AgentView, prompts: Prompts) -> Value {
+    let mut view = described(agent, prompts);
+    if let Some(title) = session.title(&agent.name) {
+        view["displayName"] = title.into();
+    }
+    view
 }
 
 /// Whether the prompts of agents are told.

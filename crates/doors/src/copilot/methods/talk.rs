@@ -1,14 +1,14 @@
 //! `session.send` and what else has one word after `session`.
 
-use protocol::api::{Method, ModeParams, SendParams, SendResult, StopTaskParams, TasksPage, TasksParams};
-use protocol::{Cancel, Image, Kind, MailId, OuterState, SessionMode};
+use protocol::api::{Method, ModeParams, SendParams, SendResult, StopTaskParams, TaskView, TasksPage, TasksParams};
+use protocol::{Cancel, Delivery, Image, Kind, MailId, OuterState, SessionMode};
 use rpc::ErrorObject;
 use serde_json::{Value, json};
 
 use super::unhandled;
 use crate::copilot::held::Held;
 use crate::copilot::visit::Visit;
-use crate::copilot::watch::{Rest, delivery};
+use crate::copilot::watch::Rest;
 
 pub(crate) async fn call(visit: &Visit, session: &Held, method: &str, params: Value) -> Result<Value, ErrorObject> {
     match method {
@@ -18,9 +18,7 @@ pub(crate) async fn call(visit: &Visit, session: &Held, method: &str, params: Va
         }
         "session.sendAndWait" => send_and_wait(visit, session, &params).await,
         "session.abort" => {
-            let () = session.call::<Value>(Method::SessionInterrupt, json!({})).await.map(drop)?;
-            // To the family, an abort is of everything that is under way.
-            cancel_all(session).await?;
+            abort(session).await?;
             Ok(json!({ "success": true }))
         }
         "session.interruptMainTurn" => {
@@ -103,11 +101,26 @@ async fn send_and_wait(visit: &Visit, session: &Held, params: &Value) -> Result<
     }
 }
 
-async fn cancel_all(session: &Held) -> Result<Value, ErrorObject> {
+/// Stops everything that is under way; the session stays, and the next message is answered.
+async fn abort(session: &Held) -> Result<(), ErrorObject> {
+    let method = match running(session).await?.is_empty() {
+        true => Method::SessionInterrupt,
+        false => Method::SessionStop,
+    };
+    session.call::<Value>(method, json!({})).await.map(drop)
+}
+
+/// The agents that the session's own started and that are at work.
+async fn running(session: &Held) -> Result<Vec<TaskView>, ErrorObject> {
     let wanted = TasksParams { kind: Some(Kind::Agent), limit: Some(1000), ..TasksParams::default() };
-    let page: TasksPage = session.call(Method::TasksList, wanted).await?;
+    let TasksPage { mut tasks, .. } = session.call(Method::TasksList, wanted).await?;
+    tasks.retain(|task| task.depth == 1 && task.status == OuterState::Running);
+    Ok(tasks)
+}
+
+async fn cancel_all(session: &Held) -> Result<Value, ErrorObject> {
     let mut cancelled = 0;
-    for task in page.tasks.into_iter().filter(|task| task.depth == 1 && task.status == OuterState::Running) {
+    for task in running(session).await? {
         let stop = StopTaskParams { task: task.id, how: Cancel::Abort };
         cancelled += u64::from(session.call::<Value>(Method::TasksStop, stop).await.is_ok());
     }
@@ -118,9 +131,17 @@ async fn log(session: &Held, params: &Value) -> Result<Value, ErrorObject> {
     let message = params["message"].as_str().ok_or_else(|| ErrorObject::bad_params("`message` is missing"))?;
     let kind = params["type"].as_str().unwrap_or("log");
     let id = match params["level"].as_str() {
-        Some("error") => session.emit("session.error", json!({ "errorType": kind, "message": message })).await,
-        Some("warning") => session.emit("session.warning", json!({ "warningType": kind, "message": message })).await,
-        _info => session.emit("session.info", json!({ "infoType": kind, "message": message })).await,
+        Some("error") => session.emit("session.error", json!({ "errorType": kind, "message": message })),
+        Some("warning") => session.emit("session.warning", json!({ "warningType": kind, "message": message })),
+        _info => session.emit("session.info", json!({ "infoType": kind, "message": message })),
     };
     Ok(json!({ "eventId": id.to_string() }))
+}
+
+/// When a client's message is read.
+fn delivery(mode: Option<&str>) -> Delivery {
+    match mode {
+        Some("immediate") => Delivery::Steer,
+        _enqueue => Delivery::FollowUp,
+    }
 }
