@@ -41,7 +41,7 @@ async fn tasks(client: &mut Client, id: &str) -> Vec<Value> {
     listed["tasks"].as_array().unwrap().clone()
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn d1_an_agent_is_started_listed_told_more_and_removed() {
     let (mut client, id) = opened().await;
     let agent = start(&mut client, &id, "look around").await;
@@ -79,7 +79,7 @@ async fn d1_an_agent_is_started_listed_told_more_and_removed() {
     client.leave().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn d1_an_agent_at_work_is_stopped_and_nobody_else_s_id_is_taken() {
     let (mut client, id) = opened().await;
     let agent = start(&mut client, &id, "hang").await;
@@ -100,7 +100,7 @@ async fn d1_an_agent_at_work_is_stopped_and_nobody_else_s_id_is_taken() {
     client.leave().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn d1_the_mode_changes_only_from_the_one_that_was_expected() {
     let (mut client, id) = opened().await;
     let of_session = json!({ "sessionId": id });
@@ -112,12 +112,21 @@ async fn d1_the_mode_changes_only_from_the_one_that_was_expected() {
     assert_eq!(applied["modeApplied"], true);
     let changed = client.event("session.mode_changed").await;
     assert_eq!(changed["data"], json!({ "previousMode": "interactive", "newMode": "plan" }));
-    assert_eq!(client.call("session.mode.get", of_session).await.unwrap(), "plan");
+    assert_eq!(client.call("session.mode.get", of_session.clone()).await.unwrap(), "plan");
+    let objective = client.call("session.autopilotObjective.getState", of_session.clone()).await.unwrap();
+    assert_eq!(objective, json!({ "state": null }));
+    client.call("session.mode.set", json!({ "sessionId": id, "mode": "autopilot" })).await.unwrap();
+    client.call("session.sendAndWait", json!({ "sessionId": id, "prompt": "tidy up" })).await.unwrap();
+    let objective = client.call("session.autopilotObjective.getState", of_session).await.unwrap();
+    assert_eq!(
+        (&objective["state"]["objective"], &objective["state"]["status"]),
+        (&json!("tidy up"), &json!("paused"))
+    );
     assert!(client.call("session.mode.set", json!({ "sessionId": id, "mode": "fast" })).await.is_err());
     client.leave().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn d1_the_plan_and_its_todos_are_read_and_written() {
     let (mut client, id) = opened().await;
     let of_session = json!({ "sessionId": id });
@@ -138,7 +147,7 @@ async fn d1_the_plan_and_its_todos_are_read_and_written() {
     client.leave().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn d1_the_session_goes_on_as_another_agent_until_it_is_deselected() {
     let (mut client, id) = opened().await;
     let of_session = json!({ "sessionId": id });
@@ -165,7 +174,7 @@ async fn d1_the_session_goes_on_as_another_agent_until_it_is_deselected() {
     client.leave().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn d1_commands_are_listed_and_a_client_runs_its_own() {
     let (mut client, id) = opened().await;
     let listed = client.call("session.commands.list", json!({ "sessionId": id })).await.unwrap();
@@ -189,7 +198,7 @@ async fn d1_commands_are_listed_and_a_client_runs_its_own() {
     client.leave().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn d1_a_fleet_is_started_and_files_are_kept_with_the_session() {
     let (mut client, id) = opened().await;
     let started = client.call("session.fleet.start", json!({ "sessionId": id, "prompt": "build", "wait": true }));
@@ -205,10 +214,10 @@ async fn d1_a_fleet_is_started_and_files_are_kept_with_the_session() {
     client.leave().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn d1_every_published_method_is_served_or_answers_that_nobody_knows_it() {
     let (mut client, id) = opened().await;
-    for method in doors::copilot::published() {
+    for method in bosun_doors::copilot::published() {
         if matches!(method.name, "runtime.shutdown" | "session.detach" | "session.destroy" | "session.delete") {
             assert!(method.is_served, "{}", method.name);
             continue;
