@@ -17,7 +17,7 @@ rules:
     answer: [{ say: A verse. }]
   - when: { prompt: 'plan it', turn: 1 }
     answer:
-      - call: { tool: sql, input: { description: plans, query: \"INSERT INTO todos (id, title) VALUES ('a', 'first'), ('b', 'second'); INSERT INTO todo_deps (todo_id, depends_on) VALUES ('b', 'a')\" } }
+      - call: { tool: sql, input: { query: \"INSERT INTO todos (id, title) VALUES ('a', 'first'), ('b', 'second'); INSERT INTO todo_deps (todo_id, depends_on) VALUES ('b', 'a')\" } }
   - answer: [{ say: 'You said: ${prompt}' }]
 ";
 
