@@ -88,3 +88,79 @@ fn refusal(failure: Failure) -> Refusal {
     let (words, hint) = failure.in_words();
     Refusal { words, hint }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use config::Env;
+    use doors::copilot::Offer;
+    use protocol::Delivery;
+    use protocol::api::{Method, SendParams};
+    use serde_json::{Value, json};
+    use testkit::server::ModelServer;
+
+    use super::*;
+
+    const KEY: &str = "sk-client-0123456789";
+
+    const ECHO: &str = "
+version: 1
+rules:
+  - answer: [{ say: 'the key is sk-client-0123456789' }]
+";
+
+    fn order(server: &ModelServer, cwd: &Path) -> Order {
+        let given = json!({
+            "type": "openai",
+            "baseUrl": server.openai_url(),
+            "apiKey": KEY,
+            "headers": { "x-team": "blue" },
+            "modelId": "any-name",
+        });
+        let provider = Offer::read(&given).and_then(Offer::provider).unwrap();
+        let flags = vec!["--allow-all".into()];
+        Order { cwd: Some(cwd.to_owned()), flags, provider: Some(provider), ..Order::new(Start::New) }
+    }
+
+    #[tokio::test]
+    async fn d1_a_client_s_own_provider_is_asked_with_its_key_which_is_written_nowhere() {
+        let server = ModelServer::script(ECHO).start();
+        let (root, work) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let env = Env::from(vec![("HOME".into(), work.path().into())]);
+        let quarters = Quarters::new(Setup::at(env, root.path().to_owned()).unwrap());
+        let session = quarters.open(order(&server, work.path())).await.unwrap();
+        let (client, _events) = session.link().await.unwrap();
+        let said = SendParams {
+            task: None,
+            text: "hello".into(),
+            images: Vec::new(),
+            delivery: Delivery::FollowUp,
+            display: None,
+        };
+        let _sent: Value = client.call(Method::SessionSend, said).await.unwrap();
+        session.status().wait_for(|status| status.quiet && server.count() > 0).await.unwrap();
+        let view: SessionView = client.call(Method::SessionGet, json!({})).await.unwrap();
+        assert_eq!(view.model, "client/any-name");
+        session.leave().await.unwrap();
+        let asked = server.requests();
+        assert_eq!(asked[0].header("authorization"), Some(format!("Bearer {KEY}").as_str()));
+        assert_eq!(asked[0].header("x-team"), Some("blue"));
+        assert_eq!(asked[0].json()["model"], "any-name");
+        for file in fs::read_dir(root.path().join("sessions").join(view.id.to_string())).unwrap() {
+            let bytes = fs::read(file.unwrap().path()).unwrap_or_default();
+            assert!(!bytes.windows(KEY.len()).any(|part| part == KEY.as_bytes()));
+        }
+    }
+
+    #[tokio::test]
+    async fn d1_a_provider_without_a_model_is_refused_in_words() {
+        let (root, work) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let env = Env::from(vec![("HOME".into(), work.path().into())]);
+        let quarters = Quarters::new(Setup::at(env, root.path().to_owned()).unwrap());
+        let provider = Offer::read(&json!({ "baseUrl": "http://127.0.0.1:9/v1" })).and_then(Offer::provider).unwrap();
+        let order = Order { provider: Some(provider), ..Order::new(Start::New) };
+        let refused = quarters.open(order).await.unwrap_err();
+        assert!(refused.words.contains("has no model"), "{refused}");
+    }
+}

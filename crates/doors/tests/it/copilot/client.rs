@@ -80,6 +80,11 @@ impl Client {
     /// Calls the door; what it says meanwhile is kept.
     pub(crate) async fn call(&mut self, method: &str, params: Value) -> Result<Value, Value> {
         let id = self.begin(method, params).await;
+        self.answered(id).await
+    }
+
+    /// The answer to a call; what is said meanwhile is kept.
+    pub(crate) async fn answered(&mut self, id: u64) -> Result<Value, Value> {
         loop {
             let message = self.read().await.expect("the door closed");
             if message["id"] == id && message["method"].is_null() {
