@@ -165,6 +165,11 @@ impl Held {
         }
     }
 
+    /// Whether whoever runs it still does.
+    pub(crate) async fn is_alive(&self) -> bool {
+        self.call::<Value>(Method::SessionGet, Value::Null).await.is_ok()
+    }
+
     /// Waits until nothing is under way.
     pub(crate) async fn quiet(&self) {
         if let Place::Here(here) = &self.place {

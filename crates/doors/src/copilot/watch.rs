@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use host::{Clock, SystemClock};
+use host::{Ids, TimeIds};
 use protocol::api::{AsksParams, AsksResult, Method, StatusView, SubscribeParams};
-use protocol::{Ask, Envelope, Event, MailId, Outcome, TaskId, Turn};
+use protocol::{Ask, Envelope, Event, TaskId, Turn};
 use rpc::{Client, Notification, Notifications};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -16,20 +16,7 @@ use uuid::Uuid;
 use super::audience::{Aside, Member};
 use super::events::{Translator, Wire, message_id};
 use super::held::Held;
-
-/// How the session came to rest last.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Rest {
-    /// The last of its own mail that was read before.
-    pub(crate) read: Option<MailId>,
-    /// The event that told of it.
-    pub(crate) event: Option<Value>,
-    /// What its own agent said last.
-    pub(crate) said: Option<Value>,
-    /// Why it could not go on.
-    pub(crate) error: Option<String>,
-    pub(crate) aborted: bool,
-}
+use super::rest::{Rest, Resting};
 
 /// What a watch is begun with.
 pub(crate) struct Start {
@@ -54,9 +41,7 @@ pub(crate) struct Watch {
     streamed: HashSet<(TaskId, Turn)>,
     /// Calls of the client's tools that it was told of.
     announced: HashSet<Uuid>,
-    is_busy: bool,
-    rest: Rest,
-    rests: watch::Sender<Rest>,
+    resting: Resting,
     pub(super) questions: JoinSet<()>,
 }
 
@@ -73,7 +58,7 @@ struct Text {
 impl Watch {
     pub(crate) fn new(start: Start) -> (Watch, mpsc::Receiver<Aside>, watch::Receiver<Rest>) {
         let Start { held, member, asides, translator, tells_resume } = start;
-        let (rests, resting) = watch::channel(Rest::default());
+        let (resting, rests) = Resting::new();
         let watch = Watch {
             held,
             member,
@@ -82,12 +67,10 @@ impl Watch {
             early: Vec::new(),
             streamed: HashSet::new(),
             announced: HashSet::new(),
-            is_busy: false,
-            rest: Rest::default(),
-            rests,
+            resting,
             questions: JoinSet::new(),
         };
-        (watch, asides, resting)
+        (watch, asides, rests)
     }
 
     /// Tells the client of everything until it or the session is gone.
@@ -187,12 +170,7 @@ impl Watch {
             if is_resume && !self.tells_resume {
                 continue;
             }
-            if event["type"] == "assistant.message" && event["agentId"].is_null() {
-                self.rest.said = Some(event.clone());
-            }
-            if event["type"] == "session.error" {
-                self.rest.error = event["data"]["message"].as_str().map(str::to_owned);
-            }
+            self.resting.hear(&event);
             self.send(event).await?;
         }
         if let Some(ask) = ask {
@@ -204,27 +182,17 @@ impl Watch {
         Ok(())
     }
 
-    /// Keeps what the next rest is told with; gives what the entry asks.
+    /// Keeps what is told of later; gives what the entry asks.
     fn note(&mut self, envelope: &Envelope) -> Option<Ask> {
-        let is_root = self.translator.is_root(envelope.entry.task);
+        self.resting.read(envelope, self.translator.is_root(envelope.entry.task));
         match &envelope.entry.event {
-            Event::ActivationStarted { .. } => {
-                self.is_busy = true;
-                if is_root {
-                    self.rest = Rest { read: self.rest.read, ..Rest::default() };
-                }
-            }
-            Event::MailAdmitted { .. } => self.is_busy = true,
-            Event::MailDelivered { mail } if is_root => self.rest.read = mail.iter().copied().max().max(self.rest.read),
-            Event::ActivationEnded { outcome: Outcome::Cancelled { .. }, .. } if is_root => self.rest.aborted = true,
-            Event::AdmissionClosed => self.rest.aborted = true,
             Event::TurnAnswered { turn, .. } | Event::TurnFailed { turn, .. } => {
                 self.streamed.remove(&(envelope.entry.task, *turn));
+                None
             }
-            Event::Asked(ask) => return Some(ask.clone()),
-            _other => {}
+            Event::Asked(ask) => Some(ask.clone()),
+            _other => None,
         }
-        None
     }
 
     async fn text(&mut self, Text { task, turn, text }: Text) -> Result<(), Gone> {
@@ -237,25 +205,17 @@ impl Watch {
         self.say(Wire::told("assistant.message_delta", content).of(whose)).await
     }
 
-    /// The session is at rest when everything in it is, and the next thing would have to come from outside.
     async fn status(&mut self, status: StatusView) -> Result<(), Gone> {
         if let Some(why) = &status.paused {
-            let content = json!({ "errorType": "paused", "message": why });
-            self.rest.error = Some(why.clone());
-            self.say(Wire::told("session.error", content)).await?;
+            self.resting.is_paused(why);
+            self.say(Wire::told("session.error", json!({ "errorType": "paused", "message": why }))).await?;
         }
-        if !status.quiet || status.continuation_due {
-            self.is_busy = true;
-            return Ok(());
+        if let Some(aborted) = self.resting.comes(&status) {
+            let content = if aborted { json!({ "aborted": true }) } else { json!({}) };
+            let event = self.translator.beside(Wire::told("session.idle", content), TimeIds.uuid());
+            self.send(event.clone()).await?;
+            self.resting.is_told(event);
         }
-        if !std::mem::take(&mut self.is_busy) {
-            return Ok(());
-        }
-        let content = if self.rest.aborted { json!({ "aborted": true }) } else { json!({}) };
-        let event = self.translator.placed(Wire::told("session.idle", content), SystemClock.now());
-        self.rest.event = Some(event.clone());
-        self.send(event).await?;
-        self.rests.send_replace(self.rest.clone());
         Ok(())
     }
 
@@ -268,13 +228,12 @@ impl Watch {
         if aside.after.is_some() && !self.announced.insert(aside.id) {
             return Ok(());
         }
-        let wire = Wire::told(aside.kind, aside.content);
-        let event = wire.placed(aside.id, self.translator.last(), SystemClock.now());
+        let event = self.translator.beside(Wire::told(aside.kind, aside.content), aside.id);
         self.send(event).await
     }
 
-    async fn say(&mut self, wire: Wire) -> Result<(), Gone> {
-        let event = self.translator.placed(wire, SystemClock.now());
+    async fn say(&self, wire: Wire) -> Result<(), Gone> {
+        let event = self.translator.beside(wire, TimeIds.uuid());
         self.send(event).await
     }
 

@@ -9,6 +9,7 @@ pub(crate) mod fields;
 mod fleet;
 mod mode;
 mod model;
+mod objective;
 mod plan;
 pub(crate) mod provider;
 mod server;
@@ -54,6 +55,7 @@ async fn route(visit: &Arc<Visit>, method: &str, params: Value) -> Result<Value,
         "session.mode" => mode::call(visit, &*session()?, method, params).await,
         "session.model" => model::call(visit, &*session()?, method, params).await,
         "session.plan" => plan::call(visit, &*session()?, method, params).await,
+        "session.autopilotObjective" => objective::call(visit, &*session()?, method, params).await,
         "session.skills" => skills::call(visit, &*session()?, method, params).await,
         "session.workspaces" => workspaces::call(visit, &*session()?, method, params).await,
         "session.tasks" => tasks::call(visit, &*session()?, method, params).await,

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::unhandled;
 use crate::copilot::held::Held;
+use crate::copilot::rest::Rest;
 use crate::copilot::visit::Visit;
-use crate::copilot::watch::Rest;
 
 pub(crate) async fn call(visit: &Visit, session: &Held, method: &str, params: Value) -> Result<Value, ErrorObject> {
     match method {

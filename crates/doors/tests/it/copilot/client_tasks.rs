@@ -1,5 +1,7 @@
 //! Tasks that clients run themselves: who may speak for one, what counts, and what is left when they go.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use serde_json::{Value, json};
 use testkit::session::scenario;
 
@@ -35,7 +37,7 @@ async fn task(client: &mut Client, id: &str) -> Value {
     listed["tasks"].as_array().unwrap().first().cloned().unwrap_or_default()
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn d1_a_client_s_own_task_is_told_once_and_ends_once() {
     let mut client = Client::of(scenario().script(ECHO));
     let id = client.session(json!({})).await;
@@ -72,7 +74,7 @@ async fn d1_a_client_s_own_task_is_told_once_and_ends_once() {
     client.leave().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn d1_the_client_is_asked_to_cancel_its_own_task() {
     let mut client = Client::of(scenario().script(ECHO));
     let id = client.session(json!({})).await;
@@ -86,7 +88,7 @@ async fn d1_the_client_is_asked_to_cancel_its_own_task() {
     client.leave().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn d6_a_client_that_comes_back_finds_its_task_orphaned_and_takes_it_up() {
     let mut client = Client::of(scenario().script(ECHO));
     let stage = client.stage();
@@ -109,7 +111,7 @@ async fn d6_a_client_that_comes_back_finds_its_task_orphaned_and_takes_it_up() {
     client.leave().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn d1_what_is_no_task_of_a_client_is_refused() {
     let mut client = Client::of(scenario().script(ECHO));
     let id = client.session(json!({})).await;

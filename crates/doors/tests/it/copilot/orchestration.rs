@@ -1,5 +1,7 @@
 //! Tasks, fleets, modes, plans, agents and commands, as clients see and move them.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use protocol::{AgentSpec, Source};
 use serde_json::{Value, json};
 use testkit::session::scenario;
@@ -17,7 +19,7 @@ rules:
     answer: [{ say: A verse. }]
   - when: { prompt: 'plan it', turn: 1 }
     answer:
-      - call: { tool: sql, input: { description: plans, query: \"INSERT INTO todos (id, title) VALUES ('a', 'first'), ('b', 'second'); INSERT INTO todo_deps (todo_id, depends_on) VALUES ('b', 'a')\" } }
+      - call: { tool: sql, input: { query: \"INSERT INTO todos (id, title) VALUES ('a', 'first'), ('b', 'second'); INSERT INTO todo_deps (todo_id, depends_on) VALUES ('b', 'a')\" } }
   - answer: [{ say: 'You said: ${prompt}' }]
 ";
 
@@ -41,7 +43,7 @@ async fn tasks(client: &mut Client, id: &str) -> Vec<Value> {
     listed["tasks"].as_array().unwrap().clone()
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn d1_an_agent_is_started_listed_told_more_and_removed() {
     let (mut client, id) = opened().await;
     let agent = start(&mut client, &id, "look around").await;
@@ -79,7 +81,7 @@ async fn d1_an_agent_is_started_listed_told_more_and_removed() {
     client.leave().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn d1_an_agent_at_work_is_stopped_and_nobody_else_s_id_is_taken() {
     let (mut client, id) = opened().await;
     let agent = start(&mut client, &id, "hang").await;
@@ -100,7 +102,7 @@ async fn d1_an_agent_at_work_is_stopped_and_nobody_else_s_id_is_taken() {
     client.leave().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn d1_the_mode_changes_only_from_the_one_that_was_expected() {
     let (mut client, id) = opened().await;
     let of_session = json!({ "sessionId": id });
@@ -112,12 +114,21 @@ async fn d1_the_mode_changes_only_from_the_one_that_was_expected() {
     assert_eq!(applied["modeApplied"], true);
     let changed = client.event("session.mode_changed").await;
     assert_eq!(changed["data"], json!({ "previousMode": "interactive", "newMode": "plan" }));
-    assert_eq!(client.call("session.mode.get", of_session).await.unwrap(), "plan");
+    assert_eq!(client.call("session.mode.get", of_session.clone()).await.unwrap(), "plan");
+    let objective = client.call("session.autopilotObjective.getState", of_session.clone()).await.unwrap();
+    assert_eq!(objective, json!({ "state": null }));
+    client.call("session.mode.set", json!({ "sessionId": id, "mode": "autopilot" })).await.unwrap();
+    client.call("session.sendAndWait", json!({ "sessionId": id, "prompt": "tidy up" })).await.unwrap();
+    let objective = client.call("session.autopilotObjective.getState", of_session).await.unwrap();
+    assert_eq!(
+        (&objective["state"]["objective"], &objective["state"]["status"]),
+        (&json!("tidy up"), &json!("paused"))
+    );
     assert!(client.call("session.mode.set", json!({ "sessionId": id, "mode": "fast" })).await.is_err());
     client.leave().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn d1_the_plan_and_its_todos_are_read_and_written() {
     let (mut client, id) = opened().await;
     let of_session = json!({ "sessionId": id });
@@ -138,7 +149,7 @@ async fn d1_the_plan_and_its_todos_are_read_and_written() {
     client.leave().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn d1_the_session_goes_on_as_another_agent_until_it_is_deselected() {
     let (mut client, id) = opened().await;
     let of_session = json!({ "sessionId": id });
@@ -165,7 +176,7 @@ async fn d1_the_session_goes_on_as_another_agent_until_it_is_deselected() {
     client.leave().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn d1_commands_are_listed_and_a_client_runs_its_own() {
     let (mut client, id) = opened().await;
     let listed = client.call("session.commands.list", json!({ "sessionId": id })).await.unwrap();
@@ -189,7 +200,7 @@ async fn d1_commands_are_listed_and_a_client_runs_its_own() {
     client.leave().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn d1_a_fleet_is_started_and_files_are_kept_with_the_session() {
     let (mut client, id) = opened().await;
     let started = client.call("session.fleet.start", json!({ "sessionId": id, "prompt": "build", "wait": true }));
@@ -205,7 +216,7 @@ async fn d1_a_fleet_is_started_and_files_are_kept_with_the_session() {
     client.leave().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn d1_every_published_method_is_served_or_answers_that_nobody_knows_it() {
     let (mut client, id) = opened().await;
     for method in bosun_doors::copilot::published() {
