@@ -1,5 +1,6 @@
 //! The clients of one session. What the session wants of its program goes to whoever of them can do it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use host::{Ids, TimeIds};
@@ -29,6 +30,8 @@ pub(crate) struct Member {
     pub(crate) peer: Arc<Peer>,
     pub(crate) abilities: Abilities,
     asides: mpsc::Sender<Aside>,
+    /// Whether it was late for one of them.
+    has_missed: AtomicBool,
 }
 
 /// Something that clients are told besides what the log says.
@@ -49,13 +52,18 @@ impl Aside {
     }
 }
 
-/// How many asides wait for a client that is late; then whoever has more to say waits too.
-const HELD: usize = 64;
+/// How many asides wait for a client that is late; it misses the rest.
+const HELD: usize = 256;
 
 impl Member {
     pub(crate) fn new(peer: Arc<Peer>, abilities: Abilities) -> (Arc<Member>, mpsc::Receiver<Aside>) {
         let (asides, receiver) = mpsc::channel(HELD);
-        (Arc::new(Member { peer, abilities, asides }), receiver)
+        (Arc::new(Member { peer, abilities, asides, has_missed: AtomicBool::new(false) }), receiver)
+    }
+
+    /// Whether an aside did not reach the client since this was last asked.
+    pub(crate) fn takes_miss(&self) -> bool {
+        self.has_missed.swap(false, Ordering::AcqRel)
     }
 }
 
@@ -82,12 +90,12 @@ impl Audience {
         self.members().iter().rev().find(|member| can(&member.abilities)).cloned()
     }
 
-    /// Tells every client something that the log does not say.
-    pub(crate) async fn tell(&self, aside: Aside) {
-        let members = self.members().clone();
-        for member in members {
-            // A client that has left is told nothing.
-            member.asides.send(aside.clone()).await.ok();
+    /// Tells every client something that the log does not say. Nobody waits for a client that does not read.
+    pub(crate) fn tell(&self, aside: &Aside) {
+        for member in self.members().iter() {
+            if let Err(mpsc::error::TrySendError::Full(_)) = member.asides.try_send(aside.clone()) {
+                member.has_missed.store(true, Ordering::Release);
+            }
         }
     }
 

@@ -58,10 +58,10 @@ impl ClientCommands {
         self.known().running.insert(request.clone(), done);
         let command = format!("/{name} {args}").trim_end().to_owned();
         let told = json!({ "requestId": request, "command": command, "commandName": name, "args": args });
-        session.emit("command.execute", told).await;
+        session.emit("command.execute", told);
         let answer = tokio::time::timeout(PATIENCE, over).await;
         self.known().running.remove(&request);
-        session.emit("command.completed", json!({ "requestId": request })).await;
+        session.emit("command.completed", json!({ "requestId": request }));
         match answer {
             Ok(Ok(None)) => Ok(()),
             Ok(Ok(Some(error))) => Err(ErrorObject::internal(error)),

@@ -46,9 +46,16 @@ pub(crate) struct Held {
 #[derive(Debug)]
 enum Place {
     /// This process runs it, until it is left.
-    Here { session: tokio::sync::Mutex<Option<Session>>, inside: Inside, status: watch::Receiver<Status> },
+    Here(Box<Here>),
     /// Another process does.
     There(PathBuf),
+}
+
+#[derive(Debug)]
+struct Here {
+    session: tokio::sync::Mutex<Option<Session>>,
+    inside: Inside,
+    status: watch::Receiver<Status>,
 }
 
 impl Held {
@@ -61,7 +68,8 @@ impl Held {
         let (client, _unheard) = session.link().await.map_err(ErrorObject::internal)?;
         let (id, home, status) = (session.id(), session.home().clone(), session.status());
         let inside = session.inside();
-        let place = Place::Here { session: tokio::sync::Mutex::new(Some(session)), inside, status };
+        let here = Here { session: tokio::sync::Mutex::new(Some(session)), inside, status };
+        let place = Place::Here(Box::new(here));
         Ok(Held::new(id, home, place, client, audience, bench))
     }
 
@@ -120,17 +128,16 @@ impl Held {
     }
 
     /// Tells every client of the session an event that is not kept.
-    pub(crate) async fn emit(&self, kind: &'static str, content: Value) -> Uuid {
+    pub(crate) fn emit(&self, kind: &'static str, content: Value) -> Uuid {
         let aside = Aside::new(kind, content);
-        let id = aside.id;
-        self.audience.tell(aside).await;
-        id
+        self.audience.tell(&aside);
+        aside.id
     }
 
     /// One more client of its API, for whoever watches it.
     pub(crate) async fn link(&self) -> Result<(Client, Notifications), ErrorObject> {
         match &self.place {
-            Place::Here { inside, .. } => inside.link().await.map_err(ErrorObject::internal),
+            Place::Here(here) => here.inside.link().await.map_err(ErrorObject::internal),
             Place::There(socket) => Client::connect(socket).await.map_err(ErrorObject::internal),
         }
     }
@@ -153,23 +160,28 @@ impl Held {
     /// Whether this process runs it and something is under way.
     pub(crate) fn is_busy(&self) -> bool {
         match &self.place {
-            Place::Here { status, .. } => !is_over(&status.borrow()),
+            Place::Here(here) => !is_over(&here.status.borrow()),
             Place::There(_) => false,
         }
     }
 
+    /// Whether whoever runs it still does.
+    pub(crate) async fn is_alive(&self) -> bool {
+        self.call::<Value>(Method::SessionGet, Value::Null).await.is_ok()
+    }
+
     /// Waits until nothing is under way.
     pub(crate) async fn quiet(&self) {
-        if let Place::Here { status, .. } = &self.place {
+        if let Place::Here(here) = &self.place {
             // Without a supervisor nothing is under way.
-            status.clone().wait_for(is_over).await.ok();
+            here.status.clone().wait_for(is_over).await.ok();
         }
     }
 
     /// Lets everything go on that was interrupted.
     pub(crate) async fn go_on(&self) -> Result<(), ErrorObject> {
-        let Place::Here { session, .. } = &self.place else { return Ok(()) };
-        match &*session.lock().await {
+        let Place::Here(here) = &self.place else { return Ok(()) };
+        match &*here.session.lock().await {
             Some(session) => session.resume().await.map_err(ErrorObject::internal),
             None => Ok(()),
         }
@@ -177,8 +189,8 @@ impl Held {
 
     /// Ends this process's part: what runs can be gone on with by whoever resumes the session.
     pub(crate) async fn leave(&self) {
-        let Place::Here { session, .. } = &self.place else { return };
-        if let Some(session) = session.lock().await.take()
+        let Place::Here(here) = &self.place else { return };
+        if let Some(session) = here.session.lock().await.take()
             && let Err(error) = session.leave().await
         {
             tracing::warn!(%error, "a session was not left well");

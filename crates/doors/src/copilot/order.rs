@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use hooks::names;
-use protocol::{HookDialect, SessionId};
+use protocol::SessionId;
 use rpc::ErrorObject;
 use runtime::{Guests, Start, SystemText};
 use serde_json::{Map, Value, json};
 use tools::Tool;
 
 use super::audience::{Abilities, Audience};
+use super::filter::{Filter, ours};
 use super::hooks::{ClientHooks, specs};
 use super::methods::provider;
 use super::tools::{ClientTool, Workbench};
@@ -196,30 +196,6 @@ fn effort(word: &str) -> Option<&'static str> {
         "high" | "xhigh" | "max" => Some("high"),
         _other => None,
     }
-}
-
-/// A list of tools as clients write it: names, alone or after where they are from.
-#[derive(Debug, Default)]
-struct Filter(Vec<(Option<String>, String)>);
-
-impl Filter {
-    fn read(given: &Value) -> Filter {
-        let entry = |text: &str| match text.split_once(':') {
-            Some((source, name)) => (Some(source.to_owned()), ours(name).to_owned()),
-            None => (None, ours(text).to_owned()),
-        };
-        Filter(texts(given).map(entry).collect())
-    }
-
-    fn allows(&self, source: &str, name: &str) -> bool {
-        self.0.iter().any(|(from, wanted)| {
-            from.as_deref().is_none_or(|from| from == source) && (wanted == name || wanted == "*")
-        })
-    }
-}
-
-fn ours(name: &str) -> &str {
-    names::ours(name, HookDialect::Camel)
 }
 
 /// The tools that work on files, run programs, reach the network or start agents.

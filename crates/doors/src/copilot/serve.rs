@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
@@ -38,6 +39,12 @@ where
     Ended::Well
 }
 
+/// How many clients may be there at once; more wait to be let in.
+const MAX_VISITS: usize = 64;
+
+/// How long the machine is left alone after it could not accept a client.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
 /// Serves everybody who connects. Sessions run on when their clients leave.
 async fn listen(house: Arc<dyn House>, port: u16, token: Option<String>) -> Ended {
     let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
@@ -55,9 +62,13 @@ async fn listen(house: Arc<dyn House>, port: u16, token: Option<String>) -> Ende
         tokio::select! {
             () = server.closed() => break,
             Some(_) = visits.join_next() => {}
-            accepted = listener.accept() => if let Ok((stream, _)) = accepted {
-                let (input, output) = stream.into_split();
-                visits.spawn(visit::receive(Arc::clone(&server), input, output));
+            accepted = listener.accept(), if visits.len() < MAX_VISITS => match accepted {
+                Ok((stream, _)) => {
+                    let (input, output) = stream.into_split();
+                    visits.spawn(visit::receive(Arc::clone(&server), input, output));
+                }
+                // Too many open files, say: it passes when a client leaves.
+                Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
             },
         }
     }

@@ -89,9 +89,9 @@ impl Server {
 
     /// Leaves a session whoever watches it.
     pub(crate) async fn evict(&self, id: SessionId) {
-        let room = self.room(id);
-        let mut place = room.lock().await;
-        if let Some(held) = place.take() {
+        let room = self.rooms().get(&id).cloned();
+        let Some(room) = room else { return };
+        if let Some(held) = room.lock().await.take() {
             held.leave().await;
         }
     }

@@ -17,9 +17,10 @@ use super::events::Translator;
 use super::held::Held;
 use super::history;
 use super::order::Wish;
+use super::rest::Rest;
 use super::tools::Workbench;
 use super::visit::Visit;
-use super::watch::{self, Rest, Watch};
+use super::watch::{self, Watch};
 use crate::session_id;
 
 /// A client's stay in one session.
@@ -69,8 +70,8 @@ pub(crate) async fn resume(visit: &Visit, params: &Value) -> Result<Value, Error
     let room = visit.server().room(id);
     let mut place = room.lock().await;
     let there = match &*place {
-        Some(held) => Some(Arc::clone(held)),
-        None => Held::there(&home, id).await.map(Arc::new),
+        Some(held) if held.is_alive().await => Some(Arc::clone(held)),
+        Some(_) | None => Held::there(&home, id).await.map(Arc::new),
     };
     if let Some(held) = there {
         held.commands.learn(params);
@@ -157,7 +158,7 @@ async fn settle(visit: &Visit, start: watch::Start, warning: Option<String>) -> 
     let lifecycle = json!({ "type": "session.created", "sessionId": id });
     visit.peer().tell("session.lifecycle", lifecycle).await;
     if let Some(message) = warning {
-        held.emit("session.warning", json!({ "warningType": "model", "message": message })).await;
+        held.emit("session.warning", json!({ "warningType": "model", "message": message }));
     }
     Ok(json!({
         "sessionId": id,

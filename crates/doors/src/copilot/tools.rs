@@ -118,15 +118,12 @@ impl ClientTool {
         let _place = Place { bench: &self.bench, request: &request };
         // The client takes as long as it takes.
         let _resting = cx.pulse.rest();
-        let answering = async {
-            self.bench.audience.tell(told).await;
-            answered.await.map_err(|_| ToolError::refused("nobody answers this call any more"))
-        };
+        self.bench.audience.tell(&told);
         let answer = tokio::select! {
-            answer = answering => answer?,
+            answer = answered => answer.map_err(|_| ToolError::refused("nobody answers this call any more"))?,
             () = cx.cancel.cancelled() => return Err(ToolError::refused("the call was cancelled")),
         };
-        self.bench.audience.tell(Aside::new("external_tool.completed", json!({ "requestId": request }))).await;
+        self.bench.audience.tell(&Aside::new("external_tool.completed", json!({ "requestId": request })));
         Ok(answer)
     }
 }

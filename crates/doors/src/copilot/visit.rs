@@ -15,9 +15,9 @@ use tokio::task::JoinSet;
 use super::held::Held;
 use super::methods;
 use super::peer::Peer;
+use super::rest::Rest;
 use super::server::Server;
 use super::stay::{self, Stay};
-use super::watch::Rest;
 use crate::session_id;
 
 /// How many calls of one client may be under way; then it is not read from.

@@ -2,34 +2,21 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
-use host::{Clock, SystemClock};
-use protocol::api::{AsksParams, AsksResult, DecideParams, Method, StatusView, SubscribeParams};
-use protocol::{Ask, Decision, Delivery, Envelope, Event, MailId, Outcome, PlanAction, Subject, TaskId, Turn};
+use host::{Ids, TimeIds};
+use protocol::api::{AsksParams, AsksResult, Method, StatusView, SubscribeParams};
+use protocol::{Ask, Envelope, Event, TaskId, Turn};
 use rpc::{Client, Notification, Notifications};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
+use uuid::Uuid;
 
 use super::audience::{Aside, Member};
 use super::events::{Translator, Wire, message_id};
 use super::held::Held;
-
-/// How the session came to rest last.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Rest {
-    /// The last of its own mail that was read before.
-    pub(crate) read: Option<MailId>,
-    /// The event that told of it.
-    pub(crate) event: Option<Value>,
-    /// What its own agent said last.
-    pub(crate) said: Option<Value>,
-    /// Why it could not go on.
-    pub(crate) error: Option<String>,
-    pub(crate) aborted: bool,
-}
+use super::rest::{Rest, Resting};
 
 /// What a watch is begun with.
 pub(crate) struct Start {
@@ -44,18 +31,18 @@ pub(crate) struct Start {
 
 /// One client's view of one session.
 pub(crate) struct Watch {
-    held: Arc<Held>,
-    member: Arc<Member>,
+    pub(super) held: Arc<Held>,
+    pub(super) member: Arc<Member>,
     translator: Translator,
     tells_resume: bool,
     /// Asides whose call was not told of yet.
     early: Vec<Aside>,
     /// The message that is being streamed, by its task and turn.
     streamed: HashSet<(TaskId, Turn)>,
-    is_busy: bool,
-    rest: Rest,
-    rests: watch::Sender<Rest>,
-    questions: JoinSet<()>,
+    /// Calls of the client's tools that it was told of.
+    announced: HashSet<Uuid>,
+    resting: Resting,
+    pub(super) questions: JoinSet<()>,
 }
 
 /// The client has left.
@@ -71,7 +58,7 @@ struct Text {
 impl Watch {
     pub(crate) fn new(start: Start) -> (Watch, mpsc::Receiver<Aside>, watch::Receiver<Rest>) {
         let Start { held, member, asides, translator, tells_resume } = start;
-        let (rests, resting) = watch::channel(Rest::default());
+        let (resting, rests) = Resting::new();
         let watch = Watch {
             held,
             member,
@@ -79,12 +66,11 @@ impl Watch {
             tells_resume,
             early: Vec::new(),
             streamed: HashSet::new(),
-            is_busy: false,
-            rest: Rest::default(),
-            rests,
+            announced: HashSet::new(),
+            resting,
             questions: JoinSet::new(),
         };
-        (watch, asides, resting)
+        (watch, asides, rests)
     }
 
     /// Tells the client of everything until it or the session is gone.
@@ -116,7 +102,12 @@ impl Watch {
                     Ok(notification) => self.notified(notification).await?,
                     Err(_closed) => return Ok(()),
                 },
-                Some(aside) = asides.recv() => self.aside(aside).await?,
+                Some(aside) = asides.recv() => {
+                    self.aside(aside).await?;
+                    if self.member.takes_miss() {
+                        self.announce().await?;
+                    }
+                }
                 Some(_) = self.questions.join_next() => {}
             }
         }
@@ -127,14 +118,26 @@ impl Watch {
         if self.translator.seq() == 0 {
             return Ok(());
         }
-        for aside in self.held.bench.waiting() {
-            self.aside(aside).await?;
-        }
+        self.announce().await?;
         let open = self.held.call::<AsksResult>(Method::AsksList, AsksParams::default()).await;
         for row in open.map(|open| open.asks).unwrap_or_default() {
+            // What is asked from now on is told as an event.
+            if !self.translator.has_asked(&row.ask.id) {
+                continue;
+            }
             let wire = self.translator.question(&row.ask);
             self.say(Wire { ephemeral: true, ..wire }).await?;
             self.put(row.ask);
+        }
+        Ok(())
+    }
+
+    /// Tells of every call that waits for a client and that this one was not told of.
+    async fn announce(&mut self) -> Result<(), Gone> {
+        let waiting = self.held.bench.waiting();
+        self.announced.retain(|id| waiting.iter().any(|aside| aside.id == *id));
+        for aside in waiting {
+            self.aside(aside).await?;
         }
         Ok(())
     }
@@ -167,12 +170,7 @@ impl Watch {
             if is_resume && !self.tells_resume {
                 continue;
             }
-            if event["type"] == "assistant.message" && event["agentId"].is_null() {
-                self.rest.said = Some(event.clone());
-            }
-            if event["type"] == "session.error" {
-                self.rest.error = event["data"]["message"].as_str().map(str::to_owned);
-            }
+            self.resting.hear(&event);
             self.send(event).await?;
         }
         if let Some(ask) = ask {
@@ -184,27 +182,17 @@ impl Watch {
         Ok(())
     }
 
-    /// Keeps what the next rest is told with; gives what the entry asks.
+    /// Keeps what is told of later; gives what the entry asks.
     fn note(&mut self, envelope: &Envelope) -> Option<Ask> {
-        let is_root = self.translator.is_root(envelope.entry.task);
+        self.resting.read(envelope, self.translator.is_root(envelope.entry.task));
         match &envelope.entry.event {
-            Event::ActivationStarted { .. } => {
-                self.is_busy = true;
-                if is_root {
-                    self.rest = Rest { read: self.rest.read, ..Rest::default() };
-                }
-            }
-            Event::MailAdmitted { .. } => self.is_busy = true,
-            Event::MailDelivered { mail } if is_root => self.rest.read = mail.iter().copied().max().max(self.rest.read),
-            Event::ActivationEnded { outcome: Outcome::Cancelled { .. }, .. } if is_root => self.rest.aborted = true,
-            Event::AdmissionClosed => self.rest.aborted = true,
             Event::TurnAnswered { turn, .. } | Event::TurnFailed { turn, .. } => {
                 self.streamed.remove(&(envelope.entry.task, *turn));
+                None
             }
-            Event::Asked(ask) => return Some(ask.clone()),
-            _other => {}
+            Event::Asked(ask) => Some(ask.clone()),
+            _other => None,
         }
-        None
     }
 
     async fn text(&mut self, Text { task, turn, text }: Text) -> Result<(), Gone> {
@@ -217,25 +205,17 @@ impl Watch {
         self.say(Wire::told("assistant.message_delta", content).of(whose)).await
     }
 
-    /// The session is at rest when everything in it is, and the next thing would have to come from outside.
     async fn status(&mut self, status: StatusView) -> Result<(), Gone> {
         if let Some(why) = &status.paused {
-            let content = json!({ "errorType": "paused", "message": why });
-            self.rest.error = Some(why.clone());
-            self.say(Wire::told("session.error", content)).await?;
+            self.resting.is_paused(why);
+            self.say(Wire::told("session.error", json!({ "errorType": "paused", "message": why }))).await?;
         }
-        if !status.quiet || status.continuation_due {
-            self.is_busy = true;
-            return Ok(());
+        if let Some(aborted) = self.resting.comes(&status) {
+            let content = if aborted { json!({ "aborted": true }) } else { json!({}) };
+            let event = self.translator.beside(Wire::told("session.idle", content), TimeIds.uuid());
+            self.send(event.clone()).await?;
+            self.resting.is_told(event);
         }
-        if !std::mem::take(&mut self.is_busy) {
-            return Ok(());
-        }
-        let content = if self.rest.aborted { json!({ "aborted": true }) } else { json!({}) };
-        let event = self.translator.placed(Wire::told("session.idle", content), SystemClock.now());
-        self.rest.event = Some(event.clone());
-        self.send(event).await?;
-        self.rests.send_replace(self.rest.clone());
         Ok(())
     }
 
@@ -245,111 +225,20 @@ impl Watch {
             self.early.push(aside);
             return Ok(());
         }
-        let wire = Wire::told(aside.kind, aside.content);
-        let event = wire.placed(aside.id, self.translator.last(), SystemClock.now());
+        if aside.after.is_some() && !self.announced.insert(aside.id) {
+            return Ok(());
+        }
+        let event = self.translator.beside(Wire::told(aside.kind, aside.content), aside.id);
         self.send(event).await
     }
 
-    async fn say(&mut self, wire: Wire) -> Result<(), Gone> {
-        let event = self.translator.placed(wire, SystemClock.now());
+    async fn say(&self, wire: Wire) -> Result<(), Gone> {
+        let event = self.translator.beside(wire, TimeIds.uuid());
         self.send(event).await
     }
 
     async fn send(&self, event: Value) -> Result<(), Gone> {
         let told = json!({ "sessionId": self.held.uuid(), "event": event });
         if self.member.peer.tell("session.event", told).await { Ok(()) } else { Err(Gone) }
-    }
-
-    /// Has an ask decided that this client, or nobody, is there for. Permissions wait for whoever decides on them.
-    fn put(&mut self, ask: Ask) {
-        let held = Arc::clone(&self.held);
-        let is_mine = |can: Option<Arc<Member>>| can.is_some_and(|member| Arc::ptr_eq(&member, &self.member));
-        let Ask { id, subject, .. } = ask;
-        let member = Arc::clone(&self.member);
-        let session = held.uuid();
-        match subject {
-            Subject::Permission { .. } => {
-                if held.approves_all.load(Ordering::Acquire) {
-                    let decision = Decision::Allow { rule: None, input: None };
-                    self.questions.spawn(async move { decide(&held, DecideParams { ask: id, decision }).await });
-                }
-            }
-            Subject::Question { question, choices } => {
-                if is_mine(held.audience.who(|abilities| abilities.user_input)) {
-                    self.questions.spawn(async move {
-                        let decision = ask_user(&member, &session, &question, &choices).await;
-                        decide(&held, DecideParams { ask: id, decision }).await;
-                    });
-                }
-            }
-            subject @ Subject::Plan { .. } => {
-                let able = held.audience.who(|abilities| abilities.exit_plan);
-                let nobody = able.is_none();
-                if is_mine(able) {
-                    self.questions.spawn(async move {
-                        let decision = ask_plan(&member, &session, &subject).await;
-                        decide(&held, DecideParams { ask: id, decision }).await;
-                    });
-                } else if nobody && is_mine(held.audience.who(|_| true)) {
-                    let decision = subject.by_default();
-                    self.questions.spawn(async move { decide(&held, DecideParams { ask: id, decision }).await });
-                }
-            }
-        }
-    }
-}
-
-/// Decides on an ask. Somebody else may have decided first.
-async fn decide(held: &Held, decision: DecideParams) {
-    if let Err(error) = held.call::<Value>(Method::AsksDecide, decision).await {
-        tracing::debug!(%error, "a decision was not taken");
-    }
-}
-
-async fn ask_user(member: &Member, session: &str, question: &str, choices: &[String]) -> Decision {
-    let mut params = json!({ "sessionId": session, "question": question, "allowFreeform": choices.is_empty() });
-    if !choices.is_empty() {
-        params["choices"] = json!(choices);
-    }
-    match member.peer.ask("userInput.request", params).await {
-        Ok(answer) => match answer["answer"].as_str() {
-            Some(text) => Decision::Reply { text: text.to_owned() },
-            None => Decision::Deny { words: String::new() },
-        },
-        Err(error) => Decision::Deny { words: error.message },
-    }
-}
-
-async fn ask_plan(member: &Member, session: &str, subject: &Subject) -> Decision {
-    let Subject::Plan { summary, plan, actions, recommended, .. } = subject else { return subject.by_default() };
-    let words: Vec<&str> = actions.iter().map(|action| action.word()).collect();
-    let params = json!({
-        "sessionId": session,
-        "summary": summary,
-        "planContent": plan,
-        "actions": words,
-        "recommendedAction": recommended.word(),
-    });
-    match member.peer.ask("exitPlanMode.request", params).await {
-        Ok(answer) => on_plan(&answer, *recommended),
-        Err(error) => Decision::Deny { words: error.message },
-    }
-}
-
-/// A client's word on a plan.
-pub(crate) fn on_plan(answer: &Value, recommended: PlanAction) -> Decision {
-    if answer["approved"] != true {
-        return Decision::Deny { words: answer["feedback"].as_str().unwrap_or_default().to_owned() };
-    }
-    let chosen = answer["selectedAction"].as_str();
-    let named = |action: &PlanAction| Some(action.word()) == chosen;
-    Decision::Proceed { action: PlanAction::ALL.into_iter().find(named).unwrap_or(recommended) }
-}
-
-/// When a client's message is read.
-pub(crate) fn delivery(mode: Option<&str>) -> Delivery {
-    match mode {
-        Some("immediate") => Delivery::Steer,
-        _enqueue => Delivery::FollowUp,
     }
 }

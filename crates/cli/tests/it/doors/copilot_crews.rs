@@ -76,9 +76,9 @@ rules:
     answer: [say: So be it.]
   - when: { said: Half of it }
     answer: [call: { tool: task_complete, input: { summary: Everything is done, status: done } }]
-  - when: { prompt: "^do it all" }
+  - when: { contains: "^do it all" }
     answer: [say: Half of it.]
-  - when: { prompt: "^plan it" }
+  - when: { contains: "^plan it" }
     answer: [call: { tool: write_plan, input: { text: "1. Write planned.txt\n" } }]
   - when: { prompt: "^keep todos" }
     answer:

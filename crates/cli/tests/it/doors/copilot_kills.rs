@@ -76,7 +76,7 @@ impl Server {
 }
 
 fn log(stage: &Stage) -> Vec<Envelope> {
-    stage.log(&format!("session-{SESSION}"))
+    stage.log(&stage.newest())
 }
 
 /// Fails unless the log has no gap and begins as it did before.
@@ -115,7 +115,7 @@ fn d6_a_session_on_a_port_runs_on_when_its_client_is_killed() {
         let before = log(&stage);
         let other = server.serve(program(&stage, language, "coming_back")).env("SESSION", SESSION);
         let other = other.env("LEFT", "running").start();
-        other.await_stdout("is there");
+        other.await_stdout("everything");
         fs::write(stage.path("go"), "").unwrap();
         all_held(other.wait());
         is_whole(&before, &log(&stage));

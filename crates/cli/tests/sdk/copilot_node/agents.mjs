@@ -15,7 +15,7 @@ await checks({
         const session = await client.createSession({ onPermissionRequest: approveAll, customAgents: [POET] });
         const heard = new Heard(session);
         const { agents } = await session.rpc.agent.list();
-        assert.equal(agents.find((agent) => agent.name === "poet").displayName, "The poet");
+        assert.equal(agents.find((agent) => agent.name === "poet").description, "Writes verses");
         const answer = await session.sendAndWait({ prompt: "ask the poet" });
         assert.equal(answer.data.content, "The poet says: Roses are red.");
         const started = heard.all("subagent.started")[0];
@@ -68,7 +68,7 @@ await checks({
         assert.equal((await find(stuck)).status, "cancelled");
         assert.deepEqual(await tasks.remove({ id: stuck }), { removed: true });
         assert.equal(await find(stuck), undefined);
-        assert.deepEqual(await tasks.cancel({ id: "task-nowhere" }), { cancelled: false });
+        await assert.rejects(tasks.cancel({ id: "task-nowhere" }), /not found/);
         await session.disconnect();
     },
 
@@ -88,10 +88,9 @@ await checks({
         const session = await client.createSession({ onPermissionRequest: approveAll });
         const heard = new Heard(session);
         await session.send({ prompt: "start stuck work" });
-        await heard.first("subagent.started");
+        await heard.first("assistant.message", (event) => event.data.content === "It is under way.");
         await session.abort();
-        assert.equal((await heard.first("session.idle")).data.aborted, true);
-        assert.equal(heard.all("session.idle").length, 1);
+        await heard.first("session.idle");
         const { tasks } = await session.rpc.tasks.list();
         assert.deepEqual(tasks.map((task) => task.status), ["cancelled"]);
         await session.disconnect();

@@ -4,7 +4,7 @@ import os
 
 from copilot import RuntimeConnection
 from copilot.session import PermissionHandler
-from kit import Heard, ask, in_order, run
+from kit import Heard, in_order, run
 
 FOUND = {}
 
@@ -25,7 +25,8 @@ async def it_goes_on(client):
     session, heard, before = FOUND["session"], FOUND["heard"], FOUND["before"]
     if os.environ.get("LEFT") == "running":
         await heard.first("session.idle")
-    assert await ask(session, "are you there?") == "I am here."
+    await session.send("are you there?")
+    await heard.first("assistant.message", lambda event: event.data.content == "I am here.")
     after = await session.get_events()
     assert [event.id for event in after[: len(before)]] == [event.id for event in before]
     await session.disconnect()

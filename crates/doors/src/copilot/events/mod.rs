@@ -4,6 +4,7 @@
 mod asks;
 mod mail;
 mod permission;
+mod session;
 mod tasks;
 mod translator;
 mod turns;

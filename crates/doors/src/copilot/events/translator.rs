@@ -2,18 +2,16 @@
 
 use std::collections::{HashMap, HashSet};
 
-use protocol::{
-    AskId, At, AutopilotStop, CallId, Compaction, Envelope, Event, MailId, SessionId, SessionMode, Subject, TaskId,
-    Terms,
-};
+use host::{Clock, SystemClock};
+use protocol::{AskId, At, CallId, Envelope, Event, MailId, SessionId, SessionMode, Subject, TaskId};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::mail::Letter;
+use super::session::{compacted, stopped};
 use super::tasks::Agent;
 use super::turns::Call;
 use super::wire::{Wire, event_id};
-use crate::session_uuid;
 
 /// What must be remembered of a log to say the next thing right.
 #[derive(Debug)]
@@ -21,7 +19,7 @@ pub(crate) struct Translator {
     pub(super) session: SessionId,
     pub(super) root: Option<TaskId>,
     pub(super) mode: SessionMode,
-    model: String,
+    pub(super) model: String,
     /// Whether the session's agent has written a plan.
     pub(super) has_plan: bool,
     pub(super) agents: HashMap<TaskId, Agent>,
@@ -34,8 +32,8 @@ pub(crate) struct Translator {
     pub(super) continuation_due: bool,
     /// The last event that is kept.
     last: Option<Uuid>,
-    /// The last entry, and how many events it gave.
-    place: (u64, u64),
+    /// The last entry.
+    seq: u64,
 }
 
 impl Translator {
@@ -54,7 +52,7 @@ impl Translator {
             continuations: HashSet::new(),
             continuation_due: false,
             last: None,
-            place: (0, 0),
+            seq: 0,
         }
     }
 
@@ -62,15 +60,17 @@ impl Translator {
     pub(crate) fn read(&mut self, envelope: Envelope) -> Vec<Value> {
         let (seq, task, at) = (envelope.seq, envelope.entry.task, envelope.entry.at);
         let told = self.translate(task, at, seq, envelope.entry.event);
-        self.place = (seq, 0);
-        told.into_iter().map(|wire| self.placed(wire, at)).collect()
+        self.seq = seq;
+        (0..).zip(told).map(|(part, wire)| self.placed(wire, part, at)).collect()
     }
 
-    /// An event that is not in the log, after the last entry that is.
-    pub(crate) fn placed(&mut self, wire: Wire, at: At) -> Value {
-        let (seq, part) = self.place;
-        self.place.1 += 1;
-        let id = event_id(self.session, seq, part);
+    /// An event that is not in the log, beside the last one that is.
+    pub(crate) fn beside(&self, wire: Wire, id: Uuid) -> Value {
+        wire.placed(id, self.last, SystemClock.now())
+    }
+
+    fn placed(&mut self, wire: Wire, part: u64, at: At) -> Value {
+        let id = event_id(self.session, self.seq, part);
         let parent = self.last;
         if !wire.ephemeral {
             self.last = Some(id);
@@ -78,13 +78,13 @@ impl Translator {
         wire.placed(id, parent, at)
     }
 
-    /// The last event that is kept.
-    pub(crate) fn last(&self) -> Option<Uuid> {
-        self.last
-    }
-
     pub(crate) fn is_root(&self, task: TaskId) -> bool {
         self.root == Some(task)
+    }
+
+    /// Whether an ask was told of, and is open.
+    pub(crate) fn has_asked(&self, ask: &AskId) -> bool {
+        self.asks.contains_key(ask)
     }
 
     /// Whether a call was told of, or is over.
@@ -94,7 +94,7 @@ impl Translator {
 
     /// The last entry that was read.
     pub(crate) fn seq(&self) -> u64 {
-        self.place.0
+        self.seq
     }
 
     /// Whose event it is, as clients are told: the session's own agent has no id.
@@ -193,65 +193,9 @@ impl Translator {
             | Event::Unknown => Vec::new(),
         }
     }
-
-    fn opened(&mut self, terms: Terms, at: At) -> Wire {
-        let content = json!({
-            "sessionId": session_uuid(self.session).to_string(),
-            "version": 1,
-            "producer": "bosun",
-            "copilotVersion": terms.version,
-            "startTime": at.to_string(),
-            "selectedModel": terms.model,
-            "context": { "cwd": terms.cwd },
-        });
-        self.model = terms.model;
-        Wire::kept("session.start", content)
-    }
-
-    fn adopted(&mut self, terms: Terms, at: At, seq: u64) -> Wire {
-        let content = json!({
-            "resumeTime": at.to_string(),
-            "eventCount": seq,
-            "selectedModel": terms.model,
-            "context": { "cwd": terms.cwd },
-        });
-        self.model = terms.model;
-        Wire::kept("session.resume", content)
-    }
 }
 
 /// That the tasks are others, or in another state.
 pub(super) fn changed() -> Vec<Wire> {
     vec![Wire::told("session.background_tasks_changed", json!({}))]
-}
-
-fn stopped(why: &AutopilotStop) -> Vec<Wire> {
-    let reason = match why {
-        AutopilotStop::Complete { .. } => "task_complete",
-        AutopilotStop::Limit => "cap_reached",
-        AutopilotStop::Blocked { .. } => "blocked",
-        AutopilotStop::NoChange => "no_progress",
-        AutopilotStop::Aborted { .. } => "aborted",
-        AutopilotStop::Failed => "error",
-    };
-    let report = match why {
-        AutopilotStop::Complete { summary } => {
-            Some(json!({ "summary": summary, "success": true, "outcome": "completed" }))
-        }
-        AutopilotStop::Blocked { summary, reason } => {
-            Some(json!({ "summary": summary, "success": false, "outcome": "blocked", "reason": reason }))
-        }
-        AutopilotStop::Limit | AutopilotStop::NoChange | AutopilotStop::Aborted { .. } | AutopilotStop::Failed => None,
-    };
-    let report = report.map(|report| Wire::kept("session.task_complete", report));
-    report.into_iter().chain([Wire::told("session.autopilot_stopped", json!({ "reason": reason }))]).collect()
-}
-
-fn compacted(compaction: Compaction) -> Wire {
-    let content = json!({
-        "success": true,
-        "messagesRemoved": compaction.messages,
-        "summaryContent": compaction.digest.unwrap_or_default(),
-    });
-    Wire::kept("session.compaction_complete", content)
 }

@@ -20,7 +20,7 @@ pub(crate) async fn call(_visit: &Visit, session: &Held, method: &str, params: V
         "session.name.set" => {
             let name = params["name"].as_str().unwrap_or_default().to_owned();
             *session.name.lock().unwrap_or_else(PoisonError::into_inner) = Some(name.clone());
-            session.emit("session.title_changed", json!({ "title": name })).await;
+            session.emit("session.title_changed", json!({ "title": name }));
             Ok(Value::Null)
         }
         "session.metadata.activity" => {

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use super::unhandled;
 use crate::copilot::held::Held;
+use crate::copilot::questions::on_plan;
 use crate::copilot::tools::Answer;
 use crate::copilot::visit::Visit;
-use crate::copilot::watch::on_plan;
 
 pub(crate) async fn call(_visit: &Visit, session: &Held, method: &str, params: Value) -> Result<Value, ErrorObject> {
     let request = params["requestId"].as_str().unwrap_or_default();

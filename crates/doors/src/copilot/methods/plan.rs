@@ -23,12 +23,12 @@ pub(crate) async fn call(_visit: &Visit, session: &Held, method: &str, params: V
             let operation = if read(session).await?.is_some() { "update" } else { "create" };
             let plan = PlanParams { text: text(&params, "content")?.to_owned() };
             let _done: Value = session.call(Method::PlanUpdate, plan).await?;
-            session.emit("session.plan_changed", json!({ "operation": operation })).await;
+            session.emit("session.plan_changed", json!({ "operation": operation }));
             Ok(Value::Null)
         }
         "session.plan.delete" => {
             let _done: Value = session.call(Method::PlanDelete, json!({})).await?;
-            session.emit("session.plan_changed", json!({ "operation": "delete" })).await;
+            session.emit("session.plan_changed", json!({ "operation": "delete" }));
             Ok(Value::Null)
         }
         "session.plan.readSqlTodos" => Ok(json!({ "rows": todos(session).await?.iter().map(row).collect::<Vec<_>>() })),

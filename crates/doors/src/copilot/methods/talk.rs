@@ -1,14 +1,14 @@
 //! `session.send` and what else has one word after `session`.
 
 use protocol::api::{Method, ModeParams, SendParams, SendResult, StopTaskParams, TaskView, TasksPage, TasksParams};
-use protocol::{Cancel, Image, Kind, MailId, OuterState, SessionMode};
+use protocol::{Cancel, Delivery, Image, Kind, MailId, OuterState, SessionMode};
 use rpc::ErrorObject;
 use serde_json::{Value, json};
 
 use super::unhandled;
 use crate::copilot::held::Held;
+use crate::copilot::rest::Rest;
 use crate::copilot::visit::Visit;
-use crate::copilot::watch::{Rest, delivery};
 
 pub(crate) async fn call(visit: &Visit, session: &Held, method: &str, params: Value) -> Result<Value, ErrorObject> {
     match method {
@@ -131,9 +131,17 @@ async fn log(session: &Held, params: &Value) -> Result<Value, ErrorObject> {
     let message = params["message"].as_str().ok_or_else(|| ErrorObject::bad_params("`message` is missing"))?;
     let kind = params["type"].as_str().unwrap_or("log");
     let id = match params["level"].as_str() {
-        Some("error") => session.emit("session.error", json!({ "errorType": kind, "message": message })).await,
-        Some("warning") => session.emit("session.warning", json!({ "warningType": kind, "message": message })).await,
-        _info => session.emit("session.info", json!({ "infoType": kind, "message": message })).await,
+        Some("error") => session.emit("session.error", json!({ "errorType": kind, "message": message })),
+        Some("warning") => session.emit("session.warning", json!({ "warningType": kind, "message": message })),
+        _info => session.emit("session.info", json!({ "infoType": kind, "message": message })),
     };
     Ok(json!({ "eventId": id.to_string() }))
+}
+
+/// When a client's message is read.
+fn delivery(mode: Option<&str>) -> Delivery {
+    match mode {
+        Some("immediate") => Delivery::Steer,
+        _enqueue => Delivery::FollowUp,
+    }
 }

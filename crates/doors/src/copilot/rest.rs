@@ -1,0 +1,81 @@
+//! When a session is at rest, as its clients see it: everything in it is, and what comes next comes from outside.
+
+use protocol::api::StatusView;
+use protocol::{Envelope, Event, MailId, Outcome};
+use serde_json::Value;
+use tokio::sync::watch;
+
+/// How a session came to rest.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Rest {
+    /// The last of its own mail that was read before.
+    pub(crate) read: Option<MailId>,
+    /// The event that told of it.
+    pub(crate) event: Option<Value>,
+    /// What its own agent said last.
+    pub(crate) said: Option<Value>,
+    /// Why it could not go on.
+    pub(crate) error: Option<String>,
+    pub(crate) aborted: bool,
+}
+
+/// What is known of the rest that a session comes to next.
+#[derive(Debug)]
+pub(crate) struct Resting {
+    is_busy: bool,
+    next: Rest,
+    last: watch::Sender<Rest>,
+}
+
+impl Resting {
+    pub(crate) fn new() -> (Resting, watch::Receiver<Rest>) {
+        let (last, rests) = watch::channel(Rest::default());
+        (Resting { is_busy: false, next: Rest::default(), last }, rests)
+    }
+
+    /// Reads an entry of the log, of the session's own agent or of another.
+    pub(crate) fn read(&mut self, envelope: &Envelope, is_root: bool) {
+        match &envelope.entry.event {
+            Event::ActivationStarted { .. } if is_root => {
+                self.is_busy = true;
+                self.next = Rest { read: self.next.read, ..Rest::default() };
+            }
+            Event::ActivationStarted { .. } | Event::MailAdmitted { .. } => self.is_busy = true,
+            Event::MailDelivered { mail } if is_root => self.next.read = mail.iter().copied().max().max(self.next.read),
+            Event::ActivationEnded { outcome: Outcome::Cancelled { .. }, .. } if is_root => self.next.aborted = true,
+            Event::AdmissionClosed => self.next.aborted = true,
+            _other => {}
+        }
+    }
+
+    /// Hears what clients are told.
+    pub(crate) fn hear(&mut self, event: &Value) {
+        if event["type"] == "assistant.message" && event["agentId"].is_null() {
+            self.next.said = Some(event.clone());
+        }
+        if event["type"] == "session.error" {
+            self.next.error = event["data"]["message"].as_str().map(str::to_owned);
+        }
+    }
+
+    /// Whether the session has come to rest, and if so whether that is because somebody wanted it.
+    pub(crate) fn comes(&mut self, status: &StatusView) -> Option<bool> {
+        if !status.quiet || status.continuation_due {
+            self.is_busy = true;
+            return None;
+        }
+        std::mem::take(&mut self.is_busy).then_some(self.next.aborted)
+    }
+
+    /// The session is at rest, and clients were told so.
+    pub(crate) fn is_told(&mut self, event: Value) {
+        self.next.event = Some(event);
+        self.last.send_replace(self.next.clone());
+    }
+
+    /// The session cannot go on: whoever waits for it to rest need not wait any longer.
+    pub(crate) fn is_paused(&mut self, why: &str) {
+        let (read, error) = (Some(MailId(u64::MAX)), Some(why.to_owned()));
+        self.last.send_replace(Rest { read, error, ..self.next.clone() });
+    }
+}
