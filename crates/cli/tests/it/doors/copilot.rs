@@ -23,7 +23,7 @@ pub(super) fn program(stage: &Stage, language: Language, name: &str) -> Invocati
 
 /// Runs a program whose checks all hold.
 #[track_caller]
-fn holds(language: Language, name: &str, script: &str) {
+pub(super) fn holds(language: Language, name: &str, script: &str) {
     let stage = stage();
     stage.script(script);
     all_held(program(&stage, language, name).run());

@@ -1,14 +1,6 @@
 //! What the Copilot SDKs know of orchestration: agents, tasks, fleets, modes, plans and todos.
 
-use super::copilot::{Language, all_held, program};
-use crate::stage;
-
-#[track_caller]
-fn holds(language: Language, name: &str, script: &str) {
-    let stage = stage();
-    stage.script(script);
-    all_held(program(&stage, language, name).run());
-}
+use super::copilot::{Language, holds};
 
 const AGENTS: &str = r#"
 version: 1
