@@ -2,7 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "Schemathesis stands outside what is tested")]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{Server, serve};
@@ -25,19 +25,24 @@ fn d4_schemathesis_finds_no_server_error_and_no_answer_that_breaks_the_schema() 
     let task = server.http.done("GET", &format!("{path}/tasks"), None)["tasks"][0]["id"].as_str().unwrap().to_owned();
     let session = path.rsplit('/').next().unwrap();
     // A session that is there, so that what is asked of it gets further than to its absence.
-    let config = stage.path("schemathesis.toml");
+    let config = stage.path("known.toml");
     let known = format!("[parameters]\n\"path.session\" = \"{session}\"\n\"path.task\" = \"{task}\"\n");
     std::fs::write(&config, known).unwrap();
     // A stream has no end, and what ends or removes the session comes last.
     let quiet = "^(watchSession|stopSession|removeSession)$";
-    judge(&server, &["--config-file", config.to_str().unwrap()], &["--exclude-operation-id-regex", quiet]);
-    judge(&server, &[], &["--include-operation-id-regex", "^(stopSession|removeSession|getSession)$"]);
+    judge(
+        &server,
+        &stage.folder(),
+        &["--config-file", config.to_str().unwrap()],
+        &["--exclude-operation-id-regex", quiet],
+    );
+    judge(&server, &stage.folder(), &[], &["--include-operation-id-regex", "^(stopSession|removeSession|getSession)$"]);
     // Whatever came, the session is as it was.
     assert_eq!(server.http.done("GET", &path, None)["id"], session);
 }
 
 #[track_caller]
-fn judge(server: &Server, before: &[&str], which: &[&str]) {
+fn judge(server: &Server, folder: &Path, before: &[&str], which: &[&str]) {
     let address = server.http.address();
     let mut command = Command::new(schemathesis());
     command.args(before).args(["run", &format!("http://{address}/v1/openapi.json")]).args(which);
@@ -54,7 +59,8 @@ fn judge(server: &Server, before: &[&str], which: &[&str]) {
         "--no-color",
     ]);
     command.args(["--request-timeout", "20", "--suppress-health-check", "all", "--warnings", "off"]);
-    let output = command.env("PYTHONDONTWRITEBYTECODE", "1").output().unwrap();
+    // It keeps what it found in the folder that it works in.
+    let output = command.current_dir(folder).output().unwrap();
     let told = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{told}\n{}", String::from_utf8_lossy(&output.stderr));
 }
