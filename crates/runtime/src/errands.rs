@@ -18,7 +18,7 @@ pub(crate) async fn register(supervisor: &Supervisor, params: ErrandParams) -> R
     let id = params.id.clone();
     let before = find(supervisor, &id).await?;
     supervisor.submit(Input::Errand(params)).await?;
-    let errand = find(supervisor, &id).await?.ok_or_else(|| kernel::Refusal::NoErrand(id))?;
+    let errand = find(supervisor, &id).await?.ok_or(kernel::Refusal::NoErrand(id))?;
     let change = match before {
         None => ErrandChange::Made,
         Some(before) if before == errand => ErrandChange::Known,
@@ -32,7 +32,7 @@ pub(crate) async fn update(supervisor: &Supervisor, update: ErrandUpdate) -> Res
     let id = update.id.clone();
     let before = find(supervisor, &id).await?;
     supervisor.submit(Input::TellErrand(update)).await?;
-    let errand = find(supervisor, &id).await?.ok_or_else(|| kernel::Refusal::NoErrand(id))?;
+    let errand = find(supervisor, &id).await?.ok_or(kernel::Refusal::NoErrand(id))?;
     let change = if before.as_ref() == Some(&errand) { ErrandChange::Known } else { ErrandChange::Told };
     Ok(ErrandResult { errand, change })
 }

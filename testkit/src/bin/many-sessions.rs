@@ -89,6 +89,7 @@ fn model(url: &str) -> Arc<dyn Model> {
         key: Key::Given(Secret::new("sk-0123456789")),
         small: false,
         at_once: None,
+        extra: model::Extra::default(),
         models: std::collections::BTreeMap::new(),
     };
     let providers = Providers { places: [("test".into(), provider)].into(), ..Providers::default() };
