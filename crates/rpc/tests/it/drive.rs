@@ -1,5 +1,7 @@
 //! Reads whatever bytes as a peer's messages, until they end or are refused. Fuzz targets share it.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::io::Cursor;
 use std::time::Duration;
 

@@ -1,3 +1,5 @@
 //! Bosun inside a program.
 
+#![cfg(test)]
+
 mod sessions;
