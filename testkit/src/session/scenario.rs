@@ -117,6 +117,12 @@ impl Scenario {
         Scenario { guests, ..self }
     }
 
+    /// A program brings these tools along.
+    #[must_use]
+    pub fn guest_tools(self, tools: Vec<Arc<dyn tools::Tool>>) -> Scenario {
+        self.guests(runtime::Guests { tools, ..runtime::Guests::default() })
+    }
+
     /// The working folder has this file.
     #[must_use]
     pub fn file(mut self, path: &str, text: &str) -> Scenario {

@@ -1,7 +1,5 @@
 //! Every file of the fuzz corpus, as an ordinary test: no panic, no end that never comes, and no memory without bound.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::fs;
 use std::path::PathBuf;
 

@@ -1,7 +1,5 @@
 //! Gives a door whatever bytes as what its client says, until they end or are refused. Fuzz targets share it.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::io::Cursor;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use bosun_mcp::{Server, Terms};
 use protocol::RuleEffect;
-use runtime::Guests;
 use serde_json::{Value, json};
 use testkit::session::scenario;
 use tools::Tool;
@@ -21,10 +20,6 @@ rules:
   - answer:
       - say: "${answer}"
 "#;
-
-fn brought(tools: Vec<Arc<dyn Tool>>) -> Guests {
-    Guests { tools, ..Guests::default() }
-}
 
 async fn tools(line: Arc<Played>) -> Vec<Arc<dyn Tool>> {
     let terms = Terms { call_field: Some("test/call"), ..Terms::default() };
@@ -43,7 +38,7 @@ async fn d2_a_model_calls_a_tool_of_a_server() {
     let run = scenario()
         .script(ADDS)
         .rule(RuleEffect::Allow, "mcp__calc__add")
-        .guests(brought(tools(line.clone()).await))
+        .guest_tools(tools(line.clone()).await)
         .prompt("add")
         .run()
         .await;
@@ -59,7 +54,7 @@ async fn d2_a_tool_of_a_server_is_not_run_without_permission() {
     let run = scenario()
         .script(ADDS)
         .rule(RuleEffect::Deny, "mcp__calc__add")
-        .guests(brought(tools(line.clone()).await))
+        .guest_tools(tools(line.clone()).await)
         .prompt("add")
         .run()
         .await;
@@ -75,7 +70,7 @@ async fn what_a_tool_says_of_its_failure_reaches_the_model() {
     ] {
         let line = Played::with(json!([{ "name": "add" }]), move |_params| result.clone());
         let tools = tools(line).await;
-        let run = scenario().script(ADDS).allow_all().guests(brought(tools)).prompt("add").run().await;
+        let run = scenario().script(ADDS).allow_all().guest_tools(tools).prompt("add").run().await;
         assert!(run.text().contains(expected), "{}", run.text());
     }
 }

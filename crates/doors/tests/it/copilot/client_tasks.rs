@@ -1,7 +1,5 @@
 //! Tasks that clients run themselves: who may speak for one, what counts, and what is left when they go.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use serde_json::{Value, json};
 use testkit::session::scenario;
 

@@ -1,7 +1,5 @@
 //! Tasks, fleets, modes, plans, agents and commands, as clients see and move them.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use protocol::{AgentSpec, Source};
 use serde_json::{Value, json};
 use testkit::session::scenario;
