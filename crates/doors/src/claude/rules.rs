@@ -106,7 +106,7 @@ mod tests {
         let left = left_out(&["Read".into(), "Bash".into()]);
         let is_left = |name: &str| left.iter().any(|tool| tool == name);
         assert!(!is_left("view") && !is_left("read_shell"));
-        assert!(["edit", "task", "until", "skill", "TaskStop"].into_iter().all(is_left));
+        assert!(["edit", "task", "wait", "skill", "TaskStop"].into_iter().all(is_left));
         let names: std::collections::BTreeSet<String> = left_out(&[]).into_iter().collect();
         assert_eq!((names.len(), names.contains("tool_search")), (all().count(), true));
         let kin = KIN.iter().flat_map(|(_, ours)| ours.iter());
