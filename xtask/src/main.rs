@@ -17,7 +17,9 @@ mod run;
 mod schema;
 mod sdks;
 mod sources;
+mod stamp;
 mod test;
+mod venv;
 mod web;
 
 use std::process::ExitCode;

@@ -7,6 +7,8 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use crate::run::{root, run, target_dir, works};
+use crate::stamp::{self, Stamp};
+use crate::venv;
 
 /// The variable that tells tests where they are.
 pub(crate) const VARIABLE: &str = "BOSUN_SDKS";
@@ -18,10 +20,7 @@ pub(crate) fn install() -> Result<PathBuf> {
         "the SDKs for node need node 20 or newer with npm (Debian: apt install nodejs npm), \
          and a registry that has what crates/cli/tests/sdk/package-lock.json names",
     )?;
-    python(&place.join("python")).context(
-        "the SDKs for Python need python3 with venv and pip (Debian: apt install python3 python3-venv), \
-         and a package index that has what crates/cli/tests/sdk/requirements.txt names",
-    )?;
+    venv::install(&place.join("python"), &source("requirements.txt"), "the SDKs for Python")?;
     Ok(place)
 }
 
@@ -29,52 +28,21 @@ pub(crate) fn install() -> Result<PathBuf> {
 /// the lock to have them.
 fn node(place: &Path) -> Result<()> {
     let lists = ["package.json", "package-lock.json"];
-    let wanted = wanted(&lists)?;
-    if is_installed(place, &wanted) && works(Command::new("node").arg("--version")) {
+    let wanted = lists.iter().map(|list| stamp::read(&source(list))).collect::<Result<String>>()?;
+    let stamp = Stamp { place, wanted };
+    if stamp.is_there() && works(Command::new("node").arg("--version")) {
         return Ok(());
     }
-    println!("sdks: installing the SDKs for node");
+    println!("xtask: installing the SDKs for node");
     fs::create_dir_all(place).with_context(|| format!("cannot make {}", place.display()))?;
     for list in lists {
         fs::copy(source(list), place.join(list)).with_context(|| format!("cannot copy {list}"))?;
     }
     let options = ["--omit=optional", "--legacy-peer-deps", "--ignore-scripts", "--no-audit", "--no-fund"];
     run(Command::new("npm").args(["install", "--loglevel=error"]).args(options).current_dir(place))?;
-    remember(place, &wanted)
-}
-
-fn python(place: &Path) -> Result<()> {
-    let list = "requirements.txt";
-    let wanted = wanted(&[list])?;
-    let python = place.join("bin/python");
-    if is_installed(place, &wanted) && works(Command::new(&python).arg("--version")) {
-        return Ok(());
-    }
-    println!("sdks: installing the SDKs for Python");
-    run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(place))?;
-    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"];
-    run(Command::new(&python).args(pip).arg(source(list)))?;
-    remember(place, &wanted)
+    stamp.leave()
 }
 
 fn source(list: &str) -> PathBuf {
     root().join("crates/cli/tests/sdk").join(list)
-}
-
-fn wanted(lists: &[&str]) -> Result<String> {
-    let read = |list: &&str| fs::read_to_string(source(list)).with_context(|| format!("cannot read {list}"));
-    lists.iter().map(read).collect()
-}
-
-fn stamp(place: &Path) -> PathBuf {
-    place.join("installed")
-}
-
-fn is_installed(place: &Path, wanted: &str) -> bool {
-    fs::read_to_string(stamp(place)).is_ok_and(|installed| installed == wanted)
-}
-
-fn remember(place: &Path, wanted: &str) -> Result<()> {
-    let stamp = stamp(place);
-    fs::write(&stamp, wanted).with_context(|| format!("cannot write {}", stamp.display()))
 }

@@ -7,9 +7,11 @@
 
 pub mod claude;
 pub mod copilot;
+mod flags;
 mod house;
 pub mod http;
 mod ids;
+mod token;
 
 pub use house::{ClientProvider, Ended, House, Opening, Order, Refusal, Staff};
 pub use ids::{session_id, session_uuid};

@@ -80,3 +80,15 @@ pub struct Providers {
     /// How long to wait.
     pub patience: net::Patience,
 }
+
+impl Providers {
+    /// The models that are listed where they can be asked, as `PROVIDER/NAME`.
+    pub fn available(&self) -> Vec<String> {
+        let can_be_asked = |key: &Key| match key {
+            Key::Given(_) | Key::Needless => true,
+            Key::Missing { .. } => false,
+        };
+        let places = self.places.iter().filter(|(_, place)| can_be_asked(&place.key));
+        places.flat_map(|(provider, place)| place.models.keys().map(move |name| format!("{provider}/{name}"))).collect()
+    }
+}

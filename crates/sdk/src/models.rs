@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use model::{Key, Model, Providers};
+use model::{Model, Providers};
 use protocol::Taste;
 use runtime::Models;
 
@@ -24,12 +24,7 @@ impl Models for Known {
     }
 
     fn available(&self) -> Vec<String> {
-        let can_be_asked = |key: &Key| match key {
-            Key::Given(_) | Key::Needless => true,
-            Key::Missing { .. } => false,
-        };
-        let places = self.providers.places.iter().filter(|(_, place)| can_be_asked(&place.key));
-        places.flat_map(|(provider, place)| place.models.keys().map(move |name| format!("{provider}/{name}"))).collect()
+        self.providers.available()
     }
 
     fn liked(&self, _taste: Taste) -> Option<String> {

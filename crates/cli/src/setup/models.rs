@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use config::{AgentConfig, TooDear};
-use model::{Key, Model, Providers};
+use model::{Model, Providers};
 use protocol::Taste;
 use runtime::{CostGuard, Models};
 
@@ -76,12 +76,7 @@ impl Models for Known {
     }
 
     fn available(&self) -> Vec<String> {
-        let can_be_asked = |key: &Key| match key {
-            Key::Given(_) | Key::Needless => true,
-            Key::Missing { .. } => false,
-        };
-        let places = self.providers.places.iter().filter(|(_, place)| can_be_asked(&place.key));
-        places.flat_map(|(provider, place)| place.models.keys().map(move |name| format!("{provider}/{name}"))).collect()
+        self.providers.available()
     }
 
     fn liked(&self, taste: Taste) -> Option<String> {

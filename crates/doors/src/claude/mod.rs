@@ -6,7 +6,7 @@ mod args;
 mod asks;
 mod brought;
 mod callbacks;
-mod errand;
+mod chore;
 mod follow;
 mod frames;
 mod hello;
@@ -29,6 +29,6 @@ mod talk;
 mod tasks;
 mod turns;
 mod watch;
-pub mod wire;
+mod wire;
 
 pub use serve::{serve, serve_on};

@@ -119,7 +119,7 @@ async fn introduce(api: &Client, args: &Args, guests: Vec<String>) -> Result<Int
     let left_out = args.tools.as_deref().map(rules::left_out).unwrap_or_default();
     let is_there = |name: &&str| {
         !args.disallowed.iter().any(|no| no == name)
-            && !left_out.contains(&hooks::names::ours(name, protocol::HookDialect::Snake))
+            && !left_out.iter().any(|tool| tool == hooks::names::ours(name, protocol::HookDialect::Snake))
     };
     let tools = INIT_TOOLS.into_iter().filter(is_there).map(str::to_owned).chain(guests).collect();
     let mode = args.permission_mode.as_deref().and_then(Mode::named).unwrap_or_default();

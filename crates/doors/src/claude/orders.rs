@@ -17,6 +17,7 @@ use super::hello::Hello;
 use super::mode::Mode;
 use super::wire::Control;
 use super::{agents, callbacks, rules, servers, structured};
+use crate::flags::{Flags, effort};
 use crate::{Order, Refusal, session_id};
 
 /// Most bytes of a file that the command line names.
@@ -87,12 +88,12 @@ fn flags(args: &Args, hello: &Hello, brought: &Brought) -> Result<Vec<String>, R
     flags.put("--max-budget-usd", args.max_budget_usd.as_deref());
     flags.put("--effort", args.effort.as_deref().and_then(effort));
     flags.put("--agent", args.agent.as_deref());
-    args.add_dirs.iter().for_each(|dir| flags.put("--add-dir", Some(dir)));
-    args.plugin_dirs.iter().for_each(|dir| flags.put("--plugin-dir", Some(dir)));
+    flags.each("--add-dir", &args.add_dirs);
+    flags.each("--plugin-dir", &args.plugin_dirs);
     flags.rules(RuleEffect::Allow, &args.allowed);
     flags.rules(RuleEffect::Deny, &args.disallowed);
     if let Some(wanted) = &args.tools {
-        rules::left_out(wanted).into_iter().for_each(|tool| flags.put("--deny", Some(tool)));
+        flags.each("--deny", rules::left_out(wanted));
     }
     if let Some(settings) = &args.settings {
         flags.settings(&read_settings(settings)?);
@@ -102,28 +103,21 @@ fn flags(args: &Args, hello: &Hello, brought: &Brought) -> Result<Vec<String>, R
     let agents = agents::ours(&hello.request["agents"], &servers, &tools).map_err(|why| refusal(why, ""))?;
     flags.put("--agents", agents.as_deref().or(args.agents.as_deref()));
     match args.setting_sources.as_deref() {
-        Some("") => flags.0.push("--setting-sources".into()),
+        Some("") => flags.set("--setting-sources"),
         sources => flags.put("--setting-sources", sources),
     }
-    Ok(flags.0)
+    Ok(flags.into_words())
 }
 
-/// Our command line, flag by flag.
-#[derive(Default)]
-struct Flags(Vec<String>);
-
+/// What the family says in one option, and we in several.
 impl Flags {
-    fn put(&mut self, flag: &str, value: Option<&str>) {
-        self.0.extend(value.map(|value| format!("{flag}={value}")));
-    }
-
     fn rules(&mut self, effect: RuleEffect, texts: &[String]) {
         let flag = match effect {
             RuleEffect::Allow => "--allow",
             RuleEffect::Ask => "--ask",
             RuleEffect::Deny => "--deny",
         };
-        texts.iter().filter_map(|text| rules::rule(effect, text)).for_each(|rule| self.put(flag, Some(&rule)));
+        self.each(flag, texts.iter().filter_map(|text| rules::rule(effect, text)));
     }
 
     /// What settings of the family say about permissions; the rest of them is for another program.
@@ -136,15 +130,15 @@ impl Flags {
         self.rules(RuleEffect::Allow, &texts("allow"));
         self.rules(RuleEffect::Ask, &texts("ask"));
         self.rules(RuleEffect::Deny, &texts("deny"));
-        texts("additionalDirectories").iter().for_each(|dir| self.put("--add-dir", Some(dir)));
+        self.each("--add-dir", texts("additionalDirectories"));
     }
 
     fn mode(&mut self, mode: Mode) {
         match mode {
             Mode::Default | Mode::DontAsk => self.put("--permission-mode", Some("default")),
             Mode::AcceptEdits => self.put("--permission-mode", Some("accept-edits")),
-            Mode::Bypass => self.0.push("--allow-all".into()),
-            Mode::Plan => self.0.push("--plan".into()),
+            Mode::Bypass => self.set("--allow-all"),
+            Mode::Plan => self.set("--plan"),
         }
     }
 }
@@ -152,14 +146,6 @@ impl Flags {
 /// A model as we name models. A bare name, such as `sonnet`, means the one that is configured here.
 pub(super) fn model(name: &str) -> Option<&str> {
     name.contains('/').then_some(name)
-}
-
-fn effort(word: &str) -> Option<&str> {
-    match word {
-        "low" | "medium" | "high" => Some(word),
-        "xhigh" | "max" => Some("high"),
-        _other => None,
-    }
 }
 
 /// What the session's own agent is told first. No words at all are no words of the client's.

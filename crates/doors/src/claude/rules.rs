@@ -3,39 +3,6 @@
 use policy::{Rule, Source};
 use protocol::{HookDialect, RuleEffect};
 
-/// Every tool of ours that a client may leave out.
-const TOOLS: [&str; 29] = [
-    "view",
-    "create",
-    "edit",
-    "apply_patch",
-    "grep",
-    "glob",
-    "shell",
-    "read_shell",
-    "stop_shell",
-    "list_shells",
-    "sql",
-    "report_intent",
-    "web_fetch",
-    "ask_user",
-    "task",
-    "read_agent",
-    "write_agent",
-    "list_agents",
-    "stop_agent",
-    "wait",
-    "until",
-    "skill",
-    "tool_search",
-    "TaskCreate",
-    "TaskGet",
-    "TaskList",
-    "TaskUpdate",
-    "TaskOutput",
-    "TaskStop",
-];
-
 /// Tools that the family has and that are several of ours: who may start something may look after it.
 const KIN: [(&str, &[&str]); 6] = [
     ("Bash", &["shell", "read_shell", "stop_shell", "list_shells", "until"]),
@@ -97,14 +64,21 @@ fn is_server(name: &str) -> bool {
 }
 
 /// The tools that are left out when only these are wanted.
-pub(super) fn left_out(wanted: &[String]) -> Vec<&'static str> {
-    let is_wanted = |tool: &&'static str| {
+pub(super) fn left_out(wanted: &[String]) -> Vec<String> {
+    let is_wanted = |tool: &str| {
         wanted.iter().any(|name| {
             let kin = KIN.iter().find(|(theirs, _)| theirs == name).map_or(&[][..], |(_, ours)| *ours);
-            kin.contains(tool) || hooks::names::ours(name, HookDialect::Snake) == *tool
+            kin.contains(&tool) || hooks::names::ours(name, HookDialect::Snake) == tool
         })
     };
-    TOOLS.into_iter().filter(|tool| !is_wanted(tool)).collect()
+    all().filter(|tool| !is_wanted(tool)).collect()
+}
+
+/// Every tool of ours that a client may leave out.
+fn all() -> impl Iterator<Item = String> {
+    let single = [tools::ask_user(), tools::task(&[]), tools::skill(&[]), tools::tool_search(&[])];
+    let all = tools::everyday().into_iter().chain(tools::crew()).chain(tools::list()).chain(single);
+    all.map(|tool| tool.spec().name.to_string())
 }
 
 #[cfg(test)]
@@ -130,8 +104,12 @@ mod tests {
     #[test]
     fn d2_what_is_not_wanted_is_left_out() {
         let left = left_out(&["Read".into(), "Bash".into()]);
-        assert!(!left.contains(&"view") && !left.contains(&"read_shell"));
-        assert!(left.contains(&"edit") && left.contains(&"task"));
-        assert_eq!(left_out(&[]).len(), TOOLS.len());
+        let is_left = |name: &str| left.iter().any(|tool| tool == name);
+        assert!(!is_left("view") && !is_left("read_shell"));
+        assert!(["edit", "task", "wait", "skill", "TaskStop"].into_iter().all(is_left));
+        let names: std::collections::BTreeSet<String> = left_out(&[]).into_iter().collect();
+        assert_eq!((names.len(), names.contains("tool_search")), (all().count(), true));
+        let kin = KIN.iter().flat_map(|(_, ours)| ours.iter());
+        assert!(kin.clone().all(|tool| names.contains(*tool)), "{kin:?}");
     }
 }

@@ -41,12 +41,7 @@ impl State {
         if status.asks > 0 {
             return State::RequiresAction;
         }
-        let rests = match &status.root {
-            Some(TaskState::Idle | TaskState::Finished { .. } | TaskState::Interrupted) | None => true,
-            Some(TaskState::Queued | TaskState::Running | TaskState::Parked { .. }) => false,
-        };
-        // A command in the background may run for ever, and wakes nobody who waits for it.
-        if rests && due == 0 && !status.continuation_due { State::Idle } else { State::Running }
+        if rests(status) && due == 0 { State::Idle } else { State::Running }
     }
 
     fn word(self) -> &'static str {
@@ -55,6 +50,15 @@ impl State {
             State::RequiresAction => "requires_action",
             State::Idle => "idle",
         }
+    }
+}
+
+/// Whether the session's own agent does nothing, and will not by itself. A command in the background may run for ever, and
+/// wakes nobody who waits for it.
+pub(super) fn rests(status: &StatusView) -> bool {
+    match &status.root {
+        Some(TaskState::Idle | TaskState::Finished { .. } | TaskState::Interrupted) | None => !status.continuation_due,
+        Some(TaskState::Queued | TaskState::Running | TaskState::Parked { .. }) => false,
     }
 }
 

@@ -1,5 +1,5 @@
 //! The talk with a client whose session is open: what the client says, what happens in the session, and what comes back
-//! from errands, one thing after the other.
+//! from chores, one thing after the other.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use host::Home;
 use protocol::api::{Method, StatusView};
-use protocol::{CallId, Event, Kind, MailId, Origin, SessionId, TaskId, TaskState};
+use protocol::{CallId, Event, Kind, MailId, Origin, SessionId, TaskId};
 use rpc::{CallError, Client};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -15,13 +15,14 @@ use store::StoreError;
 use tokio::task::{AbortHandle, JoinSet};
 use uuid::Uuid;
 
-use super::errand::Errand;
+use super::chore::Chore;
 use super::frames::{self, Ending, Introduction};
 use super::inbox::{Inbox, Said};
 use super::ledger::Ledger;
 use super::opening::{News, Opened, Run};
 use super::prompt::Prompt;
 use super::scribe::{Scribe, Wants};
+use super::state;
 use super::structured::Structured;
 use super::watch::Watch;
 use super::wire::{Control, Gone};
@@ -54,8 +55,8 @@ pub(super) struct Talk {
     pub(super) watch: Watch,
     /// The form that answers must have, if the client wants one.
     pub(super) structured: Option<Structured>,
-    pub(super) errands: JoinSet<Errand>,
-    /// The errands that wait for a decision of the client's.
+    pub(super) chores: JoinSet<Chore>,
+    /// The chores that wait for a decision of the client's.
     pub(super) asking: HashMap<(TaskId, CallId), AbortHandle>,
     /// Messages that wait for their turn.
     pub(super) queue: VecDeque<Prompt>,
@@ -125,7 +126,7 @@ impl Talk {
             ledger: Ledger::new(root),
             watch,
             structured,
-            errands: JoinSet::new(),
+            chores: JoinSet::new(),
             asking: HashMap::new(),
             queue: VecDeque::new(),
             asked: false,
@@ -171,7 +172,7 @@ impl Talk {
                 break over;
             }
         };
-        self.errands.shutdown().await;
+        self.chores.shutdown().await;
         match over {
             Over::Left => Ended::Well,
             Over::Done if self.last.as_ref().is_some_and(Ending::is_failure) => Ended::Failed,
@@ -205,8 +206,8 @@ impl Talk {
                 Ok(notice) => self.told(notice).await,
                 Err(closed) => Err(Over::Broken(closed.to_string())),
             },
-            Some(errand) = self.errands.join_next() => match errand {
-                Ok(errand) => Ok(self.came_back(errand).await?),
+            Some(chore) = self.chores.join_next() => match chore {
+                Ok(chore) => Ok(self.came_back(chore).await?),
                 Err(error) if error.is_cancelled() => Ok(()),
                 Err(error) => Err(Over::Broken(error.to_string())),
             },
@@ -237,13 +238,9 @@ impl Talk {
         let Some(status) = self.status.as_ref().filter(|status| self.is_over && status.seq >= self.seq) else {
             return Ok(());
         };
-        let rests = match &status.root {
-            Some(TaskState::Idle | TaskState::Finished { .. } | TaskState::Interrupted) | None => self.busy.is_empty(),
-            Some(TaskState::Queued | TaskState::Running | TaskState::Parked { .. }) => false,
-        };
-        let has_all = !self.asked && self.queue.is_empty() && self.errands.is_empty();
+        let has_all = !self.asked && self.queue.is_empty() && self.chores.is_empty();
         // What another process runs goes on without this client.
-        let may_go = self.intro.visits || (rests && !status.continuation_due);
+        let may_go = self.intro.visits || (self.busy.is_empty() && state::rests(status));
         if has_all && may_go { Err(Over::Done) } else { Ok(()) }
     }
 

@@ -5,7 +5,7 @@ use protocol::{Ask, CallId, TaskId};
 use serde_json::{Value, json};
 
 use super::asks::Verdict;
-use super::errand::{self, Errand};
+use super::chore::{self, Chore};
 use super::frames::{self, Ending};
 use super::mode::Mode;
 use super::prompt::Prompt;
@@ -43,7 +43,7 @@ impl Talk {
         self.show(frames::init(self.session, &self.intro)).await?;
         let is_slash =
             prompt.slash().is_some_and(|(name, _)| self.intro.commands.iter().any(|known| known.name == name));
-        self.errands.spawn(errand::send(self.api.clone(), prompt, is_slash));
+        self.chores.spawn(chore::send(self.api.clone(), prompt, is_slash));
         Ok(())
     }
 
@@ -88,7 +88,7 @@ impl Talk {
             // Nobody asked for what a task woke it for.
             structured::Ending::Again(_) if !self.heard => Some(ending),
             structured::Ending::Again(words) => {
-                self.errands.spawn(errand::insist(self.api.clone(), words));
+                self.chores.spawn(chore::insist(self.api.clone(), words));
                 None
             }
         }
@@ -101,18 +101,18 @@ impl Talk {
         self.show(frames::result(self.session, ending, figures)).await
     }
 
-    /// An errand is done.
-    pub(super) async fn came_back(&mut self, errand: Errand) -> Result<(), Gone> {
-        match errand {
-            Errand::Sent { frame } => match self.manner.replays {
+    /// A chore is done.
+    pub(super) async fn came_back(&mut self, chore: Chore) -> Result<(), Gone> {
+        match chore {
+            Chore::Sent { frame } => match self.manner.replays {
                 true => self.show(frames::replayed(self.session, frame)).await,
                 false => Ok(()),
             },
-            Errand::Insisted => Ok(()),
-            Errand::Told(text) => self.passed(Ending::Answered(text)).await,
-            Errand::Refused(why) => self.passed(Ending::Refused(why)).await,
-            Errand::Decided { task, ask, verdict } => self.decided(task, *ask, verdict).await,
-            Errand::Unanswered => {
+            Chore::Insisted => Ok(()),
+            Chore::Told(text) => self.passed(Ending::Answered(text)).await,
+            Chore::Refused(why) => self.passed(Ending::Refused(why)).await,
+            Chore::Decided { task, ask, verdict } => self.decided(task, *ask, verdict).await,
+            Chore::Unanswered => {
                 self.is_unanswered = true;
                 Ok(())
             }
@@ -141,7 +141,7 @@ impl Talk {
             return Ok(());
         }
         let agent = (task != self.root).then(|| task.to_string());
-        let handle = self.errands.spawn(errand::ask(self.control.clone(), task, ask, agent));
+        let handle = self.chores.spawn(chore::ask(self.control.clone(), task, ask, agent));
         self.asking.insert(key, handle);
         Ok(())
     }

@@ -15,6 +15,7 @@ use super::hooks::{ClientHooks, specs};
 use super::methods::provider;
 use super::tools::{ClientTool, Workbench};
 use crate::Order;
+use crate::flags::{Flags, effort};
 
 /// What a client asks for with a session.
 pub(crate) struct Wish<'a>(pub(crate) &'a Value);
@@ -55,7 +56,7 @@ impl Wish<'_> {
             order.id = Some(id);
         }
         order.cwd = self.0["workingDirectory"].as_str().map(PathBuf::from);
-        order.flags = self.flags(model)?;
+        order.flags = self.flags(model);
         order.guests = Guests {
             tools: self.tools(id, bench)?,
             hooks: specs(),
@@ -66,30 +67,22 @@ impl Wish<'_> {
         Ok(order)
     }
 
-    fn flags(&self, model: Option<&str>) -> Result<Vec<String>, ErrorObject> {
-        let mut flags = Flags(vec!["--ask-wait=for-ever".to_owned()]);
+    fn flags(&self, model: Option<&str>) -> Vec<String> {
+        let mut flags = Flags::default();
+        flags.put("--ask-wait", Some("for-ever"));
         flags.put("--model", model);
         flags.put("--effort", self.0["reasoningEffort"].as_str().and_then(effort));
-        flags.put("--agent", self.0["agent"].as_str());
+        flags.put("--agent", self.0["agent"].as_str().filter(|name| !name.is_empty()));
         if !self.abilities().user_input {
-            flags.0.push("--no-ask-user".to_owned());
+            flags.set("--no-ask-user");
         }
-        for folder in texts(&self.0["additionalDirectories"]) {
-            flags.put("--add-dir", Some(folder));
-        }
-        for folder in texts(&self.0["pluginDirectories"]) {
-            flags.put("--plugin-dir", Some(folder));
-        }
-        if let Some(agents) = self.agents() {
-            flags.put("--agents", Some(&agents));
-        }
-        for tool in list(&self.0["tools"]).filter(|tool| tool["skipPermission"] == true) {
-            flags.put("--allow", tool["name"].as_str());
-        }
-        for name in self.forbidden() {
-            flags.put("--deny", Some(&name));
-        }
-        Ok(flags.0)
+        flags.each("--add-dir", texts(&self.0["additionalDirectories"]));
+        flags.each("--plugin-dir", texts(&self.0["pluginDirectories"]));
+        flags.put("--agents", self.agents());
+        let own = list(&self.0["tools"]).filter(|tool| tool["skipPermission"] == true);
+        flags.each("--allow", own.filter_map(|tool| tool["name"].as_str()));
+        flags.each("--deny", self.forbidden());
+        flags.into_words()
     }
 
     /// The client's agents, as `--agents` takes them.
@@ -161,17 +154,6 @@ fn appended<'a>(texts: impl Iterator<Item = &'a str>) -> SystemText {
     if texts.is_empty() { SystemText::Ours } else { SystemText::Appended(texts.join("\n\n")) }
 }
 
-struct Flags(Vec<String>);
-
-impl Flags {
-    /// A flag and its value in one word, so that no value can be taken for a flag.
-    fn put(&mut self, name: &str, value: Option<&str>) {
-        if let Some(value) = value.filter(|value| !value.is_empty()) {
-            self.0.push(format!("{name}={value}"));
-        }
-    }
-}
-
 fn definition(agent: &Value) -> Value {
     let mut definition = json!({
         "description": agent["description"].as_str().or(agent["displayName"].as_str()).unwrap_or("an agent of the client"),
@@ -189,15 +171,6 @@ fn definition(agent: &Value) -> Value {
     definition
 }
 
-fn effort(word: &str) -> Option<&'static str> {
-    match word {
-        "low" | "minimal" => Some("low"),
-        "medium" => Some("medium"),
-        "high" | "xhigh" | "max" => Some("high"),
-        _other => None,
-    }
-}
-
 /// The tools that work on files, run programs, reach the network or start agents.
 fn own_tools() -> Vec<String> {
     let everyday = tools::everyday().into_iter().map(|tool| tool.spec().name.to_string());
@@ -209,7 +182,7 @@ fn list(value: &Value) -> impl Iterator<Item = &Value> {
 }
 
 fn texts(value: &Value) -> impl Iterator<Item = &str> {
-    list(value).filter_map(Value::as_str)
+    list(value).filter_map(Value::as_str).filter(|text| !text.is_empty())
 }
 
 #[cfg(test)]
@@ -217,7 +190,7 @@ mod tests {
     use super::*;
 
     fn flags(params: Value) -> Vec<String> {
-        Wish(&params).flags(Wish(&params).model()).unwrap()
+        Wish(&params).flags(Wish(&params).model())
     }
 
     #[test]

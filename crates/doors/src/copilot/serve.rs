@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 use super::args::{self, Way};
 use super::server::Server;
 use super::visit;
+use crate::token::Token;
 use crate::{Ended, House};
 
 /// Serves clients as the command line says: the one that started this process, or those that show `token` on a port of
@@ -56,7 +57,7 @@ async fn listen(house: Arc<dyn House>, port: u16, token: Option<String>) -> Ende
         }
     };
     say(&mut std::io::stdout(), &format!("CLI server listening on port {port}"));
-    let server = Arc::new(Server::new(house, token));
+    let server = Arc::new(Server::new(house, token.as_deref().map(Token::chosen)));
     let mut visits = JoinSet::new();
     loop {
         tokio::select! {

@@ -16,6 +16,7 @@ use super::problem::Problem;
 use super::reach::{Reach, call};
 use super::words::Beginning;
 use crate::Order;
+use crate::flags::Flags;
 
 /// Opens a session here, says its first words, and tells what it is then.
 pub(super) async fn begin(
@@ -88,24 +89,29 @@ fn order(start: Start, wanted: Beginning) -> Result<Order, Problem> {
         return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail).remedy("write the whole path"));
     }
     let mut flags = Flags::default();
-    flags.one("model", model);
-    flags.one("effort", effort.map(effort_word));
-    flags.one("permission-mode", permission.map(|mode| mode.word()));
-    flags.one("max-turns", max_turns);
-    flags.one("max-budget-usd", max_budget_usd);
-    flags.one("max-tokens-total", max_tokens);
-    flags.one("list", list);
-    flags.one("agent", agent);
-    flags.one("agents", agents.map(serde_json::Value::Object));
-    flags.one("ask-wait", Some(ask_wait_seconds.map_or_else(|| "for-ever".into(), |seconds| format!("{seconds}s"))));
-    flags.each("allow", allow);
-    flags.each("ask", ask);
-    flags.each("deny", deny);
-    flags.each("add-dir", add_dirs);
-    flags.switch("no-ask-user", ask_user == Some(false));
-    flags.switch("plan", mode == Some(SessionMode::Plan));
-    flags.switch("autopilot", mode == Some(SessionMode::Autopilot));
-    Ok(Order { cwd, flags: flags.0, ..Order::new(start) })
+    flags.put("--model", model);
+    flags.put("--effort", effort.map(effort_word));
+    flags.put("--permission-mode", permission.map(|mode| mode.word()));
+    flags.put("--max-turns", max_turns);
+    flags.put("--max-budget-usd", max_budget_usd);
+    flags.put("--max-tokens-total", max_tokens);
+    flags.put("--list", list);
+    flags.put("--agent", agent);
+    flags.put("--agents", agents.map(serde_json::Value::Object));
+    flags.put("--ask-wait", Some(ask_wait_seconds.map_or_else(|| "for-ever".into(), |seconds| format!("{seconds}s"))));
+    flags.each("--allow", allow);
+    flags.each("--ask", ask);
+    flags.each("--deny", deny);
+    flags.each("--add-dir", add_dirs);
+    if ask_user == Some(false) {
+        flags.set("--no-ask-user");
+    }
+    match mode {
+        Some(SessionMode::Plan) => flags.set("--plan"),
+        Some(SessionMode::Autopilot) => flags.set("--autopilot"),
+        Some(SessionMode::Interactive) | None => {}
+    }
+    Ok(Order { cwd, flags: flags.into_words(), ..Order::new(start) })
 }
 
 fn effort_word(effort: Effort) -> &'static str {
@@ -113,24 +119,6 @@ fn effort_word(effort: Effort) -> &'static str {
         Effort::Low => "low",
         Effort::Medium => "medium",
         Effort::High => "high",
-    }
-}
-
-/// Options of the command line. Each is one word with its value, so that no value can be another option.
-#[derive(Default)]
-struct Flags(Vec<String>);
-
-impl Flags {
-    fn one(&mut self, name: &str, value: Option<impl std::fmt::Display>) {
-        self.0.extend(value.map(|value| format!("--{name}={value}")));
-    }
-
-    fn each(&mut self, name: &str, values: Vec<String>) {
-        self.0.extend(values.into_iter().map(|value| format!("--{name}={value}")));
-    }
-
-    fn switch(&mut self, name: &str, on: bool) {
-        self.0.extend(on.then(|| format!("--{name}")));
     }
 }
 

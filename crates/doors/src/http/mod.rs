@@ -21,10 +21,9 @@ mod reach;
 mod route;
 mod routes;
 mod shelf;
-mod token;
 mod words;
 
+pub use crate::token::Token;
 pub use limits::Limits;
 pub use listen::Listener;
 pub use openapi::{openapi, table};
-pub use token::Token;

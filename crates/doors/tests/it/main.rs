@@ -7,3 +7,5 @@ mod copilot;
 mod corpus;
 mod drive;
 mod http;
+#[path = "../../../../fuzz/replay.rs"]
+mod replay;

@@ -5,6 +5,9 @@ mod corpus;
 mod drive;
 mod frames;
 mod order;
+#[cfg(test)]
+#[path = "../../../../fuzz/replay.rs"]
+mod replay;
 mod slow;
 mod sockets;
 mod stage;

@@ -1,8 +1,18 @@
-//! The page about doors names tests and methods that exist.
+//! The page about doors names tests that exist, and the methods that are served.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+
+use ::doors::copilot::{Published, published};
+
+fn crates() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
+
+fn page() -> String {
+    fs::read_to_string(crates().join("../docs/doors.md")).unwrap()
+}
 
 /// Everything between backticks that `wanted` holds for.
 fn quoted(page: &str, wanted: impl Fn(&str) -> bool) -> BTreeSet<String> {
@@ -31,20 +41,23 @@ fn is_test(words: &str) -> bool {
 }
 
 #[test]
-fn d1_d2_every_test_and_method_that_the_page_names_exists() {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let page = fs::read_to_string(crates.parent().unwrap().join("docs/doors.md")).unwrap();
-    let text = sources(crates);
+fn d1_d2_every_test_that_the_page_names_exists() {
+    let text = sources(crates());
     let known: BTreeSet<&str> =
         text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| is_test(word)).collect();
-    let tests = quoted(&page, is_test);
+    let tests = quoted(&page(), is_test);
     assert!(tests.len() > 40, "{}", tests.len());
     let missing: Vec<&String> = tests.iter().filter(|test| !known.contains(test.as_str())).collect();
     assert!(missing.is_empty(), "no such tests: {missing:#?}");
+}
 
-    let methods = quoted(&page, |words| words.starts_with("session.") || words.starts_with("sessions."));
-    assert!(methods.len() > 60, "{}", methods.len());
-    let doors = sources(&crates.join("doors/src/copilot"));
-    let missing: Vec<&String> = methods.iter().filter(|method| !doors.contains(&format!("\"{method}\""))).collect();
-    assert!(missing.is_empty(), "no such methods: {missing:#?}");
+#[test]
+fn d1_the_page_names_exactly_the_methods_that_are_served() {
+    let page = page();
+    let named = quoted(&page, |_| true);
+    let (served, refused): (Vec<Published>, Vec<Published>) = published().partition(|method| method.is_served);
+    let missing: Vec<&str> = served.iter().map(|method| method.name).filter(|name| !named.contains(*name)).collect();
+    assert!(missing.is_empty(), "served, and not on the page: {missing:#?}");
+    let promised: Vec<&str> = refused.iter().map(|method| method.name).filter(|name| named.contains(*name)).collect();
+    assert!(promised.is_empty(), "on the page, and not served: {promised:#?}");
 }

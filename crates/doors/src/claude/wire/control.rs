@@ -16,7 +16,7 @@ type Answered = Result<Value, String>;
 
 /// Asks the client, and answers it.
 #[derive(Debug)]
-pub struct Control {
+pub(in crate::claude) struct Control {
     writer: Writer,
     next: AtomicU64,
     waiting: Mutex<HashMap<String, oneshot::Sender<Answered>>>,
@@ -26,17 +26,17 @@ pub struct Control {
 
 impl Control {
     /// Speaks through this writer.
-    pub fn new(writer: Writer) -> Control {
+    pub(in crate::claude) fn new(writer: Writer) -> Control {
         Control { writer, next: AtomicU64::new(1), waiting: Mutex::default(), silent: CancellationToken::new() }
     }
 
     /// Where frames go.
-    pub fn writer(&self) -> &Writer {
+    pub(in crate::claude) fn writer(&self) -> &Writer {
         &self.writer
     }
 
     /// Asks the client; dropping this tells it that nobody waits any more.
-    pub async fn ask(&self, request: Value) -> Answered {
+    pub(in crate::claude) async fn ask(&self, request: Value) -> Answered {
         let id = format!("bosun-{}", self.next.fetch_add(1, Ordering::Relaxed));
         let frame = json!({ "type": "control_request", "request_id": id, "request": request });
         let (sender, answer) = oneshot::channel();
@@ -54,17 +54,17 @@ impl Control {
     }
 
     /// The client answers nothing any more, whether it reads or not.
-    pub fn hang_up(&self) {
+    pub(in crate::claude) fn hang_up(&self) {
         self.silent.cancel();
     }
 
     /// Whether the client answers nothing any more.
-    pub fn is_silent(&self) -> bool {
+    pub(in crate::claude) fn is_silent(&self) -> bool {
         self.silent.is_cancelled() || self.writer.is_gone()
     }
 
     /// Takes a `control_response` of the client; one that nobody waits for is passed over.
-    pub fn answered(&self, frame: &Value) {
+    pub(in crate::claude) fn answered(&self, frame: &Value) {
         let response = &frame["response"];
         let Some(waiter) = response["request_id"].as_str().and_then(|id| self.waiting().remove(id)) else { return };
         let answer = match response["subtype"].as_str() {
@@ -76,7 +76,7 @@ impl Control {
     }
 
     /// Answers a request of the client.
-    pub async fn answer(&self, request: &str, answer: Result<Value, String>) {
+    pub(in crate::claude) async fn answer(&self, request: &str, answer: Result<Value, String>) {
         let response = match answer {
             Ok(body) => json!({ "subtype": "success", "request_id": request, "response": body }),
             Err(error) => json!({ "subtype": "error", "request_id": request, "error": error }),

@@ -6,11 +6,11 @@ use serde_json::Value;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt};
 
 /// Most bytes of a line that a client sends: a message with ten large pictures fits.
-pub const LINE_MAX: usize = 32 * 1024 * 1024;
+pub(in crate::claude) const LINE_MAX: usize = 32 * 1024 * 1024;
 
 /// Why no more is read from a client.
 #[derive(Debug, thiserror::Error)]
-pub enum WireError {
+pub(in crate::claude) enum WireError {
     /// A line is too long.
     #[error("a line is longer than {LINE_MAX} bytes: send pictures as files, or in several messages")]
     TooLong,
@@ -24,20 +24,20 @@ pub enum WireError {
 
 /// Lines of JSON from a client. Dropping a read loses nothing of the next.
 #[derive(Debug)]
-pub struct Lines<R> {
+pub(in crate::claude) struct Lines<R> {
     input: R,
     begun: Vec<u8>,
 }
 
 impl<R: AsyncBufRead + Unpin> Lines<R> {
     /// Reads from here.
-    pub fn new(input: R) -> Lines<R> {
+    pub(in crate::claude) fn new(input: R) -> Lines<R> {
         Lines { input, begun: Vec::new() }
     }
 
     /// The next frame and how many bytes it had; nothing at the end. Empty lines are passed over, and what stands after
     /// the last line break is a frame too.
-    pub async fn next(&mut self) -> Result<Option<(Value, usize)>, WireError> {
+    pub(in crate::claude) async fn next(&mut self) -> Result<Option<(Value, usize)>, WireError> {
         loop {
             let piece = self.input.fill_buf().await?;
             let is_over = piece.is_empty();

@@ -5,6 +5,6 @@ mod lines;
 mod shrink;
 mod writer;
 
-pub use control::Control;
-pub use lines::{LINE_MAX, Lines, WireError};
-pub use writer::{FRAME_MAX, Gone, Unsent, Writer};
+pub(super) use control::Control;
+pub(super) use lines::{LINE_MAX, Lines, WireError};
+pub(super) use writer::{Gone, Writer};

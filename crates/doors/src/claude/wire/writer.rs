@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::shrink;
 
 /// Most bytes of a line: clients read no more than 1 MiB.
-pub const FRAME_MAX: usize = 1_000_000;
+pub(in crate::claude) const FRAME_MAX: usize = 1_000_000;
 
 /// Most bytes that wait to be written.
 const WAITING_MAX: usize = 8 * FRAME_MAX;
@@ -19,11 +19,11 @@ const WAITING_MAX: usize = 8 * FRAME_MAX;
 /// The client does not take frames any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the client is gone")]
-pub struct Gone;
+pub(in crate::claude) struct Gone;
 
 /// Why a frame was not sent as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Unsent {
+pub(in crate::claude) enum Unsent {
     /// It does not fit a line.
     #[error("it is larger than {FRAME_MAX} bytes")]
     TooLarge,
@@ -40,7 +40,7 @@ struct Parcel {
 
 /// Where frames for the client go.
 #[derive(Debug, Clone)]
-pub struct Writer {
+pub(in crate::claude) struct Writer {
     parcels: mpsc::UnboundedSender<Parcel>,
     room: Arc<Semaphore>,
     gone: CancellationToken,
@@ -48,7 +48,7 @@ pub struct Writer {
 
 impl Writer {
     /// A writer, and what carries its frames to `output` until every writer is dropped or the client is gone.
-    pub fn new<W: AsyncWrite + Unpin + Send>(output: W) -> (Writer, impl Future<Output = ()> + Send) {
+    pub(in crate::claude) fn new<W: AsyncWrite + Unpin + Send>(output: W) -> (Writer, impl Future<Output = ()> + Send) {
         let (parcels, queue) = mpsc::unbounded_channel();
         let room = Arc::new(Semaphore::new(WAITING_MAX));
         let gone = CancellationToken::new();
@@ -57,7 +57,7 @@ impl Writer {
     }
 
     /// Shows the client a frame. Texts in it are clipped if it is too large.
-    pub async fn show(&self, frame: Value) -> Result<(), Gone> {
+    pub(in crate::claude) async fn show(&self, frame: Value) -> Result<(), Gone> {
         let kind = frame.get("type").cloned();
         match shrink::line(frame, FRAME_MAX) {
             Some(line) => self.put(line).await,
@@ -69,7 +69,7 @@ impl Writer {
     }
 
     /// Sends a frame exactly as it is.
-    pub async fn say(&self, frame: &Value) -> Result<(), Unsent> {
+    pub(in crate::claude) async fn say(&self, frame: &Value) -> Result<(), Unsent> {
         let line = shrink::exact(frame);
         match line.len() <= FRAME_MAX {
             true => Ok(self.put(line).await?),
@@ -78,7 +78,7 @@ impl Writer {
     }
 
     /// Sends a small frame if there is room for it now.
-    pub fn hint(&self, frame: &Value) {
+    pub(in crate::claude) fn hint(&self, frame: &Value) {
         let line = shrink::exact(frame);
         let room =
             u32::try_from(line.len()).ok().and_then(|len| Arc::clone(&self.room).try_acquire_many_owned(len).ok());
@@ -89,12 +89,12 @@ impl Writer {
     }
 
     /// Waits until the client takes no more frames.
-    pub async fn gone(&self) {
+    pub(in crate::claude) async fn gone(&self) {
         self.gone.cancelled().await;
     }
 
     /// Whether the client takes no more frames.
-    pub fn is_gone(&self) -> bool {
+    pub(in crate::claude) fn is_gone(&self) -> bool {
         self.gone.is_cancelled()
     }
 

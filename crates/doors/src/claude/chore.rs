@@ -11,9 +11,9 @@ use super::asks::{self, Verdict};
 use super::prompt::Prompt;
 use super::wire::Control;
 
-/// What came of an errand.
+/// What came of a chore.
 #[derive(Debug)]
-pub(super) enum Errand {
+pub(super) enum Chore {
     /// A message was taken.
     Sent {
         /// It, as the client gets it back.
@@ -39,15 +39,15 @@ pub(super) enum Errand {
 }
 
 /// Sends a message. A slash command is run first, and may lead to another message or to none.
-pub(super) async fn send(api: Arc<Client>, prompt: Prompt, is_slash: bool) -> Errand {
+pub(super) async fn send(api: Arc<Client>, prompt: Prompt, is_slash: bool) -> Chore {
     let message = match prompt.slash().filter(|_| is_slash) {
         None => Ok(prompt.message()),
         Some((name, input)) => match invoke(&api, name, input).await {
             Ok(InvokeResult::AgentPrompt { prompt: text, display_prompt, .. }) => {
                 Ok(SendParams { text, display: Some(display_prompt), ..prompt.message() })
             }
-            Ok(InvokeResult::Text { text }) => return Errand::Told(text),
-            Ok(InvokeResult::Completed { message, .. }) => return Errand::Told(message),
+            Ok(InvokeResult::Text { text }) => return Chore::Told(text),
+            Ok(InvokeResult::Completed { message, .. }) => return Chore::Told(message),
             Err(error) => Err(error),
         },
     };
@@ -56,18 +56,18 @@ pub(super) async fn send(api: Arc<Client>, prompt: Prompt, is_slash: bool) -> Er
         Err(error) => Err(error),
     };
     match sent {
-        Ok(_receipt) => Errand::Sent { frame: prompt.frame },
-        Err(error) => Errand::Refused(error.to_string()),
+        Ok(_receipt) => Chore::Sent { frame: prompt.frame },
+        Err(error) => Chore::Refused(error.to_string()),
     }
 }
 
 /// Tells the agent to give its answer.
-pub(super) async fn insist(api: Arc<Client>, words: &str) -> Errand {
+pub(super) async fn insist(api: Arc<Client>, words: &str) -> Chore {
     let message =
         SendParams { task: None, text: words.into(), images: Vec::new(), delivery: Delivery::FollowUp, display: None };
     match api.call::<SendResult>(Method::SessionSend, message).await {
-        Ok(_receipt) => Errand::Insisted,
-        Err(error) => Errand::Refused(error.to_string()),
+        Ok(_receipt) => Chore::Insisted,
+        Err(error) => Chore::Refused(error.to_string()),
     }
 }
 
@@ -76,13 +76,13 @@ async fn invoke(api: &Client, name: &str, input: &str) -> Result<InvokeResult, C
 }
 
 /// Puts an ask to the client.
-pub(super) async fn ask(control: Arc<Control>, task: TaskId, ask: Ask, agent: Option<String>) -> Errand {
+pub(super) async fn ask(control: Arc<Control>, task: TaskId, ask: Ask, agent: Option<String>) -> Chore {
     let answer = control.ask(asks::request(&ask, agent)).await;
     let verdict = match answer {
         Ok(answer) => asks::verdict(&ask, &answer),
         // What nobody decided stays open for whoever comes next.
-        Err(_) if control.is_silent() => return Errand::Unanswered,
+        Err(_) if control.is_silent() => return Chore::Unanswered,
         Err(error) => Verdict::no(format!("the client could not decide: {error}")),
     };
-    Errand::Decided { task, ask: Box::new(ask), verdict }
+    Chore::Decided { task, ask: Box::new(ask), verdict }
 }

@@ -1,4 +1,4 @@
-//! The word that every request must bring. Only its digest is kept: comparing digests tells nobody how much of a guess
+//! The word that a client must bring to be let in. Only its digest is kept: comparing digests tells nobody how much of a guess
 //! was right.
 
 use std::fmt;
@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 /// The shortest token that is taken from outside.
 const SHORTEST: usize = 32;
 
-/// The word that every request must bring.
+/// The word that a client must bring to be let in.
 #[derive(Clone)]
 pub struct Token {
     digest: [u8; 32],
@@ -27,11 +27,16 @@ impl Token {
     /// The token that is this word; none if it is too short, or could not be written in a header.
     pub fn new(word: &str) -> Option<Token> {
         let is_fit = word.len() >= SHORTEST && word.bytes().all(|byte| byte.is_ascii_graphic());
-        is_fit.then(|| Token { digest: Sha256::digest(word).into() })
+        is_fit.then(|| Token::chosen(word))
+    }
+
+    /// The token that whoever starts a door has chosen, whatever it is.
+    pub(crate) fn chosen(word: &str) -> Token {
+        Token { digest: Sha256::digest(word).into() }
     }
 
     /// Whether this is it.
-    pub(super) fn is(&self, word: &[u8]) -> bool {
+    pub(crate) fn is(&self, word: &[u8]) -> bool {
         let digest: [u8; 32] = Sha256::digest(word).into();
         digest == self.digest
     }
@@ -54,7 +59,7 @@ mod tests {
         assert!(token.is(word.as_bytes()));
         assert!(!token.is(b"") && !token.is(&word.as_bytes()[1..]));
         assert_ne!(word, Token::fresh().unwrap());
-        assert!(Token::new("short").is_none());
+        assert!(Token::new("short").is_none() && Token::chosen("short").is(b"short"));
         assert!(Token::new(&"with spaces ".repeat(4)).is_none());
     }
 }

@@ -1,0 +1,51 @@
+//! What was installed somewhere, kept beside it, so that it is installed again only when the list is another.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+/// What is wanted in a place.
+pub(crate) struct Stamp<'a> {
+    pub(crate) place: &'a Path,
+    /// The lists of it, as they are written.
+    pub(crate) wanted: String,
+}
+
+impl Stamp<'_> {
+    /// Whether exactly this was installed.
+    pub(crate) fn is_there(&self) -> bool {
+        fs::read_to_string(self.file()).is_ok_and(|installed| installed == self.wanted)
+    }
+
+    /// Says that this is installed.
+    pub(crate) fn leave(&self) -> Result<()> {
+        let file = self.file();
+        fs::write(&file, &self.wanted).with_context(|| format!("cannot write {}", file.display()))
+    }
+
+    fn file(&self) -> PathBuf {
+        self.place.join("installed")
+    }
+}
+
+/// A list of what is wanted.
+pub(crate) fn read(list: &Path) -> Result<String> {
+    fs::read_to_string(list).with_context(|| format!("cannot read {}", list.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_list_is_another_stamp() {
+        let place = std::env::temp_dir().join(format!("bosun-stamp-{}", std::process::id()));
+        fs::create_dir_all(&place).unwrap();
+        let stamp = |wanted: &str| Stamp { place: &place, wanted: wanted.to_owned() };
+        assert!(!stamp("a==1").is_there());
+        stamp("a==1").leave().unwrap();
+        assert!(stamp("a==1").is_there() && !stamp("a==2").is_there());
+        fs::remove_dir_all(&place).unwrap();
+    }
+}

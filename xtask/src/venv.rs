@@ -1,0 +1,34 @@
+//! Python packages that tests need, each list in an environment of its own under the target folder.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::run::{run, works};
+use crate::stamp::{self, Stamp};
+
+/// Makes an environment with the packages of a list, unless it is there with the same ones. `what` is what people are
+/// told is being installed.
+pub(crate) fn install(place: &Path, list: &Path, what: &str) -> Result<()> {
+    let stamp = Stamp { place, wanted: stamp::read(list)? };
+    let python = place.join("bin/python");
+    if stamp.is_there() && works(Command::new(&python).arg("--version")) {
+        return Ok(());
+    }
+    println!("xtask: installing {what}");
+    make(place, &python, list).with_context(|| {
+        let list = list.display();
+        format!(
+            "{what}: this needs python3 with venv and pip (Debian: apt install python3 python3-venv), \
+             and a package index that has what {list} names"
+        )
+    })?;
+    stamp.leave()
+}
+
+fn make(place: &Path, python: &Path, list: &Path) -> Result<()> {
+    run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(place))?;
+    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"];
+    run(Command::new(python).args(pip).arg(list))
+}
