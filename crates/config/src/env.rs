@@ -270,6 +270,22 @@ mod tests {
     }
 
     #[test]
+    fn started_programs_inherit_no_token_of_an_sdk() {
+        let env = Env::of(&[
+            ("COPILOT_CONNECTION_TOKEN", "1"),
+            ("COPILOT_GITHUB_TOKEN", "2"),
+            ("COPILOT_PROVIDER_API_KEY", "3"),
+            ("COPILOT_PROVIDER_BEARER_TOKEN", "4"),
+            ("COPILOT_SDK_AUTH_TOKEN", "5"),
+            ("CLAUDE_CODE_OAUTH_TOKEN", "6"),
+            ("CLAUDE_CODE_MAX_OUTPUT_TOKENS", "7"),
+        ]);
+        let hidden = Hidden { keys: &Env::keys(BTreeSet::new()), settings: &[] };
+        let names: Vec<_> = env.for_programs(&hidden).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["CLAUDE_CODE_MAX_OUTPUT_TOKENS"]);
+    }
+
+    #[test]
     fn started_programs_inherit_neither_keys_nor_what_is_bosun_s_own() {
         let env = Env::of(&[
             ("PATH", "/bin"),

@@ -8,7 +8,7 @@ use serde::ser::{Serialize, Serializer};
 use crate::file::Environment;
 
 /// Variables that hold keys by their name, whoever reads them.
-const KEY_LIKE: [&str; 2] = ["*_API_KEY", "*_AUTH_TOKEN"];
+const KEY_LIKE: [&str; 4] = ["*_API_KEY", "*_AUTH_TOKEN", "CLAUDE_*_TOKEN", "COPILOT_*_TOKEN"];
 
 /// Variables that concern Bosun alone.
 const OWN: &str = "BOSUN_*";

@@ -131,6 +131,15 @@ pub fn told(tool: &str, dialect: HookDialect) -> &str {
     names.and_then(|names| names.first().copied()).unwrap_or(tool)
 }
 
+/// Whether a family calls a tool of ours so, or we do.
+pub fn is_called(tool: &str, name: &str, dialect: HookDialect) -> bool {
+    let theirs = known(tool).map_or(&[][..], |known| match dialect {
+        HookDialect::Camel => known.camel,
+        HookDialect::Snake => known.pascal,
+    });
+    tool == name || theirs.contains(&name)
+}
+
 /// Every name that a matcher may mean a tool by.
 pub(crate) fn all(tool: &str) -> Vec<&str> {
     let others = known(tool).into_iter().flat_map(|known| known.camel.iter().chain(known.pascal)).copied();

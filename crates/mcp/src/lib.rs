@@ -19,5 +19,5 @@ pub use error::McpError;
 pub use limits::{Deadlines, Limits, Terms};
 pub use line::{Line, Sending};
 pub use listing::Listing;
-pub use name::tool_name;
+pub use name::{name_pattern, tool_name};
 pub use server::{Offer, PROTOCOL_VERSION, Server};

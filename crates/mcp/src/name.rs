@@ -3,6 +3,9 @@
 /// Most letters of a tool's name that every provider takes.
 const MAX: usize = 64;
 
+/// How many of them stand for the rest of a longer one.
+const TAIL: usize = 9;
+
 /// How a model calls a tool of a server. Two tools may come to the same name only if their names differ in letters that
 /// providers do not take.
 pub fn tool_name(server: &str, tool: &str) -> String {
@@ -11,7 +14,19 @@ pub fn tool_name(server: &str, tool: &str) -> String {
         return name;
     }
     let tail = format!("_{:08x}", digest(server, tool));
-    format!("{}{tail}", &name[..MAX - tail.len()])
+    format!("{}{tail}", &name[..MAX - TAIL])
+}
+
+/// The names that `mcp__SERVER__TOOL` may have become, as a pattern in which `*` stands for any letters. Whoever writes
+/// it in full knows neither which letters providers take nor how many.
+pub fn name_pattern(name: &str) -> String {
+    let plain: String = name.chars().map(|c| if c == '*' { c } else { letter(c) }).collect();
+    // What stands for many names must not end in letters that a long one of them lacks.
+    let most = if plain.ends_with('*') { MAX - TAIL } else { MAX };
+    match plain.len() <= most {
+        true => plain,
+        false => format!("{}*", &plain[..MAX - TAIL]),
+    }
 }
 
 /// A number that stands for both names, the same in every version of the program: sessions outlive them. It is FNV-1a.
@@ -21,7 +36,11 @@ fn digest(server: &str, tool: &str) -> u32 {
 }
 
 fn plain(name: &str) -> String {
-    name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '_' }).collect()
+    name.chars().map(letter).collect()
+}
+
+fn letter(c: char) -> char {
+    if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }
 }
 
 #[cfg(test)]
@@ -41,5 +60,17 @@ mod tests {
         assert_eq!((one.len(), other.len()), (MAX, MAX));
         assert_ne!(one, other);
         assert_eq!(one, tool_name("s", &"x".repeat(100)));
+    }
+
+    #[test]
+    fn a_name_in_full_means_what_became_of_it() {
+        assert_eq!(name_pattern("mcp__calc__add"), "mcp__calc__add");
+        assert_eq!(name_pattern("mcp__my server.v2__*"), "mcp__my_server_v2__*");
+        let (server, tool) = ("a-server-with-a-long-name", "and-a-tool-with-an-even-longer-name-than-that");
+        let pattern = name_pattern(&format!("mcp__{server}__{tool}"));
+        assert!(tool_name(server, tool).starts_with(pattern.strip_suffix('*').unwrap()), "{pattern}");
+        let server = "s".repeat(50);
+        let pattern = name_pattern(&format!("mcp__{server}__*"));
+        assert!(tool_name(&server, "a-tool").starts_with(pattern.strip_suffix('*').unwrap()), "{pattern}");
     }
 }

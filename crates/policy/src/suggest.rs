@@ -4,7 +4,7 @@ use std::path::Path;
 
 use protocol::RuleEffect;
 
-use crate::pattern::{Match, bare, escaped, exact, quoted};
+use crate::pattern::{Match, bare, escaped, exact, is_family, quoted};
 use crate::request::Part;
 use crate::shell::{Simple, Word};
 use crate::{Policy, Rule, Source};
@@ -45,6 +45,8 @@ pub(crate) fn rule(policy: &Policy, tool: &str, part: &Part<'_>) -> Option<Strin
         Part::Edit(file) => format!("edit({})", files(policy, file.path)?),
         Part::Page(address) => format!("fetch({})", address.shown()),
         Part::Agent(name) => format!("task({name})"),
+        // Such a rule would allow tools of ours as well, which do something else.
+        Part::Other if is_family(tool) => return None,
         Part::Other => tool.to_owned(),
         Part::Unread | Part::ReadUnknown | Part::EditUnknown => return None,
     };

@@ -134,11 +134,21 @@ impl<R: AsyncRead + Unpin> Frames<R> {
 
 fn content_length(header: &[u8]) -> Result<usize, FrameError> {
     let header = std::str::from_utf8(header).map_err(|_| FrameError::Header("it is not text"))?;
-    let mut fields = header.split("\r\n").filter_map(|line| line.split_once(':'));
-    let (_, length) = fields
-        .find(|(name, _)| name.eq_ignore_ascii_case("content-length"))
-        .ok_or(FrameError::Header("it has no Content-Length"))?;
+    let mut length = None;
+    for line in header.split("\r\n") {
+        // The first line of an HTTP request is no field: a page that a browser shows may send one to any port.
+        let field = line.split_once(':').filter(|(name, _)| is_name(name));
+        let (name, value) = field.ok_or(FrameError::Header("a line of it is no field"))?;
+        if name.eq_ignore_ascii_case("content-length") {
+            length = length.or(Some(value));
+        }
+    }
+    let length = length.ok_or(FrameError::Header("it has no Content-Length"))?;
     length.trim().parse().map_err(|_| FrameError::Header("its Content-Length is not a number"))
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
 #[cfg(test)]
@@ -227,7 +237,14 @@ mod tests {
     async fn a_header_needs_a_length_and_may_hold_more() {
         let (taken, _) = read(Framing::ContentLength, b"X: y\r\ncontent-length:2\r\n\r\n{}", 64).await;
         assert_eq!(taken, [b"{}"]);
-        for wrong in ["X: y\r\n\r\n", "Content-Length: -1\r\n\r\n", "Content-Length: two\r\n\r\n"] {
+        let wrong = [
+            "X: y\r\n\r\n",
+            "Content-Length: -1\r\n\r\n",
+            "Content-Length: two\r\n\r\n",
+            "POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}",
+            "POST /a:b HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}",
+        ];
+        for wrong in wrong {
             let (_, error) = read(Framing::ContentLength, wrong.as_bytes(), 64).await;
             assert!(matches!(error, Some(FrameError::Header(_))), "{wrong}");
         }

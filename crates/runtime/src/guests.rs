@@ -9,7 +9,8 @@ use tools::Tool;
 /// What the program that drives a session brings along.
 #[derive(Debug, Clone, Default)]
 pub struct Guests {
-    /// Tools that it runs; one of a name that is known already takes its place.
+    /// Tools that it runs. One of a name that is known already, ours or that of the first family of SDKs, takes its
+    /// place.
     pub tools: Vec<Arc<dyn Tool>>,
     /// Its hooks, besides those of the catalogue.
     pub hooks: Vec<HookSpec>,

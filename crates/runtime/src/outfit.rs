@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use model::{Model, ToolSpec};
 use policy::Role;
-use protocol::{AgentSpec, Clip, Effort, Kind, PermissionMode, SessionMode, Spawns, TaskId, TaskSpec};
+use protocol::{AgentSpec, Clip, Effort, HookDialect, Kind, PermissionMode, SessionMode, Spawns, TaskId, TaskSpec};
 use tools::{Access, Tool};
 
 use crate::agent::Desk;
@@ -188,7 +188,11 @@ impl Desk {
             .chain(crew)
             .chain(tools::list());
         let guests = &self.settings.guests.tools;
-        let is_replaced = |tool: &Arc<dyn Tool>| guests.iter().any(|guest| guest.spec().name == tool.spec().name);
+        // A program whose `bash` stands in for ours must not find its model at our `shell`.
+        let is_replaced = |tool: &Arc<dyn Tool>| {
+            let mut names = guests.iter().map(|guest| &guest.spec().name);
+            names.any(|name| hooks::names::is_called(&tool.spec().name, name, HookDialect::Camel))
+        };
         let all = all.filter(|tool| !is_replaced(tool)).chain(guests.iter().cloned());
         all.filter(|tool| has(definition, &tool.spec().name)).collect()
     }

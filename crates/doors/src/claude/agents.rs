@@ -58,10 +58,11 @@ fn definition(name: &str, given: &Value, servers: &[&str], tools: &[String]) -> 
         tracing::warn!(agent = %shown, "an effort as a number is not in this version; the session's is used");
         fields.remove("effort");
     }
-    for field in ["tools", "disallowedTools"] {
-        if let Some(Value::Array(list)) = fields.get_mut(field) {
-            *list = list.iter().flat_map(|tool| spread(tool, tools)).collect();
-        }
+    if let Some(Value::Array(list)) = fields.get_mut("tools") {
+        *list = list.iter().flat_map(|tool| spread(tool, tools)).collect();
+    }
+    if let Some(Value::Array(list)) = fields.get_mut("disallowedTools") {
+        *list = list.iter().flat_map(|tool| spread(&in_full(tool), tools)).collect();
     }
     if let Some(Value::Array(wanted)) = fields.get_mut("mcpServers") {
         wanted.retain(|server| !server.as_str().is_some_and(|server| servers.contains(&server)));
@@ -70,6 +71,16 @@ fn definition(name: &str, given: &Value, servers: &[&str], tools: &[String]) -> 
         }
     }
     Ok(Value::Object(fields))
+}
+
+/// A tool that is not to be had, by whatever became of its name: a no must not be lost over letters.
+fn in_full(tool: &Value) -> Value {
+    match tool.as_str().filter(|name| name.starts_with("mcp__")) {
+        Some(name) if server_prefix(name).is_none() => mcp::name_pattern(name).into(),
+        Some(name) if !name.ends_with('*') => mcp::name_pattern(&format!("{name}__*")).into(),
+        Some(name) => mcp::name_pattern(name).into(),
+        None => tool.clone(),
+    }
 }
 
 /// A tool of a list; all of a server's tools where the server is named.
@@ -114,6 +125,20 @@ mod tests {
             "disallowedTools": ["mcp__calc__add", "mcp__calc__sub", "mcp__db__query"],
             "model": "inherit", "maxTurns": 3, "background": true, "permissionMode": "plan" });
         assert_eq!(read(json!({ "counter": given })).unwrap(), json!({ "counter": expected }));
+    }
+
+    #[test]
+    fn d2_a_tool_that_an_agent_must_not_have_is_known_by_its_name_in_full() {
+        let (server, tool) = ("my.server", "a-tool-with-a-name-that-no-provider-would-take-in-full-length");
+        let known = [mcp::tool_name(server, tool), mcp::tool_name(server, "b")];
+        let denied = |name: String| {
+            let given = json!({ "description": "x", "prompt": "x", "disallowedTools": [name] });
+            let agents = ours(&json!({ "a": given }), &[server], &known).unwrap().unwrap();
+            serde_json::from_str::<Value>(&agents).unwrap()["a"]["disallowedTools"].clone()
+        };
+        assert_eq!(denied(format!("mcp__{server}__{tool}")), json!([known[0]]));
+        assert_eq!(denied(format!("mcp__{server}__b")), json!([known[1]]));
+        assert_eq!(denied(format!("mcp__{server}")), json!(known));
     }
 
     #[test]

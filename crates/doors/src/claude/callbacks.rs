@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use protocol::{HookAction, HookDialect, HookFailure, HookSpec};
+use protocol::{HookAction, HookDialect, HookEvent, HookFailure, HookSpec};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -34,14 +34,16 @@ pub(super) fn specs(hooks: &Value) -> Vec<HookSpec> {
         .collect()
 }
 
-fn entry(event: protocol::HookEvent, name: &str, matcher: &Value) -> Vec<HookSpec> {
+fn entry(event: HookEvent, name: &str, matcher: &Value) -> Vec<HookSpec> {
     let ids = matcher["hookCallbackIds"].as_array().map_or(&[][..], Vec::as_slice);
     let seconds = matcher["timeout"].as_f64().filter(|seconds| *seconds > 0.0).unwrap_or(USUAL);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts of floats saturate")]
     let timeout_ms = (seconds * 1000.0) as u64;
-    let failure = match matcher["onFailure"].as_str() {
-        None | Some("continue") => HookFailure::Open,
-        Some(_block) => HookFailure::Closed,
+    let failure = match (matcher["onFailure"].as_str(), event) {
+        (Some("continue"), _) => HookFailure::Open,
+        // A guard that fails, is late or is gone has not said yes.
+        (None, HookEvent::PreToolUse) | (Some(_), _) => HookFailure::Closed,
+        (None, _other) => HookFailure::Open,
     };
     let spec = |id: &str| HookSpec {
         event,
@@ -101,15 +103,17 @@ impl hooks::Driver for Callbacks {
             if answer.is_err() && self.control.is_silent() && !is_end {
                 self.await_death().await;
             }
-            answer.map(|answer| answer.to_string())
+            match answer? {
+                Value::Null => Ok("{}".to_owned()),
+                answer @ Value::Object(_) => Ok(answer.to_string()),
+                _other => Err("its answer is no object".to_owned()),
+            }
         })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use protocol::HookEvent;
-
     use super::*;
 
     #[test]
@@ -118,6 +122,7 @@ mod tests {
             "PreToolUse": [
                 { "matcher": "Bash", "hookCallbackIds": ["hook_0", "hook_1"], "timeout": 1.5, "onFailure": "block" },
                 { "matcher": null, "hookCallbackIds": ["hook_2"] },
+                { "hookCallbackIds": ["hook_3"], "onFailure": "continue" },
             ],
             "FileChanged": [{ "hookCallbackIds": ["hook_3"] }],
             "Stop": null,
@@ -128,7 +133,8 @@ mod tests {
             [
                 (Some("Bash"), 1500, HookFailure::Closed),
                 (Some("Bash"), 1500, HookFailure::Closed),
-                (None, 60_000, HookFailure::Open)
+                (None, 60_000, HookFailure::Closed),
+                (None, 60_000, HookFailure::Open),
             ]
         );
         assert!(specs.iter().all(|spec| spec.event == HookEvent::PreToolUse && spec.dialect == HookDialect::Snake));

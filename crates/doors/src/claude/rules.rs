@@ -21,9 +21,11 @@ pub(super) fn rule(effect: RuleEffect, text: &str) -> Option<String> {
     };
     let ours = match (is_family(name), pattern, effect) {
         (true, _, _) => text.to_owned(),
-        (false, None, _) if is_server(name) => format!("{name}__*"),
+        (false, None, RuleEffect::Allow) if is_server(name) => format!("{name}__*"),
+        (false, _, RuleEffect::Ask | RuleEffect::Deny) if is_server(name) => mcp::name_pattern(&format!("{name}__*")),
         // Only families of tools know patterns. A rule that cannot be kept to the letter is kept on the safe side: what
         // denies or asks about some calls of a tool does so for all of them, and what allows some allows none.
+        (false, _, RuleEffect::Ask | RuleEffect::Deny) if name.starts_with("mcp__") => mcp::name_pattern(name),
         (false, None, _) | (false, Some(_), RuleEffect::Ask | RuleEffect::Deny) => {
             hooks::names::ours(name, HookDialect::Snake).to_owned()
         }
@@ -98,6 +100,12 @@ mod tests {
         assert_eq!(rule(RuleEffect::Deny, "WebFetch").as_deref(), Some("fetch"));
         for text in ["Skill(pdf)", "Bash(a"] {
             assert!(rule(RuleEffect::Deny, text).is_some_and(|rule| !rule.contains('(')), "a no is never lost: {text}");
+        }
+        let (server, tool) = ("the.house's server", "a-tool-with-a-name-that-no-provider-would-take-in-full");
+        let name = mcp::tool_name(server, tool);
+        for text in [format!("mcp__{server}__{tool}"), format!("mcp__{server}"), format!("mcp__{server}__{tool}(x)")] {
+            let denied = rule(RuleEffect::Deny, &text).unwrap();
+            assert!(name.starts_with(denied.strip_suffix('*').unwrap()), "a no is never lost: {denied}");
         }
     }
 

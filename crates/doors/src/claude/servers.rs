@@ -184,7 +184,8 @@ impl Line for Through {
         Box::pin(async move {
             let request = json!({ "subtype": "mcp_message", "server_name": self.server, "message": message });
             let mut answer = self.control.ask(request).await?;
-            Ok(answer["mcp_response"].take())
+            // The client says what it likes, an object or not.
+            Ok(answer.get_mut("mcp_response").map(Value::take).unwrap_or_default())
         })
     }
 }

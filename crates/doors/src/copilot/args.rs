@@ -18,6 +18,11 @@ pub(crate) enum Misuse {
         "this program serves the Copilot SDKs and nothing else: start it with --headless --stdio or --headless --port"
     )]
     NotHeadless,
+    /// Everybody on the machine could come in.
+    #[error(
+        "a port without a token is open to every user and every page of this machine: set COPILOT_CONNECTION_TOKEN"
+    )]
+    NoToken,
     /// The port is none.
     #[error("`--port {0}` is no port")]
     Port(String),

@@ -69,11 +69,22 @@ impl Member {
 
 /// The clients of one session.
 #[derive(Debug, Default)]
-pub(crate) struct Audience(Mutex<Vec<Arc<Member>>>);
+pub(crate) struct Audience {
+    members: Mutex<Vec<Arc<Member>>>,
+    /// Whether the session has had a client with hooks since one came who wants none.
+    is_guarded: AtomicBool,
+}
 
 impl Audience {
     pub(crate) fn join(&self, member: Arc<Member>) {
-        self.members().push(member);
+        let mut members = self.members();
+        members.push(member);
+        self.is_guarded.store(members.iter().any(|member| member.abilities.hooks), Ordering::Release);
+    }
+
+    /// Whether a client that had hooks has left, and nobody came in its place.
+    pub(crate) fn is_forsaken(&self) -> bool {
+        self.is_guarded.load(Ordering::Acquire) && self.who(|abilities| abilities.hooks).is_none()
     }
 
     pub(crate) fn part(&self, member: &Arc<Member>) {
@@ -100,6 +111,6 @@ impl Audience {
     }
 
     fn members(&self) -> MutexGuard<'_, Vec<Arc<Member>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.members.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

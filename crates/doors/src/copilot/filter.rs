@@ -11,16 +11,25 @@ pub(crate) struct Filter(Vec<(Option<String>, String)>);
 impl Filter {
     pub(crate) fn read(given: &Value) -> Filter {
         let entry = |text: &str| match text.split_once(':') {
-            Some((source, name)) => (Some(source.to_owned()), ours(name).to_owned()),
-            None => (None, ours(text).to_owned()),
+            Some((source, name)) => (Some(source.to_owned()), name.to_owned()),
+            None => (None, text.to_owned()),
         };
         Filter(given.as_array().into_iter().flatten().filter_map(Value::as_str).map(entry).collect())
     }
 
-    pub(crate) fn allows(&self, source: &str, name: &str) -> bool {
-        self.0.iter().any(|(from, wanted)| {
-            from.as_deref().is_none_or(|from| from == source) && (wanted == name || wanted == "*")
-        })
+    /// Whether it lists a tool of Bosun's own, by our name for it.
+    pub(crate) fn has_own(&self, name: &str) -> bool {
+        self.names("builtin").any(|wanted| wanted == "*" || ours(wanted) == name)
+    }
+
+    /// Whether it lists a tool of the client's, which only the client has a name for.
+    pub(crate) fn has_custom(&self, name: &str) -> bool {
+        self.names("custom").any(|wanted| wanted == "*" || wanted == name)
+    }
+
+    fn names(&self, source: &str) -> impl Iterator<Item = &str> {
+        let counts = move |from: &Option<String>| from.as_deref().is_none_or(|from| from == source);
+        self.0.iter().filter(move |(from, _)| counts(from)).map(|(_, name)| name.as_str())
     }
 }
 

@@ -11,12 +11,15 @@ use serde_json::{Value, json};
 use super::audience::Audience;
 use crate::session_uuid;
 
+/// The hook that calls wait for.
+const GUARD: &str = "preToolUse";
+
 /// What clients of this family have hooks on.
 const EVENTS: [(HookEvent, &str); 13] = [
     (HookEvent::SessionStart, "sessionStart"),
     (HookEvent::SessionEnd, "sessionEnd"),
     (HookEvent::UserPromptSubmitted, "userPromptSubmitted"),
-    (HookEvent::PreToolUse, "preToolUse"),
+    (HookEvent::PreToolUse, GUARD),
     (HookEvent::PostToolUse, "postToolUse"),
     (HookEvent::PostToolUseFailure, "postToolUseFailure"),
     (HookEvent::PermissionRequest, "permissionRequest"),
@@ -60,14 +63,21 @@ impl ClientHooks {
     }
 
     async fn invoke(&self, id: &str, mut input: Value) -> Result<String, String> {
-        let Some(member) = self.audience.who(|abilities| abilities.hooks) else { return Ok("{}".to_owned()) };
+        let Some(member) = self.audience.who(|abilities| abilities.hooks) else {
+            // A guard that went away has not said yes.
+            return match id == GUARD && self.audience.is_forsaken() {
+                true => Err("the client that has it has left; resume the session".to_owned()),
+                false => Ok("{}".to_owned()),
+            };
+        };
         let session = session_uuid(self.session).to_string();
         input["sessionId"] = session.clone().into();
         let params = json!({ "sessionId": session, "hookType": id, "input": input });
         let answer = member.peer.ask("hooks.invoke", params).await.map_err(|error| error.message)?;
         match &answer["output"] {
             Value::Null => Ok("{}".to_owned()),
-            output => Ok(output.to_string()),
+            output @ Value::Object(_) => Ok(output.to_string()),
+            _other => Err("its answer is no object".to_owned()),
         }
     }
 }
@@ -85,5 +95,33 @@ impl Driver for ClientHooks {
         payload: Value,
     ) -> Pin<Box<dyn Future<Output = Result<String, String>> + Send + 'a>> {
         Box::pin(self.invoke(id, payload))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rpc::{Connection, Framing, Limits};
+
+    use super::*;
+    use crate::copilot::audience::{Abilities, Member};
+    use crate::copilot::peer::Peer;
+
+    #[tokio::test]
+    async fn d6_a_call_is_not_let_through_when_its_guard_has_left() {
+        let (_client, door) = tokio::io::duplex(4096);
+        let (input, output) = tokio::io::split(door);
+        let connection = Connection::new(input, output, Framing::ContentLength, Limits::LOCAL);
+        let peer = Arc::new(Peer::new(connection.outbox().clone()));
+        let member = |hooks: bool| Member::new(Arc::clone(&peer), Abilities { hooks, ..Abilities::default() }).0;
+        let audience = Arc::<Audience>::default();
+        let hooks = ClientHooks::new(SessionId::new(uuid::Uuid::nil()), Arc::clone(&audience));
+        assert_eq!(hooks.invoke(GUARD, json!({})).await.as_deref(), Ok("{}"));
+        let guard = member(true);
+        audience.join(Arc::clone(&guard));
+        audience.part(&guard);
+        assert!(hooks.invoke(GUARD, json!({})).await.is_err());
+        assert_eq!(hooks.invoke("agentStop", json!({})).await.as_deref(), Ok("{}"));
+        audience.join(member(false));
+        assert_eq!(hooks.invoke(GUARD, json!({})).await.as_deref(), Ok("{}"), "whoever comes next wants none");
     }
 }

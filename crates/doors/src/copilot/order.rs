@@ -79,8 +79,6 @@ impl Wish<'_> {
         flags.each("--add-dir", texts(&self.0["additionalDirectories"]));
         flags.each("--plugin-dir", texts(&self.0["pluginDirectories"]));
         flags.put("--agents", self.agents());
-        let own = list(&self.0["tools"]).filter(|tool| tool["skipPermission"] == true);
-        flags.each("--allow", own.filter_map(|tool| tool["name"].as_str()));
         flags.each("--deny", self.forbidden());
         flags.into_words()
     }
@@ -104,8 +102,7 @@ impl Wish<'_> {
         let (available, excluded) = self.filters();
         let own = own_tools();
         let is_wanted = |name: &String| {
-            available.as_ref().is_none_or(|available| available.allows("builtin", name))
-                && !excluded.allows("builtin", name)
+            available.as_ref().is_none_or(|available| available.has_own(name)) && !excluded.has_own(name)
         };
         own.into_iter().filter(|name| !is_wanted(name)).collect()
     }
@@ -121,8 +118,8 @@ impl Wish<'_> {
                 let why = format!("`{name}` is no tool's name: letters, digits, _ and -, at most 64");
                 return Err(ErrorObject::bad_params(why));
             }
-            let is_available = available.as_ref().is_none_or(|available| available.allows("custom", name));
-            if is_available && !excluded.allows("custom", name) {
+            let is_available = available.as_ref().is_none_or(|available| available.has_custom(name));
+            if is_available && !excluded.has_custom(name) {
                 tools.push(Arc::new(ClientTool::new(given, id, cwd.clone(), Arc::clone(bench))));
             }
         }
@@ -209,7 +206,6 @@ mod tests {
                 "--effort=high",
                 "--add-dir=/more",
                 r#"--agents={"scout":{"description":"an agent of the client","disable-model-invocation":true,"prompt":"Look.","tools":["shell","view"]}}"#,
-                "--allow=a",
                 "--deny=shell",
             ]
         );
@@ -222,6 +218,19 @@ mod tests {
         let denied = flags(json!({ "availableTools": ["bash", "builtin:view", "custom:mine"] }));
         assert!(denied.contains(&"--deny=create".to_owned()) && denied.contains(&"--deny=task".to_owned()));
         assert!(!denied.contains(&"--deny=shell".to_owned()) && !denied.contains(&"--deny=view".to_owned()));
+    }
+
+    #[test]
+    fn a_tool_of_the_client_goes_by_the_client_s_name_alone() {
+        let tools = |lists: Value| {
+            let mut params = lists;
+            params["tools"] = json!([{ "name": "bash" }, { "name": "mine" }]);
+            let made = Wish(&params).tools(SessionId::new(uuid::Uuid::nil()), &Arc::default()).unwrap();
+            made.iter().map(|tool| tool.spec().name.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(tools(json!({ "excludedTools": ["bash"] })), ["mine"]);
+        assert_eq!(tools(json!({ "excludedTools": ["builtin:bash"] })), ["bash", "mine"]);
+        assert_eq!(tools(json!({ "availableTools": ["custom:bash"] })), ["bash"]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use super::args::{self, Way};
+use super::args::{self, Misuse, Way};
 use super::server::Server;
 use super::visit;
 use crate::token::Token;
@@ -18,10 +18,14 @@ use crate::{Ended, House};
 /// Serves clients as the command line says: the one that started this process, or those that show `token` on a port of
 /// this machine.
 pub async fn serve(house: Arc<dyn House>, args: Vec<String>, token: Option<String>) -> Ended {
-    match args::read(&args) {
-        Ok(Way::Stdio) => serve_on(house, tokio::io::stdin(), tokio::io::stdout()).await,
-        Ok(Way::Port(port)) => listen(house, port, token).await,
-        Err(misuse) => {
+    match (args::read(&args), token) {
+        (Ok(Way::Stdio), _) => serve_on(house, tokio::io::stdin(), tokio::io::stdout()).await,
+        (Ok(Way::Port(port)), Some(token)) => listen(house, port, token).await,
+        (Ok(Way::Port(_)), None) => {
+            say(&mut std::io::stderr(), &Misuse::NoToken.to_string());
+            Ended::Usage
+        }
+        (Err(misuse), _) => {
             say(&mut std::io::stderr(), &misuse.to_string());
             Ended::Usage
         }
@@ -47,7 +51,7 @@ const MAX_VISITS: usize = 64;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Serves everybody who connects. Sessions run on when their clients leave.
-async fn listen(house: Arc<dyn House>, port: u16, token: Option<String>) -> Ended {
+async fn listen(house: Arc<dyn House>, port: u16, token: String) -> Ended {
     let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
     let (listener, port) = match bound.and_then(|listener| Ok((listener.local_addr()?.port(), listener))) {
         Ok((port, listener)) => (listener, port),
@@ -57,7 +61,7 @@ async fn listen(house: Arc<dyn House>, port: u16, token: Option<String>) -> Ende
         }
     };
     say(&mut std::io::stdout(), &format!("CLI server listening on port {port}"));
-    let server = Arc::new(Server::new(house, token.as_deref().map(Token::chosen)));
+    let server = Arc::new(Server::new(house, Some(Token::chosen(&token))));
     let mut visits = JoinSet::new();
     loop {
         tokio::select! {

@@ -85,6 +85,8 @@ pub(crate) struct ClientTool {
     session: SessionId,
     cwd: Option<String>,
     bench: Arc<Workbench>,
+    /// What a call of it does, as far as anybody here can tell.
+    need: Need,
 }
 
 impl ClientTool {
@@ -95,7 +97,9 @@ impl ClientTool {
         };
         let text = |name: &str| given[name].as_str().unwrap_or_default().to_owned();
         let spec = Spec { name: text("name").into(), about: text("description").into(), schema, access: Access::Other };
-        ClientTool { spec, session, cwd, bench }
+        // No rule says this: one with the tool's name could mean tools of ours too.
+        let need = if given["skipPermission"] == true { Need::Session } else { Need::Other };
+        ClientTool { spec, session, cwd, bench, need }
     }
 
     async fn ask(&self, input: &str, cx: &Context) -> Result<Answer, ToolError> {
@@ -146,7 +150,7 @@ impl Tool for ClientTool {
     }
 
     fn needs(&self, _input: &str, _limits: &Limits) -> Result<Vec<Need>, ToolError> {
-        Ok(vec![Need::Other])
+        Ok(vec![self.need.clone()])
     }
 
     fn run<'a>(&'a self, input: &'a str, cx: &'a Context) -> BoxFuture<'a, Result<Output, ToolError>> {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
+use std::time::Duration;
 
 use protocol::SessionId;
 use rpc::{Connection, ErrorObject, FrameError, Framing, Limits, Malformed, Message, Request};
@@ -22,6 +23,9 @@ use crate::session_id;
 
 /// How many calls of one client may be under way; then it is not read from.
 const MAX_CALLS: usize = 64;
+
+/// How long a client may take to show its token.
+const ADMISSION: Duration = Duration::from_secs(10);
 
 /// Most bytes of one message, and of what waits to be read.
 const LIMITS: Limits = Limits { frame: 32 << 20, queue: 64 << 20, ..Limits::LOCAL };
@@ -51,6 +55,14 @@ impl Visit {
         }
         self.admitted.store(true, Ordering::Release);
         Ok(())
+    }
+
+    /// Waits until the client has had its time to show a token, and has shown none: places are few.
+    async fn stays_out(&self) {
+        tokio::time::sleep(ADMISSION).await;
+        if self.is_admitted() {
+            std::future::pending::<()>().await;
+        }
     }
 
     /// The session that a call is about.
@@ -113,6 +125,7 @@ where
     tokio::select! {
         () = read(&visit, &mut connection, &mut calls) => {}
         () = visit.server.closed() => {}
+        () = visit.stays_out() => connection.outbox().close(ErrorObject::invalid("no token came in time")),
     }
     visit.peer.leave();
     let unfinished = async { while calls.join_next().await.is_some() {} };
@@ -164,5 +177,40 @@ async fn begin(visit: Arc<Visit>, request: Request) -> impl Future<Output = ()> 
         if !std::mem::replace(&mut done, true) {
             answering.await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use host::Home;
+    use tokio::io::AsyncReadExt;
+
+    use super::*;
+    use crate::{House, Opening, Order, Refusal};
+
+    struct Empty(Home);
+
+    impl House for Empty {
+        fn home(&self) -> &Home {
+            &self.0
+        }
+
+        fn open(&self, _order: Order) -> Opening<'_> {
+            Box::pin(async { Err(Refusal { words: "there is none".into(), hint: None }) })
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn d1_a_client_that_shows_no_token_is_sent_away() {
+        let folder = tempfile::tempdir().unwrap();
+        let house = Arc::new(Empty(Home::open(folder.path().to_owned()).unwrap()));
+        let server = Arc::new(Server::new(house, Some("0123456789".into())));
+        let (client, door) = tokio::io::duplex(1 << 16);
+        let (input, output) = tokio::io::split(door);
+        let (mut reading, _writing) = tokio::io::split(client);
+        let mut said = String::new();
+        let hearing = async { reading.read_to_string(&mut said).await.unwrap() };
+        tokio::join!(receive(server, input, output), hearing);
+        assert!(said.contains("no token came in time"), "{said}");
     }
 }

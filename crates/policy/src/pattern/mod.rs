@@ -120,6 +120,11 @@ pub(crate) fn tool(name: &str) -> Result<(Kind, String), String> {
     Ok((name.kind, usual.to_owned()))
 }
 
+/// Whether a rule of this name is about more tools than one.
+pub(crate) fn is_family(name: &str) -> bool {
+    Name::read(name).is_ok_and(|name| name.only.is_none())
+}
+
 impl Pattern {
     /// Whether a call of this tool that would do this is meant.
     pub(crate) fn matches(&self, tool: &str, part: &Part<'_>, place: &Place<'_>, strength: Strength) -> Match {

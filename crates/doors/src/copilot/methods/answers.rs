@@ -62,9 +62,13 @@ async fn permitted(session: &Held, request: &str, result: &Value) -> Result<Deci
         "approve-for-session"
         | "approve-for-location"
         | "approve-permanently"
-        | "approve-read-only-for-session"
         | "approved-for-session"
         | "approved-for-location" => Decision::Allow { rule: rule(session, request).await?, input: None },
+        "approve-read-only-for-session" => {
+            // To look is granted, and no more than that.
+            let reads = |rule: &String| rule == "read" || rule.starts_with("read(");
+            Decision::Allow { rule: rule(session, request).await?.filter(reads), input: None }
+        }
         "reject" | "denied-interactively-by-user" => Decision::Deny { words: word("feedback") },
         "user-not-available" | "denied-no-approval-rule-and-could-not-request-from-user" => {
             Decision::Deny { words: "nobody was there to ask".to_owned() }

@@ -42,6 +42,28 @@ async fn d2_a_hook_blocks_a_call() {
 }
 
 #[tokio::test]
+async fn d2_a_hook_that_says_nothing_that_can_be_read_is_a_no() {
+    let inn = Inn::new(scenario().script(SCRIPT).allow_all());
+    let mut visit = Visit::greeted(&inn, &[], hello("PreToolUse", None)).await;
+    visit.prompt("go").await;
+    let asked = visit.asked("hook_callback").await;
+    visit.answer(&asked, json!("deny")).await;
+    visit.until_type("result").await;
+    visit.close().await;
+    assert_eq!(inn.stage.file("a.txt"), None);
+}
+
+#[tokio::test]
+async fn d6_a_hook_of_a_client_that_has_closed_its_side_is_a_no() {
+    let inn = Inn::new(scenario().script(SCRIPT).allow_all());
+    let mut visit = Visit::greeted(&inn, &[], hello("PreToolUse", None)).await;
+    visit.prompt("go").await;
+    visit.asked("hook_callback").await;
+    visit.close().await;
+    assert_eq!(inn.stage.file("a.txt"), None);
+}
+
+#[tokio::test]
 async fn d2_a_hook_changes_what_a_call_is_run_with() {
     let inn = Inn::new(scenario().script(SCRIPT).allow_all());
     let mut visit = Visit::greeted(&inn, &[], hello("PreToolUse", None)).await;

@@ -38,6 +38,23 @@ async fn greet(visit: &mut Visit, hello: Value) -> Value {
 }
 
 #[tokio::test]
+async fn d6_an_answer_of_a_server_that_is_none_is_no_end_of_the_door() {
+    for odd in [json!("text"), json!([1]), json!(7), json!(null), json!({ "mcp_response": "text" })] {
+        let inn = Inn::new(scenario().script(SCRIPT));
+        let mut visit = Visit::new(&inn, &[]);
+        let request = json!({ "subtype": "initialize", "sdkMcpServers": ["calc"] });
+        visit.say(json!({ "type": "control_request", "request_id": "hello", "request": request })).await;
+        let asked = visit.asked("mcp_message").await;
+        visit.answer(&asked, odd.clone()).await;
+        let greeted = visit.until_type("control_response").await;
+        assert_eq!(greeted["response"]["subtype"], "success", "{odd}");
+        let status = visit.request(json!({ "subtype": "mcp_status" })).await;
+        assert_eq!(status["response"]["mcpServers"][0]["status"], "failed", "{odd}");
+        visit.close().await;
+    }
+}
+
+#[tokio::test]
 async fn d2_a_tool_of_the_client_is_called_through_it() {
     for (args, hello) in [
         (vec!["--mcp-config", r#"{"mcpServers":{"calc":{"type":"sdk","name":"calc"}}}"#], json!({})),

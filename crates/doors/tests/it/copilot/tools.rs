@@ -60,6 +60,49 @@ async fn d2_a_tool_of_the_client_is_asked_about_told_and_answered() {
 }
 
 #[tokio::test]
+async fn d1_a_tool_that_needs_no_permission_is_run_and_no_tool_of_ours_with_it() {
+    let mut client = Client::of(stage());
+    let tools = json!([{ "name": "lookup", "skipPermission": true }, { "name": "edit", "skipPermission": true }]);
+    let id = client.session(json!({ "tools": tools })).await;
+    assert_eq!(*client.house.flags.lock().unwrap(), ["--ask-wait=for-ever", "--no-ask-user"]);
+    client.call("session.send", json!({ "sessionId": id, "prompt": "look up 7" })).await.unwrap();
+    let events = client.events_to("external_tool.requested").await;
+    assert!(!kinds(&events).contains(&"permission.requested"), "{:?}", kinds(&events));
+    let request = &events.last().unwrap()["data"]["requestId"];
+    let answer = json!({ "sessionId": id, "requestId": request, "result": "open" });
+    client.call("session.tools.handlePendingToolCall", answer).await.unwrap();
+    client.events_to("session.idle").await;
+    client.call("session.send", json!({ "sessionId": id, "prompt": "write a.txt" })).await.unwrap();
+    client.event("permission.requested").await;
+    client.leave().await;
+}
+
+#[tokio::test]
+async fn d1_whoever_may_only_look_for_a_session_is_granted_nothing_else() {
+    let mut client = Client::of(stage());
+    let id = client.session(json!({})).await;
+    for name in ["a.txt", "b.txt"] {
+        client.call("session.send", json!({ "sessionId": id, "prompt": format!("write {name}") })).await.unwrap();
+        // The second is asked about as well.
+        let asked = client.event("permission.requested").await["data"]["requestId"].clone();
+        let result = json!({ "kind": "approve-read-only-for-session", "directories": [] });
+        let params = json!({ "sessionId": id, "requestId": asked, "result": result });
+        client.call("session.permissions.handlePendingPermissionRequest", params).await.unwrap();
+        client.events_to("session.idle").await;
+    }
+    client.leave().await;
+}
+
+#[tokio::test]
+async fn d1_a_port_is_not_opened_without_a_token() {
+    let client = Client::of(stage());
+    let house = std::sync::Arc::clone(&client.house) as std::sync::Arc<dyn bosun_doors::House>;
+    let words = ["--headless", "--port", "0"].map(str::to_owned).to_vec();
+    assert_eq!(bosun_doors::copilot::serve(house, words, None).await, bosun_doors::Ended::Usage);
+    client.leave().await;
+}
+
+#[tokio::test]
 async fn d6_a_client_that_comes_back_is_told_again_what_waits_for_it() {
     let mut client = Client::of(stage());
     let stage = client.stage();

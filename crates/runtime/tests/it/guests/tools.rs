@@ -79,6 +79,30 @@ async fn d1_a_tool_of_the_program_takes_the_place_of_ours() {
 }
 
 #[tokio::test]
+async fn d1_a_tool_that_the_program_calls_as_its_family_calls_ours_takes_the_place_of_ours() {
+    let guest = Guest::named("bash");
+    let script = ASKS.replace("lookup", "bash");
+    let run = plays(&guest, &script).allow_all().run().await;
+    let told = run.stage().model(run.id()).requests()[0].tools.clone();
+    assert!(told.iter().any(|tool| tool.name == "bash"));
+    assert!(!told.iter().any(|tool| tool.name == "shell"), "its model would go round it");
+    assert_eq!((run.text(), guest.called().len()), ("heard forty-two", 1));
+}
+
+#[tokio::test]
+async fn d1_what_is_allowed_of_a_program_s_tool_for_good_is_that_tool_alone() {
+    let guest = Guest::named("edit");
+    let stage = plays(&guest, &ASKS.replace("lookup", "edit")).ask_wait(None).ready();
+    let mut driver = stage.open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    let asked = driver.until("the ask", |event| matches!(event, Event::Asked(_))).await;
+    let Event::Asked(ask) = asked.entry.event else { unreachable!() };
+    let Subject::Permission { tool, rule, .. } = &ask.subject else { panic!("{ask:?}") };
+    assert_eq!((tool.as_str(), rule.as_deref()), ("edit", None), "`edit` would allow `create` too");
+    driver.leave().await;
+}
+
+#[tokio::test]
 async fn d1_an_agent_whose_definition_does_not_list_a_tool_of_the_program_has_none() {
     let guest = Guest::named("lookup");
     let script = "
