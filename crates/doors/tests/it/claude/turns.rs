@@ -197,6 +197,34 @@ async fn d2_modes_models_and_what_is_not_known_are_answered() {
 }
 
 #[tokio::test]
+async fn d2_a_session_that_was_left_in_plan_mode_can_leave_it() {
+    let inn = Inn::new(scenario().script(SCRIPT));
+    let mut visit = Visit::greeted(&inn, &[], json!({})).await;
+    visit.request(json!({ "subtype": "set_permission_mode", "mode": "plan" })).await;
+    visit.prompt("first").await;
+    let id = visit.until_type("result").await["session_id"].as_str().unwrap().to_owned();
+    visit.close().await;
+
+    let mut again = Visit::greeted(&inn, &["--resume", &id], json!({})).await;
+    again.prompt("second").await;
+    assert_eq!(again.until(|frame| frame["subtype"] == "init").await["permissionMode"], "plan");
+    again.until_type("result").await;
+    again.request(json!({ "subtype": "set_permission_mode", "mode": "acceptEdits" })).await;
+    again.prompt("third").await;
+    let result = again.until_type("result").await;
+    assert!(result["result"].as_str().unwrap().contains("interactive again"), "{result}");
+    again.request(json!({ "subtype": "set_permission_mode", "mode": "plan" })).await;
+    again.close().await;
+
+    let mut other = Visit::greeted(&inn, &["--resume", &id, "--permission-mode=acceptEdits"], json!({})).await;
+    other.prompt("fourth").await;
+    assert_eq!(other.until(|frame| frame["subtype"] == "init").await["permissionMode"], "acceptEdits");
+    let result = other.until_type("result").await;
+    assert!(!result["result"].as_str().unwrap().contains("is in plan mode"), "{result}");
+    other.close().await;
+}
+
+#[tokio::test]
 async fn d2_slash_commands_are_run_and_told() {
     let inn = Inn::new(scenario().script(SCRIPT));
     let mut visit = Visit::greeted(&inn, &[], json!({})).await;
