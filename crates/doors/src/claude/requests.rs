@@ -22,6 +22,7 @@ impl Talk {
                 if request["cancel_queued"].as_bool().unwrap_or(false) {
                     self.queue.clear();
                 }
+                self.breaks = self.asked && !self.heard;
                 // The client hears of the end of the turn after the answer to its request.
                 self.control.answer(id, Ok(json!({}))).await;
                 self.interrupt().await;

@@ -129,6 +129,23 @@ async fn d2_an_interrupted_turn_says_so_and_the_session_can_be_used_again() {
 }
 
 #[tokio::test]
+async fn d2_a_message_is_interrupted_before_it_is_read() {
+    let inn = Inn::new(scenario().script(SCRIPT));
+    let hello = json!({ "hooks": { "UserPromptSubmit": [{ "hookCallbackIds": ["hook_0"] }] } });
+    let mut visit = Visit::greeted(&inn, &[], hello).await;
+    visit.prompt("slow").await;
+    let asked = visit.asked("hook_callback").await;
+    assert_eq!(visit.request(json!({ "subtype": "interrupt" })).await["subtype"], "success");
+    visit.answer(&asked, json!({})).await;
+    assert_eq!(visit.until_type("result").await["subtype"], "error_during_execution");
+    visit.prompt("again").await;
+    let asked = visit.asked("hook_callback").await;
+    visit.answer(&asked, json!({})).await;
+    assert_eq!(visit.until_type("result").await["result"], "You said: again");
+    visit.close().await;
+}
+
+#[tokio::test]
 async fn d2_a_model_that_fails_is_told_and_is_the_exit_code() {
     let inn = Inn::new(scenario().script(SCRIPT));
     let mut visit = Visit::greeted(&inn, &[], json!({})).await;
@@ -172,6 +189,20 @@ async fn d2_a_session_is_gone_on_with_and_copied() {
     let asked = inn.stage.model("ses-01900000-0000-7000-8000-00000000000f".parse().unwrap()).requests();
     let told = format!("{:?}", asked.last().unwrap());
     assert!(told.contains("first") && told.contains("second") && told.contains("third"), "{told}");
+}
+
+#[tokio::test]
+async fn d2_a_copy_of_a_running_session_answers_at_once() {
+    let inn = Inn::new(scenario().script(SCRIPT));
+    let mut visit = Visit::greeted(&inn, &["--include-partial-messages"], json!({})).await;
+    visit.prompt("slow").await;
+    let begun = visit.until(|frame| frame["event"]["delta"]["text"] == "I begin.").await;
+    let id = begun["session_id"].as_str().unwrap();
+    let mut copy = Visit::greeted(&inn, &["--resume", id, "--fork-session"], json!({})).await;
+    copy.prompt("hello").await;
+    assert_eq!(copy.until_type("result").await["result"], "You said: hello");
+    copy.close().await;
+    visit.die().await;
 }
 
 #[tokio::test]
