@@ -57,7 +57,7 @@ pub(super) async fn send(api: Arc<Client>, prompt: Prompt, is_slash: bool) -> Ch
     };
     match sent {
         Ok(_receipt) => Chore::Sent { frame: prompt.frame },
-        Err(error) => Chore::Refused(error.to_string()),
+        Err(error) => Chore::Refused(in_words(error)),
     }
 }
 
@@ -67,7 +67,17 @@ pub(super) async fn insist(api: Arc<Client>, words: &str) -> Chore {
         SendParams { task: None, text: words.into(), images: Vec::new(), delivery: Delivery::FollowUp, display: None };
     match api.call::<SendResult>(Method::SessionSend, message).await {
         Ok(_receipt) => Chore::Insisted,
-        Err(error) => Chore::Refused(error.to_string()),
+        Err(error) => Chore::Refused(in_words(error)),
+    }
+}
+
+/// Why a call has no result, for a person: without the number that tells programs the same.
+pub(super) fn in_words(error: CallError) -> String {
+    match error {
+        CallError::Refused(refusal) => refusal.message,
+        error @ (CallError::Closed(_) | CallError::TooLarge { .. } | CallError::Params(_) | CallError::Answer(_)) => {
+            error.to_string()
+        }
     }
 }
 

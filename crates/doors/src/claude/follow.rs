@@ -1,7 +1,7 @@
 //! Follows what happens in the session, and shows it to the client.
 
 use protocol::api::StatusView;
-use protocol::{Envelope, Event, Kind, MailId, Origin, SessionMode, TaskId, Turn};
+use protocol::{CancelBy, Envelope, Event, Kind, MailId, Origin, Outcome, SessionMode, TaskId, Turn};
 use rpc::Notification;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -74,7 +74,15 @@ impl Talk {
             Event::MailAdmitted { mail, from, .. } if task == self.root => {
                 self.mails.insert(*mail, *from);
             }
-            Event::MailDelivered { mail } if task == self.root => self.read(mail),
+            Event::MailDelivered { mail } if task == self.root => {
+                self.read(mail);
+                if self.heard && std::mem::take(&mut self.breaks) {
+                    self.interrupt().await;
+                }
+            }
+            // A copy does not go on with what its original was at: that is no turn of this client's.
+            Event::ActivationEnded { outcome: Outcome::Cancelled { by: CancelBy::SessionEnd }, .. }
+                if task == self.root && !self.heard && !self.woken => {}
             Event::ActivationEnded { outcome, text, .. } if task == self.root => {
                 let ending = Ending::of(outcome, text, self.structured.is_some());
                 self.ended(ending).await?;

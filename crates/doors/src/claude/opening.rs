@@ -3,8 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use protocol::SessionId;
-use protocol::api::{AgentsResult, Method, SessionView, SlashList, SubscribeParams, TaskView, TasksPage, TasksParams};
+use protocol::api::{
+    AgentsResult, Method, ModeParams, SessionView, SlashList, SubscribeParams, TaskView, TasksPage, TasksParams,
+};
+use protocol::{SessionId, SessionMode};
 use rpc::{CallError, Client, Notifications};
 use runtime::{Session, Start};
 use serde_json::{Value, json};
@@ -106,13 +108,12 @@ async fn watch(
 ) -> Result<Opened, Refusal> {
     let page = TasksParams { limit: Some(TASKS_MAX), all: true, ..TasksParams::default() };
     let TasksPage { tasks, .. } = api.call(Method::TasksList, page).await.map_err(refusal)?;
-    let intro = introduce(&api, args, guests).await.map_err(refusal)?;
-    let intro = Introduction { visits: matches!(run, Run::Elsewhere), ..intro };
+    let intro = introduce(&api, args, guests, &run).await.map_err(refusal)?;
     let _: Value = news.line.call(Method::EventsSubscribe, SubscribeParams { after: seq }).await.map_err(refusal)?;
     Ok(Opened { id, run, api: Arc::new(api), news, seq, tasks, intro })
 }
 
-async fn introduce(api: &Client, args: &Args, guests: Vec<String>) -> Result<Introduction, CallError> {
+async fn introduce(api: &Client, args: &Args, guests: Vec<String>, run: &Run) -> Result<Introduction, CallError> {
     let view: SessionView = api.call(Method::SessionGet, json!({})).await?;
     let SlashList { commands } = api.call(Method::CommandsList, json!({})).await?;
     let AgentsResult { agents } = api.call(Method::AgentsList, json!({})).await?;
@@ -122,8 +123,24 @@ async fn introduce(api: &Client, args: &Args, guests: Vec<String>) -> Result<Int
             && !left_out.iter().any(|tool| tool == hooks::names::ours(name, protocol::HookDialect::Snake))
     };
     let tools = INIT_TOOLS.into_iter().filter(is_there).map(str::to_owned).chain(guests).collect();
-    let mode = args.permission_mode.as_deref().and_then(Mode::named).unwrap_or_default();
-    Ok(Introduction { cwd: view.cwd, model: view.model, mode, tools, commands, agents, ..Introduction::default() })
+    let mode = mode(api, args, view.mode, run).await?;
+    let visits = matches!(run, Run::Elsewhere);
+    let SessionView { cwd, model, .. } = view;
+    Ok(Introduction { cwd, model, mode, tools, commands, agents, visits, ..Introduction::default() })
+}
+
+/// The mode that the client begins in. A session that was left in plan mode stays in it, unless the client names another
+/// and is the one who runs it.
+async fn mode(api: &Client, args: &Args, found: SessionMode, run: &Run) -> Result<Mode, CallError> {
+    let named = args.permission_mode.as_deref().and_then(Mode::named);
+    match (found, named, run) {
+        (SessionMode::Plan, None, _) | (SessionMode::Plan, Some(_), Run::Elsewhere) => Ok(Mode::Plan),
+        (SessionMode::Plan, Some(mode), Run::Here(_)) => {
+            let _: Value = api.call(Method::ModeSet, ModeParams { mode: mode.session() }).await?;
+            Ok(mode)
+        }
+        (SessionMode::Interactive | SessionMode::Autopilot, named, _) => Ok(named.unwrap_or_default()),
+    }
 }
 
 fn refusal(error: impl fmt::Display) -> Refusal {

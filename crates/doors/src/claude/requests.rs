@@ -4,6 +4,7 @@ use protocol::SessionMode;
 use protocol::api::{Method, ModeParams, ModelParams, PermissionParams};
 use serde_json::{Value, json};
 
+use super::errand;
 use super::frames::{self, VERSION};
 use super::mode::Mode;
 use super::orders;
@@ -21,6 +22,7 @@ impl Talk {
                 if request["cancel_queued"].as_bool().unwrap_or(false) {
                     self.queue.clear();
                 }
+                self.breaks = self.asked && !self.heard;
                 // The client hears of the end of the turn after the answer to its request.
                 self.control.answer(id, Ok(json!({}))).await;
                 self.interrupt().await;
@@ -74,7 +76,7 @@ impl Talk {
         let model = name.and_then(orders::model).unwrap_or(&self.model).to_owned();
         if model != self.intro.model {
             let params = ModelParams { model: model.clone() };
-            self.call::<Value>(Method::ModelSet, params).await.map_err(|error| error.to_string())?;
+            self.call::<Value>(Method::ModelSet, params).await.map_err(errand::in_words)?;
             self.intro.model = model;
         }
         Ok(json!({}))

@@ -62,6 +62,8 @@ pub(super) struct Talk {
     pub(super) queue: VecDeque<Prompt>,
     /// Whether a message of the client's is under way, from its sending to the end of its turn.
     pub(super) asked: bool,
+    /// Whether the message that is under way is to be broken off as soon as it is read.
+    pub(super) breaks: bool,
     /// Whether the root's activation has read a message of a user's.
     pub(super) heard: bool,
     /// Whether the root's activation has read of something that it left running.
@@ -130,6 +132,7 @@ impl Talk {
             asking: HashMap::new(),
             queue: VecDeque::new(),
             asked: false,
+            breaks: false,
             heard: false,
             woken: false,
             crew: tasks.into_iter().map(|task| (task.id, task.kind)).collect(),

@@ -1,7 +1,7 @@
 //! Turns: each message of the client's is one, and so is each time that the root is woken by what it left running.
 
 use protocol::api::{AskView, AsksParams, AsksResult, DecideParams, Method};
-use protocol::{Ask, CallId, TaskId};
+use protocol::{Ask, CallId, Origin, TaskId};
 use serde_json::{Value, json};
 
 use super::asks::Verdict;
@@ -59,7 +59,8 @@ impl Talk {
     /// The root's activation is over, and so is a turn.
     pub(super) async fn ended(&mut self, ending: Ending) -> Result<(), Gone> {
         let Some(ending) = self.formed(ending) else { return Ok(()) };
-        let (heard, woken) = (std::mem::take(&mut self.heard), std::mem::take(&mut self.woken));
+        let woken = std::mem::take(&mut self.woken);
+        let heard = std::mem::take(&mut self.heard) || self.is_cut(&ending);
         // What an earlier life left undone ends before the client's message is read: one result is for both.
         if self.asked && !heard && !woken && matches!(ending, Ending::Answered(_)) {
             return Ok(());
@@ -71,10 +72,16 @@ impl Talk {
         self.last = Some(ending.clone());
         self.show(frames::result(self.session, ending, figures)).await?;
         if heard {
-            self.asked = false;
+            (self.asked, self.breaks) = (false, false);
             self.next_turn().await?;
         }
         Ok(())
+    }
+
+    /// Whether the turn was broken off with a message that the root had not read: nobody wakes it for that message, which
+    /// is read with the next.
+    fn is_cut(&self, ending: &Ending) -> bool {
+        *ending == Ending::Interrupted && self.asked && self.mails.values().any(|from| *from == Origin::User)
     }
 
     /// The ending with an answer of the form that the client wants; nothing if the agent is told to give it first.
@@ -121,7 +128,7 @@ impl Talk {
 
     async fn passed(&mut self, ending: Ending) -> Result<(), Gone> {
         self.end(ending).await?;
-        self.asked = false;
+        (self.asked, self.breaks) = (false, false);
         self.next_turn().await?;
         self.show_state().await
     }

@@ -1,6 +1,6 @@
 //! What the client is told of the session: the answer to its first request, and the head of every turn.
 
-use protocol::api::{AgentView, SlashView};
+use protocol::api::{AgentView, SlashKind, SlashView};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -47,10 +47,17 @@ pub(in crate::claude) struct Introduction {
     pub(in crate::claude) visits: bool,
 }
 
+impl Introduction {
+    /// The commands that a client can use: some are only of use at a terminal.
+    fn offered(&self) -> impl Iterator<Item = &SlashView> {
+        self.commands.iter().filter(|command| command.kind != SlashKind::Screen)
+    }
+}
+
 /// The head of a turn.
 pub(in crate::claude) fn init(session: Uuid, known: &Introduction) -> Value {
     let names = |kind: fn(&SlashView) -> bool| -> Vec<&str> {
-        known.commands.iter().filter(|command| kind(command)).map(|command| command.name.as_str()).collect()
+        known.offered().filter(|command| kind(command)).map(|command| command.name.as_str()).collect()
     };
     let agents: Vec<&str> = known.agents.iter().map(|agent| agent.name.as_str()).collect();
     let server = |server: &Value| json!({ "name": server["name"], "status": server["status"] });
@@ -69,7 +76,7 @@ pub(in crate::claude) fn init(session: Uuid, known: &Introduction) -> Value {
             "claude_code_version": VERSION,
             "output_style": "default",
             "agents": agents,
-            "skills": names(|command| command.kind == protocol::api::SlashKind::Skill),
+            "skills": names(|command| command.kind == SlashKind::Skill),
             "plugins": [],
             "fast_mode_state": "off",
         }),
@@ -78,7 +85,7 @@ pub(in crate::claude) fn init(session: Uuid, known: &Introduction) -> Value {
 
 /// The answer to the client's first request.
 pub(in crate::claude) fn hello(known: &Introduction) -> Value {
-    let commands: Vec<Value> = known.commands.iter().map(command).collect();
+    let commands: Vec<Value> = known.offered().map(command).collect();
     let agents: Vec<Value> = known.agents.iter().map(agent).collect();
     json!({
         "commands": commands,
@@ -110,4 +117,24 @@ fn agent(agent: &AgentView) -> Value {
         view["model"] = json!(model);
     }
     view
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn d2_a_client_is_told_of_the_commands_that_it_can_use() {
+        let command = |name: &str, kind| SlashView {
+            name: name.into(),
+            description: String::new(),
+            hint: None,
+            kind,
+            source: String::new(),
+        };
+        let commands = vec![command("compact", SlashKind::BuiltIn), command("exit", SlashKind::Screen)];
+        let known = Introduction { commands, ..Introduction::default() };
+        assert_eq!(init(Uuid::nil(), &known)["slash_commands"], json!(["compact"]));
+        assert_eq!(hello(&known)["commands"].as_array().map(Vec::len), Some(1));
+    }
 }

@@ -94,6 +94,40 @@ async fn d2_an_agent_in_the_background_wakes_the_session_and_idle_comes_after_th
     assert_eq!(behind.iter().map(|frame| frame["tasks"].as_array().unwrap().len()).collect::<Vec<_>>(), [1, 0]);
 }
 
+/// A root that works for ever when its worker is done.
+const WOKEN: &str = "
+version: 1
+rules:
+  - when: { agent: worker }
+    answer: [ { say: ten } ]
+  - when: { prompt: again }
+    answer: [ { say: I go on. } ]
+  - when: { turn: 1 }
+    answer:
+      - call:
+          tool: task
+          input: { description: count, prompt: to ten, agent_type: worker, name: counter, mode: background }
+  - when: { turn: 2 }
+    answer: [ { say: It counts. } ]
+  - answer: [ { hang: true } ]
+";
+
+#[tokio::test]
+async fn d2_an_interrupt_ends_a_message_that_a_woken_session_has_not_read() {
+    let inn = Inn::new(scenario().script(WOKEN));
+    let mut visit = Visit::greeted(&inn, &["--replay-user-messages"], json!({})).await;
+    visit.prompt("count").await;
+    visit.until_type("result").await;
+    visit.until(|frame| frame["subtype"] == "init").await;
+    visit.prompt("more").await;
+    visit.until(|frame| frame["isReplay"] == true && frame["message"]["content"] == "more").await;
+    visit.request(json!({ "subtype": "interrupt" })).await;
+    assert_eq!(visit.until_type("result").await["subtype"], "error_during_execution");
+    visit.prompt("again").await;
+    assert_eq!(visit.until_type("result").await["result"], "I go on.");
+    visit.close().await;
+}
+
 #[tokio::test]
 async fn d2_a_task_is_stopped_and_its_output_is_read() {
     let inn = Inn::knowing(scenario().script(&script("background", "{ hang: true }")), &[]);

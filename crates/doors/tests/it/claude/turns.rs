@@ -129,6 +129,23 @@ async fn d2_an_interrupted_turn_says_so_and_the_session_can_be_used_again() {
 }
 
 #[tokio::test]
+async fn d2_a_message_is_interrupted_before_it_is_read() {
+    let inn = Inn::new(scenario().script(SCRIPT));
+    let hello = json!({ "hooks": { "UserPromptSubmit": [{ "hookCallbackIds": ["hook_0"] }] } });
+    let mut visit = Visit::greeted(&inn, &[], hello).await;
+    visit.prompt("slow").await;
+    let asked = visit.asked("hook_callback").await;
+    assert_eq!(visit.request(json!({ "subtype": "interrupt" })).await["subtype"], "success");
+    visit.answer(&asked, json!({})).await;
+    assert_eq!(visit.until_type("result").await["subtype"], "error_during_execution");
+    visit.prompt("again").await;
+    let asked = visit.asked("hook_callback").await;
+    visit.answer(&asked, json!({})).await;
+    assert_eq!(visit.until_type("result").await["result"], "You said: again");
+    visit.close().await;
+}
+
+#[tokio::test]
 async fn d2_a_model_that_fails_is_told_and_is_the_exit_code() {
     let inn = Inn::new(scenario().script(SCRIPT));
     let mut visit = Visit::greeted(&inn, &[], json!({})).await;
@@ -175,6 +192,20 @@ async fn d2_a_session_is_gone_on_with_and_copied() {
 }
 
 #[tokio::test]
+async fn d2_a_copy_of_a_running_session_answers_at_once() {
+    let inn = Inn::new(scenario().script(SCRIPT));
+    let mut visit = Visit::greeted(&inn, &["--include-partial-messages"], json!({})).await;
+    visit.prompt("slow").await;
+    let begun = visit.until(|frame| frame["event"]["delta"]["text"] == "I begin.").await;
+    let id = begun["session_id"].as_str().unwrap();
+    let mut copy = Visit::greeted(&inn, &["--resume", id, "--fork-session"], json!({})).await;
+    copy.prompt("hello").await;
+    assert_eq!(copy.until_type("result").await["result"], "You said: hello");
+    copy.close().await;
+    visit.die().await;
+}
+
+#[tokio::test]
 async fn d2_modes_models_and_what_is_not_known_are_answered() {
     let inn = Inn::new(scenario().script(SCRIPT));
     let mut visit = Visit::greeted(&inn, &["--permission-mode", "acceptEdits"], json!({})).await;
@@ -194,6 +225,34 @@ async fn d2_modes_models_and_what_is_not_known_are_answered() {
     visit.until_type("result").await;
     visit.close().await;
     assert!(inn.orders.lock().unwrap()[0].contains(&"--permission-mode=accept-edits".to_owned()));
+}
+
+#[tokio::test]
+async fn d2_a_session_that_was_left_in_plan_mode_can_leave_it() {
+    let inn = Inn::new(scenario().script(SCRIPT));
+    let mut visit = Visit::greeted(&inn, &[], json!({})).await;
+    visit.request(json!({ "subtype": "set_permission_mode", "mode": "plan" })).await;
+    visit.prompt("first").await;
+    let id = visit.until_type("result").await["session_id"].as_str().unwrap().to_owned();
+    visit.close().await;
+
+    let mut again = Visit::greeted(&inn, &["--resume", &id], json!({})).await;
+    again.prompt("second").await;
+    assert_eq!(again.until(|frame| frame["subtype"] == "init").await["permissionMode"], "plan");
+    again.until_type("result").await;
+    again.request(json!({ "subtype": "set_permission_mode", "mode": "acceptEdits" })).await;
+    again.prompt("third").await;
+    let result = again.until_type("result").await;
+    assert!(result["result"].as_str().unwrap().contains("interactive again"), "{result}");
+    again.request(json!({ "subtype": "set_permission_mode", "mode": "plan" })).await;
+    again.close().await;
+
+    let mut other = Visit::greeted(&inn, &["--resume", &id, "--permission-mode=acceptEdits"], json!({})).await;
+    other.prompt("fourth").await;
+    assert_eq!(other.until(|frame| frame["subtype"] == "init").await["permissionMode"], "acceptEdits");
+    let result = other.until_type("result").await;
+    assert!(!result["result"].as_str().unwrap().contains("is in plan mode"), "{result}");
+    other.close().await;
 }
 
 #[tokio::test]
