@@ -5,11 +5,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use hooks::Driver;
-use protocol::{HookAction, HookDialect, HookEvent, HookFailure, HookSpec, SessionId};
+use protocol::{HookAction, HookDialect, HookEvent, HookFailure, HookSpec};
 use serde_json::{Value, json};
 
 use super::audience::Audience;
-use crate::session_uuid;
 
 /// What clients of this family have hooks on.
 const EVENTS: [(HookEvent, &str); 13] = [
@@ -50,20 +49,20 @@ pub(crate) fn specs() -> Vec<HookSpec> {
 
 /// Calls hooks of a session's clients.
 pub(crate) struct ClientHooks {
-    session: SessionId,
+    /// What clients call the session.
+    session: String,
     audience: Arc<Audience>,
 }
 
 impl ClientHooks {
-    pub(crate) fn new(session: SessionId, audience: Arc<Audience>) -> ClientHooks {
+    pub(crate) fn new(session: String, audience: Arc<Audience>) -> ClientHooks {
         ClientHooks { session, audience }
     }
 
     async fn invoke(&self, id: &str, mut input: Value) -> Result<String, String> {
         let Some(member) = self.audience.who(|abilities| abilities.hooks) else { return Ok("{}".to_owned()) };
-        let session = session_uuid(self.session).to_string();
-        input["sessionId"] = session.clone().into();
-        let params = json!({ "sessionId": session, "hookType": id, "input": input });
+        input["sessionId"] = self.session.as_str().into();
+        let params = json!({ "sessionId": self.session, "hookType": id, "input": input });
         let answer = member.peer.ask("hooks.invoke", params).await.map_err(|error| error.message)?;
         match &answer["output"] {
             Value::Null => Ok("{}".to_owned()),
