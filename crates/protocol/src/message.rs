@@ -69,6 +69,25 @@ pub struct Image {
     pub data: String,
 }
 
+impl Image {
+    /// Most bytes of one picture: what every provider takes.
+    pub const LARGEST: usize = 5_000_000;
+
+    /// Most pictures of one message.
+    pub const MOST: usize = 10;
+
+    /// What a picture is, by how it begins; its name may lie. None for what is no picture that models take.
+    pub fn media_of(bytes: &[u8]) -> Option<&'static str> {
+        match bytes {
+            [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1A, b'\n', ..] => Some("image/png"),
+            [0xFF, 0xD8, 0xFF, ..] => Some("image/jpeg"),
+            [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
+            [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
+            _other => None,
+        }
+    }
+}
+
 impl fmt::Debug for Image {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} of {} base64 bytes", self.media, self.data.len())
@@ -152,5 +171,23 @@ impl AnswerStatus {
             | AnswerStatus::Interrupted
             | AnswerStatus::Cancelled => true,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_picture_is_known_by_how_it_begins() {
+        let known: [(&[u8], &str); 4] = [
+            (b"\x89PNG\r\n\x1a\n...", "image/png"),
+            (b"\xff\xd8\xff\xe0", "image/jpeg"),
+            (b"GIF89a", "image/gif"),
+            (b"RIFF\0\0\0\0WEBPVP8 ", "image/webp"),
+        ];
+        assert!(known.iter().all(|(bytes, kind)| Image::media_of(bytes) == Some(*kind)));
+        let others: [&[u8]; 4] = [b"", b"<svg>", b"RIFF\0\0\0\0WAVE", b"\x89PNG"];
+        assert!(others.iter().all(|bytes| Image::media_of(bytes).is_none()));
     }
 }

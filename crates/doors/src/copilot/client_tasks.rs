@@ -126,7 +126,7 @@ async fn ask_to_stop(session: &Held, errand: &Errand) -> Result<bool, ErrorObjec
     let peer = session.client_tasks.peers().get(&errand.owner).cloned();
     let peer = peer.ok_or_else(|| ErrorObject::internal("the client of the task is not connected here"))?;
     let asked = json!({
-        "sessionId": session.uuid(),
+        "sessionId": session.called(),
         "id": format!("{MARK}{}", errand.id),
         "clientTaskId": errand.id,
         "cancellationId": TimeIds.uuid().to_string(),

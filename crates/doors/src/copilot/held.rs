@@ -1,7 +1,7 @@
 //! A session that this server holds for its clients: one that runs in this process, or one that another process runs
 //! and that is reached through its socket.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,20 +13,21 @@ use rpc::{CallError, Client, ErrorObject, Inside, Notifications};
 use runtime::{Session, Status};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::watch;
 use uuid::Uuid;
 
 use super::audience::{Aside, Audience};
 use super::client_commands::ClientCommands;
 use super::client_tasks::ClientTasks;
+use super::naming;
 use super::tools::Workbench;
-use crate::session_uuid;
 
 /// A session that this server holds for its clients.
 #[derive(Debug)]
 pub(crate) struct Held {
     id: SessionId,
+    called: String,
     home: Home,
     place: Place,
     /// For calls. Whoever watches has a link of its own, so that answers never wait behind events.
@@ -39,8 +40,29 @@ pub(crate) struct Held {
     pub(crate) approves_all: AtomicBool,
     /// What its clients call their agents, by the agents' names.
     titles: Mutex<HashMap<String, String>>,
-    /// What its clients call it.
+    /// Whether an earlier process left something undone that nobody has taken up.
+    is_undone: AtomicBool,
+    /// The tools that the client it was opened for brought along.
+    tools: Mutex<HashSet<String>>,
+    /// What its clients are told with the next message that one of them sends.
+    notices: Mutex<Vec<Notice>>,
+    /// Its title, if a client gave it one.
     pub(crate) name: Mutex<Option<String>>,
+}
+
+/// What a client should know of how its wishes were met.
+#[derive(Debug)]
+pub(crate) struct Notice {
+    /// What kind of wish it was.
+    pub(crate) about: &'static str,
+    pub(crate) message: String,
+}
+
+impl Notice {
+    /// A wish that is not met.
+    pub(crate) fn unmet(message: String) -> Notice {
+        Notice { about: "unsupported", message }
+    }
 }
 
 #[derive(Debug)]
@@ -92,6 +114,7 @@ impl Held {
     ) -> Held {
         Held {
             id,
+            called: naming::called(&home, id),
             home,
             place,
             client,
@@ -101,6 +124,9 @@ impl Held {
             commands: ClientCommands::default(),
             approves_all: AtomicBool::new(false),
             titles: Mutex::default(),
+            is_undone: AtomicBool::new(false),
+            tools: Mutex::default(),
+            notices: Mutex::default(),
             name: Mutex::default(),
         }
     }
@@ -109,9 +135,9 @@ impl Held {
         self.id
     }
 
-    /// Its id as clients write it.
-    pub(crate) fn uuid(&self) -> String {
-        session_uuid(self.id).to_string()
+    /// What its clients call it in their messages: its UUID, or the word that one of them gave it.
+    pub(crate) fn called(&self) -> &str {
+        &self.called
     }
 
     pub(crate) fn home(&self) -> &Home {
@@ -134,12 +160,35 @@ impl Held {
         aside.id
     }
 
+    /// Keeps what clients are told with the next message.
+    pub(crate) fn note(&self, notices: impl IntoIterator<Item = Notice>) {
+        self.notices.lock().unwrap_or_else(PoisonError::into_inner).extend(notices);
+    }
+
+    /// Tells what was kept for the next message.
+    pub(crate) fn tell_notices(&self) {
+        let notices = std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner));
+        for Notice { about, message } in notices {
+            self.emit("session.warning", json!({ "warningType": about, "message": message }));
+        }
+    }
+
     /// One more client of its API, for whoever watches it.
     pub(crate) async fn link(&self) -> Result<(Client, Notifications), ErrorObject> {
         match &self.place {
             Place::Here(here) => here.inside.link().await.map_err(ErrorObject::internal),
             Place::There(socket) => Client::connect(socket).await.map_err(ErrorObject::internal),
         }
+    }
+
+    /// Keeps which tools its client brought along.
+    pub(crate) fn equip<'a>(&self, tools: impl Iterator<Item = &'a str>) {
+        self.tools.lock().unwrap_or_else(PoisonError::into_inner).extend(tools.map(str::to_owned));
+    }
+
+    /// Whether it has such a tool of a client's.
+    pub(crate) fn has_tool(&self, name: &str) -> bool {
+        self.tools.lock().unwrap_or_else(PoisonError::into_inner).contains(name)
     }
 
     /// Keeps what a client calls its agents.
@@ -176,6 +225,21 @@ impl Held {
             // Without a supervisor nothing is under way.
             here.status.clone().wait_for(is_over).await.ok();
         }
+    }
+
+    /// Leaves what an earlier process did not finish until somebody has work for the session.
+    pub(crate) fn leave_undone(&self) {
+        self.is_undone.store(true, Ordering::Release);
+    }
+
+    /// Takes up what an earlier process did not finish: the turn that its own agent was in is over, since a client
+    /// wants something else, and the agents in the background go on.
+    pub(crate) async fn take_up(&self) -> Result<(), ErrorObject> {
+        if !self.is_undone.swap(false, Ordering::AcqRel) {
+            return Ok(());
+        }
+        let _over: Value = self.call(Method::SessionInterrupt, json!({})).await?;
+        self.go_on().await
     }
 
     /// Lets everything go on that was interrupted.

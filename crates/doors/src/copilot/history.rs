@@ -7,6 +7,7 @@ use serde_json::Value;
 use store::Reader;
 
 use super::events::Translator;
+use super::naming;
 
 /// How many entries are read at once.
 const PAGE: usize = 512;
@@ -38,7 +39,7 @@ async fn read(
     let home = home.clone();
     let reading = tokio::task::spawn_blocking(move || -> Result<Translator, store::StoreError> {
         let reader = Reader::open(&home, id)?;
-        let mut translator = Translator::new(id);
+        let mut translator = Translator::new(id, naming::called(&home, id));
         loop {
             let page = reader.events_after(translator.seq(), PAGE)?;
             if page.is_empty() {

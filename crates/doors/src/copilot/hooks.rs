@@ -5,11 +5,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use hooks::Driver;
-use protocol::{HookAction, HookDialect, HookEvent, HookFailure, HookSpec, SessionId};
+use protocol::{HookAction, HookDialect, HookEvent, HookFailure, HookSpec};
 use serde_json::{Value, json};
 
 use super::audience::Audience;
-use crate::session_uuid;
 
 /// The hook that calls wait for.
 const GUARD: &str = "preToolUse";
@@ -53,12 +52,13 @@ pub(crate) fn specs() -> Vec<HookSpec> {
 
 /// Calls hooks of a session's clients.
 pub(crate) struct ClientHooks {
-    session: SessionId,
+    /// What clients call the session.
+    session: String,
     audience: Arc<Audience>,
 }
 
 impl ClientHooks {
-    pub(crate) fn new(session: SessionId, audience: Arc<Audience>) -> ClientHooks {
+    pub(crate) fn new(session: String, audience: Arc<Audience>) -> ClientHooks {
         ClientHooks { session, audience }
     }
 
@@ -70,9 +70,8 @@ impl ClientHooks {
                 false => Ok("{}".to_owned()),
             };
         };
-        let session = session_uuid(self.session).to_string();
-        input["sessionId"] = session.clone().into();
-        let params = json!({ "sessionId": session, "hookType": id, "input": input });
+        input["sessionId"] = self.session.as_str().into();
+        let params = json!({ "sessionId": self.session, "hookType": id, "input": input });
         let answer = member.peer.ask("hooks.invoke", params).await.map_err(|error| error.message)?;
         match &answer["output"] {
             Value::Null => Ok("{}".to_owned()),

@@ -13,6 +13,7 @@ mod held;
 mod history;
 mod hooks;
 mod methods;
+mod naming;
 mod order;
 mod peer;
 mod questions;
@@ -22,6 +23,7 @@ mod server;
 mod stay;
 mod table;
 mod tools;
+mod unmet;
 mod visit;
 mod watch;
 

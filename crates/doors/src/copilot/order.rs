@@ -47,6 +47,7 @@ impl Wish<'_> {
         &self,
         start: Start,
         id: SessionId,
+        called: &str,
         model: Option<&str>,
         audience: &Arc<Audience>,
         bench: &Arc<Workbench>,
@@ -58,9 +59,9 @@ impl Wish<'_> {
         order.cwd = self.0["workingDirectory"].as_str().map(PathBuf::from);
         order.flags = self.flags(model);
         order.guests = Guests {
-            tools: self.tools(id, bench)?,
+            tools: self.tools(called, bench)?,
             hooks: specs(),
-            driver: Some(Arc::new(ClientHooks::new(id, Arc::clone(audience)))),
+            driver: Some(Arc::new(ClientHooks::new(called.to_owned(), Arc::clone(audience)))),
             system: self.system(),
         };
         provider::apply(&mut order, self.0)?;
@@ -107,7 +108,7 @@ impl Wish<'_> {
         own.into_iter().filter(|name| !is_wanted(name)).collect()
     }
 
-    fn tools(&self, id: SessionId, bench: &Arc<Workbench>) -> Result<Vec<Arc<dyn Tool>>, ErrorObject> {
+    fn tools(&self, called: &str, bench: &Arc<Workbench>) -> Result<Vec<Arc<dyn Tool>>, ErrorObject> {
         let (available, excluded) = self.filters();
         let cwd = self.0["workingDirectory"].as_str().map(str::to_owned);
         let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
@@ -120,7 +121,7 @@ impl Wish<'_> {
             }
             let is_available = available.as_ref().is_none_or(|available| available.has_custom(name));
             if is_available && !excluded.has_custom(name) {
-                tools.push(Arc::new(ClientTool::new(given, id, cwd.clone(), Arc::clone(bench))));
+                tools.push(Arc::new(ClientTool::new(given, called.to_owned(), cwd.clone(), Arc::clone(bench))));
             }
         }
         Ok(tools)

@@ -18,7 +18,7 @@ impl Watch {
         let is_mine = |can: Option<Arc<Member>>| can.is_some_and(|member| Arc::ptr_eq(&member, &self.member));
         let Ask { id, subject, .. } = ask;
         let member = Arc::clone(&self.member);
-        let session = held.uuid();
+        let session = held.called().to_owned();
         match subject {
             Subject::Permission { .. } => {
                 if held.approves_all.load(Ordering::Acquire) {

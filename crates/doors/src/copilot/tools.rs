@@ -3,13 +3,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use protocol::SessionId;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tools::{Access, BoxFuture, Context, Limits, Need, Output, Spec, Tool, ToolError};
 
 use super::audience::{Aside, Audience};
-use crate::session_uuid;
 
 /// The calls that wait for a client to answer, and how clients are told of them.
 #[derive(Debug, Default)]
@@ -82,7 +80,8 @@ impl Answer {
 #[derive(Debug)]
 pub(crate) struct ClientTool {
     spec: Spec,
-    session: SessionId,
+    /// What clients call the session.
+    session: String,
     cwd: Option<String>,
     bench: Arc<Workbench>,
     /// What a call of it does, as far as anybody here can tell.
@@ -90,7 +89,7 @@ pub(crate) struct ClientTool {
 }
 
 impl ClientTool {
-    pub(crate) fn new(given: &Value, session: SessionId, cwd: Option<String>, bench: Arc<Workbench>) -> ClientTool {
+    pub(crate) fn new(given: &Value, session: String, cwd: Option<String>, bench: Arc<Workbench>) -> ClientTool {
         let schema = match &given["parameters"] {
             schema @ Value::Object(_) => schema.clone(),
             _absent => json!({ "type": "object", "properties": {} }),
@@ -107,7 +106,7 @@ impl ClientTool {
         let arguments: Value = serde_json::from_str(input).unwrap_or_else(|_| Value::String(input.to_owned()));
         let mut content = json!({
             "requestId": request,
-            "sessionId": session_uuid(self.session).to_string(),
+            "sessionId": self.session,
             "toolCallId": cx.place.call.to_string(),
             "toolName": self.spec.name,
             "arguments": arguments,

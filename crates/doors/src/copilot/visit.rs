@@ -15,11 +15,11 @@ use tokio::task::JoinSet;
 
 use super::held::Held;
 use super::methods;
+use super::naming;
 use super::peer::Peer;
 use super::rest::Rest;
 use super::server::Server;
 use super::stay::{self, Stay};
-use crate::session_id;
 
 /// How many calls of one client may be under way; then it is not read from.
 const MAX_CALLS: usize = 64;
@@ -68,7 +68,7 @@ impl Visit {
     /// The session that a call is about.
     pub(crate) fn session(&self, params: &Value) -> Result<Arc<Held>, ErrorObject> {
         let named = params["sessionId"].as_str().ok_or_else(|| ErrorObject::bad_params("`sessionId` is missing"))?;
-        let id = session_id(named);
+        let id = naming::meant(named);
         let held = id.and_then(|id| self.stays().get(&id).map(|stay| Arc::clone(&stay.held)));
         held.ok_or_else(|| stay::unknown(named))
     }

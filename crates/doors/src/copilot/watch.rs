@@ -238,7 +238,7 @@ impl Watch {
     }
 
     async fn send(&self, event: Value) -> Result<(), Gone> {
-        let told = json!({ "sessionId": self.held.uuid(), "event": event });
+        let told = json!({ "sessionId": self.held.called(), "event": event });
         if self.member.peer.tell("session.event", told).await { Ok(()) } else { Err(Gone) }
     }
 }

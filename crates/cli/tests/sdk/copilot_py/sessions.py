@@ -1,7 +1,6 @@
 """Sessions that go on: resumed, copied, with another model, with an answer in a form."""
 
 import os
-from uuid import uuid4
 
 from copilot.rpc import SessionsForkRequest
 from copilot.session import PermissionHandler
@@ -9,7 +8,8 @@ from kit import Heard, ask, run
 from pydantic import BaseModel, ConfigDict
 
 USUAL = {"on_permission_request": PermissionHandler.approve_all}
-TOLD = str(uuid4())
+# A name as programs give them; others have UUIDs.
+TOLD = "what-we-said"
 
 
 async def prompts(session):

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use super::Translator;
 use super::permission;
 use super::wire::Wire;
-use crate::session_uuid;
 
 impl Translator {
     pub(super) fn asked(&mut self, task: TaskId, ask: Ask) -> Vec<Wire> {
@@ -26,7 +25,7 @@ impl Translator {
                     "permissionRequest": permission::request(&ask.call, tool, input, reason, rule.is_some()),
                     "agentMode": self.mode.to_string(),
                     "permissionMode": "manual",
-                    "ownerSessionId": session_uuid(self.session).to_string(),
+                    "ownerSessionId": self.called,
                 });
                 Wire::kept("permission.requested", content)
             }

@@ -5,12 +5,11 @@ use serde_json::json;
 
 use super::Translator;
 use super::wire::Wire;
-use crate::session_uuid;
 
 impl Translator {
     pub(super) fn opened(&mut self, terms: Terms, at: At) -> Wire {
         let content = json!({
-            "sessionId": session_uuid(self.session).to_string(),
+            "sessionId": self.called,
             "version": 1,
             "producer": "bosun",
             "copilotVersion": terms.version,

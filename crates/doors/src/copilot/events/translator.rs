@@ -17,6 +17,8 @@ use super::wire::{Wire, event_id};
 #[derive(Debug)]
 pub(crate) struct Translator {
     pub(super) session: SessionId,
+    /// What clients call the session.
+    pub(super) called: String,
     pub(super) root: Option<TaskId>,
     pub(super) mode: SessionMode,
     pub(super) model: String,
@@ -38,9 +40,10 @@ pub(crate) struct Translator {
 
 impl Translator {
     /// Knows nothing of the session yet.
-    pub(crate) fn new(session: SessionId) -> Translator {
+    pub(crate) fn new(session: SessionId, called: String) -> Translator {
         Translator {
             session,
+            called,
             root: None,
             mode: SessionMode::default(),
             model: String::new(),

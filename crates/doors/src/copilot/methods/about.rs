@@ -40,7 +40,7 @@ pub(crate) async fn call(_visit: &Visit, session: &Held, method: &str, params: V
 async fn snapshot(session: &Held) -> Result<Value, ErrorObject> {
     let view: SessionView = session.call(Method::SessionGet, json!({})).await?;
     Ok(json!({
-        "sessionId": session.uuid(),
+        "sessionId": session.called(),
         "startTime": view.created_at.to_string(),
         "modifiedTime": view.updated_at.to_string(),
         "isRemote": false,

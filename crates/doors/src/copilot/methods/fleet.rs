@@ -13,6 +13,7 @@ pub(crate) async fn call(_visit: &Visit, session: &Held, method: &str, params: V
     match method {
         "session.fleet.start" => {
             let prompt = maybe(&params, "prompt").map(str::to_owned);
+            session.take_up().await?;
             let FleetResult { started } = session.call(Method::SessionFleetStart, FleetParams { prompt }).await?;
             if params["wait"] == true {
                 session.quiet().await;

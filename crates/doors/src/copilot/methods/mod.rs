@@ -3,6 +3,7 @@
 mod about;
 mod agent;
 mod answers;
+mod attached;
 mod commands;
 mod discover;
 pub(crate) mod fields;

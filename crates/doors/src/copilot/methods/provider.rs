@@ -41,6 +41,8 @@ pub struct Offer {
     /// A key that is sent as a bearer token, whatever it speaks.
     #[serde(deserialize_with = "secret")]
     pub bearer_token: Option<Secret>,
+    /// Whether the client would give a token for each request, which it is not asked for.
+    pub has_bearer_token_provider: bool,
     /// What only Azure needs.
     pub azure: Option<Azure>,
     /// More headers.
@@ -81,6 +83,9 @@ impl Offer {
 
     /// The provider in our words.
     pub fn provider(self) -> Result<ClientProvider, String> {
+        if self.has_bearer_token_provider {
+            return Err("provider.bearerTokenProvider is not served: give an apiKey or a bearerToken".into());
+        }
         let speech = self.speech()?;
         let wire = self.wire(speech)?;
         let model = self.wire_model.clone().or_else(|| self.model_id.clone()).filter(|name| !name.is_empty());
@@ -214,6 +219,8 @@ mod tests {
     fn d1_what_is_no_provider_is_refused_without_showing_a_key() {
         let wrong = provider(json!({ "baseUrl": 7, "apiKey": "sk-hidden" })).unwrap_err();
         assert!(!wrong.contains("sk-hidden"), "{wrong}");
+        let asks = json!({ "baseUrl": "https://h", "hasBearerTokenProvider": true });
+        assert!(provider(asks).unwrap_err().contains("bearerTokenProvider is not served"));
         assert!(provider(json!({ "type": "fax", "baseUrl": "https://h" })).unwrap_err().contains("fax"));
         assert!(!format!("{:?}", Offer::read(&json!({ "apiKey": "sk-hidden" })).unwrap()).contains("sk-hidden"));
     }

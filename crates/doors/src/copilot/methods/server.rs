@@ -9,9 +9,10 @@ use serde_json::{Value, json};
 use store::{Index, Reader, SessionRow, StoreError};
 
 use super::{discover, unhandled};
+use crate::copilot::naming;
 use crate::copilot::stay::{self, unknown};
 use crate::copilot::visit::Visit;
-use crate::{session_id, session_uuid};
+use crate::session_uuid;
 
 /// The version of the family's protocol that is spoken.
 const PROTOCOL: u32 = 3;
@@ -69,20 +70,20 @@ pub(crate) async fn call(visit: &Arc<Visit>, method: &str, params: Value) -> Res
             visit.part(named(&params)?).await;
             Ok(json!({ "success": true }))
         }
-        "session.delete" => delete(visit, named(&params)?).await,
+        "session.delete" => delete(visit, &params).await,
         "session.list" | "sessions.list" => list(visit, &params).await,
         "sessions.fork" => {
             let copy = stay::fork(visit, &params).await?;
             Ok(json!({ "sessionId": session_uuid(copy).to_string() }))
         }
         "session.getLastId" => {
-            let newest = rows(visit).await?.into_iter().max_by_key(|row| row.updated_at);
-            Ok(newest.map_or(json!({}), |row| json!({ "sessionId": session_uuid(row.id).to_string() })))
+            let newest = known(visit).await?.into_iter().max_by_key(|known| known.row.updated_at);
+            Ok(newest.map_or(json!({}), |known| json!({ "sessionId": known.called })))
         }
         "session.getMetadata" => {
             let wanted = named(&params)?;
-            let found = rows(visit).await?.into_iter().find(|row| row.id == wanted);
-            Ok(found.map_or(json!({}), |row| json!({ "session": metadata(&row) })))
+            let found = known(visit).await?.into_iter().find(|known| known.row.id == wanted);
+            Ok(found.map_or(json!({}), |known| json!({ "session": metadata(&known) })))
         }
         "session.getForeground" => Ok(json!({})),
         "session.setForeground" => {
@@ -108,7 +109,8 @@ async fn messages(visit: &Visit, params: &Value) -> Result<Value, ErrorObject> {
     Ok(json!({ "events": crate::copilot::history::kept(home, id).await? }))
 }
 
-async fn delete(visit: &Visit, id: SessionId) -> Result<Value, ErrorObject> {
+async fn delete(visit: &Visit, params: &Value) -> Result<Value, ErrorObject> {
+    let id = named(params)?;
     visit.part(id).await;
     visit.server().evict(id).await;
     let home = visit.server().house.home().clone();
@@ -118,7 +120,7 @@ async fn delete(visit: &Visit, id: SessionId) -> Result<Value, ErrorObject> {
     });
     match removing.await.map_err(ErrorObject::internal)? {
         Ok(()) => {
-            let told = json!({ "type": "session.deleted", "sessionId": session_uuid(id).to_string() });
+            let told = json!({ "type": "session.deleted", "sessionId": params["sessionId"] });
             visit.peer().tell("session.lifecycle", told).await;
             Ok(json!({ "success": true }))
         }
@@ -128,28 +130,35 @@ async fn delete(visit: &Visit, id: SessionId) -> Result<Value, ErrorObject> {
 
 async fn list(visit: &Visit, params: &Value) -> Result<Value, ErrorObject> {
     let cwd = params["filter"]["cwd"].as_str().or(params["filter"]["workingDirectory"].as_str());
-    let rows = rows(visit).await?;
-    let wanted = rows.iter().filter(|row| cwd.is_none_or(|cwd| row.cwd == cwd));
+    let known = known(visit).await?;
+    let wanted = known.iter().filter(|known| cwd.is_none_or(|cwd| known.row.cwd == cwd));
     Ok(json!({ "sessions": wanted.map(metadata).collect::<Vec<_>>() }))
 }
 
+/// A session, and what clients call it.
+struct Known {
+    row: SessionRow,
+    called: String,
+}
+
 /// Every session there is; those that are held are as they are now.
-async fn rows(visit: &Visit) -> Result<Vec<SessionRow>, ErrorObject> {
+async fn known(visit: &Visit) -> Result<Vec<Known>, ErrorObject> {
     let home = visit.server().house.home().clone();
-    let reading = tokio::task::spawn_blocking(move || -> Result<Vec<SessionRow>, StoreError> {
+    let reading = tokio::task::spawn_blocking(move || -> Result<Vec<Known>, StoreError> {
         let rows = Index::open(&home)?.agree(&home)?.list(None)?;
         let now = |row: SessionRow| match Reader::open(&home, row.id).and_then(|reader| reader.session_view()) {
             Ok(view) => SessionRow::from(&view),
             Err(_) => row,
         };
-        Ok(rows.into_iter().map(now).collect())
+        let known = |row: SessionRow| Known { called: naming::called(&home, row.id), row };
+        Ok(rows.into_iter().map(now).map(known).collect())
     });
     reading.await.map_err(ErrorObject::internal)?.map_err(ErrorObject::internal)
 }
 
-fn metadata(row: &SessionRow) -> Value {
+fn metadata(Known { row, called }: &Known) -> Value {
     json!({
-        "sessionId": session_uuid(row.id).to_string(),
+        "sessionId": called,
         "startTime": row.created_at.to_string(),
         "modifiedTime": row.updated_at.to_string(),
         "isRemote": false,
@@ -160,5 +169,5 @@ fn metadata(row: &SessionRow) -> Value {
 
 fn named(params: &Value) -> Result<SessionId, ErrorObject> {
     let text = params["sessionId"].as_str().ok_or_else(|| ErrorObject::bad_params("`sessionId` is missing"))?;
-    session_id(text).ok_or_else(|| unknown(text))
+    naming::meant(text).ok_or_else(|| unknown(text))
 }

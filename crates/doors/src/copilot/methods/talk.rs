@@ -1,10 +1,11 @@
 //! `session.send` and what else has one word after `session`.
 
 use protocol::api::{Method, ModeParams, SendParams, SendResult, StopTaskParams, TaskView, TasksPage, TasksParams};
-use protocol::{Cancel, Delivery, Image, Kind, MailId, OuterState, SessionMode};
+use protocol::{Cancel, Delivery, Kind, MailId, OuterState, SessionMode};
 use rpc::ErrorObject;
 use serde_json::{Value, json};
 
+use super::attached::Attached;
 use super::unhandled;
 use crate::copilot::held::Held;
 use crate::copilot::rest::Rest;
@@ -39,7 +40,9 @@ async fn send(session: &Held, params: &Value) -> Result<MailId, ErrorObject> {
             session.call::<Value>(Method::ModeSet, ModeParams { mode }).await?;
         }
     }
-    let receipt: SendResult = session.call(Method::SessionSend, message(params)?).await?;
+    session.take_up().await?;
+    session.tell_notices();
+    let receipt: SendResult = session.call(Method::SessionSend, message(params).await?).await?;
     Ok(receipt.mail)
 }
 
@@ -48,16 +51,10 @@ fn mode(word: &Value) -> Option<SessionMode> {
     SessionMode::ALL.into_iter().find(|mode| word.as_str() == Some(mode.to_string().as_str()))
 }
 
-fn message(params: &Value) -> Result<SendParams, ErrorObject> {
+async fn message(params: &Value) -> Result<SendParams, ErrorObject> {
     let prompt = params["prompt"].as_str().ok_or_else(|| ErrorObject::bad_params("`prompt` is missing"))?;
-    let mut text = prompt.to_owned();
-    let mut images = Vec::new();
-    for attachment in params["attachments"].as_array().into_iter().flatten() {
-        match attached(attachment) {
-            Attached::Words(words) => text.push_str(&words),
-            Attached::Picture(image) => images.push(image),
-        }
-    }
+    let Attached { words, images } = Attached::read(&params["attachments"]).await?;
+    let mut text = format!("{prompt}{words}");
     if let Some(schema) = params["responseFormat"]["jsonSchema"].get("schema") {
         text.push_str(&format!(
             "\n\nAnswer with one JSON value and nothing else. It satisfies this JSON Schema:\n{schema}"
@@ -66,22 +63,6 @@ fn message(params: &Value) -> Result<SendParams, ErrorObject> {
     let shown = params["displayPrompt"].as_str().unwrap_or(prompt);
     let display = (shown != text).then(|| shown.to_owned());
     Ok(SendParams { task: None, text, images, delivery: delivery(params["mode"].as_str()), display })
-}
-
-enum Attached {
-    Words(String),
-    Picture(Image),
-}
-
-/// What goes with a message: files and folders by their paths, since the agent can look at them itself.
-fn attached(given: &Value) -> Attached {
-    let text = |name: &str| given[name].as_str().unwrap_or_default();
-    match text("type") {
-        "blob" => Attached::Picture(Image { media: text("mimeType").to_owned(), data: text("data").to_owned() }),
-        "selection" => Attached::Words(format!("\n\nSelected in {}:\n{}", text("filePath"), text("text"))),
-        "directory" => Attached::Words(format!("\n\nAttached folder: {}", text("path"))),
-        _file => Attached::Words(format!("\n\nAttached file: {}", text("path"))),
-    }
 }
 
 /// Sends the client's words and waits until everything that follows from them is over.
@@ -103,16 +84,16 @@ async fn send_and_wait(visit: &Visit, session: &Held, params: &Value) -> Result<
 
 /// Stops everything that is under way; the session stays, and the next message is answered.
 async fn abort(session: &Held) -> Result<(), ErrorObject> {
-    let method = match running(session).await?.is_empty() {
+    let method = match at_work(session, None).await?.is_empty() {
         true => Method::SessionInterrupt,
         false => Method::SessionStop,
     };
     session.call::<Value>(method, json!({})).await.map(drop)
 }
 
-/// The agents that the session's own started and that are at work.
-async fn running(session: &Held) -> Result<Vec<TaskView>, ErrorObject> {
-    let wanted = TasksParams { kind: Some(Kind::Agent), limit: Some(1000), ..TasksParams::default() };
+/// What the session's own agent started and what is at work: all of it, or of one kind.
+async fn at_work(session: &Held, kind: Option<Kind>) -> Result<Vec<TaskView>, ErrorObject> {
+    let wanted = TasksParams { kind, limit: Some(1000), ..TasksParams::default() };
     let TasksPage { mut tasks, .. } = session.call(Method::TasksList, wanted).await?;
     tasks.retain(|task| task.depth == 1 && task.status == OuterState::Running);
     Ok(tasks)
@@ -120,7 +101,7 @@ async fn running(session: &Held) -> Result<Vec<TaskView>, ErrorObject> {
 
 async fn cancel_all(session: &Held) -> Result<Value, ErrorObject> {
     let mut cancelled = 0;
-    for task in running(session).await? {
+    for task in at_work(session, Some(Kind::Agent)).await? {
         let stop = StopTaskParams { task: task.id, how: Cancel::Abort };
         cancelled += u64::from(session.call::<Value>(Method::TasksStop, stop).await.is_ok());
     }

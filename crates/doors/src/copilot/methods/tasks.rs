@@ -89,6 +89,7 @@ async fn start_agent(session: &Held, params: &Value) -> Result<Value, ErrorObjec
         description: maybe(params, "description").map(str::to_owned),
         model: maybe(params, "model").map(str::to_owned),
     };
+    session.take_up().await?;
     let StartAgentResult { task } = session.call(Method::AgentsStart, wanted).await?;
     Ok(json!({ "agentId": task.to_string() }))
 }
@@ -122,6 +123,7 @@ async fn send(session: &Held, params: &Value) -> Result<Value, ErrorObject> {
         delivery: Delivery::Steer,
         display: None,
     };
+    session.take_up().await?;
     let sent: Result<Value, _> = session.call(Method::SessionSend, message).await;
     match sent {
         Ok(_receipt) => Ok(json!({ "sent": true })),

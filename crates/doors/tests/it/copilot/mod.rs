@@ -6,3 +6,4 @@ mod frames;
 mod orchestration;
 mod sessions;
 mod tools;
+mod wishes;

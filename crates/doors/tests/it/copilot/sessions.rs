@@ -136,6 +136,23 @@ async fn d6_who_hangs_up_leaves_a_session_that_can_be_resumed() {
 }
 
 #[tokio::test]
+async fn d6_a_message_is_answered_though_the_turn_before_was_never_finished() {
+    let mut client = client();
+    let stage = client.stage();
+    let id = client.session(json!({ "streaming": true })).await;
+    client.call("session.send", json!({ "sessionId": id, "prompt": "hang" })).await.unwrap();
+    client.event("assistant.message_delta").await;
+    client.leave().await;
+    let mut client = Client::at(stage);
+    client.call("session.resume", json!({ "sessionId": id })).await.unwrap();
+    let asked = json!({ "sessionId": id, "prompt": "are you there?" });
+    let answer = client.call("session.sendAndWait", asked).await.unwrap();
+    assert_eq!(answer["response"]["data"]["content"], "You said: are you there?");
+    assert_eq!(answer["aborted"], false);
+    client.leave().await;
+}
+
+#[tokio::test]
 async fn d2_sessions_are_listed_copied_and_deleted() {
     let mut client = client();
     let id = client.session(json!({})).await;
