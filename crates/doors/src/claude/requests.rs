@@ -4,7 +4,7 @@ use protocol::SessionMode;
 use protocol::api::{Method, ModeParams, ModelParams, PermissionParams};
 use serde_json::{Value, json};
 
-use super::errand;
+use super::chore;
 use super::frames::{self, VERSION};
 use super::mode::Mode;
 use super::orders;
@@ -76,7 +76,7 @@ impl Talk {
         let model = name.and_then(orders::model).unwrap_or(&self.model).to_owned();
         if model != self.intro.model {
             let params = ModelParams { model: model.clone() };
-            self.call::<Value>(Method::ModelSet, params).await.map_err(errand::in_words)?;
+            self.call::<Value>(Method::ModelSet, params).await.map_err(chore::in_words)?;
             self.intro.model = model;
         }
         Ok(json!({}))

@@ -113,7 +113,7 @@ mod tests {
         let peer = Arc::new(Peer::new(connection.outbox().clone()));
         let member = |hooks: bool| Member::new(Arc::clone(&peer), Abilities { hooks, ..Abilities::default() }).0;
         let audience = Arc::<Audience>::default();
-        let hooks = ClientHooks::new(SessionId::new(uuid::Uuid::nil()), Arc::clone(&audience));
+        let hooks = ClientHooks::new("a session".to_owned(), Arc::clone(&audience));
         assert_eq!(hooks.invoke(GUARD, json!({})).await.as_deref(), Ok("{}"));
         let guard = member(true);
         audience.join(Arc::clone(&guard));

@@ -226,7 +226,7 @@ mod tests {
         let tools = |lists: Value| {
             let mut params = lists;
             params["tools"] = json!([{ "name": "bash" }, { "name": "mine" }]);
-            let made = Wish(&params).tools(SessionId::new(uuid::Uuid::nil()), &Arc::default()).unwrap();
+            let made = Wish(&params).tools("a session", &Arc::default()).unwrap();
             made.iter().map(|tool| tool.spec().name.to_string()).collect::<Vec<_>>()
         };
         assert_eq!(tools(json!({ "excludedTools": ["bash"] })), ["mine"]);

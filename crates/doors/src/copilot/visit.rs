@@ -204,7 +204,7 @@ mod tests {
     async fn d1_a_client_that_shows_no_token_is_sent_away() {
         let folder = tempfile::tempdir().unwrap();
         let house = Arc::new(Empty(Home::open(folder.path().to_owned()).unwrap()));
-        let server = Arc::new(Server::new(house, Some("0123456789".into())));
+        let server = Arc::new(Server::new(house, Some(crate::token::Token::chosen("0123456789"))));
         let (client, door) = tokio::io::duplex(1 << 16);
         let (input, output) = tokio::io::split(door);
         let (mut reading, _writing) = tokio::io::split(client);

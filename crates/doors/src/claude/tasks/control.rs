@@ -6,7 +6,7 @@ use rpc::{CallError, Client};
 use serde_json::{Value, json};
 
 use super::Tasks;
-use crate::claude::errand;
+use crate::claude::chore;
 
 /// Stops a task and everything below it.
 pub(in crate::claude) async fn stop(client: &Client, request: &Value) -> Result<Value, String> {
@@ -33,8 +33,7 @@ pub(in crate::claude) async fn background(client: &Client, tasks: &Tasks, reques
 /// What a task printed or said last.
 pub(in crate::claude) async fn output(client: &Client, request: &Value) -> Result<Value, String> {
     let task = named(request).ok_or("there is no such task: give `task_id` as it came in `task_started`")?;
-    let printed: OutputResult =
-        client.call(Method::TasksOutput, TaskParams { task }).await.map_err(errand::in_words)?;
+    let printed: OutputResult = client.call(Method::TasksOutput, TaskParams { task }).await.map_err(chore::in_words)?;
     let OutputResult { output } = printed;
     let truncated = output.contains("bytes left out");
     Ok(json!({ "total_bytes": output.len(), "truncated": truncated, "output": output }))
