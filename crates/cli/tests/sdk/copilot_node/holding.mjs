@@ -1,4 +1,5 @@
 // A client that is in the middle of something until somebody ends it.
+import { existsSync } from "node:fs";
 import { approveAll, CopilotClient, RuntimeConnection } from "@github/copilot-sdk";
 import { Heard } from "./kit.mjs";
 
@@ -10,6 +11,8 @@ const heard = new Heard(session);
 await session.send({ prompt: "work on it" });
 await heard.first("subagent.started");
 await heard.first("tool.execution_start", ({ data }) => data.toolCallId === "held");
+// A call that has started may not have done anything yet.
+while (!existsSync("witness")) await new Promise((look) => setTimeout(look, 10));
 console.log("in the middle");
 if (process.argv.includes("and kill the door")) {
     process.kill(client.cliProcess.pid, "SIGKILL");
