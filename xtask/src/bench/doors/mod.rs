@@ -45,7 +45,12 @@ const SDKS: [Sdk; 4] = [
         file: "claude.mjs",
         program: include_str!("claude.mjs"),
     },
-    Sdk { name: "Copilot SDK, Python", door: "bosun-copilot", file: "copilot.py", program: include_str!("copilot.py") },
+    Sdk {
+        name: "Copilot SDK, Python",
+        door: "bosun-copilot",
+        file: "talk_to_copilot.py",
+        program: include_str!("copilot.py"),
+    },
     Sdk { name: "Copilot SDK, node", door: "bosun-copilot", file: "copilot.mjs", program: include_str!("copilot.mjs") },
 ];
 
