@@ -80,6 +80,7 @@ const SOCKET_PATH: usize = 107;
 const SOCKET_NAME: usize = "/run/0123456789abcdef.sock".len();
 const CHECKOUTS: &str = "checkouts";
 const TRASH: &str = "trash";
+const OWNER_LOCK: &str = "owner.lock";
 const LOCK_PATIENCE: Duration = Duration::from_secs(30);
 const LOCK_POLL: Duration = Duration::from_millis(5);
 
@@ -196,7 +197,16 @@ impl Home {
     /// Waits for the lock of a session, which its owner holds together with its [guardian](crate::Guardian::holding): it
     /// is free when nothing runs any more that an earlier owner started. Blocks the thread meanwhile.
     pub fn lock_session(&self, session: SessionId) -> Result<FileLock, HomeError> {
-        lock_within(self.session_dir(session).join("owner.lock"), LOCK_PATIENCE)
+        lock_within(self.session_dir(session).join(OWNER_LOCK), LOCK_PATIENCE)
+    }
+
+    /// The lock of a session, if it is free.
+    pub fn try_lock_session(&self, session: SessionId) -> Result<Option<FileLock>, HomeError> {
+        match lock_within(self.session_dir(session).join(OWNER_LOCK), Duration::ZERO) {
+            Ok(lock) => Ok(Some(lock)),
+            Err(HomeError::Locked { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     fn lock_within(&self, name: &str, patience: Duration) -> Result<FileLock, HomeError> {

@@ -106,8 +106,8 @@ fn a_remote_model_that_cannot_be_opened_is_explained() {
 
 #[test]
 fn only_files_are_named_from_a_folder() {
-    let full = |spec| bosun_model::in_full(spec, "/work".as_ref());
-    assert_eq!(full("script/fix.yaml"), "script//work/fix.yaml");
+    let full = |spec| bosun_model::in_full(spec, "/folder".as_ref());
+    assert_eq!(full("script/fix.yaml"), "script//folder/fix.yaml");
     assert_eq!(full("replay//tmp/run.jsonl"), "replay//tmp/run.jsonl");
     assert_eq!(full("anthropic/claude-opus-5"), "anthropic/claude-opus-5");
     assert_eq!(full("openrouter/meta/llama"), "openrouter/meta/llama");

@@ -336,9 +336,15 @@ fn is_answered(settings: &Settings) -> bool {
 
 /// The guardian of what the session starts, as soon as nothing runs any more that an earlier owner started.
 async fn guardian(settings: &Settings, id: SessionId) -> Result<Guardian, OpenError> {
-    let home = settings.home.clone();
-    let locked = tokio::task::spawn_blocking(move || home.lock_session(id)).await;
-    let lock = locked.map_err(|error| OpenError::Machine(io::Error::other(error)))??;
+    let lock = match settings.home.try_lock_session(id)? {
+        // Only where an earlier owner has just gone is there something to wait for.
+        None => {
+            let home = settings.home.clone();
+            let locked = tokio::task::spawn_blocking(move || home.lock_session(id)).await;
+            locked.map_err(|error| OpenError::Machine(io::Error::other(error)))??
+        }
+        Some(lock) => lock,
+    };
     Ok(Guardian::new(settings.guardian.clone()).holding(lock))
 }
 
