@@ -47,8 +47,8 @@ fn for_fleet(command: Command) -> Command {
     command.mut_args(|arg| {
         let heading = heading(arg.get_id().as_str());
         match arg.get_id().as_str() {
-            "prompt" | "image" | "fork" | "background_wait" | "mcp_config" | "strict_mcp_config" | "plan"
-            | "plan_exit" | "autopilot" | "max_continues" => arg.hide(true),
+            "opening" | "prompt" | "image" | "fork" | "background_wait" | "mcp_config" | "strict_mcp_config"
+            | "plan" | "plan_exit" | "autopilot" | "max_continues" => arg.hide(true),
             "agent" => {
                 arg.help("The type of agents that do todos which name none (general-purpose)").help_heading(heading)
             }
@@ -67,6 +67,11 @@ pub(crate) fn words() -> Vec<String> {
         words.push(command.get_name().to_owned());
     }
     words
+}
+
+/// The commands that can follow `bosun`.
+pub(crate) fn commands() -> Vec<String> {
+    Args::command().get_subcommands().map(|command| command.get_name().to_owned()).collect()
 }
 
 /// Under which heading the help of a run shows a flag.

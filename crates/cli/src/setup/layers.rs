@@ -14,7 +14,7 @@ use protocol::Budget;
 use protocol::api::SessionView;
 use store::Trust;
 
-use super::{Setup, folder};
+use super::{Setup, folder, real_folder};
 use crate::args::{PermitArgs, RunArgs};
 use crate::failure::Failure;
 use crate::print;
@@ -114,7 +114,7 @@ impl Setup {
     pub(super) fn roots(&self, layers: &Layers) -> Result<Vec<PathBuf>, Failure> {
         let mut roots = Vec::new();
         for (path, origin) in layers.roots(self.env.user.as_deref()) {
-            let real = match path.canonicalize() {
+            let real = match real_folder(&path) {
                 Ok(real) => real,
                 Err(error) => {
                     let problem = format!("cannot work in {}, named by {origin}: {error}", path.display());
@@ -149,6 +149,17 @@ pub(crate) fn standing(home: &Home, project: &Project) -> Standing {
 }
 
 impl PermitArgs {
+    /// Warns of typed rules about tools that do not exist: they match nothing.
+    pub(super) fn tell_unknown_tools(&self) {
+        for rule in [&self.allow, &self.ask, &self.deny].into_iter().flatten() {
+            if let Some(tool) = rule.unknown_tool() {
+                let rule = rule.text();
+                let text = format!("warning: the rule `{rule}` matches nothing: there is no tool called `{tool}`");
+                print::note(print::plain(&text));
+            }
+        }
+    }
+
     /// What was typed, as a layer of settings.
     pub(crate) fn file(&self) -> Result<File, Failure> {
         let PermitArgs { allow, ask, deny, add_dir, .. } = self;

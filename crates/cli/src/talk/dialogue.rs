@@ -77,8 +77,13 @@ enum Input {
 }
 
 impl Dialogue<'_> {
-    /// Talks until the dialogue ends.
-    pub(super) async fn hold(&mut self) -> Result<End, Failure> {
+    /// Talks until the dialogue ends, beginning with what the person said before, if anything.
+    pub(super) async fn hold(&mut self, opening: Option<String>) -> Result<End, Failure> {
+        if let Some(line) = opening
+            && let Some(end) = self.said(line).await?
+        {
+            return Ok(end);
+        }
         loop {
             let input = self.next().await?;
             let at_once = matches!(input, Input::Draw | Input::Deed(_));

@@ -68,6 +68,15 @@ impl Feed {
         self.own.extend(mail);
     }
 
+    /// Takes over the calls that were seen before.
+    pub(super) fn keep(&mut self, calls: Calls) {
+        self.calls = calls;
+    }
+
+    pub(super) fn into_calls(self) -> Calls {
+        self.calls
+    }
+
     pub(super) fn calls(&self) -> &Calls {
         &self.calls
     }

@@ -286,7 +286,11 @@ fn s1_commands_of_files_and_fleets_are_called_by_name() {
     tmux.says("/ship it").shows("<Ship it with care.>");
     ready(&tmux);
     tmux.types("/sh").press("Tab").shows("/ship").press("C-u").says("/help").shows("/ship WHAT");
-    tmux.says("/todos").shows("there are no todos").says("/keys").shows("Ctrl-C stops the turn");
+    tmux.says("/todos")
+        .shows("there are no todos")
+        .says("/keys")
+        .shows("stops the turn, or clears the line")
+        .shows("puts back what was removed last");
     tmux.says("/every 5m x").shows("/every is not in this version");
     tmux.says("/fleet bake it").shows("User request: bake it");
     ready(&tmux);
@@ -450,4 +454,28 @@ fn x1_a_plan_is_shown_with_what_can_follow_and_words_send_it_back() {
     assert_eq!(tmux.ends(), 0);
     let deny = Decision::Deny { words: "in two steps".into() };
     assert_eq!(decisions(&stage), [deny, Decision::Proceed { action: protocol::PlanAction::Interactive }]);
+}
+
+#[test]
+fn a_prompt_on_the_command_line_begins_a_conversation() {
+    let stage = stage();
+    stage.script(MODEL);
+    let tmux = Tmux::start(&stage.bosun(["fix it"]), 80, 24);
+    tmux.shows("> fix it").shows("You wrote: <fix it>");
+    ready(&tmux);
+    tmux.says("and that").shows("You wrote: <and that>").press("C-d");
+    assert_eq!(tmux.ends(), 0);
+    assert_eq!(turns(&stage), 2);
+}
+
+#[test]
+fn calls_can_be_shown_again_after_the_mode_was_changed() {
+    let stage = stage();
+    stage.script(MODEL);
+    let tmux = Tmux::start(&stage.bosun(["--allow-all"]), 80, 24);
+    ready(&tmux);
+    tmux.says("print 4711").shows("It printed 4711");
+    ready(&tmux);
+    tmux.says("/mode default").shows("mode   default").says("/show 1").shows("answer: done").press("C-d");
+    assert_eq!(tmux.ends(), 0);
 }

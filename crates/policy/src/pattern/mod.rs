@@ -83,6 +83,11 @@ impl Match {
     }
 }
 
+/// Whether Bosun has a tool or a family of tools of this name.
+pub(crate) fn is_known(tool: &str) -> bool {
+    names::kind_of(tool).is_some()
+}
+
 /// Reads a tool and what stood in its parentheses. Gives the pattern and the rule in our own words.
 pub(crate) fn parse(tool: &str, inner: Option<&str>) -> Result<(Pattern, String), String> {
     let name = Name::read(tool)?;
