@@ -7,6 +7,7 @@
 
 pub mod claude;
 pub mod copilot;
+mod decision;
 mod flags;
 mod house;
 pub mod http;

@@ -2,6 +2,7 @@
 
 use protocol::api::{AskView, AsksParams, AsksResult, DecideParams, Method};
 use protocol::{Ask, CallId, Origin, TaskId};
+use rpc::CallError;
 use serde_json::{Value, json};
 
 use super::asks::Verdict;
@@ -12,6 +13,7 @@ use super::prompt::Prompt;
 use super::structured;
 use super::talk::Talk;
 use super::wire::Gone;
+use crate::decision::instead;
 
 /// Most messages that wait, and most bytes of them.
 const QUEUE_MAX: (usize, usize) = (1000, 64 * 1024 * 1024);
@@ -178,10 +180,16 @@ impl Talk {
         if let Some(mode) = verdict.mode {
             self.set_mode(mode).await?;
         }
-        let decision = DecideParams { ask: ask.id, decision: verdict.decision };
-        if let Err(error) = self.call::<Value>(Method::AsksDecide, decision).await {
-            // Somebody else may have been faster.
-            tracing::info!(%error, "a decision was not taken");
+        let mut next = Some(verdict.decision);
+        while let Some(decision) = next.take() {
+            let params = DecideParams { ask: ask.id.clone(), decision: decision.clone() };
+            if let Err(error) = self.call::<Value>(Method::AsksDecide, params).await {
+                // Another client may have been faster.
+                tracing::info!(%error, "a decision was not taken");
+                if let CallError::Refused(refusal) = error {
+                    next = instead(decision, &refusal);
+                }
+            }
         }
         if verdict.interrupts {
             self.interrupt().await;

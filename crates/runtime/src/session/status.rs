@@ -40,13 +40,16 @@ impl Status {
         }
     }
 
-    pub(crate) fn same(&self, other: &Status) -> bool {
-        self.quiet == other.quiet
-            && self.root == other.root
-            && self.background == other.background
-            && self.asks == other.asks
-            && self.continuation_due == other.continuation_due
-            && self.paused.is_some() == other.paused.is_some()
+    /// Whether those who watch are told of this status after `shown`. While the root does not work, every event is
+    /// followed by a status: a client that has the event waits for the status of its number to know that no more comes.
+    pub(crate) fn is_news_after(&self, shown: &Status) -> bool {
+        let is_same = self.quiet == shown.quiet
+            && self.root == shown.root
+            && self.background == shown.background
+            && self.asks == shown.asks
+            && self.continuation_due == shown.continuation_due
+            && self.paused.is_some() == shown.paused.is_some();
+        !is_same || (self.seq != shown.seq && self.root_is_at_rest())
     }
 
     /// Whether the root rests or has stopped for another reason than waiting for a quota.

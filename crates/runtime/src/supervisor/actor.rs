@@ -386,7 +386,7 @@ impl Actor {
             paused: self.paused.clone(),
         };
         self.signs.status.send_if_modified(|shown| {
-            let changed = !shown.same(&status);
+            let changed = status.is_news_after(shown);
             *shown = status;
             changed
         });

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::unhandled;
 use crate::copilot::held::Held;
-use crate::copilot::questions::on_plan;
+use crate::copilot::questions::{self, on_plan};
 use crate::copilot::tools::Answer;
 use crate::copilot::visit::Visit;
 
@@ -49,8 +49,7 @@ pub(crate) async fn call(_visit: &Visit, session: &Held, method: &str, params: V
 /// Decides on an ask; one that does not wait any more is no success.
 async fn decide(session: &Held, request: &str, decision: Decision) -> Result<Value, ErrorObject> {
     let decided = DecideParams { ask: AskId(request.to_owned()), decision };
-    let success = session.call::<Value>(Method::AsksDecide, decided).await.is_ok();
-    Ok(json!({ "success": success }))
+    Ok(json!({ "success": questions::decide(session, decided).await }))
 }
 
 /// A client's word on a permission.

@@ -115,3 +115,18 @@ async fn d2_what_is_no_longer_asked_is_cancelled() {
     let (seen, _) = visit.close().await;
     assert!(seen.iter().any(|frame| frame["type"] == "result" && frame["terminal_reason"] == "aborted_tools"));
 }
+
+/// A rule that is none does not leave the call without a decision.
+#[tokio::test]
+async fn a_call_that_is_allowed_with_a_rule_that_cannot_be_read_runs_all_the_same() {
+    let inn = Inn::new(scenario().script(SCRIPT));
+    let mut visit = Visit::greeted(&inn, &STDIO, json!({})).await;
+    visit.prompt("go").await;
+    let asked = visit.asked("can_use_tool").await;
+    let rule = json!({ "toolName": "Write", "ruleContent": "[" });
+    let update = json!({ "type": "addRules", "behavior": "allow", "rules": [rule], "destination": "session" });
+    visit.answer(&asked, json!({ "behavior": "allow", "updatedPermissions": [update] })).await;
+    visit.until_type("result").await;
+    visit.close().await;
+    assert_eq!(inn.stage.file("a.txt").as_deref(), Some("one"));
+}
