@@ -12,6 +12,7 @@ mod flags;
 mod house;
 pub mod http;
 mod ids;
+mod managed;
 mod token;
 
 pub use house::{ClientProvider, Ended, House, Opening, Order, Refusal, Staff};

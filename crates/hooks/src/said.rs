@@ -38,6 +38,7 @@ pub(crate) fn read(
         ruling: words.ruling(event)?,
         input: words.input(dialect, occasion)?,
         text: words.replaced(event)?,
+        halts: words.halts(event)?,
         context: words.context(event)?,
         messages: words.text("systemMessage")?.into_iter().collect(),
     })
@@ -125,11 +126,7 @@ impl Words<'_> {
     fn replaced(&self, event: HookEvent) -> Result<Option<String>, Failure> {
         match event {
             HookEvent::UserPromptSubmitted => self.text("modifiedPrompt"),
-            HookEvent::PostToolUse => match self.get("modifiedResult") {
-                Some(Value::Object(result)) => Words { said: result, specific: result }.text("textResultForLlm"),
-                Some(other) => Err(wrong("modifiedResult", other)),
-                None => self.text("updatedToolOutput"),
-            },
+            HookEvent::PostToolUse => Ok(self.result()),
             HookEvent::SessionStart
             | HookEvent::SessionEnd
             | HookEvent::PreToolUse
@@ -148,6 +145,29 @@ impl Words<'_> {
         }
     }
 
+    /// The result that a tool's is replaced by, in whatever form it has: a hook that hides something must not fail for
+    /// the form of what it leaves. Nothing at all is a result too.
+    fn result(&self) -> Option<String> {
+        let given = ["modifiedResult", "updatedToolOutput", "updatedMCPToolOutput"];
+        given.into_iter().find_map(|name| self.get(name)).map(in_words)
+    }
+
+    /// Why the agent is to stop, where a hook says so of one of its calls.
+    fn halts(&self, event: HookEvent) -> Result<Option<String>, Failure> {
+        let is_call = matches!(
+            event,
+            HookEvent::PreToolUse
+                | HookEvent::PostToolUse
+                | HookEvent::PostToolUseFailure
+                | HookEvent::PermissionRequest
+                | HookEvent::PermissionDenied
+        );
+        match self.get("continue") {
+            Some(Value::Bool(false)) if is_call => self.reason("stopReason").map(Some),
+            _other => Ok(None),
+        }
+    }
+
     /// What the agent is told. A no to what has happened already can be no more than that.
     fn context(&self, event: HookEvent) -> Result<Vec<String>, Failure> {
         let mut context: Vec<String> = self.text("additionalContext")?.into_iter().collect();
@@ -158,6 +178,26 @@ impl Words<'_> {
             context.push(reason);
         }
         Ok(context)
+    }
+}
+
+/// The words of a tool's result: of a text, of a list of content blocks, of what a shell command or a file holds; the
+/// JSON of anything else. Whoever gives it to an agent clips it.
+fn in_words(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => blocks.iter().map(in_words).collect::<Vec<_>>().join("\n"),
+        Value::Object(fields) if fields.contains_key("textResultForLlm") => in_words(&fields["textResultForLlm"]),
+        Value::Object(fields) => {
+            let known = ["content", "stdout", "stderr", "text", "file", "error"];
+            let found: Vec<String> = known.iter().filter_map(|name| fields.get(*name)).map(in_words).collect();
+            match found.is_empty() {
+                true => value.to_string(),
+                false => found.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n"),
+            }
+        }
+        Value::Null => String::new(),
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
     }
 }
 

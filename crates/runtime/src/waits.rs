@@ -9,6 +9,7 @@ use protocol::{Ask, AskId, At, CallId, DecidedBy, Decision, Run, TaskId, Turn, W
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 
+use crate::hooks::Halt;
 use crate::supervisor::{Rejected, Supervisor};
 
 /// The waiting calls of one run.
@@ -44,6 +45,8 @@ pub(crate) struct Caller {
     pub(crate) turn: Turn,
     pub(crate) call: CallId,
     pub(crate) waits: Waits,
+    /// Whether a hook has the agent stop after its calls.
+    pub(crate) halt: Halt,
 }
 
 impl Caller {

@@ -1,6 +1,6 @@
 //! Turns: each message of the client's is one, and so is each time that the root is woken by what it left running.
 
-use protocol::api::{AskView, AsksParams, AsksResult, DecideParams, Method};
+use protocol::api::{AskView, AsksParams, AsksResult, DecideParams, Method, RulesParams};
 use protocol::{Ask, CallId, Origin, TaskId};
 use rpc::CallError;
 use serde_json::{Value, json};
@@ -142,7 +142,7 @@ impl Talk {
             if self.intro.visits {
                 return Ok(());
             }
-            let no = Verdict { decision: ask.subject.by_default(), interrupts: false, mode: None };
+            let no = Verdict { decision: ask.subject.by_default(), interrupts: false, mode: None, rules: Vec::new() };
             return self.decided(task, ask, no).await;
         }
         let key = (task, ask.call.clone());
@@ -177,8 +177,11 @@ impl Talk {
 
     async fn decided(&mut self, task: TaskId, ask: Ask, verdict: Verdict) -> Result<(), Gone> {
         self.asking.remove(&(task, ask.call.clone()));
-        if let Some(mode) = verdict.mode {
+        if let Some(mode) = verdict.mode.filter(|mode| *mode != Mode::Bypass || !self.manner.forbids_bypass) {
             self.set_mode(mode).await?;
+        }
+        if !verdict.rules.is_empty() {
+            self.tell(Method::RulesSet, json!(RulesParams { changes: verdict.rules })).await;
         }
         let mut next = Some(verdict.decision);
         while let Some(decision) = next.take() {

@@ -61,6 +61,7 @@ pub(super) fn answer(
         | Method::PlanDelete
         | Method::ModelSet
         | Method::PermissionSet
+        | Method::RulesSet
         | Method::AgentGet
         | Method::AgentSelect
         | Method::ErrandsList

@@ -89,6 +89,9 @@ impl Runner {
             if let (Occasion::PreTool(call), Some(input)) = (&mut occasion, &said.input) {
                 call.input = Value::Object(input.clone()).to_string();
             }
+            if let (Occasion::PostTool { answer, .. }, Some(text)) = (&mut occasion, &said.text) {
+                answer.clone_from(text);
+            }
             verdict.join(said);
             if verdict.denied().is_some() && !is_told(&occasion) {
                 break;
@@ -192,7 +195,9 @@ fn failed(hook: &HookSpec, failure: &Failure) -> Verdict {
         HookFailure::Open => Verdict::default(),
         HookFailure::Closed => {
             let reason = format!("the hook of {} failed, and nothing goes on without it: {failure}", hook.source);
-            Verdict { ruling: Ruling::Deny { reason }, ..Verdict::default() }
+            // What a hook was to look through first is not shown without it.
+            let text = (hook.event == HookEvent::PostToolUse).then(|| reason.clone());
+            Verdict { ruling: Ruling::Deny { reason }, text, ..Verdict::default() }
         }
     }
 }

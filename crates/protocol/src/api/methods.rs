@@ -49,6 +49,7 @@ methods! {
     ModeGet, "mode.get", Any, "How far the session's own agent goes by itself: interactive, plan or autopilot.";
     ModeSet, "mode.set", Session, "Goes on in another mode.";
     PermissionSet, "permission.set", Session, "Treats calls that no rule speaks of in another way, as long as this process runs the session.";
+    RulesSet, "rules.set", Session, "Adds and removes permission rules, as long as this process runs the session.";
     PlanRead, "plan.read", Any, "The session's plan, if it has one.";
     PlanUpdate, "plan.update", Session, "Keeps another plan.";
     PlanDelete, "plan.delete", Session, "Removes the plan.";

@@ -25,7 +25,8 @@ pub(crate) async fn call(_visit: &Visit, session: &Held, method: &str, params: V
         }
         "session.permissions.setApproveAll" => {
             session.approve_all(params["enabled"] == true);
-            Ok(json!({ "success": true }))
+            let is_on = session.approves_all.load(Ordering::Acquire);
+            Ok(json!({ "success": is_on == (params["enabled"] == true) }))
         }
         "session.permissions.setMode" => {
             session.approve_all(params["mode"] == "allow-all");
