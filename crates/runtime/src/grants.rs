@@ -191,6 +191,9 @@ mod tests {
         assert_eq!(grants.policy().mode, PermissionMode::Plan);
     }
 
+    /// The rules that are left.
+    type Left<'a> = &'a [(RuleEffect, &'a str)];
+
     #[test]
     fn rules_are_changed_while_the_session_runs_and_what_forbids_stays() {
         use RuleEffect::{Allow, Ask, Deny};
@@ -201,7 +204,7 @@ mod tests {
             let rules = rules.iter().map(|rule| (*rule).to_owned()).collect();
             RuleChange::Replace { effect, rules }
         };
-        let cases: [(Vec<RuleChange>, &[(RuleEffect, &str)]); 10] = [
+        let cases: [(Vec<RuleChange>, Left<'_>); 10] = [
             (vec![], &[(Allow, "view"), (Deny, "shell(rm *)")]),
             (vec![add(Deny, "fetch")], &[(Allow, "view"), (Deny, "shell(rm *)"), (Deny, "fetch")]),
             (vec![add(Ask, "fetch")], &[(Allow, "view"), (Deny, "shell(rm *)"), (Ask, "fetch")]),
