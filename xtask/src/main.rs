@@ -40,6 +40,8 @@ usage: cargo xtask COMMAND
           what a todo of a fleet takes in the kernel, and in a whole run
   bench doors
           how soon programs that use an SDK are answered, against a door with nothing behind it
+  bench watchers
+          what a run costs that 0, 32 and 120 clients watch over HTTP
   schema  writes the checked-in JSON Schemas anew";
 
 fn main() -> ExitCode {
@@ -57,6 +59,7 @@ fn main() -> ExitCode {
         ["bench", "fanout", "--workers", workers] => bench::fanout(workers),
         ["bench", "fleet"] => bench::fleet(),
         ["bench", "doors"] => bench::doors(),
+        ["bench", "watchers"] => bench::watchers(),
         ["schema"] => schema::schema(),
         [measure::ONCE, program, rest @ ..] => measure::once(program, rest),
         _ => {

@@ -5,6 +5,7 @@ mod fanout;
 mod fleet;
 mod provider;
 mod server;
+mod watchers;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -70,6 +71,12 @@ pub(crate) fn fleet() -> Result<()> {
 pub(crate) fn doors() -> Result<()> {
     build()?;
     doors::bench(&Ground::new()?)
+}
+
+/// Builds the release binary and measures a run that others watch over HTTP.
+pub(crate) fn watchers() -> Result<()> {
+    build()?;
+    watchers::bench(&Ground::new()?)
 }
 
 fn build() -> Result<()> {
