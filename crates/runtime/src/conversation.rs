@@ -2,9 +2,8 @@
 //! resumed agent sends begins with the bytes of the one before.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
-use model::{Message, Part};
+use model::{Message, Messages, Part};
 use protocol::{
     Activation, Answer, Block, Body, Call, CallId, Compaction, Cost, Delivery, Envelope, Event, MailId, Origin,
     SessionMode, StopReason, TaskId, Turn, Usage, WrapUp,
@@ -31,7 +30,7 @@ pub(crate) struct Conversation {
     /// Who gave it its task, and may say more about it.
     parent: Option<TaskId>,
     unread: BTreeMap<MailId, (Origin, Delivery, Body)>,
-    messages: Arc<Vec<Message>>,
+    messages: Messages,
     turn: Turn,
     /// Whether the latest turn waits for its model.
     asking: bool,
@@ -189,13 +188,18 @@ impl Conversation {
         }
     }
 
+    /// The last event read.
+    pub(crate) fn seq(&self) -> u64 {
+        self.seq
+    }
+
     /// The agent definition that speaks.
     pub(crate) fn agent(&self) -> &str {
         &self.agent
     }
 
     /// The messages so far, oldest first.
-    pub(crate) fn messages(&self) -> &Arc<Vec<Message>> {
+    pub(crate) fn messages(&self) -> &Messages {
         &self.messages
     }
 
@@ -342,7 +346,7 @@ impl Conversation {
 
     /// Adds a message. The last request is answered by then, so nothing is copied.
     fn push(&mut self, message: Message) {
-        Arc::make_mut(&mut self.messages).push(message);
+        self.messages.push(message);
     }
 
     /// Mail that arrives together is one message.
@@ -356,7 +360,7 @@ impl Conversation {
 
     /// The model is told less from here on, and nobody has counted how much that is.
     fn compact(&mut self, compaction: &Compaction) {
-        compact::fold(Arc::make_mut(&mut self.messages), &mut self.past, compaction);
+        self.messages.edit(|messages| compact::fold(messages, &mut self.past, compaction));
         (self.measured, self.compacted) = (None, true);
         // What it was told of its mode may be gone.
         if self.mode != SessionMode::Interactive {

@@ -1,11 +1,8 @@
 //! One question to the model.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-
 use futures_util::StreamExt;
-use model::{Delta, Draft, Message, Model, ModelError, Reply, Request};
-use protocol::{Block, CallId, TaskId, Turn};
+use model::{Delta, Draft, Model, ModelError, Reply, Request};
+use protocol::{TaskId, Turn};
 use tools::Pulse;
 
 use crate::bus::{Bus, Live};
@@ -38,7 +35,6 @@ pub(super) async fn ask(
     ears: Ears<'_>,
     permit: &mut Permit,
 ) -> Result<Reply, ModelError> {
-    let before = Arc::clone(&request.messages);
     let mut deltas = model.ask(request);
     let mut draft = Draft::default();
     while let Some(delta) = deltas.next().await {
@@ -47,64 +43,5 @@ pub(super) async fn ask(
         ears.hear(&delta);
         draft.push(delta)?;
     }
-    let mut reply = draft.finish()?;
-    tell_apart(&mut reply.content, |id| is_taken(&before, id));
-    Ok(reply)
-}
-
-/// Whether a call of the conversation has this id.
-fn is_taken(messages: &[Message], id: &CallId) -> bool {
-    messages.iter().any(|message| match message {
-        Message::Answers { answers } => answers.iter().any(|(call, _)| call == id),
-        Message::User { .. } | Message::Assistant { .. } => false,
-    })
-}
-
-/// Gives calls ids of their own, in their answer and in the whole conversation: some models repeat or forget them.
-fn tell_apart(content: &mut [Block], is_taken: impl Fn(&CallId) -> bool) {
-    let mut seen = BTreeSet::new();
-    // The last number that an id was given, so that a flood of equal ones is not counted from one each time.
-    let mut last = BTreeMap::new();
-    for block in content {
-        let Block::Call(call) = block else { continue };
-        if call.id.0.is_empty() {
-            call.id = CallId("call".into());
-        }
-        let wanted = call.id.0.clone();
-        while is_taken(&call.id) || !seen.insert(call.id.clone()) {
-            let n = last.entry(wanted.clone()).or_insert(1_u32);
-            *n += 1;
-            call.id = CallId(format!("{wanted}-{n}"));
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use protocol::Call;
-
-    use super::*;
-
-    #[test]
-    fn calls_with_one_id_are_told_apart() {
-        let call = |id: &str| Block::Call(Call { id: CallId(id.into()), tool: "t".into(), input: "{}".into() });
-        let mut content = vec![call("a"), call("a"), call("a-2"), call(""), call(""), call("b")];
-        tell_apart(&mut content, |id| id.0 == "b");
-        let ids: Vec<String> = content
-            .iter()
-            .filter_map(|block| match block {
-                Block::Call(call) => Some(call.id.0.clone()),
-                Block::Text { .. } | Block::Thinking { .. } | Block::Opaque { .. } => None,
-            })
-            .collect();
-        assert_eq!(ids, ["a", "a-2", "a-2-2", "call", "call-2", "b-2"]);
-    }
-
-    #[test]
-    fn a_flood_of_calls_with_one_id_is_told_apart() {
-        let call = || Block::Call(Call { id: CallId(String::new()), tool: "t".into(), input: "{}".into() });
-        let mut content: Vec<Block> = std::iter::repeat_with(call).take(100_000).collect();
-        tell_apart(&mut content, |_| false);
-        assert!(matches!(content.last(), Some(Block::Call(call)) if call.id.0 == "call-100000"));
-    }
+    draft.finish()
 }

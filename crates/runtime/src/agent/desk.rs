@@ -11,6 +11,7 @@ use protocol::{Activation, FailKind, Kind, TaskId};
 use store::{Reader, StoreError};
 use tools::{Stamps, Tool};
 
+use super::kept::Conversations;
 use crate::agent::{AgentRun, Deadline};
 use crate::bus::Bus;
 use crate::conversation::{Conversation, Results};
@@ -71,6 +72,8 @@ pub(crate) struct Desk {
     pub(crate) compactions: Mutex<HashSet<TaskId>>,
     /// A reader that stays open: every activation begins with one look at the log.
     pub(crate) log: Mutex<Option<Reader>>,
+    /// What agents that rest go on with.
+    pub(crate) conversations: Conversations,
 }
 
 /// A desk that runs can be performed at.
@@ -126,20 +129,21 @@ impl Desk {
     /// A task's conversation as the log has it.
     pub(crate) fn conversation(&self, task: TaskId) -> Result<Conversation, StoreError> {
         let mut conversation = Conversation::default();
-        for envelope in self.log_of(task)? {
+        for envelope in self.log_of(task, 0)? {
             conversation.read(&envelope, self);
         }
         Ok(conversation)
     }
 
-    fn log_of(&self, task: TaskId) -> Result<Vec<protocol::Envelope>, StoreError> {
+    /// The events of a task after `seq`.
+    pub(super) fn log_of(&self, task: TaskId, seq: u64) -> Result<Vec<protocol::Envelope>, StoreError> {
         let mut open = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         let reader = match open.take() {
             Some(reader) => reader,
             None => self.reader()?,
         };
         // One that failed is not asked again.
-        let events = reader.task_events(task)?;
+        let events = reader.task_events_after(task, seq)?;
         *open = Some(reader);
         Ok(events)
     }

@@ -1,6 +1,6 @@
 //! What the next question may use.
 
-use model::{Facts, Message, Part, ToolSpec};
+use model::{Facts, Fold, Message, Part, ToolSpec};
 use protocol::{Block, Cost, Quote};
 
 use super::Desk;
@@ -42,7 +42,7 @@ pub(crate) fn input(outfit: &Outfit, conversation: &Conversation) -> u64 {
     let messages = conversation.messages();
     let input = match conversation.measured() {
         Some((counted, tokens)) => messages.iter().skip(counted).map(message).fold(tokens, u64::saturating_add),
-        None => estimate(outfit, messages),
+        None => messages.fold(|estimate: &Estimate| told(outfit).saturating_add(estimate.0)),
     };
     // Tools may have been added since it was counted.
     outfit.more(conversation.grown()).map(tool).fold(input, u64::saturating_add)
@@ -50,8 +50,22 @@ pub(crate) fn input(outfit: &Outfit, conversation: &Conversation) -> u64 {
 
 /// Most tokens that a request with these messages has, as far as that can be told without a provider.
 pub(super) fn estimate(outfit: &Outfit, messages: &[Message]) -> u64 {
-    let told = tokens(&outfit.system) + outfit.specs.iter().map(tool).sum::<u64>();
-    messages.iter().map(message).fold(told, u64::saturating_add)
+    messages.iter().map(message).fold(told(outfit), u64::saturating_add)
+}
+
+/// The tokens of what stands above the messages.
+fn told(outfit: &Outfit) -> u64 {
+    tokens(&outfit.system) + outfit.specs.iter().map(tool).sum::<u64>()
+}
+
+/// The tokens of all messages, added up as they come.
+#[derive(Default)]
+struct Estimate(u64);
+
+impl Fold for Estimate {
+    fn add(&mut self, _at: usize, each: &Message) {
+        self.0 = self.0.saturating_add(message(each));
+    }
 }
 
 /// More tokens than any tokenizer makes of a text, in all likelihood: two characters of plain text make one at least,

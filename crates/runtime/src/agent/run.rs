@@ -73,13 +73,14 @@ impl AgentRun {
     /// Runs the activation to its end. When the run is somebody else's by now, or the session is paused, it just
     /// stops: whatever is true is in the log.
     pub(crate) async fn run(mut self) {
-        if let Err(rejected) = self.activation().await {
-            tracing::info!(run = %self.link.run, %rejected, "the run stops");
+        match self.activation().await {
+            Ok(()) => self.desk.keep_conversation(self.link.run.task, self.conversation),
+            Err(rejected) => tracing::info!(run = %self.link.run, %rejected, "the run stops"),
         }
     }
 
     async fn activation(&mut self) -> Result<(), Rejected> {
-        match self.desk.conversation(self.link.run.task) {
+        match self.desk.resume_conversation(self.link.run.task) {
             Ok(conversation) => {
                 self.link.words.begin(conversation.said());
                 self.conversation = conversation;

@@ -9,6 +9,7 @@ use protocol::{Budget, Compaction, FailKind, Limit, Turn, WrapUp};
 use tokio::sync::watch;
 
 use super::ask::{Ears, ask};
+use super::call_ids;
 use super::ends::out_of;
 use super::quote;
 use super::retry::Tries;
@@ -80,8 +81,9 @@ impl AgentRun {
             };
             match asked {
                 Broken::Off => return Ok(Step::On),
-                Broken::Done(Ok(reply)) => {
+                Broken::Done(Ok(mut reply)) => {
                     permit.settle(Verdict::Answered);
+                    call_ids::tell_apart(self.conversation.messages(), &mut reply.content);
                     return self.answered(turn, reply).await;
                 }
                 Broken::Done(Err(error)) => {
@@ -136,7 +138,7 @@ impl AgentRun {
             turn: conversation.answers() + 1,
             attempt,
             system: Arc::clone(&self.outfit.system),
-            messages: Arc::clone(conversation.messages()),
+            messages: conversation.messages().clone(),
             tools: self.outfit.told(conversation.grown()),
             calls: if conversation.wrap_up().is_some() { Calls::Forbidden } else { Calls::Allowed },
             max_output: conversation.max_output(),

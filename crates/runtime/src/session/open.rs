@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::Session;
-use crate::agent::{Deadline, Desk, Performer};
+use crate::agent::{Conversations, Deadline, Desk, Performer};
 use crate::api::Api;
 use crate::autopilot::Autopilot;
 use crate::bus::Bus;
@@ -383,6 +383,7 @@ fn desk(
         wards: Arc::default(),
         compactions: Mutex::default(),
         log: Mutex::default(),
+        conversations: Conversations::default(),
         settings,
     };
     (Arc::new(desk), notices)

@@ -105,7 +105,7 @@ async fn t3_a_child_sees_its_prompt_and_nothing_of_its_parent() {
     });
     let run = scenario().model(Arc::new(model)).prompt("a secret of the root").run().await;
     let [request] = &asked(&run, "/root/kid")[..] else { panic!("{}", run.transcript()) };
-    assert_eq!(**request.messages, [Message::user("do kid")]);
+    assert_eq!(*request.messages, [Message::user("do kid")]);
     assert!(!request.system.contains("a secret of the root"));
     assert!(answer(&run, "t").text.contains("> [1 turns, 110 tokens, 0.0 s]\n> It said:\n> forty-two\n"));
 }
