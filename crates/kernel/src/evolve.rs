@@ -1,5 +1,6 @@
 //! How an event changes the state. There is no other way to change it, but for leases, which are not durable.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use protocol::{
@@ -320,7 +321,7 @@ impl State {
 
 /// What an answer leaves to do.
 fn answered(content: &[Block]) -> Work {
-    let calls: std::collections::BTreeMap<_, _> = content
+    let calls: BTreeMap<_, _> = content
         .iter()
         .filter_map(|block| match block {
             Block::Call(call) => Some((call.id.clone(), CallPhase::Pending)),
@@ -373,6 +374,10 @@ impl Task {
     fn unmail(&mut self, mail: &[MailId]) -> Result<(), Impossible> {
         for id in mail {
             self.inbox.remove(id).ok_or_else(|| self.impossible("mail delivered"))?;
+        }
+        if self.inbox.is_empty() {
+            // An emptied map keeps room for more, and a task that rests may never have any.
+            self.inbox = BTreeMap::new();
         }
         Ok(())
     }

@@ -21,7 +21,7 @@ pub(super) fn tell_apart(messages: &Messages, content: &mut [Block]) {
                 if taken.has(&call.id) || new.has(&call.id) {
                     call.id = free(taken, &new, &call.id);
                 }
-                new.add_id(&call.id);
+                new.add_id(&call.id, Some(taken));
             }
         }
     });
@@ -33,7 +33,7 @@ fn free(taken: &Taken, new: &Taken, wanted: &CallId) -> CallId {
     loop {
         number += 1;
         let id = CallId(format!("{}-{number}", wanted.0));
-        // Only one with more digits than are read can be taken.
+        // One may be that a model wrote itself.
         if !taken.has(&id) && !new.has(&id) {
             return id;
         }
@@ -43,22 +43,24 @@ fn free(taken: &Taken, new: &Taken, wanted: &CallId) -> CallId {
 /// The ids of a conversation's calls.
 #[derive(Default)]
 struct Taken {
-    ids: HashSet<CallId>,
-    /// The highest number that stands behind each id.
+    ids: HashSet<String>,
+    /// The highest number that stands behind each id that was repeated.
     highest: HashMap<String, u64>,
 }
 
 impl Taken {
     fn has(&self, id: &CallId) -> bool {
-        self.ids.contains(id)
+        self.ids.contains(&id.0)
     }
 
     fn highest(&self, id: &CallId) -> u64 {
         self.highest.get(&id.0).copied().unwrap_or(0)
     }
 
-    fn add_id(&mut self, id: &CallId) {
-        if let Some((base, number)) = numbered(&id.0) {
+    /// Takes in an id of a conversation that has those of `before` as well.
+    fn add_id(&mut self, id: &CallId, before: Option<&Taken>) {
+        let is_taken = |base: &str| before.is_some_and(|before| before.ids.contains(base)) || self.ids.contains(base);
+        if let Some((base, number)) = numbered(&id.0).filter(|(base, _)| is_taken(base)) {
             match self.highest.get_mut(base) {
                 Some(highest) => *highest = number.max(*highest),
                 None => {
@@ -66,14 +68,14 @@ impl Taken {
                 }
             }
         }
-        self.ids.insert(id.clone());
+        self.ids.insert(id.0.clone());
     }
 }
 
 impl Fold for Taken {
     fn add(&mut self, _at: usize, message: &Message) {
         match message {
-            Message::Answers { answers } => answers.iter().for_each(|(id, _)| self.add_id(id)),
+            Message::Answers { answers } => answers.iter().for_each(|(id, _)| self.add_id(id, None)),
             Message::User { .. } | Message::Assistant { .. } => {}
         }
     }
