@@ -40,6 +40,8 @@ usage: cargo xtask COMMAND
           what a todo of a fleet takes in the kernel, and in a whole run
   bench doors
           how soon programs that use an SDK are answered, against a door with nothing behind it
+  bench growth [--binary PATH]
+          what turns, lists, background results, ended agents and searches take as they become many; under ten minutes
   schema  writes the checked-in JSON Schemas anew";
 
 fn main() -> ExitCode {
@@ -57,6 +59,8 @@ fn main() -> ExitCode {
         ["bench", "fanout", "--workers", workers] => bench::fanout(workers),
         ["bench", "fleet"] => bench::fleet(),
         ["bench", "doors"] => bench::doors(),
+        ["bench", "growth"] => bench::growth(None),
+        ["bench", "growth", "--binary", binary] => bench::growth(Some(binary)),
         ["schema"] => schema::schema(),
         [measure::ONCE, program, rest @ ..] => measure::once(program, rest),
         _ => {

@@ -3,6 +3,7 @@
 mod doors;
 mod fanout;
 mod fleet;
+mod growth;
 mod provider;
 mod server;
 
@@ -70,6 +71,14 @@ pub(crate) fn fleet() -> Result<()> {
 pub(crate) fn doors() -> Result<()> {
     build()?;
     doors::bench(&Ground::new()?)
+}
+
+/// Measures what grows: of the release binary, which is built, or of another one.
+pub(crate) fn growth(binary: Option<&str>) -> Result<()> {
+    match binary {
+        Some(binary) => growth::bench(&Ground { binary: binary.to_owned(), ..Ground::new()? }),
+        None => build().and_then(|()| growth::bench(&Ground::new()?)),
+    }
 }
 
 fn build() -> Result<()> {
