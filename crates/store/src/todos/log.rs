@@ -44,10 +44,20 @@ impl Author {
     }
 }
 
-/// The number of the last change that was ever noted.
+/// The number of the last change that was ever noted. What is noted now gets a greater one than every row that is there,
+/// whatever the engine's own table of numbers says.
 pub(crate) fn last(conn: &Connection) -> rusqlite::Result<i64> {
-    conn.prepare_cached("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'bosun_todo_log'")?
-        .query_row([], |row| row.get(0))
+    conn.prepare_cached(
+        "SELECT max(coalesce((SELECT max(seq) FROM main.sqlite_sequence WHERE name = 'bosun_todo_log'), 0),
+                    coalesce((SELECT max(n) FROM main.bosun_todo_log), 0))",
+    )?
+    .query_row([], |row| row.get(0))
+}
+
+/// The number of the last change that is noted and not taken over yet. Only the runtime removes notes, so within a
+/// transaction of the model every later change has a greater one.
+pub(crate) fn noted(conn: &Connection) -> rusqlite::Result<i64> {
+    conn.prepare_cached("SELECT coalesce(max(n), 0) FROM main.bosun_todo_log")?.query_row([], |row| row.get(0))
 }
 
 /// What was changed since the runtime last looked, by whom; at most a chunk of it.
@@ -101,7 +111,10 @@ struct Found {
 /// Puts the author to what was changed after `since`, in the transaction that changed it, and gives the todos as they
 /// were written; says in words why they must not be changed like this.
 pub(crate) fn sign(conn: &Connection, since: i64, author: Option<TaskId>) -> rusqlite::Result<Signed> {
-    if last(conn)? == since {
+    if has_unnamed(conn)? {
+        return Ok(Err("the id of a todo must be text".into()));
+    }
+    if noted(conn)? == since {
         return Ok(Ok(Vec::new()));
     }
     // The connection of the model's SQL takes no parameters, not even ours.
@@ -128,6 +141,12 @@ pub(crate) fn sign(conn: &Connection, since: i64, author: Option<TaskId>) -> rus
         conn.execute(&format!("UPDATE bosun_todo_log SET author = '{author}' WHERE n > {since}"), [])?;
     }
     Ok(Ok(written))
+}
+
+/// Whether there is a todo without an id, of which no change could be noted.
+fn has_unnamed(conn: &Connection) -> rusqlite::Result<bool> {
+    let unnamed = "SELECT EXISTS (SELECT 1 FROM main.todos WHERE id IS NULL)";
+    conn.prepare_cached(unnamed)?.query_row([], |row| row.get(0))
 }
 
 /// The todos that a call changed, or why it must not.

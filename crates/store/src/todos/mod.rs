@@ -14,7 +14,7 @@ mod words;
 
 pub use edit::{TodoError, edit_todos};
 pub use log::TodoChanges;
-pub(crate) use log::{changes, last, sign};
+pub(crate) use log::{changes, noted, sign};
 pub(crate) use page::page;
 pub(crate) use planned::overstepped;
 pub(crate) use project::project;
