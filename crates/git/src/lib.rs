@@ -4,15 +4,18 @@
 
 #![deny(missing_docs)]
 
+mod changes;
 mod checkout;
 mod commit;
+mod confine;
 mod draft;
 mod error;
-mod filters;
 mod furnish;
 mod land;
 mod lease;
 mod merge;
+mod mover;
+mod obstacles;
 mod outset;
 mod pins;
 mod predict;
@@ -23,7 +26,7 @@ mod run;
 mod scratch;
 mod seal;
 mod staging;
-mod torn;
+mod swap;
 mod trash;
 mod trial;
 mod verify;

@@ -133,7 +133,8 @@ async fn resolved(
 
 /// The files that have a mark of a conflict between these commits.
 async fn marked(git: &Git, [ours, theirs]: [&Commit; 2], done: &Commit) -> Result<Vec<String>, GitError> {
-    let mark = format!("^(<<<<<<<|>>>>>>>) ({ours}|{theirs})");
+    // A git that is too old to name the sides for a merge driver leaves the letters that stand for them.
+    let mark = format!("^(<<<<<<<|>>>>>>>) ({ours}|{theirs}|%X|%Y)");
     let args = ["grep", "-z", "-l", "--no-color", "--full-name", "-E", "-e", &mark, done.as_str()];
     let said = git.run(&args, &[]).await?;
     match said.code {

@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use crate::checkout::Checkout;
-use crate::filters::{self, Unfiltered};
+use crate::confine::{Unfiltered, confine};
 use crate::pins::{fetch, loose};
 use crate::repository::find_commit;
 use crate::staging::Staging;
@@ -39,7 +39,7 @@ impl Checkout {
         let head = if is_own { self.keep_commits().await? } else { None };
         let index = if is_own { self.path.join(".git/index") } else { self.path.join(".git/none") };
         let scratch = self.root.join(format!("{}.index", self.record.id.task));
-        let outer = filters::without(self.outer(), Unfiltered::Refused).await?;
+        let outer = confine(self.outer(), Unfiltered::Refused).await?.git;
         let staging = Staging::copied(outer.clone(), &index, &scratch, &self.record.base).await?;
         staging.forget_staged(&self.path, &self.record.base).await?;
         staging.stage_all(&self.path).await?;
@@ -124,7 +124,7 @@ impl Checkout {
     /// The user's repository without any files.
     fn outer_store(&self) -> Git {
         let git = self.git.at(Path::new(&self.record.common)).with("GIT_DIR", &self.record.common).trusting();
-        // The other side of the fetch is the checkout, and inherits this.
-        git.with("GIT_NO_LAZY_FETCH", "1")
+        // The other side of the fetch is the checkout, and inherits this. No setting leads the fetch elsewhere than to files.
+        git.with("GIT_NO_LAZY_FETCH", "1").with("GIT_ALLOW_PROTOCOL", "file")
     }
 }

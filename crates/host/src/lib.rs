@@ -23,7 +23,7 @@ pub mod twin;
 pub use clock::{Clock, SystemClock};
 pub use files::{
     EntryKind, Expect, FileBytes, FileError, Folder, FolderEntry, PathError, Place, Removed, Stamp, Workspace,
-    make_below, move_below, remove_below,
+    make_below, move_below, remove_below, swap_below,
 };
 pub use guardian::{
     Exit, ExitStatus, Guardian, Input, Job, Kill, Leftovers, Output, Process, Program, SpawnError, Stderr, Stdin,

@@ -2,6 +2,7 @@
 
 mod branches;
 mod joining;
+mod keeping;
 mod kinds;
 mod landing;
 mod predicting;
