@@ -38,6 +38,8 @@ usage: cargo xtask COMMAND
           what so many agents at once need, against a program that does only what they must
   bench fleet
           what a todo of a fleet takes in the kernel, and in a whole run
+  bench checkouts
+          what isolated workers take in a repository of 100,000 files, against `git worktree add`
   bench doors
           how soon programs that use an SDK are answered, against a door with nothing behind it
   schema  writes the checked-in JSON Schemas anew";
@@ -56,6 +58,7 @@ fn main() -> ExitCode {
         ["bench", "fanout"] => bench::fanout(bench::WORKERS),
         ["bench", "fanout", "--workers", workers] => bench::fanout(workers),
         ["bench", "fleet"] => bench::fleet(),
+        ["bench", "checkouts"] => bench::checkouts(),
         ["bench", "doors"] => bench::doors(),
         ["schema"] => schema::schema(),
         [measure::ONCE, program, rest @ ..] => measure::once(program, rest),

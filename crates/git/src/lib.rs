@@ -39,6 +39,7 @@ pub use land::{LandError, Landed, Landing};
 pub use lease::Lease;
 pub use merge::{Conflict, Merged, Part, Resolved, join, merge};
 pub use outset::Outset;
+pub use pins::drop_held;
 pub use predict::{Clash, predict};
 pub use queue::{Candidate, Offer, Queue, Settled, Yard};
 pub use record::CheckoutId;

@@ -1,5 +1,6 @@
 //! Commits merged without a work tree. The same commits in the same order give the same merge, byte for byte.
 
+use crate::commit::subject;
 use crate::draft::{Draft, holds};
 use crate::trial::{Trial, Try};
 use crate::{Commit, Git, GitError, Signature};
@@ -9,6 +10,8 @@ use crate::{Commit, Git, GitError, Signature};
 pub struct Part {
     /// What people call it.
     pub name: String,
+    /// What it is, in a line; may be empty.
+    pub title: String,
     /// The commit.
     pub commit: Commit,
 }
@@ -150,5 +153,8 @@ async fn marked(git: &Git, [ours, theirs]: [&Commit; 2], done: &Commit) -> Resul
 }
 
 fn message(part: &Part) -> String {
-    format!("Merge {}", part.name)
+    match subject(&part.title) {
+        title if title.is_empty() => format!("Merge {}", part.name),
+        title => format!("Merge {}: {title}", part.name),
+    }
 }

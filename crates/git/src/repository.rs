@@ -152,12 +152,3 @@ pub(crate) async fn find_commit(git: &Git, name: &str) -> Result<Option<Commit>,
     let said = git.run(&["rev-parse", "--verify", "--quiet", "--end-of-options", &name], &[]).await?;
     Ok(Some(said).filter(|said| said.code == 0).and_then(|said| Commit::new(&said.text())))
 }
-
-/// A path that git tells.
-pub(crate) async fn path_of(git: &Git, args: &[&str]) -> Result<PathBuf, GitError> {
-    use std::os::unix::ffi::OsStrExt;
-    let said = git.done(args, &[]).await?;
-    let bytes = said.out.strip_suffix(b"\n").unwrap_or(&said.out);
-    let path = Path::new(std::ffi::OsStr::from_bytes(bytes));
-    path.canonicalize().map_err(GitError::file(path))
-}

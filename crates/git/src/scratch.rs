@@ -15,10 +15,10 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Makes one. What an owner that died left in its place is removed.
+    /// Makes one, without files until a commit is shown. What an owner that died left in its place is removed.
     pub async fn make(repository: &Repository, root: &Path, order: Order) -> Result<Scratch, GitError> {
         Checkout::remove_left(root, order.id)?;
-        Ok(Scratch { checkout: Checkout::make(repository, root, order).await? })
+        Ok(Scratch { checkout: Checkout::make_empty(repository, root, order).await? })
     }
 
     /// The folder with the files.

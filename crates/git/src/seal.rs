@@ -7,8 +7,9 @@
 use std::path::Path;
 
 use crate::checkout::Checkout;
+use crate::commit::subject;
 use crate::confine::{Unfiltered, confine};
-use crate::pins::{fetch, loose};
+use crate::pins::{drop_held, fetch, loose};
 use crate::repository::find_commit;
 use crate::staging::Staging;
 use crate::verify::is_own;
@@ -44,7 +45,8 @@ impl Checkout {
         staging.forget_staged(&self.path, &self.record.base).await?;
         staging.stage_all(&self.path).await?;
         let (parent, remark) = self.parent(&outer, head).await?;
-        let message = format!("Work of {}\n\nTask {}.{remark}\n", self.record.name, self.record.id.task);
+        let message =
+            format!("{}\n\nWork of {}, task {}.{remark}\n", self.subject(), self.record.name, self.record.id.task);
         let commit = match self.kept(&outer, &staging, &parent).await? {
             Some(kept) => kept,
             None => staging.commit(&parent, &message).await?,
@@ -57,6 +59,14 @@ impl Checkout {
         self.record.sealed = Some(commit.clone());
         self.record.write(&self.root)?;
         Ok(Sealed { commit, pinned, files, is_whole })
+    }
+
+    /// The first line of the commit that keeps its work.
+    fn subject(&self) -> String {
+        match subject(&self.record.title) {
+            title if title.is_empty() => format!("Work of {}", self.record.name),
+            title => title,
+        }
     }
 
     /// Its folder is where it was made; through a link, everything in some other folder would be taken for its work.
@@ -105,12 +115,7 @@ impl Checkout {
 
     /// Unpins what the sealed commit holds anyway.
     async fn drop_contained(&self, outer: &Git, commit: &Commit) -> Result<(), GitError> {
-        let (merged, also) = (format!("--merged={commit}"), self.record.id.also_refs());
-        let names = outer.text(&["for-each-ref", &merged, "--format=delete %(refname)", &also]).await?;
-        if names.is_empty() {
-            return Ok(());
-        }
-        outer.done(&["update-ref", "--stdin"], format!("{names}\n").as_bytes()).await.map(|_said| ())
+        drop_held(outer, commit.as_str(), &self.record.id.also_refs()).await.map(|_count| ())
     }
 
     async fn changed(&self, outer: &Git, commit: &Commit) -> Result<Vec<String>, GitError> {

@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: figures of the release binary, as `docs/performance.md` shows them.
 
+mod checkouts;
 mod doors;
 mod fanout;
 mod fleet;
@@ -64,6 +65,12 @@ pub(crate) fn fleet() -> Result<()> {
     fleet::kernel()?;
     build()?;
     fleet::whole(&Ground::new()?)
+}
+
+/// Builds the release binary and measures isolated workers in a large repository.
+pub(crate) fn checkouts() -> Result<()> {
+    build()?;
+    checkouts::bench(&Ground::new()?)
 }
 
 /// Builds the release binary and measures the doors through the SDKs.

@@ -48,7 +48,7 @@ fn v3_the_demo_is_a_fleet_whose_work_is_checked_and_merged() {
         "sums: ! not done yet: `sh tests/run.sh sums` must exit with code 0",
         "fleet done: 4/4 done",
     ]);
-    for words in ["4 todos: 4 done", "main has moved", "Merge sums\n", "+- lib/dates.sh: every", "9 passed, 0 failed"] {
+    for words in ["4 todos: 4 done", "main has moved", "Merge sums: ", "+- lib/dates.sh: every", "9 passed, 0 failed"] {
         assert!(shown.stdout.contains(words), "`{words}` is missing:\n{}", shown.stdout);
     }
     let wide = shown.stdout.lines().find(|line| line.chars().count() > 80 && !line.contains('/'));

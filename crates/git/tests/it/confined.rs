@@ -98,14 +98,14 @@ async fn work(stage: &Stage) -> Option<()> {
         let own: Git = git.at(checkout.path());
         let _committed = own.run(&["commit", "-q", "-a", "-m", "x"], &[]).await;
         if let Ok(sealed) = checkout.seal().await {
-            parts.push(Part { name: name.into(), commit: sealed.commit });
+            parts.push(Part { name: name.into(), title: String::new(), commit: sealed.commit });
         }
     }
     let by = Signature { name: "b".into(), email: "b@example.invalid".into() };
     let _clashes = git::predict(repository.git(), &outset.base, &parts).await;
     let joined = git::join(repository.git(), &outset.base, &parts, &by).await.ok()?;
     let git::Merged::Whole(tip) = joined else { return None };
-    let order = git::Order { id: stage.id(), name: "look".into(), base: outset.base.clone() };
+    let order = git::Order { id: stage.id(), name: "look".into(), title: String::new(), base: outset.base.clone() };
     let root = stage.home.make_checkouts(stage.session).unwrap();
     let scratch = git::Scratch::make(&repository, &root, order).await.ok()?;
     let _shown = scratch.show(&tip).await;
@@ -165,7 +165,7 @@ async fn files_that_need_a_filter_which_is_not_run_do_not_land() {
     let mut checkout = stage.checkout("w").await;
     fs::write(checkout.path().join("b.txt"), "made\n").unwrap();
     let tip = checkout.seal().await.unwrap().commit;
-    let order = git::Order { id: stage.id(), name: "look".into(), base: outset.base.clone() };
+    let order = git::Order { id: stage.id(), name: "look".into(), title: String::new(), base: outset.base.clone() };
     let root = stage.home.make_checkouts(stage.session).unwrap();
     let repository = Repository::find(&stage.git).await.unwrap();
     let scratch = git::Scratch::make(&repository, &root, order).await.unwrap();
