@@ -73,6 +73,9 @@ pub(crate) fn suggested(answer: &str) -> Option<(&str, &str)> {
     (!next.is_empty() && !before.trim().is_empty()).then(|| (before.trim_end(), next))
 }
 
+/// What is said of instruction files that are not read at the start.
+const NESTED: &str = "\nA folder below may have an AGENTS.md or CLAUDE.md of its own: read it before you change files there.\n";
+
 /// The system prompt of an agent: our text, its own, where it works, and the user's instruction files.
 pub(crate) fn system(
     site: &Site,
@@ -91,7 +94,11 @@ pub(crate) fn system(
         text.push_str(ISOLATED);
     }
     for file in &instructions.files {
-        text.push_str(&format!("\nInstructions from {}:\n{}\n", file.path.display(), file.text));
+        let scope = file.scope.as_ref().map(|scope| format!(", for files that match {scope}")).unwrap_or_default();
+        text.push_str(&format!("\nInstructions from {}{scope}:\n{}\n", file.path.display(), file.text));
+    }
+    if !instructions.files.is_empty() {
+        text.push_str(NESTED);
     }
     text
 }

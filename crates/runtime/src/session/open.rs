@@ -9,7 +9,10 @@ use futures_util::future::join_all;
 use host::{Guardian, HomeError, Lineage, Owner, Workspace};
 use kernel::{Impossible, Input, Kernel};
 use net::fetch::Fetcher;
-use protocol::{AgentSpec, At, Budget, Envelope, Fence, Kind, Origin, Rest, SessionId, TaskId, TaskSpec, Terms};
+use policy::{Act, Request, Role};
+use protocol::{
+    AgentSpec, At, Budget, Envelope, Fence, Kind, Origin, Rest, RuleEffect, SessionId, TaskId, TaskSpec, Terms,
+};
 use store::{Opened, Reader, SessionFile, StoreError};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -25,7 +28,7 @@ use crate::definition;
 use crate::governor::Governor;
 use crate::grants::Grants;
 use crate::hooks::{self, Listeners, Manner, Partings};
-use crate::instructions::Instructions;
+use crate::instructions::{InstructionPlaces, Instructions};
 use crate::lists::SharedList;
 use crate::merging::Merging;
 use crate::outfit::Outfits;
@@ -348,6 +351,17 @@ async fn guardian(settings: &Settings, id: SessionId) -> Result<Guardian, OpenEr
     Ok(Guardian::new(settings.guardian.clone()).holding(lock))
 }
 
+/// The instruction files that every agent is told. What they import is held to the rules on reading.
+fn instructions(settings: &Settings, cwd: &Path) -> Instructions {
+    let policy = &settings.policy;
+    let may_read = |path: &Path| {
+        let request = Request { tool: "view".into(), acts: vec![Act::Read(path.to_owned())] };
+        policy.check(&Role::default(), &request).effect != RuleEffect::Deny
+    };
+    let (top, home, user) = (policy.top.as_path(), settings.home.root(), policy.user.as_deref());
+    Instructions::read(&InstructionPlaces { cwd, top, home, user, may_read: &may_read })
+}
+
 fn desk(
     settings: Settings,
     id: SessionId,
@@ -357,7 +371,7 @@ fn desk(
     roster: Arc<Roster>,
     todos: Todos,
 ) -> (Arc<Desk>, Vec<crate::Notice>) {
-    let mut instructions = Instructions::read(workspace.cwd(), settings.home.root());
+    let mut instructions = instructions(&settings, workspace.cwd());
     let notices = std::mem::take(&mut instructions.notices);
     let desk = Desk {
         session: id,
