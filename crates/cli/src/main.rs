@@ -39,6 +39,7 @@ mod talk;
 mod tasks;
 mod time;
 mod todos;
+mod told;
 mod trust;
 
 mod demo;

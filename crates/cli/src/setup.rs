@@ -1,9 +1,9 @@
 //! Wiring: from flags, environment and files to the settings of a session.
 
 mod catalog;
-mod hooks;
 mod layers;
 mod models;
+mod unused;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use runtime::{Catalog, Models, Settings};
 
 use crate::args::{DefinitionArgs, PermitArgs, RunArgs};
 use crate::failure::Failure;
-use crate::{fault, log};
+use crate::{fault, log, told};
 
 pub(crate) use catalog::{Found, remote_catalog, remote_words};
 pub(crate) use layers::{refused, standing};
@@ -87,8 +87,8 @@ impl Setup {
         // The folder's own settings may hide more than the user's.
         log::hide(&access.secrets);
         let roots = self.roots(&layers)?;
-        let policy = self.policy_of(&layers, &cwd, &roots)?;
         let found = self.found(&layers, &args.permit.choices(), &args.definitions)?;
+        let policy = self.policy_of(&layers, &found, &cwd, &roots)?;
         found.expect_flawless(args.strict)?;
         let models = Known::new(&access.providers, &cwd, &config.agents);
         let mut main = args.agent.as_deref().map(|name| found.main(name, &models)).transpose()?;
@@ -102,6 +102,7 @@ impl Setup {
         affordable(&*model, &model_spec, config.budget, way_out(args, before))?;
         layers::tell(&layers);
         found.tell(&config.agents);
+        told::once(&self.home, unused::words(&layers, &access, &self.env));
         Ok(Settings {
             home: self.home.clone(),
             cwd,

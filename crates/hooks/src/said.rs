@@ -3,37 +3,53 @@
 use protocol::{HookDialect, HookEvent};
 use serde_json::{Map, Value};
 
-use crate::names;
 use crate::run::Failure;
 use crate::{Occasion, Ruling, Verdict};
+use crate::{answer, names};
 
 /// Most bytes of one text that a hook gives an agent.
 const TEXT_MAX: usize = 16 * 1024;
 
-/// Reads what a hook that ended well wrote. Words that are no JSON are context where the second family takes them for
-/// that, and else nothing.
+/// Reads what a hook that ended well wrote: every answer in it counts. Words that are no JSON are context where the second
+/// family takes them for that, and else nothing.
 pub(crate) fn read(
     output: &str,
     event: HookEvent,
     dialect: HookDialect,
     occasion: &Occasion,
 ) -> Result<Verdict, Failure> {
-    let text = output.trim();
+    let text = output.trim_start_matches('\u{feff}').trim();
     if text.is_empty() {
         return Ok(Verdict::default());
     }
-    if !text.starts_with('{') {
-        let is_context = dialect == HookDialect::Snake && takes_text(event);
-        let context = if is_context { vec![clipped(text)] } else { Vec::new() };
+    if !text.starts_with('{') && takes_text(event) {
+        let context = if dialect == HookDialect::Snake { vec![clipped(text)] } else { Vec::new() };
         return Ok(Verdict { context, ..Verdict::default() });
     }
-    let said: Map<String, Value> = serde_json::from_str(text).map_err(|error| Failure::Json(error.to_string()))?;
+    let mut verdict = Verdict::default();
+    for said in answer::answers(text)? {
+        verdict.join(one(&said, event, dialect, occasion)?);
+    }
+    Ok(verdict)
+}
+
+/// Whether a hook on such an event guards what is about to happen, so that an answer that nobody understands means no.
+pub(crate) fn is_guard(event: HookEvent) -> bool {
+    matches!(event, HookEvent::PreToolUse | HookEvent::PermissionRequest)
+}
+
+fn one(
+    said: &Map<String, Value>,
+    event: HookEvent,
+    dialect: HookDialect,
+    occasion: &Occasion,
+) -> Result<Verdict, Failure> {
     let specific = match said.get("hookSpecificOutput") {
         Some(Value::Object(specific)) => specific,
         Some(other) => return Err(wrong("hookSpecificOutput", other)),
-        None => &said,
+        None => said,
     };
-    let words = Words { said: &said, specific };
+    let words = Words { said, specific };
     Ok(Verdict {
         ruling: words.ruling(event)?,
         input: words.input(dialect, occasion)?,
@@ -47,7 +63,7 @@ fn takes_text(event: HookEvent) -> bool {
     matches!(event, HookEvent::SessionStart | HookEvent::UserPromptSubmitted | HookEvent::SubagentStart)
 }
 
-fn is_stop(event: HookEvent) -> bool {
+pub(crate) fn is_stop(event: HookEvent) -> bool {
     matches!(event, HookEvent::SubagentStop | HookEvent::AgentStop)
 }
 

@@ -25,7 +25,7 @@ pub enum HomeError {
     #[error("no permission to use {}; make it yours or set BOSUN_HOME to a path that is", .0.display())]
     Forbidden(PathBuf),
     /// It holds other things that others may use, and would be closed to them.
-    #[error("{} is open to others and holds other things; set BOSUN_HOME to a folder of its own", .0.display())]
+    #[error("{} is open to others and holds other things; `chmod 700` it if it is Bosun's alone, or set BOSUN_HOME to a folder of its own", .0.display())]
     Shared(PathBuf),
     /// There is no room for it.
     #[error("no space left to make {}; free some or set BOSUN_HOME to another disk", .0.display())]
@@ -78,6 +78,10 @@ pub struct Home {
 /// A socket's address holds 108 bytes, of which the last is 0.
 const SOCKET_PATH: usize = 107;
 const SOCKET_NAME: usize = "/run/0123456789abcdef.sock".len();
+/// Names by which a folder is known as Bosun's.
+const MADE: [&str; 2] = ["sessions", "config.toml"];
+/// What people put there before the first run.
+const DEFINITIONS: [&str; 6] = ["agents", "skills", "hooks", "commands", "plugins", "AGENTS.md"];
 const CHECKOUTS: &str = "checkouts";
 const TRASH: &str = "trash";
 const OWNER_LOCK: &str = "owner.lock";
@@ -257,7 +261,9 @@ fn fitting(root: &Path) -> Result<PathBuf, HomeError> {
 /// empty, or was made for Bosun.
 fn require_own(path: &Path) -> Result<(), HomeError> {
     let Ok(folder) = fs::metadata(path) else { return Ok(()) };
-    let ours = ["sessions", "config.toml"].iter().any(|name| path.join(name).exists());
+    let any = |names: &[&str]| names.iter().any(|name| path.join(name).exists());
+    let is_mine = folder.uid() == crate::user_id() && folder.mode() & 0o002 == 0;
+    let ours = any(&MADE) || (is_mine && any(&DEFINITIONS));
     if !folder.is_dir() || folder.mode() & 0o077 == 0 || ours {
         return Ok(());
     }
@@ -316,6 +322,19 @@ mod tests {
         fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
         Home::open(folder.path().to_owned()).unwrap();
         assert_eq!(mode(folder.path()), 0o700);
+    }
+
+    #[test]
+    fn a_folder_that_holds_definitions_before_the_first_run_is_closed() {
+        for name in ["agents", "skills", "hooks", "commands", "plugins", "AGENTS.md"] {
+            let folder = tempfile::tempdir().unwrap();
+            fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+            fs::write(folder.path().join(name), "").unwrap();
+            fs::write(folder.path().join("notes"), "").unwrap();
+            assert!(Home::check(folder.path()).is_ok(), "{name}");
+            Home::open(folder.path().to_owned()).unwrap();
+            assert_eq!(mode(folder.path()), 0o700, "{name}");
+        }
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub use clip::{Clip, clip_middle};
 pub use errand::{Errand, ErrandEnd, ErrandId, ErrandState, ErrandWord};
 pub use event::{Compaction, Entry, Envelope, Event, ModelFault, Terms, WaitEnd};
 pub use front::Front;
-pub use hook::{HookAction, HookDialect, HookEvent, HookFailure, HookSpec};
+pub use hook::{HookAction, HookDialect, HookEvent, HookFailure, HookProgram, HookSpec};
 pub use id::{Fence, IdError, MailId, SessionId, TaskId, Turn};
 pub use list::{Item, ItemId, ItemStatus, ListName, ListNameError, item_circle};
 pub use mail::{Body, Delivery, Origin};

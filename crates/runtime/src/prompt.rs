@@ -74,7 +74,8 @@ pub(crate) fn suggested(answer: &str) -> Option<(&str, &str)> {
 }
 
 /// What is said of instruction files that are not read at the start.
-const NESTED: &str = "\nA folder below may have an AGENTS.md or CLAUDE.md of its own: read it before you change files there.\n";
+const NESTED: &str =
+    "\nA folder below may have an AGENTS.md or CLAUDE.md of its own: read it before you change files there.\n";
 
 /// The system prompt of an agent: our text, its own, where it works, and the user's instruction files.
 pub(crate) fn system(

@@ -11,7 +11,7 @@ use super::{Check, Scene};
 const NO_HOME: &str = "/nonexistent";
 
 /// What other programs read in a project and Bosun does not yet.
-const LATER: [(&str, &str); 2] = [(".mcp.json", "MCP servers"), (".claude/commands", "commands")];
+const LATER: [(&str, &str); 1] = [(".mcp.json", "MCP servers")];
 
 pub(super) fn checks(scene: &Scene) -> Vec<Check> {
     let mut checks = instructions(scene);

@@ -18,8 +18,8 @@ use super::command::{self, Command};
 use super::failure::Failure;
 use super::http::{self, Post};
 use crate::payload::payload;
-use crate::said;
 use crate::{About, Hook, Occasion, Ruling, Verdict};
+use crate::{program, said};
 
 /// Longest that any hook is waited for, whatever was written for it.
 const LONGEST: Duration = Duration::from_secs(3600);
@@ -124,6 +124,9 @@ impl Runner {
         match &hook.action {
             HookAction::Command { command, cwd, env } => {
                 let folder = cwd.as_ref().map_or_else(|| self.folder(about), |cwd| self.ways.top.join(cwd));
+                if let Some(file) = program::changed(&hook.programs, &folder) {
+                    return Err(Failure::Program(file.display().to_string()));
+                }
                 let env = self.env(hook.dialect, env);
                 command::run(&self.ways.guardian, Command { command, folder, env }, payload).await
             }
@@ -188,9 +191,16 @@ fn no(event: HookEvent, reason: String) -> Verdict {
 /// What the failure of a hook means: nothing, or no.
 fn failed(hook: &HookSpec, failure: &Failure) -> Verdict {
     tracing::warn!(hook = hook.source, %failure, "a hook failed");
-    match hook.failure {
-        HookFailure::Open => Verdict::default(),
-        HookFailure::Closed => {
+    // Whoever changed the program of a guard must not have got rid of it.
+    let is_no = match failure {
+        Failure::Program(_) => !said::is_stop(hook.event),
+        // It may have been a no.
+        Failure::Json(_) | Failure::Flood(_) => said::is_guard(hook.event),
+        Failure::Start(_) | Failure::Late(_) | Failure::Status { .. } | Failure::Net(_) | Failure::Driver(_) => false,
+    };
+    match (hook.failure, is_no) {
+        (HookFailure::Open, false) => Verdict::default(),
+        (HookFailure::Closed, _) | (HookFailure::Open, true) => {
             let reason = format!("the hook of {} failed, and nothing goes on without it: {failure}", hook.source);
             Verdict { ruling: Ruling::Deny { reason }, ..Verdict::default() }
         }

@@ -36,6 +36,7 @@ pub(crate) fn hook(event: HookEvent, action: HookAction) -> HookSpec {
         failure: HookFailure::Open,
         dialect: HookDialect::Snake,
         source: "test.json:1".into(),
+        programs: Vec::new(),
     }
 }
 
