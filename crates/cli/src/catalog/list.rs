@@ -54,7 +54,7 @@ pub(super) fn list(found: &Found, json: bool) {
     let untrusted = |problem: &&Problem| problem.severity == Severity::Untrusted;
     let ignored: Vec<&Path> =
         gathered.problems.iter().filter(untrusted).map(|problem| problem.file.as_path()).collect();
-    let problems = gathered.problems.len() - ignored.len();
+    let problems = gathered.problems.len();
     if json {
         return print::json(&Written {
             agents,

@@ -47,7 +47,7 @@ fn no_file_that_holds_in_every_project_can_be_reached_by_a_file_tool() {
             let path: PathBuf = user.join(name);
             !is_denied(&policy, Act::Edit(path.clone())) || !is_denied(&policy, Act::Read(path))
         };
-        assert_eq!(OF_USER.into_iter().find(|name| reached(&name)), None);
+        assert_eq!(OF_USER.into_iter().find(|name| reached(name)), None);
         for open in ["notes.md", ".claude/projects/x", ".claude/skills/pdf/run.py", ".copilot/logs/x", ".config/x"] {
             assert!(!is_denied(&policy, Act::Read(user.join(open))), "{open}");
         }
@@ -95,7 +95,7 @@ fn no_command_that_names_one_runs_from_any_folder() {
             let command = command.replace("USER", &user);
             !is_denied(&policy, Act::Shell { command, cwd: cwd.clone() })
         };
-        let ran: Vec<&str> = commands.into_iter().filter(|command| runs(&command)).collect();
+        let ran: Vec<&str> = commands.into_iter().filter(|command| runs(command)).collect();
         assert_eq!(ran, Vec::<&str>::new(), "{}", cwd.display());
         for harmless in ["ls", "cat README.md", "python3 ~/.claude/skills/pdf/run.py", "cat ~/notes.md"] {
             let act = Act::Shell { command: harmless.into(), cwd: cwd.clone() };

@@ -75,7 +75,8 @@ pub(super) fn is_fit(places: &InstructionPlaces<'_>, path: &Path) -> bool {
 
 /// The folder below which a project's files are opened.
 pub(super) fn top_of<'a>(places: &InstructionPlaces<'a>) -> &'a Path {
-    if places.cwd.starts_with(places.top) { places.top } else { places.cwd }
+    let is_around = places.top.is_absolute() && places.cwd.starts_with(places.top);
+    if is_around { places.top } else { places.cwd }
 }
 
 /// A path with its `.` and `..` resolved by name alone.

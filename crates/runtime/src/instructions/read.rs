@@ -54,7 +54,7 @@ impl Instructions {
                 found.add(places, &folder.join(name), Whose::Project, 0);
             }
         }
-        for file in scoped::files(places.top) {
+        for file in scoped::files(open::top_of(places)) {
             found.add(places, &file, Whose::Project, 0);
         }
         found
@@ -121,7 +121,7 @@ impl Instructions {
 
 /// The folders from the project's top to the working folder.
 fn folders(places: &InstructionPlaces<'_>) -> Vec<PathBuf> {
-    let top = if places.cwd.starts_with(places.top) { places.top } else { places.cwd };
+    let top = open::top_of(places);
     let inside = places.cwd.ancestors().take_while(|folder| folder.starts_with(top));
     let mut folders: Vec<PathBuf> = inside.map(Path::to_owned).collect();
     folders.reverse();

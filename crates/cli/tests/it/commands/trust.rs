@@ -200,9 +200,9 @@ fn the_program_of_a_trusted_hook_is_shown_and_neither_an_agent_nor_a_pull_can_ch
         assert!(shown.contains(words), "{words}: {shown}");
     }
     stage.bosun(["trust", "--yes"]).run().expect(0);
-    let input = json!({ "path": "guard.sh", "content": "touch ran", "overwrite": true });
-    let create = json!({ "call": { "tool": "create", "input": input } });
-    let rules = json!([{ "when": { "turn": 1 }, "answer": [create] }, { "answer": [{ "say": "${answer}" }] }]);
+    let input = json!({ "path": "guard.sh", "old": "echo guarded >> guarded.txt", "new": "touch ran" });
+    let edit = json!({ "call": { "tool": "edit", "input": input } });
+    let rules = json!([{ "when": { "turn": 1 }, "answer": [edit] }, { "answer": [{ "say": "${answer}" }] }]);
     stage.script(&json!({ "version": 1, "rules": rules }).to_string());
     let ended = stage.bosun(["-p", "go", "--permission-mode", "accept-edits"]).run();
     assert!(fs::read_to_string(stage.path("guard.sh")).unwrap().contains("guarded"), "{ended:?}");
