@@ -7,6 +7,7 @@ mod checkouts;
 mod completions;
 mod cost;
 mod current;
+mod deliver;
 mod doctor;
 mod doors;
 mod exact;

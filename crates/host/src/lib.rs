@@ -27,9 +27,9 @@ pub use files::{
 };
 pub use guardian::{
     Exit, ExitStatus, Guardian, Input, Job, Kill, Leftovers, Output, Process, Program, SpawnError, Stderr, Stdin,
-    WaitError, guardian_main,
+    Survivors, WaitError, guardian_main,
 };
-pub use home::{FileLock, Home, HomeError};
+pub use home::{FileLock, Home, HomeError, Settled};
 pub use ids::{Ids, TimeIds};
 pub use lineage::Lineage;
 pub use machine::Owner;

@@ -8,14 +8,14 @@ use protocol::api::{
     AgentResult, AgentView, AgentsResult, AsksParams, Command, ErrandIdParams, FleetParams, FleetResult, InvokeParams,
     Method, ModeParams, ModelParams, OutputResult, OwnerParams, PermissionParams, PlanParams, PlanResult, RefusalKind,
     SelectParams, SendParams, SendResult, SlashList, StartAgentParams, StartAgentResult, SubscribeParams, TaskParams,
-    TasksParams, TodoEdit, TodosParams,
+    TasksParams, TodoEdit, TodoEdits, TodoIds, TodosParams,
 };
 use protocol::{TaskId, TaskState};
 use rpc::{Answering, ClientHandle, ErrorObject, Serve, params};
 use serde::Serialize;
 use serde_json::{Value, json};
 use store::TodoError;
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 
 use crate::agent::Desk;
 use crate::bus::{Live, Subscription};
@@ -38,7 +38,6 @@ pub(crate) struct Api {
     pub(crate) desk: Arc<Desk>,
     pub(crate) supervisor: Supervisor,
     pub(crate) root: TaskId,
-    pub(crate) poke: Arc<Notify>,
     pub(crate) status: watch::Receiver<Status>,
 }
 
@@ -47,9 +46,9 @@ impl Serve for Api {
         Box::pin(async move {
             match method {
                 Method::SessionGet => reply(self.desk.reader().and_then(|reader| reader.session_view())),
-                Method::SessionPoke => {
-                    self.poke.notify_one();
-                    Ok(json!({}))
+                Method::SessionCommand => {
+                    let fate = commands::carry_out(&self.desk, &self.supervisor, self.root, params(given)?).await;
+                    json_of(fate.map_err(refused)?)
                 }
                 Method::SessionSend => {
                     let receipt = self.send(params(given)?).await?;
@@ -156,6 +155,11 @@ impl Serve for Api {
                 }
                 Method::TodosAdd => self.edit(TodoEdit::Add(params(given)?)).await,
                 Method::TodosUpdate => self.edit(TodoEdit::Change(params(given)?)).await,
+                Method::TodosEdit => {
+                    let TodoEdits { edits } = params(given)?;
+                    let ids = self.desk.edit_todos(edits).await.map_err(unedited)?;
+                    json_of(TodoIds { ids })
+                }
                 Method::AsksList => {
                     let wanted: AsksParams = params(given)?;
                     let wanted = AsksParams { limit: most(wanted.limit), ..wanted };

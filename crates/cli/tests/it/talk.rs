@@ -2,8 +2,6 @@
 
 use std::fs;
 
-use host::{Clock, Home, SystemClock};
-use protocol::api::{Command, DecideParams};
 use protocol::{AskId, Decision, Event};
 use testkit::binary::{Stage, Tmux};
 
@@ -182,8 +180,7 @@ fn what_another_terminal_decides_disappears_here() {
     tmux.says("twice").shows("allow (1 of 2)?").types("half");
     let id = stage.newest();
     let first = asks(&stage, &id).remove(0);
-    let decide = Command::Decide(DecideParams { ask: first, decision: Decision::Allow { rule: None, input: None } });
-    store::post_command(&Home::open(stage.home()).unwrap(), id.parse().unwrap(), &decide, SystemClock.now()).unwrap();
+    stage.bosun(["approvals", "allow", first.short()]).run().expect(0);
     tmux.shows("allowed elsewhere: shell echo first").shows("$ echo second").shows("allow?");
     tmux.says("y").shows("not taken").says("n").shows("not permitted");
     ready(&tmux);

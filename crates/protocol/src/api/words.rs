@@ -206,7 +206,7 @@ pub struct SubscribeParams {
     pub after: u64,
 }
 
-/// A command that another process left in the session's file.
+/// A command that a person gives from another process: over the session's socket, or in the file of one that nobody runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum Command {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use host::{Guardian, HomeError, Lineage, Owner, Workspace};
+use host::{Guardian, HomeError, Lineage, Owner, Settled, Workspace};
 use kernel::{Impossible, Input, Kernel};
 use net::fetch::Fetcher;
 use protocol::{AgentSpec, At, Budget, Envelope, Fence, Kind, Origin, Rest, SessionId, TaskId, TaskSpec, Terms};
@@ -20,7 +20,7 @@ use crate::agent::{Deadline, Desk, Performer};
 use crate::api::Api;
 use crate::autopilot::Autopilot;
 use crate::bus::Bus;
-use crate::commands::{Cues, Lookout};
+use crate::commands::Lookout;
 use crate::definition;
 use crate::governor::Governor;
 use crate::grants::Grants;
@@ -107,7 +107,13 @@ impl Session {
         let now = settings.clock.now();
         let (id, opened) = own(&settings, start, &owner, now)?;
         let Opened { writer, fence, log, forked_from } = opened;
-        let guardian = guardian(&settings, id).await?;
+        let mut settled = settle(&settings, id).await?;
+        store::clear_unproven(&settings.home, id, &mut settled)?;
+        let guardian = Guardian::new(settings.guardian.clone()).holding(settled.lock);
+        let left = match start {
+            Start::New => Vec::new(),
+            Start::Resume(_) | Start::Fork(_) => Reader::open(&settings.home, id)?.pending_commands()?,
+        };
         let kernel = fold(settings.limits.clone(), &log)?;
         let last_seq = log.last().map_or(0, |envelope| envelope.seq);
         let grants = Arc::new(Grants::new(settings.policy.clone()));
@@ -139,7 +145,7 @@ impl Session {
         taken.into_iter().collect::<Result<Vec<_>, Rejected>>()?;
         let mut clerk = Clerk::new(Arc::clone(&desk), supervision.supervisor.clone(), asked);
         if start != Start::New {
-            clerk.take().await?;
+            clerk.take_left().await?;
         }
         let (looked, first_look) = watch::channel(false);
         let (inside, insiders) = rpc::Inside::new();
@@ -153,7 +159,8 @@ impl Session {
             supervision,
             merging,
             attendants: JoinSet::new(),
-            cues: Cues { go: Arc::default(), poke: Arc::default() },
+            go: Arc::default(),
+            left,
             looked: first_look,
             closing: CancellationToken::new(),
             inside,
@@ -165,14 +172,14 @@ impl Session {
         session.attendants.spawn(clerk.serve());
         session.attend(looked, insiders).await;
         match start {
-            Start::New | Start::Fork(_) => session.cues.go.notify_one(),
+            Start::New | Start::Fork(_) => session.go.notify_one(),
             // What was left for it is applied when it is told to go on.
             Start::Resume(_) => {}
         }
         Ok(session)
     }
 
-    /// Watches over what runs, listens on the socket and looks out for commands. A session without a socket still gets its commands.
+    /// Watches over what runs, listens on the socket and applies what was left for the session.
     async fn attend(&mut self, looked: watch::Sender<bool>, insiders: rpc::Insiders) {
         let supervisor = self.supervision.supervisor.clone();
         let (settings, wards) = (&self.desk.settings, Arc::clone(&self.desk.wards));
@@ -185,18 +192,17 @@ impl Session {
             looked: self.looked.clone(),
         };
         self.attendants.spawn(autopilot.stand());
-        match Reader::open(&self.desk.settings.home, self.id) {
-            Ok(reader) => {
-                let lookout = Lookout::new(reader, Arc::clone(&self.desk), self.root, supervisor.clone());
-                self.attendants.spawn(lookout.watch(self.cues.clone(), looked));
-            }
-            Err(error) => tracing::warn!(%error, "commands of other processes will not be seen"),
-        }
+        let lookout = Lookout {
+            desk: Arc::clone(&self.desk),
+            root: self.root,
+            supervisor: supervisor.clone(),
+            left: self.left.clone(),
+        };
+        self.attendants.spawn(lookout.watch(Arc::clone(&self.go), looked));
         let listener = rpc::local::listen(&self.desk.settings.home.socket(self.id), is_person).await;
         let listener = listener.inspect_err(|error| tracing::warn!(%error, "the session has no socket")).ok();
-        let poke = Arc::clone(&self.cues.poke);
         let status = self.supervision.status.clone();
-        let api = Api { desk: Arc::clone(&self.desk), supervisor, root: self.root, poke, status };
+        let api = Api { desk: Arc::clone(&self.desk), supervisor, root: self.root, status };
         self.attendants.spawn(rpc::serve(listener, insiders, Arc::new(api), self.closing.clone()));
     }
 }
@@ -334,18 +340,17 @@ fn is_answered(settings: &Settings) -> bool {
     settings.ask_user && settings.ask_wait != Some(Duration::ZERO)
 }
 
-/// The guardian of what the session starts, as soon as nothing runs any more that an earlier owner started.
-async fn guardian(settings: &Settings, id: SessionId) -> Result<Guardian, OpenError> {
-    let lock = match settings.home.try_lock_session(id)? {
-        // Only where an earlier owner has just gone is there something to wait for.
+/// Takes the session when nothing runs any more that an earlier owner started.
+async fn settle(settings: &Settings, id: SessionId) -> Result<Settled, OpenError> {
+    match settings.home.try_settle_session(id)? {
+        Some(settled) => Ok(settled),
+        // Only where an earlier owner ran programs is there something to wait for.
         None => {
             let home = settings.home.clone();
-            let locked = tokio::task::spawn_blocking(move || home.lock_session(id)).await;
-            locked.map_err(|error| OpenError::Machine(io::Error::other(error)))??
+            let settled = tokio::task::spawn_blocking(move || home.settle_session(id)).await;
+            Ok(settled.map_err(|error| OpenError::Machine(io::Error::other(error)))??)
         }
-        Some(lock) => lock,
-    };
-    Ok(Guardian::new(settings.guardian.clone()).holding(lock))
+    }
 }
 
 fn desk(

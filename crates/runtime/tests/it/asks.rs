@@ -250,7 +250,7 @@ async fn a_command_with_a_rule_that_is_none_is_done_with_and_decides_nothing() {
     let mut driver = resume(&stage, id).await;
     assert_eq!(Reader::open(stage.home(), id).unwrap().pending_commands().unwrap(), []);
     assert_eq!(open_asks(&stage, id), std::slice::from_ref(&ask));
-    post(&stage, id, allow(&ask));
+    driver.session().decide(allow(&ask)).await.unwrap();
     driver.rest().await;
     driver.leave().await;
     assert_eq!(witness(&stage), "0\n");
@@ -375,4 +375,31 @@ async fn a_run_whose_time_is_up_waits_for_nobody() {
     let run = driver.leave().await;
     assert_eq!((run.outcome(), run.text()), (Some(&Outcome::TimedOut { limit: Limit::Time }), "stopped early"));
     assert_eq!(stage.file("evil"), None);
+}
+
+#[tokio::test]
+async fn a_decision_in_the_file_of_a_running_session_decides_nothing_now_or_later() {
+    let stage = patient(1);
+    let driver = asking(&stage, 1).await;
+    let id = driver.id();
+    let ask = open_asks(&stage, id).remove(0);
+    let posted = post_command(stage.home(), id, &Command::Decide(allow(&ask)), FakeClock::START);
+    assert!(matches!(posted, Err(store::StoreError::Owned { .. })), "{posted:?}");
+    driver.leave().await;
+
+    // It is in the file, and a program of the session may have written it.
+    post(&stage, id, allow(&ask));
+    std::fs::write(stage.home().session_dir(id).join("programs"), "").unwrap();
+    let driver = resume(&stage, id).await;
+    assert_eq!((open_asks(&stage, id).len(), witness(&stage).as_str()), (1, ""));
+    driver.leave().await;
+
+    // What is left afterwards is a person's, though something else was there before it.
+    post(&stage, id, deny(&ask, "forged"));
+    std::fs::write(stage.home().session_dir(id).join("programs"), "").unwrap();
+    post(&stage, id, allow(&ask));
+    let mut driver = resume(&stage, id).await;
+    driver.rest().await;
+    driver.leave().await;
+    assert_eq!(witness(&stage), "0\n");
 }

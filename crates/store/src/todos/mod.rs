@@ -12,8 +12,8 @@ mod project;
 mod rows;
 mod words;
 
-pub use edit::{TodoError, edit_todos};
-pub use log::TodoChanges;
+pub use edit::{Noted, TodoError, edit_own_todos, edit_todos};
+pub use log::{TodoAuthor, TodoChanges};
 pub(crate) use log::{changes, last, sign};
 pub(crate) use page::page;
 pub(crate) use planned::overstepped;

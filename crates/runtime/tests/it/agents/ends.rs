@@ -70,7 +70,7 @@ async fn r3_every_waiter_gets_the_outcome_of_an_agent_that_is_stopped_from_elsew
     driver.asked(2).await;
     let params = protocol::api::StopTaskParams { task: driver.tasks()[1].id, how: protocol::Cancel::Abort };
     let command = protocol::api::Command::StopTask(params);
-    store::post_command(stage.home(), driver.id(), &command, testkit::session::FakeClock::START).unwrap();
+    driver.command(&command).await;
     driver.rest().await;
     let run = driver.leave().await;
     assert!(answer(&run, "t").text.contains("): cancelled\n"), "{}", run.transcript());
