@@ -10,7 +10,7 @@ fn main() -> ExitCode {
     let mut args = std::env::args().skip(1);
     match args.next().as_deref() {
         Some(bosun_host::guardian::GUARDIAN_ARGUMENT) => guardian_main(),
-        Some("owner") => own(|guardian| Ok(guardian), args.collect()).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS),
+        Some("owner") => own(Ok, args.collect()).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS),
         Some("owner-of") => {
             let home = args.next().unwrap_or_default();
             own(|guardian| holding(guardian, home.into()), args.collect())

@@ -40,8 +40,11 @@ async fn a_command_is_applied_by_a_running_session_and_by_the_next_owner() {
     post_command(stage.home(), id, &send("while nobody was there"), FakeClock::START).unwrap();
     let mut driver = stage.open(Start::Resume(id)).await;
     assert!(driver.session().has_work().await.unwrap(), "a command waits");
+    let before = driver.session().status().borrow().seq;
     driver.resume().await;
-    assert!(!driver.session().status().borrow().quiet, "whoever lets a session go on sees what its commands began");
+    let status = driver.session().status().borrow().clone();
+    // On a slow machine it may have ended by now.
+    assert!(!status.quiet || status.seq > before, "whoever lets a session go on sees what its commands began");
     driver.until("an answer", ended).await;
     assert_eq!(Reader::open(stage.home(), id).unwrap().pending_commands().unwrap(), []);
     assert!(!driver.session().has_work().await.unwrap());
