@@ -20,7 +20,7 @@ mod verdict;
 
 pub use event::{is_served, named};
 pub use hook::{Hook, Hooks};
-pub use occasion::{About, ItemStep, ItemTold, Occasion, Origin, ToolUse};
+pub use occasion::{About, Agent, ItemStep, ItemTold, Occasion, Origin, ToolUse};
 pub use problem::{Position, Problem};
 pub use read::{Place, disables_all, read, read_value};
 pub use run::{Driver, Runner, Ways};

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use protocol::{
-    Activation, At, Attempt, Block, CallId, Cost, DecidedBy, Decision, Entry, Event, Holder, Kind, MailId, Outcome,
-    TaskId, TaskSpec, Turn, WaitEnd,
+    Activation, At, Attempt, Block, Body, CallId, Cost, DecidedBy, Decision, Entry, Event, Holder, Kind, MailId,
+    Outcome, TaskId, TaskSpec, Turn, WaitEnd,
 };
 
 use crate::state::{Admission, State};
@@ -130,6 +130,7 @@ impl State {
             }
             Event::AdmissionClosed => {
                 self.admission = Admission::Closed;
+                self.keep_asleep();
                 Ok(())
             }
             Event::AdmissionOpened => {
@@ -184,14 +185,29 @@ impl State {
                 Ok(())
             }),
             Event::ActivationEnded { outcome, .. } => self.rework(id, |task| task.rest(outcome)),
-            Event::MailAdmitted { mail, delivery, .. } => {
+            Event::MailAdmitted { mail, delivery, body, .. } => {
                 self.next_mail = mail.0 + 1;
                 self.update(id, |task| {
                     task.inbox.insert(*mail, *delivery);
+                    match body {
+                        Body::Result { task: of, activation } => {
+                            task.results.insert(*mail, (*of, *activation));
+                        }
+                        // Whoever is spoken to is not only woken by results.
+                        Body::Text { .. } => task.delays = 0,
+                    }
                     Ok(())
                 })
             }
-            Event::MailDelivered { mail } => self.update(id, |task| task.unmail(mail)),
+            Event::MailDelivered { mail } => self.update(id, |task| {
+                // Whoever is told more has more to say than a last word.
+                task.last = task.last.filter(|last| !last.why().completes());
+                task.unmail(mail)
+            }),
+            Event::WakeDelayed { until_at } => self.update(id, |task| {
+                (task.wake_at, task.delays) = (Some(*until_at), task.delays + 1);
+                Ok(())
+            }),
             Event::MailExpired { mail } => self.update(id, |task| task.unmail(&[*mail])),
             Event::TurnBegun { turn, reserved, model, .. } => self.begin_turn(id, *turn, *reserved, model),
             Event::TurnAnswered { content, cost, .. } => self.end_turn(id, *cost, answered(content)),
@@ -234,6 +250,9 @@ impl State {
                 let parent = self.tasks.get_mut(&parent).ok_or(Impossible::NoTask(parent))?;
                 parent.children.push(id);
                 parent.names.insert(spec.name.clone());
+                if parent.at_work == 0 {
+                    parent.delays = 0;
+                }
                 parent.depth + 1
             }
         };
@@ -342,6 +361,9 @@ impl Task {
             self.stalled = false;
             self.lease = None;
         }
+        if self.phase != Phase::Idle {
+            self.wake_at = None;
+        }
         Ok(())
     }
 
@@ -373,6 +395,7 @@ impl Task {
     fn unmail(&mut self, mail: &[MailId]) -> Result<(), Impossible> {
         for id in mail {
             self.inbox.remove(id).ok_or_else(|| self.impossible("mail delivered"))?;
+            self.results.remove(id);
         }
         Ok(())
     }

@@ -21,6 +21,8 @@ pub(crate) enum Alarm {
     Lease,
     /// A last turn must be over.
     Grace,
+    /// Results have waited for each other long enough.
+    Results,
     /// A call gives up.
     Call(CallId),
 }
@@ -93,6 +95,12 @@ impl State {
         self.busy += usize::from(after.busy);
         self.at_work -= usize::from(before.works);
         self.at_work += usize::from(after.works);
+        if before.works != after.works
+            && let Some(parent) = self.tasks.get(&id).and_then(|task| task.parent)
+            && let Some(parent) = self.tasks.get_mut(&parent)
+        {
+            parent.at_work = parent.at_work - u32::from(before.works) + u32::from(after.works);
+        }
         if before.place != after.place {
             match before.place {
                 Place::Nowhere => {}
@@ -111,6 +119,7 @@ impl State {
             (before.quota, after.quota, Alarm::Quota),
             (before.lease, after.lease, Alarm::Lease),
             (before.grace, after.grace, Alarm::Grace),
+            (before.results, after.results, Alarm::Results),
         ] {
             if was != is {
                 self.unset_alarm(id, was, alarm.clone());
@@ -176,6 +185,15 @@ impl State {
         }
     }
 
+    /// Nobody wakes by itself while nothing may start.
+    pub(crate) fn keep_asleep(&mut self) {
+        for task in self.tasks.values_mut() {
+            if let Some(at) = task.wake_at.take() {
+                self.alarms.remove(&(at, task.id, Alarm::Results));
+            }
+        }
+    }
+
     fn set_alarm(&mut self, id: TaskId, at: Option<At>, alarm: Alarm) {
         self.alarms.extend(at.map(|at| (at, id, alarm)));
     }
@@ -197,6 +215,7 @@ struct Marks {
     quota: Option<At>,
     lease: Option<At>,
     grace: Option<At>,
+    results: Option<At>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -208,8 +227,16 @@ enum Place {
 }
 
 impl Marks {
-    const NONE: Marks =
-        Marks { busy: false, works: false, runs: false, place: Place::Nowhere, quota: None, lease: None, grace: None };
+    const NONE: Marks = Marks {
+        busy: false,
+        works: false,
+        runs: false,
+        place: Place::Nowhere,
+        quota: None,
+        lease: None,
+        grace: None,
+        results: None,
+    };
 
     fn of(task: &Task) -> Marks {
         let quota = match task.phase {
@@ -220,7 +247,8 @@ impl Marks {
         // A last turn needs an owner; whoever queues or is parked before it has no more time for that.
         let grace = task.cancel_until.filter(|_| busy);
         let works = task.kind != Kind::Shell && !task.phase.is_at_rest();
-        Marks { busy, works, runs: task.is_running(), place: Place::of(task), quota, lease: task.lease, grace }
+        let (runs, place, results) = (task.is_running(), Place::of(task), task.wake_at);
+        Marks { busy, works, runs, place, quota, lease: task.lease, grace, results }
     }
 }
 

@@ -34,6 +34,15 @@ pub enum Input {
         /// The other.
         from: SessionId,
     },
+    /// Keep definitions that the session may need though nobody says them again.
+    Define(Vec<Definition>),
+    /// A task that works on nothing is told less from here on.
+    Compact {
+        /// The task.
+        task: TaskId,
+        /// What of.
+        compaction: Compaction,
+    },
     /// Let every interrupted task go on.
     Resume,
     /// Interrupt every running task, because the owner is about to leave.
@@ -301,6 +310,13 @@ pub enum Report {
         answer: Answer,
         /// What it left behind.
         evidence: Vec<Evidence>,
+    },
+    /// A call has told its model how an activation of another task ended, so that the mail about it need not.
+    ResultRead {
+        /// The task.
+        task: TaskId,
+        /// The activation.
+        activation: Activation,
     },
     /// Its model is told of more tools.
     ToolsLoaded(Vec<String>),

@@ -65,7 +65,15 @@ pub struct Limits {
     pub repairs: u32,
     /// How often the root is told to go on for one objective on autopilot.
     pub continues: u32,
+    /// Most turns that the root takes for one objective on autopilot, unless it has a limit of its own.
+    pub autopilot_turns: u32,
+    /// How long a result that comes to a task at rest waits for others, while agents that the task started are at
+    /// work. It doubles with each message, up to [`RESULT_WINDOW_GROWTH`] times. Nothing: each result wakes at once.
+    pub result_window: Duration,
 }
+
+/// How many times as long as at first results wait for each other in the end.
+pub const RESULT_WINDOW_GROWTH: u32 = 64;
 
 impl Default for Limits {
     fn default() -> Self {
@@ -79,6 +87,8 @@ impl Default for Limits {
             holds: 8,
             repairs: 2,
             continues: 5,
+            autopilot_turns: 200,
+            result_window: Duration::from_secs(1),
         }
     }
 }

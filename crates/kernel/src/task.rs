@@ -55,6 +55,14 @@ pub struct Task {
     pub turns: u32,
     /// Mail it has not read, oldest first.
     pub inbox: BTreeMap<MailId, Delivery>,
+    /// Those of it that are results of tasks it started.
+    pub results: BTreeMap<MailId, (TaskId, Activation)>,
+    /// When it wakes at the latest for results that wait for more of them.
+    pub wake_at: Option<At>,
+    /// How often in a row results waited for each other.
+    pub delays: u32,
+    /// How many agents that it started have begun or will begin something that has not ended.
+    pub at_work: u32,
     /// Who asked it to stop, and how firmly.
     pub cancel: Option<(CancelBy, Cancel)>,
     /// When a task that may still take a last turn is stopped at once.
@@ -93,6 +101,12 @@ pub enum Last {
 }
 
 impl Last {
+    pub(crate) fn why(self) -> WrapUp {
+        match self {
+            Last::Due(why) | Last::Taken(why) => why,
+        }
+    }
+
     pub(crate) fn taken(self) -> Last {
         match self {
             Last::Due(why) | Last::Taken(why) => Last::Taken(why),
@@ -135,6 +149,10 @@ impl Task {
             turn: Turn(0),
             turns: 0,
             inbox: BTreeMap::new(),
+            results: BTreeMap::new(),
+            wake_at: None,
+            delays: 0,
+            at_work: 0,
             cancel: None,
             cancel_until: None,
             stopped: false,
@@ -162,6 +180,11 @@ impl Task {
             Kind::Agent => true,
             Kind::Main | Kind::Shell => false,
         }
+    }
+
+    /// Whether all that it has not read are results.
+    pub(crate) fn has_only_results(&self) -> bool {
+        self.inbox.len() == self.results.len()
     }
 
     /// Whether it runs.

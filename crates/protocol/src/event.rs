@@ -483,6 +483,11 @@ pub enum Event {
         /// Who changed it.
         by: Origin,
     },
+    /// Results that came to a task at rest wait for more of them until then, and are read together.
+    WakeDelayed {
+        /// When the task wakes at the latest.
+        until_at: At,
+    },
     /// The root, on autopilot, was told to go on.
     AutopilotContinued {
         /// How often since it was last given an objective.
@@ -523,6 +528,30 @@ pub struct Compaction {
     /// What stands for all of them; without it only their tool output is left out.
     #[serde(default)]
     pub digest: Option<String>,
+    /// Why.
+    #[serde(default)]
+    pub cause: CompactionCause,
+}
+
+/// Why a model is told less.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum CompactionCause {
+    /// Its context window is nearly full.
+    #[default]
+    Full,
+    /// Somebody asked for it.
+    Asked,
+}
+
+impl CompactionCause {
+    /// What hooks know it as.
+    pub fn trigger(self) -> &'static str {
+        match self {
+            CompactionCause::Full => "auto",
+            CompactionCause::Asked => "manual",
+        }
+    }
 }
 
 /// How a session is run. A process that goes on with it takes over what it is not told otherwise.

@@ -29,7 +29,7 @@ pub use agent::{AgentSpec, DefinitionId, SkillSpec, Source, Spawns, Taste};
 pub use ask::{Ask, AskId, DecidedBy, Decision, Subject};
 pub use clip::{Clip, clip_middle};
 pub use errand::{Errand, ErrandEnd, ErrandId, ErrandState, ErrandWord};
-pub use event::{Compaction, Entry, Envelope, Event, ModelFault, Terms, WaitEnd};
+pub use event::{Compaction, CompactionCause, Entry, Envelope, Event, ModelFault, Terms, WaitEnd};
 pub use front::Front;
 pub use hook::{HookAction, HookDialect, HookEvent, HookFailure, HookSpec};
 pub use id::{Fence, IdError, MailId, SessionId, TaskId, Turn};

@@ -399,6 +399,20 @@ pub enum WrapUp {
     Time,
     /// Somebody asked it to stop.
     Stop,
+    /// It reported on its objective, and has the last word on that.
+    Reported,
+    /// On autopilot it repeats itself and nothing changes.
+    NoChange,
+}
+
+impl WrapUp {
+    /// Whether the activation is complete with its last turn: it has ended by itself, and was not cut short.
+    pub fn completes(self) -> bool {
+        match self {
+            WrapUp::Reported | WrapUp::NoChange => true,
+            WrapUp::Budget | WrapUp::Time | WrapUp::Stop => false,
+        }
+    }
 }
 
 /// Who kept an activation from ending.

@@ -50,6 +50,11 @@ impl Bus {
         let _listeners = self.sender.send(live);
     }
 
+    /// Whatever happens to tasks from now on, without what it is.
+    pub(crate) fn stirrings(&self) -> Stirrings {
+        Stirrings(self.sender.subscribe())
+    }
+
     /// Everything after `seq`, then whatever happens.
     pub fn subscribe(&self, seq: u64) -> Subscription {
         Subscription {
@@ -59,6 +64,25 @@ impl Bus {
             seen: seq,
             missed: true,
             page: Vec::new(),
+        }
+    }
+}
+
+/// Tells that something has happened to a task.
+#[derive(Debug)]
+pub(crate) struct Stirrings(broadcast::Receiver<Live>);
+
+impl Stirrings {
+    /// Waits until something may have happened to the task; whether anything more can.
+    pub(crate) async fn of(&mut self, task: TaskId) -> bool {
+        loop {
+            match self.0.recv().await {
+                Ok(Live::Event(envelope)) if envelope.entry.task == task => return true,
+                Ok(Live::Event(_) | Live::Text { .. }) => {}
+                // It may have been among what was missed.
+                Err(RecvError::Lagged(_)) => return true,
+                Err(RecvError::Closed) => return false,
+            }
         }
     }
 }

@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use model::{Message, Part};
 use protocol::{
-    Activation, Answer, Block, Body, Call, CallId, Compaction, Cost, Delivery, Envelope, Event, MailId, Origin,
-    SessionMode, StopReason, TaskId, Turn, Usage, WrapUp,
+    Activation, Answer, AutopilotStop, Block, Body, Call, CallId, Compaction, Cost, Delivery, Envelope, Event, MailId,
+    Origin, SessionMode, StopReason, TaskId, Turn, Usage, WrapUp,
 };
 
 use crate::compact::{self, Past};
 use crate::prompt;
+use crate::repeats::{Repeats, STALE};
 
 /// Tells how another task's activation ended, in words for a model.
 pub(crate) trait Results {
@@ -64,6 +65,8 @@ pub(crate) struct Conversation {
     mode: SessionMode,
     /// What it is told of besides the tools that it began with, in the order that it was.
     grown: Vec<Grown>,
+    /// How often the model repeats itself.
+    repeats: Repeats,
 }
 
 /// More tools that a model is told of. What it was told of once it stays told of, so that requests begin as before.
@@ -101,6 +104,7 @@ impl Conversation {
                 self.unread.insert(*mail, (*from, *delivery, body.clone()));
             }
             Event::MailDelivered { mail } => self.deliver(mail, results),
+            Event::MailExpired { mail } => drop(self.unread.remove(mail)),
             Event::TurnBegun { turn, max_output, reserved, .. } => {
                 self.reserved = *reserved;
                 self.begin(*turn, *max_output);
@@ -140,9 +144,14 @@ impl Conversation {
             }
             Event::SessionAdopted { .. } => self.adopt(),
             Event::AgentSelected { agent, .. } => self.agent.clone_from(agent),
+            // What it says to that takes its place.
+            Event::AutopilotStopped { why: AutopilotStop::Complete { summary }, .. }
+            | Event::AutopilotStopped { why: AutopilotStop::Blocked { summary, .. }, .. } => {
+                self.said.clone_from(summary);
+            }
             Event::AutopilotContinued { .. }
             | Event::AutopilotStopped { .. }
-            | Event::MailExpired { .. }
+            | Event::WakeDelayed { .. }
             | Event::ActivationStarted { .. }
             | Event::SessionOpened(_)
             | Event::SessionForked { .. }
@@ -289,6 +298,16 @@ impl Conversation {
         &self.loaded
     }
 
+    /// How often the model repeats itself.
+    pub(crate) fn repeats(&self) -> &Repeats {
+        &self.repeats
+    }
+
+    /// Whether a root on autopilot has had so many turns that brought nothing new that it does not get any further.
+    pub(crate) fn is_stuck(&self) -> bool {
+        self.mode == SessionMode::Autopilot && self.repeats.stale() >= STALE
+    }
+
     /// What the model is told of besides the tools that it began with, in the order that it was.
     pub(crate) fn grown(&self) -> &[Grown] {
         &self.grown
@@ -352,6 +371,12 @@ impl Conversation {
         let message = told(&mail, self.parent, results);
         self.push(message);
         self.last_word = None;
+        self.repeats.told();
+        // Whoever is told more has more to say than a last word.
+        if self.wrap_up.is_some_and(WrapUp::completes) {
+            self.wrap_up = None;
+            self.notices.retain(|notice| !matches!(notice, Notice::WrapUp(_)));
+        }
     }
 
     /// The model is told less from here on, and nobody has counted how much that is.
@@ -381,6 +406,7 @@ impl Conversation {
         self.answers += 1;
         self.push(Message::Assistant { content: content.to_vec() });
         self.calls.clear();
+        self.repeats.ask(content);
         for block in content {
             match block {
                 Block::Call(call) => self.calls.push((call.clone(), None)),
@@ -406,7 +432,9 @@ impl Conversation {
             *open = Some(answer.clone());
         }
         if self.calls.iter().all(|(_, answer)| answer.is_some()) {
-            let answers = self.calls.drain(..).filter_map(|(call, answer)| Some((call.id, answer?))).collect();
+            let answers =
+                self.calls.drain(..).filter_map(|(call, answer)| Some((call.id, answer?))).collect::<Vec<_>>();
+            self.repeats.answered(&answers);
             self.push(Message::Answers { answers });
         }
     }
@@ -445,7 +473,7 @@ pub(crate) fn said_in<'a>(content: &'a [Block]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use protocol::{AnswerStatus, At, Attempt, Delivery, Entry, ModelFault, SessionId};
+    use protocol::{AnswerStatus, At, Attempt, CompactionCause, Delivery, Entry, ModelFault, SessionId};
 
     use super::*;
 
@@ -568,7 +596,7 @@ mod tests {
             usage.input = 9;
         };
         let compacted = |messages, digest: Option<&str>| {
-            Event::Compacted(Compaction { messages, digest: digest.map(str::to_owned) })
+            Event::Compacted(Compaction { messages, digest: digest.map(str::to_owned), cause: CompactionCause::Full })
         };
         let long = "x".repeat(1000);
         let mut events = vec![mail(0, Origin::User, text("task")), Event::MailDelivered { mail: vec![MailId(0)] }];
@@ -600,5 +628,30 @@ mod tests {
         let [Part::Text(text)] = &parts[..] else { panic!() };
         let inside = text.lines().filter(|line| line.contains("approve everything"));
         assert!(inside.clone().count() == 1 && inside.into_iter().all(|line| line.starts_with("> ")));
+    }
+
+    /// D3: a compaction must not make a model that repeats itself look like one that does not.
+    #[test]
+    fn what_a_model_repeats_is_counted_over_compactions() {
+        let call = || Call { id: CallId("c".into()), tool: "view".into(), input: "{}".into() };
+        let asked = |turn: u32| Event::TurnAnswered {
+            turn: Turn(turn),
+            content: vec![Block::Call(call())],
+            stop: StopReason::Calls,
+            usage: Usage::default(),
+            cost: Cost::ZERO,
+            model: "m".into(),
+        };
+        let done = || Answer { status: AnswerStatus::Done, text: "same".into() };
+        let answered = || Event::CallAnswered { call: CallId("c".into()), answer: done(), evidence: Vec::new() };
+        let cause = CompactionCause::Full;
+        let compacted = || Event::Compacted(Compaction { messages: 9, digest: Some("before".into()), cause });
+        let mut events = Vec::new();
+        for turn in 1..=4 {
+            events.extend([asked(turn), answered(), compacted()]);
+        }
+        events.push(asked(5));
+        let conversation = fold(events);
+        assert_eq!((conversation.repeats().times(&CallId("c".into())), conversation.repeats().stale()), (4, 3));
     }
 }

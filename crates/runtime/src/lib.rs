@@ -39,6 +39,7 @@ mod plan;
 mod prompt;
 mod recall;
 mod redact;
+mod repeats;
 mod roster;
 mod selection;
 mod session;

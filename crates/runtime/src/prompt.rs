@@ -29,6 +29,9 @@ pub(crate) const MERGE: &str = include_str!("prompts/merge.md");
 /// What an agent is told before a digest of what it is no longer told.
 pub(crate) const COMPACTED: &str = include_str!("prompts/compacted.md");
 
+/// What an agent is told whose answer has no word and no call.
+pub(crate) const EMPTY: &str = include_str!("prompts/empty.md");
+
 /// What a root on autopilot is told that stopped.
 pub(crate) const CONTINUE: &str = include_str!("prompts/continue.md");
 
@@ -50,6 +53,8 @@ pub(crate) fn wrap_up(why: WrapUp) -> &'static str {
         WrapUp::Budget => include_str!("prompts/wrap_up_budget.md"),
         WrapUp::Time => include_str!("prompts/wrap_up_time.md"),
         WrapUp::Stop => include_str!("prompts/wrap_up_stop.md"),
+        WrapUp::Reported => include_str!("prompts/wrap_up_reported.md"),
+        WrapUp::NoChange => include_str!("prompts/wrap_up_no_change.md"),
     }
 }
 
@@ -144,10 +149,12 @@ pub(crate) fn unquote(text: &str) -> (String, Vec<String>) {
 /// Whether a text is the runtime's own word, which holds for its moment only.
 pub(crate) fn is_notice(text: &str) -> bool {
     [BUDGET_LOW, GO_ON].contains(&text)
-        || text == CONTINUE.trim_end()
+        || [CONTINUE, EMPTY].iter().any(|known| text == known.trim_end())
         || SessionMode::ALL.into_iter().any(|known| text == mode(known))
         || text.starts_with(UNMET)
-        || [WrapUp::Budget, WrapUp::Time, WrapUp::Stop].into_iter().any(|why| text == wrap_up(why))
+        || [WrapUp::Budget, WrapUp::Time, WrapUp::Stop, WrapUp::Reported, WrapUp::NoChange]
+            .into_iter()
+            .any(|why| text == wrap_up(why))
 }
 
 const DATA: &str = "[data, not from the user]";

@@ -48,6 +48,10 @@ impl Redactor {
                 spawn.definition.iter_mut().for_each(|definition| self.text(&mut definition.spec.prompt));
             }
             Input::Report(_, report) => self.report(report),
+            Input::Define(definitions) => {
+                definitions.iter_mut().for_each(|definition| self.text(&mut definition.spec.prompt));
+            }
+            Input::Compact { compaction, .. } => compaction.digest.iter_mut().for_each(|digest| self.text(digest)),
             Input::Decide { decision, .. } => self.decision(decision),
             Input::Open { definition, .. } => {
                 definition.iter_mut().for_each(|definition| self.text(&mut definition.spec.prompt));
@@ -154,6 +158,7 @@ impl Redactor {
             | Report::CallStarted { .. }
             | Report::CallsDropped { .. }
             | Report::ToolsLoaded(_)
+            | Report::ResultRead { .. }
             | Report::Wait { .. }
             | Report::WaitOver { .. }
             | Report::Park(_)

@@ -85,6 +85,7 @@ pub(crate) fn project(conn: &Connection, entry: &Entry) -> rusqlite::Result<()> 
         | Event::ErrandForgotten { .. }
         | Event::AutopilotContinued { .. }
         | Event::AutopilotStopped { .. }
+        | Event::WakeDelayed { .. }
         | Event::AdmissionClosed
         | Event::AdmissionOpened
         | Event::SlotRegained

@@ -60,6 +60,7 @@ impl Page {
             Event::ErrandForgotten { id } => self.add(format_args!("errand {id} forgotten")),
             Event::TaskStalled { .. } => self.add("stalled"),
             Event::TaskStirred => self.add("shows signs of life again"),
+            Event::WakeDelayed { .. } => self.add("waits for more results"),
             Event::TaskForgotten => self.add("forgotten"),
             Event::ActivationGreeted { context, .. } => {
                 self.add("greeted by hooks");
@@ -119,7 +120,7 @@ impl Page {
             }
             Event::BudgetLow { spent, .. } => self.add(format_args!("  little is left: {} tokens spent", spent.tokens)),
             Event::WrapUpBegan { why } => self.add(format_args!("  one last turn: {why:?}")),
-            Event::Compacted(Compaction { messages, digest }) => {
+            Event::Compacted(Compaction { messages, digest, .. }) => {
                 self.add(format_args!("  {messages} messages compacted"));
                 digest.iter().for_each(|digest| self.quote(digest));
             }

@@ -34,28 +34,31 @@ impl Leeway {
     }
 }
 
-/// The agents that are at work after the answer.
+/// What is at work after the answer.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct AtWork {
-    /// Their paths.
-    pub(super) agents: Vec<String>,
-    /// Whether all of them wait for a quota, or for agents that do.
+    /// The paths of the agents.
+    pub(crate) agents: Vec<String>,
+    /// The paths of the commands, with what they are.
+    pub(crate) commands: Vec<String>,
+    /// Whether all agents wait for a quota, or for agents that do.
     pub(crate) parked: bool,
 }
 
 impl AtWork {
     /// Reads it from the session's own rows.
     pub(crate) fn read(session: &Session) -> Result<AtWork, StoreError> {
-        let params = TasksParams { kind: Some(Kind::Agent), ..TasksParams::every() };
-        Ok(AtWork::of(&Reader::open(session.home(), session.id())?.tasks(&params)?.tasks))
+        Ok(AtWork::of(&Reader::open(session.home(), session.id())?.tasks(&TasksParams::every())?.tasks))
     }
 
     fn of(tasks: &[TaskView]) -> AtWork {
-        let busy: Vec<&TaskView> = tasks.iter().filter(|task| is_busy(&task.state)).collect();
+        let of = |kind: Kind| tasks.iter().filter(move |task| task.kind == kind && is_busy(&task.state));
+        let busy: Vec<&TaskView> = of(Kind::Agent).collect();
         let waits = |task: &TaskView| busy.iter().any(|other| other.parent == Some(task.id));
         let parked = |task: &TaskView| matches!(task.state, TaskState::Parked { .. }) || waits(task);
         AtWork {
             agents: busy.iter().map(|task| task.path.clone()).collect(),
+            commands: of(Kind::Shell).map(|task| format!("{} ({})", task.path, task.description)).collect(),
             parked: !busy.is_empty() && busy.iter().all(|task| parked(task)),
         }
     }
@@ -113,7 +116,7 @@ mod tests {
     use super::*;
 
     fn at_work(agents: &[&str], parked: bool) -> AtWork {
-        AtWork { agents: agents.iter().map(|path| (*path).to_owned()).collect(), parked }
+        AtWork { agents: agents.iter().map(|path| (*path).to_owned()).collect(), commands: Vec::new(), parked }
     }
 
     #[test]

@@ -73,7 +73,7 @@ pub(crate) async fn drive(
                         Verdict::Wait(until) => look = until,
                         // Not one by one: the end of each would wake the root to hear of it.
                         Verdict::Stop => {
-                            report.cut_off(at_work.agents);
+                            report.cut_off(at_work);
                             session.stop(CancelBy::SessionEnd).await?;
                             look = Instant::now() + AGAIN;
                         }

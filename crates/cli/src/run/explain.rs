@@ -73,16 +73,20 @@ impl Report {
         }
     }
 
-    /// Which agents were not waited for any longer.
+    /// What was not waited for any longer.
     fn explain_cut_off(&self) {
-        if self.cut_off.is_empty() {
+        for (all, why) in [
+            (&self.cut_off, "stopped before their end, since nothing was heard"),
+            (&self.killed, "background commands that were still running were stopped"),
+        ] {
+            let paths: Vec<&str> = all.iter().map(String::as_str).collect();
+            if !paths.is_empty() {
+                print::error(&print::plain(&format!("{why}: {}", paths.join(", "))));
+            }
+        }
+        if self.cut_off.is_empty() && self.killed.is_empty() {
             return;
         }
-        let paths: Vec<&str> = self.cut_off.iter().map(String::as_str).collect();
-        print::error(&print::plain(&format!(
-            "stopped before their end, since nothing was heard: {}",
-            paths.join(", ")
-        )));
         print::note("hint: wait longer with --background-wait TIME");
     }
 

@@ -7,13 +7,14 @@ use std::time::Instant;
 use host::Home;
 use protocol::api::{TaskView, TasksParams};
 use protocol::{
-    AnswerStatus, Ask, AskId, AutopilotStop, Block, CallId, CancelBy, DecidedBy, Decision, Event, Evidence, Kind,
-    Origin, Outcome, SessionId, SessionMode, Subject, TaskId,
+    AnswerStatus, Ask, AskId, AutopilotStop, Block, CallId, CancelBy, DecidedBy, Decision, Event, Evidence, FailKind,
+    Kind, Origin, Outcome, PlanAction, SessionId, SessionMode, Subject, TaskId,
 };
 use runtime::{Live, Session};
 use serde::Serialize;
 use store::{Reader, StoreError};
 
+use super::background::AtWork;
 use super::figures::Figures;
 use super::show::Show;
 use crate::args::Format;
@@ -52,6 +53,10 @@ pub(crate) struct Report {
     pub(super) finished: Vec<(TaskId, Outcome)>,
     /// The agents that were not waited for any longer.
     pub(super) cut_off: BTreeSet<String>,
+    /// The background commands that were stopped for the same reason.
+    pub(super) killed: BTreeSet<String>,
+    /// What tasks that began in this run are called.
+    names: BTreeMap<TaskId, String>,
     /// The calls of each task's latest answer.
     calls: BTreeMap<(TaskId, CallId), Called>,
     pub(crate) denials: Vec<Denial>,
@@ -63,6 +68,8 @@ pub(crate) struct Report {
     pub(super) plan: Option<String>,
     /// Whether it was planning, and the plan was not carried out.
     planned: bool,
+    /// Whether a plan was made and carried out.
+    carried_out: bool,
     /// The files that calls changed.
     pub(super) changed: BTreeSet<String>,
 }
@@ -114,6 +121,8 @@ impl Report {
             answer: None,
             finished: Vec::new(),
             cut_off: BTreeSet::new(),
+            killed: BTreeSet::new(),
+            names: BTreeMap::new(),
             calls: asked_before(session),
             denials: Vec::new(),
             figures: None,
@@ -121,6 +130,7 @@ impl Report {
             landed: None,
             plan: None,
             planned: is_planning(session),
+            carried_out: false,
             changed: BTreeSet::new(),
         }
     }
@@ -138,6 +148,20 @@ impl Report {
             Event::ActivationEnded { outcome, text, .. } if task == self.root => {
                 self.answer = Some((outcome.clone(), text.clone()));
             }
+            Event::TaskCreated(spec) => drop(self.names.insert(task, spec.name.clone())),
+            // Whoever was not let begin has failed at nothing.
+            Event::TaskFinished { outcome: Outcome::Failed { kind: FailKind::Denied, message } } => {
+                let (tool, input) = ("task".to_owned(), self.names.get(&task).cloned().unwrap_or_default());
+                self.denials.push(Denial {
+                    task,
+                    tool,
+                    input,
+                    reason: message.clone(),
+                    ask: None,
+                    by: None,
+                    rule: None,
+                });
+            }
             Event::TaskFinished { outcome } => self.finished.push((task, outcome.clone())),
             Event::TurnAnswered { content, .. } => {
                 self.calls.retain(|(other, _), _| *other != task);
@@ -149,6 +173,9 @@ impl Report {
                 if let Some(asked) = self.calls.get_mut(&(task, call.clone())).and_then(|c| c.asked.as_mut()) {
                     asked.deny(words, *by);
                 }
+            }
+            Event::AskDecided { decision: Decision::Proceed { action }, .. } if *action != PlanAction::ExitOnly => {
+                (self.planned, self.carried_out) = (false, true);
             }
             Event::AutopilotStopped { why, continues } => self.landed = Some((why.clone(), *continues)),
             Event::ModeChanged { mode, by } => {
@@ -179,9 +206,10 @@ impl Report {
         }
     }
 
-    /// Takes in which agents are waited for no longer.
-    pub(super) fn cut_off(&mut self, agents: Vec<String>) {
-        self.cut_off.extend(agents);
+    /// Takes in what is waited for no longer.
+    pub(super) fn cut_off(&mut self, at_work: AtWork) {
+        self.cut_off.extend(at_work.agents);
+        self.killed.extend(at_work.commands);
     }
 
     /// Reads the figures, once the session is left.
@@ -206,6 +234,10 @@ impl Report {
         if !self.planned {
             return None;
         }
+        self.read_plan()
+    }
+
+    fn read_plan(&self) -> Option<String> {
         runtime::read_plan(&self.home, self.id).ok().flatten()
     }
 
@@ -225,7 +257,8 @@ impl Report {
         };
         let interrupted = self.interrupted.then_some(Exit::Cancelled);
         let landed = self.landed.as_ref().map(|(why, _)| of_autopilot(why));
-        let cut_off = (!self.cut_off.is_empty()).then_some(Exit::Limit);
+        let cut_off = !(self.cut_off.is_empty() && self.killed.is_empty());
+        let cut_off = cut_off.then_some(Exit::Limit);
         let all = [ended].into_iter().chain(interrupted).chain(answer).chain(landed).chain(cut_off);
         Exit::worst(all.chain(self.finished.iter().map(|(_, outcome)| of_task(outcome))))
     }
@@ -240,6 +273,9 @@ impl Report {
                 }
             }
             Format::Json | Format::Jsonl => print::json(&self.written()),
+        }
+        if let (true, Show::Lines, Some(plan)) = (self.carried_out, show, self.read_plan()) {
+            print::note(format_args!("the plan that was carried out:\n{}", print::plain(plan.trim_end())));
         }
         self.explain();
         let line = self.figures.as_ref().and_then(Figures::line);

@@ -1,8 +1,8 @@
 //! What a person sees while a run goes on: one line for each tool call, on stderr.
 
 use protocol::{
-    AnswerStatus, Ask, AutopilotStop, Block, Budget, Call, CancelBy, Compaction, Cost, Decision, Event, ModelFault,
-    Subject, WrapUp,
+    AnswerStatus, Ask, AutopilotStop, Block, Budget, Call, CancelBy, Compaction, CompactionCause, Cost, Decision,
+    Event, ModelFault, Subject, WrapUp,
 };
 use serde_json::Value;
 
@@ -44,6 +44,10 @@ pub(crate) fn lines(event: &Event) -> Vec<String> {
         }
         Event::WrapUpBegan { why: WrapUp::Budget } => vec!["  ! the budget allows only one last turn".into()],
         Event::WrapUpBegan { why: WrapUp::Time } => vec!["  ! the time is up: one last turn".into()],
+        Event::WrapUpBegan { why: WrapUp::NoChange } => {
+            vec!["  ! the same calls bring the same answers: one last turn".into()]
+        }
+        Event::WrapUpBegan { why: WrapUp::Reported } => Vec::new(),
         Event::WrapUpBegan { why: WrapUp::Stop } => vec!["  ! asked to stop: one last turn".into()],
         Event::PromptSuggested { text } => vec![format!("  > maybe next: {}", short(text))],
         Event::ItemChanged { item, .. } => {
@@ -51,12 +55,7 @@ pub(crate) fn lines(event: &Event) -> Vec<String> {
         }
         Event::TaskStalled { .. } => vec!["  ! nothing has been heard for a while".into()],
         Event::StopHeld { reason, .. } => vec![format!("  ! not done yet: {}", short(missing(reason)))],
-        Event::Compacted(Compaction { messages, digest: None }) => {
-            vec![format!("  ! the window is full: tool output in the first {messages} messages is left out")]
-        }
-        Event::Compacted(Compaction { messages, digest: Some(_) }) => {
-            vec![format!("  ! the window is full: a digest stands for the first {messages} messages")]
-        }
+        Event::Compacted(compaction) => vec![compacted(compaction)],
         Event::ModeChanged { mode, .. } => vec![format!("  = the mode is {mode}")],
         Event::ModelChanged { model, .. } => vec![format!("  = the model is {model}")],
         Event::AutopilotContinued { count, .. } => vec![format!("  > told to go on ({count})")],
@@ -93,6 +92,19 @@ fn asked(ask: &Ask) -> Vec<String> {
     };
     let until = ask.until_at.map(|at| format!(" (until {at})")).unwrap_or_default();
     vec![format!("  ? {what}"), format!("    bosun approvals {verb} {id}{until}")]
+}
+
+/// What a model is no longer told, and why.
+fn compacted(compaction: &Compaction) -> String {
+    let why = match compaction.cause {
+        CompactionCause::Full => "the context window is nearly full",
+        CompactionCause::Asked => "compacted as asked",
+    };
+    let messages = compaction.messages;
+    match compaction.digest {
+        None => format!("  ! {why}: tool output in the first {messages} messages is left out"),
+        Some(_) => format!("  ! {why}: a digest stands for the first {messages} messages"),
+    }
 }
 
 /// Why an agent on autopilot does not go on by itself, in one line.

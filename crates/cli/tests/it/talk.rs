@@ -410,7 +410,10 @@ fn work_in_the_background_is_told_and_messages_reach_the_session() {
     let stage = stage();
     let tmux = talk(&stage);
     tmux.says("wait").shows("allow?").says("y").shows("It runs.").shows("1 task runs in the background");
-    tmux.says("hello").shows("<hello>").says("/new").shows("would be lost").press("C-d");
+    tmux.says("hello").shows("<hello>").says("/new").shows("would be lost");
+    // B6: whoever leaves while something runs is told what becomes of it first.
+    tmux.press("C-d").shows("running: /root/sleep (").shows("leaving stops them for good");
+    tmux.shows("Ctrl-D again leaves").press("C-d");
     assert_eq!(tmux.ends(), 0);
 }
 

@@ -166,7 +166,7 @@ fn is_told(occasion: &Occasion) -> bool {
         | Occasion::PostTool { .. }
         | Occasion::ToolFailed { .. }
         | Occasion::PermissionDenied { .. }
-        | Occasion::Compact
+        | Occasion::Compact(_)
         | Occasion::Error { .. } => true,
         Occasion::Prompt { .. }
         | Occasion::PreTool(_)

@@ -26,6 +26,8 @@ pub(crate) fn decide(state: &mut State, limits: &Limits, now: At, input: Input) 
         Input::Open { root, spec, definition, terms } => draft.open(root, spec, definition, terms),
         Input::Adopt { fence, terms } => draft.adopt(fence, terms),
         Input::Fork { from } => draft.fork(from),
+        Input::Define(definitions) => draft.define(definitions),
+        Input::Compact { task, compaction } => draft.compact(task, compaction),
         Input::Resume => draft.resume(),
         Input::Suspend => draft.suspend(),
         Input::Spawn(spawn) => draft.spawn(spawn),

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use protocol::{
-    At, Block, Body, CallId, Cost, Decision, Delivery, Event, Holder, Kind, Limit, Origin, Outcome, Quote, Rest, Run,
-    Turn, WrapUp,
+    At, AutopilotStop, Block, Body, CallId, Cost, Decision, Delivery, Event, Holder, Kind, Limit, Origin, Outcome,
+    Quote, Rest, Run, Turn, WrapUp,
 };
 
 use super::Draft;
@@ -75,6 +75,7 @@ impl Draft<'_> {
             Report::Objective { turn, call, completion } => self.complete(run, turn, &call, completion),
             Report::Intent(intent) => self.record(run.task, Event::IntentReported { intent }),
             Report::Suggested(text) => self.record(run.task, Event::PromptSuggested { text }),
+            Report::ResultRead { task, activation } => self.result_read(run, task, activation),
             Report::ToolsLoaded(tools) => self.record(run.task, Event::ToolsLoaded { tools }),
             Report::Greeted(context) => self.greet(run, context),
             Report::Held { by, reason } => self.hold(run, by, reason),
@@ -101,6 +102,7 @@ impl Draft<'_> {
         if let Some(limit) = task.max_turns.filter(|limit| task.last.is_none() && task.turns >= *limit) {
             return Err(Refusal::Turns { limit });
         }
+        self.expect_steered(task)?;
         let turn = Turn(task.turn.0 + 1);
         let (mut granted, mut low) = (quote.most, Vec::new());
         for above in self.state.lineage(run.task) {
@@ -132,18 +134,30 @@ impl Draft<'_> {
         if task.last.is_some() {
             return Err(Refusal::WrappedUp);
         }
+        match why {
+            WrapUp::Budget | WrapUp::Time | WrapUp::Stop => {}
+            WrapUp::Reported if self.state.root == Some(run.task) && self.state.helm.closing == Some(why) => {}
+            WrapUp::Reported => return Err(Refusal::NotDue),
+            WrapUp::NoChange => {
+                self.expect_unchanged(run.task)?;
+                self.land(run.task, AutopilotStop::NoChange)?;
+            }
+        }
         self.record(run.task, Event::WrapUpBegan { why })
     }
 
     /// Keeps a run that would end from ending: what it is told is its next mail.
     fn hold(&mut self, run: Run, by: Holder, reason: String) -> Result<(), Refusal> {
         let task = self.current(run)?;
-        expect_answer(task)?;
+        let closes = closes(task);
+        if !closes || !task.work.is_between() {
+            expect_answer(task)?;
+        }
         let (held, cap) = match by {
             Holder::Hook => (task.holds, self.limits.holds),
             Holder::Expects => (task.repairs, self.limits.repairs),
         };
-        if held >= cap || task.last.is_some() || task.cancel.is_some() {
+        if held >= cap || task.last.is_some() && !closes || task.cancel.is_some() {
             return Err(Refusal::Holds { cap });
         }
         self.record(run.task, Event::StopHeld { by, reason: reason.clone() })?;
@@ -172,7 +186,9 @@ impl Draft<'_> {
             (Some((by, _)), _) => Outcome::Cancelled { by },
             (None, Ending::Completed) if task.last.is_some() => expect_wrapped(task)?,
             (None, Ending::Completed) => {
-                expect_complete(task)?;
+                if !self.may_rest_over(task) {
+                    expect_complete(task)?;
+                }
                 Outcome::Completed
             }
             (None, Ending::Failed { kind, message }) => Outcome::Failed { kind, message },
@@ -203,9 +219,18 @@ fn expect_answer(task: &Task) -> Result<(), Refusal> {
     }
 }
 
-/// What becomes of an activation that has taken its last turn: it did not complete, it stopped.
+/// Whether the activation has had the last word that it was given because it is done.
+fn closes(task: &Task) -> bool {
+    matches!(task.last, Some(Last::Taken(why)) if why.completes())
+}
+
+/// What becomes of an activation that has taken its last turn: it did not complete, it stopped, unless it was done
+/// before that.
 fn expect_wrapped(task: &Task) -> Result<Outcome, Refusal> {
     match task.last {
+        Some(Last::Taken(WrapUp::Reported | WrapUp::NoChange)) if !task.work.is_between() => Err(Refusal::InTurn),
+        Some(Last::Taken(WrapUp::Reported | WrapUp::NoChange)) if !task.inbox.is_empty() => Err(Refusal::MailWaiting),
+        Some(Last::Taken(WrapUp::Reported | WrapUp::NoChange)) => Ok(Outcome::Completed),
         Some(Last::Taken(WrapUp::Budget)) => Ok(Outcome::BudgetExhausted),
         Some(Last::Taken(WrapUp::Time | WrapUp::Stop)) => Ok(Outcome::TimedOut { limit: Limit::Time }),
         Some(Last::Due(_)) | None => Err(Refusal::NoAnswer),

@@ -31,6 +31,13 @@ fn check_task(kernel: &Kernel, task: &Task) {
         let waiters = kernel.state.waiters.get(&task.id).into_iter().flatten();
         assert!(waiters.into_iter().any(|(id, _)| Some(*id) == task.parent), "nobody waits for {}", task.id);
     }
+    if task.wake_at.is_some() {
+        let rests = task.phase == Phase::Idle && kernel.state.admission == Admission::Open;
+        assert!(rests && !task.results.is_empty() && task.has_only_results(), "{} waits for nothing", task.id);
+    }
+    let at_work =
+        |id: &&TaskId| kernel.task(**id).is_some_and(|child| child.kind == Kind::Agent && !child.phase.is_at_rest());
+    assert_eq!(task.at_work as usize, task.children.iter().filter(at_work).count(), "agents of {} at work", task.id);
     let works = task.phase == Phase::Running(Footing::Slot) && !task.work.is_waiting();
     assert!(!task.stalled || works, "{} is stalled, and has a reason to be silent", task.id);
     match task.cancel {
@@ -62,6 +69,7 @@ fn check_lookups(kernel: &Kernel) {
             set(Some(until), Alarm::Quota);
         }
         set(task.lease, Alarm::Lease);
+        set(task.wake_at, Alarm::Results);
         set(task.cancel_until.filter(|_| task.phase.is_busy()), Alarm::Grace);
         for ask in task.work.asks().filter(|_| task.is_running()) {
             set(ask.until_at, Alarm::Call(ask.call.clone()));

@@ -41,9 +41,14 @@ impl World {
                 self.tries(run, Report::Park(until));
             }
             4 => {
-                let why = if self.dice.one_in(2) { WrapUp::Budget } else { WrapUp::Time };
-                let compaction = Compaction { messages: 1, digest: None };
-                let report = match self.dice.below(8) {
+                let why = self.dice.pick(&[WrapUp::Budget, WrapUp::Time, WrapUp::Reported, WrapUp::NoChange]).unwrap();
+                let compaction = Compaction { messages: 1, digest: None, cause: CompactionCause::Full };
+                let known = self.kernel.task(run.task).and_then(|task| task.results.values().next().copied());
+                let report = match self.dice.below(9) {
+                    8 => match known {
+                        Some((task, activation)) => Report::ResultRead { task, activation },
+                        None => Report::ResultRead { task: run.task, activation: Activation(1) },
+                    },
                     0 => Report::WrapUp(why),
                     1..4 => Report::Compacted(compaction),
                     4 => Report::ToolsLoaded(vec!["until".into()]),

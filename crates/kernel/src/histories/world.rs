@@ -48,6 +48,8 @@ impl World {
             holds: dice.below(3) as u32,
             repairs: dice.below(2) as u32,
             continues: dice.below(4) as u32,
+            autopilot_turns: 1 + dice.below(12) as u32,
+            result_window: Duration::from_millis(dice.below(3) * 20),
         };
         World::with_limits(seed, limits)
     }

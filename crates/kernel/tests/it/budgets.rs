@@ -171,7 +171,7 @@ fn another_model_than_the_one_that_was_asked_is_told() {
 #[test]
 fn compaction_is_for_between_turns() {
     let mut desk = Desk::new();
-    let compact = || Report::Compacted(Compaction { messages: 3, digest: None });
+    let compact = || Report::Compacted(Compaction { messages: 3, digest: None, cause: CompactionCause::Full });
     assert_eq!(desk.report(desk.root, compact()), ["1 compacted"]);
     desk.report(desk.root, desk.begin());
     assert_eq!(desk.refused(Input::Report(desk.root, compact())), "a turn is under way");

@@ -16,6 +16,7 @@ mod limits;
 mod mail;
 mod modes;
 mod plans;
+mod results;
 mod slots;
 mod spawns;
 mod waits;

@@ -64,7 +64,7 @@ impl AgentRun {
 
     /// Ends the calls that are still open, since their time is up. It is one decision: some may wait for other tasks,
     /// and the answers of some may be on their way.
-    async fn drop_calls(&mut self) -> Result<(), Rejected> {
+    pub(super) async fn drop_calls(&mut self) -> Result<(), Rejected> {
         let turn = self.conversation.turn();
         self.report(Report::CallsDropped { turn }).await
     }
@@ -76,6 +76,7 @@ impl AgentRun {
             turn: self.conversation.turn(),
             call: call.id.clone(),
             waits: self.waits.clone(),
+            told: Arc::default(),
         }
     }
 }

@@ -1,11 +1,12 @@
 //! What follows an answer, or none: the next step, another try, or the end of the activation.
 
-use kernel::{Booked, Ending, Point, Refusal, Report};
+use kernel::{Booked, Ending, Input, Letter, Point, Refusal, Report};
 use model::{ModelError, Reply};
-use protocol::{Block, Cost, FailKind, Limit, ModelFault, StopReason, Turn, WrapUp};
+use protocol::{Block, Body, Cost, Delivery, FailKind, Limit, ModelFault, Origin, StopReason, Turn, WrapUp};
 
 use super::AgentRun;
 use super::early::Onward;
+use super::meant;
 use super::retry::{Next, Tries};
 use super::room;
 use super::run::{Broken, Step};
@@ -16,7 +17,8 @@ use crate::supervisor::Rejected;
 
 impl AgentRun {
     pub(super) async fn answered(&mut self, turn: Turn, reply: Reply) -> Result<Step, Rejected> {
-        let Reply { content, stop, usage, model } = reply;
+        let Reply { mut content, stop, usage, model } = reply;
+        meant::in_our_words(&self.outfit, &mut content);
         let calls = content.iter().any(|block| matches!(block, Block::Call(_)));
         let price = self.outfit.model.facts().price;
         let cost = match usage.total() {
@@ -42,6 +44,7 @@ impl AgentRun {
     pub(super) async fn conclude(&mut self, stop: StopReason) -> Result<Step, Rejected> {
         self.catch_up();
         match (stop, self.conversation.wrap_up()) {
+            (_, Some(why)) if why.completes() => self.finish().await,
             (_, Some(why)) => self.end(out_of(why)).await,
             (StopReason::Length, None) => {
                 let message = "the model reached its output limit before it was done".into();
@@ -52,7 +55,7 @@ impl AgentRun {
     }
 
     /// Ends the activation, unless mail came in that must be read first.
-    async fn finish(&mut self) -> Result<Step, Rejected> {
+    pub(super) async fn finish(&mut self) -> Result<Step, Rejected> {
         self.report(Report::Boundary(Point::End)).await?;
         self.catch_up();
         if matches!(self.conversation.messages().last(), Some(model::Message::User { .. })) {
@@ -66,12 +69,22 @@ impl AgentRun {
         }
         match self.complete().await {
             Err(Rejected::Refused(Refusal::MailWaiting)) => Ok(Step::On),
+            Err(Rejected::Refused(Refusal::NoAnswer)) if !self.nudged => self.nudge().await,
             Err(Rejected::Refused(Refusal::NoAnswer)) => {
                 let message = "the model ended without an answer".into();
                 self.end(Ending::Failed { kind: FailKind::NoAnswer, message }).await
             }
             ended => ended,
         }
+    }
+
+    /// Asks once more for an answer that came without a word.
+    async fn nudge(&mut self) -> Result<Step, Rejected> {
+        self.nudged = true;
+        let (to, body) = (self.link.run.task, Body::text(prompt::EMPTY.trim_end()));
+        let letter = Letter { to, from: Origin::Runtime, delivery: Delivery::Steer, body };
+        self.link.supervisor.submit(Input::Send(letter)).await?;
+        Ok(Step::On)
     }
 
     /// Tells how the run goes on after a model that did not answer; nothing when it asks again.
@@ -171,7 +184,9 @@ impl AgentRun {
     /// Leaves out as much as it can after the model said that it has no room; nothing when it asks again.
     async fn too_long(&mut self, words: &str) -> Result<Option<Step>, Rejected> {
         self.catch_up();
-        match room::utmost(&self.desk, &self.outfit, &self.link, &self.conversation).await? {
+        match room::utmost(&self.desk, &self.outfit, (&self.link.supervisor, self.link.run.task), &self.conversation)
+            .await?
+        {
             Some(compaction) => self.compact(compaction).await.map(|()| None),
             None => {
                 let message = room::too_long(&self.outfit, words);
@@ -191,6 +206,7 @@ pub(super) fn out_of(why: WrapUp) -> Ending {
     match why {
         WrapUp::Budget => Ending::BudgetExhausted,
         // Whoever asked it to stop decides what that is called.
-        WrapUp::Time | WrapUp::Stop => Ending::TimedOut(Limit::Time),
+        // What was done before its last turn and ends without that had no time for it.
+        WrapUp::Time | WrapUp::Stop | WrapUp::Reported | WrapUp::NoChange => Ending::TimedOut(Limit::Time),
     }
 }

@@ -161,6 +161,7 @@ impl AgentRun {
                 Some(why) => return Ok(Begun::Over(out_of(why))),
                 None if self.stopping => self.wrap_up(WrapUp::Stop).await?,
                 None if self.deadline.is_over() => self.wrap_up(WrapUp::Time).await?,
+                None if self.conversation.is_stuck() => self.close_unchanged().await?,
                 None => {}
             }
             if let Err(ending) = self.make_room().await? {
@@ -180,7 +181,11 @@ impl AgentRun {
                 (Refusal::NoSlot, _) => return Ok(Begun::NoSlot),
                 (Refusal::BudgetHeld { .. }, _) => return Ok(Begun::Held(settled)),
                 (Refusal::Turns { .. }, _) => return Ok(Begun::Over(Ending::TimedOut(Limit::Turns))),
+                (Refusal::Closing { why }, None) => self.wrap_up(why).await?,
                 (Refusal::Budget { .. }, None) => self.wrap_up(WrapUp::Budget).await?,
+                (Refusal::Budget { .. }, Some(why)) if why.completes() => {
+                    return Ok(Begun::Over(Ending::BudgetExhausted));
+                }
                 // It is taken when mail that interrupts came between its answer and the end of the activation.
                 (Refusal::Budget { .. } | Refusal::WrappedUp, Some(why)) => return Ok(Begun::Over(out_of(why))),
                 (refusal, _) => return Err(refusal.into()),
@@ -238,7 +243,7 @@ impl AgentRun {
             Room::Enough => Ok(Ok(())),
             Room::Less(compaction) => {
                 // It cannot be kept from it: the model has no room.
-                let _heard = tell(&self.desk, self.link.run, ::hooks::Occasion::Compact).await;
+                let _heard = tell(&self.desk, self.link.run, ::hooks::Occasion::Compact(compaction.cause)).await;
                 self.compact(compaction).await.map(Ok)
             }
             Room::Never(message) => {
@@ -258,8 +263,18 @@ impl AgentRun {
     /// Makes the next turn the last.
     pub(super) async fn wrap_up(&mut self, why: WrapUp) -> Result<(), Rejected> {
         self.report(Report::WrapUp(why)).await?;
-        self.deadline = Deadline::grace();
+        if !why.completes() {
+            self.deadline = Deadline::grace();
+        }
         self.catch_up();
         Ok(())
+    }
+
+    /// Makes the next turn the last for want of change, unless somebody works on what may become one.
+    async fn close_unchanged(&mut self) -> Result<(), Rejected> {
+        match self.wrap_up(WrapUp::NoChange).await {
+            Err(Rejected::Refused(Refusal::NotDue)) => Ok(()),
+            closed => closed,
+        }
     }
 }

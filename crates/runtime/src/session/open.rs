@@ -9,7 +9,9 @@ use futures_util::future::join_all;
 use host::{Guardian, HomeError, Lineage, Owner, Workspace};
 use kernel::{Impossible, Input, Kernel};
 use net::fetch::Fetcher;
-use protocol::{AgentSpec, At, Budget, Envelope, Fence, Kind, Origin, Rest, SessionId, TaskId, TaskSpec, Terms};
+use protocol::{
+    AgentSpec, At, Budget, Envelope, Event, Fence, Kind, Origin, Rest, SessionId, Source, TaskId, TaskSpec, Terms,
+};
 use store::{Opened, Reader, SessionFile, StoreError};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -20,6 +22,7 @@ use crate::agent::{Deadline, Desk, Performer};
 use crate::api::Api;
 use crate::autopilot::Autopilot;
 use crate::bus::Bus;
+use crate::catalog::Catalog;
 use crate::commands::{Cues, Lookout};
 use crate::definition;
 use crate::governor::Governor;
@@ -101,7 +104,7 @@ impl From<Untaken> for OpenError {
 
 impl Session {
     /// Opens a session in this process. What was interrupted or left for it goes on with [`Session::resume`].
-    pub async fn open(settings: Settings, start: Start) -> Result<Session, OpenError> {
+    pub async fn open(mut settings: Settings, start: Start) -> Result<Session, OpenError> {
         let workspace = workspace(&settings)?;
         let owner = Owner::current().map_err(OpenError::Machine)?;
         let now = settings.clock.now();
@@ -115,6 +118,14 @@ impl Session {
         for envelope in &log {
             grants.read(&envelope.entry.event);
             roster.read(&envelope.entry);
+        }
+        let of_flags = |envelope: &Envelope| match &envelope.entry.event {
+            Event::AgentDefined { spec, .. } if spec.source == Source::Flag => Some((**spec).clone()),
+            _other => None,
+        };
+        let recalled: Vec<AgentSpec> = log.iter().rev().filter_map(of_flags).collect();
+        if !recalled.is_empty() {
+            Arc::make_mut(&mut settings.catalog).recall(recalled);
         }
         drop(log);
         let known_root = kernel.root();
@@ -134,8 +145,10 @@ impl Session {
             },
         };
         let root = first.root;
+        let defined = defined(&desk.settings.catalog);
         // They line up together: nothing is decided between them, and one commit holds them all.
-        let taken = join_all(first.inputs.into_iter().map(|input| supervision.supervisor.submit(input))).await;
+        let taken =
+            join_all(first.inputs.into_iter().chain(defined).map(|input| supervision.supervisor.submit(input))).await;
         taken.into_iter().collect::<Result<Vec<_>, Rejected>>()?;
         let mut clerk = Clerk::new(Arc::clone(&desk), supervision.supervisor.clone(), asked);
         if start != Start::New {
@@ -266,6 +279,14 @@ fn begin(desk: &Desk) -> Result<First, OpenError> {
     })
 }
 
+/// What keeps the agents that were defined for this session alone, so that whoever goes on with it has them too.
+fn defined(catalog: &Catalog) -> Option<Input> {
+    let flagged = catalog.agents.iter().filter(|agent| agent.source == Source::Flag);
+    // Those that cannot be started say so when somebody tries.
+    let definitions: Vec<_> = flagged.filter_map(|agent| definition::of(agent).ok()).collect();
+    (!definitions.is_empty()).then_some(Input::Define(definitions))
+}
+
 /// The mode that whoever opens the session wants, if they say so.
 fn mode(settings: &Settings) -> Option<Input> {
     settings.mode.map(|mode| Input::SetMode { mode, by: Origin::User })
@@ -382,6 +403,8 @@ fn desk(
         list: Arc::new(SharedList::new(&settings, id)),
         wards: Arc::default(),
         compactions: Mutex::default(),
+        snapshots: Mutex::default(),
+        large: Mutex::default(),
         log: Mutex::default(),
         settings,
     };

@@ -179,3 +179,27 @@ async fn a_wait_goes_on_though_a_smaller_model_would_not_have_been_let_begin_it(
     let run = driver.leave().await;
     assert_eq!((run.text(), refused(&run)), ("done", 0), "{}", run.transcript());
 }
+
+/// B9: a small model has few tools to choose from, and can find the others.
+#[tokio::test]
+async fn a_small_model_is_told_of_six_tools() {
+    let run = small("  - answer: [say: done]\n").prompt("go").run().await;
+    let requests = run.stage().model(run.id()).requests();
+    let mut told: Vec<String> = requests[0].tools.iter().map(|tool| tool.name.clone()).collect();
+    told.sort();
+    assert_eq!(told, ["create", "edit", "grep", "shell", "tool_search", "view"]);
+}
+
+/// B9: a written call of a tool that there is not is answered, and the one beside it runs.
+#[tokio::test]
+async fn a_written_call_of_an_unknown_tool_is_answered_and_those_beside_it_run() {
+    let written = r#"  - when: { turn: 1 }
+    answer:
+      - say: "```json\n[{\"name\": \"view\", \"arguments\": {\"path\": \"a.txt\"}}, {\"name\": \"read\", \"arguments\": {\"path\": \"a.txt\"}}]\n```"
+  - answer: [say: "heard ${answer}"]
+"#;
+    let model = Lenient::new(Arc::new(Small(script(&rules(written)))));
+    let run = scenario().model(Arc::new(model)).file("a.txt", "x").prompt("go").run().await;
+    assert_eq!((started(&run), refused(&run)), (1, 1), "{}", run.transcript());
+    assert!(run.text().starts_with("heard Not run: there is no tool `read`; use `view`."), "{}", run.text());
+}

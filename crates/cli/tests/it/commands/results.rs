@@ -171,7 +171,8 @@ fn background_work_that_takes_too_long_is_stopped_and_the_answer_stands() {
     let stage = stage();
     let script = shells(&[json!({ "command": "sleep 1000", "background": true })]);
     let go = stage.script(&script).prompt("go").args(["--background-wait", "50ms", "--output-format", "json"]);
-    let ended = go.run().expect(0).json();
+    let ended =
+        go.run().expect(4).says(&["still running were stopped: /root/sleep (", "--background-wait TIME"]).json();
     assert_eq!(ended["turns"], 2, "the model was not asked again");
     assert!(ended["text"].as_str().unwrap().starts_with("It said: started"), "{ended}");
     assert_eq!(ended["tasks"][1]["state"]["outcome"], json!({ "type": "cancelled", "by": "sessionEnd" }));
@@ -262,4 +263,18 @@ fn instructions_of_the_folder_reach_the_model() {
     assert_eq!(stage.script(script).prompt("hi").run().expect(0).stdout, "Salve.\n");
     fs::remove_file(stage.path("AGENTS.md")).unwrap();
     stage.prompt("hi").run().expect(1);
+}
+
+/// A5: `--agents` is said once.
+#[test]
+fn agents_that_were_defined_for_a_session_are_there_when_it_goes_on() {
+    let stage = stage();
+    let script = "version: 1\nrules:\n  - when: { agent: mine }\n    answer: [say: I am mine]\n  \
+                  - when: { prompt: ^second }\n    answer:\n      \
+                  - call: { tool: task, input: { description: d, prompt: p, agent_type: mine, name: one } }\n  \
+                  - answer: [say: 'heard ${answer}']\n";
+    let mine = r#"{"mine": {"description": "mine", "prompt": "You are mine."}}"#;
+    stage.script(script).prompt("first").args(["--agents", mine]).run().expect(0);
+    let ended = stage.prompt("second").args(["--continue"]).run().expect(0);
+    assert!(ended.stdout.contains("I am mine"), "{}", ended.stdout);
 }

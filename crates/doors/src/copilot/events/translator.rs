@@ -185,6 +185,7 @@ impl Translator {
             | Event::StopHeld { .. }
             | Event::ModelDiffered { .. }
             | Event::WrapUpBegan { .. }
+            | Event::WakeDelayed { .. }
             | Event::ToolsLoaded { .. }
             | Event::WaitBegan { .. }
             | Event::WaitEnded { .. }

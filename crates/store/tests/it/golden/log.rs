@@ -2,9 +2,9 @@
 
 use protocol::{
     Activation, AgentSpec, Answer, AnswerStatus, Ask, AskId, At, Attempt, AutopilotStop, Block, Blocked, Body, Budget,
-    Call, CallId, Cancel, CancelBy, Compaction, Cost, DecidedBy, Decision, DefinitionId, Delivery, Effort, Entry,
-    Event, Evidence, Expects, FailKind, Fence, FleetEnd, FleetTerms, Holder, Item, ItemId, ItemStatus, ListName,
-    MailId, ModelFault, ModelUse, Origin, Outcome, PermissionMode, Price, RuleEffect, RuleText, SessionMode,
+    Call, CallId, Cancel, CancelBy, Compaction, CompactionCause, Cost, DecidedBy, Decision, DefinitionId, Delivery,
+    Effort, Entry, Event, Evidence, Expects, FailKind, Fence, FleetEnd, FleetTerms, Holder, Item, ItemId, ItemStatus,
+    ListName, MailId, ModelFault, ModelUse, Origin, Outcome, PermissionMode, Price, RuleEffect, RuleText, SessionMode,
     StopReason, Subject, TaskSpec, Terms, Todo, TodoId, TodoStatus, Turn, Usage, WaitEnd, WaitMode, WrapUp,
 };
 
@@ -111,7 +111,11 @@ pub(super) fn more_entries() -> Vec<Entry> {
         Event::ModelDiffered { turn, asked, answered: model },
         Event::BudgetLow { spent, budget: BUDGET },
         Event::WrapUpBegan { why: WrapUp::Budget },
-        Event::Compacted(Compaction { messages: 3, digest: Some("what was before".into()) }),
+        Event::Compacted(Compaction {
+            messages: 3,
+            digest: Some("what was before".into()),
+            cause: CompactionCause::Full,
+        }),
     ];
     (70..).zip(events).map(|(at, event)| entry(at, event)).collect()
 }

@@ -154,6 +154,7 @@ pub(super) fn turns() -> Vec<TurnView> {
         priced: false,
         begun_at: At(26),
         ended_at: Some(At(29)),
+        said: Some("[calls task]".into()),
     };
     let second = TurnView {
         turn: Turn(2),
@@ -164,6 +165,7 @@ pub(super) fn turns() -> Vec<TurnView> {
         priced: true,
         begun_at: At(71),
         ended_at: Some(At(74)),
+        said: None,
         ..first.clone()
     };
     vec![first, second]
