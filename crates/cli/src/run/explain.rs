@@ -95,6 +95,8 @@ impl Report {
         let Some((why, continues)) = &self.landed else { return };
         print::note(landed(why, *continues));
         let more = match why {
+            // The outcome says which flag allows more turns.
+            AutopilotStop::Limit if matches!(self.answer, Some((Outcome::TimedOut { .. }, _))) => return,
             AutopilotStop::Limit => " --max-continues N",
             AutopilotStop::NoChange | AutopilotStop::Blocked { .. } => "",
             AutopilotStop::Complete { .. } | AutopilotStop::Aborted { .. } | AutopilotStop::Failed => return,

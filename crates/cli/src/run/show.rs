@@ -117,7 +117,7 @@ pub(crate) fn landed(why: &AutopilotStop, continues: u32) -> String {
     match why {
         AutopilotStop::Complete { summary } => format!("autopilot: complete{told}: {}", short(summary)),
         AutopilotStop::Blocked { reason, .. } => format!("autopilot: blocked{told}: {}", short(reason)),
-        AutopilotStop::Limit => format!("autopilot: stopped{told}, which is all it may be; nothing was reported"),
+        AutopilotStop::Limit => format!("autopilot: stopped{told}, at its limit; nothing was reported"),
         AutopilotStop::NoChange => format!("autopilot: stopped{told}, since nothing changed any more"),
         AutopilotStop::Aborted { by: CancelBy::User } => format!("autopilot: stopped by you{told}"),
         AutopilotStop::Aborted { .. } => format!("autopilot: stopped with the session{told}"),

@@ -13,12 +13,25 @@ impl World {
             1 => SessionMode::Plan,
             _ => SessionMode::Autopilot,
         };
-        let input = match self.dice.below(4) {
+        let input = match self.dice.below(6) {
+            4 => {
+                let id = DefinitionId(format!("d{}", self.dice.below(4)));
+                Input::Define(vec![Definition { id, spec: Box::default() }])
+            }
+            5 => return self.somebody_compacts(),
             0 => Input::SetMode { mode, by: Origin::User },
             1 => Input::SetModel { model: format!("m{}", self.dice.below(2)), by: Origin::User },
             _ => Input::GoOn { state: format!("s{}", self.dice.below(2)), text: "go on".into() },
         };
         let _refusal = self.may(input);
+    }
+
+    /// A conversation is made shorter only while nobody has it under way.
+    fn somebody_compacts(&mut self) {
+        let Some(task) = self.any_task() else { return };
+        let rests = self.kernel.task(task).is_some_and(|task| task.phase == Phase::Idle);
+        let compaction = Compaction { messages: 1, digest: None, cause: CompactionCause::Asked };
+        assert_eq!(self.may(Input::Compact { task, compaction }).is_none(), rests);
     }
 
     pub(super) fn ask_plan(&mut self, run: Run, turn: Turn, call: CallId) {

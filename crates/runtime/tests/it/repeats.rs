@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use insta::assert_snapshot;
 use model::{Deltas, Facts, Lenient, Model, Request, Skill};
-use protocol::{AnswerStatus, Delivery, Event, FailKind, Limit, Outcome, TaskState};
+use protocol::{AgentSpec, AnswerStatus, Delivery, Event, FailKind, Limit, Outcome, Spawns, TaskState};
 use runtime::Start;
 use testkit::session::{Run, Scenario, scenario};
 
@@ -161,7 +161,10 @@ async fn a_wait_goes_on_though_a_smaller_model_would_not_have_been_let_begin_it(
   - answer: [say: done]
 ";
     let model = Arc::new(Shrinking(script(&rules(waits)), AtomicBool::new(false)));
-    let stage = scenario().model(Arc::clone(&model) as Arc<dyn Model>).ready();
+    // Its tools are listed, so that a small model is told of no others.
+    let tools = Some(vec!["task".to_owned(), "wait".to_owned()]);
+    let main = AgentSpec { name: "main".into(), tools, spawns: Spawns::Anybody, ..AgentSpec::default() };
+    let stage = scenario().main(main).model(Arc::clone(&model) as Arc<dyn Model>).ready();
     let mut driver = stage.open(Start::New).await;
     driver.send("go", Delivery::FollowUp).await;
     let begins = |event: &Event| matches!(event, Event::WaitBegan { .. });

@@ -270,9 +270,10 @@ fn instructions_of_the_folder_reach_the_model() {
 fn agents_that_were_defined_for_a_session_are_there_when_it_goes_on() {
     let stage = stage();
     let script = "version: 1\nrules:\n  - when: { agent: mine }\n    answer: [say: I am mine]\n  \
+                  - when: { answered: { tool: task } }\n    answer: [say: 'heard ${answer}']\n  \
                   - when: { prompt: ^second }\n    answer:\n      \
                   - call: { tool: task, input: { description: d, prompt: p, agent_type: mine, name: one } }\n  \
-                  - answer: [say: 'heard ${answer}']\n";
+                  - answer: [say: Well.]\n";
     let mine = r#"{"mine": {"description": "mine", "prompt": "You are mine."}}"#;
     stage.script(script).prompt("first").args(["--agents", mine]).run().expect(0);
     let ended = stage.prompt("second").args(["--continue"]).run().expect(0);
