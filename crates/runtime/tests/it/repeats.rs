@@ -151,20 +151,24 @@ async fn calls_that_are_written_as_text_run_and_are_answered() {
 
 #[tokio::test]
 async fn a_wait_goes_on_though_a_smaller_model_would_not_have_been_let_begin_it() {
-    let waits = "  - when: { agent: worker }
+    let waits = "  - when: { agent: helper }
     answer: [hang: true]
   - when: { turn: 1 }
     answer:
-      - call: { tool: task, input: { description: d, prompt: p, agent_type: worker, name: w, mode: background } }
+      - call: { tool: task, input: { description: d, prompt: p, agent_type: helper, name: w, mode: background } }
   - when: { turn: ..4 }
     answer: [call: { tool: wait, input: { timeout_secs: 10 } }]
   - answer: [say: done]
 ";
     let model = Arc::new(Shrinking(script(&rules(waits)), AtomicBool::new(false)));
-    // Its tools are listed, so that a small model is told of no others.
-    let tools = Some(vec!["task".to_owned(), "wait".to_owned()]);
-    let main = AgentSpec { name: "main".into(), tools, spawns: Spawns::Anybody, ..AgentSpec::default() };
-    let stage = scenario().main(main).model(Arc::clone(&model) as Arc<dyn Model>).ready();
+    // Their tools are listed, so that a small model is told of no others.
+    let with = |name: &str, tools: &[&str]| {
+        let tools = Some(tools.iter().map(|tool| (*tool).to_owned()).collect());
+        let (name, spawns) = (name.into(), Spawns::Anybody);
+        AgentSpec { name, tools, spawns, model_invocable: true, ..AgentSpec::default() }
+    };
+    let (main, helper) = (with("main", &["task", "wait"]), with("helper", &["view"]));
+    let stage = scenario().main(main).agent(helper).model(Arc::clone(&model) as Arc<dyn Model>).ready();
     let mut driver = stage.open(Start::New).await;
     driver.send("go", Delivery::FollowUp).await;
     let begins = |event: &Event| matches!(event, Event::WaitBegan { .. });
