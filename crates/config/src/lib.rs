@@ -14,6 +14,7 @@ mod env;
 mod file;
 mod foreign;
 mod gather;
+mod hooks_path;
 mod layers;
 mod notice;
 mod origin;

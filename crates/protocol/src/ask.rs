@@ -51,8 +51,8 @@ pub enum Subject {
         input: String,
         /// Why it is not simply allowed, for people.
         reason: String,
-        /// A rule that would allow this call and its like; none where no rule may.
-        rule: Option<String>,
+        /// The rules that together would allow this call and its like; none where no rule may.
+        rules: Vec<String>,
     },
     /// A question of the model's own.
     Question {
@@ -100,9 +100,9 @@ impl Subject {
 pub enum Decision {
     /// The call may run.
     Allow {
-        /// A rule that the session follows from now on.
-        #[serde(default)]
-        rule: Option<String>,
+        /// Rules that the session follows from now on.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        rules: Vec<String>,
         /// Other arguments that it runs with; they are judged like any. As the model wrote them when absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         input: Option<String>,

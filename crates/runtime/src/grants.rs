@@ -37,8 +37,7 @@ impl Grants {
         }
         let Event::AskDecided { decision, by: DecidedBy::User, .. } = event else { return };
         match granted(decision) {
-            Ok(Some(rule)) => self.add(rule),
-            Ok(None) => {}
+            Ok(rules) => rules.into_iter().for_each(|rule| self.add(rule)),
             // Another version took it for a rule; this one does not widen anything by it.
             Err(error) => tracing::warn!(%error, "a granted rule cannot be read"),
         }
@@ -79,18 +78,17 @@ fn planning(policy: &Policy) -> Arc<Policy> {
 /// Refuses a decision whose rule is none, before anything is decided.
 pub(crate) fn check(input: &Input) -> Result<(), RuleError> {
     match input {
-        Input::Decide { decision, .. } => granted(decision).map(|_rule| ()),
+        Input::Decide { decision, .. } => granted(decision).map(|_rules| ()),
         _other => Ok(()),
     }
 }
 
-fn granted(decision: &Decision) -> Result<Option<Rule>, RuleError> {
+fn granted(decision: &Decision) -> Result<Vec<Rule>, RuleError> {
     match decision {
-        Decision::Allow { rule: Some(text), .. } => Rule::parse(RuleEffect::Allow, text, Source::Session).map(Some),
-        Decision::Allow { rule: None, .. }
-        | Decision::Deny { .. }
-        | Decision::Reply { .. }
-        | Decision::Proceed { .. } => Ok(None),
+        Decision::Allow { rules, .. } => {
+            rules.iter().map(|text| Rule::parse(RuleEffect::Allow, text, Source::Session)).collect()
+        }
+        Decision::Deny { .. } | Decision::Reply { .. } | Decision::Proceed { .. } => Ok(Vec::new()),
     }
 }
 
@@ -105,7 +103,7 @@ mod tests {
     }
 
     fn allow(rule: &str) -> Decision {
-        Decision::Allow { rule: Some(rule.into()), input: None }
+        Decision::Allow { rules: vec![rule.into()], input: None }
     }
 
     fn texts(grants: &Grants) -> Vec<String> {
@@ -153,7 +151,7 @@ mod tests {
     fn only_a_person_s_allowing_grants_anything() {
         let grants = Grants::new(Policy::default());
         grants.read(&decided(allow("shell"), DecidedBy::Deadline));
-        grants.read(&decided(Decision::Allow { rule: None, input: None }, DecidedBy::User));
+        grants.read(&decided(Decision::Allow { rules: Vec::new(), input: None }, DecidedBy::User));
         grants.read(&decided(Decision::Deny { words: "shell".into() }, DecidedBy::User));
         grants.read(&decided(allow("  "), DecidedBy::User));
         grants.read(&Event::AdmissionClosed);

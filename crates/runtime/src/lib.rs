@@ -29,6 +29,7 @@ mod hooks;
 mod instructions;
 mod links;
 mod lists;
+mod look;
 mod merging;
 mod models;
 mod outfit;
@@ -61,6 +62,7 @@ pub use fleet::{Aids, Done, Fleet, FleetError, FleetOrder, FleetOutcome, Ground,
 pub use guests::{Guests, SystemText};
 pub use instructions::{Instructions, Notice};
 pub use links::redirects;
+pub use look::{Surroundings, look};
 pub use merging::{Fit, Fitted, Left, Merging, Summary, Taken};
 pub use models::{CostGuard, Models, OnlyOwn, TooDear};
 pub use output::output;

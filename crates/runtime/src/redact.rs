@@ -178,10 +178,10 @@ impl Redactor {
 
     fn subject(&self, subject: &mut Subject) {
         match subject {
-            Subject::Permission { input, reason, rule, .. } => {
+            Subject::Permission { input, reason, rules, .. } => {
                 self.text(input);
                 self.text(reason);
-                rule.iter_mut().for_each(|rule| self.text(rule));
+                rules.iter_mut().for_each(|rule| self.text(rule));
             }
             Subject::Question { question, choices } => {
                 self.text(question);
@@ -196,7 +196,7 @@ impl Redactor {
 
     fn decision(&self, decision: &mut Decision) {
         match decision {
-            Decision::Allow { rule, input } => rule.iter_mut().chain(input).for_each(|text| self.text(text)),
+            Decision::Allow { rules, input } => rules.iter_mut().chain(input).for_each(|text| self.text(text)),
             Decision::Deny { words: text } | Decision::Reply { text } => self.text(text),
             Decision::Proceed { .. } => {}
         }

@@ -35,7 +35,9 @@ pub(super) enum Verb {
 impl Verb {
     fn on(&self, subject: &Subject) -> Decision {
         match (self, subject) {
-            (Verb::Decide(Decision::Allow { rule: None, input: None }), Subject::Plan { recommended, .. }) => {
+            (Verb::Decide(Decision::Allow { rules, input: None }), Subject::Plan { recommended, .. })
+                if rules.is_empty() =>
+            {
                 Decision::Proceed { action: *recommended }
             }
             (Verb::Answer(text), Subject::Plan { actions, .. }) => on_plan(text, actions),
@@ -236,12 +238,14 @@ mod tests {
 
     #[test]
     fn of_two_decisions_that_are_left_at_once_the_first_counts() {
-        let subject = Subject::Permission { tool: "shell".into(), input: "{}".into(), reason: "".into(), rule: None };
+        let subject =
+            Subject::Permission { tool: "shell".into(), input: "{}".into(), reason: "".into(), rules: Vec::new() };
         let ask = Ask { id: AskId("a".into()), call: CallId("c".into()), subject, until_at: None };
         let (session, task) = (SessionId::new(uuid::Uuid::nil()), TaskId::new(uuid::Uuid::nil()));
         let view = AskView { session, task, path: "/root".into(), asked_at: At(1), ask, state: AskState::Open };
         let waiting = Waiting { view, cwd: "/".into(), title: String::new(), owner: None, left: None };
-        let (allow, deny) = (Decision::Allow { rule: None, input: None }, Decision::Deny { words: String::new() });
+        let (allow, deny) =
+            (Decision::Allow { rules: Vec::new(), input: None }, Decision::Deny { words: String::new() });
         let left = |ask: &str, decision: &Decision| {
             Command::Decide(DecideParams { ask: AskId(ask.into()), decision: decision.clone() })
         };

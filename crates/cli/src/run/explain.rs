@@ -43,7 +43,8 @@ impl Report {
         }
         let tools: Vec<&str> = tools.into_iter().collect();
         print::note(format_args!("not permitted: {}", print::plain(&tools.join(", "))));
-        let rules: BTreeSet<&str> = self.denials.iter().filter_map(|denial| denial.rule.as_deref()).collect();
+        let rules: BTreeSet<&str> =
+            self.denials.iter().flat_map(|denial| denial.rules.iter().map(String::as_str)).collect();
         let flags: Vec<String> = rules.into_iter().map(policy::allow_flag).collect();
         let id = self.id;
         if !flags.is_empty() {

@@ -80,8 +80,8 @@ pub(crate) struct Denial {
     ask: Option<AskId>,
     /// Who decided that, if it was asked about.
     pub(super) by: Option<DecidedBy>,
-    /// A rule that would allow it and its like; none where no rule may, and where a person said no.
-    pub(super) rule: Option<String>,
+    /// The rules that would allow it and its like; none where no rule may, and where a person said no.
+    pub(super) rules: Vec<String>,
 }
 
 /// A call, with what was asked about it and said.
@@ -98,7 +98,7 @@ struct Asked {
     id: AskId,
     reason: String,
     by: Option<DecidedBy>,
-    rule: Option<String>,
+    rules: Vec<String>,
 }
 
 impl Report {
@@ -169,10 +169,18 @@ impl Report {
             Event::CallAnswered { call, answer, .. } if answer.status == AnswerStatus::Denied => {
                 let Called { tool, input, asked } = self.calls.remove(&(task, call.clone())).unwrap_or_default();
                 self.denials.push(match asked {
-                    Some(Asked { id, reason, by, rule }) => {
-                        Denial { task, tool, input, reason, ask: Some(id), by, rule }
+                    Some(Asked { id, reason, by, rules }) => {
+                        Denial { task, tool, input, reason, ask: Some(id), by, rules }
                     }
-                    None => Denial { task, tool, input, reason: answer.text.clone(), ask: None, by: None, rule: None },
+                    None => Denial {
+                        task,
+                        tool,
+                        input,
+                        reason: answer.text.clone(),
+                        ask: None,
+                        by: None,
+                        rules: Vec::new(),
+                    },
                 });
             }
             _other => {}
@@ -276,8 +284,8 @@ fn is_planning(session: &Session) -> bool {
 
 fn of_ask(task: TaskId, ask: &Ask) -> Option<((TaskId, CallId), Called)> {
     match &ask.subject {
-        Subject::Permission { tool, input, reason, rule } => {
-            let asked = Some(Asked { id: ask.id.clone(), reason: reason.clone(), by: None, rule: rule.clone() });
+        Subject::Permission { tool, input, reason, rules } => {
+            let asked = Some(Asked { id: ask.id.clone(), reason: reason.clone(), by: None, rules: rules.clone() });
             Some(((task, ask.call.clone()), Called { tool: tool.clone(), input: input.clone(), asked }))
         }
         Subject::Question { .. } | Subject::Plan { .. } => None,
@@ -295,7 +303,7 @@ impl Asked {
         self.reason = format!("{}, and {why}", self.reason);
         self.by = Some(by);
         if by == DecidedBy::User {
-            self.rule = None;
+            self.rules.clear();
         }
     }
 }

@@ -205,7 +205,7 @@ mod tests {
             tool: "shell".into(),
             input: "{}".into(),
             reason: "no rule speaks of `rm`".into(),
-            rule: None,
+            rules: Vec::new(),
         };
         let (id, call) = (AskId("3f9a2c1b0d4e99aa".into()), CallId("1".into()));
         let ask = Ask { id: id.clone(), call: call.clone(), subject, until_at: Some(At(60_000)) };
@@ -214,7 +214,7 @@ mod tests {
             "    bosun approvals allow 3f9a2c1b0d4e (until 1970-01-01T00:01:00.000Z)",
         ];
         assert_eq!(lines(&Event::Asked(ask)), expected);
-        let decision = Decision::Allow { rule: None, input: None };
+        let decision = Decision::Allow { rules: Vec::new(), input: None };
         let decided = Event::AskDecided { ask: id, call, decision, by: DecidedBy::User };
         assert_eq!(lines(&decided), ["  ? 3f9a2c1b0d4e allowed"]);
     }

@@ -360,7 +360,7 @@ mod tests {
         let answered = Event::CallAnswered { call: call.clone(), answer, evidence: Vec::new() };
         assert_eq!(rows(&mut feed, &answered), 0);
         let (tool, input) = ("shell".into(), r#"{"command":"ls"}"#.into());
-        let subject = Subject::Permission { tool, input, reason: "r".into(), rule: None };
+        let subject = Subject::Permission { tool, input, reason: "r".into(), rules: Vec::new() };
         feed.asked_before(feed.root, &Ask { id: AskId("3f9a".into()), call, subject, until_at: None });
         assert_eq!(rows(&mut feed, &answered), 1);
     }

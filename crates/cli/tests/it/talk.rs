@@ -126,7 +126,7 @@ fn a_call_waits_for_permission_and_runs_once_it_is_given() {
     assert_eq!(tmux.ends(), 0);
     assert_eq!(
         decisions(&stage),
-        [Decision::Allow { rule: None, input: None }, Decision::Allow { rule: None, input: None }]
+        [Decision::Allow { rules: Vec::new(), input: None }, Decision::Allow { rules: Vec::new(), input: None }]
     );
 }
 
@@ -150,7 +150,7 @@ fn what_is_always_allowed_is_not_asked_again_in_this_session_or_the_next() {
     tmux.says("print 2").shows("It printed 2");
     tmux.press("C-d");
     assert_eq!(tmux.ends(), 0);
-    assert_eq!(decisions(&stage), [Decision::Allow { rule: Some("shell(echo *)".into()), input: None }]);
+    assert_eq!(decisions(&stage), [Decision::Allow { rules: vec!["shell(echo *)".into()], input: None }]);
     let tmux = talk(&stage);
     tmux.says("print 3").shows("It printed 3");
 }
@@ -182,7 +182,8 @@ fn what_another_terminal_decides_disappears_here() {
     tmux.says("twice").shows("allow (1 of 2)?").types("half");
     let id = stage.newest();
     let first = asks(&stage, &id).remove(0);
-    let decide = Command::Decide(DecideParams { ask: first, decision: Decision::Allow { rule: None, input: None } });
+    let decide =
+        Command::Decide(DecideParams { ask: first, decision: Decision::Allow { rules: Vec::new(), input: None } });
     store::post_command(&Home::open(stage.home()).unwrap(), id.parse().unwrap(), &decide, SystemClock.now()).unwrap();
     tmux.shows("allowed elsewhere: shell echo first").shows("$ echo second").shows("allow?");
     tmux.says("y").shows("not taken").says("n").shows("not permitted");

@@ -33,10 +33,10 @@ pub(super) fn request(ask: &Ask, agent: Option<String>) -> Value {
         "subtype": "can_use_tool", "tool_name": name, "display_name": name, "input": input,
         "permission_suggestions": [], "tool_use_id": ask.call,
     });
-    if let Subject::Permission { reason, rule, .. } = &ask.subject {
+    if let Subject::Permission { reason, rules, .. } = &ask.subject {
         request["description"] = json!(reason);
         request["decision_reason"] = json!(reason);
-        request["permission_suggestions"] = json!(rule.as_deref().map(suggestion).into_iter().collect::<Vec<_>>());
+        request["permission_suggestions"] = json!(rules.iter().map(|rule| suggestion(rule)).collect::<Vec<_>>());
     }
     if let Some(agent) = agent {
         request["agent_id"] = json!(agent);
@@ -103,7 +103,7 @@ fn allowed(ask: &Ask, answer: &Value) -> Verdict {
             let ours = |input: &serde_json::Map<String, Value>| {
                 Value::Object(names::to_ours(tool, HookDialect::Snake, input.clone())).to_string()
             };
-            Decision::Allow { rule: updates.iter().find_map(granted), input: changed.map(ours) }
+            Decision::Allow { rules: updates.iter().flat_map(granted).collect(), input: changed.map(ours) }
         }
         Subject::Question { question, .. } => match reply(question, &answer["updatedInput"]) {
             Some(text) => Decision::Reply { text },
@@ -117,16 +117,19 @@ fn allowed(ask: &Ask, answer: &Value) -> Verdict {
     Verdict { decision, interrupts: false, mode }
 }
 
-/// The first rule of an update that allows more from now on.
-fn granted(update: &Value) -> Option<String> {
+/// The rules of an update that allows more from now on.
+fn granted(update: &Value) -> Vec<String> {
     let adds = matches!(update["type"].as_str(), Some("addRules" | "replaceRules")) && update["behavior"] == "allow";
-    let entry = adds.then(|| update["rules"].get(0)).flatten()?;
-    let name = entry["toolName"].as_str()?;
-    let text = match entry["ruleContent"].as_str() {
-        Some(content) => format!("{name}({content})"),
-        None => name.to_owned(),
+    let entries = update["rules"].as_array().filter(|_| adds).map_or(&[][..], Vec::as_slice);
+    let rule = |entry: &Value| {
+        let name = entry["toolName"].as_str()?;
+        let text = match entry["ruleContent"].as_str() {
+            Some(content) => format!("{name}({content})"),
+            None => name.to_owned(),
+        };
+        rules::rule(RuleEffect::Allow, &text)
     };
-    rules::rule(RuleEffect::Allow, &text)
+    entries.iter().filter_map(rule).collect()
 }
 
 /// The answer to a question: under the question's own words, or the only one there is.
@@ -155,7 +158,7 @@ mod tests {
             tool: "shell".into(),
             input: r#"{"command":"git push","timeout_secs":2}"#.into(),
             reason: "no rule".into(),
-            rule: Some("shell(git push *)".into()),
+            rules: vec!["shell(git push *)".into()],
         })
     }
 
@@ -172,7 +175,7 @@ mod tests {
     fn d2_the_client_allows_as_it_is_changes_the_call_or_grants_a_rule() {
         let same = json!({ "command": "git push", "timeout": 2000 });
         let plain = verdict(&shell(), &json!({ "behavior": "allow", "updatedInput": same }));
-        assert_eq!(plain.decision, Decision::Allow { rule: None, input: None });
+        assert_eq!(plain.decision, Decision::Allow { rules: Vec::new(), input: None });
         let changed =
             verdict(&shell(), &json!({ "behavior": "allow", "updatedInput": { "command": "ls", "timeout": 5000 } }));
         let Decision::Allow { input: Some(input), .. } = changed.decision else { panic!("{changed:?}") };
@@ -182,7 +185,7 @@ mod tests {
             { "type": "addRules", "behavior": "allow", "rules": [{ "toolName": "Bash", "ruleContent": "git *" }] },
         ]);
         let granted = verdict(&shell(), &json!({ "behavior": "allow", "updatedPermissions": updates }));
-        assert_eq!(granted.decision, Decision::Allow { rule: Some("shell(git *)".into()), input: None });
+        assert_eq!(granted.decision, Decision::Allow { rules: vec!["shell(git *)".into()], input: None });
         assert_eq!(granted.mode, Some(Mode::AcceptEdits));
     }
 

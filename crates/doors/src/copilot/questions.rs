@@ -22,7 +22,7 @@ impl Watch {
         match subject {
             Subject::Permission { .. } => {
                 if held.approves_all.load(Ordering::Acquire) {
-                    let decision = Decision::Allow { rule: None, input: None };
+                    let decision = Decision::Allow { rules: Vec::new(), input: None };
                     self.questions.spawn(async move { decide(&held, DecideParams { ask: id, decision }).await });
                 }
             }

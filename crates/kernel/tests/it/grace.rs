@@ -73,7 +73,7 @@ fn one_that_asks_a_person_is_not_kept_by_the_question() {
     desk.child(2);
     let two = desk.run(2);
     let turn = desk.calls(two, &["a"]);
-    let subject = Subject::Permission { tool: "t".into(), input: "{}".into(), reason: "r".into(), rule: None };
+    let subject = Subject::Permission { tool: "t".into(), input: "{}".into(), reason: "r".into(), rules: Vec::new() };
     let ask = Ask { id: AskId("q".into()), call: CallId("a".into()), subject, until_at: None };
     desk.report(two, Report::Ask { turn, ask });
     assert!(desk.ok(stop(2)).contains(&"stop 2:1.1 WrapUp".into()));

@@ -224,8 +224,11 @@ fn x1_a_plan_that_nobody_carries_out_stays_one_until_the_last_word() {
 fn x1_a_person_s_words_leave_the_mode_as_it_is() {
     let mut desk = planning();
     let ask = plan(&mut desk, None, PlanAction::ExitOnly);
-    let allow =
-        Input::Decide { ask: ask.clone(), decision: Decision::Allow { rule: None, input: None }, by: DecidedBy::User };
+    let allow = Input::Decide {
+        ask: ask.clone(),
+        decision: Decision::Allow { rules: Vec::new(), input: None },
+        by: DecidedBy::User,
+    };
     assert!(desk.refused(allow).contains("cannot be decided like this"));
     desk.ok(Input::Decide { ask, decision: Decision::Deny { words: "smaller".into() }, by: DecidedBy::User });
     assert_eq!(desk.kernel.helm().mode, SessionMode::Plan);

@@ -26,11 +26,14 @@ impl Use {
     }
 }
 
+/// What git runs: its own folder, and where the hooks of projects usually lie.
+const GIT_RUNS: [&str; 3] = ["edit(.git)", "edit(.husky)", "edit(.githooks)"];
+
 /// Rules that always hold. What git reads from its own folder it also runs.
 pub(super) fn built_in() -> &'static [Rule] {
     static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
-        let rule = Rule::parse(RuleEffect::Ask, "edit(.git)", Source::BuiltIn);
-        rule.into_iter().collect()
+        let rule = |text: &&str| Rule::parse(RuleEffect::Ask, text, Source::BuiltIn).ok();
+        GIT_RUNS.iter().filter_map(rule).collect()
     });
     &RULES
 }
@@ -91,6 +94,6 @@ impl Policy {
 mod tests {
     #[test]
     fn every_rule_of_our_own_is_well_formed() {
-        assert_eq!(super::built_in().len(), 1);
+        assert_eq!(super::built_in().len(), super::GIT_RUNS.len());
     }
 }

@@ -34,7 +34,7 @@ impl Heard {
         match (&self.ask, verdict.effect) {
             (Some(why), RuleEffect::Allow) => {
                 let (effect, ground) = (RuleEffect::Ask, Ground::Hook(why.clone()));
-                Verdict { effect, ground, part: call.tool.clone(), rule: None }
+                Verdict { effect, ground, part: call.tool.clone(), rule: None, others: Vec::new() }
             }
             (Some(_) | None, RuleEffect::Allow | RuleEffect::Ask | RuleEffect::Deny) => verdict,
         }

@@ -63,7 +63,7 @@ async fn d1_a_tool_of_the_program_is_asked_about_and_nobody_there_means_no() {
     let Event::Asked(ask) = asked.entry.event else { unreachable!() };
     let Subject::Permission { tool, rule, .. } = &ask.subject else { panic!("{ask:?}") };
     assert_eq!((tool.as_str(), rule.as_deref()), ("lookup", Some("lookup")));
-    let decision = Decision::Allow { rule: None, input: None };
+    let decision = Decision::Allow { rules: Vec::new(), input: None };
     driver.session().decide(DecideParams { ask: ask.id, decision }).await.unwrap();
     driver.rest().await;
     assert_eq!((driver.leave().await.text(), guest.called().len()), ("heard forty-two", 1));

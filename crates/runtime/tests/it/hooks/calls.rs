@@ -158,7 +158,11 @@ async fn h1_what_a_person_was_asked_is_what_runs_though_the_hook_would_say_other
     driver.until_status("the ask", |status| status.asks == 1).await;
     let asks = store::Reader::open(stage.home(), id).unwrap().asks(false).unwrap();
     let ask = asks[0].ask.id.clone();
-    driver.session().decide(DecideParams { ask, decision: Decision::Allow { rule: None, input: None } }).await.unwrap();
+    driver
+        .session()
+        .decide(DecideParams { ask, decision: Decision::Allow { rules: Vec::new(), input: None } })
+        .await
+        .unwrap();
     driver.rest().await;
     let run = driver.leave().await;
     assert_eq!((run.file("ran1").as_deref(), run.file("ran2")), (Some(""), None));

@@ -124,7 +124,7 @@ pub(super) fn asking_entries() -> Vec<Entry> {
             tool: "shell".into(),
             input: r#"{"command":"rm -r target"}"#.into(),
             reason: "no rule speaks of `rm`".into(),
-            rule: Some("shell(rm *)".into()),
+            rules: vec!["shell(rm *)".into()],
         };
         Ask { id: id(name), call: call(n), subject, until_at: until.map(At) }
     };
@@ -148,7 +148,7 @@ pub(super) fn asking_entries() -> Vec<Entry> {
         Event::Asked(permission("0a", 2, None)),
         Event::Asked(permission("0b", 3, Some(96))),
         Event::Asked(permission("0c", 4, None)),
-        decided("0a", 2, Decision::Allow { rule: Some("shell(rm *)".into()), input: None }, DecidedBy::User),
+        decided("0a", 2, Decision::Allow { rules: vec!["shell(rm *)".into()], input: None }, DecidedBy::User),
         Event::CallAnswered { call: call(4), answer: denied, evidence: Vec::new() },
         decided("0b", 3, Decision::Deny { words: String::new() }, DecidedBy::Deadline),
         Event::Asked(Ask { id: id("0d"), call: call(5), subject: question, until_at: None }),

@@ -241,7 +241,7 @@ pub(super) fn fleet_view() -> SessionView {
 pub(super) fn asks() -> Vec<AskView> {
     let decided = |decision, by, at| AskState::Decided { decision, by, at: At(at) };
     let states = [
-        decided(Decision::Allow { rule: Some("shell(rm *)".into()), input: None }, DecidedBy::User, 94),
+        decided(Decision::Allow { rules: vec!["shell(rm *)".into()], input: None }, DecidedBy::User, 94),
         decided(Decision::Deny { words: String::new() }, DecidedBy::Deadline, 96),
         AskState::Withdrawn,
         AskState::Open,
