@@ -221,6 +221,53 @@ mod tests {
     }
 
     #[test]
+    fn a_pattern_behind_a_link_is_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(top.join("work/sub")).unwrap();
+        fs::create_dir_all(top.join(".bosun")).unwrap();
+        symlink("..", top.join("work/up")).unwrap();
+        symlink("../..", top.join("work/sub/far")).unwrap();
+        let (work, home) = (top.join("work"), top.join(".bosun"));
+        let policy = Policy { controls: vec![home.clone()], ..Policy::default() };
+        let reaches = |command: &str| reached(command, &work, |path| path.starts_with(&home), &policy).is_some();
+        for command in [
+            "cat up/.bos*/x",
+            "cp a up/.bos*/config.toml",
+            "cat up/.b?sun/x",
+            "cat up/[.]bosun/x",
+            "cat */.bos*/x",
+            "cat u?/.bosun/x",
+            "cat sub/*/.bosun/x",
+            "cd sub; cat far/.bos*/x",
+            "echo x > up/.bos*/config.toml",
+            "x --file=up/.bos*/x",
+        ] {
+            assert!(reaches(command), "{command}");
+        }
+        for command in ["cat sub/*", "cat up/*.txt", "ls *", "cat .bos*/x"] {
+            assert!(!reaches(command), "{command}");
+        }
+    }
+
+    #[test]
+    fn the_way_back_from_a_folder_that_is_there_is_taken_from_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().canonicalize().unwrap();
+        let own = home.join("checkouts/w");
+        fs::create_dir_all(own.join("s/t")).unwrap();
+        let policy = Policy::default();
+        let holds = |path: &Path| path.starts_with(&home) && !path.starts_with(&own);
+        let reaches = |command: &str| reached(command, &own, holds, &policy).is_some();
+        for command in ["cd s; make; cd ..", "cd s && make && cd ..", "cd s/t; make; cd ../..; ls", "pushd s; popd"] {
+            assert!(!reaches(command), "{command}");
+        }
+        for command in ["cd ..", "cd gone; cd ..; ls", "(cd s); cd ..", "cd s; cd ../..", "cd s; cat ../../x"] {
+            assert!(reaches(command), "{command}");
+        }
+    }
+
+    #[test]
     fn a_redirection_through_a_link_is_judged_by_its_real_name() {
         let folder = tempfile::tempdir().unwrap();
         let top = folder.path().canonicalize().unwrap();

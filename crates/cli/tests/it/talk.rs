@@ -30,11 +30,11 @@ rules:
       - call: { tool: shell, input: { command: "echo $((40 + 2))" } }
   - when: { prompt: ^print (\d+) }
     answer:
-      - call: { tool: shell, input: { command: "echo ${1}" } }
+      - call: { tool: shell, input: { command: "echo ${1} | awk 1" } }
   - when: { prompt: ^twice }
     answer:
-      - call: { tool: shell, input: { command: "echo first" } }
-      - call: { tool: shell, input: { command: "echo second" } }
+      - call: { tool: shell, input: { command: "echo first | awk 1" } }
+      - call: { tool: shell, input: { command: "echo second | awk 1" } }
   - when: { prompt: ^create }
     answer:
       - call: { tool: create, input: { path: a.txt, content: "one\ntwo\n" } }
@@ -150,7 +150,7 @@ fn what_is_always_allowed_is_not_asked_again_in_this_session_or_the_next() {
     tmux.says("print 2").shows("It printed 2");
     tmux.press("C-d");
     assert_eq!(tmux.ends(), 0);
-    assert_eq!(decisions(&stage), [Decision::Allow { rules: vec!["shell(echo *)".into()], input: None }]);
+    assert_eq!(decisions(&stage), [Decision::Allow { rules: vec!["shell(awk *)".into()], input: None }]);
     let tmux = talk(&stage);
     tmux.says("print 3").shows("It printed 3");
 }

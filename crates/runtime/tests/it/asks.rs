@@ -338,7 +338,7 @@ async fn a_client_lists_decides_and_sees_what_is_asked_and_decided() {
     assert_eq!(refused(unknown).await, (1, Some(json!({ "kind": "noAsk" }))));
     let unfit = json!({ "ask": id, "decision": { "type": "reply", "text": "yes" } });
     assert_eq!(refused(unfit).await, (1, Some(json!({ "kind": "unfit" }))));
-    let no_rule = json!({ "ask": id, "decision": { "type": "allow", "rule": "" } });
+    let no_rule = json!({ "ask": id, "decision": { "type": "allow", "rules": [""] } });
     assert_eq!(refused(no_rule).await, (1, Some(json!({ "kind": "noRule" }))));
     assert_eq!(refused(json!({ "ask": id })).await.0, -32602);
 

@@ -88,7 +88,7 @@ fn a_call_that_is_not_permitted_is_told_and_is_no_failure() {
     let ended = stage.bosun(["-p", "go", "--output-format", "json", "--quiet"]).run().expect(0).json();
     assert_eq!(ended["denials"][0]["tool"], "shell");
     assert_eq!(ended["denials"][0]["input"], r#"{"command":"touch evil"}"#);
-    assert_eq!(ended["denials"][0]["rule"], "shell(touch *)");
+    assert_eq!(ended["denials"][0]["rules"][0], "shell(touch *)");
     assert!(!stage.path("evil").exists());
 }
 
