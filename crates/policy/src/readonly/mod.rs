@@ -76,7 +76,9 @@ impl<'a> Given<'a> {
                 continue;
             }
             if text == "--" {
+                // It may be the value of the option before it, and then options follow.
                 given.operands.extend(rest.by_ref());
+                given.operands.iter().all(|word| !self::text(word).starts_with('-')).then_some(())?;
             } else if let Some(long) = text.strip_prefix("--") {
                 let name = long.split('=').next().unwrap_or(long);
                 program.longs.contains(&name).then_some(())?;

@@ -68,7 +68,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     program(&["comm"], "123z", "", &[], Paths),
     program(&["cmp"], "bls", "in", &["silent", "quiet", "verbose"], Paths),
     program(&["paste"], "sz", "d", &["delimiters", "serial"], Paths),
-    program(&["od"], "abcdfiloxv", "AjNStw", &[], Paths),
+    program(&["od"], "abcdfiloxv", "AjNSt", &[], Paths),
     program(&["xxd"], "abeipu", "clsg", &[], Paths),
     program(&["strings"], "afo", "ntes", &[], Paths),
     program(&["md5sum", "sha1sum", "sha256sum", "sha512sum", "b2sum", "cksum"], "btz", "", &["binary", "text", "tag", "zero"], Paths),

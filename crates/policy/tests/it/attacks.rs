@@ -112,7 +112,10 @@ const GIT: [&str; 100] = [
 ];
 
 /// More of git: what a new option or a new command may do nobody knows.
-const GIT_UNKNOWN: [&str; 22] = [
+const GIT_UNKNOWN: [&str; 25] = [
+    "git format-patch --stdout -v -- --output=x",
+    "git log --format -- --output=x",
+    "git log -p -- --output=x",
     "git status --from-a-later-git",
     "git log --some-new-option=x",
     "git log -O./order",
@@ -138,7 +141,9 @@ const GIT_UNKNOWN: [&str; 22] = [
 ];
 
 /// What people and agents do all day stays allowed.
-const GIT_DAILY: [&str; 50] = [
+const GIT_DAILY: [&str; 52] = [
+    "git log --stat -- src",
+    "git checkout -q -- src/lib.rs",
     "git status",
     "git status -sb",
     "git status --porcelain=v2 --branch",
@@ -657,6 +662,9 @@ fn commands_that_only_look_run_unasked_in_the_workspace() {
         "sudo ls",
         "hostname x",
         "type -p x > y",
+        "od -w /etc/passwd",
+        "grep --include -- --file=/etc/passwd x",
+        "rg --glob -- --pre=./e x",
     ];
     let allowed = more.iter().filter(|command| looking(command, &[], Default).verdict.effect == Allow);
     assert_eq!(allowed.collect::<Vec<_>>(), [&""; 0]);

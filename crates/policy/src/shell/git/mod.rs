@@ -81,11 +81,14 @@ impl<'a> Given<'a> {
         let mut after_option = false;
         while let Some(arg) = rest.next() {
             let text = arg.text().unwrap_or_default();
-            // Right after a long option `--` may be its value.
-            if text == "--" && !after_option {
-                given.before_dashes = Some(given.operands.len());
-                given.operands.extend(rest.by_ref());
-                break;
+            if text == "--" {
+                given.before_dashes.get_or_insert(given.operands.len());
+                // Right after an option it may be the value of that, and options may follow.
+                if !after_option {
+                    given.operands.extend(rest.by_ref());
+                    break;
+                }
+                continue;
             }
             after_option = false;
             if let Some(long) = text.strip_prefix("--") {
@@ -101,11 +104,9 @@ impl<'a> Given<'a> {
                 after_option = !long.contains('=');
             } else if let Some(letters) = text.strip_prefix('-').filter(|letters| !letters.is_empty()) {
                 given.options.push(text);
-                if command.takes_next(letters).ok_or(OPTION)? {
-                    let value = rest.next();
-                    if value.is_some_and(|value| !value.is_one_word()) {
-                        return Err("an argument is only known when it runs");
-                    }
+                after_option = !command.takes_next(letters).ok_or(OPTION)?;
+                if !after_option && rest.next().is_some_and(|value| !value.is_one_word()) {
+                    return Err("an argument is only known when it runs");
                 }
             } else {
                 given.operands.push(arg);
