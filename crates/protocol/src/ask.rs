@@ -103,12 +103,7 @@ pub enum Decision {
     /// The call may run.
     Allow {
         /// Rules that the session follows from now on.
-        #[serde(
-            default,
-            alias = "rule",
-            deserialize_with = "one_or_several",
-            skip_serializing_if = "Vec::is_empty"
-        )]
+        #[serde(default, alias = "rule", deserialize_with = "one_or_several", skip_serializing_if = "Vec::is_empty")]
         rules: Vec<String>,
         /// Other arguments that it runs with; they are judged like any. As the model wrote them when absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
