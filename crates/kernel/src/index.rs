@@ -93,6 +93,10 @@ impl State {
         self.busy += usize::from(after.busy);
         self.at_work -= usize::from(before.works);
         self.at_work += usize::from(after.works);
+        self.parked -= usize::from(before.parked);
+        self.parked += usize::from(after.parked);
+        self.active -= usize::from(before.active);
+        self.active += usize::from(after.active);
         if before.place != after.place {
             match before.place {
                 Place::Nowhere => {}
@@ -192,6 +196,8 @@ impl State {
 struct Marks {
     busy: bool,
     works: bool,
+    parked: bool,
+    active: bool,
     runs: bool,
     place: Place,
     quota: Option<At>,
@@ -208,19 +214,50 @@ enum Place {
 }
 
 impl Marks {
-    const NONE: Marks =
-        Marks { busy: false, works: false, runs: false, place: Place::Nowhere, quota: None, lease: None, grace: None };
+    const NONE: Marks = Marks {
+        busy: false,
+        works: false,
+        parked: false,
+        active: false,
+        runs: false,
+        place: Place::Nowhere,
+        quota: None,
+        lease: None,
+        grace: None,
+    };
 
     fn of(task: &Task) -> Marks {
         let quota = match task.phase {
-            Phase::Parked(until) => Some(until),
+            Phase::Parked(parking) => parking.until,
             Phase::Queued(_) | Phase::Running(_) | Phase::Idle | Phase::Interrupted | Phase::Finished(_) => None,
         };
         let busy = task.phase.is_busy();
         // A last turn needs an owner; whoever queues or is parked before it has no more time for that.
         let grace = task.cancel_until.filter(|_| busy);
-        let works = task.kind != Kind::Shell && !task.phase.is_at_rest();
-        Marks { busy, works, runs: task.is_running(), place: Place::of(task), quota, lease: task.lease, grace }
+        let agent = task.kind != Kind::Shell;
+        Marks {
+            busy,
+            works: agent && !task.phase.is_at_rest(),
+            parked: agent && matches!(task.phase, Phase::Parked(_)),
+            active: agent && is_active(task),
+            runs: task.is_running(),
+            place: Place::of(task),
+            quota,
+            lease: task.lease,
+            grace,
+        }
+    }
+}
+
+/// Whether a task surely goes on by itself. The root has no slot to lend, so whether it waits is looked at when nobody
+/// else is active.
+fn is_active(task: &Task) -> bool {
+    match task.phase {
+        Phase::Queued(_) => true,
+        Phase::Running(Footing::Slot | Footing::Returning) => task.needs_slot(),
+        Phase::Running(Footing::Lent) | Phase::Idle | Phase::Parked(_) | Phase::Interrupted | Phase::Finished(_) => {
+            false
+        }
     }
 }
 

@@ -81,6 +81,8 @@ pub struct Task {
     pub told_low: bool,
     /// When its holder must have shown itself.
     pub lease: Option<At>,
+    /// How much of the answer under way has arrived, in tokens; not durable.
+    pub streamed: Option<u32>,
 }
 
 /// Where an activation's last turn is.
@@ -148,6 +150,7 @@ impl Task {
             ledger: Ledger::new(spec.budget),
             told_low: false,
             lease: None,
+            streamed: None,
         }
     }
 

@@ -52,6 +52,8 @@ pub(crate) struct Conversation {
     max_output: Option<u32>,
     /// What was set aside for the latest turn.
     reserved: Cost,
+    /// The output that was set aside for when it began.
+    expected: u32,
     /// Why the activation takes its last turn, once it does.
     wrap_up: Option<WrapUp>,
     /// What the model is to be told by the runtime before it is asked again.
@@ -101,10 +103,11 @@ impl Conversation {
                 self.unread.insert(*mail, (*from, *delivery, body.clone()));
             }
             Event::MailDelivered { mail } => self.deliver(mail, results),
-            Event::TurnBegun { turn, max_output, reserved, .. } => {
-                self.reserved = *reserved;
+            Event::TurnBegun { turn, max_output, reserved, quoted, .. } => {
+                (self.reserved, self.expected) = (*reserved, quoted.output);
                 self.begin(*turn, *max_output);
             }
+            Event::TurnGrew { reserved, .. } => self.reserved = *reserved,
             Event::TurnFailed { .. } => self.asking = false,
             Event::TurnAnswered { content, stop, usage, .. } => {
                 self.measure(*usage);
@@ -150,6 +153,7 @@ impl Conversation {
             | Event::AdmissionOpened
             | Event::TaskPromoted
             | Event::TaskParked { .. }
+            | Event::BudgetAwaited
             | Event::TaskInterrupted
             | Event::TaskRequeued
             | Event::SlotRegained
@@ -277,6 +281,11 @@ impl Conversation {
     /// What was set aside for the latest turn.
     pub(crate) fn reserved(&self) -> Cost {
         self.reserved
+    }
+
+    /// The output that was set aside for when the latest turn began.
+    pub(crate) fn expected(&self) -> u32 {
+        self.expected
     }
 
     /// Why the activation takes its last turn, once it does.
@@ -536,9 +545,11 @@ mod tests {
             reserved: Cost::ZERO,
             price: None,
             max_output: None,
+            quoted: protocol::Quoted::default(),
         };
         let fault = ModelFault::Cancelled;
-        let failed = || Event::TurnFailed { turn: Turn(1), fault, message: String::new(), cost: Cost::ZERO };
+        let failed =
+            || Event::TurnFailed { turn: Turn(1), fault, message: String::new(), cost: Cost::ZERO, retry: None };
         let open = |events| {
             let conversation = fold(events);
             (conversation.is_asking(), conversation.is_acting())

@@ -60,6 +60,7 @@ pub use expects::{check_schema, schema_mistakes};
 pub use fleet::{Aids, Done, Fleet, FleetError, FleetOrder, FleetOutcome, Ground, Halt, Harvest, Harvested, Memory};
 pub use guests::{Guests, SystemText};
 pub use instructions::{Instructions, Notice};
+pub use kernel::Parking;
 pub use links::redirects;
 pub use merging::{Fit, Fitted, Left, Merging, Summary, Taken};
 pub use models::{CostGuard, Models, OnlyOwn, TooDear};

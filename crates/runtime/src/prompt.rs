@@ -49,6 +49,7 @@ pub(crate) fn wrap_up(why: WrapUp) -> &'static str {
     match why {
         WrapUp::Budget => include_str!("prompts/wrap_up_budget.md"),
         WrapUp::Time => include_str!("prompts/wrap_up_time.md"),
+        WrapUp::Turns => include_str!("prompts/wrap_up_turns.md"),
         WrapUp::Stop => include_str!("prompts/wrap_up_stop.md"),
     }
 }
@@ -147,7 +148,7 @@ pub(crate) fn is_notice(text: &str) -> bool {
         || text == CONTINUE.trim_end()
         || SessionMode::ALL.into_iter().any(|known| text == mode(known))
         || text.starts_with(UNMET)
-        || [WrapUp::Budget, WrapUp::Time, WrapUp::Stop].into_iter().any(|why| text == wrap_up(why))
+        || [WrapUp::Budget, WrapUp::Time, WrapUp::Turns, WrapUp::Stop].into_iter().any(|why| text == wrap_up(why))
 }
 
 const DATA: &str = "[data, not from the user]";

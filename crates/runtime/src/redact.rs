@@ -83,6 +83,7 @@ impl Redactor {
             | Input::Cancel { .. }
             | Input::Stop { .. }
             | Input::Lease { .. }
+            | Input::Streamed { .. }
             | Input::Stall { .. }
             | Input::Stir(_)
             | Input::Part { .. }
@@ -150,6 +151,8 @@ impl Redactor {
             Report::Sealed { files, .. } => files.iter_mut().for_each(|file| self.text(file)),
             Report::Boundary(_)
             | Report::TurnBegun { .. }
+            | Report::TurnGrows { .. }
+            | Report::AwaitsBudget
             | Report::WrapUp(_)
             | Report::CallStarted { .. }
             | Report::CallsDropped { .. }

@@ -25,7 +25,9 @@ pub(crate) fn project(conn: &Connection, entry: &Entry) -> rusqlite::Result<()> 
         Event::SessionForked { from } => fork_session(conn, *from, at).and_then(|()| tasks::touch(conn, task, at)),
         Event::TaskCreated(spec) => tasks::create(conn, task, spec, at),
         Event::TaskPromoted => tasks::promote(conn, task, at),
-        Event::TaskParked { until_at } => tasks::set_state(conn, task, &TaskState::Parked { until_at: *until_at }, at),
+        Event::TaskParked { until_at, why } => {
+            tasks::set_state(conn, task, &TaskState::Parked { until_at: *until_at, why: *why }, at)
+        }
         Event::TaskInterrupted => tasks::set_state(conn, task, &TaskState::Interrupted, at),
         Event::TaskRequeued => tasks::set_state(conn, task, &TaskState::Queued, at),
         Event::TaskFinished { outcome } => tasks::finish(conn, task, outcome, at),
@@ -93,6 +95,8 @@ pub(crate) fn project(conn: &Connection, entry: &Entry) -> rusqlite::Result<()> 
         | Event::WaitEnded { .. }
         | Event::ModelDiffered { .. }
         | Event::BudgetLow { .. }
+        | Event::BudgetAwaited
+        | Event::TurnGrew { .. }
         | Event::WrapUpBegan { .. }
         | Event::Compacted(_)
         | Event::AgentDefined { .. }
@@ -133,6 +137,7 @@ fn set_terms(conn: &Connection, terms: &Terms) -> rusqlite::Result<()> {
     set_meta(conn, "roots", &json(&terms.roots)?)?;
     set_meta(conn, "ask_user", &json(&terms.ask_user)?)?;
     set_meta(conn, "max_turns", &json(&terms.max_turns)?)?;
+    set_meta(conn, "limits", &json(&terms.limits)?)?;
     set_meta(conn, "budget", &json(&terms.budget)?)?;
     set_meta(conn, "effort", &json(&terms.effort)?)?;
     set_meta(conn, "list", &json(&terms.list)?)?;

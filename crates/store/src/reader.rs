@@ -10,7 +10,7 @@ use protocol::api::{
 };
 use protocol::{
     At, Budget, CallId, Cost, Envelope, Fence, ListName, PermissionMode, SessionId, SessionMode, TaskId, TaskState,
-    TodoId,
+    TermLimits, TodoId,
 };
 use rusqlite::{Connection, OptionalExtension};
 
@@ -213,6 +213,7 @@ fn session_view(conn: &Connection, id: SessionId) -> rusqlite::Result<SessionVie
         roots: project::meta(conn, "roots")?.map_or(Ok(Vec::new()), |roots| from_json(&roots))?,
         ask_user: project::meta(conn, "ask_user")?.map_or(Ok(true), |asks| from_json(&asks))?,
         max_turns: project::meta(conn, "max_turns")?.map_or(Ok(None), |turns| from_json(&turns))?,
+        limits: project::meta(conn, "limits")?.map_or(Ok(TermLimits::default()), |limits| from_json(&limits))?,
         budget: project::meta(conn, "budget")?.map_or(Ok(Budget::default()), |budget| from_json(&budget))?,
         effort: project::meta(conn, "effort")?.map_or(Ok(None), |effort| from_json(&effort))?,
         list: project::meta(conn, "list")?.map_or(Ok(ListName::Session), |list| from_json(&list))?,

@@ -49,7 +49,8 @@ impl Page {
             Event::AdmissionOpened => self.add("takes new tasks again"),
             Event::TaskCreated(spec) => self.created(spec, names),
             Event::TaskPromoted => self.add("promoted"),
-            Event::TaskParked { until_at } => self.add(format_args!("parked until {until_at}")),
+            Event::TaskParked { until_at: Some(until), .. } => self.add(format_args!("parked until {until}")),
+            Event::TaskParked { until_at: None, why } => self.add(format_args!("parked: waits for {}", why.words())),
             Event::TaskInterrupted => self.add("interrupted"),
             Event::TaskRequeued => self.add("queued"),
             Event::SlotRegained => self.add("has its slot again"),
@@ -145,6 +146,8 @@ impl Page {
             }
             Event::PromptSuggested { text } => self.add(format_args!("suggests: {text}")),
             Event::IntentReported { intent } => self.add(format_args!("  intends: {intent}")),
+            Event::TurnGrew { output, .. } => self.add(format_args!("  set aside for {output} tokens of answer")),
+            Event::BudgetAwaited => self.add("  waits for budget"),
             Event::Unknown => self.add("something newer"),
         }
     }

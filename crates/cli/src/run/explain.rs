@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use protocol::{AutopilotStop, Budget, DecidedBy, FailKind, Limit, Outcome};
 
 use super::report::{Ended, Report, of_task};
-use super::show::{landed, share};
+use super::show::{landed, parked, share};
 use crate::exit::Exit;
 use crate::print;
 
@@ -28,7 +28,10 @@ impl Report {
                 print::error(&self.message().unwrap_or_default());
                 print::note(format_args!("hint: go on later with: bosun --resume {id}"));
             }
-            (Ended::Parked, ..) => print::note(format_args!("parked; go on later with: bosun --resume {id}")),
+            (Ended::Parked, ..) => {
+                let why = self.parked.map(|parking| parked(parking.until, parking.why)).unwrap_or_default();
+                print::note(format_args!("parked: waiting for {why}; resume with: bosun --resume {id}"));
+            }
             (Ended::Told, ..) => print::note(format_args!("interrupted; go on with: bosun --resume {id}")),
             (Ended::AtRest | Ended::Paused, _, Some((outcome, _))) => self.explain_outcome(outcome),
             (Ended::AtRest | Ended::Paused, _, None) => print::error("the run ended without an answer"),

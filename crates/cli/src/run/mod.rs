@@ -29,7 +29,8 @@ use crate::setup::Setup;
 use crate::share::Share;
 use crate::{current, fault, fleet, print, setup, talk};
 
-pub(crate) use background::{AtWork, Leeway};
+use background::AtWork;
+pub(crate) use background::Leeway;
 pub(crate) use drive::{Patience, drive};
 pub(crate) use figures::Figures;
 pub(crate) use report::{Denial, Report};

@@ -10,7 +10,7 @@ use protocol::{
     AnswerStatus, Ask, AskId, AutopilotStop, Block, CallId, CancelBy, DecidedBy, Decision, Event, Evidence, Kind,
     Origin, Outcome, SessionId, SessionMode, Subject, TaskId,
 };
-use runtime::{Live, Session};
+use runtime::{Live, Parking, Session};
 use serde::Serialize;
 use store::{Reader, StoreError};
 
@@ -46,6 +46,8 @@ pub(crate) struct Report {
     pub(crate) ended: Ended,
     pub(crate) interrupted: bool,
     pub(crate) paused: Option<Arc<StoreError>>,
+    /// What the whole session waits for.
+    pub(crate) parked: Option<Parking>,
     /// How the root's last activation of this run ended, and its text.
     pub(super) answer: Option<(Outcome, String)>,
     /// How tasks that finished in this run did.
@@ -111,6 +113,7 @@ impl Report {
             ended: Ended::AtRest,
             interrupted: false,
             paused: None,
+            parked: None,
             answer: None,
             finished: Vec::new(),
             cut_off: BTreeSet::new(),

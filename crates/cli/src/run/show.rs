@@ -1,8 +1,8 @@
 //! What a person sees while a run goes on: one line for each tool call, on stderr.
 
 use protocol::{
-    AnswerStatus, Ask, AutopilotStop, Block, Budget, Call, CancelBy, Compaction, Cost, Decision, Event, ModelFault,
-    Subject, WrapUp,
+    AnswerStatus, Ask, At, AutopilotStop, Block, Budget, Call, CancelBy, Compaction, Cost, Decision, Event, ParkReason,
+    Retry, Subject, WrapUp,
 };
 use serde_json::Value;
 
@@ -32,8 +32,12 @@ pub(crate) fn lines(event: &Event) -> Vec<String> {
             let most = if answer.status == AnswerStatus::Denied { 240 } else { SHORT };
             vec![format!("  ! {}: {}", answer.status.word(), print::plain(&print::one_line(&answer.text, most)))]
         }
-        Event::TurnFailed { message, fault, .. } if !message.is_empty() => {
-            vec![format!("  ! model: {}{}", short(message), wait(*fault))]
+        Event::TurnFailed { message, retry, .. } if !message.is_empty() => {
+            let again = retry.map(|retry| format!(", {}", again(retry))).unwrap_or_default();
+            vec![format!("  ! model: {}{again}", short(message))]
+        }
+        Event::BudgetAwaited => {
+            vec!["  … queued: what is left of the budget is reserved for requests under way".into()]
         }
         // A recording tells which model it was made with.
         Event::ModelDiffered { asked, answered, .. } if !asked.starts_with("replay/") => {
@@ -44,6 +48,7 @@ pub(crate) fn lines(event: &Event) -> Vec<String> {
         }
         Event::WrapUpBegan { why: WrapUp::Budget } => vec!["  ! the budget allows only one last turn".into()],
         Event::WrapUpBegan { why: WrapUp::Time } => vec!["  ! the time is up: one last turn".into()],
+        Event::WrapUpBegan { why: WrapUp::Turns } => vec!["  ! the turn limit is reached: one last turn".into()],
         Event::WrapUpBegan { why: WrapUp::Stop } => vec!["  ! asked to stop: one last turn".into()],
         Event::PromptSuggested { text } => vec![format!("  > maybe next: {}", short(text))],
         Event::ItemChanged { item, .. } => {
@@ -68,7 +73,7 @@ pub(crate) fn lines(event: &Event) -> Vec<String> {
         } => {
             vec![format!("  ? {} {}", ask.short(), decision.word())]
         }
-        Event::TaskParked { until_at } => vec![format!("  ! waiting for a quota until {until_at}")],
+        Event::TaskParked { until_at, why } => vec![format!("  ! waiting for {}", parked(*until_at, *why))],
         _other => Vec::new(),
     }
 }
@@ -113,20 +118,22 @@ pub(crate) fn landed(why: &AutopilotStop, continues: u32) -> String {
     }
 }
 
-/// How long a provider asks to wait before the next try.
-fn wait(fault: ModelFault) -> String {
-    match fault {
-        ModelFault::RetryAfter { millis } if millis > 0 => {
-            format!(" (again in {:?})", std::time::Duration::from_millis(millis))
-        }
-        ModelFault::Transient
-        | ModelFault::RetryAfter { .. }
-        | ModelFault::QuotaUntil { .. }
-        | ModelFault::Auth
-        | ModelFault::TooLong
-        | ModelFault::Terminal
-        | ModelFault::Cancelled
-        | ModelFault::Interrupted => String::new(),
+/// The next try, and when it comes.
+pub(crate) fn again(retry: Retry) -> String {
+    let Retry { attempt, of, in_millis } = retry;
+    let when = match in_millis {
+        0 => String::new(),
+        millis if millis < 1_000 => format!(", next in {millis} ms"),
+        millis => format!(", next in {} s", millis.div_ceil(1_000)),
+    };
+    format!("attempt {attempt} of {of}{when}")
+}
+
+/// What a parked task waits for, and until when.
+pub(crate) fn parked(until: Option<At>, why: ParkReason) -> String {
+    match until {
+        Some(until) => format!("{}, until {until}", why.words()),
+        None => why.words().into(),
     }
 }
 
@@ -177,7 +184,7 @@ fn short(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use protocol::{AskId, At, CallId, DecidedBy};
+    use protocol::{AskId, CallId, DecidedBy};
 
     use super::*;
 
@@ -197,6 +204,20 @@ mod tests {
     fn f6_what_holds_a_stop_is_told_without_what_only_the_agent_needs() {
         assert_eq!(missing("[runtime] You said so.\n\n- `make` must exit\n- `b`"), "`make` must exit\n- `b`");
         assert_eq!(missing("the linter complains\n- of this"), "the linter complains\n- of this");
+    }
+
+    #[test]
+    fn a_failed_attempt_names_its_cause_and_the_next_one() {
+        let failed = |in_millis| Event::TurnFailed {
+            turn: protocol::Turn(1),
+            fault: protocol::ModelFault::Unreachable,
+            message: "cannot connect to localhost:1: connection refused".into(),
+            cost: Cost::ZERO,
+            retry: Some(Retry { attempt: 2, of: 5, in_millis }),
+        };
+        let words = "  ! model: cannot connect to localhost:1: connection refused, attempt 2 of 5";
+        assert_eq!(lines(&failed(4_000)), [format!("{words}, next in 4 s")]);
+        assert_eq!(lines(&failed(400)), [format!("{words}, next in 400 ms")]);
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! Mail is accepted, delivered at a boundary, or expires with its reader.
 
-use protocol::{Body, Delivery, Event, Kind, MailId, Origin, Run, TaskId};
+use protocol::{Body, Delivery, Event, Kind, MailId, Origin, ParkReason, Run, TaskId};
 
 use super::Draft;
 use crate::state::Admission;
-use crate::{Letter, Point, Refusal, Task, Work};
+use crate::{Letter, Parking, Phase, Point, Refusal, Task, Work};
 
 impl Draft<'_> {
     pub(super) fn send(&mut self, letter: Letter) -> Result<(), Refusal> {
@@ -27,6 +27,11 @@ impl Draft<'_> {
         self.admit_mail(to, from, delivery, body)?;
         if delivery == Delivery::Interrupt {
             self.break_off(to)?;
+        }
+        let task = self.task(to)?;
+        if from == Origin::User && matches!(task.phase, Phase::Parked(Parking { why: ParkReason::Auth, .. })) {
+            // Whoever writes to it wants it to try again.
+            return self.requeue(to);
         }
         self.wake(to)
     }

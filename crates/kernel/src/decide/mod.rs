@@ -37,6 +37,7 @@ pub(crate) fn decide(state: &mut State, limits: &Limits, now: At, input: Input) 
         Input::Cancel { task, by, how } => draft.cancel(task, by, how),
         Input::Stop { by } => draft.stop(by),
         Input::Lease { run, until } => draft.lease(run, until),
+        Input::Streamed { run, output } => draft.streamed(run, output),
         Input::Stall { run, since } => draft.stall(run, since),
         Input::Stir(run) => draft.stir(run),
         Input::Part { task, activation } => draft.part(task, activation),

@@ -1,13 +1,14 @@
 //! A session's owner comes, goes, or dies.
 
 use protocol::{
-    CancelBy, Event, Fence, FleetEnd, Kind, ModelFault, ModelUse, Outcome, SessionId, TaskId, TaskSpec, Terms,
+    CancelBy, Event, Fence, FleetEnd, Kind, ModelFault, ModelUse, Outcome, ParkReason, SessionId, TaskId, TaskSpec,
+    Terms,
 };
 
 use super::cancel::After;
 use super::{Draft, Wakes};
 use crate::state::Admission;
-use crate::{CallPhase, Definition, Effect, Phase, Refusal, Work, words};
+use crate::{CallPhase, Definition, Effect, Parking, Phase, Refusal, Work, words};
 
 impl Draft<'_> {
     pub(super) fn open(
@@ -89,6 +90,8 @@ impl Draft<'_> {
             match self.task(id)?.phase {
                 Phase::Interrupted => self.requeue(id)?,
                 Phase::Idle => self.wake(id)?,
+                // The key may be another by now.
+                Phase::Parked(Parking { why: ParkReason::Auth, .. }) => self.requeue(id)?,
                 Phase::Queued(_) | Phase::Running(_) | Phase::Parked(_) | Phase::Finished(_) => {}
             }
         }
@@ -115,12 +118,13 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Ends a model call that will not be answered. It is booked at what was set aside: what it really used
-    /// is not known.
+    /// Ends a model call that will not be answered. It is booked at its input and what of the answer had arrived; if
+    /// that is not known, at what was set aside.
     pub(super) fn fail_turn(&mut self, id: TaskId, fault: ModelFault) -> Result<(), Refusal> {
         let task = self.task(id)?;
-        let Work::Asking { reserved: cost, .. } = task.work else { return Ok(()) };
+        let Work::Asking(asking) = &task.work else { return Ok(()) };
+        let cost = task.streamed.map_or(asking.reserved, |output| asking.cost(output));
         let turn = task.turn;
-        self.record(id, Event::TurnFailed { turn, fault, message: String::new(), cost })
+        self.record(id, Event::TurnFailed { turn, fault, message: String::new(), cost, retry: None })
     }
 }

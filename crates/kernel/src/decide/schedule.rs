@@ -4,7 +4,7 @@ use protocol::{Activation, At, Attempt, Event, Mode, Run, TaskId};
 
 use super::{Draft, Wakes};
 use crate::state::Admission;
-use crate::{Effect, Memory, Phase, Purpose, Refusal, Task};
+use crate::{Effect, Memory, Phase, Purpose, Refusal, Task, Work};
 
 impl Draft<'_> {
     /// Gives every free slot to the next in line: first to those who come back from a wait.
@@ -86,6 +86,19 @@ impl Draft<'_> {
         Ok(())
     }
 
+    /// Notes how much of an answer has arrived. It is not durable: what a dead owner received is not known.
+    pub(super) fn streamed(&mut self, run: Run, output: u32) -> Result<(), Refusal> {
+        let task = self.current(run)?;
+        if !matches!(task.work, Work::Asking(_)) {
+            return Err(Refusal::NoTurn);
+        }
+        self.state.update(run.task, |task| {
+            task.streamed = Some(output);
+            Ok(())
+        })?;
+        Ok(())
+    }
+
     /// Acts on everything whose time has come.
     pub(super) fn tick(&mut self) -> Result<(), Refusal> {
         let due: Vec<TaskId> =
@@ -96,7 +109,7 @@ impl Draft<'_> {
             self.expire_grace(id)?;
             let task = self.task(id)?;
             match task.phase {
-                Phase::Parked(until) if until <= self.now => self.requeue(id)?,
+                Phase::Parked(parking) if parking.is_over(self.now) => self.requeue(id)?,
                 Phase::Running(_) if task.lease.is_some_and(|until| until <= self.now) => {
                     self.let_go(id)?;
                     if self.task(id)?.phase == Phase::Interrupted {

@@ -9,6 +9,7 @@ use super::checks;
 use super::hooks::Hooks;
 use super::mails::Mails;
 use super::modes::Modes;
+use super::run_turns::RunTurns;
 use super::starts::Starts;
 use crate::*;
 
@@ -32,6 +33,7 @@ pub(super) struct Audit {
     hooks: Hooks,
     starts: Starts,
     modes: Modes,
+    run: RunTurns,
 }
 
 impl Audit {
@@ -73,6 +75,7 @@ impl Audit {
         self.mails.read(id, &entry.event);
         self.hooks.read(id, &entry.event, limits);
         self.starts.read(entry, limits);
+        self.run.read(entry);
         assert!(
             !self.finished.contains_key(&id)
                 || matches!(
@@ -160,7 +163,9 @@ impl Audit {
             | Event::AgentSelected { .. }
             | Event::ErrandChanged { .. }
             | Event::ErrandForgotten { .. }
+            | Event::BudgetAwaited
             | Event::Unknown => {}
+            Event::TurnGrew { .. } => assert!(self.asking.contains(&id), "{id} grows what it does not ask"),
         }
     }
 

@@ -164,7 +164,13 @@ fn a_log_that_contradicts_itself_is_told_not_believed() {
         Event::MailExpired { mail: MailId(3) },
         Event::CallStarted { call: call.clone() },
         Event::WaitEnded { call, why: WaitEnd::TimedOut },
-        Event::TurnFailed { turn: Turn(1), fault: ModelFault::Auth, message: String::new(), cost: Cost::ZERO },
+        Event::TurnFailed {
+            turn: Turn(1),
+            fault: ModelFault::Auth,
+            message: String::new(),
+            cost: Cost::ZERO,
+            retry: None,
+        },
     ];
     for event in impossible {
         let defect = kernel.evolve(&entry(event.clone())).unwrap_err();

@@ -15,6 +15,7 @@ mod kinds;
 mod limits;
 mod mail;
 mod modes;
+mod parked;
 mod plans;
 mod slots;
 mod spawns;

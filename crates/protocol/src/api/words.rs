@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{StopTaskParams, TaskParams};
 use crate::{
     Ask, AskId, At, Budget, Cost, DecidedBy, Decision, Delivery, Effort, Image, ListName, MailId, Outcome,
-    PermissionMode, RuleText, SessionId, SessionMode, TaskId, TaskState, Usage,
+    PermissionMode, RuleText, SessionId, SessionMode, TaskId, TaskState, TermLimits, Usage,
 };
 
 /// What the session is.
@@ -33,8 +33,11 @@ pub struct SessionView {
     /// Whether its model may ask the user questions.
     #[serde(default)]
     pub ask_user: bool,
-    /// Most turns that one activation of its root may take.
+    /// Most turns that its agents may take together for one prompt.
     pub max_turns: Option<u32>,
+    /// How many agents it may have.
+    #[serde(default)]
+    pub limits: TermLimits,
     /// What it may spend in all.
     #[serde(default)]
     pub budget: Budget,

@@ -1,8 +1,8 @@
 //! What follows an answer, or none: the next step, another try, or the end of the activation.
 
-use kernel::{Booked, Ending, Point, Refusal, Report};
+use kernel::{Booked, Ending, Parking, Point, Refusal, Report};
 use model::{ModelError, Reply};
-use protocol::{Block, Cost, FailKind, Limit, ModelFault, StopReason, Turn, WrapUp};
+use protocol::{Block, Cost, FailKind, Limit, ModelFault, ParkReason, StopReason, Turn, WrapUp};
 
 use super::AgentRun;
 use super::early::Onward;
@@ -81,12 +81,23 @@ impl AgentRun {
         error: ModelError,
         tries: &mut Tries,
     ) -> Result<Option<Step>, Rejected> {
-        let (fault, booked) = (error.fault, booked(&error));
+        let (fault, booked) = (error.fault, self.booked(&error));
         let words = match error.hint {
             Some(hint) => format!("{}; {hint}", error.message),
             None => error.message,
         };
-        let report = Report::TurnFailed { turn, fault, message: words.clone(), booked };
+        let next = match fault {
+            // A key that was accepted before may be made valid again; what was done until then is kept.
+            ModelFault::Auth if self.has_answered().await? => {
+                Next::Park(Parking { until: None, why: ParkReason::Auth })
+            }
+            fault => tries.after(fault, self.desk.settings.clock.now(), self.desk.settings.ids.uuid()),
+        };
+        let retry = match next {
+            Next::Again(_, retry) => Some(retry),
+            Next::Park(_) | Next::GiveUp => None,
+        };
+        let report = Report::TurnFailed { turn, fault, message: words.clone(), booked, retry };
         let report = self.report(report).await;
         if let Broken::Off = self.unless_late(Conversation::is_asking, report).await? {
             return Ok(Some(Step::On));
@@ -94,10 +105,9 @@ impl AgentRun {
         if fault == ModelFault::TooLong {
             return self.too_long(&words).await;
         }
-        let (clock, ids) = (&self.desk.settings.clock, &self.desk.settings.ids);
-        match tries.after(fault, clock.now(), ids.uuid()) {
+        match next {
             // Mail that interrupts is read now, by the next try, however long the provider asked to wait.
-            Next::Again(after) => {
+            Next::Again(after, _) => {
                 let _until_then = self.link.pulse.rest();
                 let wait = tokio::time::sleep(after);
                 match self.in_time(Conversation::is_undisturbed, wait).await {
@@ -105,11 +115,21 @@ impl AgentRun {
                     None => Ok(Some(Step::On)),
                 }
             }
-            Next::Park(until) => self.report(Report::Park(until)).await.map(|()| Some(Step::Over)),
+            Next::Park(parking) => {
+                if parking.why == ParkReason::Auth {
+                    let message = format!("the model's provider refused the key: {words}");
+                    let error = ::hooks::Occasion::Error { what: "model_call", message };
+                    // There is nothing to decide about it.
+                    let _heard = tell(&self.desk, self.link.run, error).await;
+                }
+                self.report(Report::Park(parking)).await.map(|()| Some(Step::Over))
+            }
             Next::GiveUp => {
                 let message = match fault {
                     ModelFault::Auth => format!("the model's provider refused the key: {words}"),
                     ModelFault::Transient
+                    | ModelFault::Unreachable
+                    | ModelFault::Overloaded
                     | ModelFault::RetryAfter { .. }
                     | ModelFault::QuotaUntil { .. }
                     | ModelFault::TooLong
@@ -158,14 +178,37 @@ impl AgentRun {
     /// Gives up the question under way, since its time is up.
     pub(super) async fn out_of_time(&mut self, turn: Turn) -> Result<Step, Rejected> {
         let (fault, message) = (ModelFault::Cancelled, "the time is up".into());
-        let report = Report::TurnFailed { turn, fault, message, booked: Booked::Reservation };
-        let report = self.report(report).await;
-        self.unless_late(Conversation::is_asking, report).await?;
+        self.broken_off(turn, fault, message).await?;
         self.catch_up();
         match self.conversation.wrap_up() {
             Some(why) => self.end(out_of(why)).await,
             None => Ok(Step::On),
         }
+    }
+
+    /// Whether a model of its provider has answered in the session.
+    async fn has_answered(&self) -> Result<bool, Rejected> {
+        let model = self.outfit.model.name().to_owned();
+        self.link.supervisor.look(move |kernel| kernel.has_answered(&model)).await
+    }
+
+    /// Breaks off an answer that no budget allows to be longer. What comes next is decided like any turn.
+    pub(super) async fn too_expensive(&mut self, turn: Turn) -> Result<Broken<()>, Rejected> {
+        let message = "the budget does not allow a longer answer".into();
+        self.broken_off(turn, ModelFault::Cancelled, message).await
+    }
+
+    /// Books a request that it broke off itself.
+    async fn broken_off(&mut self, turn: Turn, fault: ModelFault, message: String) -> Result<Broken<()>, Rejected> {
+        let booked = Booked::Used { output: self.link.streamed.tokens() };
+        let report = self.report(Report::TurnFailed { turn, fault, message, booked, retry: None }).await;
+        self.unless_late(Conversation::is_asking, report).await
+    }
+
+    /// What a question that was not answered is counted as: nothing if the model never began to work on it.
+    fn booked(&self, error: &ModelError) -> Booked {
+        let output = self.link.streamed.tokens();
+        if error.begun || output > 0 { Booked::Used { output } } else { Booked::Nothing }
     }
 
     /// Leaves out as much as it can after the model said that it has no room; nothing when it asks again.
@@ -181,15 +224,11 @@ impl AgentRun {
     }
 }
 
-/// What a question that was not answered is counted as: nothing if the model never began to work on it.
-fn booked(error: &ModelError) -> Booked {
-    if error.begun { Booked::Reservation } else { Booked::Nothing }
-}
-
 /// How an activation ends that has taken its last turn.
 pub(super) fn out_of(why: WrapUp) -> Ending {
     match why {
         WrapUp::Budget => Ending::BudgetExhausted,
+        WrapUp::Turns => Ending::TimedOut(Limit::Turns),
         // Whoever asked it to stop decides what that is called.
         WrapUp::Time | WrapUp::Stop => Ending::TimedOut(Limit::Time),
     }

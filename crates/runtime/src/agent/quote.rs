@@ -10,6 +10,9 @@ use crate::outfit::Outfit;
 /// The least output that makes asking worth it.
 const LEAST: u32 = 256;
 
+/// The output that is set aside for at first; few answers are longer.
+const EXPECTED: u32 = 4_000;
+
 /// What a last turn says at most.
 const LAST_WORDS: u32 = 1_000;
 
@@ -21,10 +24,11 @@ const NOTICES: u64 = 200;
 
 /// What the next turn may use, and what it must leave for a last one.
 pub(super) fn next(desk: &Desk, outfit: &Outfit, conversation: &Conversation) -> Quote {
-    let Facts { price, max_output, .. } = *outfit.model.facts();
+    let max_output = outfit.model.facts().max_output;
     let last = last(desk, outfit, conversation);
     let spare = Quote { input: last.input.saturating_add(GROWTH), ..last }.cost(last.least);
-    Quote { input: last.input, least: LEAST.min(max_output), most: max_output, price, spare }
+    let (least, expected) = (LEAST.min(max_output), EXPECTED.min(max_output));
+    Quote { least, expected, most: max_output, spare, ..last }
 }
 
 /// What a last turn may use.
@@ -33,7 +37,8 @@ pub(super) fn last(desk: &Desk, outfit: &Outfit, conversation: &Conversation) ->
     let most = LAST_WORDS.min(max_output);
     let unread = conversation.unread(desk).map_or(0, |unread| message(&unread));
     let input = [unread, NOTICES].into_iter().fold(input(outfit, conversation), u64::saturating_add);
-    Quote { input, least: most.min(64), most, price, spare: Cost::ZERO }
+    let estimated = input.saturating_sub(conversation.measured().map_or(0, |(_, tokens)| tokens));
+    Quote { input, estimated, least: most.min(64), expected: most, most, price, spare: Cost::ZERO }
 }
 
 /// Most tokens that a request with this conversation has. What the provider has counted once is taken as counted;
@@ -56,7 +61,7 @@ pub(super) fn estimate(outfit: &Outfit, messages: &[Message]) -> u64 {
 
 /// More tokens than any tokenizer makes of a text, in all likelihood: two characters of plain text make one at least,
 /// and every byte of other scripts may be one.
-fn tokens(text: &str) -> u64 {
+pub(super) fn tokens(text: &str) -> u64 {
     let plain = text.bytes().filter(u8::is_ascii).count();
     u64::try_from(plain.div_ceil(2) + (text.len() - plain)).unwrap_or(u64::MAX)
 }

@@ -86,7 +86,7 @@ pub(super) fn within(outfit: &Outfit, quote: Quote) -> Quote {
     let Some(window) = facts.context else { return quote };
     let left = window.saturating_sub(quote.input).max(wanted(facts, window));
     let most = u32::try_from(left).unwrap_or(u32::MAX).max(quote.least);
-    Quote { most: quote.most.min(most), ..quote }
+    Quote { most: quote.most.min(most), expected: quote.expected.min(most), ..quote }
 }
 
 /// What people are told when the model has no room and nothing more can be left out.

@@ -9,7 +9,9 @@ use futures_util::future::join_all;
 use host::{Guardian, HomeError, Lineage, Owner, Workspace};
 use kernel::{Impossible, Input, Kernel};
 use net::fetch::Fetcher;
-use protocol::{AgentSpec, At, Budget, Envelope, Fence, Kind, Origin, Rest, SessionId, TaskId, TaskSpec, Terms};
+use protocol::{
+    AgentSpec, At, Budget, Envelope, Fence, Kind, Origin, Rest, SessionId, TaskId, TaskSpec, TermLimits, Terms,
+};
 use store::{Opened, Reader, SessionFile, StoreError};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -254,7 +256,7 @@ fn begin(desk: &Desk) -> Result<First, OpenError> {
     let spec = TaskSpec {
         description: "the session's own conversation".into(),
         rest: Rest::Idle,
-        max_turns: terms.max_turns,
+        max_turns: terms.root_turns,
         budget: terms.budget,
         definition: definition.as_ref().map(|definition| definition.id.clone()),
         model: main.map(|main| definition::model(main, settings)).transpose().map_err(OpenError::Agent)?.flatten(),
@@ -281,11 +283,25 @@ fn terms(settings: &Settings, main: Option<&AgentSpec>) -> Terms {
         rules: settings.rules.clone(),
         roots: settings.roots.iter().map(|root| root.display().to_string()).collect(),
         ask_user: settings.ask_user,
-        max_turns: settings.max_turns.or(main.and_then(|main| main.max_turns)),
+        max_turns: settings.max_turns,
+        root_turns: main.and_then(|main| main.max_turns),
+        limits: term_limits(&settings.limits),
         budget: budget.unwrap_or(settings.budget),
         effort: settings.effort,
         list: settings.list.clone(),
         version: env!("CARGO_PKG_VERSION").into(),
+    }
+}
+
+/// The limits that whoever resumes the session has again, unless they say otherwise.
+fn term_limits(limits: &kernel::Limits) -> TermLimits {
+    let kernel::Limits { live, depth, total, rate, continues, .. } = limits;
+    TermLimits {
+        live: Some(*live),
+        depth: Some(*depth),
+        total: Some(*total),
+        rate: Some(*rate),
+        continues: Some(*continues),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use kernel::Parking;
 use protocol::TaskState;
 use protocol::api::StatusView;
 use store::StoreError;
@@ -21,6 +22,8 @@ pub struct Status {
     pub asks: usize,
     /// Whether the root, on autopilot, is about to be told to go on.
     pub continuation_due: bool,
+    /// What the whole session waits for, when every agent that is not at rest is parked or waits for one that is.
+    pub parked: Option<Parking>,
     /// Why the session is paused.
     pub paused: Option<Arc<StoreError>>,
 }
@@ -46,6 +49,7 @@ impl Status {
             && self.background == other.background
             && self.asks == other.asks
             && self.continuation_due == other.continuation_due
+            && self.parked == other.parked
             && self.paused.is_some() == other.paused.is_some()
     }
 

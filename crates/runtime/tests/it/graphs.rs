@@ -61,6 +61,8 @@ impl World {
             roots: Vec::new(),
             ask_user: true,
             max_turns: None,
+            root_turns: None,
+            limits: protocol::TermLimits::default(),
             budget: Budget::default(),
             effort: None,
             list: ListName::Session,
@@ -206,7 +208,8 @@ impl World {
             }
             _ => {
                 self.apply(Input::Report(run, Report::Boundary(Point::Between))).await;
-                let quote = Quote { input: 1, least: 1, most: 1, price: None, spare: Cost::ZERO };
+                let quote =
+                    Quote { input: 1, estimated: 0, least: 1, expected: 1, most: 1, price: None, spare: Cost::ZERO };
                 self.apply(Input::Report(run, Report::TurnBegun { model: "m".into(), quote })).await;
                 let turn = self.kernel.task(run.task).unwrap().turn;
                 let content = vec![Block::Text { text: "done".into() }];

@@ -199,7 +199,11 @@ fn a_quota_parks_the_session_until_somebody_goes_on() {
     let parks = "version: 1\nrules:\n  - fail: { class: quota-until, after: 1h }\n";
     let ended = stage.script(parks).prompt("go").args(["--park-wait", "50ms"]).run().expect(7);
     assert!(ended.stdout.is_empty(), "{}", ended.stdout);
-    ended.says(&["waiting for a quota until", "parked; go on later with: bosun --resume"]);
+    ended.says(&[
+        "waiting for the provider's quota to reset, until",
+        "parked: waiting for",
+        "resume with: bosun --resume",
+    ]);
     assert_eq!(stage.sessions()[0]["state"], "parked");
     // A run that has no time left does not wait for a quota either.
     stage.bosun(["--continue", "--timeout", "50ms"]).run().expect(4);
@@ -219,7 +223,7 @@ rules:
       - say: Here I am.
 ";
     let running = stage.script(script).prompt("go").start();
-    running.await_stderr("waiting for a quota");
+    running.await_stderr("waiting for the provider");
     stage.bosun(["sessions", "send", &stage.newest(), "it is back"]).run().expect(0);
     assert_eq!(running.wait().expect(0).stdout, "Here I am.\n");
 }

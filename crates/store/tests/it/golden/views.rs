@@ -180,6 +180,7 @@ pub(super) fn view() -> SessionView {
         roots: Vec::new(),
         ask_user: true,
         max_turns: Some(7),
+        limits: protocol::TermLimits::default(),
         budget: Budget::default(),
         effort: None,
         list: ListName::Session,
