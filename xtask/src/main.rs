@@ -38,8 +38,14 @@ usage: cargo xtask COMMAND
           what so many agents at once need, against a program that does only what they must
   bench fleet
           what a todo of a fleet takes in the kernel, and in a whole run
+  bench checkouts
+          what isolated workers take in a repository of 100,000 files, against `git worktree add`
   bench doors
           how soon programs that use an SDK are answered, against a door with nothing behind it
+  bench growth [--binary PATH]
+          what turns, lists, background results, ended agents and searches take as they become many; under ten minutes
+  bench watchers
+          what a run costs that 0, 32 and 120 clients watch over HTTP
   schema  writes the checked-in JSON Schemas anew";
 
 fn main() -> ExitCode {
@@ -56,7 +62,11 @@ fn main() -> ExitCode {
         ["bench", "fanout"] => bench::fanout(bench::WORKERS),
         ["bench", "fanout", "--workers", workers] => bench::fanout(workers),
         ["bench", "fleet"] => bench::fleet(),
+        ["bench", "checkouts"] => bench::checkouts(),
         ["bench", "doors"] => bench::doors(),
+        ["bench", "growth"] => bench::growth(None),
+        ["bench", "growth", "--binary", binary] => bench::growth(Some(binary)),
+        ["bench", "watchers"] => bench::watchers(),
         ["schema"] => schema::schema(),
         [measure::ONCE, program, rest @ ..] => measure::once(program, rest),
         _ => {

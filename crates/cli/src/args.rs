@@ -29,7 +29,7 @@ pub(crate) use checkouts::{CheckoutsArgs, CheckoutsCommand};
 pub(crate) use door::{DoorArgs, DoorsArgs, DoorsCommand, Family};
 pub(crate) use explain::ExplainArgs;
 pub(crate) use fleet::{FleetArgs, FleetCheckArgs, FleetChosenArgs, FleetCommand, FleetIsolation, FleetWorkArgs};
-pub(crate) use help::{command, words};
+pub(crate) use help::{command, commands, words};
 pub(crate) use lists::{ItemArgs, ItemListArgs, ListsArgs, ListsCommand, WhichList, WordsArgs};
 pub(crate) use permit::{AskWait, PermitArgs};
 pub(crate) use run::{Format, RunArgs};
@@ -45,6 +45,9 @@ pub(crate) use todos::{NewTodoArgs, TodoArgs, TodoListArgs, TodoPlaceArgs, Todos
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
+    /// Begins a conversation with this; needs a terminal (-p runs a prompt anywhere)
+    #[arg(value_name = "PROMPT", conflicts_with = "prompt")]
+    pub(crate) opening: Option<String>,
     #[command(flatten)]
     pub(crate) run: RunArgs,
 }

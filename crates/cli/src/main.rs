@@ -7,6 +7,7 @@ mod checkouts;
 mod completions;
 mod cost;
 mod current;
+mod deliver;
 mod doctor;
 mod doors;
 mod exact;
@@ -39,6 +40,7 @@ mod talk;
 mod tasks;
 mod time;
 mod todos;
+mod told;
 mod trust;
 
 mod demo;
@@ -94,7 +96,7 @@ fn perform(args: Args) -> Result<Exit, Failure> {
         tokio::runtime::Builder::new_current_thread().max_blocking_threads(BLOCKING_THREADS).enable_all().build()?;
     let command = async {
         match args.command {
-            None => run::run(args.run).await,
+            None => run::run(args.run, args.opening).await,
             Some(Command::Sessions(command)) => sessions::perform(command).await,
             Some(Command::Tasks(command)) => tasks::perform(command).await,
             Some(Command::Lists(command)) => lists::perform(command),
@@ -139,20 +141,16 @@ fn usage(error: &clap::Error) -> Exit {
     Exit::Success
 }
 
-/// Those who are new here type the prompt without `-p`, or one that looks like a flag.
+/// Those who are new here give a prompt that looks like a flag, or misspell a command.
 fn hint_at_prompt(error: &clap::Error) {
-    let Some(ContextValue::String(word)) =
-        error.get(ContextKind::InvalidSubcommand).or(error.get(ContextKind::InvalidArg))
-    else {
-        return;
-    };
-    let first = std::env::args_os().nth(1).is_some_and(|first| first == word.as_str());
-    match error.kind() {
-        // A misspelt command is no prompt.
-        ErrorKind::InvalidSubcommand if error.get(ContextKind::SuggestedSubcommand).is_some() => {}
-        ErrorKind::InvalidSubcommand if first => print::note("hint: a prompt follows -p: bosun -p \"…\""),
-        ErrorKind::UnknownArgument if word.starts_with("- ") => {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return };
+    let first = std::env::args().nth(1).and_then(|first| meant::command(&first));
+    match (error.kind(), first) {
+        (ErrorKind::UnknownArgument, _) if word.starts_with("- ") => {
             print::note("hint: a prompt that begins with a dash is written --prompt=\"- …\", or comes from stdin");
+        }
+        (ErrorKind::UnknownArgument, Some(command)) => {
+            print::note(format_args!("hint: did you mean `bosun {command}`?"))
         }
         _other => {}
     }

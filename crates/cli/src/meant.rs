@@ -1,6 +1,8 @@
-//! What somebody probably meant who named a provider that does not exist.
+//! What a person probably meant who named a provider or a command that does not exist.
 
 use strsim::levenshtein as distance;
+
+use crate::args;
 
 /// The providers that need no file.
 const PROVIDERS: [&str; 6] = ["anthropic", "openai", "openai-chat", "ollama", "llamacpp", "lmstudio"];
@@ -20,6 +22,16 @@ pub(crate) fn model(provider: &str) -> Option<String> {
     (near.0 <= WRONG).then(|| format!("did you mean {}/…? `bosun models` lists what it serves", near.1))
 }
 
+/// The command that a single word is probably meant to be, though it is not spelt so.
+pub(crate) fn command(word: &str) -> Option<String> {
+    const LONGEST: usize = 24;
+    if word.len() > LONGEST || word.contains(char::is_whitespace) {
+        return None;
+    }
+    let near = args::commands().into_iter().map(|known| (distance(&known, word), known)).min()?;
+    (1..=WRONG).contains(&near.0).then_some(near.1).filter(|command| command.len() > 2 * near.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -36,6 +48,11 @@ mod tests {
         assert!(model("Ollama").unwrap().contains("ollama/"));
         assert!(model("gpt-5.5").unwrap().contains("--model openai/gpt-5.5"));
         assert!(model("claude-opus-5").unwrap().contains("--model anthropic/claude-opus-5"));
+        assert_eq!(command("sesions").as_deref(), Some("sessions"));
+        assert_eq!(command("doctr").as_deref(), Some("doctor"));
+        assert_eq!(command("fix it"), None);
+        assert_eq!(command("explainations"), None);
+        assert_eq!(command("hi"), None);
         assert_eq!(model("mistral"), None);
         assert_eq!(model(&"x".repeat(1_000_000)), None);
     }

@@ -43,6 +43,7 @@ fn reserve(command: Option<&Command>) -> Reserve {
             ) => Reserve::Person("look into sessions"),
             Some(
                 SessionsCommand::Rm { .. }
+                | SessionsCommand::Repair { .. }
                 | SessionsCommand::Send { .. }
                 | SessionsCommand::Interrupt { .. }
                 | SessionsCommand::Stop { .. },
@@ -130,7 +131,7 @@ mod tests {
         }
         let reserved = "bosun|bosun -p x|bosun --continue|bosun gc|bosun gc --dry-run|bosun demo|bosun selftest|bosun models --reopen|\
             bosun cost|bosun sessions|bosun sessions send a b|bosun sessions stop a|bosun sessions interrupt a|\
-            bosun sessions rm a|bosun sessions show a|bosun catalog list|bosun sessions export a|bosun sessions watch a|\
+            bosun sessions rm a|bosun sessions repair a|bosun sessions show a|bosun catalog list|bosun sessions export a|bosun sessions watch a|\
             bosun tasks|bosun tasks list --all|bosun tasks show a|bosun tasks tail a|bosun tasks output a|\
             bosun tasks send a b|bosun tasks stop a|bosun tasks background a|bosun tasks rm a|\
             bosun lists|bosun lists done 3|bosun checkouts|bosun checkouts rm a|bosun checkouts restore a|\

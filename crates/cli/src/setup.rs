@@ -1,9 +1,9 @@
 //! Wiring: from flags, environment and files to the settings of a session.
 
 mod catalog;
-mod hooks;
 mod layers;
 mod models;
+mod unused;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use runtime::{Catalog, Models, Settings};
 
 use crate::args::{DefinitionArgs, PermitArgs, RunArgs};
 use crate::failure::Failure;
-use crate::{fault, log};
+use crate::{fault, log, told};
 
 pub(crate) use catalog::{Found, remote_catalog, remote_words};
 pub(crate) use layers::{refused, standing};
@@ -67,6 +67,7 @@ impl Setup {
     /// The settings of a run; one that goes on with a session takes over what the flags do not say. Tells what of the
     /// files a person should know.
     pub(crate) fn settings(&self, args: &RunArgs, before: Option<&SessionView>) -> Result<Settings, Failure> {
+        args.permit.tell_unknown_tools();
         self.settings_with(args, before, None)
     }
 
@@ -87,8 +88,8 @@ impl Setup {
         // The folder's own settings may hide more than the user's.
         log::hide(&access.secrets);
         let roots = self.roots(&layers)?;
-        let policy = self.policy_of(&layers, &cwd, &roots)?;
         let found = self.found(&layers, &args.permit.choices(), &args.definitions)?;
+        let policy = self.policy_of(&layers, &found, &cwd, &roots)?;
         found.expect_flawless(args.strict)?;
         let models = Known::new(&access.providers, &cwd, &config.agents);
         let mut main = args.agent.as_deref().map(|name| found.main(name, &models)).transpose()?;
@@ -102,6 +103,7 @@ impl Setup {
         affordable(&*model, &model_spec, config.budget, way_out(args, before))?;
         layers::tell(&layers);
         found.tell(&config.agents);
+        told::once(&self.home, unused::words(&layers, &access, &self.env));
         Ok(Settings {
             home: self.home.clone(),
             cwd,
@@ -227,11 +229,24 @@ fn affordable(model: &dyn Model, spec: &str, budget: Budget, way_out: &str) -> R
 /// The folder to work in, as an absolute path.
 pub(crate) fn folder(given: Option<&Path>) -> Result<PathBuf, Failure> {
     let folder = given.unwrap_or(Path::new("."));
-    let is_folder = |path: PathBuf| {
-        if path.is_dir() { Ok(path) } else { Err(io::Error::from(io::ErrorKind::NotADirectory)) }
-    };
-    folder.canonicalize().and_then(is_folder).map_err(|error| {
+    real_folder(folder).map_err(|error| {
         let shown = given.unwrap_or(Path::new("the working directory")).display();
-        Failure::usage(format!("cannot work in {shown}: {error}")).hint("choose another folder with -C")
+        let hint = match error.kind() {
+            io::ErrorKind::PermissionDenied => "change its permissions, or choose another folder with -C",
+            _other => "choose another folder with -C",
+        };
+        Failure::usage(format!("cannot work in {shown}: {error}")).hint(hint)
     })
+}
+
+/// A folder without links, which can be entered and read.
+fn real_folder(folder: &Path) -> io::Result<PathBuf> {
+    let real = folder.canonicalize()?;
+    if !real.is_dir() {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
+    // What is in it can be looked up only by those who may enter it; without that, every file in it looks unreadable.
+    std::fs::read_dir(&real)?;
+    real.join(".").symlink_metadata()?;
+    Ok(real)
 }

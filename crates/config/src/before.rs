@@ -8,7 +8,7 @@ use protocol::RuleEffect;
 use protocol::api::SessionView;
 
 use crate::amount::Usd;
-use crate::file::{File, Lists, Permissions, Spending, Workspace};
+use crate::file::{File, Limits, Lists, Permissions, Spending, Workspace};
 use crate::permissions::{Mode, RuleLine};
 
 impl File {
@@ -22,6 +22,14 @@ impl File {
             model: Some(before.model.clone()),
             effort: before.effort,
             max_turns: before.max_turns,
+            limits: Limits {
+                live: before.limits.live,
+                depth: before.limits.depth,
+                total: before.limits.total,
+                spawns_per_minute: before.limits.rate,
+                continues: before.limits.continues,
+                ..Limits::default()
+            },
             lists: Lists { chosen: Some(before.list.clone()) },
             budget: Spending {
                 usd: before.budget.micros.map(Usd),

@@ -2,6 +2,8 @@
 //!
 //! One more is not read here: `BOSUN_JOB`, which the guardian gives to every program it starts, so that it knows its
 //! own again when they have left their process group.
+//!
+//! Nor is `BOSUN_RECORD`, which names to the guardian the file in which it says which programs run.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;

@@ -107,6 +107,12 @@ pub struct Limits {
     pub per_type: BTreeMap<String, NonZeroU32>,
     /// How often an agent on autopilot is told to go on.
     pub continues: Option<u32>,
+    /// Most turns that it takes for one objective, where `max-turns` says nothing.
+    #[serde(alias = "autopilot_turns")]
+    pub autopilot_turns: Option<u32>,
+    /// Milliseconds that the results of background agents wait for each other.
+    #[serde(alias = "result_window_ms")]
+    pub result_window_ms: Option<u64>,
     /// Seconds that a task which is asked to stop may take for its last turn.
     #[serde(alias = "grace_secs")]
     pub grace_secs: Option<u64>,

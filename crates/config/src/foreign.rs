@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use host::PlainError;
+use protocol::clip_middle;
 use serde::Deserialize;
 
 use crate::file::{File, Permissions};
@@ -11,6 +12,10 @@ use crate::layers::Layer;
 use crate::notice::Notice;
 use crate::origin::Origin;
 use crate::permissions::RuleLine;
+use crate::read::ConfigError;
+
+/// Most bytes that are shown of what is wrong.
+const SHOWN: usize = 400;
 
 /// Most bytes of such a file.
 const MOST: u64 = 1 << 20;
@@ -20,11 +25,15 @@ const MOST: u64 = 1 << 20;
 #[serde(default)]
 struct Settings {
     permissions: Lists,
+    env: Option<serde_json::Map<String, serde_json::Value>>,
+    model: Option<serde_json::Value>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 struct Lists {
+    default_mode: Option<serde_json::Value>,
+    additional_directories: Vec<serde_json::Value>,
     allow: Vec<serde_json::Value>,
     ask: Vec<serde_json::Value>,
     deny: Vec<serde_json::Value>,
@@ -38,62 +47,82 @@ pub(crate) struct Foreign {
 }
 
 /// Reads the file of a project.
-pub(crate) fn of_project(top: &Path, below: &str) -> Foreign {
+pub(crate) fn of_project(top: &Path, below: &str) -> Result<Foreign, ConfigError> {
     let path = top.join(below);
     read(host::read_below(top, Path::new(below), MOST), path.clone(), Origin::Project(path))
 }
 
 /// Reads the file of the user.
-pub(crate) fn of_user(user: &Path) -> Foreign {
+pub(crate) fn of_user(user: &Path) -> Result<Foreign, ConfigError> {
     let path = user.join(".claude/settings.json");
     read(host::read_plain(&path, MOST), path.clone(), Origin::User(path))
 }
 
-/// A file that cannot be used is told of and changes nothing else: it was not written for Bosun.
-fn read(bytes: Result<Option<Vec<u8>>, PlainError>, path: PathBuf, origin: Origin) -> Foreign {
-    let warning = |text: String| Notice::warning(&path, text);
-    let settings: Settings = match bytes {
-        Ok(None) => return Foreign::default(),
-        Ok(Some(bytes)) => match serde_json::from_slice(&bytes) {
-            Ok(settings) => settings,
-            Err(error) => {
-                let text = format!("line {}: its rules are not used, since it is not as expected", error.line());
-                return Foreign { layer: None, notices: vec![warning(text)] };
-            }
-        },
-        Err(error) => {
-            return Foreign { layer: None, notices: vec![warning(format!("its rules are not used: {error}"))] };
-        }
+/// Reads such a file. One that cannot be used stops the run, as Bosun's own would: it may forbid something, and what it
+/// forbids must not be lost.
+fn read(bytes: Result<Option<Vec<u8>>, PlainError>, path: PathBuf, origin: Origin) -> Result<Foreign, ConfigError> {
+    let invalid = |message: String| ConfigError::Invalid { path: path.clone(), message };
+    let bytes = bytes.map_err(|source| ConfigError::Read { path: path.clone(), source })?;
+    let Some(bytes) = bytes else { return Ok(Foreign::default()) };
+    let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
+    if text.trim_ascii().is_empty() {
+        return Ok(Foreign::default());
+    }
+    let settings: Settings = serde_json::from_slice(text).map_err(|error| {
+        invalid(format!("line {}: its rules cannot be read, and some may forbid something; correct it", error.line()))
+    })?;
+    let mut notices = settings.notices(&path);
+    let Lists { allow, ask, deny, .. } = settings.permissions;
+    let rules = |name: &str, texts: Vec<serde_json::Value>| -> Result<Vec<RuleLine>, ConfigError> {
+        texts
+            .iter()
+            .map(|entry| rule(entry).map_err(|why| invalid(format!("{}permissions.{name}: {why}", at(text, entry)))))
+            .collect()
     };
-    let Lists { allow, ask, deny } = settings.permissions;
-    let mut notices = Vec::new();
-    let mut rules = |name: &str, texts: Vec<serde_json::Value>| -> Vec<RuleLine> {
-        let (rules, wrong) = read_all(texts);
-        // A stranger may have written any number of them.
-        notices.extend(wrong.first().map(|problem| match wrong.len() - 1 {
-            0 => warning(format!("permissions.{name}: {problem}")),
-            more => warning(format!("permissions.{name}: {problem} (and {more} more)")),
-        }));
-        rules
-    };
-    let permissions = Permissions { ask: rules("ask", ask), deny: rules("deny", deny), ..Permissions::default() };
+    let permissions = Permissions { ask: rules("ask", ask)?, deny: rules("deny", deny)?, ..Permissions::default() };
     if !allow.is_empty() {
         let (count, verb) = (allow.len(), if allow.len() == 1 { "rule is" } else { "rules are" });
         let text = format!("{count} allow {verb} not used; copy what you want with `bosun config allow RULE`");
         notices.push(Notice::remark(&path, text));
     }
-    Foreign { layer: Some(Layer { origin, file: File { permissions, ..File::default() } }), notices }
+    Ok(Foreign { layer: Some(Layer { origin, file: File { permissions, ..File::default() } }), notices })
 }
 
-/// The rules among the entries of a list, and what is wrong with the others.
-fn read_all(entries: Vec<serde_json::Value>) -> (Vec<RuleLine>, Vec<String>) {
-    let (mut rules, mut wrong) = (Vec::new(), Vec::new());
-    for entry in entries {
-        match entry.as_str().map(RuleLine::parse) {
-            Some(Ok(rule)) => rules.push(rule),
-            Some(Err(error)) => wrong.push(error.to_string()),
-            None => wrong.push("an entry that is no text is not used".into()),
-        }
+/// A rule that a list holds; says why an entry is none.
+fn rule(entry: &serde_json::Value) -> Result<RuleLine, String> {
+    let text = entry.as_str().ok_or("an entry is not a text; correct or remove it")?;
+    // A stranger may have written it, at any length.
+    RuleLine::parse(text).map_err(|error| format!("{}; correct or remove it", clip_middle(&error.to_string(), SHOWN)))
+}
+
+/// The line that an entry stands in, if it can be told.
+fn at(text: &[u8], entry: &serde_json::Value) -> String {
+    let wanted = entry.to_string();
+    let lines = String::from_utf8_lossy(text);
+    let line = lines.lines().position(|line| line.contains(&wanted));
+    line.map(|line| format!("line {}: ", line + 1)).unwrap_or_default()
+}
+
+impl Settings {
+    /// What of the file changes what its own program does and is not used here.
+    fn notices(&self, path: &Path) -> Vec<Notice> {
+        let said = |key: &str, is_there: bool| is_there.then(|| key.to_owned());
+        let keys: Vec<String> = [
+            said("permissions.defaultMode", self.permissions.default_mode.is_some()),
+            said("permissions.additionalDirectories", !self.permissions.additional_directories.is_empty()),
+            said("env", self.env.as_ref().is_some_and(|env| !env.is_empty())),
+            said("model", self.model.is_some()),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        let text = || {
+            format!(
+                "not used: {}; the same can be said in config.toml as permissions.mode, workspace.add-dirs and model, \
+                 and variables in the environment",
+                keys.join(", ")
+            )
+        };
+        if keys.is_empty() { Vec::new() } else { vec![Notice::remark(path, text())] }
     }
-    (rules, wrong)
 }

@@ -75,7 +75,9 @@ impl Layers {
                 Choice::User => {
                     let path = home.join("config.toml");
                     layers.add_present(File::read_present(&path)?, Origin::User(path))?;
-                    user.map(foreign::of_user).into_iter().for_each(|foreign| layers.add_foreign(foreign));
+                    if let Some(user) = user {
+                        layers.add_foreign(foreign::of_user(user)?);
+                    }
                 }
             }
         }
@@ -106,7 +108,7 @@ impl Layers {
             self.add_present(counts, Origin::Project(path))?;
         }
         for below in [".claude/settings.local.json", ".claude/settings.json"] {
-            self.add_foreign(foreign::of_project(&top, below));
+            self.add_foreign(foreign::of_project(&top, below)?);
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ use protocol::{PermissionMode, RuleEffect, RuleText};
 use crate::config::Config;
 use crate::env::Env;
 use crate::file::{Agents, Environment, Feature, File, Permissions, Spending};
+use crate::hooks_path;
 use crate::notice::Notice;
 use crate::origin::Origin;
 use crate::project::Project;
@@ -104,7 +105,8 @@ impl Layers {
     /// Every rule, strongest first.
     pub fn rules(&self) -> Result<Vec<Rule>, RuleError> {
         let all = self.layers.iter().flat_map(|layer| written(&layer.file).map(|rule| (rule, layer.origin.source())));
-        all.map(|((effect, text), source)| Rule::parse(effect, text, source)).collect()
+        let all = all.map(|((effect, text), source)| Rule::parse(effect, text, source));
+        hooks_path::rules(&self.project.top).into_iter().map(Ok).chain(all).collect()
     }
 
     /// The rules that belong to the session from now on: its own, and those of the command line.

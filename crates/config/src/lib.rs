@@ -9,16 +9,19 @@ mod amount;
 mod before;
 mod catalog;
 mod config;
+mod controls;
 mod edit;
 mod env;
 mod file;
 mod foreign;
 mod gather;
+mod hooks_path;
 mod layers;
 mod notice;
 mod origin;
 mod permissions;
 mod plan;
+mod programs;
 mod project;
 mod provider;
 mod read;
@@ -31,9 +34,10 @@ pub use agents::AgentConfig;
 pub use amount::{Usd, parse_usd};
 pub use catalog::{
     CatalogPlaces, Gathered, Given, HookHolder, HookText, ListedAgent, ListedSkill, ListedSlash, Plugin, Pressure,
-    Problem, Remote, RemoteCatalog, RemoteState, Severity, Spot, built_in_agents, gather, remote_of,
+    Problem, Remote, RemoteCatalog, RemoteState, Severity, Spot, built_in_agents, gather, hook_programs, remote_of,
 };
 pub use config::Config;
+pub use controls::{all_controls, remember_token_file};
 pub use edit::{Added, add_rule};
 pub use env::{CopilotProvider, Env, FAULT, MANAGED, MAX_CONCURRENT, MAX_DEPTH};
 pub use file::{
@@ -46,10 +50,10 @@ pub use notice::{Notice, Weight};
 pub use origin::Origin;
 pub use permissions::{Mode, RuleLine, parse_mode};
 pub use plan::{Plan, PlanJudge, PlanLimits, PlanShape, plan_schema};
-pub use project::{Project, controls, local_file};
+pub use project::{Project, local_file};
 pub use provider::{Access, ModelFile, ProviderError, ProviderFile};
 pub use read::ConfigError;
 pub use time::{Time, parse_time};
-pub use trust::{Entrusted, Standing, TrustError};
+pub use trust::{Entrusted, EntrustedHook, Standing, TrustError};
 pub use values::Value;
 pub use variables::NamePattern;

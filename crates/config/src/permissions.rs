@@ -29,6 +29,12 @@ impl RuleLine {
         Rule::parse(RuleEffect::Deny, text, Source::Flag).map(|rule| RuleLine(rule.text))
     }
 
+    /// The tool it names, if no tool of that name can be called.
+    pub fn unknown_tool(&self) -> Option<String> {
+        let rule = Rule::parse(RuleEffect::Deny, &self.0, Source::Flag).ok()?;
+        rule.unknown_tool().map(str::to_owned)
+    }
+
     /// The rule.
     pub fn text(&self) -> &str {
         &self.0

@@ -1,4 +1,4 @@
-//! The project that a folder belongs to, and what in it controls Bosun.
+//! The project that a folder belongs to.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -14,10 +14,6 @@ use crate::values::flat;
 
 /// The project's file of settings, from its top.
 pub(crate) const CONFIG: &str = ".bosun/config.toml";
-
-/// What an agent may not change in any mode, from the top of a project or of another folder of the workspace.
-const CONTROLS: [&str; 6] =
-    [".bosun", ".claude/settings.json", ".claude/settings.local.json", ".claude/hooks", ".mcp.json", ".github/hooks"];
 
 /// The project that a folder belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,15 +61,6 @@ pub fn local_file(home: &Path, top: &Path) -> PathBuf {
     let name: String = name.chars().map(plain).take(SHORT).collect();
     let digest = hex(&Sha256::digest(top.as_os_str().as_bytes()));
     home.join("projects").join(format!("{name}-{}", digest.get(..16).unwrap_or(&digest))).join("config.toml")
-}
-
-/// What controls Bosun below a folder.
-pub fn controls(folder: &Path) -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> = CONTROLS.iter().map(|control| folder.join(control)).collect();
-    paths.extend(settings_of_claude(folder));
-    paths.sort();
-    paths.dedup();
-    paths
 }
 
 /// Files of the form `.claude/settings*.json`.
@@ -126,29 +113,5 @@ mod tests {
         assert!(file("/src/my app").ends_with("/config.toml"));
         assert_ne!(file("/src/x"), file("/other/x"));
         assert!(file("/").starts_with("/home/projects/-"));
-    }
-
-    #[test]
-    fn every_file_of_claude_s_settings_is_a_control() {
-        let folder = tempfile::tempdir().unwrap();
-        fs::create_dir(folder.path().join(".claude")).unwrap();
-        fs::write(folder.path().join(".claude/settings.mine.json"), "{}").unwrap();
-        fs::write(folder.path().join(".claude/notes.md"), "").unwrap();
-        let below: Vec<_> = controls(folder.path())
-            .iter()
-            .map(|path| path.strip_prefix(folder.path()).unwrap().display().to_string())
-            .collect();
-        assert_eq!(
-            below,
-            [
-                ".bosun",
-                ".claude/hooks",
-                ".claude/settings.json",
-                ".claude/settings.local.json",
-                ".claude/settings.mine.json",
-                ".github/hooks",
-                ".mcp.json"
-            ]
-        );
     }
 }

@@ -7,8 +7,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use host::PlainError;
+use protocol::{HookAction, HookEvent, HookSpec};
 use sha2::{Digest, Sha256};
 
+use crate::catalog::{CatalogPlaces, Gathered, HookText, Remote, gather};
+use crate::gather::Choice;
+use crate::programs;
 use crate::project::{hex, settings_of_claude};
 
 /// Files and folders that control Bosun, or will: a project is trusted with all of them or none.
@@ -58,6 +62,19 @@ pub struct Entrusted {
     pub files: Vec<PathBuf>,
     /// A digest of their names and what they hold.
     pub digest: String,
+    /// What their hooks run.
+    pub hooks: Vec<EntrustedHook>,
+}
+
+/// A hook of a project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntrustedHook {
+    /// Where it is written.
+    pub source: String,
+    /// What it is told of.
+    pub event: HookEvent,
+    /// The command, or the address that is posted to.
+    pub runs: String,
 }
 
 /// How a project stands.
@@ -111,7 +128,10 @@ impl Entrusted {
         for path in settings_of_claude(top) {
             walk.enter(path.strip_prefix(top).unwrap_or(&path))?;
         }
+        let hooks = hooks(top, home);
+        walk.enter_programs(&hooks)?;
         walk.found.sort();
+        walk.found.dedup();
         let mut digest = Sha256::new();
         for (path, content) in &walk.found {
             let name = path.as_os_str().as_bytes();
@@ -121,8 +141,38 @@ impl Entrusted {
             digest.update(content);
         }
         let digest = hex(&digest.finalize());
-        Ok(Entrusted { files: walk.found.into_iter().map(|(path, _)| path).collect(), digest })
+        let files =
+            walk.found.into_iter().map(|(path, _)| path).filter(|path| top.join(path).symlink_metadata().is_ok());
+        let shown = |spec: HookSpec| {
+            let runs = match spec.action {
+                HookAction::Command { command, .. } => command,
+                HookAction::Http { url, .. } => url,
+                HookAction::Client { id } => id,
+            };
+            EntrustedHook { source: spec.source, event: spec.event, runs }
+        };
+        Ok(Entrusted { files: files.collect(), digest, hooks: hooks.into_iter().map(shown).collect() })
     }
+}
+
+/// Every hook of a project's files, as it would be read if the project were trusted.
+fn hooks(top: &Path, home: &Path) -> Vec<HookSpec> {
+    let places = CatalogPlaces {
+        home,
+        user: None,
+        top,
+        standing: Standing::Trusted,
+        read: &[Choice::Project],
+        plugins: &[],
+        given: None,
+        remote: Remote::default(),
+        no_hooks: None,
+    };
+    // Only the command line can give what is no definition at all.
+    let Ok(Gathered { agents, hooks, .. }) = gather(&places) else { return Vec::new() };
+    let own = agents.into_iter().filter_map(|agent| agent.hooks);
+    let texts: Vec<HookText> = hooks.into_iter().chain(own).collect();
+    texts.iter().flat_map(|text| text.read().0).collect()
 }
 
 /// Whether a project's folder is Bosun's home, as `.bosun` is in the user's own folder.
@@ -156,6 +206,27 @@ impl Walk<'_> {
             } else {
                 let content = self.content(&below, &facts)?;
                 self.found.push((below, content));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes note of the files that hooks run. One that is not there yet counts too: it must not come later.
+    fn enter_programs(&mut self, hooks: &[HookSpec]) -> Result<(), TrustError> {
+        for spec in hooks {
+            let HookAction::Command { cwd, .. } = &spec.action else { continue };
+            let folder = cwd.as_ref().map_or_else(|| self.top.to_owned(), |cwd| self.top.join(cwd));
+            for program in programs::programs(&spec.action, self.top, None) {
+                let path = program.at(&folder);
+                let Ok(below) = path.strip_prefix(self.top) else { continue };
+                self.seen += 1;
+                if self.seen > MOST_FILES {
+                    return Err(TrustError::Many(self.top.to_owned()));
+                }
+                let content = Sha256::new().chain_update(b"program ").chain_update(hooks::program_digest(&path));
+                if !self.found.iter().any(|(known, _)| known == below) {
+                    self.found.push((below.to_owned(), content.finalize().into()));
+                }
             }
         }
         Ok(())

@@ -8,7 +8,13 @@ use serde::ser::{Serialize, Serializer};
 use crate::file::Environment;
 
 /// Variables that hold keys by their name, whoever reads them.
-const KEY_LIKE: [&str; 4] = ["*_API_KEY", "*_AUTH_TOKEN", "CLAUDE_*_TOKEN", "COPILOT_*_TOKEN"];
+#[rustfmt::skip]
+const KEY_LIKE: [&str; 30] = [
+    "*_API_KEY", "API_KEY", "*APIKEY", "*_TOKEN", "TOKEN", "*_SECRET", "SECRET", "*_SECRET_*", "SECRET_*", "*_PASSWORD",
+    "PASSWORD", "*_PASSWD", "*_PASS", "*_PASSPHRASE", "PGPASSWORD", "MYSQL_PWD", "*_PAT", "*_ADMIN_KEY", "*_ACCESS_KEY",
+    "*_PRIVATE_KEY", "*_SIGNING_KEY", "*_ENCRYPTION_KEY", "*_MASTER_KEY", "*_SERVICE_KEY", "*_ACCOUNT_KEY",
+    "AWS_ACCESS_KEY_ID", "DATABASE_URL", "*_DATABASE_URL", "*_CONNECTION_STRING", "*_CREDENTIALS_JSON",
+];
 
 /// Variables that concern Bosun alone.
 const OWN: &str = "BOSUN_*";
@@ -91,6 +97,22 @@ impl Serialize for NamePattern {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_a_key_by_its_name_is_hidden_in_either_case_and_passed_when_settings_say_so() {
+        let hidden = Hidden { keys: &BTreeSet::new(), settings: &[] };
+        let keys = "AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN AWS_ACCESS_KEY_ID GITHUB_TOKEN GH_TOKEN HF_TOKEN NPM_TOKEN \
+                    DATABASE_URL OPENAI_ADMIN_KEY api_key npm_token STRIPE_SECRET_KEY DB_PASSWORD CLIENT_SECRET \
+                    GITLAB_PRIVATE_TOKEN SLACK_BOT_TOKEN AZURE_CLIENT_SECRET PGPASSWORD TOKEN SECRET";
+        assert_eq!(keys.split_whitespace().find(|name| !hidden.hides(name) || !hidden.is_secret(name)), None);
+        let others = "PATH HOME LANG AWS_REGION AWS_PROFILE GITHUB_ACTIONS SSH_AUTH_SOCK MAX_OUTPUT_TOKENS TOKENIZERS_PARALLELISM \
+                      KEYBOARD PASSENGER_HOME CARGO_HOME GOOGLE_APPLICATION_CREDENTIALS COMPASS GPG_TTY HTTPS_PROXY";
+        assert_eq!(others.split_whitespace().find(|name| hidden.hides(name)), None);
+        let pass =
+            Environment { pass: vec![NamePattern::parse("GITHUB_TOKEN".into()).unwrap()], ..Environment::default() };
+        let passing = Hidden { keys: &BTreeSet::new(), settings: &[pass] };
+        assert!(!passing.hides("GITHUB_TOKEN") && passing.is_secret("GITHUB_TOKEN") && passing.hides("GH_TOKEN"));
+    }
 
     #[test]
     fn stars_stand_for_any_letters() {

@@ -7,10 +7,12 @@
 
 pub mod claude;
 pub mod copilot;
+mod decision;
 mod flags;
 mod house;
 pub mod http;
 mod ids;
+mod managed;
 mod token;
 
 pub use house::{ClientProvider, Ended, House, Opening, Order, Refusal, Staff};

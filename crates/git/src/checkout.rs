@@ -25,6 +25,8 @@ pub struct Order {
     pub id: CheckoutId,
     /// What people call the task; its branch is named after it.
     pub name: String,
+    /// What its work is, in a line for the commit that keeps it; may be empty.
+    pub title: String,
     /// The commit that it begins with.
     pub base: Commit,
 }
@@ -33,7 +35,33 @@ impl Checkout {
     /// Makes a checkout in `root`, the folder of the session's checkouts, and looks whether it is one. What is begun and
     /// does not succeed is removed again.
     pub async fn make(repository: &Repository, root: &Path, order: Order) -> Result<Checkout, GitError> {
-        let Order { id, name, base } = order;
+        let checkout = Checkout::begin(repository, root, order).await?;
+        let filled = checkout.fill(repository).await;
+        checkout.or_undone(filled)
+    }
+
+    /// The same without files.
+    pub(crate) async fn make_empty(repository: &Repository, root: &Path, order: Order) -> Result<Checkout, GitError> {
+        let checkout = Checkout::begin(repository, root, order).await?;
+        let founded = match checkout.record.write(&checkout.root) {
+            Ok(()) => furnish::found(&checkout, repository).await,
+            Err(error) => Err(error),
+        };
+        checkout.or_undone(founded)
+    }
+
+    fn or_undone(self, made: Result<(), GitError>) -> Result<Checkout, GitError> {
+        match made {
+            Ok(()) => Ok(self),
+            Err(error) => {
+                self.undo();
+                Err(error)
+            }
+        }
+    }
+
+    async fn begin(repository: &Repository, root: &Path, order: Order) -> Result<Checkout, GitError> {
+        let Order { id, name, title, base } = order;
         let path = root.join(id.task.to_string());
         if root.canonicalize().map_err(GitError::file(root))? != root {
             return Err(GitError::Unfit {
@@ -47,21 +75,14 @@ impl Checkout {
             io::ErrorKind::AlreadyExists => GitError::Taken(path.clone()),
             _ => GitError::file(&path)(error),
         })?;
-        let checkout = Checkout::leftover(repository, root, Order { id, name, base });
-        match checkout.fill(repository).await {
-            Ok(()) => Ok(checkout),
-            Err(error) => {
-                checkout.undo();
-                Err(error)
-            }
-        }
+        Ok(Checkout::leftover(repository, root, Order { id, name, title, base }))
     }
 
     /// What an earlier try at an order may have left in its place, for the trash.
     pub fn leftover(repository: &Repository, root: &Path, order: Order) -> Checkout {
-        let Order { id, name, base } = order;
+        let Order { id, name, title, base } = order;
         let (top, common) = (repository.top().to_owned(), repository.common().to_owned());
-        Checkout::of(repository.git(), root, Record { id, name, repository: top, common, base, sealed: None })
+        Checkout::of(repository.git(), root, Record { id, name, title, repository: top, common, base, sealed: None })
     }
 
     /// A checkout that was made before, if it is still there and what it says it is.

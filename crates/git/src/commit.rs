@@ -5,6 +5,19 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+/// Most characters of the first line of a message.
+const SUBJECT: usize = 72;
+
+/// A title as the first line of a message: its first line, not too long.
+pub(crate) fn subject(title: &str) -> String {
+    let line = title.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let plain: String = line.chars().filter(|c| !c.is_control()).collect();
+    match plain.chars().count() {
+        0..=SUBJECT => plain,
+        _ => plain.chars().take(SUBJECT - 1).chain(['…']).collect(),
+    }
+}
+
 /// The full name of a commit, which no option of a command can be taken for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]

@@ -2,7 +2,7 @@
 //! files there as it does for the user, and the files.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -16,15 +16,22 @@ const TAKEN: &str = r"^(user\.(name|email)|core\.(autocrlf|eol|excludesfile|attr
 /// Most bytes of a list of ignored files that is taken over.
 const LISTED: u64 = 1 << 20;
 
+/// Makes it a repository of its own with the files of the commit that it begins with.
 pub(crate) async fn furnish(checkout: &Checkout, repository: &Repository) -> Result<(), GitError> {
-    let format = repository.git().text(&["rev-parse", "--show-object-format"]).await?;
+    found(checkout, repository).await?;
+    let reset = ["reset", "--quiet", "--hard", checkout.base().as_str()];
+    checkout.git.done(&reset, &[]).await.map(|_said| ())
+}
+
+/// Makes it a repository of its own, at no commit and without files.
+pub(crate) async fn found(checkout: &Checkout, repository: &Repository) -> Result<(), GitError> {
+    // The full name of a commit tells by its length how objects are named.
+    let format = if checkout.base().as_str().len() == 64 { "sha256" } else { "sha1" };
     let (format, branch) = (format!("--object-format={format}"), branch(checkout.name()));
-    let git = &checkout.git;
-    git.done(&["init", "--quiet", "--template=", &format, &format!("--initial-branch={branch}")], &[]).await?;
+    let args = ["init", "--quiet", "--template=", &format, &format!("--initial-branch={branch}")];
+    checkout.git.done(&args, &[]).await?;
     borrow(checkout, repository)?;
-    settle(checkout, repository).await?;
-    git.done(&["update-ref", &format!("refs/heads/{branch}"), checkout.base().as_str()], &[]).await?;
-    git.done(&["reset", "--quiet", "--hard"], &[]).await.map(|_said| ())
+    settle(checkout, repository).await
 }
 
 /// Lends it the objects of the user's repository, and copies what else is in files there.
@@ -71,10 +78,23 @@ async fn settle(checkout: &Checkout, repository: &Repository) -> Result<(), GitE
     if large.is_dir() {
         settings.push(("lfs.storage".into(), large.display().to_string()));
     }
-    for (key, value) in settings {
-        checkout.git.done(&["config", "--local", &key, &value], &[]).await?;
-    }
-    Ok(())
+    let text: String = settings.iter().map(|(key, value)| setting(key, value)).collect();
+    let path = checkout.path().join(".git/config");
+    let written = fs::File::options().append(true).open(&path).and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(GitError::file(path))
+}
+
+/// A setting as it stands in a file.
+fn setting(key: &str, value: &str) -> String {
+    let (section, name) = key.rsplit_once('.').unwrap_or((key, ""));
+    let escaped = |c: char| match c {
+        '"' | '\\' => format!("\\{c}"),
+        '\n' => "\\n".into(),
+        '\t' => "\\t".into(),
+        other => other.to_string(),
+    };
+    let value: String = value.chars().map(escaped).collect();
+    format!("[{section}]\n\t{name} = \"{value}\"\n")
 }
 
 /// The branch that a task of this name works on.
@@ -87,7 +107,13 @@ fn branch(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::branch;
+    use super::{branch, setting};
+
+    #[test]
+    fn a_setting_is_written_so_that_git_reads_the_same() {
+        let text = setting("user.name", "A \"B\" \\ C; # d\n");
+        assert_eq!(text, "[user]\n\tname = \"A \\\"B\\\" \\\\ C; # d\\n\"\n");
+    }
 
     #[test]
     fn a_branch_has_a_name_that_git_takes() {

@@ -1,11 +1,18 @@
 //! The user's branch and work tree move to the result, together, and only if nothing else has moved them meanwhile.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
+use crate::changes::{self, Change};
 use crate::draft::holds;
+use crate::mover::{Mover, Unmoved};
+use crate::obstacles::obstacles;
 use crate::staging::Staging;
-use crate::torn::Torn;
+use crate::swap::Swap;
 use crate::{Commit, Git, GitError, Outset, Repository, Scratch};
+
+/// Most files that are named.
+const NAMED: usize = 20;
 
 /// What is under way in a repository in which HEAD must not be moved, by the ref that tells.
 const BUSY: [(&str, &str); 4] = [
@@ -73,9 +80,27 @@ pub enum LandError {
         "what is not committed has changed since the work began; commit or stash it, then merge the result by hand"
     )]
     Changed,
-    /// Files that are not committed are in the way.
-    #[error("files that are not committed are in the way: {0}; move, commit or stash them first")]
-    InTheWay(String),
+    /// Files that no commit has are in the way, be they ignored or not.
+    #[error("files that are not committed are in the way: {}; move them away first", .0.join(", "))]
+    InTheWay(Vec<String>),
+    /// Git does not put the result into this work tree.
+    #[error("git does not put the result into the work tree: {0}; merge the result by hand")]
+    Unplaced(String),
+    /// Files go through programs that only the repository's own settings name.
+    #[error(
+        "{} must go through the filter `{filter}`, which only the repository's own settings name; Bosun does not run it. \
+         Merge the result by hand, or set the filter in your own settings (`git config --global`)",
+        .files.join(", ")
+    )]
+    Filtered {
+        /// The filter.
+        filter: String,
+        /// The first files.
+        files: Vec<String>,
+    },
+    /// Files were changed while they were moved.
+    #[error("changed while the result was put in place: {}; nothing was moved, try again", .0.join(", "))]
+    Saved(Vec<String>),
     /// An earlier landing was broken off, and files were changed since.
     #[error(
         "an earlier move to {tip} was broken off, and these files are neither as they were nor as they should be: \
@@ -93,6 +118,8 @@ pub enum LandError {
 impl Landing<'_> {
     /// Moves branch, index and work tree. What a crash breaks off, the next landing of the same result finishes.
     pub async fn land(&self, git: &Git) -> Result<Landed, LandError> {
+        let repository = Repository::find(git).await?;
+        let git = repository.git();
         self.expect_idle(git).await?;
         let now = Outset::now(git).await?;
         if holds(git, &now.head, self.tip).await? {
@@ -100,15 +127,25 @@ impl Landing<'_> {
             return Ok(Landed::Held);
         }
         self.expect_same_place(git, &now).await?;
-        if self.is_marked(git).await? {
-            self.mend(git, &now.head).await?;
+        let changes = changes::between(git, &now.head, self.tip).await?;
+        let left = if self.is_marked(git).await? {
+            self.still_to_do(git, changes).await?
         } else {
             self.expect_same_files(git).await?;
-            self.move_files(git, &now.head).await?;
+            changes
+        };
+        self.expect_free(repository.top(), &left)?;
+        self.expect_unfiltered(&repository, &left).await?;
+        let swap = Swap::prepare(&repository, &now.head, self.tip).await?;
+        let result = self.swap(&repository, &swap, &now.head, left).await;
+        let result = match result {
+            Ok(mover) => self.commit(git, &swap, mover, &now.head).await,
+            Err(error) => Err(error),
+        };
+        if result.is_err() {
+            swap.discard();
         }
-        self.move_branch(git, &now.head).await?;
-        self.unmark(git).await?;
-        Ok(Landed::Moved { from: now.head })
+        result.map(|()| Landed::Moved { from: now.head })
     }
 
     async fn expect_idle(&self, git: &Git) -> Result<(), LandError> {
@@ -134,7 +171,9 @@ impl Landing<'_> {
     /// Nothing is uncommitted but what the work was built on. Files that git does not know may lie around.
     async fn expect_same_files(&self, git: &Git) -> Result<(), LandError> {
         if self.outset.base == self.outset.head {
-            let said = git.done(&["status", "--porcelain", "-z", "--no-renames", "--untracked-files=no"], &[]).await?;
+            // What is not committed inside a submodule is not touched, and nothing of its settings is run to know of it.
+            let quiet = ["--no-renames", "--untracked-files=no", "--ignore-submodules=dirty"];
+            let said = git.done(&[&["status", "--porcelain", "-z"][..], &quiet].concat(), &[]).await?;
             let names = said.out.split(|byte| *byte == 0).filter_map(|line| line.get(3..));
             let names: Vec<String> = names.map(|name| String::from_utf8_lossy(name).into_owned()).take(20).collect();
             return if names.is_empty() { Ok(()) } else { Err(LandError::Unclean(names)) };
@@ -153,42 +192,105 @@ impl Landing<'_> {
         staging.tree().await
     }
 
-    /// Moves index and work tree. The ref says so before, and as long as the branch has not followed.
-    async fn move_files(&self, git: &Git, from: &Commit) -> Result<(), LandError> {
-        git.run(&["update-index", "-q", "--refresh"], &[]).await?;
-        let files = [from.as_str(), self.tip.as_str()];
-        let read = ["-c", "submodule.recurse=false", "read-tree", "-m", "-u"];
-        // What would be overwritten is found before anything is.
-        let dry = git.run(&[&read[..], &["-n"], &files].concat(), &[]).await?;
-        if dry.code != 0 {
-            return Err(LandError::InTheWay(dry.err.lines().take(20).collect::<Vec<_>>().join("; ")));
+    /// What an earlier landing that was broken off did not come to, unless somebody has changed the files since.
+    async fn still_to_do(&self, git: &Git, changes: Vec<Change>) -> Result<Vec<Change>, LandError> {
+        let index = self.scratch.index();
+        let (old, new) =
+            (Side::Old.unlike(git, &index, &changes).await?, Side::New.unlike(git, &index, &changes).await?);
+        let is_strange = |change: &&Change| old.contains(&change.path) && new.contains(&change.path);
+        let strange = names(changes.iter().filter(is_strange).map(|change| change.path.as_path()));
+        if !strange.is_empty() {
+            return Err(LandError::Torn { tip: self.tip.clone(), files: strange });
+        }
+        Ok(changes.into_iter().filter(|change| new.contains(&change.path)).collect())
+    }
+
+    /// Nothing that is not committed is where the result has a file.
+    fn expect_free(&self, top: &Path, changes: &[Change]) -> Result<(), LandError> {
+        let found = obstacles(top, changes);
+        if found.is_empty() { Ok(()) } else { Err(LandError::InTheWay(names(found.iter().map(PathBuf::as_path)))) }
+    }
+
+    /// No file of the result needs a filter that is not run here.
+    async fn expect_unfiltered(&self, repository: &Repository, changes: &[Change]) -> Result<(), LandError> {
+        let new = changes.iter().filter(|change| change.new.is_some()).map(|change| change.path.as_path());
+        match repository.unfiltered(self.tip, new).await? {
+            Some((filter, files)) => Err(LandError::Filtered { filter, files }),
+            None => Ok(()),
+        }
+    }
+
+    /// Puts the new files in place of the old ones. The ref says so before, and as long as the branch has not followed.
+    async fn swap(
+        &self,
+        repository: &Repository,
+        swap: &Swap,
+        from: &Commit,
+        changes: Vec<Change>,
+    ) -> Result<Mover, LandError> {
+        let git = repository.git();
+        let (top, aside, all) = (repository.top().to_owned(), swap.aside().to_owned(), changes.clone());
+        let look = move || Mover::look(top, aside, all);
+        let mover = blocking(look).await?.map_err(GitError::file(repository.top()))?;
+        // After the look: whatever is changed from here on, the mover notices.
+        let unlike = Side::Old.unlike(git, &self.scratch.index(), &changes).await?;
+        if !unlike.is_empty() {
+            return Err(LandError::Unclean(names(unlike.iter().map(PathBuf::as_path))));
         }
         git.done(&["update-ref", "ORIG_HEAD", from.as_str()], &[]).await?;
         git.done(&["update-ref", self.mark, self.tip.as_str()], &[]).await?;
-        git.done(&[&read[..], &files].concat(), &[]).await?;
-        Ok(())
+        let (mover, moved) = blocking(move || {
+            let mut mover = mover;
+            let moved = mover.go();
+            (mover, moved)
+        })
+        .await?;
+        self.or_back(git, mover, moved).await
     }
 
-    /// Finishes what an earlier landing began, unless somebody has changed the files since.
-    async fn mend(&self, git: &Git, from: &Commit) -> Result<(), LandError> {
-        let torn = Torn { git, index: &self.scratch.index(), from, to: self.tip };
-        let strange = torn.strange().await?;
-        if strange.is_empty() {
-            return Ok(torn.finish().await?);
+    /// Moves the index and then the branch, unless one of them is not what it was: then everything goes back.
+    async fn commit(&self, git: &Git, swap: &Swap, mover: Mover, from: &Commit) -> Result<(), LandError> {
+        let written = mover.written_since();
+        let saved = if written.is_empty() { Ok(()) } else { Err(Unmoved::Saved(written)) };
+        let mover = self.or_back(git, mover, saved).await?;
+        if let Err(error) = swap.install(git).await {
+            return Err(self.back(git, mover, error).await);
         }
-        Err(LandError::Torn { tip: self.tip.clone(), files: strange })
-    }
-
-    /// Moves the branch, unless it is not where it was when the files were moved: then they go back.
-    async fn move_branch(&self, git: &Git, from: &Commit) -> Result<(), LandError> {
         let (to, old) = (self.tip.as_str(), from.as_str());
-        let moved = git.done(&["update-ref", "-m", "bosun: merge of a fleet's work", "HEAD", to, old], &[]).await;
-        if let Err(error) = moved {
-            git.done(&["read-tree", "-m", "-u", to, old], &[]).await?;
-            self.unmark(git).await?;
-            return Err(error.into());
+        let args = ["update-ref", "-m", "bosun: merge of a fleet's work", "HEAD", to, old];
+        if let Err(error) = git.done(&args, &[]).await {
+            swap.restore_index()?;
+            return Err(self.back(git, mover, error.into()).await);
         }
+        self.unmark(git).await?;
+        blocking(move || mover.clear()).await?;
         Ok(())
+    }
+
+    async fn or_back(&self, git: &Git, mover: Mover, moved: Result<(), Unmoved>) -> Result<Mover, LandError> {
+        let error = match moved {
+            Ok(()) => return Ok(mover),
+            Err(Unmoved::Saved(paths)) => LandError::Saved(names(paths.iter().map(PathBuf::as_path))),
+            Err(Unmoved::File(path, error)) => GitError::file(path)(error).into(),
+        };
+        Err(self.back(git, mover, error).await)
+    }
+
+    /// Puts every file back and says why.
+    async fn back(&self, git: &Git, mut mover: Mover, error: LandError) -> LandError {
+        let undone = blocking(move || match mover.undo(Unmoved::Saved(Vec::new())) {
+            Unmoved::Saved(stuck) => stuck,
+            Unmoved::File(path, _) => vec![path],
+        });
+        match (undone.await, self.unmark(git).await, error) {
+            (Ok(stuck), Ok(()), LandError::Saved(mut files)) => {
+                files.extend(names(stuck.iter().map(PathBuf::as_path)));
+                LandError::Saved(files)
+            }
+            (Ok(stuck), Ok(()), error) if stuck.is_empty() => error,
+            (Ok(stuck), Ok(()), _) => LandError::Saved(names(stuck.iter().map(PathBuf::as_path))),
+            (Err(error), ..) | (_, Err(error), _) => error.into(),
+        }
     }
 
     async fn is_marked(&self, git: &Git) -> Result<bool, GitError> {
@@ -199,6 +301,46 @@ impl Landing<'_> {
     async fn unmark(&self, git: &Git) -> Result<(), GitError> {
         git.done(&["update-ref", "-d", self.mark], &[]).await.map(|_said| ())
     }
+}
+
+/// One of the two commits that a landing moves between.
+#[derive(Debug, Clone, Copy)]
+enum Side {
+    Old,
+    New,
+}
+
+impl Side {
+    /// The changed files that are not as this side has them. Where it has none, only an empty place is as it should be.
+    async fn unlike(self, git: &Git, index: &Path, changes: &[Change]) -> Result<BTreeSet<PathBuf>, GitError> {
+        let blob = |change: &'_ Change| match self {
+            Side::Old => change.old.clone(),
+            Side::New => change.new.clone(),
+        };
+        let blobs: Vec<(PathBuf, Option<changes::Blob>)> =
+            changes.iter().map(|change| (change.path.clone(), blob(change))).collect();
+        let there = blobs.iter().filter_map(|(path, blob)| Some((path.as_path(), blob.as_ref()?)));
+        let mut unlike: BTreeSet<PathBuf> = changes::unlike(git, index, there).await?.into_iter().collect();
+        let absent = blobs.iter().filter(|(_, blob)| blob.is_none()).map(|(path, _)| path);
+        let taken = absent.filter(|path| is_file(&git.folder().join(path)));
+        unlike.extend(taken.cloned());
+        Ok(unlike)
+    }
+}
+
+/// Whether something other than a folder is there.
+fn is_file(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| !found.is_dir())
+}
+
+fn names<'a>(paths: impl Iterator<Item = &'a Path>) -> Vec<String> {
+    paths.take(NAMED).map(|path| path.display().to_string()).collect()
+}
+
+/// Runs what waits for the disk where nobody else waits.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, GitError> {
+    let stopped = |_stopped| GitError::Unavailable("the session is closing".into());
+    tokio::task::spawn_blocking(work).await.map_err(stopped)
 }
 
 /// The part of a commit's name that people are shown.

@@ -4,15 +4,18 @@
 
 #![deny(missing_docs)]
 
+mod changes;
 mod checkout;
 mod commit;
+mod confine;
 mod draft;
 mod error;
-mod filters;
 mod furnish;
 mod land;
 mod lease;
 mod merge;
+mod mover;
+mod obstacles;
 mod outset;
 mod pins;
 mod predict;
@@ -23,7 +26,7 @@ mod run;
 mod scratch;
 mod seal;
 mod staging;
-mod torn;
+mod swap;
 mod trash;
 mod trial;
 mod verify;
@@ -36,6 +39,7 @@ pub use land::{LandError, Landed, Landing};
 pub use lease::Lease;
 pub use merge::{Conflict, Merged, Part, Resolved, join, merge};
 pub use outset::Outset;
+pub use pins::drop_held;
 pub use predict::{Clash, predict};
 pub use queue::{Candidate, Offer, Queue, Settled, Yard};
 pub use record::CheckoutId;

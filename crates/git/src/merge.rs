@@ -1,5 +1,6 @@
 //! Commits merged without a work tree. The same commits in the same order give the same merge, byte for byte.
 
+use crate::commit::subject;
 use crate::draft::{Draft, holds};
 use crate::trial::{Trial, Try};
 use crate::{Commit, Git, GitError, Signature};
@@ -9,6 +10,8 @@ use crate::{Commit, Git, GitError, Signature};
 pub struct Part {
     /// What people call it.
     pub name: String,
+    /// What it is, in a line; may be empty.
+    pub title: String,
     /// The commit.
     pub commit: Commit,
 }
@@ -133,7 +136,8 @@ async fn resolved(
 
 /// The files that have a mark of a conflict between these commits.
 async fn marked(git: &Git, [ours, theirs]: [&Commit; 2], done: &Commit) -> Result<Vec<String>, GitError> {
-    let mark = format!("^(<<<<<<<|>>>>>>>) ({ours}|{theirs})");
+    // A git that is too old to name the sides for a merge driver leaves the letters that stand for them.
+    let mark = format!("^(<<<<<<<|>>>>>>>) ({ours}|{theirs}|%X|%Y)");
     let args = ["grep", "-z", "-l", "--no-color", "--full-name", "-E", "-e", &mark, done.as_str()];
     let said = git.run(&args, &[]).await?;
     match said.code {
@@ -149,5 +153,8 @@ async fn marked(git: &Git, [ours, theirs]: [&Commit; 2], done: &Commit) -> Resul
 }
 
 fn message(part: &Part) -> String {
-    format!("Merge {}", part.name)
+    match subject(&part.title) {
+        title if title.is_empty() => format!("Merge {}", part.name),
+        title => format!("Merge {}: {title}", part.name),
+    }
 }

@@ -44,3 +44,14 @@ pub(crate) async fn fetch(git: &Git, from: &Path, commits: &[Commit], pins: &str
     ];
     git.done(&args, wanted.as_bytes()).await.map(|_said| ())
 }
+
+/// Removes the refs below a prefix whose commits are part of another one.
+pub async fn drop_held(git: &Git, holder: &str, below: &str) -> Result<usize, GitError> {
+    let args = ["for-each-ref", &format!("--merged={holder}"), "--format=delete %(refname) %(objectname)", below];
+    let orders = git.text(&args).await?;
+    if orders.is_empty() {
+        return Ok(0);
+    }
+    git.done(&["update-ref", "--stdin"], format!("{orders}\n").as_bytes()).await?;
+    Ok(orders.lines().count())
+}

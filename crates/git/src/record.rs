@@ -63,6 +63,9 @@ pub(crate) struct Record {
     pub(crate) id: CheckoutId,
     /// What people call its task.
     pub(crate) name: String,
+    /// What its work is.
+    #[serde(default)]
+    pub(crate) title: String,
     /// The top of the user's repository.
     pub(crate) repository: PathBuf,
     /// Where that keeps objects and refs.

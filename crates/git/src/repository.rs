@@ -1,9 +1,16 @@
 //! The user's repository: where it is, what its HEAD is, and its uncommitted work as a commit that nobody sees.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use crate::confine::{Confined, Unfiltered, confine};
 use crate::staging::Staging;
 use crate::{Commit, Git, GitError};
+
+/// Most files that are named.
+const NAMED: usize = 10;
 
 /// A repository with files, as the user works in it.
 #[derive(Debug, Clone)]
@@ -13,30 +20,87 @@ pub struct Repository {
     git_dir: PathBuf,
     common: PathBuf,
     below: PathBuf,
+    /// Filters that change files for the work tree, and are not run.
+    filters: BTreeSet<OsString>,
 }
 
 impl Repository {
-    /// The repository that the folder of `git` is in.
+    /// The repository that the folder of `git` is in. Programs that only its own settings name are not run in it.
     pub async fn find(git: &Git) -> Result<Repository, GitError> {
         let folder = git.folder().canonicalize().map_err(|_gone| GitError::NoRepository(git.folder().to_owned()))?;
         let git = git.at(&folder);
-        let inside = git.run(&["rev-parse", "--is-inside-work-tree"], &[]).await?;
-        match (inside.code, inside.text().as_str()) {
-            (0, "true") => {}
-            (0, _) => return Err(GitError::Bare(folder)),
-            _ if inside.err.contains("not a git repository") => return Err(GitError::NoRepository(folder)),
-            _ => return Err(GitError::Failed { command: "rev-parse".into(), folder, said: inside.err }),
+        let places = ["--show-toplevel", "--absolute-git-dir", "--path-format=absolute", "--git-common-dir"];
+        let said = git.run(&[&["rev-parse", "--is-inside-work-tree"][..], &places].concat(), &[]).await?;
+        let mut lines = said.out.split(|byte| *byte == b'\n');
+        match (said.code, lines.next()) {
+            (0, Some(b"true")) => {}
+            (_, Some(b"false")) => return Err(GitError::Bare(folder)),
+            _ if said.err.contains("not a git repository") => return Err(GitError::NoRepository(folder)),
+            _ => return Err(GitError::Failed { command: "rev-parse".into(), folder, said: said.err }),
         }
-        let top = path_of(&git, &["rev-parse", "--show-toplevel"]).await?;
-        let git_dir = path_of(&git, &["rev-parse", "--absolute-git-dir"]).await?;
-        let common = path_of(&git, &["rev-parse", "--path-format=absolute", "--git-common-dir"]).await?;
-        let below = folder.strip_prefix(&top).unwrap_or(Path::new("")).to_owned();
-        Ok(Repository { git: git.at(&top), top, git_dir, common, below })
+        let lines: Vec<&[u8]> = lines.filter(|line| !line.is_empty()).collect();
+        let &[top, git_dir, common] = &lines[..] else {
+            let why = "its path holds a line end; move the repository".into();
+            return Err(GitError::Unfit { path: folder, why });
+        };
+        let real = |path: &[u8]| {
+            let path = Path::new(std::ffi::OsStr::from_bytes(path));
+            path.canonicalize().map_err(GitError::file(path))
+        };
+        let (top, git_dir, common) = (real(top)?, real(git_dir)?, real(common)?);
+        // Its settings may name any folder as that of its files; only one that git would be found from is meant.
+        let below = match folder.strip_prefix(&top) {
+            Ok(below) if top.join(".git").symlink_metadata().is_ok() => below.to_owned(),
+            Ok(_) | Err(_) => {
+                let why = format!("its settings name {} as the folder of its files", top.display());
+                return Err(GitError::Unfit { path: folder, why });
+            }
+        };
+        let Confined { git, filters } = confine(git.at(&top), Unfiltered::Refused).await?;
+        Ok(Repository { git, top, git_dir, common, below, filters })
     }
 
     /// The folder of its files.
     pub fn top(&self) -> &Path {
         &self.top
+    }
+
+    /// Where it keeps its HEAD and index.
+    pub(crate) fn git_dir(&self) -> &Path {
+        &self.git_dir
+    }
+
+    /// A filter that is not run and the files among these that need it, as a commit has them.
+    pub(crate) async fn unfiltered<'a>(
+        &self,
+        commit: &Commit,
+        files: impl Iterator<Item = &'a Path>,
+    ) -> Result<Option<(String, Vec<String>)>, GitError> {
+        if self.filters.is_empty() {
+            return Ok(None);
+        }
+        let paths: Vec<u8> = files.flat_map(|path| [path.as_os_str().as_bytes(), b"\0"].concat()).collect();
+        let mut needed: BTreeMap<&OsStr, Vec<String>> = BTreeMap::new();
+        // As the commit has the attributes, and as the work tree has them: one of the two is enough.
+        let source = format!("--source={commit}");
+        for args in
+            [&["check-attr", "-z", "--stdin", &source, "filter"][..], &["check-attr", "-z", "--stdin", "filter"]]
+        {
+            let said = self.git.run(args, &paths).await?;
+            let fields: Vec<&[u8]> = said.out.split(|byte| *byte == 0).collect();
+            for entry in fields.chunks_exact(3) {
+                if let Some(filter) = self.filters.get(OsStr::from_bytes(entry[2])) {
+                    needed.entry(filter).or_default().push(String::from_utf8_lossy(entry[0]).into_owned());
+                }
+            }
+        }
+        let first = needed.into_iter().next();
+        Ok(first.map(|(filter, mut files)| {
+            files.sort();
+            files.dedup();
+            files.truncate(NAMED);
+            (filter.display().to_string(), files)
+        }))
     }
 
     /// Where it keeps objects and refs; linked worktrees share it.
@@ -87,13 +151,4 @@ pub(crate) async fn find_commit(git: &Git, name: &str) -> Result<Option<Commit>,
     let name = format!("{name}^{{commit}}");
     let said = git.run(&["rev-parse", "--verify", "--quiet", "--end-of-options", &name], &[]).await?;
     Ok(Some(said).filter(|said| said.code == 0).and_then(|said| Commit::new(&said.text())))
-}
-
-/// A path that git tells.
-pub(crate) async fn path_of(git: &Git, args: &[&str]) -> Result<PathBuf, GitError> {
-    use std::os::unix::ffi::OsStrExt;
-    let said = git.done(args, &[]).await?;
-    let bytes = said.out.strip_suffix(b"\n").unwrap_or(&said.out);
-    let path = Path::new(std::ffi::OsStr::from_bytes(bytes));
-    path.canonicalize().map_err(GitError::file(path))
 }

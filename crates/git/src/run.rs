@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 const MOST: u64 = 64 << 20;
 
 /// What holds for every command: no hooks, no watcher, no signing, no upkeep behind the user's back.
-const SETTINGS: [&str; 12] = [
+const SETTINGS: [&str; 14] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "commit.gpgSign=false",
@@ -25,6 +25,9 @@ const SETTINGS: [&str; 12] = [
     "maintenance.auto=false",
     "advice.detachedHead=false",
     "protocol.file.allow=always",
+    "submodule.recurse=false",
+    // What lends objects is not asked for its refs, least of all by a program that a repository names.
+    "core.alternateRefsCommand=:",
     // What some file system takes for `.git` is nowhere a file's name.
     "core.protectHFS=true",
     "core.protectNTFS=true",
@@ -39,8 +42,9 @@ pub struct Git {
     guardian: Guardian,
     folder: PathBuf,
     env: Vec<(OsString, OsString)>,
-    /// Settings besides those that always hold.
-    settings: Vec<String>,
+    /// Settings besides those that always hold, each a key and a value. They are given by the environment, since a key may
+    /// hold any byte.
+    settings: Vec<(OsString, OsString)>,
 }
 
 /// How a command ended, and what it said.
@@ -92,11 +96,23 @@ impl Git {
         self
     }
 
-    /// The same with one more setting, `name=value`.
+    /// The same with one more setting.
     #[must_use]
-    pub(crate) fn set(mut self, setting: String) -> Git {
-        self.settings.push(setting);
+    pub(crate) fn set(mut self, key: impl Into<OsString>, value: impl Into<OsString>) -> Git {
+        self.settings.push((key.into(), value.into()));
         self
+    }
+
+    /// The settings as variables that git reads.
+    fn given(&self) -> impl Iterator<Item = (OsString, OsString)> {
+        let count = ("GIT_CONFIG_COUNT".into(), self.settings.len().to_string().into());
+        let each = self.settings.iter().enumerate().flat_map(|(n, (key, value))| {
+            [
+                (format!("GIT_CONFIG_KEY_{n}").into(), key.clone()),
+                (format!("GIT_CONFIG_VALUE_{n}").into(), value.clone()),
+            ]
+        });
+        std::iter::once(count).chain(each)
     }
 
     /// The same for a repository whose settings others may have made: what is missing in it is fetched from nowhere,
@@ -145,11 +161,10 @@ impl Git {
 
     /// Runs a command, however it ends; only what could not be run at all is an error.
     pub async fn run<A: AsRef<OsStr>>(&self, args: &[A], input: &[u8]) -> Result<Said, GitError> {
-        let settings = SETTINGS.into_iter().chain(self.settings.iter().map(String::as_str));
-        let settings = settings.flat_map(|setting| [OsString::from("-c"), OsString::from(setting)]);
+        let settings = SETTINGS.into_iter().flat_map(|setting| [OsString::from("-c"), OsString::from(setting)]);
         let mut program = Program::new("git", &self.folder).args(settings);
         program = program.args(args.iter().map(|arg| arg.as_ref().to_owned()));
-        program.env.clone_from(&self.env);
+        program.env = self.env.iter().cloned().chain(self.given()).collect();
         (program.stdin, program.stderr) = (Stdin::Pipe, Stderr::Pipe);
         let unavailable = |error: &dyn std::fmt::Display| GitError::Unavailable(error.to_string());
         let mut process = self.guardian.spawn(program).await.map_err(|error| unavailable(&error))?;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::filters::{self, Unfiltered};
+use crate::confine::{Unfiltered, confine};
 use crate::{Checkout, Commit, Git, GitError, Order, Repository};
 
 /// What must not keep files of a commit out of it.
@@ -15,10 +15,10 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Makes one. What an owner that died left in its place is removed.
+    /// Makes one, without files until a commit is shown. What an owner that died left in its place is removed.
     pub async fn make(repository: &Repository, root: &Path, order: Order) -> Result<Scratch, GitError> {
         Checkout::remove_left(root, order.id)?;
-        Ok(Scratch { checkout: Checkout::make(repository, root, order).await? })
+        Ok(Scratch { checkout: Checkout::make_empty(repository, root, order).await? })
     }
 
     /// The folder with the files.
@@ -30,7 +30,7 @@ impl Scratch {
     pub async fn show(&self, commit: &Commit) -> Result<(), GitError> {
         // As in sealing, the settings of the checkout do not count: what ran in it may have changed them.
         let git = self.checkout.outer().with("GIT_INDEX_FILE", self.folder().join(".git/index"));
-        let git = filters::without(git, Unfiltered::Plain).await?;
+        let git = confine(git, Unfiltered::Plain).await?.git;
         git.done(&[&PLAIN[..], &["read-tree", "--reset", "-u", commit.as_str()]].concat(), &[]).await?;
         git.done(&["clean", "-ffdq"], &[]).await?;
         let head = ["update-ref", "--no-deref", "HEAD", commit.as_str()];

@@ -7,8 +7,9 @@
 use std::path::Path;
 
 use crate::checkout::Checkout;
-use crate::filters::{self, Unfiltered};
-use crate::pins::{fetch, loose};
+use crate::commit::subject;
+use crate::confine::{Unfiltered, confine};
+use crate::pins::{drop_held, fetch, loose};
 use crate::repository::find_commit;
 use crate::staging::Staging;
 use crate::verify::is_own;
@@ -39,12 +40,13 @@ impl Checkout {
         let head = if is_own { self.keep_commits().await? } else { None };
         let index = if is_own { self.path.join(".git/index") } else { self.path.join(".git/none") };
         let scratch = self.root.join(format!("{}.index", self.record.id.task));
-        let outer = filters::without(self.outer(), Unfiltered::Refused).await?;
+        let outer = confine(self.outer(), Unfiltered::Refused).await?.git;
         let staging = Staging::copied(outer.clone(), &index, &scratch, &self.record.base).await?;
         staging.forget_staged(&self.path, &self.record.base).await?;
         staging.stage_all(&self.path).await?;
         let (parent, remark) = self.parent(&outer, head).await?;
-        let message = format!("Work of {}\n\nTask {}.{remark}\n", self.record.name, self.record.id.task);
+        let message =
+            format!("{}\n\nWork of {}, task {}.{remark}\n", self.subject(), self.record.name, self.record.id.task);
         let commit = match self.kept(&outer, &staging, &parent).await? {
             Some(kept) => kept,
             None => staging.commit(&parent, &message).await?,
@@ -57,6 +59,14 @@ impl Checkout {
         self.record.sealed = Some(commit.clone());
         self.record.write(&self.root)?;
         Ok(Sealed { commit, pinned, files, is_whole })
+    }
+
+    /// The first line of the commit that keeps its work.
+    fn subject(&self) -> String {
+        match subject(&self.record.title) {
+            title if title.is_empty() => format!("Work of {}", self.record.name),
+            title => title,
+        }
     }
 
     /// Its folder is where it was made; through a link, everything in some other folder would be taken for its work.
@@ -105,12 +115,7 @@ impl Checkout {
 
     /// Unpins what the sealed commit holds anyway.
     async fn drop_contained(&self, outer: &Git, commit: &Commit) -> Result<(), GitError> {
-        let (merged, also) = (format!("--merged={commit}"), self.record.id.also_refs());
-        let names = outer.text(&["for-each-ref", &merged, "--format=delete %(refname)", &also]).await?;
-        if names.is_empty() {
-            return Ok(());
-        }
-        outer.done(&["update-ref", "--stdin"], format!("{names}\n").as_bytes()).await.map(|_said| ())
+        drop_held(outer, commit.as_str(), &self.record.id.also_refs()).await.map(|_count| ())
     }
 
     async fn changed(&self, outer: &Git, commit: &Commit) -> Result<Vec<String>, GitError> {
@@ -124,7 +129,7 @@ impl Checkout {
     /// The user's repository without any files.
     fn outer_store(&self) -> Git {
         let git = self.git.at(Path::new(&self.record.common)).with("GIT_DIR", &self.record.common).trusting();
-        // The other side of the fetch is the checkout, and inherits this.
-        git.with("GIT_NO_LAZY_FETCH", "1")
+        // The other side of the fetch is the checkout, and inherits this. No setting leads the fetch elsewhere than to files.
+        git.with("GIT_NO_LAZY_FETCH", "1").with("GIT_ALLOW_PROTOCOL", "file")
     }
 }

@@ -10,7 +10,7 @@ use crate::{Commit, Git, GitError};
 pub(crate) const NOBODY: (&str, &str) = ("Bosun worker", "worker@bosun.invalid");
 
 /// What must not change how a folder is read: parts that are left out, caches beside an index, and refusals of line ends.
-const PLAIN: [&str; 8] = [
+pub(crate) const PLAIN: [&str; 8] = [
     "-c",
     "core.untrackedCache=false",
     "-c",
@@ -172,7 +172,7 @@ fn as_nobody(git: Git) -> Git {
 }
 
 /// Copies an index with its time, by which git knows what may have changed since; tells whether there was one.
-fn copy(from: &Path, to: &Path) -> io::Result<bool> {
+pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<bool> {
     match fs::symlink_metadata(from) {
         Ok(found) if found.is_file() => {
             fs::copy(from, to)?;

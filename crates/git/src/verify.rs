@@ -1,10 +1,12 @@
 //! Whether a checkout is what it must be: looked at before the first turn, and again by whoever takes it over.
 
+use std::ffi::OsStr;
 use std::fs;
-use std::path::Path;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use crate::checkout::Checkout;
-use crate::repository::{find_commit, path_of};
+use crate::repository::find_commit;
 use crate::{Git, GitError};
 
 impl Checkout {
@@ -34,7 +36,8 @@ impl Checkout {
             Some(head) => return Err(unfit(format!("it is at {head} and not at {}", self.record.base))),
             None => return Err(unfit("it is at no commit".into())),
         }
-        let changes = self.git.text(&["status", "--porcelain", "--ignore-submodules=all"]).await?;
+        let changes =
+            self.git.text(&["status", "--porcelain", "--ignore-submodules=all", "--untracked-files=no"]).await?;
         match changes.lines().next() {
             None => Ok(()),
             Some(first) => Err(unfit(format!("it differs from its commit as soon as it is made: {}", first.trim()))),
@@ -48,8 +51,10 @@ pub(crate) async fn is_own(git: &Git, folder: &Path) -> bool {
     if !fs::symlink_metadata(&inside).is_ok_and(|found| found.is_dir()) {
         return false;
     }
-    let is = async |args: &[&str], wanted: &Path| path_of(git, args).await.is_ok_and(|path| path == wanted);
-    is(&["rev-parse", "--show-toplevel"], folder).await
-        && is(&["rev-parse", "--absolute-git-dir"], &inside).await
-        && is(&["rev-parse", "--path-format=absolute", "--git-common-dir"], &inside).await
+    let args = ["rev-parse", "--show-toplevel", "--absolute-git-dir", "--path-format=absolute", "--git-common-dir"];
+    let Ok(said) = git.done(&args, &[]).await else { return false };
+    // A path with a line end gives more lines than there are paths.
+    let lines = said.out.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let paths: Vec<PathBuf> = lines.filter_map(|line| Path::new(OsStr::from_bytes(line)).canonicalize().ok()).collect();
+    paths == [folder, inside.as_path(), inside.as_path()]
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use protocol::{HookEvent, HookSpec};
 use regex::Regex;
 
-use crate::Occasion;
+use crate::{Agent, Occasion};
 
 /// A hook whose matcher is ready.
 #[derive(Debug, Clone)]
@@ -56,11 +56,11 @@ impl Hooks {
     }
 
     /// Those that are told of an occasion.
-    pub fn on(&self, event: HookEvent, occasion: &Occasion, agent: &str) -> Vec<&Hook> {
+    pub fn on(&self, event: HookEvent, occasion: &Occasion, agent: &Agent<'_>) -> Vec<&Hook> {
         if !self.listen(event) {
             return Vec::new();
         }
-        let names = occasion.names(agent);
+        let names = occasion.names(*agent);
         self.hooks.iter().filter(|hook| hook.spec.event == event && hook.matches(&names)).collect()
     }
 }

@@ -7,12 +7,14 @@
 
 #![deny(missing_docs)]
 
+mod answer;
 mod event;
 mod hook;
 pub mod names;
 mod occasion;
 mod payload;
 mod problem;
+mod program;
 mod read;
 mod run;
 mod said;
@@ -20,8 +22,9 @@ mod verdict;
 
 pub use event::{is_served, named};
 pub use hook::{Hook, Hooks};
-pub use occasion::{About, ItemStep, ItemTold, Occasion, Origin, ToolUse};
+pub use occasion::{About, Agent, ItemStep, ItemTold, Occasion, Origin, ToolUse};
 pub use problem::{Position, Problem};
+pub use program::program_digest;
 pub use read::{Place, disables_all, read, read_value};
 pub use run::{Driver, Runner, Ways};
 pub use verdict::{Ruling, Verdict};

@@ -54,7 +54,7 @@ const TOOLS: [Known; 16] = [
     Known { ours: "view", camel: &["view"], pascal: &["Read"], args: &[PATH] },
     Known {
         ours: "edit",
-        camel: &["edit"],
+        camel: &["edit", "str_replace"],
         pascal: &["Edit", "MultiEdit"],
         args: &[
             PATH,
@@ -139,6 +139,37 @@ pub fn is_called(tool: &str, name: &str, dialect: HookDialect) -> bool {
     });
     tool == name || theirs.contains(&name)
 }
+
+/// The tool of ours that somebody means who calls it so, and how they write its arguments; none if no family has one of
+/// that name.
+pub fn meant(name: &str) -> Option<(&'static str, HookDialect)> {
+    let named = |dialect: HookDialect| {
+        let is_it = |known: &&Known| match dialect {
+            HookDialect::Camel => known.camel.contains(&name),
+            HookDialect::Snake => known.pascal.contains(&name),
+        };
+        TOOLS.iter().find(is_it).map(|known| (known.ours, dialect))
+    };
+    named(HookDialect::Snake).or_else(|| named(HookDialect::Camel))
+}
+
+/// The tool of ours that is most like one that nobody has; none if it is like none.
+pub fn likely(name: &str) -> Option<&'static str> {
+    let name = name.to_lowercase();
+    let is_like = |known: &&Known| known.camel.iter().chain(known.pascal).any(|theirs| theirs.to_lowercase() == name);
+    let like = LIKE.iter().find(|(_, names)| names.contains(&name.as_str())).map(|(ours, _)| *ours);
+    like.or_else(|| TOOLS.iter().find(is_like).map(|known| known.ours))
+}
+
+/// What models that know neither family's tools call ours.
+const LIKE: [(&str, &[&str]); 6] = [
+    ("view", &["read_file", "readfile", "open_file", "cat", "view_file", "file_read"]),
+    ("create", &["write_file", "writefile", "create_file", "file_write", "save_file"]),
+    ("edit", &["replace", "edit_file", "update_file", "modify_file", "search_replace"]),
+    ("shell", &["run", "run_command", "execute", "execute_command", "terminal", "run_shell_command", "cmd", "sh"]),
+    ("grep", &["search", "search_files", "ripgrep", "rg"]),
+    ("glob", &["find", "find_files", "list_files", "list_directory", "ls"]),
+];
 
 /// Every name that a matcher may mean a tool by.
 pub(crate) fn all(tool: &str) -> Vec<&str> {

@@ -1,6 +1,8 @@
 //! What hooks are told of, and about whom.
 
-use protocol::{Activation, At, Attempt, CallId, HookEvent, ItemId, ListName, PermissionMode, SessionId, TaskId};
+use protocol::{
+    Activation, At, Attempt, CallId, CompactionCause, HookEvent, ItemId, ListName, PermissionMode, SessionId, TaskId,
+};
 
 use crate::names;
 
@@ -68,7 +70,7 @@ pub enum Occasion {
         item: ItemTold,
     },
     /// A conversation is about to be shortened.
-    Compact,
+    Compact(CompactionCause),
     /// A model or a tool failed.
     Error {
         /// What failed.
@@ -124,6 +126,15 @@ pub struct ToolUse {
     pub input: String,
 }
 
+/// What matchers know an agent by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Agent<'a> {
+    /// Its definition.
+    pub kind: &'a str,
+    /// What its task is called.
+    pub name: &'a str,
+}
+
 /// Whom an occasion is about, and what tells one occasion from another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct About {
@@ -176,23 +187,23 @@ impl Occasion {
             Occasion::Stop { .. } => HookEvent::SubagentStop,
             Occasion::Item { step: ItemStep::Made, .. } => HookEvent::TaskCreated,
             Occasion::Item { step: ItemStep::Completed, .. } => HookEvent::TaskCompleted,
-            Occasion::Compact => HookEvent::PreCompact,
+            Occasion::Compact(_) => HookEvent::PreCompact,
             Occasion::Error { .. } => HookEvent::ErrorOccurred,
         }
     }
 
     /// What matchers are held against; nothing where every hook is told.
-    pub(crate) fn names<'a>(&'a self, agent: &'a str) -> Vec<&'a str> {
+    pub(crate) fn names<'a>(&'a self, agent: Agent<'a>) -> Vec<&'a str> {
         match self {
             Occasion::PreTool(call)
             | Occasion::PostTool { call, .. }
             | Occasion::ToolFailed { call, .. }
             | Occasion::PermissionRequest { call, .. }
             | Occasion::PermissionDenied { call, .. } => names::all(&call.tool),
-            Occasion::Start | Occasion::Stop { .. } => vec![agent],
+            Occasion::Start | Occasion::Stop { .. } => vec![agent.kind, agent.name],
             Occasion::SessionStart(origin) => origin.words(),
             Occasion::SessionEnd { reason } => vec![reason],
-            Occasion::Compact => vec!["auto"],
+            Occasion::Compact(cause) => vec![cause.trigger()],
             Occasion::Item { .. } | Occasion::Prompt { .. } | Occasion::Error { .. } => Vec::new(),
         }
     }
@@ -211,7 +222,7 @@ impl Occasion {
             | Occasion::Start
             | Occasion::Stop { .. }
             | Occasion::Item { .. }
-            | Occasion::Compact
+            | Occasion::Compact(_)
             | Occasion::Error { .. } => None,
         }
     }

@@ -95,7 +95,7 @@ impl Fields {
             }
             Occasion::Stop { reason, said, again } => self.stop(reason, said, *again, about),
             Occasion::Item { item, .. } => self.item(item),
-            Occasion::Compact => self.put("trigger", "trigger", "auto"),
+            Occasion::Compact(cause) => self.put("trigger", "trigger", cause.trigger()),
             Occasion::Error { what, message } => {
                 let camel = json!({ "name": what, "message": clipped(message) });
                 match self.dialect {

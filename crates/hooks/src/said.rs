@@ -3,41 +3,58 @@
 use protocol::{HookDialect, HookEvent};
 use serde_json::{Map, Value};
 
-use crate::names;
 use crate::run::Failure;
 use crate::{Occasion, Ruling, Verdict};
+use crate::{answer, names};
 
 /// Most bytes of one text that a hook gives an agent.
 const TEXT_MAX: usize = 16 * 1024;
 
-/// Reads what a hook that ended well wrote. Words that are no JSON are context where the second family takes them for
-/// that, and else nothing.
+/// Reads what a hook that ended well wrote: every answer in it counts. Words that are no JSON are context where the second
+/// family takes them for that, and else nothing.
 pub(crate) fn read(
     output: &str,
     event: HookEvent,
     dialect: HookDialect,
     occasion: &Occasion,
 ) -> Result<Verdict, Failure> {
-    let text = output.trim();
+    let text = output.trim_start_matches('\u{feff}').trim();
     if text.is_empty() {
         return Ok(Verdict::default());
     }
-    if !text.starts_with('{') {
-        let is_context = dialect == HookDialect::Snake && takes_text(event);
-        let context = if is_context { vec![clipped(text)] } else { Vec::new() };
+    if !text.starts_with('{') && takes_text(event) {
+        let context = if dialect == HookDialect::Snake { vec![clipped(text)] } else { Vec::new() };
         return Ok(Verdict { context, ..Verdict::default() });
     }
-    let said: Map<String, Value> = serde_json::from_str(text).map_err(|error| Failure::Json(error.to_string()))?;
+    let mut verdict = Verdict::default();
+    for said in answer::answers(text)? {
+        verdict.join(one(&said, event, dialect, occasion)?);
+    }
+    Ok(verdict)
+}
+
+/// Whether a hook on such an event guards what is about to happen, so that an answer that nobody understands means no.
+pub(crate) fn is_guard(event: HookEvent) -> bool {
+    matches!(event, HookEvent::PreToolUse | HookEvent::PermissionRequest)
+}
+
+fn one(
+    said: &Map<String, Value>,
+    event: HookEvent,
+    dialect: HookDialect,
+    occasion: &Occasion,
+) -> Result<Verdict, Failure> {
     let specific = match said.get("hookSpecificOutput") {
         Some(Value::Object(specific)) => specific,
         Some(other) => return Err(wrong("hookSpecificOutput", other)),
-        None => &said,
+        None => said,
     };
-    let words = Words { said: &said, specific };
+    let words = Words { said, specific };
     Ok(Verdict {
         ruling: words.ruling(event)?,
         input: words.input(dialect, occasion)?,
         text: words.replaced(event)?,
+        halts: words.halts(event)?,
         context: words.context(event)?,
         messages: words.text("systemMessage")?.into_iter().collect(),
     })
@@ -47,7 +64,7 @@ fn takes_text(event: HookEvent) -> bool {
     matches!(event, HookEvent::SessionStart | HookEvent::UserPromptSubmitted | HookEvent::SubagentStart)
 }
 
-fn is_stop(event: HookEvent) -> bool {
+pub(crate) fn is_stop(event: HookEvent) -> bool {
     matches!(event, HookEvent::SubagentStop | HookEvent::AgentStop)
 }
 
@@ -125,11 +142,7 @@ impl Words<'_> {
     fn replaced(&self, event: HookEvent) -> Result<Option<String>, Failure> {
         match event {
             HookEvent::UserPromptSubmitted => self.text("modifiedPrompt"),
-            HookEvent::PostToolUse => match self.get("modifiedResult") {
-                Some(Value::Object(result)) => Words { said: result, specific: result }.text("textResultForLlm"),
-                Some(other) => Err(wrong("modifiedResult", other)),
-                None => self.text("updatedToolOutput"),
-            },
+            HookEvent::PostToolUse => Ok(self.result()),
             HookEvent::SessionStart
             | HookEvent::SessionEnd
             | HookEvent::PreToolUse
@@ -148,6 +161,29 @@ impl Words<'_> {
         }
     }
 
+    /// The result that a tool's is replaced by, in whatever form it has: a hook that hides something must not fail for
+    /// the form of what it leaves. Nothing at all is a result too.
+    fn result(&self) -> Option<String> {
+        let given = ["modifiedResult", "updatedToolOutput", "updatedMCPToolOutput"];
+        given.into_iter().find_map(|name| self.get(name)).map(in_words)
+    }
+
+    /// Why the agent is to stop, where a hook says so of one of its calls.
+    fn halts(&self, event: HookEvent) -> Result<Option<String>, Failure> {
+        let is_call = matches!(
+            event,
+            HookEvent::PreToolUse
+                | HookEvent::PostToolUse
+                | HookEvent::PostToolUseFailure
+                | HookEvent::PermissionRequest
+                | HookEvent::PermissionDenied
+        );
+        match self.get("continue") {
+            Some(Value::Bool(false)) if is_call => self.reason("stopReason").map(Some),
+            _other => Ok(None),
+        }
+    }
+
     /// What the agent is told. A no to what has happened already can be no more than that.
     fn context(&self, event: HookEvent) -> Result<Vec<String>, Failure> {
         let mut context: Vec<String> = self.text("additionalContext")?.into_iter().collect();
@@ -158,6 +194,26 @@ impl Words<'_> {
             context.push(reason);
         }
         Ok(context)
+    }
+}
+
+/// The words of a tool's result: of a text, of a list of content blocks, of what a shell command or a file holds; the
+/// JSON of anything else. Whoever gives it to an agent clips it.
+fn in_words(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => blocks.iter().map(in_words).collect::<Vec<_>>().join("\n"),
+        Value::Object(fields) if fields.contains_key("textResultForLlm") => in_words(&fields["textResultForLlm"]),
+        Value::Object(fields) => {
+            let known = ["content", "stdout", "stderr", "text", "file", "error"];
+            let found: Vec<String> = known.iter().filter_map(|name| fields.get(*name)).map(in_words).collect();
+            match found.is_empty() {
+                true => value.to_string(),
+                false => found.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n"),
+            }
+        }
+        Value::Null => String::new(),
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
     }
 }
 

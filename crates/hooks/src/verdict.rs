@@ -11,6 +11,8 @@ pub struct Verdict {
     pub input: Option<Map<String, Value>>,
     /// The words that the prompt or the answer is to have instead.
     pub text: Option<String>,
+    /// Why the agent is to stop altogether, if it is.
+    pub halts: Option<String>,
     /// What the agent is to be told.
     pub context: Vec<String>,
     /// What the person is to be told.
@@ -40,10 +42,11 @@ pub enum Ruling {
 impl Verdict {
     /// Takes in what a later hook said: the strongest word counts, the latest change, and everything that was told.
     pub(crate) fn join(&mut self, later: Verdict) {
-        let Verdict { ruling, input, text, context, messages } = later;
+        let Verdict { ruling, input, text, halts, context, messages } = later;
         self.ruling = std::mem::take(&mut self.ruling).stronger(ruling);
         self.input = input.or(self.input.take());
         self.text = text.or(self.text.take());
+        self.halts = self.halts.take().or(halts);
         self.context.extend(context);
         self.messages.extend(messages);
     }

@@ -9,8 +9,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use protocol::SessionId;
+use rustix::process::Pid;
 
 use crate::files::make_below;
+use crate::guardian::{Ran, Survivors, end_marked, kill_guardian, wake_guardian};
 
 /// Why Bosun's folder cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -25,7 +27,7 @@ pub enum HomeError {
     #[error("no permission to use {}; make it yours or set BOSUN_HOME to a path that is", .0.display())]
     Forbidden(PathBuf),
     /// It holds other things that others may use, and would be closed to them.
-    #[error("{} is open to others and holds other things; set BOSUN_HOME to a folder of its own", .0.display())]
+    #[error("{} is open to others and holds other things; `chmod 700` it if it is Bosun's alone, or set BOSUN_HOME to a folder of its own", .0.display())]
     Shared(PathBuf),
     /// There is no room for it.
     #[error("no space left to make {}; free some or set BOSUN_HOME to another disk", .0.display())]
@@ -46,6 +48,9 @@ pub enum HomeError {
         /// How long this process waited.
         waited: Duration,
     },
+    /// Processes of an earlier owner do not end.
+    #[error("processes that this session started earlier do not end: {0}; end them before it is resumed")]
+    Leftovers(Survivors),
     /// Anything else.
     #[error("cannot use {}; set BOSUN_HOME to another path if this stays: {source}", path.display())]
     Io {
@@ -78,9 +83,16 @@ pub struct Home {
 /// A socket's address holds 108 bytes, of which the last is 0.
 const SOCKET_PATH: usize = 107;
 const SOCKET_NAME: usize = "/run/0123456789abcdef.sock".len();
+/// Names by which a folder is known as Bosun's.
+const MADE: [&str; 2] = ["sessions", "config.toml"];
+/// What people put there before the first run.
+const DEFINITIONS: [&str; 6] = ["agents", "skills", "hooks", "commands", "plugins", "AGENTS.md"];
 const CHECKOUTS: &str = "checkouts";
 const TRASH: &str = "trash";
 const OWNER_LOCK: &str = "owner.lock";
+const PROGRAMS: &str = "programs";
+/// How long a guardian without an owner may take to end everything.
+const GUARDIAN_PATIENCE: Duration = Duration::from_secs(5);
 const LOCK_PATIENCE: Duration = Duration::from_secs(30);
 const LOCK_POLL: Duration = Duration::from_millis(5);
 
@@ -194,17 +206,37 @@ impl Home {
         self.lock_within(name, LOCK_PATIENCE)
     }
 
-    /// Waits for the lock of a session, which its owner holds together with its [guardian](crate::Guardian::holding): it
-    /// is free when nothing runs any more that an earlier owner started. Blocks the thread meanwhile.
-    pub fn lock_session(&self, session: SessionId) -> Result<FileLock, HomeError> {
-        lock_within(self.session_dir(session).join(OWNER_LOCK), LOCK_PATIENCE)
+    /// Takes a session that nobody owns: waits until nothing runs any more that an earlier owner started, and ends what
+    /// an owner left behind that was killed together with its guardian. Blocks the thread meanwhile.
+    pub fn settle_session(&self, session: SessionId) -> Result<Settled, HomeError> {
+        let path = self.session_dir(session).join(OWNER_LOCK);
+        let record = path.with_file_name(PROGRAMS);
+        let lock = match lock_within(path.clone(), Duration::ZERO) {
+            Err(HomeError::Locked { .. }) => {
+                // Owner and guardian hold it together, so a guardian does: it ends soon, unless somebody stopped it.
+                wake_guardian(&record);
+                match lock_within(path.clone(), GUARDIAN_PATIENCE) {
+                    Err(HomeError::Locked { .. }) => {
+                        kill_guardian(&record);
+                        lock_within(path, LOCK_PATIENCE)?
+                    }
+                    locked => locked?,
+                }
+            }
+            locked => locked?,
+        };
+        let ran = end_marked(&record).map_err(|source| HomeError::from(&record, source))?;
+        let ran = ran.map_err(|left| HomeError::Leftovers(Survivors(left.iter().map(number).collect())))?;
+        Ok(Settled { lock, record, ran })
     }
 
-    /// The lock of a session, if it is free.
-    pub fn try_lock_session(&self, session: SessionId) -> Result<Option<FileLock>, HomeError> {
-        match lock_within(self.session_dir(session).join(OWNER_LOCK), Duration::ZERO) {
-            Ok(lock) => Ok(Some(lock)),
-            Err(HomeError::Locked { .. }) => Ok(None),
+    /// The same if there is nothing to wait for and nothing to end.
+    pub fn try_settle_session(&self, session: SessionId) -> Result<Option<Settled>, HomeError> {
+        let path = self.session_dir(session).join(OWNER_LOCK);
+        let record = path.with_file_name(PROGRAMS);
+        match lock_within(path, Duration::ZERO) {
+            Ok(lock) if !record.exists() => Ok(Some(Settled { lock, record, ran: Ran::Nothing })),
+            Ok(_) | Err(HomeError::Locked { .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -214,13 +246,42 @@ impl Home {
     }
 }
 
+fn number(pid: &Pid) -> u32 {
+    pid.as_raw_pid().unsigned_abs()
+}
+
+/// A session of which nothing runs, and that nobody else can take meanwhile.
+#[derive(Debug)]
+pub struct Settled {
+    /// Its lock.
+    pub lock: FileLock,
+    record: PathBuf,
+    ran: Ran,
+}
+
+impl Settled {
+    /// Whether programs ran since the session was last settled: what lies in its folder may be theirs.
+    pub fn had_programs(&self) -> bool {
+        self.ran == Ran::Programs
+    }
+
+    /// Takes the session for one without programs from now on, when what they may have left is dealt with.
+    pub fn forget_programs(&mut self) -> Result<(), HomeError> {
+        self.ran = Ran::Nothing;
+        match fs::remove_file(&self.record) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => Err(HomeError::from(&self.record, source)),
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+}
+
 fn lock_within(path: PathBuf, patience: Duration) -> Result<FileLock, HomeError> {
     let failed = |source| HomeError::from(&path, source);
     let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path).map_err(failed)?;
     let began = Instant::now();
     loop {
         match file.try_lock() {
-            Ok(()) => return Ok(FileLock { file }),
+            Ok(()) => return Ok(FileLock { file, path }),
             Err(TryLockError::WouldBlock) if began.elapsed() < patience => thread::sleep(LOCK_POLL),
             Err(TryLockError::WouldBlock) => return Err(HomeError::Locked { path, waited: began.elapsed() }),
             Err(TryLockError::Error(source)) => return Err(failed(source)),
@@ -234,12 +295,18 @@ fn lock_within(path: PathBuf, patience: Duration) -> Result<FileLock, HomeError>
 pub struct FileLock {
     // The file stays when the lock is given back: removing it would let two processes lock two files of one name.
     file: File,
+    path: PathBuf,
 }
 
 impl FileLock {
     /// For another process to hold too: the lock is free when both have given it back.
     pub(crate) fn share(&self) -> io::Result<File> {
         self.file.try_clone()
+    }
+
+    /// Where a guardian that holds this lock says that programs run.
+    pub(crate) fn programs_record(&self) -> PathBuf {
+        self.path.with_file_name(PROGRAMS)
     }
 }
 
@@ -257,7 +324,9 @@ fn fitting(root: &Path) -> Result<PathBuf, HomeError> {
 /// empty, or was made for Bosun.
 fn require_own(path: &Path) -> Result<(), HomeError> {
     let Ok(folder) = fs::metadata(path) else { return Ok(()) };
-    let ours = ["sessions", "config.toml"].iter().any(|name| path.join(name).exists());
+    let any = |names: &[&str]| names.iter().any(|name| path.join(name).exists());
+    let is_mine = folder.uid() == crate::user_id() && folder.mode() & 0o002 == 0;
+    let ours = any(&MADE) || (is_mine && any(&DEFINITIONS));
     if !folder.is_dir() || folder.mode() & 0o077 == 0 || ours {
         return Ok(());
     }
@@ -316,6 +385,19 @@ mod tests {
         fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
         Home::open(folder.path().to_owned()).unwrap();
         assert_eq!(mode(folder.path()), 0o700);
+    }
+
+    #[test]
+    fn a_folder_that_holds_definitions_before_the_first_run_is_closed() {
+        for name in ["agents", "skills", "hooks", "commands", "plugins", "AGENTS.md"] {
+            let folder = tempfile::tempdir().unwrap();
+            fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+            fs::write(folder.path().join(name), "").unwrap();
+            fs::write(folder.path().join("notes"), "").unwrap();
+            assert!(Home::check(folder.path()).is_ok(), "{name}");
+            Home::open(folder.path().to_owned()).unwrap();
+            assert_eq!(mode(folder.path()), 0o700, "{name}");
+        }
     }
 
     #[test]

@@ -23,15 +23,15 @@ pub mod twin;
 pub use clock::{Clock, SystemClock};
 pub use files::{
     EntryKind, Expect, FileBytes, FileError, Folder, FolderEntry, PathError, Place, Removed, Stamp, Workspace,
-    make_below, move_below, remove_below,
+    make_below, move_below, remove_below, swap_below,
 };
 pub use guardian::{
     Exit, ExitStatus, Guardian, Input, Job, Kill, Leftovers, Output, Process, Program, SpawnError, Stderr, Stdin,
-    WaitError, guardian_main,
+    Survivors, WaitError, guardian_main,
 };
-pub use home::{FileLock, Home, HomeError};
+pub use home::{FileLock, Home, HomeError, Settled};
 pub use ids::{Ids, TimeIds};
 pub use lineage::Lineage;
 pub use machine::Owner;
-pub use plain::{PlainError, open_plain, read_below, read_plain, user_id};
+pub use plain::{PlainError, open_plain, read_below, read_owned_below, read_plain, read_unlinked, user_id};
 pub use terminal::{Keys, Size};

@@ -1,14 +1,14 @@
 //! Who started a process: a person, or an agent's command.
 //!
 //! Whatever a command starts stays below its guardian, also after `setsid` or a double fork, since the guardian is a
-//! subreaper. So it is enough to go up from parent to parent and look for a process of Bosun. The mark in the
-//! environment says the same of a process that could hide its parents, unless it was taken off.
+//! subreaper. So it is enough to go up from parent to parent and look for a process of Bosun. In a PID namespace of its
+//! own a process can hide its parents from itself; the marks say the same, and the one in its limits cannot be taken off.
 
 use std::os::unix::fs::MetadataExt;
 
-use rustix::process::{Pid, getpid};
+use rustix::process::Pid;
 
-use crate::guardian::{is_guardian, is_marked};
+use crate::guardian::{has_lowered_locks, is_guardian, is_marked};
 use crate::proc::{self, Stat, positive};
 
 /// Who started a process.
@@ -33,10 +33,17 @@ impl Lineage {
 
     /// Of this process.
     pub fn of_this_process() -> Lineage {
-        if is_marked() { Lineage::Agent } else { Lineage::above(getpid()) }
+        if is_marked() {
+            return Lineage::Agent;
+        }
+        // Without `/proc`, or with one of a foreign namespace, nobody can tell.
+        proc::own_number().map_or(Lineage::Unknown, Lineage::above)
     }
 
     fn above(process: Pid) -> Lineage {
+        if has_lowered_locks(process) {
+            return Lineage::Agent;
+        }
         let parent = |child: Pid| Stat::read(child).map(|stat| stat.parent);
         let (mut below, mut at) = (process, process);
         for _ in 0..LOOKS {

@@ -40,7 +40,8 @@ impl Owner {
     }
 }
 
-fn boot() -> io::Result<String> {
+/// The machine's present start.
+pub(crate) fn boot() -> io::Result<String> {
     Ok(fs::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_owned())
 }
 

@@ -83,18 +83,27 @@ impl Gauge {
     /// The control groups that limit this process: its own and those above it, as far as they can be seen from here.
     fn groups(&self) -> Vec<Group> {
         let own = self.text("proc/self/cgroup").unwrap_or_default();
-        let path = own.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
-        let ancestors = Path::new(path).ancestors();
-        ancestors.filter_map(|group| self.group(&Path::new("sys/fs/cgroup").join(group))).collect()
+        let second = own.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
+        let first = own.lines().find_map(|line| {
+            let (controllers, path) = line.split_once(':')?.1.split_once(":/")?;
+            controllers.split(',').any(|name| name == "memory").then_some(path)
+        });
+        let of = |version: &'static Version, path: &str| {
+            let folders: Vec<PathBuf> =
+                Path::new(path).ancestors().map(|group| Path::new(version.folder).join(group)).collect();
+            folders.into_iter().filter_map(|folder| self.group(version, &folder)).collect::<Vec<Group>>()
+        };
+        let first = first.map(|path| of(&FIRST, path)).unwrap_or_default();
+        of(&SECOND, second).into_iter().chain(first).collect()
     }
 
-    fn group(&self, folder: &Path) -> Option<Group> {
+    fn group(&self, version: &Version, folder: &Path) -> Option<Group> {
         let number = |name: &str| self.text(folder.join(name)).ok()?.trim().parse::<u64>().ok();
-        // One without a limit says `max`.
-        let limit = number("memory.max")?;
+        // One without a limit says `max`, or a number larger than any machine.
+        let limit = number(version.limit)?;
         let stat = self.text(folder.join("memory.stat")).unwrap_or_default();
         // What the kernel gives up as soon as somebody needs it is not taken.
-        let taken = number("memory.current")?.saturating_sub(field(&stat, "inactive_file").unwrap_or_default());
+        let taken = number(version.used)?.saturating_sub(field(&stat, version.spare).unwrap_or_default());
         Some(Group { limit, left: limit.saturating_sub(taken) })
     }
 
@@ -118,6 +127,24 @@ impl Bounds {
         if reading.available < least || pressed { Room::Tight } else { Room::Ample }
     }
 }
+
+/// How a version of control groups names its files.
+struct Version {
+    folder: &'static str,
+    limit: &'static str,
+    used: &'static str,
+    spare: &'static str,
+}
+
+const FIRST: Version = Version {
+    folder: "sys/fs/cgroup/memory",
+    limit: "memory.limit_in_bytes",
+    used: "memory.usage_in_bytes",
+    spare: "total_inactive_file",
+};
+
+const SECOND: Version =
+    Version { folder: "sys/fs/cgroup", limit: "memory.max", used: "memory.current", spare: "inactive_file" };
 
 /// What a control group allows.
 struct Group {
@@ -189,6 +216,20 @@ mod tests {
             ("sys/fs/cgroup/user/memory.max", "2147483648\n"),
             ("sys/fs/cgroup/user/memory.current", "2147483000\n"),
             ("sys/fs/cgroup/user/memory.stat", "anon 1\ninactive_file 1073741176\n"),
+        ]);
+        assert_eq!(gauge.read().unwrap(), Reading { available: GIB, total: 2 * GIB, pressure: None });
+    }
+
+    #[test]
+    fn limits_of_the_first_version_of_control_groups_count_too() {
+        let (_folder, gauge) = machine(&[
+            MEMINFO,
+            ("proc/self/cgroup", "4:cpu,memory:/docker/x\n1:name=systemd:/other\n0::/\n"),
+            ("sys/fs/cgroup/memory/docker/x/memory.limit_in_bytes", "9223372036854771712\n"),
+            ("sys/fs/cgroup/memory/docker/x/memory.usage_in_bytes", "7\n"),
+            ("sys/fs/cgroup/memory/memory.limit_in_bytes", "2147483648\n"),
+            ("sys/fs/cgroup/memory/memory.usage_in_bytes", "2147483000\n"),
+            ("sys/fs/cgroup/memory/memory.stat", "inactive_file 1\ntotal_inactive_file 1073741176\n"),
         ]);
         assert_eq!(gauge.read().unwrap(), Reading { available: GIB, total: 2 * GIB, pressure: None });
     }

@@ -18,6 +18,9 @@ pub enum PlainError {
     /// It is a link, or a folder on the way to it is one.
     #[error("it is a link, or behind one")]
     Link,
+    /// Somebody else could have put it there.
+    #[error("it belongs to another user")]
+    Owner,
     /// It is too large.
     #[error("it is larger than {most} bytes")]
     Large {
@@ -41,12 +44,33 @@ pub fn open_plain(path: &Path) -> Result<Option<File>, PlainError> {
 
 /// Reads a file below a folder, following no link on the way; none when it does not exist.
 pub fn read_below(folder: &Path, below: &Path, most: u64) -> Result<Option<Vec<u8>>, PlainError> {
-    let open = |folder: OwnedFd| {
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-        openat2(&folder, below, FLAGS | OFlags::NOFOLLOW, Mode::empty(), resolve)
+    whole(open_folder(folder).and_then(|folder| open_linkless(&folder, below)), most)
+}
+
+/// Reads a file anywhere, following no link on the way to it; none when it does not exist.
+pub fn read_unlinked(path: &Path, most: u64) -> Result<Option<Vec<u8>>, PlainError> {
+    let below = path.strip_prefix("/").map_err(|_relative| PlainError::Link)?;
+    read_below(Path::new("/"), below, most)
+}
+
+/// Reads at most the first `most` bytes of a file below a folder, following no link on the way; none when it does not
+/// exist. A file that belongs neither to this user, nor to root, nor to the owner of the folder is refused: in a folder
+/// that everybody may write to, anybody could have put it there.
+pub fn read_owned_below(folder: &Path, below: &Path, most: u64) -> Result<Option<Vec<u8>>, PlainError> {
+    let io = |errno: Errno| PlainError::Io(errno.into());
+    let folder = match open_folder(folder) {
+        Ok(folder) => folder,
+        Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
+        Err(errno) => return Err(io(errno)),
     };
-    let folder = openat(CWD, folder, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
-    whole(folder.and_then(open), most)
+    let owner = fstat(&folder).map_err(io)?.st_uid;
+    let Some(file) = plain(open_linkless(&folder, below))? else { return Ok(None) };
+    if ![user_id(), 0, owner].contains(&fstat(&file).map_err(io)?.st_uid) {
+        return Err(PlainError::Owner);
+    }
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes).map_err(PlainError::Io)?;
+    Ok(Some(bytes))
 }
 
 /// The user that this process acts for.
@@ -56,6 +80,15 @@ pub fn user_id() -> u32 {
 
 /// Opening a pipe must not wait for its writer.
 const FLAGS: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+
+fn open_folder(folder: &Path) -> rustix::io::Result<OwnedFd> {
+    openat(CWD, folder, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+}
+
+fn open_linkless(folder: &OwnedFd, below: &Path) -> rustix::io::Result<OwnedFd> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    openat2(folder, below, FLAGS | OFlags::NOFOLLOW, Mode::empty(), resolve)
+}
 
 fn whole(opened: rustix::io::Result<OwnedFd>, most: u64) -> Result<Option<Vec<u8>>, PlainError> {
     let Some(file) = plain(opened)? else { return Ok(None) };
@@ -114,6 +147,22 @@ mod tests {
         assert!(matches!(read_plain(&folder.path().join("zero"), 4), Err(PlainError::Kind)));
         assert!(matches!(open_plain(&folder.path().join("zero")), Err(PlainError::Link)));
         assert!(matches!(open_plain(&fifo), Err(PlainError::Kind)));
+    }
+
+    #[test]
+    fn only_the_beginning_is_read_of_what_belongs_here() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("five"), "12345").unwrap();
+        symlink("five", folder.path().join("link")).unwrap();
+        let read = |name: &str| read_owned_below(folder.path(), Path::new(name), 4).map_err(|error| error.to_string());
+        assert_eq!(read("five"), Ok(Some(b"1234".to_vec())));
+        assert_eq!((read("none"), read("link")), (Ok(None), Err("it is a link, or behind one".into())));
+        // Only root can give files away.
+        if std::os::unix::fs::chown(folder.path().join("five"), Some(65_534), None).is_ok() {
+            assert_eq!(read("five"), Err("it belongs to another user".into()));
+            std::os::unix::fs::chown(folder.path(), Some(65_534), None).unwrap();
+            assert_eq!(read("five"), Ok(Some(b"1234".to_vec())));
+        }
     }
 
     #[test]

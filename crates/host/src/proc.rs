@@ -44,6 +44,11 @@ impl Stat {
         })
     }
 
+    /// Whether somebody stopped the process with a signal, or traces it.
+    pub(crate) fn is_stopped(&self) -> bool {
+        matches!(self.state, b'T' | b't')
+    }
+
     /// Whether the process has ended and only waits to be reaped.
     pub(crate) fn is_dead(&self) -> bool {
         matches!(self.state, b'Z' | b'X' | b'x')
@@ -90,6 +95,13 @@ impl Snapshot {
     }
 }
 
+/// The number of this process in the namespace whose processes `/proc` shows, which need not be its own.
+pub(crate) fn own_number() -> io::Result<Pid> {
+    let link = fs::read_link("/proc/self")?;
+    let number = link.to_str().and_then(parse_pid);
+    number.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "/proc/self"))
+}
+
 /// The children of this process, which must have one thread only; dead ones may be among them.
 pub(crate) fn own_children() -> io::Result<Vec<Pid>> {
     let own = getpid();
@@ -130,7 +142,7 @@ fn if_it_lives<T>(read: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-fn parse_pid(text: &str) -> Option<Pid> {
+pub(crate) fn parse_pid(text: &str) -> Option<Pid> {
     positive(text.parse().ok()?)
 }
 

@@ -155,7 +155,7 @@ impl Bench {
     /// One turn of a run, and its end.
     fn work(&mut self, run: Run) {
         self.report(run, Report::Boundary(Point::Between));
-        let quote = Quote { input: 0, least: 0, most: 0, price: None, spare: Cost::ZERO };
+        let quote = Quote { input: 0, estimated: 0, least: 0, expected: 0, most: 0, price: None, spare: Cost::ZERO };
         self.report(run, Report::TurnBegun { model: "m".into(), quote });
         let turn = self.kernel.task(run.task).expect("it exists").turn;
         let content = vec![Block::Text { text: "so".into() }];
@@ -193,6 +193,8 @@ fn terms() -> Terms {
         roots: Vec::new(),
         ask_user: false,
         max_turns: None,
+        root_turns: None,
+        limits: protocol::TermLimits::default(),
         budget: Budget::default(),
         effort: None,
         list: protocol::ListName::Session,

@@ -122,7 +122,7 @@ impl Bench {
 
     /// The model is asked and answers with calls, or with words when there are none.
     fn answer(&mut self, run: Run, calls: impl Iterator<Item = String>) -> Turn {
-        let quote = Quote { input: 0, least: 0, most: 0, price: None, spare: Cost::ZERO };
+        let quote = Quote { input: 0, estimated: 0, least: 0, expected: 0, most: 0, price: None, spare: Cost::ZERO };
         self.report(run, Report::TurnBegun { model: "m".into(), quote });
         let turn = self.kernel.task(run.task).expect("it exists").turn;
         let call = |id: String| Block::Call(Call { id: CallId(id), tool: "shell".into(), input: "{}".into() });
@@ -169,6 +169,8 @@ fn terms() -> Terms {
         roots: Vec::new(),
         ask_user: false,
         max_turns: None,
+        root_turns: None,
+        limits: protocol::TermLimits::default(),
         budget: Budget::default(),
         effort: None,
         list: ListName::Session,

@@ -3,6 +3,7 @@
 use protocol::{CallId, Cancel, Entry, Run, WaitEnd};
 
 /// One thing to perform. A `Record` is durable before anything after it is performed.
+#[expect(clippy::large_enum_variant, reason = "nearly every effect is an event, and is moved into its commit at once")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     /// Append an event to the log.

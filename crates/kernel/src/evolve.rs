@@ -1,14 +1,15 @@
 //! How an event changes the state. There is no other way to change it, but for leases, which are not durable.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use protocol::{
-    Activation, At, Attempt, Block, CallId, Cost, DecidedBy, Decision, Entry, Event, Holder, Kind, MailId, Outcome,
-    TaskId, TaskSpec, Turn, WaitEnd,
+    Activation, At, Attempt, Block, Body, CallId, Cost, DecidedBy, Decision, Entry, Event, Holder, Kind, MailId,
+    Origin, Outcome, TaskId, TaskSpec, Turn, WaitEnd,
 };
 
 use crate::state::{Admission, State};
-use crate::{CallPhase, Decided, Footing, Last, Phase, Purpose, Signal, Standing, Task, Wait, Work};
+use crate::{Asking, CallPhase, Decided, Footing, Last, Parking, Phase, Purpose, Signal, Standing, Task, Wait, Work};
 
 /// The time that a rate is counted over.
 const RATE_SPAN: Duration = Duration::from_secs(60);
@@ -40,8 +41,11 @@ impl State {
         let id = entry.task;
         self.steer(entry);
         match &entry.event {
-            Event::SessionOpened(_)
-            | Event::WorkPlaced { .. }
+            Event::SessionOpened(terms) => {
+                self.max_turns = terms.max_turns;
+                Ok(())
+            }
+            Event::WorkPlaced { .. }
             | Event::WorkSealed { .. }
             | Event::WorkMerged { .. }
             | Event::ItemChanged { .. }
@@ -55,6 +59,7 @@ impl State {
             | Event::ModelChanged { .. }
             | Event::AutopilotContinued { .. }
             | Event::AutopilotStopped { .. }
+            | Event::BudgetAwaited
             | Event::Unknown => Ok(()),
             // Whoever greeted what was copied parts from it, in the original.
             Event::SessionForked { .. } => {
@@ -81,8 +86,9 @@ impl State {
             }
             Event::SessionAdopted { fence, terms } => {
                 self.fence = *fence;
+                (self.max_turns, self.turns) = (terms.max_turns, 0);
                 self.update(id, |root| {
-                    root.max_turns = terms.max_turns;
+                    root.max_turns = terms.root_turns;
                     root.ledger.budget = terms.budget;
                     root.told_low = root.told_low && root.ledger.is_low();
                     // The new owner has a budget and a time of its own, and says itself which turn is the last.
@@ -98,6 +104,7 @@ impl State {
             }
             Event::FleetBegan(terms) => {
                 self.graph.begin(terms.clone());
+                self.turns = 0;
                 Ok(())
             }
             Event::TodoClaimed { todo, fence } => {
@@ -130,6 +137,7 @@ impl State {
             }
             Event::AdmissionClosed => {
                 self.admission = Admission::Closed;
+                self.keep_asleep();
                 Ok(())
             }
             Event::AdmissionOpened => {
@@ -141,7 +149,10 @@ impl State {
                 task.mode = protocol::Mode::Background;
                 Ok(())
             }),
-            Event::TaskParked { until_at } => self.update(id, |task| task.go(Signal::Park(*until_at), "parked")),
+            Event::TaskParked { until_at, why } => {
+                let parking = Parking { until: *until_at, why: *why };
+                self.update(id, |task| task.go(Signal::Park(parking), "parked"))
+            }
             Event::TaskInterrupted => self.update(id, |task| task.go(Signal::Interrupt, "interrupted")),
             Event::TaskRequeued => self.update(id, |task| task.go(Signal::Requeue, "requeued")),
             Event::SlotRegained => self.update(id, |task| task.go(Signal::Regain, "slot regained")),
@@ -184,20 +195,49 @@ impl State {
                 Ok(())
             }),
             Event::ActivationEnded { outcome, .. } => self.rework(id, |task| task.rest(outcome)),
-            Event::MailAdmitted { mail, delivery, .. } => {
+            Event::MailAdmitted { mail, delivery, from, body } => {
                 self.next_mail = mail.0 + 1;
+                // What a person asks for is a run of its own.
+                if *from == Origin::User && self.root == Some(id) {
+                    self.turns = 0;
+                }
                 self.update(id, |task| {
                     task.inbox.insert(*mail, *delivery);
+                    match body {
+                        Body::Result { task: of, activation } => {
+                            task.results.insert(*mail, (*of, *activation));
+                        }
+                        // Whoever is spoken to is not only woken by results.
+                        Body::Text { .. } => task.delays = 0,
+                    }
                     Ok(())
                 })
             }
-            Event::MailDelivered { mail } => self.update(id, |task| task.unmail(mail)),
+            Event::MailDelivered { mail } => self.update(id, |task| {
+                // Whoever is told more has more to say than a last word.
+                task.last = task.last.filter(|last| !last.why().completes());
+                task.unmail(mail)
+            }),
+            Event::WakeDelayed { until_at } => self.update(id, |task| {
+                (task.wake_at, task.delays) = (Some(*until_at), task.delays + 1);
+                Ok(())
+            }),
             Event::MailExpired { mail } => self.update(id, |task| task.unmail(&[*mail])),
-            Event::TurnBegun { turn, reserved, model, .. } => self.begin_turn(id, *turn, *reserved, model),
-            Event::TurnAnswered { content, cost, .. } => self.end_turn(id, *cost, answered(content)),
+            Event::TurnBegun { turn, reserved, model, price, max_output, quoted } => {
+                let most = max_output.unwrap_or(quoted.output);
+                let (model, reserved) = (model.clone(), *reserved);
+                self.begin_turn(id, *turn, Asking { model, reserved, quoted: *quoted, price: *price, most })
+            }
+            Event::TurnGrew { reserved, output, .. } => self.grow_turn(id, *reserved, *output),
+            Event::TurnAnswered { content, cost, usage, .. } => {
+                let asked = self.end_turn(id, *cost, answered(content))?;
+                self.counts.learn(&asked.model, asked.quoted, *usage);
+                Ok(())
+            }
             Event::TurnFailed { cost, .. } => {
                 self.end_turn(id, *cost, Work::Boundary)?;
-                // A try that brought no answer does not count against the limit of turns.
+                // A try that brought no answer does not count against the limits of turns.
+                self.turns = self.turns.saturating_sub(1);
                 self.update(id, |task| {
                     task.last = task.last.map(Last::due);
                     task.turns = task.turns.saturating_sub(1);
@@ -234,6 +274,9 @@ impl State {
                 let parent = self.tasks.get_mut(&parent).ok_or(Impossible::NoTask(parent))?;
                 parent.children.push(id);
                 parent.names.insert(spec.name.clone());
+                if parent.at_work == 0 {
+                    parent.delays = 0;
+                }
                 parent.depth + 1
             }
         };
@@ -282,30 +325,52 @@ impl State {
         self.move_call(id, call, CallPhase::Decided(decided))
     }
 
-    fn begin_turn(&mut self, id: TaskId, turn: Turn, reserved: Cost, model: &str) -> Result<(), Impossible> {
+    fn begin_turn(&mut self, id: TaskId, turn: Turn, asking: Asking) -> Result<(), Impossible> {
+        let reserved = asking.reserved;
+        self.turns = self.turns.saturating_add(1);
         self.rework(id, |task| {
             task.turn = turn;
             task.turns += 1;
             task.last = task.last.map(Last::taken);
-            task.work = Work::Asking { reserved, model: model.to_owned() };
+            task.work = Work::Asking(asking);
+            task.streamed = None;
             Ok(())
         })?;
         self.book(id, |task| task.ledger.reserve(reserved));
         Ok(())
     }
 
-    fn end_turn(&mut self, id: TaskId, used: Cost, next: Work) -> Result<(), Impossible> {
-        let mut reserved = Cost::ZERO;
-        self.rework(id, |task| {
-            let Work::Asking { reserved: set_aside, .. } = task.work else {
-                return Err(task.impossible("turn ended"));
-            };
-            reserved = set_aside;
-            task.work = next;
+    fn grow_turn(&mut self, id: TaskId, reserved: Cost, output: u32) -> Result<(), Impossible> {
+        let mut more = Cost::ZERO;
+        self.update(id, |task| {
+            let impossible = task.impossible("turn grew");
+            let Work::Asking(asking) = &mut task.work else { return Err(impossible) };
+            more = reserved.minus(asking.reserved);
+            asking.reserved = reserved;
+            asking.quoted.output = output;
             Ok(())
         })?;
-        self.book(id, |task| task.ledger.settle(reserved, used));
+        self.book(id, |task| task.ledger.reserve(more));
         Ok(())
+    }
+
+    /// Ends the model call under way, and tells what was asked.
+    fn end_turn(&mut self, id: TaskId, used: Cost, next: Work) -> Result<Asking, Impossible> {
+        let mut asked = None;
+        self.rework(id, |task| {
+            let impossible = task.impossible("turn ended");
+            task.streamed = None;
+            match std::mem::replace(&mut task.work, next) {
+                Work::Asking(asking) => {
+                    asked = Some(asking);
+                    Ok(())
+                }
+                Work::Fresh | Work::Boundary | Work::Acting(_) | Work::Answered { .. } => Err(impossible),
+            }
+        })?;
+        let asked = asked.ok_or(Impossible::NoTask(id))?;
+        self.book(id, |task| task.ledger.settle(asked.reserved, used));
+        Ok(asked)
     }
 
     /// Books on the task's account and on every account above it.
@@ -320,7 +385,7 @@ impl State {
 
 /// What an answer leaves to do.
 fn answered(content: &[Block]) -> Work {
-    let calls: std::collections::BTreeMap<_, _> = content
+    let calls: BTreeMap<_, _> = content
         .iter()
         .filter_map(|block| match block {
             Block::Call(call) => Some((call.id.clone(), CallPhase::Pending)),
@@ -341,6 +406,9 @@ impl Task {
         if !self.is_running() {
             self.stalled = false;
             self.lease = None;
+        }
+        if self.phase != Phase::Idle {
+            self.wake_at = None;
         }
         Ok(())
     }
@@ -373,6 +441,11 @@ impl Task {
     fn unmail(&mut self, mail: &[MailId]) -> Result<(), Impossible> {
         for id in mail {
             self.inbox.remove(id).ok_or_else(|| self.impossible("mail delivered"))?;
+            self.results.remove(id);
+        }
+        if self.inbox.is_empty() {
+            // An emptied map keeps room for more, and a task that rests may never have any.
+            self.inbox = BTreeMap::new();
         }
         Ok(())
     }

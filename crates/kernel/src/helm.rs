@@ -1,6 +1,6 @@
 //! How the root is steered: the session's mode and model, and where it is with its objective.
 
-use protocol::{Decision, Entry, Event, Origin, PlanAction, SessionMode};
+use protocol::{Attempt, AutopilotStop, Decision, Entry, Event, Origin, PlanAction, SessionMode, WrapUp};
 
 use crate::Phase;
 use crate::state::{Admission, State};
@@ -16,6 +16,10 @@ pub struct Helm {
     pub model: Option<String>,
     /// Whether the plan is made and nobody carries it out yet: plan mode ends with the activation.
     pub(crate) leaving: bool,
+    /// Turns of the root since it was last given an objective.
+    pub(crate) turns: u32,
+    /// Why the next turn of the activation is its last, when its objective is over.
+    pub(crate) closing: Option<WrapUp>,
 }
 
 /// An objective that the root is at on autopilot.
@@ -47,7 +51,7 @@ impl State {
                     !root.phase.is_at_rest()
                 });
                 let flight = (*mode == SessionMode::Autopilot && at_work).then(Flight::default);
-                self.helm = Helm { mode: *mode, flight, leaving: false, model: self.helm.model.take() };
+                self.helm = Helm { mode: *mode, flight, model: self.helm.model.take(), ..Helm::default() };
             }
             Event::ModelChanged { model, .. } => self.helm.model = Some(model.clone()),
             Event::SessionAdopted { terms, .. } => {
@@ -56,6 +60,14 @@ impl State {
             }
             Event::MailAdmitted { from: Origin::User, .. } if of_root => {
                 self.helm.flight = (self.helm.mode == SessionMode::Autopilot).then(Flight::default);
+                (self.helm.turns, self.helm.closing) = (0, None);
+            }
+            Event::TurnBegun { .. } if of_root => self.helm.turns += 1,
+            // A try that brought no answer does not count.
+            Event::TurnFailed { .. } if of_root => self.helm.turns = self.helm.turns.saturating_sub(1),
+            // Another activation has other things to do, and whoever is held is not done.
+            Event::ActivationStarted { attempt: Attempt(1), .. } | Event::StopHeld { .. } if of_root => {
+                self.helm.closing = None;
             }
             Event::AskDecided { decision: Decision::Proceed { action: PlanAction::ExitOnly }, .. } => {
                 self.helm.leaving = true;
@@ -64,7 +76,16 @@ impl State {
                 let same = self.helm.flight.as_ref().map_or(0, |flight| flight.unchanged(state));
                 self.helm.flight = Some(Flight { continues: *count, seen: Some(state.clone()), same });
             }
-            Event::AutopilotStopped { .. } => self.helm.flight = None,
+            Event::AutopilotStopped { why, .. } => {
+                self.helm.flight = None;
+                self.helm.closing = match why {
+                    AutopilotStop::Complete { .. } | AutopilotStop::Blocked { .. } => Some(WrapUp::Reported),
+                    AutopilotStop::Limit
+                    | AutopilotStop::NoChange
+                    | AutopilotStop::Aborted { .. }
+                    | AutopilotStop::Failed => None,
+                };
+            }
             _other => {}
         }
     }

@@ -21,6 +21,8 @@ pub(crate) enum Alarm {
     Lease,
     /// A last turn must be over.
     Grace,
+    /// Results have waited for each other long enough.
+    Results,
     /// A call gives up.
     Call(CallId),
 }
@@ -93,6 +95,16 @@ impl State {
         self.busy += usize::from(after.busy);
         self.at_work -= usize::from(before.works);
         self.at_work += usize::from(after.works);
+        self.parked -= usize::from(before.parked);
+        self.parked += usize::from(after.parked);
+        self.active -= usize::from(before.active);
+        self.active += usize::from(after.active);
+        if before.works != after.works
+            && let Some(parent) = self.tasks.get(&id).and_then(|task| task.parent)
+            && let Some(parent) = self.tasks.get_mut(&parent)
+        {
+            parent.at_work = parent.at_work - u32::from(before.works) + u32::from(after.works);
+        }
         if before.place != after.place {
             match before.place {
                 Place::Nowhere => {}
@@ -111,6 +123,7 @@ impl State {
             (before.quota, after.quota, Alarm::Quota),
             (before.lease, after.lease, Alarm::Lease),
             (before.grace, after.grace, Alarm::Grace),
+            (before.results, after.results, Alarm::Results),
         ] {
             if was != is {
                 self.unset_alarm(id, was, alarm.clone());
@@ -176,6 +189,15 @@ impl State {
         }
     }
 
+    /// Nobody wakes by itself while nothing may start.
+    pub(crate) fn keep_asleep(&mut self) {
+        for task in self.tasks.values_mut() {
+            if let Some(at) = task.wake_at.take() {
+                self.alarms.remove(&(at, task.id, Alarm::Results));
+            }
+        }
+    }
+
     fn set_alarm(&mut self, id: TaskId, at: Option<At>, alarm: Alarm) {
         self.alarms.extend(at.map(|at| (at, id, alarm)));
     }
@@ -192,11 +214,14 @@ impl State {
 struct Marks {
     busy: bool,
     works: bool,
+    parked: bool,
+    active: bool,
     runs: bool,
     place: Place,
     quota: Option<At>,
     lease: Option<At>,
     grace: Option<At>,
+    results: Option<At>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -208,19 +233,52 @@ enum Place {
 }
 
 impl Marks {
-    const NONE: Marks =
-        Marks { busy: false, works: false, runs: false, place: Place::Nowhere, quota: None, lease: None, grace: None };
+    const NONE: Marks = Marks {
+        busy: false,
+        works: false,
+        parked: false,
+        active: false,
+        runs: false,
+        place: Place::Nowhere,
+        quota: None,
+        lease: None,
+        grace: None,
+        results: None,
+    };
 
     fn of(task: &Task) -> Marks {
         let quota = match task.phase {
-            Phase::Parked(until) => Some(until),
+            Phase::Parked(parking) => parking.until,
             Phase::Queued(_) | Phase::Running(_) | Phase::Idle | Phase::Interrupted | Phase::Finished(_) => None,
         };
         let busy = task.phase.is_busy();
         // A last turn needs an owner; whoever queues or is parked before it has no more time for that.
         let grace = task.cancel_until.filter(|_| busy);
-        let works = task.kind != Kind::Shell && !task.phase.is_at_rest();
-        Marks { busy, works, runs: task.is_running(), place: Place::of(task), quota, lease: task.lease, grace }
+        let agent = task.kind != Kind::Shell;
+        Marks {
+            busy,
+            works: agent && !task.phase.is_at_rest(),
+            parked: agent && matches!(task.phase, Phase::Parked(_)),
+            active: agent && is_active(task),
+            runs: task.is_running(),
+            place: Place::of(task),
+            quota,
+            lease: task.lease,
+            grace,
+            results: task.wake_at,
+        }
+    }
+}
+
+/// Whether a task surely goes on by itself. The root has no slot to lend, so whether it waits is looked at when nobody
+/// else is active.
+fn is_active(task: &Task) -> bool {
+    match task.phase {
+        Phase::Queued(_) => true,
+        Phase::Running(Footing::Slot | Footing::Returning) => task.needs_slot(),
+        Phase::Running(Footing::Lent) | Phase::Idle | Phase::Parked(_) | Phase::Interrupted | Phase::Finished(_) => {
+            false
+        }
     }
 }
 

@@ -4,9 +4,11 @@ use protocol::api::{ErrandParams, ErrandUpdate};
 use protocol::{
     Activation, AgentSpec, Answer, Ask, AskId, At, Block, Body, Brought, CallId, Cancel, CancelBy, Compaction,
     Completion, Cost, DecidedBy, Decision, DefinitionId, Delivery, ErrandId, Evidence, FailKind, Fence, FleetEnd,
-    FleetTerms, Holder, Item, Limit, ListName, ModelFault, ModelUse, Origin, Quote, Run, SessionId, SessionMode,
+    FleetTerms, Holder, Item, Limit, ListName, ModelFault, ModelUse, Origin, Quote, Retry, Run, SessionId, SessionMode,
     StopReason, TaskId, TaskSpec, Terms, Todo, TodoId, Turn, Usage, WaitMode, WrapUp,
 };
+
+use crate::Parking;
 
 /// One thing that happened, or that somebody asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +35,15 @@ pub enum Input {
     Fork {
         /// The other.
         from: SessionId,
+    },
+    /// Keep definitions that the session may need though nobody says them again.
+    Define(Vec<Definition>),
+    /// A task that works on nothing is told less from here on.
+    Compact {
+        /// The task.
+        task: TaskId,
+        /// What of.
+        compaction: Compaction,
     },
     /// Let every interrupted task go on.
     Resume,
@@ -84,6 +95,14 @@ pub enum Input {
         run: Run,
         /// The moment.
         since: At,
+    },
+    /// So many tokens of the answer to a run have arrived. It is not durable: it only tells what the run has used if it
+    /// is broken off.
+    Streamed {
+        /// The run.
+        run: Run,
+        /// The tokens.
+        output: u32,
     },
     /// A run that had stalled shows signs of life.
     Stir(Run),
@@ -270,7 +289,18 @@ pub enum Report {
         message: String,
         /// What the try is counted as.
         booked: Booked,
+        /// The next try, if there is one.
+        retry: Option<Retry>,
     },
+    /// The answer is getting longer than was set aside for.
+    TurnGrows {
+        /// Which turn.
+        turn: Turn,
+        /// The output that is to be set aside for.
+        output: u32,
+    },
+    /// It waits to ask its model until requests of others are settled.
+    AwaitsBudget,
     /// It takes one last turn, without tools.
     WrapUp(WrapUp),
     /// Its model is told less of the conversation's beginning from now on.
@@ -301,6 +331,13 @@ pub enum Report {
         answer: Answer,
         /// What it left behind.
         evidence: Vec<Evidence>,
+    },
+    /// A call has told its model how an activation of another task ended, so that the mail about it need not.
+    ResultRead {
+        /// The task.
+        task: TaskId,
+        /// The activation.
+        activation: Activation,
     },
     /// Its model is told of more tools.
     ToolsLoaded(Vec<String>),
@@ -356,8 +393,8 @@ pub enum Report {
     Intent(String),
     /// The agent guesses what the user may want to say next.
     Suggested(String),
-    /// A quota is used up until this moment.
-    Park(At),
+    /// It cannot ask its model for now.
+    Park(Parking),
     /// The hooks on its activation's start have run, and said this.
     Greeted(Vec<String>),
     /// It would end, and somebody keeps it from that, as often as the limits allow.
@@ -395,8 +432,11 @@ pub enum Report {
 pub enum Booked {
     /// Nothing: the model was never reached, or refused to work.
     Nothing,
-    /// All that was set aside: it had begun to answer, and what it used is not known.
-    Reservation,
+    /// Its input, and so many tokens of its answer: those that had arrived.
+    Used {
+        /// The tokens.
+        output: u32,
+    },
 }
 
 /// Where a run stands when it asks for its mail.

@@ -8,6 +8,7 @@
 #![deny(missing_docs)]
 
 pub mod bucket;
+mod counts;
 mod decide;
 mod effect;
 mod evolve;
@@ -18,6 +19,7 @@ mod histories;
 mod index;
 mod input;
 mod ledger;
+mod parked;
 mod phase;
 mod refusal;
 mod slots;
@@ -38,11 +40,11 @@ pub use graph::{Graph, Node, Standing};
 pub use helm::{Flight, Helm};
 pub use input::{Booked, Definition, Ending, Input, Letter, Memory, Point, Report, Spawn, TodoMove};
 pub use ledger::Ledger;
-pub use phase::{Footing, Phase, Purpose, Signal};
+pub use phase::{Footing, Parking, Phase, Purpose, Signal};
 pub use refusal::Refusal;
 pub use state::State;
 pub use task::{Last, Task};
-pub use work::{CallPhase, Decided, Wait, Work};
+pub use work::{Asking, CallPhase, Decided, Wait, Work};
 
 /// How many agents a session may have. Every agent of the tree counts against the same limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,7 +67,15 @@ pub struct Limits {
     pub repairs: u32,
     /// How often the root is told to go on for one objective on autopilot.
     pub continues: u32,
+    /// Most turns that the root takes for one objective on autopilot, unless it has a limit of its own.
+    pub autopilot_turns: u32,
+    /// How long a result that comes to a task at rest waits for others, while agents that the task started are at
+    /// work. It doubles with each message, up to [`RESULT_WINDOW_GROWTH`] times. Nothing: each result wakes at once.
+    pub result_window: Duration,
 }
+
+/// How many times as long as at first results wait for each other in the end.
+pub const RESULT_WINDOW_GROWTH: u32 = 64;
 
 impl Default for Limits {
     fn default() -> Self {
@@ -79,6 +89,8 @@ impl Default for Limits {
             holds: 8,
             repairs: 2,
             continues: 5,
+            autopilot_turns: 200,
+            result_window: Duration::from_secs(1),
         }
     }
 }
@@ -129,6 +141,16 @@ impl Kernel {
     /// How many tasks are queued, running or parked.
     pub fn busy(&self) -> usize {
         self.state.busy
+    }
+
+    /// What the whole session waits for, when every agent that is not at rest is parked or waits for one that is.
+    pub fn parked(&self) -> Option<Parking> {
+        self.state.parked()
+    }
+
+    /// Whether a model of this one's provider has answered in the session.
+    pub fn has_answered(&self, model: &str) -> bool {
+        self.state.counts.knows_provider(model)
     }
 
     /// How many calls wait for a person's decision.

@@ -1,6 +1,6 @@
 //! A task's phase, and the only function that changes it.
 
-use protocol::{At, Outcome, TaskState};
+use protocol::{At, Outcome, ParkReason, TaskState};
 
 /// Where a task is in its life.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,12 +11,28 @@ pub enum Phase {
     Running(Footing),
     /// It rests between activations.
     Idle,
-    /// It waits for a quota to reset.
-    Parked(At),
+    /// It cannot ask its model for now.
+    Parked(Parking),
     /// Its owner died or left.
     Interrupted,
     /// It ended for good.
     Finished(Outcome),
+}
+
+/// What a task that cannot ask its model waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parking {
+    /// When it resumes by itself; absent when only a person can change that.
+    pub until: Option<At>,
+    /// What it waits for.
+    pub why: ParkReason,
+}
+
+impl Parking {
+    /// Whether it is over by now.
+    pub(crate) fn is_over(self, now: At) -> bool {
+        self.until.is_some_and(|until| until <= now)
+    }
 }
 
 /// What a queued task will do with its slot.
@@ -50,8 +66,8 @@ pub enum Signal {
     Return,
     /// It has a slot again.
     Regain,
-    /// A quota is used up.
-    Park(At),
+    /// It cannot ask its model for now.
+    Park(Parking),
     /// Its owner died or left.
     Interrupt,
     /// It may go on, or was woken.
@@ -72,7 +88,7 @@ impl Phase {
             (Running(Slot | Returning), Signal::Lend) => Some(Running(Lent)),
             (Running(Lent), Signal::Return) => Some(Running(Returning)),
             (Running(Returning), Signal::Regain) => Some(Running(Slot)),
-            (Running(Slot), Signal::Park(until)) => Some(Parked(until)),
+            (Running(Slot), Signal::Park(parking)) => Some(Parked(parking)),
             (Running(_), Signal::Interrupt) => Some(Interrupted),
             (Idle, Signal::Requeue) => Some(Queued(Purpose::Begin)),
             (Parked(_) | Interrupted, Signal::Requeue) => Some(Queued(Purpose::GoOn)),
@@ -106,7 +122,7 @@ impl Phase {
             Phase::Queued(_) => TaskState::Queued,
             Phase::Running(_) => TaskState::Running,
             Phase::Idle => TaskState::Idle,
-            Phase::Parked(until) => TaskState::Parked { until_at: *until },
+            Phase::Parked(Parking { until, why }) => TaskState::Parked { until_at: *until, why: *why },
             Phase::Interrupted => TaskState::Interrupted,
             Phase::Finished(outcome) => TaskState::Finished { outcome: outcome.clone() },
         }
@@ -117,6 +133,10 @@ impl Phase {
 mod tests {
     use super::*;
 
+    const fn until(at: u64) -> Parking {
+        Parking { until: Some(At(at)), why: ParkReason::Quota }
+    }
+
     const PHASES: [Phase; 9] = [
         Phase::Queued(Purpose::Begin),
         Phase::Queued(Purpose::GoOn),
@@ -124,7 +144,7 @@ mod tests {
         Phase::Running(Footing::Lent),
         Phase::Running(Footing::Returning),
         Phase::Idle,
-        Phase::Parked(At(5)),
+        Phase::Parked(until(5)),
         Phase::Interrupted,
         Phase::Finished(Outcome::Lost),
     ];
@@ -152,7 +172,7 @@ mod tests {
             (Signal::Lend, [n(), n(), running(Lent), n(), running(Lent), n(), n(), n(), n()]),
             (Signal::Return, [n(), n(), n(), running(Returning), n(), n(), n(), n(), n()]),
             (Signal::Regain, [n(), n(), n(), n(), running(Slot), n(), n(), n(), n()]),
-            (Signal::Park(At(8)), [n(), n(), Some(Phase::Parked(At(8))), n(), n(), n(), n(), n(), n()]),
+            (Signal::Park(until(8)), [n(), n(), Some(Phase::Parked(until(8))), n(), n(), n(), n(), n(), n()]),
             (Signal::Interrupt, [n(), n(), cut(), cut(), cut(), n(), n(), n(), n()]),
             (Signal::Requeue, [n(), n(), n(), n(), n(), begin(), go_on(), go_on(), n()]),
             (Signal::Rest, [idle(), idle(), idle(), idle(), idle(), n(), idle(), idle(), n()]),

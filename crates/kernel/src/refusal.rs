@@ -1,6 +1,6 @@
 //! Why an input was not accepted. A refused input has changed nothing.
 
-use protocol::{AskId, CallId, ErrandId, TaskId, TodoId, circle};
+use protocol::{AskId, CallId, ErrandId, TaskId, TodoId, WrapUp, circle};
 
 use crate::evolve::Impossible;
 
@@ -88,7 +88,7 @@ pub enum Refusal {
     #[error("there is no objective to report on: the session is not on autopilot, or it was reported already")]
     NoObjective,
     /// The root has no objective, or somebody works on it.
-    #[error("the root is not to be told to go on")]
+    #[error("the root is not to be told to go on, or to come to its end")]
     NotDue,
     /// Agents start others too fast.
     #[error("agents have started {cap} others within a minute, which is all they may; wait, or do the work yourself")]
@@ -125,6 +125,12 @@ pub enum Refusal {
     BudgetHeld {
         /// Whose budget.
         task: TaskId,
+    },
+    /// The objective is over: the next turn is the last.
+    #[error("the objective is over, so the next turn is the last")]
+    Closing {
+        /// Why it is.
+        why: WrapUp,
     },
     /// The activation takes its last turn already, or has taken it.
     #[error("the last turn is taken")]

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use protocol::{AskId, At, CallId, DefinitionId, Errand, ErrandId, Fence, TaskId, TodoId};
 
+use crate::counts::Counts;
 use crate::graph::Graph;
 use crate::helm::Helm;
 use crate::index::Alarm;
@@ -26,7 +27,16 @@ pub struct State {
     pub(crate) defined: BTreeSet<DefinitionId>,
     /// How much memory the machine has left; not durable.
     pub(crate) memory: Memory,
+    /// What was learnt of how models count.
+    pub(crate) counts: Counts,
+    /// Most turns that all agents together may take in one run.
+    pub(crate) max_turns: Option<u32>,
+    /// How many they have taken since the user's last prompt.
+    pub(crate) turns: u32,
     pub(crate) busy: usize,
+    /// How many agents are parked, and how many could go on at once.
+    pub(crate) parked: usize,
+    pub(crate) active: usize,
     /// How many agents, the root among them, have begun or will begin something that has not ended.
     pub(crate) at_work: usize,
     /// How far the root goes by itself.

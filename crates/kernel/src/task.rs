@@ -55,6 +55,14 @@ pub struct Task {
     pub turns: u32,
     /// Mail it has not read, oldest first.
     pub inbox: BTreeMap<MailId, Delivery>,
+    /// Those of it that are results of tasks it started.
+    pub results: BTreeMap<MailId, (TaskId, Activation)>,
+    /// When it wakes at the latest for results that wait for more of them.
+    pub wake_at: Option<At>,
+    /// How often in a row results waited for each other.
+    pub delays: u32,
+    /// How many agents that it started have begun or will begin something that has not ended.
+    pub at_work: u32,
     /// Who asked it to stop, and how firmly.
     pub cancel: Option<(CancelBy, Cancel)>,
     /// When a task that may still take a last turn is stopped at once.
@@ -81,6 +89,8 @@ pub struct Task {
     pub told_low: bool,
     /// When its holder must have shown itself.
     pub lease: Option<At>,
+    /// How much of the answer under way has arrived, in tokens; not durable.
+    pub streamed: Option<u32>,
 }
 
 /// Where an activation's last turn is.
@@ -93,6 +103,12 @@ pub enum Last {
 }
 
 impl Last {
+    pub(crate) fn why(self) -> WrapUp {
+        match self {
+            Last::Due(why) | Last::Taken(why) => why,
+        }
+    }
+
     pub(crate) fn taken(self) -> Last {
         match self {
             Last::Due(why) | Last::Taken(why) => Last::Taken(why),
@@ -135,6 +151,10 @@ impl Task {
             turn: Turn(0),
             turns: 0,
             inbox: BTreeMap::new(),
+            results: BTreeMap::new(),
+            wake_at: None,
+            delays: 0,
+            at_work: 0,
             cancel: None,
             cancel_until: None,
             stopped: false,
@@ -148,6 +168,7 @@ impl Task {
             ledger: Ledger::new(spec.budget),
             told_low: false,
             lease: None,
+            streamed: None,
         }
     }
 
@@ -162,6 +183,11 @@ impl Task {
             Kind::Agent => true,
             Kind::Main | Kind::Shell => false,
         }
+    }
+
+    /// Whether all that it has not read are results.
+    pub(crate) fn has_only_results(&self) -> bool {
+        self.inbox.len() == self.results.len()
     }
 
     /// Whether it runs.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use protocol::{Ask, AskId, At, CallId, Cost, DecidedBy, Decision, TaskId, WaitEnd, WaitMode};
+use protocol::{Ask, AskId, At, CallId, Cost, DecidedBy, Decision, Price, Quoted, TaskId, WaitEnd, WaitMode};
 
 /// What an activation is in the middle of. It outlives an interruption, so that the next attempt goes on there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -13,12 +13,7 @@ pub enum Work {
     /// Between two turns.
     Boundary,
     /// A model was asked.
-    Asking {
-        /// What was set aside for it.
-        reserved: Cost,
-        /// The model.
-        model: String,
-    },
+    Asking(Asking),
     /// The model called tools; some calls are open.
     Acting(BTreeMap<CallId, CallPhase>),
     /// The model answered without calling a tool.
@@ -26,6 +21,30 @@ pub enum Work {
         /// Whether it said anything.
         text: bool,
     },
+}
+
+/// A model call under way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asking {
+    /// The model.
+    pub model: String,
+    /// What was set aside for it.
+    pub reserved: Cost,
+    /// The tokens that this covers.
+    pub quoted: Quoted,
+    /// What they cost.
+    pub price: Option<Price>,
+    /// Most output that was asked for.
+    pub most: u32,
+}
+
+impl Asking {
+    /// What it has used when so much of its answer has arrived: its input, and that.
+    pub(crate) fn cost(&self, output: u32) -> Cost {
+        let input = self.reserved.tokens.saturating_sub(self.quoted.output.into());
+        let micros = self.price.map_or(0, |price| price.at_most(input, output.into()));
+        Cost { tokens: input.saturating_add(output.into()), micros }
+    }
 }
 
 /// Where an open tool call is.
@@ -88,7 +107,7 @@ impl Work {
     pub fn is_between(&self) -> bool {
         match self {
             Work::Fresh | Work::Boundary | Work::Answered { .. } => true,
-            Work::Asking { .. } | Work::Acting(_) => false,
+            Work::Asking(_) | Work::Acting(_) => false,
         }
     }
 
@@ -96,7 +115,7 @@ impl Work {
     pub fn calls(&self) -> impl Iterator<Item = (&CallId, &CallPhase)> {
         let calls = match self {
             Work::Acting(calls) => Some(calls),
-            Work::Fresh | Work::Boundary | Work::Asking { .. } | Work::Answered { .. } => None,
+            Work::Fresh | Work::Boundary | Work::Asking(_) | Work::Answered { .. } => None,
         };
         calls.into_iter().flatten()
     }
@@ -105,7 +124,7 @@ impl Work {
     pub fn call(&self, id: &CallId) -> Option<&CallPhase> {
         match self {
             Work::Acting(calls) => calls.get(id),
-            Work::Fresh | Work::Boundary | Work::Asking { .. } | Work::Answered { .. } => None,
+            Work::Fresh | Work::Boundary | Work::Asking(_) | Work::Answered { .. } => None,
         }
     }
 

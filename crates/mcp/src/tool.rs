@@ -6,7 +6,10 @@ use protocol::clip_middle;
 use serde_json::{Value, json};
 use tools::{Access, BoxFuture, Context, Limits, Need, Output, Spec, Tool, ToolError};
 
-use crate::{Listing, Server};
+use crate::{Listing, McpError, Server};
+
+/// JSON-RPC's code for parameters that do not fit.
+const BAD_PARAMS: i64 = -32602;
 
 /// A tool of a server.
 #[derive(Debug)]
@@ -28,6 +31,26 @@ impl ServerTool {
     }
 }
 
+impl ServerTool {
+    /// What the model is told of a call that has no result. What the server's program says of its own troubles, an
+    /// exception say, may hold anything and stays out; that arguments do not fit is for the model to know.
+    fn broken(&self, error: &McpError) -> ToolError {
+        let name = &self.listing.name;
+        match error {
+            McpError::Refused { code: BAD_PARAMS, .. } => ToolError::refused(error.to_string()),
+            McpError::Late { .. } | McpError::Malformed { .. } => ToolError::refused(error.to_string()),
+            McpError::Refused { server, code, .. } => {
+                tracing::warn!(server, tool = name, code, "a tool of an MCP server failed");
+                ToolError::refused(format!("the tool {name} of the MCP server `{server}` failed, and gives no details"))
+            }
+            McpError::Unreachable { server, .. } => {
+                tracing::warn!(server, tool = name, "an MCP server cannot be reached");
+                ToolError::refused(format!("the MCP server `{server}` cannot be reached"))
+            }
+        }
+    }
+}
+
 impl Tool for ServerTool {
     fn spec(&self) -> &Spec {
         &self.spec
@@ -43,7 +66,7 @@ impl Tool for ServerTool {
             // It may wait for a person, and the deadline of a call is its limit.
             let _resting = cx.pulse.rest();
             let given = self.server.call(&self.listing.name, arguments, &cx.place.call).await;
-            let given = given.map_err(ToolError::broken)?;
+            let given = given.map_err(|error| self.broken(&error))?;
             match given.failed {
                 false => Ok(Output::text(&given.text, cx)),
                 true => Err(ToolError::Refused(given.text).clipped(cx.limits.output)),

@@ -10,6 +10,7 @@
 mod delta;
 mod facts;
 mod lenient;
+mod messages;
 mod model;
 mod open;
 pub mod prices;
@@ -23,6 +24,7 @@ mod wire;
 pub use delta::Delta;
 pub use facts::{Facts, Skill};
 pub use lenient::Lenient;
+pub use messages::{Fold, Messages};
 pub use model::{Deltas, Model, ModelError};
 pub use open::{OpenError, in_full, is_file, open};
 pub use provider::{Extra, Key, Listed, Provider, Providers, Wire};

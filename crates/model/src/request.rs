@@ -5,6 +5,8 @@ use std::sync::Arc;
 use protocol::{Answer, At, Block, CallId, Effort, Image};
 use serde_json::Value;
 
+use crate::{Fold, Messages};
+
 /// One request to a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
@@ -20,8 +22,8 @@ pub struct Request {
     pub attempt: u32,
     /// The instructions above the conversation.
     pub system: Arc<str>,
-    /// The conversation, oldest first. Shared, since it is long and asked with again and again.
-    pub messages: Arc<Vec<Message>>,
+    /// The conversation, oldest first.
+    pub messages: Messages,
     /// The tools it may call.
     pub tools: Arc<[ToolSpec]>,
     /// Whether it may call any now. What it is told of them stays, so that a provider's cache holds.
@@ -35,7 +37,20 @@ pub struct Request {
 impl Request {
     /// The text of the newest user message; empty before the first.
     pub fn prompt(&self) -> String {
-        self.messages.iter().rev().find_map(Message::user_text).unwrap_or_default()
+        let newest = self.messages.fold(|newest: &NewestUser| newest.0);
+        newest.and_then(|at| self.messages.get(at)).and_then(Message::user_text).unwrap_or_default()
+    }
+}
+
+/// Where the newest user message is: a long piece of work is one such message and thousands of others.
+#[derive(Default)]
+struct NewestUser(Option<usize>);
+
+impl Fold for NewestUser {
+    fn add(&mut self, at: usize, message: &Message) {
+        if matches!(message, Message::User { .. }) {
+            self.0 = Some(at);
+        }
     }
 }
 
@@ -126,7 +141,7 @@ mod tests {
             turn: 1,
             attempt: 1,
             system: Arc::default(),
-            messages: Arc::new(messages),
+            messages: messages.into(),
             tools: Arc::default(),
             max_output: None,
             effort: None,

@@ -81,10 +81,10 @@ pub enum NetError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
     /// The host has no address.
-    #[error("its name is not known; check it, and the network")]
+    #[error("cannot resolve the host name; check it, and the network")]
     Name,
     /// Nobody listens there.
-    #[error("nobody listens there; start the server, or check the address")]
+    #[error("connection refused; is the server running, and is the address right?")]
     Refused,
     /// It took too long.
     #[error("it did not answer in time; check the network and the proxy")]

@@ -5,76 +5,10 @@ use std::path::{Path, PathBuf};
 use crate::Policy;
 use crate::fold::{fold, fold_path, lies_in, normal};
 use crate::pattern::WordPattern;
-use crate::shell::{Simple, Word};
-
-/// How many folders of one command are followed.
-const FOLLOWED: usize = 16;
+use crate::shell::{Places, Simple, Word};
 
 /// What a started `bosun` may be asked.
 const HARMLESS: [&str; 4] = ["--version", "-V", "--help", "-h"];
-
-/// The folders that a command line works in, as far as they are known.
-#[derive(Debug)]
-pub(crate) struct Folders {
-    known: Vec<PathBuf>,
-    changed: bool,
-    /// Whether there are more than can be followed.
-    pub(crate) are_many: bool,
-}
-
-impl Folders {
-    /// The folder that the commands start in, and those they change to.
-    pub(crate) fn of(policy: &Policy, commands: &[Simple], start: &Path) -> Folders {
-        let mut folders = Folders { known: vec![start.to_owned()], changed: false, are_many: false };
-        let mut current = start.to_owned();
-        for simple in commands {
-            folders.changed |= matches!(base(&simple.name), "cd" | "pushd" | "popd");
-            for target in targets(simple) {
-                let target = policy.at_home(&target.replace(['"', '\''], ""));
-                let next = normal(&current, Path::new(&target));
-                folders.add(normal(start, Path::new(&target)));
-                folders.add(next.clone());
-                current = next;
-            }
-        }
-        folders
-    }
-
-    fn add(&mut self, folder: PathBuf) {
-        if self.known.contains(&folder) {
-            return;
-        }
-        if self.known.len() > FOLLOWED {
-            self.are_many = true;
-        } else {
-            self.known.push(folder);
-        }
-    }
-
-    /// The folder that the commands start in.
-    pub(crate) fn first(&self) -> &Path {
-        self.known.first().map_or(Path::new("/"), PathBuf::as_path)
-    }
-
-    /// Whether a relative path may mean something else than it does at the start.
-    pub(crate) fn have_changed(&self) -> bool {
-        self.changed
-    }
-}
-
-/// The folders that a command changes to, or lets a program work in. A `cd` alone goes home.
-fn targets(simple: &Simple) -> Vec<&str> {
-    let moves = matches!(base(&simple.name), "cd" | "pushd");
-    if moves && simple.args.is_empty() {
-        return vec!["~"];
-    }
-    let before = std::iter::once(None).chain(simple.args.iter().map(Some));
-    let target = |(word, before): (&'_ Word, Option<&Word>)| {
-        let after_option = matches!(before, Some(Word::Known(option)) if option == "-C");
-        after_option || (moves && !text(word).starts_with('-'))
-    };
-    simple.args.iter().zip(before).filter(|pair| target(*pair)).map(|(word, _)| text(word)).collect()
-}
 
 fn text(word: &Word) -> &str {
     match word {
@@ -93,8 +27,15 @@ impl Policy {
         self.spared.iter().any(|spared| path.starts_with(spared) && spared.starts_with(control) && spared != control)
     }
 
+    /// Where the commands of a line run, as far as their words tell.
+    pub(crate) fn places(&self, commands: &[Simple], start: &Path) -> Places {
+        let go =
+            |from: &Path, target: &str| vec![normal(from, Path::new(&self.at_home(&target.replace(['"', '\''], ""))))];
+        Places::of(commands, start, go)
+    }
+
     /// Whether a command names what controls Bosun, or starts Bosun for more than its version.
-    pub(crate) fn reaches_controls(&self, simple: &Simple, folders: &Folders) -> bool {
+    pub(crate) fn reaches_controls(&self, simple: &Simple, folders: &[PathBuf]) -> bool {
         let harmless = |word: &Word| matches!(word, Word::Known(text) if HARMLESS.contains(&text.as_str()));
         if base(&simple.name) == "bosun" && (simple.args.is_empty() || !simple.args.iter().all(harmless)) {
             return true;
@@ -105,7 +46,7 @@ impl Policy {
     }
 
     /// Whether a word names what controls Bosun, as far as that shows before it runs.
-    pub(crate) fn is_word_of_controls(&self, word: &Word, folders: &Folders) -> bool {
+    pub(crate) fn is_word_of_controls(&self, word: &Word, folders: &[PathBuf]) -> bool {
         if self.controls.is_empty() {
             return false;
         }
@@ -122,7 +63,7 @@ impl Policy {
         // Options and settings carry their file behind a sign.
         text.split(['=', ':', ',', '@']).chain(attached).filter(|piece| !piece.is_empty()).any(|piece| {
             let piece = self.at_home(piece);
-            let paths = folders.known.iter().map(|folder| normal(folder, Path::new(&piece)));
+            let paths = folders.iter().map(|folder| normal(folder, Path::new(&piece)));
             let could = |path: &Path| match word {
                 Word::Known(_) => self.is_control(path),
                 Word::Glob(_) | Word::Unknown(_) => self.is_control(path) || self.could_be_control(path),
@@ -147,8 +88,8 @@ impl Policy {
         }
     }
 
-    /// Whether a pattern of file names could find what controls Bosun.
-    fn could_be_control(&self, pattern: &Path) -> bool {
+    /// Whether a pattern of file names could find what controls Bosun; its plain folders are without links.
+    pub fn could_be_control(&self, pattern: &Path) -> bool {
         let parts: Vec<String> = pattern.iter().map(|part| fold(&part.to_string_lossy())).collect();
         self.controls.iter().any(|control| {
             if self.is_spared(pattern, control) {
@@ -168,6 +109,11 @@ fn from_process(piece: &str) -> &str {
         Some((_, rest)) if rest.starts_with("root/") => &rest["root".len()..],
         Some(_) | None => piece,
     }
+}
+
+/// Whether a pattern of the shell may find a file of this name, hidden ones aside.
+pub fn may_match(pattern: &str, name: &str) -> bool {
+    pattern == name || bracketed(&fold(pattern)).matches(&fold(name))
 }
 
 /// Whether the shell could find this name by this pattern. What stands in brackets counts as any one character.

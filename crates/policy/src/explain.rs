@@ -7,7 +7,7 @@ use crate::{Ground, Source, Verdict};
 /// A verdict with everything that it came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explanation {
-    /// Whether the call may run: the strictest of its parts, and the first of those.
+    /// Whether the call may run: the strictest of its parts, the first of those with the others.
     pub verdict: Verdict,
     /// Every part of the call with its own verdict, in the order of the call; never empty.
     pub parts: Vec<Verdict>,
@@ -17,12 +17,25 @@ impl Explanation {
     /// The strictest part decides.
     pub(crate) fn of(parts: Vec<Verdict>) -> Explanation {
         let strictest = parts.iter().map(|part| part.effect).max();
-        let verdict = parts.iter().find(|part| Some(part.effect) == strictest).cloned();
+        let mut deciding: Vec<Verdict> = Vec::new();
+        for part in parts.iter().filter(|part| Some(part.effect) == strictest) {
+            if !deciding.iter().any(|known| (&known.part, &known.ground) == (&part.part, &part.ground)) {
+                deciding.push(part.clone());
+            }
+        }
+        let mut deciding = deciding.into_iter();
+        let verdict = deciding.next().map(|first| Verdict { others: deciding.collect(), ..first });
         // A call without parts cannot come here; one that did would be asked about.
         let unread = Ground::Unclear("it says nothing of what it would do".into());
-        let nothing = Verdict { effect: RuleEffect::Ask, ground: unread, part: String::new(), rule: None };
+        let nothing =
+            Verdict { effect: RuleEffect::Ask, ground: unread, part: String::new(), rule: None, others: Vec::new() };
         Explanation { verdict: verdict.unwrap_or(nothing), parts }
     }
+}
+
+/// The flags that allow what rules match, as they are typed in a shell.
+pub fn allow_flags(rules: &[String]) -> Option<String> {
+    (!rules.is_empty()).then(|| rules.iter().map(|rule| allow_flag(rule)).collect::<Vec<_>>().join(" "))
 }
 
 impl Verdict {
@@ -42,7 +55,10 @@ impl Verdict {
                 format!("write the command so that it plainly is not what `{}` means", rule.text)
             }
             (Ground::Mode(_), RuleEffect::Allow) => "a deny or ask rule that matches it".into(),
-            (Ground::Mode(PermissionMode::Plan), _) => "another mode, such as --permission-mode default".into(),
+            (Ground::ReadOnly, _) => "a deny or ask rule that matches it".into(),
+            (Ground::Mode(PermissionMode::Plan) | Ground::Overruled(..), _) => {
+                "another mode, such as --permission-mode default".into()
+            }
             (Ground::Controls, _) => "nothing: no rule and no mode permits it".into(),
             (Ground::Outside, RuleEffect::Deny) => "--add-dir with a folder that holds it; no rule does".into(),
             (Ground::Hook(_), _) => "a hook that does not ask; a person can also permit it".into(),

@@ -49,7 +49,7 @@ impl Policy {
             Act::Shell { .. } | Act::Fetch(_) | Act::Agent(_) | Act::Session | Act::Other => None,
         })?;
         let (effect, part) = (RuleEffect::Deny, path.display().to_string());
-        Some(Explanation::of(vec![Verdict { effect, ground: Ground::Outside, part, rule: None }]))
+        Some(Explanation::of(vec![Verdict { effect, ground: Ground::Outside, part, rule: None, others: Vec::new() }]))
     }
 
     /// The same policy with one more rule.
@@ -83,7 +83,13 @@ impl Policy {
         let shell = request.acts.iter().any(|act| matches!(act, Act::Shell { .. })).then_some("shell");
         if let Some(missing) = [tool].into_iter().chain(shell).find(|tool| !role.permits(tool)) {
             let part = missing.to_owned();
-            return vec![Verdict { effect: RuleEffect::Deny, ground: Ground::Role, part, rule: None }];
+            return vec![Verdict {
+                effect: RuleEffect::Deny,
+                ground: Ground::Role,
+                part,
+                rule: None,
+                others: Vec::new(),
+            }];
         }
         match role.mode.filter(|mode| mode.is_narrower(self.mode)) {
             Some(mode) => Policy { mode, ..self.clone() }.acts(request),

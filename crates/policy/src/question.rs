@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::pattern::Kind;
-use crate::{Act, Request, pattern};
+use crate::{Act, Request, Seen, pattern};
 
 /// Why a text is no call.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -35,7 +35,9 @@ impl Request {
         let given = given.filter(|given| !given.trim().is_empty());
         let missing = |what: &str| problem(&tool, &format!("it does not say {what}"));
         let acts = match (kind, given) {
-            (Kind::Shell, Some(command)) => vec![Act::Shell { command: command.into(), cwd: cwd.into() }],
+            (Kind::Shell, Some(command)) => {
+                vec![Act::Shell { command: command.into(), cwd: cwd.into(), seen: Seen::default() }]
+            }
             (Kind::Read, Some(path)) => vec![Act::Read(cwd.join(path))],
             (Kind::Edit, Some(path)) if tool == "create" => vec![Act::Edit(cwd.join(path))],
             // What a file is changed in is shown.

@@ -28,6 +28,8 @@ pub enum Act {
         command: String,
         /// The folder it starts in.
         cwd: PathBuf,
+        /// What the file system tells of it.
+        seen: Seen,
     },
     /// Get a page from this address.
     Fetch(String),
@@ -39,11 +41,26 @@ pub enum Act {
     Other,
 }
 
+/// What the file system tells of a shell command before it runs. What nobody looked up is false.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Every path that its words name lies in the workspace, and so does no program of theirs.
+    pub inside: bool,
+    /// Nothing that controls Bosun lies below one of those paths.
+    pub no_controls_below: bool,
+    /// The settings and hooks of the repository name no program that git would run to look at it.
+    pub plain_repository: bool,
+    /// It names or enters a folder that git would take for a repository, though nobody said that it is one.
+    pub hidden_repository: bool,
+}
+
 /// One thing to decide about: an act, or a part of a shell command.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Part<'a> {
     /// One simple command, and whether it is all there is.
     Command(&'a Simple, Company),
+    /// One that only looks at files of the workspace, as a command of its line.
+    Look(&'a Simple, Company),
     /// A shell command, or a piece of one, that cannot be read.
     Unread,
     Read(&'a File<'a>),
@@ -71,7 +88,7 @@ impl Part<'_> {
     pub(crate) fn changes(&self) -> bool {
         match self {
             Part::Command(..) | Part::Unread | Part::Edit(_) | Part::EditUnknown => true,
-            Part::Read(_) | Part::ReadUnknown | Part::Page(_) | Part::Agent(_) | Part::Other => false,
+            Part::Look(..) | Part::Read(_) | Part::ReadUnknown | Part::Page(_) | Part::Agent(_) | Part::Other => false,
         }
     }
 }

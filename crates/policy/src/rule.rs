@@ -73,6 +73,13 @@ impl Rule {
         Ok(Rule { effect, text, source, pattern: Arc::new(pattern) })
     }
 
+    /// The tool it names, if Bosun has none of that name and none can come from a server or by a pattern.
+    pub fn unknown_tool(&self) -> Option<&str> {
+        let tool = self.text.split_once('(').map_or(self.text.as_str(), |(tool, _)| tool);
+        let may_come = tool.contains('*') || tool.starts_with("mcp__");
+        (!may_come && !pattern::is_known(tool)).then_some(tool)
+    }
+
     /// Whether it speaks of this part of a call.
     pub(crate) fn matches(&self, tool: &str, part: &Part<'_>, place: &Place<'_>) -> Match {
         let strength = match self.effect {

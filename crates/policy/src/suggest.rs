@@ -4,7 +4,7 @@ use std::path::Path;
 
 use protocol::RuleEffect;
 
-use crate::pattern::{Match, bare, escaped, exact, is_family, quoted};
+use crate::pattern::{Match, bare, escaped, exact, interpreters, is_family, quoted};
 use crate::request::Part;
 use crate::shell::{Simple, Word};
 use crate::{Policy, Rule, Source};
@@ -30,17 +30,13 @@ const DEEPER: [(&str, &[&str]); 9] = [
     ("python", &["-m"]),
 ];
 
-/// Programs that run what they are given: the first word, a file, says what that is.
-const INTERPRETERS: [&str; 13] =
-    ["bash", "sh", "zsh", "dash", "ksh", "fish", "python", "node", "perl", "ruby", "php", "lua", "Rscript"];
-
 /// Programs that nobody should permit for ever with a keystroke.
 const NEVER: [&str; 12] = ["sudo", "doas", "su", "rm", "dd", "mkfs", "shred", "eval", "exec", "source", ".", "bosun"];
 
 /// A rule that would allow the part, if there is a good one. It is tried before it is offered.
 pub(crate) fn rule(policy: &Policy, tool: &str, part: &Part<'_>) -> Option<String> {
     let text = match part {
-        Part::Command(simple, _) => command(simple)?,
+        Part::Command(simple, _) | Part::Look(simple, _) => command(simple)?,
         Part::Read(file) => format!("read({})", files(policy, file.path)?),
         Part::Edit(file) => format!("edit({})", files(policy, file.path)?),
         Part::Page(address) => format!("fetch({})", address.shown()),
@@ -58,7 +54,7 @@ fn command(simple: &Simple) -> Option<String> {
     let program = simple.name.rsplit('/').next().unwrap_or(&simple.name);
     // `python3.12` is a python.
     let program = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    if NEVER.contains(&program) || runs_text(program, simple) {
+    if NEVER.contains(&program) || interpreters::runs_text(simple) {
         return None;
     }
     let words = exact(simple);
@@ -78,7 +74,7 @@ fn depth(program: &str, args: &[&str]) -> Option<usize> {
     if let Some(first) = args.first().filter(|first| deeper.contains(first)) {
         return args.get(1).filter(|second| is_plain(second)).map(|_| 2).or((!first.starts_with('-')).then_some(1));
     }
-    if WITH_COMMANDS.contains(&program) || INTERPRETERS.contains(&program) {
+    if WITH_COMMANDS.contains(&program) || interpreters::is_interpreter(program) {
         return args.first().filter(|first| is_plain(first)).map(|_| 1);
     }
     Some(0)
@@ -86,22 +82,6 @@ fn depth(program: &str, args: &[&str]) -> Option<usize> {
 
 fn is_plain(word: &str) -> bool {
     !word.starts_with('-') && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_:./".contains(c))
-}
-
-/// Whether a program is given text to run, which no pattern says anything about. What follows a file or a module
-/// belongs to that.
-fn runs_text(program: &str, simple: &Simple) -> bool {
-    if !INTERPRETERS.contains(&program) {
-        return false;
-    }
-    let args = known(&simple.args);
-    let mut options = args.iter().take_while(|word| word.starts_with('-') && **word != "-m");
-    simple.args.is_empty() || options.any(|option| is_text_option(option))
-}
-
-fn is_text_option(text: &str) -> bool {
-    let short = !text.starts_with("--") && text.contains(['c', 'e', 'E', 'p', 'r']);
-    short || matches!(text, "--eval" | "--print" | "--command")
 }
 
 /// The words up to the first that is not known.

@@ -15,6 +15,8 @@ pub struct Verdict {
     pub part: String,
     /// A rule that would allow this part and its like; none where it is allowed, and where no rule may.
     pub rule: Option<String>,
+    /// The other parts of the call that are as strict, each once; empty for a part.
+    pub others: Vec<Verdict>,
 }
 
 /// What decided.
@@ -26,6 +28,10 @@ pub enum Ground {
     Possible(Box<Rule>),
     /// No rule: the mode.
     Mode(PermissionMode),
+    /// The mode, whatever this rule allows at other times.
+    Overruled(Box<Rule>, PermissionMode),
+    /// A command that only looks at files of the workspace.
+    ReadOnly,
     /// No rule, and it lies outside the workspace.
     Outside,
     /// The command cannot be read, or may do more than it shows; the words say why.
@@ -46,7 +52,8 @@ impl Ground {
         match self {
             Ground::Rule(_) => "rule",
             Ground::Possible(_) => "possible",
-            Ground::Mode(_) => "mode",
+            Ground::Mode(_) | Ground::Overruled(..) => "mode",
+            Ground::ReadOnly => "readOnly",
             Ground::Outside => "outside",
             Ground::Unclear(_) => "unclear",
             Ground::Controls => "controls",
@@ -59,8 +66,9 @@ impl Ground {
     /// The rule that decided, if one did.
     pub fn rule(&self) -> Option<&Rule> {
         match self {
-            Ground::Rule(rule) | Ground::Possible(rule) => Some(rule),
+            Ground::Rule(rule) | Ground::Possible(rule) | Ground::Overruled(rule, _) => Some(rule),
             Ground::Mode(_)
+            | Ground::ReadOnly
             | Ground::Outside
             | Ground::Unclear(_)
             | Ground::Controls
@@ -72,15 +80,47 @@ impl Ground {
 }
 
 impl Verdict {
-    /// Why, in one line for people.
+    /// Why, in one line for people: every part that nobody decided, or that is denied.
     pub fn reason(&self) -> String {
+        if self.effect == RuleEffect::Allow || self.others.is_empty() {
+            return self.own_reason();
+        }
+        let all = || std::iter::once(self).chain(&self.others);
+        match &self.ground {
+            Ground::Mode(mode) if self.others.iter().all(|other| other.ground == self.ground) => {
+                let parts: Vec<String> = all().map(|part| format!("`{}`", part.part)).collect();
+                format!("no permission rule matches {} (mode: {mode})", parts.join(", "))
+            }
+            _mixed => all().map(Verdict::own_reason).collect::<Vec<_>>().join("; "),
+        }
+    }
+
+    /// The rules that together would allow the call and its like; none where no rule may allow one of its parts.
+    pub fn rules(&self) -> Vec<String> {
+        let rules: Option<Vec<String>> =
+            std::iter::once(self).chain(&self.others).map(|part| part.rule.clone()).collect();
+        let mut all = Vec::new();
+        for rule in rules.unwrap_or_default() {
+            if !all.contains(&rule) {
+                all.push(rule);
+            }
+        }
+        all
+    }
+
+    /// Why this part alone is decided so.
+    fn own_reason(&self) -> String {
         let part = &self.part;
         match &self.ground {
             Ground::Rule(rule) => format!("`{part}`: {rule}"),
             Ground::Possible(rule) => format!("`{part}` may be what this is about: {rule}"),
-            Ground::Mode(mode) => format!("no rule speaks of `{part}`, and the mode is {mode}"),
-            Ground::Outside if self.effect == RuleEffect::Deny => format!("`{part}` lies outside the workspace"),
-            Ground::Outside => format!("no rule speaks of `{part}`, and it lies outside the workspace"),
+            Ground::Mode(mode) => format!("no permission rule matches `{part}` (mode: {mode})"),
+            Ground::Overruled(rule, mode) => {
+                format!("`{part}`: mode {mode} forbids it and overrules {rule}")
+            }
+            Ground::ReadOnly => format!("`{part}` only reads, and stays in the workspace"),
+            Ground::Outside if self.effect == RuleEffect::Deny => format!("`{part}` is outside the workspace"),
+            Ground::Outside => format!("no permission rule matches `{part}`, which is outside the workspace"),
             Ground::Unclear(why) => format!("`{part}`: {why}"),
             Ground::Controls => format!("`{part}` reaches what controls Bosun itself, and no agent may"),
             Ground::Private => {

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use schemars::JsonSchema;
+use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 use crate::{At, CallId, PlanAction};
@@ -51,8 +52,9 @@ pub enum Subject {
         input: String,
         /// Why it is not simply allowed, for people.
         reason: String,
-        /// A rule that would allow this call and its like; none where no rule may.
-        rule: Option<String>,
+        /// The rules that together would allow this call and its like; none where no rule may.
+        #[serde(alias = "rule", deserialize_with = "one_or_several")]
+        rules: Vec<String>,
     },
     /// A question of the model's own.
     Question {
@@ -100,9 +102,9 @@ impl Subject {
 pub enum Decision {
     /// The call may run.
     Allow {
-        /// A rule that the session follows from now on.
-        #[serde(default)]
-        rule: Option<String>,
+        /// Rules that the session follows from now on.
+        #[serde(default, alias = "rule", deserialize_with = "one_or_several", skip_serializing_if = "Vec::is_empty")]
+        rules: Vec<String>,
         /// Other arguments that it runs with; they are judged like any. As the model wrote them when absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         input: Option<String>,
@@ -123,6 +125,37 @@ pub enum Decision {
         /// How the session goes on.
         action: PlanAction,
     },
+}
+
+/// Reads a list of texts, of which older files hold one or none.
+fn one_or_several<'de, D: Deserializer<'de>>(reader: D) -> Result<Vec<String>, D::Error> {
+    struct Several;
+
+    impl<'de> Visitor<'de> for Several {
+        type Value = Vec<String>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list of texts, one text, or nothing")
+        }
+
+        fn visit_unit<E: de::Error>(self) -> Result<Vec<String>, E> {
+            Ok(Vec::new())
+        }
+
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<Vec<String>, E> {
+            Ok(vec![text.to_owned()])
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<String>, A::Error> {
+            let mut texts = Vec::new();
+            while let Some(text) = seq.next_element()? {
+                texts.push(text);
+            }
+            Ok(texts)
+        }
+    }
+
+    reader.deserialize_any(Several)
 }
 
 /// Who decided.

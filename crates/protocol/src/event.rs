@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Activation, AgentSpec, Answer, Ask, AskId, At, Attempt, AutopilotStop, Block, Blocked, Body, Brought, Budget,
     CallId, Cancel, CancelBy, Cost, DecidedBy, Decision, DefinitionId, Delivery, Effort, Errand, ErrandId, Evidence,
-    Fence, FleetEnd, FleetTerms, Holder, Item, ListName, MailId, ModelUse, Origin, Outcome, PermissionMode, Price,
-    RuleText, SessionId, SessionMode, StopReason, TaskId, TaskSpec, Todo, TodoId, Turn, Usage, WaitMode, WrapUp,
+    Fence, FleetEnd, FleetTerms, Holder, Item, ListName, MailId, ModelUse, Origin, Outcome, ParkReason, PermissionMode,
+    Price, Quoted, RuleText, SessionId, SessionMode, StopReason, TaskId, TaskSpec, Todo, TodoId, Turn, Usage, WaitMode,
+    WrapUp,
 };
 
 /// An event as the kernel decides it: which task it is about, and when.
@@ -157,10 +158,14 @@ pub enum Event {
     TaskCreated(Box<TaskSpec>),
     /// The task's result goes to its parent's inbox instead of to a waiting parent.
     TaskPromoted,
-    /// The task waits for a quota to reset.
+    /// The task cannot ask its model for now.
     TaskParked {
-        /// When it resets.
-        until_at: At,
+        /// When it resumes by itself; absent when only a person can change that.
+        #[serde(default)]
+        until_at: Option<At>,
+        /// What it waits for.
+        #[serde(default)]
+        why: ParkReason,
     },
     /// The task's owner died, or its lease ended.
     TaskInterrupted,
@@ -265,7 +270,21 @@ pub enum Event {
         /// Most tokens the answer may have.
         #[serde(default)]
         max_output: Option<u32>,
+        /// The tokens that were set aside for.
+        #[serde(default)]
+        quoted: Quoted,
     },
+    /// The answer is longer than was set aside for, and more was.
+    TurnGrew {
+        /// Which turn.
+        turn: Turn,
+        /// What is set aside for it now.
+        reserved: Cost,
+        /// The output tokens that this covers.
+        output: u32,
+    },
+    /// The task waits to ask its model: what is left of a budget is set aside for requests under way.
+    BudgetAwaited,
     /// The model answered.
     TurnAnswered {
         /// Which turn.
@@ -291,6 +310,9 @@ pub enum Event {
         message: String,
         /// What the try is counted as.
         cost: Cost,
+        /// The next try, if there is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retry: Option<Retry>,
     },
 
     /// Hooks changed what a call is run with, before it was judged.
@@ -483,6 +505,11 @@ pub enum Event {
         /// Who changed it.
         by: Origin,
     },
+    /// Results that came to a task at rest wait for more of them until then, and are read together.
+    WakeDelayed {
+        /// When the task wakes at the latest.
+        until_at: At,
+    },
     /// The root, on autopilot, was told to go on.
     AutopilotContinued {
         /// How often since it was last given an objective.
@@ -523,6 +550,30 @@ pub struct Compaction {
     /// What stands for all of them; without it only their tool output is left out.
     #[serde(default)]
     pub digest: Option<String>,
+    /// Why.
+    #[serde(default)]
+    pub cause: CompactionCause,
+}
+
+/// Why a model is told less.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum CompactionCause {
+    /// Its context window is nearly full.
+    #[default]
+    Full,
+    /// Somebody asked for it.
+    Asked,
+}
+
+impl CompactionCause {
+    /// What hooks know it as.
+    pub fn trigger(self) -> &'static str {
+        match self {
+            CompactionCause::Full => "auto",
+            CompactionCause::Asked => "manual",
+        }
+    }
 }
 
 /// How a session is run. A process that goes on with it takes over what it is not told otherwise.
@@ -544,9 +595,15 @@ pub struct Terms {
     /// Whether the model may ask the user questions.
     #[serde(default = "yes")]
     pub ask_user: bool,
-    /// Most turns that one activation of the root may take.
+    /// Most turns that the root and everything below it may take for one prompt of the user.
     #[serde(default)]
     pub max_turns: Option<u32>,
+    /// Most turns that one activation of the root may take, as its own definition says.
+    #[serde(default)]
+    pub root_turns: Option<u32>,
+    /// How many agents there may be.
+    #[serde(default)]
+    pub limits: TermLimits,
     /// What the root and everything below it may spend.
     #[serde(default)]
     pub budget: Budget,
@@ -560,6 +617,27 @@ pub struct Terms {
     pub version: String,
 }
 
+/// How many agents a session may have. The limits stay when another process resumes the session.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TermLimits {
+    /// Agents that may run at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub live: Option<u32>,
+    /// How deep the tree may grow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depth: Option<u32>,
+    /// Agents that may be started in all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<u32>,
+    /// Agents that agents below the root may start within a minute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<u32>,
+    /// How often the root is told to continue for one objective on autopilot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continues: Option<u32>,
+}
+
 fn yes() -> bool {
     true
 }
@@ -570,6 +648,10 @@ fn yes() -> bool {
 pub enum ModelFault {
     /// It may work on another try.
     Transient,
+    /// No connection was made: the server is down, or the network is.
+    Unreachable,
+    /// The server is there and cannot serve anybody for now.
+    Overloaded,
     /// It may work after a while.
     RetryAfter {
         /// How long, in milliseconds; 0 when the provider did not say.
@@ -590,6 +672,18 @@ pub enum ModelFault {
     Cancelled,
     /// Its owner died while it was under way.
     Interrupted,
+}
+
+/// The next try after a model call that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Retry {
+    /// The number of that try, from 2.
+    pub attempt: u32,
+    /// How many tries there are at most.
+    pub of: u32,
+    /// How long until then, in milliseconds.
+    pub in_millis: u64,
 }
 
 /// Why a wait is over.
@@ -615,7 +709,7 @@ mod tests {
 
     #[test]
     fn an_envelope_is_flat_and_reads_itself_back() {
-        let sent = envelope(Event::TaskParked { until_at: At(9) });
+        let sent = envelope(Event::TaskParked { until_at: Some(At(9)), why: ParkReason::Quota });
         let json = serde_json::to_value(&sent).unwrap();
         assert_eq!(json["type"], "taskParked");
         assert_eq!(json["untilAt"], 9);

@@ -66,6 +66,19 @@ pub struct HookSpec {
     pub dialect: HookDialect,
     /// Where it was written: a file, with the place in it.
     pub source: String,
+    /// The files of the project that it runs, as they were when the project was trusted. It runs with no others. They are
+    /// looked at anew in every run, so nobody writes them down.
+    #[serde(skip)]
+    pub programs: Vec<HookProgram>,
+}
+
+/// A file that a hook runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookProgram {
+    /// The file, from the folder that the hook runs in.
+    pub path: String,
+    /// What it holds, in short.
+    pub digest: String,
 }
 
 /// What a hook runs.

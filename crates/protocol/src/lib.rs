@@ -29,21 +29,21 @@ pub use agent::{AgentSpec, DefinitionId, SkillSpec, Source, Spawns, Taste};
 pub use ask::{Ask, AskId, DecidedBy, Decision, Subject};
 pub use clip::{Clip, clip_middle};
 pub use errand::{Errand, ErrandEnd, ErrandId, ErrandState, ErrandWord};
-pub use event::{Compaction, Entry, Envelope, Event, ModelFault, Terms, WaitEnd};
+pub use event::{Compaction, CompactionCause, Entry, Envelope, Event, ModelFault, Retry, TermLimits, Terms, WaitEnd};
 pub use front::Front;
-pub use hook::{HookAction, HookDialect, HookEvent, HookFailure, HookSpec};
+pub use hook::{HookAction, HookDialect, HookEvent, HookFailure, HookProgram, HookSpec};
 pub use id::{Fence, IdError, MailId, SessionId, TaskId, Turn};
 pub use list::{Item, ItemId, ItemStatus, ListName, ListNameError, item_circle};
 pub use mail::{Body, Delivery, Origin};
 pub use message::{Answer, AnswerStatus, Block, Call, CallId, Effort, Image, StopReason};
 pub use mode::{AutopilotStop, Completion, PlanAction, SessionMode};
 pub use name::{Called, Unclear, find_task};
-pub use price::{Price, Quote};
+pub use price::{Price, Quote, Quoted};
 pub use rule::{PermissionMode, RuleEffect, RuleText};
 pub use slash::SlashSpec;
 pub use task::{
     Activation, Attempt, Cancel, CancelBy, Evidence, Expects, FailKind, Holder, Isolation, Kind, Limit, Mode, ModelUse,
-    Outcome, OuterState, Rest, Run, TaskSpec, TaskState, WaitMode, WrapUp,
+    Outcome, OuterState, ParkReason, Rest, Run, TaskSpec, TaskState, WaitMode, WrapUp,
 };
 pub use time::At;
 pub use todo::{Blocked, Brought, FleetEnd, FleetTerms, Todo, TodoId, TodoStatus, circle};

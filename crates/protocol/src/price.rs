@@ -49,8 +49,12 @@ pub struct Quote {
     pub input: u64,
     /// The least output that makes asking worth it.
     pub least: u32,
+    /// The output that is expected; a longer answer sets more aside while it arrives.
+    pub expected: u32,
     /// The most output that is wanted.
     pub most: u32,
+    /// The part of the input that no provider has counted yet.
+    pub estimated: u64,
     /// What the tokens cost; none when that is not known.
     pub price: Option<Price>,
     /// What must be left afterwards, so that a last turn is possible.
@@ -82,6 +86,18 @@ impl Quote {
     }
 }
 
+/// The tokens that a reservation covers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Quoted {
+    /// Input tokens, as they were estimated.
+    pub input: u64,
+    /// The part of them that no provider had counted.
+    pub estimated: u64,
+    /// Output tokens.
+    pub output: u32,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,7 +125,15 @@ mod tests {
 
     #[test]
     fn output_is_lowered_to_what_fits_and_no_further_than_the_least() {
-        let quote = Quote { input: 100, least: 10, most: 1_000, price: Some(PRICE), spare: Cost::ZERO };
+        let quote = Quote {
+            input: 100,
+            estimated: 100,
+            least: 10,
+            expected: 50,
+            most: 1_000,
+            price: Some(PRICE),
+            spare: Cost::ZERO,
+        };
         let tokens = |tokens| Budget { tokens: Some(tokens), micros: None };
         assert_eq!(quote.fit(Budget::default()), Some(1_000));
         assert_eq!(quote.fit(tokens(1_100)), Some(1_000));

@@ -206,6 +206,30 @@ impl fmt::Display for Run {
     }
 }
 
+/// Why a task cannot ask its model for now.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ParkReason {
+    /// A quota of the provider is used up.
+    #[default]
+    Quota,
+    /// The provider refuses the key that it accepted before.
+    Auth,
+    /// The budget of the day is used up.
+    DayBudget,
+}
+
+impl ParkReason {
+    /// What a parked task waits for, in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            ParkReason::Quota => "the provider's quota to reset",
+            ParkReason::Auth => "a valid API key",
+            ParkReason::DayBudget => "the next day's budget",
+        }
+    }
+}
+
 /// A task's state, in the words every view uses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
@@ -216,10 +240,14 @@ pub enum TaskState {
     Running,
     /// It rests and can be woken by a message.
     Idle,
-    /// It waits for a quota to reset.
+    /// It cannot ask its model for now, and resumes by itself or when the session is opened again.
     Parked {
-        /// When the quota resets.
-        until_at: At,
+        /// When it resumes by itself; absent when only a person can change that.
+        #[serde(default)]
+        until_at: Option<At>,
+        /// What it waits for.
+        #[serde(default)]
+        why: ParkReason,
     },
     /// Its owner died; whoever adopts the session continues it.
     Interrupted,
@@ -397,8 +425,24 @@ pub enum WrapUp {
     Budget,
     /// Its time is up.
     Time,
+    /// It has taken as many turns as it may, or the run has.
+    Turns,
     /// Somebody asked it to stop.
     Stop,
+    /// It reported on its objective, and has the last word on that.
+    Reported,
+    /// On autopilot it repeats itself and nothing changes.
+    NoChange,
+}
+
+impl WrapUp {
+    /// Whether the activation is complete with its last turn: it has ended by itself, and was not cut short.
+    pub fn completes(self) -> bool {
+        match self {
+            WrapUp::Reported | WrapUp::NoChange => true,
+            WrapUp::Budget | WrapUp::Time | WrapUp::Turns | WrapUp::Stop => false,
+        }
+    }
 }
 
 /// Who kept an activation from ending.

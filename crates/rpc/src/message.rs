@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Number, Value};
 
-use crate::ErrorObject;
+use crate::{ErrorObject, read_json};
 
 /// What one frame says.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,7 +66,7 @@ pub struct Malformed {
 impl Message {
     /// Reads a frame's content.
     pub fn parse(bytes: &[u8]) -> Result<Message, Malformed> {
-        match serde_json::from_slice(bytes) {
+        match read_json(bytes) {
             Ok(Value::Object(fields)) => from_fields(fields),
             Ok(Value::Array(_)) => Err(invalid(None, "batches are not taken: send one message per frame")),
             Ok(_) => Err(invalid(None, "a message is an object")),

@@ -59,7 +59,7 @@ struct Shared {
 #[derive(Debug)]
 enum Item {
     /// A frame and the room it takes until it is written.
-    Frame(Vec<u8>, OwnedSemaphorePermit),
+    Frame(Arc<[u8]>, OwnedSemaphorePermit),
     End,
 }
 
@@ -100,6 +100,22 @@ impl Outbox {
         }
     }
 
+    /// Queues a frame that others share, as soon as there is room for it.
+    pub(crate) async fn share(&self, frame: Arc<[u8]>) -> Result<(), SendError> {
+        let max = self.shared.limits.frame;
+        let size = u32::try_from(frame.len()).ok().filter(|size| *size <= max).ok_or(SendError::TooLarge { max })?;
+        let room = Arc::clone(&self.shared.room).acquire_many_owned(size);
+        match self.shared.closed.run_until_cancelled(room).await {
+            Some(Ok(room)) => self.queue.send(Item::Frame(frame, room)).map_err(|_| SendError::Closed),
+            Some(Err(_)) | None => Err(SendError::Closed),
+        }
+    }
+
+    /// A message as a frame of this connection.
+    pub(crate) fn frame(&self, message: Message) -> Arc<[u8]> {
+        self.shared.framing.wrap(message.into_json()).into()
+    }
+
     /// Closes the connection: what waits is dropped, and the peer is told why if it still reads.
     pub fn close(&self, why: ErrorObject) {
         // The first reason is the true one.
@@ -129,7 +145,7 @@ impl Outbox {
 
     fn put(&self, json: Vec<u8>, room: OwnedSemaphorePermit) -> Result<(), SendError> {
         let frame = self.shared.framing.wrap(json);
-        self.queue.send(Item::Frame(frame, room)).map_err(|_| SendError::Closed)
+        self.queue.send(Item::Frame(frame.into(), room)).map_err(|_| SendError::Closed)
     }
 }
 
@@ -170,7 +186,10 @@ impl Writer {
             };
             let Some(Item::Frame(frame, _room)) = item else { break };
             output.write_all(&frame).await?;
-            output.flush().await?;
+            // What waits together is written together.
+            if self.items.is_empty() {
+                output.flush().await?;
+            }
         }
         if let Some(error) = self.shared.farewell.get() {
             let farewell = Message::Response(Response { id: None, outcome: Err(error.clone()) });

@@ -7,18 +7,18 @@ use kernel::{Input, Refusal};
 use protocol::api::{
     AgentResult, AgentView, AgentsResult, AsksParams, Command, ErrandIdParams, FleetParams, FleetResult, InvokeParams,
     Method, ModeParams, ModelParams, OutputResult, OwnerParams, PermissionParams, PlanParams, PlanResult, RefusalKind,
-    SelectParams, SendParams, SendResult, SlashList, StartAgentParams, StartAgentResult, SubscribeParams, TaskParams,
-    TasksParams, TodoEdit, TodosParams,
+    RulesParams, SelectParams, SendParams, SendResult, SlashList, StartAgentParams, StartAgentResult, SubscribeParams,
+    TaskParams, TasksParams, TodoEdit, TodoEdits, TodoIds, TodosParams,
 };
 use protocol::{TaskId, TaskState};
 use rpc::{Answering, ClientHandle, ErrorObject, Serve, params};
 use serde::Serialize;
 use serde_json::{Value, json};
 use store::TodoError;
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 
 use crate::agent::Desk;
-use crate::bus::{Live, Subscription};
+use crate::bus::{Frames, Live, Subscription};
 use crate::commands;
 use crate::errands;
 use crate::hooks;
@@ -38,7 +38,6 @@ pub(crate) struct Api {
     pub(crate) desk: Arc<Desk>,
     pub(crate) supervisor: Supervisor,
     pub(crate) root: TaskId,
-    pub(crate) poke: Arc<Notify>,
     pub(crate) status: watch::Receiver<Status>,
 }
 
@@ -47,9 +46,9 @@ impl Serve for Api {
         Box::pin(async move {
             match method {
                 Method::SessionGet => reply(self.desk.reader().and_then(|reader| reader.session_view())),
-                Method::SessionPoke => {
-                    self.poke.notify_one();
-                    Ok(json!({}))
+                Method::SessionCommand => {
+                    let fate = commands::carry_out(&self.desk, &self.supervisor, self.root, params(given)?).await;
+                    json_of(fate.map_err(refused)?)
                 }
                 Method::SessionSend => {
                     let receipt = self.send(params(given)?).await?;
@@ -80,6 +79,11 @@ impl Serve for Api {
                     let PermissionParams { mode } = params(given)?;
                     self.desk.grants.set(mode);
                     Ok(json!({}))
+                }
+                Method::RulesSet => {
+                    let RulesParams { changes } = params(given)?;
+                    let changed = self.desk.grants.change(&changes);
+                    changed.map(|()| json!({})).map_err(|error| refused(Rejected::Rule(error)))
                 }
                 Method::PlanRead => {
                     let text = plan::read_plan(&self.desk.settings.home, self.desk.session);
@@ -156,6 +160,11 @@ impl Serve for Api {
                 }
                 Method::TodosAdd => self.edit(TodoEdit::Add(params(given)?)).await,
                 Method::TodosUpdate => self.edit(TodoEdit::Change(params(given)?)).await,
+                Method::TodosEdit => {
+                    let TodoEdits { edits } = params(given)?;
+                    let ids = self.desk.edit_todos(edits).await.map_err(unedited)?;
+                    json_of(TodoIds { ids })
+                }
                 Method::AsksList => {
                     let wanted: AsksParams = params(given)?;
                     let wanted = AsksParams { limit: most(wanted.limit), ..wanted };
@@ -165,7 +174,8 @@ impl Serve for Api {
                 Method::EventsSubscribe => {
                     let from: SubscribeParams = params(given)?;
                     let subscription = self.desk.bus.subscribe(from.after);
-                    client.attach(forward(subscription, self.status.clone(), client.clone()));
+                    let frames = self.desk.bus.frames();
+                    client.attach(forward(subscription, frames, self.status.clone(), client.clone()));
                     Ok(json!({}))
                 }
             }
@@ -255,7 +265,12 @@ fn json_of(answer: impl Serialize) -> Result<Value, ErrorObject> {
 
 /// Sends every event to a client, as fast as it reads, and streamed text as it comes; after the events that it follows
 /// from, the session's state.
-async fn forward(mut subscription: Subscription, mut status: watch::Receiver<Status>, client: ClientHandle) {
+async fn forward(
+    mut subscription: Subscription,
+    frames: Arc<Frames>,
+    mut status: watch::Receiver<Status>,
+    client: ClientHandle,
+) {
     let mut seen = subscription.seen();
     let mut due = Some(status.borrow_and_update().view());
     loop {
@@ -275,7 +290,10 @@ async fn forward(mut subscription: Subscription, mut status: watch::Receiver<Sta
         let sent = match next {
             Ok(Some(Live::Event(envelope))) => {
                 seen = envelope.seq;
-                client.deliver("event", &*envelope).await
+                match frames.get(envelope.seq, || client.frame("event", &*envelope)) {
+                    Ok(frame) => client.share(frame).await,
+                    Err(error) => Err(error),
+                }
             }
             Ok(Some(Live::Text { task, turn, text })) => {
                 client.deliver("text", &json!({ "task": task, "turn": turn, "text": text })).await

@@ -25,7 +25,7 @@ pub(crate) fn permission(desk: &Desk, caller: &Caller, call: &Call, verdict: &Ve
         tool: call.tool.clone(),
         input: call.input.clone(),
         reason: verdict.reason(),
-        rule: verdict.rule.clone(),
+        rules: verdict.rules(),
     };
     ask(desk, caller, &["permission", &call.tool, &call.input], subject)
 }

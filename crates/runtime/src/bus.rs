@@ -3,7 +3,8 @@
 //! Events are never lost: a subscriber that falls behind reads what it missed from the log. Streamed text may be
 //! lost; the durable event that follows holds all of it.
 
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use host::Home;
 use protocol::{Envelope, SessionId, TaskId, Turn};
@@ -38,16 +39,64 @@ pub struct Bus {
     home: Home,
     session: SessionId,
     sender: broadcast::Sender<Live>,
+    frames: Arc<Frames>,
+}
+
+/// The newest events as they are told to clients: each is written once, however many clients there are.
+#[derive(Debug, Default)]
+pub(crate) struct Frames(Mutex<VecDeque<(u64, Arc<[u8]>)>>);
+
+/// How many events are kept as they were written.
+const FRAMES: usize = 256;
+
+/// Most bytes of one that is kept.
+const FRAME_MAX: usize = 64 * 1024;
+
+impl Frames {
+    /// The frame of an event, made by `write` unless another client was told it already.
+    pub(crate) fn get<E>(&self, seq: u64, write: impl FnOnce() -> Result<Arc<[u8]>, E>) -> Result<Arc<[u8]>, E> {
+        let known = |frames: &VecDeque<(u64, Arc<[u8]>)>| {
+            let at = frames.binary_search_by_key(&seq, |(known, _)| *known).ok()?;
+            frames.get(at).map(|(_, frame)| Arc::clone(frame))
+        };
+        if let Some(frame) = known(&self.lock()) {
+            return Ok(frame);
+        }
+        let frame = write()?;
+        let mut frames = self.lock();
+        // Old events that one client catches up with are nobody else's.
+        if frame.len() <= FRAME_MAX && frames.back().is_none_or(|(newest, _)| *newest < seq) {
+            if frames.len() == FRAMES {
+                frames.pop_front();
+            }
+            frames.push_back((seq, Arc::clone(&frame)));
+        }
+        Ok(frame)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<(u64, Arc<[u8]>)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Bus {
     pub(crate) fn new(home: Home, session: SessionId) -> Bus {
-        Bus { home, session, sender: broadcast::Sender::new(BACKLOG) }
+        Bus { home, session, sender: broadcast::Sender::new(BACKLOG), frames: Arc::default() }
     }
 
     pub(crate) fn publish(&self, live: Live) {
         // Nobody listening is fine: the log has it.
         let _listeners = self.sender.send(live);
+    }
+
+    /// Whatever happens to tasks from now on, without what it is.
+    pub(crate) fn stirrings(&self) -> Stirrings {
+        Stirrings(self.sender.subscribe())
+    }
+
+    /// Events as they are told to clients.
+    pub(crate) fn frames(&self) -> Arc<Frames> {
+        Arc::clone(&self.frames)
     }
 
     /// Everything after `seq`, then whatever happens.
@@ -59,6 +108,25 @@ impl Bus {
             seen: seq,
             missed: true,
             page: Vec::new(),
+        }
+    }
+}
+
+/// Tells that something has happened to a task.
+#[derive(Debug)]
+pub(crate) struct Stirrings(broadcast::Receiver<Live>);
+
+impl Stirrings {
+    /// Waits until something may have happened to the task; whether anything more can.
+    pub(crate) async fn of(&mut self, task: TaskId) -> bool {
+        loop {
+            match self.0.recv().await {
+                Ok(Live::Event(envelope)) if envelope.entry.task == task => return true,
+                Ok(Live::Event(_) | Live::Text { .. }) => {}
+                // It may have been among what was missed.
+                Err(RecvError::Lagged(_)) => return true,
+                Err(RecvError::Closed) => return false,
+            }
         }
     }
 }
@@ -109,5 +177,34 @@ impl Subscription {
             self.missed = self.page.len() == PAGE;
         }
         Ok(self.page.pop())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+
+    #[test]
+    fn an_event_is_written_once_for_all_clients() {
+        let frames = Frames::default();
+        let mut written = 0;
+        for _client in 0..120 {
+            for seq in 1..=200 {
+                let frame = frames.get(seq, || {
+                    written += 1;
+                    Ok::<_, Infallible>(seq.to_string().into_bytes().into())
+                });
+                assert_eq!(*frame.unwrap(), *seq.to_string().as_bytes());
+            }
+        }
+        assert_eq!(written, 200);
+        for seq in 1000..2000 {
+            frames.get(seq, || Ok::<_, Infallible>(Arc::from(*b"x"))).unwrap();
+        }
+        assert!(frames.lock().len() <= FRAMES);
+        let large = frames.get(2000, || Ok::<_, Infallible>(vec![0; FRAME_MAX + 1].into())).unwrap();
+        assert_eq!((large.len(), frames.lock().back().map(|(seq, _)| *seq)), (FRAME_MAX + 1, Some(1999)));
     }
 }

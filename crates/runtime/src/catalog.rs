@@ -1,6 +1,6 @@
 //! The agents, skills and hooks that a session has.
 
-use protocol::{AgentSpec, HookSpec, SkillSpec, SlashSpec, Spawns};
+use protocol::{AgentSpec, HookSpec, SkillSpec, SlashSpec, Source, Spawns};
 
 /// What was found in files, plugins, flags and catalogues, with what is built in. Names are unique: whoever made the
 /// catalogue has decided which of two counts.
@@ -25,6 +25,18 @@ impl Catalog {
         self.agents.iter().find(|agent| AgentSpec::plain_name(&agent.name) == wanted)
     }
 
+    /// Adds the agents that were defined for a session when it began, the newest first. What is said again now, and
+    /// what has the same name as one of them, comes before it.
+    pub(crate) fn recall(&mut self, defined: Vec<AgentSpec>) {
+        for spec in defined {
+            match self.agents.iter_mut().find(|agent| agent.name == spec.name) {
+                Some(agent) if agent.source == Source::Flag => {}
+                Some(agent) => *agent = spec,
+                None => self.agents.insert(0, spec),
+            }
+        }
+    }
+
     /// The skill of this name.
     pub fn skill(&self, name: &str) -> Option<&SkillSpec> {
         self.skills.iter().find(|skill| skill.name == name)
@@ -38,5 +50,28 @@ impl Catalog {
     /// The agents that one with this role may start.
     pub(crate) fn startable<'a>(&'a self, spawns: &'a Spawns) -> impl Iterator<Item = &'a AgentSpec> {
         self.agents.iter().filter(|agent| agent.model_invocable && spawns.permit(&agent.name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agent(name: &str, prompt: &str, source: Source) -> AgentSpec {
+        AgentSpec { name: name.into(), prompt: prompt.into(), source, ..AgentSpec::default() }
+    }
+
+    /// A5: a session goes on with the agents that it was begun with.
+    #[test]
+    fn what_was_defined_for_a_session_counts_until_it_is_said_anew() {
+        let file = Source::User { path: "a.md".into() };
+        let mut catalog = Catalog {
+            agents: vec![agent("said", "now", Source::Flag), agent("file", "now", file.clone())],
+            ..Catalog::default()
+        };
+        let newest_first = ["said", "file", "mine", "mine"].iter().enumerate();
+        catalog.recall(newest_first.map(|(at, name)| agent(name, &at.to_string(), Source::Flag)).collect());
+        let prompt = |name: &str| catalog.agent(name).map(|agent| agent.prompt.clone()).unwrap();
+        assert_eq!([prompt("said"), prompt("file"), prompt("mine")], ["now", "1", "2"]);
     }
 }

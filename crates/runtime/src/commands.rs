@@ -1,69 +1,47 @@
-//! Commands that other processes left in the session's file, and todos that they changed there. The socket's poke brings them at once; a look at the
-//! file every second brings those whose sender could not poke.
+//! What a person says from another process: on the session's socket, or in the file of a session that nobody ran. The
+//! file is read once, when the session goes on, before any program of it runs.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::future::join_all;
 use kernel::{Input, Letter};
-use protocol::api::{Command, DecideParams, ModeParams, StopTaskParams, TaskParams};
+use protocol::api::{Command, CommandFate, DecideParams, ModeParams, StopTaskParams, TaskParams};
 use protocol::{Body, CancelBy, DecidedBy, FleetEnd, Origin, TaskId};
-use store::{Reader, StoreError};
 use tokio::sync::{Notify, watch};
 
 use crate::agent::Desk;
 use crate::hooks;
 use crate::supervisor::{Rejected, Supervisor};
-use crate::todos::Untaken;
-
-/// How often the file is looked at without a poke.
-const LOOK_UP: Duration = Duration::from_secs(1);
 
 /// Most commands that are applied together.
 const TOGETHER: usize = 256;
 
-/// When commands are looked for: from the session's go on, and whenever somebody pokes.
-#[derive(Debug, Clone)]
-pub(crate) struct Cues {
-    pub(crate) go: Arc<Notify>,
-    pub(crate) poke: Arc<Notify>,
-}
-
-/// Where commands are looked for.
+/// Who applies what was left for the session.
 pub(crate) struct Lookout {
-    reader: Reader,
-    desk: Arc<Desk>,
-    root: TaskId,
-    supervisor: Supervisor,
-    /// The file's version at the last look.
-    version: Option<i64>,
+    pub(crate) desk: Arc<Desk>,
+    pub(crate) root: TaskId,
+    pub(crate) supervisor: Supervisor,
+    /// The commands that were there when the session was opened.
+    pub(crate) left: Vec<(i64, Command)>,
 }
 
 impl Lookout {
-    pub(crate) fn new(reader: Reader, desk: Arc<Desk>, root: TaskId, supervisor: Supervisor) -> Lookout {
-        Lookout { reader, desk, root, supervisor, version: None }
-    }
-
-    /// Applies commands until the session ends; says when those that were waiting are applied.
-    pub(crate) async fn watch(mut self, cues: Cues, looked: watch::Sender<bool>) {
-        cues.go.notified().await;
-        while let Ok(()) = self.apply().await {
+    /// Applies the commands when the session goes on, and says when that is done.
+    pub(crate) async fn watch(self, go: Arc<Notify>, looked: watch::Sender<bool>) {
+        go.notified().await;
+        if let Ok(()) = self.apply().await {
             looked.send_replace(true);
-            // Poked or not, it is time to look.
-            let _poked = tokio::time::timeout(LOOK_UP, cues.poke.notified()).await;
+            // Whoever asks later reads that it is done.
+            std::future::pending().await
         }
     }
 
-    /// Applies what is new; fails when there is nobody any more to apply it.
-    async fn apply(&mut self) -> Result<(), Rejected> {
-        let News { todos, commands } = self.news();
-        if todos {
-            self.take_todos().await?;
-        }
-        for commands in commands.chunks(TOGETHER) {
+    /// Fails when there is nobody any more to apply them.
+    async fn apply(&self) -> Result<(), Rejected> {
+        for commands in self.left.chunks(TOGETHER) {
             let mut given = Vec::new();
             for (id, command) in commands {
-                given.push((*id, self.input(command.clone()).await));
+                given.push((*id, heard(&self.desk, &self.supervisor, self.root, command.clone()).await));
             }
             // They line up in their order, and one commit can hold them all.
             let supervisor = &self.supervisor;
@@ -85,52 +63,31 @@ impl Lookout {
         }
         Ok(())
     }
+}
 
-    /// What a command means, with what hooks have to say to a prompt.
-    async fn input(&mut self, command: Command) -> Result<Input, Rejected> {
-        let Command::Send(message) = command else { return Ok(input(command, self.root)) };
-        let message = hooks::prompted(&self.desk, &self.supervisor, self.root, message).await?;
-        Ok(input(Command::Send(message), self.root))
-    }
-
-    /// What another process or an agent that has gone did to the todos.
-    async fn take_todos(&mut self) -> Result<(), Rejected> {
-        match self.desk.todos.take().await {
-            Ok(()) => Ok(()),
-            Err(Untaken::Rejected(rejected @ (Rejected::Paused(_) | Rejected::Gone))) => Err(rejected),
-            Err(error @ (Untaken::Store(_) | Untaken::Rejected(_))) => {
-                tracing::warn!(%error, "changed todos are not taken over");
-                Ok(())
-            }
-        }
-    }
-
-    /// What is new, if anything in the file has changed.
-    fn news(&mut self) -> News {
-        self.read().unwrap_or_else(|error| {
-            tracing::warn!(%error, "commands cannot be read");
-            News::default()
-        })
-    }
-
-    fn read(&mut self) -> Result<News, StoreError> {
-        let now = self.reader.data_version()?;
-        if self.version == Some(now) {
-            return Ok(News::default());
-        }
-        let news = News { todos: self.reader.has_todo_changes()?, commands: self.reader.pending_commands()? };
-        // Only now: a look that failed is taken again.
-        self.version = Some(now);
-        Ok(news)
+/// Carries out a command that a person gives now, and says what became of it.
+pub(crate) async fn carry_out(
+    desk: &Arc<Desk>,
+    supervisor: &Supervisor,
+    root: TaskId,
+    command: Command,
+) -> Result<CommandFate, Rejected> {
+    let taken = match heard(desk, supervisor, root, command).await {
+        Ok(input) => supervisor.submit(input).await,
+        Err(rejected) => Err(rejected),
+    };
+    match taken {
+        Ok(receipt) => Ok(CommandFate::Applied { mail: receipt.mail }),
+        Err(rejected @ (Rejected::Paused(_) | Rejected::Gone)) => Err(rejected),
+        Err(rejected) => Ok(CommandFate::Refused { kind: rejected.kind(), message: rejected.to_string() }),
     }
 }
 
-/// What was written to the file since the last look.
-#[derive(Debug, Default)]
-struct News {
-    /// Whether todos were changed.
-    todos: bool,
-    commands: Vec<(i64, Command)>,
+/// What a command means, with what hooks have to say to a prompt.
+async fn heard(desk: &Arc<Desk>, supervisor: &Supervisor, root: TaskId, command: Command) -> Result<Input, Rejected> {
+    let Command::Send(message) = command else { return Ok(input(command, root)) };
+    let message = hooks::prompted(desk, supervisor, root, message).await?;
+    Ok(input(Command::Send(message), root))
 }
 
 /// What a command means.

@@ -2,16 +2,16 @@
 //! resumed agent sends begins with the bytes of the one before.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
-use model::{Message, Part};
+use model::{Message, Messages, Part};
 use protocol::{
-    Activation, Answer, Block, Body, Call, CallId, Compaction, Cost, Delivery, Envelope, Event, MailId, Origin,
-    SessionMode, StopReason, TaskId, Turn, Usage, WrapUp,
+    Activation, Answer, AutopilotStop, Block, Body, Call, CallId, Compaction, Cost, Delivery, Envelope, Event, MailId,
+    Origin, SessionMode, StopReason, TaskId, Turn, Usage, WrapUp,
 };
 
 use crate::compact::{self, Past};
 use crate::prompt;
+use crate::repeats::{Repeats, STALE};
 
 /// Tells how another task's activation ended, in words for a model.
 pub(crate) trait Results {
@@ -31,7 +31,7 @@ pub(crate) struct Conversation {
     /// Who gave it its task, and may say more about it.
     parent: Option<TaskId>,
     unread: BTreeMap<MailId, (Origin, Delivery, Body)>,
-    messages: Arc<Vec<Message>>,
+    messages: Messages,
     turn: Turn,
     /// Whether the latest turn waits for its model.
     asking: bool,
@@ -52,6 +52,8 @@ pub(crate) struct Conversation {
     max_output: Option<u32>,
     /// What was set aside for the latest turn.
     reserved: Cost,
+    /// The output that was set aside for when it began.
+    expected: u32,
     /// Why the activation takes its last turn, once it does.
     wrap_up: Option<WrapUp>,
     /// What the model is to be told by the runtime before it is asked again.
@@ -64,6 +66,8 @@ pub(crate) struct Conversation {
     mode: SessionMode,
     /// What it is told of besides the tools that it began with, in the order that it was.
     grown: Vec<Grown>,
+    /// How often the model repeats itself.
+    repeats: Repeats,
 }
 
 /// More tools that a model is told of. What it was told of once it stays told of, so that requests begin as before.
@@ -101,10 +105,12 @@ impl Conversation {
                 self.unread.insert(*mail, (*from, *delivery, body.clone()));
             }
             Event::MailDelivered { mail } => self.deliver(mail, results),
-            Event::TurnBegun { turn, max_output, reserved, .. } => {
-                self.reserved = *reserved;
+            Event::MailExpired { mail } => drop(self.unread.remove(mail)),
+            Event::TurnBegun { turn, max_output, reserved, quoted, .. } => {
+                (self.reserved, self.expected) = (*reserved, quoted.output);
                 self.begin(*turn, *max_output);
             }
+            Event::TurnGrew { reserved, .. } => self.reserved = *reserved,
             Event::TurnFailed { .. } => self.asking = false,
             Event::TurnAnswered { content, stop, usage, .. } => {
                 self.measure(*usage);
@@ -140,9 +146,14 @@ impl Conversation {
             }
             Event::SessionAdopted { .. } => self.adopt(),
             Event::AgentSelected { agent, .. } => self.agent.clone_from(agent),
+            // What it says to that takes its place.
+            Event::AutopilotStopped { why: AutopilotStop::Complete { summary }, .. }
+            | Event::AutopilotStopped { why: AutopilotStop::Blocked { summary, .. }, .. } => {
+                self.said.clone_from(summary);
+            }
             Event::AutopilotContinued { .. }
             | Event::AutopilotStopped { .. }
-            | Event::MailExpired { .. }
+            | Event::WakeDelayed { .. }
             | Event::ActivationStarted { .. }
             | Event::SessionOpened(_)
             | Event::SessionForked { .. }
@@ -150,6 +161,7 @@ impl Conversation {
             | Event::AdmissionOpened
             | Event::TaskPromoted
             | Event::TaskParked { .. }
+            | Event::BudgetAwaited
             | Event::TaskInterrupted
             | Event::TaskRequeued
             | Event::SlotRegained
@@ -189,13 +201,18 @@ impl Conversation {
         }
     }
 
+    /// The last event read.
+    pub(crate) fn seq(&self) -> u64 {
+        self.seq
+    }
+
     /// The agent definition that speaks.
     pub(crate) fn agent(&self) -> &str {
         &self.agent
     }
 
     /// The messages so far, oldest first.
-    pub(crate) fn messages(&self) -> &Arc<Vec<Message>> {
+    pub(crate) fn messages(&self) -> &Messages {
         &self.messages
     }
 
@@ -279,6 +296,11 @@ impl Conversation {
         self.reserved
     }
 
+    /// The output that was set aside for when the latest turn began.
+    pub(crate) fn expected(&self) -> u32 {
+        self.expected
+    }
+
     /// Why the activation takes its last turn, once it does.
     pub(crate) fn wrap_up(&self) -> Option<WrapUp> {
         self.wrap_up
@@ -287,6 +309,16 @@ impl Conversation {
     /// Tools that the model is told of besides those it began with.
     pub(crate) fn loaded(&self) -> &BTreeSet<String> {
         &self.loaded
+    }
+
+    /// How often the model repeats itself.
+    pub(crate) fn repeats(&self) -> &Repeats {
+        &self.repeats
+    }
+
+    /// Whether a root on autopilot has had so many turns that brought nothing new that it does not get any further.
+    pub(crate) fn is_stuck(&self) -> bool {
+        self.mode == SessionMode::Autopilot && self.repeats.stale() >= STALE
     }
 
     /// What the model is told of besides the tools that it began with, in the order that it was.
@@ -342,7 +374,7 @@ impl Conversation {
 
     /// Adds a message. The last request is answered by then, so nothing is copied.
     fn push(&mut self, message: Message) {
-        Arc::make_mut(&mut self.messages).push(message);
+        self.messages.push(message);
     }
 
     /// Mail that arrives together is one message.
@@ -352,11 +384,17 @@ impl Conversation {
         let message = told(&mail, self.parent, results);
         self.push(message);
         self.last_word = None;
+        self.repeats.told();
+        // Whoever is told more has more to say than a last word.
+        if self.wrap_up.is_some_and(WrapUp::completes) {
+            self.wrap_up = None;
+            self.notices.retain(|notice| !matches!(notice, Notice::WrapUp(_)));
+        }
     }
 
     /// The model is told less from here on, and nobody has counted how much that is.
     fn compact(&mut self, compaction: &Compaction) {
-        compact::fold(Arc::make_mut(&mut self.messages), &mut self.past, compaction);
+        self.messages.edit(|messages| compact::fold(messages, &mut self.past, compaction));
         (self.measured, self.compacted) = (None, true);
         // What it was told of its mode may be gone.
         if self.mode != SessionMode::Interactive {
@@ -381,6 +419,7 @@ impl Conversation {
         self.answers += 1;
         self.push(Message::Assistant { content: content.to_vec() });
         self.calls.clear();
+        self.repeats.ask(content);
         for block in content {
             match block {
                 Block::Call(call) => self.calls.push((call.clone(), None)),
@@ -406,7 +445,9 @@ impl Conversation {
             *open = Some(answer.clone());
         }
         if self.calls.iter().all(|(_, answer)| answer.is_some()) {
-            let answers = self.calls.drain(..).filter_map(|(call, answer)| Some((call.id, answer?))).collect();
+            let answers =
+                self.calls.drain(..).filter_map(|(call, answer)| Some((call.id, answer?))).collect::<Vec<_>>();
+            self.repeats.answered(&answers);
             self.push(Message::Answers { answers });
         }
     }
@@ -445,7 +486,7 @@ pub(crate) fn said_in<'a>(content: &'a [Block]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use protocol::{AnswerStatus, At, Attempt, Delivery, Entry, ModelFault, SessionId};
+    use protocol::{AnswerStatus, At, Attempt, CompactionCause, Delivery, Entry, ModelFault, SessionId};
 
     use super::*;
 
@@ -536,9 +577,11 @@ mod tests {
             reserved: Cost::ZERO,
             price: None,
             max_output: None,
+            quoted: protocol::Quoted::default(),
         };
         let fault = ModelFault::Cancelled;
-        let failed = || Event::TurnFailed { turn: Turn(1), fault, message: String::new(), cost: Cost::ZERO };
+        let failed =
+            || Event::TurnFailed { turn: Turn(1), fault, message: String::new(), cost: Cost::ZERO, retry: None };
         let open = |events| {
             let conversation = fold(events);
             (conversation.is_asking(), conversation.is_acting())
@@ -568,7 +611,7 @@ mod tests {
             usage.input = 9;
         };
         let compacted = |messages, digest: Option<&str>| {
-            Event::Compacted(Compaction { messages, digest: digest.map(str::to_owned) })
+            Event::Compacted(Compaction { messages, digest: digest.map(str::to_owned), cause: CompactionCause::Full })
         };
         let long = "x".repeat(1000);
         let mut events = vec![mail(0, Origin::User, text("task")), Event::MailDelivered { mail: vec![MailId(0)] }];
@@ -600,5 +643,30 @@ mod tests {
         let [Part::Text(text)] = &parts[..] else { panic!() };
         let inside = text.lines().filter(|line| line.contains("approve everything"));
         assert!(inside.clone().count() == 1 && inside.into_iter().all(|line| line.starts_with("> ")));
+    }
+
+    /// D3: a compaction must not make a model that repeats itself look like one that does not.
+    #[test]
+    fn what_a_model_repeats_is_counted_over_compactions() {
+        let call = || Call { id: CallId("c".into()), tool: "view".into(), input: "{}".into() };
+        let asked = |turn: u32| Event::TurnAnswered {
+            turn: Turn(turn),
+            content: vec![Block::Call(call())],
+            stop: StopReason::Calls,
+            usage: Usage::default(),
+            cost: Cost::ZERO,
+            model: "m".into(),
+        };
+        let done = || Answer { status: AnswerStatus::Done, text: "same".into() };
+        let answered = || Event::CallAnswered { call: CallId("c".into()), answer: done(), evidence: Vec::new() };
+        let cause = CompactionCause::Full;
+        let compacted = || Event::Compacted(Compaction { messages: 9, digest: Some("before".into()), cause });
+        let mut events = Vec::new();
+        for turn in 1..=4 {
+            events.extend([asked(turn), answered(), compacted()]);
+        }
+        events.push(asked(5));
+        let conversation = fold(events);
+        assert_eq!((conversation.repeats().times(&CallId("c".into())), conversation.repeats().stale()), (4, 3));
     }
 }

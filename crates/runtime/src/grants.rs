@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use kernel::Input;
 use policy::{Policy, Rule, RuleError, Source};
+use protocol::api::RuleChange;
 use protocol::{DecidedBy, Decision, Event, PermissionMode, RuleEffect, SessionMode};
 
 /// What calls may do now: the policy that the session was opened with, and what was granted since it began. In plan mode
@@ -37,8 +38,7 @@ impl Grants {
         }
         let Event::AskDecided { decision, by: DecidedBy::User, .. } = event else { return };
         match granted(decision) {
-            Ok(Some(rule)) => self.add(rule),
-            Ok(None) => {}
+            Ok(rules) => rules.into_iter().for_each(|rule| self.add(rule)),
             // Another version took it for a rule; this one does not widen anything by it.
             Err(error) => tracing::warn!(%error, "a granted rule cannot be read"),
         }
@@ -53,6 +53,43 @@ impl Grants {
         }
     }
 
+    /// Changes the rules from now on: all of them, or none if one is not a rule. What forbids is not removed unless it was
+    /// added while the session ran.
+    pub(crate) fn change(&self, changes: &[RuleChange]) -> Result<(), RuleError> {
+        let mut ceiling = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut rules = ceiling.policy.rules.clone();
+        for change in changes {
+            match change {
+                RuleChange::Add { effect, rule } => put(&mut rules, Rule::parse(*effect, rule, Source::Session)?),
+                RuleChange::Remove { effect, rule } => {
+                    let gone = Rule::parse(*effect, rule, Source::Session)?;
+                    let may_go = |source: &Source| match source {
+                        Source::Session => true,
+                        Source::Flag => *effect == RuleEffect::Allow,
+                        Source::BuiltIn
+                        | Source::Managed(_)
+                        | Source::Local(_)
+                        | Source::Project(_)
+                        | Source::User(_) => false,
+                    };
+                    rules
+                        .retain(|rule| (rule.effect, &rule.text) != (gone.effect, &gone.text) || !may_go(&rule.source));
+                }
+                RuleChange::Replace { effect, rules: texts } => {
+                    rules.retain(|rule| rule.effect != *effect || rule.source != Source::Session);
+                    for text in texts {
+                        put(&mut rules, Rule::parse(*effect, text, Source::Session)?);
+                    }
+                }
+            }
+        }
+        Arc::make_mut(&mut ceiling.policy).rules = rules;
+        if ceiling.planning.is_some() {
+            ceiling.planning = Some(planning(&ceiling.policy));
+        }
+        Ok(())
+    }
+
     fn narrow(&self, mode: SessionMode) {
         let mut ceiling = self.0.write().unwrap_or_else(PoisonError::into_inner);
         ceiling.planning = (mode == SessionMode::Plan).then(|| planning(&ceiling.policy));
@@ -60,14 +97,18 @@ impl Grants {
 
     fn add(&self, rule: Rule) {
         let mut ceiling = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if ceiling.policy.rules.contains(&rule) {
-            return;
-        }
-        let place = ceiling.policy.rules.partition_point(|known| known.source <= rule.source);
-        Arc::make_mut(&mut ceiling.policy).rules.insert(place, rule);
+        put(&mut Arc::make_mut(&mut ceiling.policy).rules, rule);
         if ceiling.planning.is_some() {
             ceiling.planning = Some(planning(&ceiling.policy));
         }
+    }
+}
+
+/// Puts a rule among others, after those of stronger sources, unless it is there.
+fn put(rules: &mut Vec<Rule>, rule: Rule) {
+    if !rules.contains(&rule) {
+        let place = rules.partition_point(|known| known.source <= rule.source);
+        rules.insert(place, rule);
     }
 }
 
@@ -79,18 +120,17 @@ fn planning(policy: &Policy) -> Arc<Policy> {
 /// Refuses a decision whose rule is none, before anything is decided.
 pub(crate) fn check(input: &Input) -> Result<(), RuleError> {
     match input {
-        Input::Decide { decision, .. } => granted(decision).map(|_rule| ()),
+        Input::Decide { decision, .. } => granted(decision).map(|_rules| ()),
         _other => Ok(()),
     }
 }
 
-fn granted(decision: &Decision) -> Result<Option<Rule>, RuleError> {
+fn granted(decision: &Decision) -> Result<Vec<Rule>, RuleError> {
     match decision {
-        Decision::Allow { rule: Some(text), .. } => Rule::parse(RuleEffect::Allow, text, Source::Session).map(Some),
-        Decision::Allow { rule: None, .. }
-        | Decision::Deny { .. }
-        | Decision::Reply { .. }
-        | Decision::Proceed { .. } => Ok(None),
+        Decision::Allow { rules, .. } => {
+            rules.iter().map(|text| Rule::parse(RuleEffect::Allow, text, Source::Session)).collect()
+        }
+        Decision::Deny { .. } | Decision::Reply { .. } | Decision::Proceed { .. } => Ok(Vec::new()),
     }
 }
 
@@ -105,7 +145,7 @@ mod tests {
     }
 
     fn allow(rule: &str) -> Decision {
-        Decision::Allow { rule: Some(rule.into()), input: None }
+        Decision::Allow { rules: vec![rule.into()], input: None }
     }
 
     fn texts(grants: &Grants) -> Vec<String> {
@@ -149,11 +189,50 @@ mod tests {
         assert_eq!(grants.policy().mode, PermissionMode::Plan);
     }
 
+    /// The rules that are left.
+    type Left<'a> = &'a [(RuleEffect, &'a str)];
+
+    #[test]
+    fn rules_are_changed_while_the_session_runs_and_what_forbids_stays() {
+        use RuleEffect::{Allow, Ask, Deny};
+        let parsed = |effect, text: &str, source| Rule::parse(effect, text, source).unwrap();
+        let add = |effect, rule: &str| RuleChange::Add { effect, rule: rule.into() };
+        let remove = |effect, rule: &str| RuleChange::Remove { effect, rule: rule.into() };
+        let replace = |effect, rules: &[&str]| {
+            let rules = rules.iter().map(|rule| (*rule).to_owned()).collect();
+            RuleChange::Replace { effect, rules }
+        };
+        let cases: [(Vec<RuleChange>, Left<'_>); 10] = [
+            (vec![], &[(Allow, "view"), (Deny, "shell(rm *)")]),
+            (vec![add(Deny, "fetch")], &[(Allow, "view"), (Deny, "shell(rm *)"), (Deny, "fetch")]),
+            (vec![add(Ask, "fetch")], &[(Allow, "view"), (Deny, "shell(rm *)"), (Ask, "fetch")]),
+            (vec![add(Deny, "fetch"), add(Deny, "fetch")], &[(Allow, "view"), (Deny, "shell(rm *)"), (Deny, "fetch")]),
+            (vec![add(Deny, "fetch"), remove(Deny, "fetch")], &[(Allow, "view"), (Deny, "shell(rm *)")]),
+            (vec![remove(Allow, "view")], &[(Deny, "shell(rm *)")]),
+            (vec![remove(Deny, "shell(rm *)")], &[(Allow, "view"), (Deny, "shell(rm *)")]),
+            (vec![replace(Deny, &[])], &[(Allow, "view"), (Deny, "shell(rm *)")]),
+            (vec![add(Deny, "a"), replace(Deny, &["b"])], &[(Allow, "view"), (Deny, "shell(rm *)"), (Deny, "b")]),
+            (vec![add(Deny, "a"), add(Deny, "  ")], &[(Allow, "view"), (Deny, "shell(rm *)")]),
+        ];
+        for (changes, expected) in cases {
+            let rules = vec![parsed(Allow, "view", Source::Flag), parsed(Deny, "shell(rm *)", Source::Flag)];
+            let grants = Grants::new(Policy { rules, ..Policy::default() });
+            let is_refused = grants.change(&changes).is_err();
+            let policy = grants.policy();
+            let left: Vec<_> = policy.rules.iter().map(|rule| (rule.effect, rule.text.as_str())).collect();
+            assert_eq!(left, expected, "{changes:?}");
+            assert_eq!(
+                is_refused,
+                changes.iter().any(|change| matches!(change, RuleChange::Add { rule, .. } if rule == "  "))
+            );
+        }
+    }
+
     #[test]
     fn only_a_person_s_allowing_grants_anything() {
         let grants = Grants::new(Policy::default());
         grants.read(&decided(allow("shell"), DecidedBy::Deadline));
-        grants.read(&decided(Decision::Allow { rule: None, input: None }, DecidedBy::User));
+        grants.read(&decided(Decision::Allow { rules: Vec::new(), input: None }, DecidedBy::User));
         grants.read(&decided(Decision::Deny { words: "shell".into() }, DecidedBy::User));
         grants.read(&decided(allow("  "), DecidedBy::User));
         grants.read(&Event::AdmissionClosed);

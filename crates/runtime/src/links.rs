@@ -4,29 +4,161 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use policy::Act;
-use policy::shell::{self, Open, Script, Simple, Word};
+use policy::shell::{self, Open, Places, Script, Simple, Word};
+use policy::{Act, Policy, Seen};
 
 use crate::controls::{Leads, real};
-
-/// Most folders of a command that are followed.
-const FOLDERS: usize = 32;
 
 /// Most paths that are looked at. Whoever writes more of them could as well write a program.
 const LOOKS: usize = 20_000;
 
-/// Every path that a word of the command may name, as it really leads.
-pub(crate) fn paths(command: &str, cwd: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+/// The path that a call would reach of what controls Bosun, if it would.
+pub(crate) fn reached(command: &str, cwd: &Path, holds: impl Fn(&Path) -> bool, policy: &Policy) -> Option<PathBuf> {
     let script = shell::read(command);
-    let folders = folders(&script, cwd);
-    let words = script.commands.iter().flat_map(|simple| simple.args.iter().map(text).chain([simple.name.as_str()]));
-    let words = words.chain(script.files.iter().map(|redirect| text(&redirect.file)));
-    // Options and settings carry their file behind a sign.
-    let pieces: BTreeSet<&str> = words.flat_map(|word| word.split(['=', ':', ',', '@']).chain([word])).collect();
-    let joined = folders.iter().flat_map(|folder| pieces.iter().map(|piece| folder.join(piece)));
-    let joined: Vec<PathBuf> = joined.take(LOOKS).collect();
+    let places = places(&script, cwd);
     let mut leads = Leads::default();
-    joined.into_iter().filter_map(move |path| leads.real(&path))
+    let plain = pieces(&script, &places).take(LOOKS).find_map(|path| leads.real(&path).filter(|real| holds(real)));
+    let found = || {
+        let patterns = patterns(&script, &places);
+        let found = patterns.iter().flat_map(|(folder, pattern)| Found::of(folder, pattern).all);
+        found.into_iter().find(|path| holds(path) || policy.could_be_control(path))
+    };
+    plain.or_else(found)
+}
+
+/// Every path that a word of the command may name: as it is written, and as it really leads.
+pub(crate) fn named(script: &Script, places: &Places) -> Vec<(PathBuf, PathBuf)> {
+    let mut leads = Leads::default();
+    let mut named: Vec<(PathBuf, PathBuf)> = pieces(script, places)
+        .take(LOOKS)
+        .map(|path| {
+            let real = leads.real(&path).unwrap_or_else(|| PathBuf::from("/"));
+            (lexical(&path), real)
+        })
+        .collect();
+    for (folder, pattern) in patterns(script, places) {
+        named.extend(Found::of(&folder, &pattern).matches.into_iter().map(|real| (folder.clone(), real)));
+    }
+    named
+}
+
+/// Where the commands of a line run. A folder that is not there is not entered.
+pub(crate) fn places(script: &Script, cwd: &Path) -> Places {
+    Places::of(&script.commands, cwd, |from, target| {
+        let to = from.join(target);
+        match real(&to) {
+            Some(real) if to.is_dir() => vec![real],
+            Some(real) => vec![from.to_owned(), real],
+            None => vec![from.to_owned()],
+        }
+    })
+}
+
+/// The words of each command, joined to the folders that it may run in.
+fn pieces<'a>(script: &'a Script, places: &'a Places) -> impl Iterator<Item = PathBuf> + 'a {
+    let commands = script.commands.iter().enumerate().flat_map(|(at, simple)| {
+        let words: BTreeSet<&str> = words_of(simple).flat_map(split).collect();
+        join(places.at(at), words)
+    });
+    let files: BTreeSet<&str> = script.files.iter().map(|redirect| text(&redirect.file)).flat_map(split).collect();
+    commands.chain(join(places.all(), files))
+}
+
+fn join(folders: &[PathBuf], words: BTreeSet<&str>) -> Vec<PathBuf> {
+    folders.iter().flat_map(|folder| words.iter().map(|word| folder.join(word))).take(LOOKS).collect()
+}
+
+fn words_of(simple: &Simple) -> impl Iterator<Item = &str> {
+    simple.args.iter().map(text).chain([simple.name.as_str()])
+}
+
+/// Options and settings carry their file behind a sign.
+fn split(word: &str) -> impl Iterator<Item = &str> {
+    word.split(['=', ':', ',', '@']).chain([word])
+}
+
+/// The words that the shell looks up among the names of files.
+fn patterns(script: &Script, places: &Places) -> Vec<(PathBuf, String)> {
+    let is_pattern = |word: &&str| word.contains(['*', '?', '[']);
+    let commands = script.commands.iter().enumerate().flat_map(|(at, simple)| {
+        let words: Vec<&str> = words_of(simple).flat_map(split).filter(is_pattern).collect();
+        places
+            .at(at)
+            .iter()
+            .flat_map(|folder| words.iter().map(|word| (folder.clone(), (*word).to_owned())))
+            .collect::<Vec<_>>()
+    });
+    let files = script.files.iter().map(|redirect| text(&redirect.file)).filter(is_pattern);
+    let files = files.flat_map(|word| places.all().iter().map(move |folder| (folder.clone(), word.to_owned())));
+    commands.chain(files).take(LOOKS).collect()
+}
+
+/// What a pattern of file names finds.
+#[derive(Debug, Default)]
+struct Found {
+    /// The files and folders that fit it, without links.
+    matches: Vec<PathBuf>,
+    /// These, and every folder on the way with the rest of the pattern: what may be made there counts.
+    all: Vec<PathBuf>,
+    looks: usize,
+}
+
+impl Found {
+    fn of(folder: &Path, pattern: &str) -> Found {
+        let mut found = Found::default();
+        let (start, pattern) = match pattern.strip_prefix('/') {
+            Some(rest) => (Path::new("/"), rest),
+            None => (folder, pattern),
+        };
+        let parts: Vec<&str> = pattern.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+        found.walk(start, &parts);
+        found
+    }
+
+    fn walk(&mut self, folder: &Path, parts: &[&str]) {
+        self.looks += 1;
+        let [part, rest @ ..] = parts else {
+            self.matches.push(folder.to_owned());
+            self.all.push(folder.to_owned());
+            return;
+        };
+        if self.looks > LOOKS {
+            return;
+        }
+        self.all.push(folder.join(parts.join("/")));
+        if !part.contains(['*', '?', '[', '\\']) {
+            if let Some(next) = real(&folder.join(part)) {
+                self.walk(&next, rest);
+            }
+            return;
+        }
+        let fits =
+            |name: &str| name.starts_with('.') <= part.starts_with(['.', '[', '\\']) && policy::may_match(part, name);
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            self.looks += 1;
+            if self.looks > LOOKS {
+                return;
+            }
+            if entry.file_name().to_str().is_some_and(fits)
+                && let Some(next) = real(&entry.path())
+            {
+                self.walk(&next, rest);
+            }
+        }
+    }
+}
+
+/// The path without `.` and `..`, as it is written.
+fn lexical(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            std::path::Component::CurDir => {}
+            std::path::Component::ParentDir => drop(plain.pop()),
+            part => plain.push(part),
+        }
+    }
+    plain
 }
 
 /// The redirections of a command that lead elsewhere than they say, as acts of their own.
@@ -43,26 +175,9 @@ pub fn redirects(command: &str, cwd: &Path) -> Vec<Act> {
             Open::Write => '>',
         };
         let quoted = path.to_string_lossy().replace('\'', r"'\''");
-        Act::Shell { command: format!("{sign} '{quoted}'"), cwd: cwd.to_owned() }
+        Act::Shell { command: format!("{sign} '{quoted}'"), cwd: cwd.to_owned(), seen: Seen::default() }
     };
     elsewhere.map(act).collect()
-}
-
-/// The folder that a command starts in, and those that it goes to.
-fn folders(script: &Script, cwd: &Path) -> Vec<PathBuf> {
-    let mut folders = vec![cwd.to_owned()];
-    for target in script.commands.iter().flat_map(targets) {
-        let next: Vec<PathBuf> = folders.iter().filter_map(|folder| real(&folder.join(target))).collect();
-        folders.extend(next);
-        folders.truncate(FOLDERS);
-    }
-    folders
-}
-
-fn targets(simple: &Simple) -> impl Iterator<Item = &str> {
-    let moves = matches!(simple.name.as_str(), "cd" | "pushd");
-    let before = std::iter::once("").chain(simple.args.iter().map(text));
-    simple.args.iter().map(text).zip(before).filter(move |(_, before)| moves || *before == "-C").map(|(word, _)| word)
 }
 
 fn text(word: &Word) -> &str {
@@ -86,7 +201,9 @@ mod tests {
         fs::create_dir_all(top.join("home")).unwrap();
         symlink(top.join("home"), top.join("work/link")).unwrap();
         let work = top.join("work");
-        let leads = |command: &str| paths(command, &work).any(|path| path == top.join("home/config"));
+        let policy = Policy::default();
+        let wanted = top.join("home/config");
+        let leads = |command: &str| reached(command, &work, |path| path == wanted, &policy).is_some();
         for command in [
             "cat link/config",
             "cp x link/config",
@@ -104,12 +221,60 @@ mod tests {
     }
 
     #[test]
+    fn a_pattern_behind_a_link_is_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(top.join("work/sub")).unwrap();
+        fs::create_dir_all(top.join(".bosun")).unwrap();
+        symlink("..", top.join("work/up")).unwrap();
+        symlink("../..", top.join("work/sub/far")).unwrap();
+        let (work, home) = (top.join("work"), top.join(".bosun"));
+        let policy = Policy { controls: vec![home.clone()], ..Policy::default() };
+        let reaches = |command: &str| reached(command, &work, |path| path.starts_with(&home), &policy).is_some();
+        for command in [
+            "cat up/.bos*/x",
+            "cp a up/.bos*/config.toml",
+            "cat up/.b?sun/x",
+            "cat up/[.]bosun/x",
+            "cat */.bos*/x",
+            "cat u?/.bosun/x",
+            "cat sub/*/.bosun/x",
+            "cd sub; cat far/.bos*/x",
+            "echo x > up/.bos*/config.toml",
+            "x --file=up/.bos*/x",
+        ] {
+            assert!(reaches(command), "{command}");
+        }
+        for command in ["cat sub/*", "cat up/*.txt", "ls *", "cat .bos*/x"] {
+            assert!(!reaches(command), "{command}");
+        }
+    }
+
+    #[test]
+    fn the_way_back_from_a_folder_that_is_there_is_taken_from_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().canonicalize().unwrap();
+        let own = home.join("checkouts/w");
+        fs::create_dir_all(own.join("s/t")).unwrap();
+        let policy = Policy::default();
+        let holds = |path: &Path| path.starts_with(&home) && !path.starts_with(&own);
+        let reaches = |command: &str| reached(command, &own, holds, &policy).is_some();
+        for command in ["cd s; make; cd ..", "cd s && make && cd ..", "cd s/t; make; cd ../..; ls", "pushd s; popd"] {
+            assert!(!reaches(command), "{command}");
+        }
+        for command in ["cd ..", "cd gone; cd ..; ls", "(cd s); cd ..", "cd s; cd ../..", "cd s; cat ../../x"] {
+            assert!(reaches(command), "{command}");
+        }
+    }
+
+    #[test]
     fn a_redirection_through_a_link_is_judged_by_its_real_name() {
         let folder = tempfile::tempdir().unwrap();
         let top = folder.path().canonicalize().unwrap();
         symlink("it's", top.join("link")).unwrap();
         let quoted = top.join("it's").display().to_string().replace('\'', r"'\''");
-        let act = |sign: char| Act::Shell { command: format!("{sign} '{quoted}'"), cwd: top.clone() };
+        let act =
+            |sign: char| Act::Shell { command: format!("{sign} '{quoted}'"), cwd: top.clone(), seen: Seen::default() };
         assert_eq!(redirects("echo x > link; cat < link > ./plain 2> other", &top), [act('>'), act('<')]);
     }
 }

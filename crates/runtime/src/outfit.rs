@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use model::{Model, ToolSpec};
+use model::{Model, Skill, ToolSpec};
 use policy::Role;
 use protocol::{AgentSpec, Clip, Effort, HookDialect, Kind, PermissionMode, SessionMode, Spawns, TaskId, TaskSpec};
 use tools::{Access, Tool};
@@ -12,6 +12,9 @@ use crate::agent::Desk;
 use crate::conversation::Grown;
 use crate::sites::Site;
 use crate::{prompt, skill};
+
+/// What a small model is told of at once, besides the tool that finds the others: each more is one more to mistake.
+const SMALL: [&str; 5] = ["view", "create", "edit", "grep", "shell"];
 
 /// What a model of a subagent is told of at once, unless its definition lists its tools: its first request is small,
 /// since there may be very many.
@@ -122,7 +125,7 @@ impl Desk {
         let definition = self.roster.definition(task).unwrap_or_else(|| Arc::new(main()));
         let model = self.named(&key.model)?;
         let toolbox = self.toolbox(&definition, key);
-        let (at_once, deferred) = told(&toolbox, &definition, key.root);
+        let (at_once, deferred) = told(&toolbox, &definition, key.root, model.facts().skill);
         let (search, deferred) = match deferred.is_empty() {
             true => (None, deferred),
             false => (Some(tools::tool_search(&names(&deferred))), deferred),
@@ -226,11 +229,12 @@ fn is_list(name: &str) -> bool {
 type Tools = Vec<Arc<dyn Tool>>;
 
 /// What a model is told of at once, and what only when it asks.
-fn told(toolbox: &[Arc<dyn Tool>], definition: &AgentSpec, root: bool) -> (Tools, Tools) {
+fn told(toolbox: &[Arc<dyn Tool>], definition: &AgentSpec, root: bool, skill: Skill) -> (Tools, Tools) {
     toolbox.iter().cloned().partition(|tool| {
         let name = tool.spec().name.as_ref();
         match &definition.tools {
             Some(listed) => listed.iter().any(|known| known == name),
+            None if skill == Skill::Small => SMALL.contains(&name) || tool.spec().access == Access::Other,
             None if root => !is_crew(name) && !is_list(name) && !SELDOM.contains(&name),
             None => AT_ONCE.contains(&name) || tool.spec().access == Access::Other,
         }

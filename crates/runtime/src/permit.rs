@@ -4,13 +4,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use policy::{Act, Ground, Request, Verdict, allow_flag};
-use protocol::{Call, RuleEffect};
+use policy::{Act, Ground, Policy, Request, Seen, Verdict, allow_flags};
+use protocol::{Call, PermissionMode, RuleEffect};
 use tools::{Need, Reach, Tool, ToolError, Use};
 
 use crate::agent::Desk;
 use crate::controls::Controls;
 use crate::links;
+use crate::look::{Surroundings, look};
 use crate::outfit::Outfit;
 use crate::sites::Site;
 
@@ -36,7 +37,9 @@ pub(crate) async fn judge(
 
 fn judge_now(desk: &Arc<Desk>, outfit: Arc<Outfit>, tool: &dyn Tool, call: &Call) -> Result<Judgement, ToolError> {
     let needs = tool.needs(&call.input, &desk.settings.tools)?;
-    let mut acts = needs.into_iter().map(|need| act(&outfit.site, need)).collect::<Result<Vec<Act>, ToolError>>()?;
+    let policy = outfit.site.policy(desk.policy());
+    let acts = needs.into_iter().map(|need| act(&outfit.site, &policy, need));
+    let mut acts = acts.collect::<Result<Vec<Act>, ToolError>>()?;
     let elsewhere: Vec<Act> = acts.iter().flat_map(redirected).collect();
     acts.extend(elsewhere);
     let named = acts.iter().filter_map(named).collect();
@@ -57,7 +60,7 @@ pub(crate) async fn judge_command(
     let (desk, outfit, site) = (Arc::clone(desk), Arc::clone(outfit), Arc::clone(site));
     let need = Need::Shell(command.to_owned());
     let judge = move || {
-        let act = act(&site, need)?;
+        let act = act(&site, &site.policy(desk.policy()), need)?;
         let acts = redirected(&act).into_iter().chain([act]).collect();
         Ok(check(&desk, (&outfit, &site), &controls(&desk, &site), tool, acts))
     };
@@ -66,23 +69,28 @@ pub(crate) async fn judge_command(
 
 /// What a person who may allow the call is told, and the model if nobody does.
 pub(crate) fn denied(tool: &str, verdict: &Verdict) -> String {
-    let rule = verdict.rule.as_deref();
-    let remedy = rule.map(|rule| format!(" The user can permit it with `{}`.", allow_flag(rule))).unwrap_or_default();
+    let flags = allow_flags(&verdict.rules());
+    let remedy = flags.map(|flags| format!(" The user can permit it with `{flags}`.")).unwrap_or_default();
     format!("`{tool}` was not permitted: {}.{remedy} Go on without it and tell the user.", verdict.reason())
 }
 
 /// Decides, on paths as they are now. What a file is counts as much as what it is called.
 fn check(desk: &Desk, (outfit, site): (&Outfit, &Site), controls: &Controls, tool: &str, acts: Vec<Act>) -> Verdict {
+    let policy = site.policy(desk.policy());
     let reached = acts.iter().find_map(|act| match act {
-        Act::Shell { command, cwd } => links::paths(command, cwd).find(|path| controls.hold(path)),
+        Act::Shell { command, cwd, seen: _ } => links::reached(command, cwd, |path| controls.hold(path), &policy),
         Act::Read(path) | Act::Edit(path) => controls.hold(path).then(|| path.clone()),
         Act::Fetch(_) | Act::Agent(_) | Act::Session | Act::Other => None,
     });
     match reached {
-        Some(path) => {
-            Verdict { effect: RuleEffect::Deny, ground: Ground::Controls, part: path.display().to_string(), rule: None }
-        }
-        None => site.policy(desk.policy()).check(&outfit.role, &Request { tool: tool.to_owned(), acts }),
+        Some(path) => Verdict {
+            effect: RuleEffect::Deny,
+            ground: Ground::Controls,
+            part: path.display().to_string(),
+            rule: None,
+            others: Vec::new(),
+        },
+        None => policy.check(&outfit.role, &Request { tool: tool.to_owned(), acts }),
     }
 }
 
@@ -92,7 +100,7 @@ fn controls(desk: &Desk, site: &Site) -> Controls {
     Controls::new(&policy.controls, &policy.spared, vec![home.checkouts_dir(), home.trash_dir()])
 }
 
-fn act(site: &Site, need: Need) -> Result<Act, ToolError> {
+fn act(site: &Site, policy: &Policy, need: Need) -> Result<Act, ToolError> {
     let real = |path: &str| {
         let place = site.workspace.resolve(path).map_err(|error| ToolError::Refused(error.to_string()))?;
         Ok::<PathBuf, ToolError>(place.path().to_owned())
@@ -100,7 +108,10 @@ fn act(site: &Site, need: Need) -> Result<Act, ToolError> {
     Ok(match need {
         Need::Read(path) => Act::Read(real(&path)?),
         Need::Edit(path) => Act::Edit(real(&path)?),
-        Need::Shell(command) => Act::Shell { command, cwd: site.cwd().to_owned() },
+        Need::Shell(command) => {
+            let (cwd, seen) = (site.cwd().to_owned(), seen(site, policy, &command));
+            Act::Shell { command, cwd, seen }
+        }
         Need::Fetch(address) => Act::Fetch(address),
         Need::Agent(name) => Act::Agent(name),
         Need::Session => Act::Session,
@@ -108,10 +119,19 @@ fn act(site: &Site, need: Need) -> Result<Act, ToolError> {
     })
 }
 
+/// What the file system tells of a command. Where everything is allowed nobody asks for it.
+fn seen(site: &Site, policy: &Policy, command: &str) -> Seen {
+    if policy.mode == PermissionMode::AllowAll {
+        return Seen::default();
+    }
+    let path = site.env.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_os_str());
+    look(command, site.cwd(), Surroundings { roots: &policy.roots, controls: &policy.controls, path })
+}
+
 /// What the redirections of a command really open.
 fn redirected(act: &Act) -> Vec<Act> {
     match act {
-        Act::Shell { command, cwd } => links::redirects(command, cwd),
+        Act::Shell { command, cwd, seen: _ } => links::redirects(command, cwd),
         Act::Read(_) | Act::Edit(_) | Act::Fetch(_) | Act::Agent(_) | Act::Session | Act::Other => Vec::new(),
     }
 }
@@ -173,15 +193,14 @@ impl Reach for Permitted {
 
 #[cfg(test)]
 mod tests {
-    use protocol::PermissionMode;
-
     use super::*;
 
     #[test]
     fn a_remedy_can_be_typed_as_it_is_told() {
         let rule = Some("shell(git commit -m 'a b')".to_owned());
         let ground = Ground::Mode(PermissionMode::Default);
-        let told = denied("shell", &Verdict { effect: RuleEffect::Ask, ground, part: "git".into(), rule });
+        let told =
+            denied("shell", &Verdict { effect: RuleEffect::Ask, ground, part: "git".into(), rule, others: Vec::new() });
         assert!(told.contains(r"`--allow 'shell(git commit -m '\''a b'\'')'`."), "{told}");
     }
 }

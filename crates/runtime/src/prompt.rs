@@ -29,6 +29,9 @@ pub(crate) const MERGE: &str = include_str!("prompts/merge.md");
 /// What an agent is told before a digest of what it is no longer told.
 pub(crate) const COMPACTED: &str = include_str!("prompts/compacted.md");
 
+/// What an agent is told whose answer has no word and no call.
+pub(crate) const EMPTY: &str = include_str!("prompts/empty.md");
+
 /// What a root on autopilot is told that stopped.
 pub(crate) const CONTINUE: &str = include_str!("prompts/continue.md");
 
@@ -49,7 +52,10 @@ pub(crate) fn wrap_up(why: WrapUp) -> &'static str {
     match why {
         WrapUp::Budget => include_str!("prompts/wrap_up_budget.md"),
         WrapUp::Time => include_str!("prompts/wrap_up_time.md"),
+        WrapUp::Turns => include_str!("prompts/wrap_up_turns.md"),
         WrapUp::Stop => include_str!("prompts/wrap_up_stop.md"),
+        WrapUp::Reported => include_str!("prompts/wrap_up_reported.md"),
+        WrapUp::NoChange => include_str!("prompts/wrap_up_no_change.md"),
     }
 }
 
@@ -73,6 +79,10 @@ pub(crate) fn suggested(answer: &str) -> Option<(&str, &str)> {
     (!next.is_empty() && !before.trim().is_empty()).then(|| (before.trim_end(), next))
 }
 
+/// What is said of instruction files that are not read at the start.
+const NESTED: &str =
+    "\nA folder below may have an AGENTS.md or CLAUDE.md of its own: read it before you change files there.\n";
+
 /// The system prompt of an agent: our text, its own, where it works, and the user's instruction files.
 pub(crate) fn system(
     site: &Site,
@@ -91,7 +101,11 @@ pub(crate) fn system(
         text.push_str(ISOLATED);
     }
     for file in &instructions.files {
-        text.push_str(&format!("\nInstructions from {}:\n{}\n", file.path.display(), file.text));
+        let scope = file.scope.as_ref().map(|scope| format!(", for files that match {scope}")).unwrap_or_default();
+        text.push_str(&format!("\nInstructions from {}{scope}:\n{}\n", file.path.display(), file.text));
+    }
+    if !instructions.files.is_empty() {
+        text.push_str(NESTED);
     }
     text
 }
@@ -144,10 +158,12 @@ pub(crate) fn unquote(text: &str) -> (String, Vec<String>) {
 /// Whether a text is the runtime's own word, which holds for its moment only.
 pub(crate) fn is_notice(text: &str) -> bool {
     [BUDGET_LOW, GO_ON].contains(&text)
-        || text == CONTINUE.trim_end()
+        || [CONTINUE, EMPTY].iter().any(|known| text == known.trim_end())
         || SessionMode::ALL.into_iter().any(|known| text == mode(known))
         || text.starts_with(UNMET)
-        || [WrapUp::Budget, WrapUp::Time, WrapUp::Stop].into_iter().any(|why| text == wrap_up(why))
+        || [WrapUp::Budget, WrapUp::Time, WrapUp::Turns, WrapUp::Stop, WrapUp::Reported, WrapUp::NoChange]
+            .into_iter()
+            .any(|why| text == wrap_up(why))
 }
 
 const DATA: &str = "[data, not from the user]";

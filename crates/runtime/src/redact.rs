@@ -48,6 +48,10 @@ impl Redactor {
                 spawn.definition.iter_mut().for_each(|definition| self.text(&mut definition.spec.prompt));
             }
             Input::Report(_, report) => self.report(report),
+            Input::Define(definitions) => {
+                definitions.iter_mut().for_each(|definition| self.text(&mut definition.spec.prompt));
+            }
+            Input::Compact { compaction, .. } => compaction.digest.iter_mut().for_each(|digest| self.text(digest)),
             Input::Decide { decision, .. } => self.decision(decision),
             Input::Open { definition, .. } => {
                 definition.iter_mut().for_each(|definition| self.text(&mut definition.spec.prompt));
@@ -83,6 +87,7 @@ impl Redactor {
             | Input::Cancel { .. }
             | Input::Stop { .. }
             | Input::Lease { .. }
+            | Input::Streamed { .. }
             | Input::Stall { .. }
             | Input::Stir(_)
             | Input::Part { .. }
@@ -150,10 +155,13 @@ impl Redactor {
             Report::Sealed { files, .. } => files.iter_mut().for_each(|file| self.text(file)),
             Report::Boundary(_)
             | Report::TurnBegun { .. }
+            | Report::TurnGrows { .. }
+            | Report::AwaitsBudget
             | Report::WrapUp(_)
             | Report::CallStarted { .. }
             | Report::CallsDropped { .. }
             | Report::ToolsLoaded(_)
+            | Report::ResultRead { .. }
             | Report::Wait { .. }
             | Report::WaitOver { .. }
             | Report::Park(_)
@@ -178,10 +186,10 @@ impl Redactor {
 
     fn subject(&self, subject: &mut Subject) {
         match subject {
-            Subject::Permission { input, reason, rule, .. } => {
+            Subject::Permission { input, reason, rules, .. } => {
                 self.text(input);
                 self.text(reason);
-                rule.iter_mut().for_each(|rule| self.text(rule));
+                rules.iter_mut().for_each(|rule| self.text(rule));
             }
             Subject::Question { question, choices } => {
                 self.text(question);
@@ -196,7 +204,7 @@ impl Redactor {
 
     fn decision(&self, decision: &mut Decision) {
         match decision {
-            Decision::Allow { rule, input } => rule.iter_mut().chain(input).for_each(|text| self.text(text)),
+            Decision::Allow { rules, input } => rules.iter_mut().chain(input).for_each(|text| self.text(text)),
             Decision::Deny { words: text } | Decision::Reply { text } => self.text(text),
             Decision::Proceed { .. } => {}
         }

@@ -1,6 +1,7 @@
 //! What every task of the session is and did, folded from the log as it becomes durable: names, definitions, evidence
 //! and how activations ended. Views read the store; agents are told from here, without waiting for a file.
 
+mod endings;
 #[cfg(test)]
 mod tests;
 
@@ -11,6 +12,8 @@ use protocol::{
     Activation, AgentSpec, At, Block, Budget, Clip, Cost, DefinitionId, Entry, Event, Evidence, Outcome,
     PermissionMode, TaskId, TaskSpec, Usage,
 };
+
+use endings::Endings;
 
 /// Most bytes of a result that is kept; the log has the whole.
 const RESULT_MAX: usize = 16 * 1024;
@@ -53,7 +56,7 @@ pub(crate) struct Known {
     pub(crate) placed: Option<String>,
     /// The commit that keeps what it made there.
     pub(crate) sealed: Option<String>,
-    pub(crate) endings: BTreeMap<Activation, Ending>,
+    pub(crate) endings: Endings,
     /// What it said last in the activation under way.
     said: Clip,
     /// Whether its next activation has not begun.
@@ -233,7 +236,7 @@ impl Rolls {
             evidence: Vec::new(),
             placed: None,
             sealed: None,
-            endings: BTreeMap::new(),
+            endings: Endings::default(),
             said: Clip::default(),
             in_line: spec.parent.is_some(),
         };

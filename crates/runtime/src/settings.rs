@@ -60,7 +60,7 @@ pub struct Settings {
     pub watch: Watch,
     /// The list that its agents share.
     pub list: ListName,
-    /// Most turns of one activation of the root.
+    /// Most turns that the root and everything below it may take for one prompt.
     pub max_turns: Option<u32>,
     /// What the root and everything below it may spend.
     pub budget: Budget,

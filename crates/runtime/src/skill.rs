@@ -15,9 +15,9 @@ pub fn read(skill: &SkillSpec) -> Result<String, String> {
 
 /// Reads the file of a skill or of a slash command, as its source permits.
 pub(crate) fn read_file(path: &Path, source: &Source) -> Result<String, String> {
-    let read = match (source, path.strip_prefix("/")) {
-        (Source::Project { .. } | Source::Plugin { .. }, Ok(below)) => host::read_below(Path::new("/"), below, MOST),
-        (_, _) => host::read_plain(path, MOST),
+    let read = match source {
+        Source::Project { .. } | Source::Plugin { .. } => host::read_unlinked(path, MOST),
+        Source::User { .. } | Source::Flag | Source::Remote { .. } | Source::BuiltIn => host::read_plain(path, MOST),
     };
     match read {
         Ok(Some(bytes)) => String::from_utf8(bytes).map_err(|_binary| "it is no UTF-8 text".to_owned()),

@@ -5,10 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use kernel::{CallPhase, Decided, Input, Refusal, Report};
-use protocol::{Ask, AskId, At, CallId, DecidedBy, Decision, Run, TaskId, Turn, WaitMode};
+use protocol::{
+    Activation, Answer, Ask, AskId, At, CallId, DecidedBy, Decision, Evidence, Run, TaskId, Turn, WaitMode,
+};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 
+use crate::hooks::Halt;
 use crate::supervisor::{Rejected, Supervisor};
 
 /// The waiting calls of one run.
@@ -44,9 +47,30 @@ pub(crate) struct Caller {
     pub(crate) turn: Turn,
     pub(crate) call: CallId,
     pub(crate) waits: Waits,
+    /// Results of other tasks that the call's answer tells.
+    pub(crate) told: Arc<Mutex<Vec<(TaskId, Activation)>>>,
+    /// Whether a hook has the agent stop after its calls.
+    pub(crate) halt: Halt,
 }
 
 impl Caller {
+    /// Says that the call's answer tells a result, so that it is not told again.
+    pub(crate) fn tells(&self, task: TaskId, activation: Activation) {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner).push((task, activation));
+    }
+
+    /// Answers the call. What its answer tells is told with it, or neither is.
+    pub(crate) async fn answer(&self, answer: Answer, evidence: Vec<Evidence>) -> Result<(), Rejected> {
+        let report = Report::CallAnswered { turn: self.turn, call: self.call.clone(), answer, evidence };
+        let told = std::mem::take(&mut *self.told.lock().unwrap_or_else(PoisonError::into_inner));
+        if told.is_empty() {
+            return self.supervisor.report(self.run, report).await;
+        }
+        let read = told.into_iter().map(|(task, activation)| Report::ResultRead { task, activation });
+        let reports = std::iter::once(report).chain(read).map(|report| Input::Report(self.run, report));
+        self.supervisor.submit_all(reports).await
+    }
+
     /// Waits for tasks to end. No model is asked meanwhile, and the slot is free. A wait that was under way
     /// when the process died is taken up again.
     pub(crate) async fn wait(&self, on: Vec<TaskId>, mode: WaitMode, until: Option<At>) -> Result<(), Rejected> {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use config::{Choice, Config, Feature, Layer, Layers, MANAGED_FILE, Origin, Places, Project, Standing};
+use config::{Choice, Config, Feature, Layer, Layers, Origin, Places, Project, Standing};
 use host::{SystemClock, TimeIds};
 use policy::Policy;
 use protocol::PlanAction;
@@ -106,12 +106,8 @@ impl Builder {
 
     fn policy(&self, layers: &Layers, config: &Config, cwd: &Path) -> Result<Policy, Error> {
         let (home, top) = (self.bosun.home.root(), layers.project.top.clone());
-        let mut controls = vec![home.canonicalize().unwrap_or_else(|_unreadable| home.to_owned()), MANAGED_FILE.into()];
-        controls.extend(layers.files().filter_map(|file| file.canonicalize().ok()));
-        controls.extend([top.as_path(), cwd].into_iter().flat_map(config::controls));
-        controls.sort();
-        controls.dedup();
         let (rules, user) = (layers.rules()?, self.bosun.env.user.clone());
+        let controls = config::all_controls(home, user.as_deref(), layers, &[&top, cwd]);
         Ok(Policy { mode: config.mode, rules, top, roots: Vec::new(), user, controls, spared: Vec::new() })
     }
 }

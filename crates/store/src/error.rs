@@ -67,6 +67,37 @@ pub enum StoreError {
         /// What is wrong with it.
         detail: String,
     },
+    /// Events are missing that were committed.
+    #[error(
+        "{path} has lost its last {} events: it ends at event {found}, and {committed} were committed; what they did \
+         may be done again; `bosun sessions export` shows what is left, and `bosun sessions repair` accepts it",
+        committed - found
+    )]
+    Lost {
+        /// The file.
+        path: PathBuf,
+        /// The last event that is there.
+        found: u64,
+        /// The last event that was committed.
+        committed: u64,
+    },
+    /// Its log is not the one that was committed.
+    #[error(
+        "the log in {path} is not the one that was committed up to event {upto}: it is damaged, or something else than \
+         bosun wrote to it; `bosun sessions export` shows it, and `bosun sessions repair` accepts it"
+    )]
+    Altered {
+        /// The file.
+        path: PathBuf,
+        /// Up to here it should be known.
+        upto: u64,
+    },
+    /// The session's folder was removed while it ran.
+    #[error("{path} was removed while the session ran, so nothing can be kept of it; nothing more is done")]
+    Removed {
+        /// The file.
+        path: PathBuf,
+    },
     /// The disk is full.
     #[error("no space left on the disk of {path}; nothing is half written: free some space and go on")]
     Full {

@@ -5,13 +5,28 @@ use protocol::{At, Entry, Envelope, Event, SessionId, TaskId};
 use rusqlite::{Connection, Row, params};
 
 use crate::error::unreadable;
+use crate::tally::Tally;
 
-/// Appends an event.
-pub(crate) fn insert(conn: &Connection, seq: u64, entry: &Entry) -> rusqlite::Result<()> {
+/// Appends an event to the log, and to the tally of what is in it.
+pub(crate) fn insert(conn: &Connection, tally: Tally, entry: &Entry) -> rusqlite::Result<Tally> {
     let Entry { task, at, event } = entry;
+    let (seq, task, body) = (tally.seq + 1, task.to_string(), json(event)?);
     conn.prepare_cached("INSERT INTO bosun_events (seq, v, at, task, body) VALUES (?1, ?2, ?3, ?4, ?5)")?
-        .execute(params![seq, Envelope::VERSION, at.0, task.to_string(), json(event)?])?;
-    Ok(())
+        .execute(params![seq, Envelope::VERSION, at.0, task, body])?;
+    Ok(tally.with(seq, at.0, &task, &body))
+}
+
+/// Counts every event of the log; tells each step to `seen`.
+pub(crate) fn tally(conn: &Connection, mut seen: impl FnMut(Tally)) -> rusqlite::Result<Tally> {
+    let mut select = conn.prepare("SELECT seq, at, task, body FROM bosun_events ORDER BY seq")?;
+    let mut rows = select.query([])?;
+    let mut tally = Tally::EMPTY;
+    while let Some(row) = rows.next()? {
+        let (task, body) = (row.get_ref(2)?.as_str()?, row.get_ref(3)?.as_str()?);
+        tally = tally.with(row.get(0)?, row.get(1)?, task, body);
+        seen(tally);
+    }
+    Ok(tally)
 }
 
 /// Reads at most `limit` events after `seq`.

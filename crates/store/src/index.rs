@@ -133,7 +133,9 @@ impl Index {
 
     /// Finds the session whose id begins with `prefix`, with or without its `ses-`.
     pub fn find(&self, prefix: &str) -> Result<Found, StoreError> {
-        let bare = prefix.strip_prefix("ses-").unwrap_or(prefix).to_ascii_lowercase();
+        let prefix = prefix.to_ascii_lowercase();
+        // The beginning of `ses-` itself is the beginning of every id.
+        let bare = if "ses-".starts_with(&prefix) { "" } else { prefix.strip_prefix("ses-").unwrap_or(&prefix) };
         let mut rows = self.rows("WHERE substr(id, 5, length(?1)) = ?1", &bare)?;
         Ok(match (rows.pop(), rows.is_empty()) {
             (None, _) => Found::Nothing,

@@ -9,6 +9,7 @@
 
 mod asks;
 mod buckets;
+mod commands;
 mod connect;
 mod error;
 mod event;
@@ -24,6 +25,7 @@ mod results;
 mod schema;
 mod session;
 mod sql;
+mod tally;
 mod tasks;
 mod todos;
 mod trust;
@@ -32,15 +34,16 @@ mod unsettled;
 mod writer;
 
 pub use buckets::Buckets;
+pub use commands::{clear_unproven, post_command};
 pub use error::StoreError;
 pub use index::{Found, Index, SessionRow};
 pub use lists::{Changed, Imported, ItemChange, ItemsWanted, List, ListError, NewItem, Seen, from_jsonl, to_jsonl};
 pub use look::{Look, look, sqlite_version};
 pub use reader::Reader;
 pub use results::{ResultRow, Results};
-pub use session::{Opened, SessionFile, copy_session, fork_session, post_command, remove_session};
+pub use session::{Opened, SessionFile, accept_log, copy_session, fork_session, remove_session};
 pub use sql::{SqlAnswer, SqlError, SqlLimits, SqlSpace};
-pub use todos::{TodoChanges, TodoError, TodoRow, edit_todos};
+pub use todos::{Noted, TodoAuthor, TodoChanges, TodoError, TodoRow, edit_own_todos, edit_todos};
 pub use trust::{Trust, TrustRow};
 pub use turns::Spending;
 pub use writer::{Batch, Committed, NoProbe, Point, Probe, Writer};

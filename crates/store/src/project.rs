@@ -25,7 +25,9 @@ pub(crate) fn project(conn: &Connection, entry: &Entry) -> rusqlite::Result<()> 
         Event::SessionForked { from } => fork_session(conn, *from, at).and_then(|()| tasks::touch(conn, task, at)),
         Event::TaskCreated(spec) => tasks::create(conn, task, spec, at),
         Event::TaskPromoted => tasks::promote(conn, task, at),
-        Event::TaskParked { until_at } => tasks::set_state(conn, task, &TaskState::Parked { until_at: *until_at }, at),
+        Event::TaskParked { until_at, why } => {
+            tasks::set_state(conn, task, &TaskState::Parked { until_at: *until_at, why: *why }, at)
+        }
         Event::TaskInterrupted => tasks::set_state(conn, task, &TaskState::Interrupted, at),
         Event::TaskRequeued => tasks::set_state(conn, task, &TaskState::Queued, at),
         Event::TaskFinished { outcome } => tasks::finish(conn, task, outcome, at),
@@ -85,6 +87,7 @@ pub(crate) fn project(conn: &Connection, entry: &Entry) -> rusqlite::Result<()> 
         | Event::ErrandForgotten { .. }
         | Event::AutopilotContinued { .. }
         | Event::AutopilotStopped { .. }
+        | Event::WakeDelayed { .. }
         | Event::AdmissionClosed
         | Event::AdmissionOpened
         | Event::SlotRegained
@@ -93,6 +96,8 @@ pub(crate) fn project(conn: &Connection, entry: &Entry) -> rusqlite::Result<()> 
         | Event::WaitEnded { .. }
         | Event::ModelDiffered { .. }
         | Event::BudgetLow { .. }
+        | Event::BudgetAwaited
+        | Event::TurnGrew { .. }
         | Event::WrapUpBegan { .. }
         | Event::Compacted(_)
         | Event::AgentDefined { .. }
@@ -133,6 +138,7 @@ fn set_terms(conn: &Connection, terms: &Terms) -> rusqlite::Result<()> {
     set_meta(conn, "roots", &json(&terms.roots)?)?;
     set_meta(conn, "ask_user", &json(&terms.ask_user)?)?;
     set_meta(conn, "max_turns", &json(&terms.max_turns)?)?;
+    set_meta(conn, "limits", &json(&terms.limits)?)?;
     set_meta(conn, "budget", &json(&terms.budget)?)?;
     set_meta(conn, "effort", &json(&terms.effort)?)?;
     set_meta(conn, "list", &json(&terms.list)?)?;
@@ -153,4 +159,107 @@ fn fork_session(conn: &Connection, from: SessionId, at: At) -> rusqlite::Result<
     conn.prepare_cached("DELETE FROM bosun_meta WHERE key = 'forking_from'")?.execute([])?;
     set_meta(conn, "forked_from", &from.to_string())?;
     set_meta(conn, "created_at", &at.0.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use protocol::{
+        Answer, AnswerStatus, Ask, AskId, Block, Body, Call, CallId, DecidedBy, Decision, Delivery, Kind, MailId,
+        Origin, Quoted, StopReason, Subject, TaskId, TaskSpec, Turn,
+    };
+
+    use super::*;
+    use crate::event;
+    use crate::schema::SESSION;
+    use crate::tally::Tally;
+
+    fn task(n: u128) -> TaskId {
+        TaskId::new(uuid::Uuid::from_u128(n))
+    }
+
+    /// What is written for a turn of a task: mail, a question, its answer with a call that a person is asked about, and
+    /// the call's answer.
+    fn turn(of: TaskId, n: u32) -> Vec<Entry> {
+        let call = CallId(format!("call-{n}"));
+        let body = Body::text("go on");
+        let usage = Usage { input: 1, ..Usage::default() };
+        let made = Block::Call(Call { id: call.clone(), tool: "view".into(), input: "{}".into() });
+        let (ask, mail) = (AskId(format!("ask-{of}-{n}")), MailId(u64::from(n)));
+        let subject = Subject::Question { question: "may I?".into(), choices: Vec::new() };
+        let asked = Ask { id: ask.clone(), call: call.clone(), subject, until_at: None };
+        let decision = Decision::Reply { text: "yes".into() };
+        let model = || "script/m".to_owned();
+        let answer = Answer { status: AnswerStatus::Done, text: "it is there".into() };
+        let events = [
+            Event::MailAdmitted { mail, from: Origin::User, delivery: Delivery::Steer, body },
+            Event::MailDelivered { mail: vec![mail] },
+            Event::TurnBegun {
+                turn: Turn(n),
+                model: model(),
+                reserved: Cost::ZERO,
+                price: None,
+                max_output: None,
+                quoted: Quoted::default(),
+            },
+            Event::TurnAnswered {
+                turn: Turn(n),
+                content: vec![made],
+                stop: StopReason::Calls,
+                usage,
+                cost: Cost::ZERO,
+                model: model(),
+            },
+            Event::Asked(asked),
+            Event::AskDecided { ask, call: call.clone(), decision, by: DecidedBy::User },
+            Event::CallStarted { call: call.clone() },
+            Event::CallAnswered { call, answer, evidence: Vec::new() },
+        ];
+        events.into_iter().map(|event| Entry { task: of, at: At(u64::from(n)), event }).collect()
+    }
+
+    /// No statement of a turn goes through the rows of earlier turns, other tasks or old mail: it takes as many steps of
+    /// the database after thousands of them as after a few.
+    #[test]
+    fn a_turn_takes_as_many_steps_of_the_database_however_many_came_before() {
+        let mut conn = Connection::open_in_memory().unwrap();
+        SESSION.migrate(&mut conn, Path::new("x.db")).unwrap();
+        let steps = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&steps);
+        let counting = move || {
+            count.fetch_add(1, Ordering::Relaxed);
+            false
+        };
+        conn.progress_handler(1, Some(counting)).unwrap();
+        let create = |id: TaskId, name: &str, parent: Option<TaskId>| {
+            let kind = if name == "root" { Kind::Main } else { Kind::Agent };
+            let spec = TaskSpec { parent, ..TaskSpec::new(kind, "general", name) };
+            Entry { task: id, at: At(0), event: Event::TaskCreated(Box::new(spec)) }
+        };
+        let mut tally = Tally::EMPTY;
+        let mut write = |entries: Vec<Entry>| {
+            let before = steps.load(Ordering::Relaxed);
+            for entry in entries {
+                tally = event::insert(&conn, tally, &entry).unwrap();
+                project(&conn, &entry).unwrap();
+            }
+            event::of_task(&conn, SessionId::new(task(1).uuid()), task(1), tally.seq - 1).unwrap();
+            steps.load(Ordering::Relaxed) - before
+        };
+        write(vec![create(task(1), "root", None)]);
+        let early: Vec<u64> = (1..=20).map(|n| write(turn(task(1), n))).collect();
+        for n in 2..=500 {
+            write(vec![create(task(n), &format!("w{n}"), Some(task(1)))]);
+        }
+        for n in 21..=3_000 {
+            write(turn(task(1), n));
+        }
+        let late = write(turn(task(1), 3_001));
+        let most = early.iter().max().copied().unwrap();
+        // Walking through the rows of any table would take hundreds more; the count itself is right to a few.
+        assert!(late < most + 50, "{late} steps after 3,000 turns, at most {most} in the first 20");
+    }
 }

@@ -10,7 +10,7 @@ use protocol::api::{
 };
 use protocol::{
     At, Budget, CallId, Cost, Envelope, Fence, ListName, PermissionMode, SessionId, SessionMode, TaskId, TaskState,
-    TodoId,
+    TermLimits, TodoId,
 };
 use rusqlite::{Connection, OptionalExtension};
 
@@ -92,11 +92,6 @@ impl Reader {
         self.ask(|conn| asks::page(conn, self.id, wanted))
     }
 
-    /// A number that changes whenever another connection has changed the file.
-    pub fn data_version(&self) -> Result<i64, StoreError> {
-        self.conn.pragma_query_value(None, "data_version", |row| row.get(0)).map_err(fault(&self.path))
-    }
-
     /// The commands that no owner has applied yet, oldest first. One that a newer version wrote is passed over and
     /// stays for an owner that understands it.
     pub fn pending_commands(&self) -> Result<Vec<(i64, Command)>, StoreError> {
@@ -124,11 +119,6 @@ impl Reader {
         self.ask(|conn| todos::page(conn, wanted))
     }
 
-    /// Whether todos were changed since the runtime last said what they are.
-    pub fn has_todo_changes(&self) -> Result<bool, StoreError> {
-        self.ask(|conn| conn.query_row("SELECT EXISTS (SELECT 1 FROM bosun_todo_log)", [], |row| row.get(0)))
-    }
-
     /// What a task's latest activation ended with.
     pub fn result(&self, task: TaskId) -> Result<Option<String>, StoreError> {
         self.ask(|conn| {
@@ -138,9 +128,9 @@ impl Reader {
     }
 
     /// The todos that were changed since the runtime last said what they are, by those who did; what is more than can
-    /// be said at once comes when this is said.
-    pub fn todo_changes(&self) -> Result<Vec<TodoChanges>, StoreError> {
-        self.ask(todos::changes)
+    /// be said at once comes when this is said. `vouched` tells of a change without an author whether a person made it.
+    pub fn todo_changes(&self, vouched: &dyn Fn(i64) -> bool) -> Result<Vec<TodoChanges>, StoreError> {
+        self.ask(|conn| todos::changes(conn, vouched))
     }
 
     /// What became of a command; none while no owner has applied it.
@@ -213,6 +203,7 @@ fn session_view(conn: &Connection, id: SessionId) -> rusqlite::Result<SessionVie
         roots: project::meta(conn, "roots")?.map_or(Ok(Vec::new()), |roots| from_json(&roots))?,
         ask_user: project::meta(conn, "ask_user")?.map_or(Ok(true), |asks| from_json(&asks))?,
         max_turns: project::meta(conn, "max_turns")?.map_or(Ok(None), |turns| from_json(&turns))?,
+        limits: project::meta(conn, "limits")?.map_or(Ok(TermLimits::default()), |limits| from_json(&limits))?,
         budget: project::meta(conn, "budget")?.map_or(Ok(Budget::default()), |budget| from_json(&budget))?,
         effort: project::meta(conn, "effort")?.map_or(Ok(None), |effort| from_json(&effort))?,
         list: project::meta(conn, "list")?.map_or(Ok(ListName::Session), |list| from_json(&list))?,

@@ -134,7 +134,9 @@ fn evidence(conn: &Connection, task: TaskId) -> rusqlite::Result<Vec<Evidence>> 
     )?;
     let mut rows = select.query([task.to_string()])?;
     let mut found: Vec<Evidence> = Vec::new();
-    while let Some(row) = rows.next()? {
+    while found.len() < EVIDENCE
+        && let Some(row) = rows.next()?
+    {
         let pieces: Vec<Evidence> = from_json(&row.get::<_, String>(0)?)?;
         for piece in pieces.into_iter().rev() {
             if found.len() < EVIDENCE && !found.contains(&piece) {

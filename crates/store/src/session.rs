@@ -7,13 +7,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use host::{Home, Owner};
-use protocol::api::Command;
 use protocol::{At, Envelope, Fence, SessionId};
 use rusqlite::backup::{Backup, StepResult};
-use rusqlite::{Connection, TransactionBehavior, ffi, params};
+use rusqlite::{Connection, TransactionBehavior, ffi};
 
+use crate::commands::at_rest;
 use crate::error::{fault, os_fault};
 use crate::schema::{Form, SESSION};
+use crate::tally::{Tally, TallyFile};
 use crate::writer::Pen;
 use crate::{NoProbe, Probe, StoreError, Writer, connect, event, lease, project};
 
@@ -71,21 +72,6 @@ impl SessionFile {
         let conn = open_current(home, id, &path)?;
         Claim { id, owner, now, probe }.take(conn, &path)
     }
-}
-
-/// Leaves a command in a session's file, whoever owns it; returns its number.
-pub fn post_command(home: &Home, id: SessionId, command: &Command, now: At) -> Result<i64, StoreError> {
-    let path = home.session_db(id);
-    let mut conn = open_current(home, id, &path)?;
-    let mut post = || -> rusqlite::Result<i64> {
-        let change = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        change
-            .execute("INSERT INTO bosun_commands (at, body) VALUES (?1, ?2)", params![now.0, event::json(command)?])?;
-        let row = change.last_insert_rowid();
-        change.commit()?;
-        Ok(row)
-    };
-    post().map_err(fault(&path))
 }
 
 /// Copies a session to a new one that nobody owns and that has no commands waiting.
@@ -214,11 +200,36 @@ impl Claim<'_> {
         let fence = Fence(before.map_or(0, |lease| lease.fence.0) + 1);
         let log = event::after(&change, self.id, 0, usize::MAX).map_err(&fault)?;
         let forked_from = project::fork_begun(&change).map_err(&fault)?;
+        let file = TallyFile::open(path)?;
+        let tally = checked(&change, path, &file)?;
         lease::take(&change, fence, self.owner, self.now).map_err(&fault)?;
         change.commit().map_err(&fault)?;
-        let writer = Writer::start(Pen { conn, path: path.into(), fence, probe: self.probe })?;
+        let writer = Writer::start(Pen { conn, path: path.into(), fence, probe: self.probe, tally, file })?;
         Ok(Opened { writer, fence, log, forked_from })
     }
+}
+
+/// Counts the log, which must be the one that was committed.
+fn checked(conn: &Connection, path: &Path, file: &TallyFile) -> Result<Tally, StoreError> {
+    let said = file.read()?.unwrap_or(Tally::EMPTY);
+    let mut known = said == Tally::EMPTY;
+    let counted = event::tally(conn, |tally| known |= tally == said).map_err(fault(path))?;
+    match known {
+        true => Ok(counted),
+        false if counted.seq < said.seq => {
+            Err(StoreError::Lost { path: path.into(), found: counted.seq, committed: said.seq })
+        }
+        false => Err(StoreError::Altered { path: path.into(), upto: said.seq }),
+    }
+}
+
+/// Takes the log of a session that nobody runs as it is, whatever is missing from it; gives the last event there is.
+pub fn accept_log(home: &Home, id: SessionId) -> Result<u64, StoreError> {
+    let path = home.session_db(id);
+    at_rest(home, id, |conn| event::tally(conn, |_step| ())).and_then(|counted| {
+        TallyFile::open(&path)?.write(counted).map_err(os_fault(&path))?;
+        Ok(counted.seq)
+    })
 }
 
 fn copy(

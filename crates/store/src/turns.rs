@@ -1,7 +1,7 @@
 //! Turns as rows: what was asked, what answered, and what it used and cost. Whatever a session spent is in them.
 
 use protocol::api::TurnView;
-use protocol::{Activation, At, Cost, Price, TaskId, Turn, Usage};
+use protocol::{Activation, At, Block, Cost, Event, Price, TaskId, Turn, Usage, clip_middle};
 use rusqlite::{Connection, Row, params};
 
 use crate::error::unreadable;
@@ -157,9 +157,41 @@ pub(crate) fn of_task(conn: &Connection, task: TaskId, most: u32) -> rusqlite::R
         .query_map(params![id, most], turn_view)?
         .collect::<rusqlite::Result<_>>()?;
     turns.reverse();
+    add_words(conn, &id, &mut turns)?;
     let total =
         conn.prepare_cached("SELECT count(*) FROM bosun_turns WHERE task = ?1")?.query_row([id], |row| row.get(0))?;
     Ok((turns, total))
+}
+
+/// Adds what was said in each turn, from the log.
+fn add_words(conn: &Connection, task: &str, turns: &mut [TurnView]) -> rusqlite::Result<()> {
+    let mut answers = conn.prepare_cached(
+        "SELECT body FROM bosun_events WHERE task = ?1 AND type = 'turnAnswered' ORDER BY seq DESC LIMIT ?2",
+    )?;
+    let answers = answers.query_map(params![task, turns.len()], |row| row.get::<_, String>(0))?;
+    for body in answers {
+        // What cannot be read was written by a newer version.
+        let Ok(Event::TurnAnswered { turn, content, .. }) = serde_json::from_str(&body?) else { continue };
+        if let Ok(at) = turns.binary_search_by_key(&turn, |view| view.turn) {
+            turns[at].said = words(&content);
+        }
+    }
+    Ok(())
+}
+
+/// Most bytes of what was said in one turn.
+const WORDS: usize = 2_000;
+
+fn words(content: &[Block]) -> Option<String> {
+    let said: Vec<String> = content
+        .iter()
+        .filter_map(|block| match block {
+            Block::Text { text } => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
+            Block::Call(call) => Some(format!("[calls {}]", call.tool)),
+            Block::Thinking { .. } | Block::Opaque { .. } => None,
+        })
+        .collect();
+    (!said.is_empty()).then(|| clip_middle(&said.join("\n"), WORDS))
 }
 
 fn turn_view(row: &Row<'_>) -> rusqlite::Result<TurnView> {
@@ -174,6 +206,7 @@ fn turn_view(row: &Row<'_>) -> rusqlite::Result<TurnView> {
         priced: row.get::<_, bool>("priced")? || spent.tokens == 0,
         begun_at: At(row.get("begun_at")?),
         ended_at: row.get::<_, Option<u64>>("ended_at")?.map(At),
+        said: None,
     })
 }
 

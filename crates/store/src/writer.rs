@@ -16,6 +16,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::error::{fault, os_fault};
+use crate::tally::{Tally, TallyFile};
 use crate::{StoreError, event, lease, project};
 
 /// Most batches in one transaction.
@@ -133,6 +134,9 @@ pub(crate) struct Pen {
     pub(crate) path: PathBuf,
     pub(crate) fence: Fence,
     pub(crate) probe: Arc<dyn Probe>,
+    /// What is in the log.
+    pub(crate) tally: Tally,
+    pub(crate) file: TallyFile,
 }
 
 impl std::fmt::Debug for Pen {
@@ -154,16 +158,26 @@ impl Pen {
     /// Writes a group in one transaction; the receipts are in the group's order.
     fn write(&mut self, group: &[Waiting]) -> Result<Vec<Committed>, StoreError> {
         let fault = fault(&self.path);
+        if self.file.is_removed() {
+            return Err(StoreError::Removed { path: self.path.clone() });
+        }
         let change = self.conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&fault)?;
         let theirs = lease::fence(&change).map_err(&fault)?;
         if theirs != self.fence {
             return Err(StoreError::Fenced { ours: self.fence, theirs });
         }
-        let receipts = append(&change, group.iter().map(|waiting| &waiting.batch)).map_err(&fault)?;
+        if event::last_seq(&change).map_err(&fault)? != self.tally.seq {
+            return Err(StoreError::Altered { path: self.path.clone(), upto: self.tally.seq });
+        }
+        let batches = group.iter().map(|waiting| &waiting.batch);
+        let (receipts, tally) = append(&change, self.tally, batches).map_err(&fault)?;
         let last_seq = receipts.last().map_or(0, |receipt| receipt.last_seq);
         group.iter().flat_map(|waiting| &waiting.batch.entries).for_each(|entry| self.probe.holds(entry));
         self.probe.at(Point::BeforeCommit { last_seq }).map_err(os_fault(&self.path))?;
         change.commit().map_err(&fault)?;
+        self.tally = tally;
+        // What is committed is committed; the next commit says it again.
+        let _unsaid = self.file.write(tally);
         self.probe.at(Point::AfterCommit { last_seq }).unwrap_or_default();
         Ok(receipts)
     }
@@ -175,6 +189,8 @@ impl Pen {
         let change = self.conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&fault)?;
         if lease::fence(&change).map_err(&fault)? == self.fence {
             lease::clear(&change).map_err(&fault)?;
+            // Who speaks to an owner does so on its socket: what appeared here meanwhile is nobody's word.
+            change.execute("DELETE FROM bosun_commands WHERE applied_at IS NULL", []).map_err(&fault)?;
         }
         change.commit().map_err(&fault)?;
         // A reader that is at work keeps the log from being folded in; then the next owner does it.
@@ -198,19 +214,21 @@ fn answer(waiting: Waiting, outcome: Result<Committed, StoreError>) {
     waiting.ack.send(outcome).unwrap_or_default();
 }
 
-fn append<'a>(change: &Transaction<'_>, batches: impl Iterator<Item = &'a Batch>) -> rusqlite::Result<Vec<Committed>> {
-    let mut last_seq = event::last_seq(change)?;
+fn append<'a>(
+    change: &Transaction<'_>,
+    mut tally: Tally,
+    batches: impl Iterator<Item = &'a Batch>,
+) -> rusqlite::Result<(Vec<Committed>, Tally)> {
     let mut receipts = Vec::new();
     for batch in batches {
         for entry in &batch.entries {
-            last_seq += 1;
-            event::insert(change, last_seq, entry)?;
+            tally = event::insert(change, tally, entry)?;
             project::project(change, entry)?;
         }
         mark_applied(change, batch)?;
-        receipts.push(Committed { last_seq });
+        receipts.push(Committed { last_seq: tally.seq });
     }
-    Ok(receipts)
+    Ok((receipts, tally))
 }
 
 /// Marks the commands as applied when the batch's last event was decided. What they said is in the log now, without the

@@ -7,7 +7,7 @@ use std::time::Duration;
 use host::{Exit, Guardian, Process, Program, SpawnError, WaitError};
 use tokio::io::AsyncReadExt;
 
-use crate::ToolError;
+use crate::{ToolError, environment};
 
 /// A command and where it runs.
 #[derive(Debug, Clone, Copy)]
@@ -24,7 +24,7 @@ pub struct ShellCommand<'a> {
 pub async fn launch(guardian: &Guardian, command: ShellCommand<'_>) -> Result<Process, ToolError> {
     check(command.command)?;
     let mut program = Program::new(shell(command), command.cwd).args(["-c", command.command]);
-    program.env = command.env.to_vec();
+    program.env = environment::guarded(command.env);
     guardian.spawn(program).await.map_err(|error| match error {
         SpawnError::TooLarge => ToolError::refused("`command` is too long; write it into a script file and run that"),
         SpawnError::ProgramMissing(_) | SpawnError::DirectoryMissing(_) | SpawnError::Forbidden(_) => {

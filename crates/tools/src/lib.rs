@@ -11,6 +11,7 @@ mod args;
 mod capture;
 mod context;
 mod crew;
+mod environment;
 mod everyday;
 mod helm;
 mod launch;

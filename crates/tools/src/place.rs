@@ -100,9 +100,9 @@ pub(crate) fn existing(cx: &Context, path: &str) -> Result<Granted, ToolError> {
 }
 
 /// What became of a file that a walk came across.
-pub(crate) enum Met {
+pub(crate) enum Met<T> {
     /// The call may read it.
-    Granted(Granted),
+    Granted(T),
     /// The call may not.
     LeftOut,
     /// It is not there any more, or something else is.
@@ -110,10 +110,30 @@ pub(crate) enum Met {
 }
 
 /// Looks at a file that a walk came across. The walk went by names, which may lead elsewhere by now.
-pub(crate) fn meet(cx: &Context, path: &Path) -> Met {
+pub(crate) fn meet(cx: &Context, path: &Path) -> Met<Granted> {
     match cx.workspace.place(path).filter(|place| place.stamp().is_ok()) {
         Some(place) => Granted::of(cx, place, Use::Read).map_or(Met::LeftOut, Met::Granted),
         None => Met::Gone,
+    }
+}
+
+/// Opens a file that a walk came across, to read it in parts. It is asked about and opened once: a search through many
+/// files does little else.
+pub(crate) fn meet_open(cx: &Context, path: &Path) -> Met<io::Result<File>> {
+    let Some(place) = cx.workspace.place(path) else { return Met::Gone };
+    if cx.reach.check(place.path(), Use::Read).is_err() {
+        return Met::LeftOut;
+    }
+    match place.open() {
+        Ok((file, _)) => Met::Granted(Ok(file)),
+        Err(
+            FileError::Missing(_)
+            | FileError::Outside(_)
+            | FileError::Directory(_)
+            | FileError::NoFolder(_)
+            | FileError::Special { .. },
+        ) => Met::Gone,
+        Err(error) => Met::Granted(Err(io::Error::other(error))),
     }
 }
 
@@ -157,12 +177,6 @@ pub(crate) fn open(cx: &Context, granted: &Granted) -> Result<Opened, ToolError>
 fn open_large(cx: &Context, place: &Place) -> Result<Opened, ToolError> {
     let (file, stamp) = place.open().map_err(|error| refusal(cx, place, error))?;
     Ok(Opened::File(Reader { bytes: Box::new(BufReader::new(file)), stamp }))
-}
-
-/// Opens a file that a walk came across, to read it in parts.
-pub(crate) fn open_met(cx: &Context, granted: &Granted) -> io::Result<File> {
-    let place = granted.again(cx).map_err(io::Error::other)?;
-    place.open().map(|(file, _)| file).map_err(io::Error::other)
 }
 
 /// Opens a folder to list it.

@@ -1,6 +1,7 @@
 //! Going through a folder's files: `.gitignore` respected, symlinks not followed, always in the same order, stoppable.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -60,19 +61,29 @@ impl<'a> Walk<'a> {
     pub(crate) fn left_out(&self) -> usize {
         self.left_out
     }
+
+    /// The next file, open to be read, or why it cannot be.
+    pub(crate) fn next_open(&mut self) -> Option<(PathBuf, io::Result<File>)> {
+        self.next_met(place::meet_open)
+    }
+
+    fn next_met<T>(&mut self, meet: impl Fn(&Context, &Path) -> Met<T>) -> Option<(PathBuf, T)> {
+        loop {
+            let path = self.paths.next()?;
+            match meet(self.cx, &path) {
+                Met::Granted(file) => return Some((path, file)),
+                Met::LeftOut => self.left_out += 1,
+                Met::Gone => {}
+            }
+        }
+    }
 }
 
 impl Iterator for Walk<'_> {
     type Item = Granted;
 
     fn next(&mut self) -> Option<Granted> {
-        loop {
-            match place::meet(self.cx, &self.paths.next()?) {
-                Met::Granted(file) => return Some(file),
-                Met::LeftOut => self.left_out += 1,
-                Met::Gone => {}
-            }
-        }
+        self.next_met(place::meet).map(|(_, file)| file)
     }
 }
 

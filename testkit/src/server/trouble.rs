@@ -65,9 +65,11 @@ impl Trouble {
             ModelFault::Auth => Trouble::Auth(message),
             ModelFault::TooLong => Trouble::TOO_LONG,
             ModelFault::Terminal => Trouble::Invalid(message),
-            ModelFault::Transient | ModelFault::Cancelled | ModelFault::Interrupted => {
-                Trouble::Other { status: 500, message, retry_after: None }
-            }
+            ModelFault::Transient
+            | ModelFault::Unreachable
+            | ModelFault::Overloaded
+            | ModelFault::Cancelled
+            | ModelFault::Interrupted => Trouble::Other { status: 500, message, retry_after: None },
         }
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use protocol::api::TaskView;
+use protocol::api::{Command, CommandFate, Method, TaskView};
 use protocol::{CancelBy, Delivery, Envelope, Event, SessionId};
 use runtime::{Aids, Fleet, FleetOrder, FleetOutcome, Live, Rejected, Session, Status, Subscription};
 use tokio::sync::watch;
@@ -56,6 +56,12 @@ impl Driver {
     /// Sends the root a message that it takes.
     pub async fn send(&self, text: &str, delivery: Delivery) {
         self.session.send(text, delivery).await.unwrap();
+    }
+
+    /// Gives a command as another process of the user would, and says what became of it.
+    pub async fn command(&self, command: &Command) -> CommandFate {
+        let (client, _notifications) = self.session.link().await.unwrap();
+        client.call(Method::SessionCommand, command).await.unwrap()
     }
 
     /// Lets go on what was interrupted.

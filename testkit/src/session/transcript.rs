@@ -49,7 +49,8 @@ impl Page {
             Event::AdmissionOpened => self.add("takes new tasks again"),
             Event::TaskCreated(spec) => self.created(spec, names),
             Event::TaskPromoted => self.add("promoted"),
-            Event::TaskParked { until_at } => self.add(format_args!("parked until {until_at}")),
+            Event::TaskParked { until_at: Some(until), .. } => self.add(format_args!("parked until {until}")),
+            Event::TaskParked { until_at: None, why } => self.add(format_args!("parked: waits for {}", why.words())),
             Event::TaskInterrupted => self.add("interrupted"),
             Event::TaskRequeued => self.add("queued"),
             Event::SlotRegained => self.add("has its slot again"),
@@ -60,6 +61,7 @@ impl Page {
             Event::ErrandForgotten { id } => self.add(format_args!("errand {id} forgotten")),
             Event::TaskStalled { .. } => self.add("stalled"),
             Event::TaskStirred => self.add("shows signs of life again"),
+            Event::WakeDelayed { .. } => self.add("waits for more results"),
             Event::TaskForgotten => self.add("forgotten"),
             Event::ActivationGreeted { context, .. } => {
                 self.add("greeted by hooks");
@@ -119,7 +121,7 @@ impl Page {
             }
             Event::BudgetLow { spent, .. } => self.add(format_args!("  little is left: {} tokens spent", spent.tokens)),
             Event::WrapUpBegan { why } => self.add(format_args!("  one last turn: {why:?}")),
-            Event::Compacted(Compaction { messages, digest }) => {
+            Event::Compacted(Compaction { messages, digest, .. }) => {
                 self.add(format_args!("  {messages} messages compacted"));
                 digest.iter().for_each(|digest| self.quote(digest));
             }
@@ -145,6 +147,8 @@ impl Page {
             }
             Event::PromptSuggested { text } => self.add(format_args!("suggests: {text}")),
             Event::IntentReported { intent } => self.add(format_args!("  intends: {intent}")),
+            Event::TurnGrew { output, .. } => self.add(format_args!("  set aside for {output} tokens of answer")),
+            Event::BudgetAwaited => self.add("  waits for budget"),
             Event::Unknown => self.add("something newer"),
         }
     }

@@ -1,10 +1,13 @@
 //! `cargo xtask bench`: figures of the release binary, as `docs/performance.md` shows them.
 
+mod checkouts;
 mod doors;
 mod fanout;
 mod fleet;
+mod growth;
 mod provider;
 mod server;
+mod watchers;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -66,10 +69,30 @@ pub(crate) fn fleet() -> Result<()> {
     fleet::whole(&Ground::new()?)
 }
 
+/// Builds the release binary and measures isolated workers in a large repository.
+pub(crate) fn checkouts() -> Result<()> {
+    build()?;
+    checkouts::bench(&Ground::new()?)
+}
+
 /// Builds the release binary and measures the doors through the SDKs.
 pub(crate) fn doors() -> Result<()> {
     build()?;
     doors::bench(&Ground::new()?)
+}
+
+/// Measures what grows: of the release binary, which is built, or of another one.
+pub(crate) fn growth(binary: Option<&str>) -> Result<()> {
+    match binary {
+        Some(binary) => growth::bench(&Ground { binary: binary.to_owned(), ..Ground::new()? }),
+        None => build().and_then(|()| growth::bench(&Ground::new()?)),
+    }
+}
+
+/// Builds the release binary and measures a run that others watch over HTTP.
+pub(crate) fn watchers() -> Result<()> {
+    build()?;
+    watchers::bench(&Ground::new()?)
 }
 
 fn build() -> Result<()> {

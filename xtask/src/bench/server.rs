@@ -41,12 +41,17 @@ impl Server {
 
     /// How much processor time it has used.
     pub(super) fn cpu(&self) -> Result<Duration> {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.process.id())).context("the server is gone")?;
-        // The name before the last bracket may hold anything.
-        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-        let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<u32>().ok()).unwrap_or_default();
-        Ok(TICK * (ticks(11) + ticks(12)))
+        cpu_of(self.process.id())
     }
+}
+
+/// How much processor time a process has used.
+pub(super) fn cpu_of(process: u32) -> Result<Duration> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).context("the server is gone")?;
+    // The name before the last bracket may hold anything.
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<u32>().ok()).unwrap_or_default();
+    Ok(TICK * (ticks(11) + ticks(12)))
 }
 
 impl Drop for Server {

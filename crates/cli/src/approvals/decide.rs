@@ -1,27 +1,17 @@
-//! A decision reaches its session: through the session's file, and at once if a process runs it.
+//! A decision reaches its session.
 
-use std::time::Duration;
-
-use host::{Clock, Home, SystemClock};
-use protocol::api::{AskState, AskView, Command, DecideParams, Method};
+use host::Home;
+use protocol::api::{AskState, AskView, Command, CommandFate, DecideParams};
 use protocol::{AskId, DecidedBy, Decision, PlanAction, SessionId, Subject};
-use rpc::Client;
 use serde::Serialize;
-use serde_json::{Value, json};
-use store::{Reader, StoreError};
-use tokio::time::Instant;
+use store::Reader;
 
-use super::inbox::{Waiting, left, live_owner, over};
+use super::inbox::{Waiting, left, over};
+use crate::deliver::{Delivered, deliver};
 use crate::exact::exact;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::print;
-
-/// How long a running session is given to take a decision before this command ends.
-const PATIENCE: Duration = Duration::from_secs(2);
-
-/// How often its file is looked at meanwhile.
-const LOOK: Duration = Duration::from_millis(10);
 
 /// What is to be decided.
 #[derive(Debug)]
@@ -35,7 +25,9 @@ pub(super) enum Verb {
 impl Verb {
     fn on(&self, subject: &Subject) -> Decision {
         match (self, subject) {
-            (Verb::Decide(Decision::Allow { rule: None, input: None }), Subject::Plan { recommended, .. }) => {
+            (Verb::Decide(Decision::Allow { rules, input: None }), Subject::Plan { recommended, .. })
+                if rules.is_empty() =>
+            {
                 Decision::Proceed { action: *recommended }
             }
             (Verb::Answer(text), Subject::Plan { actions, .. }) => on_plan(text, actions),
@@ -66,8 +58,6 @@ pub(crate) fn on_plan(line: &str, actions: &[PlanAction]) -> Decision {
 enum Fate {
     /// The session acts on it, once as many calls before it are decided: those of one message run in their order.
     Applied { behind: usize },
-    /// It lies in the file of a session whose process has not taken it yet.
-    Left { owner_pid: u32 },
     /// It lies in the file of a session that nobody runs.
     Kept,
     /// Something else came first.
@@ -91,41 +81,37 @@ pub(super) async fn decide(home: &Home, asks: Vec<Waiting>, verb: &Verb, json: b
     if asks.is_empty() {
         print::note("nothing waits for you");
     }
-    // All of them are written before any is waited for: calls of one message run in their order.
-    let (posted, failed) = post(home, &asks, verb);
     let mut rows = Vec::new();
-    let until = Instant::now() + PATIENCE;
-    for (waiting, decision) in posted {
+    let mut failed = None;
+    for waiting in &asks {
+        let decision = verb.on(&waiting.view.ask.subject);
         let (id, session) = (waiting.view.ask.id.clone(), waiting.view.session);
-        let fate = fate(home, waiting, &decision, until).await?;
-        if !json {
-            tell(waiting, &decision, &fate);
-        }
+        let fate = match give(home, waiting, &decision).await {
+            Ok(fate) => fate,
+            Err(failure) => {
+                failed = Some(failure);
+                break;
+            }
+        };
         rows.push(Decided { id, session, decision, fate });
+    }
+    // Only now: whether a call runs at once depends on what was decided on those before it.
+    for (row, waiting) in rows.iter_mut().zip(&asks) {
+        if let Fate::Applied { behind } = &mut row.fate {
+            *behind = behind_of(&Reader::open(home, row.session)?.asks(true)?, &waiting.view);
+        }
+        if !json {
+            tell(waiting, &row.decision, &row.fate);
+        }
     }
     if json {
         print::json(&rows);
     }
-    if let Some(error) = failed {
-        return Err(error.into());
+    if let Some(failure) = failed {
+        return Err(failure);
     }
     let too_late = rows.iter().any(|row| matches!(row.fate, Fate::TooLate { .. }));
     Ok(if too_late { Exit::Usage } else { Exit::Success })
-}
-
-/// Leaves the decisions in the sessions' files, up to the first that cannot be.
-fn post<'a>(home: &Home, asks: &'a [Waiting], verb: &Verb) -> (Vec<(&'a Waiting, Decision)>, Option<StoreError>) {
-    let mut posted = Vec::new();
-    for waiting in asks {
-        let decision = verb.on(&waiting.view.ask.subject);
-        let params = DecideParams { ask: waiting.view.ask.id.clone(), decision: decision.clone() };
-        if let Err(error) = store::post_command(home, waiting.view.session, &Command::Decide(params), SystemClock.now())
-        {
-            return (posted, Some(error));
-        }
-        posted.push((waiting, decision));
-    }
-    (posted, None)
 }
 
 /// Fails for a decision that cannot be one on this.
@@ -145,38 +131,27 @@ fn expect_fit(waiting: &Waiting, decision: &Decision) -> Result<(), Failure> {
     })
 }
 
-/// Waits until the process that runs the session has taken the decision.
-async fn fate(home: &Home, waiting: &Waiting, decision: &Decision, until: Instant) -> Result<Fate, StoreError> {
-    let session = waiting.view.session;
-    let reader = Reader::open(home, session)?;
-    let mut poked = false;
-    loop {
-        // Before the look at the ask: what an owner that is gone did not do, it will not do any more.
-        let owner = live_owner(&reader)?;
-        let asks = reader.asks(true)?;
-        match (state(&asks, &waiting.view.ask.id), owner) {
-            // Its words may have been redacted.
-            (AskState::Decided { decision: made, by: DecidedBy::User, .. }, _) if made.word() == decision.word() => {
-                return Ok(Fate::Applied { behind: behind(&asks, &waiting.view) });
+/// Gives one decision to its session.
+async fn give(home: &Home, waiting: &Waiting, decision: &Decision) -> Result<Fate, Failure> {
+    let (session, ask) = (waiting.view.session, &waiting.view.ask.id);
+    let command = Command::Decide(DecideParams { ask: ask.clone(), decision: decision.clone() });
+    Ok(match deliver(home, session, &command).await? {
+        Delivered::Answered(CommandFate::Applied { .. }) => Fate::Applied { behind: 0 },
+        Delivered::Answered(CommandFate::Refused { message, .. }) => {
+            // Somebody else may have come first; then that is what there is to say.
+            match state(&Reader::open(home, session)?.asks(true)?, ask) {
+                AskState::Open => Fate::TooLate { message: format!("is refused: {message}") },
+                AskState::Decided { decision: made, by: DecidedBy::User, .. } if made.word() == decision.word() => {
+                    Fate::Applied { behind: 0 }
+                }
+                state @ (AskState::Decided { .. } | AskState::Withdrawn) => Fate::TooLate { message: over(&state) },
             }
-            (state @ (AskState::Decided { .. } | AskState::Withdrawn), _) => {
-                return Ok(Fate::TooLate { message: over(&state) });
-            }
-            (AskState::Open, None) => {
-                return Ok(unless_second(&reader.pending_commands()?, waiting, decision).unwrap_or(Fate::Kept));
-            }
-            (AskState::Open, Some(owner)) if Instant::now() >= until => {
-                let taken_later = Fate::Left { owner_pid: owner.pid };
-                return Ok(unless_second(&reader.pending_commands()?, waiting, decision).unwrap_or(taken_later));
-            }
-            (AskState::Open, Some(_)) if !poked => {
-                // A process that cannot be poked looks by itself.
-                let _unheard = tokio::time::timeout_at(until, poke(home, session)).await;
-                poked = true;
-            }
-            (AskState::Open, Some(_)) => tokio::time::sleep(LOOK).await,
         }
-    }
+        Delivered::Kept => {
+            let commands = Reader::open(home, session)?.pending_commands()?;
+            unless_second(&commands, waiting, decision).unwrap_or(Fate::Kept)
+        }
+    })
 }
 
 /// What becomes of a decision that lies in the file behind another one, which somebody left at the same moment.
@@ -185,18 +160,13 @@ fn unless_second(commands: &[(i64, Command)], waiting: &Waiting, decision: &Deci
     Some(Fate::TooLate { message: format!("is {} already, and waits for its session", first.word()) })
 }
 
-async fn poke(home: &Home, id: SessionId) -> Option<()> {
-    let (client, _notifications) = Client::connect(&home.socket(id)).await.ok()?;
-    client.call::<Value>(Method::SessionPoke, json!({})).await.ok().map(|_poked| ())
-}
-
 fn state(asks: &[AskView], id: &AskId) -> AskState {
     let found = asks.iter().find(|view| view.ask.id == *id);
     found.map_or(AskState::Withdrawn, |view| view.state.clone())
 }
 
 /// How many calls of the same agent wait for a decision and come before this one.
-fn behind(asks: &[AskView], this: &AskView) -> usize {
+fn behind_of(asks: &[AskView], this: &AskView) -> usize {
     let before = asks.iter().take_while(|view| view.ask.id != this.ask.id);
     before.filter(|view| view.task == this.task && view.state == AskState::Open).count()
 }
@@ -216,10 +186,6 @@ fn tell(waiting: &Waiting, decision: &Decision, fate: &Fate) {
                 print::note(format_args!("it runs after the calls before it, {behind} of which wait for you"));
             }
         }
-        Fate::Left { owner_pid } => {
-            print::answer(format_args!("{id} {word}: {what}"));
-            print::note(format_args!("process {owner_pid} runs the session and has not taken it yet"));
-        }
         Fate::Kept => {
             print::answer(format_args!("{id} {word}: {what}"));
             print::note(format_args!("nobody runs the session, so it waits; go on with: bosun --resume {session}"));
@@ -236,12 +202,14 @@ mod tests {
 
     #[test]
     fn of_two_decisions_that_are_left_at_once_the_first_counts() {
-        let subject = Subject::Permission { tool: "shell".into(), input: "{}".into(), reason: "".into(), rule: None };
+        let subject =
+            Subject::Permission { tool: "shell".into(), input: "{}".into(), reason: "".into(), rules: Vec::new() };
         let ask = Ask { id: AskId("a".into()), call: CallId("c".into()), subject, until_at: None };
         let (session, task) = (SessionId::new(uuid::Uuid::nil()), TaskId::new(uuid::Uuid::nil()));
         let view = AskView { session, task, path: "/root".into(), asked_at: At(1), ask, state: AskState::Open };
         let waiting = Waiting { view, cwd: "/".into(), title: String::new(), owner: None, left: None };
-        let (allow, deny) = (Decision::Allow { rule: None, input: None }, Decision::Deny { words: String::new() });
+        let (allow, deny) =
+            (Decision::Allow { rules: Vec::new(), input: None }, Decision::Deny { words: String::new() });
         let left = |ask: &str, decision: &Decision| {
             Command::Decide(DecideParams { ask: AskId(ask.into()), decision: decision.clone() })
         };

@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use host::{Home, Owner};
+use host::Home;
 use protocol::SessionId;
 use protocol::api::{AskState, AskView, Command};
 use protocol::{AskId, Decision};
 use store::{Index, Reader, StoreError};
 
+use crate::deliver::live_owner;
 use crate::failure::Failure;
 use crate::print;
 use crate::run;
@@ -137,7 +138,7 @@ impl Inbox<'_> {
             return Ok(Vec::new());
         }
         let session = reader.session_view()?;
-        let owner = live_owner(&reader)?.map(|owner| owner.pid);
+        let owner = live_owner(&reader)?;
         let commands = reader.pending_commands()?;
         let waiting = |view: AskView| {
             let left = left(&commands, &view.ask.id).cloned();
@@ -161,11 +162,6 @@ pub(super) fn left<'a>(commands: &'a [(i64, Command)], ask: &AskId) -> Option<&'
         | Command::Forget(_)
         | Command::SetMode(_) => None,
     })
-}
-
-/// The process that runs a session now.
-pub(super) fn live_owner(reader: &Reader) -> Result<Option<Owner>, StoreError> {
-    Ok(reader.lease()?.map(|(_, owner)| owner).filter(Owner::is_alive))
 }
 
 /// How something that is no longer open ended.

@@ -138,10 +138,10 @@ fn standing(waiting: &Waiting, now: At) -> String {
 /// What is asked and why, at most so many characters of it.
 fn body(waiting: &Waiting, most: Option<usize>) {
     match &waiting.view.ask.subject {
-        Subject::Permission { tool, input, reason, rule } => {
+        Subject::Permission { tool, input, reason, rules } => {
             print::answer(indented(&format!("{} {}", exact(tool), cut(waiting, input, most))));
             print::answer(indented(&format!("why: {}", cut(waiting, reason, most))));
-            if let Some(rule) = rule {
+            for rule in rules {
                 print::answer(indented(&format!("always: {}", cut(waiting, rule, most))));
             }
         }

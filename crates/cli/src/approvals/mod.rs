@@ -28,7 +28,8 @@ pub(crate) async fn perform(args: ApprovalsArgs) -> Result<Exit, Failure> {
         Some(ApprovalsCommand::Show { id, json }) => list::show(&inbox.find(&id)?, json),
         Some(ApprovalsCommand::Allow(chosen)) => {
             let calls = chosen_of(&inbox, &chosen, is_call)?;
-            decide(&setup.home, calls, &Verb::Decide(Decision::Allow { rule: None, input: None }), chosen.json).await
+            decide(&setup.home, calls, &Verb::Decide(Decision::Allow { rules: Vec::new(), input: None }), chosen.json)
+                .await
         }
         Some(ApprovalsCommand::Deny { chosen, reason }) => {
             let asks = chosen_of(&inbox, &chosen, |_any| true)?;
@@ -74,24 +75,29 @@ async fn always(
     json: bool,
 ) -> Result<Exit, Failure> {
     let suggested = match &waiting.view.ask.subject {
-        Subject::Permission { rule, .. } => rule.clone(),
+        Subject::Permission { rules, .. } => rules.clone(),
         subject @ (Subject::Question { .. } | Subject::Plan { .. }) => {
             let what = if matches!(subject, Subject::Plan { .. }) { "a plan" } else { "a question" };
             return Err(Failure::usage(format!("{what} cannot be allowed for good"))
                 .hint(format!("bosun approvals answer {} \"…\"", waiting.view.ask.id.short())));
         }
     };
-    let rule = rule.or(suggested).ok_or_else(|| {
-        Failure::usage("no rule can allow this call for good")
-            .hint(format!("allow it once: bosun approvals allow {}", waiting.view.ask.id.short()))
-    })?;
-    policy::Rule::parse(protocol::RuleEffect::Allow, &rule, policy::Source::Session).map_err(Failure::usage)?;
+    let rules = rule.map_or(suggested, |rule| vec![rule]);
+    if rules.is_empty() {
+        return Err(Failure::usage("no rule can allow this call for good")
+            .hint(format!("allow it once: bosun approvals allow {}", waiting.view.ask.id.short())));
+    }
+    for rule in &rules {
+        policy::Rule::parse(protocol::RuleEffect::Allow, rule, policy::Source::Session).map_err(Failure::usage)?;
+    }
     let cwd = waiting.cwd.clone();
-    let verb = Verb::Decide(Decision::Allow { rule: Some(rule.clone()), input: None });
+    let verb = Verb::Decide(Decision::Allow { rules: rules.clone(), input: None });
     let exit = decide(&setup.home, vec![waiting], &verb, json).await?;
     if exit == Exit::Success {
-        let path = remember(setup, &cwd, &rule, place)?;
-        print::note(format_args!("{} now allows {}", path.display(), exact(&rule)));
+        for rule in &rules {
+            let path = remember(setup, &cwd, rule, place)?;
+            print::note(format_args!("{} now allows {}", path.display(), exact(rule)));
+        }
     }
     Ok(exit)
 }

@@ -65,6 +65,7 @@ pub(super) fn examples(command: &str) -> Option<&'static str> {
         "sessions list" => "Example:\n  bosun sessions list --here --json",
         "sessions show" => "Example:\n  bosun sessions show 0198",
         "sessions export" => "Example:\n  bosun sessions export 0198 --format json -o session.json",
+        "sessions repair" => "Example:\n  bosun sessions repair 0198",
         "sessions rm" => "Example:\n  bosun sessions rm 0198 0199",
         "sessions send" => {
             "Examples:\n  bosun sessions send 0198 \"leave the tests alone\"\n  \

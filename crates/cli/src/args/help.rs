@@ -69,10 +69,15 @@ pub(crate) fn words() -> Vec<String> {
     words
 }
 
+/// The commands that can follow `bosun`.
+pub(crate) fn commands() -> Vec<String> {
+    Args::command().get_subcommands().map(|command| command.get_name().to_owned()).collect()
+}
+
 /// Under which heading the help of a run shows a flag.
 fn heading(flag: &str) -> &'static str {
     match flag {
-        "prompt" | "image" | "directory" | "add_dir" => "Prompt and workspace",
+        "opening" | "prompt" | "image" | "directory" | "add_dir" => "Prompt and workspace",
         "model" | "effort" | "record" => "Model",
         "continue" | "resume" | "fork" => "Going on",
         "allow" | "ask" | "deny" | "allow_all" | "permission_mode" | "no_ask_user" | "ask_wait" => "Permissions",

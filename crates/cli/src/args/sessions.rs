@@ -48,6 +48,11 @@ pub(crate) enum SessionsCommand {
         #[arg(long, short, value_name = "FILE")]
         output: Option<PathBuf>,
     },
+    /// Accepts a session whose log has lost events or was changed as it is now
+    Repair {
+        /// The session
+        id: String,
+    },
     /// Removes sessions for good
     Rm {
         /// The sessions

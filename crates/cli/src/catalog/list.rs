@@ -1,6 +1,8 @@
 //! Every definition in a line.
 
-use config::{ListedAgent, ListedSkill, ListedSlash, Plugin, RemoteState};
+use std::path::Path;
+
+use config::{ListedAgent, ListedSkill, ListedSlash, Plugin, Problem, RemoteState, Severity};
 use protocol::Source;
 use serde::Serialize;
 
@@ -15,6 +17,8 @@ struct Written<'a> {
     skills: Vec<Line<'a>>,
     commands: Vec<Line<'a>>,
     plugins: Vec<PluginLine<'a>>,
+    /// Files of the project that do not count, since nobody has trusted it.
+    ignored: Vec<&'a Path>,
     remote: &'a RemoteState,
     problems: usize,
 }
@@ -47,9 +51,20 @@ pub(super) fn list(found: &Found, json: bool) {
     let skills: Vec<Line<'_>> = gathered.skills.iter().map(Line::from).collect();
     let commands: Vec<Line<'_>> = gathered.slashes.iter().map(Line::from).collect();
     let plugins: Vec<PluginLine<'_>> = gathered.plugins.iter().map(PluginLine::from).collect();
+    let untrusted = |problem: &&Problem| problem.severity == Severity::Untrusted;
+    let ignored: Vec<&Path> =
+        gathered.problems.iter().filter(untrusted).map(|problem| problem.file.as_path()).collect();
     let problems = gathered.problems.len();
     if json {
-        return print::json(&Written { agents, skills, commands, plugins, remote: &gathered.remote, problems });
+        return print::json(&Written {
+            agents,
+            skills,
+            commands,
+            plugins,
+            ignored,
+            remote: &gathered.remote,
+            problems,
+        });
     }
     rows("agents", &agents);
     rows("skills", &skills);
@@ -59,6 +74,12 @@ pub(super) fn list(found: &Found, json: bool) {
     }
     for PluginLine { name, version, folder } in &plugins {
         print::row(print::plain(&format!("  {name:<20}  {:<10}  {folder}", version.unwrap_or_default())));
+    }
+    if !ignored.is_empty() {
+        print::answer("ignored, since you have not trusted the project (`bosun trust`)");
+    }
+    for file in ignored {
+        print::row(print::plain(&format!("  {}", file.display())).replace(['\n', '\t'], " "));
     }
     if let Some((_, words)) = remote_words(&gathered.remote) {
         print::note(print::plain(&words));

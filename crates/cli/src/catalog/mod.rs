@@ -4,12 +4,12 @@ mod check;
 mod list;
 mod show;
 
-use config::{Choice, Config};
+use config::{Choice, Config, Env};
 
 use crate::args::{CatalogArgs, CatalogCommand, CatalogOptions};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::setup::{Found, Setup};
+use crate::setup::{Found, Setup, refused};
 
 pub(crate) async fn perform(args: &CatalogArgs) -> Result<Exit, Failure> {
     match &args.command {
@@ -20,7 +20,9 @@ pub(crate) async fn perform(args: &CatalogArgs) -> Result<Exit, Failure> {
         }
         CatalogCommand::Show { name, options } => show::show(&look(options).await?.0, name, options.json),
         CatalogCommand::Check { options, strict } => {
-            let (found, config) = look(options).await?;
+            let (mut found, config) = look(options).await?;
+            let access = config.access(&Env::read()).map_err(refused)?;
+            found.add_unusable(&config.agents, &access);
             Ok(check::check(&found, &config.agents, options.json, *strict))
         }
     }

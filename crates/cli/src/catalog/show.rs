@@ -1,6 +1,6 @@
 //! One definition in full.
 
-use protocol::{AgentSpec, SkillSpec, SlashSpec, Taste};
+use protocol::{AgentSpec, Isolation, SkillSpec, SlashSpec, Taste};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -49,6 +49,7 @@ fn show_agent(agent: &AgentSpec) {
         ("tokens", agent.budget.tokens.map(|tokens| tokens.to_string())),
         ("budget", agent.budget.micros.map(|micros| crate::money::Money::Known(micros).to_string())),
         ("skills", (!agent.skills.is_empty()).then(|| list(&agent.skills))),
+        ("isolation", agent.isolation.as_ref().map(isolation)),
         ("background", agent.background.then(|| "yes".to_owned())),
         ("you", (!agent.user_invocable).then(|| "may not talk to it".to_owned())),
         ("models may", (!agent.model_invocable).then(|| "not start it".to_owned())),
@@ -60,6 +61,14 @@ fn show_agent(agent: &AgentSpec) {
         tell("cannot be", &format!("started: {words}"));
     }
     print::answer(print::plain(&format!("\n{}", agent.prompt)));
+}
+
+/// Where an agent works that has a place of its own.
+fn isolation(isolation: &Isolation) -> String {
+    match isolation {
+        Isolation::Worktree { base: None, .. } => "worktree".to_owned(),
+        Isolation::Worktree { base: Some(base), .. } => format!("worktree at {base}"),
+    }
 }
 
 /// Which model an agent likes when nobody names one.

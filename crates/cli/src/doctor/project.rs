@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use config::{Entrusted, Standing};
-use runtime::Instructions;
+use runtime::{InstructionPlaces, Instructions};
 
 use super::{Check, Scene};
 
@@ -11,7 +11,7 @@ use super::{Check, Scene};
 const NO_HOME: &str = "/nonexistent";
 
 /// What other programs read in a project and Bosun does not yet.
-const LATER: [(&str, &str); 2] = [(".mcp.json", "MCP servers"), (".claude/commands", "commands")];
+const LATER: [(&str, &str); 1] = [(".mcp.json", "MCP servers")];
 
 pub(super) fn checks(scene: &Scene) -> Vec<Check> {
     let mut checks = instructions(scene);
@@ -22,7 +22,13 @@ pub(super) fn checks(scene: &Scene) -> Vec<Check> {
 
 fn instructions(scene: &Scene) -> Vec<Check> {
     let home = scene.home.as_deref().unwrap_or(Path::new(NO_HOME));
-    let Instructions { files, notices } = Instructions::read(&scene.cwd, home);
+    let Instructions { files, notices, .. } = Instructions::read(&InstructionPlaces {
+        cwd: &scene.cwd,
+        top: &scene.top,
+        home,
+        user: scene.env.user.as_deref(),
+        may_read: &|_file| true,
+    });
     let names: Vec<String> = files.iter().map(|file| shown(&file.path, &scene.cwd)).collect();
     let found = if names.is_empty() {
         "no AGENTS.md, CLAUDE.md or copilot-instructions.md".to_owned()

@@ -2,6 +2,7 @@
 
 mod written;
 
+use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
 use policy::{Act, Explanation, Request, Role};
@@ -12,11 +13,15 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::print;
 use crate::setup::{Setup, folder};
+use runtime::Surroundings;
 
 pub(crate) fn tell(args: &ExplainArgs) -> Result<Exit, Failure> {
     let cwd = folder(args.directory.as_deref())?;
-    let request = question(&args.call, &cwd)?;
-    let policy = Setup::read()?.policy(&args.permit, None, &cwd)?;
+    let setup = Setup::read()?;
+    let policy = setup.policy(&args.permit, None, &cwd)?;
+    let path = setup.env.text("PATH");
+    let path = path.as_deref().map(OsStr::new);
+    let request = question(&args.call, &cwd, Surroundings { roots: &policy.roots, controls: &policy.controls, path })?;
     let explanation = policy.outside(&request, &cwd).unwrap_or_else(|| policy.explain(&Role::default(), &request));
     if args.json {
         print::json(&written::explanation(&request.tool, &explanation));
@@ -26,7 +31,7 @@ pub(crate) fn tell(args: &ExplainArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-fn question(call: &[String], cwd: &Path) -> Result<Request, Failure> {
+fn question(call: &[String], cwd: &Path, around: Surroundings<'_>) -> Result<Request, Failure> {
     let request = match call {
         [tool, given] => Request::of(tool, Some(given), cwd),
         [call] => Request::parse(call, cwd),
@@ -34,17 +39,18 @@ fn question(call: &[String], cwd: &Path) -> Result<Request, Failure> {
     };
     let hint = "for example: bosun explain 'shell(git push)', or bosun explain edit src/main.rs";
     let Request { tool, acts } = request.map_err(|error| Failure::usage(error).hint(hint))?;
-    Ok(Request { tool, acts: acts.into_iter().flat_map(real).collect() })
+    Ok(Request { tool, acts: acts.into_iter().flat_map(|act| real(act, around)).collect() })
 }
 
 /// The same with paths as they really lead.
-fn real(act: Act) -> Vec<Act> {
+fn real(act: Act, around: Surroundings<'_>) -> Vec<Act> {
     match act {
         Act::Read(path) => vec![Act::Read(real_path(&path))],
         Act::Edit(path) => vec![Act::Edit(real_path(&path))],
-        Act::Shell { ref command, ref cwd } => {
-            let elsewhere = runtime::redirects(command, cwd);
-            std::iter::once(act).chain(elsewhere).collect()
+        Act::Shell { command, cwd, seen: _ } => {
+            let elsewhere = runtime::redirects(&command, &cwd);
+            let seen = runtime::look(&command, &cwd, around);
+            std::iter::once(Act::Shell { command, cwd, seen }).chain(elsewhere).collect()
         }
         Act::Fetch(_) | Act::Agent(_) | Act::Session | Act::Other => vec![act],
     }

@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use config::Env;
-use protocol::TaskState;
-use runtime::{Fleet, FleetMemory, FleetOutcome, Live, Session, Subscription};
+use runtime::{Fleet, FleetMemory, FleetOutcome, Live, Parking, Session, Subscription};
 use store::StoreError;
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
@@ -16,7 +15,7 @@ use crate::args::RunArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::fault;
-use crate::run::{AtWork, Report, Signals};
+use crate::run::{Report, Signals};
 
 /// How often the view may be drawn again.
 const PACE: Duration = Duration::from_millis(100);
@@ -70,7 +69,7 @@ pub(super) async fn follow(
     };
     let mut events = session.subscribe(session.first_seq());
     let mut status = session.status();
-    let watched = Watched { session: &session, events: &mut events, status: &mut status };
+    let watched = Watched { events: &mut events, status: &mut status };
     let followed = tokio::select! {
         biased;
         _signal = signals.next() => Followed::Told,
@@ -89,7 +88,6 @@ pub(super) async fn follow(
 }
 
 struct Watched<'a> {
-    session: &'a Session,
     events: &'a mut Subscription,
     status: &'a mut watch::Receiver<runtime::Status>,
 }
@@ -106,8 +104,16 @@ impl Watched<'_> {
         let mut clock = tokio::time::interval(PACE);
         clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            if self.status.borrow_and_update().paused.is_some() {
-                return Ok(Followed::Paused);
+            let parked = {
+                let status = self.status.borrow_and_update();
+                if status.paused.is_some() {
+                    return Ok(Followed::Paused);
+                }
+                status.parked
+            };
+            // What only a person can change is not waited for.
+            if matches!(parked, Some(Parking { until: None, .. })) {
+                return Ok(Followed::Parked);
             }
             let quiet = patience.park.saturating_sub(heard.elapsed());
             tokio::select! {
@@ -126,18 +132,13 @@ impl Watched<'_> {
                 }
                 _now = clock.tick() => show(Seen::Time),
                 () = tokio::time::sleep(quiet) => {
-                    if self.is_parked()? {
+                    if parked.is_some() {
                         return Ok(Followed::Parked);
                     }
                     heard = Instant::now();
                 }
             }
         }
-    }
-
-    fn is_parked(&self) -> Result<bool, StoreError> {
-        let root = matches!(self.status.borrow().root, Some(TaskState::Parked { .. }));
-        Ok(root || AtWork::read(self.session)?.parked)
     }
 }
 

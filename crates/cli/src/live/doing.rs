@@ -1,8 +1,8 @@
 //! What an agent does, in the words of its last event that tells.
 
-use protocol::{Block, Event, ModelFault};
+use protocol::{Block, Event};
 
-use crate::run::show::{gist, missing};
+use crate::run::show::{again, gist, missing, parked};
 
 /// What an agent does from this event on, if it tells.
 pub(super) fn doing(event: &Event) -> Option<String> {
@@ -15,11 +15,11 @@ pub(super) fn doing(event: &Event) -> Option<String> {
         Event::ActivationStarted { .. } => Some("thinks".into()),
         Event::Asked(ask) => Some(format!("waits for you: bosun approvals show {}", ask.id.short())),
         Event::AskDecided { .. } => Some("goes on".into()),
-        Event::TaskParked { until_at } => Some(format!("waits for a quota until {until_at}")),
+        Event::TaskParked { until_at, why } => Some(format!("waits for {}", parked(*until_at, *why))),
+        Event::BudgetAwaited => Some("queued: what is left of the budget is reserved for requests under way".into()),
+        Event::TurnBegun { .. } => Some("thinks".into()),
         Event::TaskStalled { .. } => Some("has not been heard of for a while".into()),
-        Event::TurnFailed { fault: ModelFault::Transient | ModelFault::RetryAfter { .. }, message, .. } => {
-            Some(format!("asks again: {message}"))
-        }
+        Event::TurnFailed { message, retry: Some(retry), .. } => Some(format!("{message}, {}", again(*retry))),
         Event::StopHeld { reason, .. } => Some(format!("not done yet: {}", missing(reason))),
         Event::WorkSealed { .. } => Some("keeps what it changed".into()),
         _other => None,

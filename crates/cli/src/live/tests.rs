@@ -112,7 +112,14 @@ fn middle() -> Story {
         todo("site", "Make the site", &[]),
     ]);
     let price = Some(Price { input: 1, output: 1, cache_read: 1, cache_write: 1 });
-    let begun = Event::TurnBegun { turn: Turn(1), model: "m".into(), reserved: Cost::ZERO, price, max_output: None };
+    let begun = Event::TurnBegun {
+        turn: Turn(1),
+        model: "m".into(),
+        reserved: Cost::ZERO,
+        price,
+        max_output: None,
+        quoted: protocol::Quoted::default(),
+    };
     story.then(0, 1, begun);
     story.then(5, 1, Event::FleetBegan(terms("Make a language that people like to read,\nand write")));
     story.then(0, 1, Event::TodoDone { todo: "site".into(), fence: None, brought: None });

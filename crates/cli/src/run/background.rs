@@ -34,29 +34,26 @@ impl Leeway {
     }
 }
 
-/// The agents that are at work after the answer.
+/// What is at work after the answer.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct AtWork {
-    /// Their paths.
-    pub(super) agents: Vec<String>,
-    /// Whether all of them wait for a quota, or for agents that do.
-    pub(crate) parked: bool,
+    /// The paths of the agents.
+    pub(crate) agents: Vec<String>,
+    /// The paths of the commands, with what they are.
+    pub(crate) commands: Vec<String>,
 }
 
 impl AtWork {
     /// Reads it from the session's own rows.
     pub(crate) fn read(session: &Session) -> Result<AtWork, StoreError> {
-        let params = TasksParams { kind: Some(Kind::Agent), ..TasksParams::every() };
-        Ok(AtWork::of(&Reader::open(session.home(), session.id())?.tasks(&params)?.tasks))
+        Ok(AtWork::of(&Reader::open(session.home(), session.id())?.tasks(&TasksParams::every())?.tasks))
     }
 
     fn of(tasks: &[TaskView]) -> AtWork {
-        let busy: Vec<&TaskView> = tasks.iter().filter(|task| is_busy(&task.state)).collect();
-        let waits = |task: &TaskView| busy.iter().any(|other| other.parent == Some(task.id));
-        let parked = |task: &TaskView| matches!(task.state, TaskState::Parked { .. }) || waits(task);
+        let of = |kind: Kind| tasks.iter().filter(move |task| task.kind == kind && is_busy(&task.state));
         AtWork {
-            agents: busy.iter().map(|task| task.path.clone()).collect(),
-            parked: !busy.is_empty() && busy.iter().all(|task| parked(task)),
+            agents: of(Kind::Agent).map(|task| task.path.clone()).collect(),
+            commands: of(Kind::Shell).map(|task| format!("{} ({})", task.path, task.description)).collect(),
         }
     }
 }
@@ -75,8 +72,6 @@ pub(super) struct Times {
     pub(super) since: Instant,
     /// When anything was last heard.
     pub(super) heard: Instant,
-    /// When the run's own time is up.
-    pub(super) end: Option<Instant>,
 }
 
 /// What is to be done about background work.
@@ -86,25 +81,13 @@ pub(super) enum Verdict {
     Wait(Instant),
     /// It took too long.
     Stop,
-    /// It waits for a quota for too long.
-    Park,
-    /// It waits for a quota, and the run's time is up.
-    TimeUp,
 }
 
 impl AtWork {
     /// What to do at this moment.
-    pub(super) fn judge(&self, leeway: Leeway, park: Duration, times: Times, now: Instant) -> Verdict {
-        let quota = times.heard + park;
-        let (until, verdict) = match (self.agents.is_empty(), self.parked) {
-            (true, _) => (times.since + leeway.commands, Verdict::Stop),
-            (false, false) => (times.heard + leeway.agents, Verdict::Stop),
-            (false, true) => match times.end {
-                Some(end) if end < quota => (end, Verdict::TimeUp),
-                Some(_) | None => (quota, Verdict::Park),
-            },
-        };
-        if until <= now { verdict } else { Verdict::Wait(until) }
+    pub(super) fn judge(&self, leeway: Leeway, times: Times, now: Instant) -> Verdict {
+        let until = if self.agents.is_empty() { times.since + leeway.commands } else { times.heard + leeway.agents };
+        if until <= now { Verdict::Stop } else { Verdict::Wait(until) }
     }
 }
 
@@ -112,8 +95,8 @@ impl AtWork {
 mod tests {
     use super::*;
 
-    fn at_work(agents: &[&str], parked: bool) -> AtWork {
-        AtWork { agents: agents.iter().map(|path| (*path).to_owned()).collect(), parked }
+    fn at_work(agents: &[&str]) -> AtWork {
+        AtWork { agents: agents.iter().map(|path| (*path).to_owned()).collect(), commands: Vec::new() }
     }
 
     #[test]
@@ -121,21 +104,15 @@ mod tests {
         let leeway = Leeway::of(None);
         let since = Instant::now();
         let after = |secs: u64| since + Duration::from_secs(secs);
-        let times = |heard: u64| Times { since, heard: after(heard), end: None };
-        let judge =
-            |work: &AtWork, heard: u64, now: u64| work.judge(leeway, Duration::from_secs(60), times(heard), after(now));
-        let (commands, agents) = (at_work(&[], false), at_work(&["/root/a"], false));
+        let times = |heard: u64| Times { since, heard: after(heard) };
+        let judge = |work: &AtWork, heard: u64, now: u64| work.judge(leeway, times(heard), after(now));
+        let (commands, agents) = (at_work(&[]), at_work(&["/root/a"]));
         assert_eq!(judge(&commands, 29, 29), Verdict::Wait(after(30)));
         assert_eq!(judge(&commands, 29, 30), Verdict::Stop);
         assert_eq!(judge(&agents, 0, 599), Verdict::Wait(after(600)));
         assert_eq!(judge(&agents, 0, 600), Verdict::Stop);
         assert_eq!(judge(&agents, 500, 1_000), Verdict::Wait(after(1_100)));
-        let parked = at_work(&["/root/a"], true);
-        assert_eq!(judge(&parked, 10, 69), Verdict::Wait(after(70)));
-        assert_eq!(judge(&parked, 10, 70), Verdict::Park);
-        let ends = Times { end: Some(after(20)), ..times(10) };
-        assert_eq!(parked.judge(leeway, Duration::from_secs(60), ends, after(20)), Verdict::TimeUp);
         let given = Leeway::of(Some(Duration::ZERO));
-        assert_eq!(agents.judge(given, Duration::ZERO, times(0), after(0)), Verdict::Stop);
+        assert_eq!(agents.judge(given, times(0), after(0)), Verdict::Stop);
     }
 }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use protocol::{CancelBy, TaskState};
-use runtime::{Live, Session, Status, Subscription};
+use runtime::{Live, Parking, Session, Status, Subscription};
 use tokio::sync::watch;
 
 use super::background::{AtWork, Leeway, Times, Verdict};
@@ -66,21 +66,19 @@ pub(crate) async fn drive(
             changed = status.changed() => if changed.is_err() { break Ended::AtRest },
             () = deadline => match wait {
                 Wait::Background => {
-                    let end = patience.time.map(|time| report.began + time);
                     let at_work = AtWork::read(&session)?;
-                    let times = Times { since: since.1, heard, end };
-                    match at_work.judge(patience.background, patience.park, times, Instant::now()) {
+                    let times = Times { since: since.1, heard };
+                    match at_work.judge(patience.background, times, Instant::now()) {
                         Verdict::Wait(until) => look = until,
                         // Not one by one: the end of each would wake the root to hear of it.
                         Verdict::Stop => {
-                            report.cut_off(at_work.agents);
+                            report.cut_off(at_work);
                             session.stop(CancelBy::SessionEnd).await?;
                             look = Instant::now() + AGAIN;
                         }
-                        Verdict::Park => break Ended::Parked,
-                        Verdict::TimeUp => break Ended::TimeUp,
                     }
                 }
+                Wait::Person => break Ended::Parked,
                 Wait::Quota if time.is_some_and(|time| time < park) => break Ended::TimeUp,
                 Wait::Quota => break Ended::Parked,
                 Wait::Nothing => break Ended::AtRest,
@@ -99,8 +97,10 @@ enum Wait {
     Work,
     /// Background work, after the answer.
     Background,
-    /// A quota.
+    /// A quota, whoever of the tree has met it.
     Quota,
+    /// What only a person can change, such as the key.
+    Person,
     /// Nothing: it is over.
     Nothing,
     /// Nothing: it cannot go on.
@@ -116,9 +116,13 @@ impl Wait {
         if status.continuation_due {
             return Wait::Work;
         }
+        match status.parked {
+            Some(Parking { until: None, .. }) => return Wait::Person,
+            Some(Parking { until: Some(_), .. }) => return Wait::Quota,
+            None => {}
+        }
         match &status.root {
-            Some(TaskState::Parked { .. }) => Wait::Quota,
-            Some(TaskState::Queued | TaskState::Running) | None => Wait::Work,
+            Some(TaskState::Queued | TaskState::Running | TaskState::Parked { .. }) | None => Wait::Work,
             Some(TaskState::Idle | TaskState::Interrupted | TaskState::Finished { .. }) if status.background > 0 => {
                 Wait::Background
             }
@@ -131,7 +135,7 @@ impl Wait {
             Wait::Work => return std::future::pending().await,
             Wait::Background => look.saturating_duration_since(Instant::now()),
             Wait::Quota => quota,
-            Wait::Nothing | Wait::Paused => return,
+            Wait::Nothing | Wait::Paused | Wait::Person => return,
         };
         tokio::time::sleep(wait).await;
     }
@@ -165,6 +169,7 @@ async fn leave(
 ) -> Result<Report, Failure> {
     report.ended = ended;
     report.paused = status.borrow().paused.clone();
+    report.parked = status.borrow().parked;
     let left = session.leave().await;
     while let Ok(Some(live @ Live::Event(_))) =
         tokio::time::timeout(Duration::ZERO, events.next()).await.unwrap_or(Ok(None))

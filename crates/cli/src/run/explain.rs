@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use protocol::{AutopilotStop, Budget, DecidedBy, FailKind, Limit, Outcome};
 
 use super::report::{Ended, Report, of_task};
-use super::show::{landed, share};
+use super::show::{landed, parked, share};
 use crate::exit::Exit;
 use crate::print;
 
@@ -28,7 +28,10 @@ impl Report {
                 print::error(&self.message().unwrap_or_default());
                 print::note(format_args!("hint: go on later with: bosun --resume {id}"));
             }
-            (Ended::Parked, ..) => print::note(format_args!("parked; go on later with: bosun --resume {id}")),
+            (Ended::Parked, ..) => {
+                let why = self.parked.map(|parking| parked(parking.until, parking.why)).unwrap_or_default();
+                print::note(format_args!("parked: waiting for {why}; resume with: bosun --resume {id}"));
+            }
             (Ended::Told, ..) => print::note(format_args!("interrupted; go on with: bosun --resume {id}")),
             (Ended::AtRest | Ended::Paused, _, Some((outcome, _))) => self.explain_outcome(outcome),
             (Ended::AtRest | Ended::Paused, _, None) => print::error("the run ended without an answer"),
@@ -43,7 +46,8 @@ impl Report {
         }
         let tools: Vec<&str> = tools.into_iter().collect();
         print::note(format_args!("not permitted: {}", print::plain(&tools.join(", "))));
-        let rules: BTreeSet<&str> = self.denials.iter().filter_map(|denial| denial.rule.as_deref()).collect();
+        let rules: BTreeSet<&str> =
+            self.denials.iter().flat_map(|denial| denial.rules.iter().map(String::as_str)).collect();
         let flags: Vec<String> = rules.into_iter().map(policy::allow_flag).collect();
         let id = self.id;
         if !flags.is_empty() {
@@ -73,16 +77,20 @@ impl Report {
         }
     }
 
-    /// Which agents were not waited for any longer.
+    /// What was not waited for any longer.
     fn explain_cut_off(&self) {
-        if self.cut_off.is_empty() {
+        for (all, why) in [
+            (&self.cut_off, "stopped before their end, since nothing was heard"),
+            (&self.killed, "background commands that were still running were stopped"),
+        ] {
+            let paths: Vec<&str> = all.iter().map(String::as_str).collect();
+            if !paths.is_empty() {
+                print::error(&print::plain(&format!("{why}: {}", paths.join(", "))));
+            }
+        }
+        if self.cut_off.is_empty() && self.killed.is_empty() {
             return;
         }
-        let paths: Vec<&str> = self.cut_off.iter().map(String::as_str).collect();
-        print::error(&print::plain(&format!(
-            "stopped before their end, since nothing was heard: {}",
-            paths.join(", ")
-        )));
         print::note("hint: wait longer with --background-wait TIME");
     }
 
@@ -91,6 +99,8 @@ impl Report {
         let Some((why, continues)) = &self.landed else { return };
         print::note(landed(why, *continues));
         let more = match why {
+            // The outcome says which flag allows more turns.
+            AutopilotStop::Limit if matches!(self.answer, Some((Outcome::TimedOut { .. }, _))) => return,
             AutopilotStop::Limit => " --max-continues N",
             AutopilotStop::NoChange | AutopilotStop::Blocked { .. } => "",
             AutopilotStop::Complete { .. } | AutopilotStop::Aborted { .. } | AutopilotStop::Failed => return,

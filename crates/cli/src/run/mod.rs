@@ -27,7 +27,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::setup::Setup;
 use crate::share::Share;
-use crate::{current, fault, fleet, print, setup, talk};
+use crate::{current, fault, fleet, meant, print, setup, talk};
 
 pub(crate) use background::{AtWork, Leeway};
 pub(crate) use drive::{Patience, drive};
@@ -41,7 +41,11 @@ use slash::{Foreseen, Given, Trace};
 /// Most bytes of a prompt.
 const PROMPT_MAX: u64 = 8 << 20;
 
-pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
+/// Runs a prompt, or holds a conversation, which may begin with an `opening` message.
+pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<Exit, Failure> {
+    if let Some(opening) = &opening {
+        expect_conversation(opening, args.output_format)?;
+    }
     if let Some(flag) = args.later() {
         return Err(Failure::usage(format!("{flag} comes with a later version")).hint("leave it out"));
     }
@@ -56,7 +60,7 @@ pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
             return Err(Failure::usage("--share goes with a prompt")
                 .hint("give one with -p, or write a session that is over with `bosun sessions export`"));
         }
-        return talk::talk(args).await;
+        return talk::talk(args, opening).await;
     }
     if args.prompt.is_none() && !goes_on {
         return Err(Failure::usage("there is nothing to do").hint(
@@ -147,6 +151,19 @@ fn started_before(session: &Session) -> Result<Vec<TaskView>, Failure> {
 }
 
 /// Whether a person sits at a terminal, to read and to type.
+/// Fails where the first word is not the beginning of a conversation: it is a misspelt command, or there is no terminal.
+fn expect_conversation(opening: &str, format: Format) -> Result<(), Failure> {
+    if let Some(command) = meant::command(opening) {
+        return Err(Failure::usage(format!("there is no command `{opening}`"))
+            .hint(format!("did you mean `bosun {command}`? a prompt of one word follows -p")));
+    }
+    if !is_attended() || format != Format::Text {
+        return Err(Failure::usage("a conversation needs a terminal")
+            .hint("run one prompt without a terminal with -p: bosun -p \"…\""));
+    }
+    Ok(())
+}
+
 fn is_attended() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }

@@ -7,13 +7,14 @@ use std::time::Instant;
 use host::Home;
 use protocol::api::{TaskView, TasksParams};
 use protocol::{
-    AnswerStatus, Ask, AskId, AutopilotStop, Block, CallId, CancelBy, DecidedBy, Decision, Event, Evidence, Kind,
-    Origin, Outcome, SessionId, SessionMode, Subject, TaskId,
+    AnswerStatus, Ask, AskId, AutopilotStop, Block, CallId, CancelBy, DecidedBy, Decision, Event, Evidence, FailKind,
+    Kind, Origin, Outcome, PlanAction, SessionId, SessionMode, Subject, TaskId,
 };
-use runtime::{Live, Session};
+use runtime::{Live, Parking, Session};
 use serde::Serialize;
 use store::{Reader, StoreError};
 
+use super::background::AtWork;
 use super::figures::Figures;
 use super::show::Show;
 use crate::args::Format;
@@ -46,12 +47,18 @@ pub(crate) struct Report {
     pub(crate) ended: Ended,
     pub(crate) interrupted: bool,
     pub(crate) paused: Option<Arc<StoreError>>,
+    /// What the whole session waits for.
+    pub(crate) parked: Option<Parking>,
     /// How the root's last activation of this run ended, and its text.
     pub(super) answer: Option<(Outcome, String)>,
     /// How tasks that finished in this run did.
     pub(super) finished: Vec<(TaskId, Outcome)>,
     /// The agents that were not waited for any longer.
     pub(super) cut_off: BTreeSet<String>,
+    /// The background commands that were stopped for the same reason.
+    pub(super) killed: BTreeSet<String>,
+    /// What tasks that began in this run are called.
+    names: BTreeMap<TaskId, String>,
     /// The calls of each task's latest answer.
     calls: BTreeMap<(TaskId, CallId), Called>,
     pub(crate) denials: Vec<Denial>,
@@ -63,6 +70,8 @@ pub(crate) struct Report {
     pub(super) plan: Option<String>,
     /// Whether it was planning, and the plan was not carried out.
     planned: bool,
+    /// Whether a plan was made and carried out.
+    carried_out: bool,
     /// The files that calls changed.
     pub(super) changed: BTreeSet<String>,
 }
@@ -80,8 +89,8 @@ pub(crate) struct Denial {
     ask: Option<AskId>,
     /// Who decided that, if it was asked about.
     pub(super) by: Option<DecidedBy>,
-    /// A rule that would allow it and its like; none where no rule may, and where a person said no.
-    pub(super) rule: Option<String>,
+    /// The rules that would allow it and its like; none where no rule may, and where a person said no.
+    pub(super) rules: Vec<String>,
 }
 
 /// A call, with what was asked about it and said.
@@ -98,7 +107,7 @@ struct Asked {
     id: AskId,
     reason: String,
     by: Option<DecidedBy>,
-    rule: Option<String>,
+    rules: Vec<String>,
 }
 
 impl Report {
@@ -111,9 +120,12 @@ impl Report {
             ended: Ended::AtRest,
             interrupted: false,
             paused: None,
+            parked: None,
             answer: None,
             finished: Vec::new(),
             cut_off: BTreeSet::new(),
+            killed: BTreeSet::new(),
+            names: BTreeMap::new(),
             calls: asked_before(session),
             denials: Vec::new(),
             figures: None,
@@ -121,6 +133,7 @@ impl Report {
             landed: None,
             plan: None,
             planned: is_planning(session),
+            carried_out: false,
             changed: BTreeSet::new(),
         }
     }
@@ -138,6 +151,20 @@ impl Report {
             Event::ActivationEnded { outcome, text, .. } if task == self.root => {
                 self.answer = Some((outcome.clone(), text.clone()));
             }
+            Event::TaskCreated(spec) => drop(self.names.insert(task, spec.name.clone())),
+            // Whoever was not let begin has failed at nothing.
+            Event::TaskFinished { outcome: Outcome::Failed { kind: FailKind::Denied, message } } => {
+                let (tool, input) = ("task".to_owned(), self.names.get(&task).cloned().unwrap_or_default());
+                self.denials.push(Denial {
+                    task,
+                    tool,
+                    input,
+                    reason: message.clone(),
+                    ask: None,
+                    by: None,
+                    rules: Vec::new(),
+                });
+            }
             Event::TaskFinished { outcome } => self.finished.push((task, outcome.clone())),
             Event::TurnAnswered { content, .. } => {
                 self.calls.retain(|(other, _), _| *other != task);
@@ -149,6 +176,9 @@ impl Report {
                 if let Some(asked) = self.calls.get_mut(&(task, call.clone())).and_then(|c| c.asked.as_mut()) {
                     asked.deny(words, *by);
                 }
+            }
+            Event::AskDecided { decision: Decision::Proceed { action }, .. } if *action != PlanAction::ExitOnly => {
+                (self.planned, self.carried_out) = (false, true);
             }
             Event::AutopilotStopped { why, continues } => self.landed = Some((why.clone(), *continues)),
             Event::ModeChanged { mode, by } => {
@@ -169,19 +199,28 @@ impl Report {
             Event::CallAnswered { call, answer, .. } if answer.status == AnswerStatus::Denied => {
                 let Called { tool, input, asked } = self.calls.remove(&(task, call.clone())).unwrap_or_default();
                 self.denials.push(match asked {
-                    Some(Asked { id, reason, by, rule }) => {
-                        Denial { task, tool, input, reason, ask: Some(id), by, rule }
+                    Some(Asked { id, reason, by, rules }) => {
+                        Denial { task, tool, input, reason, ask: Some(id), by, rules }
                     }
-                    None => Denial { task, tool, input, reason: answer.text.clone(), ask: None, by: None, rule: None },
+                    None => Denial {
+                        task,
+                        tool,
+                        input,
+                        reason: answer.text.clone(),
+                        ask: None,
+                        by: None,
+                        rules: Vec::new(),
+                    },
                 });
             }
             _other => {}
         }
     }
 
-    /// Takes in which agents are waited for no longer.
-    pub(super) fn cut_off(&mut self, agents: Vec<String>) {
-        self.cut_off.extend(agents);
+    /// Takes in what is waited for no longer.
+    pub(super) fn cut_off(&mut self, at_work: AtWork) {
+        self.cut_off.extend(at_work.agents);
+        self.killed.extend(at_work.commands);
     }
 
     /// Reads the figures, once the session is left.
@@ -206,6 +245,10 @@ impl Report {
         if !self.planned {
             return None;
         }
+        self.read_plan()
+    }
+
+    fn read_plan(&self) -> Option<String> {
         runtime::read_plan(&self.home, self.id).ok().flatten()
     }
 
@@ -225,7 +268,8 @@ impl Report {
         };
         let interrupted = self.interrupted.then_some(Exit::Cancelled);
         let landed = self.landed.as_ref().map(|(why, _)| of_autopilot(why));
-        let cut_off = (!self.cut_off.is_empty()).then_some(Exit::Limit);
+        let cut_off = !(self.cut_off.is_empty() && self.killed.is_empty());
+        let cut_off = cut_off.then_some(Exit::Limit);
         let all = [ended].into_iter().chain(interrupted).chain(answer).chain(landed).chain(cut_off);
         Exit::worst(all.chain(self.finished.iter().map(|(_, outcome)| of_task(outcome))))
     }
@@ -240,6 +284,9 @@ impl Report {
                 }
             }
             Format::Json | Format::Jsonl => print::json(&self.written()),
+        }
+        if let (true, Show::Lines, Some(plan)) = (self.carried_out, show, self.read_plan()) {
+            print::note(format_args!("the plan that was carried out:\n{}", print::plain(plan.trim_end())));
         }
         self.explain();
         let line = self.figures.as_ref().and_then(Figures::line);
@@ -276,8 +323,8 @@ fn is_planning(session: &Session) -> bool {
 
 fn of_ask(task: TaskId, ask: &Ask) -> Option<((TaskId, CallId), Called)> {
     match &ask.subject {
-        Subject::Permission { tool, input, reason, rule } => {
-            let asked = Some(Asked { id: ask.id.clone(), reason: reason.clone(), by: None, rule: rule.clone() });
+        Subject::Permission { tool, input, reason, rules } => {
+            let asked = Some(Asked { id: ask.id.clone(), reason: reason.clone(), by: None, rules: rules.clone() });
             Some(((task, ask.call.clone()), Called { tool: tool.clone(), input: input.clone(), asked }))
         }
         Subject::Question { .. } | Subject::Plan { .. } => None,
@@ -295,7 +342,7 @@ impl Asked {
         self.reason = format!("{}, and {why}", self.reason);
         self.by = Some(by);
         if by == DecidedBy::User {
-            self.rule = None;
+            self.rules.clear();
         }
     }
 }

@@ -112,6 +112,7 @@ impl Screen {
         match event {
             // What ends the run is told when it has ended.
             Event::TurnFailed { fault: ModelFault::Auth | ModelFault::Terminal, .. } => task == self.root,
+            Event::TurnFailed { retry: Some(_), .. } => false,
             Event::TurnFailed { message, .. } => {
                 self.failing.insert(task, message.clone()).is_some_and(|before| before == *message)
             }
@@ -143,7 +144,7 @@ impl Screen {
     fn explain(&mut self, now: Instant) -> Option<&'static str> {
         let (silence, _) = self.silence.take_if(|(_, since)| now.duration_since(*since) >= LONG)?;
         Some(match silence {
-            Silence::Line => "  … waiting in line: the provider is busy, asked to slow down, or did not answer",
+            Silence::Line => "  … queued: the provider asked to slow down or is overloaded; Ctrl-C stops",
             Silence::Answer => "  … waiting for the model to answer",
         })
     }
@@ -177,7 +178,7 @@ mod tests {
 
     fn failed() -> Event {
         let (fault, message) = (ModelFault::RetryAfter { millis: 60_000 }, "busy".into());
-        Event::TurnFailed { turn: Turn(1), fault, message, cost: protocol::Cost::ZERO }
+        Event::TurnFailed { turn: Turn(1), fault, message, cost: protocol::Cost::ZERO, retry: None }
     }
 
     #[test]
@@ -187,8 +188,9 @@ mod tests {
         let failed = |fault| Event::TurnFailed {
             turn: Turn(1),
             fault,
-            message: "nobody listens".into(),
+            message: "connection refused".into(),
             cost: protocol::Cost::ZERO,
+            retry: None,
         };
         let fault = failed(ModelFault::Transient);
         assert_eq!([&fault, &fault].map(|event| screen.is_known(root, event)), [false, true]);
@@ -212,7 +214,7 @@ mod tests {
         assert_eq!(screen.explain(now + LONG), None);
         screen.listen(&failed(), now);
         assert_eq!(screen.explain(now + LONG / 2), None);
-        assert!(screen.explain(now + LONG).is_some_and(|line| line.contains("in line")));
+        assert!(screen.explain(now + LONG).is_some_and(|line| line.contains("queued")));
         assert_eq!(screen.explain(now + LONG * 2), None);
     }
 

@@ -1,8 +1,8 @@
 //! What a person sees while a run goes on: one line for each tool call, on stderr.
 
 use protocol::{
-    AnswerStatus, Ask, AutopilotStop, Block, Budget, Call, CancelBy, Compaction, Cost, Decision, Event, ModelFault,
-    Subject, WrapUp,
+    AnswerStatus, Ask, At, AutopilotStop, Block, Budget, Call, CancelBy, Compaction, CompactionCause, Cost, Decision,
+    Event, ParkReason, Retry, Subject, WrapUp,
 };
 use serde_json::Value;
 
@@ -32,8 +32,12 @@ pub(crate) fn lines(event: &Event) -> Vec<String> {
             let most = if answer.status == AnswerStatus::Denied { 240 } else { SHORT };
             vec![format!("  ! {}: {}", answer.status.word(), print::plain(&print::one_line(&answer.text, most)))]
         }
-        Event::TurnFailed { message, fault, .. } if !message.is_empty() => {
-            vec![format!("  ! model: {}{}", short(message), wait(*fault))]
+        Event::TurnFailed { message, retry, .. } if !message.is_empty() => {
+            let again = retry.map(|retry| format!(", {}", again(retry))).unwrap_or_default();
+            vec![format!("  ! model: {}{again}", short(message))]
+        }
+        Event::BudgetAwaited => {
+            vec!["  … queued: what is left of the budget is reserved for requests under way".into()]
         }
         // A recording tells which model it was made with.
         Event::ModelDiffered { asked, answered, .. } if !asked.starts_with("replay/") => {
@@ -44,6 +48,11 @@ pub(crate) fn lines(event: &Event) -> Vec<String> {
         }
         Event::WrapUpBegan { why: WrapUp::Budget } => vec!["  ! the budget allows only one last turn".into()],
         Event::WrapUpBegan { why: WrapUp::Time } => vec!["  ! the time is up: one last turn".into()],
+        Event::WrapUpBegan { why: WrapUp::NoChange } => {
+            vec!["  ! the same calls bring the same answers: one last turn".into()]
+        }
+        Event::WrapUpBegan { why: WrapUp::Reported } => Vec::new(),
+        Event::WrapUpBegan { why: WrapUp::Turns } => vec!["  ! the turn limit is reached: one last turn".into()],
         Event::WrapUpBegan { why: WrapUp::Stop } => vec!["  ! asked to stop: one last turn".into()],
         Event::PromptSuggested { text } => vec![format!("  > maybe next: {}", short(text))],
         Event::ItemChanged { item, .. } => {
@@ -51,12 +60,7 @@ pub(crate) fn lines(event: &Event) -> Vec<String> {
         }
         Event::TaskStalled { .. } => vec!["  ! nothing has been heard for a while".into()],
         Event::StopHeld { reason, .. } => vec![format!("  ! not done yet: {}", short(missing(reason)))],
-        Event::Compacted(Compaction { messages, digest: None }) => {
-            vec![format!("  ! the window is full: tool output in the first {messages} messages is left out")]
-        }
-        Event::Compacted(Compaction { messages, digest: Some(_) }) => {
-            vec![format!("  ! the window is full: a digest stands for the first {messages} messages")]
-        }
+        Event::Compacted(compaction) => vec![compacted(compaction)],
         Event::ModeChanged { mode, .. } => vec![format!("  = the mode is {mode}")],
         Event::ModelChanged { model, .. } => vec![format!("  = the model is {model}")],
         Event::AutopilotContinued { count, .. } => vec![format!("  > told to go on ({count})")],
@@ -68,7 +72,7 @@ pub(crate) fn lines(event: &Event) -> Vec<String> {
         } => {
             vec![format!("  ? {} {}", ask.short(), decision.word())]
         }
-        Event::TaskParked { until_at } => vec![format!("  ! waiting for a quota until {until_at}")],
+        Event::TaskParked { until_at, why } => vec![format!("  ! waiting for {}", parked(*until_at, *why))],
         _other => Vec::new(),
     }
 }
@@ -95,6 +99,19 @@ fn asked(ask: &Ask) -> Vec<String> {
     vec![format!("  ? {what}"), format!("    bosun approvals {verb} {id}{until}")]
 }
 
+/// What a model is no longer told, and why.
+fn compacted(compaction: &Compaction) -> String {
+    let why = match compaction.cause {
+        CompactionCause::Full => "the context window is nearly full",
+        CompactionCause::Asked => "compacted as asked",
+    };
+    let messages = compaction.messages;
+    match compaction.digest {
+        None => format!("  ! {why}: tool output in the first {messages} messages is left out"),
+        Some(_) => format!("  ! {why}: a digest stands for the first {messages} messages"),
+    }
+}
+
 /// Why an agent on autopilot does not go on by itself, in one line.
 pub(crate) fn landed(why: &AutopilotStop, continues: u32) -> String {
     let told = match continues {
@@ -105,7 +122,7 @@ pub(crate) fn landed(why: &AutopilotStop, continues: u32) -> String {
     match why {
         AutopilotStop::Complete { summary } => format!("autopilot: complete{told}: {}", short(summary)),
         AutopilotStop::Blocked { reason, .. } => format!("autopilot: blocked{told}: {}", short(reason)),
-        AutopilotStop::Limit => format!("autopilot: stopped{told}, which is all it may be; nothing was reported"),
+        AutopilotStop::Limit => format!("autopilot: stopped{told}, at its limit; nothing was reported"),
         AutopilotStop::NoChange => format!("autopilot: stopped{told}, since nothing changed any more"),
         AutopilotStop::Aborted { by: CancelBy::User } => format!("autopilot: stopped by you{told}"),
         AutopilotStop::Aborted { .. } => format!("autopilot: stopped with the session{told}"),
@@ -113,20 +130,22 @@ pub(crate) fn landed(why: &AutopilotStop, continues: u32) -> String {
     }
 }
 
-/// How long a provider asks to wait before the next try.
-fn wait(fault: ModelFault) -> String {
-    match fault {
-        ModelFault::RetryAfter { millis } if millis > 0 => {
-            format!(" (again in {:?})", std::time::Duration::from_millis(millis))
-        }
-        ModelFault::Transient
-        | ModelFault::RetryAfter { .. }
-        | ModelFault::QuotaUntil { .. }
-        | ModelFault::Auth
-        | ModelFault::TooLong
-        | ModelFault::Terminal
-        | ModelFault::Cancelled
-        | ModelFault::Interrupted => String::new(),
+/// The next try, and when it comes.
+pub(crate) fn again(retry: Retry) -> String {
+    let Retry { attempt, of, in_millis } = retry;
+    let when = match in_millis {
+        0 => String::new(),
+        millis if millis < 1_000 => format!(", next in {millis} ms"),
+        millis => format!(", next in {} s", millis.div_ceil(1_000)),
+    };
+    format!("attempt {attempt} of {of}{when}")
+}
+
+/// What a parked task waits for, and until when.
+pub(crate) fn parked(until: Option<At>, why: ParkReason) -> String {
+    match until {
+        Some(until) => format!("{}, until {until}", why.words()),
+        None => why.words().into(),
     }
 }
 
@@ -177,7 +196,7 @@ fn short(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use protocol::{AskId, At, CallId, DecidedBy};
+    use protocol::{AskId, CallId, DecidedBy};
 
     use super::*;
 
@@ -200,12 +219,26 @@ mod tests {
     }
 
     #[test]
+    fn a_failed_attempt_names_its_cause_and_the_next_one() {
+        let failed = |in_millis| Event::TurnFailed {
+            turn: protocol::Turn(1),
+            fault: protocol::ModelFault::Unreachable,
+            message: "cannot connect to localhost:1: connection refused".into(),
+            cost: Cost::ZERO,
+            retry: Some(Retry { attempt: 2, of: 5, in_millis }),
+        };
+        let words = "  ! model: cannot connect to localhost:1: connection refused, attempt 2 of 5";
+        assert_eq!(lines(&failed(4_000)), [format!("{words}, next in 4 s")]);
+        assert_eq!(lines(&failed(400)), [format!("{words}, next in 400 ms")]);
+    }
+
+    #[test]
     fn an_ask_says_how_to_decide_it() {
         let subject = Subject::Permission {
             tool: "shell".into(),
             input: "{}".into(),
             reason: "no rule speaks of `rm`".into(),
-            rule: None,
+            rules: Vec::new(),
         };
         let (id, call) = (AskId("3f9a2c1b0d4e99aa".into()), CallId("1".into()));
         let ask = Ask { id: id.clone(), call: call.clone(), subject, until_at: Some(At(60_000)) };
@@ -214,7 +247,7 @@ mod tests {
             "    bosun approvals allow 3f9a2c1b0d4e (until 1970-01-01T00:01:00.000Z)",
         ];
         assert_eq!(lines(&Event::Asked(ask)), expected);
-        let decision = Decision::Allow { rule: None, input: None };
+        let decision = Decision::Allow { rules: Vec::new(), input: None };
         let decided = Event::AskDecided { ask: id, call, decision, by: DecidedBy::User };
         assert_eq!(lines(&decided), ["  ? 3f9a2c1b0d4e allowed"]);
     }

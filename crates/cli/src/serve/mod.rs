@@ -23,8 +23,14 @@ pub(crate) async fn serve(args: ServeArgs) -> Result<Exit, Failure> {
         print::json(openapi());
         return Ok(Exit::Success);
     }
-    let house = Arc::new(Quarters::new(Setup::read()?));
+    let setup = Setup::read()?;
     let kept = keep(args.token_file.as_deref())?;
+    if let Some(file) = &args.token_file {
+        // Whoever reads it could speak to the server for the user.
+        config::remember_token_file(setup.home.root(), file)
+            .map_err(|error| Failure::failed(format!("cannot keep {} from agents: {error}", file.display())))?;
+    }
+    let house = Arc::new(Quarters::new(setup));
     let listener = Listener::bind(args.port).await.map_err(|error| unbound(args.port, &error))?;
     let mut signals = Signals::listen()?;
     announce(&listener.url(), &kept, args.json);

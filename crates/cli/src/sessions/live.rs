@@ -1,28 +1,21 @@
 //! Speaking to a session that another process runs, or that nobody runs yet.
 
-use std::time::{Duration, Instant};
-
-use host::{Clock, Home, SystemClock};
-use protocol::api::{Command, Method, SendParams, SubscribeParams};
+use host::Home;
+use protocol::api::{Command, CommandFate, Method, SendParams, SubscribeParams};
 use protocol::{Delivery, SessionId};
 use rpc::Client;
-use serde_json::{Value, json};
+use serde_json::Value;
 use store::Reader;
 
 use super::is_live;
 use crate::args::When;
+use crate::deliver::{Delivered, deliver};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::print;
 
 /// How many events are read from a file at a time.
 const PAGE: usize = 512;
-
-/// How long an owner that was poked may take to apply a command.
-const APPLIED: Duration = Duration::from_secs(2);
-
-/// How often that is looked for.
-const LOOK: Duration = Duration::from_millis(5);
 
 /// A message as a command.
 pub(super) fn message(text: String, when: When) -> Result<Command, Failure> {
@@ -37,7 +30,7 @@ pub(super) fn message(text: String, when: When) -> Result<Command, Failure> {
     Ok(Command::Send(SendParams { task: None, text, images: Vec::new(), delivery, display: None }))
 }
 
-/// Leaves a command in the session's file and pokes its owner. Without an owner the command waits for the next.
+/// Gives a command to the process that runs the session; a message waits for the next one if there is none.
 pub(crate) async fn command(home: &Home, id: SessionId, command: Command) -> Result<Exit, Failure> {
     let live = is_live(&Reader::open(home, id)?)?;
     if !live && !matches!(command, Command::Send(_) | Command::Stop | Command::StopFleet) {
@@ -47,33 +40,16 @@ pub(crate) async fn command(home: &Home, id: SessionId, command: Command) -> Res
         print::note("the session is not running");
         return Ok(Exit::Success);
     }
-    let row = store::post_command(home, id, &command, SystemClock.now())?;
-    if live && poke(home, id).await && is_applied(home, id, row).await? {
-        print::note("delivered");
-    } else if live {
-        print::note("left for the session, which looks every second");
-    } else {
-        print::note(format_args!("kept for the session, which is not running; go on with: bosun --resume {id}"));
+    match deliver(home, id, &command).await? {
+        Delivered::Answered(CommandFate::Applied { .. }) => print::note("delivered"),
+        Delivered::Answered(CommandFate::Refused { message, .. }) => {
+            return Err(Failure::usage(print::plain(&message)));
+        }
+        Delivered::Kept => {
+            print::note(format_args!("kept for the session, which is not running; go on with: bosun --resume {id}"));
+        }
     }
     Ok(Exit::Success)
-}
-
-/// Waits until the owner has applied a command: what is said to be stopped has stopped.
-async fn is_applied(home: &Home, id: SessionId, row: i64) -> Result<bool, Failure> {
-    let reader = Reader::open(home, id)?;
-    let began = Instant::now();
-    while reader.pending_commands()?.iter().any(|(pending, _)| *pending == row) {
-        if began.elapsed() > APPLIED {
-            return Ok(false);
-        }
-        tokio::time::sleep(LOOK).await;
-    }
-    Ok(true)
-}
-
-async fn poke(home: &Home, id: SessionId) -> bool {
-    let Ok((client, _notifications)) = Client::connect(&home.socket(id)).await else { return false };
-    client.call::<Value>(Method::SessionPoke, json!({})).await.is_ok()
 }
 
 /// Prints events as they are committed: from the owner while there is one, from the file otherwise. Ends when nobody

@@ -31,6 +31,14 @@ pub(crate) async fn perform(args: SessionsArgs) -> Result<Exit, Failure> {
         Some(SessionsCommand::Export { id, format, output }) => {
             export::export(&home, find(&home, &id)?, format, output.as_deref())
         }
+        Some(SessionsCommand::Repair { id }) => {
+            let id = find(&home, &id)?;
+            let last = store::accept_log(&home, id)?;
+            print::note(format_args!(
+                "{id} is taken as it is: its last event is {last}; resume it: bosun --resume {id}"
+            ));
+            Ok(Exit::Success)
+        }
         Some(SessionsCommand::Rm { ids }) => remove_all(&home, &ids),
         Some(SessionsCommand::Send { id, text, when }) => {
             live::command(&home, find(&home, &id)?, live::message(text, when)?).await

@@ -16,6 +16,17 @@ struct Candidate {
     layer: &'static str,
     path: PathBuf,
     exists: bool,
+    form: Form,
+}
+
+/// Whose form a file has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Form {
+    /// Bosun's own.
+    Toml,
+    /// Claude Code's, of which rules are taken.
+    Claude,
 }
 
 /// Lists the files of this folder, strongest first.
@@ -25,7 +36,7 @@ pub(super) fn list(setup: &Setup, json: bool) -> Result<Exit, Failure> {
         print::json(&files);
         return Ok(Exit::Success);
     }
-    for Candidate { layer, path, exists } in files {
+    for Candidate { layer, path, exists, form: _ } in files {
         let missing = if exists { "" } else { "  (missing)" };
         print::answer(print::plain(&format!("{layer:8} {}{missing}", path.display())));
     }
@@ -48,7 +59,8 @@ pub(super) fn check(setup: &Setup, named: &[PathBuf]) -> Result<Exit, Failure> {
     }
     if named.is_empty() {
         let project = Project::find(&folder(None)?);
-        for Candidate { layer, path, .. } in candidates(setup)?.iter().filter(|file| file.exists) {
+        let present = |file: &&Candidate| file.exists && file.form == Form::Toml;
+        for Candidate { layer, path, .. } in candidates(setup)?.iter().filter(present) {
             let read = match *layer {
                 "project" => project.settings().map(|_settings| ()),
                 _users => File::read(path).map(|_file| ()),
@@ -66,11 +78,21 @@ pub(super) fn check(setup: &Setup, named: &[PathBuf]) -> Result<Exit, Failure> {
 fn candidates(setup: &Setup) -> Result<Vec<Candidate>, Failure> {
     let (home, project) = (setup.home.root(), Project::find(&folder(None)?));
     let managed = [Some(PathBuf::from(MANAGED_FILE)), setup.env.managed.clone()].into_iter().flatten();
-    let others = [
-        ("local", local_file(home, &project.top)),
-        ("project", project.config_file()),
-        ("user", home.join("config.toml")),
-    ];
-    let all = managed.map(|path| ("managed", path)).chain(others);
-    Ok(all.map(|(layer, path)| Candidate { layer, exists: path.symlink_metadata().is_ok(), path }).collect())
+    let claude = |name: &str| project.top.join(".claude").join(name);
+    let own = |layer, path| (layer, path, Form::Toml);
+    let mut all: Vec<_> = managed.map(|path| own("managed", path)).collect();
+    all.extend([
+        own("local", local_file(home, &project.top)),
+        own("project", project.config_file()),
+        ("project", claude("settings.local.json"), Form::Claude),
+        ("project", claude("settings.json"), Form::Claude),
+        own("user", home.join("config.toml")),
+    ]);
+    let users = setup.env.user.iter().map(|user| ("user", user.join(".claude/settings.json"), Form::Claude));
+    all.extend(users);
+    let candidate = |(layer, path, form): (_, PathBuf, _)| {
+        let exists = path.symlink_metadata().is_ok();
+        Candidate { layer, path, exists, form }
+    };
+    Ok(all.into_iter().map(candidate).collect())
 }

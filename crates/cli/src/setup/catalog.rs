@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use config::{
-    AgentConfig, CatalogPlaces, Choice, Env, Feature, Gathered, Given, Layers, Pressure, Problem, Project,
+    Access, AgentConfig, CatalogPlaces, Choice, Env, Feature, Gathered, Given, Layers, Pressure, Problem, Project,
     RemoteCatalog, RemoteState, Severity,
 };
 use host::{Clock, SystemClock};
@@ -12,7 +12,7 @@ use runtime::Catalog;
 use runtime::slash::Registry;
 
 use super::models::Known;
-use super::{Setup, hooks, refused};
+use super::{Setup, refused};
 use crate::args::DefinitionArgs;
 use crate::failure::Failure;
 use crate::{print, time};
@@ -101,19 +101,19 @@ impl Found {
     /// Reads the hooks of what was gathered.
     pub(crate) fn new(mut gathered: Gathered) -> Found {
         stand_aside(&mut gathered);
-        let off = gathered.hooks.iter().find(|text| hooks::disables_all(text)).map(|text| text.file.clone());
+        let off = gathered.hooks.iter().find(|text| text.disables_all()).map(|text| text.file.clone());
         if let Some(file) = off {
             return Found::without_hooks(gathered, file);
         }
         let mut all = Vec::new();
         for text in &gathered.hooks {
-            let (specs, problems) = hooks::read(text);
+            let (specs, problems) = text.read();
             all.extend(specs);
             gathered.problems.extend(problems);
         }
         for agent in gathered.agents.iter_mut().filter(|agent| agent.shadowed_by.is_none()) {
             let Some(text) = &agent.hooks else { continue };
-            let (specs, problems) = hooks::read(text);
+            let (specs, problems) = text.read();
             agent.spec.hooks = specs;
             gathered.problems.extend(problems);
         }
@@ -126,6 +126,37 @@ impl Found {
         let remedy = "take that out to run them".into();
         gathered.problems.push(Problem { file, at: None, severity: Severity::Warning, words, remedy });
         Found { gathered, hooks: Vec::new() }
+    }
+
+    /// Adds what keeps agents from being started: what this version cannot do, and models that nobody can ask.
+    pub(crate) fn add_unusable(&mut self, agents: &AgentConfig, access: &Access) {
+        let models = Known::new(&access.providers, Path::new("/"), agents);
+        let mut problems = Vec::new();
+        for agent in self.gathered.effective() {
+            let file = PathBuf::from(agent.spec.source.to_string());
+            let mut add = |severity, words, remedy: &str| {
+                problems.push(Problem { file: file.clone(), at: None, severity, words, remedy: remedy.to_owned() });
+            };
+            let name = &agent.spec.name;
+            if !agent.spec.unserved.is_empty() {
+                let words = format!("`{name}` cannot be started: {}", agent.spec.unserved.join("; "));
+                add(Severity::Error, words, "take that out of its file");
+            }
+            let tried: Vec<Result<(), String>> = agent.spec.models.iter().map(|model| models.can_ask(model)).collect();
+            if let Some(Err(why)) = tried.first()
+                && tried.iter().all(Result::is_err)
+            {
+                let words = format!("`{name}` names no model that can be asked: {why}");
+                add(Severity::Warning, words, "`bosun models` lists what there is");
+            }
+        }
+        self.gathered.problems.extend(problems);
+    }
+
+    /// The files in these folders and in the user's own that hooks run.
+    pub(super) fn programs(&self, folders: &[&Path], user: Option<&Path>) -> Vec<PathBuf> {
+        let own = self.gathered.effective().flat_map(|agent| &agent.spec.hooks);
+        self.hooks.iter().chain(own).flat_map(|spec| config::hook_programs(spec, folders, user)).collect()
     }
 
     /// Fails when anything is wrong and that is not to be borne.

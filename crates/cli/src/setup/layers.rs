@@ -5,8 +5,8 @@ use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
 use config::{
-    ConfigError, Entrusted, File, Layer, Layers, Limits, Lists, MANAGED_FILE, Mode, Origin, Permissions, Places,
-    Project, Spending, Standing, Usd, Weight, Workspace,
+    ConfigError, Entrusted, File, Layer, Layers, Limits, Lists, Mode, Origin, Permissions, Places, Project, Spending,
+    Standing, Usd, Weight, Workspace,
 };
 use host::Home;
 use policy::Policy;
@@ -14,8 +14,8 @@ use protocol::Budget;
 use protocol::api::SessionView;
 use store::Trust;
 
-use super::{Setup, folder};
-use crate::args::{PermitArgs, RunArgs};
+use super::{Found, Setup, folder, real_folder};
+use crate::args::{DefinitionArgs, PermitArgs, RunArgs};
 use crate::failure::Failure;
 use crate::print;
 
@@ -30,7 +30,7 @@ impl Setup {
         cwd: &Path,
     ) -> Result<Layers, Failure> {
         let project = Project::find(cwd);
-        let config_file = project.config_file();
+        let (config_file, top) = (project.config_file(), project.top.clone());
         let places = Places {
             home: self.home.root(),
             user: self.env.user.as_deref(),
@@ -49,12 +49,18 @@ impl Setup {
             Ok(layers)
         };
         let mut layers = read().map_err(|error| {
-            let of_project = error.path() == Some(&config_file);
+            let is_foreign = |path: &Path| path.extension().is_some_and(|end| end == "json");
+            let hint = match error.path() {
+                Some(path) if path == config_file || (path.starts_with(&top) && is_foreign(path)) => {
+                    Some("--setting-sources user,local leaves the project's settings out")
+                }
+                Some(path) if is_foreign(path) => Some("--setting-sources project,local leaves your own settings out"),
+                Some(_) | None => None,
+            };
             let failure = refused(error);
-            if of_project {
-                failure.hint("--setting-sources user,local leaves the project's settings out")
-            } else {
-                failure
+            match hint {
+                Some(hint) => failure.hint(hint),
+                None => failure,
             }
         })?;
         if let Some(before) = before {
@@ -82,7 +88,8 @@ impl Setup {
         cwd: &Path,
     ) -> Result<Policy, Failure> {
         let layers = self.layers(permit, permit.file()?, before, cwd)?;
-        self.policy_of(&layers, cwd, &self.roots(&layers)?)
+        let found = self.found(&layers, &permit.choices(), &DefinitionArgs::default())?;
+        self.policy_of(&layers, &found, cwd, &self.roots(&layers)?)
     }
 
     /// How a project stands.
@@ -90,13 +97,18 @@ impl Setup {
         standing(&self.home, project)
     }
 
-    pub(super) fn policy_of(&self, layers: &Layers, cwd: &Path, roots: &[PathBuf]) -> Result<Policy, Failure> {
+    pub(super) fn policy_of(
+        &self,
+        layers: &Layers,
+        found: &Found,
+        cwd: &Path,
+        roots: &[PathBuf],
+    ) -> Result<Policy, Failure> {
         let top = layers.project.top.clone();
-        let home = self.home.root();
-        let mut controls = vec![home.canonicalize().unwrap_or_else(|_unreadable| home.to_owned()), MANAGED_FILE.into()];
-        controls.extend(layers.files().filter_map(|file| file.canonicalize().ok()));
-        let folders = [top.as_path(), cwd].into_iter().chain(roots.iter().map(PathBuf::as_path));
-        controls.extend(folders.flat_map(config::controls));
+        let folders: Vec<&Path> = [top.as_path(), cwd].into_iter().chain(roots.iter().map(PathBuf::as_path)).collect();
+        let user = self.env.user.as_deref();
+        let mut controls = config::all_controls(self.home.root(), user, layers, &folders);
+        controls.extend(found.programs(&folders, user));
         controls.sort();
         controls.dedup();
         Ok(Policy {
@@ -114,7 +126,7 @@ impl Setup {
     pub(super) fn roots(&self, layers: &Layers) -> Result<Vec<PathBuf>, Failure> {
         let mut roots = Vec::new();
         for (path, origin) in layers.roots(self.env.user.as_deref()) {
-            let real = match path.canonicalize() {
+            let real = match real_folder(&path) {
                 Ok(real) => real,
                 Err(error) => {
                     let problem = format!("cannot work in {}, named by {origin}: {error}", path.display());
@@ -149,6 +161,17 @@ pub(crate) fn standing(home: &Home, project: &Project) -> Standing {
 }
 
 impl PermitArgs {
+    /// Warns of typed rules about tools that do not exist: they match nothing.
+    pub(super) fn tell_unknown_tools(&self) {
+        for rule in [&self.allow, &self.ask, &self.deny].into_iter().flatten() {
+            if let Some(tool) = rule.unknown_tool() {
+                let rule = rule.text();
+                let text = format!("warning: the rule `{rule}` matches nothing: there is no tool called `{tool}`");
+                print::note(print::plain(&text));
+            }
+        }
+    }
+
     /// What was typed, as a layer of settings.
     pub(crate) fn file(&self) -> Result<File, Failure> {
         let PermitArgs { allow, ask, deny, add_dir, .. } = self;

@@ -52,6 +52,11 @@ impl Known {
         available.iter().find(named).or_else(newest).map_or_else(|| written.to_owned(), Clone::clone)
     }
 
+    /// Whether a model that a file names can be asked; says why it cannot.
+    pub(super) fn can_ask(&self, spec: &str) -> Result<(), String> {
+        if spec == "inherit" { Ok(()) } else { self.open(spec).map(|_model| ()) }
+    }
+
     /// The first of these that can be asked.
     pub(super) fn first(&self, wanted: &[String]) -> Result<String, Failure> {
         let mut problems = Vec::new();

@@ -98,7 +98,7 @@ impl Asks {
             return Said::Unclear("not taken: what was shown before is decided, and this is another one; decide on it");
         }
         let said = match (&waiting.ask.subject, self.stage) {
-            (Subject::Permission { rule, .. }, Stage::Choose) => choose(line.trim(), rule.as_deref()),
+            (Subject::Permission { rules, .. }, Stage::Choose) => choose(line.trim(), rules),
             (Subject::Permission { .. }, Stage::Why) => Choice::Decide(Decision::Deny { words: line.trim().into() }),
             (Subject::Question { choices, .. }, _) => reply(line.trim(), choices),
             (Subject::Plan { .. }, _) if line.trim() == "?" => Choice::Explain,
@@ -128,7 +128,7 @@ impl Asks {
         let mut rows = vec![Row::new()];
         let lead = |words: &str| Lead::hanging(Span::new(Role::Accent, words));
         match &waiting.ask.subject {
-            Subject::Permission { tool, input, reason, rule } => {
+            Subject::Permission { tool, input, reason, rules } => {
                 let whose = if waiting.whose.is_empty() { String::new() } else { format!("{}: ", waiting.whose) };
                 let head = exact(&format!("{whose}{tool} needs your permission"));
                 rows.extend(wrap(&[Span::new(Role::Strong, &head)], columns, &lead("? ")));
@@ -136,7 +136,7 @@ impl Asks {
                 let why = exact(&format!("because {reason}"));
                 rows.extend(wrap(&[Span::new(Role::Dim, &why)], columns, &Lead::hanging(Span::plain("  "))));
                 if whole == Whole::All {
-                    rows.extend(explained(rule.as_deref(), columns));
+                    rows.extend(explained(rules, columns));
                 }
             }
             Subject::Question { question, choices } => {
@@ -167,12 +167,12 @@ impl Asks {
     pub(super) fn hint(&self, columns: usize) -> Vec<Row> {
         let Some(waiting) = self.queue.front() else { return Vec::new() };
         let words = match (&waiting.ask.subject, self.stage) {
-            (Subject::Permission { rule: Some(rule), .. }, Stage::Choose) => {
-                let rule = exact(rule);
-                format!("[y] once  [a] always \"{rule}\"  [n] no  [s] say why not  [?] explain")
-            }
-            (Subject::Permission { rule: None, .. }, Stage::Choose) => {
+            (Subject::Permission { rules, .. }, Stage::Choose) if rules.is_empty() => {
                 "[y] once  [n] no  [s] say why not  [?] explain".into()
+            }
+            (Subject::Permission { rules, .. }, Stage::Choose) => {
+                let rules: Vec<String> = rules.iter().map(|rule| format!("\"{}\"", exact(rule))).collect();
+                format!("[y] once  [a] always {}  [n] no  [s] say why not  [?] explain", rules.join(", "))
             }
             (Subject::Permission { .. }, Stage::Why) => "what should it know?".into(),
             (Subject::Question { choices, .. }, _) if choices.is_empty() => "answer in your own words".into(),
@@ -238,14 +238,12 @@ enum Choice {
     Unclear(&'static str),
 }
 
-fn choose(line: &str, rule: Option<&str>) -> Choice {
+fn choose(line: &str, rules: &[String]) -> Choice {
     let (word, words) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     match (word, words.trim()) {
-        ("y" | "yes", "") => Choice::Decide(Decision::Allow { rule: None, input: None }),
-        ("a" | "always", "") => match rule {
-            Some(rule) => Choice::Decide(Decision::Allow { rule: Some(rule.to_owned()), input: None }),
-            None => Choice::Unclear("no rule may allow this call; y allows it once"),
-        },
+        ("y" | "yes", "") => Choice::Decide(Decision::Allow { rules: Vec::new(), input: None }),
+        ("a" | "always", "") if rules.is_empty() => Choice::Unclear("no rule may allow this call; y allows it once"),
+        ("a" | "always", "") => Choice::Decide(Decision::Allow { rules: rules.to_vec(), input: None }),
         ("n" | "no", words) => Choice::Decide(Decision::Deny { words: words.into() }),
         ("s", "") => Choice::Why,
         ("?", "") => Choice::Explain,
@@ -271,10 +269,17 @@ fn clipped(mut rows: Vec<Row>, whole: Whole) -> Vec<Row> {
     rows
 }
 
-fn explained(rule: Option<&str>, columns: usize) -> Vec<Row> {
-    let always = match rule {
-        Some(rule) => format!("a allows it, and in this project from now on everything that `{rule}` matches"),
-        None => "no rule may allow this call: it is asked every time".into(),
+fn explained(rules: &[String], columns: usize) -> Vec<Row> {
+    let named: Vec<String> = rules.iter().map(|rule| format!("`{rule}`")).collect();
+    let always = match named.as_slice() {
+        [] => "no rule may allow this call: it is asked every time".into(),
+        [rule] => format!("a allows it, and in this project from now on everything that {rule} matches"),
+        several => {
+            format!(
+                "a allows it, and in this project from now on everything that one of {} matches",
+                several.join(", ")
+            )
+        }
     };
     let words = [
         "y allows this one call".to_owned(),
@@ -300,8 +305,8 @@ mod tests {
 
     fn shell(number: u32, rule: Option<&str>) -> Ask {
         let input = format!(r#"{{"command":"echo {number}"}}"#);
-        let rule = rule.map(str::to_owned);
-        ask(number, Subject::Permission { tool: "shell".into(), input, reason: "the mode is default".into(), rule })
+        let rules = rule.map(str::to_owned).into_iter().collect();
+        ask(number, Subject::Permission { tool: "shell".into(), input, reason: "the mode is default".into(), rules })
     }
 
     fn asks(all: Vec<Ask>) -> Asks {
@@ -326,10 +331,10 @@ mod tests {
     #[test]
     fn every_word_means_what_it_says() {
         let once = || asks(vec![shell(1, Some("shell(echo *)"))]);
-        assert_eq!(decision(&mut once(), "y"), Some(Decision::Allow { rule: None, input: None }));
+        assert_eq!(decision(&mut once(), "y"), Some(Decision::Allow { rules: Vec::new(), input: None }));
         assert_eq!(
             decision(&mut once(), " a "),
-            Some(Decision::Allow { rule: Some("shell(echo *)".into()), input: None })
+            Some(Decision::Allow { rules: vec!["shell(echo *)".into()], input: None })
         );
         assert_eq!(decision(&mut once(), "n"), Some(Decision::Deny { words: String::new() }));
         assert_eq!(decision(&mut once(), "n use make"), Some(Decision::Deny { words: "use make".into() }));
@@ -355,7 +360,7 @@ mod tests {
         assert!(asks.decided(&AskId("ask-2".into())).is_some());
         assert!(asks.decided(&AskId("ask-1".into())).is_some());
         assert_eq!(decision(&mut asks, "y"), None);
-        assert_eq!(decision(&mut asks, "y"), Some(Decision::Allow { rule: None, input: None }));
+        assert_eq!(decision(&mut asks, "y"), Some(Decision::Allow { rules: Vec::new(), input: None }));
         assert!(asks.is_empty());
     }
 
@@ -421,7 +426,7 @@ mod tests {
     fn the_call_is_shown_whole_on_request_and_fits() {
         let input = format!(r#"{{"command":"{}"}}"#, "echo\\n".repeat(100));
         let (tool, reason) = ("shell".into(), "r".into());
-        let asks = asks(vec![ask(1, Subject::Permission { tool, input, reason, rule: None })]);
+        let asks = asks(vec![ask(1, Subject::Permission { tool, input, reason, rules: Vec::new() })]);
         let (most, all) = (asks.rows(Whole::Most, 40), asks.rows(Whole::All, 40));
         assert!(most.len() < 40 && all.len() > 100);
         assert!(all.iter().chain(&asks.hint(40)).all(|row| row_width(row) <= 40));

@@ -79,13 +79,13 @@ impl Dialogue<'_> {
             Said::Explain => self.show_ask(Whole::All),
             Said::Unclear(words) => self.tell(words),
             Said::Decided(params) => {
-                let rule = match &params.decision {
-                    Decision::Allow { rule, .. } => rule.clone(),
-                    Decision::Deny { .. } | Decision::Reply { .. } | Decision::Proceed { .. } => None,
+                let rules = match &params.decision {
+                    Decision::Allow { rules, .. } => rules.clone(),
+                    Decision::Deny { .. } | Decision::Reply { .. } | Decision::Proceed { .. } => Vec::new(),
                 };
                 let decided = self.opened.session.decide(params).await;
-                if let (Some(()), Some(rule)) = (self.accepted(decided)?, rule) {
-                    self.remember(&rule);
+                if self.accepted(decided)?.is_some() {
+                    rules.iter().for_each(|rule| self.remember(rule));
                 }
                 self.turn_to_next(true);
             }

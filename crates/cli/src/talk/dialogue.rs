@@ -15,9 +15,10 @@ use super::open::{Opened, Prepared};
 use super::person::{Deed, Person};
 use super::view::LINE;
 use crate::args::RunArgs;
+use crate::exact::exact;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::run::Signal;
+use crate::run::{AtWork, Signal};
 use crate::setup::Setup;
 
 /// Two interrupts within this time end the session.
@@ -54,6 +55,8 @@ pub(super) enum Interrupted {
     Turn,
     /// The line, which it cleared.
     Line,
+    /// Work that goes on, of which the person was told instead of leaving.
+    Work,
 }
 
 /// How a dialogue ends.
@@ -77,8 +80,13 @@ enum Input {
 }
 
 impl Dialogue<'_> {
-    /// Talks until the dialogue ends.
-    pub(super) async fn hold(&mut self) -> Result<End, Failure> {
+    /// Talks until the dialogue ends, beginning with what the person said before, if anything.
+    pub(super) async fn hold(&mut self, opening: Option<String>) -> Result<End, Failure> {
+        if let Some(line) = opening
+            && let Some(end) = self.said(line).await?
+        {
+            return Ok(end);
+        }
         loop {
             let input = self.next().await?;
             let at_once = matches!(input, Input::Draw | Input::Deed(_));
@@ -134,7 +142,7 @@ impl Dialogue<'_> {
             Deed::Key(key) => {
                 self.hint = None;
                 let pressed = self.person.editor.press(key);
-                if pressed != Pressed::Interrupt {
+                if !matches!(pressed, Pressed::Interrupt | Pressed::Leave) {
                     self.interrupted = None;
                 }
                 return self.pressed(pressed).await;
@@ -154,7 +162,7 @@ impl Dialogue<'_> {
             Pressed::Sent(line) => return self.said(line).await,
             Pressed::Complete => self.complete(),
             Pressed::Interrupt => return self.interrupt().await,
-            Pressed::Leave => return Ok(Some(End::Over(Exit::Success))),
+            Pressed::Leave => return self.leave_or_warn(),
             Pressed::Expand => self.expand(1),
             Pressed::Redraw => self.person.screen.clear(),
             Pressed::TooLong => {
@@ -164,11 +172,31 @@ impl Dialogue<'_> {
         Ok(None)
     }
 
+    /// Leaves, but for the first time while others are at work: then it says who, and what becomes of them.
+    fn leave_or_warn(&mut self) -> Result<Option<End>, Failure> {
+        let AtWork { agents, commands, .. } = AtWork::read(&self.opened.session)?;
+        let warned = matches!(self.interrupted, Some((_, Interrupted::Work)));
+        if warned || agents.is_empty() && commands.is_empty() {
+            return Ok(Some(End::Over(Exit::Success)));
+        }
+        self.interrupted = Some((Instant::now(), Interrupted::Work));
+        if !agents.is_empty() {
+            let (who, id) = (agents.join(", "), self.opened.session.id());
+            self.tell(&exact(&format!("at work: {who}; leaving interrupts them until bosun --resume {id}")));
+        }
+        if !commands.is_empty() {
+            self.tell(&exact(&format!("running: {}; leaving stops them for good", commands.join(", "))));
+        }
+        self.hint = Some("Ctrl-D again leaves");
+        Ok(None)
+    }
+
     /// The first stops the turn, or clears the line; the second within two seconds ends the session.
     async fn interrupt(&mut self) -> Result<Option<End>, Failure> {
         let what = if self.is_busy() { Interrupted::Turn } else { Interrupted::Line };
         let before = self.interrupted.replace((Instant::now(), what));
-        let before = before.filter(|(at, _)| at.elapsed() < TWICE).map(|(_, what)| what);
+        let before = before.filter(|(at, what)| at.elapsed() < TWICE && *what != Interrupted::Work);
+        let before = before.map(|(_, what)| what);
         let session = &self.opened.session;
         match (before, what) {
             (Some(Interrupted::Turn), _) | (Some(_), Interrupted::Turn) => {
@@ -176,13 +204,15 @@ impl Dialogue<'_> {
                 self.accepted(stopped)?;
                 return Ok(Some(End::Over(Exit::Cancelled)));
             }
-            (Some(Interrupted::Line), Interrupted::Line) => return Ok(Some(End::Over(Exit::Success))),
+            (Some(Interrupted::Line | Interrupted::Work), Interrupted::Line | Interrupted::Work) => {
+                return Ok(Some(End::Over(Exit::Success)));
+            }
             (None, Interrupted::Turn) => {
                 let stopped = session.interrupt().await;
                 self.accepted(stopped)?;
                 self.hint = Some("stopping; Ctrl-C again ends the session");
             }
-            (None, Interrupted::Line) => {
+            (None, Interrupted::Line | Interrupted::Work) => {
                 self.person.editor.replace("");
                 self.person.screen.line_ended();
                 self.hint = Some("Ctrl-C again leaves");

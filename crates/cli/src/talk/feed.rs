@@ -68,6 +68,15 @@ impl Feed {
         self.own.extend(mail);
     }
 
+    /// Takes over the calls that were seen before.
+    pub(super) fn keep(&mut self, calls: Calls) {
+        self.calls = calls;
+    }
+
+    pub(super) fn into_calls(self) -> Calls {
+        self.calls
+    }
+
     pub(super) fn calls(&self) -> &Calls {
         &self.calls
     }
@@ -128,7 +137,7 @@ impl Feed {
         }
         match self.waiting {
             Some((Waiting::Line, since)) if now.duration_since(since) >= LONG => {
-                "waiting in line: the provider is busy, asked to slow down, or did not answer".into()
+                "queued: the provider asked to slow down or is overloaded".into()
             }
             Some((Waiting::Answer, since)) if now.duration_since(since) >= LONG => {
                 format!("waiting for the model {}", short(now.duration_since(since)))
@@ -163,12 +172,12 @@ impl Feed {
     fn event(&mut self, task: TaskId, event: &Event, now: Instant, columns: usize) -> Vec<Row> {
         match event {
             Event::TurnAnswered { content, .. } => self.answered(task, content, columns),
-            Event::TurnFailed { fault, message, .. } => {
+            Event::TurnFailed { fault, message, retry, .. } => {
                 let mut rows = self.end_of_text(task, columns);
                 let before = self.failing.insert(task, message.clone());
                 // What ends the activation is told when it has ended.
                 let told = matches!(fault, ModelFault::Auth | ModelFault::Terminal | ModelFault::Cancelled)
-                    || before.is_some_and(|before| before == *message);
+                    || (retry.is_none() && before.is_some_and(|before| before == *message));
                 if !told {
                     rows.extend(notes(event, columns));
                 }
@@ -360,7 +369,7 @@ mod tests {
         let answered = Event::CallAnswered { call: call.clone(), answer, evidence: Vec::new() };
         assert_eq!(rows(&mut feed, &answered), 0);
         let (tool, input) = ("shell".into(), r#"{"command":"ls"}"#.into());
-        let subject = Subject::Permission { tool, input, reason: "r".into(), rule: None };
+        let subject = Subject::Permission { tool, input, reason: "r".into(), rules: Vec::new() };
         feed.asked_before(feed.root, &Ask { id: AskId("3f9a".into()), call, subject, until_at: None });
         assert_eq!(rows(&mut feed, &answered), 1);
     }
@@ -368,8 +377,9 @@ mod tests {
     #[test]
     fn a_failure_that_repeats_is_told_once() {
         let mut feed = Feed::new(TaskId::new(uuid::Uuid::nil()), Style::Plain);
-        let message = "nobody listens".into();
-        let failed = Event::TurnFailed { turn: Turn(1), fault: ModelFault::Transient, message, cost: Cost::ZERO };
+        let message = "connection refused".into();
+        let failed =
+            Event::TurnFailed { turn: Turn(1), fault: ModelFault::Transient, message, cost: Cost::ZERO, retry: None };
         assert_eq!([&failed, &failed].map(|event| rows(&mut feed, event)), [1, 0]);
     }
 }

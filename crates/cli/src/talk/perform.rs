@@ -17,8 +17,22 @@ use crate::failure::Failure;
 use crate::run;
 
 /// What can be pressed.
-const KEYS: &str = "Enter sends; a line that ends with \\, Alt-Enter or Ctrl-J goes on below. Ctrl-C stops the turn, \
-                    twice ends. Up and Down walk through what you typed; a line that begins with a blank is not kept.";
+const KEYS: [(&str, &str); 14] = [
+    ("Enter", "sends the message, or answers the question"),
+    ("Alt-Enter, Ctrl-J, \\ Enter", "starts a new line"),
+    ("Tab", "completes the name of a command"),
+    ("Ctrl-C", "stops the turn, or clears the line; twice ends the session"),
+    ("Ctrl-D", "leaves, on an empty line"),
+    ("Ctrl-O", "shows the last call whole, like /show"),
+    ("Ctrl-L", "draws the screen again"),
+    ("Up, Down, Ctrl-P, Ctrl-N", "earlier messages; one that begins with a blank is not kept"),
+    ("Left, Right, Ctrl-B, Ctrl-F", "one character; with Ctrl or Alt, and Alt-B, Alt-F: one word"),
+    ("Home, End, Ctrl-A, Ctrl-E", "the beginning and the end of the line"),
+    ("Backspace, Delete", "removes one character"),
+    ("Ctrl-W, Alt-Backspace", "removes the word before the cursor"),
+    ("Ctrl-U, Ctrl-K", "removes everything before, or behind, the cursor"),
+    ("Ctrl-Y", "puts back what was removed last"),
+];
 
 impl Dialogue<'_> {
     /// Does what a slash command asks for; nothing of that if the line is none.
@@ -48,7 +62,7 @@ impl Dialogue<'_> {
             Command::Mode(Some(mode)) => return self.switch(|this| this.with_mode(mode)),
             Command::Resume(Some(id)) => return self.switch(|this| this.with_session(&id)),
             Command::New => return self.switch(Self::anew),
-            Command::Keys => self.tell(KEYS),
+            Command::Keys => KEYS.iter().for_each(|(keys, what)| self.tell(&format!("{keys:<28} {what}"))),
             Command::Approvals => self.approvals(),
             Command::Show(ago) => self.expand(ago),
             Command::Mode(None) => {

@@ -9,8 +9,8 @@ use crate::failure::Failure;
 use crate::run;
 use crate::setup::Setup;
 
-/// Talks until the person leaves.
-pub(crate) async fn talk(args: RunArgs) -> Result<Exit, Failure> {
+/// Talks until the person leaves. An `opening` is said first, as if it had been typed.
+pub(crate) async fn talk(args: RunArgs, mut opening: Option<String>) -> Result<Exit, Failure> {
     let mut setup = Setup::read()?;
     setup.ask_catalog(args.directory.as_deref()).await;
     let start = run::start(&args, &setup.home)?;
@@ -24,7 +24,7 @@ pub(crate) async fn talk(args: RunArgs) -> Result<Exit, Failure> {
     let mut before = None;
     loop {
         let mut dialogue = Dialogue::begin(&setup, &args, &mut person, opened, before).await?;
-        let end = dialogue.hold().await?;
+        let end = dialogue.hold(opening.take()).await?;
         before = Some(dialogue.leave(&end).await?);
         match end {
             End::Switch(next) => opened = next.open().await?,

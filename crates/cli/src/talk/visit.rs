@@ -7,6 +7,7 @@ use runtime::Start;
 use store::Reader;
 
 use super::asks::Asks;
+use super::calls::Calls;
 use super::dialogue::{Dialogue, End};
 use super::feed::Feed;
 use super::open::{self, Opened};
@@ -20,6 +21,14 @@ use crate::sessions;
 use crate::setup::Setup;
 use crate::style::Role;
 
+/// What stays of a dialogue for the one that follows it.
+#[derive(Debug)]
+pub(super) struct Before {
+    session: SessionId,
+    /// The calls that `/show` can show again.
+    calls: Calls,
+}
+
 impl<'a> Dialogue<'a> {
     /// Says what the session is, and lets what was interrupted go on. What was said before is known to a person who
     /// has just talked to the same session.
@@ -28,10 +37,15 @@ impl<'a> Dialogue<'a> {
         args: &'a RunArgs,
         person: &'a mut Person,
         opened: Opened,
-        before: Option<SessionId>,
+        before: Option<Before>,
     ) -> Result<Dialogue<'a>, Failure> {
         let session = &opened.session;
         let mut feed = Feed::new(session.root(), person.screen.style());
+        let known = before.filter(|before| before.session == session.id());
+        let is_known = known.is_some();
+        if let Some(before) = known {
+            feed.keep(before.calls);
+        }
         session.tasks()?.iter().for_each(|task| feed.started_before(task.id, task.kind, &task.name));
         let (events, status) = (session.subscribe(session.first_seq()), session.status());
         person.editor.history().hide(opened.secrets.clone());
@@ -39,7 +53,7 @@ impl<'a> Dialogue<'a> {
         let mut dialogue =
             Dialogue { setup, args, person, opened, feed, asks, events, status, interrupted, hint, draw_at };
         dialogue.show(open::greeting(&dialogue.opened, dialogue.columns()));
-        if before != Some(dialogue.opened.session.id()) {
+        if !is_known {
             dialogue.recall()?;
         }
         if let Start::Resume(_) = dialogue.opened.start {
@@ -68,7 +82,7 @@ impl<'a> Dialogue<'a> {
 
     /// Leaves the session, and says how to come back unless that happens now. One in which nothing was said is not
     /// kept.
-    pub(super) async fn leave(mut self, end: &End) -> Result<SessionId, Failure> {
+    pub(super) async fn leave(mut self, end: &End) -> Result<Before, Failure> {
         let columns = self.columns();
         let (home, id) = (self.setup.home.clone(), self.opened.session.id());
         let unfinished = self.feed.rest(columns);
@@ -88,6 +102,6 @@ impl<'a> Dialogue<'a> {
                 }
             }
         }
-        Ok(id)
+        Ok(Before { session: id, calls: self.feed.into_calls() })
     }
 }

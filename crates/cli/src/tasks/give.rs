@@ -1,27 +1,15 @@
-//! A command reaches the session of a task: through its file, and at once if a process runs it. It is carried out once,
-//! whoever dies meanwhile, and the file says what became of it.
+//! A command reaches the session of a task, and what became of it is told.
 
-use std::time::Duration;
-
-use host::{Clock, Home, SystemClock};
-use protocol::api::{Command, CommandFate, Method, RefusalKind};
+use host::Home;
+use protocol::api::{Command, CommandFate, RefusalKind};
 use protocol::{Kind, MailId, SessionId, TaskId, TaskState};
-use rpc::Client;
 use serde::Serialize;
-use serde_json::{Value, json};
-use store::{Reader, StoreError};
-use tokio::time::Instant;
 
 use super::place::Chosen;
+use crate::deliver::{Delivered, deliver, live_owner};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::print;
-
-/// How long a running session is given to take a command before this one ends.
-const PATIENCE: Duration = Duration::from_secs(3);
-
-/// How often its file is looked at meanwhile.
-const LOOK: Duration = Duration::from_millis(10);
 
 /// What became of a command.
 #[derive(Debug, PartialEq, Eq, Serialize)]
@@ -31,8 +19,6 @@ enum Fate {
     Applied { mail: Option<MailId> },
     /// The session refused it; nothing changed.
     Refused { kind: RefusalKind, message: String },
-    /// It lies in the file of a session whose process has not taken it yet.
-    Left { owner_pid: u32 },
     /// It lies in the file of a session that nobody runs.
     Kept,
 }
@@ -55,7 +41,11 @@ pub(super) async fn give(
 ) -> Result<Exit, Failure> {
     let command = command(chosen.task.id);
     check(chosen, &command)?;
-    let fate = deliver(home, &chosen.reader, chosen.session, &command).await?;
+    let fate = match deliver(home, chosen.session, &command).await? {
+        Delivered::Answered(CommandFate::Applied { mail }) => Fate::Applied { mail },
+        Delivered::Answered(CommandFate::Refused { kind, message }) => Fate::Refused { kind, message },
+        Delivered::Kept => Fate::Kept,
+    };
     if json {
         let (session, task, path) = (chosen.session, chosen.task.id, &*chosen.task.path);
         print::json(&Given { session, task, path, fate: &fate });
@@ -63,7 +53,7 @@ pub(super) async fn give(
     match &fate {
         Fate::Refused { .. } if json => Ok(Exit::Usage),
         Fate::Refused { kind, message } => Err(refused(chosen, *kind, message)),
-        Fate::Applied { .. } | Fate::Left { .. } | Fate::Kept => {
+        Fate::Applied { .. } | Fate::Kept => {
             if !json {
                 tell(chosen, &command, &fate);
             }
@@ -79,10 +69,10 @@ fn check(chosen: &Chosen, command: &Command) -> Result<(), Failure> {
         Command::Forget(_) if chosen.task.kind == Kind::Main => {
             Err(Failure::usage(format!("{path} is the session itself")).hint(format!("bosun sessions rm {session}")))
         }
-        Command::Forget(_) if !has_ended(chosen) && owner(&chosen.reader)?.is_none() => {
+        Command::Forget(_) if !has_ended(chosen) && live_owner(&chosen.reader)?.is_none() => {
             Err(Failure::usage(format!("{path} has not ended")).hint(format!("bosun tasks stop {path}")))
         }
-        Command::Promote(_) if owner(&chosen.reader)?.is_none() => {
+        Command::Promote(_) if live_owner(&chosen.reader)?.is_none() => {
             Err(Failure::usage(format!("nobody runs {session}, so nothing waits for {path}"))
                 .hint(format!("go on with: bosun --resume {session}")))
         }
@@ -100,39 +90,6 @@ fn check(chosen: &Chosen, command: &Command) -> Result<(), Failure> {
 
 fn has_ended(chosen: &Chosen) -> bool {
     matches!(chosen.task.state, TaskState::Finished { .. })
-}
-
-async fn deliver(home: &Home, reader: &Reader, session: SessionId, command: &Command) -> Result<Fate, StoreError> {
-    let id = store::post_command(home, session, command, SystemClock.now())?;
-    let until = Instant::now() + PATIENCE;
-    let mut poked = false;
-    loop {
-        // Before the look at the command: what an owner that is gone did not do, it will not do any more.
-        let owner = owner(reader)?;
-        match (reader.command_fate(id)?, owner) {
-            (Some(CommandFate::Applied { mail }), _) => return Ok(Fate::Applied { mail }),
-            (Some(CommandFate::Refused { kind, message }), _) => return Ok(Fate::Refused { kind, message }),
-            (None, None) => return Ok(Fate::Kept),
-            (None, Some(owner_pid)) if Instant::now() >= until => return Ok(Fate::Left { owner_pid }),
-            (None, Some(_)) if !poked => {
-                // A process that cannot be poked looks by itself.
-                let _unheard = tokio::time::timeout_at(until, poke(home, session)).await;
-                poked = true;
-            }
-            (None, Some(_)) => tokio::time::sleep(LOOK).await,
-        }
-    }
-}
-
-/// The living process that runs the session.
-pub(crate) fn owner(reader: &Reader) -> Result<Option<u32>, StoreError> {
-    Ok(reader.lease()?.map(|(_, owner)| owner).filter(host::Owner::is_alive).map(|owner| owner.pid))
-}
-
-/// Tells the session's process that something was written for it.
-pub(crate) async fn poke(home: &Home, id: SessionId) -> Option<()> {
-    let (client, _notifications) = Client::connect(&home.socket(id)).await.ok()?;
-    client.call::<Value>(Method::SessionPoke, json!({})).await.ok().map(|_poked| ())
 }
 
 fn tell(chosen: &Chosen, command: &Command, fate: &Fate) {
@@ -153,10 +110,6 @@ fn tell(chosen: &Chosen, command: &Command, fate: &Fate) {
         }
         // Other mail is what its end tells its parent.
         Fate::Applied { .. } => print::answer(format_args!("{path} {done}")),
-        Fate::Left { owner_pid } => {
-            print::answer(format_args!("left for {path}"));
-            print::note(format_args!("process {owner_pid} runs the session and has not taken it yet"));
-        }
         // No view shows it any more, whoever forgets it later.
         Fate::Kept if matches!(command, Command::Forget(_)) => print::answer(format_args!("{path} {done}")),
         Fate::Kept => {
@@ -188,6 +141,7 @@ fn refused(chosen: &Chosen, kind: RefusalKind, message: &str) -> Failure {
         | RefusalKind::NoAsk
         | RefusalKind::Unfit
         | RefusalKind::NoRule
+        | RefusalKind::Unproven
         | RefusalKind::Hook
         | RefusalKind::State
         | RefusalKind::Unknown => failure.hint("`bosun tasks` shows how things stand"),

@@ -1,6 +1,6 @@
 //! Tasks as a tree.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use host::{Clock, Home, SystemClock};
 use protocol::api::{SessionView, TaskView, TasksParams};
@@ -94,7 +94,7 @@ fn table(all: &[Listed], now: At) {
     }
     let mut rows = vec![(HEADS.map(str::to_owned), "doing".to_owned())];
     for listed in all {
-        rows.extend(tree(&listed.tasks).into_iter().map(|task| (cells(task, &listed.model, now), doing(task))));
+        rows.extend(tree(&listed.tasks).iter().map(|drawn| (cells(drawn, &listed.model, now), doing(drawn.task))));
     }
     let widths: [usize; 8] =
         std::array::from_fn(|column| rows.iter().map(|(cells, _)| cells[column].width()).max().unwrap_or(0));
@@ -117,24 +117,53 @@ fn table(all: &[Listed], now: At) {
     }
 }
 
-/// Parents before their children, and children in the order they were made.
-fn tree(tasks: &[TaskView]) -> Vec<&TaskView> {
-    let known: HashSet<TaskId> = tasks.iter().map(|task| task.id).collect();
-    let mut below: HashMap<Option<TaskId>, Vec<&TaskView>> = HashMap::new();
+/// A task with its place in the tree.
+#[derive(Debug)]
+struct Drawn<'a> {
+    task: &'a TaskView,
+    /// How far below the top it is drawn.
+    depth: usize,
+    /// Its name; where its parent is not shown, its path from the nearest ancestor that is.
+    name: &'a str,
+}
+
+/// Parents before their children, and children in the order they were made. A task whose parent is not shown is drawn
+/// below its nearest ancestor that is, or at the top with its whole path.
+fn tree(tasks: &[TaskView]) -> Vec<Drawn<'_>> {
+    let known: HashMap<&str, TaskId> = tasks.iter().map(|task| (task.path.as_str(), task.id)).collect();
+    let mut below: HashMap<Option<TaskId>, Vec<(&TaskView, &str)>> = HashMap::new();
     for task in tasks.iter().rev() {
-        below.entry(task.parent.filter(|parent| known.contains(parent))).or_default().push(task);
+        let (above, name) = place(task, &known);
+        below.entry(above).or_default().push((task, name));
     }
-    let mut open = below.remove(&None).unwrap_or_default();
+    let top = below.remove(&None).unwrap_or_default();
+    let mut open: Vec<Drawn<'_>> = top.into_iter().map(|(task, name)| Drawn { task, depth: 0, name }).collect();
     let mut ordered = Vec::with_capacity(tasks.len());
-    while let Some(task) = open.pop() {
-        ordered.push(task);
-        open.extend(below.remove(&Some(task.id)).unwrap_or_default());
+    while let Some(drawn) = open.pop() {
+        let (children, depth) = (below.remove(&Some(drawn.task.id)).unwrap_or_default(), drawn.depth + 1);
+        open.extend(children.into_iter().map(|(task, name)| Drawn { task, depth, name }));
+        ordered.push(drawn);
     }
     ordered
 }
 
-fn cells(task: &TaskView, session_model: &str, now: At) -> [String; 8] {
-    let indent = "  ".repeat(usize::try_from(task.depth.min(12)).unwrap_or(0));
+/// The nearest ancestor that is shown, and what the task is called below it.
+fn place<'a>(task: &'a TaskView, known: &HashMap<&str, TaskId>) -> (Option<TaskId>, &'a str) {
+    if task.parent.is_none() {
+        return (None, &task.name);
+    }
+    let slashes = task.path.rmatch_indices('/').map(|(at, _)| at);
+    let above = slashes.filter_map(|at| Some((*known.get(task.path.get(..at)?)?, at))).next();
+    match above {
+        Some((id, _)) if task.parent == Some(id) => (Some(id), &task.name),
+        Some((id, at)) => (Some(id), task.path.get(at + 1..).unwrap_or(&task.name)),
+        None => (None, &task.path),
+    }
+}
+
+fn cells(drawn: &Drawn<'_>, session_model: &str, now: At) -> [String; 8] {
+    let task = drawn.task;
+    let indent = "  ".repeat(drawn.depth.min(12));
     let stalled = if task.stalled_since_at.is_some() { ", stalled" } else { "" };
     let removed = if task.forgotten { ", removed" } else { "" };
     let model = match task.kind {
@@ -147,7 +176,7 @@ fn cells(task: &TaskView, session_model: &str, now: At) -> [String; 8] {
         Money::new(task.cost_micros, task.priced).to_string()
     };
     [
-        format!("{indent}{}", print::plain(&print::one_line(&task.name, LONGEST))),
+        format!("{indent}{}", print::plain(&print::one_line(drawn.name, LONGEST))),
         format!("{}{stalled}{removed}", task.state.word()),
         print::plain(&task.agent),
         print::plain(&print::one_line(short_model(model), 28)),
@@ -174,4 +203,43 @@ fn doing(task: &TaskView) -> String {
     let words = task.intent.as_deref().filter(|intent| !intent.is_empty());
     let prompt = task.prompt.as_deref().filter(|_| task.description.is_empty());
     print::plain(&print::one_line(words.or(prompt).unwrap_or(&task.description), 80))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(rows: &[(u128, &str, Option<u128>)]) -> Vec<(usize, String)> {
+        let task = |n: u128| TaskId::new(uuid::Uuid::from_u128(n));
+        let tasks: Vec<TaskView> = rows
+            .iter()
+            .map(|&(n, path, parent)| {
+                let blank = serde_json::json!({
+                    "id": task(n), "path": path, "parent": parent.map(task), "kind": "agent", "agent": "worker",
+                    "name": path.rsplit('/').next(), "description": "", "depth": 0, "mode": "background",
+                    "state": { "type": "idle" }, "status": "idle", "activation": 1, "attempt": 1, "turns": 0, "unread": 0,
+                    "usage": { "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0 }, "costMicros": 0,
+                    "priced": true, "changes": 0, "commands": 0, "forgotten": false,
+                    "createdAt": 1, "updatedAt": 1,
+                });
+                serde_json::from_value(blank).unwrap()
+            })
+            .collect();
+        tree(&tasks).iter().map(|drawn| (drawn.depth, drawn.name.to_owned())).collect()
+    }
+
+    #[test]
+    fn a_task_whose_parent_was_removed_is_drawn_below_its_nearest_ancestor() {
+        let rows =
+            [(1, "/root", None), (2, "/root/a", Some(1)), (4, "/root/b/c", Some(3)), (6, "/root/b/c/d", Some(4))];
+        let expected = [(0, "root"), (1, "a"), (1, "b/c"), (2, "d")];
+        assert_eq!(shown(&rows), expected.map(|(depth, name)| (depth, name.to_owned())));
+    }
+
+    #[test]
+    fn a_task_without_an_ancestor_that_is_shown_stands_at_the_top_with_its_path() {
+        let rows = [(4, "/root/b/c", Some(3)), (5, "/root/b/c/d", Some(4)), (9, "/root/other", Some(1))];
+        let expected = [(0, "/root/b/c"), (1, "d"), (0, "/root/other")];
+        assert_eq!(shown(&rows), expected.map(|(depth, name)| (depth, name.to_owned())));
+    }
 }

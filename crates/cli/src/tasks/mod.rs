@@ -12,7 +12,6 @@ use protocol::api::{Command, SendParams, StopTaskParams, TaskParams, TaskView};
 use protocol::{Cancel, Delivery, Outcome, TaskState};
 use serde::Serialize;
 
-pub(crate) use self::give::{owner, poke};
 use self::place::Chosen;
 use crate::args::{TaskArgs, TasksArgs, TasksCommand};
 use crate::exit::Exit;

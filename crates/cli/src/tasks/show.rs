@@ -130,8 +130,9 @@ fn turn(turn: &TurnView) -> String {
     let took =
         turn.ended_at.map_or_else(|| "under way".to_owned(), |end: At| format!("{:?}", end.since(turn.begun_at)));
     let model = turn.answered.as_deref().unwrap_or(&turn.asked);
+    let said = turn.said.as_ref().map(|said| format!("  {}", short(said))).unwrap_or_default();
     print::plain(&format!(
-        "{}  {model}  {} in, {} out, {} from cache  {}  {took}",
+        "{}  {model}  {} in, {} out, {} from cache  {}  {took}{said}",
         turn.turn,
         usage.input,
         usage.output,

@@ -1,26 +1,18 @@
-//! An edit reaches the session: through its file, and at once if a process runs it. What it says then is told.
-
-use std::time::Duration;
+//! An edit reaches the session, and what it says then is told.
 
 use host::Home;
 use protocol::SessionId;
-use protocol::api::{TodoEdit, TodoView, TodosParams};
+use protocol::TodoId;
+use protocol::api::{Method, TodoEdit, TodoEdits, TodoIds, TodoView, TodosParams};
 use serde::Serialize;
 use store::{StoreError, TodoError, edit_todos};
-use tokio::time::Instant;
 
 use super::mark::Mark;
 use super::place::Place;
+use crate::deliver::{ask, live_owner};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::print;
-use crate::tasks::{owner, poke};
-
-/// How long a running session is given to take note before this command ends.
-const PATIENCE: Duration = Duration::from_secs(3);
-
-/// How often its file is looked at meanwhile.
-const LOOK: Duration = Duration::from_millis(10);
 
 /// What was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,8 +56,7 @@ struct Edited<'a> {
 }
 
 pub(super) async fn edit(home: &Home, place: &Place, change: Change, edits: Vec<TodoEdit>) -> Result<Exit, Failure> {
-    let ids = edit_todos(home, place.session, &edits).map_err(failure)?;
-    let heard = heard(home, place).await?;
+    let (ids, heard) = give(home, place, edits).await?;
     let todos = place.reader.todos_page(&TodosParams::every())?.todos;
     let edited: Vec<TodoView> = ids.iter().filter_map(|id| todos.iter().find(|todo| todo.id == *id)).cloned().collect();
     let refused = edited.iter().find(|todo| !change.holds(todo));
@@ -79,10 +70,6 @@ pub(super) async fn edit(home: &Home, place: &Place, change: Change, edits: Vec<
     for todo in &edited {
         print::answer(format_args!("{} is {}", print::plain(&todo.id.0), change.word()));
     }
-    match heard {
-        Heard::Yes | Heard::Nobody => {}
-        Heard::NotYet(pid) => print::note(format_args!("process {pid} runs the session and has not taken note yet")),
-    }
     Ok(Exit::Success)
 }
 
@@ -90,26 +77,22 @@ pub(super) async fn edit(home: &Home, place: &Place, change: Change, edits: Vec<
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Heard {
     Yes,
-    NotYet(u32),
     /// Nobody runs it; the next owner takes note first.
     Nobody,
 }
 
-async fn heard(home: &Home, place: &Place) -> Result<Heard, StoreError> {
-    let until = Instant::now() + PATIENCE;
-    let mut poked = false;
+async fn give(home: &Home, place: &Place, edits: Vec<TodoEdit>) -> Result<(Vec<TodoId>, Heard), Failure> {
     loop {
-        let owner = owner(&place.reader)?;
-        match (place.reader.has_todo_changes()?, owner) {
-            (_, None) => return Ok(Heard::Nobody),
-            (false, Some(_)) => return Ok(Heard::Yes),
-            (true, Some(pid)) if Instant::now() >= until => return Ok(Heard::NotYet(pid)),
-            (true, Some(_)) if !poked => {
-                // A process that cannot be poked looks by itself.
-                let _unheard = tokio::time::timeout_at(until, poke(home, place.session)).await;
-                poked = true;
-            }
-            (true, Some(_)) => tokio::time::sleep(LOOK).await,
+        if let Some(pid) = live_owner(&place.reader)? {
+            let edits = TodoEdits { edits: edits.clone() };
+            let TodoIds { ids } = ask(home, place.session, pid, Method::TodosEdit, edits).await?;
+            return Ok((ids, Heard::Yes));
+        }
+        match edit_todos(home, place.session, &edits) {
+            Ok(ids) => return Ok((ids, Heard::Nobody)),
+            // It was opened meanwhile.
+            Err(TodoError::Store(StoreError::Owned { .. })) => {}
+            Err(error) => return Err(failure(error)),
         }
     }
 }

@@ -7,12 +7,12 @@ use runtime::Live;
 use store::{Reader, StoreError};
 
 use super::place::Place;
+use crate::deliver::live_owner;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::live::{self, Board, View};
 use crate::print;
 use crate::run::Show;
-use crate::tasks::owner;
 
 /// How often the file is looked at.
 const LOOK: Duration = Duration::from_millis(100);
@@ -22,7 +22,7 @@ const PAGE: usize = 256;
 
 pub(super) async fn watch(place: &Place, env: &Env) -> Result<Exit, Failure> {
     let (board, seen) = Board::read_log(&place.reader)?;
-    if owner(&place.reader)?.is_none() {
+    if live_owner(&place.reader)?.is_none() {
         if !place.json {
             live::print_board(&board);
         }
@@ -53,7 +53,7 @@ impl Follower<'_> {
                 return Ok(Some(Live::Event(envelope.into())));
             }
             // Before the look at the log: what an owner that is gone did not write, it will not write any more.
-            let is_run = owner(self.reader)?.is_some();
+            let is_run = live_owner(self.reader)?.is_some();
             self.page = self.reader.events_after(self.seen, PAGE)?;
             self.page.reverse();
             match (self.page.is_empty(), is_run) {

@@ -21,7 +21,9 @@ pub(crate) fn perform(args: &TrustArgs) -> Result<Exit, Failure> {
     if args.list {
         return show::list(&setup, args.json);
     }
-    let project = Project::find(&folder(args.folder.as_deref())?);
+    let folder = folder(args.folder.as_deref());
+    let folder = folder.map_err(|failure| failure.hint("name the folder of a project: bosun trust DIR"))?;
+    let project = Project::find(&folder);
     if args.revoke { revoke(&setup, &project) } else { consider(&setup, &project, args) }
 }
 

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use config::{Entrusted, Project, Standing};
+use config::{Entrusted, EntrustedHook, Project, Standing};
 use host::{Clock, SystemClock};
+use protocol::HookEvent;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use store::Trust;
@@ -21,8 +22,19 @@ pub(super) struct Shown {
     trust: &'static str,
     /// What its settings say.
     settings: Map<String, Value>,
+    /// What its hooks run.
+    hooks: Vec<ShownHook>,
     /// Everything of it that controls Bosun, now or in a later version.
     files: Vec<PathBuf>,
+}
+
+/// A hook that would run.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ShownHook {
+    source: String,
+    event: HookEvent,
+    runs: String,
 }
 
 impl Shown {
@@ -43,6 +55,7 @@ impl Shown {
             top: project.top.clone(),
             trust,
             settings: settings.into_iter().collect(),
+            hooks: entrusted.hooks.iter().map(|hook| ShownHook::new(hook, &project.top)).collect(),
             files: entrusted.files.clone(),
         })
     }
@@ -65,12 +78,28 @@ impl Shown {
         for (key, value) in &self.settings {
             tell(format!("  {key} = {value}"));
         }
+        if !self.hooks.is_empty() {
+            tell("its hooks, which run without asking once you trust it:".into());
+        }
+        for ShownHook { source, event, runs } in &self.hooks {
+            let event = serde_json::to_value(event).ok();
+            let event = event.as_ref().and_then(Value::as_str).unwrap_or_default();
+            tell(format!("  {event}: {runs}  ({source})"));
+        }
         if !self.files.is_empty() {
             tell("its files that control Bosun, now or in a later version:".into());
         }
         for file in &self.files {
             tell(format!("  {}", file.display()));
         }
+    }
+}
+
+impl ShownHook {
+    fn new(hook: &EntrustedHook, top: &Path) -> ShownHook {
+        let top = format!("{}/", top.display());
+        let source = hook.source.strip_prefix(&top).unwrap_or(&hook.source).to_owned();
+        ShownHook { source, event: hook.event, runs: hook.runs.clone() }
     }
 }
 

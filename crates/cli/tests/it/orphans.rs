@@ -84,7 +84,7 @@ fn nothing_is_left_after_a_normal_end() {
     ]
     .map(|input| serde_json::from_str(&input.to_string().replace('N', &sleep)).unwrap())
     .to_vec();
-    let ended = stage.script(&shells(&inputs)).prompt("go").args(["--background-wait", "0s"]).run().expect(0);
+    let ended = stage.script(&shells(&inputs)).prompt("go").args(["--background-wait", "0s"]).run().expect(4);
     assert!(ended.stdout.starts_with("It said: started in the background"), "{}", ended.stdout);
     assert_gone(&sleep);
 }

@@ -2,8 +2,6 @@
 
 use std::fs;
 
-use host::{Clock, Home, SystemClock};
-use protocol::api::{Command, DecideParams};
 use protocol::{AskId, Decision, Event};
 use testkit::binary::{Stage, Tmux};
 
@@ -30,11 +28,11 @@ rules:
       - call: { tool: shell, input: { command: "echo $((40 + 2))" } }
   - when: { prompt: ^print (\d+) }
     answer:
-      - call: { tool: shell, input: { command: "echo ${1}" } }
+      - call: { tool: shell, input: { command: "echo ${1} | awk 1" } }
   - when: { prompt: ^twice }
     answer:
-      - call: { tool: shell, input: { command: "echo first" } }
-      - call: { tool: shell, input: { command: "echo second" } }
+      - call: { tool: shell, input: { command: "echo first | awk 1" } }
+      - call: { tool: shell, input: { command: "echo second | awk 1" } }
   - when: { prompt: ^create }
     answer:
       - call: { tool: create, input: { path: a.txt, content: "one\ntwo\n" } }
@@ -126,7 +124,7 @@ fn a_call_waits_for_permission_and_runs_once_it_is_given() {
     assert_eq!(tmux.ends(), 0);
     assert_eq!(
         decisions(&stage),
-        [Decision::Allow { rule: None, input: None }, Decision::Allow { rule: None, input: None }]
+        [Decision::Allow { rules: Vec::new(), input: None }, Decision::Allow { rules: Vec::new(), input: None }]
     );
 }
 
@@ -150,7 +148,7 @@ fn what_is_always_allowed_is_not_asked_again_in_this_session_or_the_next() {
     tmux.says("print 2").shows("It printed 2");
     tmux.press("C-d");
     assert_eq!(tmux.ends(), 0);
-    assert_eq!(decisions(&stage), [Decision::Allow { rule: Some("shell(echo *)".into()), input: None }]);
+    assert_eq!(decisions(&stage), [Decision::Allow { rules: vec!["shell(awk *)".into()], input: None }]);
     let tmux = talk(&stage);
     tmux.says("print 3").shows("It printed 3");
 }
@@ -182,8 +180,7 @@ fn what_another_terminal_decides_disappears_here() {
     tmux.says("twice").shows("allow (1 of 2)?").types("half");
     let id = stage.newest();
     let first = asks(&stage, &id).remove(0);
-    let decide = Command::Decide(DecideParams { ask: first, decision: Decision::Allow { rule: None, input: None } });
-    store::post_command(&Home::open(stage.home()).unwrap(), id.parse().unwrap(), &decide, SystemClock.now()).unwrap();
+    stage.bosun(["approvals", "allow", first.short()]).run().expect(0);
     tmux.shows("allowed elsewhere: shell echo first").shows("$ echo second").shows("allow?");
     tmux.says("y").shows("not taken").says("n").shows("not permitted");
     ready(&tmux);
@@ -286,7 +283,11 @@ fn s1_commands_of_files_and_fleets_are_called_by_name() {
     tmux.says("/ship it").shows("<Ship it with care.>");
     ready(&tmux);
     tmux.types("/sh").press("Tab").shows("/ship").press("C-u").says("/help").shows("/ship WHAT");
-    tmux.says("/todos").shows("there are no todos").says("/keys").shows("Ctrl-C stops the turn");
+    tmux.says("/todos")
+        .shows("there are no todos")
+        .says("/keys")
+        .shows("stops the turn, or clears the line")
+        .shows("puts back what was removed last");
     tmux.says("/every 5m x").shows("/every is not in this version");
     tmux.says("/fleet bake it").shows("User request: bake it");
     ready(&tmux);
@@ -409,8 +410,11 @@ fn forty_columns_are_enough() {
 fn work_in_the_background_is_told_and_messages_reach_the_session() {
     let stage = stage();
     let tmux = talk(&stage);
-    tmux.says("wait").shows("allow?").says("y").shows("It runs.").shows("1 task runs in the background");
-    tmux.says("hello").shows("<hello>").says("/new").shows("would be lost").press("C-d");
+    tmux.says("wait").shows("It runs.").shows("1 task runs in the background");
+    tmux.says("hello").shows("<hello>").says("/new").shows("would be lost");
+    // B6: whoever leaves while something runs is told what becomes of it first.
+    tmux.press("C-d").shows("running: /root/sleep (").shows("leaving stops them for good");
+    tmux.shows("Ctrl-D again leaves").press("C-d");
     assert_eq!(tmux.ends(), 0);
 }
 
@@ -450,4 +454,28 @@ fn x1_a_plan_is_shown_with_what_can_follow_and_words_send_it_back() {
     assert_eq!(tmux.ends(), 0);
     let deny = Decision::Deny { words: "in two steps".into() };
     assert_eq!(decisions(&stage), [deny, Decision::Proceed { action: protocol::PlanAction::Interactive }]);
+}
+
+#[test]
+fn a_prompt_on_the_command_line_begins_a_conversation() {
+    let stage = stage();
+    stage.script(MODEL);
+    let tmux = Tmux::start(&stage.bosun(["fix it"]), 80, 24);
+    tmux.shows("> fix it").shows("You wrote: <fix it>");
+    ready(&tmux);
+    tmux.says("and that").shows("You wrote: <and that>").press("C-d");
+    assert_eq!(tmux.ends(), 0);
+    assert_eq!(turns(&stage), 2);
+}
+
+#[test]
+fn calls_can_be_shown_again_after_the_mode_was_changed() {
+    let stage = stage();
+    stage.script(MODEL);
+    let tmux = Tmux::start(&stage.bosun(["--allow-all"]), 80, 24);
+    ready(&tmux);
+    tmux.says("print 4711").shows("It printed 4711");
+    ready(&tmux);
+    tmux.says("/mode default").shows("mode   default").says("/show 1").shows("answer: done").press("C-d");
+    assert_eq!(tmux.ends(), 0);
 }

@@ -116,10 +116,17 @@ fn read(mut fields: Fields<'_>, usual: Option<&str>, body: Option<&str>, source:
     let prompt = prompt(&mut fields, body);
     let listed = tools(&mut fields);
     let only = listed.only.clone();
-    let (tools, mut unserved) = listed.served(&source);
+    let (tools, missing) = listed.served(&source);
+    let mut unserved = Vec::new();
     let denied = denied(&mut fields);
     let hooks = fields.take(&["hooks"]).map(|(at, node)| (at, node.to_json()));
-    unserved.extend(servers(&mut fields));
+    for words in missing.into_iter().chain(servers(&mut fields)) {
+        fields.warning(None, words, "the agent works without it");
+    }
+    let at = fields.spot("github");
+    if fields.take(&["github"]).is_some() {
+        fields.warning(at, "`github` is not used by this version", "the agent works without it");
+    }
     let isolation = isolation(&mut fields, &mut unserved);
     let permission = permission(&mut fields);
     let stated = fields.texts(&["spawns"]).map(|names| names.iter().map(|(name, _)| loose(name)).collect());

@@ -90,7 +90,7 @@ impl Bringer<'_> {
     fn add_hooks(&mut self, file: PathBuf, text: String) {
         if !is_forbidden(self.places, &file, &mut self.gathered.problems) {
             let plugin = Some(self.top.to_owned());
-            self.gathered.hooks.push(HookText { file, holder: HookHolder::File, plugin, text });
+            self.gathered.hooks.push(HookText { file, holder: HookHolder::File, plugin, top: None, text });
         }
     }
 

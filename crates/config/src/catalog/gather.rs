@@ -38,9 +38,17 @@ pub fn gather(places: &CatalogPlaces<'_>) -> Result<Gathered, Vec<Problem>> {
     for spec in built_in_agents() {
         gathered.add_agent(Drafted { spec, hooks: None }, Path::new(""), None);
     }
+    bind_own_hooks(places, &mut gathered);
     forbid_own_hooks(places, &mut gathered);
     refer::check(&mut gathered);
     Ok(gathered)
+}
+
+/// Says whose the hooks are that agents of the project bring themselves.
+fn bind_own_hooks(places: &CatalogPlaces<'_>, gathered: &mut Gathered) {
+    for agent in gathered.agents.iter_mut().filter(|agent| matches!(agent.spec.source, Source::Project { .. })) {
+        agent.hooks.iter_mut().for_each(|hooks| hooks.top = Some(places.top.to_owned()));
+    }
 }
 
 /// Takes away the hooks that agents bring themselves, where hooks are forbidden.
@@ -136,7 +144,8 @@ fn add_hooks(spot: &Spot, places: &CatalogPlaces<'_>, gathered: &mut Gathered) {
         {
             continue;
         }
-        gathered.hooks.push(HookText { file, holder: holder.clone(), plugin: None, text });
+        let top = (spot.owner == Owner::Project).then(|| places.top.to_owned());
+        gathered.hooks.push(HookText { file, holder: holder.clone(), plugin: None, top, text });
     }
 }
 

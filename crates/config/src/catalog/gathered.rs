@@ -87,6 +87,7 @@ impl Gathered {
             file: file.to_owned(),
             holder: HookHolder::Agent(spec.name.clone()),
             plugin: plugin.map(Path::to_owned),
+            top: None,
             text: json.to_string(),
         });
         self.agents.push(ListedAgent { spec, hooks, shadowed_by });

@@ -33,7 +33,7 @@ mod wishes;
 pub use built_in::built_in_agents;
 pub use gather::gather;
 pub use gathered::{Gathered, ListedAgent, ListedSkill, ListedSlash};
-pub use hook_text::{HookHolder, HookText};
+pub use hook_text::{HookHolder, HookText, hook_programs};
 pub use places::{CatalogPlaces, Given};
 pub use plugin::Plugin;
 pub use pressure::Pressure;

@@ -48,8 +48,8 @@ pub(super) fn tools(fields: &mut Fields<'_>) -> Tools {
 }
 
 impl Tools {
-    /// The list with what servers have to give, and what of it this version cannot. A program that gives definitions
-    /// brings the tools of its servers along; a file does not.
+    /// The list with what servers have to give, and what of it the agent has to do without. A program that gives
+    /// definitions brings the tools of its servers along; a file does not.
     pub(super) fn served(self, source: &Source) -> (Option<Vec<String>>, Vec<String>) {
         let Tools { tools, servers, .. } = self;
         let later = |name: &String| format!("the tool `{name}` is an MCP server's, and MCP comes with a later version");

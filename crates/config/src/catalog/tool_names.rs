@@ -55,7 +55,7 @@ static OURS: [&str; 28] = [
 
 /// Names of others, in small letters, and what they are here. `edit` is ours and theirs: who may change files may make
 /// them.
-const ALIASES: [(&str, &[&str]); 47] = [
+const ALIASES: [(&str, &[&str]); 62] = [
     ("edit", &["edit", "create"]),
     ("multiedit", &["edit"]),
     ("write", &["create"]),
@@ -103,10 +103,25 @@ const ALIASES: [(&str, &[&str]); 47] = [
     ("todos", &["sql"]),
     ("todowrite", &["sql"]),
     ("askuserquestion", &["ask_user"]),
+    ("askquestions", &["ask_user"]),
+    ("createfile", &["create"]),
+    ("createdirectory", &["create"]),
+    ("editnotebook", &["edit"]),
+    ("listdirectory", &["view", "glob"]),
+    ("viewimage", &["view"]),
+    ("findtestfiles", &["glob"]),
+    ("searchresults", &["grep"]),
+    ("getterminaloutput", &["read_shell"]),
+    ("awaitterminal", &["read_shell"]),
+    ("killterminal", &["stop_shell"]),
+    ("runtask", &["shell"]),
+    ("createandruntask", &["shell"]),
+    ("multi_replace_string_in_file", &["edit"]),
+    ("replace_string_in_file", &["edit"]),
 ];
 
 /// Tools of others that have no like here.
-const ABSENT: [&str; 29] = [
+const ABSENT: [&str; 37] = [
     "websearch",
     "web_search",
     "notebookedit",
@@ -136,7 +151,19 @@ const ABSENT: [&str; 29] = [
     "extensions",
     "runtests",
     "think",
+    "getchangedfiles",
+    "terminallastcommand",
+    "terminalselection",
+    "getprojectsetupinfo",
+    "installextension",
+    "memory",
+    "runvscodecommand",
+    "openintegratedbrowser",
 ];
+
+/// Sets of tools in VS Code, where a tool is written after its set.
+const SETS: [&str; 11] =
+    ["search", "edit", "read", "execute", "runcommands", "web", "agent", "vscode", "todo", "browser", "new"];
 
 /// What a name in a list of tools means.
 pub(super) fn meant(name: &str) -> Meant {
@@ -147,6 +174,12 @@ pub(super) fn meant(name: &str) -> Meant {
     let lower = word.to_ascii_lowercase();
     if matches!(lower.as_str(), "*" | "all") {
         return Meant::All;
+    }
+    if let Some((set, tool)) = lower.split_once('/').filter(|(set, _)| SETS.contains(set)) {
+        return match find(tool).or_else(|| find(set).filter(|_| tool == "*")) {
+            Some(ours) => Meant::Ours(ours),
+            None => Meant::Absent,
+        };
     }
     if lower.starts_with("mcp__") || lower.contains('/') || lower.contains('.') {
         return Meant::Server;
@@ -203,6 +236,11 @@ mod tests {
         assert_eq!(meant("Agent(explore, code-review)"), Meant::Agents(vec!["explore".into(), "code-review".into()]));
         assert_eq!(meant("*"), Meant::All);
         assert_eq!(meant("github/*"), Meant::Server);
+        let names =
+            ["search/codebase", "search", "edit/editFiles", "execute/runInTerminal", "read/readFile", "web/fetch"];
+        assert_eq!(names.map(ours), ["grep+glob", "grep+glob", "edit+create", "shell", "view", "web_fetch"]);
+        assert_eq!(["agent/runSubagent", "search/*"].map(ours), ["task", "grep+glob"]);
+        assert_eq!((meant("vscode/vscodeAPI"), meant("search/usages")), (Meant::Absent, Meant::Absent));
         assert_eq!(meant("mcp__db__query"), Meant::Server);
         assert_eq!(meant("WebSearch"), Meant::Absent);
         assert_eq!(meant("Bash(git:*)"), Meant::Pattern("Bash".into()));

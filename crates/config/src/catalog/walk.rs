@@ -89,7 +89,9 @@ impl Walk<'_> {
                 Ok(_) | Err(_) => ("it is no UTF-8 text".to_owned(), "write it as text, or move it elsewhere"),
             },
             Err(error @ PlainError::Large { .. }) => (error.to_string(), "shorten it, or move it elsewhere"),
-            Err(error @ (PlainError::Kind | PlainError::Link)) => (error.to_string(), "put the file itself there"),
+            Err(error @ (PlainError::Kind | PlainError::Link | PlainError::Owner)) => {
+                (error.to_string(), "put the file itself there")
+            }
             Err(PlainError::Io(error)) => (format!("it cannot be read: {error}"), "make it readable, or remove it"),
         };
         problems.push(Problem::error(file, words, remedy));

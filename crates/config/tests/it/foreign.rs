@@ -43,34 +43,50 @@ fn only_what_they_forbid_and_ask_counts() {
         told,
         [
             (Weight::Remark, "1 allow rule is not used; copy what you want with `bosun config allow RULE`"),
+            (
+                Weight::Remark,
+                "not used: permissions.defaultMode, model; the same can be said in config.toml as permissions.mode, \
+                 workspace.add-dirs and model, and variables in the environment"
+            ),
             (Weight::Remark, "2 allow rules are not used; copy what you want with `bosun config allow RULE`"),
         ]
     );
 }
 
 #[test]
-fn a_file_that_cannot_be_read_is_told_of_and_stops_nothing() {
-    let hostile: [(&str, &str); 6] = [
+fn a_file_that_cannot_be_read_stops_the_run_since_it_may_forbid_something() {
+    let hostile: [(&str, &str); 7] = [
         ("{", "line 1"),
         ("\u{0}\u{1}", "line 1"),
         (r#"{"permissions": {"deny": "all"}}"#, "line 1"),
-        (r#"{"permissions": {"deny": [{"a": 1}]}}"#, "an entry that is no text is not used"),
-        (r#"{"permissions": {"deny": [""]}}"#, "permissions.deny: `` is no rule"),
+        (r#"{"permissions": {"deny": [{"a": 1}]}}"#, "permissions.deny: an entry is not a text"),
+        (r#"{"permissions": {"deny": [""]}}"#, "line 1: permissions.deny: `` is no rule"),
+        ("{\"permissions\": {\"ask\": [\n\"\"]}}", "line 2: permissions.ask: `` is no rule"),
         ("[[[[", "line 1"),
     ];
     for (text, words) in hostile {
-        let machine = Machine::new();
-        machine.write("project/.claude/settings.json", text);
-        let layers = machine.layers(Standing::Untrusted).unwrap();
-        let [notice] = &layers.notices[..] else { panic!("{text}: {:?}", layers.notices) };
-        assert!(notice.weight == Weight::Warning && notice.text.contains(words), "{}", notice.text);
-        assert!(layers.rules().unwrap().is_empty());
+        for file in
+            ["project/.claude/settings.json", "project/.claude/settings.local.json", "user/.claude/settings.json"]
+        {
+            let machine = Machine::new();
+            machine.write(file, text);
+            let error = machine.shown(machine.layers(Standing::Untrusted).unwrap_err());
+            assert!(error.starts_with(&format!("/{file}: ")) && error.contains(words), "{error}");
+        }
     }
     let machine = Machine::new();
     machine.write("project/.claude/settings.json", &"[".repeat(500_000));
-    assert_eq!(machine.layers(Standing::Untrusted).unwrap().notices.len(), 1);
+    assert!(machine.layers(Standing::Untrusted).is_err());
+    machine.write("project/.claude/settings.json", &format!(r#"{{"a": "{}"}}"#, "x".repeat(2 << 20)));
+    let error = machine.shown(machine.layers(Standing::Untrusted).unwrap_err());
+    assert!(error.contains("larger than"), "{error}");
     std::fs::remove_file(machine.path("project/.claude/settings.json")).unwrap();
     std::os::unix::fs::symlink("/dev/zero", machine.path("project/.claude/settings.json")).unwrap();
-    let notices = machine.layers(Standing::Untrusted).unwrap().notices;
-    assert_eq!(notices[0].text, "its rules are not used: it is a link, or behind one");
+    let error = machine.shown(machine.layers(Standing::Untrusted).unwrap_err());
+    assert!(error.contains("it is a link, or behind one"), "{error}");
+    for text in ["", " \n", "\u{feff}{}"] {
+        let machine = Machine::new();
+        machine.write("user/.claude/settings.json", text);
+        assert!(machine.layers(Standing::Untrusted).is_ok());
+    }
 }

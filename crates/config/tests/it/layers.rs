@@ -112,11 +112,11 @@ fn a_notice_stays_short_whatever_there_is_to_ignore() {
     machine.write("project/.bosun/config.toml", &format!("[providers.openai.models.{long}]\ncontext = 1\n"));
     let text = machine.layers(Standing::Untrusted).unwrap().notices.remove(0).text;
     assert!(text.len() < 300 && text.ends_with("; `bosun trust` shows more"), "{text}");
-    let wrong = vec!["("; 10_000];
+    let wrong = vec![format!("({long}"); 4];
     let foreign = serde_json::json!({ "permissions": { "deny": wrong, "ask": wrong } });
     machine.write("project/.bosun/config.toml", "").write("project/.claude/settings.json", &foreign.to_string());
-    let notices = machine.layers(Standing::Untrusted).unwrap().notices;
-    assert!(notices.len() == 2 && notices[0].text.ends_with(" (and 9999 more)"), "{notices:?}");
+    let error = machine.layers(Standing::Untrusted).unwrap_err().to_string();
+    assert!(error.len() < 800 && error.contains("permissions.ask"), "{error}");
 }
 
 #[test]

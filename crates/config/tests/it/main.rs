@@ -6,6 +6,7 @@ extern crate bosun_config as config;
 
 mod agents;
 mod catalog;
+mod controls;
 mod documents;
 mod foreign;
 mod layers;

@@ -115,3 +115,113 @@ fn a_standing_follows_the_digest() {
     symlink(".", machine.path("project/.github")).unwrap();
     assert_eq!(standing(Some(&trusted)), Standing::Changed);
 }
+
+/// A project with one hook, in every way that people write the program of one.
+fn guarded(command: &str) -> Machine {
+    let machine = Machine::new();
+    let hook = serde_json::json!({ "hooks": { "preToolUse": [{ "type": "command", "command": command }] } });
+    machine.write("project/.github/hooks/guard.json", &hook.to_string());
+    machine
+}
+
+#[test]
+fn the_programs_of_hooks_are_trusted_with_them() {
+    let cases = [
+        ("./guard.sh", "guard.sh"),
+        ("guard/../guard.sh", "guard.sh"),
+        ("sh ./guard.sh", "guard.sh"),
+        ("sh guard", "guard"),
+        ("bash -eu scripts/guard.sh --now", "scripts/guard.sh"),
+        ("python3 tools/guard.py", "tools/guard.py"),
+        ("python3 -m tools.guard", "tools/guard.py"),
+        ("node tools/guard", "tools/guard.js"),
+        ("node --require ./hook.js tools/guard.js", "hook.js"),
+        ("uv run tools/guard.py", "tools/guard.py"),
+        ("\"$CLAUDE_PROJECT_DIR\"/guard.sh", "guard.sh"),
+        ("$CLAUDE_PROJECT_DIR/guard.sh", "guard.sh"),
+        ("${CLAUDE_PROJECT_DIR}/a/guard.sh", "a/guard.sh"),
+        ("bash \"$(git rev-parse --show-toplevel)/guard.sh\"", "guard.sh"),
+        ("$PWD/guard.sh", "guard.sh"),
+        ("cd scripts && ./guard.sh", "scripts/guard.sh"),
+        ("env X=1 ./guard.sh", "guard.sh"),
+        ("timeout 5 ./guard.sh", "guard.sh"),
+        ("bash -c './guard.sh'", "guard.sh"),
+        ("eval ./guard.sh", "guard.sh"),
+        (". ./guard", "guard"),
+        ("source guard.sh; check", "guard.sh"),
+        ("cat rules.txt | sh", "rules.txt"),
+        ("sh < rules.txt", "rules.txt"),
+        ("PATH=./bin guard", "bin/guard"),
+        ("eslint -c lint.config.js", "lint.config.js"),
+        ("npm run guard", "package.json"),
+        ("make guard", "Makefile"),
+        ("just guard", "justfile"),
+        ("npx guard", "node_modules/.bin/guard"),
+        ("true && { ./guard.sh; }", "guard.sh"),
+        ("if true; then ./guard.sh; fi", "guard.sh"),
+        ("for x in 1; do ./guard.sh \"$x\"; done", "guard.sh"),
+        ("echo \"$(./guard.sh)\"", "guard.sh"),
+        ("./guard.sh | jq .", "guard.sh"),
+        ("exec ./guard.sh <<< \"$x\"", "guard.sh"),
+    ];
+    let mut missed = Vec::new();
+    for (command, program) in cases {
+        let machine = guarded(command);
+        machine.write(&format!("project/{program}"), r#"{"scripts": {"guard": "one"}}"#).write("project/src/x.rs", "1");
+        let before = digest(&machine);
+        machine.write("project/src/x.rs", "2");
+        assert_eq!(digest(&machine), before, "{command}: other files are no part of it");
+        machine.write(&format!("project/{program}"), r#"{"scripts": {"guard": "two"}}"#);
+        let files = Entrusted::read(&machine.top(), &machine.home()).unwrap().files;
+        if digest(&machine) == before || !files.contains(&PathBuf::from(program)) {
+            missed.push(command);
+        }
+    }
+    assert_eq!(missed, Vec::<&str>::new());
+}
+
+#[test]
+fn a_hook_s_program_that_comes_later_or_behind_a_link_changes_the_trust() {
+    let machine = guarded("./guard.sh");
+    let absent = digest(&machine);
+    machine.write("project/real.sh", "one");
+    symlink("real.sh", machine.path("project/guard.sh")).unwrap();
+    let linked = digest(&machine);
+    machine.write("project/real.sh", "two");
+    let changed = digest(&machine);
+    assert!(absent != linked && linked != changed);
+    // What only fills dependencies changes no task.
+    let machine = guarded("npm run lint");
+    machine.write("project/package.json", r#"{"scripts": {"lint": "x"}, "dependencies": {}}"#);
+    let before = digest(&machine);
+    machine.write("project/package.json", r#"{"scripts": {"lint": "x"}, "dependencies": {"a": "1"}}"#);
+    assert_eq!(digest(&machine), before);
+    // Neither does what a hook writes.
+    let machine = guarded("jq . >> .hook.log");
+    machine.write("project/.hook.log", "1");
+    let before = digest(&machine);
+    machine.write("project/.hook.log", "12");
+    assert_eq!(digest(&machine), before);
+}
+
+#[test]
+fn programs_of_hooks_in_settings_and_of_agents_are_trusted_with_them() {
+    let hook =
+        r#"{"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "./g.sh"}]}]}}"#;
+    let agent = "---\nname: a\ndescription: b\nhooks:\n  PreToolUse:\n    - matcher: Bash\n      hooks:\n        - type: command\n          command: ./g.sh\n---\nDo it.";
+    for (file, text) in [
+        ("project/.claude/settings.json", hook),
+        ("project/.claude/settings.local.json", hook),
+        ("project/.bosun/hooks/x.json", hook),
+        ("project/.claude/agents/a.md", agent),
+        ("project/.github/agents/a.agent.md", agent),
+        ("project/.bosun/agents/a.md", agent),
+    ] {
+        let machine = Machine::new();
+        machine.write(file, text).write("project/g.sh", "one");
+        let entrusted = Entrusted::read(&machine.top(), &machine.home()).unwrap();
+        assert_eq!(entrusted.hooks.iter().map(|hook| hook.runs.as_str()).collect::<Vec<_>>(), ["./g.sh"], "{file}");
+        machine.write("project/g.sh", "two");
+        assert_ne!(digest(&machine), entrusted.digest, "{file}");
+    }
+}

@@ -35,6 +35,10 @@ pub(super) struct Args {
     pub(super) add_dirs: Vec<String>,
     /// `--settings`.
     pub(super) settings: Option<String>,
+    /// `--managed-settings`.
+    pub(super) managed: Option<String>,
+    /// `--managed-settings-in-initialize`.
+    pub(super) is_managed_later: bool,
     /// `--setting-sources`; none of them when empty.
     pub(super) setting_sources: Option<String>,
     /// `--mcp-config`.
@@ -66,7 +70,7 @@ pub(super) struct Args {
 }
 
 /// Flags that stand alone.
-const ALONE: [&str; 20] = [
+const ALONE: [&str; 21] = [
     "allow-dangerously-skip-permissions",
     "await-initialize",
     "bare",
@@ -76,6 +80,7 @@ const ALONE: [&str; 20] = [
     "fork-session",
     "include-hook-events",
     "include-partial-messages",
+    "managed-settings-in-initialize",
     "no-session-persistence",
     "print",
     "replay-user-messages",
@@ -90,7 +95,7 @@ const ALONE: [&str; 20] = [
 ];
 
 /// Flags whose next word is their value, whatever it looks like.
-const VALUED: [&str; 26] = [
+const VALUED: [&str; 27] = [
     "add-dir",
     "agent",
     "agents",
@@ -101,6 +106,7 @@ const VALUED: [&str; 26] = [
     "disallowedTools",
     "effort",
     "json-schema",
+    "managed-settings",
     "max-budget-usd",
     "max-turns",
     "mcp-config",
@@ -120,13 +126,12 @@ const VALUED: [&str; 26] = [
 ];
 
 /// Flags that are known, and mean nothing here.
-const UNUSED: [&str; 16] = [
+const UNUSED: [&str; 15] = [
     "betas",
     "channels",
     "debug-file",
     "fallback-model",
     "input-format",
-    "managed-settings",
     "max-thinking-tokens",
     "output-format",
     "permission-prompts",
@@ -179,6 +184,8 @@ impl Args {
             "effort" => self.effort = filled(),
             "add-dir" => self.add_dirs.extend(filled()),
             "settings" => self.settings = filled(),
+            "managed-settings" => self.managed = Some(value.unwrap_or_default()),
+            "managed-settings-in-initialize" => self.is_managed_later = true,
             "setting-sources" => self.setting_sources = Some(value.unwrap_or_default()),
             "mcp-config" => self.mcp_configs.extend(filled()),
             "json-schema" => self.json_schema = filled(),

@@ -1,6 +1,7 @@
 //! What waits for a decision, put to the client's permission callback.
 
 use hooks::names;
+use protocol::api::RuleChange;
 use protocol::{Ask, Decision, HookDialect, PlanAction, RuleEffect, Subject};
 use serde_json::{Value, json};
 
@@ -17,12 +18,14 @@ pub(super) struct Verdict {
     pub(super) interrupts: bool,
     /// The mode that the session goes on in, if that is another.
     pub(super) mode: Option<Mode>,
+    /// What becomes of the session's rules.
+    pub(super) rules: Vec<RuleChange>,
 }
 
 impl Verdict {
     /// No, with words for the model.
     pub(super) fn no(words: impl Into<String>) -> Verdict {
-        Verdict { decision: Decision::Deny { words: words.into() }, interrupts: false, mode: None }
+        Verdict { decision: Decision::Deny { words: words.into() }, interrupts: false, mode: None, rules: Vec::new() }
     }
 }
 
@@ -33,10 +36,10 @@ pub(super) fn request(ask: &Ask, agent: Option<String>) -> Value {
         "subtype": "can_use_tool", "tool_name": name, "display_name": name, "input": input,
         "permission_suggestions": [], "tool_use_id": ask.call,
     });
-    if let Subject::Permission { reason, rule, .. } = &ask.subject {
+    if let Subject::Permission { reason, rules, .. } = &ask.subject {
         request["description"] = json!(reason);
         request["decision_reason"] = json!(reason);
-        request["permission_suggestions"] = json!(rule.as_deref().map(suggestion).into_iter().collect::<Vec<_>>());
+        request["permission_suggestions"] = json!(rules.iter().map(|rule| suggestion(rule)).collect::<Vec<_>>());
     }
     if let Some(agent) = agent {
         request["agent_id"] = json!(agent);
@@ -85,13 +88,14 @@ pub(super) fn verdict(ask: &Ask, answer: &Value) -> Verdict {
             decision: Decision::Deny { words: answer["message"].as_str().unwrap_or_default().to_owned() },
             interrupts: answer["interrupt"].as_bool().unwrap_or(false),
             mode: None,
+            rules: rule_changes(updates(answer)),
         },
         _other => Verdict::no("the client's decision was not understood"),
     }
 }
 
 fn allowed(ask: &Ask, answer: &Value) -> Verdict {
-    let updates = answer["updatedPermissions"].as_array().map_or(&[][..], Vec::as_slice);
+    let updates = updates(answer);
     let mode = updates
         .iter()
         .filter(|update| update["type"] == "setMode")
@@ -103,7 +107,7 @@ fn allowed(ask: &Ask, answer: &Value) -> Verdict {
             let ours = |input: &serde_json::Map<String, Value>| {
                 Value::Object(names::to_ours(tool, HookDialect::Snake, input.clone())).to_string()
             };
-            Decision::Allow { rule: updates.iter().find_map(granted), input: changed.map(ours) }
+            Decision::Allow { rules: updates.iter().flat_map(granted).collect(), input: changed.map(ours) }
         }
         Subject::Question { question, .. } => match reply(question, &answer["updatedInput"]) {
             Some(text) => Decision::Reply { text },
@@ -114,19 +118,50 @@ fn allowed(ask: &Ask, answer: &Value) -> Verdict {
             Decision::Proceed { action: action.or(actions.first().copied()).unwrap_or(PlanAction::ExitOnly) }
         }
     };
-    Verdict { decision, interrupts: false, mode }
+    Verdict { decision, interrupts: false, mode, rules: rule_changes(updates) }
 }
 
-/// The first rule of an update that allows more from now on.
-fn granted(update: &Value) -> Option<String> {
-    let adds = matches!(update["type"].as_str(), Some("addRules" | "replaceRules")) && update["behavior"] == "allow";
-    let entry = adds.then(|| update["rules"].get(0)).flatten()?;
+fn updates(answer: &Value) -> &[Value] {
+    answer["updatedPermissions"].as_array().map_or(&[][..], Vec::as_slice)
+}
+
+/// What updates change of the rules, wherever the client wants them kept: here they hold while the session is open. An
+/// update that cannot be read to the letter is read on the safe side, as every rule of the client's is.
+fn rule_changes(updates: &[Value]) -> Vec<RuleChange> {
+    updates.iter().flat_map(rule_change).collect()
+}
+
+fn rule_change(update: &Value) -> Vec<RuleChange> {
+    let effect = match update["behavior"].as_str() {
+        Some("allow") => RuleEffect::Allow,
+        Some("ask") => RuleEffect::Ask,
+        Some("deny") => RuleEffect::Deny,
+        _none => return Vec::new(),
+    };
+    let entries = update["rules"].as_array().map_or(&[][..], Vec::as_slice);
+    let rules = entries.iter().filter_map(|entry| rules::rule(effect, &written(entry)?));
+    match update["type"].as_str() {
+        Some("addRules") => rules.map(|rule| RuleChange::Add { effect, rule }).collect(),
+        Some("removeRules") => rules.map(|rule| RuleChange::Remove { effect, rule }).collect(),
+        Some("replaceRules") => vec![RuleChange::Replace { effect, rules: rules.collect() }],
+        _other => Vec::new(),
+    }
+}
+
+/// A rule as the family writes it.
+fn written(entry: &Value) -> Option<String> {
     let name = entry["toolName"].as_str()?;
-    let text = match entry["ruleContent"].as_str() {
+    Some(match entry["ruleContent"].as_str() {
         Some(content) => format!("{name}({content})"),
         None => name.to_owned(),
-    };
-    rules::rule(RuleEffect::Allow, &text)
+    })
+}
+
+/// The rules of an update that allows more from now on.
+fn granted(update: &Value) -> Vec<String> {
+    let adds = matches!(update["type"].as_str(), Some("addRules" | "replaceRules")) && update["behavior"] == "allow";
+    let entries = update["rules"].as_array().filter(|_| adds).map_or(&[][..], Vec::as_slice);
+    entries.iter().filter_map(|entry| rules::rule(RuleEffect::Allow, &written(entry)?)).collect()
 }
 
 /// The answer to a question: under the question's own words, or the only one there is.
@@ -155,7 +190,7 @@ mod tests {
             tool: "shell".into(),
             input: r#"{"command":"git push","timeout_secs":2}"#.into(),
             reason: "no rule".into(),
-            rule: Some("shell(git push *)".into()),
+            rules: vec!["shell(git push *)".into()],
         })
     }
 
@@ -172,7 +207,7 @@ mod tests {
     fn d2_the_client_allows_as_it_is_changes_the_call_or_grants_a_rule() {
         let same = json!({ "command": "git push", "timeout": 2000 });
         let plain = verdict(&shell(), &json!({ "behavior": "allow", "updatedInput": same }));
-        assert_eq!(plain.decision, Decision::Allow { rule: None, input: None });
+        assert_eq!(plain.decision, Decision::Allow { rules: Vec::new(), input: None });
         let changed =
             verdict(&shell(), &json!({ "behavior": "allow", "updatedInput": { "command": "ls", "timeout": 5000 } }));
         let Decision::Allow { input: Some(input), .. } = changed.decision else { panic!("{changed:?}") };
@@ -182,7 +217,7 @@ mod tests {
             { "type": "addRules", "behavior": "allow", "rules": [{ "toolName": "Bash", "ruleContent": "git *" }] },
         ]);
         let granted = verdict(&shell(), &json!({ "behavior": "allow", "updatedPermissions": updates }));
-        assert_eq!(granted.decision, Decision::Allow { rule: Some("shell(git *)".into()), input: None });
+        assert_eq!(granted.decision, Decision::Allow { rules: vec!["shell(git *)".into()], input: None });
         assert_eq!(granted.mode, Some(Mode::AcceptEdits));
     }
 

@@ -53,6 +53,7 @@ fn entry(event: HookEvent, name: &str, matcher: &Value) -> Vec<HookSpec> {
         failure,
         dialect: HookDialect::Snake,
         source: format!("the client's {name}"),
+        programs: Vec::new(),
     };
     ids.iter().filter_map(Value::as_str).map(spec).collect()
 }

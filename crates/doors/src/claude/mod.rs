@@ -31,4 +31,5 @@ mod turns;
 mod watch;
 mod wire;
 
+pub(crate) use rules::rule;
 pub use serve::{serve, serve_on};

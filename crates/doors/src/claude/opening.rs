@@ -19,6 +19,7 @@ use super::mode::Mode;
 use super::orders;
 use super::rules;
 use super::wire::Control;
+use crate::managed::{self, Managed};
 use crate::{House, Order, Refusal};
 
 /// Most tasks of an earlier run that are told apart.
@@ -67,12 +68,17 @@ impl News {
 }
 
 /// Opens the session that the client wants.
-pub(super) async fn open(house: &dyn House, args: &Args, order: Order) -> Result<Opened, Refusal> {
+pub(super) async fn open(house: &dyn House, args: &Args, order: Order, managed: &Managed) -> Result<Opened, Refusal> {
     let guests: Vec<String> = order.guests.tools.iter().map(|tool| tool.spec().name.to_string()).collect();
     if let Start::Resume(id) = order.start
         && let Ok((api, _)) = Client::connect(&house.home().socket(id)).await
         && let Ok((line, queue)) = Client::connect(&house.home().socket(id)).await
     {
+        if !managed.is_empty() {
+            return Err(managed::refusal(
+                "another process runs the session, and managed settings cannot be applied to it".into(),
+            ));
+        }
         let view: SessionView = api.call(Method::SessionGet, json!({})).await.map_err(refusal)?;
         return watch((id, view.events), Run::Elsewhere, api, News { line, queue }, args, guests).await;
     }

@@ -18,6 +18,7 @@ use super::mode::Mode;
 use super::wire::Control;
 use super::{agents, callbacks, rules, servers, structured};
 use crate::flags::{Flags, effort};
+use crate::managed::{self, Managed};
 use crate::{Order, Refusal, session_id};
 
 /// Most bytes of a file that the command line names.
@@ -80,7 +81,35 @@ fn refusal(words: String, hint: &str) -> Refusal {
     Refusal { words, hint: Some(hint.to_owned()).filter(|hint| !hint.is_empty()) }
 }
 
+/// The policy that the client is managed by.
+pub(super) fn managed(args: &Args, hello: &Hello) -> Result<Managed, Refusal> {
+    let mut managed = Managed::default();
+    let mut join = |settings: &Value| {
+        let Managed { deny, ask, forbids_bypass } = Managed::read(settings)?;
+        managed.deny.extend(deny);
+        managed.ask.extend(ask);
+        managed.forbids_bypass |= forbids_bypass;
+        Ok::<(), Refusal>(())
+    };
+    if let Some(text) = &args.managed {
+        join(&read_settings(text, "--managed-settings")?)?;
+    }
+    match &hello.request["managedSettings"] {
+        Value::Null if args.is_managed_later => {
+            return Err(managed::refusal("initialize brings no managed settings, though it is to".into()));
+        }
+        Value::Null => {}
+        settings => join(settings)?,
+    }
+    Ok(managed)
+}
+
 fn flags(args: &Args, hello: &Hello, brought: &Brought) -> Result<Vec<String>, Refusal> {
+    let managed = managed(args, hello)?;
+    let mode = Mode::named(args.permission_mode.as_deref().unwrap_or_default()).unwrap_or_default();
+    if managed.forbids_bypass && mode == Mode::Bypass {
+        return Err(managed::refusal("managed settings forbid the permission mode bypassPermissions".into()));
+    }
     let mut flags = Flags::default();
     flags.put("--ask-wait", Some("for-ever"));
     flags.put("--model", args.model.as_deref().and_then(model));
@@ -90,15 +119,19 @@ fn flags(args: &Args, hello: &Hello, brought: &Brought) -> Result<Vec<String>, R
     flags.put("--agent", args.agent.as_deref());
     flags.each("--add-dir", &args.add_dirs);
     flags.each("--plugin-dir", &args.plugin_dirs);
-    flags.rules(RuleEffect::Allow, &args.allowed);
-    flags.rules(RuleEffect::Deny, &args.disallowed);
+    flags.rules(RuleEffect::Allow, &args.allowed)?;
+    flags.rules(RuleEffect::Deny, &args.disallowed)?;
+    flags.rules(RuleEffect::Deny, &managed.deny)?;
+    flags.rules(RuleEffect::Ask, &managed.ask)?;
     if let Some(wanted) = &args.tools {
         flags.each("--deny", rules::left_out(wanted));
     }
     if let Some(settings) = &args.settings {
-        flags.settings(&read_settings(settings)?);
+        let settings = read_settings(settings, "--settings")?;
+        managed::expect_no_sandbox(&settings)?;
+        flags.settings(&settings)?;
     }
-    flags.mode(Mode::named(args.permission_mode.as_deref().unwrap_or_default()).unwrap_or_default());
+    flags.mode(mode);
     let (servers, tools) = (brought.servers.working(), brought.servers.tool_names());
     let agents = agents::ours(&hello.request["agents"], &servers, &tools).map_err(|why| refusal(why, ""))?;
     flags.put("--agents", agents.as_deref().or(args.agents.as_deref()));
@@ -111,26 +144,35 @@ fn flags(args: &Args, hello: &Hello, brought: &Brought) -> Result<Vec<String>, R
 
 /// What the family says in one option, and we in several.
 impl Flags {
-    fn rules(&mut self, effect: RuleEffect, texts: &[String]) {
+    /// Rules of the family's. One that forbids and cannot be read is an error: nothing may run that it was to stop.
+    fn rules(&mut self, effect: RuleEffect, texts: &[String]) -> Result<(), Refusal> {
         let flag = match effect {
             RuleEffect::Allow => "--allow",
             RuleEffect::Ask => "--ask",
             RuleEffect::Deny => "--deny",
         };
-        self.each(flag, texts.iter().filter_map(|text| rules::rule(effect, text)));
+        for text in texts {
+            match rules::rule(effect, text) {
+                Some(rule) => self.put(flag, Some(rule)),
+                None if effect == RuleEffect::Allow => {}
+                None => return Err(refusal(format!("the rule `{text}` cannot be read"), "")),
+            }
+        }
+        Ok(())
     }
 
     /// What settings of the family say about permissions; the rest of them is for another program.
-    fn settings(&mut self, settings: &Value) {
+    fn settings(&mut self, settings: &Value) -> Result<(), Refusal> {
         let permissions = &settings["permissions"];
         let texts = |key: &str| -> Vec<String> {
             let list = permissions[key].as_array().map_or(&[][..], Vec::as_slice);
             list.iter().filter_map(Value::as_str).map(str::to_owned).collect()
         };
-        self.rules(RuleEffect::Allow, &texts("allow"));
-        self.rules(RuleEffect::Ask, &texts("ask"));
-        self.rules(RuleEffect::Deny, &texts("deny"));
+        self.rules(RuleEffect::Allow, &texts("allow"))?;
+        self.rules(RuleEffect::Ask, &texts("ask"))?;
+        self.rules(RuleEffect::Deny, &texts("deny"))?;
         self.each("--add-dir", texts("additionalDirectories"));
+        Ok(())
     }
 
     fn mode(&mut self, mode: Mode) {
@@ -172,9 +214,9 @@ fn with_form(system: SystemText, brought: &Brought) -> SystemText {
 }
 
 /// Settings as JSON, or a file that holds them.
-fn read_settings(text: &str) -> Result<Value, Refusal> {
+fn read_settings(text: &str, flag: &str) -> Result<Value, Refusal> {
     let json = if text.trim_start().starts_with('{') { text.to_owned() } else { read_file(text)? };
-    serde_json::from_str(&json).map_err(|error| refusal(format!("--settings is no JSON: {error}"), ""))
+    serde_json::from_str(&json).map_err(|error| refusal(format!("{flag} is not JSON: {error}"), ""))
 }
 
 fn read_file(path: &str) -> Result<String, Refusal> {

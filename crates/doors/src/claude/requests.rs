@@ -29,6 +29,9 @@ impl Talk {
                 return Ok(());
             }
             "set_permission_mode" => match request["mode"].as_str().and_then(Mode::named) {
+                Some(Mode::Bypass) if self.manner.forbids_bypass => {
+                    Err("managed settings forbid the permission mode bypassPermissions".into())
+                }
                 Some(mode) => {
                     self.control.answer(id, Ok(json!({ "mode": mode.word() }))).await;
                     return self.set_mode(mode).await;
@@ -65,7 +68,7 @@ impl Talk {
         self.show_mode().await
     }
 
-    async fn tell(&self, method: Method, params: Value) {
+    pub(super) async fn tell(&self, method: Method, params: Value) {
         if let Err(error) = self.call::<Value>(method, params).await {
             tracing::warn!(%error, method = method.name(), "the session did not take it");
         }

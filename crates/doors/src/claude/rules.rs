@@ -14,7 +14,7 @@ const KIN: [(&str, &[&str]); 6] = [
 ];
 
 /// A rule of the client's as ours; nothing if it is none.
-pub(super) fn rule(effect: RuleEffect, text: &str) -> Option<String> {
+pub(crate) fn rule(effect: RuleEffect, text: &str) -> Option<String> {
     let (name, pattern) = match text.split_once('(') {
         Some((name, rest)) => (name.trim(), Some(rest)),
         None => (text.trim(), None),

@@ -15,6 +15,7 @@ use super::frames::{self, Ending, Figures, VERSION};
 use super::hello::Hello;
 use super::inbox::{Inbox, Said};
 use super::opening::{self, News, Opened, Run};
+use super::orders;
 use super::records;
 use super::scribe::Wants;
 use super::state::Telling;
@@ -74,7 +75,8 @@ async fn visit(house: &dyn House, args: &Args, mut inbox: Inbox, control: &Arc<C
         control.answer(&id, Ok(greeting)).await;
     }
     let wants = Wants { partial: args.partial, forwards_text: hello.forwards_text };
-    let manner = Manner { wants, decides: args.prompts, replays: args.replays };
+    let forbids_bypass = orders::managed(args, &hello).is_ok_and(|managed| managed.forbids_bypass);
+    let manner = Manner { wants, decides: args.prompts, replays: args.replays, forbids_bypass };
     let (talk, run, news) = match opened.and_then(|opened| begin(house, args, opened, control, manner)) {
         Ok(Some(parts)) => parts,
         Ok(None) => return refuse(args, inbox, control, first, "the session has no tasks".into()).await,
@@ -101,7 +103,7 @@ async fn open(
 ) -> Result<(Opened, Option<Structured>), Refusal> {
     let brought = Brought::fetch(args, hello, control).await?;
     let order = opening::order(house, args, hello, &brought, control)?;
-    let mut opened = opening::open(house, args, order).await?;
+    let mut opened = opening::open(house, args, order, &orders::managed(args, hello)?).await?;
     opened.intro.servers = brought.servers.status();
     Ok((opened, brought.structured))
 }

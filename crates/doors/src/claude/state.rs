@@ -113,7 +113,14 @@ mod tests {
         assert_eq!(told(&mut states, &status(TaskState::Running), 0).as_deref(), Some("running"));
         assert_eq!(told(&mut states, &idle, 1), None);
         assert_eq!(told(&mut states, &StatusView { continuation_due: true, ..idle.clone() }, 0), None);
-        assert_eq!(told(&mut states, &status(TaskState::Parked { until_at: protocol::At(5) }), 0), None);
+        assert_eq!(
+            told(
+                &mut states,
+                &status(TaskState::Parked { until_at: Some(protocol::At(5)), why: protocol::ParkReason::Quota }),
+                0
+            ),
+            None
+        );
         let asking = StatusView { asks: 1, ..status(TaskState::Running) };
         assert_eq!(told(&mut states, &asking, 0).as_deref(), Some("requires_action"));
         assert_eq!(told(&mut states, &idle, 0).as_deref(), Some("idle"));

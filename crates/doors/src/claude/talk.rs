@@ -40,6 +40,8 @@ pub(super) struct Manner {
     pub(super) decides: bool,
     /// Whether it gets its own messages back.
     pub(super) replays: bool,
+    /// Whether a policy forbids the mode in which every call runs.
+    pub(super) forbids_bypass: bool,
 }
 
 /// The talk with a client.

@@ -1,7 +1,8 @@
 //! Turns: each message of the client's is one, and so is each time that the root is woken by what it left running.
 
-use protocol::api::{AskView, AsksParams, AsksResult, DecideParams, Method};
+use protocol::api::{AskView, AsksParams, AsksResult, DecideParams, Method, RulesParams};
 use protocol::{Ask, CallId, Origin, TaskId};
+use rpc::CallError;
 use serde_json::{Value, json};
 
 use super::asks::Verdict;
@@ -12,6 +13,7 @@ use super::prompt::Prompt;
 use super::structured;
 use super::talk::Talk;
 use super::wire::Gone;
+use crate::decision::instead;
 
 /// Most messages that wait, and most bytes of them.
 const QUEUE_MAX: (usize, usize) = (1000, 64 * 1024 * 1024);
@@ -140,7 +142,7 @@ impl Talk {
             if self.intro.visits {
                 return Ok(());
             }
-            let no = Verdict { decision: ask.subject.by_default(), interrupts: false, mode: None };
+            let no = Verdict { decision: ask.subject.by_default(), interrupts: false, mode: None, rules: Vec::new() };
             return self.decided(task, ask, no).await;
         }
         let key = (task, ask.call.clone());
@@ -175,13 +177,22 @@ impl Talk {
 
     async fn decided(&mut self, task: TaskId, ask: Ask, verdict: Verdict) -> Result<(), Gone> {
         self.asking.remove(&(task, ask.call.clone()));
-        if let Some(mode) = verdict.mode {
+        if let Some(mode) = verdict.mode.filter(|mode| *mode != Mode::Bypass || !self.manner.forbids_bypass) {
             self.set_mode(mode).await?;
         }
-        let decision = DecideParams { ask: ask.id, decision: verdict.decision };
-        if let Err(error) = self.call::<Value>(Method::AsksDecide, decision).await {
-            // Somebody else may have been faster.
-            tracing::info!(%error, "a decision was not taken");
+        if !verdict.rules.is_empty() {
+            self.tell(Method::RulesSet, json!(RulesParams { changes: verdict.rules })).await;
+        }
+        let mut next = Some(verdict.decision);
+        while let Some(decision) = next.take() {
+            let params = DecideParams { ask: ask.id.clone(), decision: decision.clone() };
+            if let Err(error) = self.call::<Value>(Method::AsksDecide, params).await {
+                // Another client may have been faster.
+                tracing::info!(%error, "a decision was not taken");
+                if let CallError::Refused(refusal) = error {
+                    next = instead(decision, &refusal);
+                }
+            }
         }
         if verdict.interrupts {
             self.interrupt().await;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use host::{Ids, TimeIds};
 use protocol::{CallId, TaskId};
 use serde_json::Value;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 use uuid::Uuid;
 
 use super::peer::Peer;
@@ -30,8 +30,8 @@ pub(crate) struct Member {
     pub(crate) peer: Arc<Peer>,
     pub(crate) abilities: Abilities,
     asides: mpsc::Sender<Aside>,
-    /// Whether it was late for one of them.
-    has_missed: AtomicBool,
+    /// Says that it must look at what waits for a client: it was late for an aside, or another client has left.
+    looks: Notify,
 }
 
 /// Something that clients are told besides what the log says.
@@ -58,12 +58,12 @@ const HELD: usize = 256;
 impl Member {
     pub(crate) fn new(peer: Arc<Peer>, abilities: Abilities) -> (Arc<Member>, mpsc::Receiver<Aside>) {
         let (asides, receiver) = mpsc::channel(HELD);
-        (Arc::new(Member { peer, abilities, asides, has_missed: AtomicBool::new(false) }), receiver)
+        (Arc::new(Member { peer, abilities, asides, looks: Notify::new() }), receiver)
     }
 
-    /// Whether an aside did not reach the client since this was last asked.
-    pub(crate) fn takes_miss(&self) -> bool {
-        self.has_missed.swap(false, Ordering::AcqRel)
+    /// Ends when the client must look at what waits, however long ago that was said.
+    pub(crate) async fn must_look(&self) {
+        self.looks.notified().await;
     }
 }
 
@@ -88,7 +88,10 @@ impl Audience {
     }
 
     pub(crate) fn part(&self, member: &Arc<Member>) {
-        self.members().retain(|other| !Arc::ptr_eq(other, member));
+        let mut members = self.members();
+        members.retain(|other| !Arc::ptr_eq(other, member));
+        // What the others left to this one is theirs now.
+        members.iter().for_each(|other| other.looks.notify_one());
     }
 
     /// Whether nobody is there but this client.
@@ -105,7 +108,7 @@ impl Audience {
     pub(crate) fn tell(&self, aside: &Aside) {
         for member in self.members().iter() {
             if let Err(mpsc::error::TrySendError::Full(_)) = member.asides.try_send(aside.clone()) {
-                member.has_missed.store(true, Ordering::Release);
+                member.looks.notify_one();
             }
         }
     }

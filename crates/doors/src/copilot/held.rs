@@ -38,6 +38,8 @@ pub(crate) struct Held {
     pub(crate) commands: ClientCommands,
     /// Whether every call that needs permission is allowed, as a client wished.
     pub(crate) approves_all: AtomicBool,
+    /// Whether a policy forbids that.
+    needs_approval: AtomicBool,
     /// What its clients call their agents, by the agents' names.
     titles: Mutex<HashMap<String, String>>,
     /// Whether an earlier process left something undone that nobody has taken up.
@@ -123,6 +125,7 @@ impl Held {
             client_tasks: ClientTasks::default(),
             commands: ClientCommands::default(),
             approves_all: AtomicBool::new(false),
+            needs_approval: AtomicBool::new(false),
             titles: Mutex::default(),
             is_undone: AtomicBool::new(false),
             tools: Mutex::default(),
@@ -203,7 +206,13 @@ impl Held {
 
     /// Allows every call that needs permission from now on, or none without a word.
     pub(crate) fn approve_all(&self, approves: bool) {
-        self.approves_all.store(approves, Ordering::Release);
+        let may = !self.needs_approval.load(Ordering::Acquire);
+        self.approves_all.store(approves && may, Ordering::Release);
+    }
+
+    /// Lets nobody allow every call from now on.
+    pub(crate) fn forbid_approving_all(&self) {
+        self.needs_approval.store(true, Ordering::Release);
     }
 
     /// Whether this process runs it and something is under way.

@@ -46,6 +46,7 @@ pub(crate) fn specs() -> Vec<HookSpec> {
         },
         dialect: HookDialect::Camel,
         source: format!("the client's {id}"),
+        programs: Vec::new(),
     };
     EVENTS.into_iter().filter(|(event, _)| hooks::is_served(*event)).map(spec).collect()
 }

@@ -5,6 +5,7 @@
 
 mod args;
 mod audience;
+mod base;
 mod client_commands;
 mod client_tasks;
 mod events;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use protocol::SessionId;
+use protocol::{RuleEffect, SessionId};
 use rpc::ErrorObject;
 use runtime::{Guests, Start, SystemText};
 use serde_json::{Map, Value, json};
@@ -16,6 +16,7 @@ use super::methods::provider;
 use super::tools::{ClientTool, Workbench};
 use crate::Order;
 use crate::flags::{Flags, effort};
+use crate::managed::{self, Managed};
 
 /// What a client asks for with a session.
 pub(crate) struct Wish<'a>(pub(crate) &'a Value);
@@ -58,6 +59,7 @@ impl Wish<'_> {
         }
         order.cwd = self.0["workingDirectory"].as_str().map(PathBuf::from);
         order.flags = self.flags(model);
+        order.flags.extend(self.policy()?);
         order.guests = Guests {
             tools: self.tools(called, bench)?,
             hooks: specs(),
@@ -82,6 +84,33 @@ impl Wish<'_> {
         flags.put("--agents", self.agents());
         flags.each("--deny", self.forbidden());
         flags.into_words()
+    }
+
+    /// The policy that the client is managed by.
+    pub(crate) fn managed(&self) -> Result<Managed, ErrorObject> {
+        match &self.0["managedSettings"] {
+            Value::Null if self.0["enableManagedSettings"] == true => {
+                let why =
+                    "`enableManagedSettings` without `managedSettings` is not served: there is no policy to be had";
+                Err(ErrorObject::internal(managed::refusal(why.into())))
+            }
+            Value::Null => Ok(Managed::default()),
+            settings => Managed::read(settings).map_err(ErrorObject::internal),
+        }
+    }
+
+    /// The rules of that policy.
+    fn policy(&self) -> Result<Vec<String>, ErrorObject> {
+        let Managed { deny, ask, .. } = self.managed()?;
+        let mut flags = Flags::default();
+        for (flag, effect, texts) in [("--deny", RuleEffect::Deny, deny), ("--ask", RuleEffect::Ask, ask)] {
+            for text in texts {
+                let why = || managed::refusal(format!("the managed rule `{text}` cannot be read"));
+                let rule = forbidding(effect, &text).ok_or_else(|| ErrorObject::internal(why()))?;
+                flags.put(flag, Some(rule));
+            }
+        }
+        Ok(flags.into_words())
     }
 
     /// The client's agents, as `--agents` takes them.
@@ -145,6 +174,21 @@ impl Wish<'_> {
             _append => appended([content].into_iter()),
         }
     }
+}
+
+/// A rule that forbids, in our words, whichever family's words it is in. One that cannot be kept to the letter is kept
+/// on the safe side.
+fn forbidding(effect: RuleEffect, text: &str) -> Option<String> {
+    let (name, pattern) = text.split_once('(').map_or((text, None), |(name, rest)| (name, Some(rest)));
+    let name = match name.trim() {
+        "bash" | "shell" => "Bash",
+        "url" | "web_fetch" | "fetch" => "WebFetch",
+        "write" | "edit" | "create" => "Edit",
+        "read" | "view" => "Read",
+        other => other,
+    };
+    let text = pattern.map_or_else(|| name.to_owned(), |rest| format!("{name}({rest}"));
+    crate::claude::rule(effect, &text)
 }
 
 fn appended<'a>(texts: impl Iterator<Item = &'a str>) -> SystemText {

@@ -10,10 +10,14 @@ use serde_json::{Value, json};
 use super::audience::Member;
 use super::held::Held;
 use super::watch::Watch;
+use crate::decision::instead;
 
 impl Watch {
     /// Has an ask decided that this client, or nobody, is there for. Permissions wait for whoever decides on them.
     pub(super) fn put(&mut self, ask: Ask) {
+        if self.put.contains(&ask.id) {
+            return;
+        }
         let held = Arc::clone(&self.held);
         let is_mine = |can: Option<Arc<Member>>| can.is_some_and(|member| Arc::ptr_eq(&member, &self.member));
         let Ask { id, subject, .. } = ask;
@@ -22,12 +26,16 @@ impl Watch {
         match subject {
             Subject::Permission { .. } => {
                 if held.approves_all.load(Ordering::Acquire) {
-                    let decision = Decision::Allow { rule: None, input: None };
-                    self.questions.spawn(async move { decide(&held, DecideParams { ask: id, decision }).await });
+                    let decision = Decision::Allow { rules: Vec::new(), input: None };
+                    self.put.insert(id.clone());
+                    self.questions.spawn(async move {
+                        decide(&held, DecideParams { ask: id, decision }).await;
+                    });
                 }
             }
             Subject::Question { question, choices } => {
                 if is_mine(held.audience.who(|abilities| abilities.user_input)) {
+                    self.put.insert(id.clone());
                     self.questions.spawn(async move {
                         let decision = ask_user(&member, &session, &question, &choices).await;
                         decide(&held, DecideParams { ask: id, decision }).await;
@@ -38,24 +46,39 @@ impl Watch {
                 let able = held.audience.who(|abilities| abilities.exit_plan);
                 let nobody = able.is_none();
                 if is_mine(able) {
+                    self.put.insert(id.clone());
                     self.questions.spawn(async move {
                         let decision = ask_plan(&member, &session, &subject).await;
                         decide(&held, DecideParams { ask: id, decision }).await;
                     });
                 } else if nobody && is_mine(held.audience.who(|_| true)) {
                     let decision = subject.by_default();
-                    self.questions.spawn(async move { decide(&held, DecideParams { ask: id, decision }).await });
+                    self.put.insert(id.clone());
+                    self.questions.spawn(async move {
+                        decide(&held, DecideParams { ask: id, decision }).await;
+                    });
                 }
             }
         }
     }
 }
 
-/// Decides on an ask. Somebody else may have decided first.
-async fn decide(held: &Held, decision: DecideParams) {
-    if let Err(error) = held.call::<Value>(Method::AsksDecide, decision).await {
-        tracing::debug!(%error, "a decision was not taken");
+/// Decides on an ask; says whether the decision was taken as it is. Another client may have decided first.
+pub(crate) async fn decide(held: &Held, DecideParams { ask, decision }: DecideParams) -> bool {
+    let mut is_first = true;
+    let mut next = Some(decision);
+    while let Some(decision) = next.take() {
+        let params = DecideParams { ask: ask.clone(), decision: decision.clone() };
+        match held.call::<Value>(Method::AsksDecide, params).await {
+            Ok(_decided) => return is_first,
+            Err(error) => {
+                tracing::debug!(%error, "a decision was not taken");
+                next = instead(decision, &error);
+            }
+        }
+        is_first = false;
     }
+    false
 }
 
 async fn ask_user(member: &Member, session: &str, question: &str, choices: &[String]) -> Decision {

@@ -8,8 +8,8 @@ use tokio::sync::watch;
 /// How a session came to rest.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Rest {
-    /// The last of its own mail that was read before.
-    pub(crate) read: Option<MailId>,
+    /// The last of its own mail that was there before. What is unread then is not read until something else comes.
+    pub(crate) mail: Option<MailId>,
     /// The event that told of it.
     pub(crate) event: Option<Value>,
     /// What its own agent said last.
@@ -38,10 +38,13 @@ impl Resting {
         match &envelope.entry.event {
             Event::ActivationStarted { .. } if is_root => {
                 self.is_busy = true;
-                self.next = Rest { read: self.next.read, ..Rest::default() };
+                self.next = Rest { mail: self.next.mail, ..Rest::default() };
+            }
+            Event::MailAdmitted { mail, .. } if is_root => {
+                self.is_busy = true;
+                self.next.mail = self.next.mail.max(Some(*mail));
             }
             Event::ActivationStarted { .. } | Event::MailAdmitted { .. } => self.is_busy = true,
-            Event::MailDelivered { mail } if is_root => self.next.read = mail.iter().copied().max().max(self.next.read),
             Event::ActivationEnded { outcome: Outcome::Cancelled { .. }, .. } if is_root => self.next.aborted = true,
             Event::AdmissionClosed => self.next.aborted = true,
             _other => {}
@@ -75,7 +78,7 @@ impl Resting {
 
     /// The session cannot go on: whoever waits for it to rest need not wait any longer.
     pub(crate) fn is_paused(&mut self, why: &str) {
-        let (read, error) = (Some(MailId(u64::MAX)), Some(why.to_owned()));
-        self.last.send_replace(Rest { read, error, ..self.next.clone() });
+        let (mail, error) = (Some(MailId(u64::MAX)), Some(why.to_owned()));
+        self.last.send_replace(Rest { mail, error, ..self.next.clone() });
     }
 }

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::audience::Member;
+use super::base::Base;
 use super::held::Held;
 use crate::House;
 use crate::token::Token;
@@ -18,6 +19,8 @@ pub(crate) type Room = Arc<tokio::sync::Mutex<Option<Arc<Held>>>>;
 /// What the clients of one process share.
 pub(crate) struct Server {
     pub(crate) house: Arc<dyn House>,
+    /// The base directory that its clients keep their sessions apart by.
+    pub(crate) base: Base,
     token: Option<Token>,
     rooms: Mutex<HashMap<SessionId, Room>>,
     closing: CancellationToken,
@@ -28,6 +31,7 @@ pub(crate) struct Server {
 impl Server {
     pub(crate) fn new(house: Arc<dyn House>, token: Option<Token>) -> Server {
         Server {
+            base: Base::named(house.variable("COPILOT_HOME")),
             house,
             token,
             rooms: Mutex::default(),

@@ -23,6 +23,7 @@ use super::tools::Workbench;
 use super::unmet::{tools, unmet, unmet_tools};
 use super::visit::Visit;
 use super::watch::{self, Watch};
+use crate::managed;
 
 /// A client's stay in one session.
 pub(crate) struct Stay {
@@ -66,9 +67,10 @@ pub(crate) async fn resume(visit: &Visit, params: &Value) -> Result<Value, Error
     let named = params["sessionId"].as_str().unwrap_or_default();
     let id = naming::meant(named).ok_or_else(|| unknown(named))?;
     let home = visit.server().house.home().clone();
-    if Reader::open(&home, id).is_err() {
+    if Reader::open(&home, id).is_err() || !visit.server().base.has(&home, id) {
         return Err(unknown(named));
     }
+    let managed = Wish(params).managed()?;
     visit.part(id).await;
     let wish = Wish(params);
     let room = visit.server().room(id);
@@ -78,6 +80,10 @@ pub(crate) async fn resume(visit: &Visit, params: &Value) -> Result<Value, Error
         Some(_) | None => Held::there(&home, id).await.map(Arc::new),
     };
     if let Some(held) = there {
+        if !managed.is_empty() {
+            let why = "the session is under way, and managed settings cannot be applied to it";
+            return Err(ErrorObject::internal(managed::refusal(why.into())));
+        }
         held.commands.learn(params);
         held.note(unmet_tools(params, |name| held.has_tool(name)).into_iter().chain(unmet(params)).map(Notice::unmet));
         let (member, asides) = Member::new(visit.peer(), wish.abilities());
@@ -108,9 +114,13 @@ pub(crate) async fn resume(visit: &Visit, params: &Value) -> Result<Value, Error
 pub(crate) async fn fork(visit: &Visit, params: &Value) -> Result<SessionId, ErrorObject> {
     let named = params["sessionId"].as_str().unwrap_or_default();
     let id = naming::meant(named).ok_or_else(|| unknown(named))?;
+    if !visit.server().base.has(visit.server().house.home(), id) {
+        return Err(unknown(named));
+    }
     let order = crate::Order::new(Start::Fork(id));
     let copy = visit.server().house.open(order).await.map_err(ErrorObject::internal)?;
     let copied = copy.id();
+    visit.server().base.keep(copy.home(), copied).map_err(ErrorObject::internal)?;
     copy.leave().await.map_err(ErrorObject::internal)?;
     Ok(copied)
 }
@@ -149,9 +159,14 @@ async fn open(
         Err(refusal) => return Err(ErrorObject::internal(refusal)),
     };
     naming::keep(session.home(), id, called).map_err(ErrorObject::internal)?;
+    visit.server().base.keep(session.home(), id).map_err(ErrorObject::internal)?;
     let first_seq = session.first_seq();
     let held = Arc::new(Held::here(session, audience, bench).await?);
     held.entitle(wish.titles());
+    let managed = wish.managed()?;
+    if managed.forbids_bypass || !managed.ask.is_empty() {
+        held.forbid_approving_all();
+    }
     held.equip(tools(wish.0));
     held.note(warning.into_iter().chain(unmet(wish.0).into_iter().map(Notice::unmet)));
     Ok((Opened { held, first_seq }, member, asides))

@@ -22,6 +22,9 @@ struct Waiting {
     answer: oneshot::Sender<Answer>,
 }
 
+/// What a model is told of a tool that threw. The exception is the client's, and may hold anything.
+const NO_DETAILS: &str = "the tool failed, and its program gives no details";
+
 /// What a client made of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Answer {
@@ -53,8 +56,8 @@ impl Workbench {
 impl Answer {
     /// Reads `session.tools.handlePendingToolCall`.
     pub(crate) fn read(params: &Value) -> Answer {
-        if let Some(error) = params["error"].as_str() {
-            return Answer::Failed(error.to_owned());
+        if !params["error"].is_null() {
+            return Answer::Failed(NO_DETAILS.to_owned());
         }
         let result = &params["result"];
         let text = match result {
@@ -68,9 +71,7 @@ impl Answer {
         };
         match result["resultType"].as_str() {
             None | Some("success") => Answer::Done(text),
-            Some(_failed) if text.is_empty() => {
-                Answer::Failed(result["error"].as_str().unwrap_or("the tool failed").to_owned())
-            }
+            Some(_failed) if text.is_empty() => Answer::Failed(NO_DETAILS.to_owned()),
             Some(_failed) => Answer::Failed(text),
         }
     }
@@ -173,8 +174,14 @@ mod tests {
         let object = json!({ "result": { "textResultForLlm": "yes", "resultType": "success" } });
         assert_eq!(read(object), Answer::Done("yes".into()));
         let failed = json!({ "result": { "textResultForLlm": "", "resultType": "failure", "error": "broke" } });
-        assert_eq!(read(failed), Answer::Failed("broke".into()));
-        assert_eq!(read(json!({ "error": "broke" })), Answer::Failed("broke".into()));
+        assert_eq!(read(failed), Answer::Failed(NO_DETAILS.into()));
+        for thrown in [json!("broke: key=s3cret"), json!({ "message": "s3cret" }), json!(["s3cret"]), json!(5)] {
+            assert_eq!(read(json!({ "error": thrown })), Answer::Failed(NO_DETAILS.into()));
+            assert_eq!(read(json!({ "error": thrown, "result": "s3cret" })), Answer::Failed(NO_DETAILS.into()));
+        }
+        let told =
+            json!({ "result": { "textResultForLlm": "no such city", "resultType": "failure", "error": "s3cret" } });
+        assert_eq!(read(told), Answer::Failed("no such city".into()));
         assert_eq!(read(json!({ "result": { "other": 1 } })), Answer::Done(r#"{"other":1}"#.into()));
         assert_eq!(read(json!({})), Answer::Done(String::new()));
     }

@@ -21,8 +21,9 @@ use super::rest::Rest;
 use super::server::Server;
 use super::stay::{self, Stay};
 
-/// How many calls of one client may be under way; then it is not read from.
-const MAX_CALLS: usize = 64;
+/// How many calls of one client may be under way. More are refused, and not left unread: an answer that one of those
+/// under way waits for may stand behind them.
+const MAX_CALLS: usize = 1024;
 
 /// How long a client may take to show its token.
 const ADMISSION: Duration = Duration::from_secs(10);
@@ -145,7 +146,11 @@ where
         match connection.next().await {
             Ok(Some(Ok(Message::Request(request)))) => {
                 while calls.try_join_next().is_some() {}
-                let Ok(room) = Arc::clone(&room).acquire_owned().await else { return };
+                let Ok(room) = Arc::clone(&room).try_acquire_owned() else {
+                    let why = format!("{MAX_CALLS} calls are under way: wait for an answer");
+                    visit.peer.answer(Some(request.id), Err(ErrorObject::internal(why))).await;
+                    continue;
+                };
                 let answering = begin(Arc::clone(visit), request).await;
                 calls.spawn(async move {
                     answering.await;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use host::{Ids, TimeIds};
 use protocol::api::{AsksParams, AsksResult, Method, StatusView, SubscribeParams};
-use protocol::{Ask, Envelope, Event, TaskId, Turn};
+use protocol::{Ask, AskId, Envelope, Event, TaskId, Turn};
 use rpc::{Client, Notification, Notifications};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -41,6 +41,8 @@ pub(crate) struct Watch {
     streamed: HashSet<(TaskId, Turn)>,
     /// Calls of the client's tools that it was told of.
     announced: HashSet<Uuid>,
+    /// Asks that were put to the client.
+    pub(super) put: HashSet<AskId>,
     resting: Resting,
     pub(super) questions: JoinSet<()>,
 }
@@ -67,6 +69,7 @@ impl Watch {
             early: Vec::new(),
             streamed: HashSet::new(),
             announced: HashSet::new(),
+            put: HashSet::new(),
             resting,
             questions: JoinSet::new(),
         };
@@ -95,6 +98,7 @@ impl Watch {
             tracing::warn!(%error, "a session cannot be watched");
             return Ok(());
         }
+        let member = Arc::clone(&self.member);
         loop {
             tokio::select! {
                 biased;
@@ -102,12 +106,8 @@ impl Watch {
                     Ok(notification) => self.notified(notification).await?,
                     Err(_closed) => return Ok(()),
                 },
-                Some(aside) = asides.recv() => {
-                    self.aside(aside).await?;
-                    if self.member.takes_miss() {
-                        self.announce().await?;
-                    }
-                }
+                Some(aside) = asides.recv() => self.aside(aside).await?,
+                () = member.must_look() => self.look().await?,
                 Some(_) = self.questions.join_next() => {}
             }
         }
@@ -128,6 +128,19 @@ impl Watch {
             let wire = self.translator.question(&row.ask);
             self.say(Wire { ephemeral: true, ..wire }).await?;
             self.put(row.ask);
+        }
+        Ok(())
+    }
+
+    /// Takes over what another client was to answer, and what this one was not told of.
+    async fn look(&mut self) -> Result<(), Gone> {
+        self.announce().await?;
+        let open = self.held.call::<AsksResult>(Method::AsksList, AsksParams::default()).await;
+        for row in open.map(|open| open.asks).unwrap_or_default() {
+            // What it has not heard of yet is put to it when it does.
+            if self.translator.has_asked(&row.ask.id) {
+                self.put(row.ask);
+            }
         }
         Ok(())
     }

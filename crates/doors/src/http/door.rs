@@ -19,8 +19,11 @@ use super::gate::Gate;
 use super::hall::Hall;
 use super::openapi::openapi;
 use super::problem::Problem;
+use super::reach::{self, Reach};
+use super::relay::{Relay, Relays};
 use super::route::{Act, Gives, Named, Route, Takes};
 use super::routes::ROUTES;
+use super::strangers::Place;
 use super::words::{Greeting, Since};
 use super::{Limits, begin, shelf};
 
@@ -33,13 +36,14 @@ pub(super) struct Door {
     pub(super) hall: Arc<Hall>,
     pub(super) limits: Limits,
     pub(super) streams: Arc<Semaphore>,
+    pub(super) relays: Relays,
     pub(super) closing: CancellationToken,
 }
 
 impl Door {
     /// Answers one request.
-    pub(super) async fn answer(&self, request: Request<Incoming>) -> Reply {
-        let mut reply = self.perform(request).await.unwrap_or_else(Problem::reply);
+    pub(super) async fn answer(&self, request: Request<Incoming>, place: &Place) -> Reply {
+        let mut reply = self.perform(request, place).await.unwrap_or_else(Problem::reply);
         let headers = reply.headers_mut();
         for (name, value) in [
             ("cache-control", "no-store"),
@@ -51,8 +55,12 @@ impl Door {
         reply
     }
 
-    async fn perform(&self, request: Request<Incoming>) -> Result<Reply, Problem> {
+    async fn perform(&self, request: Request<Incoming>, place: &Place) -> Result<Reply, Problem> {
         self.gate.check(&request)?;
+        if !place.admit() {
+            let detail = format!("{} connections are open already, and that is the limit", self.limits.connections);
+            return Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, detail).remedy("close one"));
+        }
         let (head, body) = request.into_parts();
         let (route, named) = find(&head.method, &head.uri)?;
         let given = match &route.takes {
@@ -137,7 +145,7 @@ impl Door {
             let detail = format!("{} streams are open already, and that is the limit", self.limits.streams);
             Problem::new(StatusCode::TOO_MANY_REQUESTS, detail).remedy("close one")
         })?;
-        let reach = self.hall.reach(session).await?;
+        let relay = self.relay(session).await?;
         let watch = Watch {
             home: self.hall.home().clone(),
             session,
@@ -146,7 +154,23 @@ impl Door {
             closing: self.closing.clone(),
             _place: place,
         };
-        Ok(body::stream(events::stream(watch, reach)))
+        Ok(body::stream(events::stream(watch, relay)))
+    }
+
+    /// What tells all watchers of a session what happens, while somebody runs it.
+    async fn relay(&self, session: SessionId) -> Result<Option<Arc<Relay>>, Problem> {
+        if let Some(relay) = self.relays.find(session) {
+            return Ok(Some(relay));
+        }
+        let (client, notifications) = match self.hall.reach(session).await? {
+            Reach::Live(link) => link,
+            Reach::Resting(_reader) => return Ok(None),
+        };
+        let view = reach::call(&client, Method::SessionGet, json!({}), self.limits.answer_time).await?;
+        let SessionView { events, .. } = read(view)?;
+        let relay = Arc::new(Relay::new(client, notifications, events));
+        self.relays.keep(session, &relay);
+        Ok(Some(relay))
     }
 }
 

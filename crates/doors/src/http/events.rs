@@ -1,8 +1,7 @@
-//! A session's events as server-sent events. The stream is pulled: a client that takes nothing is asked for nothing, the
-//! session's own subscription falls back to the log, and no run waits for it.
+//! A session's events as server-sent events. The stream is pulled: a client that takes nothing is asked for nothing, and
+//! falls back to the session's file; no run waits for it.
 
 use std::fmt::Write;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,14 +10,14 @@ use futures_util::Stream;
 use futures_util::stream::unfold;
 use host::Home;
 use protocol::SessionId;
-use protocol::api::{Method, SubscribeParams};
-use rpc::{CallError, Client, Notifications};
 use serde_json::{Value, json};
-use store::Reader;
+use store::{Reader, StoreError};
 use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 
-use super::reach::Reach;
+use super::relay::{Batch, Relay};
 
 /// How many events are read from a file at a time.
 const PAGE: usize = 256;
@@ -38,14 +37,10 @@ pub(super) struct Watch {
     pub(super) _place: OwnedSemaphorePermit,
 }
 
-/// Everything after what the client has seen: from whoever runs the session while somebody does, from its file
-/// otherwise.
-pub(super) fn stream(watch: Watch, reach: Reach) -> impl Stream<Item = Bytes> + Send {
-    let source = match reach {
-        Reach::Live((client, notifications)) => live(client, notifications, watch.seen),
-        Reach::Resting(reader) => Source::File(reader),
-    };
-    let feed = Feed { watch, source };
+/// Everything after what the client has seen: from the session's file, and from its relay while somebody runs it.
+pub(super) fn stream(watch: Watch, relay: Option<Arc<Relay>>) -> impl Stream<Item = Bytes> + Send {
+    let live = relay.and_then(|relay| Some(Live { batches: relay.subscribe()?, status: relay.status(), relay }));
+    let feed = Feed { watch, live, is_behind: true, is_over: false };
     unfold(Some(feed), |feed| async move {
         let mut feed = feed?;
         let piece = feed.next().await?;
@@ -55,104 +50,132 @@ pub(super) fn stream(watch: Watch, reach: Reach) -> impl Stream<Item = Bytes> + 
 
 struct Feed {
     watch: Watch,
-    source: Source,
+    live: Option<Live>,
+    /// Whether the file may hold events that the client has not got.
+    is_behind: bool,
+    is_over: bool,
 }
 
-enum Source {
-    Live { subscribing: Option<Subscribing>, notifications: Notifications, _client: Arc<Client> },
-    File(Reader),
-    Over,
+struct Live {
+    batches: Receiver<Arc<Batch>>,
+    /// The session's state when the client began to catch up: it is told when the client has.
+    status: Option<Bytes>,
+    relay: Arc<Relay>,
 }
 
-/// The call that begins a subscription; its answer may come after the first events.
-type Subscribing = Pin<Box<dyn Future<Output = Result<Value, CallError>> + Send>>;
-
-fn live(client: Client, notifications: Notifications, after: u64) -> Source {
-    let client = Arc::new(client);
-    let caller = Arc::clone(&client);
-    let subscribing =
-        Box::pin(async move { caller.call::<Value>(Method::EventsSubscribe, SubscribeParams { after }).await });
-    Source::Live { subscribing: Some(subscribing), notifications, _client: client }
+enum Heard {
+    Told(Arc<Batch>),
+    Missed,
+    Nothing,
+    Closed,
 }
 
 impl Feed {
     /// The next piece of the stream; none when it is over.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
-            match &mut self.source {
-                Source::Live { subscribing, notifications, .. } => {
-                    let heard = tokio::select! {
-                        biased;
-                        () = self.watch.closing.cancelled() => Heard::Closed,
-                        Err(_refused) = answer(subscribing) => Heard::Closed,
-                        told = notifications.next() => told.map_or(Heard::Closed, Heard::Told),
-                        () = tokio::time::sleep(self.watch.keep_alive) => Heard::Nothing,
-                    };
-                    match heard {
-                        Heard::Told(told) => {
-                            if let Some(piece) = self.tell(&told) {
-                                return Some(piece);
-                            }
-                        }
-                        Heard::Nothing => return Some(Bytes::from_static(b": nothing new\n\n")),
-                        Heard::Closed => self.source = self.file(),
+            if self.is_over {
+                return None;
+            }
+            if self.is_behind {
+                match self.page() {
+                    Ok(Some(page)) => return Some(page),
+                    Ok(None) => self.is_behind = false,
+                    Err(error) => {
+                        // What cannot be read now can be read by whoever comes back: the stream is not complete.
+                        tracing::warn!(%error, "a session's file cannot be read");
+                        self.is_over = true;
+                        let detail = json!({ "seq": self.watch.seen, "detail": "the session's file cannot be read" });
+                        return Some(format!("retry: {RETRY}\n{}", piece("error", None, &detail)).into());
                     }
                 }
-                Source::File(reader) => {
-                    // What cannot be read now can be read by whoever comes back.
-                    let page = reader.events_after(self.watch.seen, PAGE).unwrap_or_default();
-                    let Some(last) = page.last() else { break };
-                    self.watch.seen = last.seq;
-                    let pieces = page
-                        .iter()
-                        .filter_map(|event| Some(piece("event", Some(event.seq), &serde_json::to_value(event).ok()?)));
-                    return Some(pieces.collect::<String>().into());
+            }
+            let Some(live) = &mut self.live else {
+                self.is_over = true;
+                let end = piece("end", None, &json!({ "seq": self.watch.seen }));
+                return Some(format!("retry: {RETRY}\n{end}").into());
+            };
+            if let Some(status) = live.status.take() {
+                return Some(status);
+            }
+            let heard = tokio::select! {
+                biased;
+                () = self.watch.closing.cancelled() => Heard::Closed,
+                told = live.batches.recv() => match told {
+                    Ok(batch) => Heard::Told(batch),
+                    Err(RecvError::Lagged(_)) => Heard::Missed,
+                    Err(RecvError::Closed) => Heard::Closed,
+                },
+                () = tokio::time::sleep(self.watch.keep_alive) => Heard::Nothing,
+            };
+            match heard {
+                Heard::Told(batch) => {
+                    if let Some(piece) = self.tell(&batch) {
+                        return Some(piece);
+                    }
                 }
-                Source::Over => return None,
+                Heard::Missed => self.fall_behind(),
+                Heard::Nothing => return Some(Bytes::from_static(b": nothing new\n\n")),
+                Heard::Closed => (self.live, self.is_behind) = (None, true),
             }
         }
-        self.source = Source::Over;
-        let end = piece("end", None, &json!({ "seq": self.watch.seen }));
-        Some(format!("retry: {RETRY}\n{end}").into())
     }
 
-    /// What the session said, as the client is told it; nothing if the client has it.
-    fn tell(&mut self, told: &rpc::Notification) -> Option<Bytes> {
-        let seq = match told.method.as_str() {
-            "event" => {
-                let seq = told.params["seq"].as_u64().filter(|seq| *seq > self.watch.seen)?;
-                self.watch.seen = seq;
-                Some(seq)
+    /// What is new in a batch. Events that are missing before it are in the file, and so are its own by now.
+    fn tell(&mut self, batch: &Batch) -> Option<Bytes> {
+        let mut missed = Bytes::new();
+        if let Some((first, last)) = batch.events() {
+            if first > self.watch.seen + 1 {
+                match self.page() {
+                    Ok(Some(page)) => missed = page,
+                    Ok(None) => {}
+                    Err(_unreadable) => {
+                        self.fall_behind();
+                        return None;
+                    }
+                }
+                if first > self.watch.seen + 1 {
+                    // There is more than a page of it, and the batch's events are in the file too.
+                    self.fall_behind();
+                    return Some(missed).filter(|bytes| !bytes.is_empty());
+                }
             }
-            "text" | "status" => None,
-            _newer => return None,
-        };
-        Some(piece(&told.method, seq, &told.params).into())
+            let new = batch.after(self.watch.seen);
+            self.watch.seen = self.watch.seen.max(last);
+            return Some(joined(missed, new)).filter(|bytes| !bytes.is_empty());
+        }
+        Some(batch.after(self.watch.seen)).filter(|bytes| !bytes.is_empty())
     }
 
-    fn file(&self) -> Source {
-        Reader::open(&self.watch.home, self.watch.session).map_or(Source::Over, Source::File)
+    /// Goes back to the file. The state that was in what is missed is told after it.
+    fn fall_behind(&mut self) {
+        self.is_behind = true;
+        if let Some(live) = &mut self.live {
+            live.status = live.relay.status();
+        }
+    }
+
+    /// The next events of the file; nothing if the client has them all.
+    fn page(&mut self) -> Result<Option<Bytes>, StoreError> {
+        let reader = Reader::open(&self.watch.home, self.watch.session)?;
+        let page = reader.events_after(self.watch.seen, PAGE)?;
+        let Some(last) = page.last() else { return Ok(None) };
+        self.watch.seen = last.seq;
+        let pieces =
+            page.iter().filter_map(|event| Some(piece("event", Some(event.seq), &serde_json::to_value(event).ok()?)));
+        Ok(Some(pieces.collect::<String>().into()))
     }
 }
 
-enum Heard {
-    Told(rpc::Notification),
-    Nothing,
-    Closed,
-}
-
-/// Waits for the answer to a subscription, if that is still to come; otherwise for ever.
-async fn answer(subscribing: &mut Option<Subscribing>) -> Result<(), CallError> {
-    if let Some(call) = subscribing {
-        let answered = call.await;
-        *subscribing = None;
-        answered?;
+fn joined(before: Bytes, after: Bytes) -> Bytes {
+    match before.is_empty() {
+        true => after,
+        false => [before, after].concat().into(),
     }
-    std::future::pending().await
 }
 
 /// One event of the stream. JSON has no line breaks of its own.
-fn piece(name: &str, seq: Option<u64>, data: &Value) -> String {
+pub(super) fn piece(name: &str, seq: Option<u64>, data: &Value) -> String {
     let mut piece = String::new();
     if let Some(seq) = seq {
         // Writing to a text cannot fail.
@@ -160,4 +183,37 @@ fn piece(name: &str, seq: Option<u64>, data: &Value) -> String {
     }
     let _written = write!(piece, "event: {name}\ndata: {data}\n\n");
     piece
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::StreamExt;
+    use tokio::sync::Semaphore;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_stream_whose_file_cannot_be_read_ends_with_an_error_and_not_as_complete() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::open(folder.path().to_owned()).unwrap();
+        let session: SessionId = "ses-01900000-0000-7000-8000-000000000001".parse().unwrap();
+        std::fs::create_dir_all(home.session_dir(session)).unwrap();
+        for content in [None, Some("not a database".repeat(1000))] {
+            if let Some(content) = content {
+                std::fs::write(home.session_dir(session).join("session.db"), content).unwrap();
+            }
+            let watch = Watch {
+                home: home.clone(),
+                session,
+                seen: 7,
+                keep_alive: Duration::from_secs(1),
+                closing: CancellationToken::new(),
+                _place: Arc::new(Semaphore::new(1)).acquire_owned().await.unwrap(),
+            };
+            let told: Vec<Bytes> = stream(watch, None).collect().await;
+            let told = String::from_utf8(told.concat()).unwrap();
+            assert!(told.contains("event: error\ndata: {") && told.contains("\"seq\":7"), "{told}");
+            assert!(!told.contains("event: end"), "{told}");
+        }
+    }
 }

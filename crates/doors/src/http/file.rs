@@ -49,7 +49,7 @@ pub(super) fn answer(
             let wanted: AsksParams = params(given)?;
             json(reader.asks_page(&AsksParams { limit: most(wanted.limit), ..wanted })?)
         }
-        Method::SessionPoke
+        Method::SessionCommand
         | Method::SessionSend
         | Method::SessionInterrupt
         | Method::SessionStop
@@ -61,6 +61,7 @@ pub(super) fn answer(
         | Method::PlanDelete
         | Method::ModelSet
         | Method::PermissionSet
+        | Method::RulesSet
         | Method::AgentGet
         | Method::AgentSelect
         | Method::ErrandsList
@@ -75,6 +76,7 @@ pub(super) fn answer(
         | Method::TasksForget
         | Method::TodosAdd
         | Method::TodosUpdate
+        | Method::TodosEdit
         | Method::AsksDecide
         | Method::EventsSubscribe => Err(Problem::conflict("nobody runs the session")
             .remedy(format!("go on with it first: POST /v1/sessions/{id}/resume"))),

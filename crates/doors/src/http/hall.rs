@@ -136,10 +136,10 @@ fn rooms(rooms: &Rooms) -> MutexGuard<'_, HashMap<SessionId, mpsc::Sender<Wish>>
     rooms.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits until nothing runs in a session any more.
+/// Waits until nothing runs in a session any more. One that is paused has stopped, and will not say that it is quiet.
 async fn quiet(status: &mut watch::Receiver<Status>) {
     // A session that says nothing any more is quiet.
-    let _over = status.wait_for(|status| status.quiet).await.is_err();
+    let _over = status.wait_for(|status| status.quiet || status.paused.is_some()).await.is_err();
 }
 
 /// Keeps one session until somebody wants it left.

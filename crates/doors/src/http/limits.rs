@@ -5,8 +5,12 @@ use std::time::Duration;
 /// What a client may take of the door.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// How many connections there may be at once; more wait to be accepted.
+    /// How many connections there may be at once that have shown the token.
     pub connections: usize,
+    /// How many there may be besides that have not; the oldest of them makes room for the next.
+    pub strangers: usize,
+    /// How long a connection may take to show the token.
+    pub admission_time: Duration,
     /// How many of them may be streams of events.
     pub streams: usize,
     /// How many sessions may run here at once.
@@ -33,6 +37,8 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits {
             connections: 256,
+            strangers: 64,
+            admission_time: Duration::from_secs(5),
             streams: 128,
             sessions: 64,
             head: 32 << 10,

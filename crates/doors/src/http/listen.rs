@@ -18,6 +18,8 @@ use super::door::Door;
 use super::gate::Gate;
 use super::hall::Hall;
 use super::patient::Patient;
+use super::relay::Relays;
+use super::strangers::{Place, Places};
 use super::{Limits, Token};
 use crate::House;
 
@@ -55,6 +57,7 @@ impl Listener {
             gate: Gate::new(token, self.address.port()),
             hall: Arc::clone(&hall),
             streams: Arc::new(Semaphore::new(limits.streams)),
+            relays: Relays::default(),
             limits: limits.clone(),
             closing: closing.clone(),
         });
@@ -74,16 +77,11 @@ impl Listener {
 }
 
 async fn accept(socket: &TcpListener, door: &Arc<Door>, guests: &TaskTracker) {
-    let places = Arc::new(Semaphore::new(door.limits.connections));
-    loop {
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+    let places = Places::new(door.limits.connections, door.limits.strangers);
+    for number in 0.. {
         match socket.accept().await {
             Ok((stream, _)) => {
-                let door = Arc::clone(door);
-                guests.spawn(async move {
-                    receive(stream, door).await;
-                    drop(place);
-                });
+                guests.spawn(receive(stream, Arc::clone(door), places.enter(number)));
             }
             Err(error) => {
                 tracing::warn!(%error, "a connection was not accepted");
@@ -94,11 +92,13 @@ async fn accept(socket: &TcpListener, door: &Arc<Door>, guests: &TaskTracker) {
 }
 
 /// Serves one connection until its client leaves, breaks a limit, or the door closes.
-async fn receive(stream: TcpStream, door: Arc<Door>) {
+async fn receive(stream: TcpStream, door: Arc<Door>, place: Place) {
     // Answers are small, and are waited for.
     stream.set_nodelay(true).ok();
     let stream = TokioIo::new(Patient::new(stream, door.limits.write_time));
-    let closing = door.closing.clone();
+    let (closing, admission_time) = (door.closing.clone(), door.limits.admission_time);
+    let place = Arc::new(place);
+    let of_requests = Arc::clone(&place);
     let mut settings = http1::Builder::new();
     settings
         .timer(TokioTimer::new())
@@ -106,13 +106,14 @@ async fn receive(stream: TcpStream, door: Arc<Door>) {
         .max_buf_size(door.limits.head)
         .max_headers(HEADERS);
     let answering = service_fn(move |request| {
-        let door = Arc::clone(&door);
-        async move { Ok::<_, Infallible>(door.answer(request).await) }
+        let (door, place) = (Arc::clone(&door), Arc::clone(&of_requests));
+        async move { Ok::<_, Infallible>(door.answer(request, &place).await) }
     });
     let connection = settings.serve_connection(stream, answering);
     tokio::pin!(connection);
     let outcome = tokio::select! {
         outcome = connection.as_mut() => outcome,
+        () = stays_out(&place, admission_time) => return,
         () = closing.cancelled() => {
             connection.as_mut().graceful_shutdown();
             connection.await
@@ -120,5 +121,16 @@ async fn receive(stream: TcpStream, door: Arc<Door>) {
     };
     if let Err(error) = outcome {
         tracing::debug!(%error, "a connection ended");
+    }
+}
+
+/// Ends when a connection has had its time to show the token, or must make room for another, and has shown none.
+async fn stays_out(place: &Place, time: Duration) {
+    tokio::select! {
+        () = tokio::time::sleep(time) => {}
+        () = place.sent_away() => {}
+    }
+    if place.is_admitted() {
+        std::future::pending::<()>().await;
     }
 }

@@ -18,9 +18,11 @@ mod openapi;
 mod patient;
 mod problem;
 mod reach;
+mod relay;
 mod route;
 mod routes;
 mod shelf;
+mod strangers;
 mod words;
 
 pub use crate::token::Token;

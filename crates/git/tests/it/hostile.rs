@@ -60,7 +60,7 @@ async fn a8_filters_of_the_repository_run_no_program_of_the_agent() {
     let sealed = checkout.seal().await.unwrap();
     assert!(!ran.exists(), "by sealing");
     let (repository, root) = (Repository::find(&stage.git).await.unwrap(), checkout.path().parent().unwrap());
-    let order = Order { id: stage.id(), name: "look".into(), base: checkout.base().clone() };
+    let order = Order { id: stage.id(), name: "look".into(), title: String::new(), base: checkout.base().clone() };
     let scratch = Scratch::make(&repository, root, order).await.unwrap();
     scratch.show(&sealed.commit).await.unwrap();
     assert_eq!(fs::read_to_string(scratch.folder().join("b.txt")).unwrap(), "made\n");
@@ -92,7 +92,7 @@ async fn f8_what_would_become_a_repository_s_own_file_is_never_written() {
     let outset = git::Outset::now(git).await.unwrap();
     let root = stage.home.make_checkouts(stage.session).unwrap();
     let repository = Repository::find(git).await.unwrap();
-    let order = Order { id: stage.id(), name: "look".into(), base: outset.base.clone() };
+    let order = Order { id: stage.id(), name: "look".into(), title: String::new(), base: outset.base.clone() };
     let scratch = Scratch::make(&repository, &root, order).await.unwrap();
     let blob = git.done(&["hash-object", "-w", "--stdin"], b"evil\n").await.unwrap().text();
     let hooks = git.done(&["mktree"], format!("100755 blob {blob}\tpost-checkout\n").as_bytes()).await.unwrap().text();

@@ -7,6 +7,7 @@
 extern crate bosun_git as git;
 
 mod checkouts;
+mod confined;
 mod crowd;
 mod discarding;
 mod hostile;

@@ -66,7 +66,7 @@ impl Stage {
         let repository = Repository::find(&self.git).await?;
         let base = repository.head().await?;
         let root = self.home.make_checkouts(id.session).unwrap();
-        Checkout::make(&repository, &root, Order { id, name: name.into(), base }).await
+        Checkout::make(&repository, &root, Order { id, name: name.into(), title: String::new(), base }).await
     }
 
     /// Runs git commands in a checkout as an agent would, words split at blanks.

@@ -121,7 +121,16 @@ impl Page<'_> {
         };
         let Outer { event, dialect, matcher } = outer;
         let (timeout_ms, source) = (timeout.unwrap_or(usual), self.source(path));
-        self.hooks.push(HookSpec { event, matcher, action, timeout_ms, failure, dialect, source });
+        self.hooks.push(HookSpec {
+            event,
+            matcher,
+            action,
+            timeout_ms,
+            failure,
+            dialect,
+            source,
+            programs: Vec::new(),
+        });
     }
 
     fn timeout(&mut self, path: &str, entry: &Value) -> Result<Option<u64>, ()> {

@@ -10,10 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use super::failure::Failure;
 use super::runner::Wrote;
 
-/// Most bytes that are kept of what a hook writes.
-const KEPT: usize = 64 * 1024;
-
-/// How much more a hook may write before it counts as broken; nobody reads that.
+/// Most bytes that a hook may write; one that writes more counts as broken, since its answer may be among them.
 const FLOOD: usize = 1024 * 1024;
 
 /// Most bytes of a failing hook's complaint.
@@ -62,21 +59,32 @@ async fn write(stdin: Option<Input>, payload: &Value) -> std::convert::Infallibl
     std::future::pending().await
 }
 
-/// The head of what a hook writes, read to its end.
+/// What a hook writes, read to its end.
 async fn read(from: Option<Output>) -> Result<String, Failure> {
     let Some(mut from) = from else { return Ok(String::new()) };
-    let (mut kept, mut total, mut buffer) = (Vec::new(), 0, vec![0; 16 * 1024]);
+    let (mut kept, mut buffer) = (Vec::new(), vec![0; 16 * 1024]);
     loop {
         let count = from.read(&mut buffer).await.unwrap_or_default();
         if count == 0 {
-            return Ok(String::from_utf8_lossy(&kept).into_owned());
+            return Ok(text(&kept));
         }
-        total += count;
-        if total > FLOOD {
+        kept.extend_from_slice(&buffer[..count]);
+        if kept.len() > FLOOD {
             return Err(Failure::Flood(FLOOD));
         }
-        let room = KEPT - kept.len();
-        kept.extend_from_slice(&buffer[..count.min(room)]);
+    }
+}
+
+/// The text, also of a program that writes two bytes a letter and says so.
+fn text(bytes: &[u8]) -> String {
+    let pairs = |order: fn([u8; 2]) -> u16| {
+        let units: Vec<u16> = bytes[2..].chunks_exact(2).map(|pair| order([pair[0], pair[1]])).collect();
+        String::from_utf16_lossy(&units)
+    };
+    match bytes {
+        [0xff, 0xfe, ..] => pairs(u16::from_le_bytes),
+        [0xfe, 0xff, ..] => pairs(u16::from_be_bytes),
+        _utf8 => String::from_utf8_lossy(bytes).into_owned(),
     }
 }
 

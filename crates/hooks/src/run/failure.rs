@@ -15,6 +15,8 @@ pub(crate) enum Failure {
     Flood(usize),
     #[error("what it wrote is no answer: {0}")]
     Json(String),
+    #[error("its program {0} is not the one that was trusted; look at it, then `bosun trust`")]
+    Program(String),
     #[error("{0}")]
     Net(String),
     #[error("the program that drives the session did not answer: {0}")]

@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::failure::Failure;
 use super::runner::Wrote;
 
-/// Most bytes that are kept of an answer.
-const KEPT: usize = 64 * 1024;
+/// Most bytes of an answer; a longer one counts as broken, since what it decides may be cut off.
+const FLOOD: usize = 1024 * 1024;
 
 /// What is posted where.
 pub(super) struct Post<'a> {
@@ -30,7 +30,10 @@ pub(super) async fn run(client: &Client, post: Post<'_>, payload: &Value) -> Res
     let body = payload.to_string().into();
     let answer = client.post(net::Post { url: post.url.to_owned(), headers, body }).await.map_err(broken)?;
     let (status, is_success) = (answer.status(), answer.is_success());
-    let text = answer.text(KEPT).await.map_err(broken)?;
+    let text = answer.text(FLOOD + 1).await.map_err(broken)?;
+    if text.len() > FLOOD {
+        return Err(Failure::Flood(FLOOD));
+    }
     match is_success {
         true => Ok(Wrote::Answer(text)),
         false => {

@@ -18,8 +18,8 @@ use super::command::{self, Command};
 use super::failure::Failure;
 use super::http::{self, Post};
 use crate::payload::payload;
-use crate::said;
 use crate::{About, Hook, Occasion, Ruling, Verdict};
+use crate::{program, said};
 
 /// Longest that any hook is waited for, whatever was written for it.
 const LONGEST: Duration = Duration::from_secs(3600);
@@ -89,6 +89,9 @@ impl Runner {
             if let (Occasion::PreTool(call), Some(input)) = (&mut occasion, &said.input) {
                 call.input = Value::Object(input.clone()).to_string();
             }
+            if let (Occasion::PostTool { answer, .. }, Some(text)) = (&mut occasion, &said.text) {
+                answer.clone_from(text);
+            }
             verdict.join(said);
             if verdict.denied().is_some() && !is_told(&occasion) {
                 break;
@@ -124,6 +127,9 @@ impl Runner {
         match &hook.action {
             HookAction::Command { command, cwd, env } => {
                 let folder = cwd.as_ref().map_or_else(|| self.folder(about), |cwd| self.ways.top.join(cwd));
+                if let Some(file) = program::changed(&hook.programs, &folder) {
+                    return Err(Failure::Program(file.display().to_string()));
+                }
                 let env = self.env(hook.dialect, env);
                 command::run(&self.ways.guardian, Command { command, folder, env }, payload).await
             }
@@ -166,7 +172,7 @@ fn is_told(occasion: &Occasion) -> bool {
         | Occasion::PostTool { .. }
         | Occasion::ToolFailed { .. }
         | Occasion::PermissionDenied { .. }
-        | Occasion::Compact
+        | Occasion::Compact(_)
         | Occasion::Error { .. } => true,
         Occasion::Prompt { .. }
         | Occasion::PreTool(_)
@@ -188,11 +194,20 @@ fn no(event: HookEvent, reason: String) -> Verdict {
 /// What the failure of a hook means: nothing, or no.
 fn failed(hook: &HookSpec, failure: &Failure) -> Verdict {
     tracing::warn!(hook = hook.source, %failure, "a hook failed");
-    match hook.failure {
-        HookFailure::Open => Verdict::default(),
-        HookFailure::Closed => {
+    // Whoever changed the program of a guard must not have got rid of it.
+    let is_no = match failure {
+        Failure::Program(_) => !said::is_stop(hook.event),
+        // It may have been a no.
+        Failure::Json(_) | Failure::Flood(_) => said::is_guard(hook.event),
+        Failure::Start(_) | Failure::Late(_) | Failure::Status { .. } | Failure::Net(_) | Failure::Driver(_) => false,
+    };
+    match (hook.failure, is_no) {
+        (HookFailure::Open, false) => Verdict::default(),
+        (HookFailure::Closed, _) | (HookFailure::Open, true) => {
             let reason = format!("the hook of {} failed, and nothing goes on without it: {failure}", hook.source);
-            Verdict { ruling: Ruling::Deny { reason }, ..Verdict::default() }
+            // What a hook was to look through first is not shown without it.
+            let text = (hook.event == HookEvent::PostToolUse).then(|| reason.clone());
+            Verdict { ruling: Ruling::Deny { reason }, text, ..Verdict::default() }
         }
     }
 }

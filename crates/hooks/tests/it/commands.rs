@@ -8,7 +8,7 @@ use insta::assert_snapshot;
 use protocol::{HookAction, HookDialect, HookEvent, HookFailure, HookSpec};
 use serde_json::{Value, json};
 
-use crate::support::{call, command, guardian, hook, runner, tell};
+use crate::support::{call, command, guardian, hook, named, runner, tell};
 
 fn denies(ruling: &Ruling, words: &str) -> bool {
     matches!(ruling, Ruling::Deny { reason } if reason.contains(words))
@@ -169,7 +169,7 @@ async fn h3_a_hook_need_not_read_and_may_write_much() {
 fn a_matcher_means_a_tool_by_any_of_its_names() {
     let matched = |matcher: &str, tool: &str| {
         let spec = HookSpec { matcher: Some(matcher.into()), ..command(HookEvent::PreToolUse, "true") };
-        !Hooks::new([spec]).on(HookEvent::PreToolUse, &call(tool, "{}"), "explore").is_empty()
+        !Hooks::new([spec]).on(HookEvent::PreToolUse, &call(tool, "{}"), &named("explore")).is_empty()
     };
     for (matcher, tool) in [
         ("Bash", "shell"),
@@ -187,8 +187,11 @@ fn a_matcher_means_a_tool_by_any_of_its_names() {
     }
     let start = HookSpec { matcher: Some("explore".into()), ..command(HookEvent::SubagentStart, "true") };
     let hooks = Hooks::new([start]);
-    assert_eq!(hooks.on(HookEvent::SubagentStart, &Occasion::Start, "explore").len(), 1);
-    assert!(hooks.on(HookEvent::SubagentStart, &Occasion::Start, "explorer").is_empty());
+    assert_eq!(hooks.on(HookEvent::SubagentStart, &Occasion::Start, &named("explore")).len(), 1);
+    assert!(hooks.on(HookEvent::SubagentStart, &Occasion::Start, &named("explorer")).is_empty());
+    // What the call named it is as good.
+    let by_name = HookSpec { matcher: Some("one".into()), ..command(HookEvent::SubagentStart, "true") };
+    assert_eq!(Hooks::new([by_name]).on(HookEvent::SubagentStart, &Occasion::Start, &named("explore")).len(), 1);
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ fn folder(name: &str) -> Vec<(String, String)> {
 }
 
 fn shown(hook: &HookSpec) -> String {
-    let HookSpec { event, matcher, action, timeout_ms, failure, dialect, source } = hook;
+    let HookSpec { event, matcher, action, timeout_ms, failure, dialect, source, programs: _ } = hook;
     let matcher = matcher.as_ref().map(|matcher| format!(" of {matcher}")).unwrap_or_default();
     let action = match action {
         HookAction::Command { command, cwd, env } => format!("run {command} in {cwd:?} with {env:?}"),

@@ -70,3 +70,102 @@ async fn h1_other_occasions_have_words_of_their_own() {
     let verdict = said(HookEvent::PostToolUse, snake, after(), r#"{"decision":"block","reason":"format it"}"#).await;
     assert_eq!(verdict.context, ["format it"]);
 }
+
+/// Every way by which a no could be overheard, of either family and however its failures are taken.
+#[tokio::test]
+async fn a_no_is_heard_wherever_it_stands_in_what_a_guard_wrote() {
+    let no = r#"{"permissionDecision":"deny","permissionDecisionReason":"never"}"#;
+    let wrapped = format!(r#"{{"hookSpecificOutput":{no}}}"#);
+    let utf16: Vec<u8> = [0xff, 0xfe].into_iter().chain(no.encode_utf16().flat_map(u16::to_le_bytes)).collect();
+    let long = "x".repeat(100_000);
+    let heard: Vec<Vec<u8>> = vec![
+        no.into(),
+        format!("\u{feff}{no}").into(),
+        format!("\u{feff}\u{feff}\n{no}").into(),
+        format!("checking\n{no}").into(),
+        format!("[info] checking\n{no}\n").into(),
+        format!("checking {no}").into(),
+        format!("{no}\ndone").into(),
+        format!("{no}\n{no}").into(),
+        format!("{{}}\n{no}").into(),
+        format!("{{\"permissionDecision\":\"allow\"}}\n{no}").into(),
+        format!("{no}\n{{\"permissionDecision\":\"allow\"}}").into(),
+        format!("[{no}]").into(),
+        format!("[{{}}, {no}]").into(),
+        format!("[[{no}]]").into(),
+        wrapped.clone().into(),
+        format!("log\n{wrapped}").into(),
+        format!("{long}\n{no}").into(),
+        format!("{{\"systemMessage\":\"{long}\",\"permissionDecision\":\"deny\",\"reason\":\"never\"}}").into(),
+        format!("{{\"tool_input\":{{\"command\":\"{long}\"}}}}\n{no}").into(),
+        format!("{{\"a\": \"\n{no}").into(),
+        format!("}}}} {{ {no}").into(),
+        format!("```json\n{no}\n```").into(),
+        format!("{}{no}", "{".repeat(300)).into(),
+        format!("{}\n{no}", "{x".repeat(300)).into(),
+        utf16,
+        r#"{"permissionDecision":"DENY"}"#.into(),
+        r#"{"PermissionDecision":"deny"}"#.into(),
+        r#"{"permission_decision":"deny"}"#.into(),
+        r#"{"result":{"permissionDecision":"deny"}}"#.into(),
+        r#"{"permissionDecision":"deny""#.into(),
+        r#"checking {"permissionDecision":"deny""#.into(),
+        "{'permissionDecision': 'deny'}".into(),
+        "DENIED permissionDecision=deny".into(),
+        r#"{"decision":"block"} trailing {"#.into(),
+        r#"{"continue":false}x"#.into(),
+        r#"["permissionDecision", "deny"] {"continue": false}"#.into(),
+    ];
+    for text in heard {
+        for dialect in [HookDialect::Camel, HookDialect::Snake] {
+            let folder = tempfile::tempdir().unwrap();
+            std::fs::write(folder.path().join("said"), &text).unwrap();
+            let spec = HookSpec { dialect, ..command(HookEvent::PreToolUse, "cat said") };
+            let verdict = tell(&runner(guardian(), folder.path()), vec![spec], &call("shell", "{}")).await;
+            let shown: String = String::from_utf8_lossy(&text).chars().take(80).collect();
+            assert!(verdict.denied().is_some(), "{dialect:?}: {shown}");
+        }
+    }
+    let flood = HookSpec { ..command(HookEvent::PreToolUse, "head -c 2000000 /dev/zero") };
+    let folder = tempfile::tempdir().unwrap();
+    assert!(tell(&runner(guardian(), folder.path()), vec![flood], &call("shell", "{}")).await.denied().is_some());
+}
+
+#[tokio::test]
+async fn words_of_a_guard_that_decide_nothing_are_no_no() {
+    let words = [
+        "",
+        "checking { braces } and [lists]",
+        "ok\n{\"count\": 3}",
+        "[1, 2]",
+        "no decision was needed",
+        "{\"tool_input\": {\"command\": \"ls\"}}",
+        "{\"suppressOutput\": true}",
+        "the decision: go on",
+    ];
+    for text in words {
+        for dialect in [HookDialect::Camel, HookDialect::Snake] {
+            let verdict = said(HookEvent::PreToolUse, dialect, call("shell", "{}"), text).await;
+            assert_eq!(verdict.ruling, Ruling::Nothing, "{text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_guard_whose_program_was_changed_is_not_run_and_means_no() {
+    let folder = tempfile::tempdir().unwrap();
+    let guard = folder.path().join("guard.sh");
+    std::fs::write(&guard, "exit 0").unwrap();
+    let digest = hooks::program_digest(&guard);
+    let program = protocol::HookProgram { path: "guard.sh".into(), digest };
+    let spec = HookSpec { programs: vec![program], ..command(HookEvent::PreToolUse, "sh guard.sh") };
+    let runner = runner(guardian(), folder.path());
+    let told = || async { tell(&runner, vec![spec.clone()], &call("shell", "{}")).await };
+    assert_eq!(told().await.ruling, Ruling::Nothing);
+    std::fs::write(&guard, "touch ran").unwrap();
+    let verdict = told().await;
+    assert!(verdict.denied().is_some_and(|reason| reason.contains("bosun trust")), "{verdict:?}");
+    std::fs::remove_file(&guard).unwrap();
+    assert!(told().await.denied().is_some());
+    assert!(!folder.path().join("ran").exists());
+}

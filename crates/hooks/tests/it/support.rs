@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hooks::{About, Hooks, Occasion, Runner, ToolUse, Verdict, Ways};
+use hooks::{About, Agent, Hooks, Occasion, Runner, ToolUse, Verdict, Ways};
 use host::Guardian;
 use protocol::{
     Activation, At, Attempt, CallId, HookAction, HookDialect, HookEvent, HookFailure, HookSpec, PermissionMode,
@@ -36,6 +36,7 @@ pub(crate) fn hook(event: HookEvent, action: HookAction) -> HookSpec {
         failure: HookFailure::Open,
         dialect: HookDialect::Snake,
         source: "test.json:1".into(),
+        programs: Vec::new(),
     }
 }
 
@@ -66,5 +67,10 @@ pub(crate) fn call(tool: &str, input: &str) -> Occasion {
 pub(crate) async fn tell(runner: &Runner, specs: Vec<HookSpec>, occasion: &Occasion) -> Verdict {
     let hooks = Hooks::new(specs);
     let event = occasion.event(false);
-    runner.tell(&hooks.on(event, occasion, "explore"), occasion, &about()).await
+    runner.tell(&hooks.on(event, occasion, &named("explore")), occasion, &about()).await
+}
+
+/// An agent of this definition.
+pub(crate) fn named(kind: &str) -> Agent<'_> {
+    Agent { kind, name: "one" }
 }

@@ -3,22 +3,31 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use bosun_host::{Guardian, Process, Program, guardian_main};
+use bosun_host::{Guardian, Home, Lineage, Process, Program, guardian_main};
+use protocol::SessionId;
 
 fn main() -> ExitCode {
     let mut args = std::env::args().skip(1);
     match args.next().as_deref() {
         Some(bosun_host::guardian::GUARDIAN_ARGUMENT) => guardian_main(),
-        Some("owner") => own(args.collect()).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS),
+        Some("owner") => own(Ok, args.collect()).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS),
+        Some("owner-of") => {
+            let home = args.next().unwrap_or_default();
+            own(|guardian| holding(guardian, home.into()), args.collect())
+                .map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS)
+        }
+        Some("lineage") => {
+            writeln!(io::stdout(), "{:?}", Lineage::of_this_process()).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS)
+        }
         Some(_) | None => ExitCode::FAILURE,
     }
 }
 
 /// Runs each script in a shell, says `ready`, and holds them until it is killed.
-fn own(scripts: Vec<String>) -> Result<(), Box<dyn std::error::Error>> {
+fn own(made: impl FnOnce(Guardian) -> Outcome<Guardian>, scripts: Vec<String>) -> Outcome<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let guardian = Guardian::new(std::env::current_exe()?);
+        let guardian = made(Guardian::new(std::env::current_exe()?))?;
         let mut running: Vec<Process> = Vec::new();
         for script in scripts {
             let program = Program::new("/bin/sh", "/").args(["-c", &script]).env("PATH", "/usr/bin:/bin");
@@ -28,4 +37,13 @@ fn own(scripts: Vec<String>) -> Result<(), Box<dyn std::error::Error>> {
         io::stdout().flush()?;
         std::future::pending().await
     })
+}
+
+type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+
+/// As the guardian of the first session in this home.
+fn holding(guardian: Guardian, home: std::path::PathBuf) -> Outcome<Guardian> {
+    let (home, session) = (Home::open(home)?, SessionId::new(uuid::Uuid::from_u128(1)));
+    home.make_session(session)?;
+    Ok(guardian.holding(home.settle_session(session)?.lock))
 }

@@ -47,6 +47,13 @@ pub fn move_below(root: &Path, from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
+/// Gives two things below a root each other's place, in one step.
+pub fn swap_below(root: &Path, one: &Path, other: &Path) -> io::Result<()> {
+    let root = Root::open(root)?;
+    let ((a, a_name), (b, b_name)) = (parent_of(&root, one)?, parent_of(&root, other)?);
+    Ok(renameat_with(&a, a_name, &b, b_name, RenameFlags::EXCHANGE)?)
+}
+
 /// Removes what is below a root, with everything in it; a link is removed, and not what it leads to.
 pub fn remove_below(root: &Path, below: &Path) -> io::Result<Removed> {
     let (folder, name) = parent_of(&Root::open(root)?, below)?;

@@ -18,7 +18,7 @@ mod root;
 mod stamp;
 mod workspace;
 
-pub use below::{Removed, make_below, move_below, remove_below};
+pub use below::{Removed, make_below, move_below, remove_below, swap_below};
 pub use error::{FileError, PathError};
 pub use folder::{EntryKind, Folder, FolderEntry};
 pub use place::{Expect, FileBytes, Place};

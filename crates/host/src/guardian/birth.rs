@@ -8,7 +8,7 @@ use std::process::Stdio;
 use rustix::process::Pid;
 use tokio::process::{Child, Command};
 
-use super::{GUARDIAN_ARGUMENT, mark};
+use super::{GUARDIAN_ARGUMENT, mark, record};
 use crate::{FileLock, limits, proc};
 
 /// Its own name, so that `pkill -f` for the program spares it.
@@ -17,12 +17,14 @@ const NAME: &str = "guardian";
 /// Starts a guardian that listens to the other end of this socket. Its output, which it does not use, is the lock that it
 /// holds as long as it lives.
 pub(super) fn start(executable: &Path, socket: OwnedFd, lock: Option<&FileLock>) -> std::io::Result<Child> {
+    let record = lock.map(|lock| (record::VARIABLE, lock.programs_record().into_os_string()));
     let lock = lock.map(FileLock::share).transpose()?;
     let guardian = Command::new(executable)
         .arg0(NAME)
         .arg(GUARDIAN_ARGUMENT)
         .env_clear()
         .envs(environment())
+        .envs(record)
         .stdin(Stdio::from(socket))
         .stdout(lock.map_or_else(Stdio::null, Stdio::from))
         .stderr(Stdio::null())

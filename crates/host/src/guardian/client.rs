@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustix::pipe::{PipeFlags, pipe_with};
 use tokio::sync::oneshot;
 
-use super::error::SpawnError;
+use super::error::{SpawnError, Survivors};
 use super::link::{LinkHandle, Waiters};
 use super::packet::Packet;
 use super::process::{Input, Job, Output, Process};
@@ -56,6 +56,16 @@ impl Guardian {
             Err(_) => return Err(SpawnError::Unavailable("it ended before it answered".into())),
         }
         Ok(Process { stdin: streams.stdin, output: streams.output, stderr: streams.stderr, job })
+    }
+
+    /// Ends every program that was started, with everything below it, and waits until all of it is gone. A guardian that
+    /// a program has stopped does not keep it from being so.
+    pub async fn end(&self) -> Result<(), Survivors> {
+        let link = self.link.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match link {
+            Some(link) => link.end().await,
+            None => Ok(()),
+        }
     }
 
     /// The guardian that lives, or a new one.

@@ -54,3 +54,12 @@ pub enum WaitError {
     #[error("the guardian process died, and the program was killed; its exit status is unknown")]
     GuardianDied,
 }
+
+/// Processes that did not end though they were killed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("still running although they were killed: processes {}", listed(.0))]
+pub struct Survivors(pub Vec<u32>);
+
+fn listed(pids: &[u32]) -> String {
+    pids.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+}

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
-use rustix::process::{Pid, WaitOptions, getpid, set_child_subreaper, waitpid};
+use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType, shutdown, socketpair};
+use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, waitpid};
 use tokio::io::Interest;
 use tokio::net::UnixDatagram;
 use tokio::process::Child;
@@ -19,12 +19,13 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use super::birth;
+use super::error::Survivors;
 use super::jobs::kill_all;
 use super::packet::{Buffer, Packet, Peer, Received};
 use super::program::{Exit, Kill};
 use super::wire::{Fault, JobId, Order, Report};
 use crate::FileLock;
-use crate::proc::{Snapshot, Stat};
+use crate::proc::{Snapshot, Stat, positive};
 
 /// A connection to a guardian; when the last handle is dropped the guardian ends, and kills every job.
 #[derive(Debug, Clone)]
@@ -52,6 +53,7 @@ pub(super) struct Waiters {
 enum Request {
     Spawn { job: JobId, packet: Packet, waiters: Waiters },
     Kill { job: JobId, how: Kill },
+    End { done: oneshot::Sender<Result<(), Survivors>> },
 }
 
 impl LinkHandle {
@@ -99,6 +101,14 @@ impl LinkHandle {
     pub(super) fn kill(&self, job: JobId, how: Kill) {
         let _ = self.0.requests.send(Request::Kill { job, how });
     }
+
+    /// Ends the guardian with everything that it guards, and waits until it is gone.
+    pub(super) async fn end(&self) -> Result<(), Survivors> {
+        let (done, ended) = oneshot::channel();
+        let _ = self.0.requests.send(Request::End { done });
+        // Without a task the guardian was ended before.
+        ended.await.unwrap_or(Ok(()))
+    }
 }
 
 #[derive(Debug)]
@@ -118,34 +128,97 @@ enum Waiting {
     ForExit(oneshot::Sender<Exit>),
 }
 
+/// Why the owner does not speak to its guardian any more.
+enum Over {
+    /// The guardian is gone.
+    Gone,
+    /// Somebody wants it to end, and to hear of it.
+    Wanted(oneshot::Sender<Result<(), Survivors>>),
+}
+
+/// How often a guardian is looked at while programs run.
+const LOOK: Duration = Duration::from_millis(500);
+/// How often a guardian may be stopped before it is killed with everything below it.
+const STOPS: u32 = 3;
+/// How long a guardian may take to end everything and itself.
+const ENDING: Duration = Duration::from_secs(4);
+
 impl Task {
     async fn run(mut self) {
-        if self.converse().await.is_err() {
+        let over = self.converse().await.unwrap_or_else(|_broken| {
             let _ = self.guardian.start_kill();
-        }
+            Over::Gone
+        });
         self.inbox.close();
-        let _ = self.guardian.wait().await;
-        kill_adopted().await;
+        let _ = shutdown(&self.socket, Shutdown::Both);
+        self.await_end().await;
+        let ended = kill_adopted().await;
+        if let Over::Wanted(done) = over {
+            let _unheard = done.send(ended);
+        }
     }
 
-    /// Carries requests and reports until the guardian is gone.
-    async fn converse(&mut self) -> io::Result<()> {
+    /// Carries requests and reports until the guardian is gone or has to go.
+    async fn converse(&mut self) -> io::Result<Over> {
+        let mut look = tokio::time::interval(LOOK);
+        let mut stops = 0;
         loop {
             tokio::select! {
                 request = self.inbox.recv() => match request {
-                    Some(request) => self.accept(request)?,
-                    None => return Ok(()),
+                    Some(Request::End { done }) => return Ok(Over::Wanted(done)),
+                    Some(Request::Spawn { job, packet, waiters }) => {
+                        self.jobs.insert(job, Waiting::ForStart(waiters));
+                        self.outbox.push_back(packet);
+                    }
+                    Some(Request::Kill { job, how }) => {
+                        self.outbox.push_back(Packet::new(&Order::Kill { job, how }, Vec::new())?);
+                    }
+                    None => return Ok(Over::Gone),
                 },
                 ready = self.socket.readable() => {
                     ready?;
                     if self.hear()? == Peer::Gone {
-                        return Ok(());
+                        return Ok(Over::Gone);
                     }
                 }
                 ready = self.socket.writable(), if !self.outbox.is_empty() => ready?,
+                _tick = look.tick(), if !self.jobs.is_empty() => {
+                    stops += u32::from(self.wake() == Woken::Yes);
+                    if stops > STOPS {
+                        return Err(io::Error::other("the guardian is stopped again and again"));
+                    }
+                }
             }
             self.flush()?;
         }
+    }
+
+    /// Waits until the guardian has ended everything and itself; one that does not is killed.
+    async fn await_end(&mut self) {
+        let began = Instant::now();
+        while tokio::time::timeout(SWEEP_PAUSE * 10, self.guardian.wait()).await.is_err() {
+            if began.elapsed() > ENDING {
+                let _ = self.guardian.start_kill();
+                let _ = self.guardian.wait().await;
+                return;
+            }
+            self.wake();
+        }
+    }
+
+    /// Lets a guardian go on that somebody stopped.
+    fn wake(&self) -> Woken {
+        let Some(pid) = self.guardian_pid() else { return Woken::No };
+        if !Stat::read(pid).is_ok_and(|stat| stat.is_stopped()) {
+            return Woken::No;
+        }
+        let _ = kill_process(pid, Signal::CONT);
+        Woken::Yes
+    }
+
+    /// The guardian's process, as long as it was not reaped.
+    fn guardian_pid(&self) -> Option<Pid> {
+        self.guardian.id().and_then(|pid| i32::try_from(pid).ok()).and_then(positive)
     }
 
     /// Delivers one report, if there is one.
@@ -159,18 +232,6 @@ impl Task {
         Ok(Peer::There)
     }
 
-    fn accept(&mut self, request: Request) -> io::Result<()> {
-        let packet = match request {
-            Request::Spawn { job, packet, waiters } => {
-                self.jobs.insert(job, Waiting::ForStart(waiters));
-                packet
-            }
-            Request::Kill { job, how } => Packet::new(&Order::Kill { job, how }, Vec::new())?,
-        };
-        self.outbox.push_back(packet);
-        Ok(())
-    }
-
     /// Sends what the socket takes.
     fn flush(&mut self) -> io::Result<()> {
         while let Some(packet) = self.outbox.front() {
@@ -182,6 +243,22 @@ impl Task {
         }
         Ok(())
     }
+}
+
+impl Drop for Task {
+    /// A guardian that is stopped would not see that its owner is gone.
+    fn drop(&mut self) {
+        if let Some(pid) = self.guardian_pid() {
+            let _ = kill_process(pid, Signal::CONT);
+        }
+    }
+}
+
+/// Whether a guardian was stopped and goes on now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Woken {
+    Yes,
+    No,
 }
 
 /// Hands a report to those who wait for it; nobody may.
@@ -236,19 +313,24 @@ impl Drop for Enrolled {
 const SWEEP_PATIENCE: Duration = Duration::from_secs(5);
 const SWEEP_PAUSE: Duration = Duration::from_millis(2);
 
-/// Kills and reaps what a dead guardian left to this process, until there is nothing.
-async fn kill_adopted() {
+/// Kills and reaps what a dead guardian left to this process, until there is nothing; fails with what does not end.
+async fn kill_adopted() -> Result<(), Survivors> {
     let began = Instant::now();
-    while began.elapsed() < SWEEP_PATIENCE {
+    loop {
         // An error is a reason to look again: there may be no descriptor to look with at this moment.
-        if kill_adopted_once().is_ok_and(|killed| killed == 0) {
-            return;
+        let left = kill_adopted_once();
+        match left {
+            Ok(left) if left.is_empty() => return Ok(()),
+            Ok(left) if began.elapsed() >= SWEEP_PATIENCE => {
+                return Err(Survivors(left.iter().map(|pid| pid.as_raw_pid().unsigned_abs()).collect()));
+            }
+            Err(_) if began.elapsed() >= SWEEP_PATIENCE => return Err(Survivors(Vec::new())),
+            Ok(_) | Err(_) => tokio::time::sleep(SWEEP_PAUSE).await,
         }
-        tokio::time::sleep(SWEEP_PAUSE).await;
     }
 }
 
-fn kill_adopted_once() -> io::Result<usize> {
+fn kill_adopted_once() -> io::Result<Vec<Pid>> {
     let guardians = Enrolled::lock();
     let all = Snapshot::take()?;
     let adopted = adopted(&all, &guardians)?;
@@ -256,7 +338,7 @@ fn kill_adopted_once() -> io::Result<usize> {
     for pid in &adopted {
         let _ = waitpid(Some(*pid), WaitOptions::NOHANG);
     }
-    Ok(adopted.len())
+    Ok(adopted)
 }
 
 /// The children that this process did not start: they live in other sessions, and are not its guardians.

@@ -2,16 +2,104 @@
 //! re-parenting, sessions and process groups.
 //!
 //! A Bosun inside a job of another Bosun adds its own mark after the outer one, so that both know the process.
+//!
+//! A program can clear its environment. So the guardian also lowers a resource limit, the number of file locks, to a
+//! number that stands for itself: Linux has not applied that limit since 2.4, every process inherits it through `fork`,
+//! `exec`, `setsid` and `unshare`, anybody can read it, and only root can raise it again.
 
 use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::fs;
+use std::str::FromStr;
 
-use rustix::process::{Pid, getpid};
+use rustix::process::{Pid, Resource, Rlimit, getpid, getrlimit, setrlimit};
 
 use super::wire::JobId;
 use crate::proc::{self, Stat};
 
 pub(super) const VARIABLE: &str = "BOSUN_JOB";
 const SEPARATOR: u8 = b',';
+
+/// A guardian, named so that no later process can be taken for it before the machine restarts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct GuardianId {
+    pid: i32,
+    started: u64,
+}
+
+/// How many bits of a limit hold the time that a guardian started at; its process id is in those above.
+const STARTED_BITS: u32 = 40;
+
+impl GuardianId {
+    /// This process.
+    pub(super) fn of_this_process() -> GuardianId {
+        let own = getpid();
+        GuardianId { pid: own.as_raw_pid(), started: Stat::read(own).map_or(0, |stat| stat.started) }
+    }
+
+    /// Its process, if it still runs.
+    pub(super) fn living(self) -> Option<Pid> {
+        let pid = proc::positive(self.pid)?;
+        Stat::read(pid).is_ok_and(|stat| stat.started == self.started && !stat.is_dead()).then_some(pid)
+    }
+
+    /// Whether a process was started below this guardian, by either mark.
+    pub(super) fn marks(self, process: Pid) -> bool {
+        let by_limit = || locks_of(process) == Some(self.limit());
+        let by_environment = || {
+            let value = proc::variable(process, VARIABLE).unwrap_or_default();
+            let prefix = format!("{self}.");
+            value.split(|&byte| byte == SEPARATOR).any(|mark| mark.starts_with(prefix.as_bytes()))
+        };
+        by_limit() || by_environment()
+    }
+
+    fn limit(self) -> u64 {
+        let started = self.started & ((1 << STARTED_BITS) - 1);
+        (u64::from(self.pid.unsigned_abs()) << STARTED_BITS) | started
+    }
+}
+
+impl fmt::Display for GuardianId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.pid, self.started)
+    }
+}
+
+impl FromStr for GuardianId {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<GuardianId, ()> {
+        let (pid, started) = text.split_once('.').ok_or(())?;
+        let id = GuardianId { pid: pid.parse().map_err(drop)?, started: started.parse().map_err(drop)? };
+        if id.pid > 0 { Ok(id) } else { Err(()) }
+    }
+}
+
+/// Lowers the limit that this guardian's programs will be known by. Inside a job of another Bosun the outer guardian's
+/// number stays: it ends everything below it.
+pub(super) fn lower_locks(id: GuardianId) {
+    if getrlimit(Resource::Locks).maximum.is_none() {
+        let limit = Some(id.limit());
+        // Lowering is allowed to everybody; where it fails, the environment still tells.
+        let _unmarked = setrlimit(Resource::Locks, Rlimit { current: limit, maximum: limit });
+    }
+}
+
+/// Whether a process has a limit that a guardian lowered, or lowered one further itself to hide whose it is.
+pub(crate) fn has_lowered_locks(process: Pid) -> bool {
+    locks_of(process).is_some()
+}
+
+/// The limit of file locks that a process cannot raise; none when it has no limit or cannot be looked at.
+fn locks_of(process: Pid) -> Option<u64> {
+    parse_locks(&fs::read_to_string(format!("/proc/{process}/limits")).ok()?)
+}
+
+fn parse_locks(limits: &str) -> Option<u64> {
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max file locks"))?;
+    line.split_ascii_whitespace().nth(1)?.parse().ok()
+}
 
 /// Makes and recognises the marks of one guardian.
 #[derive(Debug)]
@@ -23,9 +111,7 @@ pub(super) struct Marks {
 impl Marks {
     /// The marks of this process, whose number and start time no other process has had since boot.
     pub(super) fn of_this_process() -> Marks {
-        let own = getpid();
-        let started = Stat::read(own).map_or(0, |stat| stat.started);
-        Marks { outer: own_mark().unwrap_or_default(), guardian: format!("{own}.{started}") }
+        Marks { outer: own_mark().unwrap_or_default(), guardian: GuardianId::of_this_process().to_string() }
     }
 
     /// The variable to set for a job.
@@ -53,7 +139,7 @@ impl Marks {
 
 /// Whether this process has a mark, and so was started by a guardian.
 pub(crate) fn is_marked() -> bool {
-    own_mark().is_some()
+    own_mark().is_some() || getrlimit(Resource::Locks).maximum.is_some()
 }
 
 #[expect(clippy::disallowed_methods, reason = "the mark is no setting: a guardian leaves it and a guardian extends it")]
@@ -78,6 +164,27 @@ mod tests {
         for other in ["1.5", "10.50", "0.5", "10.5.3"] {
             assert_eq!(marks("", other).parse(value.as_bytes()), None, "{other}");
         }
+    }
+
+    #[test]
+    fn a_guardian_is_read_back_as_it_was_written_and_its_limit_is_its_own() {
+        let id = GuardianId { pid: 4_194_303, started: 987_654_321 };
+        assert_eq!(id.to_string().parse(), Ok(id));
+        for text in ["", ".", "1", "0.5", "-1.5", "a.b", "1.5.3"] {
+            assert_eq!(text.parse::<GuardianId>(), Err(()), "{text}");
+        }
+        assert_ne!(id.limit(), GuardianId { pid: 4_194_302, ..id }.limit());
+        assert_ne!(id.limit(), GuardianId { started: 987_654_322, ..id }.limit());
+        assert!(id.limit() < u64::MAX / 2, "not taken for unlimited");
+    }
+
+    #[test]
+    fn a_limit_is_read_whatever_the_soft_one_is() {
+        let line = |soft, hard| format!("Max cpu time  1 2 seconds\nMax file locks   {soft}   {hard}   locks \n");
+        assert_eq!(parse_locks(&line("unlimited", "unlimited")), None);
+        assert_eq!(parse_locks(&line("5", "unlimited")), None);
+        assert_eq!(parse_locks(&line("5", "77")), Some(77));
+        assert_eq!(parse_locks(""), None);
     }
 
     #[test]

@@ -11,6 +11,10 @@
 //! and ends. The owner is a subreaper too: should the guardian be killed, what it guarded falls to the owner,
 //! which kills it and starts a new guardian with the next program.
 //!
+//! A program may stop its guardian with a signal. The owner looks at it while programs run and lets it go on; one that is
+//! stopped again and again is killed with everything below it. Should both be killed at once, whoever opens the session
+//! next finds what they left by its marks.
+//!
 //! The guardian keeps one more promise: when a job's first process ends, what that job left behind is killed
 //! before the exit is reported, unless the program was started with [`Leftovers::Keep`].
 
@@ -18,24 +22,27 @@ mod birth;
 mod client;
 mod error;
 mod jobs;
+mod leftovers;
 mod link;
 mod mark;
 mod packet;
 mod phase;
 mod process;
 mod program;
+mod record;
 mod server;
 mod start;
 mod wire;
 
 pub use client::Guardian;
-pub use error::{SpawnError, WaitError};
+pub use error::{SpawnError, Survivors, WaitError};
 pub use process::{Input, Job, Output, Process};
 pub use program::{Exit, ExitStatus, Kill, Leftovers, Program, Stderr, Stdin};
 pub use server::guardian_main;
 
 pub(crate) use birth::is_guardian;
-pub(crate) use mark::is_marked;
+pub(crate) use leftovers::{Ran, end_marked, kill_guardian, wake_guardian};
+pub(crate) use mark::{has_lowered_locks, is_marked};
 
 /// The argument that makes an executable a guardian.
 pub const GUARDIAN_ARGUMENT: &str = "__guardian";

@@ -14,8 +14,9 @@ use rustix::process::{getpid, set_child_subreaper, setsid};
 use signal_hook::consts::{SIGALRM, SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 
 use super::jobs::{Brood, Jobs, kill_all};
-use super::mark::Marks;
+use super::mark::{GuardianId, Marks, lower_locks};
 use super::packet::{Buffer, Packet, Peer, Received};
+use super::record::Record;
 use super::wire::{Order, Report};
 use crate::machine;
 use crate::proc::Snapshot;
@@ -27,6 +28,7 @@ pub fn guardian_main() -> ExitCode {
     let served = server.serve();
     server.ask_to_end();
     server.kill_everything();
+    server.write_record();
     if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
@@ -45,6 +47,7 @@ struct Server {
     buffer: Buffer,
     jobs: Jobs,
     outbox: VecDeque<Packet>,
+    record: Option<Record>,
 }
 
 impl Server {
@@ -63,8 +66,19 @@ impl Server {
         for signal in CAUGHT {
             signal_hook::low_level::pipe::register(signal, handler.try_clone()?)?;
         }
+        lower_locks(GuardianId::of_this_process());
         let jobs = Jobs::new(Marks::of_this_process());
-        Ok(Server { socket, signals, buffer: Buffer::new(), jobs, outbox: VecDeque::new() })
+        let record = Record::of_this_process();
+        let server = Server { socket, signals, buffer: Buffer::new(), jobs, outbox: VecDeque::new(), record };
+        server.write_record();
+        Ok(server)
+    }
+
+    /// Says in the session's folder that programs run or ran. Where that cannot be written, they run all the same.
+    fn write_record(&self) {
+        if let Some(record) = &self.record {
+            let _unsaid = record.write();
+        }
     }
 
     /// Performs orders until the owner is gone.

@@ -18,7 +18,8 @@ pub(super) fn start(order: &Spawn, marks: &Marks, descriptors: Vec<OwnedFd>) -> 
         .map_err(|_| io::Error::other("descriptors were lost on the way; too many files are open"))?;
     let env = order.env.iter().map(|(Word(name), Word(value))| (name.as_os_str(), value.as_os_str()));
     let (mark, value) = marks.variable(order.job);
-    let child = Command::new(&order.program.0)
+    let mut command = Command::new(&order.program.0);
+    command
         .args(order.args.iter().map(|Word(argument)| argument))
         .current_dir(&order.cwd.0)
         .env_clear()
@@ -27,9 +28,27 @@ pub(super) fn start(order: &Spawn, marks: &Marks, descriptors: Vec<OwnedFd>) -> 
         .process_group(0)
         .stdin(Stdio::from(stdin))
         .stdout(Stdio::from(stdout))
-        .stderr(Stdio::from(stderr))
-        .spawn()?;
+        .stderr(Stdio::from(stderr));
+    let child = expendable(|| command.spawn())?;
     i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or_else(|| io::Error::other("a process without a number"))
+}
+
+/// How much earlier than Bosun itself a machine without memory ends a program.
+const EXPENDABLE: i32 = 300;
+const OOM_SCORE: &str = "/proc/self/oom_score_adj";
+
+/// Starts something that a machine without memory ends before this process. It inherits the score at its start, so none
+/// of its children can come before it is set.
+fn expendable<T>(start: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    let own = fs::read_to_string(OOM_SCORE).ok().and_then(|score| score.trim().parse::<i32>().ok());
+    let set = |score: i32| fs::write(OOM_SCORE, score.to_string());
+    // Everybody may raise it, and lower it again to where it was.
+    let raised = own.filter(|own| set(own.saturating_add(EXPENDABLE).min(1000)).is_ok());
+    let started = start();
+    if let Some(own) = raised {
+        let _stays = set(own);
+    }
+    started
 }
 
 /// Tells apart what the system reports with one number: a bad program and a bad folder.

@@ -3,11 +3,19 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 
+use bosun_host::Home;
+use protocol::SessionId;
+use rustix::process::{Pid, Signal, kill_process};
+
 use crate::machine::{EXECUTABLE, guardians_of, program, running, unique_sleep, within_five_seconds};
 
 /// Starts an owner of these scripts in a process of its own, and returns when they all run.
 fn owner(scripts: &[String]) -> Child {
-    let mut owner = program(EXECUTABLE).arg("owner").args(scripts).stdout(Stdio::piped()).spawn().unwrap();
+    owner_with(&["owner"], scripts)
+}
+
+fn owner_with(how: &[&str], scripts: &[String]) -> Child {
+    let mut owner = program(EXECUTABLE).args(how).args(scripts).stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(owner.stdout.take().unwrap()).read_line(&mut line).unwrap();
     assert_eq!(line, "ready\n");
@@ -70,7 +78,6 @@ fn an_owner_inside_a_job_goes_with_the_outer_owner() {
 
 #[test]
 fn signals_that_end_an_owner_do_not_end_its_guardian_first() {
-    use rustix::process::{Pid, Signal, kill_process};
     let sleep = unique_sleep();
     let owner = owner(&[format!("sleep {sleep}")]);
     let guardian = guardians_of(owner.id())[0].pid;
@@ -91,4 +98,66 @@ fn a_program_of_a_killed_owner_may_take_its_lock_away() {
     owner.kill().unwrap();
     owner.wait().unwrap();
     within_five_seconds("the lock is gone", || !lock.exists());
+}
+
+/// Programs that try to outlive both their owner and their guardian.
+fn survivors(sleep: &str) -> Vec<String> {
+    [
+        "exec sleep {}",
+        "exec env -i sleep {}",
+        "env -i setsid sleep {} & wait",
+        "env -u BOSUN_JOB setsid -f sh -c 'trap \"\" TERM HUP; sleep {}; true'; sleep {}",
+        "(env -i setsid sh -c '(sleep {} &) ; exit' &); exec sleep {}",
+        "env -i nohup sh -c 'setsid -f sleep {}' > /dev/null; exec sleep {}",
+        "env BOSUN_JOB=1.2.3 setsid -f sleep {}; exec env BOSUN_JOB= sleep {}",
+        "unshare -Urpf --kill-child=KILL true; env -i unshare -Urpf sleep {} & exec sleep {}",
+    ]
+    .map(|script| script.replace("{}", sleep))
+    .to_vec()
+}
+
+#[test]
+fn what_an_owner_and_its_guardian_leave_when_both_are_killed_is_ended_by_the_next_owner() {
+    for stopped_only in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let sleep = unique_sleep();
+        let mut owner = owner_with(&["owner-of", folder.path().to_str().unwrap()], &survivors(&sleep));
+        within_five_seconds("every sleeper runs", || sleepers(&sleep) >= 13);
+        let guardian = Pid::from_raw(guardians_of(owner.id())[0].pid).unwrap();
+        let owner_pid = Pid::from_raw(owner.id().cast_signed()).unwrap();
+        if stopped_only {
+            kill_process(guardian, Signal::STOP).unwrap();
+        } else {
+            // The owner must not see that its guardian is gone.
+            kill_process(owner_pid, Signal::STOP).unwrap();
+            kill_process(guardian, Signal::KILL).unwrap();
+        }
+        kill_process(owner_pid, Signal::KILL).unwrap();
+        owner.wait().unwrap();
+        assert!(sleepers(&sleep) > 0, "nothing was left to end");
+        let home = Home::open(folder.path().to_owned()).unwrap();
+        let session = SessionId::new(uuid::Uuid::from_u128(1));
+        let mut settled = home.settle_session(session).unwrap();
+        assert_eq!((settled.had_programs(), running(&sleep).len()), (true, 0));
+        settled.forget_programs().unwrap();
+        drop(settled);
+        assert!(!home.settle_session(session).unwrap().had_programs());
+    }
+}
+
+#[test]
+fn a_record_that_a_program_removed_or_changed_is_written_again_when_the_last_program_is_gone() {
+    for change in ["rm", "echo forged >", "ln -sf /dev/null"] {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::open(folder.path().to_owned()).unwrap();
+        let session = SessionId::new(uuid::Uuid::from_u128(1));
+        let record = home.session_dir(session).join("programs");
+        let sleep = unique_sleep();
+        let script = format!("{change} {}; exec sleep {sleep}", record.display());
+        let mut owner = owner_with(&["owner-of", folder.path().to_str().unwrap()], &[script]);
+        within_five_seconds("the program runs", || sleepers(&sleep) == 1);
+        owner.kill().unwrap();
+        owner.wait().unwrap();
+        assert!(home.settle_session(session).unwrap().had_programs(), "{change}");
+    }
 }

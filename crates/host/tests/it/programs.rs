@@ -334,12 +334,62 @@ async fn a_lock_is_held_until_everything_is_gone_that_was_started() {
     let home = Home::open(folder.path().join("home")).unwrap();
     let session = protocol::SessionId::new(uuid::Uuid::from_u128(1));
     home.make_session(session).unwrap();
-    let guardian = guardian().holding(home.lock_session(session).unwrap());
+    let guardian = guardian().holding(home.settle_session(session).unwrap().lock);
     let sleep = unique_sleep();
     let mut process = guardian.spawn(sh(&format!("echo ready; setsid sleep {sleep}; true"))).await.unwrap();
     process.output.read_exact(&mut [0; 6]).await.unwrap();
     drop((process, guardian));
-    let lock = tokio::task::spawn_blocking(move || home.lock_session(session)).await.unwrap().unwrap();
+    let settled = tokio::task::spawn_blocking(move || home.settle_session(session)).await.unwrap().unwrap();
     assert!(running(&sleep).is_empty(), "the lock was free while a program still ran");
-    drop(lock);
+    assert!(settled.had_programs());
+}
+
+/// Scripts that stop their guardian, once or for as long as they live.
+const STOPPERS: [&str; 6] = [
+    "echo ready; kill -STOP $PPID; exec sleep {}",
+    "echo ready; kill -TSTP $PPID; kill -STOP $PPID; exec sleep {}",
+    "echo ready; kill -STOP $PPID; setsid sleep {} & kill -STOP $PPID; exec sleep {}",
+    "echo ready; trap '' TERM; while :; do kill -STOP $PPID; done & exec sleep {}",
+    "echo ready; p=$PPID; env -i setsid -f sh -c \"while :; do kill -STOP $p; sleep 0.01; done\"; exec sleep {}",
+    "echo ready; p=$PPID; (while kill -STOP $p; do :; done) & (while kill -STOP $p; do :; done) & exec sleep {}",
+];
+
+#[tokio::test]
+async fn a_program_that_stops_its_guardian_is_ended_all_the_same() {
+    for script in STOPPERS {
+        for how in [Kill::Now, Kill::Gentle] {
+            let sleep = unique_sleep();
+            let guardian = guardian();
+            let mut process = guardian.spawn(sh(&script.replace("{}", &sleep))).await.unwrap();
+            process.output.read_exact(&mut [0; 6]).await.unwrap();
+            process.kill(how);
+            let ended = tokio::time::timeout(Duration::from_secs(20), process.wait()).await;
+            assert!(ended.is_ok(), "{script}: its end is not known");
+            within_five_seconds("everything is gone", || running(&sleep).is_empty());
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_owner_that_ends_its_guardian_leaves_nothing_though_that_is_stopped() {
+    for script in STOPPERS {
+        let sleep = unique_sleep();
+        let guardian = guardian();
+        let mut process = guardian.spawn(sh(&script.replace("{}", &sleep))).await.unwrap();
+        process.output.read_exact(&mut [0; 6]).await.unwrap();
+        let ended = tokio::time::timeout(Duration::from_secs(20), guardian.end()).await.unwrap();
+        assert_eq!(ended, Ok(()), "{script}");
+        assert!(running(&sleep).is_empty(), "{script}");
+        assert_eq!(process.wait().await, Err(bosun_host::WaitError::GuardianDied));
+    }
+}
+
+#[tokio::test]
+async fn a_machine_without_memory_ends_programs_before_their_owner() {
+    let own: i32 = std::fs::read_to_string("/proc/self/oom_score_adj").unwrap().trim().parse().unwrap();
+    let mut process = guardian().spawn(sh("cat /proc/self/oom_score_adj /proc/$PPID/oom_score_adj")).await.unwrap();
+    let mut said = String::new();
+    process.output.read_to_string(&mut said).await.unwrap();
+    let expected = format!("{}\n{own}\n", (own + 300).min(1000));
+    assert_eq!(said, expected);
 }

@@ -3,7 +3,7 @@
 use bosun_host::{Lineage, Program};
 use tokio::io::AsyncReadExt;
 
-use crate::machine::{as_ordinary_user, guardian, guardians_of, program, sh};
+use crate::machine::{EXECUTABLE, as_ordinary_user, guardian, guardians_of, program, sh};
 
 async fn said(program: Program) -> String {
     let mut process = guardian().spawn(program).await.unwrap();
@@ -31,7 +31,7 @@ async fn a_guardian_has_nothing_of_the_environment() {
     // Only root may look; an ordinary user is refused, which is as good.
     let environ = std::fs::read_to_string(format!("/proc/{pid}/environ")).unwrap_or_default();
     let names = environ.split('\0').filter(|entry| !entry.is_empty()).map(|entry| entry.split('=').next().unwrap());
-    let kept = ["PATH", "LD_LIBRARY_PATH", "BOSUN_JOB"];
+    let kept = ["PATH", "LD_LIBRARY_PATH", "BOSUN_JOB", "BOSUN_RECORD"];
     assert_eq!(names.filter(|name| !kept.contains(name)).collect::<Vec<_>>(), Vec::<&str>::new());
 }
 
@@ -68,4 +68,49 @@ fn what_a_person_starts_is_a_persons() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(Lineage::of(child.id()), Lineage::Unknown);
+}
+
+/// Ways for an agent's program to start a Bosun that does not know whose it is. `{}` is the Bosun.
+const DISGUISES: [&str; 24] = [
+    "{}",
+    "env -i {}",
+    "env -u BOSUN_JOB {}",
+    "env BOSUN_JOB= {}",
+    "env -i setsid {}",
+    "env -i setsid -w -f {}",
+    "env -i sh -c '(sh -c \"{}; true\"; true)'",
+    "env -i nohup {} 2> /dev/null",
+    "cp $(echo {} | cut -d' ' -f1) $TMPDIR/copy && env -i $TMPDIR/copy lineage; rm -f $TMPDIR/copy",
+    "ulimit -x unlimited 2> /dev/null; env -i {}",
+    "(ulimit -x 5; env -i {})",
+    "env -i prlimit --locks=unlimited {} 2> /dev/null || env -i {}",
+    "env -i unshare -Ur {}",
+    "env -i unshare -Urpf {}",
+    "env -i unshare -Urpf --mount-proc {}",
+    "env -i unshare -Urpf --mount-proc setsid {}",
+    "env -i unshare -Urpf --mount-proc sh -c '{}; true'",
+    "env -i unshare -Urpf --mount-proc unshare -Urpf --mount-proc {}",
+    "env -i unshare -Urpfm sh -c 'mount -t tmpfs none /proc; {}; true'",
+    "env -i unshare -Urpfmuin --mount-proc {}",
+    "env -i unshare -Urpf --mount-proc sh -c 'ulimit -x unlimited; {}; true' 2> /dev/null",
+    "env -i unshare -Urpf --mount-proc sh -c 'ulimit -x 7; {}; true'",
+    "env -i unshare -Urpf --mount-proc prlimit --locks=unlimited {} 2> /dev/null || echo Unknown",
+    "env -i unshare -UrC {}",
+];
+
+#[test]
+fn a_bosun_that_an_agents_program_starts_knows_it_in_every_disguise() {
+    as_ordinary_user("secrecy::a_bosun_that_an_agents_program_starts_knows_it_in_every_disguise", || {
+        let bosun = format!("{EXECUTABLE} lineage");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let has_namespaces = program("unshare").args(["-Urpf", "--mount-proc", "true"]).status().unwrap().success();
+        let folder = tempfile::tempdir().unwrap();
+        for disguise in DISGUISES {
+            let script = disguise.replace("{}", &bosun);
+            let said = runtime.block_on(said(sh(&script).env("TMPDIR", folder.path())));
+            let possible = has_namespaces || !disguise.contains("unshare");
+            assert!(!said.contains("Person"), "{disguise}: {said}");
+            assert!(!possible || said.contains("Agent") || said.contains("Unknown"), "{disguise}: {said}");
+        }
+    });
 }

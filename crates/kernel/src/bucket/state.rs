@@ -90,15 +90,19 @@ impl Bucket {
         self.line.leave(holder);
     }
 
+    /// Whether the clock was set back since the bucket was last used: it must be changed to take that in.
+    pub fn is_ahead(&self, now: At) -> bool {
+        self.seen_at.since(now) > SET_BACK
+    }
+
     /// Takes in the time: what is too old is forgotten, and a clock that was set back keeps nobody out for longer.
     pub(super) fn look(&mut self, now: At) {
         let open = matches!(self.gate, Gate::Open);
         if open && self.line.is_empty() && now.since(self.seen_at) > MEMORY {
             *self = Bucket { era: self.era.wrapping_add(1), ..Bucket::default() };
         }
-        let back = self.seen_at.since(now);
-        if back > SET_BACK {
-            self.gate.set_back(back);
+        if self.is_ahead(now) {
+            self.gate.set_back(self.seen_at.since(now));
             if let Some(pace) = &mut self.pace {
                 pace.set_back(now);
             }

@@ -88,7 +88,7 @@ impl Draft<'_> {
     }
 
     /// Ends a task now, whatever it is doing. Reports that come later are stale.
-    fn halt(&mut self, id: TaskId, by: CancelBy, after: After) -> Result<(), Refusal> {
+    pub(super) fn halt(&mut self, id: TaskId, by: CancelBy, after: After) -> Result<(), Refusal> {
         let task = self.task(id)?;
         let (run, running) = (task.run(), task.is_running());
         self.close(id, Outcome::Cancelled { by }, String::new(), after)?;
@@ -125,7 +125,7 @@ impl Draft<'_> {
         if let Some(activation) = due {
             self.deliver(id, activation)?;
         }
-        if stopped { Ok(()) } else { self.wake(id) }
+        if stopped { Ok(()) } else { self.wake_for_results(id) }
     }
 
     /// Ends whatever turn is under way: its model call, its awaited children, its open calls.
@@ -191,7 +191,7 @@ impl Draft<'_> {
         let body = Body::Result { task: id, activation };
         self.admit_mail(parent, Origin::Task { id }, Delivery::Steer, body)?;
         // Whoever stopped a task and all below it does not want it to begin again because they end.
-        if both_stopped { Ok(()) } else { self.wake(parent) }
+        if both_stopped { Ok(()) } else { self.wake_for_results(parent) }
     }
 }
 

@@ -1,10 +1,10 @@
 //! Mail is accepted, delivered at a boundary, or expires with its reader.
 
-use protocol::{Body, Delivery, Event, Kind, MailId, Origin, Run, TaskId};
+use protocol::{Activation, Body, Delivery, Event, Kind, MailId, Origin, ParkReason, Run, TaskId};
 
 use super::Draft;
 use crate::state::Admission;
-use crate::{Letter, Point, Refusal, Task, Work};
+use crate::{Letter, Parking, Phase, Point, Refusal, Task, Work};
 
 impl Draft<'_> {
     pub(super) fn send(&mut self, letter: Letter) -> Result<(), Refusal> {
@@ -28,6 +28,11 @@ impl Draft<'_> {
         if delivery == Delivery::Interrupt {
             self.break_off(to)?;
         }
+        let task = self.task(to)?;
+        if from == Origin::User && matches!(task.phase, Phase::Parked(Parking { why: ParkReason::Auth, .. })) {
+            // Whoever writes to it wants it to try again.
+            return self.requeue(to);
+        }
         self.wake(to)
     }
 
@@ -49,14 +54,30 @@ impl Draft<'_> {
         if !task.work.is_between() {
             return Err(Refusal::InTurn);
         }
+        if point == Point::End && self.may_rest_over(task) {
+            return Ok(());
+        }
         let mail = readable(task, point);
         if mail.is_empty() { Ok(()) } else { self.record(run.task, Event::MailDelivered { mail }) }
+    }
+
+    /// Whether a root that has said its word may rest although results wait: they wait for more of them, and wake it.
+    pub(super) fn may_rest_over(&self, task: &Task) -> bool {
+        let done = task.kind == Kind::Main && task.cancel.is_none() && task.work == Work::Answered { text: true };
+        done && task.last.is_none() && !task.inbox.is_empty() && self.is_gathering(task)
     }
 
     /// Drops what a running task is doing, so that it reads its mail now. The run sees it by its events: its model
     /// call has failed, its open calls are answered.
     fn break_off(&mut self, id: TaskId) -> Result<(), Refusal> {
         if self.task(id)?.is_running() { self.drop_work(id) } else { Ok(()) }
+    }
+
+    /// Takes the mail about a result out of the inbox: its reader knows it.
+    pub(super) fn result_read(&mut self, run: Run, of: TaskId, activation: Activation) -> Result<(), Refusal> {
+        let results = &self.current(run)?.results;
+        let mail = results.iter().find(|(_, result)| **result == (of, activation)).map(|(mail, _)| *mail);
+        mail.map_or(Ok(()), |mail| self.record(run.task, Event::MailExpired { mail }))
     }
 
     /// Tells that unread mail will never be read.

@@ -1,12 +1,13 @@
 //! The session's mode or model changes, and an agent on autopilot goes on or stops.
 
 use protocol::{
-    AutopilotStop, Body, CallId, CancelBy, Completion, Delivery, Event, Origin, Outcome, Run, SessionMode, TaskId, Turn,
+    AutopilotStop, Body, CallId, CancelBy, Compaction, Completion, Delivery, Event, Limit, Origin, Outcome, Run,
+    SessionMode, TaskId, Turn,
 };
 
 use super::Draft;
 use super::spawn::expect_call;
-use crate::{CallPhase, Refusal};
+use crate::{CallPhase, Phase, Refusal, Task};
 
 /// How often the root is told to go on while nothing changes.
 const UNCHANGED: u32 = 2;
@@ -26,6 +27,15 @@ impl Draft<'_> {
             return Ok(());
         }
         self.record(root, Event::ModelChanged { model, by })
+    }
+
+    /// A conversation is made shorter while nobody has it under way.
+    pub(super) fn compact(&mut self, id: TaskId, compaction: Compaction) -> Result<(), Refusal> {
+        match self.task(id)?.phase {
+            Phase::Idle => self.record(id, Event::Compacted(compaction)),
+            Phase::Queued(_) | Phase::Running(_) | Phase::Parked(_) | Phase::Interrupted => Err(Refusal::InTurn),
+            Phase::Finished(_) => Err(Refusal::Ended(id)),
+        }
     }
 
     /// Tells the root to go on, unless it was told often enough.
@@ -67,6 +77,27 @@ impl Draft<'_> {
         )
     }
 
+    /// Refuses a last turn for want of change to anybody but a root on autopilot for whom nobody works.
+    pub(super) fn expect_unchanged(&self, id: TaskId) -> Result<(), Refusal> {
+        let alone = self.state.root == Some(id) && self.state.busy == 1;
+        if alone && self.state.helm.mode == SessionMode::Autopilot { Ok(()) } else { Err(Refusal::NotDue) }
+    }
+
+    /// Refuses the root a turn that its mode does not allow it.
+    pub(super) fn expect_steered(&self, task: &Task) -> Result<(), Refusal> {
+        let helm = &self.state.helm;
+        if self.state.root != Some(task.id) || task.last.is_some() {
+            return Ok(());
+        }
+        if let Some(why) = helm.closing {
+            return Err(Refusal::Closing { why });
+        }
+        let limit = self.limits.autopilot_turns;
+        // What wakes it is heard in any case.
+        let limited = helm.mode == SessionMode::Autopilot && task.max_turns.is_none() && task.turns > 0;
+        if limited && helm.turns >= limit { Err(Refusal::Turns { limit }) } else { Ok(()) }
+    }
+
     /// Refuses a plan of anybody who does not plan.
     pub(super) fn expect_planning(&self, id: TaskId) -> Result<(), Refusal> {
         let plans = self.state.root == Some(id) && self.state.helm.mode == SessionMode::Plan;
@@ -82,6 +113,7 @@ impl Draft<'_> {
     pub(super) fn root_ended(&mut self, root: TaskId, outcome: &Outcome) -> Result<(), Refusal> {
         let heard = self.task(root)?.inbox.is_empty();
         match outcome {
+            Outcome::TimedOut { limit: Limit::Turns } if heard => self.land(root, AutopilotStop::Limit)?,
             Outcome::Failed { .. } | Outcome::TimedOut { .. } | Outcome::BudgetExhausted | Outcome::Lost if heard => {
                 self.land(root, AutopilotStop::Failed)?;
             }
@@ -95,7 +127,7 @@ impl Draft<'_> {
         if self.state.helm.leaving { self.set_mode(SessionMode::Interactive, Origin::Runtime) } else { Ok(()) }
     }
 
-    fn land(&mut self, root: TaskId, why: AutopilotStop) -> Result<(), Refusal> {
+    pub(super) fn land(&mut self, root: TaskId, why: AutopilotStop) -> Result<(), Refusal> {
         let Some(flight) = &self.state.helm.flight else { return Ok(()) };
         let continues = flight.continues;
         self.record(root, Event::AutopilotStopped { why, continues })

@@ -1,13 +1,14 @@
 //! A session's owner comes, goes, or dies.
 
 use protocol::{
-    CancelBy, Event, Fence, FleetEnd, Kind, ModelFault, ModelUse, Outcome, SessionId, TaskId, TaskSpec, Terms,
+    Cancel, CancelBy, Event, Fence, FleetEnd, Kind, ModelFault, ModelUse, Outcome, ParkReason, SessionId, TaskId,
+    TaskSpec, Terms,
 };
 
 use super::cancel::After;
 use super::{Draft, Wakes};
 use crate::state::Admission;
-use crate::{CallPhase, Definition, Effect, Phase, Refusal, Work, words};
+use crate::{CallPhase, Definition, Effect, Parking, Phase, Refusal, Work, words};
 
 impl Draft<'_> {
     pub(super) fn open(
@@ -44,6 +45,17 @@ impl Draft<'_> {
         self.record(root, Event::AgentSelected { agent, definition: Some(id), model })
     }
 
+    /// Keeps definitions that the log does not hold.
+    pub(super) fn define(&mut self, definitions: Vec<Definition>) -> Result<(), Refusal> {
+        let root = self.state.root.ok_or(Refusal::Closed)?;
+        for Definition { id, spec } in definitions {
+            if !self.state.defined.contains(&id) {
+                self.record(root, Event::AgentDefined { id, spec })?;
+            }
+        }
+        Ok(())
+    }
+
     /// Everything that ran under an older owner is interrupted.
     pub(super) fn adopt(&mut self, fence: Fence, terms: Terms) -> Result<(), Refusal> {
         let root = self.state.root.ok_or(Refusal::Closed)?;
@@ -62,7 +74,26 @@ impl Draft<'_> {
         if self.state.graph.fleet().is_some() {
             self.end_fleet(FleetEnd::Stopped)?;
         }
-        self.stop(CancelBy::SessionEnd)
+        if self.state.admission == Admission::Open {
+            self.record(root, Event::AdmissionClosed)?;
+        }
+        self.stop_under_way(root)
+    }
+
+    /// Stops what is under way. Whoever rests goes on resting, unless the task that it works for is stopped.
+    fn stop_under_way(&mut self, root: TaskId) -> Result<(), Refusal> {
+        let (by, how) = (CancelBy::SessionEnd, Cancel::Abort);
+        let rests = self.task(root)?.phase.is_at_rest();
+        if !rests {
+            self.record(root, Event::CancelRequested { by, how, until_at: None })?;
+        }
+        for id in self.state.subtree(root).into_iter().skip(1) {
+            if !self.task(id)?.phase.is_at_rest() {
+                self.cancel(id, by, how)?;
+            }
+        }
+        self.abort_flight(root, by)?;
+        if rests { Ok(()) } else { self.halt(root, by, After::Finish) }
     }
 
     pub(super) fn suspend(&mut self) -> Result<(), Refusal> {
@@ -89,6 +120,8 @@ impl Draft<'_> {
             match self.task(id)?.phase {
                 Phase::Interrupted => self.requeue(id)?,
                 Phase::Idle => self.wake(id)?,
+                // The key may be another by now.
+                Phase::Parked(Parking { why: ParkReason::Auth, .. }) => self.requeue(id)?,
                 Phase::Queued(_) | Phase::Running(_) | Phase::Parked(_) | Phase::Finished(_) => {}
             }
         }
@@ -111,16 +144,17 @@ impl Draft<'_> {
             self.record(id, Event::CallAnswered { call, answer: words::interrupted(), evidence: Vec::new() })?;
         }
         self.record(id, Event::TaskInterrupted)?;
-        self.effects.push(Effect::Stop { run, how: protocol::Cancel::Abort });
+        self.effects.push(Effect::Stop { run, how: Cancel::Abort });
         Ok(())
     }
 
-    /// Ends a model call that will not be answered. It is booked at what was set aside: what it really used
-    /// is not known.
+    /// Ends a model call that will not be answered. It is booked at its input and what of the answer had arrived; if
+    /// that is not known, at what was set aside.
     pub(super) fn fail_turn(&mut self, id: TaskId, fault: ModelFault) -> Result<(), Refusal> {
         let task = self.task(id)?;
-        let Work::Asking { reserved: cost, .. } = task.work else { return Ok(()) };
+        let Work::Asking(asking) = &task.work else { return Ok(()) };
+        let cost = task.streamed.map_or(asking.reserved, |output| asking.cost(output));
         let turn = task.turn;
-        self.record(id, Event::TurnFailed { turn, fault, message: String::new(), cost })
+        self.record(id, Event::TurnFailed { turn, fault, message: String::new(), cost, retry: None })
     }
 }

@@ -3,14 +3,15 @@
 use std::collections::BTreeSet;
 
 use protocol::{
-    At, Block, Body, CallId, Cost, Decision, Delivery, Event, Holder, Kind, Limit, Origin, Outcome, Quote, Rest, Run,
-    Turn, WrapUp,
+    AutopilotStop, Block, Body, CallId, Cost, Decision, Delivery, Event, Holder, Kind, Limit, Origin, Outcome, Quote,
+    Quoted, Rest, Run, TaskId, Turn, WrapUp,
 };
 
 use super::Draft;
 use super::cancel::After;
 use crate::{
-    Booked, CallPhase, Decided, Ending, Footing, Last, Ledger, Phase, Refusal, Report, Task, Wait, Work, words,
+    Asking, Booked, CallPhase, Decided, Ending, Footing, Last, Ledger, Parking, Phase, Refusal, Report, Task, Wait,
+    Work, words,
 };
 
 impl Draft<'_> {
@@ -25,23 +26,30 @@ impl Draft<'_> {
             Report::Boundary(point) => self.boundary(run, point),
             Report::TurnBegun { model, quote } => self.begin_turn(run, model, quote),
             Report::TurnAnswered { turn, content, stop, usage, cost, model } => {
-                let (_, asked) = expect_turn(task, turn)?;
+                let asked = &expect_turn(task, turn)?.model;
                 distinct_calls(&content)?;
                 let differs = (!is_same_model(asked, &model)).then(|| Event::ModelDiffered {
                     turn,
-                    asked: asked.to_owned(),
+                    asked: asked.clone(),
                     answered: model.clone(),
                 });
                 self.record(run.task, Event::TurnAnswered { turn, content, stop, usage, cost, model })?;
                 differs.map_or(Ok(()), |event| self.record(run.task, event))
             }
-            Report::TurnFailed { turn, fault, message, booked } => {
-                let (reserved, _) = expect_turn(task, turn)?;
+            Report::TurnFailed { turn, fault, message, booked, retry } => {
+                let asked = expect_turn(task, turn)?;
                 let cost = match booked {
                     Booked::Nothing => Cost::ZERO,
-                    Booked::Reservation => reserved,
+                    Booked::Used { output } => asked.cost(output),
                 };
-                self.record(run.task, Event::TurnFailed { turn, fault, message, cost })
+                self.record(run.task, Event::TurnFailed { turn, fault, message, cost, retry })
+            }
+            Report::TurnGrows { turn, output } => self.grow_turn(run, turn, output),
+            Report::AwaitsBudget => {
+                if !task.work.is_between() {
+                    return Err(Refusal::InTurn);
+                }
+                self.record(run.task, Event::BudgetAwaited)
             }
             Report::WrapUp(why) => self.wrap_up(run, why),
             Report::Compacted(compaction) => {
@@ -75,10 +83,11 @@ impl Draft<'_> {
             Report::Objective { turn, call, completion } => self.complete(run, turn, &call, completion),
             Report::Intent(intent) => self.record(run.task, Event::IntentReported { intent }),
             Report::Suggested(text) => self.record(run.task, Event::PromptSuggested { text }),
+            Report::ResultRead { task, activation } => self.result_read(run, task, activation),
             Report::ToolsLoaded(tools) => self.record(run.task, Event::ToolsLoaded { tools }),
             Report::Greeted(context) => self.greet(run, context),
             Report::Held { by, reason } => self.hold(run, by, reason),
-            Report::Park(until) => self.park(run, until),
+            Report::Park(parking) => self.park(run, parking),
             Report::Placed { path, base } => self.record(run.task, Event::WorkPlaced { path, base }),
             Report::Sealed { commit, files } => self.record(run.task, Event::WorkSealed { commit, files }),
             Report::Ended { ending, text } => self.end(run, ending, text),
@@ -101,17 +110,16 @@ impl Draft<'_> {
         if let Some(limit) = task.max_turns.filter(|limit| task.last.is_none() && task.turns >= *limit) {
             return Err(Refusal::Turns { limit });
         }
+        if let Some(limit) = self.state.max_turns.filter(|limit| task.last.is_none() && self.state.turns >= *limit) {
+            return Err(Refusal::Turns { limit });
+        }
+        self.expect_steered(task)?;
         let turn = Turn(task.turn.0 + 1);
+        let Quote { input, estimated, .. } = quote;
+        let quote = self.state.counts.adjust(&model, quote);
         let (mut granted, mut low) = (quote.most, Vec::new());
         for above in self.state.lineage(run.task) {
-            let Some(fits) = quote.fit(above.ledger.room().less(spare)) else {
-                // What others have set aside comes back when they are answered, but for what they used.
-                let freed = above.ledger.budget.less(above.ledger.spent).less(spare);
-                let held = above.ledger.reserved != Cost::ZERO && quote.fit(freed).is_some();
-                let task = above.id;
-                return Err(if held { Refusal::BudgetHeld { task } } else { Refusal::Budget { task } });
-            };
-            granted = granted.min(fits);
+            granted = granted.min(fit(&above.ledger, quote, spare).map_err(|short| short.refusal(above.id))?);
             if above.ledger.is_low() && !above.told_low {
                 low.push((above.id, above.ledger));
             }
@@ -119,8 +127,30 @@ impl Draft<'_> {
         for (id, Ledger { spent, budget, .. }) in low {
             self.record(id, Event::BudgetLow { spent, budget })?;
         }
-        let (reserved, price, max_output) = (quote.cost(granted), quote.price, Some(granted));
-        self.record(run.task, Event::TurnBegun { turn, model, reserved, price, max_output })
+        let output = granted.min(quote.expected.max(quote.least));
+        let (reserved, price, max_output) = (quote.cost(output), quote.price, Some(granted));
+        let quoted = Quoted { input, estimated, output };
+        self.record(run.task, Event::TurnBegun { turn, model, reserved, price, max_output, quoted })
+    }
+
+    /// Sets more aside for an answer that is longer than expected.
+    fn grow_turn(&mut self, run: Run, turn: Turn, output: u32) -> Result<(), Refusal> {
+        let task = self.current(run)?;
+        let asked = expect_turn(task, turn)?;
+        let output = output.min(asked.most);
+        if output <= asked.quoted.output {
+            return Ok(());
+        }
+        let reserved = asked.cost(output);
+        let more = reserved.minus(asked.reserved);
+        for above in self.state.lineage(run.task) {
+            if !above.ledger.room().allows(more) {
+                let others = above.ledger.reserved != asked.reserved;
+                let short = if others { Short::Held } else { Short::Spent };
+                return Err(short.refusal(above.id));
+            }
+        }
+        self.record(run.task, Event::TurnGrew { turn, reserved, output })
     }
 
     /// The next turn is the activation's last.
@@ -132,25 +162,37 @@ impl Draft<'_> {
         if task.last.is_some() {
             return Err(Refusal::WrappedUp);
         }
+        match why {
+            WrapUp::Budget | WrapUp::Time | WrapUp::Turns | WrapUp::Stop => {}
+            WrapUp::Reported if self.state.root == Some(run.task) && self.state.helm.closing == Some(why) => {}
+            WrapUp::Reported => return Err(Refusal::NotDue),
+            WrapUp::NoChange => {
+                self.expect_unchanged(run.task)?;
+                self.land(run.task, AutopilotStop::NoChange)?;
+            }
+        }
         self.record(run.task, Event::WrapUpBegan { why })
     }
 
     /// Keeps a run that would end from ending: what it is told is its next mail.
     fn hold(&mut self, run: Run, by: Holder, reason: String) -> Result<(), Refusal> {
         let task = self.current(run)?;
-        expect_answer(task)?;
+        let closes = closes(task);
+        if !closes || !task.work.is_between() {
+            expect_answer(task)?;
+        }
         let (held, cap) = match by {
             Holder::Hook => (task.holds, self.limits.holds),
             Holder::Expects => (task.repairs, self.limits.repairs),
         };
-        if held >= cap || task.last.is_some() || task.cancel.is_some() {
+        if held >= cap || task.last.is_some() && !closes || task.cancel.is_some() {
             return Err(Refusal::Holds { cap });
         }
         self.record(run.task, Event::StopHeld { by, reason: reason.clone() })?;
         self.admit_mail(run.task, Origin::Runtime, Delivery::Steer, Body::text(reason))
     }
 
-    fn park(&mut self, run: Run, until_at: At) -> Result<(), Refusal> {
+    fn park(&mut self, run: Run, parking: Parking) -> Result<(), Refusal> {
         let task = self.current(run)?;
         if !task.work.is_between() {
             return Err(Refusal::InTurn);
@@ -158,7 +200,7 @@ impl Draft<'_> {
         if task.phase != Phase::Running(Footing::Slot) {
             return Err(Refusal::NoSlot);
         }
-        self.record(run.task, Event::TaskParked { until_at })
+        self.record(run.task, Event::TaskParked { until_at: parking.until, why: parking.why })
     }
 
     fn end(&mut self, run: Run, ending: Ending, text: String) -> Result<(), Refusal> {
@@ -172,7 +214,9 @@ impl Draft<'_> {
             (Some((by, _)), _) => Outcome::Cancelled { by },
             (None, Ending::Completed) if task.last.is_some() => expect_wrapped(task)?,
             (None, Ending::Completed) => {
-                expect_complete(task)?;
+                if !self.may_rest_over(task) {
+                    expect_complete(task)?;
+                }
                 Outcome::Completed
             }
             (None, Ending::Failed { kind, message }) => Outcome::Failed { kind, message },
@@ -198,27 +242,70 @@ fn expect_complete(task: &Task) -> Result<(), Refusal> {
 fn expect_answer(task: &Task) -> Result<(), Refusal> {
     match task.work {
         Work::Answered { text: true } => Ok(()),
-        Work::Asking { .. } | Work::Acting(_) => Err(Refusal::InTurn),
+        Work::Asking(_) | Work::Acting(_) => Err(Refusal::InTurn),
         Work::Fresh | Work::Boundary | Work::Answered { text: false } => Err(Refusal::NoAnswer),
     }
 }
 
-/// What becomes of an activation that has taken its last turn: it did not complete, it stopped.
+/// Whether the activation has had the last word that it was given because it is done.
+fn closes(task: &Task) -> bool {
+    matches!(task.last, Some(Last::Taken(why)) if why.completes())
+}
+
+/// What becomes of an activation that has taken its last turn: it did not complete, it stopped, unless it was done
+/// before that.
 fn expect_wrapped(task: &Task) -> Result<Outcome, Refusal> {
     match task.last {
+        Some(Last::Taken(WrapUp::Reported | WrapUp::NoChange)) if !task.work.is_between() => Err(Refusal::InTurn),
+        Some(Last::Taken(WrapUp::Reported | WrapUp::NoChange)) if !task.inbox.is_empty() => Err(Refusal::MailWaiting),
+        Some(Last::Taken(WrapUp::Reported | WrapUp::NoChange)) => Ok(Outcome::Completed),
         Some(Last::Taken(WrapUp::Budget)) => Ok(Outcome::BudgetExhausted),
+        Some(Last::Taken(WrapUp::Turns)) => Ok(Outcome::TimedOut { limit: Limit::Turns }),
         Some(Last::Taken(WrapUp::Time | WrapUp::Stop)) => Ok(Outcome::TimedOut { limit: Limit::Time }),
         Some(Last::Due(_)) | None => Err(Refusal::NoAnswer),
     }
 }
 
-/// What was set aside for the turn under way, and the model that was asked.
-fn expect_turn(task: &Task, turn: Turn) -> Result<(Cost, &str), Refusal> {
+/// The model call under way.
+fn expect_turn(task: &Task, turn: Turn) -> Result<&Asking, Refusal> {
     match &task.work {
-        Work::Asking { reserved, model } if task.turn == turn => Ok((*reserved, model)),
-        Work::Asking { .. } | Work::Fresh | Work::Boundary | Work::Acting(_) | Work::Answered { .. } => {
+        Work::Asking(asking) if task.turn == turn => Ok(asking),
+        Work::Asking(_) | Work::Fresh | Work::Boundary | Work::Acting(_) | Work::Answered { .. } => {
             Err(Refusal::NoTurn)
         }
+    }
+}
+
+/// Why a budget has no room for a question.
+enum Short {
+    /// Others have set it aside, and give it back when they are answered, but for what they used.
+    Held,
+    /// It is spent.
+    Spent,
+}
+
+impl Short {
+    fn refusal(self, task: TaskId) -> Refusal {
+        match self {
+            Short::Held => Refusal::BudgetHeld { task },
+            Short::Spent => Refusal::Budget { task },
+        }
+    }
+}
+
+/// How long an answer one account has room for. What is only set aside by others is waited for, where there would be
+/// room for the answer that is expected then.
+fn fit(ledger: &Ledger, quote: Quote, spare: Cost) -> Result<u32, Short> {
+    let fits = quote.fit(ledger.room().less(spare));
+    if fits.is_some_and(|fits| fits >= quote.expected) {
+        return fits.ok_or(Short::Spent);
+    }
+    let freed =
+        if ledger.reserved == Cost::ZERO { None } else { quote.fit(ledger.budget.less(ledger.spent).less(spare)) };
+    match (fits, freed) {
+        (fits, Some(freed)) if fits.is_none_or(|fits| fits < freed) => Err(Short::Held),
+        (Some(fits), _) => Ok(fits),
+        (None, _) => Err(Short::Spent),
     }
 }
 

@@ -4,7 +4,7 @@ use protocol::{Activation, At, Attempt, Event, Mode, Run, TaskId};
 
 use super::{Draft, Wakes};
 use crate::state::Admission;
-use crate::{Effect, Memory, Phase, Purpose, Refusal, Task};
+use crate::{Effect, Memory, Phase, Purpose, RESULT_WINDOW_GROWTH, Refusal, Task, Work};
 
 impl Draft<'_> {
     /// Gives every free slot to the next in line: first to those who come back from a wait.
@@ -76,11 +76,45 @@ impl Draft<'_> {
         self.requeue(id)
     }
 
+    /// The same for a task to which only results came: while agents that it started are at work, results wait for more
+    /// of them, so that many that end apart do not cost a turn each.
+    pub(super) fn wake_for_results(&mut self, id: TaskId) -> Result<(), Refusal> {
+        let task = self.task(id)?;
+        let idle = self.wakes == Wakes::Now && task.phase == Phase::Idle && !task.inbox.is_empty();
+        if !idle || self.state.admission == Admission::Closed || !self.is_gathering(task) {
+            return self.wake(id);
+        }
+        if task.wake_at.is_some() {
+            return Ok(());
+        }
+        let growth = 1_u32.checked_shl(task.delays).unwrap_or(RESULT_WINDOW_GROWTH).min(RESULT_WINDOW_GROWTH);
+        let until_at = self.now.plus(self.limits.result_window.saturating_mul(growth));
+        self.record(id, Event::WakeDelayed { until_at })
+    }
+
+    /// Whether what the task has not read can wait: all of it are results, and there are more to come.
+    pub(super) fn is_gathering(&self, task: &Task) -> bool {
+        !self.limits.result_window.is_zero() && task.at_work > 0 && task.has_only_results()
+    }
+
     /// Sets or renews the lease of a run. It is not durable: whoever adopts the session grants anew.
     pub(super) fn lease(&mut self, run: Run, until: At) -> Result<(), Refusal> {
         self.current(run)?;
         self.state.update(run.task, |task| {
             task.lease = Some(until);
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    /// Notes how much of an answer has arrived. It is not durable: what a dead owner received is not known.
+    pub(super) fn streamed(&mut self, run: Run, output: u32) -> Result<(), Refusal> {
+        let task = self.current(run)?;
+        if !matches!(task.work, Work::Asking(_)) {
+            return Err(Refusal::NoTurn);
+        }
+        self.state.update(run.task, |task| {
+            task.streamed = Some(output);
             Ok(())
         })?;
         Ok(())
@@ -96,7 +130,8 @@ impl Draft<'_> {
             self.expire_grace(id)?;
             let task = self.task(id)?;
             match task.phase {
-                Phase::Parked(until) if until <= self.now => self.requeue(id)?,
+                Phase::Parked(parking) if parking.is_over(self.now) => self.requeue(id)?,
+                Phase::Idle if task.wake_at.is_some_and(|at| at <= self.now) => self.wake(id)?,
                 Phase::Running(_) if task.lease.is_some_and(|until| until <= self.now) => {
                     self.let_go(id)?;
                     if self.task(id)?.phase == Phase::Interrupted {

@@ -40,7 +40,8 @@ impl Draft<'_> {
     /// it may end.
     pub(super) fn part(&mut self, id: TaskId, activation: Activation) -> Result<(), Refusal> {
         let task = self.task(id)?;
-        if task.is_running() && task.activation == activation && !task.inbox.is_empty() {
+        let unread = !task.inbox.is_empty() && !self.may_rest_over(task);
+        if task.is_running() && task.activation == activation && unread {
             return Err(Refusal::MailWaiting);
         }
         if !task.unparted.contains(&activation) {

@@ -12,7 +12,7 @@ use crate::*;
 impl World {
     pub(super) fn ask_permission(&mut self, run: Run, turn: Turn, call: CallId) {
         let (tool, input, reason) = ("shell".into(), "{}".into(), "no rule".into());
-        self.ask(run, turn, call, Subject::Permission { tool, input, reason, rule: None });
+        self.ask(run, turn, call, Subject::Permission { tool, input, reason, rules: Vec::new() });
     }
 
     pub(super) fn ask_question(&mut self, run: Run, turn: Turn, call: CallId) {
@@ -83,7 +83,7 @@ impl World {
         let decision = match self.dice.below(6) {
             0 => Decision::Deny { words: "no".into() },
             5 => Decision::Proceed { action: self.dice.pick(&PlanAction::ALL).unwrap_or(PlanAction::ExitOnly) },
-            1 | 2 => Decision::Allow { rule: None, input: None },
+            1 | 2 => Decision::Allow { rules: Vec::new(), input: None },
             _ => Decision::Reply { text: "this one".into() },
         };
         let fits = decision.fits(&ask.subject);

@@ -9,6 +9,7 @@ use super::checks;
 use super::hooks::Hooks;
 use super::mails::Mails;
 use super::modes::Modes;
+use super::run_turns::RunTurns;
 use super::starts::Starts;
 use crate::*;
 
@@ -25,6 +26,8 @@ pub(super) struct Audit {
     open_calls: BTreeMap<TaskId, BTreeMap<CallId, bool>>,
     asking: BTreeSet<TaskId>,
     last_text: BTreeMap<TaskId, bool>,
+    /// Tasks that were done before their last turn.
+    closing: BTreeSet<TaskId>,
     turns: BTreeMap<TaskId, u32>,
     defined: BTreeSet<DefinitionId>,
     asks: Asks,
@@ -32,6 +35,7 @@ pub(super) struct Audit {
     hooks: Hooks,
     starts: Starts,
     modes: Modes,
+    run: RunTurns,
 }
 
 impl Audit {
@@ -73,6 +77,7 @@ impl Audit {
         self.mails.read(id, &entry.event);
         self.hooks.read(id, &entry.event, limits);
         self.starts.read(entry, limits);
+        self.run.read(entry);
         assert!(
             !self.finished.contains_key(&id)
                 || matches!(
@@ -110,6 +115,7 @@ impl Audit {
             }
             Event::Asked(ask) => self.asks.asked(id, ask, self.open_calls[&id][&ask.call]),
             Event::AskDecided { ask, call, decision, .. } => self.asks.decided(id, ask, call, decision),
+            Event::WrapUpBegan { why } => self.closing.extend(why.completes().then_some(id)),
             Event::SessionOpened(_)
             | Event::SessionAdopted { .. }
             | Event::SessionForked { .. }
@@ -125,6 +131,7 @@ impl Audit {
             | Event::MailAdmitted { .. }
             | Event::MailDelivered { .. }
             | Event::MailExpired { .. }
+            | Event::WakeDelayed { .. }
             | Event::TaskStalled { .. }
             | Event::TaskStirred
             | Event::TaskForgotten
@@ -151,7 +158,6 @@ impl Audit {
             | Event::WorkMerged { .. }
             | Event::ModelDiffered { .. }
             | Event::BudgetLow { .. }
-            | Event::WrapUpBegan { .. }
             | Event::Compacted(_)
             | Event::ModeChanged { .. }
             | Event::ModelChanged { .. }
@@ -160,7 +166,9 @@ impl Audit {
             | Event::AgentSelected { .. }
             | Event::ErrandChanged { .. }
             | Event::ErrandForgotten { .. }
+            | Event::BudgetAwaited
             | Event::Unknown => {}
+            Event::TurnGrew { .. } => assert!(self.asking.contains(&id), "{id} grows what it does not ask"),
         }
     }
 
@@ -169,6 +177,7 @@ impl Audit {
         if attempt == Attempt(1) {
             assert!(!open, "{id} began an activation inside another");
             assert_eq!(activation.0, last + 1);
+            self.closing.remove(&id);
         } else {
             assert!(open, "{id} tried again what had ended");
             assert_eq!(activation.0, last);
@@ -181,7 +190,7 @@ impl Audit {
         assert!(self.open_calls.get(&id).is_none_or(BTreeMap::is_empty), "{id} ended with calls open");
         assert!(!self.asking.contains(&id), "{id} ended while it asked");
         let spoke = self.turns.contains_key(&id);
-        if *outcome == Outcome::Completed && spoke {
+        if *outcome == Outcome::Completed && spoke && !self.closing.contains(&id) {
             assert_eq!(self.last_text.get(&id), Some(&true), "{id} completed without a final message");
         }
     }

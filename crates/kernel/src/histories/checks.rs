@@ -31,6 +31,13 @@ fn check_task(kernel: &Kernel, task: &Task) {
         let waiters = kernel.state.waiters.get(&task.id).into_iter().flatten();
         assert!(waiters.into_iter().any(|(id, _)| Some(*id) == task.parent), "nobody waits for {}", task.id);
     }
+    if task.wake_at.is_some() {
+        let rests = task.phase == Phase::Idle && kernel.state.admission == Admission::Open;
+        assert!(rests && !task.results.is_empty() && task.has_only_results(), "{} waits for nothing", task.id);
+    }
+    let at_work =
+        |id: &&TaskId| kernel.task(**id).is_some_and(|child| child.kind == Kind::Agent && !child.phase.is_at_rest());
+    assert_eq!(task.at_work as usize, task.children.iter().filter(at_work).count(), "agents of {} at work", task.id);
     let works = task.phase == Phase::Running(Footing::Slot) && !task.work.is_waiting();
     assert!(!task.stalled || works, "{} is stalled, and has a reason to be silent", task.id);
     match task.cancel {
@@ -58,10 +65,11 @@ fn check_lookups(kernel: &Kernel) {
     let (mut waiters, mut alarms) = (BTreeMap::<_, BTreeSet<_>>::new(), BTreeSet::new());
     for task in kernel.tasks() {
         let mut set = |at: Option<At>, alarm| alarms.extend(at.map(|at| (at, task.id, alarm)));
-        if let Phase::Parked(until) = task.phase {
-            set(Some(until), Alarm::Quota);
+        if let Phase::Parked(parking) = task.phase {
+            set(parking.until, Alarm::Quota);
         }
         set(task.lease, Alarm::Lease);
+        set(task.wake_at, Alarm::Results);
         set(task.cancel_until.filter(|_| task.phase.is_busy()), Alarm::Grace);
         for ask in task.work.asks().filter(|_| task.is_running()) {
             set(ask.until_at, Alarm::Call(ask.call.clone()));
@@ -76,6 +84,28 @@ fn check_lookups(kernel: &Kernel) {
     assert_eq!(state.waiters, waiters);
     assert_eq!(state.alarms, alarms);
     assert_eq!(state.busy, kernel.tasks().filter(|task| task.phase.is_busy()).count());
+    check_parked(kernel);
+}
+
+/// A session is parked when an agent is, and no agent can go on before that changes.
+fn check_parked(kernel: &Kernel) {
+    let agents = || kernel.tasks().filter(|task| task.kind != Kind::Shell);
+    let parked = |task: &Task| matches!(task.phase, Phase::Parked(_));
+    let can_go_on = |task: &Task| match task.phase {
+        Phase::Queued(_) => true,
+        Phase::Running(_) => {
+            let open = || task.work.calls().filter(|(_, phase)| **phase != CallPhase::Answered);
+            let for_agents = |wait: &Wait| {
+                let agent = |id: &TaskId| kernel.task(*id).is_some_and(|on| on.kind != Kind::Shell || on.is_finished());
+                !wait.on.is_empty() && wait.on.iter().all(agent)
+            };
+            open().next().is_none()
+                || open().any(|(_, phase)| !matches!(phase, CallPhase::Waiting(wait) if for_agents(wait)))
+        }
+        Phase::Idle | Phase::Parked(_) | Phase::Interrupted | Phase::Finished(_) => false,
+    };
+    assert_eq!(kernel.state.parked, agents().filter(|task| parked(task)).count());
+    assert_eq!(kernel.parked().is_some(), agents().any(parked) && !agents().any(can_go_on));
 }
 
 /// Agents that run are within the cap of the session and of their type, those who came back from a wait included; and
@@ -111,7 +141,7 @@ fn check_ledgers(kernel: &Kernel) {
     for task in kernel.tasks() {
         let booked = task.ledger.spent.plus(task.ledger.reserved);
         assert!(task.ledger.budget.allows(booked), "{} spent past its budget", task.id);
-        if let Work::Asking { reserved, .. } = task.work {
+        if let Work::Asking(Asking { reserved, .. }) = task.work {
             for above in kernel.state.lineage(task.id) {
                 let sum = asking.entry(above.id).or_default();
                 *sum = sum.plus(reserved);
@@ -127,10 +157,11 @@ fn check_ledgers(kernel: &Kernel) {
 pub(super) fn same_but_for_leases_and_memory(live: &Kernel, folded: &Kernel) {
     let mut live = live.clone();
     live.state.memory = Memory::default();
-    let leased: Vec<TaskId> = live.tasks().filter(|task| task.lease.is_some()).map(|task| task.id).collect();
+    let fleeting = |task: &&Task| task.lease.is_some() || task.streamed.is_some();
+    let leased: Vec<TaskId> = live.tasks().filter(fleeting).map(|task| task.id).collect();
     for id in leased {
         let unlease = |task: &mut Task| {
-            task.lease = None;
+            (task.lease, task.streamed) = (None, None);
             Ok(())
         };
         live.state.update(id, unlease).unwrap();
@@ -149,7 +180,8 @@ pub(super) fn no_alarm_is_late(kernel: &Kernel, now: At) {
 
 /// After an orderly end nothing is left to do.
 pub(super) fn at_rest(kernel: &Kernel) {
-    assert!(kernel.is_quiet(), "the session did not come to rest");
+    let busy: Vec<_> = kernel.tasks().filter(|task| task.phase.is_busy()).collect();
+    assert!(kernel.is_quiet(), "the session did not come to rest: {busy:?}");
     let state = &kernel.state;
     assert_eq!(state.slots.held, 0);
     assert!(state.waiters.is_empty() && state.alarms.is_empty() && state.asks.is_empty());

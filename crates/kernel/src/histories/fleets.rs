@@ -41,6 +41,8 @@ impl Fleet {
             holds: 1,
             repairs: 1,
             continues: 2,
+            autopilot_turns: 50,
+            result_window: Duration::from_millis(20),
         };
         let mut fleet = Fleet {
             world: World::with_limits(seed, limits),

@@ -26,6 +26,10 @@ pub(super) struct Mails {
     reasons: BTreeMap<TaskId, BTreeSet<MailId>>,
     /// A stop that was held in this step, and of which its task is to be told next.
     held: Option<(TaskId, String)>,
+    /// Mail that is the result of a task.
+    results: BTreeSet<MailId>,
+    /// Tasks that rest over results, and are to be woken for them.
+    owed: BTreeSet<TaskId>,
 }
 
 impl Mails {
@@ -43,9 +47,13 @@ impl Mails {
             }
             Event::TaskPromoted => assert!(self.awaited.remove(&id), "{id} was in the background already"),
             Event::ActivationEnded { outcome: Outcome::Completed, .. } if !self.commands.contains(&id) => {
-                assert!(self.unread.get(&id).is_none_or(BTreeMap::is_empty), "{id} completed over unread mail");
+                let unread: Vec<MailId> = self.unread.get(&id).into_iter().flatten().map(|(mail, _)| *mail).collect();
+                let gathers = unread.iter().all(|mail| self.results.contains(mail));
+                assert!(gathers, "{id} completed over unread mail");
+                self.owed.extend((!unread.is_empty()).then_some(id));
                 assert!(self.reasons.get(&id).is_none_or(BTreeSet::is_empty), "{id} never heard why it was held");
             }
+            Event::WakeDelayed { .. } | Event::TaskRequeued => drop(self.owed.remove(&id)),
             _other => {}
         }
     }
@@ -54,6 +62,7 @@ impl Mails {
         assert!(self.admitted.insert(mail), "{mail} was admitted twice");
         self.unread.entry(to).or_default().insert(mail, delivery);
         if let Body::Result { task, activation } = body {
+            self.results.insert(mail);
             assert!(self.told.insert((*task, *activation)), "the result of {task} was told twice");
             assert!(!self.awaited.contains(task), "the result of {task} was told to a call and as mail");
         }
@@ -86,6 +95,7 @@ impl Mails {
     /// The kernel holds as unread what the log does.
     pub(super) fn check(&self, kernel: &Kernel) {
         assert!(self.held.is_none(), "a stop was held and the reason was not told");
+        assert!(self.owed.is_empty(), "{:?} rest over results and do not wake", self.owed);
         for task in kernel.tasks() {
             match self.unread.get(&task.id) {
                 Some(unread) => assert_eq!(*unread, task.inbox),

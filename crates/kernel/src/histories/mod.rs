@@ -12,6 +12,7 @@ mod hooks;
 mod mails;
 mod modes;
 mod others;
+mod run_turns;
 mod runs;
 mod starts;
 mod trees;
@@ -73,8 +74,9 @@ fn histories_come_to_every_event_and_to_every_limit() {
         refusals.extend(world.refusals);
     }
     // All but what a newer version wrote, and what says that another model answered.
-    assert_eq!(events.len(), 42, "{events:?}");
-    let limits = ["Budget", "BudgetHeld", "Depth", "Holds", "Rate", "Total", "Turns", "WrappedUp", "NoObjective"];
+    assert_eq!(events.len(), 45, "{events:?}");
+    let limits =
+        ["Budget", "BudgetHeld", "Depth", "Holds", "Rate", "Total", "Turns", "WrappedUp", "NoObjective", "Closing"];
     let states = ["Closed", "Ended", "MailWaiting", "NoSlot", "NotAwaited", "NotRoots", "Stopping", "WaitCycle"];
     for refusal in limits.into_iter().chain(states) {
         assert!(refusals.contains(refusal), "nothing was refused as {refusal}: {refusals:?}");

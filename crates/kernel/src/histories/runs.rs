@@ -2,7 +2,7 @@
 
 use protocol::*;
 
-use super::world::{World, answer, answered, begin, call, say};
+use super::world::{World, answer, answered, begin, call, parking, say};
 use crate::*;
 
 impl World {
@@ -22,7 +22,7 @@ impl World {
         match work {
             _ if self.dice.one_in(12) => self.greet(run),
             Work::Fresh | Work::Boundary | Work::Answered { .. } => self.report_between(run, &work),
-            Work::Asking { reserved, .. } => self.report_asking(run, turn, reserved),
+            Work::Asking(asking) => self.report_asking(run, turn, asking),
             Work::Acting(calls) => {
                 let calls: Vec<_> = calls.into_iter().collect();
                 if let Some((call, phase)) = self.dice.pick(&calls) {
@@ -38,14 +38,26 @@ impl World {
             2 => self.tries(run, Report::Boundary(Point::End)),
             3 => {
                 let until = At(self.now.0 + self.dice.below(80));
-                self.tries(run, Report::Park(until));
+                let park = match self.dice.below(4) {
+                    0 => Parking { until: None, why: ParkReason::Auth },
+                    _ => parking(until),
+                };
+                self.tries(run, Report::Park(park));
             }
             4 => {
-                let why = if self.dice.one_in(2) { WrapUp::Budget } else { WrapUp::Time };
-                let compaction = Compaction { messages: 1, digest: None };
-                let report = match self.dice.below(8) {
+                let why =
+                    self.dice.pick(&[WrapUp::Budget, WrapUp::Time, WrapUp::Turns, WrapUp::Reported, WrapUp::NoChange]);
+                let why = why.unwrap();
+                let compaction = Compaction { messages: 1, digest: None, cause: CompactionCause::Full };
+                let known = self.kernel.task(run.task).and_then(|task| task.results.values().next().copied());
+                let report = match self.dice.below(9) {
+                    8 => match known {
+                        Some((task, activation)) => Report::ResultRead { task, activation },
+                        None => Report::ResultRead { task: run.task, activation: Activation(1) },
+                    },
                     0 => Report::WrapUp(why),
                     1..4 => Report::Compacted(compaction),
+                    5 => Report::AwaitsBudget,
                     4 => Report::ToolsLoaded(vec!["until".into()]),
                     _ => Report::Intent("looking".into()),
                 };
@@ -62,14 +74,22 @@ impl World {
         }
     }
 
-    fn report_asking(&mut self, run: Run, turn: Turn, reserved: Cost) {
+    fn report_asking(&mut self, run: Run, turn: Turn, asking: Asking) {
+        let Asking { reserved, quoted, most, .. } = asking;
         let cost = Cost { tokens: self.dice.below(reserved.tokens + 1), micros: self.dice.below(reserved.micros + 1) };
-        let report = match self.dice.below(10) {
+        let report = match self.dice.below(12) {
+            10 => Report::TurnGrows { turn, output: self.dice.below(u64::from(most) + 4) as u32 },
+            11 => {
+                let output = self.dice.below(u64::from(quoted.output) + 1) as u32;
+                return self.must(Input::Streamed { run, output });
+            }
             0 => {
-                Report::TurnFailed { turn, fault: ModelFault::Transient, message: "cut".into(), booked: self.booked() }
+                let booked = self.booked(quoted.output);
+                let (fault, message) = (ModelFault::Transient, "cut".into());
+                Report::TurnFailed { turn, fault, message, booked, retry: None }
             }
             1 => answer(turn, vec![], cost),
-            2..5 => answer(turn, vec![say("an answer")], cost),
+            2..5 => self.counted(answer(turn, vec![say("an answer")], cost)),
             n => {
                 let calls = (0..1 + self.dice.below(3)).map(|i| call(&format!("c{i}")));
                 let mut content: Vec<Block> = calls.collect();
@@ -80,6 +100,17 @@ impl World {
             }
         };
         self.tries(run, report);
+    }
+
+    /// An answer with a count of its own, which may be far more than was estimated.
+    fn counted(&mut self, answer: Report) -> Report {
+        match answer {
+            Report::TurnAnswered { turn, content, stop, cost, model, .. } => {
+                let usage = Usage { input: self.dice.below(90), output: self.dice.below(50), ..Usage::default() };
+                Report::TurnAnswered { turn, content, stop, usage, cost, model }
+            }
+            other => other,
+        }
     }
 
     fn report_call(&mut self, run: Run, turn: Turn, call: CallId, phase: CallPhase) {

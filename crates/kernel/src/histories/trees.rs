@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use protocol::*;
 
-use super::world::{FREE, World, answer, answered, begin, call, say, user_mail};
+use super::world::{FREE, World, answer, answered, begin, call, parking, say, user_mail};
 use super::{checks, in_parallel};
 use crate::*;
 
@@ -59,14 +59,14 @@ impl World {
                 self.must(Input::Report(run, Report::Boundary(Point::Between)));
                 self.must(Input::Report(run, begin(FREE)));
             }
-            Work::Asking { .. } if seen.messages.get(&run.task).is_none_or(|written| *written < messages) => {
+            Work::Asking(_) if seen.messages.get(&run.task).is_none_or(|written| *written < messages) => {
                 *seen.messages.entry(run.task).or_default() += 1;
                 let width = if habit.always { habit.width } else { self.dice.below(habit.width + 1) };
                 let mut content: Vec<Block> = (0..width).map(|n| call(&format!("c{n}"))).collect();
                 content.push(say("on it"));
                 self.must(Input::Report(run, answer(turn, content, Cost::ZERO)));
             }
-            Work::Asking { .. } => self.must(Input::Report(run, answer(turn, vec![say("done")], Cost::ZERO))),
+            Work::Asking(_) => self.must(Input::Report(run, answer(turn, vec![say("done")], Cost::ZERO))),
             Work::Acting(calls) => {
                 let calls: Vec<_> = calls.into_iter().collect();
                 match self.dice.pick(&calls) {
@@ -215,10 +215,11 @@ fn a_quota_parks_everybody_and_everybody_resumes() {
         }
         let until = At(world.now.0 + 5_000);
         while let Some(run) = world.active.values().next_back().copied() {
-            world.must(Input::Report(run, Report::Park(until)));
+            world.must(Input::Report(run, Report::Park(parking(until))));
         }
-        assert!(world.kernel.tasks().all(|task| task.phase == Phase::Parked(until)));
+        assert!(world.kernel.tasks().all(|task| task.phase == Phase::Parked(parking(until))));
         assert_eq!(world.kernel.alarm(), Some(until));
+        assert_eq!(world.kernel.parked(), Some(parking(until)));
         if seed % 2 == 0 {
             world.the_owner_dies();
         }
@@ -234,7 +235,8 @@ fn a_quota_parks_everybody_and_everybody_resumes() {
 fn x5_a_budget_that_is_enough_starves_nobody_though_most_of_it_is_set_aside() {
     in_parallel(0..40, |seed| {
         let (agents, turns, set_aside, used) = (40, 3, 100, 10);
-        let quote = Quote { input: set_aside, least: 0, most: 0, price: None, spare: Cost::ZERO };
+        let quote =
+            Quote { input: set_aside, estimated: 0, least: 0, expected: 0, most: 0, price: None, spare: Cost::ZERO };
         let tokens = Some(agents * turns * used + set_aside - used);
         let mut world = with_budget(seed, wide(), Budget { tokens, micros: None });
         for _ in 0..agents {
@@ -249,7 +251,7 @@ fn x5_a_budget_that_is_enough_starves_nobody_though_most_of_it_is_set_aside() {
             let Some(run) = world.dice.pick(&runs) else { break };
             let task = world.kernel.task(run.task).unwrap();
             match (task.work.clone(), u64::from(task.turns) == turns) {
-                (Work::Asking { .. }, _) => {
+                (Work::Asking(_), _) => {
                     let (turn, cost) = (task.turn, Cost { tokens: used, micros: 0 });
                     world.must(Input::Report(run, answer(turn, vec![say("so")], cost)));
                 }

@@ -48,8 +48,13 @@ impl World {
             holds: dice.below(3) as u32,
             repairs: dice.below(2) as u32,
             continues: dice.below(4) as u32,
+            autopilot_turns: 1 + dice.below(12) as u32,
+            result_window: Duration::from_millis(dice.below(3) * 20),
         };
-        World::with_limits(seed, limits)
+        let mut world = World::with_limits(seed, limits);
+        // Whoever takes the session over may limit the turns of everybody together.
+        world.terms.max_turns = seed.is_multiple_of(4).then_some(2 + (seed / 4 % 16) as u32);
+        world
     }
 
     pub(super) fn with_limits(seed: u64, limits: Limits) -> World {
@@ -124,11 +129,19 @@ impl World {
             Price { input: million(self.dice.below(3)), output: million(self.dice.below(3)), ..Price::default() };
         let (least, most) = (self.dice.below(10) as u32, self.dice.below(40) as u32);
         let spare = Cost { tokens: self.dice.below(20), micros: self.dice.below(20) };
-        Quote { input: self.dice.below(40), least, most, price: Some(price).filter(|_| self.dice.one_in(2)), spare }
+        let input = self.dice.below(40);
+        let (estimated, expected) = (self.dice.below(input + 1), self.dice.below(40) as u32);
+        let price = Some(price).filter(|_| self.dice.one_in(2));
+        Quote { input, estimated, least, expected, most, price, spare }
     }
 
-    pub(super) fn booked(&mut self) -> Booked {
-        if self.dice.one_in(2) { Booked::Nothing } else { Booked::Reservation }
+    /// What a model call that failed is counted as; no more of its answer can have arrived than was set aside for.
+    pub(super) fn booked(&mut self, output: u32) -> Booked {
+        if self.dice.one_in(2) {
+            Booked::Nothing
+        } else {
+            Booked::Used { output: self.dice.below(u64::from(output) + 1) as u32 }
+        }
     }
 
     pub(super) fn spec(&mut self, kind: Kind, mode: Mode, rest: Rest, parent: Option<TaskId>) -> TaskSpec {
@@ -213,7 +226,9 @@ fn terms(budget: Budget) -> Terms {
         rules: Vec::new(),
         roots: Vec::new(),
         ask_user: true,
-        max_turns: Some(9),
+        max_turns: None,
+        root_turns: Some(9),
+        limits: TermLimits::default(),
         budget,
         effort: None,
         list: ListName::Session,
@@ -226,7 +241,12 @@ pub(super) fn user_mail(to: TaskId, delivery: Delivery) -> Input {
 }
 
 /// A question that costs nothing.
-pub(super) const FREE: Quote = Quote { input: 0, least: 0, most: 0, price: None, spare: Cost::ZERO };
+pub(super) const FREE: Quote =
+    Quote { input: 0, estimated: 0, least: 0, expected: 0, most: 0, price: None, spare: Cost::ZERO };
+
+pub(super) fn parking(until: At) -> Parking {
+    Parking { until: Some(until), why: ParkReason::Quota }
+}
 
 pub(super) fn begin(quote: Quote) -> Report {
     Report::TurnBegun { model: "script".into(), quote }

@@ -128,6 +128,19 @@ fn a_fork_ends_what_it_copied() {
 }
 
 #[test]
+fn an_agent_at_rest_is_at_rest_in_the_copy_too() {
+    let mut desk = Desk::new();
+    desk.spawn(2, |spec| spec.rest = Rest::Idle);
+    desk.completes(desk.run(2));
+    desk.child(3);
+    desk.ok(adopt());
+    desk.ok(Input::Fork { from: SessionId::new(id(7).uuid()) });
+    assert_eq!((desk.state(1), desk.state(2), desk.state(3)), ("idle", "idle", "cancelled"));
+    let woken = desk.ok(Input::Send(letter(id(2), Delivery::Steer)));
+    assert!(woken.contains(&"2 activationStarted".into()), "{woken:?}");
+}
+
+#[test]
 fn a_session_opens_once_and_nothing_happens_before() {
     let mut desk = Desk::new();
     let again = Input::Open { root: id(5), spec: spec(Kind::Main, None), definition: None, terms: terms() };
@@ -164,7 +177,13 @@ fn a_log_that_contradicts_itself_is_told_not_believed() {
         Event::MailExpired { mail: MailId(3) },
         Event::CallStarted { call: call.clone() },
         Event::WaitEnded { call, why: WaitEnd::TimedOut },
-        Event::TurnFailed { turn: Turn(1), fault: ModelFault::Auth, message: String::new(), cost: Cost::ZERO },
+        Event::TurnFailed {
+            turn: Turn(1),
+            fault: ModelFault::Auth,
+            message: String::new(),
+            cost: Cost::ZERO,
+            retry: None,
+        },
     ];
     for event in impossible {
         let defect = kernel.evolve(&entry(event.clone())).unwrap_err();

@@ -7,7 +7,7 @@ use crate::desk::*;
 
 fn permission(id: &str, call: &str, until: Option<u64>) -> Ask {
     let (tool, input, reason) = ("shell".into(), "{}".into(), "no rule".into());
-    let subject = Subject::Permission { tool, input, reason, rule: None };
+    let subject = Subject::Permission { tool, input, reason, rules: Vec::new() };
     Ask { id: AskId(id.into()), call: CallId(call.into()), subject, until_at: until.map(At) }
 }
 
@@ -25,7 +25,7 @@ fn decide(id: &str, decision: Decision) -> Input {
 }
 
 fn allow() -> Decision {
-    Decision::Allow { rule: None, input: None }
+    Decision::Allow { rules: Vec::new(), input: None }
 }
 
 fn deny() -> Decision {

@@ -14,7 +14,7 @@ fn desk(tokens: u64) -> Desk {
 }
 
 fn quote(input: u64, least: u32, most: u32) -> Quote {
-    Quote { input, least, most, price: None, spare: Cost::ZERO }
+    Quote { input, estimated: 0, least, expected: most, most, price: None, spare: Cost::ZERO }
 }
 
 fn ask(quote: Quote) -> Report {
@@ -43,7 +43,7 @@ fn the_output_is_lowered_to_what_is_left_on_every_level() {
     desk.child(3);
     let held = Refusal::BudgetHeld { task: id(1) }.to_string();
     assert_eq!(desk.refused(Input::Report(desk.run(3), ask(quote(95, 10, 500)))), held);
-    desk.report(desk.run(3), ask(quote(90, 10, 500)));
+    desk.report(desk.run(3), ask(Quote { expected: 10, ..quote(90, 10, 500) }));
     assert_eq!(granted(&desk, 1), 1_000);
 }
 
@@ -80,7 +80,10 @@ fn a_last_turn_that_failed_may_be_asked_again_and_the_next_activation_has_its_ow
     desk.report(root, Report::WrapUp(WrapUp::Time));
     desk.report(root, ask(quote(10, 1, 10)));
     let (fault, message) = (ModelFault::Transient, "cut".into());
-    desk.report(root, Report::TurnFailed { turn: Turn(1), fault, message, booked: Booked::Reservation });
+    desk.report(
+        root,
+        Report::TurnFailed { turn: Turn(1), fault, message, booked: Booked::Used { output: 10 }, retry: None },
+    );
     assert_eq!(desk.task(1).ledger.spent.tokens, 20);
     desk.report(root, ask(quote(10, 1, 10)));
     desk.report(root, used(2, 5));
@@ -92,13 +95,16 @@ fn a_last_turn_that_failed_may_be_asked_again_and_the_next_activation_has_its_ow
 }
 
 #[test]
-fn a_try_that_never_began_costs_nothing_and_one_that_did_its_reservation() {
+fn a_try_that_never_began_costs_nothing_and_one_that_did_its_input_and_what_had_arrived() {
     let mut desk = desk(1_000);
     let root = desk.root;
-    for (booked, spent) in [(Booked::Nothing, 0), (Booked::Reservation, 110), (Booked::Nothing, 110)] {
+    for (booked, spent) in [(Booked::Nothing, 0), (Booked::Used { output: 4 }, 104), (Booked::Nothing, 104)] {
         desk.report(root, ask(quote(100, 10, 10)));
         let turn = desk.task(1).turn;
-        desk.report(root, Report::TurnFailed { turn, fault: ModelFault::Transient, message: String::new(), booked });
+        desk.report(
+            root,
+            Report::TurnFailed { turn, fault: ModelFault::Transient, message: String::new(), booked, retry: None },
+        );
         let ledger = desk.task(1).ledger;
         assert_eq!((ledger.spent.tokens, ledger.reserved), (spent, Cost::ZERO));
     }
@@ -171,8 +177,95 @@ fn another_model_than_the_one_that_was_asked_is_told() {
 #[test]
 fn compaction_is_for_between_turns() {
     let mut desk = Desk::new();
-    let compact = || Report::Compacted(Compaction { messages: 3, digest: None });
+    let compact = || Report::Compacted(Compaction { messages: 3, digest: None, cause: CompactionCause::Full });
     assert_eq!(desk.report(desk.root, compact()), ["1 compacted"]);
     desk.report(desk.root, desk.begin());
     assert_eq!(desk.refused(Input::Report(desk.root, compact())), "a turn is under way");
+}
+
+#[test]
+fn only_the_expected_output_is_set_aside_and_more_while_a_longer_answer_arrives() {
+    let mut desk = desk(1_100);
+    let many = Quote { expected: 50, ..quote(50, 10, 900) };
+    for n in 2..=9 {
+        desk.child(n);
+        desk.report(desk.run(n), ask(many));
+    }
+    assert_eq!(desk.task(1).ledger.reserved.tokens, 800);
+    let grows = |output| Report::TurnGrows { turn: Turn(1), output };
+    assert_eq!(desk.report(desk.run(2), grows(150)), ["2 turnGrew"]);
+    assert_eq!(desk.report(desk.run(2), grows(150)), [""; 0]);
+    assert_eq!(desk.task(1).ledger.reserved.tokens, 900);
+    let held = Refusal::BudgetHeld { task: id(1) }.to_string();
+    assert_eq!(desk.refused(Input::Report(desk.run(2), grows(351))), held);
+    // The answer may not be longer than was asked for, however much is left.
+    for n in 3..=9 {
+        desk.report(desk.run(n), used(1, 10));
+    }
+    desk.report(desk.run(2), grows(9_000));
+    assert_eq!(desk.task(2).ledger.reserved.tokens, 50 + 900);
+}
+
+#[test]
+fn a_question_waits_for_others_rather_than_being_cut_short() {
+    let mut desk = desk(300);
+    desk.child(2);
+    desk.report(desk.run(2), ask(Quote { expected: 100, ..quote(100, 10, 100) }));
+    let next = Quote { expected: 80, ..quote(50, 10, 80) };
+    let held = Refusal::BudgetHeld { task: id(1) }.to_string();
+    assert_eq!(desk.refused(Input::Report(desk.root, ask(next))), held);
+    desk.report(desk.run(2), used(1, 150));
+    desk.report(desk.root, ask(next));
+    assert_eq!(desk.task(1).ledger.reserved.tokens, 130);
+}
+
+#[test]
+fn a_request_that_is_broken_off_costs_its_input_and_what_had_arrived() {
+    let mut desk = desk(1_000);
+    let many = Quote { price: Some(PRICE), ..quote(100, 10, 500) };
+    desk.report(desk.root, ask(many));
+    desk.ok(Input::Streamed { run: desk.root, output: 7 });
+    desk.ok(Input::Interrupt(id(1)));
+    assert_eq!(desk.task(1).ledger.spent, Cost { tokens: 107, micros: 114 });
+    assert_eq!(desk.task(1).ledger.reserved, Cost::ZERO);
+}
+
+#[test]
+fn a_provider_that_counts_more_is_believed_before_the_next_questions() {
+    let mut desk = desk(10_000);
+    let first = Quote { estimated: 100, expected: 10, ..quote(100, 10, 10) };
+    desk.report(desk.root, ask(first));
+    let (content, stop) = (vec![Block::Text { text: "so far".into() }], StopReason::End);
+    let usage = Usage { input: 900, output: 10, ..Usage::default() };
+    let cost = Cost { tokens: 910, micros: 0 };
+    desk.report(desk.root, Report::TurnAnswered { turn: Turn(1), content, stop, usage, cost, model: "m".into() });
+    for n in 2..=9 {
+        desk.child(n);
+        desk.report(desk.run(n), ask(first));
+    }
+    assert_eq!(desk.task(1).ledger.reserved.tokens, 8 * (900 + 10));
+    desk.child(10);
+    desk.report(desk.run(10), ask(first));
+    desk.child(11);
+    let held = Refusal::BudgetHeld { task: id(1) }.to_string();
+    assert_eq!(desk.refused(Input::Report(desk.run(11), ask(first))), held);
+}
+
+#[test]
+fn the_turns_of_a_run_are_those_of_everybody_and_a_prompt_begins_another_run() {
+    let mut desk = Desk::with(Limits { live: 9, ..Limits::default() }, |_| {});
+    desk.ok(Input::Adopt { fence: Fence(2), terms: Terms { max_turns: Some(2), root_turns: None, ..terms() } });
+    desk.ok(Input::Resume);
+    desk.child(2);
+    desk.says(desk.run(1), "one");
+    desk.says(desk.run(2), "two");
+    let limit = Refusal::Turns { limit: 2 }.to_string();
+    for n in [1, 2] {
+        assert_eq!(desk.refused(Input::Report(desk.run(n), ask(quote(1, 1, 1)))), limit);
+    }
+    desk.report(desk.run(2), Report::WrapUp(WrapUp::Turns));
+    desk.says(desk.run(2), "last");
+    assert_eq!(desk.report(desk.run(2), ended("last"))[0], "2 activationEnded timed_out");
+    desk.ok(Input::Send(letter(id(1), Delivery::Steer)));
+    desk.says(desk.run(1), "again");
 }

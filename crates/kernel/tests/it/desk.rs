@@ -29,7 +29,9 @@ pub(crate) fn terms() -> Terms {
         rules: Vec::new(),
         roots: Vec::new(),
         ask_user: true,
-        max_turns: Some(3),
+        max_turns: None,
+        root_turns: Some(3),
+        limits: TermLimits::default(),
         budget: Budget::default(),
         effort: None,
         list: ListName::Session,
@@ -39,8 +41,12 @@ pub(crate) fn terms() -> Terms {
 
 /// A question that uses so many tokens.
 pub(crate) fn begin(tokens: u64) -> Report {
-    let quote = Quote { input: tokens, least: 0, most: 0, price: None, spare: Cost::ZERO };
+    let quote = Quote { input: tokens, estimated: 0, least: 0, expected: 0, most: 0, price: None, spare: Cost::ZERO };
     Report::TurnBegun { model: "m".into(), quote }
+}
+
+pub(crate) fn parking(until: At) -> Parking {
+    Parking { until: Some(until), why: ParkReason::Quota }
 }
 
 pub(crate) fn letter(to: TaskId, delivery: Delivery) -> Letter {

@@ -73,7 +73,7 @@ fn one_that_asks_a_person_is_not_kept_by_the_question() {
     desk.child(2);
     let two = desk.run(2);
     let turn = desk.calls(two, &["a"]);
-    let subject = Subject::Permission { tool: "t".into(), input: "{}".into(), reason: "r".into(), rule: None };
+    let subject = Subject::Permission { tool: "t".into(), input: "{}".into(), reason: "r".into(), rules: Vec::new() };
     let ask = Ask { id: AskId("q".into()), call: CallId("a".into()), subject, until_at: None };
     desk.report(two, Report::Ask { turn, ask });
     assert!(desk.ok(stop(2)).contains(&"stop 2:1.1 WrapUp".into()));
@@ -87,7 +87,7 @@ fn the_deadline_of_one_that_parks_does_not_wait_for_the_quota() {
     let mut desk = wide();
     desk.child(2);
     desk.ok(stop(2));
-    desk.report(desk.run(2), Report::Park(At(9_000_000)));
+    desk.report(desk.run(2), Report::Park(parking(At(9_000_000))));
     assert_eq!(desk.kernel.alarm(), Some(At(100 + GRACE)));
     desk.now = At(100 + GRACE);
     desk.ok(Input::Tick);
@@ -99,7 +99,7 @@ fn a_quota_that_resets_in_the_grace_lets_it_take_its_last_turn() {
     let mut desk = wide();
     desk.child(2);
     desk.ok(stop(2));
-    desk.report(desk.run(2), Report::Park(At(500)));
+    desk.report(desk.run(2), Report::Park(parking(At(500))));
     desk.now = At(500);
     let woken = desk.ok(Input::Tick);
     assert_eq!(woken, ["2 taskRequeued", "2 activationStarted", "start 2:1.2", "stop 2:1.2 WrapUp"]);
@@ -140,7 +140,7 @@ fn what_does_not_run_is_stopped_without_a_last_turn() {
     desk.spawn(2, |spec| spec.rest = Rest::Idle);
     desk.completes(desk.run(2));
     desk.child(3);
-    desk.report(desk.run(3), Report::Park(At(9_000)));
+    desk.report(desk.run(3), Report::Park(parking(At(9_000))));
     desk.child(4);
     desk.ok(adopt());
     for n in 2..5 {

@@ -129,8 +129,13 @@ fn turns_are_limited_and_a_try_without_an_answer_is_none() {
     desk.says(root, "one");
     desk.report(root, desk.begin());
     let turn = desk.task(1).turn;
-    let failed =
-        Report::TurnFailed { turn, fault: ModelFault::Transient, message: "cut".into(), booked: Booked::Nothing };
+    let failed = Report::TurnFailed {
+        turn,
+        fault: ModelFault::Transient,
+        message: "cut".into(),
+        booked: Booked::Nothing,
+        retry: None,
+    };
     desk.report(root, failed.clone());
     assert_eq!(desk.refused(Input::Report(root, failed)), "no such turn is under way");
     desk.says(root, "two");
@@ -147,7 +152,7 @@ fn a_turn_is_one_at_a_time_and_answered_once() {
     desk.report(root, desk.begin());
     assert_eq!(desk.refused(Input::Report(root, desk.begin())), "a turn is under way");
     assert_eq!(desk.refused(Input::Report(root, Report::Boundary(Point::End))), "a turn is under way");
-    assert_eq!(desk.refused(Input::Report(root, Report::Park(At(900)))), "a turn is under way");
+    assert_eq!(desk.refused(Input::Report(root, Report::Park(parking(At(900))))), "a turn is under way");
     assert_eq!(desk.refused(Input::Report(root, answer(Turn(2), vec![]))), "no such turn is under way");
     let call = |id: &str| Block::Call(Call { id: CallId(id.into()), tool: "t".into(), input: "{}".into() });
     let twins = Input::Report(root, answer(Turn(1), vec![call("a"), call("a")]));

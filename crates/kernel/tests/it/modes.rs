@@ -43,7 +43,7 @@ fn objective(desk: &mut Desk, completion: Completion) -> Vec<String> {
 fn x2_a_root_that_rests_without_a_word_on_its_objective_is_told_to_go_on() {
     let mut desk = flying(5);
     assert!(!desk.kernel.is_continuation_due(), "it works");
-    assert_eq!(desk.refused(go_on("a")), "the root is not to be told to go on");
+    assert_eq!(desk.refused(go_on("a")), "the root is not to be told to go on, or to come to its end");
     rest(&mut desk);
     assert!(desk.kernel.is_continuation_due());
     let told = desk.ok(go_on("a"));
@@ -126,11 +126,12 @@ fn x2_what_the_root_reports_ends_it_once() {
         let mut desk = flying(5);
         assert_eq!(objective(&mut desk, completion), ["1 autopilotStopped"]);
         let run = desk.run(1);
+        desk.report(run, wrap_up(WrapUp::Reported));
         let turn = desk.runs(run, &["d"]);
         let again = Report::Objective { turn, call: CallId("d".into()), completion: done() };
         assert!(desk.refused(Input::Report(run, again)).contains("no objective"));
         desk.report(run, answered(turn, "d"));
-        rest(&mut desk);
+        desk.report(run, ended());
         assert!(!desk.kernel.is_continuation_due());
     }
 }
@@ -224,8 +225,11 @@ fn x1_a_plan_that_nobody_carries_out_stays_one_until_the_last_word() {
 fn x1_a_person_s_words_leave_the_mode_as_it_is() {
     let mut desk = planning();
     let ask = plan(&mut desk, None, PlanAction::ExitOnly);
-    let allow =
-        Input::Decide { ask: ask.clone(), decision: Decision::Allow { rule: None, input: None }, by: DecidedBy::User };
+    let allow = Input::Decide {
+        ask: ask.clone(),
+        decision: Decision::Allow { rules: Vec::new(), input: None },
+        by: DecidedBy::User,
+    };
     assert!(desk.refused(allow).contains("cannot be decided like this"));
     desk.ok(Input::Decide { ask, decision: Decision::Deny { words: "smaller".into() }, by: DecidedBy::User });
     assert_eq!(desk.kernel.helm().mode, SessionMode::Plan);
@@ -269,4 +273,98 @@ fn d1_a_model_is_chosen_once_kept_in_every_mode_and_named_anew_by_the_next_owner
     assert_eq!(desk.ok(choose("third")), Vec::<String>::new());
     let closed = Kernel::new(Limits::default()).apply(At(1), choose("m"));
     assert_eq!(closed, Err(Refusal::Closed));
+}
+
+fn wrap_up(why: WrapUp) -> Report {
+    Report::WrapUp(why)
+}
+
+fn ended() -> Report {
+    Report::Ended { ending: Ending::Completed, text: "done".into() }
+}
+
+fn reported(desk: &mut Desk) -> Run {
+    objective(desk, Completion::Done { summary: "s".into() });
+    desk.run(1)
+}
+
+#[test]
+fn after_a_report_on_its_objective_the_root_has_one_turn_left() {
+    let mut desk = flying(5);
+    let run = reported(&mut desk);
+    let begun = Input::Report(run, desk.begin());
+    assert_eq!(desk.refused(begun), "the objective is over, so the next turn is the last");
+    desk.report(run, wrap_up(WrapUp::Reported));
+    // Even if it calls a tool instead of saying a word.
+    let turn = desk.calls(run, &["more"]);
+    assert_eq!(desk.refused(Input::Report(run, ended())), "a turn is under way");
+    desk.report(run, Report::CallsDropped { turn });
+    assert_eq!(desk.refused(Input::Report(run, desk.begin())), "the last turn is taken");
+    assert_eq!(desk.report(run, ended()), ["1 activationEnded completed"]);
+    assert!(!desk.kernel.is_continuation_due());
+}
+
+#[test]
+fn whoever_writes_to_a_root_that_reported_is_answered() {
+    let mut desk = flying(5);
+    let run = reported(&mut desk);
+    desk.report(run, wrap_up(WrapUp::Reported));
+    desk.says(run, "done");
+    desk.ok(Input::Send(letter(id(1), Delivery::FollowUp)));
+    assert_eq!(desk.refused(Input::Report(run, ended())), "there is unread mail");
+    desk.report(run, Report::Boundary(Point::End));
+    // A new objective: as many turns as it takes.
+    desk.says(run, "one");
+    desk.says(run, "two");
+    desk.report(run, ended());
+    assert!(desk.kernel.is_continuation_due());
+}
+
+#[test]
+fn a_hook_may_hold_a_root_that_reported() {
+    let mut desk = flying(5);
+    let run = reported(&mut desk);
+    desk.report(run, wrap_up(WrapUp::Reported));
+    desk.says(run, "done");
+    desk.report(run, Report::Held { by: Holder::Hook, reason: "the tests fail".into() });
+    desk.report(run, Report::Boundary(Point::Between));
+    desk.says(run, "one");
+    desk.says(run, "two");
+    desk.report(run, ended());
+}
+
+#[test]
+fn only_a_root_on_autopilot_for_whom_nobody_works_is_stopped_for_want_of_change() {
+    let mut desk = Desk::new();
+    desk.refused(Input::Report(desk.root, wrap_up(WrapUp::NoChange)));
+    let mut desk = flying(5);
+    desk.child(2);
+    desk.refused(Input::Report(desk.root, wrap_up(WrapUp::NoChange)));
+    let two = desk.run(2);
+    desk.completes(two);
+    let told = desk.report(desk.root, wrap_up(WrapUp::NoChange));
+    assert_eq!(told, ["1 autopilotStopped", "1 wrapUpBegan"]);
+    desk.refused(Input::Report(two, wrap_up(WrapUp::Reported)));
+}
+
+#[test]
+fn autopilot_has_a_limit_of_turns_that_goes_over_activations() {
+    let limits = Limits { autopilot_turns: 3, continues: 9, ..Limits::default() };
+    let mut desk = Desk::with(limits.clone(), |root| root.max_turns = None);
+    desk.ok(set(SessionMode::Autopilot));
+    rest(&mut desk);
+    desk.ok(go_on("a"));
+    let run = desk.run(1);
+    desk.report(run, Report::Boundary(Point::Between));
+    desk.says(run, "two");
+    desk.says(run, "three");
+    assert_eq!(desk.refused(Input::Report(run, desk.begin())), "the limit of 3 turns is reached");
+    let end = Report::Ended { ending: Ending::TimedOut(Limit::Turns), text: String::new() };
+    assert!(stopped(&desk.report(run, end)));
+    // Whoever says how many gets so many, and a new objective has its own.
+    let mut desk = Desk::with(limits, |root| root.max_turns = Some(5));
+    desk.ok(set(SessionMode::Autopilot));
+    let run = desk.run(1);
+    (0..5).for_each(|_| desk.says(run, "on"));
+    assert_eq!(desk.refused(Input::Report(run, desk.begin())), "the limit of 5 turns is reached");
 }

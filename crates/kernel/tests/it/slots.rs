@@ -60,7 +60,7 @@ fn a_turn_needs_a_slot() {
     desk.ok(Input::Tick);
     desk.report(two, answered(turn, "a"));
     assert_eq!(desk.refused(Input::Report(two, desk.begin())), "the task waits for a slot");
-    assert_eq!(desk.refused(Input::Report(two, Report::Park(At(900)))), "the task waits for a slot");
+    assert_eq!(desk.refused(Input::Report(two, Report::Park(parking(At(900))))), "the task waits for a slot");
     desk.report(three, answered(turn_of_three, "x"));
     let ended = desk.completes(three);
     assert!(ended.contains(&"go 2:1.1".into()), "{ended:?}");
@@ -83,7 +83,10 @@ fn a_parked_task_gives_its_slot_away_and_queues_when_its_time_has_come() {
     desk.child(2);
     desk.child(3);
     let two = desk.run(2);
-    assert_eq!(desk.report(two, Report::Park(At(500))), ["2 taskParked", "3 activationStarted", "start 3:1.1"]);
+    assert_eq!(
+        desk.report(two, Report::Park(parking(At(500)))),
+        ["2 taskParked", "3 activationStarted", "start 3:1.1"]
+    );
     assert_eq!((desk.kernel.alarm(), desk.kernel.busy(), desk.kernel.is_quiet()), (Some(At(500)), 3, false));
     desk.now = At(499);
     assert!(desk.ok(Input::Tick).is_empty());

@@ -68,7 +68,8 @@ fn a_call_starts_one_agent_and_no_other_phase_starts_any() {
     let turn = desk.calls(root, &["a", "b", "c", "d"]);
     desk.background(root, turn, "a", 2);
     desk.sync(root, turn, "b", 3);
-    let subject = || Subject::Permission { tool: "task".into(), input: "{}".into(), reason: "r".into(), rule: None };
+    let subject =
+        || Subject::Permission { tool: "task".into(), input: "{}".into(), reason: "r".into(), rules: Vec::new() };
     let ask =
         |call: &str| Ask { id: AskId(call.into()), call: CallId(call.into()), subject: subject(), until_at: None };
     desk.report(root, Report::Ask { turn, ask: ask("c") });
@@ -82,7 +83,7 @@ fn a_call_starts_one_agent_and_no_other_phase_starts_any() {
     let decide = |ask: &str, decision| Input::Decide { ask: AskId(ask.into()), decision, by: DecidedBy::User };
     desk.ok(decide("c", Decision::Deny { words: String::new() }));
     assert_eq!(desk.refused(Input::Spawn(by_call(root, turn, "c", 5, Mode::Sync))), "the call c is not open for this");
-    desk.ok(decide("d", Decision::Allow { rule: None, input: None }));
+    desk.ok(decide("d", Decision::Allow { rules: Vec::new(), input: None }));
     assert_eq!(desk.sync(root, turn, "d", 5)[0], "1 callStarted d");
 }
 

@@ -1,6 +1,7 @@
-//! Decides whether values that a model wrote are calls of tools that it was offered.
+//! Decides whether values that a model wrote are calls.
 //!
-//! All of them are, or none: a call that is run alone may not be what was meant.
+//! All of them are, or none. One of a tool that was not offered is one too where a call stands plainly: whoever runs
+//! calls tells the model that there is no such tool, and runs the others.
 
 use serde_json::Value;
 
@@ -9,6 +10,8 @@ use super::json::Json;
 use crate::ToolSpec;
 
 const ARGUMENTS: [&str; 4] = ["arguments", "parameters", "input", "args"];
+/// Those that say by themselves that something is called.
+const PLAIN: [&str; 2] = ["arguments", "parameters"];
 const NAMES: [&str; 3] = ["name", "tool", "function"];
 /// Fields that say nothing about what is called.
 const NOTES: [&str; 5] = ["id", "index", "type", "call_id", "tool_call_id"];
@@ -32,6 +35,15 @@ pub(super) enum Sign {
     Formed,
 }
 
+/// Whether a call of a tool that was not offered is a call.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Unknown {
+    /// It is: nothing else stands where this does.
+    Called,
+    /// It is beside one that was offered.
+    Beside,
+}
+
 /// A call without its id.
 #[derive(Debug, PartialEq)]
 pub(super) struct Wanted {
@@ -40,7 +52,7 @@ pub(super) struct Wanted {
 }
 
 /// The calls that the items are; none if any of them is not certainly one.
-pub(super) fn read(items: Vec<Item>, sign: Sign, tools: &[ToolSpec]) -> Option<Vec<Wanted>> {
+pub(super) fn read(items: Vec<Item>, sign: Sign, unknown: Unknown, tools: &[ToolSpec]) -> Option<Vec<Wanted>> {
     let mut calls = Vec::new();
     for item in items {
         match item {
@@ -48,7 +60,8 @@ pub(super) fn read(items: Vec<Item>, sign: Sign, tools: &[ToolSpec]) -> Option<V
             Item::Function(function) => calls.push(read_function(function, tools)?),
         }
     }
-    (!calls.is_empty()).then_some(calls)
+    let certain = unknown == Unknown::Called && !tools.is_empty();
+    (certain && !calls.is_empty() || calls.iter().any(|call| find(tools, &call.tool).is_some())).then_some(calls)
 }
 
 fn read_json(json: Json, sign: Sign, tools: &[ToolSpec], calls: &mut Vec<Wanted>) -> Option<()> {
@@ -86,18 +99,32 @@ fn unwrap(mut fields: Fields) -> Option<Fields> {
 fn read_object(fields: Fields, sign: Sign, tools: &[ToolSpec]) -> Option<Wanted> {
     let (named, rest): (Fields, Fields) = fields.into_iter().partition(|(name, _)| NAMES.contains(&name.as_str()));
     let [(key, name)] = &named[..] else { return None };
-    let tool = find(tools, name.text()?)?;
+    let name = name.text()?;
+    let tool = find(tools, name);
+    if tool.is_none() && !is_name(name) {
+        return None;
+    }
     let (mut given, rest): (Fields, Fields) =
         rest.into_iter().partition(|(name, _)| ARGUMENTS.contains(&name.as_str()));
     let noted = rest.iter().all(is_note);
     let input = match (given.pop(), given.is_empty()) {
+        // `input` and `args` are fields of many things that are no calls.
+        (Some((key, _)), _) if tool.is_none() && sign == Sign::Formed && !PLAIN.contains(&key.as_str()) => return None,
         (Some((_, arguments)), true) if noted => object(arguments)?,
         (None, _) if noted && sign == Sign::Marked => Json::Object(Vec::new()),
         // `{"tool": "view", "path": "a.txt"}`: the arguments stand beside the name.
-        (None, _) if key == "tool" && !rest.is_empty() && all_known(&rest, tool) => Json::Object(rest),
+        (None, _) if key == "tool" && !rest.is_empty() && tool.is_some_and(|tool| all_known(&rest, tool)) => {
+            Json::Object(rest)
+        }
         _uncertain => return None,
     };
-    Some(Wanted { tool: tool.name.clone(), input: input.to_string() })
+    Some(Wanted { tool: name.to_owned(), input: input.to_string() })
+}
+
+/// Whether it may be the name of a tool.
+fn is_name(name: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    (1..=64).contains(&name.len()) && name.chars().all(is_plain)
 }
 
 fn is_note((name, value): &(String, Json)) -> bool {
@@ -135,7 +162,10 @@ fn is_schema(fields: &Fields) -> bool {
 }
 
 fn read_function(function: Function, tools: &[ToolSpec]) -> Option<Wanted> {
-    let tool = find(tools, &function.name)?;
+    let tool = find(tools, &function.name);
+    if tool.is_none() && !is_name(&function.name) {
+        return None;
+    }
     let input = match function.input {
         Written::Json(json) => object(json)?,
         Written::Parameters(parameters) => {
@@ -143,12 +173,13 @@ fn read_function(function: Function, tools: &[ToolSpec]) -> Option<Wanted> {
             Json::Object(parameters.into_iter().map(typed).collect::<Option<Fields>>()?)
         }
     };
-    Some(Wanted { tool: tool.name.clone(), input: input.to_string() })
+    Some(Wanted { tool: function.name, input: input.to_string() })
 }
 
 /// A parameter's text as the kind of value that the tool takes there.
-fn typed(tool: &ToolSpec, name: &str, text: String) -> Option<Json> {
+fn typed(tool: Option<&ToolSpec>, name: &str, text: String) -> Option<Json> {
     let is_text = |kind: &Value| kind == "string";
+    let Some(tool) = tool else { return Some(Json::Text(text)) };
     match &tool.schema["properties"][name]["type"] {
         Value::String(kind) if kind != "string" => scalar(&text),
         Value::Array(kinds) if !kinds.iter().any(is_text) => scalar(&text),

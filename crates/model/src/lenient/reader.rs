@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use protocol::StopReason;
 
-use super::call::{self, Item, Sign};
+use super::call::{self, Item, Sign, Unknown};
 use super::candidate::{Candidate, Form};
 use super::flow::Flow;
 use super::listing::{Border, FirstLine, Listing, Opened};
@@ -175,8 +175,9 @@ impl Reader {
             }
             Progress::Whole(()) => {
                 self.held.push(c);
+                let unknown = unknown(candidate.form());
                 let (items, sign) = candidate.into_items();
-                self.settle(items, sign);
+                self.settle(items, sign, unknown);
                 State::Words(Position::Middle)
             }
             Progress::Broken => match candidate.form() {
@@ -215,8 +216,8 @@ impl Reader {
     }
 
     /// What is held is the whole of this: calls, or text.
-    fn settle(&mut self, items: Vec<Item>, sign: Sign) {
-        match call::read(items, sign, &self.tools) {
+    fn settle(&mut self, items: Vec<Item>, sign: Sign, unknown: Unknown) {
+        match call::read(items, sign, unknown, &self.tools) {
             Some(calls) => self.flow.calls(std::mem::take(&mut self.held), calls),
             None => self.release(),
         }
@@ -246,8 +247,9 @@ impl Reader {
     fn finish(&mut self, stop: StopReason) -> StopReason {
         match std::mem::replace(&mut self.state, State::Through) {
             State::Candidate(candidate) => {
+                let unknown = unknown(candidate.form());
                 if let Some((items, sign)) = candidate.finish() {
-                    self.settle(items, sign);
+                    self.settle(items, sign, unknown);
                 }
             }
             State::Thought(mut thought) => thought.pass(&mut self.flow),
@@ -260,5 +262,13 @@ impl Reader {
         }
         self.release();
         self.flow.finish(stop, self.turn)
+    }
+}
+
+/// Whether a call of a tool that was not offered is a call where this stands.
+fn unknown(form: Form) -> Unknown {
+    match form {
+        Form::Listing(_) | Form::Tag | Form::Function | Form::Bracket => Unknown::Called,
+        Form::Bare => Unknown::Beside,
     }
 }

@@ -9,7 +9,7 @@ use protocol::{Answer, Block, clip_middle};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::{Message, Part, Request};
+use crate::{Fold, Message, Part, Request};
 
 /// A conversation in short: the digest of all of it, and a trace of its newest messages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,11 +56,9 @@ impl Identity {
     pub(super) fn of(request: &Request) -> Identity {
         let messages = &request.messages;
         let said = messages.iter().rposition(|message| matches!(message, Message::Assistant { .. }));
-        let mut whole = Sha256::new();
-        messages.iter().for_each(|message| hash(&mut whole, message));
         Identity {
             messages: messages.len(),
-            digest: hex(whole),
+            digest: messages.fold(|whole: &Whole| hex(whole.0.clone())),
             tail: messages[said.unwrap_or(0)..].iter().map(Trace::of).collect(),
         }
     }
@@ -84,6 +82,16 @@ impl Identity {
             ),
             None => "a message before its last answer is another one".into(),
         }
+    }
+}
+
+/// The digest of all messages.
+#[derive(Default)]
+struct Whole(Sha256);
+
+impl Fold for Whole {
+    fn add(&mut self, _at: usize, message: &Message) {
+        hash(&mut self.0, message);
     }
 }
 

@@ -162,7 +162,7 @@ mod tests {
             turn: 1,
             attempt: 1,
             system: Arc::default(),
-            messages: Arc::default(),
+            messages: crate::Messages::default(),
             tools: Arc::default(),
             max_output: None,
             effort: None,

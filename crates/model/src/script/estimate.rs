@@ -2,7 +2,7 @@
 
 use protocol::{Block, Usage};
 
-use crate::{Message, Part, Request};
+use crate::{Fold, Message, Part, Request};
 
 /// The usage of `request` with an answer of `answer_bytes`.
 pub(super) fn usage(request: &Request, answer_bytes: usize) -> Usage {
@@ -16,8 +16,17 @@ fn tokens(bytes: usize) -> u64 {
 fn request_bytes(request: &Request) -> usize {
     let tool = |tool: &crate::ToolSpec| tool.name.len() + tool.about.len() + tool.schema.to_string().len();
     let tools: usize = request.tools.iter().map(tool).sum();
-    let messages: usize = request.messages.iter().map(message_bytes).sum();
-    request.system.len() + tools + messages
+    request.system.len() + tools + request.messages.fold(|bytes: &Bytes| bytes.0)
+}
+
+/// How many bytes all messages have.
+#[derive(Default)]
+struct Bytes(usize);
+
+impl Fold for Bytes {
+    fn add(&mut self, _at: usize, message: &Message) {
+        self.0 += message_bytes(message);
+    }
 }
 
 fn message_bytes(message: &Message) -> usize {

@@ -22,9 +22,8 @@ const TIME: Duration = Duration::from_secs(10);
 pub(super) fn from_net(place: &Place, error: &NetError) -> ModelError {
     let fault = match error {
         NetError::Connect { problem: Problem::Untrusted(_), .. } => ModelFault::Terminal,
-        NetError::Connect { .. } | NetError::FirstByte { .. } | NetError::Idle { .. } | NetError::Cut { .. } => {
-            ModelFault::Transient
-        }
+        NetError::Connect { .. } => ModelFault::Unreachable,
+        NetError::FirstByte { .. } | NetError::Idle { .. } | NetError::Cut { .. } => ModelFault::Transient,
         NetError::Url { .. }
         | NetError::Header { .. }
         | NetError::Proxy { .. }
@@ -122,10 +121,12 @@ fn fault(place: &Place, status: Option<u16>, pause: pause::Pause, report: &Repor
         Some(401 | 403) => (ModelFault::Auth, Some(key_hint(place))),
         Some(429) => (waits.unwrap_or(ModelFault::RetryAfter { millis: 0 }), None),
         Some(404) => (ModelFault::Terminal, Some("`bosun models` lists the models that are known".into())),
-        Some(408 | 409 | 425 | 500..) => (waits.unwrap_or(ModelFault::Transient), None),
+        Some(408 | 409 | 425) => (waits.unwrap_or(ModelFault::Transient), None),
+        Some(500..) => (waits.unwrap_or(ModelFault::Overloaded), None),
         Some(_) => (ModelFault::Terminal, None),
         None if report.says(&words::AUTH) => (ModelFault::Auth, Some(key_hint(place))),
         None if report.says(&words::RATE) => (ModelFault::RetryAfter { millis: 0 }, None),
+        None if report.says(&words::OVERLOADED) => (ModelFault::Overloaded, None),
         None if report.says(&words::TERMINAL) => (ModelFault::Terminal, None),
         None => (ModelFault::Transient, None),
     }

@@ -23,5 +23,6 @@ mod responses;
 mod thinks;
 mod verbatim;
 mod words;
+mod written;
 
 pub(crate) use remote::Remote;

@@ -31,6 +31,9 @@ pub(super) const AUTH: [&str; 4] =
 /// It was asked too often.
 pub(super) const RATE: [&str; 2] = ["rate_limit_error", "rate_limit_exceeded"];
 
+/// It cannot serve anybody for now.
+pub(super) const OVERLOADED: [&str; 3] = ["overloaded_error", "server_overloaded", "service_unavailable"];
+
 /// It will not work another time either.
 pub(super) const TERMINAL: [&str; 9] = [
     "invalid_request_error",

@@ -15,7 +15,7 @@ pub(crate) fn prompt(text: &str) -> Request {
         turn: 1,
         attempt: 1,
         system: "You help.".into(),
-        messages: Arc::new(vec![Message::user(text)]),
+        messages: vec![Message::user(text)].into(),
         tools: Arc::default(),
         max_output: None,
         effort: None,
@@ -49,7 +49,7 @@ pub(crate) trait Then: Sized {
 impl Then for Request {
     fn push(mut self, message: Message) -> Request {
         self.turn += u32::from(matches!(message, Message::Assistant { .. }));
-        Arc::make_mut(&mut self.messages).push(message);
+        self.messages.push(message);
         self
     }
 }

@@ -87,12 +87,14 @@ async fn ids_the_system_prompt_and_times_may_differ() {
     let mut request = second_turn();
     request.system = "Another day.".into();
     request.at = protocol::At(9);
-    for message in Arc::make_mut(&mut request.messages) {
-        match message {
-            bosun_model::Message::Answers { answers } => answers[0].0 = protocol::CallId("other".into()),
-            bosun_model::Message::User { .. } | bosun_model::Message::Assistant { .. } => {}
+    request.messages.edit(|messages| {
+        for message in messages {
+            match message {
+                bosun_model::Message::Answers { answers } => answers[0].0 = protocol::CallId("other".into()),
+                bosun_model::Message::User { .. } | bosun_model::Message::Assistant { .. } => {}
+            }
         }
-    }
+    });
     assert_eq!(sent(&tape.replay(), request).await, expected);
 }
 

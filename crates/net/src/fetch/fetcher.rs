@@ -8,7 +8,7 @@ use reqwest::Response;
 use reqwest::header::{ACCEPT, ACCEPT_ENCODING, LOCATION};
 use tokio::time::Instant;
 
-use super::names::{Checked, SystemNames, check_known};
+use super::names::{Checked, SystemNames, check_known, check_named};
 use super::page::Due;
 use super::{FetchError, Gate, Names, Page, Target};
 use crate::{NetError, Route, client, proxy, tls, wait};
@@ -99,6 +99,11 @@ impl Fetcher {
 
     async fn ask(&self, target: &Target, gate: &Arc<dyn Gate>) -> Result<Response, FetchError> {
         check_known(target, &**gate)?;
+        let Shared { route, names, .. } = &*self.shared;
+        // A proxy looks the name up itself, where nobody checks what it means.
+        if !proxy::hosts(route).is_empty() {
+            check_named(target, &**gate, &**names).await?;
+        }
         let request = self.client(target, gate)?.get(target.url().clone());
         let sent = request.header(ACCEPT, KINDS).header(ACCEPT_ENCODING, "identity").send().await;
         sent.map_err(|error| FetchError::from_send(target.host(), &error))

@@ -43,6 +43,16 @@ pub(super) fn check_known(target: &Target, gate: &dyn Gate) -> Result<(), FetchE
     target.known_address().map_or(Ok(()), |address| check(gate, target, address))
 }
 
+/// Refuses a name that means an address here that may not be connected to. One that means nothing here passes: a proxy
+/// on this machine knows no more names, and one elsewhere may be the only way to look them up.
+pub(super) async fn check_named(target: &Target, gate: &dyn Gate, names: &dyn Names) -> Result<(), FetchError> {
+    if target.known_address().is_some() {
+        return Ok(());
+    }
+    let addresses = names.addresses(target.host().to_owned()).await.unwrap_or_default();
+    addresses.into_iter().try_for_each(|address| check(gate, target, address))
+}
+
 fn check(gate: &dyn Gate, target: &Target, address: IpAddr) -> Result<(), FetchError> {
     let host = target.host();
     if gate.may_connect(host, SocketAddr::new(address, target.port())) {

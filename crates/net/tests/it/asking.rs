@@ -55,7 +55,7 @@ async fn where_nobody_listens_it_is_said() {
     assert_eq!(error, NetError::Connect { host: free.to_string(), problem: Problem::Refused });
     assert_eq!(
         error.to_string(),
-        format!("cannot connect to {free}: nobody listens there; start the server, or check the address")
+        format!("cannot connect to {free}: connection refused; is the server running, and is the address right?")
     );
 }
 

@@ -242,13 +242,15 @@ async fn a_proxy_is_asked_for_names_but_not_for_what_is_closed() {
         no_proxy: Some("direct.example".into()),
         ..Route::default()
     };
-    let gate: Arc<dyn Gate> = open(&[]);
-    let fetcher = Fetcher::with_names(route, small(), names(&[&["127.0.0.1"]]));
+    let gate: Arc<dyn Gate> = open(&["203.0.113.7"]);
+    let fetcher = Fetcher::with_names(route, small(), names(&[&["203.0.113.7"], &["127.0.0.1"]]));
     let Fetched::Page(page) = fetcher.get(Target::parse("http://docs.example/").unwrap(), &gate).await.unwrap() else {
         panic!("it is a page")
     };
     assert_eq!(page.read().await.unwrap().bytes, b"from the proxy");
-    for closed in ["http://10.0.0.1/", "http://localhost/", "http://direct.example/", "http://proxy.example/"] {
+    // A name that means this machine is not given to a proxy, which would look it up unseen.
+    let named = ["http://direct.example/", "http://proxy.example/", "http://127.0.0.1.nip.example/"];
+    for closed in ["http://10.0.0.1/", "http://localhost/"].into_iter().chain(named) {
         let error = fetcher.get(Target::parse(closed).unwrap(), &gate).await.unwrap_err();
         assert!(matches!(error, FetchError::Closed { .. }), "{closed}: {error}");
     }

@@ -13,7 +13,13 @@ impl Policy {
             Ok(address) => address,
             Err(why) => {
                 let part = protocol::clip_middle(text, super::SHOWN);
-                return Verdict { effect: RuleEffect::Deny, ground: Ground::Unclear(why), part, rule: None };
+                return Verdict {
+                    effect: RuleEffect::Deny,
+                    ground: Ground::Unclear(why),
+                    part,
+                    rule: None,
+                    others: Vec::new(),
+                };
             }
         };
         let part = Part::Page(&address);

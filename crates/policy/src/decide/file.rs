@@ -26,11 +26,22 @@ impl Use {
     }
 }
 
-/// Rules that always hold. What git reads from its own folder it also runs.
+/// What is asked about in every mode but allow-all's: what git reads from its own folder, and where the hooks of projects
+/// usually lie, it also runs, and the user's own skills are told to agents in every project.
+const ASKED: [&str; 6] = [
+    "edit(.git)",
+    "edit(.husky)",
+    "edit(.githooks)",
+    "edit(~/.claude/skills)",
+    "edit(~/.copilot/skills)",
+    "edit(~/.agents/skills)",
+];
+
+/// Rules that always hold.
 pub(super) fn built_in() -> &'static [Rule] {
     static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
-        let rule = Rule::parse(RuleEffect::Ask, "edit(.git)", Source::BuiltIn);
-        rule.into_iter().collect()
+        let rules = ASKED.iter().map(|text| Rule::parse(RuleEffect::Ask, text, Source::BuiltIn));
+        rules.flatten().collect()
     });
     &RULES
 }
@@ -91,6 +102,6 @@ impl Policy {
 mod tests {
     #[test]
     fn every_rule_of_our_own_is_well_formed() {
-        assert_eq!(super::built_in().len(), 1);
+        assert_eq!(super::built_in().len(), super::ASKED.len());
     }
 }

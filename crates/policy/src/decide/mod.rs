@@ -28,7 +28,7 @@ impl Policy {
         match act {
             Act::Read(path) => vec![self.file(tool, path, Use::Read)],
             Act::Edit(path) => vec![self.file(tool, path, Use::Edit)],
-            Act::Shell { command, cwd } => self.shell(tool, command, cwd),
+            Act::Shell { command, cwd, seen } => self.shell(tool, command, cwd, *seen),
             Act::Fetch(address) => vec![self.fetch(tool, address)],
             Act::Agent(name) => vec![self.decide(tool, &Part::Agent(name), name.clone(), self.session())],
             Act::Session => vec![self.decide(tool, &Part::Other, tool.to_owned(), self.session())],
@@ -40,20 +40,28 @@ impl Policy {
         let found = Found::new(self, tool, part);
         // Whoever plans wants nothing changed, whatever rules allow at other times.
         let firm = self.mode == PermissionMode::Plan && part.changes();
-        let (effect, ground) = if firm { found.forbid(otherwise) } else { found.weigh(otherwise) };
+        let (effect, ground) = if firm { found.overrule(otherwise, self.mode) } else { found.weigh(otherwise) };
         let helps = match &ground {
             Ground::Mode(_) | Ground::Outside | Ground::Unclear(_) | Ground::Private => {
                 effect != RuleEffect::Allow && !firm && found.first(RuleEffect::Ask, Match::Certain).is_none()
             }
-            Ground::Rule(_) | Ground::Possible(_) | Ground::Controls | Ground::Role | Ground::Hook(_) => false,
+            Ground::Rule(_)
+            | Ground::Possible(_)
+            | Ground::Overruled(..)
+            | Ground::ReadOnly
+            | Ground::Controls
+            | Ground::Role
+            | Ground::Hook(_) => false,
         };
         let rule = if helps { suggest::rule(self, tool, part) } else { None };
-        Verdict { effect, ground, part: named, rule }
+        Verdict { effect, ground, part: named, rule, others: Vec::new() }
     }
 
     fn by_mode(&self, part: &Part<'_>) -> Otherwise {
         let effect = match (self.mode, part) {
-            (PermissionMode::AllowAll, _) | (_, Part::Read(_) | Part::ReadUnknown) => RuleEffect::Allow,
+            (PermissionMode::AllowAll, _) | (_, Part::Look(..) | Part::Read(_) | Part::ReadUnknown) => {
+                RuleEffect::Allow
+            }
             (PermissionMode::AcceptEdits, Part::Edit(_)) => RuleEffect::Allow,
             (PermissionMode::Plan, Part::Other) => RuleEffect::Deny,
             (PermissionMode::Plan, part) if part.changes() => RuleEffect::Deny,
@@ -114,6 +122,15 @@ impl<'a> Found<'a> {
         possible.map_or((effect, ground), |rule| (RuleEffect::Ask, Ground::Possible(rule)))
     }
 
+    /// What becomes of a part in a mode that no allow rule lifts.
+    fn overrule(&self, otherwise: Otherwise, mode: PermissionMode) -> (RuleEffect, Ground) {
+        let allowed = self.first(RuleEffect::Allow, Match::Certain);
+        match (self.forbid(otherwise), allowed) {
+            ((RuleEffect::Deny, Ground::Mode(_)), Some(rule)) => (RuleEffect::Deny, Ground::Overruled(rule, mode)),
+            (decided, _) => decided,
+        }
+    }
+
     /// What deny and ask rules that certainly match make of it. To ask is no weaker than what would be otherwise.
     fn forbid(&self, Otherwise { effect, ground }: Otherwise) -> (RuleEffect, Ground) {
         if let Some(rule) = self.first(RuleEffect::Deny, Match::Certain) {
@@ -132,5 +149,5 @@ impl<'a> Found<'a> {
 
 /// What controls Bosun is out of reach.
 fn controlled(part: String) -> Verdict {
-    Verdict { effect: RuleEffect::Deny, ground: Ground::Controls, part, rule: None }
+    Verdict { effect: RuleEffect::Deny, ground: Ground::Controls, part, rule: None, others: Vec::new() }
 }

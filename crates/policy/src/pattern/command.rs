@@ -1,7 +1,7 @@
 //! Patterns for shell commands, word by word. A rule that permits is read strictly, one that forbids generously.
 
-use super::Match;
 use super::words::{WordPattern, split};
+use super::{Match, interpreters};
 use crate::request::Company;
 use crate::shell::{Simple, Word};
 
@@ -12,6 +12,16 @@ const SYSTEM: [&str; 5] = ["/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/
 const INERT: [&str; 28] = [
     "[", "basename", "cat", "cd", "chmod", "chown", "cp", "cut", "dirname", "echo", "false", "grep", "head", "ln",
     "ls", "mkdir", "mv", "printf", "pwd", "rm", "rmdir", "stat", "tail", "test", "touch", "tr", "true", "wc",
+];
+
+/// Programs that start others only by what the reader finds in their words.
+#[rustfmt::skip]
+const QUIET: [&str; 62] = [
+    "apt", "apt-get", "awk", "b2sum", "bash", "brew", "cksum", "cmp", "comm", "command", "cut", "date", "dd", "df",
+    "diff", "dnf", "du", "egrep", "env", "expr", "fd", "fgrep", "file", "find", "fold", "gawk", "git", "hexdump", "id",
+    "jq", "kill", "killall", "less", "man", "md5sum", "mktemp", "nl", "nohup", "od", "paste", "pgrep", "pip", "pkill",
+    "ps", "readlink", "realpath", "rg", "sed", "seq", "sh", "sha1sum", "sha256sum", "sha512sum", "sleep", "sort",
+    "strings", "tac", "tree", "type", "uniq", "which", "xargs",
 ];
 
 /// A pattern for one simple command.
@@ -88,11 +98,31 @@ impl CommandPattern {
             |reading| self.forms.iter().any(|form| starts.iter().any(|&start| run(form, &tokens[start..], reading)));
         if found(Reading::Certain) {
             Match::Certain
-        } else if may_start_others(simple) || found(Reading::Possible) {
+        } else if may_start_others(simple) || found(Reading::Possible) || self.may_be_run_by(simple) {
             Match::Possible
         } else {
             Match::No
         }
+    }
+
+    /// Whether a program that is not known to leave its words alone is given the name of the one that is forbidden, or
+    /// text to run.
+    fn may_be_run_by(&self, simple: &Simple) -> bool {
+        let name = base(&simple.name);
+        if is_quiet(name) {
+            return false;
+        }
+        let named = |word: &WordPattern| {
+            let text = word.text();
+            let program = WordPattern::glob(&base(&text).to_lowercase());
+            let names = |text: &str| text.split(is_between_names).any(|name| program.matches(&name.to_lowercase()));
+            !word.is_any() && simple.args.iter().map(written).any(names)
+        };
+        let first = |form: &Vec<Item>| match form.first() {
+            Some(Item::Word(word)) => named(word),
+            Some(Item::Any) | None => false,
+        };
+        interpreters::runs_text(simple) || self.forms.iter().any(first)
     }
 
     /// Whether it is this command and no other, so that whatever it may do besides was meant.
@@ -111,6 +141,23 @@ impl CommandPattern {
 fn may_start_others(simple: &Simple) -> bool {
     let inert = simple.sets.is_empty() && INERT.contains(&bare(&simple.name));
     !simple.tricks.is_empty() && !inert
+}
+
+/// Whether a program runs no word of its own, whatever the word is. What git and package managers call a command is
+/// part of themselves.
+fn is_quiet(name: &str) -> bool {
+    INERT.contains(&name) || QUIET.contains(&name)
+}
+
+/// Whether a character stands between the names of programs in a text.
+fn is_between_names(c: char) -> bool {
+    !c.is_alphanumeric() && !"-_.+".contains(c)
+}
+
+fn written(word: &Word) -> &str {
+    match word {
+        Word::Known(text) | Word::Glob(text) | Word::Unknown(text) => text,
+    }
 }
 
 /// Every word of a command, if all are known.

@@ -2,6 +2,7 @@
 
 mod command;
 mod host;
+pub(crate) mod interpreters;
 mod names;
 mod path;
 mod words;
@@ -83,6 +84,11 @@ impl Match {
     }
 }
 
+/// Whether Bosun has a tool or a family of tools of this name.
+pub(crate) fn is_known(tool: &str) -> bool {
+    names::kind_of(tool).is_some()
+}
+
 /// Reads a tool and what stood in its parentheses. Gives the pattern and the rule in our own words.
 pub(crate) fn parse(tool: &str, inner: Option<&str>) -> Result<(Pattern, String), String> {
     let name = Name::read(tool)?;
@@ -134,15 +140,17 @@ impl Pattern {
         match (&self.what, part) {
             (What::Anything, _) => Match::Certain,
             (What::Opaque, _) => Match::certain(strength == Strength::Forbids),
-            (What::Shell(None), Part::Command(..) | Part::Unread)
+            (What::Shell(None), Part::Command(..) | Part::Look(..) | Part::Unread)
             | (What::Read(None), Part::Read(_) | Part::ReadUnknown)
             | (What::Edit(None), Part::Edit(_) | Part::EditUnknown)
             | (What::Agent(None), Part::Agent(_)) => Match::Certain,
             (What::Agent(Some(pattern)), Part::Agent(name)) => Match::certain(pattern.matches(name)),
-            (What::Shell(Some(pattern)), Part::Command(simple, company)) => match strength {
-                Strength::Permits => pattern.permits(simple, *company),
-                Strength::Forbids => pattern.forbids(simple),
-            },
+            (What::Shell(Some(pattern)), Part::Command(simple, company) | Part::Look(simple, company)) => {
+                match strength {
+                    Strength::Permits => pattern.permits(simple, *company),
+                    Strength::Forbids => pattern.forbids(simple),
+                }
+            }
             (What::Read(Some(pattern)), Part::Read(file)) | (What::Edit(Some(pattern)), Part::Edit(file)) => {
                 Match::certain(match strength {
                     Strength::Permits => pattern.permits(file, place),
@@ -169,6 +177,11 @@ impl Pattern {
             },
             (What::Shell(_) | What::Read(_) | What::Edit(_) | What::Fetch(_) | What::Agent(_), _) => Match::No,
         }
+    }
+
+    /// Whether it is about files that are read.
+    pub(crate) fn is_of_files(&self) -> bool {
+        matches!(self.what, What::Read(_))
     }
 
     /// The hosts it is about, if it names any.

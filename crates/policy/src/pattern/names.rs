@@ -36,7 +36,7 @@ const FAMILIES: [(Kind, &str, &[&str]); 5] = [
 ];
 
 /// Tools that go by their own name.
-const TOOLS: [(Kind, &str); 25] = [
+const TOOLS: [(Kind, &str); 29] = [
     (Kind::Read, "view"),
     (Kind::Read, "grep"),
     (Kind::Read, "glob"),
@@ -62,6 +62,10 @@ const TOOLS: [(Kind, &str); 25] = [
     (Kind::Session, "TaskUpdate"),
     (Kind::Session, "TaskOutput"),
     (Kind::Session, "TaskStop"),
+    (Kind::Session, "until"),
+    (Kind::Session, "write_plan"),
+    (Kind::Session, "exit_plan_mode"),
+    (Kind::Session, "task_complete"),
 ];
 
 /// Shorter names are near to too many others to guess at.

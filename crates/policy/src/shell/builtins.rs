@@ -1,7 +1,7 @@
 //! Commands of the shell itself that run text, or change what later commands mean.
 
 use super::raw::Spelled;
-use super::variables;
+use super::{Word, variables};
 
 /// Commands that are never clear.
 #[rustfmt::skip]
@@ -19,7 +19,7 @@ pub(super) fn problem(name: &str, args: &[Spelled]) -> Option<&'static str> {
         "set" => (!args.iter().all(|arg| arg.text().is_some_and(is_plain_setting)))
             .then_some("it changes what later commands mean"),
         "export" | "declare" | "typeset" | "local" | "readonly" => {
-            let fits = if name == "export" { variables::is_harmless } else { variables::is_private };
+            let fits = if name == "export" { variables::is_harmless_set } else { variables::is_private_set };
             (!args.iter().all(|arg| declares(arg, fits))).then_some(VARIABLE)
         }
         "unset" => (!args.iter().all(|arg| arg.text().is_some_and(variables::is_private))).then_some(VARIABLE),
@@ -43,10 +43,14 @@ fn is_plain_setting(text: &str) -> bool {
 }
 
 /// The text of a list is expanded, even where it was quoted; so the value must be known, and no list.
-fn declares(arg: &Spelled, fits: fn(&str) -> bool) -> bool {
+fn declares(arg: &Spelled, fits: fn(&str, &Word) -> bool) -> bool {
     let Some(text) = arg.text() else { return false };
     let (name, value) = text.split_once('=').unwrap_or((text, ""));
-    let plain = !value.starts_with('(') && fits(name.strip_suffix('+').unwrap_or(name));
+    // What is added to a value, or exported as it is, is judged by nothing but its name.
+    let value_known = text.contains('=') && !name.ends_with('+');
+    let word = Word::Known(if value_known { value.to_owned() } else { "C".to_owned() });
+    let plain = !value.starts_with('(') && fits(name.strip_suffix('+').unwrap_or(name), &word);
+    let plain = plain && (value_known || !variables::is_locale(name.strip_suffix('+').unwrap_or(name)));
     plain || ["-p", "-r", "-g"].contains(&text)
 }
 

@@ -2,7 +2,7 @@
 
 use super::list::Until;
 use super::reader::{Reader, Step};
-use super::{Word, variables};
+use super::{When, Word, variables};
 
 impl Reader<'_> {
     /// Reads one command of a pipeline.
@@ -173,6 +173,7 @@ impl Reader<'_> {
 
     fn coprocess(&mut self) -> Step {
         self.found.starts.insert(self.at);
+        self.when = When::Elsewhere;
         self.expect("coproc")?;
         self.blanks()?;
         if self.compound()? {

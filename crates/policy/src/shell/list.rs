@@ -1,5 +1,6 @@
 //! Lists and pipelines.
 
+use super::When;
 use super::reader::{Reader, Step};
 
 /// What ends a list.
@@ -37,10 +38,14 @@ impl Reader<'_> {
                 return if empty { self.nothing(until) } else { Ok(()) };
             }
             empty = false;
+            let before = self.found.commands.len();
             self.and_or()?;
             self.blanks()?;
             if self.is_closed(until) {
                 return Ok(());
+            }
+            if self.sees("&") {
+                self.elsewhere(before);
             }
             if self.sees(";;") || self.sees(";&") {
                 return self.stop("a command ends where none may end");
@@ -69,28 +74,40 @@ impl Reader<'_> {
     }
 
     fn and_or(&mut self) -> Step {
-        self.pipeline()?;
+        self.pipeline(When::Always)?;
         loop {
             self.blanks()?;
             if !self.take("&&") && !self.take("||") {
                 return Ok(());
             }
             self.gap()?;
-            self.pipeline()?;
+            self.pipeline(When::Perhaps)?;
         }
     }
 
-    fn pipeline(&mut self) -> Step {
+    fn pipeline(&mut self, when: When) -> Step {
         self.pipeline_words()?;
+        let before = self.found.commands.len();
+        // What stands in something else may run often, or in a process of its own.
+        self.when = if self.depth == 0 { when } else { When::Elsewhere };
         self.deeper(Reader::command)?;
         loop {
             self.blanks()?;
             if self.sees("||") || !self.take("|") {
                 return Ok(());
             }
+            self.elsewhere(before);
+            self.when = When::Elsewhere;
             self.take("&");
             self.gap()?;
             self.deeper(Reader::command)?;
+        }
+    }
+
+    /// The commands from this one on run in processes of their own.
+    fn elsewhere(&mut self, from: usize) {
+        for command in self.found.commands.iter_mut().skip(from) {
+            command.when = When::Elsewhere;
         }
     }
 

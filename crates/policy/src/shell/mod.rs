@@ -20,6 +20,7 @@ mod growing;
 mod here;
 mod list;
 mod options;
+mod places;
 mod programs;
 mod raw;
 mod read;
@@ -36,5 +37,6 @@ mod witness;
 mod word;
 mod wrappers;
 
+pub use places::Places;
 pub use read::read;
-pub use script::{Open, Redirect, Script, Simple, Unclear, Word};
+pub use script::{Open, Redirect, Script, Simple, Unclear, When, Word};

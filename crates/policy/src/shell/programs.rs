@@ -18,10 +18,22 @@ pub(super) struct Program {
     pub(super) operands: &'static [&'static str],
     /// Whether options may come without a dash, so that `--` may be the value of one.
     pub(super) undashed: bool,
+    /// Whether one dash before a long option is as good as two.
+    pub(super) one_dash: bool,
 }
 
 const fn row(names: &'static [&'static str], why: &'static str) -> Program {
-    Program { names, why, always: false, letters: "", longs: &[], words: &[], operands: &[], undashed: false }
+    Program {
+        names,
+        why,
+        always: false,
+        letters: "",
+        longs: &[],
+        words: &[],
+        operands: &[],
+        undashed: false,
+        one_dash: false,
+    }
 }
 
 const fn always(names: &'static [&'static str], why: &'static str) -> Program {
@@ -39,6 +51,7 @@ const INNER: &str = "it runs another command";
 pub(super) const PROGRAMS: &[Program] = &[
     always(&["ssh", "sshpass", "mosh", "telnet", "nc", "ncat", "netcat", "socat", "ftp", "sftp", "rsh"], ELSEWHERE),
     always(&["at", "batch", "systemd-run", "screen", "tmux", "dtach", "abduco", "start-stop-daemon", "run-parts"], ELSEWHERE),
+    always(&["ssh-agent", "autossh", "aa-exec", "runcon", "eatmydata", "watchexec", "watchman", "nodemon", "concurrently", "cross-env", "cross-env-shell", "dotenv", "dotenvx", "env-cmd", "foreman", "overmind", "honcho", "aws-vault", "chamber", "sem", "xdg-open", "incrontab", "ansible", "ansible-console"], INNER),
     always(&["watch", "script", "su", "runuser", "pkexec", "flock", "unshare", "chroot", "nsenter", "capsh", "setpriv"], INNER),
     always(&["strace", "ltrace", "gdb", "lldb", "perf", "valgrind", "catchsegv", "rr", "heaptrack", "bpftrace"], INNER),
     always(&["expect", "unbuffer", "rlwrap", "entr", "xvfb-run", "dbus-run-session", "dbus-launch", "fakeroot"], INNER),
@@ -81,7 +94,9 @@ pub(super) const PROGRAMS: &[Program] = &[
     Program { letters: "fIE", longs: &["file", "makefile", "eval", "include-dir"], operands: &["="], ..row(&["make", "gmake"], "one of its arguments names a program or another makefile") },
     Program { letters: "CZ", longs: &["config", "open"], operands: &["+"], ..row(&["cargo"], LOADS) },
     Program { letters: "CZ", longs: &["codegen", "sysroot", "runtool", "test-runtool", "test-builder", "test-builder-wrapper"], operands: &["@", "+"], ..row(&["rustc", "rustdoc"], RUNS) },
-    Program { longs: &["script-shell", "shell", "node-options", "userconfig", "globalconfig", "editor", "viewer", "browser", "git", "onload-script"], words: &["config", "set", "explore"], ..row(&["npm", "pnpm", "yarn"], RUNS) },
+    Program { letters: "Cc", one_dash: true, longs: &["script-shell", "shell", "node-options", "node-gyp", "python", "userconfig", "globalconfig", "editor", "viewer", "browser", "git", "onload-script", "prefix", "dir", "cwd", "call", "init-module", "registry", "shell-emulator", "use-node-version", "pnpmfile", "global-pnpmfile", "config-dir", "use-yarnrc", "modules-folder", "preload", "plugin", "require"], words: &["config", "c", "set", "explore", "pkg", "set-script"], ..row(&["npm", "pnpm", "yarn"], RUNS) },
+    Program { words: &["--preload", "--require", "--import", "-r*", "--config", "-c*", "--cwd", "--shell", "--env-file", "--import-map"], ..row(&["bun", "deno"], LOADS) },
+    Program { words: &["--with*", "--python", "-p*", "--config-file", "--directory", "--project"], ..row(&["uv"], LOADS) },
     Program { words: &["-exec", "--exec", "-toolexec", "--toolexec", "-vettool", "--vettool", "-overlay", "--overlay", "-w", "--w", "-ldflags", "--ldflags", "-gccgoflags", "--gccgoflags", "-modfile", "--modfile"], ..row(&["go"], RUNS) },
     Program { words: &["run", "exec", "create", "compose", "stack", "service", "context", "unshare", "machine", "play", "kube", "save", "export", "-H*", "--host", "--config", "-c*", "--context", "--url", "--connection", "--runtime", "--conmon", "--hooks-dir", "cp", "plugin"], ..row(&["docker", "podman", "nerdctl", "docker-compose"], "it runs commands in a container, or reaches another one") },
     Program { words: &["exec", "run", "debug", "cp", "edit", "proxy", "config", "plugin"], longs: &["kubeconfig"], ..row(&["kubectl", "oc"], "it runs commands elsewhere, or changes its settings") },
@@ -105,4 +120,32 @@ pub(super) const PROGRAMS: &[Program] = &[
     Program { letters: "cop", longs: &["rootdir", "confcutdir", "pdb", "pdbcls", "override-ini", "basetemp", "junitxml", "junit-xml", "log-file"], ..row(&["pytest", "py.test"], LOADS) },
     Program { longs: &["pager", "config-file", "map-syntax"], words: &["cache"], ..row(&["bat", "batcat"], RUNS) },
     Program { letters: "b", words: &["--bind", "--preview", "--execute", "--listen"], ..row(&["fzf"], RUNS) },
+    Program { letters: "DfwY", ..row(&["ssh-keygen", "ssh-add", "ssh-keyscan"], "one of its options loads code, or reads or writes a file") },
+    Program { letters: "sS", ..row(&["ssh-add"], LOADS) },
+    Program { longs: &["run_under", "bazelrc", "output_base", "output_user_root", "override_repository", "override_module", "workspace_status_command", "shell_executable", "host_jvm_args", "server_javabase", "python_path", "java_launcher", "credential_helper"], ..row(&["bazel", "bazelisk", "buck2"], RUNS) },
+    Program { letters: "S", words: &["-SP*", "--script*", "--build-and-test", "--build-makeprogram", "--test-command", "--overwrite"], ..row(&["ctest", "cpack"], RUNS) },
+    Program { words: &["-C*", "--toolchain", "-D*LAUNCHER*", "-D*COMPILER*", "-D*EXECUTABLE*", "-D*PROGRAM*", "-D*TOOLCHAIN*", "-D*INCLUDE*", "-D*LINKER*"], ..row(&["cmake"], RUNS) },
+    Program { letters: "cr", longs: &["runner", "config", "globalSetup", "globalTeardown", "setupFiles", "setupFilesAfterEnv", "testEnvironment", "testRunner", "transform", "reporters", "reporter", "resolver", "rootDir", "snapshotResolver", "testSequencer", "watchPlugins", "preset", "outputFile", "require", "import", "loader", "node-option", "plugin"], ..row(&["jest", "vitest", "mocha", "ava", "tap", "karma", "jasmine", "playwright", "cypress", "nyc", "c8"], LOADS) },
+    Program { letters: "cfo", longs: &["rulesdir", "rules-dir", "config", "plugin", "parser", "resolve-plugins-relative-to", "format", "formatter", "formatters-dir", "output-file", "cache-location", "cache-file", "custom-syntax", "custom-formatter"], ..row(&["eslint", "stylelint", "prettier", "tslint", "xo", "textlint", "markdownlint"], LOADS) },
+    Program { words: &["-I*", "-b*", "-p*", "-g*", "-c*"], longs: &["init-script", "build-file", "project-dir", "gradle-user-home", "settings-file", "include-build", "project-cache-dir"], ..row(&["gradle", "gradlew"], LOADS) },
+    Program { longs: &["file", "settings", "global-settings", "toolchains", "global-toolchains", "log-file"], words: &["-f*", "-s*", "-l*", "-t*", "-gs*", "-gt*", "-Dexec*", "-Dmaven.ext*"], operands: &["exec:", "antrun:"], ..row(&["mvn", "mvnw", "mvnd"], LOADS) },
+    Program { words: &["-f*", "-buildfile", "-lib", "-logger", "-listener", "-inputhandler", "-propertyfile", "-main", "-find", "-l", "-logfile"], ..row(&["ant"], LOADS) },
+    Program { longs: &["plugin", "descriptor_set_out", "dependency_out"], words: &["--*_out*", "--*_opt*", "--template*", "--config*"], operands: &["@"], ..row(&["protoc", "buf"], RUNS) },
+    Program { words: &["rustc", "rustdoc"], ..row(&["cargo"], RUNS) },
+    Program { letters: "cxf", longs: &["conf", "config", "override", "workdir", "installpkg", "noxfile", "setup"], ..row(&["tox", "nox"], LOADS) },
+    Program { letters: "c", longs: &["config", "rcfile", "load-plugins", "plugins", "output-file", "python-executable", "config-settings"], ..row(&["flake8", "ruff", "black", "isort", "bandit", "pyright", "coverage", "pre-commit", "autopep8", "yapf", "sphinx-build", "mkdocs"], LOADS) },
+    Program { letters: "eErRfI", longs: &["execute", "execute-print", "execute-continue", "require", "rakefile", "libdir", "rakelib", "system"], ..row(&["rake"], RUNS) },
+    Program { letters: "rIcO", longs: &["require", "options", "config", "plugin", "format", "out", "drb"], ..row(&["rspec", "rubocop", "cucumber", "jekyll"], LOADS) },
+    Program { letters: "cdzr", longs: &["bootstrap", "configuration", "prepend", "extension", "printer", "loader", "include-path", "autoload-file", "working-dir"], ..row(&["phpunit", "composer", "phpstan", "psalm", "php-cs-fixer", "pest"], LOADS) },
+    Program { words: &["-t:*", "/t:*", "-p:*", "/p:*", "--property*", "-logger*", "--logger*", "-l:*", "/l:*", "--test-adapter-path*", "--settings*"], operands: &["@"], ..row(&["dotnet", "msbuild"], LOADS) },
+    Program { words: &["-chdir*", "--chdir*", "-plugin-dir*", "--plugin-dir*", "-state*", "-out*"], ..row(&["terraform", "tofu", "packer"], LOADS) },
+    Program { letters: "c", longs: &["config", "load", "conf"], ..row(&["nginx", "haproxy", "caddy", "gunicorn", "uvicorn", "celery", "hypercorn", "puma", "uwsgi"], LOADS) },
+    Program { operands: &[":"], words: &["--rsh*", "--remote-schema*"], ..row(&["rdiff-backup", "borg", "restic", "rclone", "duplicity", "unison"], ELSEWHERE) },
+    Program { words: &["-shell-escape", "--shell-escape", "-enable-write18", "--enable-write18", "-e*", "-r*", "-pdflatex*", "-latex*", "-output-directory*", "-dNOSAFER", "-dDELAYSAFER", "-c", "--lua-filter*", "--filter*", "-F*", "-L*", "--pdf-engine*", "--extract-media*", "-protocol_whitelist", "--macro*", "macro:*"], ..row(&["latex", "pdflatex", "xelatex", "lualatex", "tex", "luatex", "latexmk", "gs", "pandoc", "ffmpeg", "ffprobe", "soffice", "libreoffice"], RUNS) },
+    Program { longs: &["pager", "config", "tool", "extcmd", "diff-cmd", "override"], ..row(&["delta", "difft", "tig", "hub", "glab", "colordiff"], RUNS) },
+    Program { letters: "cfE", longs: &["eval", "config", "include", "file"], operands: &["="], ..row(&["bmake", "remake", "task", "earthly", "samu"], LOADS) },
+    Program { letters: "oadPic", longs: &["exec", "exec-before-download", "on-download-complete", "on-download-start", "on-download-error", "on-download-stop", "on-download-pause", "on-bt-download-complete", "save-session", "conf-path", "input-file", "dir", "out", "log", "downloader", "external-downloader", "netrc-cmd", "config-locations", "plugin-dirs", "batch-file", "output", "paths", "print-to-file", "ffmpeg-location", "pre-hook", "post-hook", "deploy-hook", "renew-hook", "manual-auth-hook"], ..row(&["aria2c", "yt-dlp", "youtube-dl", "certbot", "axel", "http", "https", "xh"], RUNS) },
+    Program { letters: "c", longs: &["command"], operands: &["!"], ..row(&["lftp", "gpg-connect-agent", "ncftp", "smbclient"], RUNS) },
+    Program { longs: &["to-command", "rsyncable", "decompress-program", "use-compress-program"], words: &["-p*", "-m*"], ..row(&["pax", "star"], RUNS) },
+    Program { longs: &["plugin", "library", "load"], words: &["-load*", "-fplugin*", "--load*"], ..row(&["opt", "llc", "clang-tidy", "clang-format", "lld"], LOADS) },
 ];

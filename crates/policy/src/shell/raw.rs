@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Redirect, Unclear, Word};
+use super::{Redirect, Unclear, When, Word};
 
 /// What our reader finds in a text.
 #[derive(Debug, Default)]
@@ -26,6 +26,7 @@ pub(super) struct Raw {
     pub(super) fed: bool,
     /// Whether it gets more arguments than these when it runs.
     pub(super) open_ended: bool,
+    pub(super) when: When,
 }
 
 /// A word, and what is known of it.
@@ -110,6 +111,6 @@ impl Raw {
     pub(super) fn inner(&self, words: &[Spelled]) -> Raw {
         let mut through = self.through.clone();
         through.extend(self.name().map(str::to_owned));
-        Raw { words: words.to_vec(), through, ..self.clone() }
+        Raw { words: words.to_vec(), through, when: When::Elsewhere, ..self.clone() }
     }
 }

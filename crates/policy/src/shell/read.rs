@@ -3,7 +3,7 @@
 use super::raw::Raw;
 use super::reader::{DEPTH, Reader};
 use super::settle::settle;
-use super::{Script, Unclear, Word, characters, witness};
+use super::{Script, Unclear, When, Word, characters, witness};
 
 /// How much text is read; longer ones are for people to look at.
 const LONGEST: usize = 64 * 1024;
@@ -47,6 +47,9 @@ impl Reading {
         for mut raw in found.commands {
             raw.through.splice(0..0, around.through.iter().cloned());
             raw.sets.splice(0..0, around.sets.iter().cloned());
+            if !around.through.is_empty() {
+                raw.when = When::Elsewhere;
+            }
             self.deeper(text, |reading| settle(reading, &raw));
         }
     }

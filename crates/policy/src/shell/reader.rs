@@ -1,8 +1,8 @@
 //! A place in a text, and the small steps over it.
 
-use super::Unclear;
 use super::here::HereDocument;
 use super::raw::Found;
+use super::{Unclear, When};
 
 /// How deep constructs may stand in each other.
 pub(super) const DEPTH: usize = 16;
@@ -14,6 +14,8 @@ pub(super) struct Reader<'a> {
     pub(super) at: usize,
     pub(super) depth: usize,
     pub(super) found: Found,
+    /// When the simple command runs that is read next.
+    pub(super) when: When,
     /// Here-documents whose bodies begin after the next newline.
     pub(super) pending: Vec<HereDocument>,
 }
@@ -29,7 +31,7 @@ pub(super) type Step<T = ()> = Result<T, Stop>;
 
 impl<'a> Reader<'a> {
     pub(super) fn new(text: &'a str) -> Reader<'a> {
-        Reader { text, at: 0, depth: 0, found: Found::default(), pending: Vec::new() }
+        Reader { text, at: 0, depth: 0, found: Found::default(), when: When::Elsewhere, pending: Vec::new() }
     }
 
     pub(super) fn rest(&self) -> &'a str {

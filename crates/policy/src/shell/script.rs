@@ -26,6 +26,20 @@ pub struct Simple {
     /// What it runs through, outermost first, such as `sudo` or `xargs`. These are started too. Those that do nothing but
     /// run their command, such as `env`, are no commands of their own.
     pub through: Vec<String>,
+    /// When it runs.
+    pub when: When,
+}
+
+/// When a command runs, as far as the line it stands in tells.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum When {
+    /// Once, in the shell itself, after everything that is written before it.
+    Always,
+    /// Once at most, in the shell itself, after everything that is written before it.
+    Perhaps,
+    /// Several times, in another process, or somewhere that is not known.
+    #[default]
+    Elsewhere,
 }
 
 /// A word of a command.

@@ -74,7 +74,8 @@ pub(super) fn settle(reading: &mut Reading, raw: &Raw) {
 
 fn simple(name: &str, raw: &Raw, tricks: Vec<String>) -> Simple {
     let args = raw.args().iter().map(|arg| arg.word.clone()).collect();
-    Simple { name: name.to_owned(), args, sets: raw.sets.clone(), tricks, through: raw.through.clone() }
+    let (sets, through) = (raw.sets.clone(), raw.through.clone());
+    Simple { name: name.to_owned(), args, sets, tricks, through, when: raw.when }
 }
 
 /// The program's name without its folder.

@@ -20,7 +20,7 @@ impl Reader<'_> {
     /// Reads a simple command, or the function that its first word names.
     pub(super) fn simple(&mut self) -> Step {
         let from = self.at;
-        let mut raw = Raw::default();
+        let mut raw = Raw { when: std::mem::take(&mut self.when), ..Raw::default() };
         let read = self.parts(&mut raw);
         let parts = match read {
             Ok(Parts::Function) => return Ok(()),

@@ -89,13 +89,18 @@ fn old_style(args: &[Spelled]) -> Option<String> {
     let first = args.first()?;
     let cluster = first.text().map(|text| format!("-{}", text.trim_start_matches('-')));
     let risky = cluster.is_none_or(|cluster| !cluster.contains('=') && has_letter(&cluster, "IFTgPK"));
-    (risky && first.text().is_none_or(|text| !text.starts_with("--")))
+    // An archive with a colon in its name is on another machine, which a program of its own reaches.
+    let remote = args.iter().any(|arg| arg.text().is_some_and(|text| text.starts_with('-') && text.contains(':')));
+    (remote || risky && first.text().is_none_or(|text| !text.starts_with("--")))
         .then(|| "one of its options names a program or a list of files".to_owned())
 }
 
 fn by_row(row: &Program, args: &[Spelled]) -> Option<String> {
     let risky = |text: &str| {
-        has_letter(text, row.letters) || is_long(text, row.longs) || row.words.iter().any(|word| is_word(text, word))
+        has_letter(text, row.letters)
+            || is_long(text, row.longs)
+            || row.one_dash && text.len() > 2 && is_long(&format!("-{text}"), row.longs)
+            || row.words.iter().any(|word| is_word(text, word))
     };
     let options = if row.undashed { args } else { before_operands(args) };
     let by_option = options.iter().filter_map(Spelled::text).any(risky);
@@ -111,6 +116,10 @@ fn by_row(row: &Program, args: &[Spelled]) -> Option<String> {
 }
 
 fn is_word(text: &str, word: &str) -> bool {
-    let beginning = word.strip_suffix('*').is_some_and(|beginning| text.starts_with(beginning));
-    beginning || text.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+    if let Some((before, after)) = word.split_once('*').filter(|(before, _)| !before.is_empty()) {
+        let rest = text.strip_prefix(before);
+        return rest.is_some_and(|rest| after.is_empty() || rest.contains(after.trim_end_matches('*')));
+    }
+    let ending = word.strip_prefix('*').is_some_and(|end| text.contains(end.trim_end_matches('*')));
+    ending || text.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
 }

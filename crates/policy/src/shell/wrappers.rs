@@ -139,10 +139,18 @@ fn with_variables(raw: &Raw, shape: Shape) -> Runs {
         return Runs::itself();
     }
     inner.words = words.to_vec();
-    let moves =
-        args.iter().take(at).filter_map(Spelled::text).any(|text| has_letter(text, "CD") || is_long(text, &["chdir"]));
-    let tricks = if moves { vec!["it runs in another folder"] } else { Vec::new() };
-    Runs { commands: vec![inner], listed: moves, tricks, ..Runs::default() }
+    let has = |letters: &str, longs: &[&str]| {
+        let options = args.iter().take(at).filter_map(Spelled::text);
+        options.into_iter().any(|text| has_letter(text, letters) || is_long(text, longs))
+    };
+    let mut tricks = Vec::new();
+    tricks.extend(has("CD", &["chdir"]).then_some("it runs in another folder"));
+    let bare = args.iter().take(at).any(|arg| arg.text() == Some("-"));
+    // Commands get variables that keep programs from running others.
+    let takes_away = raw.name().is_some_and(|name| name.ends_with("env"));
+    let takes_away = takes_away && (bare || has("iu", &["ignore-environment", "unset"]));
+    tricks.extend(takes_away.then_some("it takes variables away from the command"));
+    Runs { commands: vec![inner], listed: !tricks.is_empty(), tricks, ..Runs::default() }
 }
 
 fn variable(arg: &Spelled) -> Option<(String, Word)> {

@@ -1,6 +1,6 @@
 //! Explanations, suggestions, and what holds for every policy and every call.
 
-use bosun_policy::{Explanation, Ground, Policy, Request, Role, Rule, Source};
+use bosun_policy::{Explanation, Ground, Policy, Request, Role, Rule, Source, Verdict};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use protocol::PermissionMode::{self, AllowAll, Default, Plan};
@@ -108,7 +108,13 @@ fn agree(policy: &Policy, request: &Request) {
     let Explanation { verdict, parts } = explain(policy, request);
     assert_eq!(check(policy, request), verdict, "{request:?}");
     assert_eq!(parts.iter().map(|part| part.effect).max(), Some(verdict.effect), "{request:?}");
-    assert!(parts.contains(&verdict), "{request:?}");
+    let first = Verdict { others: Vec::new(), ..verdict.clone() };
+    assert!(parts.contains(&first), "{request:?}");
+    let others = parts.iter().filter(|part| part.effect == verdict.effect).all(|part| {
+        let same = |one: &Verdict| (&one.part, &one.ground) == (&part.part, &part.ground);
+        same(&first) || verdict.others.iter().any(same)
+    });
+    assert!(others, "{request:?}");
     assert!(!verdict.reason().is_empty() && !verdict.remedy().is_empty());
     if let Ground::Rule(rule) = &verdict.ground {
         assert_eq!(rule.effect, verdict.effect, "{request:?}");

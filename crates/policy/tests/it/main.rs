@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 
+mod attacks;
 mod corpus;
 mod explain;
 mod generate;

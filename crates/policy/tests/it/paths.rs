@@ -1,6 +1,6 @@
 //! Patterns of files against names that were made to slip through them.
 
-use bosun_policy::{Act, Ground, Policy};
+use bosun_policy::{Act, Ground, Policy, Seen};
 use protocol::PermissionMode::{AcceptEdits, AllowAll, Default};
 use protocol::RuleEffect::{self, Allow, Ask, Deny};
 
@@ -198,7 +198,7 @@ fn a8_a_checkout_inside_bosuns_home_may_be_worked_in_and_what_is_around_it_may_n
     let usual = policy(AllowAll, &[]);
     let controls = usual.controls.iter().cloned().chain([format!("{own}/.bosun").into()]).collect();
     let policy = Policy { top: own.into(), spared: vec![own.into()], controls, ..usual };
-    let at = |command: &str| Act::Shell { command: command.to_owned(), cwd: own.into() };
+    let at = |command: &str| Act::Shell { command: command.to_owned(), cwd: own.into(), seen: Seen::default() };
     for command in [
         "cat a.txt".to_owned(),
         "ls *.rs src/**/x".to_owned(),

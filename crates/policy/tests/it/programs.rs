@@ -124,7 +124,7 @@ fn options_that_start_programs_or_write_files_are_tricks() {
         ("openssl enc -engine x", "openssl!"),
         ("ip netns exec x ls", "ip!"),
         ("uniq $x", "uniq!"),
-        ("env -i python3 -", "env:python3!"),
+        ("env -i python3 -", "env!, env:python3!"),
         ("python3 -W ignore", "python3!"),
         ("python3 -W ignore x.py", "python3"),
         ("sort -- -o", "sort"),

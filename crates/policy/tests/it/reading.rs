@@ -168,7 +168,7 @@ fn wrappers_run_what_they_name() {
         ("env LANG=C ls", "env:ls"),
         ("env A=1 ls", "env:ls!"),
         ("env -i -u X -C /tmp ls", "env!, env:ls"),
-        ("env - ls", "env:ls"),
+        ("env - ls", "env!, env:ls"),
         ("env -S 'ls -l'", "?, env"),
         ("nohup nice -n 5 timeout -k 1 5s ls", "nohup:nice:timeout:ls"),
         ("/usr/bin/env ls", "/usr/bin/env:ls"),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use bosun_policy::{Act, Ground, Policy, Request, Role, Rule, Source};
+use bosun_policy::{Act, Ground, Policy, Request, Role, Rule, Seen, Source};
 use protocol::PermissionMode::{self, AcceptEdits, AllowAll, Default, Plan};
 use protocol::RuleEffect::{Allow, Ask, Deny};
 
@@ -109,7 +109,9 @@ fn planning_changes_nothing_whatever_is_allowed() {
     let policy = policy(Plan, &["allow edit", "allow shell", "allow mcp__docs", "allow fetch"]);
     for request in [edit("/work/app/a"), shell("ls")] {
         let verdict = check(&policy, &request);
-        assert_eq!((verdict.effect, verdict.ground, verdict.rule), (Deny, Ground::Mode(Plan), None));
+        assert_eq!((verdict.effect, verdict.ground.word(), verdict.rule.as_deref()), (Deny, "mode", None));
+        let reason = verdict.reason();
+        assert!(reason.contains("mode plan forbids it and overrules allow"), "{reason}");
     }
     assert_eq!(effect(&policy, &request("mcp__docs", Act::Other)), Allow);
     assert_eq!(effect(&policy, &fetch("https://docs.rs")), Allow);
@@ -131,7 +133,7 @@ fn a_role_without_a_shell_runs_no_command_by_another_tool() {
     let denied = Role { denied: ["shell".into()].into(), ..Role::default() };
     for role in [role, denied] {
         for tool in ["until", "task"] {
-            let command = Act::Shell { command: "true".into(), cwd: "/work/app".into() };
+            let command = Act::Shell { command: "true".into(), cwd: "/work/app".into(), seen: Seen::default() };
             let verdict = policy(AllowAll, &[]).check(&role, &request(tool, command));
             assert_eq!((verdict.effect, &verdict.ground), (Deny, &Ground::Role));
             assert_eq!(verdict.reason(), "this agent does not have the tool `shell`");

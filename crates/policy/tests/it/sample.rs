@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use bosun_policy::{Act, Policy, Request, Role, Rule, Source, Verdict};
+use bosun_policy::{Act, Policy, Request, Role, Rule, Seen, Source, Verdict};
 use protocol::{PermissionMode, RuleEffect};
 
 /// The project's top in every test.
@@ -34,7 +34,7 @@ pub(crate) fn rule(text: &str) -> Rule {
 
 /// A shell command that starts in the top.
 pub(crate) fn shell(command: &str) -> Request {
-    request("shell", Act::Shell { command: command.into(), cwd: TOP.into() })
+    request("shell", Act::Shell { command: command.into(), cwd: TOP.into(), seen: Seen::default() })
 }
 
 pub(crate) fn edit(path: impl Into<PathBuf>) -> Request {

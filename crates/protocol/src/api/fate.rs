@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::MailId;
 
-/// What became of a command that was left in a session's file.
+/// What became of a command that another process gave.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum CommandFate {
@@ -54,6 +54,8 @@ pub enum RefusalKind {
     NoRule,
     /// A hook did not take it.
     Hook,
+    /// Nobody can tell whether a person gave it.
+    Unproven,
     /// It does not fit the state that the task is in.
     State,
     /// A reason that a newer version gave.

@@ -39,7 +39,7 @@ macro_rules! methods {
 
 methods! {
     SessionGet, "session.get", Any, "What the session is, who owns it, and the state of its root.";
-    SessionPoke, "session.poke", Any, "Says that a command was written to the session's file.";
+    SessionCommand, "session.command", Session, "Carries out a command of a person and says what became of it.";
     SessionSend, "session.send", Session, "Sends a message to a task of the session, the root unless named.";
     SessionInterrupt, "session.interrupt", Session, "Stops the running turn; the session stays.";
     SessionStop, "session.stop", Session, "Stops every task and ends the run; the session can be resumed.";
@@ -49,6 +49,7 @@ methods! {
     ModeGet, "mode.get", Any, "How far the session's own agent goes by itself: interactive, plan or autopilot.";
     ModeSet, "mode.set", Session, "Goes on in another mode.";
     PermissionSet, "permission.set", Session, "Treats calls that no rule speaks of in another way, as long as this process runs the session.";
+    RulesSet, "rules.set", Session, "Adds and removes permission rules, as long as this process runs the session.";
     PlanRead, "plan.read", Any, "The session's plan, if it has one.";
     PlanUpdate, "plan.update", Session, "Keeps another plan.";
     PlanDelete, "plan.delete", Session, "Removes the plan.";
@@ -72,6 +73,7 @@ methods! {
     TodosList, "todos.list", Any, "The todos of the session with what they depend on, in pages.";
     TodosAdd, "todos.add", Session, "Adds a todo to the session's graph.";
     TodosUpdate, "todos.update", Session, "Changes a todo: its words, what it depends on, how far it is.";
+    TodosEdit, "todos.edit", Session, "Adds and changes several todos: all of them, or none.";
     AsksList, "asks.list", Any, "What waits for a person's decision, oldest first.";
     AsksDecide, "asks.decide", Session, "Decides on one ask: allows or denies a call, or answers a question.";
     EventsSubscribe, "events.subscribe", Any, "The events after a sequence number, then each new one as it is committed.";

@@ -181,6 +181,9 @@ pub struct TurnView {
     pub begun_at: At,
     /// When its last try ended.
     pub ended_at: Option<At>,
+    /// What the model said and which tools it called, the middle left out if that is long.
+    #[serde(default)]
+    pub said: Option<String>,
 }
 
 /// Which tasks are wanted, and which page of them.

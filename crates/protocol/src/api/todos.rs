@@ -160,10 +160,25 @@ impl TodoChange {
 }
 
 /// One edit of the todos.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "camelCase")]
 pub enum TodoEdit {
     /// A new one.
     Add(NewTodo),
     /// One that is there.
     Change(TodoChange),
+}
+
+/// Edits that are made together or not at all.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TodoEdits {
+    /// What to do, in this order.
+    pub edits: Vec<TodoEdit>,
+}
+
+/// The todos that were edited.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TodoIds {
+    /// In the order of the edits.
+    pub ids: Vec<TodoId>,
 }

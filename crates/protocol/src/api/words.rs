@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{StopTaskParams, TaskParams};
 use crate::{
     Ask, AskId, At, Budget, Cost, DecidedBy, Decision, Delivery, Effort, Image, ListName, MailId, Outcome,
-    PermissionMode, RuleText, SessionId, SessionMode, TaskId, TaskState, Usage,
+    PermissionMode, RuleEffect, RuleText, SessionId, SessionMode, TaskId, TaskState, TermLimits, Usage,
 };
 
 /// What the session is.
@@ -33,8 +33,11 @@ pub struct SessionView {
     /// Whether its model may ask the user questions.
     #[serde(default)]
     pub ask_user: bool,
-    /// Most turns that one activation of its root may take.
+    /// Most turns that its agents may take together for one prompt.
     pub max_turns: Option<u32>,
+    /// How many agents it may have.
+    #[serde(default)]
+    pub limits: TermLimits,
     /// What it may spend in all.
     #[serde(default)]
     pub budget: Budget,
@@ -172,6 +175,41 @@ pub struct PermissionParams {
     pub mode: PermissionMode,
 }
 
+/// Changes of the permission rules that hold while this process runs the session, in their order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RulesParams {
+    /// The changes.
+    pub changes: Vec<RuleChange>,
+}
+
+/// A change of the permission rules.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum RuleChange {
+    /// A rule holds from now on.
+    Add {
+        /// What it says of the calls that it matches.
+        effect: RuleEffect,
+        /// The rule.
+        rule: String,
+    },
+    /// A rule that was added while the session ran does not hold any more. An allow rule may be one of the command line.
+    Remove {
+        /// What it says of the calls that it matches.
+        effect: RuleEffect,
+        /// The rule.
+        rule: String,
+    },
+    /// Only these rules of an effect hold of those that were added while the session ran.
+    Replace {
+        /// What they say of the calls that they match.
+        effect: RuleEffect,
+        /// The rules.
+        rules: Vec<String>,
+    },
+}
+
 /// The plan of a session; nothing when there is none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -206,7 +244,7 @@ pub struct SubscribeParams {
     pub after: u64,
 }
 
-/// A command that another process left in the session's file.
+/// A command that a person gives from another process: over the session's socket, or in the file of one that nobody runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum Command {

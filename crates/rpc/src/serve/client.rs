@@ -1,5 +1,7 @@
 //! A connected client, as the one who answers its calls sees it.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -27,6 +29,16 @@ impl ClientHandle {
     /// Tells the client something as fast as it reads: for replays, which may be long.
     pub async fn deliver(&self, method: &str, params: &impl Serialize) -> Result<(), SendError> {
         self.outbox.send(self.compose(method, params)?).await
+    }
+
+    /// Tells the client what other clients of the session are told too, as fast as it reads.
+    pub async fn share(&self, frame: Arc<[u8]>) -> Result<(), SendError> {
+        self.outbox.share(frame).await
+    }
+
+    /// A notification as a frame, for clients of the same session.
+    pub fn frame(&self, method: &str, params: &impl Serialize) -> Result<Arc<[u8]>, SendError> {
+        Ok(self.outbox.frame(self.compose(method, params)?))
     }
 
     /// Runs `work`, a subscription say, until it ends or the client leaves.

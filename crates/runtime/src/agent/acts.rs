@@ -10,7 +10,7 @@ use super::call::{Bench, run_all};
 use super::guard;
 use super::run::{Broken, Step};
 use crate::conversation::Conversation;
-use crate::hooks::{self, Untold, Untolds};
+use crate::hooks::{self, Halt, Untold, Untolds};
 use crate::supervisor::Rejected;
 use crate::waits::Caller;
 
@@ -24,8 +24,9 @@ impl AgentRun {
                 return self.end(Ending::Failed { kind, message }).await;
             }
         };
+        let halt = Halt::default();
         let called = |call: Call| {
-            let caller = self.caller(&call);
+            let caller = self.caller(&call, &halt);
             (call, caller)
         };
         let calls = self.conversation.open_calls().into_iter().map(called).collect();
@@ -44,7 +45,13 @@ impl AgentRun {
             None => self.drop_calls().await?,
         }
         self.tell(untold.take()).await;
-        Ok(Step::On)
+        match halt.reason() {
+            Some(reason) => {
+                let (kind, message) = (FailKind::Denied, format!("a hook stopped the agent: {reason}"));
+                self.end(Ending::Failed { kind, message }).await
+            }
+            None => Ok(Step::On),
+        }
     }
 
     /// Tells hooks of calls that were answered in the step that started them.
@@ -64,18 +71,20 @@ impl AgentRun {
 
     /// Ends the calls that are still open, since their time is up. It is one decision: some may wait for other tasks,
     /// and the answers of some may be on their way.
-    async fn drop_calls(&mut self) -> Result<(), Rejected> {
+    pub(super) async fn drop_calls(&mut self) -> Result<(), Rejected> {
         let turn = self.conversation.turn();
         self.report(Report::CallsDropped { turn }).await
     }
 
-    fn caller(&self, call: &Call) -> Caller {
+    fn caller(&self, call: &Call, halt: &Halt) -> Caller {
         Caller {
             supervisor: self.link.supervisor.clone(),
             run: self.link.run,
             turn: self.conversation.turn(),
             call: call.id.clone(),
             waits: self.waits.clone(),
+            told: Arc::default(),
+            halt: halt.clone(),
         }
     }
 }

@@ -1,16 +1,16 @@
 //! One question to the model.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-
 use futures_util::StreamExt;
-use model::{Delta, Draft, Message, Model, ModelError, Reply, Request};
-use protocol::{Block, CallId, TaskId, Turn};
+use kernel::{Refusal, Report};
+use model::{Delta, Draft, Model, ModelError, Reply, Request};
+use protocol::{Run, TaskId, Turn};
 use tools::Pulse;
 
+use super::quote::tokens;
 use crate::bus::{Bus, Live};
 use crate::governor::Permit;
-use crate::watch::Words;
+use crate::supervisor::{Rejected, Supervisor};
+use crate::watch::{Streamed, Words};
 
 /// Where an answer is heard as it arrives.
 pub(super) struct Ears<'a> {
@@ -19,92 +19,93 @@ pub(super) struct Ears<'a> {
     pub(super) turn: Turn,
     pub(super) pulse: Pulse,
     pub(super) words: Words,
+    pub(super) streamed: Streamed,
+    /// What is set aside for the answer, where somebody limits that.
+    pub(super) growth: Option<Growth>,
 }
 
 impl Ears<'_> {
-    fn hear(&self, delta: &Delta) {
+    /// Takes a piece in; tells how many tokens have arrived.
+    fn hear(&self, delta: &Delta) -> u32 {
         self.pulse.beat();
         if let Delta::Text(text) = delta {
             self.words.hear(self.turn, text);
             self.bus.publish(Live::Text { task: self.task, turn: self.turn, text: text.clone() });
         }
+        self.streamed.add(match delta {
+            Delta::Text(text) | Delta::Thinking(text) => tokens(text),
+            Delta::Call(call) => tokens(&call.tool) + tokens(&call.input),
+            // What a provider wants back of its reasoning was heard as such, or is not told apart from it.
+            Delta::Opaque { .. } | Delta::Done { .. } => 0,
+        })
     }
+}
+
+/// What is set aside for an answer while it arrives.
+pub(super) struct Growth {
+    pub(super) supervisor: Supervisor,
+    pub(super) run: Run,
+    pub(super) turn: Turn,
+    /// The output that is set aside for.
+    pub(super) output: u32,
+}
+
+impl Growth {
+    /// Sets more aside before so much has arrived as was set aside for; tells whether there was more.
+    async fn cover(&mut self, arrived: u32) -> Result<bool, Rejected> {
+        if arrived < self.output / 4 * 3 {
+            return Ok(true);
+        }
+        let output = self.output.saturating_mul(2).max(arrived.saturating_mul(2));
+        match self.supervisor.report(self.run, Report::TurnGrows { turn: self.turn, output }).await {
+            Ok(()) => {
+                self.output = output;
+                Ok(true)
+            }
+            Err(Rejected::Refused(Refusal::Budget { .. } | Refusal::BudgetHeld { .. })) => Ok(false),
+            // Somebody has ended the turn; its events say so.
+            Err(Rejected::Refused(Refusal::NoTurn)) => Ok(true),
+            Err(rejected) => Err(rejected),
+        }
+    }
+}
+
+/// What a question came to.
+pub(super) enum Asked {
+    Answered(Reply),
+    Failed(ModelError),
+    /// The answer grew longer than any budget above it allows, and was broken off.
+    TooLong,
 }
 
 /// Asks, and lets the answer be heard as it arrives.
 pub(super) async fn ask(
     model: &dyn Model,
     request: Request,
-    ears: Ears<'_>,
+    mut ears: Ears<'_>,
     permit: &mut Permit,
-) -> Result<Reply, ModelError> {
-    let before = Arc::clone(&request.messages);
+) -> Result<Asked, Rejected> {
     let mut deltas = model.ask(request);
     let mut draft = Draft::default();
     while let Some(delta) = deltas.next().await {
-        let delta = delta?;
+        let delta = match delta {
+            Ok(delta) => delta,
+            Err(error) => return Ok(Asked::Failed(error)),
+        };
         permit.begun();
-        ears.hear(&delta);
-        draft.push(delta)?;
+        let arrived = ears.hear(&delta);
+        let done = matches!(delta, Delta::Done { .. });
+        if let Err(error) = draft.push(delta) {
+            return Ok(Asked::Failed(error));
+        }
+        if let Some(growth) = ears.growth.as_mut().filter(|_| !done)
+            && !growth.cover(arrived).await?
+        {
+            return Ok(Asked::TooLong);
+        }
     }
-    let mut reply = draft.finish()?;
-    tell_apart(&mut reply.content, |id| is_taken(&before, id));
-    Ok(reply)
-}
-
-/// Whether a call of the conversation has this id.
-fn is_taken(messages: &[Message], id: &CallId) -> bool {
-    messages.iter().any(|message| match message {
-        Message::Answers { answers } => answers.iter().any(|(call, _)| call == id),
-        Message::User { .. } | Message::Assistant { .. } => false,
+    Ok(match draft.finish() {
+        Ok(reply) => Asked::Answered(reply),
+        Err(error) => Asked::Failed(error),
     })
-}
-
-/// Gives calls ids of their own, in their answer and in the whole conversation: some models repeat or forget them.
-fn tell_apart(content: &mut [Block], is_taken: impl Fn(&CallId) -> bool) {
-    let mut seen = BTreeSet::new();
-    // The last number that an id was given, so that a flood of equal ones is not counted from one each time.
-    let mut last = BTreeMap::new();
-    for block in content {
-        let Block::Call(call) = block else { continue };
-        if call.id.0.is_empty() {
-            call.id = CallId("call".into());
-        }
-        let wanted = call.id.0.clone();
-        while is_taken(&call.id) || !seen.insert(call.id.clone()) {
-            let n = last.entry(wanted.clone()).or_insert(1_u32);
-            *n += 1;
-            call.id = CallId(format!("{wanted}-{n}"));
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use protocol::Call;
-
-    use super::*;
-
-    #[test]
-    fn calls_with_one_id_are_told_apart() {
-        let call = |id: &str| Block::Call(Call { id: CallId(id.into()), tool: "t".into(), input: "{}".into() });
-        let mut content = vec![call("a"), call("a"), call("a-2"), call(""), call(""), call("b")];
-        tell_apart(&mut content, |id| id.0 == "b");
-        let ids: Vec<String> = content
-            .iter()
-            .filter_map(|block| match block {
-                Block::Call(call) => Some(call.id.0.clone()),
-                Block::Text { .. } | Block::Thinking { .. } | Block::Opaque { .. } => None,
-            })
-            .collect();
-        assert_eq!(ids, ["a", "a-2", "a-2-2", "call", "call-2", "b-2"]);
-    }
-
-    #[test]
-    fn a_flood_of_calls_with_one_id_is_told_apart() {
-        let call = || Block::Call(Call { id: CallId(String::new()), tool: "t".into(), input: "{}".into() });
-        let mut content: Vec<Block> = std::iter::repeat_with(call).take(100_000).collect();
-        tell_apart(&mut content, |_| false);
-        assert!(matches!(content.last(), Some(Block::Call(call)) if call.id.0 == "call-100000"));
-    }
 }

@@ -25,6 +25,9 @@ use crate::space::{Intents, Space};
 use crate::supervisor::Rejected;
 use crate::waits::Caller;
 
+/// Most files that a command is said to have changed.
+const CHANGES: usize = 100;
+
 /// What a call is run with.
 #[derive(Debug, Clone)]
 pub(super) struct Bench {
@@ -142,8 +145,8 @@ async fn answer_call(bench: &Bench, caller: &Caller, call: &Call, answer: Answer
 }
 
 async fn answered(caller: &Caller, call: CallId, answer: Answer, evidence: Vec<Evidence>) -> Result<(), Rejected> {
-    let report = Report::CallAnswered { turn: caller.turn, call, answer, evidence };
-    caller.supervisor.report(caller.run, report).await
+    debug_assert_eq!(call, caller.call);
+    caller.answer(answer, evidence).await
 }
 
 /// Says durably that the call starts, unless it did with its answer, or went on waiting while its owner changed.
@@ -170,10 +173,23 @@ async fn run(
     let cancel = CancellationToken::new();
     let _guard = cancel.clone().drop_guard();
     let cx = context(bench, caller, cancel, reach);
-    match tool.run(&call.input, &cx).await {
+    let folder = bench.outfit.site.cwd();
+    let before = match tool.spec().access {
+        Access::Execute => bench.desk.snapshot(folder.to_owned()).await,
+        // These tell themselves what they change.
+        Access::Read | Access::Agent | Access::Session | Access::Write | Access::Other => None,
+    };
+    let (answer, mut evidence) = match tool.run(&call.input, &cx).await {
         Ok(output) => (Answer { status: AnswerStatus::Done, text: output.text.into_string() }, output.evidence),
         Err(error) => (failed(call, error, &cx.limits), Vec::new()),
+    };
+    if let Some(before) = before
+        && let Some(after) = bench.desk.snapshot(folder.to_owned()).await
+    {
+        let changes = before.changes(&after).take(CHANGES);
+        evidence.extend(changes.map(|path| Evidence::Changed { path: path.display().to_string() }));
     }
+    (answer, evidence)
 }
 
 fn context(bench: &Bench, caller: &Caller, cancel: CancellationToken, reach: Arc<dyn Reach>) -> Context {

@@ -1,6 +1,7 @@
 //! What every run of a session works with.
 
 use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use host::Guardian;
@@ -11,10 +12,12 @@ use protocol::{Activation, FailKind, Kind, TaskId};
 use store::{Reader, StoreError};
 use tools::{Stamps, Tool};
 
+use super::kept::Conversations;
 use crate::agent::{AgentRun, Deadline};
 use crate::bus::Bus;
 use crate::conversation::{Conversation, Results};
 use crate::crew;
+use crate::expects::Snapshot;
 use crate::governor::Governor;
 use crate::grants::Grants;
 use crate::hooks::Listeners;
@@ -69,8 +72,14 @@ pub(crate) struct Desk {
     pub(crate) wards: Arc<Wards>,
     /// Tasks whose conversation a person wants compacted.
     pub(crate) compactions: Mutex<HashSet<TaskId>>,
+    /// What files looked like that tasks are to change, when this process first ran the task.
+    pub(crate) snapshots: Mutex<HashMap<TaskId, Arc<Snapshot>>>,
+    /// Folders in which there are too many files to look for what a command changed.
+    pub(crate) large: Mutex<HashSet<PathBuf>>,
     /// A reader that stays open: every activation begins with one look at the log.
     pub(crate) log: Mutex<Option<Reader>>,
+    /// What agents that rest go on with.
+    pub(crate) conversations: Conversations,
 }
 
 /// A desk that runs can be performed at.
@@ -126,20 +135,21 @@ impl Desk {
     /// A task's conversation as the log has it.
     pub(crate) fn conversation(&self, task: TaskId) -> Result<Conversation, StoreError> {
         let mut conversation = Conversation::default();
-        for envelope in self.log_of(task)? {
+        for envelope in self.log_of(task, 0)? {
             conversation.read(&envelope, self);
         }
         Ok(conversation)
     }
 
-    fn log_of(&self, task: TaskId) -> Result<Vec<protocol::Envelope>, StoreError> {
+    /// The events of a task after `seq`.
+    pub(super) fn log_of(&self, task: TaskId, seq: u64) -> Result<Vec<protocol::Envelope>, StoreError> {
         let mut open = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         let reader = match open.take() {
             Some(reader) => reader,
             None => self.reader()?,
         };
         // One that failed is not asked again.
-        let events = reader.task_events(task)?;
+        let events = reader.task_events_after(task, seq)?;
         *open = Some(reader);
         Ok(events)
     }
@@ -157,6 +167,34 @@ impl Desk {
     /// Whether somebody asked for that; the wish is fulfilled then.
     pub(crate) fn take_compaction(&self, task: TaskId) -> bool {
         self.compactions.lock().unwrap_or_else(PoisonError::into_inner).remove(&task)
+    }
+
+    /// Whether it is known what files looked like that a task is to change.
+    pub(crate) fn is_remembered(&self, task: TaskId) -> bool {
+        self.remembered(task).is_some()
+    }
+
+    /// What files looked like that a task is to change.
+    pub(crate) fn remembered(&self, task: TaskId) -> Option<Arc<Snapshot>> {
+        self.snapshots.lock().unwrap_or_else(PoisonError::into_inner).get(&task).cloned()
+    }
+
+    /// Keeps what they look like before it begins.
+    pub(crate) fn remember(&self, task: TaskId, snapshot: Snapshot) {
+        self.snapshots.lock().unwrap_or_else(PoisonError::into_inner).insert(task, Arc::new(snapshot));
+    }
+
+    /// All files of a folder as they are; nothing where there are too many of them.
+    pub(crate) async fn snapshot(self: &Arc<Self>, folder: PathBuf) -> Option<Snapshot> {
+        if self.large.lock().unwrap_or_else(PoisonError::into_inner).contains(&folder) {
+            return None;
+        }
+        let looked = folder.clone();
+        let snapshot = tokio::task::spawn_blocking(move || Snapshot::small(&looked)).await.ok()?;
+        if snapshot.is_none() {
+            self.large.lock().unwrap_or_else(PoisonError::into_inner).insert(folder);
+        }
+        snapshot
     }
 
     /// What one agent has read of the workspace, in all its activations here; what another has read does not let

@@ -31,11 +31,25 @@ impl AgentRun {
             return Ok(Step::On);
         };
         let message = format!("a hook did not let the agent begin: {reason}");
+        self.tell_denied(&message).await;
         let ending = Ending::Failed { kind: FailKind::Denied, message };
         // One commit for all: no attempt may find it greeted and not ended. Mail that is not heard would wake it again.
         let reports = [greeted, Report::Boundary(Point::Between), Report::Ended { ending, text: String::new() }];
         let inputs = reports.map(|report| Input::Report(run, report));
         self.link.supervisor.submit_all(inputs).await.map(|()| Step::Over)
+    }
+
+    /// Tells hooks that the call which started the agent was denied, as they are told of any other.
+    async fn tell_denied(&self, reason: &str) {
+        let started = |known: &crate::roster::Known| {
+            let input = serde_json::json!({ "agent_type": known.spec.agent, "name": known.spec.name });
+            known.spec.call.clone().zip(known.spec.parent).map(|(id, parent)| (id, parent, input.to_string()))
+        };
+        let Some((id, parent, input)) = self.desk.roster.known(self.link.run.task, started).flatten() else { return };
+        let parent = self.link.supervisor.look(move |kernel| kernel.task(parent).map(kernel::Task::run)).await;
+        let Ok(Some(run)) = parent else { return };
+        let call = ::hooks::ToolUse { id, tool: "task".into(), input };
+        let _heard = tell(&self.desk, run, Occasion::PermissionDenied { call, reason: reason.to_owned() }).await;
     }
 
     /// Tells hooks that the activation would end with an answer; whether they keep it from that. They cannot while the

@@ -10,10 +10,10 @@ use protocol::{Answer, AnswerStatus, Call, Clip, RuleEffect};
 use tools::{Reach, Tool, ToolError};
 
 use super::call::Bench;
-use super::guard;
 use crate::asks;
 use crate::hooks::{self, Heard};
 use crate::permit::{self, Judgement};
+use crate::repeats;
 use crate::supervisor::Rejected;
 use crate::waits::{Caller, Pending};
 
@@ -120,12 +120,17 @@ async fn look<'a>(bench: &Bench, judged: Judged<'a>) -> Result<Looked<'a>, Rejec
 fn find<'a>(bench: &'a Bench, call: &Call, standing: Standing) -> Result<&'a Arc<dyn Tool>, Answer> {
     let desk = &bench.desk;
     if bench.repeated.contains(&call.id) && standing != Standing::Begun {
-        return Err(guard::refusal());
+        return Err(repeats::refusal());
     }
     let withheld = || desk.withheld.iter().find(|tool| standing == Standing::Begun && tool.spec().name == call.tool);
     bench.outfit.tool(&call.tool).or_else(withheld).ok_or_else(|| {
         let names: Vec<&str> = bench.outfit.toolbox.iter().map(|tool| tool.spec().name.as_ref()).collect();
-        let text = format!("There is no tool `{}`. The tools are: {}.", clip(&call.tool), names.join(", "));
+        let likely = ::hooks::names::likely(&call.tool).filter(|name| names.contains(name));
+        let (tool, all) = (clip(&call.tool), names.join(", "));
+        let text = match likely {
+            Some(likely) => format!("Not run: there is no tool `{tool}`; use `{likely}`. The tools are: {all}."),
+            None => format!("There is no tool `{tool}`. The tools are: {all}."),
+        };
         Answer { status: AnswerStatus::Refused, text }
     })
 }

@@ -6,6 +6,7 @@
 mod acts;
 mod ask;
 mod call;
+mod call_ids;
 mod contract;
 mod deadline;
 mod desk;
@@ -14,6 +15,8 @@ mod ends;
 mod greet;
 mod guard;
 mod judge;
+mod kept;
+mod meant;
 mod quote;
 mod retry;
 mod room;
@@ -23,5 +26,7 @@ mod turns;
 
 pub(crate) use deadline::Deadline;
 pub(crate) use desk::{Desk, Performer};
+pub(crate) use kept::Conversations;
 pub(crate) use quote::input as request_tokens;
+pub(crate) use room::{Asked, compact_now};
 pub(crate) use run::AgentRun;

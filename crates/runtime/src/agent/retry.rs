@@ -2,15 +2,25 @@
 
 use std::time::Duration;
 
+use kernel::Parking;
 use model::Facts;
-use protocol::{At, ModelFault};
+use protocol::{At, ModelFault, ParkReason, Retry};
 use uuid::Uuid;
 
-/// How often a turn is tried when its model fails for no stated reason.
+/// How often a turn is tried when its model fails for no stated reason, or cannot be reached.
 const TRIES: u32 = 5;
 
 /// How often it is tried when its provider asks to slow down. The governor spaces the tries.
 const PATIENT_TRIES: u32 = 20;
+
+/// How often it is tried when its provider is overloaded: about five minutes.
+const OVERLOADED_TRIES: u32 = 14;
+
+/// The longest time between two tries to reach a server: one that is back is noticed soon.
+const REACH: Duration = Duration::from_secs(4);
+
+/// The longest time between two tries of an overloaded server.
+const RELIEF: Duration = Duration::from_secs(30);
 
 /// The longest wait that holds a slot; a longer one is parked.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -22,11 +32,26 @@ const RETURN: Duration = Duration::from_secs(3);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
     /// Ask again after a while.
-    Again(Duration),
-    /// Wait without a slot until then.
-    Park(At),
+    Again(Duration, Retry),
+    /// Wait without a slot.
+    Park(Parking),
     /// It will not work.
     GiveUp,
+}
+
+impl Next {
+    /// Asks again, unless it was tried often enough. `told` is how long that takes as far as people are told.
+    fn again(after: Duration, told: Duration, failed: u32, of: u32) -> Next {
+        if failed >= of {
+            return Next::GiveUp;
+        }
+        let in_millis = u64::try_from(told.as_millis()).unwrap_or(u64::MAX);
+        Next::Again(after, Retry { attempt: failed + 1, of, in_millis })
+    }
+
+    fn park(until: At) -> Next {
+        Next::Park(Parking { until: Some(until), why: ParkReason::Quota })
+    }
 }
 
 /// How often a turn was tried.
@@ -35,6 +60,8 @@ pub(super) struct Tries {
     waits: Waits,
     all: u32,
     failed: u32,
+    unreached: u32,
+    overloaded: u32,
     slowed: u32,
 }
 
@@ -63,24 +90,35 @@ impl Tries {
 
     /// Decides after a fault. `dice` spreads those who failed together.
     pub(super) fn after(&mut self, fault: ModelFault, now: At, dice: Uuid) -> Next {
+        let spread = |wait: Duration| wait.mul_f64(0.5 + share(dice) / 2.0);
         match fault {
             ModelFault::Transient => {
                 self.failed += 1;
-                let wait = Duration::from_millis(200 << self.failed.min(TRIES));
-                if self.failed < TRIES { Next::Again(wait.mul_f64(0.5 + share(dice) / 2.0)) } else { Next::GiveUp }
+                let wait = spread(doubled(Duration::from_millis(200), self.failed, RELIEF));
+                Next::again(wait, wait, self.failed, TRIES)
+            }
+            ModelFault::Unreachable => {
+                self.unreached += 1;
+                let wait = doubled(Duration::from_millis(500), self.unreached, REACH);
+                Next::again(wait, wait, self.unreached, TRIES)
+            }
+            ModelFault::Overloaded => {
+                self.overloaded += 1;
+                let wait = spread(doubled(Duration::from_millis(500), self.overloaded, RELIEF));
+                Next::again(wait, wait, self.overloaded, OVERLOADED_TRIES)
             }
             ModelFault::RetryAfter { millis } => {
                 self.slowed += 1;
-                match (self.waits, Duration::from_millis(millis)) {
-                    _ if self.slowed >= PATIENT_TRIES => Next::GiveUp,
-                    (Waits::AtGovernor, _) => Next::Again(Duration::ZERO),
-                    (Waits::Here, wait) if wait > PATIENCE => Next::Park(now.plus(wait)),
-                    (Waits::Here, wait) => Next::Again(wait),
+                let wait = Duration::from_millis(millis);
+                match self.waits {
+                    Waits::Here if wait > PATIENCE && self.slowed < PATIENT_TRIES => Next::park(now.plus(wait)),
+                    Waits::Here => Next::again(wait, wait, self.slowed, PATIENT_TRIES),
+                    Waits::AtGovernor => Next::again(Duration::ZERO, wait, self.slowed, PATIENT_TRIES),
                 }
             }
             ModelFault::QuotaUntil { until_at } => match self.waits {
-                Waits::Here => Next::Park(until_at),
-                Waits::AtGovernor => Next::Park(until_at.plus(RETURN.mul_f64(share(dice)))),
+                Waits::Here => Next::park(until_at),
+                Waits::AtGovernor => Next::park(until_at.plus(RETURN.mul_f64(share(dice)))),
             },
             ModelFault::Auth
             | ModelFault::TooLong
@@ -89,6 +127,11 @@ impl Tries {
             | ModelFault::Interrupted => Next::GiveUp,
         }
     }
+}
+
+/// Twice as long for each failure.
+fn doubled(first: Duration, failed: u32, most: Duration) -> Duration {
+    first.saturating_mul(1 << failed.min(10)).min(most)
 }
 
 /// A number from 0 to 1 out of the random part of an id.
@@ -107,34 +150,67 @@ mod tests {
         tries.after(fault, NOW, Uuid::max())
     }
 
+    fn waits(fault: ModelFault) -> Vec<u64> {
+        let mut tries = Tries::default();
+        let mut waits = Vec::new();
+        while let Next::Again(wait, retry) = after(&mut tries, fault) {
+            let attempt = u32::try_from(waits.len()).unwrap() + 2;
+            assert_eq!((retry.attempt, u128::from(retry.in_millis)), (attempt, wait.as_millis()));
+            waits.push(retry.in_millis);
+        }
+        waits
+    }
+
     #[test]
     fn what_may_pass_is_tried_again_ever_later_and_not_for_ever() {
-        let mut tries = Tries::default();
-        let waits: Vec<Next> = (1..=TRIES).map(|_| after(&mut tries, ModelFault::Transient)).collect();
-        let millis = |millis| Next::Again(Duration::from_millis(millis));
-        assert_eq!(waits, [millis(400), millis(800), millis(1600), millis(3200), Next::GiveUp]);
+        assert_eq!(waits(ModelFault::Transient), [400, 800, 1600, 3200]);
         let soonest = Tries::default().after(ModelFault::Transient, NOW, Uuid::nil());
-        assert_eq!(soonest, millis(200));
+        assert!(matches!(soonest, Next::Again(wait, _) if wait == Duration::from_millis(200)));
+    }
+
+    #[test]
+    fn a_server_that_cannot_be_reached_is_tried_soon_again_and_given_up_soon() {
+        assert_eq!(waits(ModelFault::Unreachable), [1_000, 2_000, 4_000, 4_000]);
+    }
+
+    #[test]
+    fn an_overloaded_server_is_tried_for_minutes() {
+        let waits = waits(ModelFault::Overloaded);
+        assert_eq!(waits[..6], [1_000, 2_000, 4_000, 8_000, 16_000, 30_000]);
+        let all: u64 = waits.iter().sum();
+        assert!((240_000..360_000).contains(&all), "{all}");
+    }
+
+    fn parked(until: At) -> Next {
+        Next::park(until)
+    }
+
+    fn waits_for(next: Next) -> Option<Duration> {
+        match next {
+            Next::Again(after, _) => Some(after),
+            Next::Park(_) | Next::GiveUp => None,
+        }
     }
 
     #[test]
     fn a_provider_s_word_is_kept_and_a_long_wait_is_parked() {
         let slow = |millis| after(&mut Tries::default(), ModelFault::RetryAfter { millis });
-        assert_eq!(slow(1500), Next::Again(Duration::from_millis(1500)));
-        assert_eq!(slow(60_000), Next::Again(Duration::from_secs(60)));
-        assert_eq!(slow(60_001), Next::Park(At(61_001)));
+        assert_eq!(waits_for(slow(1500)), Some(Duration::from_millis(1500)));
+        assert_eq!(waits_for(slow(60_000)), Some(Duration::from_secs(60)));
+        assert_eq!(slow(60_001), parked(At(61_001)));
         let mut tries = Tries { slowed: PATIENT_TRIES, ..Tries::default() };
         assert_eq!(after(&mut tries, ModelFault::RetryAfter { millis: 1 }), Next::GiveUp);
-        assert_eq!(after(&mut tries, ModelFault::QuotaUntil { until_at: At(9) }), Next::Park(At(9)));
+        assert_eq!(after(&mut tries, ModelFault::QuotaUntil { until_at: At(9) }), parked(At(9)));
     }
 
     #[test]
     fn a_governed_run_waits_with_the_others_and_comes_back_from_a_quota_at_a_moment_of_its_own() {
         let mut tries = Tries::of(&Facts { bucket: Some("b".into()), ..Facts::UNKNOWN });
         for millis in [0, 1500, 3_600_000] {
-            assert_eq!(after(&mut tries, ModelFault::RetryAfter { millis }), Next::Again(Duration::ZERO));
+            let next = after(&mut tries, ModelFault::RetryAfter { millis });
+            assert_eq!(waits_for(next), Some(Duration::ZERO));
         }
-        assert_eq!(after(&mut tries, ModelFault::QuotaUntil { until_at: At(9) }), Next::Park(At(3009)));
+        assert_eq!(after(&mut tries, ModelFault::QuotaUntil { until_at: At(9) }), parked(At(3009)));
     }
 
     #[test]

@@ -1,15 +1,18 @@
 //! Whether a conversation has room in its model, and how it gets some.
 
-use kernel::{Kernel, Task};
+use std::sync::Arc;
+
+use kernel::{Input, Kernel, Phase, Refusal, Task};
 use model::{Facts, Message};
-use protocol::{Compaction, Kind, Quote, TaskId};
+use protocol::{Compaction, CompactionCause, Kind, Quote, TaskId};
 
 use super::Desk;
 use super::quote::{self, estimate, input};
 use crate::compact::{Made, Plan, Present};
 use crate::conversation::Conversation;
+use crate::hooks::tell;
 use crate::outfit::Outfit;
-use crate::supervisor::{Link, Rejected};
+use crate::supervisor::{Link, Rejected, Supervisor};
 
 /// The part of a model's window that may be filled, in percent; the rest is for what an estimate misses.
 const FULL: u64 = 85;
@@ -42,8 +45,8 @@ pub(super) async fn look(
     conversation: &Conversation,
 ) -> Result<Room, Rejected> {
     if desk.take_compaction(link.run.task) {
-        let compaction = utmost(desk, outfit, link, conversation).await?;
-        return Ok(compaction.map_or(Room::Enough, Room::Less));
+        let compaction = utmost(desk, outfit, (&link.supervisor, link.run.task), conversation).await?;
+        return Ok(compaction.map_or(Room::Enough, |compaction| Room::Less(asked(compaction))));
     }
     let facts = outfit.model.facts();
     let Some(window) = facts.context else { return Ok(Room::Enough) };
@@ -55,7 +58,7 @@ pub(super) async fn look(
     if now.tokens <= part(FULL) {
         return Ok(Room::Enough);
     }
-    let present = present(desk, link, conversation).await?;
+    let present = present(desk, (&link.supervisor, link.run.task), conversation).await?;
     let size = now.scale(outfit, conversation);
     let made = plan(conversation, &present, Some(window), &size).down_to(part(AIM), part(FULL));
     let tokens = made.as_ref().map_or(now.tokens, |made| made.tokens);
@@ -66,14 +69,58 @@ pub(super) async fn look(
     })
 }
 
+/// Compacts the conversation of a task that rests, as somebody asked; tells whether there was anything to leave out. One
+/// that does not rest is compacted before its next turn.
+pub(crate) async fn compact_now(desk: &Arc<Desk>, supervisor: &Supervisor, task: TaskId) -> Result<Asked, String> {
+    let told = |rejected: Rejected| rejected.to_string();
+    let state = supervisor.look(move |kernel| kernel.task(task).map(|task| (task.run(), task.phase.clone()))).await;
+    let Some((run, Phase::Idle)) = state.map_err(told)? else {
+        desk.ask_compaction(task);
+        return Ok(Asked::Later);
+    };
+    let outfit = desk.outfit(task)?;
+    let conversation = desk.conversation(task).map_err(|error| error.to_string())?;
+    let compaction = utmost(desk, &outfit, (supervisor, task), &conversation).await.map_err(told)?;
+    let Some(compaction) = compaction.map(asked) else { return Ok(Asked::Nothing) };
+    let messages = compaction.messages;
+    // It is asked for, so nobody is asked whether it may be.
+    let _heard = tell(desk, run, ::hooks::Occasion::Compact(compaction.cause)).await;
+    match supervisor.submit(Input::Compact { task, compaction }).await {
+        Ok(_receipt) => Ok(Asked::Done { messages }),
+        Err(Rejected::Refused(Refusal::InTurn)) => {
+            desk.ask_compaction(task);
+            Ok(Asked::Later)
+        }
+        Err(rejected) => Err(told(rejected)),
+    }
+}
+
+/// What became of a wish to have a conversation compacted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// A digest stands for so many messages.
+    Done {
+        /// How many.
+        messages: u32,
+    },
+    /// It comes before the next turn.
+    Later,
+    /// There is nothing to leave out that would be worth it.
+    Nothing,
+}
+
+fn asked(compaction: Compaction) -> Compaction {
+    Compaction { cause: CompactionCause::Asked, ..compaction }
+}
+
 /// The most that can be left out, once the model has said that the conversation is too long.
 pub(super) async fn utmost(
     desk: &Desk,
     outfit: &Outfit,
-    link: &Link,
+    whose: (&Supervisor, TaskId),
     conversation: &Conversation,
 ) -> Result<Option<Compaction>, Rejected> {
-    let present = present(desk, link, conversation).await?;
+    let present = present(desk, whose, conversation).await?;
     let window = outfit.model.facts().context;
     let size = Now::of(desk, outfit, conversation).scale(outfit, conversation);
     let made = plan(conversation, &present, window, &size).utmost();
@@ -86,7 +133,7 @@ pub(super) fn within(outfit: &Outfit, quote: Quote) -> Quote {
     let Some(window) = facts.context else { return quote };
     let left = window.saturating_sub(quote.input).max(wanted(facts, window));
     let most = u32::try_from(left).unwrap_or(u32::MAX).max(quote.least);
-    Quote { most: quote.most.min(most), ..quote }
+    Quote { most: quote.most.min(most), expected: quote.expected.min(most), ..quote }
 }
 
 /// What people are told when the model has no room and nothing more can be left out.
@@ -138,10 +185,14 @@ impl Now {
     }
 }
 
-async fn present(desk: &Desk, link: &Link, conversation: &Conversation) -> Result<Present, Rejected> {
-    let (id, unread) = (link.run.task, conversation.unread_results());
-    let tasks = link.supervisor.look(move |kernel| tasks(kernel, id, |task| unread.contains(&task))).await?;
-    Ok(Present { own: own(desk, link.run.task, conversation), todos: todos(desk).await, tasks })
+async fn present(
+    desk: &Desk,
+    (supervisor, id): (&Supervisor, TaskId),
+    conversation: &Conversation,
+) -> Result<Present, Rejected> {
+    let unread = conversation.unread_results();
+    let tasks = supervisor.look(move |kernel| tasks(kernel, id, |task| unread.contains(&task))).await?;
+    Ok(Present { own: own(desk, id, conversation), todos: todos(desk).await, tasks })
 }
 
 /// Who the agent is and what it has, which no compaction takes from it.

@@ -9,6 +9,7 @@ use tools::Stamps;
 use super::early::Early;
 use super::{Deadline, Desk};
 use crate::conversation::Conversation;
+use crate::expects;
 use crate::outfit::Outfit;
 use crate::supervisor::{Link, Rejected, Told};
 use crate::waits::Waits;
@@ -28,6 +29,8 @@ pub(crate) struct AgentRun {
     pub(super) stopping: bool,
     /// Whether hooks were told that it would end.
     pub(super) parting: bool,
+    /// Whether an empty answer was asked about.
+    pub(super) nudged: bool,
     /// The call that started with the latest answer, until it runs.
     pub(super) early: Option<Early>,
 }
@@ -66,6 +69,7 @@ impl AgentRun {
             deadline,
             stopping: false,
             parting: false,
+            nudged: false,
             early: None,
         }
     }
@@ -73,19 +77,21 @@ impl AgentRun {
     /// Runs the activation to its end. When the run is somebody else's by now, or the session is paused, it just
     /// stops: whatever is true is in the log.
     pub(crate) async fn run(mut self) {
-        if let Err(rejected) = self.activation().await {
-            tracing::info!(run = %self.link.run, %rejected, "the run stops");
+        match self.activation().await {
+            Ok(()) => self.desk.keep_conversation(self.link.run.task, self.conversation),
+            Err(rejected) => tracing::info!(run = %self.link.run, %rejected, "the run stops"),
         }
     }
 
     async fn activation(&mut self) -> Result<(), Rejected> {
-        match self.desk.conversation(self.link.run.task) {
+        match self.desk.resume_conversation(self.link.run.task) {
             Ok(conversation) => {
                 self.link.words.begin(conversation.said());
                 self.conversation = conversation;
             }
             Err(error) => return self.fail(FailKind::Internal, error.to_string()).await,
         }
+        expects::remember(&self.desk, self.link.run.task).await;
         self.path = self.desk.roster.path(self.link.run.task).to_string();
         if let Step::Over = self.greet().await? {
             return Ok(());
@@ -96,9 +102,15 @@ impl AgentRun {
 
     pub(super) async fn step(&mut self) -> Result<Step, Rejected> {
         self.catch_up();
-        if self.conversation.is_acting() && self.conversation.wrap_up().is_some() {
+        if self.conversation.is_acting()
+            && let Some(why) = self.conversation.wrap_up()
+        {
             // It was told that it cannot call tools, and it has no turn left to hear of it again.
-            return self.end(Ending::Completed).await;
+            if !why.completes() {
+                return self.end(Ending::Completed).await;
+            }
+            self.drop_calls().await?;
+            return self.finish().await;
         }
         if self.conversation.is_acting() {
             return self.act().await;

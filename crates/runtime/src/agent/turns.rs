@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use kernel::{Ending, Point, Refusal, Report};
+use kernel::{Ending, Parking, Point, Refusal, Report};
 use model::{Calls, Request};
-use protocol::{Budget, Compaction, FailKind, Limit, Turn, WrapUp};
+use protocol::{Budget, Compaction, FailKind, Limit, ParkReason, Turn, WrapUp};
 
 use tokio::sync::watch;
 
-use super::ask::{Ears, ask};
+use super::ask::{Asked, Ears, Growth, ask};
+use super::call_ids;
 use super::ends::out_of;
 use super::quote;
 use super::retry::Tries;
@@ -41,6 +42,7 @@ impl AgentRun {
     /// Asks the model until it answers, and decides what its answer means.
     pub(super) async fn turn(&mut self) -> Result<Step, Rejected> {
         let mut tries = Tries::of(self.outfit.model.facts());
+        let mut waits_for_budget = false;
         loop {
             match self.refit() {
                 Ok(Refit::Same) => {}
@@ -61,6 +63,10 @@ impl AgentRun {
                 }
                 Begun::Held(settled) => {
                     drop(permit);
+                    // Others are told once why nothing happens.
+                    if !std::mem::replace(&mut waits_for_budget, true) {
+                        self.report(Report::AwaitsBudget).await?;
+                    }
                     self.wait_for_budget(settled).await;
                     continue;
                 }
@@ -70,21 +76,33 @@ impl AgentRun {
             let (desk, task) = (Arc::clone(&self.desk), self.link.run.task);
             let model = Arc::clone(&self.outfit.model);
             let held = &mut permit;
-            let (pulse, words) = (self.link.pulse.clone(), self.link.words.clone());
+            let (pulse, words, streamed) =
+                (self.link.pulse.clone(), self.link.words.clone(), self.link.streamed.clone());
+            let growth = self.is_budgeted().then(|| self.growth(turn));
             let asked = async move {
-                let ears = Ears { bus: &desk.bus, task, turn, pulse, words };
+                let ears = Ears { bus: &desk.bus, task, turn, pulse, words, streamed, growth };
                 ask(&*model, request, ears, held).await
             };
             let Some(asked) = self.in_time(Conversation::is_asking, asked).await else {
                 return self.out_of_time(turn).await;
             };
-            match asked {
+            let (asked, permit) = match asked {
                 Broken::Off => return Ok(Step::On),
-                Broken::Done(Ok(reply)) => {
+                Broken::Done(asked) => (asked?, permit),
+            };
+            match (asked, permit) {
+                (Asked::Answered(mut reply), permit) => {
                     permit.settle(Verdict::Answered);
+                    call_ids::tell_apart(self.conversation.messages(), &mut reply.content);
                     return self.answered(turn, reply).await;
                 }
-                Broken::Done(Err(error)) => {
+                (Asked::TooLong, permit) => {
+                    permit.settle(Verdict::Answered);
+                    if let Broken::Off = self.too_expensive(turn).await? {
+                        return Ok(Step::On);
+                    }
+                }
+                (Asked::Failed(error), permit) => {
                     permit.settle(Verdict::Failed(error.fault));
                     if let Some(step) = self.failed(turn, error, &mut tries).await? {
                         return Ok(step);
@@ -92,6 +110,12 @@ impl AgentRun {
                 }
             }
         }
+    }
+
+    /// What is set aside for the answer to this turn.
+    fn growth(&self, turn: Turn) -> Growth {
+        let (supervisor, run) = (self.link.supervisor.clone(), self.link.run);
+        Growth { supervisor, run, turn, output: self.conversation.expected() }
     }
 
     /// Takes the session's model if that is another by now; says in words why it cannot.
@@ -117,7 +141,10 @@ impl AgentRun {
         };
         match deadline.watch(admit).await {
             Some(Admission::Go(permit)) => Ok(Ok(permit)),
-            Some(Admission::Park(until)) => self.report(Report::Park(until)).await.map(|()| Err(Step::Over)),
+            Some(Admission::Park(until)) => {
+                let parking = Parking { until: Some(until), why: ParkReason::Quota };
+                self.report(Report::Park(parking)).await.map(|()| Err(Step::Over))
+            }
             None => {
                 // Mail that is not heard would wake the task again, for the same end.
                 self.report(Report::Boundary(Point::Between)).await?;
@@ -136,7 +163,7 @@ impl AgentRun {
             turn: conversation.answers() + 1,
             attempt,
             system: Arc::clone(&self.outfit.system),
-            messages: Arc::clone(conversation.messages()),
+            messages: conversation.messages().clone(),
             tools: self.outfit.told(conversation.grown()),
             calls: if conversation.wrap_up().is_some() { Calls::Forbidden } else { Calls::Allowed },
             max_output: conversation.max_output(),
@@ -161,12 +188,14 @@ impl AgentRun {
                 Some(why) => return Ok(Begun::Over(out_of(why))),
                 None if self.stopping => self.wrap_up(WrapUp::Stop).await?,
                 None if self.deadline.is_over() => self.wrap_up(WrapUp::Time).await?,
+                None if self.conversation.is_stuck() => self.close_unchanged().await?,
                 None => {}
             }
             if let Err(ending) = self.make_room().await? {
                 return Ok(Begun::Over(ending));
             }
             let settled = self.link.supervisor.settled();
+            self.link.streamed.begin();
             let refusal = match self.hear_and_begin().await? {
                 Ok(()) => {
                     self.catch_up();
@@ -179,13 +208,25 @@ impl AgentRun {
             match (refusal, self.conversation.wrap_up()) {
                 (Refusal::NoSlot, _) => return Ok(Begun::NoSlot),
                 (Refusal::BudgetHeld { .. }, _) => return Ok(Begun::Held(settled)),
+                // One that has not begun has nothing to sum up.
+                (Refusal::Turns { .. }, None) if self.has_begun().await? => self.wrap_up(WrapUp::Turns).await?,
                 (Refusal::Turns { .. }, _) => return Ok(Begun::Over(Ending::TimedOut(Limit::Turns))),
+                (Refusal::Closing { why }, None) => self.wrap_up(why).await?,
                 (Refusal::Budget { .. }, None) => self.wrap_up(WrapUp::Budget).await?,
+                (Refusal::Budget { .. }, Some(why)) if why.completes() => {
+                    return Ok(Begun::Over(Ending::BudgetExhausted));
+                }
                 // It is taken when mail that interrupts came between its answer and the end of the activation.
                 (Refusal::Budget { .. } | Refusal::WrappedUp, Some(why)) => return Ok(Begun::Over(out_of(why))),
                 (refusal, _) => return Err(refusal.into()),
             }
         }
+    }
+
+    /// Whether the activation has had a turn.
+    async fn has_begun(&self) -> Result<bool, Rejected> {
+        let id = self.link.run.task;
+        self.link.supervisor.look(move |kernel| kernel.task(id).is_some_and(|task| task.turns > 0)).await
     }
 
     /// Waits until another question is settled, its own time is up, or it is asked to stop.
@@ -238,7 +279,7 @@ impl AgentRun {
             Room::Enough => Ok(Ok(())),
             Room::Less(compaction) => {
                 // It cannot be kept from it: the model has no room.
-                let _heard = tell(&self.desk, self.link.run, ::hooks::Occasion::Compact).await;
+                let _heard = tell(&self.desk, self.link.run, ::hooks::Occasion::Compact(compaction.cause)).await;
                 self.compact(compaction).await.map(Ok)
             }
             Room::Never(message) => {
@@ -258,8 +299,18 @@ impl AgentRun {
     /// Makes the next turn the last.
     pub(super) async fn wrap_up(&mut self, why: WrapUp) -> Result<(), Rejected> {
         self.report(Report::WrapUp(why)).await?;
-        self.deadline = Deadline::grace();
+        if !why.completes() {
+            self.deadline = Deadline::grace();
+        }
         self.catch_up();
         Ok(())
+    }
+
+    /// Makes the next turn the last for want of change, unless somebody works on what may become one.
+    async fn close_unchanged(&mut self) -> Result<(), Rejected> {
+        match self.wrap_up(WrapUp::NoChange).await {
+            Err(Rejected::Refused(Refusal::NotDue)) => Ok(()),
+            closed => closed,
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! How to make room: the least that helps.
 
 use model::Message;
-use protocol::Compaction;
+use protocol::{Compaction, CompactionCause};
 
 use super::Past;
 use super::cut::{before_last, before_last_heard};
@@ -68,7 +68,7 @@ impl Plan<'_> {
     /// if what follows it is not too long; everything else.
     fn mild(&self, aim: u64) -> impl Iterator<Item = Compaction> {
         let recent = before_last(self.messages, RECENT);
-        let outputs = recent.map(|cut| Compaction { messages: count(cut), digest: None });
+        let outputs = recent.map(|cut| Compaction { messages: count(cut), digest: None, cause: CompactionCause::Full });
         let heard = before_last_heard(self.messages).zip(recent).map(|(heard, recent)| heard.min(recent));
         let is_short = |cut: &usize| (self.size)(&self.messages[*cut..]) <= aim;
         let cuts = [heard.filter(is_short), recent];
@@ -80,7 +80,7 @@ impl Plan<'_> {
         past.absorb(&self.messages[usize::from(self.past.is_some())..cut]);
         let share = |window: u64| usize::try_from(window / 5).unwrap_or(usize::MAX).min(DIGEST_MAX);
         let digest = digest::write(&past, self.present, self.window.map_or(DIGEST_UNKNOWN, share));
-        Compaction { messages: count(cut), digest: Some(digest) }
+        Compaction { messages: count(cut), digest: Some(digest), cause: CompactionCause::Full }
     }
 
     fn made(&self, compaction: Compaction) -> Made {

@@ -2,7 +2,7 @@
 
 use model::{Message, Part};
 use proptest::prelude::*;
-use protocol::{Answer, AnswerStatus, Block, Call, CallId, Compaction};
+use protocol::{Answer, AnswerStatus, Block, Call, CallId, Compaction, CompactionCause};
 
 use super::cut::{before_last, calls, whole};
 use super::digest::{LEAST, write};
@@ -99,7 +99,7 @@ proptest! {
         prop_assert!(is_valid(&messages));
         let (mut cut_down, mut past) = (messages.clone(), None);
         let digest = digest.then(|| "digest".to_owned());
-        fold(&mut cut_down, &mut past, &Compaction { messages: cut, digest: digest.clone() });
+        fold(&mut cut_down, &mut past, &Compaction { messages: cut, digest: digest.clone(), cause: CompactionCause::Full });
         prop_assert!(is_valid(&cut_down));
         let at = whole(&messages, cut as usize);
         match digest {
@@ -109,7 +109,7 @@ proptest! {
                 prop_assert_eq!(outlines(&cut_down), outlines(&messages));
                 prop_assert!(bytes(&cut_down) <= bytes(&messages));
                 let mut again = cut_down.clone();
-                fold(&mut again, &mut past, &Compaction { messages: cut, digest: None });
+                fold(&mut again, &mut past, &Compaction { messages: cut, digest: None, cause: CompactionCause::Full });
                 prop_assert_eq!(again, cut_down);
             }
         }
@@ -190,7 +190,7 @@ fn a_digest_tells_what_was_asked_done_written_and_is_open() {
 fn a_stub_tells_the_call_and_the_size() {
     let mut messages = edits(3);
     let recent = messages[3..].to_vec();
-    fold(&mut messages, &mut None, &Compaction { messages: 4, digest: None });
+    fold(&mut messages, &mut None, &Compaction { messages: 4, digest: None, cause: CompactionCause::Full });
     assert_eq!(messages[3..], recent);
     let Message::Answers { answers } = &messages[2] else { panic!() };
     let stub =
@@ -205,7 +205,7 @@ fn a_cut_behind_an_open_call_is_made_before_it() {
     let open = messages[3].clone();
     for (digest, left) in [(None, 4), (Some("digest".to_owned()), 2)] {
         let mut cut_down = messages.clone();
-        fold(&mut cut_down, &mut None, &Compaction { messages: u32::MAX, digest });
+        fold(&mut cut_down, &mut None, &Compaction { messages: u32::MAX, digest, cause: CompactionCause::Full });
         assert_eq!((cut_down.len(), cut_down.last()), (left, Some(&open)));
     }
 }
@@ -217,7 +217,7 @@ fn old_output_goes_before_old_words() {
     let plan = plan(&messages, None, &present);
     let total = bytes(&messages);
     let mild = plan.down_to(total - 500, total).unwrap();
-    assert_eq!(mild.compaction, Compaction { messages: 9, digest: None });
+    assert_eq!(mild.compaction, Compaction { messages: 9, digest: None, cause: CompactionCause::Full });
     let hard = plan.down_to(0, 0).unwrap();
     assert_eq!(hard.compaction.messages, 11);
     assert!(hard.compaction.digest.is_none() || hard.tokens < mild.tokens);

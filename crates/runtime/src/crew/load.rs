@@ -29,23 +29,7 @@ impl Crew {
 
     /// The tools that the query names, or else those whose descriptions have most of its words.
     fn search(&self, query: &str) -> Vec<String> {
-        let query = query.to_lowercase();
-        let words: Vec<&str> =
-            query.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|w| w.len() > 1).collect();
-        let deferred = &self.outfit.deferred;
-        let named: Vec<String> =
-            deferred.iter().filter(|spec| words.contains(&spec.name.as_str())).map(|spec| spec.name.clone()).collect();
-        if !named.is_empty() {
-            return named;
-        }
-        let score = |spec: &&model::ToolSpec| {
-            let text = format!("{} {}", spec.name, spec.about).to_lowercase();
-            words.iter().filter(|word| text.contains(**word)).count()
-        };
-        let mut fitting: Vec<_> =
-            deferred.iter().map(|spec| (score(&spec), spec)).filter(|(score, _)| *score > 0).collect();
-        fitting.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
-        fitting.into_iter().take(FOUND).map(|(_, spec)| spec.name.clone()).collect()
+        search(&self.outfit.deferred, query)
     }
 
     pub(super) async fn load_skill(&self, name: String) -> Result<String, ToolError> {
@@ -60,5 +44,45 @@ impl Crew {
         let text = read.map_err(|why| ToolError::refused(format!("{} cannot be read: {why}", skill.file)))?;
         let folder = Path::new(&skill.file).parent().map(|folder| folder.display().to_string()).unwrap_or_default();
         Ok(format!("Skill `{}`, its files are in {folder}:\n{}", skill.name, Clip::new(&skill_text(&text), SKILL)))
+    }
+}
+
+fn search(deferred: &[model::ToolSpec], query: &str) -> Vec<String> {
+    let query = query.to_lowercase();
+    let words: Vec<&str> =
+        query.split(|c: char| !c.is_alphanumeric() && !"_-.".contains(c)).filter(|word| word.len() > 1).collect();
+    let is_named = |spec: &&model::ToolSpec| words.iter().any(|word| spec.name.to_lowercase() == *word);
+    let named: Vec<String> = deferred.iter().filter(is_named).map(|spec| spec.name.clone()).collect();
+    if !named.is_empty() {
+        return named;
+    }
+    let score = |spec: &&model::ToolSpec| {
+        let text = format!("{} {}", spec.name, spec.about).to_lowercase();
+        words.iter().filter(|word| text.contains(**word)).count()
+    };
+    let mut fitting: Vec<_> =
+        deferred.iter().map(|spec| (score(&spec), spec)).filter(|(score, _)| *score > 0).collect();
+    fitting.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+    fitting.into_iter().take(FOUND).map(|(_, spec)| spec.name.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(name: &str, about: &str) -> model::ToolSpec {
+        model::ToolSpec { name: name.into(), about: about.into(), schema: serde_json::json!({}) }
+    }
+
+    /// A8: names are not all lower-case.
+    #[test]
+    fn every_tool_that_is_named_is_loaded_however_it_is_written() {
+        let names = ["wait", "until", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate", "mcp__git__log-all"];
+        let deferred = names.map(|name| spec(name, "does things"));
+        assert_eq!(search(&deferred, "wait, TaskCreate"), ["wait", "TaskCreate"]);
+        let asked = "taskcreate TaskGet TASKLIST `TaskUpdate` mcp__git__log-all wait";
+        assert_eq!(search(&deferred, asked).len(), 6);
+        assert_eq!(search(&deferred, "something that does things").len(), FOUND);
+        assert!(search(&deferred, "x y z").is_empty());
     }
 }

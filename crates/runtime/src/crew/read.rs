@@ -1,7 +1,7 @@
 //! Looks at agents.
 
-use kernel::{Kernel, Task};
-use protocol::{Block, Clip, Event, Kind, TaskId, WaitMode};
+use kernel::{Kernel, Task, Work};
+use protocol::{Activation, Block, Clip, Event, Kind, TaskId, WaitMode};
 use tools::{ReadOrder, ToolError, Wait};
 
 use super::words::{HEAD, result};
@@ -25,6 +25,7 @@ struct Standing {
     stalled: bool,
     unread: usize,
     at_rest: bool,
+    activation: Activation,
 }
 
 impl Standing {
@@ -35,6 +36,7 @@ impl Standing {
             stalled: task.stalled,
             unread: task.inbox.len(),
             at_rest: task.phase.is_at_rest(),
+            activation: task.activation,
         }
     }
 
@@ -50,13 +52,21 @@ impl Crew {
         let task = self.find_below(&order.agent)?;
         if let Wait::For(time) = order.wait {
             let until = self.desk.settings.clock.now().plus(time);
-            self.caller.wait(vec![task], WaitMode::All, Some(until)).await.map_err(refused)?;
+            match order.since_turn {
+                None => self.caller.wait(vec![task], WaitMode::All, Some(until)).await,
+                Some(since) => self.caller.wait_until(until, self.turn_after(task, since)).await,
+            }
+            .map_err(refused)?;
         }
         let standing = self.standing(task).await?;
         let path = self.desk.roster.path(task);
         let head = format!("{path} ({task}): {}", standing.words());
         match (order.since_turn, standing.at_rest) {
-            (None, true) => Ok(result(&self.desk, task).map_or(head.clone(), |result| format!("{head}\n{result}"))),
+            (None, true) => {
+                let Some(result) = result(&self.desk, task) else { return Ok(head) };
+                self.caller.tells(task, standing.activation);
+                Ok(format!("{head}\n{result}"))
+            }
             (since, _) => {
                 let said = self.said(task, since.unwrap_or_default()).await?;
                 Ok(if said.is_empty() { head } else { format!("{head}\n{}", self.quote(&said)) })
@@ -96,6 +106,24 @@ impl Crew {
         let look = move |kernel: &Kernel| kernel.task(task).map(Standing::of);
         let standing = self.caller.supervisor.look(look).await.map_err(ToolError::broken)?;
         standing.ok_or_else(|| ToolError::refused("the agent is gone"))
+    }
+
+    /// Waits until an agent has answered after a turn, or rests and will not.
+    async fn turn_after(&self, task: TaskId, since: u32) {
+        // Whatever happens from here on is heard, so that nothing is missed after the look.
+        let mut stirrings = self.desk.bus.stirrings();
+        let is_there = move |kernel: &Kernel| {
+            kernel.task(task).is_none_or(|task| {
+                let asking = u32::from(matches!(task.work, Work::Asking { .. }));
+                let answered = task.turn.0.saturating_sub(asking);
+                answered > since || task.phase.is_at_rest()
+            })
+        };
+        while let Ok(false) = self.caller.supervisor.look(is_there).await {
+            if !stirrings.of(task).await {
+                return;
+            }
+        }
     }
 
     /// What an agent said after a turn, from its log.

@@ -3,7 +3,8 @@
 use globset::{Glob, GlobBuilder, GlobMatcher};
 use protocol::{Clip, Evidence, TaskId};
 
-use crate::roster::Roster;
+use super::Snapshot;
+use crate::agent::Desk;
 
 /// Most patterns, and most bytes of one.
 const MOST: usize = 100;
@@ -22,20 +23,40 @@ pub(crate) fn patterns(files: &[String]) -> Result<Vec<GlobMatcher>, String> {
     files.iter().map(read).collect()
 }
 
-/// The patterns that no file fits which the task, or a task below it, changed with a tool.
-pub(super) fn missing(roster: &Roster, task: TaskId, files: &[String]) -> Result<Option<String>, String> {
+/// What the files look like now that fit patterns, where a task works.
+pub(super) async fn declared(desk: &Desk, task: TaskId, files: Vec<String>) -> Option<Snapshot> {
+    let site = desk.site(task).ok()?;
+    tokio::task::spawn_blocking(move || Snapshot::declared(site.cwd(), &files)).await.ok()
+}
+
+/// The patterns that no file fits which changed since the task began: as the evidence of it and of tasks below it says,
+/// or as the files themselves do, whoever changed them.
+pub(super) async fn missing(desk: &Desk, task: TaskId, files: &[String]) -> Result<Option<String>, String> {
     let patterns = patterns(files)?;
-    let mut changed: Vec<String> = Vec::new();
-    for id in std::iter::once(task).chain(roster.below(task)) {
-        let paths = roster.known(id, |known| known.evidence.iter().filter_map(path).collect::<Vec<_>>());
-        changed.extend(paths.into_iter().flatten());
+    let mut changed = touched(desk, task);
+    if patterns.iter().any(|pattern| !changed.iter().any(|path| pattern.is_match(path)))
+        && let Some(before) = desk.remembered(task)
+        && let Some(after) = declared(desk, task, files.to_vec()).await
+    {
+        changed.extend(before.changes(&after).map(|path| path.display().to_string()));
     }
     let unfit = patterns.iter().filter(|pattern| !changed.iter().any(|path| pattern.is_match(path)));
     let unfit: Vec<String> = unfit.map(|pattern| format!("`{}`", pattern.glob())).collect();
     Ok((!unfit.is_empty()).then(|| {
         let unfit = Clip::new(&unfit.join(", "), 1_000);
-        format!("- no file that fits {unfit} was changed with create, edit or apply_patch")
+        format!("- no file that fits {unfit} was changed")
     }))
+}
+
+/// What calls of a task and of those below it changed.
+fn touched(desk: &Desk, task: TaskId) -> Vec<String> {
+    let roster = &desk.roster;
+    let mut changed: Vec<String> = Vec::new();
+    for id in std::iter::once(task).chain(roster.below(task)) {
+        let paths = roster.known(id, |known| known.evidence.iter().filter_map(path).collect::<Vec<_>>());
+        changed.extend(paths.into_iter().flatten());
+    }
+    changed
 }
 
 fn path(piece: &Evidence) -> Option<String> {

@@ -3,13 +3,15 @@
 mod command;
 mod files;
 mod schema;
+mod snapshot;
 
 use std::sync::Arc;
 
-use protocol::{Expects, Run};
+use protocol::{Expects, Run, TaskId};
 
 pub(crate) use command::missing_at as command_at;
 pub(crate) use files::patterns;
+pub(crate) use snapshot::Snapshot;
 
 use crate::agent::Desk;
 
@@ -41,10 +43,19 @@ pub async fn schema_mistakes(schema: serde_json::Value, text: String) -> Result<
     schema::missing(schema, text).await
 }
 
+/// Remembers what the files look like that a task is to change, once for all its activations in this process.
+pub(crate) async fn remember(desk: &Arc<Desk>, task: TaskId) {
+    let files = desk.roster.known(task, |known| known.spec.expects.as_ref().map(|expects| expects.files.clone()));
+    let Some(files) = files.flatten().filter(|files| !files.is_empty() && !desk.is_remembered(task)) else { return };
+    if let Some(snapshot) = files::declared(desk, task, files).await {
+        desk.remember(task, snapshot);
+    }
+}
+
 /// Looks whether everything holds that is expected of a run's task; `said` is its final text.
 pub(crate) async fn look(desk: &Arc<Desk>, run: Run, expects: &Expects, said: &str) -> Finding {
     let mut missing = Vec::new();
-    match files::missing(&desk.roster, run.task, &expects.files) {
+    match files::missing(desk, run.task, &expects.files).await {
         Ok(words) => missing.extend(words),
         Err(words) => return Finding::Hopeless(words),
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::join_all;
 use kernel::{Input, Refusal, TodoMove};
-use protocol::{Brought, FleetTerms, TaskId, Todo, TodoId};
+use protocol::{Brought, FleetTerms, Origin, TaskId, Todo, TodoId};
 use store::{Reader, StoreError, TodoRow};
 
 use super::past::{Demand, Past};
@@ -70,12 +70,11 @@ impl Bench {
     pub(super) async fn dispatch(&self, terms: &FleetTerms, past: &Past, due: Vec<TodoId>) -> Result<(), Rejected> {
         let inputs = join_all(due.iter().map(|id| self.prepare(terms, id, past.demands.get(id)))).await;
         // They line up together, and one commit can hold them all.
-        let submit = |(todo, input): (&TodoId, Option<Input>)| self.submit(todo.clone(), input);
+        let submit = |(todo, input): (&TodoId, Input)| self.submit(todo.clone(), input);
         join_all(due.iter().zip(inputs).map(submit)).await.into_iter().collect()
     }
 
-    async fn submit(&self, todo: TodoId, input: Option<Input>) -> Result<(), Rejected> {
-        let Some(input) = input else { return Ok(()) };
+    async fn submit(&self, todo: TodoId, input: Input) -> Result<(), Rejected> {
         match self.supervisor.submit(input).await {
             Ok(_receipt) => Ok(()),
             Err(Rejected::Refused(refusal)) if is_late(&refusal) => Ok(()),
@@ -94,13 +93,17 @@ impl Bench {
         }
     }
 
-    /// What is to become of a due todo; nothing if it is gone.
-    async fn prepare(&self, terms: &FleetTerms, id: &TodoId, demand: Option<&Demand>) -> Option<Input> {
+    /// What is to become of a due todo.
+    async fn prepare(&self, terms: &FleetTerms, id: &TodoId, demand: Option<&Demand>) -> Input {
         let mut row = match self.row(id) {
-            Ok(row) => row?,
+            Ok(Some(row)) => row,
+            // However its row went: a todo that nobody can read would be due for ever.
+            Ok(None) => {
+                return Input::Todos { by: Origin::Runtime, changed: Vec::new(), gone: vec![id.clone()], upto: 0 };
+            }
             Err(error) => {
                 let to = TodoMove::Block(format!("it cannot be read: {error}"));
-                return Some(Input::MoveTodo { todo: id.clone(), to });
+                return Input::MoveTodo { todo: id.clone(), to };
             }
         };
         let mut author = None;
@@ -109,13 +112,13 @@ impl Bench {
         }
         if let Some(brought) = self.aids.memory.recall(&row.todo).await {
             self.reuse(id, brought.clone());
-            return Some(Input::MoveTodo { todo: id.clone(), to: TodoMove::Reuse(Some(brought)) });
+            return Input::MoveTodo { todo: id.clone(), to: TodoMove::Reuse(Some(brought)) };
         }
         self.redo(id);
-        Some(match self.worker(terms, &row, author).await {
+        match self.worker(terms, &row, author).await {
             Ok(input) => input,
             Err(reason) => Input::MoveTodo { todo: id.clone(), to: TodoMove::Block(reason) },
-        })
+        }
     }
 
     async fn worker(&self, terms: &FleetTerms, row: &TodoRow, author: Option<TaskId>) -> Result<Input, String> {

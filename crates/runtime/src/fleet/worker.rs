@@ -48,7 +48,7 @@ pub(crate) async fn permitted(desk: &Arc<Desk>, root: TaskId, command: &str) -> 
     if verdict.effect == RuleEffect::Allow {
         return Ok(());
     }
-    let remedy = verdict.rule.as_deref().map(|rule| format!("; `{}` permits it", policy::allow_flag(rule)));
+    let remedy = policy::allow_flags(&verdict.rules()).map(|flags| format!("; `{flags}` permits it"));
     let shown = Clip::new(command, 200);
     Err(format!("its check `{shown}` is not permitted: {}{}", verdict.reason(), remedy.unwrap_or_default()))
 }

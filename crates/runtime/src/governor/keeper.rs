@@ -183,7 +183,8 @@ impl Keeper {
 
 /// When to look again, if the bucket has nothing new for those who wait.
 fn still(bucket: &Bucket, lane: &Lane, own: &Holder, now: At) -> Option<At> {
-    let first = lane.waiting.front().filter(|_| bucket.is_waiting(own))?;
+    // What a clock that was set back changes must be written, or it is found out anew at each look.
+    let first = lane.waiting.front().filter(|_| bucket.is_waiting(own) && !bucket.is_ahead(now))?;
     match bucket.clone().admit(now, own, first.most) {
         Entrance::Wait(at) => Some(at),
         Entrance::Go(_) | Entrance::Park(_) => None,

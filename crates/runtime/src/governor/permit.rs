@@ -80,7 +80,9 @@ impl Drop for Permit {
 fn news(verdict: Verdict) -> News {
     match verdict {
         Verdict::Answered => News::Answered,
-        Verdict::Failed(ModelFault::Transient) => News::Down,
+        Verdict::Failed(ModelFault::Transient | ModelFault::Overloaded) => News::Down,
+        // It says nothing of the account that others use, who may have another network.
+        Verdict::Failed(ModelFault::Unreachable) => News::Nothing,
         Verdict::Failed(ModelFault::RetryAfter { millis: 0 }) => News::Throttled(None),
         Verdict::Failed(ModelFault::RetryAfter { millis }) => News::Throttled(Some(Duration::from_millis(millis))),
         Verdict::Failed(ModelFault::QuotaUntil { until_at }) => News::Quota(until_at),

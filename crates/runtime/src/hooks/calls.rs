@@ -1,6 +1,6 @@
 //! Tool calls: what hooks say before one is judged, and after it has run.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use hooks::{Occasion, Ruling, ToolUse};
 use kernel::{Input, Letter, Report};
@@ -34,7 +34,7 @@ impl Heard {
         match (&self.ask, verdict.effect) {
             (Some(why), RuleEffect::Allow) => {
                 let (effect, ground) = (RuleEffect::Ask, Ground::Hook(why.clone()));
-                Verdict { effect, ground, part: call.tool.clone(), rule: None }
+                Verdict { effect, ground, part: call.tool.clone(), rule: None, others: Vec::new() }
             }
             (Some(_) | None, RuleEffect::Allow | RuleEffect::Ask | RuleEffect::Deny) => verdict,
         }
@@ -49,6 +49,7 @@ pub(crate) async fn before(
     call: &mut Call,
 ) -> Result<Result<Heard, Answer>, Rejected> {
     let verdict = tell(desk, caller.run, Occasion::PreTool(used(call))).await;
+    caller.halt.heed(&verdict);
     let mut heard = Heard { context: verdict.context, ask: None };
     match verdict.ruling {
         Ruling::Deny { reason } => return Ok(Err(denied(call, &reason))),
@@ -71,6 +72,7 @@ pub(crate) async fn before(
 pub(crate) async fn requested(desk: &Arc<Desk>, caller: &Caller, call: &Call, verdict: &Verdict) -> Option<Answer> {
     let occasion = Occasion::PermissionRequest { call: used(call), reason: verdict.reason() };
     let verdict = tell(desk, caller.run, occasion).await;
+    caller.halt.heed(&verdict);
     verdict.denied().map(|reason| denied(call, reason))
 }
 
@@ -94,7 +96,8 @@ pub(crate) async fn commanded(desk: &Arc<Desk>, run: Run, command: &str) -> Resu
 pub(crate) async fn after(desk: &Arc<Desk>, caller: &Caller, call: &Call, heard: Heard, answer: Answer) -> Answer {
     let verdict = follow(desk, caller, call, &answer).await;
     let context: Vec<String> = heard.context.into_iter().chain(verdict.context).collect();
-    let text = verdict.text.unwrap_or(answer.text);
+    let replaced = |text: String| Clip::new(&text, desk.settings.tools.output).into_string();
+    let text = verdict.text.map_or(answer.text, replaced);
     let text = if context.is_empty() { text } else { format!("{text}\n\n{}", joined(&context)) };
     Answer { status: answer.status, text }
 }
@@ -132,7 +135,27 @@ async fn follow(desk: &Arc<Desk>, caller: &Caller, call: &Call, answer: &Answer)
         AnswerStatus::Denied => Occasion::PermissionDenied { call, reason: text },
         AnswerStatus::Interrupted | AnswerStatus::Cancelled => return ::hooks::Verdict::default(),
     };
-    tell(desk, caller.run, occasion).await
+    let verdict = tell(desk, caller.run, occasion).await;
+    caller.halt.heed(&verdict);
+    verdict
+}
+
+/// A hook's word that an agent is to stop altogether, once the calls of its answer are over.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Halt(Arc<OnceLock<String>>);
+
+impl Halt {
+    fn heed(&self, verdict: &::hooks::Verdict) {
+        if let Some(reason) = &verdict.halts {
+            // The first reason is the one that counts.
+            self.0.set(reason.clone()).ok();
+        }
+    }
+
+    /// Why the agent is to stop, if it is.
+    pub(crate) fn reason(&self) -> Option<&str> {
+        self.0.get().map(String::as_str)
+    }
 }
 
 /// A call that hooks were told of before, and not after.

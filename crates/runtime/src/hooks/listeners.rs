@@ -102,7 +102,9 @@ impl Desk {
         if definition.is_none() && !self.listeners.listen(event) {
             return Vec::new();
         }
-        let agent = self.roster.known(task, |known| known.spec.agent.clone()).unwrap_or_default();
+        let names = self.roster.known(task, |known| (known.spec.agent.clone(), known.spec.name.clone()));
+        let (kind, name) = names.unwrap_or_default();
+        let agent = ::hooks::Agent { kind: &kind, name: &name };
         let own = definition.map(|definition| Hooks::new(own(definition, event, is_root))).unwrap_or_default();
         let all = self.listeners.hooks.on(event, occasion, &agent).into_iter().chain(own.on(event, occasion, &agent));
         all.cloned().collect()

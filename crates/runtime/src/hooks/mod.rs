@@ -9,7 +9,7 @@ mod parting;
 mod scribe;
 mod session;
 
-pub(crate) use calls::{Heard, Untold, Untolds, after, before, commanded, requested, told};
+pub(crate) use calls::{Halt, Heard, Untold, Untolds, after, before, commanded, requested, told};
 pub(crate) use listeners::{Listeners, tell};
 pub(crate) use parting::{Manner, Partings};
 pub(crate) use session::{ended, prompted, started};

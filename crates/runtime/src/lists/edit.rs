@@ -24,9 +24,14 @@ impl Lists {
             let reserved = new.clone();
             let reserve = move |list: &store::List| reserved.check().and_then(|()| list.reserve(at));
             let id = self.tried(self.list().with(reserve).await).await?;
-            let context = self
-                .permitted(ItemStep::Made, self.told(id, &new.subject, &new.description, new.owner.as_ref()))
-                .await?;
+            let told = self.told(id, &new.subject, &new.description, new.owner.as_ref());
+            let context = match self.permitted(ItemStep::Made, told).await {
+                Ok(context) => context,
+                Err(refused) => {
+                    self.tried(self.list().with(move |list| list.release(id)).await).await?;
+                    return Err(refused);
+                }
+            };
             (self.list().with(move |list| list.fill(id, new, at)).await, context)
         } else {
             (self.list().with(move |list| list.create(new, at)).await, Context::new())

@@ -33,6 +33,14 @@ impl Aide for Hands<'_> {
         })
     }
 
+    fn title(&self, todo: &TodoId) -> String {
+        self.todo(todo).map(|todo| todo.title.clone()).unwrap_or_default()
+    }
+
+    fn has_check<'a>(&'a self, todo: &'a TodoId) -> BoxFuture<'a, Result<bool, String>> {
+        Box::pin(async move { Ok(self.command(todo).await?.is_some()) })
+    }
+
     fn check<'a>(&'a self, todo: &'a TodoId, folder: &'a Path) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async move {
             let Some(command) = self.command(todo).await? else { return Ok(()) };

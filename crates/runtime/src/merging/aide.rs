@@ -12,6 +12,12 @@ pub(super) trait Aide: Send + Sync {
     /// is none.
     fn mend<'a>(&'a self, conflict: &'a Conflict, begun: &'a Commit) -> BoxFuture<'a, Result<Commit, String>>;
 
+    /// What a todo is called.
+    fn title(&self, todo: &TodoId) -> String;
+
+    /// Whether a check looks at a todo's merge; says in words why it may not.
+    fn has_check<'a>(&'a self, todo: &'a TodoId) -> BoxFuture<'a, Result<bool, String>>;
+
     /// Runs the check of a todo's merge in a folder; gives what is wrong, in words, if anything is.
     fn check<'a>(&'a self, todo: &'a TodoId, folder: &'a Path) -> BoxFuture<'a, Result<(), String>>;
 

@@ -34,6 +34,14 @@ impl Merging {
         cleared.into_iter().flatten().collect()
     }
 
+    /// Removes the session's refs to what the user's branch holds by now; history keeps it. All others stay.
+    pub(super) async fn drop_landed(&self, git: &Git) {
+        let refs = format!("refs/bosun/{}/", self.desk.session);
+        if let Err(error) = git::drop_held(git, "HEAD", &refs).await {
+            tracing::info!(%error, "refs to work that has landed stay");
+        }
+    }
+
     /// Does away with one checkout; says why not.
     async fn drop_one(&self, git: &Git, task: TaskId, sealed: Option<Commit>, tip: &Commit) -> Option<String> {
         let Some(sealed) = sealed else { return Some("what was made in it was broken off and is nowhere else".into()) };

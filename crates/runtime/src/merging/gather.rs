@@ -23,7 +23,10 @@ impl Crop<'_> {
     pub(super) fn parts(&self) -> Vec<Part> {
         let mut todos: Vec<TodoId> = self.works.brought.keys().cloned().collect();
         self.order.sort(&mut todos);
-        let part = |todo: &TodoId| Some(Part { name: todo.0.clone(), commit: self.works.brought.get(todo)?.clone() });
+        let part = |todo: &TodoId| {
+            let (name, title) = (todo.0.clone(), self.aide.title(todo));
+            Some(Part { name, title, commit: self.works.brought.get(todo)?.clone() })
+        };
         todos.iter().filter_map(part).collect()
     }
 
@@ -68,9 +71,16 @@ impl Crop<'_> {
 
     /// Accepts a candidate if the check holds.
     async fn look(&self, queue: &mut Queue, todo: &TodoId, candidate: Candidate) -> Result<Fit, String> {
-        let folder = queue.show(&candidate).await.map_err(words)?;
-        if let Err(said) = self.aide.check(todo, folder).await {
-            return Ok(Fit::Unchecked { said });
+        // Files are put there only for a check that looks at them.
+        match self.aide.has_check(todo).await {
+            Ok(false) => {}
+            Ok(true) => {
+                let folder = queue.show(&candidate).await.map_err(words)?;
+                if let Err(said) = self.aide.check(todo, folder).await {
+                    return Ok(Fit::Unchecked { said });
+                }
+            }
+            Err(said) => return Ok(Fit::Unchecked { said }),
         }
         let tip = queue.accept(candidate).await.map_err(words)?;
         self.aide.merged(todo, tip).await?;
@@ -128,8 +138,10 @@ impl Crop<'_> {
             if brings {
                 continue;
             }
-            if let Offer::Candidate(candidate) =
-                queue.offer(&Part { name: todo.0.clone(), commit }).await.map_err(words)?
+            if let Offer::Candidate(candidate) = queue
+                .offer(&Part { name: todo.0.clone(), title: self.aide.title(&todo), commit })
+                .await
+                .map_err(words)?
             {
                 return Ok(Some(candidate));
             }

@@ -8,11 +8,12 @@ use kernel::{Graph, Standing};
 use protocol::{FleetTerms, Isolation, TaskId, Todo, TodoId};
 use tokio::sync::{Mutex, watch};
 
+use super::aide::Aide;
 use super::finish::{Harvest, Wish};
 use super::gather::Crop;
 use super::join::{joined, signature};
 use super::order::Order;
-use super::summary::{Fit, Fitted, Summary};
+use super::summary::{Fit, Fitted, Summary, Taken};
 use super::works::Works;
 use crate::agent::Desk;
 use crate::fleet::Done;
@@ -54,16 +55,19 @@ impl Merging {
         }
         let (order, _is_done) = self.graph().await?;
         let repository = self.repository().await?;
+        let hands = self.hands(terms, &repository)?;
         let (outset, parts) = {
             let mut works = self.works.lock().await;
             self.catch_up(&mut works)?;
             let outset = self.outset(&repository, terms, works.fleets).await?;
             let mut above: Vec<TodoId> = order.above(&todo.id).into_iter().collect();
             order.sort(&mut above);
-            let part = |id: &TodoId| Some(Part { name: id.0.clone(), commit: works.brought.get(id)?.clone() });
+            let part = |id: &TodoId| {
+                let (name, title) = (id.0.clone(), hands.title(id));
+                Some(Part { name, title, commit: works.brought.get(id)?.clone() })
+            };
             (outset, above.iter().filter_map(part).collect::<Vec<_>>())
         };
-        let hands = self.hands(terms, &repository)?;
         let base = joined(repository.git(), &outset.base, &parts, &hands).await?;
         Ok(Some(Isolation::Worktree { base: Some(base.to_string()), dirty: false }))
     }
@@ -103,6 +107,9 @@ impl Merging {
         let stat = harvest.stat().await?;
         yard.scratch.remove();
         let left = if is_green { self.clear(&read, repository.git(), &tip).await } else { Vec::new() };
+        if let (Taken::Landed { .. }, true) = (&taken, is_green) {
+            self.drop_landed(repository.git()).await;
+        }
         let fitted = |(part, fit): (Part, Fit)| Fitted { todo: TodoId(part.name), work: part.commit.to_string(), fit };
         let summary = Summary {
             todos: parts.into_iter().zip(fits).map(fitted).collect(),
@@ -170,7 +177,7 @@ impl Merging {
 
     async fn scratch(&self, repository: &Repository, base: &Commit) -> Result<Scratch, String> {
         let id = CheckoutId { session: self.desk.session, task: self.root };
-        let order = CheckoutOrder { id, name: "merging".into(), base: base.clone() };
+        let order = CheckoutOrder { id, name: "merging".into(), title: String::new(), base: base.clone() };
         Scratch::make(repository, &self.checkouts()?, order).await.map_err(words)
     }
 

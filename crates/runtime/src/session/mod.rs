@@ -20,7 +20,7 @@ use kernel::Input;
 use protocol::api::{Command, DecideParams, SendParams, SessionView, StartAgentParams, TaskView, TasksParams};
 use protocol::{CancelBy, Delivery, Origin, SessionId, SessionMode, TaskId};
 use store::{Index, StoreError};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -31,7 +31,7 @@ pub use transcript::transcript;
 use crate::agent::Desk;
 use crate::bus::Subscription;
 use crate::catalog::Catalog;
-use crate::commands::{self, Cues};
+use crate::commands;
 use crate::hooks::{self, Partings};
 use crate::instructions::Notice;
 use crate::merging::Merging;
@@ -53,7 +53,10 @@ pub struct Session {
     merging: Arc<Merging>,
     /// The watchman, the socket and the look-out for commands.
     attendants: JoinSet<()>,
-    cues: Cues,
+    /// Lets go on what waits for [`Session::resume`].
+    go: Arc<Notify>,
+    /// The commands that were left for it.
+    left: Vec<(i64, Command)>,
     /// Whether the commands that were waiting are applied.
     looked: watch::Receiver<bool>,
     closing: CancellationToken,
@@ -163,7 +166,7 @@ impl Session {
 
     /// Whether anything is under way, was interrupted, or waits to be read.
     pub async fn has_work(&self) -> Result<bool, Rejected> {
-        let commands = self.desk.reader().and_then(|reader| reader.pending_commands());
+        let waits = !self.left.is_empty() && !*self.looked.borrow();
         let left = |kernel: &kernel::Kernel| {
             kernel.is_continuation_due()
                 || kernel.tasks().any(|task| {
@@ -171,12 +174,12 @@ impl Session {
                     task.phase.is_busy() || task.phase == kernel::Phase::Interrupted || unread
                 })
         };
-        Ok(commands.is_ok_and(|commands| !commands.is_empty()) || self.supervision.supervisor.look(left).await?)
+        Ok(waits || self.supervision.supervisor.look(left).await?)
     }
 
     /// Applies the commands that were left for the session, and lets everything go on that was interrupted.
     pub async fn resume(&self) -> Result<(), Rejected> {
-        self.cues.go.notify_one();
+        self.go.notify_one();
         let mut looked = self.looked.clone();
         if looked.wait_for(|looked| *looked).await.is_err() {
             tracing::warn!("nobody looks out for commands of other processes");
@@ -260,12 +263,14 @@ impl Session {
         let _paused = self.submit(Input::Suspend).await;
         let writer = self.supervision.leave().await;
         let desk = self.desk;
+        // Before the lease ends: nothing that a program does from now on is done under an owner.
+        let ended = desk.guardian.end().await;
         match writer {
             Some(writer) => writer.release()?,
             None => tracing::warn!("the session's writer is still in use; its lease ends with this process"),
         }
         note(&desk);
-        Ok(())
+        ended.map_err(|survivors| StoreError::Home(format!("of what this session started, {survivors}")))
     }
 
     fn dispatcher(&self) -> Dispatcher<'_> {

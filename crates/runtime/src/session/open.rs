@@ -6,26 +6,31 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use host::{Guardian, HomeError, Lineage, Owner, Workspace};
+use host::{Guardian, HomeError, Lineage, Owner, Settled, Workspace};
 use kernel::{Impossible, Input, Kernel};
 use net::fetch::Fetcher;
-use protocol::{AgentSpec, At, Budget, Envelope, Fence, Kind, Origin, Rest, SessionId, TaskId, TaskSpec, Terms};
+use policy::{Act, Request, Role};
+use protocol::{
+    AgentSpec, At, Budget, Envelope, Event, Fence, Kind, Origin, Rest, RuleEffect, SessionId, Source, TaskId, TaskSpec,
+    TermLimits, Terms,
+};
 use store::{Opened, Reader, SessionFile, StoreError};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::Session;
-use crate::agent::{Deadline, Desk, Performer};
+use crate::agent::{Conversations, Deadline, Desk, Performer};
 use crate::api::Api;
 use crate::autopilot::Autopilot;
 use crate::bus::Bus;
-use crate::commands::{Cues, Lookout};
+use crate::catalog::Catalog;
+use crate::commands::Lookout;
 use crate::definition;
 use crate::governor::Governor;
 use crate::grants::Grants;
 use crate::hooks::{self, Listeners, Manner, Partings};
-use crate::instructions::Instructions;
+use crate::instructions::{InstructionPlaces, Instructions};
 use crate::lists::SharedList;
 use crate::merging::Merging;
 use crate::outfit::Outfits;
@@ -101,13 +106,19 @@ impl From<Untaken> for OpenError {
 
 impl Session {
     /// Opens a session in this process. What was interrupted or left for it goes on with [`Session::resume`].
-    pub async fn open(settings: Settings, start: Start) -> Result<Session, OpenError> {
+    pub async fn open(mut settings: Settings, start: Start) -> Result<Session, OpenError> {
         let workspace = workspace(&settings)?;
         let owner = Owner::current().map_err(OpenError::Machine)?;
         let now = settings.clock.now();
         let (id, opened) = own(&settings, start, &owner, now)?;
         let Opened { writer, fence, log, forked_from } = opened;
-        let guardian = guardian(&settings, id).await?;
+        let mut settled = settle(&settings, id).await?;
+        store::clear_unproven(&settings.home, id, &mut settled)?;
+        let guardian = Guardian::new(settings.guardian.clone()).holding(settled.lock);
+        let left = match start {
+            Start::New => Vec::new(),
+            Start::Resume(_) | Start::Fork(_) => Reader::open(&settings.home, id)?.pending_commands()?,
+        };
         let kernel = fold(settings.limits.clone(), &log)?;
         let last_seq = log.last().map_or(0, |envelope| envelope.seq);
         let grants = Arc::new(Grants::new(settings.policy.clone()));
@@ -115,6 +126,14 @@ impl Session {
         for envelope in &log {
             grants.read(&envelope.entry.event);
             roster.read(&envelope.entry);
+        }
+        let of_flags = |envelope: &Envelope| match &envelope.entry.event {
+            Event::AgentDefined { spec, .. } if spec.source == Source::Flag => Some((**spec).clone()),
+            _other => None,
+        };
+        let recalled: Vec<AgentSpec> = log.iter().rev().filter_map(of_flags).collect();
+        if !recalled.is_empty() {
+            Arc::make_mut(&mut settings.catalog).recall(recalled);
         }
         drop(log);
         let known_root = kernel.root();
@@ -134,12 +153,14 @@ impl Session {
             },
         };
         let root = first.root;
+        let defined = defined(&desk.settings.catalog);
         // They line up together: nothing is decided between them, and one commit holds them all.
-        let taken = join_all(first.inputs.into_iter().map(|input| supervision.supervisor.submit(input))).await;
+        let taken =
+            join_all(first.inputs.into_iter().chain(defined).map(|input| supervision.supervisor.submit(input))).await;
         taken.into_iter().collect::<Result<Vec<_>, Rejected>>()?;
         let mut clerk = Clerk::new(Arc::clone(&desk), supervision.supervisor.clone(), asked);
         if start != Start::New {
-            clerk.take().await?;
+            clerk.take_left().await?;
         }
         let (looked, first_look) = watch::channel(false);
         let (inside, insiders) = rpc::Inside::new();
@@ -153,7 +174,8 @@ impl Session {
             supervision,
             merging,
             attendants: JoinSet::new(),
-            cues: Cues { go: Arc::default(), poke: Arc::default() },
+            go: Arc::default(),
+            left,
             looked: first_look,
             closing: CancellationToken::new(),
             inside,
@@ -165,14 +187,14 @@ impl Session {
         session.attendants.spawn(clerk.serve());
         session.attend(looked, insiders).await;
         match start {
-            Start::New | Start::Fork(_) => session.cues.go.notify_one(),
+            Start::New | Start::Fork(_) => session.go.notify_one(),
             // What was left for it is applied when it is told to go on.
             Start::Resume(_) => {}
         }
         Ok(session)
     }
 
-    /// Watches over what runs, listens on the socket and looks out for commands. A session without a socket still gets its commands.
+    /// Watches over what runs, listens on the socket and applies what was left for the session.
     async fn attend(&mut self, looked: watch::Sender<bool>, insiders: rpc::Insiders) {
         let supervisor = self.supervision.supervisor.clone();
         let (settings, wards) = (&self.desk.settings, Arc::clone(&self.desk.wards));
@@ -185,18 +207,17 @@ impl Session {
             looked: self.looked.clone(),
         };
         self.attendants.spawn(autopilot.stand());
-        match Reader::open(&self.desk.settings.home, self.id) {
-            Ok(reader) => {
-                let lookout = Lookout::new(reader, Arc::clone(&self.desk), self.root, supervisor.clone());
-                self.attendants.spawn(lookout.watch(self.cues.clone(), looked));
-            }
-            Err(error) => tracing::warn!(%error, "commands of other processes will not be seen"),
-        }
+        let lookout = Lookout {
+            desk: Arc::clone(&self.desk),
+            root: self.root,
+            supervisor: supervisor.clone(),
+            left: self.left.clone(),
+        };
+        self.attendants.spawn(lookout.watch(Arc::clone(&self.go), looked));
         let listener = rpc::local::listen(&self.desk.settings.home.socket(self.id), is_person).await;
         let listener = listener.inspect_err(|error| tracing::warn!(%error, "the session has no socket")).ok();
-        let poke = Arc::clone(&self.cues.poke);
         let status = self.supervision.status.clone();
-        let api = Api { desk: Arc::clone(&self.desk), supervisor, root: self.root, poke, status };
+        let api = Api { desk: Arc::clone(&self.desk), supervisor, root: self.root, status };
         self.attendants.spawn(rpc::serve(listener, insiders, Arc::new(api), self.closing.clone()));
     }
 }
@@ -254,7 +275,7 @@ fn begin(desk: &Desk) -> Result<First, OpenError> {
     let spec = TaskSpec {
         description: "the session's own conversation".into(),
         rest: Rest::Idle,
-        max_turns: terms.max_turns,
+        max_turns: terms.root_turns,
         budget: terms.budget,
         definition: definition.as_ref().map(|definition| definition.id.clone()),
         model: main.map(|main| definition::model(main, settings)).transpose().map_err(OpenError::Agent)?.flatten(),
@@ -264,6 +285,14 @@ fn begin(desk: &Desk) -> Result<First, OpenError> {
         root,
         inputs: [Input::Open { root, spec, definition, terms }].into_iter().chain(mode(settings)).collect(),
     })
+}
+
+/// What keeps the agents that were defined for this session alone, so that whoever goes on with it has them too.
+fn defined(catalog: &Catalog) -> Option<Input> {
+    let flagged = catalog.agents.iter().filter(|agent| agent.source == Source::Flag);
+    // Those that cannot be started say so when somebody tries.
+    let definitions: Vec<_> = flagged.filter_map(|agent| definition::of(agent).ok()).collect();
+    (!definitions.is_empty()).then_some(Input::Define(definitions))
 }
 
 /// The mode that whoever opens the session wants, if they say so.
@@ -281,11 +310,25 @@ fn terms(settings: &Settings, main: Option<&AgentSpec>) -> Terms {
         rules: settings.rules.clone(),
         roots: settings.roots.iter().map(|root| root.display().to_string()).collect(),
         ask_user: settings.ask_user,
-        max_turns: settings.max_turns.or(main.and_then(|main| main.max_turns)),
+        max_turns: settings.max_turns,
+        root_turns: main.and_then(|main| main.max_turns),
+        limits: term_limits(&settings.limits),
         budget: budget.unwrap_or(settings.budget),
         effort: settings.effort,
         list: settings.list.clone(),
         version: env!("CARGO_PKG_VERSION").into(),
+    }
+}
+
+/// The limits that whoever resumes the session has again, unless they say otherwise.
+fn term_limits(limits: &kernel::Limits) -> TermLimits {
+    let kernel::Limits { live, depth, total, rate, continues, .. } = limits;
+    TermLimits {
+        live: Some(*live),
+        depth: Some(*depth),
+        total: Some(*total),
+        rate: Some(*rate),
+        continues: Some(*continues),
     }
 }
 
@@ -334,18 +377,28 @@ fn is_answered(settings: &Settings) -> bool {
     settings.ask_user && settings.ask_wait != Some(Duration::ZERO)
 }
 
-/// The guardian of what the session starts, as soon as nothing runs any more that an earlier owner started.
-async fn guardian(settings: &Settings, id: SessionId) -> Result<Guardian, OpenError> {
-    let lock = match settings.home.try_lock_session(id)? {
-        // Only where an earlier owner has just gone is there something to wait for.
+/// Takes the session when nothing runs any more that an earlier owner started.
+async fn settle(settings: &Settings, id: SessionId) -> Result<Settled, OpenError> {
+    match settings.home.try_settle_session(id)? {
+        Some(settled) => Ok(settled),
+        // Only where an earlier owner ran programs is there something to wait for.
         None => {
             let home = settings.home.clone();
-            let locked = tokio::task::spawn_blocking(move || home.lock_session(id)).await;
-            locked.map_err(|error| OpenError::Machine(io::Error::other(error)))??
+            let settled = tokio::task::spawn_blocking(move || home.settle_session(id)).await;
+            Ok(settled.map_err(|error| OpenError::Machine(io::Error::other(error)))??)
         }
-        Some(lock) => lock,
+    }
+}
+
+/// The instruction files that every agent is told. What they import is held to the rules on reading.
+fn instructions(settings: &Settings, cwd: &Path) -> Instructions {
+    let policy = &settings.policy;
+    let may_read = |path: &Path| {
+        let request = Request { tool: "view".into(), acts: vec![Act::Read(path.to_owned())] };
+        policy.check(&Role::default(), &request).effect != RuleEffect::Deny
     };
-    Ok(Guardian::new(settings.guardian.clone()).holding(lock))
+    let (top, home, user) = (policy.top.as_path(), settings.home.root(), policy.user.as_deref());
+    Instructions::read(&InstructionPlaces { cwd, top, home, user, may_read: &may_read })
 }
 
 fn desk(
@@ -357,7 +410,7 @@ fn desk(
     roster: Arc<Roster>,
     todos: Todos,
 ) -> (Arc<Desk>, Vec<crate::Notice>) {
-    let mut instructions = Instructions::read(workspace.cwd(), settings.home.root());
+    let mut instructions = instructions(&settings, workspace.cwd());
     let notices = std::mem::take(&mut instructions.notices);
     let desk = Desk {
         session: id,
@@ -382,7 +435,10 @@ fn desk(
         list: Arc::new(SharedList::new(&settings, id)),
         wards: Arc::default(),
         compactions: Mutex::default(),
+        snapshots: Mutex::default(),
+        large: Mutex::default(),
         log: Mutex::default(),
+        conversations: Conversations::default(),
         settings,
     };
     (Arc::new(desk), notices)

@@ -44,7 +44,15 @@ async fn asker(session: &Session) -> Questions {
     let supervisor = session.supervision.supervisor.clone();
     let place = supervisor.look(move |kernel| kernel.task(root).map(|task| (task.run(), task.turn))).await;
     let (run, turn) = place.unwrap().unwrap();
-    let caller = Caller { supervisor, run, turn, call: CallId("q".into()), waits: Waits::default() };
+    let caller = Caller {
+        supervisor,
+        run,
+        turn,
+        call: CallId("q".into()),
+        waits: Waits::default(),
+        told: Arc::default(),
+        halt: crate::hooks::Halt::default(),
+    };
     Questions { desk: Arc::clone(&session.desk), caller }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use kernel::Parking;
 use protocol::TaskState;
 use protocol::api::StatusView;
 use store::StoreError;
@@ -21,6 +22,8 @@ pub struct Status {
     pub asks: usize,
     /// Whether the root, on autopilot, is about to be told to go on.
     pub continuation_due: bool,
+    /// What the whole session waits for, when every agent that is not at rest is parked or waits for one that is.
+    pub parked: Option<Parking>,
     /// Why the session is paused.
     pub paused: Option<Arc<StoreError>>,
 }
@@ -40,13 +43,17 @@ impl Status {
         }
     }
 
-    pub(crate) fn same(&self, other: &Status) -> bool {
-        self.quiet == other.quiet
-            && self.root == other.root
-            && self.background == other.background
-            && self.asks == other.asks
-            && self.continuation_due == other.continuation_due
-            && self.paused.is_some() == other.paused.is_some()
+    /// Whether those who watch are told of this status after `shown`. While the root does not work, every event is
+    /// followed by a status: a client that has the event waits for the status of its number to know that no more comes.
+    pub(crate) fn is_news_after(&self, shown: &Status) -> bool {
+        let is_same = self.quiet == shown.quiet
+            && self.root == shown.root
+            && self.background == shown.background
+            && self.asks == shown.asks
+            && self.continuation_due == shown.continuation_due
+            && self.parked == shown.parked
+            && self.paused.is_some() == shown.paused.is_some();
+        !is_same || (self.seq != shown.seq && self.root_is_at_rest())
     }
 
     /// Whether the root rests or has stopped for another reason than waiting for a quota.

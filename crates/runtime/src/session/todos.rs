@@ -216,14 +216,27 @@ async fn f1_the_root_and_people_plan_while_a_fleet_works() {
 }
 
 #[tokio::test]
-async fn f1_what_another_process_writes_is_heard_of_when_it_pokes_and_when_it_does_not() {
+async fn f1_a_change_that_nobody_vouches_for_is_not_a_persons() {
     let mut stage = Stage::open().await;
-    let new = |title: &str| [TodoEdit::Add(NewTodo { title: title.into(), ..NewTodo::default() })];
-    store::edit_todos(stage.session.home(), stage.session.id(), &new("poked")).unwrap();
-    stage.session.cues.poke.notify_one();
-    assert_eq!(stage.changed().await, (Origin::User, vec![("poked".into(), Pending)]));
-    store::edit_todos(stage.session.home(), stage.session.id(), &new("alone")).unwrap();
-    assert_eq!(stage.changed().await, (Origin::User, vec![("alone".into(), Pending)]));
+    stage.plan().await;
+    stage.give(Input::BeginFleet(terms())).await;
+    let (home, id) = (stage.session.home().clone(), stage.session.id());
+    let done = [TodoEdit::Change(TodoChange::status("a".into(), Done, None))];
+    let refused = store::edit_todos(&home, id, &done);
+    assert!(matches!(refused, Err(store::TodoError::Store(store::StoreError::Owned { .. }))), "{refused:?}");
+    // As a program does it, which can write to the file like its user.
+    store::edit_own_todos(&home, id, &done, drop).unwrap();
+    stage.session.desk.todos.take().await.unwrap();
+    let nobody = Origin::Task { id: TaskId::new(uuid::Uuid::nil()) };
+    stage.events = stage.session.subscribe(0);
+    let by_nobody = |event: &Event| matches!(event, Event::TodosChanged { by, .. } if *by == nobody);
+    stage.until(by_nobody).await;
+    assert_eq!(stage.statuses(), all([Pending; 3]), "its word does not hold");
+    assert!(stage.agrees().await);
+    // What a person says at the same time does.
+    stage.session.edit_todos(done.to_vec()).await.unwrap();
+    assert_eq!(stage.statuses(), all([Done, Pending, Pending]));
+    stage.give(Input::EndFleet(FleetEnd::Stopped)).await;
     stage.session.leave().await.unwrap();
 }
 

@@ -59,8 +59,9 @@ async fn make(desk: &Desk, link: &Link, task: TaskId) -> Result<Own, Unplaced> {
     let root = root(desk)?;
     let repository = Repository::find(&git(desk)).await?;
     let base = base(desk, &repository, &root, id).await?;
-    let name = desk.roster.known(task, |known| known.spec.name.clone()).unwrap_or_default();
-    let order = Order { id, name, base };
+    let words = desk.roster.known(task, |known| (known.spec.name.clone(), known.spec.description.clone()));
+    let (name, title) = words.unwrap_or_default();
+    let order = Order { id, name, title, base };
     let checkout = match Checkout::make(&repository, &root, order.clone()).await {
         Err(GitError::Taken(_)) => {
             // An owner that died before it could say so began it. Nobody worked there, and nothing is removed anyway.

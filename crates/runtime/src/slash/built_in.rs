@@ -78,7 +78,12 @@ pub(super) const TABLE: [Row; 23] = [
     runtime("tasks", "", "what every agent and command does", BuiltIn::Tasks),
     runtime("todos", "", "the todos and how far they are", BuiltIn::Todos),
     runtime("model", "[PROVIDER/NAME]", "shows the model, or goes on with another", BuiltIn::Model),
-    runtime("compact", "", "leaves out what is old in the conversation before the next turn", BuiltIn::Compact),
+    runtime(
+        "compact",
+        "",
+        "leaves out what is old in the conversation: at once while the agent rests, else before its next turn",
+        BuiltIn::Compact,
+    ),
     runtime("context", "", "how much of the model's window is used", BuiltIn::Context),
     runtime("cost", "", "what the session used so far", BuiltIn::Cost),
     runtime("share", "FILE", "writes the session to a new Markdown file", BuiltIn::Share),

@@ -11,7 +11,7 @@ use super::built_in::BuiltIn;
 use super::expand::{self, Expander};
 use super::registry::{Deed, Found};
 use super::{Looked, Outcome, Prompt, Registry, ask, fleet_prompt, share, tell};
-use crate::agent::Desk;
+use crate::agent::{Asked, Desk, compact_now};
 use crate::supervisor::Supervisor;
 
 /// The session that commands are for.
@@ -91,8 +91,15 @@ impl Dispatcher<'_> {
             BuiltIn::Context => tell::context(desk, self.root).map(Outcome::Told),
             BuiltIn::Cost => told(tell::cost(desk)),
             BuiltIn::Compact => {
-                desk.ask_compaction(self.root);
-                Ok(Outcome::done("what is old in the conversation is left out before the next turn"))
+                let asked = compact_now(desk, self.supervisor, self.root).await?;
+                Ok(match asked {
+                    Asked::Done { messages: 1 } => Outcome::done("a digest stands for the first message"),
+                    Asked::Done { messages } => {
+                        Outcome::done(format!("a digest stands for the first {messages} messages"))
+                    }
+                    Asked::Later => Outcome::done("what is old in the conversation is left out before the next turn"),
+                    Asked::Nothing => Outcome::done("the conversation is too short to leave anything out"),
+                })
             }
         }
     }

@@ -87,8 +87,8 @@ impl<'a> Expander<'a> {
         match verdict.effect {
             RuleEffect::Allow => Ok(command),
             RuleEffect::Ask | RuleEffect::Deny => {
-                let remedy =
-                    verdict.rule.as_deref().map(|rule| format!("; permit it with `{}`", policy::allow_flag(rule)));
+                let flags = policy::allow_flags(&verdict.rules());
+                let remedy = flags.map(|flags| format!("; permit it with `{flags}`"));
                 Err(format!("{}{}", verdict.reason(), remedy.unwrap_or_default()))
             }
         }

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use host::Clock;
 use kernel::{Effect, Ending, Input, Kernel, Point, Report};
 use protocol::api::CommandFate;
-use protocol::{Entry, Envelope, Event, FailKind, Run, SessionId, TaskId};
+use protocol::{At, Entry, Envelope, Event, FailKind, Run, SessionId, TaskId};
 use store::{Batch, Committed, StoreError, Writer};
 use tokio::sync::{mpsc, watch};
 use tokio::task::{Id, JoinError, JoinSet};
@@ -70,6 +70,31 @@ pub(super) struct Actor {
     leashes: BTreeMap<TaskId, Leash>,
     runs: JoinSet<()>,
     run_of: HashMap<Id, Run>,
+    /// The kernel's alarm.
+    due: Option<Due>,
+}
+
+/// A moment of the clock, and how far away it was when it was set: a clock that is set back afterwards does not put
+/// it off.
+#[derive(Debug, Clone, Copy)]
+struct Due {
+    at: At,
+    set: Instant,
+    after: Duration,
+}
+
+impl Due {
+    fn new(at: At, now: At) -> Due {
+        Due { at, set: Instant::now(), after: at.since(now) }
+    }
+
+    fn left(self) -> Duration {
+        self.after.saturating_sub(self.set.elapsed())
+    }
+
+    fn is_over(self) -> bool {
+        self.left().is_zero()
+    }
 }
 
 /// One decided input: what it leads to, and who waits to hear of it.
@@ -126,6 +151,7 @@ impl Actor {
             leashes: BTreeMap::new(),
             runs: JoinSet::new(),
             run_of: HashMap::new(),
+            due: None,
         }
     }
 
@@ -164,14 +190,17 @@ impl Actor {
         }
     }
 
-    /// Sleeps until the kernel's alarm is due, looking at the clock often enough to notice a jump.
-    fn alarm(&self) -> impl Future<Output = ()> + use<> {
-        let due = self.draft.alarm().filter(|_| self.paused.is_none());
-        let clock = Arc::clone(&self.clock);
+    /// Sleeps until the kernel's alarm is due, looking at the clock often enough to notice that it jumped ahead.
+    fn alarm(&mut self) -> impl Future<Output = ()> + use<> {
+        let at = self.draft.alarm().filter(|_| self.paused.is_none());
+        if self.due.map(|due| due.at) != at {
+            self.due = at.map(|at| Due::new(at, self.clock.now()));
+        }
+        let (due, clock) = (self.due, Arc::clone(&self.clock));
         async move {
             let Some(due) = due else { return std::future::pending().await };
             loop {
-                let left = due.since(clock.now());
+                let left = due.at.since(clock.now()).min(due.left());
                 if left.is_zero() {
                     return;
                 }
@@ -203,7 +232,10 @@ impl Actor {
         if let Err(error) = grants::check(&input) {
             return self.reject(Rejected::Rule(error), command, reply);
         }
-        match self.draft.apply(self.clock.now(), input) {
+        if may_break_off(&input) {
+            self.note_streams();
+        }
+        match self.draft.apply(self.now(), input) {
             Ok(mut effects) => {
                 effects.iter_mut().for_each(|effect| self.put_words(effect));
                 self.decided.push(Step { effects, command, reply, verdict: Ok(()) });
@@ -215,6 +247,21 @@ impl Actor {
             }
             Err(refusal) => self.reject(refusal.into(), command, reply),
         }
+    }
+
+    /// Tells the draft how much of each answer has arrived, so that a request that is broken off costs no more.
+    fn note_streams(&mut self) {
+        let now = self.now();
+        for leash in self.leashes.values() {
+            let (run, output) = (leash.run, leash.streamed());
+            // A run that asks nothing has nothing to note.
+            let _not_asking = self.draft.apply(now, Input::Streamed { run, output });
+        }
+    }
+
+    /// The time. It does not go back while a deadline is due, whatever becomes of the clock.
+    fn now(&self) -> At {
+        self.due.filter(|due| due.is_over()).map_or(At(0), |due| due.at).max(self.clock.now())
     }
 
     /// Puts what a run said last where others end it, who know no words.
@@ -383,10 +430,11 @@ impl Actor {
             background: self.durable.busy() - usize::from(root.is_some_and(|task| task.phase.is_busy())),
             asks: self.durable.open_asks(),
             continuation_due: self.durable.is_continuation_due(),
+            parked: self.durable.parked(),
             paused: self.paused.clone(),
         };
         self.signs.status.send_if_modified(|shown| {
-            let changed = !shown.same(&status);
+            let changed = status.is_news_after(shown);
             *shown = status;
             changed
         });
@@ -397,6 +445,14 @@ impl Given {
     /// An input of the supervisor's own.
     fn own(input: Input) -> Given {
         Given { input, command: None, reply: None }
+    }
+}
+
+/// Whether an input may end requests of runs other than the one that reports.
+fn may_break_off(input: &Input) -> bool {
+    match input {
+        Input::Report(_, report) => matches!(report, Report::Ended { .. }),
+        _other => true,
     }
 }
 

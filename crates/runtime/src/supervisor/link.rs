@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use tools::Pulse;
 
 use super::Supervisor;
-use crate::watch::{Words, is_sign_of_life};
+use crate::watch::{Streamed, Words, is_sign_of_life};
 
 /// What a run is told.
 #[derive(Debug)]
@@ -37,6 +37,8 @@ pub(crate) struct Link {
     pub(crate) pulse: Pulse,
     /// What it said last.
     pub(crate) words: Words,
+    /// How much of the answer under way has arrived.
+    pub(crate) streamed: Streamed,
 }
 
 impl Link {
@@ -72,13 +74,14 @@ pub(super) struct Leash {
     stop: CancellationToken,
     pulse: Pulse,
     words: Words,
+    streamed: Streamed,
 }
 
 impl Leash {
     pub(super) fn new(run: Run, supervisor: Supervisor) -> (Leash, Link) {
         let (tell, told) = mpsc::unbounded_channel();
         let stop = CancellationToken::new();
-        let (pulse, words) = (Pulse::default(), Words::default());
+        let (pulse, words, streamed) = (Pulse::default(), Words::default(), Streamed::default());
         let link = Link {
             run,
             supervisor,
@@ -87,8 +90,9 @@ impl Leash {
             stop: stop.clone(),
             pulse: pulse.clone(),
             words: words.clone(),
+            streamed: streamed.clone(),
         };
-        (Leash { run, tell, stop, pulse, words }, link)
+        (Leash { run, tell, stop, pulse, words, streamed }, link)
     }
 
     /// Tells the run; one that has just ended needs no word.
@@ -107,6 +111,11 @@ impl Leash {
     /// What the run said last.
     pub(super) fn words(&self) -> String {
         self.words.text()
+    }
+
+    /// How much of the answer under way has arrived.
+    pub(super) fn streamed(&self) -> u32 {
+        self.streamed.tokens()
     }
 
     pub(super) fn stop(&self, how: Cancel) {

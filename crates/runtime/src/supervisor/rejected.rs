@@ -75,6 +75,7 @@ fn kind(refusal: &Refusal) -> RefusalKind {
         | Refusal::TakenId(_)
         | Refusal::Stale
         | Refusal::WrappedUp
+        | Refusal::Closing { .. }
         | Refusal::NoSlot
         | Refusal::InTurn
         | Refusal::NoTurn

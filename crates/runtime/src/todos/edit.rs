@@ -32,9 +32,9 @@ impl From<Untaken> for Unedited {
 impl Desk {
     /// Edits the todos for a person; the kernel knows of it then.
     pub(crate) async fn edit_todos(&self, edits: Vec<TodoEdit>) -> Result<Vec<TodoId>, Unedited> {
-        let (home, session) = (self.settings.home.clone(), self.session);
-        let edited = tokio::task::spawn_blocking(move || store::edit_todos(&home, session, &edits));
-        let ids = edited.await.map_err(|_stopped| Rejected::Gone)??;
+        let (home, session, todos) = (self.settings.home.clone(), self.session, self.todos.clone());
+        let edit = move || store::edit_own_todos(&home, session, &edits, |noted| todos.vouch(noted));
+        let ids = tokio::task::spawn_blocking(edit).await.map_err(|_stopped| Rejected::Gone)??;
         self.todos.take().await?;
         Ok(ids)
     }

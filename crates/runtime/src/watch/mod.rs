@@ -7,6 +7,7 @@
 
 mod settings;
 mod silence;
+mod streamed;
 mod wards;
 mod watchman;
 mod words;
@@ -14,6 +15,7 @@ mod words;
 pub use settings::Watch;
 
 pub(crate) use silence::is_sign_of_life;
+pub(crate) use streamed::Streamed;
 pub(crate) use wards::Wards;
 pub(crate) use watchman::Watchman;
 pub(crate) use words::Words;

@@ -60,7 +60,10 @@ async fn an_activation_ends_at_its_limit_of_turns_and_the_next_counts_anew() {
     driver.rest().await;
     let outcome = driver.tasks()[0].last_outcome.clone();
     assert_eq!(outcome, Some(Outcome::TimedOut { limit: Limit::Turns }));
-    assert_eq!(driver.model().requests().len(), 3);
+    // The fourth is one last turn, without tools.
+    let asked = driver.model().requests();
+    assert_eq!(asked.len(), 4);
+    assert_eq!(asked[3].calls, model::Calls::Forbidden);
     driver.send("again", Delivery::FollowUp).await;
     driver.rest().await;
     assert_eq!(driver.leave().await.outcome(), Some(&Outcome::Completed));
@@ -114,4 +117,26 @@ async fn a_request_begins_with_the_one_before_to_the_byte_also_across_owners() {
     assert_eq!(requests.len(), 3);
     assert!(requests.windows(2).all(|pair| pair[1].starts_with(&pair[0])), "{requests:#?}");
     driver.leave().await;
+}
+
+#[tokio::test]
+async fn the_turns_of_subagents_count_against_those_of_the_run() {
+    let script = rules(
+        "  - when: { agent: worker }
+    answer:
+      - call: { tool: view, input: { path: a.txt } }
+  - when: { turn: 1 }
+    answer:
+      - call: { tool: task, input: { description: d, prompt: p, agent_type: worker, name: w, mode: sync } }
+  - answer: [say: told]
+",
+    );
+    let stage = scenario().script(&script).file("a.txt", "x").max_turns(5).ready();
+    let mut driver = stage.open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    driver.rest().await;
+    // Five, and one last turn of each.
+    assert_eq!(driver.model().requests().len(), 7);
+    let limit = Some(Outcome::TimedOut { limit: Limit::Turns });
+    assert!(driver.tasks().iter().all(|task| task.last_outcome == limit));
 }

@@ -44,7 +44,7 @@ fn all_asks(stage: &Stage, id: SessionId) -> Vec<AskView> {
 }
 
 fn allow(ask: &AskView) -> DecideParams {
-    DecideParams { ask: ask.ask.id.clone(), decision: Decision::Allow { rule: None, input: None } }
+    DecideParams { ask: ask.ask.id.clone(), decision: Decision::Allow { rules: Vec::new(), input: None } }
 }
 
 fn deny(ask: &AskView, words: &str) -> DecideParams {
@@ -140,7 +140,7 @@ async fn a_call_that_differs_in_one_byte_is_another() {
     assert!(again.to_string().contains("was decided, or its call has ended"), "{again}");
     // Half a name is no name: nothing is guessed below the command line.
     let half = AskId(asks[1].ask.id.short().to_owned());
-    let decision = Decision::Allow { rule: None, input: None };
+    let decision = Decision::Allow { rules: Vec::new(), input: None };
     assert!(driver.session().decide(DecideParams { ask: half, decision }).await.is_err());
     assert_eq!((witness(&stage).as_str(), driver.session().status().borrow().asks), ("0\n", 1));
     driver.stop().await.unwrap();
@@ -213,7 +213,7 @@ async fn a_granted_rule_holds_for_the_session_and_for_its_next_owner_and_release
     let mut driver = asking(&stage, 2).await;
     let asks = open_asks(&stage, driver.id());
     let with = |rule: &str| {
-        let decision = Decision::Allow { rule: Some(rule.into()), input: None };
+        let decision = Decision::Allow { rules: vec![rule.into()], input: None };
         DecideParams { ask: asks[0].ask.id.clone(), decision }
     };
     let refused = driver.session().decide(with(" ")).await;
@@ -245,12 +245,12 @@ async fn a_command_with_a_rule_that_is_none_is_done_with_and_decides_nothing() {
     let driver = asking(&stage, 1).await;
     let ask = open_asks(&stage, driver.id()).remove(0);
     let id = driver.crash().await.id();
-    let rule = Some(String::new());
-    post(&stage, id, DecideParams { ask: ask.ask.id.clone(), decision: Decision::Allow { rule, input: None } });
+    let rules = vec![String::new()];
+    post(&stage, id, DecideParams { ask: ask.ask.id.clone(), decision: Decision::Allow { rules, input: None } });
     let mut driver = resume(&stage, id).await;
     assert_eq!(Reader::open(stage.home(), id).unwrap().pending_commands().unwrap(), []);
     assert_eq!(open_asks(&stage, id), std::slice::from_ref(&ask));
-    post(&stage, id, allow(&ask));
+    driver.session().decide(allow(&ask)).await.unwrap();
     driver.rest().await;
     driver.leave().await;
     assert_eq!(witness(&stage), "0\n");
@@ -338,7 +338,7 @@ async fn a_client_lists_decides_and_sees_what_is_asked_and_decided() {
     assert_eq!(refused(unknown).await, (1, Some(json!({ "kind": "noAsk" }))));
     let unfit = json!({ "ask": id, "decision": { "type": "reply", "text": "yes" } });
     assert_eq!(refused(unfit).await, (1, Some(json!({ "kind": "unfit" }))));
-    let no_rule = json!({ "ask": id, "decision": { "type": "allow", "rule": "" } });
+    let no_rule = json!({ "ask": id, "decision": { "type": "allow", "rules": [""] } });
     assert_eq!(refused(no_rule).await, (1, Some(json!({ "kind": "noRule" }))));
     assert_eq!(refused(json!({ "ask": id })).await.0, -32602);
 
@@ -375,4 +375,31 @@ async fn a_run_whose_time_is_up_waits_for_nobody() {
     let run = driver.leave().await;
     assert_eq!((run.outcome(), run.text()), (Some(&Outcome::TimedOut { limit: Limit::Time }), "stopped early"));
     assert_eq!(stage.file("evil"), None);
+}
+
+#[tokio::test]
+async fn a_decision_in_the_file_of_a_running_session_decides_nothing_now_or_later() {
+    let stage = patient(1);
+    let driver = asking(&stage, 1).await;
+    let id = driver.id();
+    let ask = open_asks(&stage, id).remove(0);
+    let posted = post_command(stage.home(), id, &Command::Decide(allow(&ask)), FakeClock::START);
+    assert!(matches!(posted, Err(store::StoreError::Owned { .. })), "{posted:?}");
+    driver.leave().await;
+
+    // It is in the file, and a program of the session may have written it.
+    post(&stage, id, allow(&ask));
+    std::fs::write(stage.home().session_dir(id).join("programs"), "").unwrap();
+    let driver = resume(&stage, id).await;
+    assert_eq!((open_asks(&stage, id).len(), witness(&stage).as_str()), (1, ""));
+    driver.leave().await;
+
+    // What is left afterwards is a person's, though something else was there before it.
+    post(&stage, id, deny(&ask, "forged"));
+    std::fs::write(stage.home().session_dir(id).join("programs"), "").unwrap();
+    post(&stage, id, allow(&ask));
+    let mut driver = resume(&stage, id).await;
+    driver.rest().await;
+    driver.leave().await;
+    assert_eq!(witness(&stage), "0\n");
 }

@@ -7,7 +7,7 @@ use host::{Home, Owner};
 use kernel::{Effect, Ending, Input, Kernel, Limits, Point, Refusal, Report, Spawn, TodoMove};
 use protocol::api::{NewTodo, TodoChange, TodoEdit};
 use protocol::*;
-use store::{Batch, Opened, Reader, SessionFile, SqlLimits, SqlSpace, TodoChanges};
+use store::{Batch, Opened, Reader, SessionFile, SqlLimits, SqlSpace, TodoAuthor, TodoChanges};
 
 const STEPS: usize = 120;
 
@@ -61,6 +61,8 @@ impl World {
             roots: Vec::new(),
             ask_user: true,
             max_turns: None,
+            root_turns: None,
+            limits: protocol::TermLimits::default(),
             budget: Budget::default(),
             effort: None,
             list: ListName::Session,
@@ -97,7 +99,7 @@ impl World {
             // The look and what it leads to are apart, so that everything else falls between.
             9 => {
                 if self.read.is_empty() {
-                    self.read = self.reader.todo_changes().unwrap();
+                    self.read = self.reader.todo_changes(&|_n| true).unwrap();
                 }
             }
             _ => {
@@ -110,10 +112,14 @@ impl World {
     async fn take(&mut self) {
         loop {
             for TodoChanges { by, changed, gone, upto } in std::mem::take(&mut self.read) {
-                let by = by.map_or(Origin::User, |id| Origin::Task { id });
+                let by = match by {
+                    TodoAuthor::Person => Origin::User,
+                    TodoAuthor::Root(id) | TodoAuthor::Worker(id) => Origin::Task { id },
+                    TodoAuthor::Nobody => panic!("nobody wrote a todo"),
+                };
                 self.apply(Input::Todos { by, changed, gone, upto }).await;
             }
-            self.read = self.reader.todo_changes().unwrap();
+            self.read = self.reader.todo_changes(&|_n| true).unwrap();
             if self.read.is_empty() {
                 return;
             }
@@ -155,7 +161,7 @@ impl World {
                 TodoEdit::Change(TodoChange { status: None, ..change })
             }
         };
-        let _refused = store::edit_todos(&self.home, self.id, &[edit]);
+        let _refused = store::edit_own_todos(&self.home, self.id, &[edit], drop);
     }
 
     fn outside(&mut self) -> Input {
@@ -206,7 +212,8 @@ impl World {
             }
             _ => {
                 self.apply(Input::Report(run, Report::Boundary(Point::Between))).await;
-                let quote = Quote { input: 1, least: 1, most: 1, price: None, spare: Cost::ZERO };
+                let quote =
+                    Quote { input: 1, estimated: 0, least: 1, expected: 1, most: 1, price: None, spare: Cost::ZERO };
                 self.apply(Input::Report(run, Report::TurnBegun { model: "m".into(), quote })).await;
                 let turn = self.kernel.task(run.task).unwrap().turn;
                 let content = vec![Block::Text { text: "done".into() }];

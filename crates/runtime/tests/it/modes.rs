@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use protocol::api::DecideParams;
-use protocol::{AskId, AutopilotStop, CancelBy, Decision, Delivery, Event, PermissionMode, PlanAction, SessionMode};
+use protocol::{
+    AskId, AutopilotStop, CancelBy, Decision, Delivery, Event, Outcome, PermissionMode, PlanAction, SessionMode,
+};
 use runtime::Start;
 use testkit::session::{Driver, Run, Scenario, scenario};
 
@@ -64,7 +66,7 @@ async fn x1_nobody_there_leaves_a_plan_and_nothing_else() {
     assert_eq!(modes(&run), [SessionMode::Plan, SessionMode::Interactive]);
     let plan = runtime::read_plan(run.stage().home(), run.id()).unwrap();
     assert_eq!(plan.as_deref(), Some("1. Write a.txt\n"));
-    assert!(run.text().contains("the mode is plan"), "{}", run.text());
+    assert!(run.text().contains("(mode: plan)"), "{}", run.text());
 }
 
 #[tokio::test]
@@ -129,7 +131,7 @@ async fn x1_children_of_a_planner_change_nothing_either() {
     let scenario = scenario().script(&script).allow_all().session_mode(SessionMode::Plan);
     let run = scenario.prompt("go").run().await;
     assert_eq!((run.file("b.txt"), run.file("c.txt")), (None, None), "{}", run.transcript());
-    assert!(run.transcript().contains("mode is plan"), "{}", run.transcript());
+    assert!(run.transcript().contains("(mode: plan)"), "{}", run.transcript());
 }
 
 #[tokio::test]
@@ -224,6 +226,45 @@ async fn x2_a_model_that_says_the_same_for_ever_stops_when_nothing_changes() {
     .run()
     .await;
     assert_eq!(stops(&run), [(AutopilotStop::NoChange, 2)], "{}", run.transcript());
+}
+
+fn turns_of(run: &Run) -> usize {
+    run.count(|event| matches!(event, Event::TurnAnswered { .. }))
+}
+
+/// A2: whatever a model does after its report, it does it once.
+#[tokio::test]
+async fn a_report_on_the_objective_ends_the_run() {
+    let script =
+        rules("  - answer:\n      - call: { tool: task_complete, input: { summary: All of it, status: done } }\n");
+    let run = pilot(&script, 9).prompt("do it").run().await;
+    assert_eq!(stops(&run), [(AutopilotStop::Complete { summary: "All of it".into() }, 0)], "{}", run.transcript());
+    assert_eq!((turns_of(&run), run.text(), run.outcome()), (2, "All of it", Some(&Outcome::Completed)));
+}
+
+/// A2: a model that never stops calling is stopped.
+#[tokio::test]
+async fn calls_that_bring_the_same_answers_again_and_again_are_no_change() {
+    for calls in [
+        "      - call: { tool: view, input: { path: . } }\n",
+        "      - call: { tool: view, input: { path: . } }\n      - call: { tool: glob, input: { pattern: '*' } }\n",
+    ] {
+        let run = pilot(&rules(&format!("  - answer:\n{calls}")), 9).prompt("do it").run().await;
+        assert_eq!(stops(&run), [(AutopilotStop::NoChange, 0)], "{}", run.transcript());
+        assert!(turns_of(&run) <= 10, "{} turns", turns_of(&run));
+        assert_eq!(run.outcome(), Some(&Outcome::Completed));
+    }
+}
+
+/// A2: and one that finds something new to do each time, too.
+#[tokio::test]
+async fn autopilot_ends_at_its_limit_of_turns() {
+    let script = rules("  - answer:\n      - call: { tool: shell, input: { command: 'echo ${turn}' } }\n");
+    let limits = kernel::Limits { autopilot_turns: 12, ..kernel::Limits::default() };
+    let run = scenario().script(&script).allow_all().limits(limits).session_mode(SessionMode::Autopilot);
+    let run = run.prompt("do it").run().await;
+    assert_eq!(stops(&run), [(AutopilotStop::Limit, 0)], "{}", run.transcript());
+    assert_eq!(turns_of(&run), 13, "the last one has no tools");
 }
 
 #[tokio::test]

@@ -181,7 +181,7 @@ async fn asked(driver: &mut Driver) -> Ask {
 /// Permits what was asked.
 async fn permit(driver: &Driver, ask: Ask) {
     let (client, _notifications) = Client::connect(&driver.session().home().socket(driver.id())).await.unwrap();
-    let params = DecideParams { ask: ask.id, decision: Decision::Allow { rule: None, input: None } };
+    let params = DecideParams { ask: ask.id, decision: Decision::Allow { rules: Vec::new(), input: None } };
     let _: Value = client.call(Method::AsksDecide, params).await.unwrap();
 }
 

@@ -52,7 +52,7 @@ async fn an_answer_reaches_the_model() {
     let stage = curious().ask_wait(None).ready();
     let (mut driver, ask) = asked(&stage).await;
     // Another kind of decision is none on a question.
-    let allow = DecideParams { ask: ask.clone(), decision: Decision::Allow { rule: None, input: None } };
+    let allow = DecideParams { ask: ask.clone(), decision: Decision::Allow { rules: Vec::new(), input: None } };
     assert!(driver.session().decide(allow).await.is_err());
     decide(&driver, &ask, reply("blue")).await;
     driver.rest().await;

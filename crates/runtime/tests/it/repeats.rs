@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use insta::assert_snapshot;
 use model::{Deltas, Facts, Lenient, Model, Request, Skill};
-use protocol::{AnswerStatus, Delivery, Event, FailKind, Limit, Outcome, TaskState};
+use protocol::{AgentSpec, AnswerStatus, Delivery, Event, FailKind, Limit, Outcome, Spawns, TaskState};
 use runtime::Start;
 use testkit::session::{Run, Scenario, scenario};
 
@@ -151,17 +151,24 @@ async fn calls_that_are_written_as_text_run_and_are_answered() {
 
 #[tokio::test]
 async fn a_wait_goes_on_though_a_smaller_model_would_not_have_been_let_begin_it() {
-    let waits = "  - when: { agent: worker }
+    let waits = "  - when: { agent: helper }
     answer: [hang: true]
   - when: { turn: 1 }
     answer:
-      - call: { tool: task, input: { description: d, prompt: p, agent_type: worker, name: w, mode: background } }
+      - call: { tool: task, input: { description: d, prompt: p, agent_type: helper, name: w, mode: background } }
   - when: { turn: ..4 }
     answer: [call: { tool: wait, input: { timeout_secs: 10 } }]
   - answer: [say: done]
 ";
     let model = Arc::new(Shrinking(script(&rules(waits)), AtomicBool::new(false)));
-    let stage = scenario().model(Arc::clone(&model) as Arc<dyn Model>).ready();
+    // Their tools are listed, so that a small model is told of no others.
+    let with = |name: &str, tools: &[&str]| {
+        let tools = Some(tools.iter().map(|tool| (*tool).to_owned()).collect());
+        let (name, spawns) = (name.into(), Spawns::Anybody);
+        AgentSpec { name, tools, spawns, model_invocable: true, ..AgentSpec::default() }
+    };
+    let (main, helper) = (with("main", &["task", "wait"]), with("helper", &["view"]));
+    let stage = scenario().main(main).agent(helper).model(Arc::clone(&model) as Arc<dyn Model>).ready();
     let mut driver = stage.open(Start::New).await;
     driver.send("go", Delivery::FollowUp).await;
     let begins = |event: &Event| matches!(event, Event::WaitBegan { .. });
@@ -178,4 +185,28 @@ async fn a_wait_goes_on_though_a_smaller_model_would_not_have_been_let_begin_it(
     driver.until_status("the root at rest", |status| status.root == Some(TaskState::Idle)).await;
     let run = driver.leave().await;
     assert_eq!((run.text(), refused(&run)), ("done", 0), "{}", run.transcript());
+}
+
+/// B9: a small model has few tools to choose from, and can find the others.
+#[tokio::test]
+async fn a_small_model_is_told_of_six_tools() {
+    let run = small("  - answer: [say: done]\n").prompt("go").run().await;
+    let requests = run.stage().model(run.id()).requests();
+    let mut told: Vec<String> = requests[0].tools.iter().map(|tool| tool.name.clone()).collect();
+    told.sort();
+    assert_eq!(told, ["create", "edit", "grep", "shell", "tool_search", "view"]);
+}
+
+/// B9: a written call of a tool that there is not is answered, and the one beside it runs.
+#[tokio::test]
+async fn a_written_call_of_an_unknown_tool_is_answered_and_those_beside_it_run() {
+    let written = r#"  - when: { turn: 1 }
+    answer:
+      - say: "```json\n[{\"name\": \"view\", \"arguments\": {\"path\": \"a.txt\"}}, {\"name\": \"read\", \"arguments\": {\"path\": \"a.txt\"}}]\n```"
+  - answer: [say: "heard ${answer}"]
+"#;
+    let model = Lenient::new(Arc::new(Small(script(&rules(written)))));
+    let run = scenario().model(Arc::new(model)).file("a.txt", "x").prompt("go").run().await;
+    assert_eq!((started(&run), refused(&run)), (1, 1), "{}", run.transcript());
+    assert!(run.text().starts_with("heard Not run: there is no tool `read`; use `view`."), "{}", run.text());
 }

@@ -1,7 +1,7 @@
 //! Messages to agents that start, rest, end and lose their owner: each is read once or expires, and in order.
 
 use protocol::api::{Command, SendParams, StopTaskParams};
-use protocol::{At, Cancel, Delivery, TaskId};
+use protocol::{Cancel, Delivery, TaskId};
 use runtime::Start;
 use testkit::chaos::{check_mail, letters};
 use testkit::session::{Driver, Stage, scenario};
@@ -66,9 +66,9 @@ async fn r5_messages_over_twenty_deaths_are_each_read_once_and_in_order() {
             posted += 1;
             let to = tasks[1 + dice.roll(tasks.len() as u64 - 1) as usize];
             let letter = dice.letter(to, posted);
-            // Half of it comes through the file; what is not applied when its owner dies is lost with this stage's copy.
+            // Half of it comes from other processes.
             if dice.roll(2) == 0 {
-                store::post_command(stage.home(), driver.id(), &Command::Send(letter), At(posted)).unwrap();
+                driver.command(&Command::Send(letter)).await;
             } else if driver.session().post(letter.clone()).await.is_ok() {
                 accepted.push((to, letter.text));
             } else {
@@ -77,7 +77,7 @@ async fn r5_messages_over_twenty_deaths_are_each_read_once_and_in_order() {
         }
         if life == 9 {
             let stop = StopTaskParams { task: tasks[1], how: Cancel::Abort };
-            store::post_command(stage.home(), driver.id(), &Command::StopTask(stop), At(posted)).unwrap();
+            driver.command(&Command::StopTask(stop)).await;
             stopped = Some(tasks[1]);
         }
         for _ in 0..dice.roll(400) {

@@ -85,7 +85,7 @@ async fn d5_a_program_decides_on_what_is_asked() {
     assert!(matches!(&ask.subject, Subject::Permission { tool, .. } if tool == "tide"));
     assert_eq!(session.asks().unwrap()[0].ask, ask);
     let input = Some(json!({ "port": "Emden" }).to_string());
-    session.decide(ask.id, Decision::Allow { rule: None, input }).await.unwrap();
+    session.decide(ask.id, Decision::Allow { rules: Vec::new(), input }).await.unwrap();
     assert_eq!(session.rest().await.unwrap().text, "heard high water at Emden");
     session.leave().await.unwrap();
 }

@@ -134,6 +134,11 @@ impl List {
         })
     }
 
+    /// Gives back an id that was taken for an item that does not come to be.
+    pub fn release(&self, id: ItemId) -> Result<(), ListError> {
+        self.change(|list| list.try_rows(|rows| rows.forget_reserved(id)))
+    }
+
     /// Changes an item, unless it is another than the change was made for.
     pub fn update(&self, id: ItemId, seen: Seen, change: &ItemChange, at: At) -> Result<Changed, ListError> {
         self.change(|list| list.update(id, seen, change, at))

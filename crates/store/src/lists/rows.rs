@@ -147,6 +147,14 @@ impl Rows<'_> {
         Ok(last.checked_add(1).map(ItemId))
     }
 
+    /// Forgets an id that was taken and never filled.
+    pub(super) fn forget_reserved(&self, id: ItemId) -> rusqlite::Result<()> {
+        self.conn
+            .prepare_cached("DELETE FROM bosun_items WHERE list = ?1 AND id = ?2 AND version = 0")?
+            .execute(rusqlite::params![self.key, id.0])?;
+        Ok(())
+    }
+
     /// How many items are neither deleted nor archived.
     pub(super) fn count(&self) -> rusqlite::Result<u32> {
         self.conn

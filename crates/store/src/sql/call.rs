@@ -65,7 +65,7 @@ impl Call<'_> {
                 pages: pages(conn)?,
                 cookie: cookie(conn)?,
                 schema: guarded_schema(conn)?,
-                noted: todos::last(conn)?,
+                noted: todos::noted(conn)?,
             };
             conn.pragma_update(None, "max_page_count", before.pages + room)?;
             Ok(before)
@@ -260,7 +260,7 @@ fn guarded_schema(conn: &Connection) -> rusqlite::Result<Vec<String>> {
         r"SELECT name || ' ' || tbl_name || ' ' || ifnull(sql, '')
           FROM (SELECT * FROM main.sqlite_schema UNION ALL SELECT * FROM temp.sqlite_schema)
           WHERE name LIKE 'bosun\_%' ESCAPE '\' OR tbl_name LIKE 'bosun\_%' ESCAPE '\'
-             OR lower(name) IN ('todos', 'todo_deps')
+             OR lower(name) IN ('todos', 'todo_deps') OR lower(tbl_name) IN ('todos', 'todo_deps')
           ORDER BY 1",
     )?
     .query_map([], |row| row.get(0))?

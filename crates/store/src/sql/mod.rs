@@ -145,6 +145,8 @@ fn confine(conn: &Connection, limits: SqlLimits, current: &Current) -> rusqlite:
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, true)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DDL, false)?;
+    // A row that REPLACE removes is noted like any other that is gone.
+    conn.pragma_update(None, "recursive_triggers", true)?;
     // Intermediate results stay in memory, where the guard sees them grow.
     conn.pragma_update(None, "temp_store", "MEMORY")?;
     // Temporary tables last as long as the space does.

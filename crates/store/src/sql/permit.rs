@@ -10,6 +10,9 @@ pub(crate) const PREFIX: &str = "bosun_";
 /// The model's tables that the runtime also uses, and so must stay what they are.
 const SHARED: [&str; 2] = ["todos", "todo_deps"];
 
+/// SQLite's own table of the numbers that were given last, by which changes of todos are numbered too.
+const NUMBERS: &str = "sqlite_sequence";
+
 /// What the authorizer noticed about the statement at hand.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Notes(Arc<Mutex<Noticed>>);
@@ -18,13 +21,15 @@ pub(crate) struct Notes(Arc<Mutex<Noticed>>);
 struct Noticed {
     refusal: Option<String>,
     transaction_control: bool,
+    /// Whether the statement drops or renames a table, for which SQLite itself writes to its own tables.
+    reforms: bool,
 }
 
 impl Notes {
     /// The callback that SQLite asks while it compiles a statement.
     pub(crate) fn authorizer(&self) -> impl for<'r> FnMut(AuthContext<'r>) -> Authorization + Send + 'static {
         let notes = self.clone();
-        move |context| match judge_in(&context) {
+        move |context| match notes.judge(&context) {
             Verdict::Allow => Authorization::Allow,
             Verdict::NoOp => {
                 notes.lock().transaction_control = true;
@@ -50,6 +55,23 @@ impl Notes {
     /// Whether the statement is a BEGIN or COMMIT, which a call has already.
     pub(crate) fn is_transaction_control(&self) -> bool {
         self.lock().transaction_control
+    }
+
+    fn judge(&self, context: &AuthContext<'_>) -> Verdict {
+        use AuthAction as A;
+        let verdict = judge_in(context);
+        let is_reform = matches!(context.action, A::DropTable { .. } | A::DropTempTable { .. } | A::AlterTable { .. });
+        if is_reform && verdict == Verdict::Allow {
+            self.lock().reforms = true;
+        }
+        match context.action {
+            A::Update { table_name, .. } | A::Delete { table_name }
+                if table_name.eq_ignore_ascii_case(NUMBERS) && self.lock().reforms =>
+            {
+                Verdict::Allow
+            }
+            _ => verdict,
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Noticed> {
@@ -79,15 +101,16 @@ fn judge(action: &AuthAction<'_>) -> Verdict {
     match action {
         A::Select | A::Recursive => Verdict::Allow,
         A::Read { table_name, .. } => may_read(table_name),
-        A::Insert { table_name } | A::Update { table_name, .. } | A::Delete { table_name } => may_use(table_name),
+        A::Insert { table_name } | A::Update { table_name, .. } | A::Delete { table_name } => may_write(table_name),
         A::CreateTable { table_name } => may_use(table_name),
         A::CreateView { view_name } => may_use(view_name),
         A::CreateTempTable { table_name: name } | A::CreateTempView { view_name: name } => may_change(name),
+        // An index of a shared table could forbid what the runtime writes there.
         A::CreateIndex { index_name, table_name }
         | A::CreateTempIndex { index_name, table_name }
         | A::DropIndex { index_name, table_name }
         | A::DropTempIndex { index_name, table_name } => match may_use(index_name) {
-            Verdict::Allow => may_use(table_name),
+            Verdict::Allow => may_change(table_name),
             refusal => refusal,
         },
         A::DropTable { table_name } | A::DropTempTable { table_name } | A::AlterTable { table_name, .. } => {
@@ -117,6 +140,17 @@ fn may_read(table: &str) -> Verdict {
     const DOORS: [&str; 4] = ["dbstat", "sqlite_dbpage", "fts3tokenize", "sqlite_stmt"];
     if starts_with(table, "pragma_") || DOORS.iter().any(|door| door.eq_ignore_ascii_case(table)) {
         return refuse("pragma functions and engine tables are not available");
+    }
+    may_use(table)
+}
+
+/// The engine's own tables are its own to write; definitions are written for the statements that make and drop things,
+/// and SQLite itself refuses any other way to them.
+fn may_write(table: &str) -> Verdict {
+    const DEFINITIONS: [&str; 4] = ["sqlite_schema", "sqlite_master", "sqlite_temp_schema", "sqlite_temp_master"];
+    let is_definitions = DEFINITIONS.iter().any(|name| name.eq_ignore_ascii_case(table));
+    if starts_with(table, "sqlite_") && !is_definitions {
+        return refuse(&format!("`{table}` is not available: names that begin with `sqlite_` belong to the engine"));
     }
     may_use(table)
 }

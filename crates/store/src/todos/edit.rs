@@ -6,10 +6,11 @@ use protocol::{SessionId, TodoId, circle};
 use rusqlite::types::Value;
 use rusqlite::{Connection, TransactionBehavior, params, params_from_iter};
 
-use super::cycle;
 use super::rows::one;
 use super::words::{chosen, files, reason, slug, title, words};
+use super::{cycle, last};
 use crate::StoreError;
+use crate::commands::at_rest;
 use crate::error::fault;
 use crate::session::open_current;
 
@@ -41,16 +42,44 @@ pub enum TodoError {
     Store(#[from] StoreError),
 }
 
-/// Edits the todos of a session, whoever owns it; gives the ids, in the order of the edits.
+/// The numbers under which the changes of one edit were noted.
+pub type Noted = std::ops::RangeInclusive<i64>;
+
+/// Edits the todos of a session that nobody runs; gives the ids, in the order of the edits.
 pub fn edit_todos(home: &Home, id: SessionId, edits: &[TodoEdit]) -> Result<Vec<TodoId>, TodoError> {
+    // What is wrong with the edits is no fault of the file.
+    let mut refused = None;
+    let edited = at_rest(home, id, |conn| match apply(conn, edits) {
+        Ok(ids) => Ok(ids),
+        Err(Failed::Sql(error)) => Err(error),
+        Err(Failed::Edit(error)) => {
+            refused = Some(error);
+            Err(rusqlite::Error::StatementChangedRows(0))
+        }
+    });
+    match refused {
+        Some(error) => Err(error),
+        None => Ok(edited?),
+    }
+}
+
+/// Edits the todos of a session for its owner, who vouches for the changes before anybody can see them.
+pub fn edit_own_todos(
+    home: &Home,
+    id: SessionId,
+    edits: &[TodoEdit],
+    vouch: impl FnOnce(Noted),
+) -> Result<Vec<TodoId>, TodoError> {
     let path = home.session_db(id);
     let mut conn = open_current(home, id, &path)?;
     let broken = |error| TodoError::Store(fault(&path)(error));
     let change = conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(broken)?;
+    let before = last(&change).map_err(broken)?;
     let ids = apply(&change, edits).map_err(|error| match error {
         Failed::Edit(error) => error,
         Failed::Sql(error) => broken(error),
     })?;
+    vouch(before + 1..=last(&change).map_err(broken)?);
     change.commit().map_err(broken)?;
     Ok(ids)
 }

@@ -17,8 +17,8 @@ const ID: usize = 200;
 /// Todos that somebody changed since the runtime last looked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TodoChanges {
-    /// The agent that did; none for a person or another process. Where several did, it is the one that may say least.
-    pub by: Option<TaskId>,
+    /// Who did. Where several did, it is the one that may say least.
+    pub by: TodoAuthor,
     /// Those that are there, as they are now, in the order that they were written.
     pub changed: Vec<Todo>,
     /// Those that are not.
@@ -29,41 +29,49 @@ pub struct TodoChanges {
 
 /// Who changed a todo, those who may say least last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Author {
-    Outside,
+pub enum TodoAuthor {
+    /// A person, or a program that acts for one.
+    Person,
+    /// The session's own agent.
     Root(TaskId),
+    /// Another agent.
     Worker(TaskId),
+    /// Whoever wrote to the file without being vouched for.
+    Nobody,
 }
 
-impl Author {
-    fn task(self) -> Option<TaskId> {
-        match self {
-            Author::Outside => None,
-            Author::Root(task) | Author::Worker(task) => Some(task),
-        }
-    }
-}
-
-/// The number of the last change that was ever noted.
+/// The number of the last change that was ever noted. What is noted now gets a greater one than every row that is there,
+/// whatever the engine's own table of numbers says.
 pub(crate) fn last(conn: &Connection) -> rusqlite::Result<i64> {
-    conn.prepare_cached("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'bosun_todo_log'")?
-        .query_row([], |row| row.get(0))
+    conn.prepare_cached(
+        "SELECT max(coalesce((SELECT max(seq) FROM main.sqlite_sequence WHERE name = 'bosun_todo_log'), 0),
+                    coalesce((SELECT max(n) FROM main.bosun_todo_log), 0))",
+    )?
+    .query_row([], |row| row.get(0))
 }
 
-/// What was changed since the runtime last looked, by whom; at most a chunk of it.
-pub(crate) fn changes(conn: &Connection) -> rusqlite::Result<Vec<TodoChanges>> {
-    let mut authors: BTreeMap<TodoId, Author> = BTreeMap::new();
+/// The number of the last change that is noted and not taken over yet. Only the runtime removes notes, so within a
+/// transaction of the model every later change has a greater one.
+pub(crate) fn noted(conn: &Connection) -> rusqlite::Result<i64> {
+    conn.prepare_cached("SELECT coalesce(max(n), 0) FROM main.bosun_todo_log")?.query_row([], |row| row.get(0))
+}
+
+/// What was changed since the runtime last looked, by whom; at most a chunk of it. A change without an author is a
+/// person's if `vouched` says so of its number.
+pub(crate) fn changes(conn: &Connection, vouched: &dyn Fn(i64) -> bool) -> rusqlite::Result<Vec<TodoChanges>> {
+    let mut authors: BTreeMap<TodoId, TodoAuthor> = BTreeMap::new();
     let root = root(conn)?;
-    let mut upto = 0;
+    let mut upto: i64 = 0;
     let mut select =
         conn.prepare_cached("SELECT n, CAST(todo AS BLOB), author FROM bosun_todo_log ORDER BY n LIMIT ?1")?;
     let mut rows = select.query([CHUNK])?;
     while let Some(row) = rows.next()? {
         upto = row.get(0)?;
         let author = match row.get::<_, Option<String>>(2)? {
-            None => Author::Outside,
-            Some(text) if Some(&text) == root.as_ref() => text.parse().map_or(Author::Outside, Author::Root),
-            Some(text) => text.parse().map_or(Author::Outside, Author::Worker),
+            None if vouched(upto) => TodoAuthor::Person,
+            None => TodoAuthor::Nobody,
+            Some(text) if Some(&text) == root.as_ref() => text.parse().map_or(TodoAuthor::Nobody, TodoAuthor::Root),
+            Some(text) => text.parse().map_or(TodoAuthor::Nobody, TodoAuthor::Worker),
         };
         // An id that is no text names nothing.
         if let Ok(id) = String::from_utf8(row.get(1)?) {
@@ -71,11 +79,15 @@ pub(crate) fn changes(conn: &Connection) -> rusqlite::Result<Vec<TodoChanges>> {
             *least = author.max(*least);
         }
     }
-    by_author(conn, authors, upto)
+    by_author(conn, authors, upto.unsigned_abs())
 }
 
-fn by_author(conn: &Connection, authors: BTreeMap<TodoId, Author>, upto: u64) -> rusqlite::Result<Vec<TodoChanges>> {
-    let mut found: BTreeMap<Author, Found> = BTreeMap::new();
+fn by_author(
+    conn: &Connection,
+    authors: BTreeMap<TodoId, TodoAuthor>,
+    upto: u64,
+) -> rusqlite::Result<Vec<TodoChanges>> {
+    let mut found: BTreeMap<TodoAuthor, Found> = BTreeMap::new();
     for (id, author) in authors {
         let found = found.entry(author).or_default();
         match one(conn, &id)? {
@@ -86,7 +98,7 @@ fn by_author(conn: &Connection, authors: BTreeMap<TodoId, Author>, upto: u64) ->
     let told = found.into_iter().map(|(author, Found { mut changed, gone })| {
         changed.sort_by_key(|(row, _)| *row);
         let changed = changed.into_iter().map(|(_, todo)| todo).collect();
-        TodoChanges { by: author.task(), changed, gone, upto }
+        TodoChanges { by: author, changed, gone, upto }
     });
     Ok(told.collect())
 }
@@ -101,7 +113,10 @@ struct Found {
 /// Puts the author to what was changed after `since`, in the transaction that changed it, and gives the todos as they
 /// were written; says in words why they must not be changed like this.
 pub(crate) fn sign(conn: &Connection, since: i64, author: Option<TaskId>) -> rusqlite::Result<Signed> {
-    if last(conn)? == since {
+    if has_unnamed(conn)? {
+        return Ok(Err("the id of a todo must be text".into()));
+    }
+    if noted(conn)? == since {
         return Ok(Ok(Vec::new()));
     }
     // The connection of the model's SQL takes no parameters, not even ours.
@@ -128,6 +143,12 @@ pub(crate) fn sign(conn: &Connection, since: i64, author: Option<TaskId>) -> rus
         conn.execute(&format!("UPDATE bosun_todo_log SET author = '{author}' WHERE n > {since}"), [])?;
     }
     Ok(Ok(written))
+}
+
+/// Whether there is a todo without an id, of which no change could be noted.
+fn has_unnamed(conn: &Connection) -> rusqlite::Result<bool> {
+    let unnamed = "SELECT EXISTS (SELECT 1 FROM main.todos WHERE id IS NULL)";
+    conn.prepare_cached(unnamed)?.query_row([], |row| row.get(0))
 }
 
 /// The todos that a call changed, or why it must not.

@@ -12,9 +12,9 @@ mod project;
 mod rows;
 mod words;
 
-pub use edit::{TodoError, edit_todos};
-pub use log::TodoChanges;
-pub(crate) use log::{changes, last, sign};
+pub use edit::{Noted, TodoError, edit_own_todos, edit_todos};
+pub use log::{TodoAuthor, TodoChanges};
+pub(crate) use log::{changes, last, noted, sign};
 pub(crate) use page::page;
 pub(crate) use planned::overstepped;
 pub(crate) use project::project;

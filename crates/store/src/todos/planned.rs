@@ -17,7 +17,7 @@ pub(crate) fn overstepped(
     author: Option<TaskId>,
 ) -> rusqlite::Result<Option<String>> {
     let Some(author) = author.map(|author| author.to_string()) else { return Ok(None) };
-    if super::last(conn)? == noted || root(conn)?.is_none_or(|root| root == author) {
+    if super::noted(conn)? == noted || root(conn)?.is_none_or(|root| root == author) {
         return Ok(None);
     }
     let (ids, rows) = since(conn, noted)?;

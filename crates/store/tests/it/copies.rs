@@ -1,8 +1,7 @@
 //! Forks and removals.
 
-use protocol::api::Command;
 use protocol::{At, Event, Fence};
-use store::{SessionFile, StoreError, copy_session, fork_session, post_command, remove_session};
+use store::{SessionFile, StoreError, copy_session, fork_session, remove_session};
 
 use crate::support::*;
 
@@ -12,7 +11,8 @@ fn a_fork_has_the_log_and_nobody_owns_it() {
     let home = &house.home;
     let opened = SessionFile::create(home, session(1), &me(), At(1)).unwrap();
     commit(&opened.writer, opening()).unwrap();
-    post_command(home, session(1), &Command::Stop, At(5)).unwrap();
+    let left = r#"INSERT INTO bosun_commands (at, body) VALUES (5, '{"type":"stop"}')"#;
+    raw(&home.session_db(session(1))).execute(left, []).unwrap();
 
     copy_session(home, session(1), session(2)).unwrap();
     assert_eq!(reader(home, session(2)).lease().unwrap(), None);

@@ -63,7 +63,7 @@ fn an_event_that_does_not_parse_is_damage() {
     let house = house();
     written(&house.home, 1);
     let path = house.home.session_db(session(1));
-    let broken = r#"UPDATE bosun_events SET body = '{"type":"taskParked"}' WHERE seq = 9"#;
+    let broken = r#"UPDATE bosun_events SET body = '{"type":"taskParked","untilAt":"dawn"}' WHERE seq = 9"#;
     raw(&path).execute(broken, []).unwrap();
     let error = adopt_error(&house.home, 1);
     assert!(matches!(&error, StoreError::Corrupt { detail, .. } if detail.contains("event 9")), "{error:?}");
@@ -233,4 +233,81 @@ fn on_small_disk(case: &str) {
     mounted.arg(child.get_program()).args(child.get_args());
     mounted.envs(child.get_envs().filter_map(|(name, value)| Some((name, value?))));
     assert_succeeds(mounted);
+}
+
+/// The files of a session as a killed owner leaves them, in a home of their own.
+fn killed(commits: u64) -> House {
+    let (from, to) = (house(), house());
+    let opened = create(&from.home, session(1));
+    commit(&opened.writer, opening()).unwrap();
+    for n in 1..commits {
+        commit(&opened.writer, vec![intent(n)]).unwrap();
+    }
+    to.home.make_session(session(1)).unwrap();
+    for file in std::fs::read_dir(from.home.session_dir(session(1))).unwrap().flatten() {
+        if file.path().is_file() {
+            std::fs::copy(file.path(), to.home.session_dir(session(1)).join(file.file_name())).unwrap();
+        }
+    }
+    to
+}
+
+#[test]
+fn a_damaged_byte_in_the_log_of_a_killed_owner_is_found_before_anything_runs_again() {
+    let whole = killed(40);
+    let last = adopt(&whole.home, session(1)).log.last().unwrap().seq;
+    let mut found = 0;
+    for part in 1..20 {
+        let house = killed(40);
+        let wal = house.home.session_dir(session(1)).join("session.db-wal");
+        let mut bytes = std::fs::read(&wal).unwrap();
+        let at = bytes.len() / 20 * part;
+        bytes[at] ^= 0xff;
+        std::fs::write(&wal, bytes).unwrap();
+        match SessionFile::adopt(&house.home, session(1), &dead(), At(2)) {
+            Err(StoreError::Lost { found: kept, committed, .. }) => {
+                assert!(kept < committed && committed == last, "{kept} of {committed}");
+                found += 1;
+                assert_eq!(store::accept_log(&house.home, session(1)), Ok(kept));
+                assert_eq!(adopt(&house.home, session(1)).log.len() as u64, kept);
+            }
+            // Without its first pages it is no session at all.
+            Err(StoreError::Corrupt { .. } | StoreError::Older { .. } | StoreError::Unexpected { .. }) => {}
+            other => panic!("damage at {at} was not seen: {other:?}"),
+        }
+    }
+    assert!(found > 10, "{found}");
+}
+
+#[test]
+fn a_log_that_something_else_wrote_to_is_not_gone_on_with() {
+    let changes = [
+        "UPDATE bosun_events SET body = replace(body, 'a', 'b') WHERE seq = 2",
+        "DELETE FROM bosun_events WHERE seq = 2",
+        "UPDATE bosun_events SET at = at + 1 WHERE seq = 1",
+    ];
+    for sql in changes {
+        let house = killed(5);
+        raw(&house.home.session_db(session(1))).execute_batch(sql).unwrap();
+        let adopted = SessionFile::adopt(&house.home, session(1), &dead(), At(2));
+        assert!(matches!(adopted, Err(StoreError::Altered { .. })), "{sql}: {adopted:?}");
+    }
+    let house = house();
+    let opened = create(&house.home, session(1));
+    commit(&opened.writer, opening()).unwrap();
+    let forged = "INSERT INTO bosun_events (seq, v, at, task, body) SELECT seq + 1, v, at, task, body FROM bosun_events \
+                  ORDER BY seq DESC LIMIT 1";
+    raw(&house.home.session_db(session(1))).execute(forged, []).unwrap();
+    let refused = commit(&opened.writer, vec![intent(1)]);
+    assert!(matches!(refused, Err(StoreError::Altered { .. })), "{refused:?}");
+}
+
+#[test]
+fn a_folder_that_is_removed_while_its_session_runs_is_noticed_with_the_next_commit() {
+    let house = house();
+    let opened = create(&house.home, session(1));
+    commit(&opened.writer, opening()).unwrap();
+    std::fs::remove_dir_all(house.home.session_dir(session(1))).unwrap();
+    let refused = commit(&opened.writer, vec![intent(1)]);
+    assert!(matches!(refused, Err(StoreError::Removed { .. })), "{refused:?}");
 }

@@ -119,3 +119,16 @@ fn only_sessions_that_were_not_left_at_rest_are_looked_into() {
     assert_eq!(unsettled, [session(2), session(3), session(4), session(5)]);
     drop(live);
 }
+
+#[test]
+fn the_beginning_of_what_every_id_begins_with_is_the_beginning_of_every_id() {
+    let house = house();
+    let index = Index::open(&house.home).unwrap();
+    index.upsert(&row(1, "/a", 1)).unwrap();
+    for prefix in ["s", "ses", "ses-", "SES"] {
+        assert!(matches!(index.find(prefix), Ok(Found::One(_))), "{prefix}");
+    }
+    index.upsert(&row(2, "/b", 2)).unwrap();
+    assert!(matches!(index.find("ses"), Ok(Found::Many(rows)) if rows.len() == 2));
+    assert_eq!(index.find("sex"), Ok(Found::Nothing));
+}

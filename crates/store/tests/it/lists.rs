@@ -393,6 +393,18 @@ fn k1_a_reserved_id_is_nobody_s_until_it_is_filled() {
 }
 
 #[test]
+fn an_id_that_is_given_back_leaves_no_hole() {
+    let house = house();
+    let list = team(&house.home);
+    make(&list, "first");
+    let id = list.reserve(At(1)).unwrap();
+    list.release(id).unwrap();
+    assert_eq!(make(&list, "second").id, ItemId(2));
+    list.release(ItemId(2)).unwrap();
+    assert_eq!(list.get(ItemId(2)).unwrap().subject, "second", "what was filled stays");
+}
+
+#[test]
 fn k5_an_item_points_to_its_task_and_is_found_by_it() {
     let house = house();
     let list = team(&house.home);

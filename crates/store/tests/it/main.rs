@@ -16,6 +16,7 @@ mod results;
 mod sql;
 mod sql_hostile;
 mod support;
+mod todo_authors;
 mod todos;
 mod trust;
 mod writing;

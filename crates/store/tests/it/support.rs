@@ -80,6 +80,8 @@ pub(crate) fn terms() -> Terms {
         roots: Vec::new(),
         ask_user: true,
         max_turns: Some(7),
+        root_turns: None,
+        limits: protocol::TermLimits::default(),
         budget: Budget::default(),
         effort: None,
         list: ListName::Session,
@@ -110,6 +112,7 @@ pub(crate) fn begun(turn: u32) -> Event {
         reserved: Cost::ZERO,
         price: None,
         max_output: None,
+        quoted: protocol::Quoted::default(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use protocol::api::{NewTodo, TodoChange, TodoEdit, TodosParams};
 use protocol::{Blocked, Event, Origin, TodoId, TodoStatus};
-use store::{Opened, SqlError, SqlLimits, SqlSpace, TodoError, edit_todos};
+use store::{Opened, SqlError, SqlLimits, SqlSpace, TodoAuthor, TodoError, edit_todos};
 
 use crate::support::*;
 
@@ -39,9 +39,9 @@ impl Desk {
     }
 
     /// What was changed, as author and ids.
-    fn changes(&self) -> Vec<(Option<protocol::TaskId>, Vec<String>, Vec<String>)> {
+    fn changes(&self) -> Vec<(TodoAuthor, Vec<String>, Vec<String>)> {
         let ids = |ids: Vec<TodoId>| ids.into_iter().map(|id| id.0).collect();
-        let changes = reader(&self.house.home, session(1)).todo_changes().unwrap();
+        let changes = reader(&self.house.home, session(1)).todo_changes(&|_n| true).unwrap();
         let told = changes
             .into_iter()
             .map(|batch| (batch.by, ids(batch.changed.into_iter().map(|todo| todo.id).collect()), ids(batch.gone)));
@@ -50,10 +50,13 @@ impl Desk {
 
     /// Says in events what was changed, each todo with the status that holds.
     fn take(&self, holds: impl Fn(&str, TodoStatus) -> TodoStatus) {
-        for batch in reader(&self.house.home, session(1)).todo_changes().unwrap() {
+        for batch in reader(&self.house.home, session(1)).todo_changes(&|_n| true).unwrap() {
             let mut changed = batch.changed;
             changed.iter_mut().for_each(|todo| todo.status = holds(&todo.id.0, todo.status));
-            let by = batch.by.map_or(Origin::User, |id| Origin::Task { id });
+            let by = match batch.by {
+                TodoAuthor::Person | TodoAuthor::Nobody => Origin::User,
+                TodoAuthor::Root(id) | TodoAuthor::Worker(id) => Origin::Task { id },
+            };
             let event = Event::TodosChanged { by, changed, gone: batch.gone, upto: batch.upto };
             commit(&self.opened.writer, vec![entry(30, event)]).unwrap();
         }
@@ -75,8 +78,11 @@ fn f1_every_change_is_told_with_its_author_whoever_made_it() {
     assert!(desk.by(2, "INSERT INTO todos (id, title) VALUES ('c', 'three')"));
     desk.edit(&[new("d", &["a"])]).unwrap();
     let told = |id: &str| vec![id.to_owned()];
-    let root = (Some(task(1)), vec!["a".to_owned(), "b".into()], vec![]);
-    assert_eq!(desk.changes(), [(None, told("d"), vec![]), root, (Some(task(2)), told("c"), vec![])]);
+    let root = (TodoAuthor::Root(task(1)), vec!["a".to_owned(), "b".into()], vec![]);
+    assert_eq!(
+        desk.changes(),
+        [(TodoAuthor::Person, told("d"), vec![]), root, (TodoAuthor::Worker(task(2)), told("c"), vec![])]
+    );
     desk.take(|_, written| written);
     assert_eq!(desk.changes(), []);
     // What the runtime itself writes is no news.
@@ -84,7 +90,7 @@ fn f1_every_change_is_told_with_its_author_whoever_made_it() {
         .unwrap();
     assert_eq!((desk.changes(), desk.status("a")), (vec![], TodoStatus::Done));
     desk.by(1, "DELETE FROM todos WHERE id = 'a'");
-    assert_eq!(desk.changes(), [(Some(task(1)), told("d"), told("a"))]);
+    assert_eq!(desk.changes(), [(TodoAuthor::Root(task(1)), told("d"), told("a"))]);
 }
 
 #[test]
@@ -95,7 +101,10 @@ fn f1_where_several_changed_a_todo_the_one_that_may_say_least_counts() {
     desk.by(1, "UPDATE todos SET title = 'x' WHERE id IN ('a', 'b')");
     desk.edit(&[TodoEdit::Change(TodoChange::status("a".into(), TodoStatus::Pending, None))]).unwrap();
     let told = |id: &str| vec![id.to_owned()];
-    assert_eq!(desk.changes(), [(Some(task(1)), told("b"), vec![]), (Some(task(2)), told("a"), vec![])]);
+    assert_eq!(
+        desk.changes(),
+        [(TodoAuthor::Root(task(1)), told("b"), vec![]), (TodoAuthor::Worker(task(2)), told("a"), vec![])]
+    );
 }
 
 #[test]
@@ -133,19 +142,19 @@ fn f1_a_status_that_does_not_hold_is_set_right_with_the_event() {
 fn f1_a_row_that_was_changed_again_meanwhile_is_told_again() {
     let desk = desk();
     desk.edit(&[new("a", &[])]).unwrap();
-    let batch = reader(&desk.house.home, session(1)).todo_changes().unwrap().remove(0);
+    let batch = reader(&desk.house.home, session(1)).todo_changes(&|_n| true).unwrap().remove(0);
     desk.by(1, "UPDATE todos SET status = 'done'");
     let event = Event::TodosChanged { by: Origin::User, changed: batch.changed, gone: batch.gone, upto: batch.upto };
     commit(&desk.opened.writer, vec![entry(30, event)]).unwrap();
     assert_eq!(desk.status("a"), TodoStatus::Done, "what was read before does not undo what was written since");
-    assert_eq!(desk.changes(), [(Some(task(1)), vec!["a".into()], vec![])]);
+    assert_eq!(desk.changes(), [(TodoAuthor::Root(task(1)), vec!["a".into()], vec![])]);
 }
 
 #[test]
 fn f1_an_event_that_keeps_a_secret_still_takes_its_row_off_the_log() {
     let desk = desk();
     desk.by(1, "INSERT INTO todos (id, title) VALUES ('a', 'use sk-123')");
-    let mut batch = reader(&desk.house.home, session(1)).todo_changes().unwrap().remove(0);
+    let mut batch = reader(&desk.house.home, session(1)).todo_changes(&|_n| true).unwrap().remove(0);
     batch.changed[0].title = "use […]".into();
     let event = Event::TodosChanged { by: Origin::User, changed: batch.changed, gone: vec![], upto: batch.upto };
     commit(&desk.opened.writer, vec![entry(30, event)]).unwrap();
@@ -239,4 +248,24 @@ fn f1_what_the_runtime_decides_is_in_the_rows() {
     let why = Blocked::Itself { reason: "no".into() };
     commit(&desk.opened.writer, vec![entry(31, Event::TodoBlocked { todo: "a".into(), why })]).unwrap();
     assert_eq!((row().todo.status, row().todo.reason.as_deref()), (TodoStatus::Blocked, Some("no")));
+}
+
+#[test]
+fn f1_a_change_counts_as_a_persons_only_if_somebody_vouches_for_it() {
+    let desk = desk();
+    let mut noted = 0..=0;
+    store::edit_own_todos(&desk.house.home, session(1), &[new("mine", &[])], |numbers| noted = numbers).unwrap();
+    let forge = [
+        "INSERT INTO todos (id, title) VALUES ('plain', 'x')",
+        "INSERT INTO todos (id, title) VALUES ('signed', 'x'); UPDATE bosun_todo_log SET author = 'user' WHERE todo = 'signed'",
+        "INSERT INTO todos (id, title) VALUES ('empty', 'x'); UPDATE bosun_todo_log SET author = '' WHERE todo = 'empty'",
+        "INSERT INTO bosun_todo_log (todo, author) VALUES ('ghost', 'task-nonsense')",
+    ];
+    let conn = crate::support::raw(&desk.house.home.session_db(session(1)));
+    forge.iter().for_each(|sql| conn.execute_batch(sql).unwrap());
+    let changes = reader(&desk.house.home, session(1)).todo_changes(&|n| noted.contains(&n)).unwrap();
+    let by: Vec<TodoAuthor> = changes.iter().map(|changes| changes.by).collect();
+    assert_eq!(by, [TodoAuthor::Person, TodoAuthor::Nobody]);
+    assert_eq!(changes[0].changed.iter().map(|todo| todo.id.0.as_str()).collect::<Vec<_>>(), ["mine"]);
+    assert_eq!((changes[1].changed.len(), changes[1].gone.len()), (3, 1));
 }

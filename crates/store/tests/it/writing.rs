@@ -162,10 +162,8 @@ fn commands_wait_until_an_owner_says_it_applied_them() {
 
     let reader = reader(home, session(1));
     assert_eq!(reader.pending_commands().unwrap(), [(first, send), (second, Command::Stop)]);
-    let version = reader.data_version().unwrap();
     let fate = CommandFate::Applied { mail: Some(MailId(9)) };
     wait(opened.writer.commit(Batch { entries: opening(), applied_commands: vec![(first, fate.clone())] })).unwrap();
-    assert_ne!(reader.data_version().unwrap(), version);
     assert_eq!(reader.pending_commands().unwrap(), [(second, Command::Stop)]);
     assert_eq!(reader.command_fate(first), Ok(Some(fate)));
     assert_eq!(reader.command_fate(second), Ok(None));
@@ -173,4 +171,41 @@ fn commands_wait_until_an_owner_says_it_applied_them() {
     wait(opened.writer.commit(Batch { entries: Vec::new(), applied_commands: vec![(second, refused.clone())] }))
         .unwrap();
     assert_eq!(reader.command_fate(second), Ok(Some(refused)));
+}
+
+#[test]
+fn what_appears_in_a_file_while_its_owner_lives_is_gone_when_it_leaves() {
+    let house = house();
+    let home = &house.home;
+    let opened = SessionFile::create(home, session(1), &crate::support::me(), At(1)).unwrap();
+    commit(&opened.writer, opening()).unwrap();
+    assert!(matches!(post_command(home, session(1), &Command::Stop, At(5)), Err(StoreError::Owned { .. })));
+    let forged = r#"INSERT INTO bosun_commands (at, body) VALUES (7, '{"type":"stop"}')"#;
+    raw(&home.session_db(session(1))).execute(forged, []).unwrap();
+    opened.writer.release().unwrap();
+    assert_eq!(reader(home, session(1)).pending_commands().unwrap(), []);
+    let left = post_command(home, session(1), &Command::Stop, At(8)).unwrap();
+    assert_eq!(reader(home, session(1)).pending_commands().unwrap(), [(left, Command::Stop)]);
+}
+
+#[test]
+fn what_programs_may_have_left_is_refused_by_whoever_comes_next() {
+    let forged = [
+        r#"INSERT INTO bosun_commands (at, body) VALUES (7, '{"type":"stop"}')"#,
+        r#"INSERT INTO bosun_commands (id, at, body) VALUES (-5, 0, '{"type":"interrupt"}')"#,
+        r#"INSERT INTO bosun_commands (id, at, body) VALUES (9000000, 99999999999999, '{"type":"stop"}')"#,
+        r#"INSERT INTO bosun_commands (at, body, fate) VALUES (7, '{"type":"stop"}', '{"type":"applied"}')"#,
+        r#"UPDATE bosun_lease SET held = 0; INSERT INTO bosun_commands (at, body) VALUES (7, '{"type":"stop"}')"#,
+    ];
+    for record in ["", "forged", r#"{"boot":"another","guardian":"1.1"}"#] {
+        for sql in forged {
+            let house = house();
+            let home = &house.home;
+            drop(create(home, session(1)));
+            raw(&home.session_db(session(1))).execute_batch(sql).unwrap();
+            std::fs::write(home.session_dir(session(1)).join("programs"), record).unwrap();
+            let left = post_command(home, session(1), &Command::Interrupt, At(8)).unwrap();
+            assert_eq!(reader(home, session(1)).pending_commands().unwrap(), [(left, Command::Interrupt)], "{sql}");
+        }
+    }
 }

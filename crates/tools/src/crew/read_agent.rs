@@ -17,7 +17,7 @@ pub(crate) struct ReadAgent;
 pub(crate) struct Args {
     /// Its id, name or path.
     agent: String,
-    /// Wait until it rests.
+    /// Wait until it rests, or with `since_turn` until it has said something after that turn.
     #[serde(default)]
     wait: bool,
     /// Give up waiting after this long.

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
@@ -116,6 +117,8 @@ impl<'a> Search<'a> {
         let mut searcher = SearcherBuilder::new()
             .binary_detection(BinaryDetection::quit(0))
             .heap_limit(Some(HEAP))
+            // Counting lines takes as long as searching them.
+            .line_number(!self.args.files_only)
             .before_context(context)
             .after_context(context)
             .build();
@@ -123,11 +126,11 @@ impl<'a> Search<'a> {
         let mut seen = 0_usize;
         let mut walk = Walk::new(self.cx, &self.root, self.pattern.as_ref(), self.stop.clone());
         while !found.is_full()
-            && let Some(file) = walk.next()
+            && let Some((path, file)) = walk.next_open()
         {
-            match found.file(&mut searcher, &file) {
+            match file.and_then(|file| found.file(&mut searcher, &path, file)) {
                 Ok(()) => seen += 1,
-                Err(_) => found.unread.add(place::shown(self.cx, file.path())),
+                Err(_) => found.unread.add(place::shown(self.cx, &path)),
             }
         }
         found.finish(seen, walk.left_out())
@@ -140,7 +143,7 @@ struct Found<'a> {
     text: String,
     count: usize,
     /// The path to print before the next line of the file being searched.
-    heading: Option<String>,
+    heading: Option<PathBuf>,
     unread: Unread,
 }
 
@@ -165,9 +168,8 @@ impl Unread {
 }
 
 impl Found<'_> {
-    fn file(&mut self, searcher: &mut Searcher, file: &Granted) -> io::Result<()> {
-        self.heading = Some(place::shown(self.search.cx, file.path()));
-        let file = place::open_met(self.search.cx, file)?;
+    fn file(&mut self, searcher: &mut Searcher, path: &Path, file: File) -> io::Result<()> {
+        self.heading = Some(path.to_owned());
         let reader = Stoppable { file, stop: &self.search.stop };
         searcher.search_reader(&self.search.matcher, reader, &mut *self)
     }
@@ -177,9 +179,9 @@ impl Found<'_> {
     }
 
     fn line(&mut self, number: Option<u64>, mark: char, line: &[u8]) {
-        if let Some(heading) = self.heading.take() {
+        if let Some(path) = self.heading.take() {
             let gap = if self.text.is_empty() { "" } else { "\n" };
-            self.text += &format!("{gap}{heading}\n");
+            self.text += &format!("{gap}{}\n", place::shown(self.search.cx, &path));
         }
         self.text += &format!("{}{mark} {}\n", number.unwrap_or_default(), shown(line, LINE));
     }
@@ -210,7 +212,8 @@ impl Sink for Found<'_> {
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
         self.count += 1;
         if self.search.args.files_only {
-            self.text += &format!("{}\n", self.heading.take().unwrap_or_default());
+            let path = self.heading.take().unwrap_or_default();
+            self.text += &format!("{}\n", place::shown(self.search.cx, &path));
             return Ok(false);
         }
         self.line(found.line_number(), ':', found.bytes());

@@ -78,30 +78,39 @@ async fn run(args: &Args, cx: &Context) -> Result<Output, ToolError> {
         () = tokio::time::sleep(limit) => End::TimedOut(limit),
         () = cx.cancel.cancelled() => End::Cancelled,
     };
-    match end {
-        End::Exited(_) => {}
+    let gone = match end {
+        End::Exited(_) => Gone::Yes,
         End::TimedOut(_) => kill(&mut process, &mut capture, Kill::Gentle).await,
         End::Cancelled => kill(&mut process, &mut capture, Kill::Now).await,
-    }
+    };
     let text = capture.text(cx.limits.output.saturating_sub(NOTE));
     let cwd = cx.workspace.cwd();
     if !cwd.is_dir() {
         // Whatever it says of what it saw there, it may have seen nothing.
-        let said = end.told(text.as_str(), cx);
+        let said = end.told(text.as_str(), gone, cx);
         return Err(ToolError::refused(format!(
             "the working directory {} is gone since it ran: {said}",
             cwd.display()
         )));
     }
     let ran = Evidence::Ran { command: clip_middle(&args.command, DESCRIPTION), exit: end.code() };
-    Ok(Output { evidence: vec![ran], ..Output::text(&end.told(text.as_str(), cx), cx) })
+    Ok(Output { evidence: vec![ran], ..Output::text(&end.told(text.as_str(), gone, cx), cx) })
 }
 
-/// Ends a command and takes what it still says.
-async fn kill(process: &mut Process, capture: &mut Capture, how: Kill) {
+/// Whether a command that was killed is known to be gone with everything it started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Gone {
+    Yes,
+    Unknown,
+}
+
+/// Ends a command and takes what it still says. Whatever is left after this is killed when the process is dropped.
+async fn kill(process: &mut Process, capture: &mut Capture, how: Kill) -> Gone {
     process.kill(how);
-    // Whatever is left after this is killed when the process is dropped.
-    let _: Result<_, _> = tokio::time::timeout(DYING, follow(process, |bytes| capture.push(bytes))).await;
+    match tokio::time::timeout(DYING, follow(process, |bytes| capture.push(bytes))).await {
+        Ok(Ok(_exit)) => Gone::Yes,
+        Ok(Err(_)) | Err(_) => Gone::Unknown,
+    }
 }
 
 enum End {
@@ -118,8 +127,12 @@ impl End {
         }
     }
 
-    fn told(&self, output: &str, cx: &Context) -> String {
+    fn told(&self, output: &str, gone: Gone, cx: &Context) -> String {
         let mut notes = Vec::new();
+        let killed = match gone {
+            Gone::Yes => "killed with everything it started",
+            Gone::Unknown => "told to end, and is not known to have ended yet",
+        };
         match self {
             End::Exited(exit) => {
                 if !exit.status.is_success() {
@@ -136,12 +149,12 @@ impl End {
                 }
             }
             End::TimedOut(limit) => notes.push(format!(
-                "[timed out after {} s and was killed with everything it started; raise `timeout_secs` (at most {}) or \
+                "[timed out after {} s and was {killed}; raise `timeout_secs` (at most {}) or \
                  use `background`]",
                 limit.as_secs(),
                 cx.limits.shell_max.as_secs()
             )),
-            End::Cancelled => notes.push("[cancelled, and killed with everything it started]".into()),
+            End::Cancelled => notes.push(format!("[cancelled, and {killed}]")),
         }
         let gap = if output.is_empty() || output.ends_with('\n') || notes.is_empty() { "" } else { "\n" };
         format!("{output}{gap}{}", notes.join("\n"))

@@ -100,6 +100,24 @@ async fn every_file_is_asked_about_as_it_is_used() {
     }
 }
 
+/// Asking and opening are most of what a search through many files takes.
+#[tokio::test]
+async fn a_search_asks_about_each_file_once() {
+    let mut agent = Agent::new();
+    for name in ["a.txt", "b.txt", "sub/c.txt"] {
+        agent.put(name, "one\n");
+    }
+    let heard: Arc<Mutex<Vec<String>>> = Arc::default();
+    let (top, ear) = (agent.cx.workspace.cwd().to_owned(), Arc::clone(&heard));
+    asking(&mut agent, move |path, _| {
+        ear.lock().unwrap().push(path.strip_prefix(&top).unwrap().display().to_string());
+        true
+    });
+    let found = agent.done("grep", json!({ "pattern": "one", "files_only": true })).await;
+    assert_eq!(found, "a.txt\nb.txt\nsub/c.txt\n");
+    assert_eq!(*heard.lock().unwrap(), ["", "a.txt", "b.txt", "sub/c.txt"]);
+}
+
 #[tokio::test]
 async fn what_may_not_be_edited_stays_as_it_is() {
     let mut agent = Agent::new();

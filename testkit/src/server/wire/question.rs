@@ -1,7 +1,5 @@
 //! A question as it is read out of a body, piece by piece.
 
-use std::sync::Arc;
-
 use host::{Clock, SystemClock};
 use model::{Calls, Message, Part, Request, ToolSpec};
 use protocol::{Answer, AnswerStatus, Block, CallId, Image};
@@ -29,7 +27,7 @@ impl From<Question> for Request {
             turn: u32::try_from(spoken + 1).unwrap_or(u32::MAX),
             attempt: 1,
             system: system.into(),
-            messages: Arc::new(messages),
+            messages: messages.into(),
             tools: tools.into(),
             calls,
             max_output,

@@ -57,6 +57,7 @@ fn log(session: usize, tries: &[Try]) -> Vec<Entry> {
             reserved: Cost { tokens: 40, micros: 9 },
             price: price(one.model),
             max_output: None,
+            quoted: protocol::Quoted::default(),
         };
         let ended = match one.usage {
             Some(usage) => {
@@ -67,7 +68,7 @@ fn log(session: usize, tries: &[Try]) -> Vec<Entry> {
             }
             None => {
                 let cost = Cost { tokens: 40, micros: if one.model == 2 { 0 } else { 9 } };
-                Event::TurnFailed { turn, fault: ModelFault::Transient, message: "cut".into(), cost }
+                Event::TurnFailed { turn, fault: ModelFault::Transient, message: "cut".into(), cost, retry: None }
             }
         };
         entries.extend([begun, ended].map(|event| Entry { task: id(one.task), at: At(2), event }));

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use host::{Clock, Home, SystemClock};
-use protocol::api::{Command, SendParams, StopTaskParams};
+use protocol::api::{Command, CommandFate, Method, SendParams, StopTaskParams};
 use protocol::{Cancel, Delivery, Envelope, Event, Kind, SessionId, TaskId};
 use testkit::binary::{Invocation, Signal, Stage};
 use testkit::chaos::{check_mail, letters};
@@ -57,6 +57,8 @@ struct Storm {
     id: SessionId,
     /// What was posted to whom, in order.
     posted: Vec<(TaskId, String)>,
+    /// Those whose reader died before it answered.
+    doubtful: Vec<(TaskId, String)>,
     dice: u64,
 }
 
@@ -83,8 +85,26 @@ impl Storm {
         self.stage.bosun(["--resume", &self.id.to_string(), "--allow-all"])
     }
 
-    fn command(&self, command: &Command) {
-        store::post_command(&self.home, self.id, command, SystemClock.now()).unwrap();
+    /// Gives a command to whoever runs the session, or leaves it where nobody does.
+    fn command(&self, command: &Command) -> Given {
+        loop {
+            match store::post_command(&self.home, self.id, command, SystemClock.now()) {
+                Ok(_row) => return Given::Certainly,
+                Err(store::StoreError::Owned { .. }) => {}
+                Err(error) => panic!("{error}"),
+            }
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            let call = async {
+                let (client, _notifications) = rpc::Client::connect(&self.home.socket(self.id)).await.ok()?;
+                Some(client.call::<CommandFate>(Method::SessionCommand, command).await)
+            };
+            match runtime.block_on(call) {
+                Some(Ok(_fate)) => return Given::Certainly,
+                // It was killed before it answered.
+                Some(Err(_)) => return Given::Perhaps,
+                None => thread::sleep(Duration::from_millis(5)),
+            }
+        }
     }
 
     fn send(&mut self, task: TaskId, text: String) {
@@ -93,20 +113,17 @@ impl Storm {
             1..8 => Delivery::FollowUp,
             _ => Delivery::Steer,
         };
-        self.command(&Command::Send(SendParams {
-            task: Some(task),
-            text: text.clone(),
-            images: Vec::new(),
-            delivery,
-            display: None,
-        }));
-        self.posted.push((task, text));
+        let letter = SendParams { task: Some(task), text: text.clone(), images: Vec::new(), delivery, display: None };
+        match self.command(&Command::Send(letter)) {
+            Given::Certainly => self.posted.push((task, text)),
+            Given::Perhaps => self.doubtful.push((task, text)),
+        }
     }
 
     /// Writes to whoever is there.
     fn blow(&mut self, tasks: &[TaskId]) {
         for _ in 0..BATCH {
-            let n = self.posted.len();
+            let n = self.posted.len() + self.doubtful.len();
             let to = tasks[1 + self.roll(tasks.len() as u64 - 1) as usize];
             let text = if self.roll(3) == 0 { format!("pass {n}") } else { format!("word {n}") };
             self.send(to, text);
@@ -127,7 +144,19 @@ impl Storm {
             let times = accepted.get(posted).copied().unwrap_or(0);
             assert!(times == 1 || (times == 0 && stopped.contains(&posted.0)), "{posted:?} was accepted {times} times");
         }
+        for doubtful in &self.doubtful {
+            let times = accepted.get(doubtful).copied().unwrap_or(0);
+            assert!(times <= 1, "{doubtful:?} was accepted {times} times");
+        }
     }
+}
+
+/// Whether a session has a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Given {
+    Certainly,
+    /// Its process died before it answered.
+    Perhaps,
 }
 
 fn begun() -> Storm {
@@ -135,7 +164,7 @@ fn begun() -> Storm {
     stage.script(&script()).prompt("begin").run().expect(0);
     let home = Home::open(stage.home()).unwrap();
     let id = stage.newest().parse().unwrap();
-    Storm { stage, home, id, posted: Vec::new(), dice: 42 }
+    Storm { stage, home, id, posted: Vec::new(), doubtful: Vec::new(), dice: 42 }
 }
 
 #[test]

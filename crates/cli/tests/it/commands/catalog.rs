@@ -34,7 +34,8 @@ fn a9_the_catalogue_lists_what_there_is_and_what_stands_in_for_what() {
     write(&stage, ".claude/agents/explore.md", &agent("mine"));
     write(&stage, ".claude/skills/pdf/SKILL.md", &agent("x"));
     let ignored = stage.bosun(["catalog", "list"]).run().expect(0).says(&["there are 2 problems"]);
-    assert!(!ignored.stdout.contains("pdf"), "{}", ignored.stdout);
+    let (used, unused) = ignored.stdout.split_once("ignored, since you have not trusted the project").unwrap();
+    assert!(!used.contains("pdf") && unused.contains(".claude/skills/pdf/SKILL.md"), "{}", ignored.stdout);
     stage.bosun(["trust", "--yes"]).run().expect(0);
     let listed = stage.bosun(["catalog", "list", "--json"]).run().expect(0).json();
     assert_eq!((names(&listed, "agents").len(), names(&listed, "skills")), (9, vec!["pdf".to_owned()]));

@@ -8,19 +8,18 @@ fn a_call_is_explained_part_by_part() {
     let stage = stage();
     let ended = stage.bosun(["explain", "shell", "git push && ls > out.txt"]).run().expect(0);
     insta::assert_snapshot!(shown(&stage, &ended.stdout), @r"
-    ask: no rule speaks of `git push`, and the mode is default
+    ask: no permission rule matches `git push`, `out.txt` (mode: default)
     what would change it: every part must be allowed, each for itself
     its parts:
-      ask    no rule speaks of `git push`, and the mode is default
+      ask    no permission rule matches `git push` (mode: default)
              → --allow 'shell(git push *)', or the same among the allow rules of a settings file
-      ask    no rule speaks of `ls`, and the mode is default
-             → --allow 'shell(ls *)', or the same among the allow rules of a settings file
-      ask    no rule speaks of `out.txt`, and the mode is default
+      allow  `ls` only reads, and stays in the workspace
+      ask    no permission rule matches `out.txt` (mode: default)
              → --allow 'edit(./out.txt)', or the same among the allow rules of a settings file
     ");
     let ended = stage.bosun(["explain", "shell(git push)"]).run().expect(0);
     insta::assert_snapshot!(ended.stdout, @r"
-    ask: no rule speaks of `git push`, and the mode is default
+    ask: no permission rule matches `git push` (mode: default)
     what would change it: --allow 'shell(git push *)', or the same among the allow rules of a settings file
     ");
     let json = stage.bosun(["explain", "view(Cargo.toml)", "--json"]).run().expect(0).json();
@@ -87,7 +86,7 @@ fn a_file_that_no_tool_reaches_is_denied_whatever_rules_say() {
     let stage = stage();
     let ended = stage.bosun(["explain", "view(/etc/hostname)", "--allow", "read(/etc/**)"]).run().expect(0);
     insta::assert_snapshot!(ended.stdout, @r"
-    deny: `/etc/hostname` lies outside the workspace
+    deny: `/etc/hostname` is outside the workspace
     what would change it: --add-dir with a folder that holds it; no rule does
     ");
     let ended = stage.bosun(["explain", "view(/etc/hostname)", "--add-dir", "/etc"]).run().expect(0);

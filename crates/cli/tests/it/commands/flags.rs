@@ -17,7 +17,7 @@ fn session(stage: &Stage) -> Value {
 #[test]
 fn every_name_of_allow_all_allows_all() {
     let stage = stage();
-    stage.script(&shell("printf 'it %s' ran"));
+    stage.script(&shell("touch it; printf 'it %s' ran"));
     for flag in ["--allow-all", "--yolo", "--dangerously-skip-permissions", "--permission-mode=allow-all"] {
         let ended = stage.bosun(["-p", "go", flag]).run().expect(0);
         assert!(ended.stdout.contains("it ran"), "{flag}: {ended:?}");
@@ -103,7 +103,7 @@ fn a_session_that_goes_on_has_the_mode_rules_folders_and_silence_it_had() {
 #[test]
 fn settings_of_a_file_or_an_object_are_weaker_than_flags() {
     let stage = stage();
-    stage.script(&shell("printf 'it %s' ran"));
+    stage.script(&shell("touch it; printf 'it %s' ran"));
     let ran = |args: &[&str]| stage.bosun([&["-p", "go"], args].concat()).run().expect(0).stdout.contains("it ran");
     let all = r#"{"permissions": {"mode": "allow-all"}}"#;
     assert!(ran(&["--settings", all]));

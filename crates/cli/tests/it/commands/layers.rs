@@ -204,3 +204,29 @@ fn more_folders_can_be_settings() {
     fs::write(stage.home().join("config.toml"), "[workspace]\nadd-dirs = ['~/none']\n").unwrap();
     stage.bosun(["-p", "look"]).run().expect(2).says(&["cannot work in", "none", "named by your settings, "]);
 }
+
+/// A rule about a tool that does not exist matches nothing, which its author should know.
+#[test]
+fn a_typed_rule_about_an_unknown_tool_is_warned_of() {
+    let stage = repository();
+    let prompt = || stage.script(HELLO).prompt("hi");
+    let warned = "warning: the rule `foo(bar)` matches nothing: there is no tool called `foo`";
+    prompt().args(["--allow", "foo(bar)"]).run().expect(0).says(&[warned]);
+    prompt().args(["--deny", "foo(bar)"]).run().expect(0).says(&[warned]);
+    let known = ["shell(ls)", "Bash(ls:*)", "until", "mcp__files__read", "mcp__*"];
+    let known = prompt().args(known.iter().flat_map(|rule| ["--allow", rule])).run().expect(0);
+    assert!(!known.stderr.contains("warning"), "{known:?}");
+}
+
+#[test]
+fn the_files_of_other_programs_that_settings_are_read_from_are_listed() {
+    let stage = repository();
+    let files = stage.bosun(["config", "path", "--json"]).run().expect(0).json();
+    let paths: Vec<&str> = files.as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap()).collect();
+    for name in [".claude/settings.local.json", ".claude/settings.json"] {
+        assert!(paths.iter().any(|path| path.ends_with(name)), "{paths:?}");
+    }
+    fs::create_dir(stage.path(".claude")).unwrap();
+    fs::write(stage.path(".claude/settings.json"), "{}").unwrap();
+    stage.bosun(["config", "check"]).run().expect(0);
+}

@@ -59,6 +59,16 @@ fn x1_a_headless_plan_is_printed_and_nothing_is_changed() {
     assert_eq!((&shown["plan"], &shown["session"]["mode"]), (&json!("1. Write a.txt\n"), &json!("interactive")));
 }
 
+/// A4: whoever has the plan carried out wants to read what came of it.
+#[test]
+fn a_plan_that_is_carried_out_is_told_of_and_the_answer_is_printed() {
+    let stage = stage();
+    let args = ["--plan", "--plan-exit", "interactive"];
+    let ended = stage.script(PLANNER).prompt("plan it").args(args).run().expect(0);
+    assert_eq!((ended.stdout.as_str(), stage.path("a.txt").exists()), ("That is it.\n", true));
+    ended.says(&["the plan that was carried out:\n1. Write a.txt"]);
+}
+
 #[test]
 fn x1_an_action_that_goes_on_carries_the_plan_out() {
     let stage = stage();
@@ -96,7 +106,7 @@ fn x2_exit_codes_tell_how_an_autopilot_ended() {
     let limit = autopilot(&stage, BUSY).args(["--max-continues", "1"]).run().expect(4).json();
     assert_eq!((&limit["autopilot"]["stopped"], &limit["autopilot"]["continues"]), (&json!("limit"), &json!(1)));
     let words = stage.script(BUSY).prompt("do it").args(["--autopilot", "--max-continues", "0"]);
-    words.run().expect(4).says(&["autopilot: stopped, which is all it may be", "--max-continues N"]);
+    words.run().expect(4).says(&["autopilot: stopped, at its limit", "--max-continues N"]);
 }
 
 #[test]

@@ -4,10 +4,11 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
 use insta::assert_snapshot;
+use testkit::binary::Stage;
 
 use super::shown;
 use crate::scripts::HELLO;
-use crate::stage;
+use crate::{BOSUN, stage};
 
 /// Says how long the prompt was, in the words of the prompt.
 const ECHO: &str = "
@@ -124,13 +125,16 @@ fn a_folder_is_chosen_by_a_flag() {
     let relative = stage.bosun(["-p", "where?", "-C", "file", "--model", "script/s.yaml"]).run();
     relative.expect(2).says(&["cannot work in file: not a directory", "-C"]);
     stage.prompt("where?").args(["--add-dir", "missing"]).run().expect(2).says(&["missing"]);
+    stage.prompt("where?").args(["--add-dir", "file"]).run().expect(2).says(&["file", "not a directory"]);
 }
 
 #[test]
 fn wrong_arguments_are_refused_and_help_is_no_failure() {
     let stage = stage();
     stage.bosun(["--bogus"]).run().expect(2).says(&["unexpected argument '--bogus'", "--help"]);
-    stage.bosun(["fix it"]).run().expect(2).says(&["unrecognized subcommand", "hint: a prompt follows -p"]);
+    stage.bosun(["fix it"]).run().expect(2).says(&["a conversation needs a terminal", "bosun -p"]);
+    stage.bosun(["fix it", "-p", "and that"]).run().expect(2).says(&["cannot be used with"]);
+    stage.bosun(["sesions"]).run().expect(2).says(&["there is no command `sesions`", "did you mean `bosun sessions`"]);
     stage.bosun(["-p", "- fix it"]).run().expect(2).says(&["hint: a prompt that begins with a dash", "--prompt="]);
     let other = stage.bosun(["sessions", "shw"]).run().expect(2);
     assert!(!other.stderr.contains("hint"), "{other:?}");
@@ -148,4 +152,21 @@ fn wrong_arguments_are_refused_and_help_is_no_failure() {
         assert!(help.stdout.starts_with(char::is_uppercase), "{command}: {}", help.stdout);
     }
     assert!(!stage.home().exists(), "help makes nothing");
+}
+
+/// Every file in a folder that cannot be entered looks unreadable; the folder is what is wrong.
+#[test]
+fn a_work_folder_that_cannot_be_read_is_named_itself() {
+    use std::os::unix::fs::PermissionsExt;
+    let stage = Stage::of_ordinary_user(BOSUN);
+    let closed = stage.path("closed");
+    std::fs::create_dir(&closed).unwrap();
+    std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o000)).unwrap();
+    let ended = stage.script(HELLO).prompt("where?").args(["-C", "closed"]).run().expect(2);
+    ended.says(&["cannot work in closed: Permission denied", "change its permissions"]);
+}
+
+#[test]
+fn a_folder_that_cannot_be_trusted_is_named_with_what_to_write() {
+    stage().bosun(["trust", "/no/such/folder"]).run().expect(2).says(&["/no/such/folder", "bosun trust DIR"]);
 }

@@ -88,7 +88,7 @@ fn a_call_that_is_not_permitted_is_told_and_is_no_failure() {
     let ended = stage.bosun(["-p", "go", "--output-format", "json", "--quiet"]).run().expect(0).json();
     assert_eq!(ended["denials"][0]["tool"], "shell");
     assert_eq!(ended["denials"][0]["input"], r#"{"command":"touch evil"}"#);
-    assert_eq!(ended["denials"][0]["rule"], "shell(touch *)");
+    assert_eq!(ended["denials"][0]["rules"][0], "shell(touch *)");
     assert!(!stage.path("evil").exists());
 }
 
@@ -109,12 +109,12 @@ fn a_model_that_fails_for_good_is_a_failure() {
     let script = "
 version: 1
 rules:
+  - when: { prompt: key }
+    fail: { class: auth }
   - when: { turn: 1 }
     answer:
       - say: I begin.
       - call: { tool: report_intent, input: { intent: work } }
-  - when: { prompt: key }
-    fail: { class: auth }
   - fail: { class: terminal, message: the model is gone }
 ";
     let ended = stage.script(script).prompt("go").run().expect(1);
@@ -171,7 +171,8 @@ fn background_work_that_takes_too_long_is_stopped_and_the_answer_stands() {
     let stage = stage();
     let script = shells(&[json!({ "command": "sleep 1000", "background": true })]);
     let go = stage.script(&script).prompt("go").args(["--background-wait", "50ms", "--output-format", "json"]);
-    let ended = go.run().expect(0).json();
+    let ended =
+        go.run().expect(4).says(&["still running were stopped: /root/sleep (", "--background-wait TIME"]).json();
     assert_eq!(ended["turns"], 2, "the model was not asked again");
     assert!(ended["text"].as_str().unwrap().starts_with("It said: started"), "{ended}");
     assert_eq!(ended["tasks"][1]["state"]["outcome"], json!({ "type": "cancelled", "by": "sessionEnd" }));
@@ -184,6 +185,9 @@ fn a_limit_of_turns_ends_the_run_and_it_can_go_on() {
     assert_snapshot!(shown(&stage, &ended.stderr), @r#"
     - report_intent step 1
     - report_intent step 2
+      ! the turn limit is reached: one last turn
+    - report_intent step 3
+      ! cancelled: This call was cancelled before it ended.
     error: the limit of turns was reached before the answer
     hint: go on with: bosun --resume ses-ID -p "go on" --max-turns N
     "#);
@@ -199,7 +203,11 @@ fn a_quota_parks_the_session_until_somebody_goes_on() {
     let parks = "version: 1\nrules:\n  - fail: { class: quota-until, after: 1h }\n";
     let ended = stage.script(parks).prompt("go").args(["--park-wait", "50ms"]).run().expect(7);
     assert!(ended.stdout.is_empty(), "{}", ended.stdout);
-    ended.says(&["waiting for a quota until", "parked; go on later with: bosun --resume"]);
+    ended.says(&[
+        "waiting for the provider's quota to reset, until",
+        "parked: waiting for",
+        "resume with: bosun --resume",
+    ]);
     assert_eq!(stage.sessions()[0]["state"], "parked");
     // A run that has no time left does not wait for a quota either.
     stage.bosun(["--continue", "--timeout", "50ms"]).run().expect(4);
@@ -219,7 +227,7 @@ rules:
       - say: Here I am.
 ";
     let running = stage.script(script).prompt("go").start();
-    running.await_stderr("waiting for a quota");
+    running.await_stderr("waiting for the provider");
     stage.bosun(["sessions", "send", &stage.newest(), "it is back"]).run().expect(0);
     assert_eq!(running.wait().expect(0).stdout, "Here I am.\n");
 }
@@ -262,4 +270,19 @@ fn instructions_of_the_folder_reach_the_model() {
     assert_eq!(stage.script(script).prompt("hi").run().expect(0).stdout, "Salve.\n");
     fs::remove_file(stage.path("AGENTS.md")).unwrap();
     stage.prompt("hi").run().expect(1);
+}
+
+/// A5: `--agents` is said once.
+#[test]
+fn agents_that_were_defined_for_a_session_are_there_when_it_goes_on() {
+    let stage = stage();
+    let script = "version: 1\nrules:\n  - when: { agent: mine }\n    answer: [say: I am mine]\n  \
+                  - when: { answered: { tool: task } }\n    answer: [say: 'heard ${answer}']\n  \
+                  - when: { prompt: ^second }\n    answer:\n      \
+                  - call: { tool: task, input: { description: d, prompt: p, agent_type: mine, name: one } }\n  \
+                  - answer: [say: Well.]\n";
+    let mine = r#"{"mine": {"description": "mine", "prompt": "You are mine."}}"#;
+    stage.script(script).prompt("first").args(["--agents", mine]).run().expect(0);
+    let ended = stage.prompt("second").args(["--continue"]).run().expect(0);
+    assert!(ended.stdout.contains("I am mine"), "{}", ended.stdout);
 }

@@ -90,7 +90,7 @@ fn a_parked_session_stays_parked_when_its_process_ends() {
     let parks = "version: 1\nrules:\n  - fail: { class: quota-until, after: 1h }\n";
     for (signal, state) in [(Signal::Terminate, "parked"), (Signal::Interrupt, "idle")] {
         let mut running = stage.script(parks).prompt("go").start();
-        running.await_stderr("waiting for a quota");
+        running.await_stderr("waiting for the provider");
         running.signal(signal);
         running.wait().expect(5);
         assert_eq!(stage.sessions()[0]["state"], state, "{signal:?}");

@@ -178,3 +178,38 @@ fn what_a_hostile_repository_forbids_is_forbidden() {
     let ended = stage.script(&shell("touch allowed")).prompt("go").run().expect(0);
     assert!(stage.path("allowed").exists(), "{ended:?}");
 }
+
+/// C3, C23: what a hook runs is a part of the hook.
+#[test]
+fn the_program_of_a_trusted_hook_is_shown_and_neither_an_agent_nor_a_pull_can_change_it() {
+    use std::os::unix::fs::PermissionsExt;
+    let stage = stage();
+    let hook = r#"{"version": 1, "hooks": {"preToolUse": [{"type": "command", "bash": "./guard.sh"}]}}"#;
+    for (file, text) in [
+        (".git/HEAD", "ref: refs/heads/main\n"),
+        (".github/hooks/guard.json", hook),
+        ("guard.sh", "#!/bin/sh\necho guarded >> guarded.txt\n"),
+    ] {
+        let path = stage.path(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+    }
+    fs::set_permissions(stage.path("guard.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+    let shown = stage.bosun(["trust", "--show"]).run().expect(0).stdout;
+    for words in ["preToolUse: ./guard.sh  (.github/hooks/guard.json:1)", "  guard.sh"] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    stage.bosun(["trust", "--yes"]).run().expect(0);
+    let input = json!({ "path": "guard.sh", "old": "echo guarded >> guarded.txt", "new": "touch ran" });
+    let edit = json!({ "call": { "tool": "edit", "input": input } });
+    let rules = json!([{ "when": { "turn": 1 }, "answer": [edit] }, { "answer": [{ "say": "${answer}" }] }]);
+    stage.script(&json!({ "version": 1, "rules": rules }).to_string());
+    let ended = stage.bosun(["-p", "go", "--permission-mode", "accept-edits"]).run();
+    assert!(fs::read_to_string(stage.path("guard.sh")).unwrap().contains("guarded"), "{ended:?}");
+    assert!(stage.path("guarded.txt").exists() && !stage.path("ran").exists(), "{ended:?}");
+    // A pull that changes nothing but the script.
+    fs::write(stage.path("guard.sh"), "#!/bin/sh\ntouch ran\n").unwrap();
+    let ended = stage.bosun(["-p", "go", "--permission-mode", "accept-edits"]).run();
+    ended.says(&["ignored, since you have not trusted it"]);
+    assert!(!stage.path("ran").exists());
+}

@@ -69,9 +69,6 @@ fn a_fault_that_stays_ends_the_run_as_failed_and_says_so() {
     let cases = [
         (Fault::Hang, "sent nothing within 0.6 s"),
         (Fault::Close, "connection"),
-        (Fault::Status { code: 500, retry_after: None }, "500"),
-        (Fault::Status { code: 529, retry_after: None }, "529"),
-        (Fault::Html, "50"),
         (Fault::Cut(Point::Call), "broke"),
         (Fault::End(Point::Bytes(0)), "cut"),
         (Fault::BadSse, ""),
@@ -89,6 +86,26 @@ fn a_fault_that_stays_ends_the_run_as_failed_and_says_so() {
                     assert_eq!((ended.stdout.as_str(), outage.ran()), ("", 0), "{wire} {fault:?}");
                     assert_eq!(outage.requests, 5, "{wire} {fault:?}: {}", ended.stderr);
                     assert!(outage.took < Duration::from_secs(40), "{wire} {fault:?}: {:?}", outage.took);
+                });
+            }
+        });
+    });
+}
+
+#[test]
+fn an_overloaded_provider_is_asked_again_until_the_time_is_up() {
+    let cases =
+        [Fault::Status { code: 500, retry_after: None }, Fault::Status { code: 529, retry_after: None }, Fault::Html];
+    each_wire(|wire| {
+        thread::scope(|scope| {
+            for fault in cases.clone() {
+                scope.spawn(move || {
+                    let outage = Outage::run(wire, Faults::always(fault.clone()), &["--timeout", "4s"]);
+                    let ended = &outage.ended;
+                    assert_eq!(ended.code(), Some(4), "{wire} {fault:?}: {}", ended.stderr);
+                    assert!(ended.stderr.contains("attempt 2 of 14, next in "), "{wire} {fault:?}: {}", ended.stderr);
+                    assert!(outage.requests >= 2, "{wire} {fault:?}: {}", ended.stderr);
+                    assert_eq!((ended.stdout.as_str(), outage.ran()), ("", 0), "{wire} {fault:?}");
                 });
             }
         });

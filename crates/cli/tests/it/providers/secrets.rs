@@ -31,7 +31,7 @@ fn a_key_is_in_no_file_no_output_and_no_program_s_environment() {
         let stage = stage();
         let run =
             stage.prompt_over(&server, model, "go").args(["--output-format", "jsonl", "--record", "record.jsonl"]);
-        let ended = run.env("BOSUN_LOG", "debug").run().expect(1);
+        let ended = run.env("BOSUN_LOG", "debug").run().expect(7);
         assert_eq!(server.count(), 2, "{model}: the key was accepted");
         assert!(fs::read_to_string(stage.path("seen.txt")).unwrap().contains("PATH="));
         assert!(!(ended.stdout + &ended.stderr).contains(Invocation::KEY), "{model}");

@@ -54,7 +54,7 @@ fn r5_q8_after_a_night_in_which_the_machine_slept_everything_goes_on() {
     running.signal(Signal::Stop);
     thread::sleep(NIGHT);
     assert_eq!(state(&tasks_json(&stage, &["list"]), "/root/lead/hand"), "running");
-    stage.bosun(["tasks", "send", "rest", "message good morning"]).run().expect(0).says(&["has not taken it yet"]);
+    stage.bosun(["tasks", "send", "rest", "message good morning"]).run().expect(1).says(&["does not answer"]);
     let_go(&stage, "hand");
     running.signal(Signal::Continue);
     running.wait().expect(0);
@@ -62,7 +62,7 @@ fn r5_q8_after_a_night_in_which_the_machine_slept_everything_goes_on() {
         ("think", "I have thought.\n"),
         ("lead", "Done by /root/lead.\n"),
         ("lead/hand", "Done by /root/lead/hand.\n"),
-        ("rest", "I was told good morning.\n"),
+        ("rest", "Done by /root/rest.\n"),
     ] {
         assert_eq!(tasks(&stage, &["output", agent]), said);
     }

@@ -32,7 +32,7 @@ fn r8_a_second_terminal_lists_shows_follows_messages_backgrounds_and_stops_agent
     let_go(&stage, "docs");
     tail.shows("I was told hello.");
     says(&["stop", "tests", "--now"], &["/root/tests is stopped"]);
-    says(&["list", "--state", "cancelled"], &["  tests"]);
+    says(&["list", "--state", "cancelled"], &["/root/tests"]);
     says(&["output", "docs"], &["I was told hello."]);
     // Whoever stops watching ends nothing.
     tail.press("C-c").is_over();

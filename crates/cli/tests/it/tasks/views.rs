@@ -17,9 +17,9 @@ rules:
     answer:
       - call: { tool: task, input: { description: first, prompt: p, agent_type: general-purpose, name: one, mode: background } }
       - call: { tool: task, input: { description: second, prompt: p, agent_type: general-purpose, name: two, mode: background } }
-  - when: { path: /root, prompt: "^look", not: { answered: { tool: list_agents } } }
+  - when: { path: /root, prompt: "(?m)^look", not: { answered: { tool: list_agents } } }
     answer: [call: { tool: list_agents }]
-  - when: { path: /root, prompt: "^look (\\d+)" }
+  - when: { path: /root, prompt: "(?m)^look (\\d+)" }
     answer: [say: "Look ${1}: ${answer}"]
   - when: { path: /root }
     answer: [say: Well.]

@@ -102,7 +102,7 @@ async def limits_turns():
     else:
         raise AssertionError("the error of a result is raised")
     end = result(messages)
-    equal((end.subtype, end.is_error, end.num_turns), ("error_max_turns", True, 2))
+    equal((end.subtype, end.is_error, end.num_turns), ("error_max_turns", True, 3))
 
 
 async def limits_money():

@@ -91,7 +91,7 @@ await run({
   async limits_turns() {
     const bypass = { permissionMode: "bypassPermissions", allowDangerouslySkipPermissions: true };
     const end = result(await failing("go on and on", { maxTurns: 2, ...bypass }));
-    assert.deepEqual([end.subtype, end.is_error, end.num_turns], ["error_max_turns", true, 2]);
+    assert.deepEqual([end.subtype, end.is_error, end.num_turns], ["error_max_turns", true, 3]);
   },
 
   async limits_money() {

@@ -42,7 +42,8 @@ await checks({
     async "a tool that fails says so to the model"(client) {
         const session = await client.createSession({ tools: [lookUp([])], onPermissionRequest: approveAll });
         const answer = await session.sendAndWait({ prompt: "look up 0" });
-        assert.match(answer.data.content, /there is no issue 0/);
+        assert.doesNotMatch(answer.data.content, /there is no issue 0/);
+        assert.match(answer.data.content, /the tool failed/);
         await session.disconnect();
     },
 

@@ -79,16 +79,24 @@ fn a6_a_role_says_whom_it_may_start() {
 }
 
 #[test]
-fn a6_what_this_version_cannot_do_is_kept_as_a_refusal() {
+fn a6_an_agent_starts_without_the_tools_that_this_version_has_not() {
     let machine = Machine::new();
-    let text = "---\ndescription: x\nmcp-servers:\n  db:\n    command: db\nisolation: remote\ntools: [read, 'github/*']\n\
+    let text = "---\ndescription: x\nmcp-servers:\n  db:\n    command: db\nisolation: remote\ngithub:\n  permissions: read\ntools: [read, 'github/*', search/codebase, mcp__db__query]\n\
                 ---\nDo it.\n";
     machine.write("project/.github/agents/wants.agent.md", text);
     let catalog = machine.catalog();
-    assert_eq!(catalog.problems, []);
-    let unserved = &catalog.agent("wants").unwrap().spec.unserved;
-    assert_eq!(unserved.len(), 3, "{unserved:?}");
-    assert!(unserved.iter().all(|words| words.contains("later version")), "{unserved:?}");
+    let spec = &catalog.agent("wants").unwrap().spec;
+    assert_eq!(spec.tools.as_deref().unwrap(), ["view", "grep", "glob"]);
+    assert_eq!(spec.unserved.len(), 1, "{:?}", spec.unserved);
+    assert!(spec.unserved[0].contains("isolation (remote)"), "{:?}", spec.unserved);
+    let warned: Vec<&str> = catalog.problems.iter().map(|problem| problem.words.as_str()).collect();
+    assert!(
+        warned.len() == 4 && catalog.problems.iter().all(|problem| problem.severity == Severity::Warning),
+        "{warned:?}"
+    );
+    for name in ["github/*", "mcp__db__query", "(db)", "`github` is not used"] {
+        assert!(warned.iter().any(|words| words.contains(name)), "{name}: {warned:?}");
+    }
 }
 
 #[test]

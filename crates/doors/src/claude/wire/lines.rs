@@ -55,7 +55,7 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
             }
             let line = std::mem::take(&mut self.begun);
             if !line.trim_ascii().is_empty() {
-                let frame = serde_json::from_slice(&line).map_err(WireError::Malformed)?;
+                let frame = rpc::read_json(&line).map_err(WireError::Malformed)?;
                 return Ok(Some((frame, line.len())));
             }
             if is_over {

@@ -19,10 +19,10 @@ impl Translator {
     pub(crate) fn question(&self, ask: &Ask) -> Wire {
         let request = ask.id.to_string();
         match &ask.subject {
-            Subject::Permission { tool, input, reason, rule } => {
+            Subject::Permission { tool, input, reason, rules } => {
                 let content = json!({
                     "requestId": request,
-                    "permissionRequest": permission::request(&ask.call, tool, input, reason, rule.is_some()),
+                    "permissionRequest": permission::request(&ask.call, tool, input, reason, !rules.is_empty()),
                     "agentMode": self.mode.to_string(),
                     "permissionMode": "manual",
                     "ownerSessionId": self.called,

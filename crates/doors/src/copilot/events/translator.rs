@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use host::{Clock, SystemClock};
-use protocol::{AskId, At, CallId, Envelope, Event, MailId, SessionId, SessionMode, Subject, TaskId};
+use protocol::{AskId, At, CallId, Envelope, Event, MailId, ParkReason, SessionId, SessionMode, Subject, TaskId};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -111,9 +111,11 @@ impl Translator {
             Event::SessionAdopted { terms, .. } => vec![self.adopted(terms, at, seq)],
             Event::TaskCreated(spec) => self.created(task, at, *spec),
             Event::TaskPromoted | Event::TaskRequeued | Event::TaskForgotten | Event::TaskInterrupted => changed(),
-            Event::TaskParked { until_at } => {
-                let message = format!("waiting until {until_at} for a quota to reset");
-                vec![Wire::told("session.warning", json!({ "warningType": "quota", "message": message }))]
+            Event::TaskParked { until_at, why } => {
+                let until = until_at.map(|until| format!(", until {until}")).unwrap_or_default();
+                let message = format!("waiting for {}{until}", why.words());
+                let kind = if why == ParkReason::Auth { "auth" } else { "quota" };
+                vec![Wire::told("session.warning", json!({ "warningType": kind, "message": message }))]
             }
             Event::TaskFinished { outcome } => self.finished(task, at, &outcome),
             Event::ActivationStarted { .. } => self.activated(task, at),
@@ -185,6 +187,7 @@ impl Translator {
             | Event::StopHeld { .. }
             | Event::ModelDiffered { .. }
             | Event::WrapUpBegan { .. }
+            | Event::WakeDelayed { .. }
             | Event::ToolsLoaded { .. }
             | Event::WaitBegan { .. }
             | Event::WaitEnded { .. }
@@ -193,6 +196,8 @@ impl Translator {
             | Event::WorkMerged { .. }
             | Event::ItemChanged { .. }
             | Event::PromptSuggested { .. }
+            | Event::TurnGrew { .. }
+            | Event::BudgetAwaited
             | Event::Unknown => Vec::new(),
         }
     }

@@ -129,6 +129,8 @@ impl Translator {
             // Somebody wanted that; how the activation ends says so.
             ModelFault::Cancelled | ModelFault::Interrupted => return Vec::new(),
             ModelFault::Transient
+            | ModelFault::Unreachable
+            | ModelFault::Overloaded
             | ModelFault::RetryAfter { .. }
             | ModelFault::QuotaUntil { .. }
             | ModelFault::Auth

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::unhandled;
 use crate::copilot::held::Held;
-use crate::copilot::questions::on_plan;
+use crate::copilot::questions::{self, on_plan};
 use crate::copilot::tools::Answer;
 use crate::copilot::visit::Visit;
 
@@ -25,7 +25,8 @@ pub(crate) async fn call(_visit: &Visit, session: &Held, method: &str, params: V
         }
         "session.permissions.setApproveAll" => {
             session.approve_all(params["enabled"] == true);
-            Ok(json!({ "success": true }))
+            let is_on = session.approves_all.load(Ordering::Acquire);
+            Ok(json!({ "success": is_on == (params["enabled"] == true) }))
         }
         "session.permissions.setMode" => {
             session.approve_all(params["mode"] == "allow-all");
@@ -49,8 +50,7 @@ pub(crate) async fn call(_visit: &Visit, session: &Held, method: &str, params: V
 /// Decides on an ask; one that does not wait any more is no success.
 async fn decide(session: &Held, request: &str, decision: Decision) -> Result<Value, ErrorObject> {
     let decided = DecideParams { ask: AskId(request.to_owned()), decision };
-    let success = session.call::<Value>(Method::AsksDecide, decided).await.is_ok();
-    Ok(json!({ "success": success }))
+    Ok(json!({ "success": questions::decide(session, decided).await }))
 }
 
 /// A client's word on a permission.
@@ -58,16 +58,18 @@ async fn permitted(session: &Held, request: &str, result: &Value) -> Result<Deci
     let word = |name: &str| result[name].as_str().unwrap_or_default().to_owned();
     let kind = word("kind");
     Ok(match kind.as_str() {
-        "approve-once" | "approved" => Decision::Allow { rule: None, input: None },
+        "approve-once" | "approved" => Decision::Allow { rules: Vec::new(), input: None },
         "approve-for-session"
         | "approve-for-location"
         | "approve-permanently"
         | "approved-for-session"
-        | "approved-for-location" => Decision::Allow { rule: rule(session, request).await?, input: None },
+        | "approved-for-location" => Decision::Allow { rules: rules(session, request).await?, input: None },
         "approve-read-only-for-session" => {
             // To look is granted, and no more than that.
             let reads = |rule: &String| rule == "read" || rule.starts_with("read(");
-            Decision::Allow { rule: rule(session, request).await?.filter(reads), input: None }
+            let mut rules = rules(session, request).await?;
+            rules.retain(reads);
+            Decision::Allow { rules, input: None }
         }
         "reject" | "denied-interactively-by-user" => Decision::Deny { words: word("feedback") },
         "user-not-available" | "denied-no-approval-rule-and-could-not-request-from-user" => {
@@ -82,13 +84,13 @@ async fn permitted(session: &Held, request: &str, result: &Value) -> Result<Deci
     })
 }
 
-/// The rule that would allow the call and its like, if there may be one.
-async fn rule(session: &Held, request: &str) -> Result<Option<String>, ErrorObject> {
+/// The rules that would allow the call and its like, if there may be any.
+async fn rules(session: &Held, request: &str) -> Result<Vec<String>, ErrorObject> {
     let wanted = AsksParams { limit: Some(1000), ..AsksParams::default() };
     let open: AsksResult = session.call(Method::AsksList, wanted).await?;
     let ask = open.asks.into_iter().map(|row| row.ask).find(|ask| ask.id.0 == request);
-    Ok(ask.and_then(|ask| match ask.subject {
-        Subject::Permission { rule, .. } => rule,
-        Subject::Question { .. } | Subject::Plan { .. } => None,
+    Ok(ask.map_or_else(Vec::new, |ask| match ask.subject {
+        Subject::Permission { rules, .. } => rules,
+        Subject::Question { .. } | Subject::Plan { .. } => Vec::new(),
     }))
 }

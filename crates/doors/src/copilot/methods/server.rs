@@ -105,12 +105,12 @@ fn connect(visit: &Visit, params: &Value) -> Result<Value, ErrorObject> {
 }
 
 async fn messages(visit: &Visit, params: &Value) -> Result<Value, ErrorObject> {
-    let (home, id) = (visit.server().house.home(), named(params)?);
+    let (home, id) = (visit.server().house.home(), owned(visit, params)?);
     Ok(json!({ "events": crate::copilot::history::kept(home, id).await? }))
 }
 
 async fn delete(visit: &Visit, params: &Value) -> Result<Value, ErrorObject> {
-    let id = named(params)?;
+    let id = owned(visit, params)?;
     visit.part(id).await;
     visit.server().evict(id).await;
     let home = visit.server().house.home().clone();
@@ -143,7 +143,7 @@ struct Known {
 
 /// Every session there is; those that are held are as they are now.
 async fn known(visit: &Visit) -> Result<Vec<Known>, ErrorObject> {
-    let home = visit.server().house.home().clone();
+    let (home, base) = (visit.server().house.home().clone(), visit.server().base.clone());
     let reading = tokio::task::spawn_blocking(move || -> Result<Vec<Known>, StoreError> {
         let rows = Index::open(&home)?.agree(&home)?.list(None)?;
         let now = |row: SessionRow| match Reader::open(&home, row.id).and_then(|reader| reader.session_view()) {
@@ -151,7 +151,7 @@ async fn known(visit: &Visit) -> Result<Vec<Known>, ErrorObject> {
             Err(_) => row,
         };
         let known = |row: SessionRow| Known { called: naming::called(&home, row.id), row };
-        Ok(rows.into_iter().map(now).map(known).collect())
+        Ok(rows.into_iter().filter(|row| base.has(&home, row.id)).map(now).map(known).collect())
     });
     reading.await.map_err(ErrorObject::internal)?.map_err(ErrorObject::internal)
 }
@@ -170,4 +170,12 @@ fn metadata(Known { row, called }: &Known) -> Value {
 fn named(params: &Value) -> Result<SessionId, ErrorObject> {
     let text = params["sessionId"].as_str().ok_or_else(|| ErrorObject::bad_params("`sessionId` is missing"))?;
     naming::meant(text).ok_or_else(|| unknown(text))
+}
+
+/// The session that is named, if the client knows it.
+fn owned(visit: &Visit, params: &Value) -> Result<SessionId, ErrorObject> {
+    let id = named(params)?;
+    let server = visit.server();
+    let is_known = server.base.has(server.house.home(), id);
+    is_known.then_some(id).ok_or_else(|| unknown(params["sessionId"].as_str().unwrap_or_default()))
 }

@@ -69,7 +69,7 @@ async fn message(params: &Value) -> Result<SendParams, ErrorObject> {
 async fn send_and_wait(visit: &Visit, session: &Held, params: &Value) -> Result<Value, ErrorObject> {
     let mut rests = visit.rests(session.id()).ok_or_else(|| ErrorObject::internal("the session was left"))?;
     let mail = send(session, params).await?;
-    let rested = rests.wait_for(|rest| rest.read.is_some_and(|read| read >= mail)).await;
+    let rested = rests.wait_for(|rest| rest.mail >= Some(mail)).await;
     let Rest { event, said, error, aborted, .. } =
         rested.map_err(|_| ErrorObject::internal("the session was left before it came to rest"))?.clone();
     let event = event.map(|event| event["id"].clone());

@@ -58,7 +58,7 @@ version: 1
 rules:
   - when: { agent: worker, turn: 1 }
     answer:
-      - call: { id: w1, tool: shell, input: { command: 'true' } }
+      - call: { id: w1, tool: shell, input: { command: 'touch counted' } }
   - when: { agent: worker }
     answer: [ { say: ten } ]
   - when: { turn: 1 }

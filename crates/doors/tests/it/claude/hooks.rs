@@ -121,3 +121,66 @@ async fn d2_a_session_start_hook_is_heard_before_the_greeting_is_answered() {
     assert_eq!(visit.until_type("result").await["result"], "I remember.");
     visit.close().await;
 }
+
+/// What a redaction hook leaves of a result is what the model sees, whatever its form.
+#[tokio::test]
+async fn a_hook_replaces_what_a_tool_gave() {
+    let outputs = [
+        json!({ "updatedToolOutput": "gone" }),
+        json!({ "updatedToolOutput": { "stdout": "gone", "stderr": "", "interrupted": false } }),
+        json!({ "updatedToolOutput": { "type": "text", "file": { "filePath": "x", "content": "gone" } } }),
+        json!({ "updatedMCPToolOutput": [{ "type": "text", "text": "gone" }] }),
+        json!({ "updatedMCPToolOutput": { "content": [{ "type": "text", "text": "gone" }] } }),
+        json!({ "updatedToolOutput": { "answer": "gone" } }),
+        json!({ "updatedToolOutput": "" }),
+        json!({ "updatedToolOutput": [] }),
+        json!({ "updatedToolOutput": 5 }),
+    ];
+    for output in outputs {
+        let inn = Inn::new(scenario().script(SCRIPT).allow_all());
+        let mut visit = Visit::greeted(&inn, &[], hello("PostToolUse", None)).await;
+        visit.prompt("go").await;
+        let asked = visit.asked("hook_callback").await;
+        let raw = asked["request"]["input"]["tool_response"].as_str().unwrap().to_owned();
+        assert!(raw.contains("a.txt"), "{raw}");
+        let mut said = output.clone();
+        said["hookEventName"] = json!("PostToolUse");
+        visit.answer(&asked, json!({ "hookSpecificOutput": said })).await;
+        let result = visit.until_type("result").await["result"].as_str().unwrap().to_owned();
+        assert!(result.starts_with("Done: ") && !result.contains("a.txt"), "{output}: {result}");
+        visit.close().await;
+    }
+}
+
+/// A hook that must look through results before they are shown, and fails, hides them.
+#[tokio::test]
+async fn a_result_is_not_shown_without_the_hook_that_was_to_look_through_it() {
+    let inn = Inn::new(scenario().script(SCRIPT).allow_all());
+    let matcher = json!({ "hookCallbackIds": ["hook_0"], "onFailure": "block" });
+    let mut visit = Visit::greeted(&inn, &[], json!({ "hooks": { "PostToolUse": [matcher] } })).await;
+    visit.prompt("go").await;
+    let asked = visit.asked("hook_callback").await;
+    visit.answer(&asked, json!("nonsense")).await;
+    let result = visit.until_type("result").await["result"].as_str().unwrap().to_owned();
+    assert!(result.contains("failed") && !result.contains("a.txt"), "{result}");
+    visit.close().await;
+}
+
+/// `continue: false` stops the agent: no model is asked again.
+#[tokio::test]
+async fn a_hook_stops_the_agent() {
+    for event in ["PreToolUse", "PostToolUse"] {
+        let inn = Inn::new(scenario().script(SCRIPT).allow_all());
+        let mut visit = Visit::greeted(&inn, &[], hello(event, None)).await;
+        visit.prompt("go").await;
+        let asked = visit.asked("hook_callback").await;
+        visit.answer(&asked, json!({ "continue": false, "stopReason": "enough for today" })).await;
+        let result = visit.until_type("result").await;
+        assert_eq!(result["is_error"], true, "{result}");
+        assert!(result.to_string().contains("enough for today"), "{result}");
+        let id = format!("ses-{}", result["session_id"].as_str().unwrap());
+        assert_eq!(inn.stage.model(id.parse().unwrap()).requests().len(), 1, "{event}");
+        visit.close().await;
+        assert_eq!(inn.stage.file("a.txt").is_some(), event == "PostToolUse");
+    }
+}

@@ -83,3 +83,21 @@ async fn d6_two_clients_watch_one_session_and_one_may_leave() {
     assert_eq!(owner.until_type("result").await["result"], "Done.");
     owner.close().await;
 }
+
+/// A client that says nothing more waits for the status that follows the last event it was told of. An event that changes
+/// nothing else of the status, such as another mode, must have one too.
+#[tokio::test]
+async fn a_client_may_leave_after_an_event_that_changed_only_the_mode() {
+    let inn = Inn::new(scenario().script(SCRIPT));
+    let mut owner = Visit::greeted(&inn, &[], json!({})).await;
+    owner.prompt("hello").await;
+    let id = owner.until_type("result").await["session_id"].as_str().unwrap().to_owned();
+    let mut guest = Visit::greeted(&inn, &["--resume", &id], json!({})).await;
+    guest.request(json!({ "subtype": "set_permission_mode", "mode": "plan" })).await;
+    owner.until(|frame| frame["permissionMode"] == "plan").await;
+    // The session is the owner's, and ends with it.
+    for client in [guest, owner] {
+        let closed = tokio::time::timeout(std::time::Duration::from_secs(20), client.close()).await;
+        assert_eq!(closed.expect("the adapter does not end").1, bosun_doors::Ended::Well);
+    }
+}

@@ -50,3 +50,16 @@ async fn d2_what_is_no_json_ends_the_talk_with_an_error() {
     assert_eq!(result["subtype"], "error_during_execution");
     assert_eq!(visit.close().await.1, bosun_doors::Ended::Failed);
 }
+
+/// Half of a surrogate pair, as a program writes that cuts a text in the middle of a character.
+#[tokio::test]
+async fn half_a_character_does_not_end_the_session() {
+    let inn = Inn::new(scenario().script("version: 1\nrules: [ { answer: [ { say: 'You said: ${prompt}' } ] } ]"));
+    let mut visit = Visit::greeted(&inn, &[], json!({})).await;
+    let line = r#"{"type":"user","message":{"role":"user","content":"half \ud83d of it"}}"#;
+    visit.raw(format!("{line}\n").as_bytes()).await;
+    assert_eq!(visit.until_type("result").await["result"], "You said: half \u{FFFD} of it");
+    visit.prompt("and on").await;
+    assert_eq!(visit.until_type("result").await["result"], "You said: and on");
+    visit.close().await;
+}

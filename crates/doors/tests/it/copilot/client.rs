@@ -18,11 +18,17 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) struct Cottage {
     stage: Stage,
     pub(crate) flags: Mutex<Vec<String>>,
+    /// What `COPILOT_HOME` names.
+    base: Option<String>,
 }
 
 impl House for Cottage {
     fn home(&self) -> &Home {
         self.stage.home()
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        self.base.clone().filter(|_| name == "COPILOT_HOME")
     }
 
     fn open(&self, order: Order) -> Opening<'_> {
@@ -52,7 +58,12 @@ impl Client {
     }
 
     pub(crate) fn at(stage: Stage) -> Client {
-        let house = Arc::new(Cottage { stage, flags: Mutex::default() });
+        Client::under(stage, None)
+    }
+
+    /// One whose program keeps its sessions under a base directory.
+    pub(crate) fn under(stage: Stage, base: Option<&str>) -> Client {
+        let house = Arc::new(Cottage { stage, flags: Mutex::default(), base: base.map(str::to_owned) });
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         let (input, output) = tokio::io::split(theirs);
         let mut door = JoinSet::new();

@@ -167,3 +167,62 @@ async fn d2_sessions_are_listed_copied_and_deleted() {
     assert!(client.call("session.resume", json!({ "sessionId": id })).await.is_err());
     client.leave().await;
 }
+
+/// A policy of whoever manages the client is kept to, or the session is refused.
+#[tokio::test]
+async fn managed_settings_are_kept_to_or_refused() {
+    let mut client = client();
+    let refused = [
+        json!({ "enableManagedSettings": true }),
+        json!({ "managedSettings": { "somethingNew": true } }),
+        json!({ "managedSettings": "strict" }),
+        json!({ "managedSettings": { "permissions": { "deny": [" "] } } }),
+    ];
+    for params in refused {
+        assert!(client.call("session.create", params.clone()).await.is_err(), "{params}");
+    }
+    let rules = json!({ "deny": ["shell(touch:*)", "Bash(rm *)", "url(example.com)", "write"], "ask": ["read"] });
+    let id = client.session(json!({ "managedSettings": { "permissions": rules } })).await;
+    let flags = client.house.flags.lock().unwrap().clone();
+    for flag in ["--deny=shell(rm *)", "--ask=read"] {
+        assert!(flags.contains(&flag.to_owned()), "{flags:?}");
+    }
+    assert_eq!(flags.iter().filter(|flag| flag.starts_with("--deny=")).count(), 4, "{flags:?}");
+    let approved =
+        client.call("session.permissions.setApproveAll", json!({ "sessionId": id, "enabled": true })).await.unwrap();
+    assert_eq!(approved["success"], false, "a policy that asks is not answered by everything being approved");
+    client.leave().await;
+}
+
+/// Clients of one base directory do not see the sessions of another, nor those of none.
+#[tokio::test]
+async fn sessions_of_another_base_directory_are_not_there() {
+    let stage = scenario().script(ECHO).ready();
+    let ids = ["0190aaaa-0000-7000-8000-00000000000a", "0190aaaa-0000-7000-8000-00000000000b"];
+    for (base, id) in [(Some("/a"), ids[0]), (None, ids[1])] {
+        let mut client = Client::under(stage.clone(), base);
+        client.session(json!({ "sessionId": id })).await;
+        client.leave().await;
+    }
+    for (base, seen) in [(Some("/a"), vec![ids[0]]), (Some("/b"), vec![]), (None, ids.to_vec())] {
+        let mut client = Client::under(stage.clone(), base);
+        let listed = client.call("session.list", json!({})).await.unwrap();
+        let mut listed: Vec<&str> =
+            listed["sessions"].as_array().unwrap().iter().filter_map(|row| row["sessionId"].as_str()).collect();
+        listed.sort_unstable();
+        assert_eq!(listed, seen, "{base:?}");
+        for id in ids {
+            let is_there = seen.contains(&id);
+            for method in ["session.getMessages", "session.resume"] {
+                let found = client.call(method, json!({ "sessionId": id })).await.is_ok();
+                assert_eq!(found, is_there, "{base:?} {method} {id}");
+            }
+            if !is_there {
+                for method in ["session.delete", "sessions.fork"] {
+                    assert!(client.call(method, json!({ "sessionId": id })).await.is_err(), "{base:?} {method} {id}");
+                }
+            }
+        }
+        client.leave().await;
+    }
+}

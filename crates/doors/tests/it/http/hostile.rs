@@ -78,3 +78,29 @@ fn d4_without_the_token_nothing_is_told_and_nothing_is_done() {
         assert!(answer.head.to_ascii_lowercase().contains("www-authenticate: bearer"), "{answer:?}");
     }
 }
+
+/// Connections that say nothing take the places of strangers, and nobody else's.
+#[test]
+fn silent_connections_keep_nobody_out() {
+    let served = serve(Limits { head_time: std::time::Duration::from_secs(600), ..Limits::default() });
+    let mut silent = Vec::new();
+    for _ in 0..300 {
+        silent.push(served.http.connect());
+    }
+    for _ in 0..3 {
+        assert_well(&served);
+    }
+    let mut half = served.http.connect();
+    half.write_all(b"GET /v1 HTTP/1.1\r\nX-A: ").unwrap();
+    assert_well(&served);
+}
+
+#[test]
+fn who_does_not_show_the_token_in_time_is_closed() {
+    let time = std::time::Duration::from_millis(200);
+    let served = serve(Limits { admission_time: time, ..Limits::default() });
+    let mut silent = served.http.connect();
+    // It ends, however it ends.
+    silent.read_to_end(&mut Vec::new()).ok();
+    assert_well(&served);
+}

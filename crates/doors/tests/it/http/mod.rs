@@ -3,6 +3,7 @@
 mod document;
 mod hostile;
 mod refusals;
+mod watchers;
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -48,6 +49,11 @@ fn tight() -> Limits {
 fn serve(limits: Limits) -> Served {
     let folder = tempfile::tempdir().unwrap();
     let home = Home::open(folder.path().join("home")).unwrap();
+    serve_house(Arc::new(Empty(home)), limits, folder)
+}
+
+/// Serves the sessions of a house; the folder is removed with the server.
+fn serve_house(house: Arc<dyn House>, limits: Limits, folder: TempDir) -> Served {
     let (end, ended) = oneshot::channel();
     let (told, url) = std::sync::mpsc::channel();
     let thread = std::thread::spawn(move || {
@@ -56,7 +62,7 @@ fn serve(limits: Limits) -> Served {
             let listener = Listener::bind(0).await.unwrap();
             told.send(listener.url()).unwrap();
             let end = async move { drop(ended.await) };
-            listener.serve(Arc::new(Empty(home)), Token::new(WORD).unwrap(), limits, end).await;
+            listener.serve(house, Token::new(WORD).unwrap(), limits, end).await;
         });
     });
     let http = Http::new(&url.recv().unwrap(), WORD);

@@ -43,7 +43,7 @@ pub(crate) async fn import(stage: &Stage, branches: &[Branch]) -> Vec<Part> {
     let mut parts = Vec::new();
     for Branch { name, .. } in branches {
         let commit = super::named(&stage.git, &format!("refs/bosun/test/work/{name}")).await;
-        parts.push(Part { name: name.clone(), commit });
+        parts.push(Part { name: name.clone(), title: String::new(), commit });
     }
     parts
 }

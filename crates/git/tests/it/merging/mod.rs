@@ -2,6 +2,7 @@
 
 mod branches;
 mod joining;
+mod keeping;
 mod kinds;
 mod landing;
 mod predicting;
@@ -28,9 +29,13 @@ async fn head(stage: &Stage) -> Commit {
 async fn scratch(stage: &Stage, base: &Commit) -> Scratch {
     let repository = Repository::find(&stage.git).await.unwrap();
     let root = stage.home.make_checkouts(stage.session).unwrap();
-    Scratch::make(&repository, &root, Order { id: stage.id(), name: "merging".into(), base: base.clone() })
-        .await
-        .unwrap()
+    Scratch::make(
+        &repository,
+        &root,
+        Order { id: stage.id(), name: "merging".into(), title: String::new(), base: base.clone() },
+    )
+    .await
+    .unwrap()
 }
 
 async fn queue(stage: &Stage, tip: &Commit) -> Queue {

@@ -14,16 +14,22 @@ use super::effort::{OutputConfig, Thinking, Thought, thought};
 use super::kept::WIRE;
 use crate::wire::names::safe;
 use crate::wire::verbatim;
-use crate::{Calls, Message, Part, Request, ToolSpec};
+use crate::wire::written::{self, Items};
+use crate::{Calls, Fold, Message, Part, Request, ToolSpec};
 
+/// What comes before the messages.
 #[derive(Serialize)]
-struct Body<'a> {
+struct Head<'a> {
     model: &'a str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     system: Vec<Content<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
-    messages: Vec<Entry<'a>>,
+}
+
+/// What comes after them.
+#[derive(Serialize)]
+struct Tail {
     max_tokens: u32,
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -100,22 +106,48 @@ const MARK: Option<Kind> = Some(Kind { r#type: "ephemeral" });
 /// The body of `request` to `model`.
 pub(in crate::wire) fn body(model: &str, request: &Request, max_tokens: u32) -> serde_json::Result<Vec<u8>> {
     let Thought { thinking, output_config } = thought(model, request.effort, max_tokens);
-    let mut messages: Vec<Entry<'_>> = request.messages.iter().filter_map(entry).collect();
-    if let Some(last) = messages.last_mut().and_then(|entry| entry.content.last_mut()) {
-        last.mark();
-    }
     let may_not_call = request.calls == Calls::Forbidden && !request.tools.is_empty();
-    serde_json::to_vec(&Body {
-        model,
-        system: system(&request.system),
-        tools: request.tools.iter().map(tool).collect(),
-        messages,
+    let head = Head { model, system: system(&request.system), tools: request.tools.iter().map(tool).collect() };
+    let tail = Tail {
         max_tokens,
         stream: true,
         thinking,
         output_config,
         tool_choice: may_not_call.then_some(Kind { r#type: "none" }),
+    };
+    request.messages.fold(|sent: &Sent| {
+        let last = sent.last.as_ref().and_then(|(at, _)| request.messages.get(*at));
+        written::object(&head, "messages", &[&sent.before, &marked(last)], &tail)
     })
+}
+
+/// The messages as they are sent, the last one apart: it has the mark.
+#[derive(Default)]
+struct Sent {
+    before: Items,
+    /// The last one that is sent, without its mark, and which message it is.
+    last: Option<(usize, Items)>,
+}
+
+impl Fold for Sent {
+    fn add(&mut self, at: usize, message: &Message) {
+        let Some(entry) = entry(message) else { return };
+        if let Some((_, last)) = self.last.take() {
+            self.before.append(&last);
+        }
+        let mut last = Items::default();
+        last.push(&entry);
+        self.last = Some((at, last));
+    }
+}
+
+fn marked(message: Option<&Message>) -> Items {
+    let mut items = Items::default();
+    if let Some(mut entry) = message.and_then(entry) {
+        entry.content.last_mut().into_iter().for_each(Content::mark);
+        items.push(&entry);
+    }
+    items
 }
 
 fn system(text: &str) -> Vec<Content<'_>> {

@@ -11,7 +11,8 @@ use super::extra::{Extra, WIRE};
 use crate::wire::names::safe;
 use crate::wire::thinks::can_reason;
 use crate::wire::verbatim;
-use crate::{Calls, Message, Part, Request, ToolSpec};
+use crate::wire::written::{self, Items};
+use crate::{Calls, Fold, Message, Part, Request, ToolSpec};
 
 /// What a server calls the most tokens of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,12 +34,17 @@ impl Limit {
     }
 }
 
+/// What comes before the messages.
 #[derive(Serialize)]
-struct Body<'a> {
+struct Head<'a> {
     model: &'a str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
-    messages: Vec<Entry<'a>>,
+}
+
+/// What comes after them.
+#[derive(Serialize)]
+struct Tail {
     #[serde(skip_serializing_if = "Option::is_none")]
     max_completion_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -133,19 +139,31 @@ pub(in crate::wire) fn body(
     max_tokens: u32,
     limit: Limit,
 ) -> serde_json::Result<Vec<u8>> {
-    let system = (!request.system.is_empty()).then_some(Entry::System { content: &request.system });
+    let mut system = Items::default();
+    if !request.system.is_empty() {
+        system.push(&Entry::System { content: &request.system });
+    }
     let may_not_call = request.calls == Calls::Forbidden && !request.tools.is_empty();
-    serde_json::to_vec(&Body {
-        model,
-        tools: request.tools.iter().map(tool).collect(),
-        messages: system.into_iter().chain(request.messages.iter().flat_map(entries)).collect(),
+    let head = Head { model, tools: request.tools.iter().map(tool).collect() };
+    let tail = Tail {
         max_completion_tokens: (limit == Limit::Completion).then_some(max_tokens),
         max_tokens: (limit == Limit::Tokens).then_some(max_tokens),
         stream: true,
         stream_options: StreamOptions { include_usage: true },
         reasoning_effort: request.effort.filter(|_| can_reason(model)).map(word),
         tool_choice: may_not_call.then_some("none"),
-    })
+    };
+    request.messages.fold(|sent: &Sent| written::object(&head, "messages", &[&system, &sent.0], &tail))
+}
+
+/// The messages as they are sent.
+#[derive(Default)]
+struct Sent(Items);
+
+impl Fold for Sent {
+    fn add(&mut self, _at: usize, message: &Message) {
+        entries(message).iter().for_each(|entry| self.0.push(entry));
+    }
 }
 
 fn word(effort: Effort) -> &'static str {

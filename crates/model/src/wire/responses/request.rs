@@ -12,16 +12,22 @@ use crate::wire::account::digest;
 use crate::wire::names::safe;
 use crate::wire::thinks::can_reason;
 use crate::wire::verbatim;
-use crate::{Calls, Message, Part, Request, ToolSpec};
+use crate::wire::written::{self, Items};
+use crate::{Calls, Fold, Message, Part, Request, ToolSpec};
 
+/// What comes before the input.
 #[derive(Serialize)]
-struct Body<'a> {
+struct Head<'a> {
     model: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
     instructions: &'a str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
-    input: Vec<Item<'a>>,
+}
+
+/// What comes after it.
+#[derive(Serialize)]
+struct Tail {
     max_output_tokens: u32,
     stream: bool,
     store: bool,
@@ -91,11 +97,8 @@ struct Reasoning {
 pub(in crate::wire) fn body(model: &str, request: &Request, max_tokens: u32) -> serde_json::Result<Vec<u8>> {
     let may_not_call = request.calls == Calls::Forbidden && !request.tools.is_empty();
     let can_reason = can_reason(model);
-    serde_json::to_vec(&Body {
-        model,
-        instructions: &request.system,
-        tools: request.tools.iter().map(tool).collect(),
-        input: request.messages.iter().flat_map(items).collect(),
+    let head = Head { model, instructions: &request.system, tools: request.tools.iter().map(tool).collect() };
+    let tail = Tail {
         max_output_tokens: max_tokens,
         stream: true,
         store: false,
@@ -104,7 +107,18 @@ pub(in crate::wire) fn body(model: &str, request: &Request, max_tokens: u32) -> 
         reasoning: request.effort.filter(|_| can_reason).map(reasoning),
         tool_choice: may_not_call.then_some("none"),
         prompt_cache_key: cache_key(request),
-    })
+    };
+    request.messages.fold(|sent: &Sent| written::object(&head, "input", &[&sent.0], &tail))
+}
+
+/// The messages as they are sent.
+#[derive(Default)]
+struct Sent(Items);
+
+impl Fold for Sent {
+    fn add(&mut self, _at: usize, message: &Message) {
+        items(message).iter().for_each(|item| self.0.push(item));
+    }
 }
 
 /// A key that one conversation keeps, so that its requests meet the same cache.

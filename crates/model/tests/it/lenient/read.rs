@@ -12,6 +12,21 @@ const VIEW: &[&str] = &[r#"calls view {"path":"a.txt"}"#];
 
 pub(crate) const READ: &[Read] = &[
     Read {
+        name: "a marked call of a tool that was not offered, which its model is to hear of",
+        text: "<tool_call>\n{\"name\": \"read_file\", \"arguments\": {\"path\": \"a.txt\"}}\n</tool_call>",
+        lines: &[r#"calls read_file {"path":"a.txt"}"#],
+    },
+    Read {
+        name: "a list of calls of which one tool was not offered",
+        text: "[TOOL_CALLS] [{\"name\": \"view\", \"arguments\": {\"path\": \"a\"}}, {\"name\": \"rm\", \"arguments\": {}}]",
+        lines: &[r#"calls view {"path":"a"}"#, "calls rm {}"],
+    },
+    Read {
+        name: "a fenced call of a tool whose name is not quite that of an offered one",
+        text: "```json\n{\"name\": \"View\", \"arguments\": {\"path\": \"a.txt\"}}\n```",
+        lines: &[r#"calls View {"path":"a.txt"}"#],
+    },
+    Read {
         name: "a fence of json after a sentence",
         text: "I'll look at the file first.\n\n```json\n{\"name\": \"view\", \"arguments\": {\"path\": \"a.txt\"}}\n```\n",
         lines: &["says I'll look at the file first.", r#"calls view {"path":"a.txt"}"#],

@@ -8,16 +8,16 @@ pub(crate) struct Refused {
 
 pub(crate) const REFUSED: &[Refused] = &[
     Refused {
-        why: "no such tool was offered",
-        text: "<tool_call>\n{\"name\": \"read_file\", \"arguments\": {\"path\": \"a.txt\"}}\n</tool_call>",
+        why: "a value with the form of a call names no offered tool, and is not marked as a call",
+        text: "{\"name\": \"read_file\", \"arguments\": {\"path\": \"a.txt\"}}",
     },
     Refused {
-        why: "one of two tools was not offered, and half of a plan is not the plan",
-        text: "[TOOL_CALLS] [{\"name\": \"view\", \"arguments\": {\"path\": \"a\"}}, {\"name\": \"rm\", \"arguments\": {}}]",
+        why: "what is no name of a tool is not called",
+        text: "```json\n{\"name\": \"John Smith\", \"arguments\": {\"age\": 7}}\n```",
     },
     Refused {
-        why: "a tool's name is not quite that of an offered one",
-        text: "```json\n{\"name\": \"View\", \"arguments\": {\"path\": \"a.txt\"}}\n```",
+        why: "a record with an input is not a call of a tool that nobody offered",
+        text: "```json\n{\"name\": \"lexer\", \"input\": {}}\n```",
     },
     Refused {
         why: "it is a file that is shown, with a name that happens to be a tool's",

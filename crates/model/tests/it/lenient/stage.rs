@@ -47,7 +47,7 @@ pub(crate) fn request(calls: Calls) -> Request {
         turn: 3,
         attempt: 1,
         system: Arc::default(),
-        messages: Arc::new(vec![Message::user("go")]),
+        messages: vec![Message::user("go")].into(),
         tools: tools.into(),
         calls,
         max_output: None,

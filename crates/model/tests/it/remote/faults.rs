@@ -5,7 +5,7 @@ use std::time::Duration;
 use bosun_model::Wire::{self, Anthropic, Chat, Responses};
 use bosun_model::{Delta, ModelError, Reply};
 use net::Patience;
-use protocol::ModelFault::{self, Auth, QuotaUntil, RetryAfter, Terminal, TooLong, Transient};
+use protocol::ModelFault::{self, Auth, Overloaded, QuotaUntil, RetryAfter, Terminal, TooLong, Transient};
 use protocol::{At, StopReason};
 
 use super::server::{Act, KEY, PATIENT, Server, WIRES, answer, deltas, events, http, recorded};
@@ -61,10 +61,10 @@ async fn every_status_has_its_class() {
         (429, "", r#"{"error":{"resets_in_seconds":5}}"#, QuotaUntil { until_at: At(6_000) }),
         (429, "", QUOTA, Terminal),
         (429, "retry-after: Fri, 31 Dec 9999 00:00:00 GMT\r\n", error, RetryAfter { millis: 2_592_000_000 }),
-        (500, "", "<html>oops</html>", Transient),
-        (502, "", "", Transient),
+        (500, "", "<html>oops</html>", Overloaded),
+        (502, "", "", Overloaded),
         (503, "retry-after: 3\r\n", error, RetryAfter { millis: 3000 }),
-        (529, "", r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#, Transient),
+        (529, "", r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#, Overloaded),
         (302, "location: http://127.0.0.1:1/\r\n", "", Terminal),
     ];
     for (number, headers, body, fault) in table {
@@ -129,7 +129,7 @@ async fn an_error_inside_of_an_answer_counts_by_its_kind_and_as_begun() {
     let flat = |code: &str| format!("data: {{\"type\":\"error\",\"code\":\"{code}\",\"message\":\"words\"}}\n\n");
     let chat = |code: &str| format!("data: {{\"error\":{{\"code\":{code},\"message\":\"words\"}}}}\n\n");
     for (wire, body, fault) in [
-        (Anthropic, anthropic("overloaded_error"), Transient),
+        (Anthropic, anthropic("overloaded_error"), Overloaded),
         (Anthropic, anthropic("api_error"), Transient),
         (Anthropic, anthropic("rate_limit_error"), RetryAfter { millis: 0 }),
         (Anthropic, anthropic("authentication_error"), Auth),
@@ -141,7 +141,7 @@ async fn an_error_inside_of_an_answer_counts_by_its_kind_and_as_begun() {
         (Responses, failed("invalid_prompt"), Terminal),
         (Responses, flat("server_error"), Transient),
         (Responses, flat("insufficient_quota"), Terminal),
-        (Chat, chat("502"), Transient),
+        (Chat, chat("502"), Overloaded),
         (Chat, chat("429"), RetryAfter { millis: 0 }),
         (Chat, chat("\"invalid_api_key\""), Auth),
         (Chat, chat("\"401\""), Auth),
@@ -221,7 +221,7 @@ async fn a_good_status_with_something_else_is_explained() {
     assert_eq!((error.fault, error.begun), (Terminal, true));
     assert!(error.hint.unwrap().starts_with("check the address http://127.0.0.1:"));
     let json = http(200, "content-type: application/json\r\n", r#"{"error":{"type":"overloaded_error"}}"#);
-    assert_eq!(error_of(Anthropic, Act::Send(json)).await.fault, Transient);
+    assert_eq!(error_of(Anthropic, Act::Send(json)).await.fault, Overloaded);
 }
 
 #[tokio::test]

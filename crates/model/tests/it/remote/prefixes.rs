@@ -1,8 +1,6 @@
 //! A later request begins with the bytes of an earlier one.
 
-use std::sync::Arc;
-
-use bosun_model::{Calls, Request, ToolSpec, Wire};
+use bosun_model::{Calls, Messages, Request, ToolSpec, Wire};
 use futures_util::StreamExt;
 use protocol::AnswerStatus::{Broken, Done};
 use protocol::Effort;
@@ -44,7 +42,7 @@ async fn on_every_wire() {
         let model = server.model(wire, "m");
         for (n, mut request) in turns().into_iter().enumerate() {
             request.effort = (n > 2).then_some(Effort::High);
-            request.messages = Arc::new(request.messages.to_vec());
+            request.messages = request.messages.to_vec().into();
             model.ask(request).collect::<Vec<_>>().await;
         }
         let requests = server.requests();
@@ -54,6 +52,27 @@ async fn on_every_wire() {
             let earlier = stable(wire, pair[0]);
             assert!(pair[1].starts_with(earlier), "{wire:?}\n{earlier}\n{}", pair[1]);
             assert!(stable(wire, pair[1]).len() > earlier.len());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_that_grows_is_written_as_one_that_is_written_at_once() {
+    for wire in WIRES {
+        let server = Server::start(Act::Send(http(500, "", ""))).await;
+        let model = server.model(wire, "m");
+        let mut growing = Messages::default();
+        for request in turns() {
+            request.messages[growing.len()..].iter().for_each(|message| growing.push(message.clone()));
+            let grown = Request { messages: growing.clone(), ..request.clone() };
+            model.ask(grown).collect::<Vec<_>>().await;
+            model.ask(Request { messages: request.messages.to_vec().into(), ..request }).collect::<Vec<_>>().await;
+        }
+        let requests = server.requests();
+        let bodies: Vec<&str> = requests.iter().map(|request| request.split_once("\r\n\r\n").unwrap().1).collect();
+        assert_eq!(bodies.len(), 10);
+        for pair in bodies.chunks(2) {
+            assert_eq!(pair[0], pair[1], "{wire:?}");
         }
     }
 }

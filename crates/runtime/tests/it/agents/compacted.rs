@@ -85,7 +85,7 @@ async fn x6_compacted_at_every_turn_the_work_is_the_same_and_no_agent_is_forgott
     let free = run(None).await;
     assert_eq!(free.outcome(), Some(&Outcome::Completed), "{}", free.transcript());
     let window = free.events().iter().find_map(|envelope| match &envelope.entry.event {
-        Event::TurnBegun { reserved, max_output: Some(output), .. } => Some(reserved.tokens - u64::from(*output)),
+        Event::TurnBegun { reserved, quoted, .. } => Some(reserved.tokens - u64::from(quoted.output)),
         _other => None,
     });
     let small = run(window).await;

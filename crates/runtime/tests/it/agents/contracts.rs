@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kernel::Limits;
 use model::{Delta, Request};
-use protocol::{Event, FailKind, Holder, Outcome, RuleEffect};
+use protocol::{Event, Evidence, FailKind, Holder, Outcome, RuleEffect};
 use serde_json::{Value, json};
 use testkit::session::{Run, Scenario, scenario};
 
@@ -51,6 +51,35 @@ async fn t9_a_model_that_lies_is_never_complete() {
         assert!(told.contains("): failed (Contract: ") && told.contains("> I did everything."), "{told}");
         let repair = heard(asked(&run, "/root/kid").last().unwrap()).pop().unwrap();
         assert!(repair.starts_with("[runtime] You said that you are done") && repair.contains(words), "{repair}");
+    }
+}
+
+/// A9: whatever changed a file has changed it.
+#[tokio::test]
+async fn a_file_that_a_command_made_changed_or_removed_counts_as_changed() {
+    for (pattern, command) in [
+        ("made.txt", "echo hi > made.txt"),
+        ("src/**/*.txt", "mkdir -p src/a && echo hi > src/a/made.txt"),
+        ("old.txt", "rm old.txt"),
+        ("old.txt", "echo new > old.txt"),
+    ] {
+        let act = move |request: &Request| match request.turn {
+            1 => calls([("c", "shell", json!({ "command": command }))]),
+            _ => says("done"),
+        };
+        let model = played(move |request| match (request.path.as_str(), request.turn) {
+            ("/root", 1) => calls([("t", "task", with(work("kid"), json!({ "expects": { "files": [pattern] } })))]),
+            ("/root", _) => says("done"),
+            _ => act(request),
+        });
+        let run = scenario().file("old.txt", "old").model(Arc::new(model)).allow_all().prompt("go").run().await;
+        assert_eq!(run.tasks()[1].last_outcome, Some(Outcome::Completed), "{command}: {}", run.transcript());
+        assert_eq!(held(&run), 0, "{command}");
+        let changed = run.count(|event| {
+            matches!(event, Event::CallAnswered { evidence, .. }
+                if evidence.iter().any(|piece| matches!(piece, Evidence::Changed { .. })))
+        });
+        assert_eq!(changed, 1, "{command}: the evidence says so");
     }
 }
 

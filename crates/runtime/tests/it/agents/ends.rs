@@ -70,7 +70,7 @@ async fn r3_every_waiter_gets_the_outcome_of_an_agent_that_is_stopped_from_elsew
     driver.asked(2).await;
     let params = protocol::api::StopTaskParams { task: driver.tasks()[1].id, how: protocol::Cancel::Abort };
     let command = protocol::api::Command::StopTask(params);
-    store::post_command(stage.home(), driver.id(), &command, testkit::session::FakeClock::START).unwrap();
+    driver.command(&command).await;
     driver.rest().await;
     let run = driver.leave().await;
     assert!(answer(&run, "t").text.contains("): cancelled\n"), "{}", run.transcript());
@@ -122,4 +122,33 @@ async fn r5_q6_a_result_that_comes_while_nobody_owns_the_session_is_told_by_the_
     let told = heard(asked(&run, "/root").last().unwrap()).join("\n");
     assert_eq!(told.matches("> /root/kid is done").count(), 1, "{told}");
     assert_eq!(asked(&run, "/root/kid").len(), 1, "{}", run.transcript());
+}
+
+/// B9: an empty answer is asked about once.
+#[tokio::test]
+async fn an_empty_answer_is_asked_about_once() {
+    let model = played(|request| if request.turn == 1 { Vec::new() } else { says("here it is") });
+    let run = scenario().model(Arc::new(model)).prompt("go").run().await;
+    assert_eq!((run.text(), run.outcome()), ("here it is", Some(&Outcome::Completed)), "{}", run.transcript());
+    assert!(heard(asked(&run, "/root").last().unwrap()).pop().unwrap().contains("Your answer was empty"));
+}
+
+/// B9: a model that knows the tools of another family is understood.
+#[tokio::test]
+async fn calls_in_the_words_of_other_families_are_run() {
+    let model = played(|request| match request.turn {
+        1 => calls([
+            ("w", "Write", json!({ "file_path": "a.txt", "content": "one\n" })),
+            ("e", "str_replace", json!({ "path": "a.txt", "old_str": "one", "new_str": "two" })),
+            ("b", "Bash", json!({ "command": "cat a.txt", "timeout": 5000 })),
+            ("r", "Read", json!({ "file_path": "a.txt" })),
+            ("u", "read", json!({ "path": "a.txt" })),
+        ]),
+        _ => says("done"),
+    });
+    let run = scenario().model(Arc::new(model)).allow_all().prompt("go").run().await;
+    assert_eq!(run.file("a.txt").as_deref(), Some("two\n"), "{}", run.transcript());
+    assert!(answer(&run, "b").text.contains("two") && answer(&run, "r").text.contains("two"), "{}", run.transcript());
+    let unknown = &answer(&run, "u").text;
+    assert!(unknown.starts_with("Not run: there is no tool `read`; use `view`."), "{unknown}");
 }

@@ -73,7 +73,7 @@ async fn the_root_is_told_what_its_definition_says() {
     assert_eq!((request.agent.as_str(), request.effort), ("lead", Some(Effort::High)));
     assert_eq!(tools(request), ["view", "task", "tool_search"]);
     let opened = run.events().iter().find_map(|envelope| match &envelope.entry.event {
-        Event::SessionOpened(terms) => Some((terms.max_turns, terms.budget)),
+        Event::SessionOpened(terms) => Some((terms.root_turns, terms.budget)),
         _other => None,
     });
     assert_eq!(opened, Some((Some(9), plain.budget)));

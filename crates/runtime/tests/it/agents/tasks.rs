@@ -7,8 +7,7 @@ use protocol::api::{Command, TaskParams};
 use protocol::{AgentSpec, AnswerStatus, Body, Delivery, Event, Outcome};
 use runtime::Start;
 use serde_json::json;
-use store::post_command;
-use testkit::session::{FakeClock, Shelf, scenario};
+use testkit::session::{Shelf, scenario};
 
 use super::played::{answer, asked, calls, heard, played, raw, says, with, work};
 use crate::support::rules;
@@ -105,7 +104,7 @@ async fn t3_a_child_sees_its_prompt_and_nothing_of_its_parent() {
     });
     let run = scenario().model(Arc::new(model)).prompt("a secret of the root").run().await;
     let [request] = &asked(&run, "/root/kid")[..] else { panic!("{}", run.transcript()) };
-    assert_eq!(**request.messages, [Message::user("do kid")]);
+    assert_eq!(*request.messages, [Message::user("do kid")]);
     assert!(!request.system.contains("a secret of the root"));
     assert!(answer(&run, "t").text.contains("> [1 turns, 110 tokens, 0.0 s]\n> It said:\n> forty-two\n"));
 }
@@ -170,7 +169,7 @@ async fn t4_another_process_sends_an_awaited_child_to_the_background() {
     driver.send("go", Delivery::FollowUp).await;
     driver.asked(2).await;
     let task = driver.tasks()[1].id;
-    post_command(stage.home(), driver.id(), &Command::Promote(TaskParams { task }), FakeClock::START).unwrap();
+    driver.command(&Command::Promote(TaskParams { task })).await;
     driver.until("an end", |event| matches!(event, Event::ActivationEnded { .. })).await;
     gate.add_permits(1);
     driver.rest().await;

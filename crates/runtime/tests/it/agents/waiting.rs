@@ -167,3 +167,40 @@ async fn t10_a_command_that_never_succeeds_is_given_up_in_time() {
     assert_eq!(answer(&run, "u").text, "`exit 1` did not succeed within 60 s");
     assert_eq!(run.count(|event| matches!(event, Event::TaskFinished { .. })), 1, "{}", run.transcript());
 }
+
+/// A12: what a call told is not told again.
+#[tokio::test]
+async fn a_result_that_a_reader_waited_for_comes_once() {
+    let model = played(|request| match (request.path.as_str(), request.turn) {
+        ("/root", 1) => calls([("t", "task", with(work("kid"), json!({ "mode": "background" })))]),
+        ("/root", 2) => calls([("r", "read_agent", json!({ "agent": "kid", "wait": true }))]),
+        (path, _) => says(format!("{path} is done")),
+    });
+    let run = scenario().model(Arc::new(model)).allow_all().prompt("go").run().await;
+    let requests = asked(&run, "/root");
+    let last = format!("{:?}", requests.last().unwrap().messages);
+    assert_eq!((requests.len(), last.matches("/root/kid is done").count()), (3, 1), "{}", run.transcript());
+    assert!(answer(&run, "r").text.contains("> /root/kid is done"), "{}", run.transcript());
+}
+
+/// A12: a turn can be waited for, and not only the end.
+#[tokio::test]
+async fn a_reader_can_wait_for_a_turn() {
+    let model = played(|request| match (request.path.as_str(), request.turn) {
+        ("/root", 1) => calls([("t", "task", with(work("kid"), json!({ "mode": "background" })))]),
+        ("/root", 2) => calls([("r", "read_agent", json!({ "agent": "kid", "wait": true, "since_turn": 1 }))]),
+        ("/root/kid", 1 | 2) => calls([("l", "list_shells", json!({}))]),
+        (path, turn) => says(format!("{path} says {turn}")),
+    });
+    let (model, gate) = model.holding(|request| request.path == "/root/kid" && request.turn >= 2);
+    let stage = scenario().model(Arc::new(model)).ready();
+    let mut driver = stage.open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    driver.until("a wait", |event| matches!(event, Event::WaitBegan { .. })).await;
+    gate.add_permits(1);
+    driver.until("the answer", |event| matches!(event, Event::CallAnswered { call, .. } if call.0 == "r")).await;
+    gate.add_permits(1);
+    let run = finish(driver).await;
+    let told = &answer(&run, "r").text;
+    assert!(told.contains("running") && told.contains("turn 2: [calls list_shells]"), "{told}");
+}

@@ -146,7 +146,7 @@ fn tree(run: &Run) -> BTreeMap<String, String> {
 /// How many tokens each turn was thought to read.
 pub(super) fn inputs(run: &Run) -> Vec<u64> {
     let input = |event: &Event| match event {
-        Event::TurnBegun { reserved, max_output: Some(output), .. } => Some(reserved.tokens - u64::from(*output)),
+        Event::TurnBegun { reserved, quoted, .. } => Some(reserved.tokens - u64::from(quoted.output)),
         _other => None,
     };
     run.events().iter().filter_map(|envelope| input(&envelope.entry.event)).collect()

@@ -104,6 +104,26 @@ async fn f8_the_users_branch_moves_if_asked_and_all_is_green() {
     assert_eq!(git(&stage.path("."), &["status", "--porcelain"]), "");
 }
 
+#[tokio::test]
+async fn what_has_landed_leaves_no_refs_and_commits_are_titled_like_their_todos() {
+    let stage = ready(THREE);
+    let refs = || git(&stage.path("."), &["for-each-ref", "--format=%(refname)", "refs/bosun/"]);
+    let mut order = three();
+    order.terms.merge = true;
+    order.todos.iter_mut().for_each(|todo| todo.title = format!("Write {}.txt", todo.id));
+    let (outcome, summary, _run) = play(&stage, order).await;
+    assert_eq!((outcome, &summary.taken), (DONE, &Taken::Landed { branch: Some("main".into()) }));
+    assert_eq!(refs(), "", "history keeps all of it");
+    let subjects = git(&stage.path("."), &["log", "--format=%s"]);
+    for subject in ["Write a.txt", "Write b.txt", "Write c.txt", "Merge a: Write a.txt"] {
+        assert!(subjects.lines().any(|line| line == subject), "{subject} is missing in\n{subjects}");
+    }
+    // What is only a branch of its own is kept by its refs.
+    let apart = ready(THREE);
+    play(&apart, three()).await;
+    assert_ne!(git(&apart.path("."), &["for-each-ref", "refs/bosun/"]), "");
+}
+
 /// Two who change the same line; `mend` is what the agent does that is to bring them together.
 fn clashing(mend: &str) -> Stage {
     ready(&format!(

@@ -93,11 +93,10 @@ async fn f4_killed_while_it_plans_it_plans_on() {
 async fn f4_a_fleet_is_stopped_from_elsewhere_and_goes_on_later() {
     let stage = by(&waits()).ready();
     let mut driver = stage.open(Start::New).await;
-    let id = driver.id();
     let mut fleet = driver.fleet(three()).await;
     until_file(&stage.path("began")).await;
     driver.until("one is done", |event| matches!(event, Event::TodoDone { .. })).await;
-    store::post_command(stage.home(), id, &Command::StopFleet, protocol::At(0)).unwrap();
+    driver.command(&Command::StopFleet).await;
     assert_eq!(driver.fleet_ended(&mut fleet).await, FleetOutcome::Ended(FleetEnd::Stopped));
     assert_eq!((status(&driver, "one"), status(&driver, "two")), (TodoStatus::Done, TodoStatus::Pending));
     // Without a fleet the session is one like any other.
@@ -123,7 +122,7 @@ async fn f4_a_fleet_that_goes_on_has_its_plan() {
     let mut driver = stage.open(Start::New).await;
     let mut fleet = driver.fleet(planned(1)).await;
     until_file(&stage.path("began")).await;
-    store::post_command(stage.home(), driver.id(), &Command::StopFleet, protocol::At(0)).unwrap();
+    driver.command(&Command::StopFleet).await;
     assert_eq!(driver.fleet_ended(&mut fleet).await, FleetOutcome::Ended(FleetEnd::Stopped));
     std::fs::write(stage.path("go"), "").unwrap();
     let mut fleet = driver.resume_fleet().await;

@@ -27,7 +27,7 @@ async fn asked(stage: &Stage) -> (Driver, Ask) {
 }
 
 fn with(ask: &Ask, input: &str) -> DecideParams {
-    DecideParams { ask: ask.id.clone(), decision: Decision::Allow { rule: None, input: Some(input.into()) } }
+    DecideParams { ask: ask.id.clone(), decision: Decision::Allow { rules: Vec::new(), input: Some(input.into()) } }
 }
 
 fn status(run: &Run) -> AnswerStatus {

@@ -45,6 +45,7 @@ fn on(event: HookEvent, id: &str, dialect: HookDialect) -> HookSpec {
         failure: HookFailure::Open,
         dialect,
         source: "the program".into(),
+        programs: Vec::new(),
     }
 }
 

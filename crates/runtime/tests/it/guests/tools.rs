@@ -61,9 +61,9 @@ async fn d1_a_tool_of_the_program_is_asked_about_and_nobody_there_means_no() {
     driver.send("go", Delivery::FollowUp).await;
     let asked = driver.until("the ask", |event| matches!(event, Event::Asked(_))).await;
     let Event::Asked(ask) = asked.entry.event else { unreachable!() };
-    let Subject::Permission { tool, rule, .. } = &ask.subject else { panic!("{ask:?}") };
-    assert_eq!((tool.as_str(), rule.as_deref()), ("lookup", Some("lookup")));
-    let decision = Decision::Allow { rule: None, input: None };
+    let Subject::Permission { tool, rules, .. } = &ask.subject else { panic!("{ask:?}") };
+    assert_eq!((tool.as_str(), rules.as_slice()), ("lookup", &["lookup".to_owned()][..]));
+    let decision = Decision::Allow { rules: Vec::new(), input: None };
     driver.session().decide(DecideParams { ask: ask.id, decision }).await.unwrap();
     driver.rest().await;
     assert_eq!((driver.leave().await.text(), guest.called().len()), ("heard forty-two", 1));
@@ -97,8 +97,8 @@ async fn d1_what_is_allowed_of_a_program_s_tool_for_good_is_that_tool_alone() {
     driver.send("go", Delivery::FollowUp).await;
     let asked = driver.until("the ask", |event| matches!(event, Event::Asked(_))).await;
     let Event::Asked(ask) = asked.entry.event else { unreachable!() };
-    let Subject::Permission { tool, rule, .. } = &ask.subject else { panic!("{ask:?}") };
-    assert_eq!((tool.as_str(), rule.as_deref()), ("edit", None), "`edit` would allow `create` too");
+    let Subject::Permission { tool, rules, .. } = &ask.subject else { panic!("{ask:?}") };
+    assert_eq!((tool.as_str(), rules.is_empty()), ("edit", true), "`edit` would allow `create` too");
     driver.leave().await;
 }
 

@@ -158,7 +158,11 @@ async fn h1_what_a_person_was_asked_is_what_runs_though_the_hook_would_say_other
     driver.until_status("the ask", |status| status.asks == 1).await;
     let asks = store::Reader::open(stage.home(), id).unwrap().asks(false).unwrap();
     let ask = asks[0].ask.id.clone();
-    driver.session().decide(DecideParams { ask, decision: Decision::Allow { rule: None, input: None } }).await.unwrap();
+    driver
+        .session()
+        .decide(DecideParams { ask, decision: Decision::Allow { rules: Vec::new(), input: None } })
+        .await
+        .unwrap();
     driver.rest().await;
     let run = driver.leave().await;
     assert_eq!((run.file("ran1").as_deref(), run.file("ran2")), (Some(""), None));
@@ -168,7 +172,7 @@ async fn h1_what_a_person_was_asked_is_what_runs_though_the_hook_would_say_other
 #[tokio::test]
 async fn h3_q36_broken_hooks_cost_no_more_than_their_deadline() {
     let quick = |hook: HookSpec| HookSpec { timeout_ms: 300, ..hook };
-    for broken in ["sleep 60", "trap '' TERM; while :; do sleep 1; done", "yes", "exit 3"] {
+    for broken in ["sleep 60", "trap '' TERM; while :; do sleep 1; done", "exit 3"] {
         let mut scene = plays("touch ran");
         for event in [HookEvent::PreToolUse, HookEvent::PostToolUse, HookEvent::AgentStop, HookEvent::SessionStart] {
             scene = scene.hook(quick(on(event, broken)));
@@ -176,9 +180,13 @@ async fn h3_q36_broken_hooks_cost_no_more_than_their_deadline() {
         let run = tokio::time::timeout(Duration::from_secs(20), scene.run()).await.unwrap();
         assert_eq!((run.file("ran").as_deref(), status(&run)), (Some(""), AnswerStatus::Done), "{broken}");
     }
+    // What a guard wrote and nobody could read to its end may have been a no.
+    let flood = quick(on(HookEvent::PreToolUse, "yes"));
     let closed = HookSpec { failure: HookFailure::Closed, ..quick(on(HookEvent::PreToolUse, "sleep 60")) };
-    let run = plays("touch ran").hook(closed).run().await;
-    assert_eq!((run.file("ran"), status(&run)), (None, AnswerStatus::Denied));
+    for no in [flood, closed] {
+        let run = plays("touch ran").hook(no).run().await;
+        assert_eq!((run.file("ran"), status(&run)), (None, AnswerStatus::Denied));
+    }
 }
 
 #[tokio::test]

@@ -40,7 +40,11 @@ async fn h1_a5_what_start_hooks_say_comes_before_the_prompt() {
 async fn h1_a_no_at_the_start_fails_the_agent_and_is_still_paired() {
     let start = on(HookEvent::SubagentStart, &noting("echo 'no workers today' >&2; exit 2"));
     let stop = on(HookEvent::SubagentStop, &noting("true"));
-    let run = plays().hook(start).hook(stop).run().await;
+    let denied = on(HookEvent::PermissionDenied, &noting("true"));
+    let run = plays().hook(start).hook(stop).hook(denied).run().await;
+    let told = told_of(run.stage(), "permissionDenied");
+    assert_eq!((told.len(), &told[0]["toolName"], &told[0]["toolCallId"]), (1, &"task".into(), &"t".into()));
+    assert!(told[0]["reason"].as_str().unwrap().contains("no workers today"), "{told:?}");
     let Some(Outcome::Failed { kind, message }) = &run.tasks()[1].last_outcome else { panic!("{:?}", run.tasks()) };
     assert_eq!(*kind, FailKind::Denied);
     assert!(message.contains("no workers today"), "{message}");

@@ -22,6 +22,7 @@ pub(crate) fn on(event: HookEvent, command: &str) -> HookSpec {
         failure: HookFailure::Open,
         dialect: HookDialect::Camel,
         source: "test.json:1".into(),
+        programs: Vec::new(),
     }
 }
 

@@ -6,11 +6,10 @@ use protocol::api::{Command, CommandFate, RefusalKind, SendParams};
 use protocol::{Delivery, Event, HookDialect, HookEvent, HookSpec};
 use runtime::{Rejected, Start};
 use serde_json::Value;
-use store::{Reader, post_command};
-use testkit::session::{FakeClock, scenario};
+use testkit::session::scenario;
 
 use super::{noting, on, told_of};
-use crate::support::{eventually, rules};
+use crate::support::rules;
 
 fn repeats() -> String {
     rules("  - answer: [say: 'heard ${prompt}']\n")
@@ -56,15 +55,9 @@ async fn h1_whoever_leaves_a_prompt_that_is_not_taken_reads_that() {
     let driver = stage.open(Start::New).await;
     let prompt =
         SendParams { task: None, text: "key".into(), images: Vec::new(), delivery: Delivery::FollowUp, display: None };
-    let left = post_command(stage.home(), driver.id(), &Command::Send(prompt), FakeClock::START).unwrap();
-    let reader = Reader::open(stage.home(), driver.id()).unwrap();
-    eventually("its fate", || reader.command_fate(left).unwrap().is_some()).await;
-    let fate = reader.command_fate(left).unwrap();
+    let fate = driver.command(&Command::Send(prompt)).await;
     let refused = |message: &str| message.contains("there is a key");
-    assert!(
-        matches!(&fate, Some(CommandFate::Refused { kind: RefusalKind::Hook, message }) if refused(message)),
-        "{fate:?}"
-    );
+    assert!(matches!(&fate, CommandFate::Refused { kind: RefusalKind::Hook, message } if refused(message)), "{fate:?}");
     assert_eq!(driver.leave().await.count(|event| matches!(event, Event::MailAdmitted { .. })), 0);
 }
 

@@ -36,6 +36,8 @@ fn terms() -> Terms {
         roots: Vec::new(),
         ask_user: true,
         max_turns: None,
+        root_turns: None,
+        limits: protocol::TermLimits::default(),
         budget: Budget::default(),
         effort: None,
         list: ListName::Session,
@@ -135,15 +137,18 @@ impl World {
         let report = match self.dice.below(16) {
             0..3 => Report::Boundary(Point::End),
             3..7 => {
-                let quote = Quote { input: 10, least: 1, most: 9, price: None, spare: Cost::ZERO };
+                let quote =
+                    Quote { input: 10, estimated: 10, least: 1, expected: 5, most: 9, price: None, spare: Cost::ZERO };
                 Report::TurnBegun { model: "m".into(), quote }
             }
             7..11 => self.answer(turn),
             11 => {
-                let (fault, booked) = (ModelFault::Transient, Booked::Reservation);
-                Report::TurnFailed { turn, fault, message: String::new(), booked }
+                let (fault, booked) = (ModelFault::Transient, Booked::Used { output: 5 });
+                Report::TurnFailed { turn, fault, message: String::new(), booked, retry: None }
             }
-            12 => Report::Park(At(self.now.0 + 30_000)),
+            12 => {
+                Report::Park(kernel::Parking { until: Some(At(self.now.0 + 30_000)), why: protocol::ParkReason::Quota })
+            }
             13 => Report::Greeted(Vec::new()),
             14 if self.dice.below(3) == 0 => {
                 let ending = Ending::Failed { kind: FailKind::Model, message: "no".into() };

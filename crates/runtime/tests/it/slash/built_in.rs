@@ -77,13 +77,42 @@ async fn s2_a_conversation_is_compacted_when_a_person_says_so() {
         driver.send(word, Delivery::FollowUp).await;
         driver.rest().await;
     }
-    assert!(told(&driver, "/compact").await.contains("before the next turn"));
+    assert_eq!(told(&driver, "/compact").await, "a digest stands for the first 5 messages");
+    assert_eq!(told(&driver, "/compact").await, "the conversation is too short to leave anything out");
     for word in ["four", "five"] {
         driver.send(word, Delivery::FollowUp).await;
         driver.rest().await;
     }
     let run = driver.leave().await;
     assert_eq!(run.count(|event| matches!(event, Event::Compacted(_))), 1, "{}", run.transcript());
+}
+
+/// A6: `bosun -c -p /compact` leaves the session right after the command.
+#[tokio::test]
+async fn a_conversation_at_rest_is_compacted_at_once_and_stays_so() {
+    let long = rules("  - answer: [say: \"${repeat:All work and no play. :400}\"]\n");
+    let stage = scenario().script(&long).ready();
+    let mut driver = stage.open(Start::New).await;
+    for word in ["one", "two", "three"] {
+        driver.send(word, Delivery::FollowUp).await;
+        driver.rest().await;
+    }
+    told(&driver, "/compact").await;
+    let id = driver.leave().await.id();
+    let mut driver = stage.open(Start::Resume(id)).await;
+    driver.send("four", Delivery::FollowUp).await;
+    driver.rest().await;
+    let asked = driver.model().requests().last().unwrap().messages.len();
+    let run = driver.leave().await;
+    let causes: Vec<_> = run
+        .events()
+        .iter()
+        .filter_map(|envelope| match &envelope.entry.event {
+            Event::Compacted(compaction) => Some(compaction.cause),
+            _other => None,
+        })
+        .collect();
+    assert_eq!((asked, causes), (3, vec![protocol::CompactionCause::Asked]), "{}", run.transcript());
 }
 
 #[tokio::test]

@@ -2,9 +2,9 @@
 
 use protocol::{
     Activation, AgentSpec, Answer, AnswerStatus, Ask, AskId, At, Attempt, AutopilotStop, Block, Blocked, Body, Budget,
-    Call, CallId, Cancel, CancelBy, Compaction, Cost, DecidedBy, Decision, DefinitionId, Delivery, Effort, Entry,
-    Event, Evidence, Expects, FailKind, Fence, FleetEnd, FleetTerms, Holder, Item, ItemId, ItemStatus, ListName,
-    MailId, ModelFault, ModelUse, Origin, Outcome, PermissionMode, Price, RuleEffect, RuleText, SessionMode,
+    Call, CallId, Cancel, CancelBy, Compaction, CompactionCause, Cost, DecidedBy, Decision, DefinitionId, Delivery,
+    Effort, Entry, Event, Evidence, Expects, FailKind, Fence, FleetEnd, FleetTerms, Holder, Item, ItemId, ItemStatus,
+    ListName, MailId, ModelFault, ModelUse, Origin, Outcome, PermissionMode, Price, RuleEffect, RuleText, SessionMode,
     StopReason, Subject, TaskSpec, Terms, Todo, TodoId, TodoStatus, Turn, Usage, WaitEnd, WaitMode, WrapUp,
 };
 
@@ -33,6 +33,7 @@ pub(super) fn entries() -> Vec<Entry> {
             fault: ModelFault::RetryAfter { millis: 10 },
             message: "slow down".into(),
             cost: Cost { tokens: 1, micros: 2 },
+            retry: None,
         },
         begun(1),
         Event::TurnAnswered {
@@ -50,7 +51,7 @@ pub(super) fn entries() -> Vec<Entry> {
         Event::TaskCreated(Box::new(spec(Some(task(1)), "tests"))),
         Event::TaskPromoted,
         Event::ActivationStarted { activation: Activation(1), attempt: Attempt(1) },
-        Event::TaskParked { until_at: At(9_000) },
+        Event::TaskParked { until_at: Some(At(9_000)), why: protocol::ParkReason::Quota },
         Event::TaskRequeued,
         Event::TaskInterrupted,
         Event::CancelRequested { by: CancelBy::User, how: Cancel::Abort, until_at: None },
@@ -89,7 +90,14 @@ pub(super) const BUDGET: Budget = Budget { tokens: Some(1_000), micros: Some(2_0
 pub(super) fn more_entries() -> Vec<Entry> {
     let price = Price { input: 3_000_000, output: 15_000_000, cache_read: 300_000, cache_write: 3_750_000 };
     let (asked, turn, reserved) = ("anthropic/claude".to_owned(), Turn(2), Cost { tokens: 40, micros: 90 });
-    let asks = Event::TurnBegun { turn, model: asked.clone(), reserved, price: Some(price), max_output: Some(9) };
+    let asks = Event::TurnBegun {
+        turn,
+        model: asked.clone(),
+        reserved,
+        price: Some(price),
+        max_output: Some(9),
+        quoted: protocol::Quoted::default(),
+    };
     let usage = Usage { input: 5, output: 6, cache_read: 0, cache_write: 0 };
     let (spent, fault, model) = (Cost { tokens: 11, micros: 105 }, ModelFault::Transient, "claude-2026".to_owned());
     let events = [
@@ -98,7 +106,7 @@ pub(super) fn more_entries() -> Vec<Entry> {
             terms: Terms { budget: BUDGET, effort: Some(Effort::High), ..terms() },
         },
         asks.clone(),
-        Event::TurnFailed { turn, fault, message: "cut".into(), cost: reserved },
+        Event::TurnFailed { turn, fault, message: "cut".into(), cost: reserved, retry: None },
         asks,
         Event::TurnAnswered {
             turn,
@@ -111,7 +119,11 @@ pub(super) fn more_entries() -> Vec<Entry> {
         Event::ModelDiffered { turn, asked, answered: model },
         Event::BudgetLow { spent, budget: BUDGET },
         Event::WrapUpBegan { why: WrapUp::Budget },
-        Event::Compacted(Compaction { messages: 3, digest: Some("what was before".into()) }),
+        Event::Compacted(Compaction {
+            messages: 3,
+            digest: Some("what was before".into()),
+            cause: CompactionCause::Full,
+        }),
     ];
     (70..).zip(events).map(|(at, event)| entry(at, event)).collect()
 }
@@ -124,7 +136,7 @@ pub(super) fn asking_entries() -> Vec<Entry> {
             tool: "shell".into(),
             input: r#"{"command":"rm -r target"}"#.into(),
             reason: "no rule speaks of `rm`".into(),
-            rule: Some("shell(rm *)".into()),
+            rules: vec!["shell(rm *)".into()],
         };
         Ask { id: id(name), call: call(n), subject, until_at: until.map(At) }
     };
@@ -148,7 +160,7 @@ pub(super) fn asking_entries() -> Vec<Entry> {
         Event::Asked(permission("0a", 2, None)),
         Event::Asked(permission("0b", 3, Some(96))),
         Event::Asked(permission("0c", 4, None)),
-        decided("0a", 2, Decision::Allow { rule: Some("shell(rm *)".into()), input: None }, DecidedBy::User),
+        decided("0a", 2, Decision::Allow { rules: vec!["shell(rm *)".into()], input: None }, DecidedBy::User),
         Event::CallAnswered { call: call(4), answer: denied, evidence: Vec::new() },
         decided("0b", 3, Decision::Deny { words: String::new() }, DecidedBy::Deadline),
         Event::Asked(Ask { id: id("0d"), call: call(5), subject: question, until_at: None }),

@@ -154,6 +154,7 @@ pub(super) fn turns() -> Vec<TurnView> {
         priced: false,
         begun_at: At(26),
         ended_at: Some(At(29)),
+        said: Some("[calls task]".into()),
     };
     let second = TurnView {
         turn: Turn(2),
@@ -164,6 +165,7 @@ pub(super) fn turns() -> Vec<TurnView> {
         priced: true,
         begun_at: At(71),
         ended_at: Some(At(74)),
+        said: None,
         ..first.clone()
     };
     vec![first, second]
@@ -180,6 +182,7 @@ pub(super) fn view() -> SessionView {
         roots: Vec::new(),
         ask_user: true,
         max_turns: Some(7),
+        limits: protocol::TermLimits::default(),
         budget: Budget::default(),
         effort: None,
         list: ListName::Session,
@@ -241,7 +244,7 @@ pub(super) fn fleet_view() -> SessionView {
 pub(super) fn asks() -> Vec<AskView> {
     let decided = |decision, by, at| AskState::Decided { decision, by, at: At(at) };
     let states = [
-        decided(Decision::Allow { rule: Some("shell(rm *)".into()), input: None }, DecidedBy::User, 94),
+        decided(Decision::Allow { rules: vec!["shell(rm *)".into()], input: None }, DecidedBy::User, 94),
         decided(Decision::Deny { words: String::new() }, DecidedBy::Deadline, 96),
         AskState::Withdrawn,
         AskState::Open,

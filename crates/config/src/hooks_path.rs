@@ -1,0 +1,86 @@
+//! The folder inside a project from which git runs hooks, where the project's repository names one.
+
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use policy::gitconfig::settings;
+use policy::{Rule, Source};
+use protocol::RuleEffect;
+
+/// Most bytes of a repository's settings that are read.
+const MOST: u64 = 1024 * 1024;
+
+/// Rules that ask before anybody changes hooks that git runs from a folder of the project.
+pub(crate) fn rules(top: &Path) -> Vec<Rule> {
+    let below = files(top).iter().flat_map(|file| folders(file, top)).collect::<Vec<_>>();
+    let rule = |folder: &PathBuf| {
+        let special = |c: char| r"*?[]{}!\()".contains(c);
+        let written: String =
+            folder.to_str()?.chars().flat_map(|c| special(c).then_some('\\').into_iter().chain([c])).collect();
+        Rule::parse(RuleEffect::Ask, &format!("edit(./{written})"), Source::BuiltIn).ok()
+    };
+    below.iter().filter_map(rule).collect()
+}
+
+/// The files of settings of a project's repository; a working tree of another one has those of that.
+fn files(top: &Path) -> Vec<PathBuf> {
+    let git = top.join(".git");
+    if git.is_dir() {
+        return vec![git.join("config")];
+    }
+    let linked = read(&git).and_then(|text| Some(top.join(text.strip_prefix("gitdir:")?.trim())));
+    let Some(own) = linked else { return Vec::new() };
+    let common = read(&own.join("commondir")).map(|text| own.join(text.trim()));
+    vec![own.join("config.worktree"), common.unwrap_or_else(|| own.clone()).join("config")]
+}
+
+fn read(file: &Path) -> Option<String> {
+    let small = fs::metadata(file).is_ok_and(|facts| facts.is_file() && facts.len() <= MOST);
+    small.then(|| fs::read_to_string(file).ok()).flatten()
+}
+
+/// The folders that one file names, from the top of the project. Husky's own lies in the one whose scripts it runs.
+fn folders(file: &Path, top: &Path) -> Vec<PathBuf> {
+    let all = read(file).and_then(|text| settings(&text)).unwrap_or_default();
+    let named = all.iter().filter(|setting| setting.section == "core" && setting.key == "hookspath");
+    let below = named.filter_map(|setting| plain(top, Path::new(&setting.value)));
+    let with_parent = |folder: PathBuf| match folder.parent() {
+        Some(parent) if folder.ends_with("_") && !parent.as_os_str().is_empty() => parent.to_owned(),
+        Some(_) | None => folder,
+    };
+    below.map(with_parent).filter(|folder| !folder.as_os_str().is_empty()).collect()
+}
+
+/// The path from the top, if it lies below.
+fn plain(top: &Path, path: &Path) -> Option<PathBuf> {
+    let mut whole = PathBuf::new();
+    for part in top.join(path).components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(whole.pop()),
+            part => whole.push(part),
+        }
+    }
+    whole.strip_prefix(top).ok().map(Path::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hooks_of_a_project_are_found_where_its_repository_says() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path();
+        fs::create_dir(top.join(".git")).unwrap();
+        let of = |text: &str| {
+            fs::write(top.join(".git/config"), text).unwrap();
+            rules(top).iter().map(|rule| rule.text.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(of("[core]\n bare = false\n"), [""; 0]);
+        assert_eq!(of("[core]\n hooksPath = tools/hooks\n"), ["edit(./tools/hooks)"]);
+        assert_eq!(of("[core]\n hooksPath = .husky/_\n"), ["edit(./.husky)"]);
+        assert_eq!(of(&format!("[core]\n hooksPath = {}/x\n", top.display())), ["edit(./x)"]);
+        assert_eq!(of("[core]\n hooksPath = /etc/hooks\n"), [""; 0]);
+    }
+}

@@ -1,0 +1,99 @@
+//! The files in which two commits differ.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use crate::{Commit, Git, GitError};
+
+/// What a commit has at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Blob {
+    pub(crate) mode: String,
+    pub(crate) id: String,
+}
+
+impl Blob {
+    /// Whether it is a commit of another repository, and not a file.
+    pub(crate) fn is_repository(&self) -> bool {
+        self.mode == "160000"
+    }
+}
+
+/// A path that two commits have different things at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Change {
+    pub(crate) path: PathBuf,
+    pub(crate) old: Option<Blob>,
+    pub(crate) new: Option<Blob>,
+}
+
+/// The files in which two commits differ.
+pub(crate) async fn between(git: &Git, from: &Commit, to: &Commit) -> Result<Vec<Change>, GitError> {
+    let args = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", from.as_str(), to.as_str()];
+    let said = git.done(&args, &[]).await?;
+    read(&said.out).ok_or_else(|| git.odd("diff-tree", &said.text()))
+}
+
+/// Reads lines like `:100644 100755 OLD NEW M`, each followed by a path.
+fn read(out: &[u8]) -> Option<Vec<Change>> {
+    let mut fields = out.split(|byte| *byte == 0);
+    let mut changes = Vec::new();
+    while let Some(head) = fields.next().filter(|head| !head.is_empty()) {
+        let head = str::from_utf8(head).ok()?.strip_prefix(':')?;
+        let mut words = head.split(' ').map(str::to_owned);
+        let (old, new) = (words.next()?, words.next()?);
+        let (old_id, new_id) = (words.next()?, words.next()?);
+        let blob = |mode: String, id| (mode != "000000").then_some(Blob { mode, id });
+        let path = Path::new(OsStr::from_bytes(fields.next()?)).to_owned();
+        changes.push(Change { path, old: blob(old, old_id), new: blob(new, new_id) });
+    }
+    Some(changes)
+}
+
+/// Of these files, those that the work tree of `git` has otherwise or not at all. `index` is a file for an index of our
+/// own.
+pub(crate) async fn unlike<'a>(
+    git: &Git,
+    index: &Path,
+    files: impl Iterator<Item = (&'a Path, &'a Blob)>,
+) -> Result<Vec<PathBuf>, GitError> {
+    let mut entries = Vec::new();
+    for (path, blob) in files.filter(|(_, blob)| !blob.is_repository()) {
+        entries.extend_from_slice(format!("{} {} 0\t", blob.mode, blob.id).as_bytes());
+        entries.extend_from_slice(path.as_os_str().as_bytes());
+        entries.push(0);
+    }
+    if entries.is_empty() {
+        return Ok(Vec::new());
+    }
+    match std::fs::remove_file(index) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(GitError::file(index)(error)),
+        Ok(()) | Err(_) => {}
+    }
+    let git = git.clone().with("GIT_INDEX_FILE", index);
+    git.done(&["update-index", "-z", "--index-info"], &entries).await?;
+    // What cannot be read counts as changed.
+    git.run(&["update-index", "-q", "--refresh"], &[]).await?;
+    let said = git.done(&["diff-files", "-z", "--name-only", "--ignore-submodules=all"], &[]).await?;
+    let names = said.out.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    Ok(names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read;
+
+    #[test]
+    fn changes_are_read_whole_or_not_at_all() {
+        let out = b":100644 000000 aa 00 D\0a b\0:000000 120000 00 bb A\0c\nd\0";
+        let changes = read(out).unwrap();
+        assert_eq!(changes.len(), 2);
+        assert!(changes[0].new.is_none() && changes[1].old.is_none());
+        assert_eq!(changes[1].path.to_str(), Some("c\nd"));
+        assert_eq!(read(b"").map(|all| all.len()), Some(0));
+        for odd in [&b"x"[..], b":1 2 3", b":1 2 3 4 M"] {
+            assert_eq!(read(odd), None);
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Settings of a repository that name programs, kept from running them.
+//!
+//! A repository may come with its settings, from whoever packed it, and git runs filters, merge drivers and more in the
+//! folder of files that others wrote, where `./clean` or `python -m clean` is theirs. What the user or the machine has set
+//! counts; what only the repository has set does not.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+use crate::{Git, GitError};
+
+/// Programs of filters that run nothing they find beside the files.
+const KNOWN: [&str; 2] = ["git-lfs", "git-crypt"];
+
+/// What merges files whose own driver does not run: git's usual merge, with the names of the sides.
+const MERGE: &str = "git merge-file --diff3 --marker-size=%L -L %X -L %S -L %Y %A %O %B || exit 1";
+
+/// What a filter whose program does not run means for a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unfiltered {
+    /// It is an error if the repository requires the filter.
+    Refused,
+    /// The file is taken as it is.
+    Plain,
+}
+
+/// A git that runs no program which only its repository names.
+#[derive(Debug)]
+pub(crate) struct Confined {
+    pub(crate) git: Git,
+    /// Filters that change files on their way into the work tree, and are not run.
+    pub(crate) filters: BTreeSet<OsString>,
+}
+
+/// The same git, kept from running what only its repository names.
+pub(crate) async fn confine(git: Git, unfiltered: Unfiltered) -> Result<Confined, GitError> {
+    let said = git.done(&["config", "--list", "--includes", "--show-scope", "-z"], &[]).await?;
+    let own: Vec<Setting> = read(&said.out).collect();
+    let lends_transport = own.iter().any(Setting::names_transport);
+    let mut filters = BTreeSet::new();
+    let mut confined = git;
+    for setting in &own {
+        match setting.kind() {
+            Kind::Filter { name, .. } if lends_transport || !is_known(&setting.value) => {
+                for key in ["clean", "smudge", "process"] {
+                    confined = confined.set(key_of("filter", name, key), "");
+                }
+                if unfiltered == Unfiltered::Plain {
+                    confined = confined.set(key_of("filter", name, "required"), "false");
+                }
+            }
+            Kind::Driver { .. } if setting.value == b"true" => {}
+            Kind::Driver { name } => confined = confined.set(key_of("merge", name, "driver"), MERGE),
+            Kind::Conversion { name } => confined = confined.set(key_of("diff", name, "textconv"), "cat"),
+            Kind::Filter { .. } | Kind::Other => {}
+        }
+        if let Kind::Filter { name, smudges: true } = setting.kind()
+            && (lends_transport || !is_known(&setting.value))
+            && setting.value != b"cat"
+        {
+            filters.insert(OsStr::from_bytes(name).to_owned());
+        }
+    }
+    // What is missing in it would be fetched by those programs.
+    let git = if lends_transport { confined.wary() } else { confined };
+    Ok(Confined { git, filters })
+}
+
+/// A setting of a repository's own.
+#[derive(Debug, PartialEq, Eq)]
+struct Setting {
+    key: Vec<u8>,
+    value: Vec<u8>,
+}
+
+/// What a setting is about.
+#[derive(Debug, PartialEq, Eq)]
+enum Kind<'a> {
+    Filter { name: &'a [u8], smudges: bool },
+    Driver { name: &'a [u8] },
+    Conversion { name: &'a [u8] },
+    Other,
+}
+
+impl Setting {
+    /// The section, what stands between, and the name; git has put section and name into small letters.
+    fn parts(&self) -> (&[u8], &[u8], &[u8]) {
+        let first = self.key.iter().position(|byte| *byte == b'.').unwrap_or(self.key.len());
+        let last = self.key.iter().rposition(|byte| *byte == b'.').unwrap_or(first);
+        let between = if first < last { &self.key[first + 1..last] } else { &[][..] };
+        (&self.key[..first], between, self.key.get(last + 1..).unwrap_or_default())
+    }
+
+    fn kind(&self) -> Kind<'_> {
+        match self.parts() {
+            (b"filter", name, b"clean") => Kind::Filter { name, smudges: false },
+            (b"filter", name, b"smudge" | b"process") => Kind::Filter { name, smudges: true },
+            (b"merge", name, b"driver") => Kind::Driver { name },
+            (b"diff", name, b"textconv") => Kind::Conversion { name },
+            _ => Kind::Other,
+        }
+    }
+
+    /// Whether it names a program that takes part in fetching.
+    fn names_transport(&self) -> bool {
+        match self.parts() {
+            (b"core", _, b"sshcommand" | b"gitproxy" | b"askpass")
+            | (b"remote", _, b"uploadpack" | b"receivepack" | b"vcs")
+            | (b"credential", _, b"helper")
+            | (b"protocol" | b"ssh", ..)
+            | (b"lfs", _, b"standalonetransferagent") => true,
+            (b"lfs", between, _) => [&b"customtransfer."[..], b"extension."].iter().any(|it| between.starts_with(it)),
+            _ => false,
+        }
+    }
+}
+
+/// Reads what is set by the repository: a scope, then a key with its value.
+fn read(out: &[u8]) -> impl Iterator<Item = Setting> {
+    let mut fields = out.split(|byte| *byte == 0);
+    let entries = std::iter::from_fn(move || Some((fields.next()?, fields.next()?)));
+    entries.filter(|(scope, _)| !matches!(*scope, b"system" | b"global" | b"command")).map(|(_, entry)| {
+        let end = entry.iter().position(|byte| *byte == b'\n');
+        let (key, value) = end.map_or((entry, &[][..]), |end| (&entry[..end], &entry[end + 1..]));
+        Setting { key: key.to_vec(), value: value.to_vec() }
+    })
+}
+
+fn key_of(section: &str, name: &[u8], key: &str) -> OsString {
+    OsString::from_vec([section.as_bytes(), b".", name, b".", key.as_bytes()].concat())
+}
+
+fn is_known(command: &[u8]) -> bool {
+    let Ok(command) = str::from_utf8(command) else { return false };
+    let word = command.split(' ').next().unwrap_or_default();
+    let is_plain = command.chars().all(|c| c.is_ascii_alphanumeric() || " -_%\"".contains(c));
+    is_plain && KNOWN.contains(&word.trim_matches('"'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(entries: &[(&str, &str)]) -> Vec<Setting> {
+        let text: String = entries.iter().map(|(scope, entry)| format!("{scope}\0{entry}\0")).collect();
+        read(text.as_bytes()).collect()
+    }
+
+    #[test]
+    fn only_the_repositorys_own_settings_are_read() {
+        let all = settings(&[
+            ("global", "filter.a.clean\n./a"),
+            ("system", "merge.a.driver\n./a"),
+            ("local", "filter.b.c=d.smudge\npython -m b"),
+            ("worktree", "filter.d.process\ngit-lfs; ./d"),
+            ("local", "filter.f.clean"),
+        ]);
+        let kinds: Vec<Kind<'_>> = all.iter().map(Setting::kind).collect();
+        let expected = [
+            Kind::Filter { name: b"b.c=d", smudges: true },
+            Kind::Filter { name: b"d", smudges: true },
+            Kind::Filter { name: b"f", smudges: false },
+        ];
+        assert_eq!(kinds, expected);
+        assert!(is_known(b"git-lfs clean -- %f") && is_known(b"\"git-crypt\" clean"));
+        assert!(!is_known(b"git-lfs; ./d") && !is_known(b"") && !is_known(b"./git-lfs"));
+    }
+
+    #[test]
+    fn settings_that_name_programs_of_a_transport_are_told_from_others() {
+        let tells = |entry: &str| settings(&[("local", entry)])[0].names_transport();
+        for entry in [
+            "core.sshcommand\n./x",
+            "remote.a.b.uploadpack\n./x",
+            "credential.https://x.y.helper\n!x",
+            "credential.helper\nx",
+            "protocol.ext.allow\nalways",
+            "lfs.customtransfer.x.path\n./x",
+            "lfs.https://x.standalonetransferagent\nx",
+            "lfs.extension.a.clean\nx",
+        ] {
+            assert!(tells(entry), "{entry}");
+        }
+        for entry in ["remote.origin.url\nx", "core.bare\nfalse", "lfs.repositoryformatversion\n0", "user.name\nx"] {
+            assert!(!tells(entry), "{entry}");
+        }
+    }
+}

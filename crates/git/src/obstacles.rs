@@ -1,0 +1,86 @@
+//! What lies in a work tree where a commit would put a file. Whether git ignores it makes no difference: it is the user's.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::changes::Change;
+
+/// Most obstacles that are named.
+const NAMED: usize = 20;
+
+/// The files that would be overwritten or removed though no commit has them.
+pub(crate) fn obstacles(top: &Path, changes: &[Change]) -> Vec<PathBuf> {
+    let leaving: HashSet<&Path> = changes
+        .iter()
+        .filter(|change| change.old.is_some() && (change.new.is_none() || changes_kind(change)))
+        .map(|change| change.path.as_path())
+        .collect();
+    let mut found = Vec::new();
+    for change in changes {
+        let comes = change.new.is_some() && (change.old.is_none() || changes_kind(change));
+        if comes {
+            found.extend(in_the_way(top, change, &leaving));
+        }
+        if found.len() >= NAMED {
+            break;
+        }
+    }
+    found.sort();
+    found.dedup();
+    found.truncate(NAMED);
+    found
+}
+
+/// Whether a file becomes a repository's place, or the other way round.
+fn changes_kind(change: &Change) -> bool {
+    match (&change.old, &change.new) {
+        (Some(old), Some(new)) => old.is_repository() != new.is_repository(),
+        _ => false,
+    }
+}
+
+fn in_the_way(top: &Path, change: &Change, leaving: &HashSet<&Path>) -> Option<PathBuf> {
+    let mut parents: Vec<&Path> = change.path.ancestors().skip(1).filter(|path| *path != Path::new("")).collect();
+    parents.reverse();
+    for parent in parents {
+        match fs::symlink_metadata(top.join(parent)) {
+            // A folder that cannot be looked into will say so when something is put there.
+            Err(_absent) => return None,
+            Ok(found) if found.is_dir() => {}
+            Ok(_) if leaving.contains(parent) => return None,
+            Ok(_) => return Some(parent.to_owned()),
+        }
+    }
+    match fs::symlink_metadata(top.join(&change.path)) {
+        Err(_absent) => None,
+        Ok(_) if leaving.contains(change.path.as_path()) && !is_folder(&top.join(&change.path)) => None,
+        Ok(found) if found.is_dir() => match change.new.as_ref().is_some_and(|new| new.is_repository()) {
+            true => None,
+            false => kept_in(top, &change.path, leaving),
+        },
+        Ok(_) => Some(change.path.clone()),
+    }
+}
+
+/// The first thing in a folder that does not leave it anyway.
+fn kept_in(top: &Path, folder: &Path, leaving: &HashSet<&Path>) -> Option<PathBuf> {
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = fs::read_dir(top.join(&folder)) else { return Some(folder) };
+        for entry in entries {
+            let Ok(entry) = entry else { return Some(folder) };
+            let path = folder.join(entry.file_name());
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(path),
+                Ok(_) if leaving.contains(path.as_path()) => {}
+                Ok(_) | Err(_) => return Some(path),
+            }
+        }
+    }
+    None
+}
+
+fn is_folder(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
+}

@@ -1,0 +1,143 @@
+//! What a landing puts in place: new files and a new index, made in a folder of ours beside the work tree's own.
+
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::land::LandError;
+use crate::mover::has_files;
+use crate::staging::{PLAIN, copy};
+use crate::{Commit, Git, GitError, Repository};
+
+/// How the folder is called, and how many may be left of landings that were killed.
+const NAME: &str = "bosun-landing";
+const MOST: usize = 100;
+
+/// New files and a new index.
+#[derive(Debug)]
+pub(crate) struct Swap {
+    top: PathBuf,
+    /// The folder of ours, below the top.
+    aside: PathBuf,
+    /// The user's index.
+    index: PathBuf,
+    /// What tells that somebody else wrote the user's index.
+    was: Option<(u64, u64, i64, i64)>,
+}
+
+impl Swap {
+    /// Makes the files in which the two commits differ, and the index that goes with them.
+    pub(crate) async fn prepare(repository: &Repository, from: &Commit, to: &Commit) -> Result<Swap, LandError> {
+        let top = repository.top().to_owned();
+        let aside = make_aside(repository)?;
+        let index = repository.git_dir().join("index");
+        let was = stamp(&index);
+        let swap = Swap { top, aside, index, was };
+        match swap.fill(repository, from, to).await {
+            Ok(()) => Ok(swap),
+            Err(error) => {
+                swap.discard();
+                Err(error)
+            }
+        }
+    }
+
+    /// The folder of ours, below the top.
+    pub(crate) fn aside(&self) -> &Path {
+        &self.aside
+    }
+
+    async fn fill(&self, repository: &Repository, from: &Commit, to: &Commit) -> Result<(), LandError> {
+        let new = self.folder().join("new");
+        for folder in [&new, &self.folder().join("old")] {
+            fs::create_dir(folder).map_err(GitError::file(folder))?;
+        }
+        copy(&self.index, &self.new_index()).map_err(GitError::file(&self.index))?;
+        copy(&self.index, &self.old_index()).map_err(GitError::file(&self.index))?;
+        // In an empty folder, git writes exactly the files that differ, as it would write them here.
+        let git = repository.git().at(&new).with("GIT_DIR", repository.git_dir()).with("GIT_WORK_TREE", &new);
+        let git = git.with("GIT_INDEX_FILE", self.new_index());
+        let args = [&PLAIN[..], &["read-tree", "-m", "-u", from.as_str(), to.as_str()]].concat();
+        let said = git.run(&args, &[]).await?;
+        match said.code {
+            0 => Ok(()),
+            _ => Err(LandError::Unplaced(said.err.lines().take(20).collect::<Vec<_>>().join("; "))),
+        }
+    }
+
+    /// Makes the new index the user's, unless somebody has written theirs meanwhile.
+    pub(crate) async fn install(&self, git: &Git) -> Result<(), LandError> {
+        let own = git.clone().with("GIT_INDEX_FILE", self.new_index());
+        own.run(&["update-index", "-q", "--refresh"], &[]).await?;
+        if stamp(&self.index) != self.was {
+            return Err(LandError::Saved(vec!["the index (something was staged)".into()]));
+        }
+        self.put_index(&self.new_index()).map_err(LandError::Git)
+    }
+
+    /// Gives the user the old index back.
+    pub(crate) fn restore_index(&self) -> Result<(), GitError> {
+        self.put_index(&self.old_index())
+    }
+
+    /// Puts an index in place as git does: whoever holds the lock comes first.
+    fn put_index(&self, from: &Path) -> Result<(), GitError> {
+        let lock = self.index.with_added_extension("lock");
+        let put = || -> io::Result<()> {
+            let bytes = fs::read(from)?;
+            let mut file = fs::File::options().write(true).create_new(true).open(&lock)?;
+            file.write_all(&bytes)?;
+            fs::rename(&lock, &self.index)
+        };
+        put().map_err(GitError::file(&lock))
+    }
+
+    /// Removes what is not used.
+    pub(crate) fn discard(&self) {
+        // What could not be put back stays.
+        if !has_files(&self.folder().join("old")) {
+            let removed = host::remove_below(&self.top, &self.aside).map(|_removed| ());
+            match removed {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    tracing::info!(path = %self.aside.display(), %error, "a folder of ours stays");
+                }
+                Ok(()) | Err(_) => {}
+            }
+        }
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.top.join(&self.aside)
+    }
+
+    fn new_index(&self) -> PathBuf {
+        self.folder().join("index")
+    }
+
+    fn old_index(&self) -> PathBuf {
+        self.folder().join("index.old")
+    }
+}
+
+/// A folder of our own on the file system of the work tree: in the repository, or where that is elsewhere beside the files.
+fn make_aside(repository: &Repository) -> Result<PathBuf, GitError> {
+    let inside = repository.git_dir() == repository.top().join(".git");
+    let parent = if inside { PathBuf::from(".git") } else { PathBuf::new() };
+    let dot = if inside { "" } else { "." };
+    for n in 1..=MOST {
+        let aside = parent.join(format!("{dot}{NAME}-{n}"));
+        match fs::create_dir(repository.top().join(&aside)) {
+            Ok(()) => return Ok(aside),
+            // One that was killed left it, with what it had taken away.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(GitError::file(repository.top().join(&aside))(error)),
+        }
+    }
+    Err(GitError::Taken(repository.top().join(parent).join(format!("{dot}{NAME}-{MOST}"))))
+}
+
+fn stamp(path: &Path) -> Option<(u64, u64, i64, i64)> {
+    let found = fs::symlink_metadata(path).ok()?;
+    Some((found.ino(), found.size(), found.mtime(), found.mtime_nsec()))
+}

@@ -1,0 +1,79 @@
+//! What an owner and its guardian left behind when both were killed at once: found by its marks, and ended by whoever
+//! comes next.
+
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+use std::{fs, io};
+
+use rustix::process::{Pid, Signal, getpid, kill_process};
+
+use super::mark::GuardianId;
+use super::record::{self, Recorded};
+use crate::proc::{Stat, parse_pid};
+
+/// How long processes that were killed may take to be gone.
+const PATIENCE: Duration = Duration::from_secs(5);
+const RETRY: Duration = Duration::from_millis(5);
+
+/// Whether programs ran that a record tells of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ran {
+    Programs,
+    Nothing,
+}
+
+/// Lets a guardian go on that somebody stopped: it ends by itself when its owner is gone.
+pub(crate) fn wake_guardian(record: &Path) {
+    signal_guardian(record, Signal::CONT);
+}
+
+/// Kills a guardian that does not end. What it guarded is found by its marks.
+pub(crate) fn kill_guardian(record: &Path) {
+    signal_guardian(record, Signal::KILL);
+}
+
+fn signal_guardian(record: &Path, signal: Signal) {
+    if let Ok(Recorded::Guardian(guardian)) = record::read(record)
+        && let Some(pid) = guardian.living()
+    {
+        let _gone = kill_process(pid, signal);
+    }
+}
+
+/// Ends every process that carries the mark of a record's guardian; fails with those that do not end.
+pub(crate) fn end_marked(record: &Path) -> io::Result<Result<Ran, Vec<Pid>>> {
+    let guardian = match record::read(record)? {
+        Recorded::Nothing => return Ok(Ok(Ran::Nothing)),
+        Recorded::Past => return Ok(Ok(Ran::Programs)),
+        Recorded::Guardian(guardian) => guardian,
+    };
+    let began = Instant::now();
+    loop {
+        let left = marked(guardian)?;
+        if left.is_empty() {
+            return Ok(Ok(Ran::Programs));
+        }
+        if began.elapsed() > PATIENCE {
+            return Ok(Err(left));
+        }
+        for pid in left {
+            let _gone = kill_process(pid, Signal::KILL);
+        }
+        thread::sleep(RETRY);
+    }
+}
+
+/// The living processes with the mark of this guardian.
+fn marked(guardian: GuardianId) -> io::Result<Vec<Pid>> {
+    let own = getpid();
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc")? {
+        let Some(pid) = entry?.file_name().to_str().and_then(parse_pid).filter(|&pid| pid != own) else { continue };
+        // One that is gone by now is no leftover.
+        if guardian.marks(pid) && Stat::read(pid).is_ok_and(|stat| !stat.is_dead()) {
+            found.push(pid);
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,81 @@
+//! What a guardian leaves in a file while it lives and after: that programs ran, and the mark that they carry.
+//!
+//! It is written before the first program starts, and again when the last one is gone: a program may have changed it
+//! meanwhile, and after that none can.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use serde::{Deserialize, Serialize};
+
+use super::mark::GuardianId;
+use crate::machine;
+
+/// The variable in which a guardian is told where its record is.
+pub(super) const VARIABLE: &str = "BOSUN_RECORD";
+
+/// Where a guardian keeps its record.
+#[derive(Debug)]
+pub(super) struct Record(PathBuf);
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Text {
+    boot: String,
+    guardian: String,
+}
+
+impl Record {
+    /// The record of this guardian, if it was given one.
+    #[expect(clippy::disallowed_methods, reason = "no setting: whoever starts a guardian says where its record is")]
+    pub(super) fn of_this_process() -> Option<Record> {
+        std::env::var_os(VARIABLE).map(|path: OsString| Record(path.into()))
+    }
+
+    /// Says that programs of this guardian run or ran.
+    pub(super) fn write(&self) -> io::Result<()> {
+        let text = Text { boot: machine::boot()?, guardian: GuardianId::of_this_process().to_string() };
+        fs::write(&self.0, serde_json::to_vec(&text)?)
+    }
+}
+
+/// What a record says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Recorded {
+    /// No program ran.
+    Nothing,
+    /// Programs of this guardian ran since the machine started.
+    Guardian(GuardianId),
+    /// Programs ran, and none of them can still run, or nobody can tell which they are.
+    Past,
+}
+
+/// Reads a record.
+pub(super) fn read(path: &Path) -> io::Result<Recorded> {
+    let bytes = match fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Recorded::Nothing),
+        Err(error) => return Err(error),
+    };
+    let Ok(text) = serde_json::from_slice::<Text>(&bytes) else { return Ok(Recorded::Past) };
+    let same_boot = text.boot == machine::boot()?;
+    Ok(text.guardian.parse().ok().filter(|_| same_boot).map_or(Recorded::Past, Recorded::Guardian))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_names_its_guardian_until_the_machine_restarts() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("programs");
+        assert_eq!(read(&path).unwrap(), Recorded::Nothing);
+        Record(path.clone()).write().unwrap();
+        assert_eq!(read(&path).unwrap(), Recorded::Guardian(GuardianId::of_this_process()));
+        for text in ["", "nonsense", r#"{"boot":"another","guardian":"1.2"}"#] {
+            fs::write(&path, text).unwrap();
+            assert_eq!(read(&path).unwrap(), Recorded::Past, "{text}");
+        }
+    }
+}

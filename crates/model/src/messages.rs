@@ -1,0 +1,157 @@
+//! The messages of a conversation, shared by every request that is made of them.
+//!
+//! A turn adds two messages to a conversation of any length. Whatever a request needs to know of all messages is a
+//! [`Fold`], which is kept beside them and takes in only those that are new, so that a turn costs the same however
+//! many turns came before it.
+
+use std::any::{Any, TypeId};
+use std::fmt;
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::Message;
+
+/// The messages of a conversation, oldest first. A clone shares them.
+#[derive(Clone, Default)]
+pub struct Messages(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    list: Vec<Message>,
+    folds: Mutex<Vec<Kept>>,
+}
+
+/// Something that is made of the messages of a conversation, one after the other.
+pub trait Fold: Default + Send + 'static {
+    /// Takes in the next message, which is number `at`, from 0.
+    fn add(&mut self, at: usize, message: &Message);
+}
+
+/// A fold, and how many messages it has taken in.
+struct Kept {
+    of: TypeId,
+    count: usize,
+    fold: Box<dyn Any + Send>,
+}
+
+impl Messages {
+    /// Adds a message. They are copied only while a request that shares them is alive.
+    pub fn push(&mut self, message: Message) {
+        self.own().list.push(message);
+    }
+
+    /// Changes messages that are there. What was folded of them is forgotten.
+    pub fn edit<T>(&mut self, change: impl FnOnce(&mut Vec<Message>) -> T) -> T {
+        let own = self.own();
+        own.folds.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
+        change(&mut own.list)
+    }
+
+    /// Looks at a fold of all messages. Only those that are new since the last look are gone through.
+    pub fn fold<F: Fold, T>(&self, look: impl FnOnce(&F) -> T) -> T {
+        let mut folds = self.0.folds.lock().unwrap_or_else(PoisonError::into_inner);
+        let of = TypeId::of::<F>();
+        let at = folds.iter().position(|kept| kept.of == of).unwrap_or_else(|| {
+            folds.push(Kept { of, count: 0, fold: Box::new(F::default()) });
+            folds.len() - 1
+        });
+        let kept = folds.get_mut(at).and_then(|kept| Some((&mut kept.count, kept.fold.downcast_mut::<F>()?)));
+        let mut anew = (0, F::default());
+        // The box holds what its type id says.
+        let (count, fold) = kept.unwrap_or((&mut anew.0, &mut anew.1));
+        for (at, message) in self.0.list.iter().enumerate().skip(*count) {
+            fold.add(at, message);
+        }
+        *count = self.0.list.len();
+        look(fold)
+    }
+
+    fn own(&mut self) -> &mut Shared {
+        Arc::make_mut(&mut self.0)
+    }
+}
+
+impl Clone for Shared {
+    /// Copies the messages; folds are made again when they are looked at.
+    fn clone(&self) -> Shared {
+        Shared { list: self.list.clone(), folds: Mutex::default() }
+    }
+}
+
+impl Deref for Messages {
+    type Target = [Message];
+
+    fn deref(&self) -> &[Message] {
+        &self.0.list
+    }
+}
+
+impl From<Vec<Message>> for Messages {
+    fn from(list: Vec<Message>) -> Messages {
+        Messages(Arc::new(Shared { list, folds: Mutex::default() }))
+    }
+}
+
+impl PartialEq for Messages {
+    fn eq(&self, other: &Messages) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || **self == **other
+    }
+}
+
+impl Eq for Messages {}
+
+impl fmt::Debug for Messages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    thread_local! {
+        static VISITS: Cell<usize> = const { Cell::new(0) };
+    }
+
+    #[derive(Default)]
+    struct Counted(usize);
+
+    impl Fold for Counted {
+        fn add(&mut self, at: usize, _message: &Message) {
+            assert_eq!(at, self.0);
+            self.0 += 1;
+            VISITS.set(VISITS.get() + 1);
+        }
+    }
+
+    fn count(messages: &Messages) -> usize {
+        messages.fold(|counted: &Counted| counted.0)
+    }
+
+    #[test]
+    fn a_fold_goes_through_each_message_once_however_often_it_is_looked_at() {
+        let mut messages = Messages::default();
+        for n in 1..=1_000 {
+            messages.push(Message::user("a"));
+            let request = messages.clone();
+            assert_eq!((count(&messages), count(&request)), (n, n));
+        }
+        assert_eq!(VISITS.get(), 1_000);
+    }
+
+    #[test]
+    fn what_is_edited_is_folded_anew_and_other_holders_keep_what_they_have() {
+        let mut messages = Messages::from(vec![Message::user("a"), Message::user("b")]);
+        let request = messages.clone();
+        assert_eq!(count(&messages), 2);
+        messages.edit(|list| list.remove(0));
+        messages.push(Message::user("c"));
+        assert_eq!((count(&messages), count(&request)), (2, 2));
+        assert_eq!(*messages, [Message::user("b"), Message::user("c")]);
+        assert_eq!(*request, [Message::user("a"), Message::user("b")]);
+        assert_ne!(messages, request);
+    }
+}

@@ -1,0 +1,150 @@
+//! Settings of a git repository, as far as they say which programs git runs.
+
+/// One setting: section, subsection and key, all but the subsection in small letters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    /// The section, such as `core`.
+    pub section: String,
+    /// The subsection, such as the name of a remote.
+    pub sub: Option<String>,
+    /// The key.
+    pub key: String,
+    /// The value, without quotes; `true` where there is none.
+    pub value: String,
+}
+
+/// Reads the text of a file of settings; nothing where it is not written in the usual way.
+pub fn settings(text: &str) -> Option<Vec<Setting>> {
+    let mut settings = Vec::new();
+    let mut place: Option<(String, Option<String>)> = None;
+    for line in text.trim_start_matches('\u{feff}').lines() {
+        let mut line = line.trim();
+        if let Some(rest) = line.strip_prefix('[') {
+            let (head, after) = rest.split_once(']')?;
+            place = Some(section(head)?);
+            line = after.trim();
+        }
+        if line.is_empty() || line.starts_with(['#', ';']) {
+            continue;
+        }
+        // A value that goes on in the next line could hide a section.
+        if line.ends_with('\\') {
+            return None;
+        }
+        let (key, value) = line.split_once('=').unwrap_or((line, "true"));
+        let (key, value) = (key.trim().to_ascii_lowercase(), unquoted(value.trim()));
+        let plain = !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+        let (section, sub) = place.clone().filter(|_| plain)?;
+        settings.push(Setting { section, sub, key, value });
+    }
+    Some(settings)
+}
+
+fn section(head: &str) -> Option<(String, Option<String>)> {
+    match head.split_once(' ') {
+        Some((name, sub)) => {
+            let sub = sub.trim().strip_prefix('"')?.strip_suffix('"')?;
+            Some((name.to_ascii_lowercase(), Some(sub.to_owned())))
+        }
+        // In the old form the subsection stands behind a dot.
+        None => match head.split_once('.') {
+            Some((name, sub)) => Some((name.to_ascii_lowercase(), Some(sub.to_owned()))),
+            None => Some((head.to_ascii_lowercase(), None)),
+        },
+    }
+}
+
+fn unquoted(value: &str) -> String {
+    let value = value.split(['#', ';']).next().unwrap_or(value).trim();
+    value.replace('"', "")
+}
+
+impl Setting {
+    /// Whether git runs no other program for it when it only looks at the repository.
+    pub fn is_harmless(&self) -> bool {
+        let key = self.key.as_str();
+        match (self.section.as_str(), &self.sub) {
+            ("core", None) => match key {
+                // Its own watcher is part of git; anything else is a program.
+                "fsmonitor" => ["true", "false", "yes", "no", "on", "off", "1", "0", ""].contains(&self.value.as_str()),
+                key => CORE.contains(&key),
+            },
+            ("remote", Some(_)) => {
+                ["url", "pushurl", "fetch", "push", "tagopt", "prune", "prunetags", "mirror", "gh-resolved"]
+                    .contains(&key)
+            }
+            ("branch", _)
+            | (
+                "user" | "init" | "push" | "pull" | "fetch" | "color" | "advice" | "gc" | "rebase" | "commit"
+                | "status" | "rerere" | "alias" | "pack" | "index" | "feature" | "help" | "column" | "stash"
+                | "checkout" | "receive" | "transfer" | "http" | "credential" | "url" | "github" | "gui"
+                | "maintenance",
+                _,
+            ) => true,
+            ("log" | "tag" | "format", None) => !key.contains("sign") && key != "pretty",
+            ("merge", None) => {
+                ["conflictstyle", "ff", "log", "stat", "renames", "renamelimit", "autostash"].contains(&key)
+            }
+            ("diff", None) => [
+                "algorithm",
+                "renames",
+                "renamelimit",
+                "colormoved",
+                "context",
+                "mnemonicprefix",
+                "noprefix",
+                "indentheuristic",
+                "wserrorhighlight",
+                "relative",
+            ]
+            .contains(&key),
+            ("extensions", None) => key == "worktreeconfig",
+            ("lfs", _) => ["repositoryformatversion", "access"].contains(&key),
+            (_, _) => false,
+        }
+    }
+}
+
+#[rustfmt::skip]
+const CORE: [&str; 30] = [
+    "abbrev", "autocrlf", "bare", "checkstat", "commentchar", "commitgraph", "compression", "deltabasecachelimit",
+    "editor", "eol", "excludesfile", "filemode", "fscache", "ignorecase", "ignorestat", "logallrefupdates", "longpaths",
+    "multipackindex", "pager", "precomposeunicode", "preloadindex", "protecthfs", "protectntfs", "quotepath",
+    "repositoryformatversion", "safecrlf", "sparsecheckout", "sparsecheckoutcone", "symlinks", "trustctime",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_usual_repository_is_told_from_one_that_names_programs() {
+        let plain =
+            "[core]\n\trepositoryformatversion = 0\n\tbare = false\n[remote \"origin\"]\n\turl = x\n\tfetch = +a:b\n";
+        assert!(settings(plain).unwrap().iter().all(Setting::is_harmless));
+        for odd in [
+            "[core]\n fsmonitor = ./x",
+            "[CORE]\n FsMonitor = \"./x\"",
+            "[core] fsmonitor = ./x",
+            "[core]\n hooksPath = .husky",
+            "[core]\n worktree = /",
+            "[diff]\n external = ./x",
+            "[diff \"a\"]\n textconv = ./x",
+            "[diff.a]\n command = ./x",
+            "[filter \"a\"]\n clean = ./x",
+            "[include]\n path = x",
+            "[includeIf \"gitdir:/\"]\n path = x",
+            "[log]\n showSignature = true",
+            "[gpg]\n program = ./x",
+            "[remote \"o\"]\n promisor = true",
+            "[remote \"o\"]\n uploadpack = ./x",
+            "[submodule \"a\"]\n active = true",
+            "[extensions]\n partialClone = o",
+        ] {
+            assert!(!settings(odd).is_some_and(|all| all.iter().all(Setting::is_harmless)), "{odd}");
+        }
+        for unread in ["[core]\n bare = a\\\n[core]\n", "fsmonitor = x", "[core\nx = y"] {
+            assert_eq!(settings(unread), None, "{unread}");
+        }
+    }
+}

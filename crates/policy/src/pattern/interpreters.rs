@@ -1,0 +1,38 @@
+//! Programs that run text in a language of their own.
+
+use crate::shell::{Simple, Word};
+
+/// Their names, without a version.
+#[rustfmt::skip]
+const INTERPRETERS: [&str; 34] = [
+    "Rscript", "R", "bash", "bun", "dash", "deno", "elixir", "erl", "fish", "ghc", "groovy", "guile", "iex", "irb",
+    "julia", "ksh", "lua", "luajit", "node", "nodejs", "octave", "osascript", "perl", "php", "pwsh", "pypy", "python",
+    "racket", "raku", "ruby", "sh", "tclsh", "ts-node", "zsh",
+];
+
+/// Whether this is one of them; `python3.12` is a python.
+pub(crate) fn is_interpreter(name: &str) -> bool {
+    let plain = name.rsplit('/').next().unwrap_or(name);
+    INTERPRETERS.contains(&plain.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'))
+}
+
+/// Whether an interpreter is given text to run, which no pattern says anything about. What follows a file or a module
+/// belongs to that.
+pub(crate) fn runs_text(simple: &Simple) -> bool {
+    if !is_interpreter(&simple.name) {
+        return false;
+    }
+    let known = |word: &Word| match word {
+        Word::Known(text) => Some(text.clone()),
+        Word::Glob(_) | Word::Unknown(_) => None,
+    };
+    let args: Vec<String> = simple.args.iter().map_while(known).collect();
+    let mut options = args.iter().take_while(|word| word.starts_with('-') && *word != "-m");
+    let evaluates = args.first().is_some_and(|first| matches!(first.as_str(), "eval" | "repl"));
+    simple.args.is_empty() || evaluates || options.any(|option| is_text_option(option))
+}
+
+fn is_text_option(text: &str) -> bool {
+    let short = !text.starts_with("--") && text.contains(['c', 'e', 'E', 'p', 'r']);
+    short || ["--eval", "--print", "--command", "--execute", "--run"].iter().any(|long| text.starts_with(long))
+}

@@ -1,0 +1,124 @@
+//! Paths and addresses that a command of git is given: those it may be given without asking lie in the project, and
+//! are nobody's repository.
+
+use super::super::raw::Spelled;
+use super::Given;
+
+pub(super) const NAMED_FOLDER: &str = "it names git's own folder, from which git runs programs";
+const FILES: &str = "the files that it changes may be ones that control programs";
+const ADDRESS: &str = "its address may be a folder or a program";
+
+/// Why the operands of a command may reach more than files of the project.
+pub(super) fn touches(command: &str, given: &Given<'_>) -> Option<&'static str> {
+    let operands = given.operands.as_slice();
+    let plain = |operands: &[&Spelled]| operands.iter().all(|operand| is_plain_path(operand));
+    match command {
+        "mv" => (!plain(operands)).then_some(FILES),
+        "rm" => (!given.has("n", &["cached", "dry-run"]) && !plain(operands)).then_some(FILES),
+        "clean" => {
+            let dry = given.has("n", &["dry-run"]);
+            (!dry && (operands.is_empty() || !plain(operands))).then_some(FILES)
+        }
+        "restore" => {
+            let only_staged = given.has("S", &["staged"]) && !given.has("W", &["worktree"]);
+            (!only_staged && !plain(operands)).then_some(FILES)
+        }
+        "checkout" => checkout(given, plain),
+        "stash" => given.has("ua", &["include-untracked", "all", "only-untracked"]).then_some(FILES),
+        "init" => (!plain(operands)).then_some("it makes a repository elsewhere"),
+        "clone" => clone(operands),
+        "fetch" | "pull" | "push" | "ls-remote" => match operands.first() {
+            // Several remotes may follow.
+            Some(_) if command == "fetch" && given.has("", &["multiple"]) => {
+                (!operands.iter().all(|operand| is_remote(operand))).then_some(ADDRESS)
+            }
+            Some(address) => (!is_remote(address)).then_some(ADDRESS),
+            None => None,
+        },
+        _ => None,
+    }
+}
+
+/// With paths it takes files out of any commit; a commit alone is a branch that is worked on.
+fn checkout(given: &Given<'_>, plain: impl Fn(&[&Spelled]) -> bool) -> Option<&'static str> {
+    let commit = |operand: &Spelled| operand.text().is_some_and(|text| !text.contains(':') && !is_dots(text));
+    let operands = given.operands.as_slice();
+    // Of several without a sign between them, the first may be a commit.
+    let (commits, paths) = operands.split_at_checked(given.before_dashes.unwrap_or(operands.len().min(1)))?;
+    let makes_branch = given.has("bB", &["orphan"]);
+    let fine = commits.iter().all(|operand| commit(operand)) && (makes_branch || plain(paths));
+    (!fine).then_some(FILES)
+}
+
+fn is_dots(text: &str) -> bool {
+    text.split('/').all(|part| matches!(part, "" | "." | ".."))
+}
+
+fn clone(operands: &[&Spelled]) -> Option<&'static str> {
+    let (address, folder) = match operands {
+        [address] => (address, None),
+        [address, folder] => (address, Some(folder)),
+        _ => return Some(ADDRESS),
+    };
+    if !address.text().is_some_and(is_url) {
+        return Some(ADDRESS);
+    }
+    let name = address.text().and_then(|text| text.trim_end_matches('/').rsplit(['/', ':']).next());
+    let fine = match folder {
+        Some(folder) => is_plain_path(folder),
+        None => name.is_some_and(|name| !name.is_empty() && !name.starts_with('.')),
+    };
+    (!fine).then_some("it makes a repository elsewhere")
+}
+
+/// Whether a path lies below the folder it is named in, and no part of it is hidden: what controls programs is. What git
+/// reads as more than a name is none.
+fn is_plain_path(operand: &Spelled) -> bool {
+    let Some(text) = operand.text() else { return false };
+    let text = text.strip_prefix("./").unwrap_or(text);
+    let parts = text.trim_end_matches('/').split('/');
+    !text.is_empty()
+        && !text.starts_with('/')
+        && !text.contains(['*', '?', '[', '\\', ':', '~'])
+        && parts.into_iter().all(|part| !part.is_empty() && !part.starts_with('.'))
+}
+
+/// Whether a folder is not below the one that it is named in.
+pub(super) fn is_elsewhere(folder: &str) -> bool {
+    folder.starts_with('/') || folder.split('/').any(|part| part == "..")
+}
+
+/// Whether a word has git's own folder in it, as any file system may spell it.
+pub(super) fn names_git_folder(text: &str) -> bool {
+    text.split(['/', '=', ':', ',', '\\']).any(|part| {
+        let part = part.trim_end_matches([' ', '.']).to_ascii_lowercase();
+        matches!(part.as_str(), ".git" | "git~1")
+    })
+}
+
+/// Whether a word is the name of a remote, or the address of another machine.
+fn is_remote(address: &Spelled) -> bool {
+    let Some(text) = address.text() else { return false };
+    let name = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+    let is_name = !text.is_empty() && !text.starts_with('-') && text.chars().all(name);
+    is_name || is_url(text)
+}
+
+/// Whether an address is one of another machine, reached by what git itself brings.
+fn is_url(text: &str) -> bool {
+    if text.contains("::") {
+        return false;
+    }
+    match text.split_once("://") {
+        Some((scheme, rest)) => {
+            let host = rest.split('/').next().unwrap_or_default();
+            let host = host.rsplit('@').next().unwrap_or(host);
+            ["https", "http", "ssh", "git"].contains(&scheme) && host.starts_with(|c: char| c.is_ascii_alphanumeric())
+        }
+        // user@host:path
+        None => text.split_once(':').is_some_and(|(host, _)| {
+            let plain = |c: char| c.is_ascii_alphanumeric() || ".-_@".contains(c);
+            host.contains('@') && host.chars().all(plain) && host.starts_with(|c: char| c.is_ascii_alphanumeric())
+        }),
+    }
+}

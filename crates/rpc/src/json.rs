@@ -1,0 +1,82 @@
+//! JSON as programs of other languages write it: their texts may hold half of a surrogate pair, which no Rust text can.
+
+use serde_json::Value;
+
+/// Reads JSON. Halves of surrogate pairs, and bytes that are not UTF-8, are read as U+FFFD: a text that was cut in the
+/// middle of a character is no reason to lose the message that holds it.
+pub fn read_json(bytes: &[u8]) -> Result<Value, serde_json::Error> {
+    serde_json::from_slice(bytes).or_else(|error| {
+        let text = String::from_utf8_lossy(bytes);
+        match mended(&text) {
+            Some(text) => serde_json::from_str(&text),
+            None if text.len() != bytes.len() => serde_json::from_str(&text),
+            None => Err(error),
+        }
+    })
+}
+
+/// The text with every half of a surrogate pair replaced; nothing if there is none. Only strings hold backslashes.
+fn mended(text: &str) -> Option<String> {
+    let mut whole = String::with_capacity(text.len());
+    let (mut rest, mut is_changed) = (text, false);
+    while let Some(at) = rest.find('\\') {
+        let (before, escape) = rest.split_at(at);
+        whole.push_str(before);
+        let length = match unit(escape) {
+            Some(0xD800..=0xDBFF) if matches!(escape.get(6..).and_then(unit), Some(0xDC00..=0xDFFF)) => 12,
+            Some(0xD800..=0xDFFF) => {
+                is_changed = true;
+                whole.push('\u{FFFD}');
+                rest = &escape[6..];
+                continue;
+            }
+            Some(_) => 6,
+            None => 1 + escape[1..].chars().next().map_or(0, char::len_utf8),
+        };
+        let (kept, next) = escape.split_at(length);
+        whole.push_str(kept);
+        rest = next;
+    }
+    whole.push_str(rest);
+    is_changed.then_some(whole)
+}
+
+/// The UTF-16 unit of a `\uXXXX` escape at the beginning of a text.
+fn unit(text: &str) -> Option<u16> {
+    let digits = text.strip_prefix("\\u")?.get(..4)?;
+    digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u16::from_str_radix(digits, 16).ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn half_a_character_is_replaced_and_the_rest_is_read_as_it_is() {
+        let cases: [(&[u8], Value); 14] = [
+            (br#""\ud83d""#, json!("\u{FFFD}")),
+            (br#""\ude00""#, json!("\u{FFFD}")),
+            (br#""a\uD83Db""#, json!("a\u{FFFD}b")),
+            (br#""\ud83d\ude00""#, json!("😀")),
+            (br#""\ud83d\ud83d\ude00""#, json!("\u{FFFD}😀")),
+            (br#""\ude00\ud83d""#, json!("\u{FFFD}\u{FFFD}")),
+            (br#""\ud83d\n""#, json!("\u{FFFD}\n")),
+            (br#""\ud83d\\ude00""#, json!("\u{FFFD}\\ude00")),
+            (br#""\\ud83d""#, json!("\\ud83d")),
+            (br#""\\\ud83d""#, json!("\\\u{FFFD}")),
+            (br#"{"\ud83d":["\ude00",1]}"#, json!({ "\u{FFFD}": ["\u{FFFD}", 1] })),
+            (b"\"a\xffb\"", json!("a\u{FFFD}b")),
+            (b"\"\xed\xa0\xbd\"", json!("\u{FFFD}\u{FFFD}\u{FFFD}")),
+            (b"\"\xff\\ud83d\"", json!("\u{FFFD}\u{FFFD}")),
+        ];
+        for (bytes, read) in cases {
+            assert_eq!(read_json(bytes).unwrap(), read, "{}", String::from_utf8_lossy(bytes));
+        }
+        for broken in [&br#""\ud83d"#[..], br#""\ud83"#, br#""\ud83x""#, b"\\", b"\"\\", b"{\"a\":\"\\ud83d\"", b"\xff"]
+        {
+            assert!(read_json(broken).is_err(), "{}", String::from_utf8_lossy(broken));
+        }
+    }
+}

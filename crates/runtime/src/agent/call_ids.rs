@@ -1,0 +1,155 @@
+//! Ids of calls: each is used once in a conversation, though some models repeat or forget them. Choosing a free one
+//! takes the same time however long the conversation is and however often its model has repeated one.
+
+use std::collections::{HashMap, HashSet};
+
+use model::{Fold, Message, Messages};
+use protocol::{Block, CallId};
+
+/// The most digits that are read as a number behind an id.
+const DIGITS: usize = 9;
+
+/// Gives calls ids of their own, in their answer and in the whole conversation.
+pub(super) fn tell_apart(messages: &Messages, content: &mut [Block]) {
+    messages.fold(|taken: &Taken| {
+        let mut new = Taken::default();
+        for block in content {
+            if let Block::Call(call) = block {
+                if call.id.0.is_empty() {
+                    call.id = CallId("call".into());
+                }
+                if taken.has(&call.id) || new.has(&call.id) {
+                    call.id = free(taken, &new, &call.id);
+                }
+                new.add_id(&call.id, Some(taken));
+            }
+        }
+    });
+}
+
+/// The id with a number behind it, one higher than any that was used.
+fn free(taken: &Taken, new: &Taken, wanted: &CallId) -> CallId {
+    let mut number = taken.highest(wanted).max(new.highest(wanted)).max(1);
+    loop {
+        number += 1;
+        let id = CallId(format!("{}-{number}", wanted.0));
+        // One may be that a model wrote itself.
+        if !taken.has(&id) && !new.has(&id) {
+            return id;
+        }
+    }
+}
+
+/// The ids of a conversation's calls.
+#[derive(Default)]
+struct Taken {
+    ids: HashSet<String>,
+    /// The highest number that stands behind each id that was repeated.
+    highest: HashMap<String, u64>,
+}
+
+impl Taken {
+    fn has(&self, id: &CallId) -> bool {
+        self.ids.contains(&id.0)
+    }
+
+    fn highest(&self, id: &CallId) -> u64 {
+        self.highest.get(&id.0).copied().unwrap_or(0)
+    }
+
+    /// Takes in an id of a conversation that has those of `before` as well.
+    fn add_id(&mut self, id: &CallId, before: Option<&Taken>) {
+        let is_taken = |base: &str| before.is_some_and(|before| before.ids.contains(base)) || self.ids.contains(base);
+        if let Some((base, number)) = numbered(&id.0).filter(|(base, _)| is_taken(base)) {
+            match self.highest.get_mut(base) {
+                Some(highest) => *highest = number.max(*highest),
+                None => {
+                    self.highest.insert(base.to_owned(), number);
+                }
+            }
+        }
+        self.ids.insert(id.0.clone());
+    }
+}
+
+impl Fold for Taken {
+    fn add(&mut self, _at: usize, message: &Message) {
+        match message {
+            Message::Answers { answers } => answers.iter().for_each(|(id, _)| self.add_id(id, None)),
+            Message::User { .. } | Message::Assistant { .. } => {}
+        }
+    }
+}
+
+/// An id that ends with a number as [`free`] writes it.
+fn numbered(id: &str) -> Option<(&str, u64)> {
+    let (base, digits) = id.rsplit_once('-')?;
+    let is_plain =
+        digits.len() <= DIGITS && !digits.starts_with('0') && digits.bytes().all(|digit| digit.is_ascii_digit());
+    Some((base, digits.parse().ok().filter(|_| is_plain)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::{Answer, AnswerStatus, Call};
+
+    use super::*;
+
+    fn call(id: &str) -> Block {
+        Block::Call(Call { id: CallId(id.into()), tool: "t".into(), input: "{}".into() })
+    }
+
+    fn ids(content: &[Block]) -> Vec<CallId> {
+        let id = |block: &Block| match block {
+            Block::Call(call) => Some(call.id.clone()),
+            Block::Text { .. } | Block::Thinking { .. } | Block::Opaque { .. } => None,
+        };
+        content.iter().filter_map(id).collect()
+    }
+
+    /// Has the model call with these ids, and answers.
+    fn turn(messages: &mut Messages, wanted: &[&str]) -> Vec<String> {
+        let mut content: Vec<Block> = wanted.iter().map(|id| call(id)).collect();
+        tell_apart(messages, &mut content);
+        let given = ids(&content);
+        messages.push(Message::Assistant { content });
+        let answer = |id: &CallId| (id.clone(), Answer { status: AnswerStatus::Done, text: String::new() });
+        messages.push(Message::Answers { answers: given.iter().map(answer).collect() });
+        given.into_iter().map(|id| id.0).collect()
+    }
+
+    #[test]
+    fn calls_with_one_id_are_told_apart() {
+        let mut messages = Messages::default();
+        assert_eq!(turn(&mut messages, &["b"]), ["b"]);
+        let given = turn(&mut messages, &["a", "a", "a-2", "", "", "b"]);
+        assert_eq!(given, ["a", "a-2", "a-2-2", "call", "call-2", "b-2"]);
+        assert_eq!(turn(&mut messages, &["a", "a-2", "c"]), ["a-3", "a-2-3", "c"]);
+    }
+
+    #[test]
+    fn numbers_that_a_model_writes_itself_are_passed_over() {
+        let mut messages = Messages::default();
+        let own = ["a", "a-7", "a-007", "a-999999999", "a-1000000000", "a-x", "a-"];
+        assert_eq!(turn(&mut messages, &own), own);
+        assert_eq!(turn(&mut messages, &["a", "a"]), ["a-1000000001", "a-1000000002"]);
+        assert_eq!(turn(&mut messages, &["a"]), ["a-1000000003"]);
+    }
+
+    #[test]
+    fn a_flood_of_calls_with_one_id_is_told_apart() {
+        let mut content: Vec<Block> = std::iter::repeat_with(|| call("")).take(100_000).collect();
+        tell_apart(&Messages::default(), &mut content);
+        assert_eq!(ids(&content).last().map(|id| id.0.as_str()), Some("call-100000"));
+    }
+
+    /// With a search through the conversation this takes hours.
+    #[test]
+    fn a_model_that_repeats_one_id_for_a_hundred_thousand_turns_is_given_a_free_one_each_time() {
+        let mut messages = Messages::default();
+        for turns in 1..=100_000_u32 {
+            let given = turn(&mut messages, &["same"]);
+            assert_eq!(given, [if turns == 1 { "same".to_owned() } else { format!("same-{turns}") }]);
+        }
+    }
+}

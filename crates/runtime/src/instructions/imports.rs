@@ -1,0 +1,57 @@
+//! `@path` in a `CLAUDE.md`: the file of that name is part of the text.
+
+use std::path::{Path, PathBuf};
+
+use super::InstructionPlaces;
+use super::open::{tidy, top_of};
+use super::read::Whose;
+
+/// A file of the project names one outside of it.
+pub(super) struct LeadsOut;
+
+/// Whether imports of this file are read: those of the program that has them.
+pub(super) fn are_read(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    name != "AGENTS.md" && !path.ends_with(".github/copilot-instructions.md") && !name.ends_with(".instructions.md")
+}
+
+/// The names that a text imports, in their order. What stands in code is no import, and neither is an address of mail.
+pub(super) fn of(text: &str) -> Vec<&str> {
+    let (mut names, mut fence) = (Vec::new(), None);
+    for line in text.lines() {
+        let mark = ["```", "~~~"].into_iter().find(|mark| line.trim_start().starts_with(mark));
+        match (fence, mark) {
+            (None, None) => names.extend(in_line(line)),
+            (None, Some(mark)) => fence = Some(mark),
+            (Some(open), Some(mark)) if open == mark => fence = None,
+            (Some(_), _) => {}
+        }
+    }
+    names
+}
+
+fn in_line(line: &str) -> impl Iterator<Item = &str> {
+    // Every second piece between backticks is code.
+    let plain = line.split('`').step_by(2);
+    let words = plain.flat_map(str::split_whitespace);
+    let named = words.filter_map(|word| word.trim_start_matches('(').strip_prefix('@'));
+    let named = named.map(|name| name.trim_end_matches(['.', ',', ';', ':', '!', '?', ')', '"', '\'']));
+    named.filter(|name| !name.is_empty() && !name.starts_with('@'))
+}
+
+/// Where an import is, if a file of its kind may name it.
+pub(super) fn target(
+    places: &InstructionPlaces<'_>,
+    from: &Path,
+    whose: Whose,
+    name: &str,
+) -> Result<PathBuf, LeadsOut> {
+    let at_home = name.strip_prefix("~/").and_then(|below| Some(places.user?.join(below)));
+    let folder = from.parent().unwrap_or(Path::new("/"));
+    let file = tidy(&at_home.unwrap_or_else(|| folder.join(name)));
+    match whose {
+        Whose::User => Ok(file),
+        Whose::Project if file.starts_with(top_of(places)) => Ok(file),
+        Whose::Project => Err(LeadsOut),
+    }
+}

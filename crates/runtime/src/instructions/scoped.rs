@@ -1,0 +1,71 @@
+//! Folders of instruction files, each of which may be about some files only: `.claude/rules` and
+//! `.github/instructions`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use protocol::Front;
+
+/// The folders, from the project's top, and how the names of their files end.
+const FOLDERS: [(&str, &str); 2] = [(".claude/rules", ".md"), (".github/instructions", ".instructions.md")];
+
+/// How many files are looked at, and how deep.
+const MOST: usize = 200;
+const DEEP: usize = 4;
+
+/// What says which files it is about.
+const KEYS: [&str; 3] = ["applyto", "paths", "globs"];
+
+/// The files in those folders, sorted. Links to folders are not followed; links to files are told of when they are read.
+pub(super) fn files(top: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for (below, ends) in FOLDERS {
+        let (mut open, mut seen) = (vec![(top.join(below), 0)], 0);
+        let mut found = Vec::new();
+        while let Some((folder, depth)) = open.pop() {
+            let is_folder = folder.symlink_metadata().is_ok_and(|facts| facts.is_dir());
+            for entry in fs::read_dir(&folder).into_iter().filter(|_| is_folder).flatten().flatten() {
+                seen += 1;
+                let kind = entry.file_type();
+                if kind.as_ref().is_ok_and(fs::FileType::is_dir) && depth < DEEP {
+                    open.push((entry.path(), depth + 1));
+                } else if kind.is_ok() && entry.file_name().to_string_lossy().ends_with(ends) {
+                    found.push(entry.path());
+                }
+                if seen >= MOST {
+                    open.clear();
+                    break;
+                }
+            }
+        }
+        found.sort();
+        files.append(&mut found);
+    }
+    files
+}
+
+/// Which files a text is about, and what it says without its frontmatter. Only files of those folders have one.
+pub(super) fn scope<'a>(path: &Path, text: &'a str) -> (Option<String>, &'a str) {
+    let is_scoped = FOLDERS.iter().any(|(folder, _)| path.ancestors().any(|above| above.ends_with(folder)));
+    match Front::of(text) {
+        Front::Whole { head, body } if is_scoped => (patterns(head), body),
+        Front::Whole { .. } | Front::Absent { .. } | Front::Open => (None, text),
+    }
+}
+
+/// The patterns of a frontmatter, on the line of their key or in a list below it.
+fn patterns(head: &str) -> Option<String> {
+    let tidy = |text: &str| text.trim().trim_matches(['[', ']', '"', '\'']).replace(['"', '\''], "");
+    let mut lines = head.lines();
+    while let Some(line) = lines.next() {
+        let Some((key, value)) = line.split_once(':') else { continue };
+        if !KEYS.contains(&key.trim().to_ascii_lowercase().as_str()) {
+            continue;
+        }
+        let below = lines.map_while(|line| line.trim_start().strip_prefix("- ").map(tidy));
+        let all: Vec<String> = std::iter::once(tidy(value)).chain(below).filter(|one| !one.is_empty()).collect();
+        let all = all.join(", ");
+        return Some(all).filter(|all| !all.is_empty() && all != "**" && all != "**/*" && all.len() < 500);
+    }
+    None
+}

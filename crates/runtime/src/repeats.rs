@@ -1,0 +1,227 @@
+//! How often a model repeats itself. It is counted from a task's events and not from its conversation, of which a
+//! compaction leaves things out; a new owner counts the same.
+
+use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use protocol::{Answer, AnswerStatus, Block, Call, CallId};
+use serde_json::Value;
+
+/// What the model is told instead of an answer to a call that it repeats.
+const REPEATED: &str = include_str!("prompts/repeated_call.md");
+
+/// How many different calls are remembered with their answers.
+const REMEMBERED: usize = 256;
+
+/// How many turns in a row may bring nothing but what was seen before.
+pub(crate) const STALE: u32 = 8;
+
+/// What a call that is not run, since it only repeats others, is answered.
+pub(crate) fn refusal() -> Answer {
+    Answer { status: AnswerStatus::Refused, text: REPEATED.trim_end().into() }
+}
+
+/// How often a model repeats itself. Whatever it is told by others begins anew.
+#[derive(Debug, Default)]
+pub(crate) struct Repeats {
+    /// The calls of the latest answer, as the model wrote them.
+    asked: Vec<(CallId, u64)>,
+    row: Option<Row>,
+    /// Calls with their answers, oldest first.
+    seen: VecDeque<u64>,
+    /// How many turns in a row brought nothing but what was seen.
+    stale: u32,
+}
+
+/// One call, made again and again with nothing in between.
+#[derive(Debug)]
+struct Row {
+    call: u64,
+    /// What it was answered, but for a refusal of ours.
+    answer: Option<u64>,
+    times: usize,
+}
+
+impl Repeats {
+    /// The model has answered.
+    pub(crate) fn ask(&mut self, content: &[Block]) {
+        let call = |block: &Block| match block {
+            Block::Call(call) => Some((call.id.clone(), of_call(call))),
+            Block::Text { .. } | Block::Thinking { .. } | Block::Opaque { .. } => None,
+        };
+        self.asked = content.iter().filter_map(call).collect();
+    }
+
+    /// All its calls are answered.
+    pub(crate) fn answered(&mut self, answers: &[(CallId, Answer)]) {
+        let refusal = refusal();
+        let mut fresh = answers.is_empty();
+        for (id, call) in std::mem::take(&mut self.asked) {
+            let Some((_, answer)) = answers.iter().find(|(of, _)| *of == id) else { continue };
+            let known = (*answer != refusal).then(|| of((answer.status.word(), &answer.text)));
+            self.count(call, known);
+            // A refusal of ours says that it was seen.
+            if let Some(pair) = known.map(|known| of((call, known))).filter(|pair| !self.seen.contains(pair)) {
+                fresh = true;
+                self.seen.push_back(pair);
+            }
+        }
+        let over = self.seen.len().saturating_sub(REMEMBERED);
+        self.seen.drain(..over);
+        self.stale = if fresh { 0 } else { self.stale + 1 };
+    }
+
+    /// Somebody has told the model something.
+    pub(crate) fn told(&mut self) {
+        (self.row, self.stale) = (None, 0);
+        self.seen.clear();
+    }
+
+    /// How often in a row this call of the latest answer was made before it, always with the same answer.
+    pub(crate) fn times(&self, id: &CallId) -> usize {
+        let Some(at) = self.asked.iter().position(|(of, _)| of == id) else { return 0 };
+        let call = self.asked[at].1;
+        let alone = self.asked[..at].iter().all(|(_, other)| *other == call);
+        self.row.as_ref().filter(|row| alone && row.call == call).map_or(0, |row| row.times)
+    }
+
+    /// How many turns in a row brought nothing that was not seen before.
+    pub(crate) fn stale(&self) -> u32 {
+        self.stale
+    }
+
+    fn count(&mut self, call: u64, answer: Option<u64>) {
+        match &mut self.row {
+            Some(row) if row.call == call && (answer.is_none() || row.answer.is_none() || row.answer == answer) => {
+                row.answer = row.answer.or(answer);
+                row.times += 1;
+            }
+            row => *row = Some(Row { call, answer, times: 1 }),
+        }
+    }
+}
+
+/// What is equal for calls that ask for the same, however it is written.
+fn of_call(call: &Call) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    call.tool.hash(&mut hasher);
+    match serde_json::from_str(&call.input) {
+        Ok(value) => add(&value, &mut hasher),
+        Err(_unreadable) => call.input.hash(&mut hasher),
+    }
+    hasher.finish()
+}
+
+fn of(value: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Adds a value, whatever the order of its fields.
+fn add(value: &Value, hasher: &mut DefaultHasher) {
+    match value {
+        Value::Object(fields) => {
+            let mut fields: Vec<_> = fields.iter().collect();
+            fields.sort_by_key(|(name, _)| *name);
+            fields.len().hash(hasher);
+            for (name, value) in fields {
+                name.hash(hasher);
+                add(value, hasher);
+            }
+        }
+        Value::Array(values) => {
+            values.len().hash(hasher);
+            values.iter().for_each(|value| add(value, hasher));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.to_string().hash(hasher),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(id: &str, tool: &str, input: &str) -> Call {
+        Call { id: CallId(id.into()), tool: tool.into(), input: input.into() }
+    }
+
+    fn asks(calls: &[Call]) -> Vec<Block> {
+        let text = Block::Text { text: "Again.".into() };
+        [text].into_iter().chain(calls.iter().cloned().map(Block::Call)).collect()
+    }
+
+    fn done(text: &str) -> Answer {
+        Answer { status: AnswerStatus::Done, text: text.into() }
+    }
+
+    fn turn(repeats: &mut Repeats, input: &str, answer: Answer) {
+        repeats.ask(&asks(&[call("a", "view", input)]));
+        repeats.answered(&[(CallId("a".into()), answer)]);
+    }
+
+    /// Single calls with their answers, and one more call.
+    fn after(past: &[(&str, Answer)], last: &str) -> usize {
+        let mut repeats = Repeats::default();
+        past.iter().for_each(|(input, answer)| turn(&mut repeats, input, answer.clone()));
+        repeats.ask(&asks(&[call("b", "view", last)]));
+        repeats.times(&CallId("b".into()))
+    }
+
+    #[test]
+    fn the_same_call_with_the_same_answer_counts() {
+        let (one, other) = (done("1"), done("2"));
+        assert_eq!(after(&[], "{}"), 0);
+        assert_eq!(after(&[("{}", one.clone()), ("{}", one.clone())], "{}"), 2);
+        assert_eq!(after(&[("{}", one.clone()), ("{}", other.clone())], "{}"), 1);
+        assert_eq!(after(&[("{}", other), ("{}", one.clone()), ("{}", one.clone())], "{}"), 2);
+        assert_eq!(after(&[("{}", one.clone()), ("{\"a\":1}", one.clone()), ("{}", one)], "{}"), 1);
+    }
+
+    #[test]
+    fn equal_is_what_is_equal_as_json() {
+        let one = done("1");
+        assert_eq!(after(&[("{\"a\": 1, \"b\": 2}", one.clone())], "{\"b\":2,\"a\":1}"), 1);
+        assert_eq!(after(&[("{\"a\": 1}", one.clone())], "{\"a\": \"1\"}"), 0);
+        assert_eq!(after(&[("{", one.clone())], "{"), 1);
+        assert_eq!(after(&[("{", one)], "{ "), 0);
+    }
+
+    #[test]
+    fn a_refusal_of_ours_is_no_other_answer() {
+        let one = done("1");
+        let past = [("{}", one.clone()), ("{}", one.clone()), ("{}", refusal()), ("{}", refusal())];
+        assert_eq!(after(&past, "{}"), 4);
+        assert_eq!(after(&[&past[..], &[("{}", one)]].concat(), "{}"), 5);
+    }
+
+    #[test]
+    fn a_word_from_outside_begins_anew() {
+        let mut repeats = Repeats::default();
+        (0..2).for_each(|_| turn(&mut repeats, "{}", done("1")));
+        repeats.told();
+        repeats.ask(&asks(&[call("b", "view", "{}")]));
+        assert_eq!((repeats.times(&CallId("b".into())), repeats.stale()), (0, 0));
+    }
+
+    #[test]
+    fn calls_of_one_answer_stand_between_each_other() {
+        let mut repeats = Repeats::default();
+        turn(&mut repeats, "{}", done("1"));
+        repeats.ask(&asks(&[call("1", "view", "{}"), call("2", "shell", "{}"), call("3", "view", "{}")]));
+        assert_eq!(["1", "2", "3"].map(|id| repeats.times(&CallId(id.into()))), [1, 0, 0]);
+    }
+
+    #[test]
+    fn turns_that_go_round_in_a_circle_bring_nothing_new() {
+        let mut repeats = Repeats::default();
+        for _ in 0..3 {
+            ["{\"a\":1}", "{\"a\":2}", "{\"a\":3}"].iter().for_each(|input| turn(&mut repeats, input, done("1")));
+        }
+        assert_eq!(repeats.stale(), 6);
+        turn(&mut repeats, "{\"a\":1}", refusal());
+        assert_eq!(repeats.stale(), 7);
+        turn(&mut repeats, "{\"a\":1}", done("2"));
+        assert_eq!(repeats.stale(), 0);
+    }
+}

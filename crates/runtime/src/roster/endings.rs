@@ -1,0 +1,44 @@
+//! How the activations of a task ended, oldest first. Nearly every task has one, so they take no more room than they
+//! need: a session may have thousands of tasks.
+
+use protocol::Activation;
+
+use super::Ending;
+
+/// The endings of one task, by activation.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Endings(Vec<(Activation, Ending)>);
+
+impl Endings {
+    /// How an activation ended.
+    pub(crate) fn get(&self, activation: &Activation) -> Option<&Ending> {
+        let at = self.0.binary_search_by_key(activation, |(at, _)| *at).ok()?;
+        self.0.get(at).map(|(_, ending)| ending)
+    }
+
+    /// The latest.
+    pub(crate) fn last_key_value(&self) -> Option<(&Activation, &Ending)> {
+        self.0.last().map(|(at, ending)| (at, ending))
+    }
+
+    pub(super) fn insert(&mut self, activation: Activation, ending: Ending) {
+        match self.0.binary_search_by_key(&activation, |(at, _)| *at) {
+            Ok(at) => self.0[at].1 = ending,
+            Err(at) => {
+                if self.0.is_empty() {
+                    self.0.reserve_exact(1);
+                }
+                self.0.insert(at, (activation, ending));
+            }
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    #[cfg(test)]
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&Activation, &Ending)> {
+        self.0.iter().map(|(at, ending)| (at, ending))
+    }
+}

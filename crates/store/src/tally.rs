@@ -1,0 +1,90 @@
+//! How many events of a session were committed, and a digest of them all, in a small file beside the database.
+//!
+//! SQLite reads its write-ahead log up to the first page that is damaged and takes the rest for never written. So what
+//! was committed is also said elsewhere: after each commit, without waiting for the disk. After a power cut it may say
+//! less than there is, never more.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::StoreError;
+use crate::error::os_fault;
+
+/// The events up to one of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Tally {
+    /// The number of the last.
+    pub(crate) seq: u64,
+    digest: [u8; 32],
+}
+
+impl Tally {
+    /// No event.
+    pub(crate) const EMPTY: Tally = Tally { seq: 0, digest: [0; 32] };
+
+    /// With one more event.
+    pub(crate) fn with(self, seq: u64, at: u64, task: &str, body: &str) -> Tally {
+        let mut digest = Sha256::new();
+        digest.update(self.digest);
+        digest.update(seq.to_le_bytes());
+        digest.update(at.to_le_bytes());
+        digest.update(task);
+        digest.update([0]);
+        digest.update(body);
+        Tally { seq, digest: digest.finalize().into() }
+    }
+}
+
+/// Bytes of a written tally.
+const LENGTH: usize = 40;
+
+/// The file that a tally is kept in.
+#[derive(Debug)]
+pub(crate) struct TallyFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl TallyFile {
+    /// Opens the tally of the session whose database is at `db`, making an empty file if there is none.
+    pub(crate) fn open(db: &Path) -> Result<TallyFile, StoreError> {
+        let path = of(db);
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path);
+        Ok(TallyFile { file: file.map_err(os_fault(&path))?, path })
+    }
+
+    /// What was said last; none if nothing was.
+    pub(crate) fn read(&self) -> Result<Option<Tally>, StoreError> {
+        let mut bytes = [0; LENGTH];
+        match self.file.read_exact_at(&mut bytes, 0) {
+            Ok(()) => {
+                let (seq, digest) = bytes.split_at(8);
+                let seq = seq.try_into().map(u64::from_le_bytes).unwrap_or_default();
+                Ok(digest.try_into().ok().map(|digest| Tally { seq, digest }))
+            }
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
+            Err(error) => Err(os_fault(&self.path)(error)),
+        }
+    }
+
+    /// Says what is committed.
+    pub(crate) fn write(&self, tally: Tally) -> io::Result<()> {
+        let mut bytes = [0; LENGTH];
+        bytes[..8].copy_from_slice(&tally.seq.to_le_bytes());
+        bytes[8..].copy_from_slice(&tally.digest);
+        self.file.write_all_at(&bytes, 0)
+    }
+
+    /// Whether the session's folder was removed since the file was opened.
+    pub(crate) fn is_removed(&self) -> bool {
+        self.file.metadata().is_ok_and(|file| file.nlink() == 0)
+    }
+}
+
+fn of(db: &Path) -> PathBuf {
+    db.with_extension("tally")
+}

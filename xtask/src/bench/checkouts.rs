@@ -1,0 +1,97 @@
+//! Isolated workers in a large repository, against what `git worktree add` takes for as many work trees.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+
+use super::Ground;
+use crate::run::run;
+
+/// Folders of the repository, and files in each.
+const FOLDERS: usize = 1_000;
+const FILES: usize = 100;
+
+/// How many workers there are at once.
+const WORKERS: [usize; 2] = [1, 4];
+
+/// Every worker writes one file.
+const SCRIPT: &str = "version: 1
+rules:
+  - when: { turn: 1 }
+    answer: [call: { tool: shell, input: { description: x, command: 'date > made-$RANDOM.txt' } }]
+  - answer: [ { say: Done. } ]
+";
+
+/// Makes the repository, measures both, and prints the table.
+pub(super) fn bench(ground: &Ground) -> Result<()> {
+    let top = ground.folder.join("large");
+    make(&top)?;
+    fs::write(ground.folder.join("checkouts.yaml"), SCRIPT).context("cannot write the script")?;
+    println!("| workers | git worktree add | fleet | ratio | peak memory |");
+    println!("|---:|---:|---:|---:|---:|");
+    for workers in WORKERS {
+        let trees = worktrees(ground, &top, workers)?;
+        let plan = ground.folder.join(format!("checkouts-{workers}.yaml"));
+        fs::write(&plan, text(workers)).context("cannot write a plan")?;
+        let (plan, folder) = (plan.display().to_string(), top.display().to_string());
+        let model = format!("script/{}", ground.folder.join("checkouts.yaml").display());
+        let isolated = ["--isolation", "worktree", "--fresh", "--allow-all", "-C", &folder, "--model", &model];
+        let fleet = ground.measure(&[&["fleet", "run", plan.as_str()][..], &isolated].concat(), 1)?;
+        let (wall, add) = (fleet.wall.as_secs_f64(), trees.as_secs_f64());
+        let mib = fleet.peak_kib as f64 / 1024.0;
+        println!("| {workers} | {add:.1} s | {wall:.1} s | {:.2} | {mib:.0} MiB |", wall / add);
+    }
+    println!();
+    Ok(())
+}
+
+/// A repository of many small files, in one commit.
+fn make(top: &Path) -> Result<()> {
+    for folder in 0..FOLDERS {
+        let path = top.join(format!("part-{}/folder-{folder}", folder % 20));
+        fs::create_dir_all(&path).with_context(|| format!("cannot make {}", path.display()))?;
+        for file in 0..FILES {
+            let line = format!("{folder} {file}\n");
+            fs::write(path.join(format!("file-{file}.txt")), line.repeat(20)).context("cannot write a file")?;
+        }
+    }
+    let own = ["-c", "user.name=bench", "-c", "user.email=bench@example.invalid"];
+    run(git(top).args(["init", "--quiet"]))?;
+    run(git(top).args(["add", "--all"]))?;
+    run(git(top).args(own).args(["commit", "--quiet", "-m", "all"]))
+}
+
+/// How long git takes to add so many work trees at once.
+fn worktrees(ground: &Ground, top: &Path, count: usize) -> Result<Duration> {
+    let paths: Vec<_> = (0..count).map(|n| ground.folder.join(format!("tree-{n}"))).collect();
+    let began = Instant::now();
+    let started = paths.iter().map(|path| git(top).args(["worktree", "add", "--quiet", "--detach"]).arg(path).spawn());
+    for child in started.collect::<Vec<_>>() {
+        child.context("cannot start git")?.wait().context("git does not end")?;
+    }
+    let took = began.elapsed();
+    for path in paths {
+        run(git(top).args(["worktree", "remove", "--force"]).arg(path))?;
+    }
+    Ok(took)
+}
+
+fn git(top: &Path) -> Command {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(top);
+    command
+}
+
+/// A plan of todos that do not wait for each other.
+fn text(todos: usize) -> String {
+    let mut text = "todos:\n".to_owned();
+    for n in 0..todos {
+        // Writing to a string cannot fail.
+        let _written = writeln!(text, "  - {{ id: t{n}, title: Do {n} }}");
+    }
+    text
+}

@@ -1,0 +1,115 @@
+//! What grows with a session and with a home, and how fast: turns, lists of sessions, results of background work, agents
+//! that have ended, and searching. The whole takes less than ten minutes.
+
+mod ended;
+mod lists;
+mod results;
+mod search;
+mod turns;
+
+use std::fs;
+use std::ops::Deref;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use super::Ground;
+use crate::measure::{Figures, measure};
+use crate::run;
+
+/// Measures and prints, one table for each part.
+pub(super) fn bench(ground: &Ground) -> Result<()> {
+    let stage = Stage::new(ground)?;
+    turns::bench(&stage)?;
+    lists::bench(&stage)?;
+    results::bench(&stage)?;
+    ended::bench(&stage)?;
+    search::bench(&stage)
+    // Isolated workers in a large repository, and many who watch one session, are measured here as well.
+}
+
+/// A place in memory, where a machine has it.
+const MEMORY: &str = "/dev/shm";
+
+/// The ground, with homes that are in memory where that is to be had: a disk that others use too would hide what Bosun
+/// takes.
+struct Stage<'a> {
+    ground: &'a Ground,
+    homes: PathBuf,
+}
+
+impl<'a> Stage<'a> {
+    fn new(ground: &'a Ground) -> Result<Stage<'a>> {
+        let own = format!("bosun-bench-{}", std::process::id());
+        let memory = Path::new(MEMORY).join(&own);
+        let homes = if fs::create_dir(&memory).is_ok() { memory } else { ground.folder.join(own) };
+        fs::create_dir_all(&homes).context("cannot make a folder for homes")?;
+        Ok(Stage { ground, homes })
+    }
+}
+
+impl Deref for Stage<'_> {
+    type Target = Ground;
+
+    fn deref(&self) -> &Ground {
+        self.ground
+    }
+}
+
+impl Drop for Stage<'_> {
+    fn drop(&mut self) {
+        if let Err(error) = fs::remove_dir_all(&self.homes) {
+            eprintln!("{} stays: {error}", self.homes.display());
+        }
+    }
+}
+
+/// A home of its own for one part, with these settings.
+fn home(stage: &Stage<'_>, name: &str, config: &str) -> Result<PathBuf> {
+    let home = stage.homes.join(name);
+    fs::create_dir_all(&home).context("cannot make a home")?;
+    fs::set_permissions(&home, fs::Permissions::from_mode(0o700)).context("cannot make a home private")?;
+    fs::write(home.join("config.toml"), config).context("cannot write the settings")?;
+    Ok(home)
+}
+
+/// Writes a script and gives the model that plays it.
+fn script(stage: &Stage<'_>, name: &str, text: &str) -> Result<String> {
+    fs::write(stage.folder.join(name), text).with_context(|| format!("cannot write {name}"))?;
+    Ok(format!("script/{name}"))
+}
+
+/// What a prompt that a script answers takes.
+fn prompt(stage: &Stage<'_>, home: &Path, model: &str, runs: usize) -> Result<Figures> {
+    let folder = stage.folder();
+    let command = [&stage.binary, "-p", "go", "--quiet", "--allow-all", "-C", &folder, "--model", model];
+    measure(&command, home, &[], runs)
+}
+
+/// What the same prints as JSON.
+fn answer(stage: &Stage<'_>, home: &Path, model: &str) -> Result<Value> {
+    let folder = stage.folder();
+    let mut command = Command::new(&stage.binary);
+    command.args(["-p", "go", "--quiet", "--allow-all", "--output-format", "json", "-C", &folder, "--model", model]);
+    let text = run::output(command.env("BOSUN_HOME", home).stdin(Stdio::null()))?;
+    serde_json::from_str(&text).context("the answer is not JSON")
+}
+
+/// How a cost grows from `few` things to `many`: 1 is in proportion, 2 with the square.
+fn exponent(few: (usize, f64), many: (usize, f64)) -> f64 {
+    (many.1 / few.1).ln() / (many.0 as f64 / few.0 as f64).ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn growth_is_told_by_its_exponent() {
+        assert!((exponent((10, 3.0), (100, 30.0)) - 1.0).abs() < 1e-9);
+        assert!((exponent((10, 3.0), (100, 300.0)) - 2.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,158 @@
+//! What it costs a run that others watch: the same scripted session over HTTP with no, some and many watchers of its
+//! events, who read everything; and as many who read nothing.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+
+use super::Ground;
+
+/// How many watch, each number in its turn.
+const WATCHERS: [usize; 3] = [0, 32, 120];
+
+/// How often each is measured.
+const RUNS: usize = 3;
+
+/// How long a run may take.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// How often the state of a run is asked for.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Measures and prints.
+pub(super) fn bench(ground: &Ground) -> Result<()> {
+    println!("| watchers | wall | CPU of the server | with watchers that read nothing: wall | CPU |");
+    println!("|---:|---:|---:|---:|---:|");
+    for watchers in WATCHERS {
+        let (reading, silent) = (best(ground, watchers, true)?, best(ground, watchers, false)?);
+        println!(
+            "| {watchers} | {:.2} s | {:.2} s | {:.2} s | {:.2} s |",
+            reading.0.as_secs_f64(),
+            reading.1.as_secs_f64(),
+            silent.0.as_secs_f64(),
+            silent.1.as_secs_f64()
+        );
+    }
+    println!();
+    Ok(())
+}
+
+/// The shortest of several runs.
+fn best(ground: &Ground, watchers: usize, is_read: bool) -> Result<(Duration, Duration)> {
+    let runs: Result<Vec<_>> = (0..RUNS).map(|_| once(ground, watchers, is_read)).collect();
+    runs?.into_iter().min().context("no runs")
+}
+
+fn once(ground: &Ground, watchers: usize, is_read: bool) -> Result<(Duration, Duration)> {
+    let server = Serve::start(ground)?;
+    let begin = json!({ "cwd": ground.folder(), "model": "script/long.yaml", "permission": "allowAll" });
+    let session = server.call("POST", "/v1/sessions", &begin)?["id"].as_str().context("no session")?.to_owned();
+    let path = format!("/v1/sessions/{session}");
+    let mut streams = Vec::new();
+    for _ in 0..watchers {
+        let mut stream = server.ask("GET", &format!("{path}/events"), "")?;
+        let mut first = [0];
+        stream.read_exact(&mut first).context("a watcher is not answered")?;
+        streams.push(stream);
+    }
+    let before = server.cpu()?;
+    let start = Instant::now();
+    server.call("POST", &format!("{path}/messages"), &json!({ "text": "go" }))?;
+    let readers: Vec<_> = streams.into_iter().map(|stream| std::thread::spawn(move || take(stream, is_read))).collect();
+    loop {
+        let view = server.call("GET", &path, &Value::Null)?;
+        if view["state"]["type"] == "idle" && view["turns"].as_u64().unwrap_or_default() > 500 {
+            break;
+        }
+        ensure!(start.elapsed() < PATIENCE, "the run does not end: {view}");
+        std::thread::sleep(LOOK);
+    }
+    let figures = (start.elapsed(), server.cpu()?.saturating_sub(before));
+    drop(server);
+    for reader in readers {
+        // A stream whose server is gone has ended.
+        let _ended = reader.join();
+    }
+    Ok(figures)
+}
+
+/// Reads a stream to its end, or holds it until the server is gone.
+fn take(mut stream: TcpStream, is_read: bool) {
+    let mut room = [0; 64 * 1024];
+    if is_read {
+        while stream.read(&mut room).is_ok_and(|read| read > 0) {}
+    } else {
+        while stream.take_error().is_ok_and(|error| error.is_none()) && stream.peek(&mut [0]).is_ok_and(|read| read > 0)
+        {
+            std::thread::sleep(PATIENCE / 1000);
+        }
+    }
+}
+
+/// `bosun serve`, ended with its owner.
+struct Serve {
+    process: Child,
+    address: String,
+    token: String,
+}
+
+impl Serve {
+    fn start(ground: &Ground) -> Result<Serve> {
+        let mut process = Command::new(&ground.binary)
+            .args(["serve", "--json"])
+            .current_dir(&ground.folder)
+            .env("BOSUN_HOME", ground.home())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .context("cannot start the server")?;
+        let stdout = process.stdout.take().context("the server has no output")?;
+        let mut text = String::new();
+        let mut lines = BufReader::new(stdout);
+        let said = loop {
+            ensure!(lines.read_line(&mut text)? > 0, "the server says nothing: {text}");
+            if let Ok(said) = serde_json::from_str::<Value>(&text) {
+                break said;
+            }
+        };
+        let word = |name: &str| said[name].as_str().map(str::to_owned);
+        let url = word("url").context("no address")?;
+        let address = url.strip_prefix("http://").context("no address")?.to_owned();
+        Ok(Serve { process, address, token: word("token").context("no token")? })
+    }
+
+    /// Sends a request; gives the stream that the answer comes on.
+    fn ask(&self, verb: &str, path: &str, body: &str) -> Result<TcpStream> {
+        let mut stream = TcpStream::connect(&self.address).context("cannot connect")?;
+        let (address, token, length) = (&self.address, &self.token, body.len());
+        let head = format!("{verb} {path} HTTP/1.0\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n");
+        let kind = "Content-Type: application/json";
+        write!(stream, "{head}{kind}\r\nContent-Length: {length}\r\n\r\n{body}").context("cannot ask")?;
+        Ok(stream)
+    }
+
+    fn call(&self, verb: &str, path: &str, body: &Value) -> Result<Value> {
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let mut answer = String::new();
+        self.ask(verb, path, &body)?.read_to_string(&mut answer).context("no answer")?;
+        let (head, body) = answer.split_once("\r\n\r\n").context("no answer")?;
+        ensure!(head.split(' ').nth(1).is_some_and(|status| status.starts_with('2')), "{verb} {path}: {answer}");
+        Ok(serde_json::from_str(body).unwrap_or_default())
+    }
+
+    /// How much processor time it has used.
+    fn cpu(&self) -> Result<Duration> {
+        super::server::cpu_of(self.process.id())
+    }
+}
+
+impl Drop for Serve {
+    fn drop(&mut self) {
+        // One that is gone already is as good.
+        let _gone = self.process.kill().and_then(|()| self.process.wait());
+    }
+}
