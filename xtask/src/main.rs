@@ -43,7 +43,7 @@ usage: cargo xtask COMMAND
   bench doors
           how soon programs that use an SDK are answered, against a door with nothing behind it
   bench growth [--binary PATH]
-          what turns, lists, background results, ended agents and searches take as they become many; under ten minutes
+          what turns, lists, background results, ended agents and searches take as they become many
   bench watchers
           what a run costs that 0, 32 and 120 clients watch over HTTP
   schema  writes the checked-in JSON Schemas anew";

@@ -1,5 +1,5 @@
 //! What grows with a session and with a home, and how fast: turns, lists of sessions, results of background work, agents
-//! that have ended, and searching. The whole takes less than ten minutes.
+//! that have ended, and searching.
 
 mod ended;
 mod lists;
