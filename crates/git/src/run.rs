@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use host::{ExitStatus, Guardian, Program, Stderr, Stdin};
+use host::{ExitStatus, Guardian, Parting, Program, Stderr, Stdin};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::GitError;
@@ -166,6 +166,8 @@ impl Git {
         program = program.args(args.iter().map(|arg| arg.as_ref().to_owned()));
         program.env = self.env.iter().cloned().chain(self.given()).collect();
         (program.stdin, program.stderr) = (Stdin::Pipe, Stderr::Pipe);
+        // It takes its locks away when it is asked to end; one that is killed leaves them in the user's repository.
+        program.parting = Parting::Patient;
         let unavailable = |error: &dyn std::fmt::Display| GitError::Unavailable(error.to_string());
         let mut process = self.guardian.spawn(program).await.map_err(|error| unavailable(&error))?;
         let (mut stdin, mut stderr) = (process.stdin.take(), process.stderr.take());

@@ -324,17 +324,26 @@ fn fitting(root: &Path) -> Result<PathBuf, HomeError> {
 /// empty, or was made for Bosun.
 fn require_own(path: &Path) -> Result<(), HomeError> {
     let Ok(folder) = fs::metadata(path) else { return Ok(()) };
-    let any = |names: &[&str]| names.iter().any(|name| path.join(name).exists());
-    let is_mine = folder.uid() == crate::user_id() && folder.mode() & 0o002 == 0;
-    let ours = any(&MADE) || (is_mine && any(&DEFINITIONS));
-    if !folder.is_dir() || folder.mode() & 0o077 == 0 || ours {
+    if !folder.is_dir() || folder.mode() & 0o077 == 0 {
         return Ok(());
     }
-    match fs::read_dir(path).map(|mut entries| entries.next().is_none()) {
+    let is_empty = fs::read_dir(path).map(|mut entries| entries.next().is_none());
+    // Another process may be at its first start: it closes an empty folder before it fills it, so what was
+    // found in the folder is Bosun's if the folder is closed by now.
+    let is_closed = || fs::metadata(path).is_ok_and(|folder| folder.mode() & 0o077 == 0);
+    match is_empty {
         Ok(true) => Ok(()),
+        Ok(false) if is_known(path, &folder) || is_closed() => Ok(()),
         Ok(false) => Err(HomeError::Shared(path.to_owned())),
         Err(source) => Err(HomeError::from(path, source)),
     }
+}
+
+/// Whether the folder's names are those of Bosun's own files.
+fn is_known(path: &Path, folder: &fs::Metadata) -> bool {
+    let any = |names: &[&str]| names.iter().any(|name| path.join(name).exists());
+    let is_mine = folder.uid() == crate::user_id() && folder.mode() & 0o002 == 0;
+    any(&MADE) || (is_mine && any(&DEFINITIONS))
 }
 
 /// Makes a folder that only its user can enter, or makes an existing one such a folder.
@@ -376,6 +385,20 @@ mod tests {
         });
         for part in ["", "sessions", "run", "logs"] {
             assert_eq!(mode(&root.join(part)), 0o700, "{part}");
+        }
+    }
+
+    #[test]
+    fn first_starts_at_once_in_an_open_empty_folder_all_succeed() {
+        for _ in 0..100 {
+            let folder = tempfile::tempdir().unwrap();
+            fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+            thread::scope(|scope| {
+                for _ in 0..8 {
+                    scope.spawn(|| Home::open(folder.path().to_owned()).unwrap());
+                }
+            });
+            assert_eq!(mode(folder.path()), 0o700);
         }
     }
 

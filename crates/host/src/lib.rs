@@ -26,8 +26,8 @@ pub use files::{
     make_below, move_below, remove_below, swap_below,
 };
 pub use guardian::{
-    Exit, ExitStatus, Guardian, Input, Job, Kill, Leftovers, Output, Process, Program, SpawnError, Stderr, Stdin,
-    Survivors, WaitError, guardian_main,
+    Exit, ExitStatus, Guardian, Input, Job, Kill, Leftovers, Output, Parting, Process, Program, SpawnError, Stderr,
+    Stdin, Survivors, WaitError, guardian_main,
 };
 pub use home::{FileLock, Home, HomeError, Settled};
 pub use ids::{Ids, TimeIds};

@@ -1,6 +1,6 @@
 //! How git is run.
 
-use git::GitError;
+use git::{GitError, Repository, clear_ref_locks};
 
 use crate::stage::Stage;
 
@@ -26,4 +26,27 @@ async fn hooks_of_the_repository_are_not_run() {
     stage.git.done(&["add", "-A"], &[]).await.unwrap();
     stage.git.done(&["commit", "-q", "-m", "second"], &[]).await.unwrap();
     assert!(!stage.git.folder().join("ran").exists());
+}
+
+/// A git command that is killed does not take its locks away.
+#[tokio::test]
+async fn locks_of_refs_that_a_killed_command_left_are_removed_by_the_next_owner_of_their_session() {
+    let stage = Stage::new().await;
+    let repository = Repository::find(&stage.git).await.unwrap();
+    let head = repository.head().await.unwrap();
+    let (own, other) = (format!("refs/bosun/{}/fleet/1/tip", stage.session), "refs/bosun/other/fleet/1/tip");
+    let outside = stage.path().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    std::fs::write(outside.join("kept.lock"), "").unwrap();
+    for name in [&own, other] {
+        repository.pin(name, &head).await.unwrap();
+        stage.write(&format!(".git/{name}.lock"), "");
+    }
+    let link = stage.git.folder().join(format!(".git/refs/bosun/{}/link", stage.session));
+    std::os::unix::fs::symlink(&outside, link).unwrap();
+    assert_eq!(clear_ref_locks(&stage.git, stage.session).await.unwrap(), 1);
+    repository.pin(&own, &head).await.unwrap();
+    assert!(stage.git.folder().join(format!(".git/{other}.lock")).exists(), "another session's");
+    assert!(outside.join("kept.lock").exists());
+    assert_eq!(clear_ref_locks(&stage.git.at(stage.path()), stage.session).await.unwrap(), 0, "no repository");
 }

@@ -3,17 +3,20 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use bosun_host::{Guardian, Home, Lineage, Process, Program, guardian_main};
+use bosun_host::{Guardian, Home, Lineage, Parting, Process, Program, guardian_main};
 use protocol::SessionId;
 
 fn main() -> ExitCode {
     let mut args = std::env::args().skip(1);
     match args.next().as_deref() {
         Some(bosun_host::guardian::GUARDIAN_ARGUMENT) => guardian_main(),
-        Some("owner") => own(Ok, args.collect()).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS),
+        Some("owner") => own(Ok, Parting::Brief, args.collect()).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS),
+        Some("patient-owner") => {
+            own(Ok, Parting::Patient, args.collect()).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS)
+        }
         Some("owner-of") => {
             let home = args.next().unwrap_or_default();
-            own(|guardian| holding(guardian, home.into()), args.collect())
+            own(|guardian| holding(guardian, home.into()), Parting::Brief, args.collect())
                 .map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS)
         }
         Some("lineage") => {
@@ -24,14 +27,14 @@ fn main() -> ExitCode {
 }
 
 /// Runs each script in a shell, says `ready`, and holds them until it is killed.
-fn own(made: impl FnOnce(Guardian) -> Outcome<Guardian>, scripts: Vec<String>) -> Outcome<()> {
+fn own(made: impl FnOnce(Guardian) -> Outcome<Guardian>, parting: Parting, scripts: Vec<String>) -> Outcome<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let guardian = made(Guardian::new(std::env::current_exe()?))?;
         let mut running: Vec<Process> = Vec::new();
         for script in scripts {
             let program = Program::new("/bin/sh", "/").args(["-c", &script]).env("PATH", "/usr/bin:/bin");
-            running.push(guardian.spawn(program).await?);
+            running.push(guardian.spawn(Program { parting, ..program }).await?);
         }
         writeln!(io::stdout(), "ready")?;
         io::stdout().flush()?;

@@ -48,7 +48,7 @@ impl Guardian {
         let packet = Packet::new(&order(id, &program), descriptors).map_err(failed)?;
         let (started, start) = oneshot::channel();
         let (exited, exit) = oneshot::channel();
-        let mut job = Job::new(id, link.clone(), exit);
+        let mut job = Job::new(id, link.clone(), program.parting, exit);
         link.spawn(id, packet, Waiters { started, exited });
         match start.await {
             Ok(Ok(pid)) => job.started(pid),
@@ -89,6 +89,7 @@ fn order(job: JobId, program: &Program) -> Order {
         cwd: Word(program.cwd.clone().into_os_string()),
         env: env.collect(),
         leftovers: program.leftovers,
+        parting: program.parting,
     })
 }
 

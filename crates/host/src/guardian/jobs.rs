@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, kill_p
 
 use super::mark::Marks;
 use super::phase::{self, Phase};
-use super::program::{Exit, ExitStatus, Kill, Leftovers};
+use super::program::{Exit, ExitStatus, Kill, Leftovers, Parting};
 use super::start::{fault, start};
 use super::wire::{JobId, Report, Spawn};
 use crate::proc::{Snapshot, Stat, own_children};
@@ -33,6 +33,7 @@ pub(super) struct Jobs {
 struct Job {
     leader: Pid,
     leftovers: Leftovers,
+    parting: Parting,
     phase: Phase,
 }
 
@@ -43,10 +44,10 @@ impl Jobs {
 
     /// Starts a job on its three descriptors.
     pub(super) fn spawn(&mut self, order: Spawn, descriptors: Vec<OwnedFd>) -> Report {
-        let (job, leftovers) = (order.job, order.leftovers);
+        let (job, leftovers, parting) = (order.job, order.leftovers, order.parting);
         match start(&order, &self.marks, descriptors) {
             Ok(leader) => {
-                self.jobs.insert(job, Job { leader, leftovers, phase: Phase::Running });
+                self.jobs.insert(job, Job { leader, leftovers, parting, phase: Phase::Running });
                 self.leaders.insert(leader, job);
                 Report::Started { job, pid: leader.as_raw_pid() }
             }
@@ -71,6 +72,12 @@ impl Jobs {
         for (id, leader) in leaders {
             self.ask_to_end(id, leader, now);
         }
+    }
+
+    /// Whether a program still runs that should not be killed in the middle of its work.
+    pub(super) fn has_patient(&self) -> bool {
+        let runs = |job: &Job| self.leaders.contains_key(&job.leader);
+        self.jobs.values().any(|job| job.parting == Parting::Patient && runs(job))
     }
 
     /// Tells every process of a job once that it should end: its group in one step, then those outside it.

@@ -37,7 +37,7 @@ mod wire;
 pub use client::Guardian;
 pub use error::{SpawnError, Survivors, WaitError};
 pub use process::{Input, Job, Output, Process};
-pub use program::{Exit, ExitStatus, Kill, Leftovers, Program, Stderr, Stdin};
+pub use program::{Exit, ExitStatus, Kill, Leftovers, Parting, Program, Stderr, Stdin};
 pub use server::guardian_main;
 
 pub(crate) use birth::is_guardian;

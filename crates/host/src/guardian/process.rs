@@ -5,7 +5,7 @@ use tokio::sync::oneshot;
 
 use super::error::WaitError;
 use super::link::LinkHandle;
-use super::program::{Exit, Kill};
+use super::program::{Exit, Kill, Parting};
 use super::wire::JobId;
 
 /// What a program writes, to be read.
@@ -43,12 +43,14 @@ impl Process {
     }
 }
 
-/// The life of a started program, with every process that it starts itself. Dropping it kills them all.
+/// The life of a started program, with every process that it starts itself. Dropping it kills them all, those of a
+/// program with [`Parting::Patient`] only if they do not end when they are asked to.
 #[derive(Debug)]
 pub struct Job {
     id: JobId,
     pid: u32,
     link: LinkHandle,
+    parting: Parting,
     state: State,
 }
 
@@ -59,8 +61,8 @@ enum State {
 }
 
 impl Job {
-    pub(super) fn new(id: JobId, link: LinkHandle, exited: oneshot::Receiver<Exit>) -> Job {
-        Job { id, pid: 0, link, state: State::Running(exited) }
+    pub(super) fn new(id: JobId, link: LinkHandle, parting: Parting, exited: oneshot::Receiver<Exit>) -> Job {
+        Job { id, pid: 0, link, parting, state: State::Running(exited) }
     }
 
     pub(super) fn started(&mut self, pid: u32) {
@@ -96,6 +98,9 @@ impl Job {
 
 impl Drop for Job {
     fn drop(&mut self) {
-        self.kill(Kill::Now);
+        self.kill(match self.parting {
+            Parting::Brief => Kill::Now,
+            Parting::Patient => Kill::Gentle,
+        });
     }
 }

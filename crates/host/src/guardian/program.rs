@@ -23,6 +23,8 @@ pub struct Program {
     pub stderr: Stderr,
     /// What becomes of processes that outlive its first one.
     pub leftovers: Leftovers,
+    /// How long it may take to end when its owner is gone.
+    pub parting: Parting,
 }
 
 impl Program {
@@ -36,6 +38,7 @@ impl Program {
             stdin: Stdin::Null,
             stderr: Stderr::Merge,
             leftovers: Leftovers::Kill,
+            parting: Parting::Brief,
         }
     }
 
@@ -82,6 +85,16 @@ pub enum Leftovers {
     Kill,
     /// They live on until the owner ends.
     Keep,
+}
+
+/// How long a program may take to end by itself once its owner is gone and it was asked to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Parting {
+    /// A moment.
+    Brief,
+    /// Some seconds: it holds locks in files of the user, and may be waiting for the disk.
+    Patient,
 }
 
 /// How firmly a job is ended.

@@ -38,6 +38,8 @@ const CAUGHT: [i32; 8] = [SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGALRM, SI
 const LAST_PATIENCE: Duration = Duration::from_secs(60);
 /// How long programs may take to end by themselves when their owner is gone.
 const PARTING: Duration = Duration::from_millis(200);
+/// The same for programs with [`Parting::Patient`](super::Parting): less than anybody waits for a guardian.
+const PATIENT_PARTING: Duration = Duration::from_secs(3);
 const LAST_RETRY: Duration = Duration::from_millis(5);
 
 #[derive(Debug)]
@@ -151,7 +153,11 @@ impl Server {
     fn ask_to_end(&mut self) {
         let began = Instant::now();
         self.jobs.ask_all_to_end(began);
-        while self.jobs.reap(Instant::now()) == Brood::Some && began.elapsed() < PARTING {
+        while self.jobs.reap(Instant::now()) == Brood::Some {
+            let most = if self.jobs.has_patient() { PATIENT_PARTING } else { PARTING };
+            if began.elapsed() >= most {
+                break;
+            }
             self.await_child();
         }
     }

@@ -9,7 +9,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::program::{Exit, Kill, Leftovers};
+use super::program::{Exit, Kill, Leftovers, Parting};
 
 /// The owner's number for a job; never used twice for one guardian.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -35,6 +35,7 @@ pub(super) struct Spawn {
     pub(super) cwd: Word,
     pub(super) env: Vec<(Word, Word)>,
     pub(super) leftovers: Leftovers,
+    pub(super) parting: Parting,
 }
 
 /// What the guardian tells.

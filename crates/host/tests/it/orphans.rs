@@ -100,6 +100,20 @@ fn a_program_of_a_killed_owner_may_take_its_lock_away() {
     within_five_seconds("the lock is gone", || !lock.exists());
 }
 
+/// As git does when the disk is slow.
+#[test]
+fn a_program_that_needs_time_to_end_takes_its_lock_away_after_its_owner_was_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let lock = folder.path().join("packed-refs.lock");
+    let waits = "while :; do sleep 0.01; done";
+    let script = format!("exec 2>/dev/null; trap 'sleep 1; rm {0}; exit' TERM; : > {0}; {waits}", lock.display());
+    let mut owner = owner_with(&["patient-owner"], &[script]);
+    within_five_seconds("the lock is there", || lock.exists());
+    owner.kill().unwrap();
+    owner.wait().unwrap();
+    within_five_seconds("the lock is gone", || !lock.exists());
+}
+
 /// Programs that try to outlive both their owner and their guardian.
 fn survivors(sleep: &str) -> Vec<String> {
     [

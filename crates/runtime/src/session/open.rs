@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use git::Git;
 use host::{Guardian, HomeError, Lineage, Owner, Settled, Workspace};
 use kernel::{Impossible, Input, Kernel};
 use net::fetch::Fetcher;
@@ -113,8 +114,12 @@ impl Session {
         let (id, opened) = own(&settings, start, &owner, now)?;
         let Opened { writer, fence, log, forked_from } = opened;
         let mut settled = settle(&settings, id).await?;
+        let had_programs = settled.had_programs();
         store::clear_unproven(&settings.home, id, &mut settled)?;
         let guardian = Guardian::new(settings.guardian.clone()).holding(settled.lock);
+        if had_programs {
+            clear_ref_locks(&settings, &guardian, id).await;
+        }
         let left = match start {
             Start::New => Vec::new(),
             Start::Resume(_) | Start::Fork(_) => Reader::open(&settings.home, id)?.pending_commands()?,
@@ -387,6 +392,16 @@ async fn settle(settings: &Settings, id: SessionId) -> Result<Settled, OpenError
             let settled = tokio::task::spawn_blocking(move || home.settle_session(id)).await;
             Ok(settled.map_err(|error| OpenError::Machine(io::Error::other(error)))??)
         }
+    }
+}
+
+/// Removes what a git command of an earlier owner left locked. If that fails, the command that needs the ref says so.
+async fn clear_ref_locks(settings: &Settings, guardian: &Guardian, id: SessionId) {
+    let git = Git::new(guardian.clone(), &settings.cwd, &settings.env);
+    match git::clear_ref_locks(&git, id).await {
+        Ok(0) => {}
+        Ok(count) => tracing::info!(count, "removed locks of refs that a killed git command left"),
+        Err(error) => tracing::warn!(%error, "cannot look for locks that a killed git command left"),
     }
 }
 

@@ -102,6 +102,25 @@ fn f6_what_is_used_again_is_not_lost_with_its_owner() {
     }
 }
 
+/// As git commands do that are killed together with the guardian, or with the machine.
+fn lock_every_ref(folder: &Path) {
+    let locked = git(folder, &["for-each-ref", "--format=%(refname)", "refs/bosun"]);
+    assert!(!locked.is_empty());
+    for name in locked.lines() {
+        fs::write(folder.join(format!(".git/{name}.lock")), "").unwrap();
+    }
+}
+
+#[test]
+fn f6_refs_that_a_killed_git_command_left_locked_do_not_stop_the_next_owner() {
+    let stage = edited();
+    let run = ["fleet", "run", "plan.yaml", "--allow-all", "--merge"];
+    stage.bosun(run).env("BOSUN_FAULT", "before-commit:workMerged:2").unheard().run().expect_killed();
+    lock_every_ref(&stage.folder());
+    tells(&stage.bosun(["fleet", "resume", "--allow-all"]).run().expect(0), "main has moved");
+    has_everything(&stage);
+}
+
 #[test]
 fn f6_work_in_commits_is_not_used_by_workers_that_share_the_folder() {
     let stage = edited();

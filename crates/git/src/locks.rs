@@ -1,0 +1,42 @@
+//! Locks of refs that a git command left behind when it was killed.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use protocol::SessionId;
+
+use crate::{Git, GitError, Repository};
+
+/// Removes the locks of a session's own refs, and tells how many there were. Only the session's owner may do this, before
+/// it runs git: no other process changes these refs, so whoever locked them is gone. Git would wait for it and give up.
+pub async fn clear_ref_locks(git: &Git, session: SessionId) -> Result<usize, GitError> {
+    let repository = match Repository::find(git).await {
+        Err(GitError::NoRepository(_) | GitError::Bare(_)) => return Ok(0),
+        found => found?,
+    };
+    let mut folder = repository.common().to_owned();
+    for part in ["refs", "bosun", &session.to_string()] {
+        folder.push(part);
+        // A link would lead out of the repository.
+        if !folder.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            return Ok(0);
+        }
+    }
+    clear(&folder).map_err(GitError::file(&folder))
+}
+
+fn clear(folder: &Path) -> io::Result<usize> {
+    let mut count = 0;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let (kind, path) = (entry.file_type()?, entry.path());
+        if kind.is_dir() {
+            count += clear(&path)?;
+        } else if kind.is_file() && path.extension().is_some_and(|ending| ending == "lock") {
+            fs::remove_file(&path)?;
+            count += 1;
+        }
+    }
+    Ok(count)
+}
