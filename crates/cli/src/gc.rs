@@ -11,7 +11,7 @@ use std::time::Duration;
 use host::{Clock, Home, SystemClock};
 use protocol::{At, SessionId};
 use serde::Serialize;
-use store::{Index, Reader, Results, SessionRow};
+use store::{Index, Reader, Results, SessionRow, SessionsWanted};
 
 use crate::args::GcArgs;
 use crate::exit::Exit;
@@ -40,10 +40,12 @@ pub(crate) async fn collect(args: &GcArgs) -> Result<Exit, Failure> {
     let setup = Setup::read()?;
     let now = SystemClock.now();
     let keep = Duration::from_secs(u64::from(args.days.unwrap_or(setup.config.retention_days)) * 86_400);
-    let rows = Index::open(&setup.home)?.agree(&setup.home)?.list(None)?;
-    let is_over = |row: &SessionRow| now.since(row.updated_at) > keep && row.state == "idle";
-    let (old, young): (Vec<SessionRow>, Vec<SessionRow>) =
-        rows.into_iter().partition(|row| is_over(row) && is_over(&today(&setup.home, row)));
+    // Each is as its file is now.
+    let rows = Index::open(&setup.home)?.agree(&setup.home)?.page(&setup.home, &SessionsWanted::default())?.rows;
+    let is_over = |row: &SessionRow| {
+        now.since(row.updated_at) > keep && row.state == "idle" && !row.asking && row.owner_pid.is_none()
+    };
+    let (old, young): (Vec<SessionRow>, Vec<SessionRow>) = rows.into_iter().partition(is_over);
     let dry_run = args.dry_run;
     let outputs = outputs::collect(&setup.home, young.iter().map(|row| row.id), dry_run);
     let results = results(&setup.home, now, keep, dry_run)?;
@@ -104,12 +106,6 @@ fn results(home: &Home, now: At, keep: Duration, dry_run: bool) -> Result<usize,
     let age = u64::try_from(keep.as_millis()).unwrap_or(u64::MAX);
     let then = At(now.0.saturating_sub(age));
     Ok(if dry_run { Results::count_before(home, then)? } else { Results::drop_before(home, then)? })
-}
-
-/// What a session's own file says, if it can be read: the index does not hear of one that went on and was killed.
-fn today(home: &Home, row: &SessionRow) -> SessionRow {
-    let read = Reader::open(home, row.id).and_then(|reader| reader.session_row());
-    read.ok().flatten().unwrap_or_else(|| row.clone())
 }
 
 /// Folders of sessions whose process died before their first commit. No list shows them, and there is nothing in

@@ -1,5 +1,6 @@
 //! The layout of `$BOSUN_HOME`. It belongs to one user (0700), and this module alone knows where things are.
 
+use std::collections::HashSet;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -191,6 +192,12 @@ impl Home {
     pub fn socket(&self, session: SessionId) -> PathBuf {
         let (_, random) = session.uuid().as_u64_pair();
         self.root.join("run").join(format!("{random:016x}.sock"))
+    }
+
+    /// The sockets of owners that are there, and of those that died.
+    pub fn sockets(&self) -> HashSet<PathBuf> {
+        let found = fs::read_dir(self.root.join("run")).into_iter().flatten().flatten();
+        found.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "sock")).collect()
     }
 
     /// Makes one session's folders.

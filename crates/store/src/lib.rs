@@ -7,6 +7,7 @@
 
 #![deny(missing_docs)]
 
+mod agree;
 mod asks;
 mod buckets;
 mod commands;
@@ -15,6 +16,7 @@ mod error;
 mod event;
 mod index;
 mod lease;
+mod listing;
 mod lists;
 mod look;
 mod mail;
@@ -25,18 +27,19 @@ mod results;
 mod schema;
 mod session;
 mod sql;
+mod summary;
 mod tally;
 mod tasks;
 mod todos;
 mod trust;
 mod turns;
-mod unsettled;
 mod writer;
 
 pub use buckets::Buckets;
 pub use commands::{clear_unproven, post_command};
 pub use error::StoreError;
 pub use index::{Found, Index, SessionRow};
+pub use listing::{SessionPage, SessionsWanted, Spendings};
 pub use lists::{Changed, Imported, ItemChange, ItemsWanted, List, ListError, NewItem, Seen, from_jsonl, to_jsonl};
 pub use look::{Look, look, sqlite_version};
 pub use reader::Reader;

@@ -37,6 +37,11 @@ impl Reader {
         Ok(Reader { id, path, conn })
     }
 
+    /// Which session it is.
+    pub(crate) fn id(&self) -> SessionId {
+        self.id
+    }
+
     /// The events after `seq`, at most `limit` of them.
     pub fn events_after(&self, seq: u64, limit: usize) -> Result<Vec<Envelope>, StoreError> {
         self.ask(|conn| event::after(conn, self.id, seq, limit))
@@ -156,7 +161,7 @@ impl Reader {
     }
 
     /// Asks within one transaction, so that every part of an answer is of the same moment.
-    fn ask<T>(&self, question: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+    pub(crate) fn ask<T>(&self, question: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
         let ask = || -> rusqlite::Result<T> {
             let moment = self.conn.unchecked_transaction()?;
             let answer = question(&moment)?;
@@ -177,7 +182,7 @@ impl Reader {
     }
 }
 
-fn session_view(conn: &Connection, id: SessionId) -> rusqlite::Result<SessionView> {
+pub(crate) fn session_view(conn: &Connection, id: SessionId) -> rusqlite::Result<SessionView> {
     let fact = |key| Ok::<_, rusqlite::Error>(project::meta(conn, key)?.unwrap_or_default());
     let root = records::root(conn)?;
     let (turns, usage, spent) = conn.query_row(

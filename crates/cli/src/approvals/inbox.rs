@@ -107,7 +107,7 @@ impl Inbox<'_> {
     }
 
     fn unsettled(&self) -> Result<Vec<SessionId>, Failure> {
-        let rows = Index::open(self.home)?.agree(self.home)?.unsettled(self.home)?;
+        let rows = Index::open(self.home)?.agree(self.home)?.unsettled()?;
         Ok(rows.into_iter().map(|row| row.id).collect())
     }
 

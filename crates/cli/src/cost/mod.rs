@@ -21,7 +21,7 @@ pub(crate) fn sum(args: &CostArgs) -> Result<Exit, Failure> {
     let since = args.since.map(|time| SystemClock.now().minus(time));
     let mut sums = Sums::new(args.by);
     let mut exit = Exit::Success;
-    for id in chosen(&home, args)? {
+    for id in counted(&home, args, since.unwrap_or_default(), &mut sums)? {
         match read(&home, id, since.unwrap_or_default()) {
             Ok((title, spendings)) => spendings.into_iter().for_each(|spending| sums.add(id, &title, spending)),
             Err(error) => {
@@ -40,7 +40,9 @@ pub(crate) fn sum(args: &CostArgs) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-fn chosen(home: &Home, args: &CostArgs) -> Result<Vec<SessionId>, Failure> {
+/// Adds what the index knows. Gives the sessions whose own files have to be read: those that were named, and those of
+/// which only a part is wanted.
+fn counted(home: &Home, args: &CostArgs, since: At, sums: &mut Sums) -> Result<Vec<SessionId>, Failure> {
     if !args.ids.is_empty() {
         let mut ids = args.ids.iter().map(|prefix| find(home, prefix)).collect::<Result<Vec<_>, _>>()?;
         ids.sort_unstable();
@@ -48,8 +50,9 @@ fn chosen(home: &Home, args: &CostArgs) -> Result<Vec<SessionId>, Failure> {
         return Ok(ids);
     }
     let here = if args.here { Some(setup::folder(None)?.display().to_string()) } else { None };
-    let rows = Index::open(home)?.agree(home)?.list(here.as_deref())?;
-    Ok(rows.into_iter().map(|row| row.id).collect())
+    let spent = Index::open(home)?.agree(home)?.spendings(here.as_deref(), since)?;
+    spent.spendings.into_iter().for_each(|(id, title, spending)| sums.add(id, &title, spending));
+    Ok(spent.in_part)
 }
 
 fn read(home: &Home, id: SessionId, since: At) -> Result<(String, Vec<Spending>), StoreError> {

@@ -20,7 +20,7 @@ use host::Home;
 use protocol::api::{SendParams, TaskView, TasksParams};
 use protocol::{Delivery, SessionId};
 use runtime::{Live, Session, Start};
-use store::{Found, Index, Reader, SessionRow};
+use store::{Found, Index, Reader, SessionsWanted};
 
 use crate::args::{Format, RunArgs};
 use crate::exit::Exit;
@@ -231,16 +231,11 @@ pub(crate) fn start(args: &RunArgs, home: &Home) -> Result<Start, Failure> {
     Ok(if args.fork { Start::Fork(id) } else { Start::Resume(id) })
 }
 
-/// The session of a folder with the newest event. The index knows when a session was last begun or left; one that
-/// was killed later is newer than that.
+/// The session of a folder with the newest event.
 pub(crate) fn latest(home: &Home, cwd: &str) -> Result<Option<SessionId>, Failure> {
-    const CANDIDATES: usize = 20;
-    let rows = Index::open(home)?.agree(home)?.list(Some(cwd))?;
-    let newest = |row: &SessionRow| {
-        let view = Reader::open(home, row.id).and_then(|reader| reader.session_view());
-        view.map_or(row.updated_at, |view| view.updated_at)
-    };
-    Ok(rows.iter().take(CANDIDATES).rev().max_by_key(|row| newest(row)).map(|row| row.id))
+    let wanted = SessionsWanted { cwd: Some(cwd.to_owned()), limit: Some(1), ..SessionsWanted::default() };
+    let page = Index::open(home)?.agree(home)?.page(home, &wanted)?;
+    Ok(page.rows.first().map(|row| row.id))
 }
 
 /// The one session whose id begins like this. A whole id names a folder, whether the index can read it or not.

@@ -19,6 +19,9 @@ use crate::{print, time};
 
 const HEADS: [&str; 8] = ["task", "state", "agent", "model", "turns", "tokens", "cost", "age"];
 
+/// Sessions whose tasks are listed, unless somebody says how many.
+const SESSIONS: u64 = 50;
+
 /// A name keeps so many columns at most.
 const LONGEST: usize = 40;
 
@@ -48,23 +51,35 @@ pub(super) fn list(home: &Home, options: &TaskListArgs) -> Result<Exit, Failure>
     Ok(Exit::Success)
 }
 
-/// Lists the tasks of every session, newest session first.
+/// Lists the tasks of every session, newest session first, one page of sessions at a time.
 fn list_all(home: &Home, options: &TaskListArgs) -> Result<Exit, Failure> {
     let (mut all, mut exit) = (Vec::new(), Exit::Success);
-    for row in Index::open(home)?.agree(home)?.list(None)? {
-        match read(home, row.id, options) {
+    let limit = usize::try_from(options.limit.unwrap_or(SESSIONS)).unwrap_or(usize::MAX);
+    let ids = Index::open(home)?.agree(home)?.newest(options.state.as_deref())?;
+    let mut ids = ids.into_iter().skip(usize::try_from(options.offset).unwrap_or(usize::MAX));
+    let mut looked = options.offset;
+    for id in ids.by_ref() {
+        looked += 1;
+        match read(home, id, options) {
             Ok(listed) if listed.tasks.is_empty() => {}
             Ok(listed) => all.push(listed),
             Err(error) => {
-                print::error(&format!("{} is left out: {error}", row.id));
+                print::error(&format!("{id} is left out: {error}"));
                 exit = Exit::Failed;
             }
+        }
+        if all.len() >= limit {
+            break;
         }
     }
     if options.json {
         print::json(&all);
     } else {
         table(&all, SystemClock.now());
+    }
+    let older = ids.count();
+    if older > 0 {
+        print::note(format_args!("{older} older sessions are not listed: --offset {looked} goes on with them"));
     }
     Ok(exit)
 }
@@ -188,7 +203,7 @@ fn cells(drawn: &Drawn<'_>, session_model: &str, now: At) -> [String; 8] {
 }
 
 /// A file is known by its last name.
-fn short_model(model: &str) -> &str {
+pub(crate) fn short_model(model: &str) -> &str {
     match model.split_once('/') {
         Some((provider, path)) if crate::setup::is_file(provider) => path.rsplit('/').next().unwrap_or(path),
         _named => model,

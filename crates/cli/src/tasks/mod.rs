@@ -12,6 +12,7 @@ use protocol::api::{Command, SendParams, StopTaskParams, TaskParams, TaskView};
 use protocol::{Cancel, Delivery, Outcome, TaskState};
 use serde::Serialize;
 
+pub(crate) use self::list::short_model;
 use self::place::Chosen;
 use crate::args::{TaskArgs, TasksArgs, TasksCommand};
 use crate::exit::Exit;

@@ -75,12 +75,12 @@ fn a_newer_file_is_refused_with_both_versions() {
     written(&house.home, 1);
     let path = house.home.session_db(session(1));
     raw(&path).pragma_update(None, "user_version", 9).unwrap();
-    let newer = StoreError::Newer { path: path.clone(), found: 9, known: 5 };
+    let newer = StoreError::Newer { path: path.clone(), found: 9, known: 6 };
     assert_eq!(adopt_error(&house.home, 1), newer);
     assert_eq!(Reader::open(&house.home, session(1)).map(|_| ()), Err(newer.clone()));
     assert_eq!(post_command(&house.home, session(1), &Command::Stop, At(1)), Err(newer.clone()));
     let text = newer.to_string();
-    assert!(text.contains("format 9") && text.contains("up to 5") && text.contains(path.to_str().unwrap()), "{text}");
+    assert!(text.contains("format 9") && text.contains("up to 6") && text.contains(path.to_str().unwrap()), "{text}");
 
     Index::open(&house.home).unwrap();
     raw(&house.home.index_db()).pragma_update(None, "user_version", 9).unwrap();

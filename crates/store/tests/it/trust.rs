@@ -30,7 +30,10 @@ fn an_index_of_the_second_form_trusts_nobody_and_keeps_its_sessions() {
     commit(&create(&house.home, session(1)).writer, opening()).unwrap();
     drop(Index::open(&house.home).unwrap());
     raw(&house.home.index_db())
-        .execute_batch("DROP TABLE trust; DROP TABLE bosun_items; DROP TABLE fleet_results; PRAGMA user_version = 2")
+        .execute_batch(
+            "DROP TABLE trust; DROP TABLE bosun_items; DROP TABLE fleet_results; DROP TABLE spendings;
+             DROP TABLE session_tasks; PRAGMA user_version = 2",
+        )
         .unwrap();
     assert_eq!(Trust::open(&house.home).unwrap().list().unwrap(), []);
     assert_eq!(Index::open(&house.home).unwrap().list(None).unwrap().len(), 1);

@@ -212,8 +212,7 @@ fn leave_question(stage: &Stage) -> SessionId {
     let batch = store::Batch { entries: vec![asked], applied_commands: Vec::new() };
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(opened.writer.commit(batch)).unwrap();
     opened.writer.release().unwrap();
-    let row = store::Reader::open(&home, id).unwrap().session_row().unwrap().unwrap();
-    store::Index::open(&home).unwrap().upsert(&row).unwrap();
+    store::Index::open(&home).unwrap().note(&home, id).unwrap();
     id
 }
 
