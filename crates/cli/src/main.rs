@@ -67,6 +67,8 @@ fn main() -> ExitCode {
         failure.show();
         failure.exit()
     });
+    // Whoever opened the index may have wanted something else of it.
+    store::take_rebuilt().iter().for_each(|rebuilt| print::note(print::plain(&format!("warning: {rebuilt}"))));
     panic::tell_contained(exit);
     exit.into()
 }

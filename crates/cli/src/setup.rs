@@ -47,9 +47,19 @@ impl Setup {
         Setup::at(env, root)
     }
 
+    /// The same for a command that may only want to read: a home that cannot be written will do.
+    pub(crate) fn to_read() -> Result<Setup, Failure> {
+        let env = Env::read();
+        let Some(root) = env.home.clone() else { return Setup::read() };
+        Setup::with(env, Home::open_to_read(root)?)
+    }
+
     /// The same with another home.
     pub(crate) fn at(env: Env, root: PathBuf) -> Result<Setup, Failure> {
-        let home = Home::open(root)?;
+        Setup::with(env, Home::open(root)?)
+    }
+
+    fn with(env: Env, home: Home) -> Result<Setup, Failure> {
         log::start(&home, env.log.as_deref())?;
         let users = Layers::read(&Places {
             home: home.root(),

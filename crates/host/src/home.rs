@@ -113,6 +113,14 @@ impl Home {
         Ok(Home { root })
     }
 
+    /// Opens the folder to read what is in it: one that cannot be written is taken as it is.
+    pub fn open_to_read(root: PathBuf) -> Result<Home, HomeError> {
+        match (Home::open(root.clone()), Home::look(&root)) {
+            (Err(HomeError::ReadOnly(_)), Some(home)) => Ok(home),
+            (opened, _) => opened,
+        }
+    }
+
     /// Says whether [`Home::open`] could make or use the folder. Nothing is made or changed.
     pub fn check(root: &Path) -> Result<(), HomeError> {
         let root = fitting(root)?;
@@ -140,6 +148,11 @@ impl Home {
     /// What crosses sessions.
     pub fn index_db(&self) -> PathBuf {
         self.root.join("bosun.db")
+    }
+
+    /// A second copy of what is there and nowhere else.
+    pub fn index_backup(&self) -> PathBuf {
+        self.root.join("bosun.backup.jsonl")
     }
 
     /// The log files.

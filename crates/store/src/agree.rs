@@ -23,13 +23,28 @@ impl Index {
     pub fn agree(self, home: &Home) -> Result<Index, StoreError> {
         match self.correct(home) {
             Ok(()) | Err(StoreError::Full { .. } | StoreError::ReadOnly { .. }) => Ok(self),
+            Err(StoreError::Corrupt { .. }) => Index::rebuild(home),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The index as it is now, to read it. Of a home that cannot be written it is a copy.
+    pub fn current(home: &Home) -> Result<Index, StoreError> {
+        match Index::open(home) {
+            Ok(index) => index.agree(home),
+            Err(StoreError::ReadOnly { .. } | StoreError::Denied { .. } | StoreError::Home(_)) => {
+                Index::open_copy(home)?.agree(home)
+            }
             Err(error) => Err(error),
         }
     }
 
     /// Reads a session's file and keeps what it says.
     pub fn note(&self, home: &Home, id: SessionId) -> Result<(), StoreError> {
-        self.note_all(home, &[id])
+        match self.note_all(home, &[id]) {
+            Err(StoreError::Corrupt { .. }) => Index::rebuild(home).map(drop),
+            noted => noted,
+        }
     }
 
     /// The same for many.

@@ -1,6 +1,6 @@
 //! The index of sessions, `bosun.db`: a cache of what the session files say, so that listing them does not open
-//! each; `agree.rs` keeps it true. It is made again from the session folders when it is lost; of what is nowhere else, the lists of projects and
-//! teams, a damaged one gives what can still be read.
+//! each; `agree.rs` keeps it true. It is made again from the session folders when it is lost; what is nowhere else, the lists of projects and
+//! teams and the trusted projects, has a second copy, and a damaged index also gives the lists that can still be read.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,8 +13,9 @@ use rusqlite::{Connection, Row, TransactionBehavior, params};
 use crate::error::{companion, fault, os_fault, unreadable};
 use crate::lists::rescue_lists;
 use crate::schema::{Form, INDEX};
+use crate::backup::Restored;
 use crate::summary::Stamp;
-use crate::{StoreError, connect};
+use crate::{Rebuilt, StoreError, backup, connect, rebuilt};
 
 /// The index of sessions.
 #[derive(Debug)]
@@ -98,9 +99,9 @@ impl Index {
         if let Ok(Some(index)) = Index::open_current(home) {
             match index.check() {
                 Ok(()) => return index.fill(home),
-                Err(StoreError::Corrupt { .. }) => {
-                    let damaged = move_aside(&home.index_db())?;
-                    return Index::make_anew(home, Some(&damaged));
+                Err(StoreError::Corrupt { detail, .. }) => {
+                    drop(index);
+                    return Index::replace(home, detail);
                 }
                 Err(error) => return Err(error),
             }
@@ -177,29 +178,64 @@ impl Index {
         Ok((form == Form::Current).then_some(Index { path, conn }))
     }
 
+    /// A copy of the index, which may be changed where the file may not.
+    pub(crate) fn open_copy(home: &Home) -> Result<Index, StoreError> {
+        let path = home.index_db();
+        let mut conn = connect::in_memory(&path)?;
+        let is_current = INDEX.form(&conn, &path)? == Form::Current;
+        INDEX.migrate(&mut conn, &path)?;
+        let index = Index { path, conn };
+        if is_current { Ok(index) } else { index.fill(home) }
+    }
+
     /// Makes the index, or takes the steps it is missing. The caller holds the lock, and another process may have
     /// done it all while this one waited for that.
     fn make(home: &Home) -> Result<Index, StoreError> {
         match Index::open_current(home) {
             Ok(Some(index)) => Ok(index),
             Ok(None) => Index::make_anew(home, None),
-            Err(StoreError::Corrupt { .. }) => {
-                let damaged = move_aside(&home.index_db())?;
-                Index::make_anew(home, Some(&damaged))
-            }
+            Err(StoreError::Corrupt { detail, .. }) => Index::replace(home, detail),
             Err(error) => Err(error),
         }
     }
 
-    /// Makes what is not there, with the lists of a file that was moved aside.
-    fn make_anew(home: &Home, damaged: Option<&Path>) -> Result<Index, StoreError> {
+    /// Moves a damaged file aside and makes another.
+    fn replace(home: &Home, detail: String) -> Result<Index, StoreError> {
+        let damaged = move_aside(&home.index_db())?;
+        Index::make_anew(home, Some((detail, damaged)))
+    }
+
+    /// Makes what is not there, with the lists of a file that was moved aside, and with what only the second copy has
+    /// if there was no other.
+    fn make_anew(home: &Home, damaged: Option<(String, PathBuf)>) -> Result<Index, StoreError> {
         let path = home.index_db();
-        let mut conn = if path.exists() { connect::writable(&path)? } else { connect::create(&path)? };
+        let is_older = path.exists();
+        let mut conn = if is_older { connect::writable(&path)? } else { connect::create(&path)? };
         INDEX.migrate(&mut conn, &path)?;
-        if let Some(damaged) = damaged {
+        if let Some((_, damaged)) = &damaged {
             rescue_lists(damaged, &conn).map_err(fault(&path))?;
         }
-        Index { path, conn }.fill(home)
+        let restored = if is_older { Restored::default() } else { backup::restore(home, &conn).map_err(fault(&path))? };
+        let index = Index { path, conn }.fill(home)?;
+        if damaged.is_some() || restored != Restored::default() {
+            index.tell_rebuilt(damaged)?;
+        }
+        Ok(index)
+    }
+
+    /// Says what there is after a file was lost.
+    fn tell_rebuilt(&self, damaged: Option<(String, PathBuf)>) -> Result<(), StoreError> {
+        let count = |what: &str| {
+            self.ask(|conn| conn.query_row(&format!("SELECT count(*) FROM {what}"), [], |row| row.get(0)))
+        };
+        rebuilt::tell(Rebuilt {
+            path: self.path.clone(),
+            damaged,
+            sessions: count("sessions")?,
+            items: count("bosun_items WHERE status <> 'deleted'")?,
+            trusted: count("trust")?,
+        });
+        Ok(())
     }
 
     /// Enters every session.

@@ -9,6 +9,7 @@
 
 mod agree;
 mod asks;
+mod backup;
 mod buckets;
 mod commands;
 mod connect;
@@ -22,8 +23,10 @@ mod look;
 mod mail;
 mod project;
 mod reader;
+mod rebuilt;
 mod records;
 mod results;
+mod salvage;
 mod schema;
 mod session;
 mod sql;
@@ -43,7 +46,9 @@ pub use listing::{SessionPage, SessionsWanted, Spendings};
 pub use lists::{Changed, Imported, ItemChange, ItemsWanted, List, ListError, NewItem, Seen, from_jsonl, to_jsonl};
 pub use look::{Look, look, sqlite_version};
 pub use reader::Reader;
+pub use rebuilt::{Rebuilt, take_rebuilt};
 pub use results::{ResultRow, Results};
+pub use salvage::{Salvaged, salvage};
 pub use session::{Opened, SessionFile, accept_log, copy_session, fork_session, remove_session};
 pub use sql::{SqlAnswer, SqlError, SqlLimits, SqlSpace};
 pub use todos::{Noted, TodoAuthor, TodoChanges, TodoError, TodoRow, edit_own_todos, edit_todos};

@@ -17,7 +17,7 @@ use crate::{print, setup};
 use sum::Sums;
 
 pub(crate) fn sum(args: &CostArgs) -> Result<Exit, Failure> {
-    let home = Setup::read()?.home;
+    let home = Setup::to_read()?.home;
     let since = args.since.map(|time| SystemClock.now().minus(time));
     let mut sums = Sums::new(args.by);
     let mut exit = Exit::Success;
@@ -50,7 +50,7 @@ fn counted(home: &Home, args: &CostArgs, since: At, sums: &mut Sums) -> Result<V
         return Ok(ids);
     }
     let here = if args.here { Some(setup::folder(None)?.display().to_string()) } else { None };
-    let spent = Index::open(home)?.agree(home)?.spendings(here.as_deref(), since)?;
+    let spent = Index::current(home)?.spendings(here.as_deref(), since)?;
     spent.spendings.into_iter().for_each(|(id, title, spending)| sums.add(id, &title, spending));
     Ok(spent.in_part)
 }

@@ -1,9 +1,11 @@
 //! Follows a session to the end of its run.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use protocol::{CancelBy, TaskState};
 use runtime::{Live, Parking, Session, Status, Subscription};
+use store::StoreError;
 use tokio::sync::watch;
 
 use super::background::{AtWork, Leeway, Times, Verdict};
@@ -56,17 +58,29 @@ pub(crate) async fn drive(
                     break ended;
                 }
             }
-            live = events.next() => {
-                if let Some(live) = live? {
+            live = events.next() => match live {
+                Ok(Some(live)) => {
                     heard = Instant::now();
                     report.read(&live);
                     show(&live);
                 }
-            }
+                Ok(None) => {}
+                // Whatever happened to the file, what was said so far is known.
+                Err(error) => {
+                    report.paused = Some(Arc::new(error));
+                    break Ended::Paused;
+                }
+            },
             changed = status.changed() => if changed.is_err() { break Ended::AtRest },
             () = deadline => match wait {
                 Wait::Background => {
-                    let at_work = AtWork::read(&session)?;
+                    let at_work = match AtWork::read(&session) {
+                        Ok(at_work) => at_work,
+                        Err(error) => {
+                            report.paused = Some(Arc::new(error));
+                            break Ended::Paused;
+                        }
+                    };
                     let times = Times { since: since.1, heard };
                     match at_work.judge(patience.background, times, Instant::now()) {
                         Verdict::Wait(until) => look = until,
@@ -168,7 +182,8 @@ async fn leave(
     mut show: impl FnMut(&Live),
 ) -> Result<Report, Failure> {
     report.ended = ended;
-    report.paused = status.borrow().paused.clone();
+    // What the supervisor met comes first: it knows best what became of the file.
+    report.paused = status.borrow().paused.clone().or(report.paused);
     report.parked = status.borrow().parked;
     let left = session.leave().await;
     while let Ok(Some(live @ Live::Event(_))) =
@@ -178,6 +193,8 @@ async fn leave(
         show(&live);
     }
     match (&report.paused, left) {
+        // The file is gone, and its end cannot be written: that says more than what could not be read of it.
+        (_, Err(error @ StoreError::Removed { .. })) => report.pause(error),
         // What paused it is what is told.
         (Some(_), _) | (None, Ok(())) => {}
         (None, Err(error)) => return Err(error.into()),

@@ -234,13 +234,13 @@ pub(crate) fn start(args: &RunArgs, home: &Home) -> Result<Start, Failure> {
 /// The session of a folder with the newest event.
 pub(crate) fn latest(home: &Home, cwd: &str) -> Result<Option<SessionId>, Failure> {
     let wanted = SessionsWanted { cwd: Some(cwd.to_owned()), limit: Some(1), ..SessionsWanted::default() };
-    let page = Index::open(home)?.agree(home)?.page(home, &wanted)?;
+    let page = Index::current(home)?.page(home, &wanted)?;
     Ok(page.rows.first().map(|row| row.id))
 }
 
 /// The one session whose id begins like this. A whole id names a folder, whether the index can read it or not.
 pub(crate) fn find(home: &Home, prefix: &str) -> Result<SessionId, Failure> {
-    match Index::open(home)?.agree(home)?.find(prefix)? {
+    match Index::current(home)?.find(prefix)? {
         Found::One(row) => Ok(row.id),
         Found::Nothing if prefix.parse().is_ok_and(|id| home.session_dir(id).is_dir()) => {
             prefix.parse().map_err(Failure::usage)

@@ -62,7 +62,7 @@ pub(super) fn list(home: &Home, options: &ListArgs) -> Result<Exit, Failure> {
     let here = if options.here { Some(setup::folder(None)?.display().to_string()) } else { None };
     let limit = options.limit.or(if options.json { None } else { Some(PAGE) });
     let wanted = SessionsWanted { cwd: here, state: None, offset: options.offset, limit };
-    let page = Index::open(home)?.agree(home)?.page(home, &wanted)?;
+    let page = Index::current(home)?.page(home, &wanted)?;
     let shown = options.offset.saturating_add(page.rows.len() as u64);
     let rows: Vec<Row> = page.rows.into_iter().map(Row::from).collect();
     if options.json {

@@ -55,7 +55,7 @@ pub(super) fn list(home: &Home, options: &TaskListArgs) -> Result<Exit, Failure>
 fn list_all(home: &Home, options: &TaskListArgs) -> Result<Exit, Failure> {
     let (mut all, mut exit) = (Vec::new(), Exit::Success);
     let limit = usize::try_from(options.limit.unwrap_or(SESSIONS)).unwrap_or(usize::MAX);
-    let ids = Index::open(home)?.agree(home)?.newest(options.state.as_deref())?;
+    let ids = Index::current(home)?.newest(options.state.as_deref())?;
     let mut ids = ids.into_iter().skip(usize::try_from(options.offset).unwrap_or(usize::MAX));
     let mut looked = options.offset;
     for id in ids.by_ref() {

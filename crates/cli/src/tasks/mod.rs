@@ -21,7 +21,7 @@ use crate::print;
 use crate::setup::Setup;
 
 pub(crate) async fn perform(args: TasksArgs) -> Result<Exit, Failure> {
-    let home = Setup::read()?.home;
+    let home = Setup::to_read()?.home;
     match args.command {
         None => list::list(&home, &args.list),
         Some(TasksCommand::List(options)) => list::list(&home, &options),

@@ -79,7 +79,7 @@ fn anywhere(home: &Home, given: &str) -> Option<Result<Chosen, Failure>> {
     if hex.len() < 6 || !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }
-    let sessions = Index::open(home).and_then(|index| index.agree(home)?.sessions_of_task(hex, MANY)).ok()?;
+    let sessions = Index::current(home).and_then(|index| index.sessions_of_task(hex, MANY)).ok()?;
     let mut found: Vec<Chosen> = sessions.into_iter().filter_map(|id| of_session(home, id, given).ok()).collect();
     match found.len() {
         0 => None,

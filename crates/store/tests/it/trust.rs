@@ -1,7 +1,7 @@
 //! Trust is kept, taken back, and lost rather than invented.
 
 use protocol::At;
-use store::{Index, Trust, TrustRow};
+use store::{Index, Trust, TrustRow, take_rebuilt};
 
 use crate::support::*;
 
@@ -40,9 +40,45 @@ fn an_index_of_the_second_form_trusts_nobody_and_keeps_its_sessions() {
 }
 
 #[test]
-fn a_damaged_index_trusts_nobody() {
+fn what_was_trusted_is_trusted_when_the_index_was_damaged_and_nothing_else_is() {
     let house = house();
+    let trust = Trust::open(&house.home).unwrap();
+    [row("/src", "a", 1), row("/lib", "b", 2), row("/src", "c", 3)].iter().for_each(|row| trust.add(row).unwrap());
+    trust.remove("/lib").unwrap();
+    drop(trust);
+    for harm in ["damage, long enough to be taken for a header", ""] {
+        std::fs::write(house.home.index_db(), harm).unwrap();
+        if harm.is_empty() {
+            std::fs::remove_file(house.home.index_db()).unwrap();
+        }
+        assert_eq!(Trust::open(&house.home).unwrap().list().unwrap(), [row("/src", "c", 3)], "{harm}");
+    }
+    // Damage that only reading finds.
+    let file = house.home.index_db();
+    let page = strings(&raw(&file), "SELECT CAST(rootpage AS TEXT) FROM sqlite_schema WHERE name = 'trust'")[0].parse::<usize>();
+    let page = page.unwrap() - 1;
+    raw(&file).pragma_update(None, "wal_checkpoint", "TRUNCATE").unwrap_or_default();
+    let mut bytes = std::fs::read(&file).unwrap();
+    bytes[page * 4096..(page + 1) * 4096].fill(0xAA);
+    std::fs::write(&file, bytes).unwrap();
+    assert_eq!(Trust::open(&house.home).unwrap().digest("/src").unwrap().as_deref(), Some("c"));
+}
+
+/// D16: whoever lost the index hears of it.
+#[test]
+fn an_index_that_was_made_again_is_told_of_once() {
+    let house = house();
+    commit(&create(&house.home, session(1)).writer, opening()).unwrap();
     Trust::open(&house.home).unwrap().add(&row("/src", "a", 1)).unwrap();
-    std::fs::write(house.home.index_db(), "damage, long enough to be taken for a header").unwrap();
-    assert_eq!(Trust::open(&house.home).unwrap().digest("/src").unwrap(), None);
+    assert_eq!(take_rebuilt(), []);
+    let index = house.home.index_db();
+    std::fs::write(&index, "damage, long enough to be taken for a header").unwrap();
+    drop(Index::open(&house.home).unwrap());
+    let [told] = take_rebuilt().try_into().unwrap();
+    let aside = index.with_file_name("bosun.db.damaged-1");
+    assert_eq!((told.sessions, told.items, told.trusted), (1, 0, 1));
+    for words in ["was damaged (", "made again", "1 trusted project", aside.to_str().unwrap()] {
+        assert!(told.to_string().contains(words), "{words}: {told}");
+    }
+    assert_eq!(take_rebuilt(), []);
 }

@@ -101,9 +101,55 @@ fn a_read_only_disk_is_told_and_works_again_when_it_can_be_written() {
     };
     stage.script(HELLO).prompt("hi").run().expect(0);
     stage.disk().seal();
-    for args in [&["-p", "hi"][..], &["--continue", "-p", "hi"], &["sessions"]] {
+    for args in [&["-p", "hi"][..], &["--continue", "-p", "hi"], &["gc"]] {
         stage.bosun(args).run().expect(2).says(&[shown(&stage.home()), "read-only", "BOSUN_HOME"]);
     }
     stage.disk().unseal();
     stage.bosun(["--continue", "-p", "hi"]).run().expect(0);
+}
+
+/// D18: what only reads needs no byte of the disk, whatever the last owner left there.
+#[test]
+fn a_home_that_cannot_be_written_can_be_read() {
+    let Some(stage) = Stage::on_small_disk(BOSUN, 4096) else {
+        return println!("skipped: only root can mount a small disk");
+    };
+    stage.script(HELLO).prompt("at rest").run().expect(0);
+    stage.script(&turns(4)).prompt("killed").env("BOSUN_FAULT", "after-commit:9").unheard().run().expect_killed();
+    let id = stage.newest();
+    stage.disk().seal();
+    let assert_read = || {
+        let sessions = stage.sessions();
+        let of = |title: &str| sessions.iter().find(|row| row["title"] == title).unwrap()["state"].clone();
+        assert_eq!((of("at rest"), of("killed")), ("idle".into(), "interrupted".into()));
+        assert!(stage.bosun(["tasks", "--all"]).run().expect(0).stdout.contains("root"));
+        assert!(stage.bosun(["tasks", "show", "root", "--session", &id]).run().expect(0).stdout.contains("interrupted"));
+        stage.bosun(["sessions", "show", &id]).run().expect(0);
+        assert!(!stage.bosun(["sessions", "export", &id]).run().expect(0).stdout.is_empty());
+        stage.bosun(["cost"]).run().expect(0);
+    };
+    assert_read();
+    // Without the index, too.
+    stage.disk().unseal();
+    fs::remove_file(stage.home().join("bosun.db")).unwrap();
+    stage.disk().seal();
+    assert_read();
+    stage.disk().unseal();
+}
+
+/// The same for a user whom permissions stop.
+#[test]
+fn sessions_in_folders_that_cannot_be_written_are_read() {
+    use std::os::unix::fs::PermissionsExt;
+    let stage = Stage::of_ordinary_user(BOSUN);
+    stage.script(HELLO).prompt("hi").run().expect(0);
+    let id = stage.newest();
+    let mode = |path: &std::path::Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    mode(&stage.session_db(&id), 0o400);
+    mode(&stage.session_dir(&id), 0o500);
+    assert!(stage.bosun(["sessions", "show", &id]).run().expect(0).stdout.contains("idle"));
+    assert!(stage.bosun(["tasks"]).run().expect(0).stdout.contains("root"));
+    fs::remove_file(stage.home().join("bosun.db")).unwrap();
+    assert_eq!(stage.sessions()[0]["title"], "hi");
+    mode(&stage.session_dir(&id), 0o700);
 }
