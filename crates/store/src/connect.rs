@@ -69,7 +69,9 @@ fn readable_copy(path: &Path) -> Result<Connection, StoreError> {
         match fs::copy(&from, &to) {
             Err(error) if !ending.is_empty() && error.kind() == io::ErrorKind::NotFound => {}
             copied => {
-                copied.and_then(|_bytes| fs::set_permissions(&to, Permissions::from_mode(0o600))).map_err(os_fault(&from))?;
+                copied
+                    .and_then(|_bytes| fs::set_permissions(&to, Permissions::from_mode(0o600)))
+                    .map_err(os_fault(&from))?;
             }
         }
     }

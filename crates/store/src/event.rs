@@ -44,11 +44,9 @@ pub(crate) fn of_task(
     task: TaskId,
     seq: u64,
 ) -> rusqlite::Result<Vec<Envelope>> {
-    conn.prepare_cached(
-        "SELECT seq, v, at, task, body FROM bosun_events WHERE task = ?1 AND seq > ?2 ORDER BY seq",
-    )?
-    .query_map(params![task.to_string(), seq], |row| envelope(row, session))?
-    .collect()
+    conn.prepare_cached("SELECT seq, v, at, task, body FROM bosun_events WHERE task = ?1 AND seq > ?2 ORDER BY seq")?
+        .query_map(params![task.to_string(), seq], |row| envelope(row, session))?
+        .collect()
 }
 
 /// The number of the last event; 0 in an empty log.

@@ -10,10 +10,10 @@ use protocol::api::SessionView;
 use protocol::{At, Cost, SessionId};
 use rusqlite::{Connection, Row, TransactionBehavior, params};
 
+use crate::backup::Restored;
 use crate::error::{companion, fault, os_fault, unreadable};
 use crate::lists::rescue_lists;
 use crate::schema::{Form, INDEX};
-use crate::backup::Restored;
 use crate::summary::Stamp;
 use crate::{Rebuilt, StoreError, backup, connect, rebuilt};
 
@@ -215,7 +215,8 @@ impl Index {
         if let Some((_, damaged)) = &damaged {
             rescue_lists(damaged, &conn).map_err(fault(&path))?;
         }
-        let restored = if is_older { Restored::default() } else { backup::restore(home, &conn).map_err(fault(&path))? };
+        let restored =
+            if is_older { Restored::default() } else { backup::restore(home, &conn).map_err(fault(&path))? };
         let index = Index { path, conn }.fill(home)?;
         if damaged.is_some() || restored != Restored::default() {
             index.tell_rebuilt(damaged)?;
@@ -225,9 +226,8 @@ impl Index {
 
     /// Says what there is after a file was lost.
     fn tell_rebuilt(&self, damaged: Option<(String, PathBuf)>) -> Result<(), StoreError> {
-        let count = |what: &str| {
-            self.ask(|conn| conn.query_row(&format!("SELECT count(*) FROM {what}"), [], |row| row.get(0)))
-        };
+        let count =
+            |what: &str| self.ask(|conn| conn.query_row(&format!("SELECT count(*) FROM {what}"), [], |row| row.get(0)));
         rebuilt::tell(Rebuilt {
             path: self.path.clone(),
             damaged,

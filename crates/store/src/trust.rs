@@ -37,9 +37,7 @@ impl Trust {
 
     /// The digest that a project was trusted with, if it was. Names that are no text are not trusted.
     pub fn digest(&self, top: &str) -> Result<Option<String>, StoreError> {
-        self.ask(|conn| {
-            conn.query_row("SELECT digest FROM trust WHERE top = ?1", [top], |row| row.get(0)).optional()
-        })
+        self.ask(|conn| conn.query_row("SELECT digest FROM trust WHERE top = ?1", [top], |row| row.get(0)).optional())
     }
 
     /// Trusts a project as it is.

@@ -1,4 +1,4 @@
-//! `bosun cost`: what sessions spent, from their own rows.
+//! `bosun cost`: what sessions spent, from the index; from their own rows where only a part is wanted.
 
 mod csv;
 mod sum;

@@ -25,7 +25,9 @@ impl Report {
                 print::error(&reason.to_string());
                 // There is nothing left to resume of a session whose folder is gone.
                 if !matches!(**reason, StoreError::Removed { .. } | StoreError::Missing { .. }) {
-                    print::note(format_args!("hint: nothing that was finished is lost; go on with: bosun --resume {id}"));
+                    print::note(format_args!(
+                        "hint: nothing that was finished is lost; go on with: bosun --resume {id}"
+                    ));
                 }
             }
             (Ended::TimeUp, ..) => {

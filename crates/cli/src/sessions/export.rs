@@ -46,7 +46,8 @@ pub(crate) fn read_log(home: &Home, id: SessionId) -> Result<(Vec<Envelope>, Opt
             } else {
                 format!("these of its events are missing: {}", ranges(&missing))
             };
-            let words = format!("{} is damaged: {detail}; {} events can be read; {missing}", path.display(), events.len());
+            let words =
+                format!("{} is damaged: {detail}; {} events can be read; {missing}", path.display(), events.len());
             Ok((events, Some(Failure::failed(words))))
         }
         Err(error) => Err(error.into()),

@@ -80,7 +80,12 @@ fn columns(row: &[u8]) -> Option<Columns> {
     let when_at = header + width(v)?;
     let task_at = when_at + width(when)?;
     let body_at = task_at + length(task)?;
-    Some(Columns { v: (v, header), at: (when, when_at), task: task_at..body_at, body: body_at..body_at + length(body)? })
+    Some(Columns {
+        v: (v, header),
+        at: (when, when_at),
+        task: task_at..body_at,
+        body: body_at..body_at + length(body)?,
+    })
 }
 
 /// A row with what is on other pages.

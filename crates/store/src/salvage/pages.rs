@@ -76,7 +76,9 @@ fn header_at(number: u32) -> usize {
 fn committed(log: &[u8]) -> HashMap<u32, Vec<u8>> {
     let (mut pages, mut pending) = (HashMap::new(), Vec::new());
     let Some(header) = log.get(..WAL_HEADER) else { return pages };
-    let number = |bytes: &[u8], at: usize| bytes.get(at..at + 4).map_or(0, |four| u32::from_be_bytes([four[0], four[1], four[2], four[3]]));
+    let number = |bytes: &[u8], at: usize| {
+        bytes.get(at..at + 4).map_or(0, |four| u32::from_be_bytes([four[0], four[1], four[2], four[3]]))
+    };
     let is_big = match number(header, 0) {
         0x377f_0682 => false,
         0x377f_0683 => true,

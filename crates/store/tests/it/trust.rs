@@ -55,7 +55,8 @@ fn what_was_trusted_is_trusted_when_the_index_was_damaged_and_nothing_else_is() 
     }
     // Damage that only reading finds.
     let file = house.home.index_db();
-    let page = strings(&raw(&file), "SELECT CAST(rootpage AS TEXT) FROM sqlite_schema WHERE name = 'trust'")[0].parse::<usize>();
+    let page = strings(&raw(&file), "SELECT CAST(rootpage AS TEXT) FROM sqlite_schema WHERE name = 'trust'")[0]
+        .parse::<usize>();
     let page = page.unwrap() - 1;
     raw(&file).pragma_update(None, "wal_checkpoint", "TRUNCATE").unwrap_or_default();
     let mut bytes = std::fs::read(&file).unwrap();

@@ -123,7 +123,9 @@ fn a_home_that_cannot_be_written_can_be_read() {
         let of = |title: &str| sessions.iter().find(|row| row["title"] == title).unwrap()["state"].clone();
         assert_eq!((of("at rest"), of("killed")), ("idle".into(), "interrupted".into()));
         assert!(stage.bosun(["tasks", "--all"]).run().expect(0).stdout.contains("root"));
-        assert!(stage.bosun(["tasks", "show", "root", "--session", &id]).run().expect(0).stdout.contains("interrupted"));
+        assert!(
+            stage.bosun(["tasks", "show", "root", "--session", &id]).run().expect(0).stdout.contains("interrupted")
+        );
         stage.bosun(["sessions", "show", &id]).run().expect(0);
         assert!(!stage.bosun(["sessions", "export", &id]).run().expect(0).stdout.is_empty());
         stage.bosun(["cost"]).run().expect(0);
