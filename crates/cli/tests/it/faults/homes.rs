@@ -102,7 +102,7 @@ rules:
   - answer: [ { say: Nobody asked for this any more. } ]
 "#;
     let stage = stage();
-    let running = stage.script(script).prompt("go").args(["--allow-all"]).start();
+    let running = stage.script(script).prompt("go").start();
     within(PATIENCE, "the command runs", || stage.path("started").exists());
     fs::remove_dir_all(stage.home().join("sessions")).unwrap();
     fs::create_dir(stage.home().join("sessions")).unwrap();
