@@ -16,7 +16,7 @@ fn entries() -> Vec<Entry> {
         let body = protocol::Body::text(format!("{n} {}", "some words ".repeat(usize::try_from(n).unwrap() * 3)));
         entry(100 + n, Event::MailAdmitted { mail: MailId(n + 1), from: Origin::User, delivery: Delivery::Steer, body })
     };
-    let some = |n: u64| if n % 40 == 0 { long(n) } else { intent(n) };
+    let some = |n: u64| if n.is_multiple_of(40) { long(n) } else { intent(n) };
     opening().into_iter().chain((1..=400).map(some)).collect()
 }
 

@@ -1,7 +1,7 @@
 //! Trust is kept, taken back, and lost rather than invented.
 
 use protocol::At;
-use store::{Index, Trust, TrustRow, take_rebuilt};
+use store::{Index, Rebuilt, Trust, TrustRow, take_rebuilt};
 
 use crate::support::*;
 
@@ -71,15 +71,17 @@ fn an_index_that_was_made_again_is_told_of_once() {
     let house = house();
     commit(&create(&house.home, session(1)).writer, opening()).unwrap();
     Trust::open(&house.home).unwrap().add(&row("/src", "a", 1)).unwrap();
-    assert_eq!(take_rebuilt(), []);
     let index = house.home.index_db();
+    // Another test of the same process may have lost an index of its own.
+    let told = || -> Vec<Rebuilt> { take_rebuilt().into_iter().filter(|rebuilt| rebuilt.path == index).collect() };
+    assert_eq!(told(), []);
     std::fs::write(&index, "damage, long enough to be taken for a header").unwrap();
     drop(Index::open(&house.home).unwrap());
-    let [told] = take_rebuilt().try_into().unwrap();
+    let [rebuilt] = told().try_into().unwrap();
     let aside = index.with_file_name("bosun.db.damaged-1");
-    assert_eq!((told.sessions, told.items, told.trusted), (1, 0, 1));
+    assert_eq!((rebuilt.sessions, rebuilt.items, rebuilt.trusted), (1, 0, 1));
     for words in ["was damaged (", "made again", "1 trusted project", aside.to_str().unwrap()] {
-        assert!(told.to_string().contains(words), "{words}: {told}");
+        assert!(rebuilt.to_string().contains(words), "{words}: {rebuilt}");
     }
-    assert_eq!(take_rebuilt(), []);
+    assert_eq!(told(), []);
 }
