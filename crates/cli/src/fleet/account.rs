@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
-use protocol::api::{TaskView, TasksParams};
+use protocol::api::{TaskView, TasksParams, TodoView, TodosParams};
 use protocol::{Event, FleetEnd, FleetTerms, SessionId, TaskId, TodoId, TodoStatus};
 use serde::Serialize;
-use store::{Reader, StoreError, TodoRow};
+use store::{Reader, StoreError};
 
 use crate::money::Money;
 
@@ -33,6 +33,11 @@ pub(super) struct Line {
     pub(super) id: TodoId,
     pub(super) title: String,
     pub(super) status: TodoStatus,
+    /// Whether it is in progress and nobody works on it.
+    interrupted: bool,
+    /// How far it is, in the word of every view.
+    #[serde(skip)]
+    pub(super) word: &'static str,
     pub(super) attempts: u32,
     depends_on: Vec<TodoId>,
     /// Why it is blocked, or what went wrong the last time.
@@ -53,11 +58,11 @@ impl Account {
         let Log { latest: Some((terms, end)), claims } = Log::read(reader)? else { return Ok(None) };
         let tasks = reader.tasks(&TasksParams { all: true, ..TasksParams::every() })?.tasks;
         let crowd = Crowd::of(&tasks);
-        let line = |row: TodoRow| {
-            let workers = claims.get(&row.todo.id).map(Vec::as_slice).unwrap_or_default();
+        let line = |row: TodoView| {
+            let workers = claims.get(&row.id).map(Vec::as_slice).unwrap_or_default();
             Line::of(row, &crowd.below(workers))
         };
-        let todos = reader.todos()?.into_iter().map(line).collect();
+        let todos = reader.todos_page(&TodosParams::every())?.todos.into_iter().map(line).collect();
         let owner_pid = reader.session_view()?.owner_pid;
         Ok(Some(Account { session, terms, end, owner_pid, todos }))
     }
@@ -69,21 +74,23 @@ impl Account {
 }
 
 impl Line {
-    fn of(row: TodoRow, tasks: &[&TaskView]) -> Line {
+    fn of(row: TodoView, tasks: &[&TaskView]) -> Line {
         let last = row.task.as_deref().and_then(|id| tasks.iter().find(|task| task.id.to_string() == id));
         let micros = tasks.iter().map(|task| task.cost_micros).sum();
         Line {
-            status: row.todo.status,
+            status: row.status,
+            interrupted: row.interrupted,
+            word: row.word(),
             attempts: row.attempts,
-            depends_on: row.todo.depends_on,
-            reason: row.todo.reason,
+            depends_on: row.depends_on,
+            reason: row.reason,
             result: last.and_then(|task| task.result.clone()),
             duration_ms: span(tasks).as_millis().try_into().unwrap_or(u64::MAX),
             turns: tasks.iter().map(|task| task.turns).sum(),
             tokens: tasks.iter().map(|task| task.usage.total()).sum(),
             cost_usd: Money::new(micros, tasks.iter().all(|task| task.priced)),
-            id: row.todo.id,
-            title: row.todo.title,
+            id: row.id,
+            title: row.title,
             task: row.task,
         }
     }

@@ -6,8 +6,11 @@ use std::sync::Arc;
 use config::{Env, Plan};
 use host::Home;
 use protocol::{FleetEnd, FleetTerms, SessionId};
-use runtime::{Aids, Fleet, FleetError, FleetMemory, FleetOrder, Memory, NoWorks, Session, Settings, Start, apart};
-use store::Reader;
+use runtime::{
+    Aids, Fleet, FleetError, FleetMemory, FleetOrder, Memory, NoWorks, Rejected, Session, Settings, Start, Unedited,
+    apart,
+};
+use store::{Reader, TodoError};
 
 use super::account::Account;
 use super::follow::{Patience, follow};
@@ -185,7 +188,8 @@ impl Launch {
             Ok(fleet) => fleet,
             Err(error) => {
                 let id = session.id();
-                leave(session, start).await?;
+                // What went wrong first is the reason, whatever follows from it.
+                let _left = leave(session, start).await;
                 return Err(refused(error, id));
             }
         };
@@ -238,14 +242,16 @@ async fn leave(session: Session, start: Start) -> Result<(), Failure> {
 
 fn refused(error: FleetError, id: SessionId) -> Failure {
     match error {
+        FleetError::Store(error) | FleetError::Unedited(Unedited::Todo(TodoError::Store(error))) => error.into(),
+        FleetError::Rejected(rejected @ Rejected::Paused(_))
+        | FleetError::Unedited(Unedited::Rejected(rejected @ Rejected::Paused(_))) => rejected.into(),
         FleetError::Plan(_) | FleetError::Unedited(_) => Failure::usage(print::plain(&error.to_string())),
         FleetError::None => {
             Failure::usage(error).hint("bosun fleet \"GOAL\" begins one, and so does bosun fleet run PLAN")
         }
-        FleetError::Rejected(runtime::Rejected::Refused(refusal)) => {
+        FleetError::Rejected(Rejected::Refused(refusal)) => {
             Failure::usage(refusal).hint(format!("bosun fleet resume {id}"))
         }
         FleetError::Rejected(rejected) => rejected.into(),
-        FleetError::Store(error) => error.into(),
     }
 }

@@ -46,6 +46,22 @@ pub(super) enum Followed {
     Paused,
 }
 
+impl Followed {
+    /// The same, unless a pause explains it: whatever ends a fleet after a commit failed is its consequence.
+    fn unless(self, paused: Option<&Arc<StoreError>>) -> Followed {
+        match (self, paused) {
+            (Followed::Ended(FleetOutcome::Left | FleetOutcome::Broken(_)), Some(_))
+            | (Followed::Told | Followed::Parked | Followed::Paused, Some(_)) => Followed::Paused,
+            // These ends are in the log.
+            (
+                ended @ Followed::Ended(FleetOutcome::Ended(_) | FleetOutcome::Halted(_) | FleetOutcome::Unplanned(_)),
+                Some(_),
+            ) => ended,
+            (followed, None) => followed,
+        }
+    }
+}
+
 /// Follows a fleet, tells what happens, and reports how it ended.
 pub(super) async fn follow(
     session: Session,
@@ -75,15 +91,20 @@ pub(super) async fn follow(
         _signal = signals.next() => Followed::Told,
         followed = watched.watch(fleet, patience, &mut show) => followed?,
     };
-    let paused = status.borrow().paused.clone();
     let merging = session.merging();
-    tokio::select! {
+    let left = tokio::select! {
         biased;
-        left = leave(session, &mut events, &mut show) => if paused.is_none() { left? },
+        left = leave(session, &mut events, &mut show) => left,
         // Whoever asks twice does not want to wait for a clean end; the session can go on without one.
         _again = signals.next() => return Ok(Exit::Cancelled),
+    };
+    // After the end, which has commits of its own.
+    let paused = status.borrow().paused.clone();
+    if paused.is_none() {
+        left?;
     }
     lines.end();
+    let followed = followed.unless(paused.as_ref());
     FleetReport::read(&home, id, followed, paused, report, began)?.merged(merging.summary()).write(args)
 }
 

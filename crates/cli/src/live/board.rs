@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use protocol::api::{TodoView, TodosParams};
 use protocol::{At, Cost, Entry, Envelope, Event, FleetEnd, TaskId, TaskSpec, Todo, TodoId, TodoStatus};
 use store::{Reader, StoreError};
 
 use super::doing::doing;
+use crate::deliver::live_owner;
 use crate::todos::Mark;
 
 /// How many events are read at a time.
@@ -18,6 +20,10 @@ pub(crate) struct Board {
     pub(super) goal: String,
     pub(super) began_at: Option<At>,
     pub(super) ended: Option<(FleetEnd, At)>,
+    /// Whether no living process runs the session.
+    at_rest: bool,
+    /// When something last happened.
+    last_at: At,
     /// What the whole session used.
     pub(super) spent: Cost,
     /// Whether everything that it spent has a price.
@@ -43,6 +49,8 @@ pub(super) struct Item {
     order: u64,
     pub(super) title: String,
     status: TodoStatus,
+    /// Whether it is in progress and nobody works on it.
+    interrupted: bool,
     depends_on: BTreeSet<TodoId>,
     pub(super) reason: Option<String>,
     pub(super) merged: bool,
@@ -70,20 +78,57 @@ impl Board {
         Ok(board)
     }
 
-    /// What the log of a session says so far, and the number of its last event.
-    pub(crate) fn read_log(reader: &Reader) -> Result<(Board, u64), StoreError> {
+    /// How a session stands now, and the number of its last event.
+    pub(crate) fn read_now(reader: &Reader) -> Result<(Board, u64), StoreError> {
         let (mut board, mut seq) = (Board::default(), 0);
         loop {
             let page = reader.events_after(seq, PAGE)?;
-            let Some(last) = page.last() else { return Ok((board, seq)) };
+            let Some(last) = page.last() else { break };
             seq = last.seq;
             page.iter().for_each(|envelope| board.read(envelope));
         }
+        board.agree(reader)?;
+        Ok((board, seq))
+    }
+
+    /// Takes over what every other view shows: the rows of the todos, which may have been written while no process was
+    /// there to log it, and whether a process runs the session at all.
+    pub(crate) fn agree(&mut self, reader: &Reader) -> Result<(), StoreError> {
+        let at_rest = live_owner(reader)?.is_none();
+        self.overlay(reader.todos_page(&TodosParams::every())?.todos, at_rest);
+        Ok(())
+    }
+
+    /// The same, with what was read.
+    pub(super) fn overlay(&mut self, rows: Vec<TodoView>, at_rest: bool) {
+        let mut before = std::mem::take(&mut self.items);
+        for (order, row) in (1..).zip(rows) {
+            let merged = before.remove(&row.id).is_some_and(|item| item.merged);
+            let TodoView { id, title, status, interrupted, reason, depends_on, .. } = row;
+            let depends_on = depends_on.into_iter().collect();
+            self.items.insert(id, Item { order, title, status, interrupted, depends_on, reason, merged });
+            self.next = order;
+        }
+        let items = &self.items;
+        let is_held =
+            |worker: &Worker| items.get(&worker.todo).is_some_and(|item| item.status == TodoStatus::InProgress);
+        self.workers.retain(|_, worker| is_held(worker));
+        self.at_rest = at_rest;
     }
 
     /// Whether a fleet is at work.
     pub(crate) fn is_at_work(&self) -> bool {
-        self.began_at.is_some() && self.ended.is_none()
+        self.began_at.is_some() && self.ended.is_none() && !self.at_rest
+    }
+
+    /// Whether what is drawn may still move.
+    pub(super) fn is_live(&self) -> bool {
+        self.ended.is_none() && !self.at_rest
+    }
+
+    /// Whether a fleet has not ended, and nobody runs it.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.began_at.is_some() && self.ended.is_none() && self.at_rest
     }
 
     /// How the last fleet ended, if it has.
@@ -95,14 +140,18 @@ impl Board {
     pub(crate) fn read(&mut self, envelope: &Envelope) {
         let Entry { task, at, event } = &envelope.entry;
         self.account(*task, event);
+        if matches!(event, Event::SessionAdopted { .. }) {
+            self.go_on(at.since(self.last_at));
+        }
+        self.last_at = *at;
         match event {
             Event::FleetBegan(terms) => {
                 let (items, parents, root) = (std::mem::take(&mut self.items), self.parents.clone(), self.root);
                 let (spent, unpriced, next) = (self.spent, self.unpriced, self.next);
                 let (goal, parallel) = (terms.goal.clone(), terms.parallel);
-                let began_at = Some(*at);
-                *self =
-                    Board { goal, parallel, began_at, items, parents, root, spent, unpriced, next, ..Board::default() };
+                let (began_at, last_at) = (Some(*at), *at);
+                let kept = Board { items, parents, root, spent, unpriced, next, ..Board::default() };
+                *self = Board { goal, parallel, began_at, last_at, ..kept };
                 self.items.values_mut().filter(|item| item.status == TodoStatus::InProgress).for_each(Item::pend);
             }
             Event::FleetEnded { end } => self.ended = Some((*end, *at)),
@@ -150,6 +199,11 @@ impl Board {
         self.items.get(todo).map_or("", |item| &item.title)
     }
 
+    /// How far a todo is that somebody works or worked on.
+    pub(super) fn mark_of(&self, todo: &TodoId) -> Mark {
+        self.items.get(todo).map_or(Mark::AtWork, |item| self.mark(item))
+    }
+
     /// Who works, longest first.
     pub(super) fn workers(&self) -> Vec<&Worker> {
         let mut workers: Vec<&Worker> = self.workers.values().collect();
@@ -160,20 +214,25 @@ impl Board {
     /// Todos that are said to be worked on, though no task holds them.
     pub(super) fn unheld(&self) -> Vec<&TodoId> {
         let held: BTreeSet<&TodoId> = self.workers.values().map(|worker| &worker.todo).collect();
-        let items = self.items().into_iter().filter(|(id, _, mark)| *mark == Mark::AtWork && !held.contains(id));
-        items.map(|(id, _, _)| id).collect()
+        let is_unheld = |id: &TodoId, item: &Item| item.status == TodoStatus::InProgress && !held.contains(id);
+        self.items().into_iter().filter(|(id, item, _)| is_unheld(id, item)).map(|(id, _, _)| id).collect()
+    }
+
+    /// The moment that times are counted to: a clock stands still while nobody runs the session.
+    pub(super) fn clock(&self, now: At) -> At {
+        if self.at_rest { self.last_at } else { now }
     }
 
     /// How long it has been at work.
     pub(super) fn elapsed(&self, now: At) -> Duration {
-        let until = self.ended.map_or(now, |(_, at)| at);
+        let until = self.ended.map_or(self.clock(now), |(_, at)| at);
         self.began_at.map_or(Duration::ZERO, |began| until.since(began))
     }
 
     /// How long it may take from now on: as long as finished todos took on average, for what is left and not blocked.
     pub(super) fn left(&self, now: At) -> Option<Duration> {
         let (sum, count) = self.took;
-        if count == 0 || self.ended.is_some() {
+        if count == 0 || self.ended.is_some() || self.at_rest {
             return None;
         }
         let mean = sum / count;
@@ -187,7 +246,7 @@ impl Board {
 
     fn mark(&self, item: &Item) -> Mark {
         let done = |id: &TodoId| self.items.get(id).is_some_and(|item| item.status == TodoStatus::Done);
-        Mark::new(item.status, item.depends_on.iter().all(done))
+        Mark::new(item.status, item.depends_on.iter().all(done), item.interrupted)
     }
 
     fn put(&mut self, todo: &Todo) {
@@ -203,15 +262,24 @@ impl Board {
             merged,
             title: todo.title.clone(),
             status: todo.status,
+            interrupted: false,
             depends_on: todo.depends_on.iter().cloned().collect(),
             reason: todo.reason.clone(),
         };
         self.items.insert(todo.id.clone(), item);
     }
 
+    /// A process runs the session again, after nobody did for so long: that time is nobody's work.
+    fn go_on(&mut self, gap: Duration) {
+        self.at_rest = false;
+        self.items.values_mut().for_each(|item| item.interrupted = false);
+        self.began_at = self.began_at.map(|began| began.plus(gap));
+        self.workers.values_mut().for_each(|worker| worker.since = worker.since.plus(gap));
+    }
+
     fn claim(&mut self, task: TaskId, todo: &TodoId, at: At) {
         if let Some(item) = self.items.get_mut(todo) {
-            item.status = TodoStatus::InProgress;
+            (item.status, item.interrupted) = (TodoStatus::InProgress, false);
         }
         self.workers.insert(task, Worker { todo: todo.clone(), since: at, doing: "begins".into(), tokens: 0 });
         self.peak = self.peak.max(self.workers.len());
@@ -220,7 +288,7 @@ impl Board {
     fn release(&mut self, todo: &TodoId, status: TodoStatus, reason: Option<String>) {
         self.workers.retain(|_, worker| worker.todo != *todo);
         if let Some(item) = self.items.get_mut(todo) {
-            (item.status, item.reason) = (status, reason);
+            (item.status, item.reason, item.interrupted) = (status, reason, false);
         }
     }
 

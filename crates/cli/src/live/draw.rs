@@ -99,6 +99,7 @@ impl Widths {
 fn head(board: &Board, now: At, columns: usize) -> Row {
     let state = match board.end() {
         None if board.began_at.is_none() => "Todos",
+        None if board.is_interrupted() => "Fleet interrupted",
         None => "Fleet",
         Some(FleetEnd::Done) => "Fleet done",
         Some(FleetEnd::Blocked) => "Fleet blocked",
@@ -121,6 +122,7 @@ fn bar(board: &Board, now: At, columns: usize) -> Vec<Row> {
     let merged = items.iter().filter(|(_, item, _)| item.merged).count();
     let mut far = vec![format!("{done}/{total} done")];
     far.extend((of(Mark::AtWork) > 0).then(|| format!("{} at work", of(Mark::AtWork))));
+    far.extend((of(Mark::Interrupted) > 0).then(|| format!("{} interrupted", of(Mark::Interrupted))));
     far.extend((of(Mark::Blocked) > 0).then(|| format!("{} blocked", of(Mark::Blocked))));
     far.extend((merged > 0).then(|| format!("{merged} merged")));
     let mut took: Vec<String> = board.left(now).map(|left| format!("about {} left", time(left))).into_iter().collect();
@@ -138,22 +140,24 @@ fn bar(board: &Board, now: At, columns: usize) -> Vec<Row> {
 
 /// A row for each worker, with what it does, what it used and for how long; before them the main agent, if it acts.
 fn at_work(board: &Board, now: At, widths: &Widths) -> Vec<Row> {
-    let main = board.main.as_deref().filter(|_| board.ended.is_none()).map(|doing| {
+    let main = board.main.as_deref().filter(|_| board.is_live()).map(|doing| {
         let doing = fit(&clean(doing), widths.all.saturating_sub(2 + widths.id + 2));
         let name = print::cell("main", widths.id);
         vec![(Role::Strong, format!("{} ", Mark::AtWork.sign())), (Role::Plain, format!("{name}  {doing}"))]
     });
     let worker = |worker: &super::board::Worker| {
-        let figures = format!("{:>6} {:>7}", count(worker.tokens), time(now.since(worker.since)));
+        let mark = board.mark_of(&worker.todo);
+        let figures = format!("{:>6} {:>7}", count(worker.tokens), time(board.clock(now).since(worker.since)));
         let room = widths.rest().saturating_sub(figures.width() + 1);
         let start = format!(
             "{}  {}  ",
             print::cell(&clean(&worker.todo.0), widths.id),
             print::cell(&clean(board.title(&worker.todo)), widths.title)
         );
-        let doing = print::cell(&clean(&worker.doing), room);
+        let doing = if mark == Mark::Interrupted { mark.word() } else { &worker.doing };
+        let doing = print::cell(&clean(doing), room);
         vec![
-            (Role::Strong, format!("{} ", Mark::AtWork.sign())),
+            (mark.role(), format!("{} ", mark.sign())),
             (Role::Plain, start),
             (Role::Code, doing),
             (Role::Dim, format!(" {figures}")),
@@ -161,9 +165,10 @@ fn at_work(board: &Board, now: At, widths: &Widths) -> Vec<Row> {
     };
     // What somebody only says that it works on.
     let said = board.unheld().into_iter().map(|todo| {
+        let mark = board.mark_of(todo);
         let title = fit(&clean(board.title(todo)), widths.all.saturating_sub(2 + widths.id + 2));
         let start = format!("{}  {title}", print::cell(&clean(&todo.0), widths.id));
-        vec![(Role::Strong, format!("{} ", Mark::AtWork.sign())), (Role::Plain, start)]
+        vec![(mark.role(), format!("{} ", mark.sign())), (Role::Plain, start)]
     });
     let said: Vec<Row> = said.collect();
     main.into_iter().chain(board.workers().into_iter().map(worker)).chain(said).collect()

@@ -1,9 +1,10 @@
 //! The board of a session that never ran, drawn at two sizes.
 
 use host::Size;
+use protocol::api::TodoView;
 use protocol::{
     At, Block, Blocked, Call, CallId, Cost, Entry, Envelope, Event, FleetEnd, FleetTerms, Kind, Origin, Price,
-    SessionId, StopReason, TaskId, TaskSpec, Todo, TodoId, Turn, Usage,
+    SessionId, StopReason, TaskId, TaskSpec, Todo, TodoId, TodoStatus, Turn, Usage,
 };
 use unicode_width::UnicodeWidthStr;
 
@@ -195,6 +196,63 @@ fn f7_the_time_left_is_what_finished_todos_took_shared_by_who_works_at_once() {
     story.claim(3, "t1");
     story.now += 30_000;
     assert_eq!(story.board.left(At(story.now)).unwrap().as_secs(), 110);
+}
+
+/// A row of the table as every view reads it.
+fn row(id: &str, status: TodoStatus, interrupted: bool) -> TodoView {
+    let todo = todo(id, &format!("Do {id}"), &[]);
+    TodoView {
+        id: todo.id,
+        title: todo.title,
+        description: None,
+        status,
+        ready: status == TodoStatus::Pending,
+        interrupted,
+        depends_on: Vec::new(),
+        reason: None,
+        agent_type: None,
+        model: None,
+        files: Vec::new(),
+        check: None,
+        expects: None,
+        task: None,
+        attempts: 1,
+    }
+}
+
+/// A10: the picture says what the table says, with clocks that stand still.
+#[test]
+fn a_fleet_whose_process_was_killed_is_interrupted_and_its_clock_stands_still() {
+    let mut story = Story::default();
+    story.plan(["a", "b", "c"].map(|id| todo(id, &format!("Do {id}"), &[])).to_vec());
+    story.then(0, 1, Event::FleetBegan(terms("all")));
+    story.claim(2, "c");
+    story.then(10, 2, Event::TodoDone { todo: "c".into(), fence: Some(1), brought: None });
+    story.claim(3, "a");
+    story.claim(4, "b");
+    story.calls(3, "shell", "{}", 900);
+    let rows = vec![row("a", TodoStatus::Done, false), row("b", TodoStatus::InProgress, true)];
+    story.board.overlay([rows, vec![row("c", TodoStatus::Done, false)]].concat(), true);
+    assert!(story.board.is_interrupted() && !story.board.is_at_work());
+    story.now += 1_000_000;
+    let drawn = story.drawn(SMALL);
+    insta::assert_snapshot!(drawn);
+    assert!(!drawn.contains("at work") && !drawn.contains("left"), "{drawn}");
+    // Somebody resumes it: what lay between is nobody's work.
+    let terms = serde_json::json!({"cwd": "/", "model": "m", "permission": "default", "version": "1"});
+    let terms = serde_json::from_value(terms).unwrap();
+    story.then(0, 1, Event::SessionAdopted { fence: protocol::Fence(2), terms });
+    assert!(story.board.is_at_work());
+    assert_eq!(story.board.elapsed(At(story.now)).as_secs(), 11);
+}
+
+/// B11: todos that people wrote down while nothing ran are in no log.
+#[test]
+fn todos_without_a_fleet_are_counted_from_their_rows() {
+    let mut story = Story::default();
+    story.board.overlay(vec![row("a", TodoStatus::Done, false), row("b", TodoStatus::Pending, false)], true);
+    assert_eq!(story.board.tally(), (1, 2));
+    assert!(story.drawn(SMALL).contains("1/2 done"), "{}", story.drawn(SMALL));
 }
 
 #[test]

@@ -7,6 +7,7 @@ use config::Env;
 use host::{Clock, Size, SystemClock};
 use protocol::{Envelope, Event, TaskId, TodoId};
 use runtime::Live;
+use store::{Reader, StoreError};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::MissedTickBehavior;
 
@@ -123,6 +124,16 @@ impl View {
         }
     }
 
+    /// Takes over what the rows of the session say now.
+    pub(crate) fn agree(&mut self, reader: &Reader) -> Result<(), StoreError> {
+        self.board.agree(reader)
+    }
+
+    /// Whether a fleet has not ended, and nobody runs it.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.board.is_interrupted()
+    }
+
     /// Draws the picture that stays.
     pub(crate) fn end(&mut self) {
         if let Manner::Picture(picture) = &mut self.manner {
@@ -189,7 +200,6 @@ pub(crate) async fn watch<E>(mut next: impl AsyncFnMut() -> Result<Option<Live>,
             _now = clock.tick() => view.tick(),
         }
     }
-    view.end();
     Ok(())
 }
 

@@ -28,6 +28,7 @@ fn colour(mark: Mark) -> &'static str {
     match mark {
         Mark::Done => "#d5f0d5",
         Mark::AtWork => "#d7e6fb",
+        Mark::Interrupted => "#fbefd0",
         Mark::Ready => "#ffffff",
         Mark::Waits => "#eeeeee",
         Mark::Blocked => "#f8d7d7",

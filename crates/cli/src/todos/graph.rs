@@ -128,6 +128,7 @@ pub(super) mod tests {
             description: None,
             status: TodoStatus::Pending,
             ready: on.is_empty(),
+            interrupted: false,
             depends_on: on.iter().map(|id| TodoId::from(*id)).collect(),
             reason: None,
             agent_type: None,

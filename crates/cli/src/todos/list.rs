@@ -56,9 +56,9 @@ fn remark(todo: &TodoView) -> String {
     let reason = todo.reason.as_deref().map(|reason| print::plain(&print::one_line(reason, 80)));
     match (Mark::of(todo), reason) {
         (Mark::Blocked, Some(reason)) => reason,
-        (Mark::Ready | Mark::AtWork, Some(reason)) => format!("last time: {reason}"),
+        (Mark::Ready | Mark::AtWork | Mark::Interrupted, Some(reason)) => format!("last time: {reason}"),
         (Mark::Waits, _) => format!("after {}", after(todo)),
-        (Mark::Done | Mark::Ready | Mark::AtWork | Mark::Blocked, _) => String::new(),
+        (Mark::Done | Mark::Ready | Mark::AtWork | Mark::Interrupted | Mark::Blocked, _) => String::new(),
     }
 }
 

@@ -12,6 +12,8 @@ pub(crate) enum Mark {
     Done,
     /// Somebody works on it.
     AtWork,
+    /// Somebody worked on it when the session's process ended; it goes on when the session is resumed.
+    Interrupted,
     /// It can be worked on now.
     Ready,
     /// It waits for others.
@@ -22,12 +24,14 @@ pub(crate) enum Mark {
 
 impl Mark {
     /// Every mark, in the order that legends and sums name them.
-    pub(crate) const ALL: [Mark; 5] = [Mark::Done, Mark::AtWork, Mark::Ready, Mark::Waits, Mark::Blocked];
+    pub(crate) const ALL: [Mark; 6] =
+        [Mark::Done, Mark::AtWork, Mark::Interrupted, Mark::Ready, Mark::Waits, Mark::Blocked];
 
     /// The mark of a status.
-    pub(crate) fn new(status: TodoStatus, ready: bool) -> Mark {
+    pub(crate) fn new(status: TodoStatus, ready: bool, interrupted: bool) -> Mark {
         match status {
             TodoStatus::Done => Mark::Done,
+            TodoStatus::InProgress if interrupted => Mark::Interrupted,
             TodoStatus::InProgress => Mark::AtWork,
             TodoStatus::Blocked => Mark::Blocked,
             TodoStatus::Pending if ready => Mark::Ready,
@@ -37,7 +41,7 @@ impl Mark {
 
     /// The mark of a todo.
     pub(crate) fn of(todo: &TodoView) -> Mark {
-        Mark::new(todo.status, todo.ready)
+        Mark::new(todo.status, todo.ready, todo.interrupted)
     }
 
     /// One column wide.
@@ -45,6 +49,7 @@ impl Mark {
         match self {
             Mark::Done => "✓",
             Mark::AtWork => "●",
+            Mark::Interrupted => "◌",
             Mark::Ready => "○",
             Mark::Waits => "·",
             Mark::Blocked => "✗",
@@ -55,6 +60,7 @@ impl Mark {
         match self {
             Mark::Done => "done",
             Mark::AtWork => "at work",
+            Mark::Interrupted => "interrupted",
             Mark::Ready => "ready",
             Mark::Waits => "waits",
             Mark::Blocked => "blocked",
@@ -66,6 +72,7 @@ impl Mark {
         match self {
             Mark::Done => Role::Good,
             Mark::AtWork => Role::Strong,
+            Mark::Interrupted => Role::Accent,
             Mark::Ready => Role::Plain,
             Mark::Waits => Role::Dim,
             Mark::Blocked => Role::Bad,

@@ -30,6 +30,7 @@ fn class(mark: Mark) -> &'static str {
     match mark {
         Mark::Done => "finished",
         Mark::AtWork => "working",
+        Mark::Interrupted => "interrupted",
         Mark::Ready => "free",
         Mark::Waits => "waiting",
         Mark::Blocked => "blocked",
@@ -40,6 +41,7 @@ fn colours(mark: Mark) -> &'static str {
     match mark {
         Mark::Done => "fill:#d5f0d5,stroke:#3a7d3a,color:#1b1b1b",
         Mark::AtWork => "fill:#d7e6fb,stroke:#2f5f9e,color:#1b1b1b",
+        Mark::Interrupted => "fill:#fbefd0,stroke:#9e7a2f,color:#1b1b1b",
         Mark::Ready => "fill:#ffffff,stroke:#555555,color:#1b1b1b",
         Mark::Waits => "fill:#eeeeee,stroke:#999999,color:#1b1b1b",
         Mark::Blocked => "fill:#f8d7d7,stroke:#9e2f2f,color:#1b1b1b",

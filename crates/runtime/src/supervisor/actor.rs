@@ -413,12 +413,13 @@ impl Actor {
         let reason = Arc::new(error);
         self.paused = Some(Arc::clone(&reason));
         self.draft = self.durable.clone();
+        // Before the answers: whoever gives up for one of them finds the reason here.
+        self.show_status();
         for step in steps.into_iter().chain(std::mem::take(&mut self.decided)) {
             answer(step.reply, Err(Rejected::Paused(Arc::clone(&reason))));
         }
         self.leashes.clear();
         self.runs.abort_all();
-        self.show_status();
     }
 
     fn show_status(&self) {

@@ -107,3 +107,36 @@ fn a_read_only_disk_is_told_and_works_again_when_it_can_be_written() {
     stage.disk().unseal();
     stage.bosun(["--continue", "-p", "hi"]).run().expect(0);
 }
+
+/// D7: whatever a fleet was doing when a commit failed, the reason is told, and not that somebody stopped it.
+#[test]
+fn a_failing_commit_in_a_fleet_is_told_and_the_fleet_can_be_resumed() {
+    let plan =
+        "todos:\n  - { id: a, title: A }\n  - { id: b, title: B }\n  - { id: c, title: C, depends_on: [a, b] }\n";
+    let stage = || {
+        let stage = stage();
+        stage.script("version: 1\nrules:\n  - answer: [say: done]\n");
+        fs::write(stage.path("plan.yaml"), plan).unwrap();
+        stage
+    };
+    let run = ["fleet", "run", "plan.yaml", "--allow-all", "--fresh"];
+    let whole = {
+        let stage = stage();
+        stage.bosun(run).run().expect(0);
+        stage.log(&stage.newest()).len()
+    };
+    for seq in 1..=whole {
+        let stage = stage();
+        let failed = stage.bosun(run).env("BOSUN_FAULT", format!("fail-commit:{seq}")).run();
+        let failed = failed.expect(1).says(&["no space left", "session.db", "free some"]);
+        let sessions = stage.sessions();
+        let Some(id) = sessions.first().map(|session| session["id"].as_str().unwrap()) else {
+            assert!(seq <= 6, "{seq}: {failed:?}");
+            continue;
+        };
+        let began = stage.log(id).iter().any(|envelope| matches!(envelope.entry.event, Event::FleetBegan(_)));
+        if began {
+            stage.bosun(["fleet", "resume", id, "--allow-all"]).run().expect(0);
+        }
+    }
+}
