@@ -160,6 +160,9 @@ pub(crate) enum By {
 /// `bosun gc`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct GcArgs {
+    /// Also removes work of removed sessions that is on no branch of its repository
+    #[arg(long)]
+    pub(crate) unlanded: bool,
     /// Keeps sessions this many days after their last event (90, or `retention.days` in config.toml)
     #[arg(long, value_name = "N")]
     pub(crate) days: Option<u32>,
