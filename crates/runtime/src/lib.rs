@@ -59,7 +59,10 @@ mod watch;
 pub use bus::{Bus, Live, Subscription};
 pub use catalog::Catalog;
 pub use expects::{check_schema, schema_mistakes};
-pub use fleet::{Aids, Done, Fleet, FleetError, FleetOrder, FleetOutcome, Ground, Halt, Harvest, Harvested, Memory};
+pub use fleet::{
+    Aids, Done, Fleet, FleetError, FleetOrder, FleetOutcome, Ground, Halt, Harvest, Harvested, Memory, NamedFiles,
+    SharedFiles,
+};
 pub use guests::{Guests, SystemText};
 pub use instructions::{InstructionPlaces, Instructions, Notice};
 pub use kernel::Parking;

@@ -88,8 +88,12 @@ pub(super) async fn follow(
     let watched = Watched { events: &mut events, status: &mut status };
     let followed = tokio::select! {
         biased;
-        _signal = signals.next() => Followed::Told,
-        followed = watched.watch(fleet, patience, &mut show) => followed?,
+        _signal = signals.next() => Ok(Followed::Told),
+        followed = watched.watch(fleet, patience, &mut show) => followed,
+    };
+    let followed = match followed {
+        Err(_unread) if status.borrow().paused.is_some() => Followed::Paused,
+        followed => followed?,
     };
     let merging = session.merging();
     let left = tokio::select! {
@@ -105,7 +109,12 @@ pub(super) async fn follow(
     }
     lines.end();
     let followed = followed.unless(paused.as_ref());
-    FleetReport::read(&home, id, followed, paused, report, began)?.merged(merging.summary()).write(args)
+    let report = match (FleetReport::read(&home, id, followed, paused.clone(), report, began), paused) {
+        // A file that cannot be written may be unreadable too; why it was paused is the reason.
+        (Err(_unread), Some(reason)) => return Err((*reason).clone().into()),
+        (report, _) => report?,
+    };
+    report.merged(merging.summary()).write(args)
 }
 
 struct Watched<'a> {

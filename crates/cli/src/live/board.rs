@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use protocol::api::{TodoView, TodosParams};
 use protocol::{At, Cost, Entry, Envelope, Event, FleetEnd, TaskId, TaskSpec, Todo, TodoId, TodoStatus};
+use runtime::{NamedFiles, SharedFiles};
 use store::{Reader, StoreError};
 
 use super::doing::doing;
@@ -13,6 +14,9 @@ use crate::todos::Mark;
 
 /// How many events are read at a time.
 const PAGE: usize = 512;
+
+/// Todos from which on a graph is large.
+const LARGE: usize = 1_000;
 
 /// How a fleet stands.
 #[derive(Debug, Clone, Default)]
@@ -41,6 +45,8 @@ pub(crate) struct Board {
     /// How long finished todos took in all, and how many they are.
     took: (Duration, u32),
     next: u64,
+    /// Todos that name the same files and do not wait for each other.
+    shared: Vec<SharedFiles>,
 }
 
 /// A todo.
@@ -51,7 +57,8 @@ pub(super) struct Item {
     status: TodoStatus,
     /// Whether it is in progress and nobody works on it.
     interrupted: bool,
-    depends_on: BTreeSet<TodoId>,
+    depends_on: Vec<TodoId>,
+    files: Vec<String>,
     pub(super) reason: Option<String>,
     pub(super) merged: bool,
 }
@@ -104,11 +111,11 @@ impl Board {
         let mut before = std::mem::take(&mut self.items);
         for (order, row) in (1..).zip(rows) {
             let merged = before.remove(&row.id).is_some_and(|item| item.merged);
-            let TodoView { id, title, status, interrupted, reason, depends_on, .. } = row;
-            let depends_on = depends_on.into_iter().collect();
-            self.items.insert(id, Item { order, title, status, interrupted, depends_on, reason, merged });
+            let TodoView { id, title, status, interrupted, reason, depends_on, files, .. } = row;
+            self.items.insert(id, Item { order, title, status, interrupted, depends_on, files, reason, merged });
             self.next = order;
         }
+        self.foresee();
         let items = &self.items;
         let is_held =
             |worker: &Worker| items.get(&worker.todo).is_some_and(|item| item.status == TodoStatus::InProgress);
@@ -150,14 +157,18 @@ impl Board {
                 let (spent, unpriced, next) = (self.spent, self.unpriced, self.next);
                 let (goal, parallel) = (terms.goal.clone(), terms.parallel);
                 let (began_at, last_at) = (Some(*at), *at);
-                let kept = Board { items, parents, root, spent, unpriced, next, ..Board::default() };
+                let shared = std::mem::take(&mut self.shared);
+                let kept = Board { shared, items, parents, root, spent, unpriced, next, ..Board::default() };
                 *self = Board { goal, parallel, began_at, last_at, ..kept };
                 self.items.values_mut().filter(|item| item.status == TodoStatus::InProgress).for_each(Item::pend);
             }
             Event::FleetEnded { end } => self.ended = Some((*end, *at)),
             Event::TodosChanged { changed, gone, .. } => {
-                gone.iter().for_each(|todo| drop(self.items.remove(todo)));
-                changed.iter().for_each(|todo| self.put(todo));
+                let mut linked = gone.iter().filter(|todo| self.items.remove(todo).is_some()).count() > 0;
+                changed.iter().for_each(|todo| linked |= self.put(todo));
+                if linked {
+                    self.foresee();
+                }
             }
             Event::TodoClaimed { todo, .. } => self.claim(*task, todo, *at),
             Event::TodoReturned { todo, failure, .. } => self.release(todo, TodoStatus::Pending, failure.clone()),
@@ -249,7 +260,46 @@ impl Board {
         Mark::new(item.status, item.depends_on.iter().all(done), item.interrupted)
     }
 
-    fn put(&mut self, todo: &Todo) {
+    /// What may not fit together of what is not done.
+    pub(super) fn conflicts(&self) -> &[SharedFiles] {
+        &self.shared
+    }
+
+    /// Looks which todos that are not done name the same files. It is asked only when that may have changed.
+    fn foresee(&mut self) {
+        let mut items: Vec<(&TodoId, &Item)> = self.items.iter().collect();
+        items.sort_by_key(|(_, item)| item.order);
+        let named = items.into_iter().map(|(id, item)| NamedFiles {
+            id,
+            files: if item.status == TodoStatus::Done { &[] } else { &item.files },
+            depends_on: &item.depends_on,
+        });
+        self.shared = SharedFiles::find(&named.collect::<Vec<_>>());
+    }
+
+    /// A todo that names files was done, or is not done any more.
+    fn settle(&mut self, todo: &TodoId) {
+        let is_shared = self.shared.iter().any(|shared| shared.todos.contains(todo));
+        let is_done = self.items.get(todo).is_some_and(|item| item.status == TodoStatus::Done);
+        match (is_done, is_shared) {
+            (true, false) => {}
+            // In a large graph, a look at all of it for each todo would take longer than it is worth.
+            (true, true) if self.items.len() > LARGE => {
+                self.shared.iter_mut().for_each(|shared| shared.todos.retain(|other| other != todo));
+                self.shared.retain(|shared| shared.todos.len() > 1);
+            }
+            (true, true) | (false, _) => self.foresee(),
+        }
+    }
+
+    /// Takes a todo as it is now; tells whether that may change which files are shared.
+    fn put(&mut self, todo: &Todo) -> bool {
+        let before = self.items.get(&todo.id);
+        let is_done = |status| status == TodoStatus::Done;
+        let linked = before.is_none_or(|item| {
+            let moved = is_done(item.status) != is_done(todo.status);
+            moved || item.files != todo.files || item.depends_on != todo.depends_on
+        });
         let (order, merged) = self.items.get(&todo.id).map_or_else(
             || {
                 self.next += 1;
@@ -263,10 +313,12 @@ impl Board {
             title: todo.title.clone(),
             status: todo.status,
             interrupted: false,
-            depends_on: todo.depends_on.iter().cloned().collect(),
+            depends_on: todo.depends_on.clone(),
+            files: todo.files.clone(),
             reason: todo.reason.clone(),
         };
         self.items.insert(todo.id.clone(), item);
+        linked
     }
 
     /// A process runs the session again, after nobody did for so long: that time is nobody's work.
@@ -287,8 +339,11 @@ impl Board {
 
     fn release(&mut self, todo: &TodoId, status: TodoStatus, reason: Option<String>) {
         self.workers.retain(|_, worker| worker.todo != *todo);
-        if let Some(item) = self.items.get_mut(todo) {
-            (item.status, item.reason, item.interrupted) = (status, reason, false);
+        let Some(item) = self.items.get_mut(todo) else { return };
+        let moved = (item.status == TodoStatus::Done) != (status == TodoStatus::Done);
+        (item.status, item.reason, item.interrupted) = (status, reason, false);
+        if moved && !item.files.is_empty() {
+            self.settle(todo);
         }
     }
 

@@ -43,7 +43,7 @@ pub(super) fn draw(board: &Board, now: At, size: Size) -> Vec<Row> {
     let mut all = vec![head(board, now, columns)];
     all.extend(bar(board, now, columns));
     all.push(Row::new());
-    let mut parts = [at_work(board, now, &widths), blocked(board, &widths), ready(board, &widths)];
+    let mut parts = [at_work(board, now, &widths), blocked(board, &widths), foreseen(board), ready(board, &widths)];
     let mut room = rows.saturating_sub(all.len());
     for n in 0..parts.len() {
         // Each leaves some rows to those after it that have something to say.
@@ -185,6 +185,14 @@ fn blocked(board: &Board, widths: &Widths) -> Vec<Row> {
         vec![(mark.role(), format!("{} ", mark.sign())), (Role::Plain, start), (mark.role(), why)]
     });
     row.collect()
+}
+
+/// What may not fit together.
+fn foreseen(board: &Board) -> Vec<Row> {
+    let row = |words: String| {
+        vec![(Role::Accent, "! ".to_owned()), (Role::Plain, format!("may conflict: {}", clean(&words)))]
+    };
+    board.conflicts().iter().filter(|_| board.ended.is_none()).map(|shared| row(shared.words())).collect()
 }
 
 /// What comes next.

@@ -20,6 +20,7 @@ struct Story {
     seq: u64,
     now: u64,
     lines: Vec<String>,
+    warned: std::collections::BTreeSet<String>,
 }
 
 fn task(n: u128) -> TaskId {
@@ -55,6 +56,7 @@ impl Story {
             Envelope { v: Envelope::VERSION, seq: self.seq, session: SessionId::new(uuid::Uuid::nil()), entry };
         self.board.read(&envelope);
         self.lines.extend(lines::line(&self.board, &envelope));
+        self.lines.extend(lines::warnings(&self.board, &envelope, &mut self.warned));
     }
 
     fn agent(&mut self, who: u128, parent: u128) {
@@ -244,6 +246,27 @@ fn a_fleet_whose_process_was_killed_is_interrupted_and_its_clock_stands_still() 
     story.then(0, 1, Event::SessionAdopted { fence: protocol::Fence(2), terms });
     assert!(story.board.is_at_work());
     assert_eq!(story.board.elapsed(At(story.now)).as_secs(), 11);
+}
+
+/// A20: what may not fit together is told before anybody works.
+#[test]
+fn todos_that_name_the_same_file_and_do_not_wait_for_each_other_are_told_before_they_run() {
+    let named = |id: &str, on: &[&str]| Todo { files: vec!["src/x.rs".into()], ..todo(id, "Do it", on) };
+    let words = "may conflict: a and b both name src/x.rs, and neither waits for the other";
+    let mut story = Story::default();
+    story.plan(vec![named("a", &[]), named("b", &[]), named("c", &["a", "b"])]);
+    story.then(0, 1, Event::FleetBegan(terms("all")));
+    assert!(story.drawn(LARGE).contains(words), "{}", story.drawn(LARGE));
+    assert_eq!(story.lines.iter().filter(|line| *line == words).count(), 1, "{:?}", story.lines);
+    // Once one of them is done, the other begins with it.
+    story.claim(2, "a");
+    story.then(1, 2, Event::TodoDone { todo: "a".into(), fence: Some(1), brought: None });
+    assert!(!story.drawn(LARGE).contains("may conflict"), "{}", story.drawn(LARGE));
+    // The plan changes.
+    let by = Origin::User;
+    let apart = Event::TodosChanged { by, changed: vec![named("d", &[])], gone: Vec::new(), upto: 0 };
+    story.then(0, 1, apart);
+    assert!(story.lines.last().unwrap().contains("b, c, d name src/x.rs, and do not all"), "{:?}", story.lines);
 }
 
 /// B11: todos that people wrote down while nothing ran are in no log.

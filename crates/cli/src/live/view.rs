@@ -1,5 +1,6 @@
 //! Shows a fleet to whoever is there.
 
+use std::collections::BTreeSet;
 use std::io::{IsTerminal, Stdout};
 use std::time::{Duration, Instant};
 
@@ -32,6 +33,8 @@ const NAME: usize = 40;
 pub(crate) struct View {
     board: Board,
     manner: Manner,
+    /// The conflicts that lines have told of.
+    warned: BTreeSet<String>,
 }
 
 #[derive(Debug)]
@@ -70,7 +73,7 @@ impl View {
             }
             Show::Lines => Manner::Lines,
         };
-        View { board, manner }
+        View { board, manner, warned: BTreeSet::new() }
     }
 
     /// Takes in what happened, and shows it.
@@ -84,7 +87,10 @@ impl View {
         self.board.read(envelope);
         match &mut self.manner {
             Manner::Events => print::json(envelope),
-            Manner::Lines => lines::line(&self.board, envelope).into_iter().for_each(print::note),
+            Manner::Lines => {
+                lines::line(&self.board, envelope).into_iter().for_each(print::note);
+                lines::warnings(&self.board, envelope, &mut self.warned).into_iter().for_each(print::note);
+            }
             Manner::Picture(picture) => picture.stale = true,
             Manner::Nothing => {}
         }

@@ -233,8 +233,13 @@ impl Feed {
                 let words = exact(&show::landed(why, *continues));
                 wrap(&[Span::new(Role::Dim, &words)], columns, &Lead::hanging(Span::plain("  ")))
             }
-            // What waits is shown whole where it is decided, and the decision is the person's own.
-            Event::Asked(_) | Event::AskDecided { .. } => Vec::new(),
+            // What waits is shown whole where it is decided, and the decision is the person's own; what it begins is not.
+            Event::AskDecided { decision, .. } => show::announced(decision)
+                .map(|words| {
+                    wrap(&[Span::new(Role::Dim, words.trim_start())], columns, &Lead::hanging(Span::plain("  ")))
+                })
+                .unwrap_or_default(),
+            Event::Asked(_) => Vec::new(),
             other => notes(other, columns),
         }
     }

@@ -43,7 +43,7 @@ fn v3_the_demo_is_a_fleet_whose_work_is_checked_and_merged() {
     let stage = newcomer();
     let shown = stage.bosun(["demo", "--dir", "sample"]).without_env("BOSUN_MODEL").run().expect(0);
     let shown = shown.says(&[
-        "fleet began: Make all tests of the sample pass",
+        "Fleet deployed: Make all tests of the sample pass",
         "retried words (Repair the plurals): the scripted model gives up",
         "sums: ! not done yet: `sh tests/run.sh sums` must exit with code 0",
         "fleet done: 4/4 done",

@@ -140,3 +140,24 @@ fn a_failing_commit_in_a_fleet_is_told_and_the_fleet_can_be_resumed() {
         }
     }
 }
+
+/// D7: the same on a disk that is really full.
+#[test]
+fn a_full_disk_in_a_fleet_is_told() {
+    let Some(stage) = Stage::on_small_disk(BOSUN, 1024) else {
+        return println!("skipped: only root can mount a small disk");
+    };
+    let command = "touch filling; while [ ! -e full ]; do sleep 0.01; done; echo ok";
+    let call = format!("call: {{ tool: shell, input: {{ command: '{command}' }} }}");
+    stage.script(&format!(
+        "version: 1\nrules:\n  - when: {{ turn: 1 }}\n    answer: [{call}]\n  - answer: [say: done]\n"
+    ));
+    fs::write(stage.path("plan.yaml"), "todos:\n  - { id: a, title: A }\n").unwrap();
+    let running = stage.bosun(["fleet", "run", "plan.yaml", "--allow-all"]).start();
+    within(PATIENCE, "the command runs", || stage.path("filling").exists());
+    let ballast = stage.disk().fill();
+    fs::write(stage.path("full"), "").unwrap();
+    running.wait().expect(1).says(&["no space left", "free some"]);
+    drop(ballast);
+    stage.bosun(["fleet", "resume", "--allow-all"]).run().expect(0);
+}

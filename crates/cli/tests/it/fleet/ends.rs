@@ -23,7 +23,7 @@ fn f4_a_plan_is_worked_through_and_told() {
     let stage = planned(PLAN, script);
     let ended = stage.bosun(["fleet", "run", "plan.yaml", "--allow-all"]).run().expect(0);
     ended.says(&[
-        "fleet began: Three pieces",
+        "Fleet deployed: Three pieces",
         "claimed one (The first)",
         "done two (The second)",
         "fleet done: 3/3 done",

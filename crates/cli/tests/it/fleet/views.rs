@@ -65,7 +65,7 @@ fn q_a_fleet_in_a_file_is_one_line_for_each_change() {
     within(PATIENCE, "the lines come as it happens", || running.stderr().contains("blocked sign"));
     fs::write(stage.path("go"), "").unwrap();
     let ended = running.wait().expect(3).says(&[
-        "fleet began: Make a language that people like to read (4 todos)",
+        "Fleet deployed: Make a language that people like to read (4 todos)",
         "claimed lexer (Write the lexer)",
         "done lexer (Write the lexer) (1/4)",
         "claimed docs (Write the manual)",
