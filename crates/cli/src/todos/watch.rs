@@ -45,9 +45,9 @@ pub(super) async fn watch(place: &Place, env: &Env) -> Result<Exit, Failure> {
 fn tell_rest(place: &Place, is_interrupted: bool) {
     let id = place.session;
     if is_interrupted {
-        print::note(format_args!("the fleet is interrupted: no process runs {id}; resume it: bosun fleet resume {id}"));
+        print::note(format_args!("the fleet is interrupted: nobody runs {id}; resume it: bosun fleet resume {id}"));
     } else {
-        print::note(format_args!("no process runs {id}"));
+        print::note(format_args!("nobody runs {id}"));
     }
 }
 
