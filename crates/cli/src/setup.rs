@@ -23,7 +23,6 @@ use crate::{fault, log, told};
 
 pub(crate) use catalog::{Found, remote_catalog, remote_words};
 pub(crate) use layers::{refused, standing};
-use model::in_full;
 pub(crate) use model::is_file;
 use models::Known;
 
@@ -99,11 +98,12 @@ impl Setup {
             (Some(main), None) if !main.models.is_empty() => config.model = Some(models.first(&main.models)?),
             (Some(_) | None, _) => {}
         }
+        let default = models::by_default(&mut config, &access).filter(|_| args.is_for_people());
         let (model, model_spec) = choose(&config, args, &cwd, &access)?;
         affordable(&*model, &model_spec, config.budget, way_out(args, before))?;
         layers::tell(&layers);
         found.tell(&config.agents);
-        told::once(&self.home, unused::words(&layers, &access, &self.env));
+        told::once(&self.home, unused::words(&layers, &access, &self.env).into_iter().chain(default));
         Ok(Settings {
             home: self.home.clone(),
             cwd,
@@ -171,11 +171,12 @@ impl Setup {
         cwd: &Path,
     ) -> Result<Staffing, Failure> {
         let layers = self.layers(permit, typed, None, cwd)?;
-        let config = layers.config();
+        let mut config = layers.config();
         let access = config.access(&self.env).map_err(refused)?;
+        let _told_by_the_run = models::by_default(&mut config, &access);
         let models = Known::new(&access.providers, cwd, &config.agents);
         let catalog = self.found(&layers, &permit.choices(), definitions)?.catalog(&models);
-        let model = config.model.as_deref().map(|spec| in_full(spec, cwd));
+        let model = config.model.as_deref().map(|spec| access.providers.in_full(spec, cwd));
         Ok(Staffing { catalog, models: Arc::new(models), model, effort: config.effort })
     }
 }
@@ -199,12 +200,13 @@ fn way_out(args: &RunArgs, before: Option<&SessionView>) -> &'static str {
 fn choose(config: &Config, args: &RunArgs, cwd: &Path, access: &Access) -> Result<(Arc<dyn Model>, String), Failure> {
     let spec = config.model.as_ref().ok_or_else(|| {
         Failure::usage("no model is chosen").hint(
-            "give one with --model, such as anthropic/claude-sonnet-5-5 or ollama/qwen3:8b, with BOSUN_MODEL, or as \
-             `model` in config.toml; `bosun models` lists what there is, and `bosun demo` needs none",
+            "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or give one with --model, such as anthropic/claude-sonnet-5-5 or \
+             ollama/qwen3:8b, with BOSUN_MODEL, or as `model` in config.toml; `bosun models` lists what there is, and \
+             `bosun demo` needs none",
         )
     })?;
     let model = model::open(spec, cwd, &access.providers)?;
-    let spec = in_full(spec, cwd);
+    let spec = access.providers.in_full(spec, cwd);
     match &args.record {
         Some(file) => Ok((Arc::new(Recorder::open(model, file).map_err(Failure::usage)?), spec)),
         None => Ok((model, spec)),

@@ -145,6 +145,9 @@ pub struct Agents {
     /// What becomes of agents whose model is dearer.
     #[serde(alias = "too_dear")]
     pub too_dear: Option<TooDear>,
+    /// Whether agents may have a model whose price is not known.
+    #[serde(alias = "allow_unpriced")]
+    pub allow_unpriced: Option<bool>,
     /// Characters that the descriptions of all agents should not exceed.
     #[serde(alias = "description_limit")]
     pub description_limit: Option<usize>,

@@ -51,7 +51,7 @@ pub use origin::Origin;
 pub use permissions::{Mode, RuleLine, parse_mode};
 pub use plan::{Plan, PlanJudge, PlanLimits, PlanShape, plan_schema};
 pub use project::{Project, local_file};
-pub use provider::{Access, ModelFile, ProviderError, ProviderFile};
+pub use provider::{Access, DefaultModel, ModelFile, ProviderError, ProviderFile};
 pub use read::ConfigError;
 pub use time::{Time, parse_time};
 pub use trust::{Entrusted, EntrustedHook, Standing, TrustError};

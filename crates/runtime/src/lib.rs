@@ -66,7 +66,7 @@ pub use kernel::Parking;
 pub use links::redirects;
 pub use look::{Surroundings, look};
 pub use merging::{Fit, Fitted, Left, Merging, Summary, Taken};
-pub use models::{CostGuard, Models, OnlyOwn, TooDear};
+pub use models::{CostGuard, Models, OnlyOwn, TooDear, Unpriced};
 pub use output::output;
 pub use own::Unchanged;
 pub use plan::read_plan;

@@ -21,7 +21,8 @@ impl Builder {
         let layers = self.layers(&cwd)?;
         let config = layers.config();
         let access = config.access(&self.bosun.env)?;
-        let model_spec = config.model.as_deref().map(|spec| model::in_full(spec, &cwd)).ok_or(Error::NoModel)?;
+        let spec = config.model.clone().or_else(|| access.default_model().map(|default| default.spec));
+        let model_spec = access.providers.in_full(&spec.ok_or(Error::NoModel)?, &cwd);
         let model = model::open(&model_spec, &cwd, &access.providers)?;
         if config.budget.micros.is_some() && model.facts().price.is_none() {
             return Err(Error::Unpriced(model_spec));

@@ -49,6 +49,7 @@ impl AgentRun {
                 Ok(Refit::Another) => tries = Tries::of(self.outfit.model.facts()),
                 Err(message) => return self.end(Ending::Failed { kind: FailKind::Model, message }).await,
             }
+            self.outfit.model.learn().await;
             let mut permit = match self.admitted().await? {
                 Ok(permit) => permit,
                 Err(step) => return Ok(step),
