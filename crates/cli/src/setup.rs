@@ -14,7 +14,7 @@ use doors::ClientProvider;
 use host::{Home, SystemClock, TimeIds};
 use model::{Model, Recorder};
 use protocol::api::SessionView;
-use protocol::{Budget, Effort, PlanAction};
+use protocol::{Effort, PlanAction};
 use runtime::{Catalog, Models, Settings};
 
 use crate::args::{DefinitionArgs, PermitArgs, RunArgs};
@@ -100,7 +100,7 @@ impl Setup {
         }
         let default = models::by_default(&mut config, &access).filter(|_| args.is_for_people());
         let (model, model_spec) = choose(&config, args, &cwd, &access)?;
-        affordable(&*model, &model_spec, config.budget, way_out(args, before))?;
+        affordable(&*model, &model_spec, &config, way_out(args, before))?;
         layers::tell(&layers);
         found.tell(&config.agents);
         told::once(&self.home, unused::words(&layers, &access, &self.env).into_iter().chain(default));
@@ -127,6 +127,7 @@ impl Setup {
             mode: args.mode.typed(),
             plan_exit: args.mode.plan_exit.unwrap_or(PlanAction::ExitOnly),
             ask_user: !args.no_ask_user && before.is_none_or(|before| before.ask_user),
+            day_budget: config.day_budget,
             ask_wait: args.ask_wait(),
             limits: config.limits.clone(),
             watch: runtime::Watch {
@@ -214,10 +215,14 @@ fn choose(config: &Config, args: &RunArgs, cwd: &Path, access: &Access) -> Resul
 }
 
 /// Fails when a budget of money is to be held for a model whose price nobody knows.
-fn affordable(model: &dyn Model, spec: &str, budget: Budget, way_out: &str) -> Result<(), Failure> {
-    if budget.micros.is_none() || model.facts().price.is_some() {
+fn affordable(model: &dyn Model, spec: &str, config: &Config, way_out: &str) -> Result<(), Failure> {
+    let way_out = if config.budget.micros.is_some() && model.facts().price.is_none() {
+        way_out
+    } else if config.day_budget.is_some() && model.facts().is_price_missing() {
+        "take `day-usd` out of [budget] in config.toml"
+    } else {
         return Ok(());
-    }
+    };
     let refusal = Failure::usage(format!("the price of {spec} is not known, so no budget in dollars can be held"));
     Err(match spec.split_once('/') {
         Some((provider, name)) if !is_file(provider) => refusal.hint(format!(

@@ -47,6 +47,8 @@ pub struct Config {
     pub effort: Option<Effort>,
     /// What a session may spend unless it is told otherwise.
     pub budget: Budget,
+    /// What all sessions together may spend in a day, in millionths of a US dollar.
+    pub day_budget: Option<u64>,
     /// Most turns of one run, if any layer limits them.
     pub max_turns: Option<u32>,
     /// How many agents there may be.
@@ -131,7 +133,12 @@ impl File {
             model: model.or(weaker.model),
             effort: effort.or(weaker.effort),
             max_turns: max_turns.or(weaker.max_turns),
-            budget: Spending { usd: budget.usd.or(weaker.budget.usd), tokens: budget.tokens.or(weaker.budget.tokens) },
+            budget: Spending {
+                usd: budget.usd.or(weaker.budget.usd),
+                tokens: budget.tokens.or(weaker.budget.tokens),
+                // No layer lifts the limit of another.
+                day_usd: [budget.day_usd, weaker.budget.day_usd].into_iter().flatten().min_by_key(|usd| usd.0),
+            },
             network: Network {
                 connect_timeout: network.connect_timeout.or(weaker.network.connect_timeout),
                 first_byte_timeout: network.first_byte_timeout.or(weaker.network.first_byte_timeout),
@@ -205,6 +212,7 @@ impl File {
             effort,
             max_turns,
             budget: Budget { tokens: budget.tokens.map(u64::from), micros: budget.usd.map(|usd| usd.0) },
+            day_budget: budget.day_usd.map(|usd| usd.0),
             limits: kernel::Limits {
                 live: limits.live.unwrap_or(usual.live),
                 depth: limits.depth.unwrap_or(usual.depth),

@@ -72,6 +72,9 @@ pub struct Spending {
     pub usd: Option<Usd>,
     /// Most tokens of every kind.
     pub tokens: Option<NonZeroU64>,
+    /// Most US dollars in a day, of all sessions together.
+    #[serde(alias = "day_usd")]
+    pub day_usd: Option<Usd>,
 }
 
 /// How long providers are waited for.

@@ -3,6 +3,7 @@
 mod csv;
 mod sum;
 mod table;
+mod today;
 
 use host::{Clock, Home, SystemClock};
 use protocol::{At, SessionId};
@@ -15,9 +16,11 @@ use crate::run::find;
 use crate::setup::Setup;
 use crate::{print, setup};
 use sum::Sums;
+use today::Today;
 
 pub(crate) fn sum(args: &CostArgs) -> Result<Exit, Failure> {
-    let home = Setup::read()?.home;
+    let Setup { home, config, .. } = Setup::read()?;
+    let today = Today::read(&home, config.day_budget, SystemClock.now())?;
     let since = args.since.map(|time| SystemClock.now().minus(time));
     let mut sums = Sums::new(args.by);
     let mut exit = Exit::Success;
@@ -31,11 +34,12 @@ pub(crate) fn sum(args: &CostArgs) -> Result<Exit, Failure> {
         }
     }
     if args.json {
-        print::json(&sums.written(since));
+        print::json(&sums.written(since, today));
     } else if args.csv {
         print::document(csv::of(&sums).as_bytes());
     } else {
         table::show(&sums);
+        today.show();
     }
     Ok(exit)
 }

@@ -104,6 +104,9 @@ impl Desk {
             return Err("its provider has no such model".into());
         }
         let model = self.named(&effective)?;
+        if settings.day_budget.is_some() && model.facts().is_price_missing() {
+            return Err("its price is not known, so the budget of the day cannot be held".into());
+        }
         let Some(why) = self.too_dear(&effective, &*model) else {
             return Ok(Ok(ModelUse { requested, effective, why: None }));
         };
