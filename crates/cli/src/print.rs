@@ -14,8 +14,32 @@ static LOST: AtomicBool = AtomicBool::new(false);
 /// Whether the reader of stdout has gone away.
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
+/// Whether the last line on the terminal is one that the next takes the place of.
+static PASSING: AtomicBool = AtomicBool::new(false);
+
+/// Shows a line on a terminal until there is something else to show.
+pub(crate) fn passing(text: &str) {
+    let mut out = io::stderr().lock();
+    let columns = terminal_size::terminal_size_of(&out).map_or(80, |(width, _)| usize::from(width.0));
+    PASSING.store(true, Ordering::Relaxed);
+    // A reader that has gone away is not an error.
+    let _closed = write!(out, "{ERASE}{}", cut(text, columns.saturating_sub(1))).and_then(|()| out.flush());
+}
+
+/// Takes away a line that was shown in passing.
+pub(crate) fn passed() {
+    if PASSING.swap(false, Ordering::Relaxed) {
+        let mut out = io::stderr().lock();
+        let _closed = write!(out, "{ERASE}").and_then(|()| out.flush());
+    }
+}
+
+/// Goes to the beginning of the line and leaves nothing of it.
+const ERASE: &str = "\r\u{1b}[K";
+
 /// Writes a line of the answer.
 pub(crate) fn answer(text: impl fmt::Display) {
+    passed();
     let written = to(&mut io::stdout().lock(), format_args!("{text}"));
     if let Err(cause) = written {
         refused(&cause);
@@ -43,6 +67,7 @@ pub(crate) fn is_lost() -> bool {
 
 /// Tells something in passing.
 pub(crate) fn note(text: impl fmt::Display) {
+    passed();
     let _closed = to(&mut io::stderr().lock(), format_args!("{text}"));
 }
 

@@ -1,6 +1,7 @@
 //! `bosun -p`: one run of a session, from its prompt to an exit code that tells the truth.
 
 mod background;
+mod countdown;
 mod drive;
 mod explain;
 mod figures;
@@ -30,6 +31,7 @@ use crate::share::Share;
 use crate::{current, fault, fleet, meant, print, setup, talk};
 
 pub(crate) use background::{AtWork, Leeway};
+pub(crate) use countdown::Countdown;
 pub(crate) use drive::{Patience, drive};
 pub(crate) use figures::Figures;
 pub(crate) use report::{Denial, Report};
@@ -129,9 +131,10 @@ pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<Exit, 
         screen.borrow_mut().live(live);
     };
     let id = session.id();
+    let on_terminal = std::io::stderr().is_terminal() && !setup.env.has_dumb_terminal();
     let report = tokio::select! {
         report = drive(session, patience, show_live) => report,
-        never = screen::tell_waits(&screen) => match never {},
+        never = screen::tell_waits(&screen, on_terminal) => match never {},
     };
     // However it ended: what went wrong is what others should read.
     let shared = share.map_or(Ok(()), |share| share.write(&setup.home, id));

@@ -9,6 +9,7 @@ use protocol::api::TaskView;
 use protocol::{At, Event, Kind, ModelFault, Outcome, TaskId};
 use runtime::Live;
 
+use super::countdown::Countdown;
 use super::show::{Show, lines};
 use crate::print;
 
@@ -28,6 +29,8 @@ pub(super) struct Screen {
     failing: BTreeMap<TaskId, String>,
     /// What the root waits for and since when, until that is told.
     silence: Option<(Silence, Instant)>,
+    /// The root's next attempt, until it comes.
+    countdown: Option<Countdown>,
 }
 
 /// What nothing is heard of.
@@ -48,6 +51,7 @@ impl Screen {
             differed: BTreeSet::new(),
             failing: BTreeMap::new(),
             silence: None,
+            countdown: None,
         }
     }
 
@@ -127,6 +131,10 @@ impl Screen {
 
     /// Takes in what the root waits for from now on.
     fn listen(&mut self, event: &Event, now: Instant) {
+        self.countdown = match event {
+            Event::TurnFailed { retry: Some(retry), .. } => Some(Countdown::new(*retry, now)),
+            _other => None,
+        };
         self.silence = match event {
             Event::ActivationStarted { .. } | Event::TurnFailed { .. } | Event::CallAnswered { .. } => {
                 Some((Silence::Line, now))
@@ -138,6 +146,12 @@ impl Screen {
             | Event::ActivationEnded { .. } => None,
             _other => self.silence,
         };
+    }
+
+    /// What a person at a terminal sees of the time until the next attempt.
+    fn count(&mut self, now: Instant) -> Option<String> {
+        self.countdown = self.countdown.filter(|countdown| !countdown.is_over(now));
+        self.countdown.map(|countdown| format!("  … {}; Ctrl-C stops", countdown.words(now)))
     }
 
     /// What a silence is about, once it is long.
@@ -158,14 +172,18 @@ fn is_over(event: &Event, at: At) -> bool {
     }
 }
 
-/// Explains long silences for as long as it is asked to.
-pub(super) async fn tell_waits(screen: &RefCell<Screen>) -> Infallible {
+/// Explains long silences for as long as it is asked to, and counts down on a terminal.
+pub(super) async fn tell_waits(screen: &RefCell<Screen>, on_terminal: bool) -> Infallible {
     loop {
         tokio::time::sleep(Duration::from_secs(1)).await;
-        let mut screen = screen.borrow_mut();
-        let told = screen.explain(Instant::now());
+        let (mut screen, now) = (screen.borrow_mut(), Instant::now());
+        let told = screen.explain(now);
         if let (Show::Lines, Some(line)) = (screen.show, told) {
             print::note(line);
+        }
+        match screen.count(now) {
+            Some(line) if on_terminal && screen.show == Show::Lines => print::passing(&line),
+            Some(_) | None => print::passed(),
         }
     }
 }
@@ -216,6 +234,24 @@ mod tests {
         assert_eq!(screen.explain(now + LONG / 2), None);
         assert!(screen.explain(now + LONG).is_some_and(|line| line.contains("queued")));
         assert_eq!(screen.explain(now + LONG * 2), None);
+    }
+
+    /// B4.
+    #[test]
+    fn the_time_to_the_next_attempt_is_counted_down_until_something_happens() {
+        let mut screen = Screen::new(Show::Lines, TaskId::new(uuid::Uuid::nil()));
+        let now = Instant::now();
+        let retry = Some(protocol::Retry { attempt: 2, of: 5, in_millis: 4_000 });
+        let Event::TurnFailed { turn, fault, message, cost, .. } = failed() else { panic!("it failed") };
+        let failed = Event::TurnFailed { turn, fault, message, cost, retry };
+        screen.listen(&failed, now);
+        let line = |seconds: u64| Some(format!("  … attempt 2 of 5, next in {seconds} s; Ctrl-C stops"));
+        let after = |seconds| now + Duration::from_secs(seconds);
+        assert_eq!([0, 1, 3].map(|seconds| screen.count(after(seconds))), [line(4), line(3), line(1)]);
+        assert_eq!([4, 0].map(|seconds| screen.count(after(seconds))), [None, None]);
+        screen.listen(&failed, now);
+        screen.listen(&Event::CallStarted { call: CallId("1".into()) }, now);
+        assert_eq!(screen.count(now), None);
     }
 
     #[test]
