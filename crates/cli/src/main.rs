@@ -17,6 +17,7 @@ mod failure;
 mod fault;
 mod fleet;
 mod gc;
+mod import;
 mod lists;
 mod live;
 mod log;
@@ -114,6 +115,7 @@ fn perform(args: Args) -> Result<Exit, Failure> {
             Some(Command::Demo(options)) => demo::show(&options).await,
             Some(Command::Catalog(options)) => catalog::perform(&options).await,
             Some(Command::Config(options)) => settings::perform(&options),
+            Some(Command::Import(options)) => import::perform(&options),
             Some(Command::Trust(options)) => trust::perform(&options),
             Some(Command::Doctor(options)) => doctor::examine(&options).await,
             Some(Command::Selftest(options)) => selftest::perform(&options),

@@ -173,6 +173,7 @@ impl File {
             environment: Environment {
                 hide: both(environment.hide, weaker.environment.hide),
                 pass: both(environment.pass, weaker.environment.pass),
+                set: weaker.environment.set.into_iter().chain(environment.set).collect(),
             },
             managed: managed.or(weaker.managed),
         }

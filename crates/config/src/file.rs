@@ -255,6 +255,9 @@ pub struct Environment {
     /// Variables that they get although they would be hidden.
     #[serde(default)]
     pub pass: Vec<NamePattern>,
+    /// Variables that they get with these values, whatever the environment says.
+    #[serde(default)]
+    pub set: BTreeMap<String, String>,
 }
 
 /// What whoever manages the machine forbids.

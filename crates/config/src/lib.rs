@@ -16,6 +16,7 @@ mod file;
 mod foreign;
 mod gather;
 mod hooks_path;
+pub mod import;
 mod layers;
 mod notice;
 mod origin;

@@ -10,6 +10,7 @@ mod explaining;
 mod flags;
 mod going_on;
 mod housekeeping;
+mod import;
 mod keys;
 mod layers;
 mod lists;
