@@ -83,11 +83,16 @@ pub(crate) fn is_settable(name: &str) -> bool {
     begins && name.chars().all(plain) && !matches(OWN, name)
 }
 
-/// Whether a variable may hold a key, going by its name. More is taken for one than is hidden.
-pub(crate) fn may_be_secret(name: &str) -> bool {
+/// Whether a variable may hold a key, going by its name and its value. More is taken for one than is hidden.
+pub(crate) fn may_be_secret(name: &str, value: &str) -> bool {
     const PARTS: [&str; 7] = ["KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH", "COOKIE"];
+    const BEGINNINGS: [&str; 9] = ["sk-", "ghp_", "gho_", "github_pat_", "glpat-", "npm_", "xox", "AKIA", "Bearer "];
     let name = name.to_ascii_uppercase();
-    PARTS.iter().any(|part| name.contains(part)) || KEY_LIKE.iter().any(|pattern| matches(pattern, &name))
+    let has_login = || value.split_once("://").is_some_and(|(_, rest)| rest.contains('@'));
+    PARTS.iter().any(|part| name.contains(part))
+        || KEY_LIKE.iter().any(|pattern| matches(pattern, &name))
+        || BEGINNINGS.iter().any(|beginning| value.starts_with(beginning))
+        || has_login()
 }
 
 /// Whether a name fits a pattern; small and capital letters are the same here, since hiding too much harms less.
@@ -136,6 +141,22 @@ mod tests {
             Environment { pass: vec![NamePattern::parse("GITHUB_TOKEN".into()).unwrap()], ..Environment::default() };
         let passing = Hidden { keys: &BTreeSet::new(), settings: &[pass] };
         assert!(!passing.hides("GITHUB_TOKEN") && passing.is_secret("GITHUB_TOKEN") && passing.hides("GH_TOKEN"));
+    }
+
+    #[test]
+    fn a_key_is_told_by_its_name_or_by_its_value() {
+        for (name, value) in [
+            ("NPM_TOKEN", "x"),
+            ("my_key", "x"),
+            ("HTTPS_PROXY", "http://me:word@proxy:8080"),
+            ("GATEWAY", "sk-0123"),
+            ("HEADER", "Bearer abc"),
+        ] {
+            assert!(may_be_secret(name, value), "{name}");
+        }
+        for (name, value) in [("NODE_ENV", "test"), ("HTTPS_PROXY", "http://proxy:8080"), ("EMAIL", "me@example.com")] {
+            assert!(!may_be_secret(name, value), "{name}");
+        }
     }
 
     #[test]

@@ -150,11 +150,12 @@ impl<'a> Survey<'a> {
 
     /// A variable for programs. The value of one that may be a key is neither shown nor written.
     pub(super) fn variable(&mut self, source: &Source, name: &str, value: &str) {
-        let found = if may_be_secret(name) { format!("env {name}") } else { format!("env {name} = {value}") };
+        let is_secret = may_be_secret(name, value);
+        let found = if is_secret { format!("env {name}") } else { format!("env {name} = {value}") };
         if !is_settable(name) {
             return self.not_imported(&source.path, format!("env {name}"), "it is not a name that can be set");
         }
-        if !may_be_secret(name) {
+        if !is_secret {
             let keys = vec!["environment".into(), "set".into(), name.into()];
             return self.entry(source, found, (keys, Entry::Text(value.into())), Effect::Widens);
         }
