@@ -8,6 +8,7 @@ mod completions;
 mod cost;
 mod current;
 mod deliver;
+mod diff;
 mod doctor;
 mod doors;
 mod exact;

@@ -4,9 +4,12 @@
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use crate::style::{self, Style};
 
 /// Whether stdout did not take all of the answer.
 static LOST: AtomicBool = AtomicBool::new(false);
@@ -84,13 +87,49 @@ pub(crate) fn width() -> Option<usize> {
     size.map(|(width, _)| usize::from(width.0)).filter(|width| *width > 0)
 }
 
-/// Writes a row of a table, cut to the terminal's width.
+/// Writes a row of a table, cut to the terminal's width, with colour for the state that it tells.
 pub(crate) fn row(text: impl fmt::Display) {
     let text = text.to_string();
     match width() {
-        Some(width) => answer(cut(&text, width)),
-        None => answer(text),
+        Some(width) => answer(coloured(&cut(&text, width), style())),
+        None => answer(coloured(&text, style())),
     }
+}
+
+/// How stdout is written to; without colour until somebody has said otherwise.
+static STYLE: OnceLock<Style> = OnceLock::new();
+
+/// Says how stdout is written to, once.
+pub(crate) fn use_style(style: Style) {
+    STYLE.get_or_init(|| style);
+}
+
+/// How stdout is written to.
+pub(crate) fn style() -> Style {
+    *STYLE.get().unwrap_or(&Style::Plain)
+}
+
+/// A row whose first cell that tells a state has its colour. Cells stand two blanks or more apart.
+pub(crate) fn coloured(text: &str, style: Style) -> String {
+    let mut at = 0;
+    for piece in text.split("  ") {
+        let cell = piece.trim_matches(' ');
+        // A sign may stand before the word, and more behind a comma.
+        let word = cell.split(',').next().unwrap_or(cell);
+        let signed = word.split_once(' ').filter(|(sign, _)| sign.chars().count() == 1).map_or(word, |(_, word)| word);
+        if let Some(role) = style::of_state(word).or_else(|| style::of_state(signed)) {
+            let begin = at + piece.find(cell).unwrap_or(0);
+            let end = begin + cell.len();
+            return format!("{}{}{}", &text[..begin], style.paint(role, &text[begin..end]), &text[end..]);
+        }
+        at += piece.len() + 2;
+    }
+    text.to_owned()
+}
+
+/// Why something is as it is, in one line: without the marks that are for models.
+pub(crate) fn reason(text: &str, max: usize) -> String {
+    plain(&one_line(&runtime::without_marks(text), max))
 }
 
 /// A text in exactly so many columns.
@@ -185,6 +224,26 @@ mod tests {
         assert_eq!(cut("日本語", 5), "日本…");
         assert_eq!(cut("日本語", 6), "日本語");
         assert_eq!(cut("日本語", 4), "日…");
+    }
+
+    /// B10: lists had no colour.
+    #[test]
+    fn the_state_of_a_row_has_its_colour_and_nothing_else_of_it() {
+        let shown = |text: &str| coloured(text, Style::Colour);
+        let bad = |word: &str| format!("\u{1b}[31m{word}\u{1b}[0m");
+        assert_eq!(shown("a  failed, removed   done"), format!("a  {}   done", bad("failed, removed")));
+        assert_eq!(shown("✗ blocked  id  failed it"), format!("{}  id  failed it", bad("✗ blocked")));
+        assert_eq!(shown("fail  keys   one"), format!("{}  keys   one", bad("fail")));
+        assert_eq!(shown("  lost"), format!("  {}", bad("lost")));
+        assert_eq!(shown("task  state  agent"), "task  state  agent");
+        assert_eq!(shown("a test that failed"), "a test that failed");
+        assert_eq!(coloured("a  failed", Style::Plain), "a  failed");
+    }
+
+    #[test]
+    fn a_reason_is_what_was_said_and_not_its_marks() {
+        let reason_of = "`make` exited with 2:\n[data, not from the user]\n> no rule\n[end of data]";
+        assert_eq!(reason(reason_of, 80), "`make` exited with 2: no rule");
     }
 
     #[test]

@@ -19,7 +19,8 @@ use runtime::{Catalog, Models, Settings};
 
 use crate::args::{DefinitionArgs, PermitArgs, RunArgs};
 use crate::failure::Failure;
-use crate::{fault, log, told};
+use crate::style::Style;
+use crate::{fault, log, print, told};
 
 pub(crate) use catalog::{Found, remote_catalog, remote_words};
 pub(crate) use layers::{refused, standing};
@@ -49,6 +50,7 @@ impl Setup {
 
     /// The same with another home.
     pub(crate) fn at(env: Env, root: PathBuf) -> Result<Setup, Failure> {
+        print::use_style(Style::of(&std::io::stdout(), &env));
         let home = Home::open(root)?;
         log::start(&home, env.log.as_deref())?;
         let users = Layers::read(&Places {

@@ -70,6 +70,7 @@ pub use models::{CostGuard, Models, OnlyOwn, TooDear};
 pub use output::output;
 pub use own::Unchanged;
 pub use plan::read_plan;
+pub use prompt::without_marks;
 pub use recall::{
     Census, CensusError, FilePatterns, FleetMemory, Landing, Means, NoWorks, Recalled, Recollection, Shelf, Staff, Why,
     Works, apart,

@@ -9,8 +9,8 @@ use protocol::api::{
     TodosPage, TodosParams,
 };
 use protocol::{
-    At, Budget, CallId, Cost, Envelope, Fence, ListName, PermissionMode, SessionId, SessionMode, TaskId, TaskState,
-    TermLimits, TodoId,
+    AskId, At, Budget, CallId, Cost, Envelope, Fence, ListName, PermissionMode, SessionId, SessionMode, TaskId,
+    TaskState, TermLimits, TodoId,
 };
 use rusqlite::{Connection, OptionalExtension};
 
@@ -85,6 +85,11 @@ impl Reader {
     /// What waits for a person's decision, oldest first; with `all` also what was decided or withdrawn.
     pub fn asks(&self, all: bool) -> Result<Vec<AskView>, StoreError> {
         Ok(self.asks_page(&AsksParams { all, limit: Some(u64::MAX), ..AsksParams::default() })?.asks)
+    }
+
+    /// The number of an ask in the session; none if there is no such ask.
+    pub fn ask_number(&self, ask: &AskId) -> Result<Option<u64>, StoreError> {
+        self.ask(|conn| asks::number(conn, ask))
     }
 
     /// One page of them.

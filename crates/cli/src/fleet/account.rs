@@ -9,6 +9,7 @@ use serde::Serialize;
 use store::{Reader, StoreError, TodoRow};
 
 use crate::money::Money;
+use crate::todos::{Asking, Mark};
 
 /// How many events are read at a time.
 const PAGE: usize = 1_000;
@@ -33,6 +34,8 @@ pub(super) struct Line {
     pub(super) id: TodoId,
     pub(super) title: String,
     pub(super) status: TodoStatus,
+    /// Whether whoever works on it waits for a person's decision.
+    pub(super) needs_you: bool,
     pub(super) attempts: u32,
     depends_on: Vec<TodoId>,
     /// Why it is blocked, or what went wrong the last time.
@@ -53,9 +56,11 @@ impl Account {
         let Log { latest: Some((terms, end)), claims } = Log::read(reader)? else { return Ok(None) };
         let tasks = reader.tasks(&TasksParams { all: true, ..TasksParams::every() })?.tasks;
         let crowd = Crowd::of(&tasks);
+        let asking = Asking::read(reader)?;
         let line = |row: TodoRow| {
             let workers = claims.get(&row.todo.id).map(Vec::as_slice).unwrap_or_default();
-            Line::of(row, &crowd.below(workers))
+            let needs_you = workers.iter().any(|worker| asking.has(*worker));
+            Line { needs_you, ..Line::of(row, &crowd.below(workers)) }.settled()
         };
         let todos = reader.todos()?.into_iter().map(line).collect();
         let owner_pid = reader.session_view()?.owner_pid;
@@ -74,6 +79,7 @@ impl Line {
         let micros = tasks.iter().map(|task| task.cost_micros).sum();
         Line {
             status: row.todo.status,
+            needs_you: false,
             attempts: row.attempts,
             depends_on: row.todo.depends_on,
             reason: row.todo.reason,
@@ -86,6 +92,18 @@ impl Line {
             title: row.todo.title,
             task: row.task,
         }
+    }
+}
+
+impl Line {
+    /// The same: only what somebody works on can need a person.
+    fn settled(self) -> Line {
+        Line { needs_you: self.needs_you && self.status == TodoStatus::InProgress, ..self }
+    }
+
+    /// How far it is, in a word.
+    pub(super) fn word(&self) -> &'static str {
+        if self.needs_you { Mark::NeedsYou.word() } else { self.status.word() }
     }
 }
 

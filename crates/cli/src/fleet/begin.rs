@@ -11,6 +11,7 @@ use store::Reader;
 
 use super::account::Account;
 use super::follow::{Patience, follow};
+use super::lines::Lines;
 use super::{status, typed};
 use crate::args::{FleetIsolation, FleetWorkArgs, RunArgs};
 use crate::exit::Exit;
@@ -63,7 +64,7 @@ pub(crate) async fn run_plan(
     settings: Settings,
     env: &Env,
 ) -> Result<Exit, Failure> {
-    planned(file, work, args)?.begin(Start::New, settings, env, None).await
+    planned(file, work, args)?.begin(Start::New, settings, (env, None), None).await
 }
 
 fn planned(file: &Path, work: &FleetWorkArgs, mut args: RunArgs) -> Result<Launch, Failure> {
@@ -162,11 +163,19 @@ impl Launch {
         if let Work::Begin(order) = &self.work {
             typed::expect_repository(&setup, &settings.cwd, &order.terms).await?;
         }
-        self.begin(start, settings, &setup.env, share).await
+        self.begin(start, settings, (&setup.env, Some(&setup)), share).await
     }
 
-    async fn begin(self, start: Start, settings: Settings, env: &Env, share: Option<Share>) -> Result<Exit, Failure> {
+    /// Does it with these settings. Whoever is asked has the setup too, for the rules that are allowed for good.
+    async fn begin(
+        self,
+        start: Start,
+        settings: Settings,
+        (env, setup): (&Env, Option<&Setup>),
+        share: Option<Share>,
+    ) -> Result<Exit, Failure> {
         let Launch { work, fresh, args, .. } = self;
+        let cwd = settings.cwd.clone();
         if let Err(error) = host::limits::raise_open_files() {
             tracing::warn!(%error, "the limit of open files stays as it is");
         }
@@ -192,7 +201,10 @@ impl Launch {
         session.note();
         let patience = Patience { park: args.park_wait };
         let (id, home) = (session.id(), session.home().clone());
-        let followed = follow(session, fleet, patience, memory, env, &args).await;
+        let lines = Lines::new(&session, env, args.output_format, args.quiet)?
+            .remembering(memory)
+            .asking(&session, setup.map(|setup| (setup, cwd)));
+        let followed = follow(session, fleet, patience, lines, env, &args).await;
         // However it ended: what went wrong is what others should read.
         let written = share.map_or(Ok(()), |share| share.write(&home, id));
         let exit = followed?;

@@ -15,6 +15,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::print;
 use crate::run::{Denial, Figures, Report};
+use crate::todos::Mark;
 
 /// Most letters of a title, and of a reason.
 const TITLE: usize = 40;
@@ -202,16 +203,14 @@ pub(super) fn table(account: &Account) {
         let time = format!("{}.{} s", line.duration_ms / 1_000, line.duration_ms % 1_000 / 100);
         let (tries, tokens, cost) = (line.attempts.to_string(), line.tokens.to_string(), line.cost_usd.to_string());
         let title = print::plain(&print::one_line(&line.title, TITLE));
-        row([&name(line), line.status.word(), &tries, &time, &tokens, &cost, &title]);
+        row([&name(line), line.word(), &tries, &time, &tokens, &cost, &title]);
         if let Some(reason) = line.reason.as_deref().filter(|_| line.status != TodoStatus::Done) {
-            print::answer(format_args!("  {}", print::plain(&print::one_line(reason, REASON))));
+            print::answer(format_args!("  {}", print::reason(reason, REASON)));
         }
     }
-    let counts: Vec<String> = TodoStatus::ALL
-        .into_iter()
-        .map(|status| (account.count(status), status))
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, status)| format!("{count} {}", status.word()))
-        .collect();
+    let of = |word: &str| account.todos.iter().filter(|line| line.word() == word).count();
+    let words = [Mark::NeedsYou.word()].into_iter().chain(TodoStatus::ALL.map(TodoStatus::word));
+    let counts: Vec<String> =
+        words.map(|word| (of(word), word)).filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
     print::answer(format_args!("{}: {}", print::count(account.todos.len(), "todo"), counts.join(", ")));
 }

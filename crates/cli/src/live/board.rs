@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use protocol::{At, Cost, Entry, Envelope, Event, FleetEnd, TaskId, TaskSpec, Todo, TodoId, TodoStatus};
+use protocol::{AskId, At, CallId, Cost, Entry, Envelope, Event, FleetEnd, TaskId, TaskSpec, Todo, TodoId, TodoStatus};
 use store::{Reader, StoreError};
 
-use super::doing::doing;
+use super::doing::{asked, doing};
 use crate::todos::Mark;
 
 /// How many events are read at a time.
@@ -35,6 +35,10 @@ pub(crate) struct Board {
     /// How long finished todos took in all, and how many they are.
     took: (Duration, u32),
     next: u64,
+    /// What waits for a person's decision: whose call.
+    asks: BTreeMap<AskId, (TaskId, CallId)>,
+    /// How often something was asked in the session.
+    asked: u64,
 }
 
 /// A todo.
@@ -95,8 +99,10 @@ impl Board {
     pub(crate) fn read(&mut self, envelope: &Envelope) {
         let Entry { task, at, event } = &envelope.entry;
         self.account(*task, event);
+        self.hear_asks(*task, event);
         match event {
             Event::FleetBegan(terms) => {
+                let asks = (std::mem::take(&mut self.asks), self.asked);
                 let (items, parents, root) = (std::mem::take(&mut self.items), self.parents.clone(), self.root);
                 let (spent, unpriced, next) = (self.spent, self.unpriced, self.next);
                 let (goal, parallel) = (terms.goal.clone(), terms.parallel);
@@ -104,6 +110,7 @@ impl Board {
                 *self =
                     Board { goal, parallel, began_at, items, parents, root, spent, unpriced, next, ..Board::default() };
                 self.items.values_mut().filter(|item| item.status == TodoStatus::InProgress).for_each(Item::pend);
+                (self.asks, self.asked) = asks;
             }
             Event::FleetEnded { end } => self.ended = Some((*end, *at)),
             Event::TodosChanged { changed, gone, .. } => {
@@ -135,7 +142,7 @@ impl Board {
     /// The todos in the order that they were written, with their marks.
     pub(super) fn items(&self) -> Vec<(&TodoId, &Item, Mark)> {
         let mut items: Vec<(&TodoId, &Item, Mark)> =
-            self.items.iter().map(|(id, item)| (id, item, self.mark(item))).collect();
+            self.items.iter().map(|(id, item)| (id, item, self.mark(item).asked(self.is_asking(id)))).collect();
         items.sort_by_key(|(_, item, _)| item.order);
         items
     }
@@ -157,10 +164,38 @@ impl Board {
         workers
     }
 
+    /// Whether whoever works on a todo waits for a person's decision.
+    pub(super) fn is_asking(&self, todo: &TodoId) -> bool {
+        self.asks.values().any(|(task, _)| self.todo_of(*task) == Some(todo))
+    }
+
+    /// Whether the main agent does.
+    pub(super) fn is_main_asking(&self) -> bool {
+        self.asks.values().any(|(task, _)| Some(*task) == self.root)
+    }
+
+    /// Takes note of what waits for a person, and of what does not any more.
+    fn hear_asks(&mut self, task: TaskId, event: &Event) {
+        match event {
+            Event::Asked(ask) => {
+                self.asked += 1;
+                self.asks.insert(ask.id.clone(), (task, ask.call.clone()));
+                let doing = format!("needs you ({}): {}", self.asked, asked(&ask.subject));
+                self.note(self.above(task).unwrap_or(task), doing);
+            }
+            Event::AskDecided { ask, .. } => drop(self.asks.remove(ask)),
+            Event::CallAnswered { call, .. } => self.asks.retain(|_, asker| *asker != (task, call.clone())),
+            _other => {}
+        }
+    }
+
     /// Todos that are said to be worked on, though no task holds them.
     pub(super) fn unheld(&self) -> Vec<&TodoId> {
         let held: BTreeSet<&TodoId> = self.workers.values().map(|worker| &worker.todo).collect();
-        let items = self.items().into_iter().filter(|(id, _, mark)| *mark == Mark::AtWork && !held.contains(id));
+        let items = self
+            .items()
+            .into_iter()
+            .filter(|(id, _, mark)| matches!(mark, Mark::AtWork | Mark::NeedsYou) && !held.contains(id));
         items.map(|(id, _, _)| id).collect()
     }
 
@@ -268,7 +303,12 @@ impl Board {
 
     /// Takes note of what a worker or the main agent does.
     fn watch(&mut self, task: TaskId, event: &Event) {
-        let Some(doing) = doing(event) else { return };
+        if let Some(doing) = doing(event) {
+            self.note(task, doing);
+        }
+    }
+
+    fn note(&mut self, task: TaskId, doing: String) {
         if self.root == Some(task) {
             self.main = Some(doing);
         } else if let Some(worker) = self.workers.get_mut(&task) {

@@ -120,6 +120,11 @@ fn bar(board: &Board, now: At, columns: usize) -> Vec<Row> {
     let bar = (Role::Good, format!("{}{}  ", "█".repeat(filled), "░".repeat(length - filled)));
     let merged = items.iter().filter(|(_, item, _)| item.merged).count();
     let mut far = vec![format!("{done}/{total} done")];
+    far.extend(match of(Mark::NeedsYou) {
+        0 => None,
+        1 => Some("1 needs you".to_owned()),
+        several => Some(format!("{several} need you")),
+    });
     far.extend((of(Mark::AtWork) > 0).then(|| format!("{} at work", of(Mark::AtWork))));
     far.extend((of(Mark::Blocked) > 0).then(|| format!("{} blocked", of(Mark::Blocked))));
     far.extend((merged > 0).then(|| format!("{merged} merged")));
@@ -141,7 +146,8 @@ fn at_work(board: &Board, now: At, widths: &Widths) -> Vec<Row> {
     let main = board.main.as_deref().filter(|_| board.ended.is_none()).map(|doing| {
         let doing = fit(&clean(doing), widths.all.saturating_sub(2 + widths.id + 2));
         let name = print::cell("main", widths.id);
-        vec![(Role::Strong, format!("{} ", Mark::AtWork.sign())), (Role::Plain, format!("{name}  {doing}"))]
+        let mark = Mark::AtWork.asked(board.is_main_asking());
+        vec![(mark.role(), format!("{} ", mark.sign())), (Role::Plain, format!("{name}  {doing}"))]
     });
     let worker = |worker: &super::board::Worker| {
         let figures = format!("{:>6} {:>7}", count(worker.tokens), time(now.since(worker.since)));
@@ -152,10 +158,11 @@ fn at_work(board: &Board, now: At, widths: &Widths) -> Vec<Row> {
             print::cell(&clean(board.title(&worker.todo)), widths.title)
         );
         let doing = print::cell(&clean(&worker.doing), room);
+        let mark = Mark::AtWork.asked(board.is_asking(&worker.todo));
         vec![
-            (Role::Strong, format!("{} ", Mark::AtWork.sign())),
+            (mark.role(), format!("{} ", mark.sign())),
             (Role::Plain, start),
-            (Role::Code, doing),
+            (if mark == Mark::NeedsYou { mark.role() } else { Role::Code }, doing),
             (Role::Dim, format!(" {figures}")),
         ]
     };
@@ -176,7 +183,7 @@ fn blocked(board: &Board, widths: &Widths) -> Vec<Row> {
     let row = blocked.map(|(id, item, mark)| {
         let start =
             format!("{}  {}  ", print::cell(&clean(&id.0), widths.id), print::cell(&clean(&item.title), widths.title));
-        let why = fit(&clean(item.reason.as_deref().unwrap_or_default()), widths.rest());
+        let why = fit(&why(item.reason.as_deref().unwrap_or_default()), widths.rest());
         vec![(mark.role(), format!("{} ", mark.sign())), (Role::Plain, start), (mark.role(), why)]
     });
     row.collect()
@@ -187,7 +194,7 @@ fn ready(board: &Board, widths: &Widths) -> Vec<Row> {
     let items = board.items();
     let ready = items.iter().filter(|(_, _, mark)| *mark == Mark::Ready);
     let row = ready.map(|(id, item, mark)| {
-        let again = item.reason.as_deref().map(|reason| format!("again: {}", clean(reason))).unwrap_or_default();
+        let again = item.reason.as_deref().map(|reason| format!("again: {}", why(reason))).unwrap_or_default();
         let start = format!(
             "{} {}  {}  ",
             mark.sign(),
@@ -215,6 +222,11 @@ fn shorten(part: &mut Vec<Row>, room: usize) {
 
 fn fit(text: &str, columns: usize) -> String {
     print::cell(text, text.width().min(columns))
+}
+
+/// One line of why something is as it is.
+fn why(reason: &str) -> String {
+    print::reason(reason, 400).replace('\t', " ")
 }
 
 /// One line of what somebody wrote.

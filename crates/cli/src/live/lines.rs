@@ -63,5 +63,5 @@ fn named(board: &Board, todo: &TodoId) -> String {
 }
 
 fn short(text: &str) -> String {
-    print::plain(&print::one_line(text, REASON))
+    print::reason(text, REASON)
 }

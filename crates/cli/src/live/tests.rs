@@ -1,6 +1,7 @@
 //! The board of a session that never ran, drawn at two sizes.
 
 use host::Size;
+use protocol::{Answer, AnswerStatus, Ask, AskId, DecidedBy, Decision, Subject};
 use protocol::{
     At, Block, Blocked, Call, CallId, Cost, Entry, Envelope, Event, FleetEnd, FleetTerms, Kind, Origin, Price,
     SessionId, StopReason, TaskId, TaskSpec, Todo, TodoId, Turn, Usage,
@@ -9,6 +10,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::board::Board;
 use super::{draw, lines};
+use crate::todos::Mark;
 
 const SMALL: Size = Size { columns: 80, rows: 24 };
 const LARGE: Size = Size { columns: 200, rows: 60 };
@@ -195,6 +197,37 @@ fn f7_the_time_left_is_what_finished_todos_took_shared_by_who_works_at_once() {
     story.claim(3, "t1");
     story.now += 30_000;
     assert_eq!(story.board.left(At(story.now)).unwrap().as_secs(), 110);
+}
+
+/// B5: an asking worker showed as running.
+#[test]
+fn a_worker_that_asks_or_whose_agent_does_needs_you_until_it_is_decided() {
+    let mut story = middle();
+    let at_work = |story: &Story, mark| story.board.items().iter().filter(|(_, _, of)| *of == mark).count();
+    assert_eq!(at_work(&story, Mark::AtWork), 2);
+    let subject = Subject::Permission {
+        tool: "shell".into(),
+        input: r#"{"command":"make\u001b[2J"}"#.into(),
+        reason: "r".into(),
+        rules: Vec::new(),
+    };
+    let ask = |id: &str, call: &str| {
+        let (id, call) = (AskId(id.into()), CallId(call.into()));
+        Event::Asked(Ask { id, call, subject: subject.clone(), until_at: None })
+    };
+    story.then(1, 3, ask("a", "c"));
+    // An agent that works for the parser's worker.
+    story.then(1, 7, ask("b", "d"));
+    assert_eq!((at_work(&story, Mark::AtWork), at_work(&story, Mark::NeedsYou)), (0, 2));
+    let drawn = story.drawn(LARGE);
+    assert!(drawn.contains("2 need you") && drawn.contains("? docs") && drawn.contains("? parser"), "{drawn}");
+    assert!(drawn.contains("needs you (1): shell make[2J") && drawn.contains("needs you (2)"), "{drawn}");
+    let decision = Decision::Deny { words: String::new() };
+    let (ask, by) = (AskId("a".into()), DecidedBy::User);
+    story.then(1, 3, Event::AskDecided { ask, call: CallId("c".into()), decision, by });
+    let answer = Answer { status: AnswerStatus::Cancelled, text: String::new() };
+    story.then(1, 7, Event::CallAnswered { call: CallId("d".into()), answer, evidence: Vec::new() });
+    assert_eq!((at_work(&story, Mark::AtWork), at_work(&story, Mark::NeedsYou)), (2, 0));
 }
 
 #[test]

@@ -2,14 +2,18 @@
 
 use std::time::{Duration, Instant};
 
+use config::Env;
 use protocol::{CancelBy, TaskState};
 use runtime::{Live, Parking, Session, Status, Subscription};
 use tokio::sync::watch;
+use tokio::time::MissedTickBehavior;
 
 use super::background::{AtWork, Leeway, Times, Verdict};
 use super::report::{Ended, Report};
+use super::screen::Screen;
 use super::signals::{Signal, Signals};
 use crate::failure::Failure;
+use crate::fault;
 
 /// How long what was stopped may take until it is looked at again.
 const AGAIN: Duration = Duration::from_millis(100);
@@ -25,17 +29,23 @@ pub(crate) struct Patience {
     pub(crate) time: Option<Duration>,
 }
 
-/// Follows the session until nothing is left to do, somebody stops it, or patience ends; then leaves it. `show` is
-/// told whatever happens, once and in order.
-pub(crate) async fn drive(
+/// How often a run is looked at in which nothing happens.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Follows the session until nothing is left to do, somebody stops it, or patience ends; then leaves it. The screen is
+/// told whatever happens, once and in order; what somebody types there is acted on.
+pub(super) async fn drive(
     session: Session,
     patience: Patience,
-    mut show: impl FnMut(&Live),
+    screen: &mut Screen<'_>,
+    env: &Env,
 ) -> Result<Report, Failure> {
     let mut report = Report::new(&session);
     let mut events = session.subscribe(session.first_seq());
     let mut status = session.status();
     let mut signals = Signals::listen()?;
+    let mut clock = tokio::time::interval(TICK);
+    clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut since = (Wait::Work, Instant::now());
     let (mut heard, mut look) = (Instant::now(), Instant::now());
     let ended = loop {
@@ -56,13 +66,23 @@ pub(crate) async fn drive(
                     break ended;
                 }
             }
+            typed = screen.typed() => {
+                let signal = screen.take(typed, &session).await?;
+                if let Some(signal) = signal
+                    && let Some(ended) = obey(signal, &session, &mut report).await?
+                {
+                    break ended;
+                }
+            }
             live = events.next() => {
                 if let Some(live) = live? {
                     heard = Instant::now();
                     report.read(&live);
-                    show(&live);
+                    fault::shown(env.fault.as_deref(), &live);
+                    screen.live(&live);
                 }
             }
+            _now = clock.tick() => screen.tick(Instant::now()),
             changed = status.changed() => if changed.is_err() { break Ended::AtRest },
             () = deadline => match wait {
                 Wait::Background => {
@@ -87,7 +107,7 @@ pub(crate) async fn drive(
             },
         }
     };
-    leave(session, ended, report, events, status, show).await
+    leave(session, ended, report, events, status, screen).await
 }
 
 /// What the run waits for.
@@ -165,7 +185,7 @@ async fn leave(
     mut report: Report,
     mut events: Subscription,
     status: watch::Receiver<Status>,
-    mut show: impl FnMut(&Live),
+    screen: &mut Screen<'_>,
 ) -> Result<Report, Failure> {
     report.ended = ended;
     report.paused = status.borrow().paused.clone();
@@ -175,7 +195,7 @@ async fn leave(
         tokio::time::timeout(Duration::ZERO, events.next()).await.unwrap_or(Ok(None))
     {
         report.read(&live);
-        show(&live);
+        screen.live(&live);
     }
     match (&report.paused, left) {
         // What paused it is what is told.

@@ -12,14 +12,13 @@ mod signals;
 mod slash;
 mod written;
 
-use std::cell::RefCell;
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
 use host::Home;
 use protocol::api::{SendParams, TaskView, TasksParams};
 use protocol::{Delivery, SessionId};
-use runtime::{Live, Session, Start};
+use runtime::{Session, Start};
 use store::{Found, Index, Reader, SessionRow};
 
 use crate::args::{Format, RunArgs};
@@ -27,10 +26,11 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::setup::Setup;
 use crate::share::Share;
-use crate::{current, fault, fleet, meant, print, setup, talk};
+use crate::talk::{Prompter, Surface};
+use crate::{current, fleet, meant, print, setup, talk};
 
 pub(crate) use background::{AtWork, Leeway};
-pub(crate) use drive::{Patience, drive};
+use drive::{Patience, drive};
 pub(crate) use figures::Figures;
 pub(crate) use report::{Denial, Report};
 use screen::Screen;
@@ -90,6 +90,7 @@ pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<Exit, 
     if let Err(error) = host::limits::raise_open_files() {
         tracing::warn!(%error, "the limit of open files stays as it is");
     }
+    let cwd = settings.cwd.clone();
     let mut session = Session::open(settings, start).await?;
     current::set(session.id());
     if start != Start::New && !args.quiet {
@@ -123,16 +124,15 @@ pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<Exit, 
     };
     begin(&mut session, start, prompt).await?;
     let patience = Patience { background: Leeway::of(args.background_wait), park: args.park_wait, time: args.timeout };
-    let screen = RefCell::new(Screen::new(show, session.root()).knowing(&started_before(&session)?));
-    let show_live = |live: &Live| {
-        fault::shown(setup.env.fault.as_deref(), live);
-        screen.borrow_mut().live(live);
+    let prompter = match show {
+        Show::Lines => Prompter::meet(&setup, &session, cwd, Surface::Lines),
+        Show::Nothing | Show::Events => None,
     };
+    let mut screen = Screen::new(show, session.root()).knowing(&started_before(&session)?).asking(prompter);
     let id = session.id();
-    let report = tokio::select! {
-        report = drive(session, patience, show_live) => report,
-        never = screen::tell_waits(&screen) => match never {},
-    };
+    let report = drive(session, patience, &mut screen, &setup.env).await;
+    // The terminal is given back before anything else is written to it.
+    drop(screen);
     // However it ended: what went wrong is what others should read.
     let shared = share.map_or(Ok(()), |share| share.write(&setup.home, id));
     let report = report?;

@@ -1,23 +1,24 @@
 //! What a person is shown of a run: its lines, nothing twice, and what a long silence is about.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
 use protocol::api::TaskView;
 use protocol::{At, Event, Kind, ModelFault, Outcome, TaskId};
-use runtime::Live;
+use runtime::{Live, Session};
 
+use super::Signal;
 use super::show::{Show, lines};
+use crate::failure::Failure;
 use crate::print;
+use crate::talk::{Prompter, Shown, Typed};
 
 /// A silence that is longer than this is explained.
 const LONG: Duration = Duration::from_secs(10);
 
 /// Shows a run as it goes on.
 #[derive(Debug)]
-pub(super) struct Screen {
+pub(super) struct Screen<'a> {
     show: Show,
     root: TaskId,
     /// The agents below the root, by their paths from it.
@@ -28,6 +29,8 @@ pub(super) struct Screen {
     failing: BTreeMap<TaskId, String>,
     /// What the root waits for and since when, until that is told.
     silence: Option<(Silence, Instant)>,
+    /// Whoever can be asked at this terminal.
+    prompter: Option<Prompter<'a>>,
 }
 
 /// What nothing is heard of.
@@ -39,8 +42,8 @@ enum Silence {
     Answer,
 }
 
-impl Screen {
-    pub(super) fn new(show: Show, root: TaskId) -> Screen {
+impl<'a> Screen<'a> {
+    pub(super) fn new(show: Show, root: TaskId) -> Screen<'a> {
         Screen {
             show,
             root,
@@ -48,11 +51,17 @@ impl Screen {
             differed: BTreeSet::new(),
             failing: BTreeMap::new(),
             silence: None,
+            prompter: None,
         }
     }
 
+    /// Asks somebody at this terminal, if there is somebody.
+    pub(super) fn asking(self, prompter: Option<Prompter<'a>>) -> Screen<'a> {
+        Screen { prompter, ..self }
+    }
+
     /// Knows the agents that an earlier process started by their names.
-    pub(super) fn knowing(mut self, tasks: &[TaskView]) -> Screen {
+    pub(super) fn knowing(mut self, tasks: &[TaskView]) -> Screen<'a> {
         let agents = tasks.iter().filter(|task| task.kind == Kind::Agent);
         let from_root = |task: &TaskView| task.path.strip_prefix("/root/").unwrap_or(&task.path).to_owned();
         self.agents.extend(agents.map(|task| (task.id, from_root(task))));
@@ -70,11 +79,53 @@ impl Screen {
             self.listen(event, Instant::now());
         }
         let known = self.is_known(envelope.entry.task, event) || is_over(event, envelope.entry.at);
+        if let Some(prompter) = &mut self.prompter {
+            let whose = self.agents.get(&envelope.entry.task).map_or("", String::as_str);
+            if prompter.live(live, whose) == Shown::Here {
+                return;
+            }
+        }
         match self.show {
             Show::Nothing => {}
             Show::Events => print::json(&**envelope),
             Show::Lines if known => {}
-            Show::Lines => self.told(envelope.entry.task, event).into_iter().for_each(print::note),
+            Show::Lines => {
+                for line in self.told(envelope.entry.task, event) {
+                    self.note(&line);
+                }
+            }
+        }
+    }
+
+    /// What the person does next who is asked; nothing while nobody is.
+    pub(super) async fn typed(&mut self) -> Typed {
+        match &mut self.prompter {
+            Some(prompter) => prompter.next().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Acts on it; gives what the whole run is asked for.
+    pub(super) async fn take(&mut self, typed: Typed, session: &Session) -> Result<Option<Signal>, Failure> {
+        match &mut self.prompter {
+            Some(prompter) => prompter.take(typed, session).await,
+            None => Ok(None),
+        }
+    }
+
+    /// Time goes on: explains a silence that has become long.
+    pub(super) fn tick(&mut self, now: Instant) {
+        let told = self.explain(now);
+        if let (Show::Lines, Some(line)) = (self.show, told) {
+            self.note(line);
+        }
+    }
+
+    /// Tells something in passing, above whatever is asked just now.
+    fn note(&mut self, line: &str) {
+        match self.prompter.as_mut().map(|prompter| prompter.note(line)) {
+            Some(Shown::Here) => {}
+            Some(Shown::Elsewhere) | None => print::note(line),
         }
     }
 
@@ -93,7 +144,7 @@ impl Screen {
             }
             Event::ActivationEnded { outcome, .. } => {
                 let detail = match outcome {
-                    Outcome::Failed { message, .. } => format!(": {}", print::one_line(message, 100)),
+                    Outcome::Failed { message, .. } => format!(": {}", print::reason(message, 100)),
                     _other => String::new(),
                 };
                 let named = self.agents.get(&task).map(|path| format!("  • {path} {}{detail}", outcome.word()));
@@ -155,18 +206,6 @@ fn is_over(event: &Event, at: At) -> bool {
     match event {
         Event::Asked(ask) => ask.until_at.is_some_and(|until| until <= at),
         _other => false,
-    }
-}
-
-/// Explains long silences for as long as it is asked to.
-pub(super) async fn tell_waits(screen: &RefCell<Screen>) -> Infallible {
-    loop {
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        let mut screen = screen.borrow_mut();
-        let told = screen.explain(Instant::now());
-        if let (Show::Lines, Some(line)) = (screen.show, told) {
-            print::note(line);
-        }
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) fn lines(event: &Event) -> Vec<String> {
         Event::CallAnswered { answer, .. } if answer.status != AnswerStatus::Done => {
             // A denial also says what would permit the call.
             let most = if answer.status == AnswerStatus::Denied { 240 } else { SHORT };
-            vec![format!("  ! {}: {}", answer.status.word(), print::plain(&print::one_line(&answer.text, most)))]
+            vec![format!("  ! {}: {}", answer.status.word(), print::reason(&answer.text, most))]
         }
         Event::TurnFailed { message, retry, .. } if !message.is_empty() => {
             let again = retry.map(|retry| format!(", {}", again(retry))).unwrap_or_default();
@@ -191,7 +191,7 @@ pub(crate) fn gist(input: &str) -> String {
 }
 
 fn short(text: &str) -> String {
-    print::plain(&print::one_line(text, SHORT))
+    print::reason(text, SHORT)
 }
 
 #[cfg(test)]

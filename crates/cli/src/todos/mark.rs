@@ -10,6 +10,8 @@ use crate::style::Role;
 pub(crate) enum Mark {
     /// It is done.
     Done,
+    /// Whoever works on it waits for a person's decision.
+    NeedsYou,
     /// Somebody works on it.
     AtWork,
     /// It can be worked on now.
@@ -22,7 +24,8 @@ pub(crate) enum Mark {
 
 impl Mark {
     /// Every mark, in the order that legends and sums name them.
-    pub(crate) const ALL: [Mark; 5] = [Mark::Done, Mark::AtWork, Mark::Ready, Mark::Waits, Mark::Blocked];
+    pub(crate) const ALL: [Mark; 6] =
+        [Mark::Done, Mark::NeedsYou, Mark::AtWork, Mark::Ready, Mark::Waits, Mark::Blocked];
 
     /// The mark of a status.
     pub(crate) fn new(status: TodoStatus, ready: bool) -> Mark {
@@ -40,10 +43,16 @@ impl Mark {
         Mark::new(todo.status, todo.ready)
     }
 
+    /// The same, for work of which it is known whether it waits for a person's decision.
+    pub(crate) fn asked(self, asks: bool) -> Mark {
+        if asks && self == Mark::AtWork { Mark::NeedsYou } else { self }
+    }
+
     /// One column wide.
     pub(crate) fn sign(self) -> &'static str {
         match self {
             Mark::Done => "✓",
+            Mark::NeedsYou => "?",
             Mark::AtWork => "●",
             Mark::Ready => "○",
             Mark::Waits => "·",
@@ -54,6 +63,7 @@ impl Mark {
     pub(crate) fn word(self) -> &'static str {
         match self {
             Mark::Done => "done",
+            Mark::NeedsYou => "needs you",
             Mark::AtWork => "at work",
             Mark::Ready => "ready",
             Mark::Waits => "waits",
@@ -65,6 +75,7 @@ impl Mark {
     pub(crate) fn role(self) -> Role {
         match self {
             Mark::Done => Role::Good,
+            Mark::NeedsYou => Role::Accent,
             Mark::AtWork => Role::Strong,
             Mark::Ready => Role::Plain,
             Mark::Waits => Role::Dim,

@@ -106,6 +106,8 @@ pub struct SendResult {
 pub struct AskView {
     /// The session it belongs to.
     pub session: SessionId,
+    /// Its number in the session, from 1, in the order of asking: a name that is short enough to type.
+    pub number: u64,
     /// The task whose call waits.
     pub task: TaskId,
     /// That task's path, such as `/root/tests`.
