@@ -62,7 +62,7 @@ enum State {
     /// Nothing is asked.
     Quiet,
     /// A question is shown.
-    Open(Keyboard, Face),
+    Open(Box<Keyboard>, Face),
     /// The person does not answer here any more.
     Closed,
 }
@@ -250,7 +250,7 @@ impl<'a> Prompter<'a> {
     }
 
     /// Takes the terminal over. A process in the background leaves it alone.
-    fn open(&self) -> Option<(Keyboard, Face)> {
+    fn open(&self) -> Option<(Box<Keyboard>, Face)> {
         if !host::terminal::is_foreground() {
             return None;
         }
@@ -261,7 +261,7 @@ impl<'a> Prompter<'a> {
             Surface::Lines => Face::Lines(Screen::open(Stream::Stderr, style, dumb).ok()?),
             Surface::Picture => Face::Picture(Keys::ask().ok()?),
         };
-        Some((keyboard, face))
+        Some((Box::new(keyboard), face))
     }
 
     /// Gives the terminal back: nothing is asked here from now on.

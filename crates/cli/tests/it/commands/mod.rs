@@ -4,6 +4,7 @@ mod approvals;
 mod budgets;
 mod catalog;
 mod checkouts;
+mod colours;
 mod costs;
 mod doctor;
 mod explaining;
