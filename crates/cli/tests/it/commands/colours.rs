@@ -10,9 +10,10 @@ fn on_terminal(stage: &Stage, list: &str, word: &str, no_colour: bool) -> String
     let invocation = stage.bosun([list]);
     let invocation = if no_colour { invocation.env("NO_COLOR", "1") } else { invocation };
     let tmux = Tmux::start(&invocation, 120, 60);
-    tmux.shows(word);
-    tmux.ends();
-    tmux.colours()
+    tmux.is_over();
+    let shown = tmux.colours();
+    assert!(shown.contains(word), "{list}: {shown}");
+    shown
 }
 
 /// B10: tasks, todos, sessions and checks were all of one colour.
