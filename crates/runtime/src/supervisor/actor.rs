@@ -328,14 +328,19 @@ impl Actor {
     }
 
     fn perform_all(&mut self, steps: Vec<Step>) {
+        let mut answers = Vec::with_capacity(steps.len());
         for step in steps {
             let receipt = Receipt::of(&step.effects);
             for effect in step.effects {
                 self.perform(effect);
             }
-            answer(step.reply, step.verdict.map(|()| receipt));
+            answers.extend(step.reply.map(|reply| (reply, step.verdict.map(|()| receipt))));
         }
+        // Whoever hears that an input was taken finds it in the status, on whichever thread that is.
         self.show_status();
+        for (reply, verdict) in answers {
+            answer(Some(reply), verdict);
+        }
     }
 
     fn perform(&mut self, effect: Effect) {
