@@ -13,7 +13,7 @@ use testkit::session::{Driver, FakeClock, Stage, scenario};
 use tokio::time::timeout;
 
 use crate::secrets::{KEY, leaks};
-use crate::support::rules;
+use crate::support::{TIME, rules, time_is_up};
 
 /// A model that calls the shell so often in one message, each time with another word to write down.
 fn calls(count: usize) -> String {
@@ -368,8 +368,9 @@ async fn a_run_whose_time_is_up_waits_for_nobody() {
       - call: { tool: shell, input: { command: touch evil } }
 ",
     );
-    let stage = scenario().script(&script).ask_wait(None).timeout(Duration::from_millis(300)).ready();
+    let stage = scenario().script(&script).ask_wait(None).timeout(TIME).ready();
     let mut driver = asking(&stage, 1).await;
+    time_is_up().await;
     driver.rest().await;
     assert_eq!(all_asks(&stage, driver.id())[0].state, AskState::Withdrawn);
     let run = driver.leave().await;

@@ -181,7 +181,7 @@ async fn h3_q36_broken_hooks_cost_no_more_than_their_deadline() {
         assert_eq!((run.file("ran").as_deref(), status(&run)), (Some(""), AnswerStatus::Done), "{broken}");
     }
     // What a guard wrote and nobody could read to its end may have been a no.
-    let flood = quick(on(HookEvent::PreToolUse, "yes"));
+    let flood = on(HookEvent::PreToolUse, "yes");
     let closed = HookSpec { failure: HookFailure::Closed, ..quick(on(HookEvent::PreToolUse, "sleep 60")) };
     for no in [flood, closed] {
         let run = plays("touch ran").hook(no).run().await;
