@@ -55,7 +55,7 @@ rules:
     answer: [{ say: Looked. }]
   - when: { answered: { tool: task } }
     answer: [{ say: \"${answer}\" }]
-  - answer: [{ call: { tool: task, input: { description: d, prompt: p, agent_type: task } } }]
+  - answer: [{ call: { tool: task, input: { description: d, prompt: p, agent_type: task, name: looker } } }]
 ",
     );
     let first = stage.prompt("one").args(["--max-total-agents", "1"]).run().expect(0).stdout;

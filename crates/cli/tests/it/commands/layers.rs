@@ -252,7 +252,9 @@ fn what_a_run_does_not_use_is_told_once() {
         "SEARCH_API_KEY is shorter than 8 characters",
     ];
     let ran = ran.says(&told);
-    ran.says(&["theirs.md:3:1: `github` is not used by this version"]);
+    ran.says(&["1 more about agents, skills, commands and hooks: `bosun catalog check`"]);
+    let checked = stage.bosun(["catalog", "check"]).run().expect(0).stdout;
+    assert!(checked.contains("theirs.md:3:1: `github` is not used by this version"), "{checked}");
     let again = run();
     assert_eq!(told.into_iter().find(|words| again.stderr.contains(words)), None, "{again:?}");
 }
