@@ -8,6 +8,7 @@ mod examples;
 mod explain;
 mod fleet;
 mod help;
+mod import;
 mod lists;
 mod mode;
 mod permit;
@@ -30,6 +31,7 @@ pub(crate) use door::{DoorArgs, DoorsArgs, DoorsCommand, Family};
 pub(crate) use explain::ExplainArgs;
 pub(crate) use fleet::{FleetArgs, FleetCheckArgs, FleetChosenArgs, FleetCommand, FleetIsolation, FleetWorkArgs};
 pub(crate) use help::{command, commands, words};
+pub(crate) use import::{ImportArgs, ImportedProduct};
 pub(crate) use lists::{ItemArgs, ItemListArgs, ListsArgs, ListsCommand, WhichList, WordsArgs};
 pub(crate) use permit::{AskWait, PermitArgs};
 pub(crate) use run::{Format, RunArgs};
@@ -96,6 +98,8 @@ pub(crate) enum Command {
     Catalog(CatalogArgs),
     /// Shows, checks and changes settings
     Config(ConfigArgs),
+    /// Shows what the files of another product become in Bosun, and writes it
+    Import(ImportArgs),
     /// Lets the files of a project change what Bosun does, as long as they stay as they are
     Trust(TrustArgs),
     /// Looks at keys, models, files, git, disk and more, and says what to do about what is not right
@@ -160,6 +164,9 @@ pub(crate) enum By {
 /// `bosun gc`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct GcArgs {
+    /// Also removes work of removed sessions that is on no branch of its repository
+    #[arg(long)]
+    pub(crate) unlanded: bool,
     /// Keeps sessions this many days after their last event (90, or `retention.days` in config.toml)
     #[arg(long, value_name = "N")]
     pub(crate) days: Option<u32>,

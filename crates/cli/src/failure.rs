@@ -78,7 +78,7 @@ impl From<runtime::OpenError> for Failure {
     fn from(error: runtime::OpenError) -> Failure {
         match error {
             runtime::OpenError::Store(error) => error.into(),
-            runtime::OpenError::Rejected(runtime::Rejected::Paused(reason)) => (*reason).clone().into(),
+            runtime::OpenError::Rejected(rejected @ runtime::Rejected::Paused(_)) => rejected.into(),
             runtime::OpenError::Folder { .. } | runtime::OpenError::Agent(_) => Failure::usage(error),
             error => Failure::failed(error),
         }
@@ -102,7 +102,10 @@ impl From<model::OpenError> for Failure {
 
 impl From<runtime::Rejected> for Failure {
     fn from(error: runtime::Rejected) -> Failure {
-        Failure::failed(error)
+        match error {
+            runtime::Rejected::Paused(reason) => (*reason).clone().into(),
+            error => Failure::failed(error),
+        }
     }
 }
 

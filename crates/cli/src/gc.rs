@@ -1,17 +1,20 @@
 //! `bosun gc`: removes sessions that nobody touched for a long time. One that is running, parked or interrupted
 //! has work in it and stays; only the output of its removed tasks goes. Checkouts of removed sessions go as well, results
-//! of todos that no fleet used, and the trash is emptied of what was there for long enough.
+//! of todos that no fleet used, refs to work that has landed, and the trash is emptied of what was there for long enough.
 
 mod checkouts;
 mod outputs;
+mod refs;
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use host::{Clock, Home, SystemClock};
 use protocol::{At, SessionId};
 use serde::Serialize;
-use store::{Index, Reader, Results, SessionRow};
+use store::{Index, Reader, Results, SessionRow, SessionsWanted};
 
 use crate::args::GcArgs;
 use crate::exit::Exit;
@@ -20,6 +23,7 @@ use crate::setup::Setup;
 use crate::{print, time};
 use checkouts::Checkouts;
 use outputs::Outputs;
+use refs::{Refs, Wanted};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -33,6 +37,8 @@ struct Report {
     results: usize,
     /// Checkouts that nobody needs.
     checkouts: Checkouts,
+    /// What sessions left in the repositories of users.
+    refs: Refs,
     dry_run: bool,
 }
 
@@ -40,11 +46,15 @@ pub(crate) async fn collect(args: &GcArgs) -> Result<Exit, Failure> {
     let setup = Setup::read()?;
     let now = SystemClock.now();
     let keep = Duration::from_secs(u64::from(args.days.unwrap_or(setup.config.retention_days)) * 86_400);
-    let rows = Index::open(&setup.home)?.agree(&setup.home)?.list(None)?;
-    let is_over = |row: &SessionRow| now.since(row.updated_at) > keep && row.state == "idle";
-    let (old, young): (Vec<SessionRow>, Vec<SessionRow>) =
-        rows.into_iter().partition(|row| is_over(row) && is_over(&today(&setup.home, row)));
+    // Each is as its file is now.
+    let rows = Index::open(&setup.home)?.agree(&setup.home)?.page(&setup.home, &SessionsWanted::default())?.rows;
+    let is_over = |row: &SessionRow| {
+        now.since(row.updated_at) > keep && row.state == "idle" && !row.asking && row.owner_pid.is_none()
+    };
+    let (old, young): (Vec<SessionRow>, Vec<SessionRow>) = rows.into_iter().partition(is_over);
     let dry_run = args.dry_run;
+    let mut folders: BTreeSet<PathBuf> = old.iter().chain(&young).map(|row| PathBuf::from(&row.cwd)).collect();
+    folders.extend(crate::setup::folder(None));
     let outputs = outputs::collect(&setup.home, young.iter().map(|row| row.id), dry_run);
     let results = results(&setup.home, now, keep, dry_run)?;
     let mut report = Report {
@@ -54,6 +64,7 @@ pub(crate) async fn collect(args: &GcArgs) -> Result<Exit, Failure> {
         outputs,
         results,
         checkouts: Checkouts::default(),
+        refs: Refs::default(),
         dry_run,
     };
     let unbegun = unbegun(&setup.home, keep)?.into_iter().map(|id| (id, "never begun".to_owned()));
@@ -61,6 +72,7 @@ pub(crate) async fn collect(args: &GcArgs) -> Result<Exit, Failure> {
         let title = print::plain(&print::one_line(&row.title, 50));
         (row.id, format!("{}  {title}", time::ago(row.updated_at, now)))
     });
+    let mut gone = BTreeSet::new();
     for (id, what) in old.chain(unbegun) {
         let removed = if args.dry_run { Ok(()) } else { crate::sessions::remove(&setup.home, id) };
         match removed {
@@ -68,6 +80,7 @@ pub(crate) async fn collect(args: &GcArgs) -> Result<Exit, Failure> {
                 if !args.json {
                     print::answer(format_args!("{id}  {what}"));
                 }
+                gone.insert(id);
                 report.removed.push(id.to_string());
             }
             Err(error) => {
@@ -78,6 +91,9 @@ pub(crate) async fn collect(args: &GcArgs) -> Result<Exit, Failure> {
     }
     let trash = Duration::from_secs(u64::from(setup.config.trash_days) * 86_400);
     report.checkouts = checkouts::collect(&setup, now, trash, dry_run).await;
+    // After the checkouts, whose work becomes a ref.
+    let wanted = Wanted { removed: gone, unlanded: args.unlanded, dry_run };
+    report.refs = refs::collect(&setup, folders, &wanted).await;
     let exit = if report.failed.is_empty() { Exit::Success } else { Exit::Failed };
     if args.json {
         print::json(&report);
@@ -95,6 +111,20 @@ pub(crate) async fn collect(args: &GcArgs) -> Result<Exit, Failure> {
             let moved = if trashed > 0 { format!(", {trashed} moved to the trash") } else { String::new() };
             print::note(format_args!("{} of checkouts {verb}: {bytes} bytes{moved}", removed + emptied));
         }
+        let Refs { removed, unlanded, landings } = report.refs;
+        if removed > 0 {
+            print::note(format_args!("{} in repositories {verb}", print::count(removed, "ref")));
+        }
+        if landings > 0 {
+            print::note(format_args!("{} of killed landings removed", print::count(landings, "folder")));
+        }
+        if unlanded > 0 {
+            print::note(format_args!(
+                "{} of removed sessions kept: the work is on no branch (`git for-each-ref refs/bosun` lists it); \
+                 `bosun gc --unlanded` removes it",
+                print::count(unlanded, "ref")
+            ));
+        }
     }
     Ok(exit)
 }
@@ -104,12 +134,6 @@ fn results(home: &Home, now: At, keep: Duration, dry_run: bool) -> Result<usize,
     let age = u64::try_from(keep.as_millis()).unwrap_or(u64::MAX);
     let then = At(now.0.saturating_sub(age));
     Ok(if dry_run { Results::count_before(home, then)? } else { Results::drop_before(home, then)? })
-}
-
-/// What a session's own file says, if it can be read: the index does not hear of one that went on and was killed.
-fn today(home: &Home, row: &SessionRow) -> SessionRow {
-    let read = Reader::open(home, row.id).and_then(|reader| reader.session_row());
-    read.ok().flatten().unwrap_or_else(|| row.clone())
 }
 
 /// Folders of sessions whose process died before their first commit. No list shows them, and there is nothing in

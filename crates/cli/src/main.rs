@@ -8,6 +8,7 @@ mod completions;
 mod cost;
 mod current;
 mod deliver;
+mod diff;
 mod doctor;
 mod doors;
 mod exact;
@@ -17,6 +18,7 @@ mod failure;
 mod fault;
 mod fleet;
 mod gc;
+mod import;
 mod lists;
 mod live;
 mod log;
@@ -67,6 +69,8 @@ fn main() -> ExitCode {
         failure.show();
         failure.exit()
     });
+    // Whoever opened the index may have wanted something else of it.
+    store::take_rebuilt().iter().for_each(|rebuilt| print::note(print::plain(&format!("warning: {rebuilt}"))));
     panic::tell_contained(exit);
     exit.into()
 }
@@ -114,6 +118,7 @@ fn perform(args: Args) -> Result<Exit, Failure> {
             Some(Command::Demo(options)) => demo::show(&options).await,
             Some(Command::Catalog(options)) => catalog::perform(&options).await,
             Some(Command::Config(options)) => settings::perform(&options),
+            Some(Command::Import(options)) => import::perform(&options),
             Some(Command::Trust(options)) => trust::perform(&options),
             Some(Command::Doctor(options)) => doctor::examine(&options).await,
             Some(Command::Selftest(options)) => selftest::perform(&options),

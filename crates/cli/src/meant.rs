@@ -5,7 +5,7 @@ use strsim::levenshtein as distance;
 use crate::args;
 
 /// The providers that need no file.
-const PROVIDERS: [&str; 6] = ["anthropic", "openai", "openai-chat", "ollama", "llamacpp", "lmstudio"];
+const PROVIDERS: [&str; 7] = ["anthropic", "openai", "openai-chat", "ollama", "llamacpp", "llama-server", "lmstudio"];
 
 /// How many letters may be wrong.
 const WRONG: usize = 2;

@@ -91,7 +91,7 @@ fn reserve(command: Option<&Command>) -> Reserve {
         Some(Command::Approvals(_)) => Reserve::Person("look into or decide what waits for a person"),
         Some(Command::Trust(_)) => Reserve::Person("decide whom to trust"),
         Some(Command::Catalog(_)) => Reserve::Person("look into the user's agents"),
-        Some(Command::Config(_)) => Reserve::Person("look into or change settings"),
+        Some(Command::Config(_) | Command::Import(_)) => Reserve::Person("look into or change settings"),
         Some(Command::Checkouts(_)) => Reserve::Person("look into or move checkouts"),
         Some(Command::Gc(_)) => Reserve::Person("remove sessions"),
         Some(Command::Demo(_) | Command::Selftest(_)) => Reserve::Person("start agents"),
@@ -137,6 +137,7 @@ mod tests {
             bosun lists|bosun lists done 3|bosun checkouts|bosun checkouts rm a|bosun checkouts restore a|\
             bosun todos|bosun todos ready|bosun todos graph|bosun todos add a|bosun todos done a|\
             bosun todos block a --reason b|bosun todos reopen a|bosun fleet check a.yaml|bosun fleet|bosun fleet goal|\
+            bosun import claude|bosun import codex --write|\
             bosun serve|bosun fleet run a.yaml|bosun fleet resume|bosun fleet status|bosun fleet stop|bosun fleet graph";
         for line in reserved.split('|') {
             assert!(!is_for_anybody(line), "{line}");

@@ -4,9 +4,12 @@
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use crate::style::{self, Style};
 
 /// Whether stdout did not take all of the answer.
 static LOST: AtomicBool = AtomicBool::new(false);
@@ -14,8 +17,32 @@ static LOST: AtomicBool = AtomicBool::new(false);
 /// Whether the reader of stdout has gone away.
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
+/// Whether the last line on the terminal is one that the next takes the place of.
+static PASSING: AtomicBool = AtomicBool::new(false);
+
+/// Shows a line on a terminal until there is something else to show.
+pub(crate) fn passing(text: &str) {
+    let mut out = io::stderr().lock();
+    let columns = terminal_size::terminal_size_of(&out).map_or(80, |(width, _)| usize::from(width.0));
+    PASSING.store(true, Ordering::Relaxed);
+    // A reader that has gone away is not an error.
+    let _closed = write!(out, "{ERASE}{}", cut(text, columns.saturating_sub(1))).and_then(|()| out.flush());
+}
+
+/// Takes away a line that was shown in passing.
+pub(crate) fn passed() {
+    if PASSING.swap(false, Ordering::Relaxed) {
+        let mut out = io::stderr().lock();
+        let _closed = write!(out, "{ERASE}").and_then(|()| out.flush());
+    }
+}
+
+/// Goes to the beginning of the line and leaves nothing of it.
+const ERASE: &str = "\r\u{1b}[K";
+
 /// Writes a line of the answer.
 pub(crate) fn answer(text: impl fmt::Display) {
+    passed();
     let written = to(&mut io::stdout().lock(), format_args!("{text}"));
     if let Err(cause) = written {
         refused(&cause);
@@ -43,6 +70,7 @@ pub(crate) fn is_lost() -> bool {
 
 /// Tells something in passing.
 pub(crate) fn note(text: impl fmt::Display) {
+    passed();
     let _closed = to(&mut io::stderr().lock(), format_args!("{text}"));
 }
 
@@ -84,13 +112,49 @@ pub(crate) fn width() -> Option<usize> {
     size.map(|(width, _)| usize::from(width.0)).filter(|width| *width > 0)
 }
 
-/// Writes a row of a table, cut to the terminal's width.
+/// Writes a row of a table, cut to the terminal's width, with colour for the state that it tells.
 pub(crate) fn row(text: impl fmt::Display) {
     let text = text.to_string();
     match width() {
-        Some(width) => answer(cut(&text, width)),
-        None => answer(text),
+        Some(width) => answer(coloured(&cut(&text, width), style())),
+        None => answer(coloured(&text, style())),
     }
+}
+
+/// How stdout is written to; without colour until somebody has said otherwise.
+static STYLE: OnceLock<Style> = OnceLock::new();
+
+/// Says how stdout is written to, once.
+pub(crate) fn use_style(style: Style) {
+    STYLE.get_or_init(|| style);
+}
+
+/// How stdout is written to.
+pub(crate) fn style() -> Style {
+    *STYLE.get().unwrap_or(&Style::Plain)
+}
+
+/// A row whose first cell that tells a state has its colour. Cells stand two blanks or more apart.
+pub(crate) fn coloured(text: &str, style: Style) -> String {
+    let mut at = 0;
+    for piece in text.split("  ") {
+        let cell = piece.trim_matches(' ');
+        // A sign may stand before the word, and more behind a comma.
+        let word = cell.split(',').next().unwrap_or(cell);
+        let signed = word.split_once(' ').filter(|(sign, _)| sign.chars().count() == 1).map_or(word, |(_, word)| word);
+        if let Some(role) = style::of_state(word).or_else(|| style::of_state(signed)) {
+            let begin = at + piece.find(cell).unwrap_or(0);
+            let end = begin + cell.len();
+            return format!("{}{}{}", &text[..begin], style.paint(role, &text[begin..end]), &text[end..]);
+        }
+        at += piece.len() + 2;
+    }
+    text.to_owned()
+}
+
+/// Why something is as it is, in one line: without the marks that are for models.
+pub(crate) fn reason(text: &str, max: usize) -> String {
+    plain(&one_line(&runtime::without_marks(text), max))
 }
 
 /// A text in exactly so many columns.
@@ -185,6 +249,26 @@ mod tests {
         assert_eq!(cut("日本語", 5), "日本…");
         assert_eq!(cut("日本語", 6), "日本語");
         assert_eq!(cut("日本語", 4), "日…");
+    }
+
+    /// B10: lists had no colour.
+    #[test]
+    fn the_state_of_a_row_has_its_colour_and_nothing_else_of_it() {
+        let shown = |text: &str| coloured(text, Style::Colour);
+        let bad = |word: &str| format!("\u{1b}[31m{word}\u{1b}[0m");
+        assert_eq!(shown("a  failed, removed   done"), format!("a  {}   done", bad("failed, removed")));
+        assert_eq!(shown("✗ blocked  id  failed it"), format!("{}  id  failed it", bad("✗ blocked")));
+        assert_eq!(shown("fail  keys   one"), format!("{}  keys   one", bad("fail")));
+        assert_eq!(shown("  lost"), format!("  {}", bad("lost")));
+        assert_eq!(shown("task  state  agent"), "task  state  agent");
+        assert_eq!(shown("a test that failed"), "a test that failed");
+        assert_eq!(coloured("a  failed", Style::Plain), "a  failed");
+    }
+
+    #[test]
+    fn a_reason_is_what_was_said_and_not_its_marks() {
+        let reason_of = "`make` exited with 2:\n[data, not from the user]\n> no rule\n[end of data]";
+        assert_eq!(reason(reason_of, 80), "`make` exited with 2: no rule");
     }
 
     #[test]

@@ -14,16 +14,16 @@ use doors::ClientProvider;
 use host::{Home, SystemClock, TimeIds};
 use model::{Model, Recorder};
 use protocol::api::SessionView;
-use protocol::{Budget, Effort, PlanAction};
+use protocol::{Effort, PlanAction};
 use runtime::{Catalog, Models, Settings};
 
 use crate::args::{DefinitionArgs, PermitArgs, RunArgs};
 use crate::failure::Failure;
-use crate::{fault, log, told};
+use crate::style::Style;
+use crate::{fault, log, print, told};
 
 pub(crate) use catalog::{Found, remote_catalog, remote_words};
 pub(crate) use layers::{refused, standing};
-use model::in_full;
 pub(crate) use model::is_file;
 use models::Known;
 
@@ -47,9 +47,20 @@ impl Setup {
         Setup::at(env, root)
     }
 
+    /// The same for a command that may only want to read: a home that cannot be written will do.
+    pub(crate) fn to_read() -> Result<Setup, Failure> {
+        let env = Env::read();
+        let Some(root) = env.home.clone() else { return Setup::read() };
+        Setup::with(env, Home::open_to_read(root)?)
+    }
+
     /// The same with another home.
     pub(crate) fn at(env: Env, root: PathBuf) -> Result<Setup, Failure> {
-        let home = Home::open(root)?;
+        Setup::with(env, Home::open(root)?)
+    }
+
+    fn with(env: Env, home: Home) -> Result<Setup, Failure> {
+        print::use_style(Style::of(&std::io::stdout(), &env));
         log::start(&home, env.log.as_deref())?;
         let users = Layers::read(&Places {
             home: home.root(),
@@ -99,11 +110,12 @@ impl Setup {
             (Some(main), None) if !main.models.is_empty() => config.model = Some(models.first(&main.models)?),
             (Some(_) | None, _) => {}
         }
+        let default = models::by_default(&mut config, &access).filter(|_| args.is_for_people());
         let (model, model_spec) = choose(&config, args, &cwd, &access)?;
-        affordable(&*model, &model_spec, config.budget, way_out(args, before))?;
+        affordable(&*model, &model_spec, &config, way_out(args, before))?;
         layers::tell(&layers);
         found.tell(&config.agents);
-        told::once(&self.home, unused::words(&layers, &access, &self.env));
+        told::once(&self.home, unused::words(&layers, &access, &self.env).into_iter().chain(default));
         Ok(Settings {
             home: self.home.clone(),
             cwd,
@@ -127,6 +139,7 @@ impl Setup {
             mode: args.mode.typed(),
             plan_exit: args.mode.plan_exit.unwrap_or(PlanAction::ExitOnly),
             ask_user: !args.no_ask_user && before.is_none_or(|before| before.ask_user),
+            day_budget: config.day_budget,
             ask_wait: args.ask_wait(),
             limits: config.limits.clone(),
             watch: runtime::Watch {
@@ -141,7 +154,7 @@ impl Setup {
             effort: config.effort,
             secrets: access.secrets.into(),
             route: self.env.route(),
-            tools: tools::Limits::default(),
+            tools: tools::Limits { command_memory: config.command_memory, ..tools::Limits::default() },
             spools: Arc::new(runtime::Spools::new(spool_limits(&config), Arc::new(runtime::SystemDisk))),
             // Not the file's path: that may hold another version by the time the guardian starts.
             guardian: PathBuf::from("/proc/self/exe"),
@@ -171,11 +184,12 @@ impl Setup {
         cwd: &Path,
     ) -> Result<Staffing, Failure> {
         let layers = self.layers(permit, typed, None, cwd)?;
-        let config = layers.config();
+        let mut config = layers.config();
         let access = config.access(&self.env).map_err(refused)?;
+        let _told_by_the_run = models::by_default(&mut config, &access);
         let models = Known::new(&access.providers, cwd, &config.agents);
         let catalog = self.found(&layers, &permit.choices(), definitions)?.catalog(&models);
-        let model = config.model.as_deref().map(|spec| in_full(spec, cwd));
+        let model = config.model.as_deref().map(|spec| access.providers.in_full(spec, cwd));
         Ok(Staffing { catalog, models: Arc::new(models), model, effort: config.effort })
     }
 }
@@ -199,12 +213,13 @@ fn way_out(args: &RunArgs, before: Option<&SessionView>) -> &'static str {
 fn choose(config: &Config, args: &RunArgs, cwd: &Path, access: &Access) -> Result<(Arc<dyn Model>, String), Failure> {
     let spec = config.model.as_ref().ok_or_else(|| {
         Failure::usage("no model is chosen").hint(
-            "give one with --model, such as anthropic/claude-sonnet-5-5 or ollama/qwen3:8b, with BOSUN_MODEL, or as \
-             `model` in config.toml; `bosun models` lists what there is, and `bosun demo` needs none",
+            "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or give one with --model, such as anthropic/claude-sonnet-5-5 or \
+             ollama/qwen3:8b, with BOSUN_MODEL, or as `model` in config.toml; `bosun models` lists what there is, and \
+             `bosun demo` needs none",
         )
     })?;
     let model = model::open(spec, cwd, &access.providers)?;
-    let spec = in_full(spec, cwd);
+    let spec = access.providers.in_full(spec, cwd);
     match &args.record {
         Some(file) => Ok((Arc::new(Recorder::open(model, file).map_err(Failure::usage)?), spec)),
         None => Ok((model, spec)),
@@ -212,10 +227,14 @@ fn choose(config: &Config, args: &RunArgs, cwd: &Path, access: &Access) -> Resul
 }
 
 /// Fails when a budget of money is to be held for a model whose price nobody knows.
-fn affordable(model: &dyn Model, spec: &str, budget: Budget, way_out: &str) -> Result<(), Failure> {
-    if budget.micros.is_none() || model.facts().price.is_some() {
+fn affordable(model: &dyn Model, spec: &str, config: &Config, way_out: &str) -> Result<(), Failure> {
+    let way_out = if config.budget.micros.is_some() && model.facts().price.is_none() {
+        way_out
+    } else if config.day_budget.is_some() && model.facts().is_price_missing() {
+        "take `day-usd` out of [budget] in config.toml"
+    } else {
         return Ok(());
-    }
+    };
     let refusal = Failure::usage(format!("the price of {spec} is not known, so no budget in dollars can be held"));
     Err(match spec.split_once('/') {
         Some((provider, name)) if !is_file(provider) => refusal.hint(format!(

@@ -50,6 +50,20 @@ impl Style {
     }
 }
 
+/// What a word says of a state, in lists of tasks, sessions, todos and checks.
+pub(crate) fn of_state(word: &str) -> Option<Role> {
+    Some(match word {
+        "ok" | "done" | "completed" => Role::Good,
+        "fail" | "failed" | "blocked" | "lost" | "timed_out" | "budget_exhausted" | "damaged" | "unreadable" => {
+            Role::Bad
+        }
+        "warn" | "needs you" | "interrupted" | "parked" | "newer" => Role::Accent,
+        "running" | "at work" | "in_progress" => Role::Strong,
+        "idle" | "queued" | "pending" | "waits" | "cancelled" => Role::Dim,
+        _other => return None,
+    })
+}
+
 fn code(role: Role) -> Option<&'static str> {
     match role {
         Role::Plain => None,

@@ -23,9 +23,33 @@ pub(crate) fn ago(then: At, now: At) -> String {
     }
 }
 
+/// A moment in the zone of the machine, as short as it can be told from others: the date only on another day.
+pub(crate) fn local(at: At, now: At) -> String {
+    match (store::local(at), store::local(now)) {
+        (Some(at), Some(now)) => short(&at, &now).to_owned(),
+        (None, _) | (_, None) => at.to_string(),
+    }
+}
+
+/// What tells a moment from another, of two that begin with their dates.
+fn short<'a>(at: &'a str, now: &str) -> &'a str {
+    match (at.split_once(' '), now.split_once(' ')) {
+        (Some((day, time)), Some((today, _))) if day == today => time,
+        _other => at,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_moment_of_today_is_a_time_and_one_of_another_day_has_its_date() {
+        assert_eq!(short("2026-11-16 09:05", "2026-11-16 23:59"), "09:05");
+        assert_eq!(short("2026-11-15 09:05", "2026-11-16 00:01"), "2026-11-15 09:05");
+        let now = At(1_700_000_000_000);
+        assert_eq!(local(now, now).len(), "09:05".len());
+    }
 
     #[test]
     fn ago_is_short() {

@@ -23,6 +23,8 @@ pub struct AgentConfig {
     pub cost_factor: f64,
     /// What becomes of agents whose model is dearer.
     pub too_dear: TooDear,
+    /// Whether agents may have a model whose price is not known.
+    pub allow_unpriced: bool,
     /// Characters that the descriptions of all agents should not exceed.
     pub description_limit: usize,
 }
@@ -33,6 +35,7 @@ impl Agents {
         Agents {
             cost_factor: Some(COST_FACTOR),
             too_dear: Some(TooDear::default()),
+            allow_unpriced: Some(false),
             description_limit: Some(DESCRIPTION_LIMIT),
             ..Agents::default()
         }
@@ -46,13 +49,14 @@ impl Agents {
             other_model: self.other_model.or(weaker.other_model),
             cost_factor: self.cost_factor.or(weaker.cost_factor),
             too_dear: self.too_dear.or(weaker.too_dear),
+            allow_unpriced: self.allow_unpriced.or(weaker.allow_unpriced),
             description_limit: self.description_limit.or(weaker.description_limit),
         }
     }
 
     pub(crate) fn resolve(self) -> AgentConfig {
-        let Agents { catalog, catalog_token_env, small_model, other_model, cost_factor, too_dear, description_limit } =
-            self;
+        let Agents { catalog, catalog_token_env, small_model, other_model, .. } = self;
+        let Agents { cost_factor, too_dear, allow_unpriced, description_limit, .. } = self;
         AgentConfig {
             catalog,
             catalog_token_env,
@@ -60,6 +64,7 @@ impl Agents {
             other_model,
             cost_factor: cost_factor.unwrap_or(COST_FACTOR),
             too_dear: too_dear.unwrap_or_default(),
+            allow_unpriced: allow_unpriced.unwrap_or_default(),
             description_limit: description_limit.unwrap_or(DESCRIPTION_LIMIT),
         }
     }

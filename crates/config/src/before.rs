@@ -34,6 +34,7 @@ impl File {
             budget: Spending {
                 usd: before.budget.micros.map(Usd),
                 tokens: before.budget.tokens.and_then(NonZeroU64::new),
+                day_usd: None,
             },
             permissions: Permissions {
                 mode: Some(Mode(before.permission)),

@@ -47,6 +47,8 @@ pub struct Config {
     pub effort: Option<Effort>,
     /// What a session may spend unless it is told otherwise.
     pub budget: Budget,
+    /// What all sessions together may spend in a day, in millionths of a US dollar.
+    pub day_budget: Option<u64>,
     /// Most turns of one run, if any layer limits them.
     pub max_turns: Option<u32>,
     /// How many agents there may be.
@@ -57,6 +59,8 @@ pub struct Config {
     pub abort_after: Duration,
     /// Where agents come from, and which models they get.
     pub agents: AgentConfig,
+    /// Bytes of memory that each process of a command may take.
+    pub command_memory: Option<u64>,
     /// Whether agents rest when they are done, until a message wakes them.
     pub multi_turn: bool,
     /// Whether the root guesses what the user may want to say next.
@@ -131,7 +135,12 @@ impl File {
             model: model.or(weaker.model),
             effort: effort.or(weaker.effort),
             max_turns: max_turns.or(weaker.max_turns),
-            budget: Spending { usd: budget.usd.or(weaker.budget.usd), tokens: budget.tokens.or(weaker.budget.tokens) },
+            budget: Spending {
+                usd: budget.usd.or(weaker.budget.usd),
+                tokens: budget.tokens.or(weaker.budget.tokens),
+                // No layer lifts the limit of another.
+                day_usd: [budget.day_usd, weaker.budget.day_usd].into_iter().flatten().min_by_key(|usd| usd.0),
+            },
             network: Network {
                 connect_timeout: network.connect_timeout.or(weaker.network.connect_timeout),
                 first_byte_timeout: network.first_byte_timeout.or(weaker.network.first_byte_timeout),
@@ -150,6 +159,7 @@ impl File {
                 grace_secs: limits.grace_secs.or(weaker.limits.grace_secs),
                 stall_secs: limits.stall_secs.or(weaker.limits.stall_secs),
                 abort_secs: limits.abort_secs.or(weaker.limits.abort_secs),
+                command_memory_mb: limits.command_memory_mb.or(weaker.limits.command_memory_mb),
             },
             agents: agents.over(weaker.agents),
             features: features.over(weaker.features),
@@ -173,6 +183,7 @@ impl File {
             environment: Environment {
                 hide: both(environment.hide, weaker.environment.hide),
                 pass: both(environment.pass, weaker.environment.pass),
+                set: weaker.environment.set.into_iter().chain(environment.set).collect(),
             },
             managed: managed.or(weaker.managed),
         }
@@ -205,6 +216,7 @@ impl File {
             effort,
             max_turns,
             budget: Budget { tokens: budget.tokens.map(u64::from), micros: budget.usd.map(|usd| usd.0) },
+            day_budget: budget.day_usd.map(|usd| usd.0),
             limits: kernel::Limits {
                 live: limits.live.unwrap_or(usual.live),
                 depth: limits.depth.unwrap_or(usual.depth),
@@ -219,6 +231,7 @@ impl File {
             },
             stall_after: Duration::from_secs(limits.stall_secs.map_or(STALL_SECS, NonZeroU64::get)),
             abort_after: Duration::from_secs(limits.abort_secs.map_or(ABORT_SECS, NonZeroU64::get)),
+            command_memory: limits.command_memory_mb.map(|megabytes| megabytes.get().saturating_mul(1 << 20)),
             agents: agents.resolve(),
             multi_turn: features.multi_turn.unwrap_or(true),
             prompt_suggestions: features.prompt_suggestions.unwrap_or(false),

@@ -1,4 +1,4 @@
-//! Adds a rule to a file of settings as a person would: comments and order stay.
+//! Adds rules and other entries to a file of settings as a person would: comments and order stay.
 
 use std::fs::{DirBuilder, File as Disk};
 use std::io::{self, Write};
@@ -6,11 +6,12 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use protocol::RuleEffect;
-use toml_edit::{Array, DocumentMut, Item, Table, Value};
+use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
 
 use crate::file::File;
 use crate::permissions::RuleLine;
 use crate::read::{ConfigError, MOST};
+use crate::values::{flat, key_of};
 
 /// What became of a rule that was to be added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,12 +22,22 @@ pub enum Added {
     Known,
 }
 
+/// One thing that is added to a file of settings, below its keys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Entry {
+    /// A text at the end of a list.
+    Listed(String),
+    /// The text that a key has; one that is there is not replaced.
+    Text(String),
+}
+
+/// Where an entry goes, such as `permissions` and `allow`.
+pub(crate) type Keys = Vec<String>;
+
 /// Adds a rule to a file, which is made with its folder if it is missing. Whoever calls this keeps other writers away.
 pub fn add_rule(path: &Path, effect: RuleEffect, rule: &RuleLine) -> Result<Added, ConfigError> {
-    let before = text(path)?;
     // A file that cannot be read as settings is not made worse.
-    let file = File::parse(&before, path)?;
-    let permissions = file.permissions;
+    let permissions = File::parse(&text(path)?, path)?.permissions;
     let list = match effect {
         RuleEffect::Allow => permissions.allow,
         RuleEffect::Ask => permissions.ask,
@@ -35,30 +46,72 @@ pub fn add_rule(path: &Path, effect: RuleEffect, rule: &RuleLine) -> Result<Adde
     if list.contains(rule) {
         return Ok(Added::Known);
     }
-    let after = with_rule(&before, effect, rule).ok_or_else(|| {
-        invalid(path, format!("no rule can be added to it; write it by hand: permissions.{}", effect.word()))
-    })?;
-    File::parse(&after, path)?;
-    write(path, &after).map_err(|source| ConfigError::Write { path: path.to_owned(), source })?;
+    let keys = vec!["permissions".into(), effect.word().into()];
+    add_entries(path, &[(keys, Entry::Listed(rule.text().into()))])?;
     Ok(Added::Written)
 }
 
-fn text(path: &Path) -> Result<String, ConfigError> {
+/// Adds entries to a file in the same way, all of them or none.
+pub(crate) fn add_entries(path: &Path, entries: &[(Keys, Entry)]) -> Result<(), ConfigError> {
+    let before = text(path)?;
+    File::parse(&before, path)?;
+    let by_hand = |keys: &Keys| invalid(path, format!("cannot be added to; write it by hand: {}", keys.join(".")));
+    let after = with_entries(&before, entries).map_err(by_hand)?;
+    let read = flat(&File::parse(&after, path)?);
+    // Where a table is written in a form that cannot take it, the text would be lost without a word.
+    let is_lost = |(keys, _): &&(Keys, Entry)| !read.iter().any(|(key, _)| *key == key_of(keys));
+    if let Some((keys, _)) = entries.iter().find(is_lost) {
+        return Err(by_hand(keys));
+    }
+    write(path, &after).map_err(|source| ConfigError::Write { path: path.to_owned(), source })
+}
+
+pub(crate) fn text(path: &Path) -> Result<String, ConfigError> {
     let bytes = host::read_plain(path, MOST).map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
     String::from_utf8(bytes.unwrap_or_default()).map_err(|_binary| invalid(path, "it is not UTF-8 text".into()))
 }
 
-/// The text with the rule; none where a list has no place.
-fn with_rule(before: &str, effect: RuleEffect, rule: &RuleLine) -> Option<String> {
-    let mut document: DocumentMut = before.parse().ok()?;
-    let permissions = document.entry("permissions").or_insert_with(|| Item::Table(Table::new())).as_table_like_mut()?;
-    let list = permissions.entry(effect.word()).or_insert_with(|| Item::Value(Value::Array(Array::new())));
-    push(list.as_array_mut()?, rule.text());
+/// The text with the entries; the keys of the first that has no place in it.
+fn with_entries<'a>(before: &str, entries: &'a [(Keys, Entry)]) -> Result<String, &'a Keys> {
+    let first = entries.first().map(|(keys, _)| keys);
+    let parsed: Result<DocumentMut, _> = before.parse();
+    let mut document = match (parsed, first) {
+        (Ok(document), _) => document,
+        (Err(_not_toml), Some(keys)) => return Err(keys),
+        (Err(_not_toml), None) => return Ok(before.to_owned()),
+    };
+    for (keys, entry) in entries {
+        put(document.as_table_mut(), keys, entry).ok_or(keys)?;
+    }
     let after = document.to_string();
     // Whatever ends a line in the file is read as a line feed.
     let lines = before.matches('\n').count();
     let returns = lines > 0 && before.matches("\r\n").count() == lines;
-    Some(if returns { after.replace("\r\n", "\n").replace('\n', "\r\n") } else { after })
+    Ok(if returns { after.replace("\r\n", "\n").replace('\n', "\r\n") } else { after })
+}
+
+fn put(root: &mut dyn TableLike, keys: &[String], entry: &Entry) -> Option<()> {
+    let (last, above) = keys.split_last()?;
+    let mut table = root;
+    for key in above {
+        table = table.entry(key).or_insert_with(new_table).as_table_like_mut()?;
+    }
+    match entry {
+        Entry::Listed(text) => {
+            let list = table.entry(last).or_insert_with(|| Item::Value(Value::Array(Array::new())));
+            push(list.as_array_mut()?, text);
+        }
+        Entry::Text(_) if table.contains_key(last) => return None,
+        Entry::Text(text) => drop(table.insert(last, Item::Value(Value::from(text.as_str())))),
+    }
+    Some(())
+}
+
+/// A table that has no heading of its own as long as only tables are in it.
+fn new_table() -> Item {
+    let mut table = Table::new();
+    table.set_implicit(true);
+    Item::Table(table)
 }
 
 /// Adds an entry in the way the others stand: each on a line of its own, or all on one.
@@ -111,7 +164,8 @@ mod tests {
     }
 
     fn add(before: &str, text: &str) -> String {
-        with_rule(before, RuleEffect::Allow, &rule(text)).unwrap()
+        let keys = vec!["permissions".into(), "allow".into()];
+        with_entries(before, &[(keys, Entry::Listed(rule(text).text().into()))]).unwrap()
     }
 
     #[test]

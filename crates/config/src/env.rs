@@ -214,9 +214,15 @@ impl Env {
         KEYS.into_iter().map(str::to_owned).chain(named).collect()
     }
 
-    /// What started programs get: everything but what is hidden.
+    /// What started programs get: everything but what is hidden, with what settings set.
     pub(crate) fn for_programs(&self, hidden: &Hidden<'_>) -> Vec<(OsString, OsString)> {
-        self.vars.0.iter().filter(|(name, _)| !hidden.hides(&name.to_string_lossy())).cloned().collect()
+        let set = hidden.set();
+        let stays = |name: &OsString| {
+            let name = name.to_string_lossy();
+            !hidden.hides(&name) && !set.contains_key(name.as_ref())
+        };
+        let inherited = self.vars.0.iter().filter(|(name, _)| stays(name)).cloned();
+        inherited.chain(set.iter().map(|(name, value)| (name.into(), value.into()))).collect()
     }
 
     /// What must never be written anywhere.
@@ -263,6 +269,7 @@ impl Env {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::file::Environment;
 
     #[test]
     fn the_home_is_bosun_s_own_or_below_the_user_s() {
@@ -285,6 +292,20 @@ mod tests {
         let hidden = Hidden { keys: &Env::keys(BTreeSet::new()), settings: &[] };
         let names: Vec<_> = env.for_programs(&hidden).into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["CLAUDE_CODE_MAX_OUTPUT_TOKENS"]);
+    }
+
+    #[test]
+    fn started_programs_get_what_settings_set_whatever_the_environment_says() {
+        let env = Env::of(&[("NODE_ENV", "production"), ("PATH", "/bin")]);
+        let layer = |value: &str| Environment {
+            set: [("NODE_ENV".to_owned(), value.to_owned())].into(),
+            ..Environment::default()
+        };
+        let got = |settings: &[Environment]| env.for_programs(&Hidden { keys: &BTreeSet::new(), settings });
+        let path: (OsString, OsString) = ("PATH".into(), "/bin".into());
+        assert_eq!(got(&[layer("test"), layer("weaker")]), [path.clone(), ("NODE_ENV".into(), "test".into())]);
+        let hides: File = toml::from_str("[environment]\nhide = ['NODE_*']").unwrap();
+        assert_eq!(got(&[hides.environment, layer("weaker")]), [path]);
     }
 
     #[test]

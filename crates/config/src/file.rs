@@ -72,6 +72,9 @@ pub struct Spending {
     pub usd: Option<Usd>,
     /// Most tokens of every kind.
     pub tokens: Option<NonZeroU64>,
+    /// Most US dollars in a day, of all sessions together.
+    #[serde(alias = "day_usd")]
+    pub day_usd: Option<Usd>,
 }
 
 /// How long providers are waited for.
@@ -122,6 +125,9 @@ pub struct Limits {
     /// Seconds of silence after which a task is given up.
     #[serde(alias = "abort_secs")]
     pub abort_secs: Option<NonZeroU64>,
+    /// Megabytes of memory that each process of a command may take.
+    #[serde(alias = "command_memory_mb")]
+    pub command_memory_mb: Option<NonZeroU64>,
 }
 
 /// Where agents come from, and which models they get.
@@ -145,6 +151,9 @@ pub struct Agents {
     /// What becomes of agents whose model is dearer.
     #[serde(alias = "too_dear")]
     pub too_dear: Option<TooDear>,
+    /// Whether agents may have a model whose price is not known.
+    #[serde(alias = "allow_unpriced")]
+    pub allow_unpriced: Option<bool>,
     /// Characters that the descriptions of all agents should not exceed.
     #[serde(alias = "description_limit")]
     pub description_limit: Option<usize>,
@@ -255,6 +264,9 @@ pub struct Environment {
     /// Variables that they get although they would be hidden.
     #[serde(default)]
     pub pass: Vec<NamePattern>,
+    /// Variables that they get with these values, whatever the environment says.
+    #[serde(default)]
+    pub set: BTreeMap<String, String>,
 }
 
 /// What whoever manages the machine forbids.

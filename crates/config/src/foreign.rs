@@ -74,25 +74,35 @@ fn read(bytes: Result<Option<Vec<u8>>, PlainError>, path: PathBuf, origin: Origi
     let mut notices = settings.notices(&path);
     let Lists { allow, ask, deny, .. } = settings.permissions;
     let rules = |name: &str, texts: Vec<serde_json::Value>| -> Result<Vec<RuleLine>, ConfigError> {
-        texts
-            .iter()
-            .map(|entry| rule(entry).map_err(|why| invalid(format!("{}permissions.{name}: {why}", at(text, entry)))))
-            .collect()
+        let read = |entry| rule(entry).map_err(|why| invalid(format!("{}permissions.{name}: {why}", at(text, entry))));
+        let rules: Result<Vec<_>, _> = texts.iter().map(read).collect();
+        Ok(rules?.into_iter().flatten().collect())
     };
     let permissions = Permissions { ask: rules("ask", ask)?, deny: rules("deny", deny)?, ..Permissions::default() };
     if !allow.is_empty() {
         let (count, verb) = (allow.len(), if allow.len() == 1 { "rule is" } else { "rules are" });
-        let text = format!("{count} allow {verb} not used; copy what you want with `bosun config allow RULE`");
+        let text = format!("{count} allow {verb} not used; `bosun import claude` shows and copies what fits");
         notices.push(Notice::remark(&path, text));
     }
     Ok(Foreign { layer: Some(Layer { origin, file: File { permissions, ..File::default() } }), notices })
 }
 
-/// A rule that a list holds; says why an entry is none.
-fn rule(entry: &serde_json::Value) -> Result<RuleLine, String> {
+/// The rules that an entry of a list stands for; says why it is none. A path that begins with one slash means the
+/// project's folder in that program and the root of the disk here: what forbids it forbids both.
+fn rule(entry: &serde_json::Value) -> Result<Vec<RuleLine>, String> {
     let text = entry.as_str().ok_or("an entry is not a text; correct or remove it")?;
     // A stranger may have written it, at any length.
-    RuleLine::parse(text).map_err(|error| format!("{}; correct or remove it", clip_middle(&error.to_string(), SHOWN)))
+    let wrong = |error: policy::RuleError| format!("{}; correct or remove it", clip_middle(&error.to_string(), SHOWN));
+    let also = below_top(text).map(|below| RuleLine::parse(&below));
+    std::iter::once(RuleLine::parse(text)).chain(also).map(|rule| rule.map_err(wrong)).collect()
+}
+
+/// The rule as Bosun writes it, if it is about a path that begins in the project's folder by a slash.
+pub(crate) fn below_top(text: &str) -> Option<String> {
+    let (tool, path) = text.trim().split_once('(')?;
+    let below = path.strip_prefix('/').filter(|below| !below.starts_with('/'))?;
+    let is_of_files = RuleLine::parse(tool).is_ok_and(|rule| matches!(rule.text(), "read" | "edit"));
+    is_of_files.then(|| format!("{tool}(./{below}"))
 }
 
 /// The line that an entry stands in, if it can be told.
@@ -116,13 +126,7 @@ impl Settings {
         .into_iter()
         .flatten()
         .collect();
-        let text = || {
-            format!(
-                "not used: {}; the same can be said in config.toml as permissions.mode, workspace.add-dirs and model, \
-                 and variables in the environment",
-                keys.join(", ")
-            )
-        };
+        let text = || format!("not used: {}; `bosun import claude` shows and copies what fits", keys.join(", "));
         if keys.is_empty() { Vec::new() } else { vec![Notice::remark(path, text())] }
     }
 }

@@ -80,7 +80,7 @@ impl Layers {
     pub fn add_session(&mut self, file: File) {
         let session = Origin::Session;
         for weaker in self.layers.iter_mut().filter(|layer| layer.origin.rank() > session.rank()) {
-            weaker.file.budget = Spending::default();
+            weaker.file.budget = Spending { day_usd: weaker.file.budget.day_usd, ..Spending::default() };
         }
         self.insert(Layer { origin: session, file });
     }

@@ -9,6 +9,7 @@ use host::PlainError;
 use crate::amount::Usd;
 use crate::file::File;
 use crate::provider::{self, ProviderError};
+use crate::variables;
 
 /// Most bytes of a file of settings.
 pub(crate) const MOST: u64 = 1 << 20;
@@ -151,6 +152,9 @@ impl File {
         if let Some(url) = self.agents.catalog.as_deref().filter(|url| !is_private(url)) {
             let shown = url.split_once("://").map_or("no address", |(scheme, _)| scheme);
             return Err(format!("agents.catalog is {shown}; it must be an https address"));
+        }
+        if let Some(name) = self.environment.set.keys().find(|name| !variables::is_settable(name)) {
+            return Err(format!("environment.set: `{name}` is not a name that can be set; write one such as NODE_ENV"));
         }
         if self.max_turns == Some(0) {
             return Err("max-turns is 0; leave it out for no limit".into());

@@ -26,6 +26,11 @@ pub(crate) fn flat(file: &File) -> Vec<(String, Json)> {
     found
 }
 
+/// The key of a setting below these names.
+pub(crate) fn key_of(names: &[String]) -> String {
+    names.iter().map(|name| quoted(name.clone())).collect::<Vec<_>>().join(".")
+}
+
 fn enter(key: String, value: Json, found: &mut Vec<(String, Json)>) {
     match value {
         Json::Null => {}

@@ -1,6 +1,6 @@
 //! Which environment variables started programs get, and whose values are secret.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::de::{self, Deserialize, Deserializer};
 use serde::ser::{Serialize, Serializer};
@@ -58,12 +58,41 @@ impl Hidden<'_> {
         decided.unwrap_or_else(|| matches(OWN, name) || self.is_secret(name))
     }
 
+    /// What settings set, by name. The strongest layer that names a variable decides, whether it sets or hides it.
+    pub(crate) fn set(&self) -> BTreeMap<&str, &str> {
+        let mut set = BTreeMap::new();
+        for layer in self.settings.iter().rev() {
+            set.retain(|name: &&str, _| !layer.hide.iter().any(|pattern| pattern.matches(name)));
+            set.extend(layer.set.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+        }
+        set
+    }
+
     /// Whether its value must never be written, programs having it or not.
     pub(crate) fn is_secret(&self, name: &str) -> bool {
         let like_a_key = KEY_LIKE.iter().any(|pattern| matches(pattern, name));
         let hidden = self.settings.iter().flat_map(|layer| &layer.hide).any(|pattern| pattern.matches(name));
         self.keys.contains(name) || like_a_key || hidden
     }
+}
+
+/// Whether a variable of this name may be set for started programs. Those of Bosun's own say things about Bosun.
+pub(crate) fn is_settable(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let begins = name.chars().next().is_some_and(|first| !first.is_ascii_digit());
+    begins && name.chars().all(plain) && !matches(OWN, name)
+}
+
+/// Whether a variable may hold a key, going by its name and its value. More is taken for one than is hidden.
+pub(crate) fn may_be_secret(name: &str, value: &str) -> bool {
+    const PARTS: [&str; 7] = ["KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH", "COOKIE"];
+    const BEGINNINGS: [&str; 9] = ["sk-", "ghp_", "gho_", "github_pat_", "glpat-", "npm_", "xox", "AKIA", "Bearer "];
+    let name = name.to_ascii_uppercase();
+    let has_login = || value.split_once("://").is_some_and(|(_, rest)| rest.contains('@'));
+    PARTS.iter().any(|part| name.contains(part))
+        || KEY_LIKE.iter().any(|pattern| matches(pattern, &name))
+        || BEGINNINGS.iter().any(|beginning| value.starts_with(beginning))
+        || has_login()
 }
 
 /// Whether a name fits a pattern; small and capital letters are the same here, since hiding too much harms less.
@@ -112,6 +141,22 @@ mod tests {
             Environment { pass: vec![NamePattern::parse("GITHUB_TOKEN".into()).unwrap()], ..Environment::default() };
         let passing = Hidden { keys: &BTreeSet::new(), settings: &[pass] };
         assert!(!passing.hides("GITHUB_TOKEN") && passing.is_secret("GITHUB_TOKEN") && passing.hides("GH_TOKEN"));
+    }
+
+    #[test]
+    fn a_key_is_told_by_its_name_or_by_its_value() {
+        for (name, value) in [
+            ("NPM_TOKEN", "x"),
+            ("my_key", "x"),
+            ("HTTPS_PROXY", "http://me:word@proxy:8080"),
+            ("GATEWAY", "sk-0123"),
+            ("HEADER", "Bearer abc"),
+        ] {
+            assert!(may_be_secret(name, value), "{name}");
+        }
+        for (name, value) in [("NODE_ENV", "test"), ("HTTPS_PROXY", "http://proxy:8080"), ("EMAIL", "me@example.com")] {
+            assert!(!may_be_secret(name, value), "{name}");
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 const SUBJECT: usize = 72;
 
 /// A title as the first line of a message: its first line, not too long.
-pub(crate) fn subject(title: &str) -> String {
+pub fn subject(title: &str) -> String {
     let line = title.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let plain: String = line.chars().filter(|c| !c.is_control()).collect();
     match plain.chars().count() {

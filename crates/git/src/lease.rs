@@ -31,15 +31,21 @@ impl Lease {
     /// Claims a checkout in `root`, the folder of its session, for this process.
     pub fn take(root: &Path, id: CheckoutId) -> Result<Lease, GitError> {
         let path = id.lease(root);
-        let failed = |said: String| GitError::File { path: path.clone(), said };
-        let Owner { boot, pid, started } = Owner::current().map_err(|error| failed(error.to_string()))?;
-        if let Some(other) = holder(root, id).filter(|other| *other != pid) {
+        let own = Owner::current().map_err(|error| GitError::File { path: path.clone(), said: error.to_string() })?.pid;
+        if let Some(other) = holder(root, id).filter(|other| *other != own) {
             return Err(GitError::InUse { path: root.join(id.task.to_string()), pid: other });
         }
-        let claim = serde_json::to_vec(&Claim { boot, pid, started }).map_err(|error| failed(error.to_string()))?;
-        put(&path, &claim)?;
+        claim(&path)?;
         Ok(Lease { path })
     }
+}
+
+/// Writes down that this process uses what is beside this file.
+pub(crate) fn claim(path: &Path) -> Result<(), GitError> {
+    let failed = |said: String| GitError::File { path: path.to_owned(), said };
+    let Owner { boot, pid, started } = Owner::current().map_err(|error| failed(error.to_string()))?;
+    let claim = serde_json::to_vec(&Claim { boot, pid, started }).map_err(|error| failed(error.to_string()))?;
+    put(path, &claim)
 }
 
 impl Drop for Lease {
@@ -56,7 +62,11 @@ impl Drop for Lease {
 /// The living process that may work in a checkout. A claim that cannot be read counts as nobody's only if it is gone.
 pub(crate) fn holder(root: &Path, id: CheckoutId) -> Option<u32> {
     let path = id.lease(root);
-    let name = Path::new(path.file_name()?);
+    claimant(root, Path::new(path.file_name()?))
+}
+
+/// The living process that wrote a claim.
+pub(crate) fn claimant(root: &Path, name: &Path) -> Option<u32> {
     match host::read_below(root, name, MOST) {
         Ok(None) => None,
         Ok(Some(bytes)) => match serde_json::from_slice::<Claim>(&bytes) {

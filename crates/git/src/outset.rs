@@ -61,7 +61,13 @@ impl Outset {
 
     /// The result as a commit that is built on HEAD, without the temporary commit that held what was not committed;
     /// nothing when the two cannot be told apart.
-    pub async fn lift(&self, git: &Git, tip: &Commit, by: &Signature) -> Result<Option<Commit>, GitError> {
+    pub async fn lift(
+        &self,
+        git: &Git,
+        tip: &Commit,
+        message: &str,
+        by: &Signature,
+    ) -> Result<Option<Commit>, GitError> {
         if self.base == self.head {
             return Ok(Some(tip.clone()));
         }
@@ -69,7 +75,7 @@ impl Outset {
         match end {
             Some(_clashed) => Ok(None),
             None => {
-                let draft = Draft { tree: &tree, parents: &[&self.head], message: "Work of a fleet" };
+                let draft = Draft { tree: &tree, parents: &[&self.head], message };
                 draft.commit(git, by).await.map(Some)
             }
         }

@@ -1,7 +1,9 @@
 //! Commits of a checkout that no later cleaning may take: found there, and brought to the user's repository.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
+
+use protocol::SessionId;
 
 use crate::{Commit, Git, GitError};
 
@@ -54,4 +56,58 @@ pub async fn drop_held(git: &Git, holder: &str, below: &str) -> Result<usize, Gi
     }
     git.done(&["update-ref", "--stdin"], format!("{orders}\n").as_bytes()).await?;
     Ok(orders.lines().count())
+}
+
+/// The refs that sessions keep in a repository.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pins {
+    /// Those whose commits are part of a branch, a tag or HEAD, by session: history keeps them without a ref.
+    pub landed: BTreeMap<SessionId, Vec<Pin>>,
+    /// Those that nothing else keeps.
+    pub only: BTreeMap<SessionId, Vec<Pin>>,
+}
+
+/// A ref and its commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pin {
+    /// The ref.
+    pub name: String,
+    /// The commit.
+    pub commit: Commit,
+}
+
+impl Pins {
+    /// Reads them.
+    pub async fn read(git: &Git) -> Result<Pins, GitError> {
+        let text = git.text(&["for-each-ref", "--format=%(refname) %(objectname)", "refs/bosun/"]).await?;
+        let mut all: Vec<(SessionId, Pin)> = Vec::new();
+        for (name, id) in text.lines().filter_map(|line| line.split_once(' ')) {
+            let session = name.split('/').nth(2).and_then(|session| session.parse().ok());
+            if let (Some(session), Some(commit)) = (session, Commit::new(id)) {
+                all.push((session, Pin { name: name.to_owned(), commit }));
+            }
+        }
+        let mut pins = Pins::default();
+        if all.is_empty() {
+            return Ok(pins);
+        }
+        let wanted: String = all.iter().map(|(_, pin)| format!("{}\n", pin.commit)).collect();
+        let args = ["rev-list", "--stdin", "--not", "HEAD", "--branches", "--tags", "--remotes"];
+        let said = git.done(&args, wanted.as_bytes()).await?.text();
+        let loose: HashSet<&str> = said.lines().collect();
+        for (session, pin) in all {
+            let part = if loose.contains(pin.commit.as_str()) { &mut pins.only } else { &mut pins.landed };
+            part.entry(session).or_default().push(pin);
+        }
+        Ok(pins)
+    }
+
+    /// Removes refs, unless one has moved since it was read.
+    pub async fn remove<'a>(git: &Git, pins: impl IntoIterator<Item = &'a Pin>) -> Result<(), GitError> {
+        let orders: String = pins.into_iter().map(|Pin { name, commit }| format!("delete {name} {commit}\n")).collect();
+        if orders.is_empty() {
+            return Ok(());
+        }
+        git.done(&["update-ref", "--stdin"], orders.as_bytes()).await.map(|_said| ())
+    }
 }

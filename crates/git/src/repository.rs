@@ -134,6 +134,15 @@ impl Repository {
         self.git.done(&["update-ref", name, commit.as_str()], &[]).await.map(|_said| ())
     }
 
+    /// The files that differ from HEAD or that git does not know, ignored ones apart.
+    pub async fn uncommitted(&self) -> Result<Vec<String>, GitError> {
+        // What is not committed inside a submodule is not looked at: nothing of its settings is run.
+        let args = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=normal"];
+        let said = self.git.done(&[&args[..], &["--ignore-submodules=dirty"]].concat(), &[]).await?;
+        let names = said.out.split(|byte| *byte == 0).filter_map(|line| line.get(3..));
+        Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
+    }
+
     /// HEAD with everything that is not committed, as a commit under the ref `pin`; HEAD itself if there is nothing. The
     /// user's index, files, stash and refs stay as they are: `scratch` is where an index of our own is kept meanwhile.
     pub async fn snapshot_dirty(&self, scratch: &Path, pin: &str) -> Result<Commit, GitError> {

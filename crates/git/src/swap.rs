@@ -6,6 +6,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::land::LandError;
+use crate::lease::claim;
+use crate::leftover::clear_landings;
 use crate::mover::has_files;
 use crate::staging::{PLAIN, copy};
 use crate::{Commit, Git, GitError, Repository};
@@ -13,6 +15,9 @@ use crate::{Commit, Git, GitError, Repository};
 /// How the folder is called, and how many may be left of landings that were killed.
 const NAME: &str = "bosun-landing";
 const MOST: usize = 100;
+
+/// Who uses the folder, as a file in it.
+pub(crate) const OWNER: &str = "owner";
 
 /// New files and a new index.
 #[derive(Debug)]
@@ -29,6 +34,9 @@ pub(crate) struct Swap {
 impl Swap {
     /// Makes the files in which the two commits differ, and the index that goes with them.
     pub(crate) async fn prepare(repository: &Repository, from: &Commit, to: &Commit) -> Result<Swap, LandError> {
+        if let Err(error) = clear_landings(repository).await {
+            tracing::info!(%error, "what killed landings left stays");
+        }
         let top = repository.top().to_owned();
         let aside = make_aside(repository)?;
         let index = repository.git_dir().join("index");
@@ -49,6 +57,7 @@ impl Swap {
     }
 
     async fn fill(&self, repository: &Repository, from: &Commit, to: &Commit) -> Result<(), LandError> {
+        claim(&self.folder().join(OWNER))?;
         let new = self.folder().join("new");
         for folder in [&new, &self.folder().join("old")] {
             fs::create_dir(folder).map_err(GitError::file(folder))?;
@@ -120,13 +129,17 @@ impl Swap {
     }
 }
 
-/// A folder of our own on the file system of the work tree: in the repository, or where that is elsewhere beside the files.
-fn make_aside(repository: &Repository) -> Result<PathBuf, GitError> {
+/// The folders that landings may make on the file system of the work tree, below its top: in the repository, or where that
+/// is elsewhere beside the files.
+pub(crate) fn places(repository: &Repository) -> impl Iterator<Item = PathBuf> {
     let inside = repository.git_dir() == repository.top().join(".git");
-    let parent = if inside { PathBuf::from(".git") } else { PathBuf::new() };
-    let dot = if inside { "" } else { "." };
-    for n in 1..=MOST {
-        let aside = parent.join(format!("{dot}{NAME}-{n}"));
+    let (parent, dot) = if inside { (PathBuf::from(".git"), "") } else { (PathBuf::new(), ".") };
+    (1..=MOST).map(move |n| parent.join(format!("{dot}{NAME}-{n}")))
+}
+
+/// Makes a folder of our own.
+fn make_aside(repository: &Repository) -> Result<PathBuf, GitError> {
+    for aside in places(repository) {
         match fs::create_dir(repository.top().join(&aside)) {
             Ok(()) => return Ok(aside),
             // One that was killed left it, with what it had taken away.
@@ -134,7 +147,7 @@ fn make_aside(repository: &Repository) -> Result<PathBuf, GitError> {
             Err(error) => return Err(GitError::file(repository.top().join(&aside))(error)),
         }
     }
-    Err(GitError::Taken(repository.top().join(parent).join(format!("{dot}{NAME}-{MOST}"))))
+    Err(GitError::Taken(repository.top().join(places(repository).last().unwrap_or_default())))
 }
 
 fn stamp(path: &Path) -> Option<(u64, u64, i64, i64)> {

@@ -12,7 +12,7 @@ use crate::run::Failure;
 const TRIES: usize = 256;
 
 /// What an answer may say.
-const KNOWN: [&str; 16] = [
+const KNOWN: [&str; 18] = [
     "hookSpecificOutput",
     "permissionDecision",
     "permissionDecisionReason",
@@ -26,6 +26,8 @@ const KNOWN: [&str; 16] = [
     "modifiedPrompt",
     "modifiedResult",
     "updatedToolOutput",
+    "updatedMCPToolOutput",
+    "updatedPermissions",
     "additionalContext",
     "systemMessage",
     "suppressOutput",

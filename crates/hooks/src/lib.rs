@@ -27,4 +27,4 @@ pub use problem::{Position, Problem};
 pub use program::program_digest;
 pub use read::{Place, disables_all, read, read_value};
 pub use run::{Driver, Runner, Ways};
-pub use verdict::{Ruling, Verdict};
+pub use verdict::{RuleUpdate, RuleUpdateKind, Ruling, Verdict};

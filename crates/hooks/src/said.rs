@@ -1,10 +1,10 @@
 //! What a hook said, in either family's words.
 
-use protocol::{HookDialect, HookEvent};
+use protocol::{HookDialect, HookEvent, RuleEffect};
 use serde_json::{Map, Value};
 
 use crate::run::Failure;
-use crate::{Occasion, Ruling, Verdict};
+use crate::{Occasion, RuleUpdate, RuleUpdateKind, Ruling, Verdict};
 use crate::{answer, names};
 
 /// Most bytes of one text that a hook gives an agent.
@@ -57,6 +57,7 @@ fn one(
         halts: words.halts(event)?,
         context: words.context(event)?,
         messages: words.text("systemMessage")?.into_iter().collect(),
+        rules: words.rules(event),
     })
 }
 
@@ -139,6 +140,18 @@ impl Words<'_> {
         }
     }
 
+    /// What is to become of the session's rules, where a hook is asked whether a call may run. An update that cannot be
+    /// read is passed over: the decision beside it counts all the same.
+    fn rules(&self, event: HookEvent) -> Vec<RuleUpdate> {
+        if event != HookEvent::PermissionRequest {
+            return Vec::new();
+        }
+        let decision = self.get("decision").and_then(Value::as_object);
+        let updates = decision.and_then(|decision| decision.get("updatedPermissions"));
+        let updates = updates.or_else(|| self.get("updatedPermissions")).and_then(Value::as_array);
+        updates.into_iter().flatten().filter_map(update).collect()
+    }
+
     fn replaced(&self, event: HookEvent) -> Result<Option<String>, Failure> {
         match event {
             HookEvent::UserPromptSubmitted => self.text("modifiedPrompt"),
@@ -195,6 +208,30 @@ impl Words<'_> {
         }
         Ok(context)
     }
+}
+
+fn update(update: &Value) -> Option<RuleUpdate> {
+    let change = match update["type"].as_str()? {
+        "addRules" => RuleUpdateKind::Add,
+        "removeRules" => RuleUpdateKind::Remove,
+        "replaceRules" => RuleUpdateKind::Replace,
+        _other => return None,
+    };
+    let effect = match update["behavior"].as_str()? {
+        "allow" => RuleEffect::Allow,
+        "ask" => RuleEffect::Ask,
+        "deny" => RuleEffect::Deny,
+        _other => return None,
+    };
+    let rule = |entry: &Value| {
+        let tool = entry["toolName"].as_str()?;
+        Some(match entry["ruleContent"].as_str() {
+            Some(content) => format!("{tool}({content})"),
+            None => tool.to_owned(),
+        })
+    };
+    let rules = update["rules"].as_array()?.iter().filter_map(rule).collect();
+    Some(RuleUpdate { change, effect, rules })
 }
 
 /// The words of a tool's result: of a text, of a list of content blocks, of what a shell command or a file holds; the

@@ -1,5 +1,6 @@
 //! What hooks have to say to an occasion.
 
+use protocol::RuleEffect;
 use serde_json::{Map, Value};
 
 /// What hooks have to say to an occasion, all of them together.
@@ -17,6 +18,30 @@ pub struct Verdict {
     pub context: Vec<String>,
     /// What the person is to be told.
     pub messages: Vec<String>,
+    /// What is to become of the session's rules.
+    pub rules: Vec<RuleUpdate>,
+}
+
+/// A change of the session's rules that a hook wants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleUpdate {
+    /// What becomes of them.
+    pub change: RuleUpdateKind,
+    /// What the rules say of the calls that they match.
+    pub effect: RuleEffect,
+    /// The rules, in the words of the hook's family.
+    pub rules: Vec<String>,
+}
+
+/// What becomes of rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RuleUpdateKind {
+    /// They hold from now on.
+    Add,
+    /// They do not hold any more.
+    Remove,
+    /// Only they hold, of those with their effect.
+    Replace,
 }
 
 /// Whether something may happen, from the weakest word to the strongest.
@@ -42,13 +67,14 @@ pub enum Ruling {
 impl Verdict {
     /// Takes in what a later hook said: the strongest word counts, the latest change, and everything that was told.
     pub(crate) fn join(&mut self, later: Verdict) {
-        let Verdict { ruling, input, text, halts, context, messages } = later;
+        let Verdict { ruling, input, text, halts, context, messages, rules } = later;
         self.ruling = std::mem::take(&mut self.ruling).stronger(ruling);
         self.input = input.or(self.input.take());
         self.text = text.or(self.text.take());
         self.halts = self.halts.take().or(halts);
         self.context.extend(context);
         self.messages.extend(messages);
+        self.rules.extend(rules);
     }
 
     /// Why it may not happen, if it may not.

@@ -1,5 +1,6 @@
 //! The layout of `$BOSUN_HOME`. It belongs to one user (0700), and this module alone knows where things are.
 
+use std::collections::HashSet;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -112,6 +113,14 @@ impl Home {
         Ok(Home { root })
     }
 
+    /// Opens the folder to read what is in it: one that cannot be written is taken as it is.
+    pub fn open_to_read(root: PathBuf) -> Result<Home, HomeError> {
+        match (Home::open(root.clone()), Home::look(&root)) {
+            (Err(HomeError::ReadOnly(_)), Some(home)) => Ok(home),
+            (opened, _) => opened,
+        }
+    }
+
     /// Says whether [`Home::open`] could make or use the folder. Nothing is made or changed.
     pub fn check(root: &Path) -> Result<(), HomeError> {
         let root = fitting(root)?;
@@ -139,6 +148,11 @@ impl Home {
     /// What crosses sessions.
     pub fn index_db(&self) -> PathBuf {
         self.root.join("bosun.db")
+    }
+
+    /// A second copy of what is there and nowhere else.
+    pub fn index_backup(&self) -> PathBuf {
+        self.root.join("bosun.backup.jsonl")
     }
 
     /// The log files.
@@ -191,6 +205,12 @@ impl Home {
     pub fn socket(&self, session: SessionId) -> PathBuf {
         let (_, random) = session.uuid().as_u64_pair();
         self.root.join("run").join(format!("{random:016x}.sock"))
+    }
+
+    /// The sockets of owners that are there, and of those that died.
+    pub fn sockets(&self) -> HashSet<PathBuf> {
+        let found = fs::read_dir(self.root.join("run")).into_iter().flatten().flatten();
+        found.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "sock")).collect()
     }
 
     /// Makes one session's folders.

@@ -1,8 +1,12 @@
 //! The terminal that a person sits at: how large it is, and whether it gives single keys.
 
-use std::io;
+use std::io::{self, PipeReader};
 
-use rustix::termios::{InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::termios::{
+    InputModes, LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios, tcgetwinsize,
+};
 
 /// How large a terminal is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,15 +21,41 @@ impl Size {
     /// What a terminal has that does not tell.
     const USUAL: Size = Size { columns: 80, rows: 24 };
 
-    /// The size of the terminal on stdout.
+    /// The size of the terminal on stdout, or on stderr when stdout goes elsewhere.
     pub fn read() -> Size {
-        match rustix::termios::tcgetwinsize(io::stdout()) {
+        let size = tcgetwinsize(io::stdout()).or_else(|_| tcgetwinsize(io::stderr()));
+        match size {
             Ok(size) if size.ws_col > 0 && size.ws_row > 0 => {
                 Size { columns: size.ws_col.into(), rows: size.ws_row.into() }
             }
             Ok(_) | Err(_) => Size::USUAL,
         }
     }
+}
+
+/// Waits until stdin can be read; gives false when `stop` is closed before, and then nothing was read.
+pub fn wait_for_input(stop: &PipeReader) -> bool {
+    let stdin = io::stdin();
+    loop {
+        let mut fds = [PollFd::new(&stdin, PollFlags::IN), PollFd::new(stop, PollFlags::IN)];
+        match poll(&mut fds, None) {
+            Ok(_) if !fds[1].revents().is_empty() => return false,
+            Ok(_) => return true,
+            Err(Errno::INTR) => {}
+            Err(_) => return false,
+        }
+    }
+}
+
+/// Forgets what was typed on the terminal on stdin and nobody has read yet.
+pub fn discard_input() {
+    // A terminal that is gone has nothing to forget.
+    let _gone = rustix::termios::tcflush(io::stdin(), QueueSelector::IFlush);
+}
+
+/// Whether this process may read the terminal on stdin: one in the background would be stopped if it tried.
+pub fn is_foreground() -> bool {
+    rustix::termios::tcgetpgrp(io::stdin()).is_ok_and(|group| group == rustix::process::getpgrp())
 }
 
 /// A terminal on stdin that gives every key as it is pressed and shows none. It is as it was when this is dropped.

@@ -9,6 +9,7 @@
 
 pub mod bucket;
 mod counts;
+pub mod day;
 mod decide;
 mod effect;
 mod evolve;

@@ -10,6 +10,8 @@ pub struct Facts {
     pub bucket: Option<String>,
     /// What its tokens cost, if that is known.
     pub price: Option<Price>,
+    /// Whether its provider knows its customer, and so can send a bill. One that asks for no key cannot.
+    pub bills: bool,
     /// How many tokens a request and its answer may have together, if that is known.
     pub context: Option<u64>,
     /// Most tokens of one answer.
@@ -30,7 +32,19 @@ pub enum Skill {
 }
 
 impl Facts {
+    /// Whether somebody may have to pay for it, and nobody knows how much.
+    pub fn is_price_missing(&self) -> bool {
+        self.price.is_none() && self.bills
+    }
+
     /// A model of which nothing is known.
-    pub const UNKNOWN: Facts =
-        Facts { bucket: None, price: None, context: None, max_output: 8_192, skill: Skill::Able, at_once: None };
+    pub const UNKNOWN: Facts = Facts {
+        bucket: None,
+        price: None,
+        bills: false,
+        context: None,
+        max_output: 8_192,
+        skill: Skill::Able,
+        at_once: None,
+    };
 }

@@ -19,6 +19,7 @@ mod replay;
 mod reply;
 mod request;
 mod script;
+mod short_names;
 mod wire;
 
 pub use delta::Delta;
@@ -26,7 +27,7 @@ pub use facts::{Facts, Skill};
 pub use lenient::Lenient;
 pub use messages::{Fold, Messages};
 pub use model::{Deltas, Model, ModelError};
-pub use open::{OpenError, in_full, is_file, open};
+pub use open::{OpenError, is_file, open};
 pub use provider::{Extra, Key, Listed, Provider, Providers, Wire};
 pub use replay::{Recorder, RecordingError, Replay};
 pub use reply::{Draft, Reply};

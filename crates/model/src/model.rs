@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 use protocol::ModelFault;
 
@@ -18,6 +20,12 @@ pub trait Model: Send + Sync + fmt::Debug {
     /// What is known of it.
     fn facts(&self) -> &Facts {
         &Facts::UNKNOWN
+    }
+
+    /// Finds out more about it, if anybody can tell; its facts may be others from then on. Costs nothing once they
+    /// are known.
+    fn learn(&self) -> BoxFuture<'_, ()> {
+        std::future::ready(()).boxed()
     }
 
     /// Asks. The stream ends after [`Delta::Done`] or after its first error; one that ends without either was cut.

@@ -50,18 +50,11 @@ pub fn is_file(provider: &str) -> bool {
     matches!(provider, "script" | "replay")
 }
 
-/// A model's name that means the same in any folder, if it was given in `base`.
-pub fn in_full(spec: &str, base: &Path) -> String {
-    match spec.split_once('/') {
-        Some((provider, file)) if is_file(provider) => format!("{provider}/{}", base.join(file).display()),
-        Some(_) | None => spec.to_owned(),
-    }
-}
-
-/// Opens `provider/MODEL`, where the model's name may hold slashes of its own, or `script/FILE` or `replay/FILE`, where
-/// a relative file is looked for in `base`.
+/// Opens `provider/MODEL`, where the model's name may hold slashes of its own, a short name of such a model, or
+/// `script/FILE` or `replay/FILE`, where a relative file is looked for in `base`.
 pub fn open(spec: &str, base: &Path, providers: &Providers) -> Result<Arc<dyn Model>, OpenError> {
-    let (provider, name) = spec.split_once('/').unwrap_or((spec, ""));
+    let spec = providers.in_full(spec, base);
+    let (provider, name) = spec.split_once('/').unwrap_or((&spec, ""));
     let path = base.join(name);
     match provider {
         "script" if name.is_empty() => Err(OpenError::NoFile { provider: "script" }),
@@ -69,7 +62,7 @@ pub fn open(spec: &str, base: &Path, providers: &Providers) -> Result<Arc<dyn Mo
         "script" => Ok(Arc::new(Script::load(&path)?)),
         "replay" => Ok(Arc::new(Replay::load(&path)?)),
         provider => {
-            let model = Arc::new(remote(provider, name, providers)?);
+            let model = Arc::new(remote(provider, name, providers).map_err(|error| only_key(error, &spec, providers))?);
             Ok(match model.facts().skill {
                 Skill::Able => model,
                 Skill::Small => Arc::new(Lenient::new(model)),
@@ -90,6 +83,14 @@ fn remote(provider: &str, model: &str, providers: &Providers) -> Result<Remote, 
     }
     let client = net::Client::new(providers.route.clone(), providers.patience);
     Ok(Remote::new(provider, model, at.clone(), client))
+}
+
+/// A short name of a model whose provider has no key is no unknown provider.
+fn only_key(error: OpenError, spec: &str, providers: &Providers) -> OpenError {
+    match (&error, providers.lacks_key(spec)) {
+        (OpenError::Provider { .. }, Some((provider, variable))) => OpenError::NoKey { provider, variable },
+        (_other, _) => error,
+    }
 }
 
 fn known(providers: &Providers) -> String {

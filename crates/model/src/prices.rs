@@ -25,8 +25,12 @@ pub fn table(wire: Wire) -> BTreeMap<String, Listed> {
 impl Provider {
     /// What is known of a model: by its name, or by the name without the date that a maker adds to it.
     pub fn listed(&self, name: &str) -> Listed {
-        let exact = self.models.get(name);
-        exact.or_else(|| self.models.get(undated(name)?)).copied().unwrap_or_default()
+        self.find(name).copied().unwrap_or_default()
+    }
+
+    /// The entry of a model, if there is one.
+    pub(crate) fn find(&self, name: &str) -> Option<&Listed> {
+        self.models.get(name).or_else(|| self.models.get(undated(name)?))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Where models live: an address, a key, and what is known of each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use net::Secret;
 use protocol::Price;
@@ -75,20 +75,10 @@ pub struct Extra {
 pub struct Providers {
     /// The places by name.
     pub places: BTreeMap<String, Provider>,
+    /// The providers of which every model is listed, but for those that came after the list.
+    pub complete: BTreeSet<String>,
     /// The way: proxies, certificates.
     pub route: net::Route,
     /// How long to wait.
     pub patience: net::Patience,
-}
-
-impl Providers {
-    /// The models that are listed where they can be asked, as `PROVIDER/NAME`.
-    pub fn available(&self) -> Vec<String> {
-        let can_be_asked = |key: &Key| match key {
-            Key::Given(_) | Key::Needless => true,
-            Key::Missing { .. } => false,
-        };
-        let places = self.places.iter().filter(|(_, place)| can_be_asked(&place.key));
-        places.flat_map(|(provider, place)| place.models.keys().map(move |name| format!("{provider}/{name}"))).collect()
-    }
 }

@@ -36,7 +36,7 @@ pub use id::{Fence, IdError, MailId, SessionId, TaskId, Turn};
 pub use list::{Item, ItemId, ItemStatus, ListName, ListNameError, item_circle};
 pub use mail::{Body, Delivery, Origin};
 pub use message::{Answer, AnswerStatus, Block, Call, CallId, Effort, Image, StopReason};
-pub use mode::{AutopilotStop, Completion, PlanAction, SessionMode};
+pub use mode::{AutopilotStop, Completion, FLEET_DEPLOYED, PlanAction, SessionMode};
 pub use name::{Called, Unclear, find_task};
 pub use price::{Price, Quote, Quoted};
 pub use rule::{PermissionMode, RuleEffect, RuleText};

@@ -59,6 +59,9 @@ pub enum PlanAction {
     ExitOnly,
 }
 
+/// What people are shown when a fleet begins.
+pub const FLEET_DEPLOYED: &str = "Fleet deployed";
+
 impl PlanAction {
     /// Every action, in the order that a person is offered them.
     pub const ALL: [PlanAction; 4] =
@@ -84,8 +87,18 @@ impl PlanAction {
         match self {
             PlanAction::Interactive => "carry the plan out, step by step with you",
             PlanAction::Autopilot => "carry the plan out without you, until it is done",
-            PlanAction::AutopilotFleet => "the same with many agents at once, for work that splits well",
+            PlanAction::AutopilotFleet => {
+                "the same with many agents at once (autopilot + /fleet), for work that splits well"
+            }
             PlanAction::ExitOnly => "leave plan mode and do nothing yet",
+        }
+    }
+
+    /// What people are shown when it begins, if that is more than the mode.
+    pub fn announcement(self) -> Option<&'static str> {
+        match self {
+            PlanAction::AutopilotFleet => Some(FLEET_DEPLOYED),
+            PlanAction::Interactive | PlanAction::Autopilot | PlanAction::ExitOnly => None,
         }
     }
 

@@ -225,7 +225,7 @@ impl ParkReason {
         match self {
             ParkReason::Quota => "the provider's quota to reset",
             ParkReason::Auth => "a valid API key",
-            ParkReason::DayBudget => "the next day's budget",
+            ParkReason::DayBudget => "the budget of the next day (UTC)",
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The serving side of the API. Methods of one session are applied one after the other in the order they
-//! came, whoever sent them; all others run at once. A client's troubles stay its own.
+//! came, whoever sent them, except that one that waits for something slow lets other clients pass; all others run at
+//! once. A client's troubles stay its own.
 
 mod client;
 mod line;

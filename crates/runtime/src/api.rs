@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use kernel::{Input, Refusal};
 use protocol::api::{
-    AgentResult, AgentView, AgentsResult, AsksParams, Command, ErrandIdParams, FleetParams, FleetResult, InvokeParams,
-    Method, ModeParams, ModelParams, OutputResult, OwnerParams, PermissionParams, PlanParams, PlanResult, RefusalKind,
-    RulesParams, SelectParams, SendParams, SendResult, SlashList, StartAgentParams, StartAgentResult, SubscribeParams,
-    TaskParams, TasksParams, TodoEdit, TodoEdits, TodoIds, TodosParams,
+    AgentResult, AgentView, AgentsResult, AsksDecideParams, AsksParams, Command, ErrandIdParams, FleetParams,
+    FleetResult, InvokeParams, Method, ModeParams, ModelParams, OutputResult, OwnerParams, PermissionParams,
+    PlanParams, PlanResult, RefusalKind, RulesParams, SelectParams, SendParams, SendResult, SlashList,
+    StartAgentParams, StartAgentResult, SubscribeParams, TaskParams, TasksParams, TodoEdit, TodoEdits, TodoIds,
+    TodosParams,
 };
 use protocol::{TaskId, TaskState};
 use rpc::{Answering, ClientHandle, ErrorObject, Serve, params};
@@ -47,17 +48,21 @@ impl Serve for Api {
             match method {
                 Method::SessionGet => reply(self.desk.reader().and_then(|reader| reader.session_view())),
                 Method::SessionCommand => {
-                    let fate = commands::carry_out(&self.desk, &self.supervisor, self.root, params(given)?).await;
+                    let command: Command = params(given)?;
+                    if let Command::Send(message) = &command {
+                        self.let_others_pass(message, &client);
+                    }
+                    let fate = commands::carry_out(&self.desk, &self.supervisor, self.root, command).await;
                     json_of(fate.map_err(refused)?)
                 }
                 Method::SessionSend => {
-                    let receipt = self.send(params(given)?).await?;
+                    let receipt = self.send(params(given)?, &client).await?;
                     let mail = receipt.mail.ok_or_else(|| ErrorObject::internal("the message has no receipt"))?;
                     json_of(SendResult { mail })
                 }
                 Method::SessionFleetStart => {
                     let FleetParams { prompt } = params(given)?;
-                    self.send(slash::fleet_prompt(prompt.as_deref()).message()).await?;
+                    self.send(slash::fleet_prompt(prompt.as_deref()).message(), &client).await?;
                     json_of(FleetResult { started: true })
                 }
                 Method::CommandsList => {
@@ -65,6 +70,8 @@ impl Serve for Api {
                 }
                 Method::CommandsInvoke => {
                     let InvokeParams { name, input } = params(given)?;
+                    // It may run the commands of a file, or hooks.
+                    client.let_others_pass();
                     let dispatcher = Dispatcher { desk: &self.desk, supervisor: &self.supervisor, root: self.root };
                     let answer = dispatcher.invoke(&name, &input).await.answer();
                     json_of(answer.map_err(|why| refusal(RefusalKind::Unfit, &why))?)
@@ -170,7 +177,7 @@ impl Serve for Api {
                     let wanted = AsksParams { limit: most(wanted.limit), ..wanted };
                     reply(self.desk.reader().and_then(|reader| reader.asks_page(&wanted)))
                 }
-                Method::AsksDecide => self.command(Command::Decide(params(given)?)).await,
+                Method::AsksDecide => self.decide(params(given)?).await,
                 Method::EventsSubscribe => {
                     let from: SubscribeParams = params(given)?;
                     let subscription = self.desk.bus.subscribe(from.after);
@@ -185,13 +192,31 @@ impl Serve for Api {
 
 impl Api {
     /// Sends a message as hooks let it pass.
-    async fn send(&self, message: SendParams) -> Result<Receipt, ErrorObject> {
+    async fn send(&self, message: SendParams, client: &ClientHandle) -> Result<Receipt, ErrorObject> {
+        self.let_others_pass(&message, client);
         let message = hooks::prompted(&self.desk, &self.supervisor, self.root, message).await.map_err(refused)?;
         self.submit(commands::input(Command::Send(message), self.root)).await
     }
 
+    /// Hooks may take as long as they like; only whoever sent the message waits for them.
+    fn let_others_pass(&self, message: &SendParams, client: &ClientHandle) {
+        if hooks::hear_prompt(&self.desk, self.root, message) {
+            client.let_others_pass();
+        }
+    }
+
     async fn command(&self, command: Command) -> Result<Value, ErrorObject> {
         self.submit(commands::input(command, self.root)).await.map(|_receipt| json!({}))
+    }
+
+    async fn decide(&self, AsksDecideParams { decided, interrupt }: AsksDecideParams) -> Result<Value, ErrorObject> {
+        let decide = self.command(Command::Decide(decided));
+        if !interrupt {
+            return decide.await;
+        }
+        // They line up together: no step is taken between them.
+        let (decided, interrupted) = tokio::join!(decide, self.command(Command::Interrupt));
+        decided.and(interrupted)
     }
 
     fn list(&self, wanted: TasksParams) -> Result<Value, ErrorObject> {

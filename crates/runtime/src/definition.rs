@@ -30,7 +30,7 @@ pub(crate) fn model(main: &AgentSpec, settings: &Settings) -> Result<Option<Mode
         match settings.models.open(wanted) {
             Ok(_model) => {
                 let requested = Some(wanted.clone());
-                return Ok(Some(ModelUse { requested, effective: wanted.clone(), why: None }));
+                return Ok(Some(ModelUse { requested, effective: settings.models.in_full(wanted), why: None }));
             }
             Err(why) => problems.push(format!("{wanted}: {why}")),
         }

@@ -3,10 +3,11 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
+use hooks::{RuleUpdate, RuleUpdateKind};
 use kernel::Input;
 use policy::{Policy, Rule, RuleError, Source};
 use protocol::api::RuleChange;
-use protocol::{DecidedBy, Decision, Event, PermissionMode, RuleEffect, SessionMode};
+use protocol::{DecidedBy, Decision, Event, HookDialect, PermissionMode, RuleEffect, SessionMode};
 
 /// What calls may do now: the policy that the session was opened with, and what was granted since it began. In plan mode
 /// nobody may change anything, whatever was granted.
@@ -90,6 +91,40 @@ impl Grants {
         Ok(())
     }
 
+    /// Changes the rules as hooks want it, as far as that narrows: their yes is not a person's. A rule that cannot be
+    /// kept to the letter holds for its whole tool.
+    pub(crate) fn narrow_by(&self, updates: &[RuleUpdate]) {
+        for update in updates {
+            let changes = self.narrowing(update);
+            if let Err(error) = self.change(&changes) {
+                tracing::warn!(%error, "a hook's change of the rules is passed over");
+            }
+        }
+    }
+
+    fn narrowing(&self, update: &RuleUpdate) -> Vec<RuleChange> {
+        let effect = update.effect;
+        let rules = update.rules.iter().filter_map(|text| readable(effect, text));
+        match (update.change, effect) {
+            (RuleUpdateKind::Add | RuleUpdateKind::Replace, RuleEffect::Ask | RuleEffect::Deny) => {
+                rules.map(|rule| RuleChange::Add { effect, rule: rule.text }).collect()
+            }
+            (RuleUpdateKind::Remove, RuleEffect::Allow) => {
+                rules.map(|rule| RuleChange::Remove { effect, rule: rule.text }).collect()
+            }
+            (RuleUpdateKind::Replace, RuleEffect::Allow) => {
+                let stay: Vec<String> = rules.map(|rule| rule.text).collect();
+                let policy = self.policy();
+                let own = policy.rules.iter().filter(|rule| rule.effect == effect && rule.source == Source::Session);
+                let rules = own.map(|rule| rule.text.clone()).filter(|rule| stay.contains(rule)).collect();
+                vec![RuleChange::Replace { effect, rules }]
+            }
+            (RuleUpdateKind::Add, RuleEffect::Allow) | (RuleUpdateKind::Remove, RuleEffect::Ask | RuleEffect::Deny) => {
+                Vec::new()
+            }
+        }
+    }
+
     fn narrow(&self, mode: SessionMode) {
         let mut ceiling = self.0.write().unwrap_or_else(PoisonError::into_inner);
         ceiling.planning = (mode == SessionMode::Plan).then(|| planning(&ceiling.policy));
@@ -102,6 +137,23 @@ impl Grants {
             ceiling.planning = Some(planning(&ceiling.policy));
         }
     }
+}
+
+/// A rule in the words of another family. One that forbids and cannot be read is one for its whole tool.
+fn readable(effect: RuleEffect, text: &str) -> Option<Rule> {
+    let (tool, pattern) = text.split_once('(').map_or((text, None), |(tool, rest)| (tool, Some(rest)));
+    let ours = hooks::names::ours(tool.trim(), HookDialect::Snake);
+    let whole = (pattern.is_none() || effect != RuleEffect::Allow).then(|| [tool.trim().to_owned(), ours.to_owned()]);
+    let exact = [Some(text.to_owned()), pattern.map(|rest| format!("{ours}({rest}"))];
+    let mut rules = exact.into_iter().flatten().chain(whole.into_iter().flatten());
+    let rule = rules.find_map(|text| {
+        let rule = Rule::parse(effect, &text, Source::Session).ok()?;
+        rule.unknown_tool().is_none().then_some(rule)
+    });
+    if rule.is_none() {
+        tracing::warn!(text, "a hook's rule is passed over");
+    }
+    rule
 }
 
 /// Puts a rule among others, after those of stronger sources, unless it is there.
@@ -225,6 +277,38 @@ mod tests {
                 is_refused,
                 changes.iter().any(|change| matches!(change, RuleChange::Add { rule, .. } if rule == "  "))
             );
+        }
+    }
+
+    #[test]
+    fn what_hooks_want_of_the_rules_only_narrows() {
+        use RuleEffect::{Allow, Ask, Deny};
+        use RuleUpdateKind::{Add, Remove, Replace};
+        let parsed = |effect, text: &str, source| Rule::parse(effect, text, source).unwrap();
+        let update = |change, effect, rule: &str| RuleUpdate { change, effect, rules: vec![rule.into()] };
+        let before = [(Allow, "view"), (Deny, "fetch"), (Allow, "edit")];
+        let cases: [(RuleUpdate, Left<'_>); 9] = [
+            (update(Add, Deny, "Bash(rm:*)"), &[before[0], before[1], before[2], (Deny, "shell(rm:*)")]),
+            (update(Add, Ask, "Write([)"), &[before[0], before[1], before[2], (Ask, "edit")]),
+            (update(Replace, Deny, "Bash"), &[before[0], before[1], before[2], (Deny, "shell")]),
+            (update(Add, Allow, "Bash"), &before),
+            (update(Remove, Deny, "WebFetch"), &before),
+            (update(Remove, Allow, "Edit"), &before[..2]),
+            (update(Remove, Allow, "view"), &before[1..]),
+            (update(Replace, Allow, "Bash"), &before[..2]),
+            (update(Add, Deny, "("), &before),
+        ];
+        for (update, expected) in cases {
+            let rules = vec![
+                parsed(Allow, "view", Source::Flag),
+                parsed(Deny, "fetch", Source::Session),
+                parsed(Allow, "edit", Source::Session),
+            ];
+            let grants = Grants::new(Policy { rules, ..Policy::default() });
+            grants.narrow_by(std::slice::from_ref(&update));
+            let policy = grants.policy();
+            let left: Vec<_> = policy.rules.iter().map(|rule| (rule.effect, rule.text.as_str())).collect();
+            assert_eq!(left, expected, "{update:?}");
         }
     }
 

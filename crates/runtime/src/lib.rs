@@ -59,17 +59,21 @@ mod watch;
 pub use bus::{Bus, Live, Subscription};
 pub use catalog::Catalog;
 pub use expects::{check_schema, schema_mistakes};
-pub use fleet::{Aids, Done, Fleet, FleetError, FleetOrder, FleetOutcome, Ground, Halt, Harvest, Harvested, Memory};
+pub use fleet::{
+    Aids, Done, Fleet, FleetError, FleetOrder, FleetOutcome, Ground, Halt, Harvest, Harvested, Memory, NamedFiles,
+    SharedFiles,
+};
 pub use guests::{Guests, SystemText};
 pub use instructions::{InstructionPlaces, Instructions, Notice};
 pub use kernel::Parking;
 pub use links::redirects;
 pub use look::{Surroundings, look};
 pub use merging::{Fit, Fitted, Left, Merging, Summary, Taken};
-pub use models::{CostGuard, Models, OnlyOwn, TooDear};
+pub use models::{CostGuard, Models, OnlyOwn, TooDear, Unpriced};
 pub use output::output;
 pub use own::Unchanged;
 pub use plan::read_plan;
+pub use prompt::without_marks;
 pub use recall::{
     Census, CensusError, FilePatterns, FleetMemory, Landing, Means, NoWorks, Recalled, Recollection, Shelf, Staff, Why,
     Works, apart,

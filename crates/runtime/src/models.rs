@@ -16,6 +16,11 @@ pub trait Models: Send + Sync + fmt::Debug {
         spec.to_owned()
     }
 
+    /// Whether a model may exist, as far as is known; nobody knows all models of every provider.
+    fn may_have(&self, _spec: &str) -> bool {
+        true
+    }
+
     /// The models that can be asked, by the names that [`Models::open`] takes.
     fn available(&self) -> Vec<String>;
 
@@ -48,6 +53,18 @@ pub struct CostGuard {
     pub percent: Option<u32>,
     /// What becomes of it otherwise.
     pub otherwise: TooDear,
+    /// What is thought of a model whose price is not known.
+    pub unpriced: Unpriced,
+}
+
+/// What is thought of a model whose price is not known, though somebody may have to pay it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Unpriced {
+    /// It is too expensive.
+    #[default]
+    TooDear,
+    /// It is cheap enough.
+    Allowed,
 }
 
 /// What becomes of an agent whose model is too dear.
@@ -62,6 +79,6 @@ pub enum TooDear {
 
 impl Default for CostGuard {
     fn default() -> Self {
-        CostGuard { percent: None, otherwise: TooDear::Refuse }
+        CostGuard { percent: None, otherwise: TooDear::Refuse, unpriced: Unpriced::TooDear }
     }
 }

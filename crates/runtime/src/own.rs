@@ -29,9 +29,7 @@ pub enum Unchanged {
         known: String,
     },
     /// Nobody knows what it costs.
-    #[error(
-        "the price of {0} is not known, so the session's budget in dollars cannot be held; choose a model with a price"
-    )]
+    #[error("the price of {0} is not known, so no budget in dollars can be held; choose a model with a price")]
     Unpriced(String),
     /// The session did not take it.
     #[error(transparent)]
@@ -80,7 +78,8 @@ impl Desk {
             Unchanged::Unusable { spec, why, known }
         })?;
         let budget = supervisor.look(move |kernel| kernel.task(root).map(|root| root.ledger.budget)).await?;
-        if budget.is_some_and(|budget| budget.micros.is_some()) && model.facts().price.is_none() {
+        let in_dollars = budget.is_some_and(|budget| budget.micros.is_some()) && model.facts().price.is_none();
+        if in_dollars || self.settings.day_budget.is_some() && model.facts().is_price_missing() {
             return Err(Unchanged::Unpriced(spec));
         }
         // Whoever reads of it in the log must find it open.

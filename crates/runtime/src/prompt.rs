@@ -155,6 +155,20 @@ pub(crate) fn unquote(text: &str) -> (String, Vec<String>) {
     (words.join("\n").trim().to_owned(), data)
 }
 
+/// A text for people: what is quoted in it stands there without its marks, which are for models.
+pub fn without_marks(text: &str) -> String {
+    let (mut lines, mut inside) = (Vec::new(), false);
+    for line in text.lines() {
+        match (line, inside) {
+            (DATA, false) => inside = true,
+            (END_OF_DATA, true) => inside = false,
+            (quoted, true) => lines.push(quoted.strip_prefix("> ").unwrap_or(quoted)),
+            (words, false) => lines.push(words),
+        }
+    }
+    lines.join("\n")
+}
+
 /// Whether a text is the runtime's own word, which holds for its moment only.
 pub(crate) fn is_notice(text: &str) -> bool {
     [BUDGET_LOW, GO_ON].contains(&text)
@@ -181,6 +195,15 @@ mod tests {
         for answer in ["Done.", "Next: x", "\nNext: x", "Done.\nNext: ", "Next: x\nDone.", ""] {
             assert_eq!(some(answer), None, "{answer:?}");
         }
+    }
+
+    /// B10: a reason was cut in the middle of its marks.
+    #[test]
+    fn people_read_what_is_quoted_without_its_marks() {
+        let reason = format!("`make` must exit with code 0; it printed:\n{}\nTwice.", quote("no rule\n> make all"));
+        let told = "`make` must exit with code 0; it printed:\nno rule\n> make all\nTwice.";
+        assert_eq!(without_marks(&reason), told);
+        assert_eq!(without_marks("> not quoted\n[end of data]"), "> not quoted\n[end of data]");
     }
 
     #[test]

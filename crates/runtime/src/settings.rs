@@ -64,6 +64,8 @@ pub struct Settings {
     pub max_turns: Option<u32>,
     /// What the root and everything below it may spend.
     pub budget: Budget,
+    /// What everybody who shares the home may spend in a day, in millionths of a US dollar.
+    pub day_budget: Option<u64>,
     /// How long its agents may work in this process.
     pub timeout: Option<Duration>,
     /// How hard the model should think; as its provider likes when absent.

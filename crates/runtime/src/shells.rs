@@ -59,7 +59,8 @@ async fn execute(desk: &Desk, site: &Site, task: TaskId, command: &str) -> (Endi
         Ok(spool) => spool,
         Err(error) => return (failed(format!("its output cannot be kept: {error}")), None),
     };
-    let command = ShellCommand { command, cwd: site.cwd(), env: &site.env };
+    let memory = desk.settings.tools.command_memory;
+    let command = ShellCommand { command, cwd: site.cwd(), env: &site.env, memory };
     let mut process = match tools::launch(&desk.guardian, command).await {
         Ok(process) => process,
         Err(error) => return (failed(format!("it could not start: {error}")), None),

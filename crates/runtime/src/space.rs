@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tools::{BoxFuture, ToolError};
 
 use crate::agent::Desk;
+use crate::todos::Todos;
 use crate::waits::Caller;
 
 /// Most todos that are named to an agent whose word on them does not hold.
@@ -19,6 +20,8 @@ const NAMED: usize = 5;
 /// The session's tables, opened when first needed.
 pub(crate) struct Tables {
     path: PathBuf,
+    /// Who believes that a change is the agent's that signed it.
+    todos: Todos,
     space: Mutex<Option<Arc<SqlSpace>>>,
 }
 
@@ -29,8 +32,8 @@ impl fmt::Debug for Tables {
 }
 
 impl Tables {
-    pub(crate) fn new(path: PathBuf) -> Tables {
-        Tables { path, space: Mutex::new(None) }
+    pub(crate) fn new(path: PathBuf, todos: Todos) -> Tables {
+        Tables { path, todos, space: Mutex::new(None) }
     }
 
     fn space(&self) -> Result<Arc<SqlSpace>, ToolError> {
@@ -38,7 +41,9 @@ impl Tables {
         if let Some(space) = &*space {
             return Ok(Arc::clone(space));
         }
-        let opened = Arc::new(SqlSpace::open(&self.path, SqlLimits::default()).map_err(ToolError::broken)?);
+        let todos = self.todos.clone();
+        let opened = SqlSpace::open(&self.path, SqlLimits::default()).map_err(ToolError::broken)?;
+        let opened = Arc::new(opened.vouching(move |noted| todos.vouch(noted)));
         *space = Some(Arc::clone(&opened));
         Ok(opened)
     }

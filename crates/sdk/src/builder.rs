@@ -95,7 +95,7 @@ impl Builder {
     /// Lets the session and everything below it spend this much.
     pub fn budget(mut self, budget: Budget) -> Builder {
         let Budget { tokens, micros } = budget;
-        self.typed.budget = Spending { usd: micros.map(Usd), tokens: tokens.and_then(NonZeroU64::new) };
+        self.typed.budget = Spending { usd: micros.map(Usd), tokens: tokens.and_then(NonZeroU64::new), day_usd: None };
         self
     }
 

@@ -20,7 +20,11 @@ impl Models for Known {
     }
 
     fn in_full(&self, spec: &str) -> String {
-        model::in_full(spec, &self.cwd)
+        self.providers.in_full(spec, &self.cwd)
+    }
+
+    fn may_have(&self, spec: &str) -> bool {
+        self.providers.may_have(spec)
     }
 
     fn available(&self) -> Vec<String> {

@@ -21,9 +21,11 @@ impl Builder {
         let layers = self.layers(&cwd)?;
         let config = layers.config();
         let access = config.access(&self.bosun.env)?;
-        let model_spec = config.model.as_deref().map(|spec| model::in_full(spec, &cwd)).ok_or(Error::NoModel)?;
+        let spec = config.model.clone().or_else(|| access.default_model().map(|default| default.spec));
+        let model_spec = access.providers.in_full(&spec.ok_or(Error::NoModel)?, &cwd);
         let model = model::open(&model_spec, &cwd, &access.providers)?;
-        if config.budget.micros.is_some() && model.facts().price.is_none() {
+        let in_dollars = config.budget.micros.is_some() && model.facts().price.is_none();
+        if in_dollars || config.day_budget.is_some() && model.facts().is_price_missing() {
             return Err(Error::Unpriced(model_spec));
         }
         let policy = self.policy(&layers, &config, &cwd)?;
@@ -62,6 +64,7 @@ impl Builder {
             list: config.list.clone(),
             max_turns: config.max_turns,
             budget: config.budget,
+            day_budget: config.day_budget,
             timeout: None,
             effort: config.effort,
             secrets: access.secrets.into(),

@@ -2,7 +2,7 @@
 
 use protocol::api::{AskState, AskView, AsksParams, AsksResult};
 use protocol::{Ask, AskId, At, CallId, DecidedBy, Decision, SessionId, TaskId};
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::error::unreadable;
 use crate::event::{from_json, json};
@@ -54,9 +54,15 @@ pub(crate) fn page(conn: &Connection, session: SessionId, wanted: &AsksParams) -
     Ok(AsksResult { asks, total })
 }
 
+/// The number of an ask in its session; none if there is no such ask.
+pub(crate) fn number(conn: &Connection, id: &AskId) -> rusqlite::Result<Option<u64>> {
+    conn.prepare_cached("SELECT row FROM bosun_asks WHERE id = ?1")?.query_row([&id.0], |row| row.get(0)).optional()
+}
+
 fn view(row: &Row<'_>, session: SessionId) -> rusqlite::Result<AskView> {
     Ok(AskView {
         session,
+        number: row.get("row")?,
         task: row.get::<_, String>("task")?.parse().map_err(unreadable)?,
         path: row.get("path")?,
         asked_at: At(row.get("asked_at")?),

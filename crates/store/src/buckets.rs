@@ -23,6 +23,9 @@ pub struct Buckets {
 }
 
 impl Buckets {
+    /// Where it is kept what was spent each day. No provider has such a name.
+    pub const DAYS: &str = "days";
+
     /// Opens the buckets of a home, making the file when it is missing or damaged.
     pub fn open(home: &Home) -> Result<Buckets, StoreError> {
         let conn = Index::open(home)?.into_connection();
@@ -38,22 +41,35 @@ impl Buckets {
         Ok(Buckets { path, conn })
     }
 
+    /// The same to read them. Of a home that cannot be written it is a copy.
+    pub fn open_to_read(home: &Home) -> Result<Buckets, StoreError> {
+        match Buckets::open(home) {
+            Err(StoreError::ReadOnly { .. } | StoreError::Denied { .. } | StoreError::Home(_)) => {
+                Ok(Buckets { path: home.index_db(), conn: Index::open_copy(home)?.into_connection() })
+            }
+            opened => opened,
+        }
+    }
+
     /// What a bucket says at the moment.
     pub fn read(&self, key: &str) -> Result<Option<String>, StoreError> {
         read(&self.conn, key).map_err(fault(&self.path))
     }
 
-    /// Every bucket and what it says.
+    /// Every bucket of a provider and what it says.
     pub fn all(&self) -> Result<Vec<(String, String)>, StoreError> {
         self.conn
-            .prepare_cached("SELECT CAST(state AS BLOB), key FROM buckets ORDER BY key")
-            .and_then(|mut all| all.query_map([], |row| Ok((row.get(1)?, text(row)?)))?.collect())
+            .prepare_cached("SELECT CAST(state AS BLOB), key FROM buckets WHERE key <> ?1 ORDER BY key")
+            .and_then(|mut all| all.query_map([Buckets::DAYS], |row| Ok((row.get(1)?, text(row)?)))?.collect())
             .map_err(fault(&self.path))
     }
 
-    /// Forgets every bucket, as if no provider had ever been asked.
+    /// Forgets every bucket of a provider, as if no provider had ever been asked.
     pub fn clear(&self) -> Result<(), StoreError> {
-        self.conn.execute("DELETE FROM buckets", []).map(|_count| ()).map_err(fault(&self.path))
+        self.conn
+            .execute("DELETE FROM buckets WHERE key <> ?1", [Buckets::DAYS])
+            .map(|_count| ())
+            .map_err(fault(&self.path))
     }
 
     /// Changes a bucket. Nobody else changes it meanwhile, so `edit` must be short.

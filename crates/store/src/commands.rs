@@ -73,6 +73,10 @@ fn refuse_unproven(conn: &Connection) -> rusqlite::Result<()> {
         [event::json(&fate)?],
     )?;
     // A todo that nobody vouches for has no author that any task goes by.
-    conn.execute("UPDATE bosun_todo_log SET author = '' WHERE author IS NULL", [])?;
+    conn.execute(
+        "UPDATE bosun_todo_log SET author = ''
+         WHERE author IS NULL OR author IN (SELECT id FROM bosun_tasks WHERE parent IS NULL)",
+        [],
+    )?;
     Ok(())
 }

@@ -1,15 +1,17 @@
 //! The only places that open a database, one function per role.
 
-use std::fs::OpenOptions;
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::time::Duration;
 
+use rusqlite::backup::Backup;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::StoreError;
-use crate::error::{fault, os_fault};
+use crate::error::{companion, fault, os_fault};
 
 /// Longer than any transaction may take, so that waiting out another connection is not an error.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -42,14 +44,49 @@ pub(crate) fn writable(path: &Path) -> Result<Connection, StoreError> {
 
 /// Opens a database to read it. It never takes a lock that a writer waits for.
 pub(crate) fn readable(path: &Path) -> Result<Connection, StoreError> {
-    let open = || -> rusqlite::Result<Connection> {
-        let conn =
-            Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-        harden(&conn)?;
-        conn.pragma_update(None, "query_only", true)?;
-        Ok(conn)
-    };
-    open().map_err(fault(path))
+    match open_to_read(path).map_err(fault(path)) {
+        Err(StoreError::ReadOnly { .. } | StoreError::Denied { .. }) if File::open(path).is_ok() => readable_copy(path),
+        opened => opened,
+    }
+}
+
+fn open_to_read(path: &Path) -> rusqlite::Result<Connection> {
+    let conn = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    harden(&conn)?;
+    conn.pragma_update(None, "query_only", true)?;
+    // Whether the files beside it can be made shows with the first question.
+    conn.pragma_query_value(None, "schema_version", |row| row.get::<_, i64>(0))?;
+    Ok(conn)
+}
+
+/// Opens a copy of a database whose folder takes no files: SQLite keeps two beside a database that it reads. The copy
+/// has no name any more when this returns.
+fn readable_copy(path: &Path) -> Result<Connection, StoreError> {
+    let folder = tempfile::tempdir().map_err(os_fault(path))?;
+    let copy = folder.path().join("copy.db");
+    for ending in ["", "-wal"] {
+        let (from, to) = (companion(path, ending), companion(&copy, ending));
+        match fs::copy(&from, &to) {
+            Err(error) if !ending.is_empty() && error.kind() == io::ErrorKind::NotFound => {}
+            copied => {
+                copied
+                    .and_then(|_bytes| fs::set_permissions(&to, Permissions::from_mode(0o600)))
+                    .map_err(os_fault(&from))?;
+            }
+        }
+    }
+    open_to_read(&copy).map_err(fault(path))
+}
+
+/// A copy of a database in memory, for whoever may change it and not the file; an empty one if there is no file.
+pub(crate) fn in_memory(path: &Path) -> Result<Connection, StoreError> {
+    let mut memory = Connection::open_in_memory().map_err(fault(path))?;
+    if path.exists() {
+        let from = readable(path)?;
+        Backup::new(&from, &mut memory).and_then(|copying| copying.step(-1)).map_err(fault(path))?;
+    }
+    harden(&memory).map_err(fault(path))?;
+    Ok(memory)
 }
 
 /// A file may come from anywhere: what its schema says is not trusted.

@@ -32,7 +32,7 @@ pub(crate) fn tally(conn: &Connection, mut seen: impl FnMut(Tally)) -> rusqlite:
 /// Reads at most `limit` events after `seq`.
 pub(crate) fn after(conn: &Connection, session: SessionId, seq: u64, limit: usize) -> rusqlite::Result<Vec<Envelope>> {
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    conn.prepare_cached("SELECT seq, v, at, task, type, body FROM bosun_events WHERE seq > ?1 ORDER BY seq LIMIT ?2")?
+    conn.prepare_cached("SELECT seq, v, at, task, body FROM bosun_events WHERE seq > ?1 ORDER BY seq LIMIT ?2")?
         .query_map(params![seq, limit], |row| envelope(row, session))?
         .collect()
 }
@@ -44,11 +44,9 @@ pub(crate) fn of_task(
     task: TaskId,
     seq: u64,
 ) -> rusqlite::Result<Vec<Envelope>> {
-    conn.prepare_cached(
-        "SELECT seq, v, at, task, type, body FROM bosun_events WHERE task = ?1 AND seq > ?2 ORDER BY seq",
-    )?
-    .query_map(params![task.to_string(), seq], |row| envelope(row, session))?
-    .collect()
+    conn.prepare_cached("SELECT seq, v, at, task, body FROM bosun_events WHERE task = ?1 AND seq > ?2 ORDER BY seq")?
+        .query_map(params![task.to_string(), seq], |row| envelope(row, session))?
+        .collect()
 }
 
 /// The number of the last event; 0 in an empty log.
@@ -68,9 +66,21 @@ pub(crate) fn from_json<T: serde::de::DeserializeOwned>(text: &str) -> rusqlite:
 
 fn envelope(row: &Row<'_>, session: SessionId) -> rusqlite::Result<Envelope> {
     let (seq, v, at): (u64, u32, u64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-    let (task, kind, body): (String, String, String) = (row.get(3)?, row.get(4)?, row.get(5)?);
+    let (task, body): (String, String) = (row.get(3)?, row.get(4)?);
+    envelope_of(session, seq, v, at, &task, body)
+}
+
+/// An event from what its row says.
+pub(crate) fn envelope_of(
+    session: SessionId,
+    seq: u64,
+    v: u32,
+    at: u64,
+    task: &str,
+    body: String,
+) -> rusqlite::Result<Envelope> {
     let task = task.parse().map_err(|error| unreadable(format!("event {seq}: {error}")))?;
-    let event = match serde_json::from_str(&upcast(v, &kind, body)) {
+    let event = match serde_json::from_str(&upcast(v, body)) {
         Ok(event) => event,
         Err(_) if v > Envelope::VERSION => Event::Unknown,
         Err(error) => return Err(unreadable(format!("event {seq}: {error}"))),
@@ -78,8 +88,8 @@ fn envelope(row: &Row<'_>, session: SessionId) -> rusqlite::Result<Envelope> {
     Ok(Envelope { v: v.max(Envelope::VERSION), seq, session, entry: Entry { task, at: At(at), event } })
 }
 
-/// Brings an event of the type `kind` from the form `v` to today's. There is one form so far, so nothing changes;
+/// Brings an event from the form `v` to today's. There is one form so far, so nothing changes;
 /// each new one rewrites its elders here.
-fn upcast(_v: u32, _kind: &str, body: String) -> String {
+fn upcast(_v: u32, body: String) -> String {
     body
 }

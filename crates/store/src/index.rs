@@ -1,20 +1,21 @@
 //! The index of sessions, `bosun.db`: a cache of what the session files say, so that listing them does not open
-//! each. It is made again from the session folders when it is lost; of what is nowhere else, the lists of projects and
-//! teams, a damaged one gives what can still be read.
+//! each; `agree.rs` keeps it true. It is made again from the session folders when it is lost; what is nowhere else, the lists of projects and
+//! teams and the trusted projects, has a second copy, and a damaged index also gives the lists that can still be read.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use host::Home;
 use protocol::api::SessionView;
-use protocol::{At, SessionId};
+use protocol::{At, Cost, SessionId};
 use rusqlite::{Connection, Row, TransactionBehavior, params};
 
+use crate::backup::Restored;
 use crate::error::{companion, fault, os_fault, unreadable};
 use crate::lists::rescue_lists;
 use crate::schema::{Form, INDEX};
-use crate::{Reader, StoreError, connect};
+use crate::summary::Stamp;
+use crate::{Rebuilt, StoreError, backup, connect, rebuilt};
 
 /// The index of sessions.
 #[derive(Debug)]
@@ -38,8 +39,16 @@ pub struct SessionRow {
     pub created_at: At,
     /// When it last changed.
     pub updated_at: At,
-    /// Its root's state in one word, or `asking` while anything in it waits for a person.
+    /// Its root's state in one word; `damaged`, `newer` or `unreadable` when its file does not tell.
     pub state: String,
+    /// Whether anything in it waits for a person.
+    pub asking: bool,
+    /// What it spent.
+    pub spent: Cost,
+    /// Whether all of that has a price.
+    pub priced: bool,
+    /// The process that ran it when its file was read.
+    pub owner_pid: Option<u32>,
 }
 
 impl From<&SessionView> for SessionRow {
@@ -52,6 +61,10 @@ impl From<&SessionView> for SessionRow {
             created_at: view.created_at,
             updated_at: view.updated_at,
             state: view.state.word().to_owned(),
+            asking: false,
+            spent: view.spent,
+            priced: view.priced,
+            owner_pid: view.owner_pid,
         }
     }
 }
@@ -86,9 +99,9 @@ impl Index {
         if let Ok(Some(index)) = Index::open_current(home) {
             match index.check() {
                 Ok(()) => return index.fill(home),
-                Err(StoreError::Corrupt { .. }) => {
-                    let damaged = move_aside(&home.index_db())?;
-                    return Index::make_anew(home, Some(&damaged));
+                Err(StoreError::Corrupt { detail, .. }) => {
+                    drop(index);
+                    return Index::replace(home, detail);
                 }
                 Err(error) => return Err(error),
             }
@@ -96,34 +109,14 @@ impl Index {
         Index::make(home)
     }
 
-    /// Makes the index agree with the session folders, as far as the disk takes it: a process may have died before it
-    /// entered its session, and a person may have removed a folder.
-    pub fn agree(self, home: &Home) -> Result<Index, StoreError> {
-        match self.correct(home) {
-            Ok(()) | Err(StoreError::Full { .. } | StoreError::ReadOnly { .. }) => Ok(self),
-            Err(error) => Err(error),
-        }
-    }
-
     /// Writes what a session's row says, whether it was there or not.
     pub fn upsert(&self, row: &SessionRow) -> Result<(), StoreError> {
-        let SessionRow { id, cwd, title, model, created_at, updated_at, state } = row;
-        self.change(|conn| {
-            conn.prepare_cached(
-                "INSERT OR REPLACE INTO sessions (id, cwd, title, model, state, created_at, updated_at)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-            )?
-            .execute(params![id.to_string(), cwd, title, model, state, created_at.0, updated_at.0])?;
-            Ok(())
-        })
+        self.change(|conn| put_row(conn, row, &Stamp(String::new())))
     }
 
     /// Forgets a session.
     pub fn remove(&self, id: SessionId) -> Result<(), StoreError> {
-        self.change(|conn| {
-            conn.prepare_cached("DELETE FROM sessions WHERE id = ?1")?.execute([id.to_string()])?;
-            Ok(())
-        })
+        self.change(|conn| forget(conn, id))
     }
 
     /// The sessions of a folder, or all of them, newest first.
@@ -153,14 +146,19 @@ impl Index {
     }
 
     fn rows(&self, condition: &str, value: &dyn rusqlite::ToSql) -> Result<Vec<SessionRow>, StoreError> {
-        self.conn
-            .prepare_cached(&format!("SELECT * FROM sessions {condition} ORDER BY updated_at DESC, id DESC"))
-            .and_then(|mut select| select.query_map([value], session_row)?.collect())
-            .map_err(fault(&self.path))
+        self.ask(|conn| {
+            conn.prepare_cached(&format!("SELECT * FROM sessions {condition} ORDER BY updated_at DESC, id DESC"))?
+                .query_map([value], session_row)?
+                .collect()
+        })
+    }
+
+    pub(crate) fn ask<T>(&self, question: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+        question(&self.conn).map_err(fault(&self.path))
     }
 
     /// Changes the index in a transaction that waits for its turn at the start, where waiting can succeed.
-    fn change(&self, edit: impl FnOnce(&Connection) -> rusqlite::Result<()>) -> Result<(), StoreError> {
+    pub(crate) fn change(&self, edit: impl FnOnce(&Connection) -> rusqlite::Result<()>) -> Result<(), StoreError> {
         let change = || -> rusqlite::Result<()> {
             let change = rusqlite::Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)?;
             edit(&change)?;
@@ -180,50 +178,70 @@ impl Index {
         Ok((form == Form::Current).then_some(Index { path, conn }))
     }
 
+    /// A copy of the index, which may be changed where the file may not.
+    pub(crate) fn open_copy(home: &Home) -> Result<Index, StoreError> {
+        let path = home.index_db();
+        let mut conn = connect::in_memory(&path)?;
+        let is_current = INDEX.form(&conn, &path)? == Form::Current;
+        INDEX.migrate(&mut conn, &path)?;
+        let index = Index { path, conn };
+        if is_current { Ok(index) } else { index.fill(home) }
+    }
+
     /// Makes the index, or takes the steps it is missing. The caller holds the lock, and another process may have
     /// done it all while this one waited for that.
     fn make(home: &Home) -> Result<Index, StoreError> {
         match Index::open_current(home) {
             Ok(Some(index)) => Ok(index),
             Ok(None) => Index::make_anew(home, None),
-            Err(StoreError::Corrupt { .. }) => {
-                let damaged = move_aside(&home.index_db())?;
-                Index::make_anew(home, Some(&damaged))
-            }
+            Err(StoreError::Corrupt { detail, .. }) => Index::replace(home, detail),
             Err(error) => Err(error),
         }
     }
 
-    /// Makes what is not there, with the lists of a file that was moved aside.
-    fn make_anew(home: &Home, damaged: Option<&Path>) -> Result<Index, StoreError> {
+    /// Moves a damaged file aside and makes another.
+    fn replace(home: &Home, detail: String) -> Result<Index, StoreError> {
+        let damaged = move_aside(&home.index_db())?;
+        Index::make_anew(home, Some((detail, damaged)))
+    }
+
+    /// Makes what is not there, with the lists of a file that was moved aside, and with what only the second copy has
+    /// if there was no other.
+    fn make_anew(home: &Home, damaged: Option<(String, PathBuf)>) -> Result<Index, StoreError> {
         let path = home.index_db();
-        let mut conn = if path.exists() { connect::writable(&path)? } else { connect::create(&path)? };
+        let is_older = path.exists();
+        let mut conn = if is_older { connect::writable(&path)? } else { connect::create(&path)? };
         INDEX.migrate(&mut conn, &path)?;
-        if let Some(damaged) = damaged {
+        if let Some((_, damaged)) = &damaged {
             rescue_lists(damaged, &conn).map_err(fault(&path))?;
         }
-        Index { path, conn }.fill(home)
+        let restored =
+            if is_older { Restored::default() } else { backup::restore(home, &conn).map_err(fault(&path))? };
+        let index = Index { path, conn }.fill(home)?;
+        if damaged.is_some() || restored != Restored::default() {
+            index.tell_rebuilt(damaged)?;
+        }
+        Ok(index)
+    }
+
+    /// Says what there is after a file was lost.
+    fn tell_rebuilt(&self, damaged: Option<(String, PathBuf)>) -> Result<(), StoreError> {
+        let count =
+            |what: &str| self.ask(|conn| conn.query_row(&format!("SELECT count(*) FROM {what}"), [], |row| row.get(0)));
+        rebuilt::tell(Rebuilt {
+            path: self.path.clone(),
+            damaged,
+            sessions: count("sessions")?,
+            items: count("bosun_items WHERE status <> 'deleted'")?,
+            trusted: count("trust")?,
+        });
+        Ok(())
     }
 
     /// Enters every session.
     fn fill(self, home: &Home) -> Result<Index, StoreError> {
-        sessions(home)?.into_iter().try_for_each(|id| self.enter(home, id))?;
+        self.note_all(home, &sessions(home)?)?;
         Ok(self)
-    }
-
-    fn correct(&self, home: &Home) -> Result<(), StoreError> {
-        let known: BTreeSet<SessionId> = self.list(None)?.into_iter().map(|row| row.id).collect();
-        let there: BTreeSet<SessionId> = sessions(home)?.into_iter().collect();
-        known.difference(&there).try_for_each(|id| self.remove(*id))?;
-        there.difference(&known).try_for_each(|id| self.enter(home, *id))
-    }
-
-    /// Writes a session's row, if its file can be read and its first commit has happened.
-    fn enter(&self, home: &Home, id: SessionId) -> Result<(), StoreError> {
-        match Reader::open(home, id).and_then(|reader| reader.session_row()) {
-            Ok(Some(row)) => self.upsert(&row),
-            Ok(None) | Err(_) => Ok(()),
-        }
     }
 
     fn check(&self) -> Result<(), StoreError> {
@@ -240,7 +258,7 @@ fn lock(home: &Home) -> Result<host::FileLock, StoreError> {
 }
 
 /// Every session that has a folder.
-fn sessions(home: &Home) -> Result<Vec<SessionId>, StoreError> {
+pub(crate) fn sessions(home: &Home) -> Result<Vec<SessionId>, StoreError> {
     let folder = home.sessions_dir();
     let names = fs::read_dir(&folder).map_err(os_fault(&folder))?.flatten();
     Ok(names.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
@@ -259,7 +277,45 @@ fn move_aside(path: &Path) -> Result<PathBuf, StoreError> {
     Ok(aside)
 }
 
-fn session_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
+/// Writes a session's row as it is in the file that has this stamp.
+pub(crate) fn put_row(conn: &Connection, row: &SessionRow, stamp: &Stamp) -> rusqlite::Result<()> {
+    let SessionRow { id, cwd, title, model, created_at, updated_at, state, asking, spent, priced, owner_pid } = row;
+    conn.prepare_cached(
+        "INSERT INTO sessions (id, cwd, title, model, state, asking, cost_tokens, cost_micros, priced, owner_pid,
+                               created_at, updated_at, stamp)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+         ON CONFLICT DO UPDATE SET cwd = excluded.cwd, title = excluded.title, model = excluded.model,
+             state = excluded.state, asking = excluded.asking, cost_tokens = excluded.cost_tokens,
+             cost_micros = excluded.cost_micros, priced = excluded.priced, owner_pid = excluded.owner_pid,
+             created_at = excluded.created_at, updated_at = excluded.updated_at, stamp = excluded.stamp",
+    )?
+    .execute(params![
+        id.to_string(),
+        cwd,
+        title,
+        model,
+        state,
+        asking,
+        spent.tokens,
+        spent.micros,
+        priced,
+        owner_pid,
+        created_at.0,
+        updated_at.0,
+        stamp.0
+    ])?;
+    Ok(())
+}
+
+/// Takes a session out of every table.
+pub(crate) fn forget(conn: &Connection, id: SessionId) -> rusqlite::Result<()> {
+    for table in ["sessions WHERE id", "spendings WHERE session", "session_tasks WHERE session"] {
+        conn.prepare_cached(&format!("DELETE FROM {table} = ?1"))?.execute([id.to_string()])?;
+    }
+    Ok(())
+}
+
+pub(crate) fn session_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
     Ok(SessionRow {
         id: row.get::<_, String>("id")?.parse().map_err(unreadable)?,
         cwd: row.get("cwd")?,
@@ -268,5 +324,9 @@ fn session_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
         created_at: At(row.get("created_at")?),
         updated_at: At(row.get("updated_at")?),
         state: row.get("state")?,
+        asking: row.get("asking")?,
+        spent: Cost { tokens: row.get("cost_tokens")?, micros: row.get("cost_micros")? },
+        priced: row.get("priced")?,
+        owner_pid: row.get("owner_pid")?,
     })
 }

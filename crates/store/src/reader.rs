@@ -9,8 +9,8 @@ use protocol::api::{
     TodosPage, TodosParams,
 };
 use protocol::{
-    At, Budget, CallId, Cost, Envelope, Fence, ListName, PermissionMode, SessionId, SessionMode, TaskId, TaskState,
-    TermLimits, TodoId,
+    AskId, At, Budget, CallId, Cost, Envelope, Fence, ListName, PermissionMode, SessionId, SessionMode, TaskId,
+    TaskState, TermLimits, TodoId,
 };
 use rusqlite::{Connection, OptionalExtension};
 
@@ -35,6 +35,11 @@ impl Reader {
         let path = home.session_db(id);
         let conn = open_to_read(home, id, &path)?;
         Ok(Reader { id, path, conn })
+    }
+
+    /// Which session it is.
+    pub(crate) fn id(&self) -> SessionId {
+        self.id
     }
 
     /// The events after `seq`, at most `limit` of them.
@@ -85,6 +90,11 @@ impl Reader {
     /// What waits for a person's decision, oldest first; with `all` also what was decided or withdrawn.
     pub fn asks(&self, all: bool) -> Result<Vec<AskView>, StoreError> {
         Ok(self.asks_page(&AsksParams { all, limit: Some(u64::MAX), ..AsksParams::default() })?.asks)
+    }
+
+    /// The number of an ask in the session; none if there is no such ask.
+    pub fn ask_number(&self, ask: &AskId) -> Result<Option<u64>, StoreError> {
+        self.ask(|conn| asks::number(conn, ask))
     }
 
     /// One page of them.
@@ -156,7 +166,7 @@ impl Reader {
     }
 
     /// Asks within one transaction, so that every part of an answer is of the same moment.
-    fn ask<T>(&self, question: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+    pub(crate) fn ask<T>(&self, question: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
         let ask = || -> rusqlite::Result<T> {
             let moment = self.conn.unchecked_transaction()?;
             let answer = question(&moment)?;
@@ -177,7 +187,7 @@ impl Reader {
     }
 }
 
-fn session_view(conn: &Connection, id: SessionId) -> rusqlite::Result<SessionView> {
+pub(crate) fn session_view(conn: &Connection, id: SessionId) -> rusqlite::Result<SessionView> {
     let fact = |key| Ok::<_, rusqlite::Error>(project::meta(conn, key)?.unwrap_or_default());
     let root = records::root(conn)?;
     let (turns, usage, spent) = conn.query_row(

@@ -1,7 +1,7 @@
 //! The records of tasks, as views read them. What ran under an owner that is dead is shown as interrupted, or lost if it
 //! was a command: nothing looks alive that is not, and nothing has to be written for that.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use protocol::api::{TaskRecord, TaskView, TasksPage, TasksParams};
 use protocol::{Activation, At, Attempt, CallId, Evidence, Expects, Kind, TaskId, TaskState};
@@ -70,6 +70,14 @@ pub(crate) fn record(conn: &Connection, id: TaskId) -> rusqlite::Result<Option<T
     let (turns, turns_total) = turns::of_task(conn, id, TURNS)?;
     let (expects, evidence) = (expects(conn, id)?, evidence(conn, id)?);
     Ok(Some(TaskRecord { task, expects, mail, mail_total, turns, turns_total, evidence }))
+}
+
+/// The words for the states that any task is in.
+pub(crate) fn states(conn: &Connection) -> rusqlite::Result<BTreeSet<&'static str>> {
+    let now = Now::look(conn)?;
+    conn.prepare_cached("SELECT DISTINCT kind, state FROM bosun_tasks")?
+        .query_map([], |row| Ok(now.state(row)?.1.word()))?
+        .collect()
 }
 
 /// What rows alone do not tell.

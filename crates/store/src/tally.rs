@@ -85,6 +85,13 @@ impl TallyFile {
     }
 }
 
+/// The number of the last event that was committed to the database at `db`, if that is known. Nothing is made.
+pub(crate) fn committed(db: &Path) -> Option<u64> {
+    let mut bytes = [0; 8];
+    File::open(of(db)).ok()?.read_exact_at(&mut bytes, 0).ok()?;
+    Some(u64::from_le_bytes(bytes))
+}
+
 fn of(db: &Path) -> PathBuf {
     db.with_extension("tally")
 }

@@ -1,4 +1,4 @@
-//! The projects that the user trusts, in `bosun.db`. What is lost there is not trusted any more.
+//! The projects that the user trusts, in `bosun.db` and in the second copy of it.
 
 use std::path::PathBuf;
 
@@ -6,12 +6,14 @@ use host::Home;
 use protocol::At;
 use rusqlite::{Connection, OptionalExtension, params};
 
+use crate::backup::Line;
 use crate::error::fault;
-use crate::{Index, StoreError};
+use crate::{Index, StoreError, backup};
 
 /// The projects that the user trusts.
 #[derive(Debug)]
 pub struct Trust {
+    home: Home,
     path: PathBuf,
     conn: Connection,
 }
@@ -30,40 +32,50 @@ pub struct TrustRow {
 impl Trust {
     /// Opens the list, making it when it is missing or damaged.
     pub fn open(home: &Home) -> Result<Trust, StoreError> {
-        Ok(Trust { path: home.index_db(), conn: Index::open(home)?.into_connection() })
+        Ok(Trust { home: home.clone(), path: home.index_db(), conn: Index::open(home)?.into_connection() })
     }
 
     /// The digest that a project was trusted with, if it was. Names that are no text are not trusted.
     pub fn digest(&self, top: &str) -> Result<Option<String>, StoreError> {
-        self.conn
-            .query_row("SELECT digest FROM trust WHERE top = ?1", [top], |row| row.get(0))
-            .optional()
-            .map_err(fault(&self.path))
+        self.ask(|conn| conn.query_row("SELECT digest FROM trust WHERE top = ?1", [top], |row| row.get(0)).optional())
     }
 
     /// Trusts a project as it is.
     pub fn add(&self, row: &TrustRow) -> Result<(), StoreError> {
         let TrustRow { top, digest, at } = row;
-        self.conn
-            .execute("INSERT OR REPLACE INTO trust (top, digest, at) VALUES (?1, ?2, ?3)", params![top, digest, at.0])
-            .map(|_count| ())
-            .map_err(fault(&self.path))
+        self.ask(|conn| {
+            conn.execute(
+                "INSERT OR REPLACE INTO trust (top, digest, at) VALUES (?1, ?2, ?3)",
+                params![top, digest, at.0],
+            )
+        })?;
+        backup::append(&self.home, &self.conn, &[row.into()])
     }
 
     /// Trusts a project no more, and says whether it was trusted.
     pub fn remove(&self, top: &str) -> Result<bool, StoreError> {
-        let removed = self.conn.execute("DELETE FROM trust WHERE top = ?1", [top]).map_err(fault(&self.path))?;
-        Ok(removed > 0)
+        // First in the second copy, which may trust less and never more.
+        backup::append(&self.home, &self.conn, &[Line::Distrusted { top: top.to_owned() }])?;
+        Ok(self.ask(|conn| conn.execute("DELETE FROM trust WHERE top = ?1", [top]))? > 0)
     }
 
     /// Every project that is trusted, by name.
     pub fn list(&self) -> Result<Vec<TrustRow>, StoreError> {
-        let row = |row: &rusqlite::Row<'_>| {
-            Ok(TrustRow { top: row.get("top")?, digest: row.get("digest")?, at: At(row.get("at")?) })
-        };
-        self.conn
-            .prepare("SELECT top, digest, at FROM trust ORDER BY top")
-            .and_then(|mut select| select.query_map([], row)?.collect())
-            .map_err(fault(&self.path))
+        self.ask(every_row)
     }
+
+    /// Asks the file; one that is damaged is made again first.
+    fn ask<T>(&self, question: impl Fn(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+        match question(&self.conn).map_err(fault(&self.path)) {
+            Err(StoreError::Corrupt { .. }) => Index::rebuild(&self.home)?.ask(question),
+            asked => asked,
+        }
+    }
+}
+
+/// Every project that is trusted, by name.
+pub(crate) fn every_row(conn: &Connection) -> rusqlite::Result<Vec<TrustRow>> {
+    conn.prepare("SELECT top, digest, at FROM trust ORDER BY top")?
+        .query_map([], |row| Ok(TrustRow { top: row.get("top")?, digest: row.get("digest")?, at: At(row.get("at")?) }))?
+        .collect()
 }

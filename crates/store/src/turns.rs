@@ -34,28 +34,48 @@ pub struct Spending {
     pub priced: bool,
 }
 
+/// A spending, and when the first and the last of its turns began.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Spent {
+    pub(crate) spending: Spending,
+    pub(crate) first_at: At,
+    pub(crate) last_at: At,
+}
+
 /// Everything that was spent on turns that began at `since` or later.
 pub(crate) fn spendings(conn: &Connection, since: At) -> rusqlite::Result<Vec<Spending>> {
+    Ok(spent(conn, since)?.into_iter().map(|spent| spent.spending).collect())
+}
+
+/// The same, with when it was.
+pub(crate) fn spent(conn: &Connection, since: At) -> rusqlite::Result<Vec<Spent>> {
     conn.prepare_cached(
         "SELECT task, ifnull(path, '') AS path, ifnull(agent, '') AS agent, asked, answered, count(answered) AS turns,
                 sum(t.input) AS input, sum(t.output) AS output, sum(t.cache_read) AS cache_read,
                 sum(t.cache_write) AS cache_write, sum(t.cost_tokens) AS cost_tokens, sum(t.cost_micros) AS cost_micros,
                 sum(lost_tokens) AS lost_tokens, sum(lost_micros) AS lost_micros,
-                min(priced OR t.cost_tokens = 0) AS priced
+                min(priced OR t.cost_tokens = 0) AS priced, min(begun_at) AS first_at, max(begun_at) AS last_at
          FROM bosun_turns AS t LEFT JOIN bosun_tasks ON id = task
          WHERE begun_at >= ?1 GROUP BY task, asked, answered ORDER BY min(begun_at), task, asked, answered",
     )?
-    .query_map([since.0.min(i64::MAX.unsigned_abs())], spending)?
+    .query_map([since.0.min(i64::MAX.unsigned_abs())], |row| {
+        let (first_at, last_at) = (At(row.get("first_at")?), At(row.get("last_at")?));
+        Ok(Spent { spending: spending(row)?, first_at, last_at })
+    })?
     .collect()
 }
 
-/// Whether everything that the session spent has a price.
+/// Whether everything that the session spent has a price; an index has the turns of which that is not so.
 pub(crate) fn all_priced(conn: &Connection) -> rusqlite::Result<bool> {
-    conn.prepare_cached("SELECT NOT EXISTS (SELECT 1 FROM bosun_turns WHERE priced = 0 AND cost_tokens > 0)")?
-        .query_row([], |row| row.get(0))
+    conn.prepare_cached(
+        "SELECT NOT EXISTS (SELECT 1 FROM bosun_turns INDEXED BY bosun_turns_unpriced
+                            WHERE priced = 0 AND cost_tokens > 0)",
+    )?
+    .query_row([], |row| row.get(0))
 }
 
-fn spending(row: &Row<'_>) -> rusqlite::Result<Spending> {
+/// A spending, from columns of these names.
+pub(crate) fn spending(row: &Row<'_>) -> rusqlite::Result<Spending> {
     Ok(Spending {
         task: row.get::<_, String>("task")?.parse().map_err(unreadable)?,
         path: row.get("path")?,
@@ -213,7 +233,53 @@ fn turn_view(row: &Row<'_>) -> rusqlite::Result<TurnView> {
 /// Whether everything that a task spent has a price.
 pub(crate) fn priced(conn: &Connection, task: &str) -> rusqlite::Result<bool> {
     conn.prepare_cached(
-        "SELECT NOT EXISTS (SELECT 1 FROM bosun_turns WHERE task = ?1 AND priced = 0 AND cost_tokens > 0)",
+        "SELECT NOT EXISTS (SELECT 1 FROM bosun_turns INDEXED BY bosun_turns_unpriced
+                            WHERE task = ?1 AND priced = 0 AND cost_tokens > 0)",
     )?
     .query_row([task], |row| row.get(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+    use crate::schema::SESSION;
+
+    #[test]
+    fn whether_all_is_priced_takes_as_many_steps_of_the_database_however_many_turns_there_were() {
+        let mut conn = Connection::open_in_memory().unwrap();
+        SESSION.migrate(&mut conn, Path::new("x.db")).unwrap();
+        let steps = Arc::new(AtomicU64::new(0));
+        let count_steps = Arc::clone(&steps);
+        let counting = move || {
+            count_steps.fetch_add(1, Ordering::Relaxed);
+            false
+        };
+        conn.progress_handler(1, Some(counting)).unwrap();
+        let task = TaskId::new(uuid::Uuid::from_u128(1));
+        let price = Some(Price { input: 1, output: 1, cache_read: 1, cache_write: 1 });
+        let spend = |n: u32, price: Option<Price>| {
+            begin(&conn, task, Turn(n), "script/m", price, At(1)).unwrap();
+            let cost = Cost { tokens: 5, micros: 1 };
+            let tried = Tried { answered: Some("m"), usage: Usage::default(), cost, lost: Cost::ZERO };
+            count(&conn, task, Turn(n), &tried, At(2)).unwrap();
+        };
+        let look = || {
+            let before = steps.load(Ordering::Relaxed);
+            let found = (all_priced(&conn).unwrap(), priced(&conn, &task.to_string()).unwrap());
+            (found, steps.load(Ordering::Relaxed) - before)
+        };
+        (1..=10).for_each(|n| spend(n, price));
+        let (found, early) = look();
+        assert_eq!(found, (true, true));
+        (11..=3_000).for_each(|n| spend(n, price));
+        let (found, late) = look();
+        assert_eq!(found, (true, true));
+        assert!(late < early + 20, "{late} steps after 3,000 turns, {early} after 10");
+        spend(3_001, None);
+        assert_eq!(look().0, (false, false));
+    }
 }

@@ -184,6 +184,9 @@ impl Pen {
 
     fn release(mut self) -> Result<(), StoreError> {
         let fault = fault(&self.path);
+        if self.file.is_removed() {
+            return Err(StoreError::Removed { path: self.path.clone() });
+        }
         // Folding the log in forces it to the disk; where that fails, the lease ends with its process all the same.
         self.conn.pragma_update(None, "synchronous", "NORMAL").map_err(&fault)?;
         let change = self.conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&fault)?;

@@ -84,6 +84,8 @@ pub struct Limits {
     pub shell: Duration,
     /// Longest time a command may run in the foreground.
     pub shell_max: Duration,
+    /// Most bytes of memory for each process of a command; no limit when absent.
+    pub command_memory: Option<u64>,
 }
 
 impl Default for Limits {
@@ -99,6 +101,7 @@ impl Default for Limits {
             search: Duration::from_secs(30),
             shell: Duration::from_secs(120),
             shell_max: Duration::from_secs(600),
+            command_memory: None,
         }
     }
 }

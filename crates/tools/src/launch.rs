@@ -18,6 +18,8 @@ pub struct ShellCommand<'a> {
     pub cwd: &'a Path,
     /// Its whole environment.
     pub env: &'a [(OsString, OsString)],
+    /// Most bytes of memory for each of its processes; no limit when absent.
+    pub memory: Option<u64>,
 }
 
 /// Starts a command without input, its complaints merged into its output. Dropping the process kills all of it.
@@ -25,6 +27,7 @@ pub async fn launch(guardian: &Guardian, command: ShellCommand<'_>) -> Result<Pr
     check(command.command)?;
     let mut program = Program::new(shell(command), command.cwd).args(["-c", command.command]);
     program.env = environment::guarded(command.env);
+    program.memory = command.memory;
     guardian.spawn(program).await.map_err(|error| match error {
         SpawnError::TooLarge => ToolError::refused("`command` is too long; write it into a script file and run that"),
         SpawnError::ProgramMissing(_) | SpawnError::DirectoryMissing(_) | SpawnError::Forbidden(_) => {

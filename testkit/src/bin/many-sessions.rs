@@ -59,6 +59,7 @@ fn settings(home: &Path, folder: &Path, url: &str) -> Settings {
         mode: None,
         plan_exit: protocol::PlanAction::ExitOnly,
         ask_user: true,
+        day_budget: None,
         ask_wait: Some(Duration::ZERO),
         limits: kernel::Limits::default(),
         watch: runtime::Watch::default(),

@@ -95,16 +95,23 @@ impl Running {
         within(PATIENCE, &format!("it says `{words}`"), || heard().contains(words));
     }
 
-    /// Waits for its end, whatever brings it.
+    /// Waits for its end, whatever brings it. One that still says something may take its time.
     #[track_caller]
     pub fn wait(mut self) -> Ended {
-        let mut status = None;
-        within(PATIENCE, "the end of the process", || {
-            status = self.child.try_wait().unwrap();
-            status.is_some()
-        });
+        let (mut said, mut silent_since) = (0, Instant::now());
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            let says = self.stdout.len() + self.stderr.len();
+            if says > said {
+                (said, silent_since) = (says, Instant::now());
+            }
+            assert!(silent_since.elapsed() < PATIENCE, "it neither ends nor says anything:\n{}", self.stderr());
+            thread::sleep(Duration::from_millis(5));
+        };
         let took = self.began.elapsed();
-        Ended { status: status.unwrap(), stdout: self.stdout.end(), stderr: self.stderr.end(), took }
+        Ended { status, stdout: self.stdout.end(), stderr: self.stderr.end(), took }
     }
 }
 
@@ -191,6 +198,10 @@ impl Ear {
 
     fn heard(&self) -> String {
         String::from_utf8_lossy(&self.heard.lock().unwrap()).into_owned()
+    }
+
+    fn len(&self) -> usize {
+        self.heard.lock().unwrap().len()
     }
 
     /// Everything, once every process that holds the stream has closed it.

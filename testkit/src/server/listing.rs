@@ -14,6 +14,7 @@ pub(super) fn listing(setup: &Setup, request: &Request) -> Option<Page> {
         "/v1/models" if request.header("anthropic-version").is_some() => anthropic(&setup.models),
         "/v1/models" => openai(&setup.models),
         "/api/tags" => ollama(&setup.models),
+        "/props" => json!({ "default_generation_settings": { "n_ctx": setup.context? }, "total_slots": 1 }),
         _ => return None,
     };
     Some(Page::json(200, &list))

@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use futures_util::future::BoxFuture;
 use model::{Deltas, Facts, Message, Model, Request};
 use protocol::{Block, CallId};
 use tokio::sync::watch;
@@ -68,6 +69,10 @@ impl Model for Checked {
 
     fn facts(&self) -> &Facts {
         self.model.facts()
+    }
+
+    fn learn(&self) -> BoxFuture<'_, ()> {
+        self.model.learn()
     }
 
     fn ask(&self, request: Request) -> Deltas {

@@ -44,6 +44,7 @@ pub fn scenario() -> Scenario {
         list: ListName::Session,
         max_turns: None,
         budget: Budget::default(),
+        day_budget: None,
         timeout: None,
         secrets: Arc::default(),
         tools: tools::Limits::default(),
@@ -87,6 +88,7 @@ pub struct Scenario {
     pub(super) list: ListName,
     pub(super) max_turns: Option<u32>,
     pub(super) budget: Budget,
+    pub(super) day_budget: Option<u64>,
     pub(super) timeout: Option<Duration>,
     pub(super) secrets: Arc<[Secret]>,
     pub(super) tools: tools::Limits,
@@ -198,6 +200,12 @@ impl Scenario {
     #[must_use]
     pub fn models(self, models: Arc<dyn Models>) -> Scenario {
         Scenario { models, ..self }
+    }
+
+    /// All sessions of its home together may spend so many millionths of a US dollar in a day.
+    #[must_use]
+    pub fn day_budget(self, micros: u64) -> Scenario {
+        Scenario { day_budget: Some(micros), ..self }
     }
 
     /// What becomes of agents whose model is much dearer.

@@ -12,6 +12,8 @@ pub struct Shelf {
     models: Vec<Arc<dyn Model>>,
     small: Option<String>,
     other: Option<String>,
+    aliases: Vec<(String, String)>,
+    unheard_of: Vec<String>,
 }
 
 impl Shelf {
@@ -19,6 +21,20 @@ impl Shelf {
     #[must_use]
     pub fn with(mut self, model: Arc<dyn Model>) -> Shelf {
         self.models.push(model);
+        self
+    }
+
+    /// This name means that model.
+    #[must_use]
+    pub fn alias(mut self, alias: &str, name: &str) -> Shelf {
+        self.aliases.push((alias.into(), name.into()));
+        self
+    }
+
+    /// Its provider is known to have no such model, though asking it could be tried.
+    #[must_use]
+    pub fn unheard_of(mut self, name: &str) -> Shelf {
+        self.unheard_of.push(name.into());
         self
     }
 
@@ -39,6 +55,15 @@ impl Models for Shelf {
     fn open(&self, spec: &str) -> Result<Arc<dyn Model>, String> {
         let found = self.models.iter().find(|model| model.name() == spec);
         found.cloned().ok_or_else(|| format!("no provider has `{spec}`"))
+    }
+
+    fn in_full(&self, spec: &str) -> String {
+        let meant = self.aliases.iter().find(|(alias, _)| alias == spec);
+        meant.map_or_else(|| spec.to_owned(), |(_, name)| name.clone())
+    }
+
+    fn may_have(&self, spec: &str) -> bool {
+        !self.unheard_of.iter().any(|name| name == spec)
     }
 
     fn available(&self) -> Vec<String> {

@@ -204,6 +204,7 @@ impl Stage {
             list: scenario.list.clone(),
             max_turns: scenario.max_turns,
             budget: *budget.lock().unwrap(),
+            day_budget: scenario.day_budget,
             timeout: scenario.timeout,
             effort: None,
             secrets: scenario.secrets.clone(),

@@ -31,6 +31,7 @@ pub(super) fn bench(ground: &Ground) -> Result<()> {
     let top = ground.folder.join("large");
     make(&top)?;
     fs::write(ground.folder.join("checkouts.yaml"), SCRIPT).context("cannot write the script")?;
+    println!("Isolated workers in a repository of {} files:\n", FOLDERS * FILES);
     println!("| workers | git worktree add | fleet | ratio | peak memory |");
     println!("|---:|---:|---:|---:|---:|");
     for workers in WORKERS {

@@ -25,6 +25,7 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// Measures and prints.
 pub(super) fn bench(ground: &Ground) -> Result<()> {
+    println!("A session of 500 turns that others watch over HTTP:\n");
     println!("| watchers | wall | CPU of the server | with watchers that read nothing: wall | CPU |");
     println!("|---:|---:|---:|---:|---:|");
     for watchers in WATCHERS {

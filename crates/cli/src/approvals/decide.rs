@@ -12,6 +12,7 @@ use crate::exact::exact;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::print;
+use crate::run::show;
 
 /// What is to be decided.
 #[derive(Debug)]
@@ -174,7 +175,7 @@ fn behind_of(asks: &[AskView], this: &AskView) -> usize {
 fn tell(waiting: &Waiting, decision: &Decision, fate: &Fate) {
     let (id, session, word) = (waiting.view.ask.id.short(), waiting.view.session, decision.word());
     let what = match &waiting.view.ask.subject {
-        Subject::Permission { tool, input, .. } => format!("{tool} {input}"),
+        Subject::Permission { tool, input, .. } => format!("{tool} {}", show::gist(input)),
         Subject::Question { question, .. } => question.clone(),
         Subject::Plan { summary, .. } => summary.clone(),
     };
@@ -206,7 +207,8 @@ mod tests {
             Subject::Permission { tool: "shell".into(), input: "{}".into(), reason: "".into(), rules: Vec::new() };
         let ask = Ask { id: AskId("a".into()), call: CallId("c".into()), subject, until_at: None };
         let (session, task) = (SessionId::new(uuid::Uuid::nil()), TaskId::new(uuid::Uuid::nil()));
-        let view = AskView { session, task, path: "/root".into(), asked_at: At(1), ask, state: AskState::Open };
+        let view =
+            AskView { session, number: 1, task, path: "/root".into(), asked_at: At(1), ask, state: AskState::Open };
         let waiting = Waiting { view, cwd: "/".into(), title: String::new(), owner: None, left: None };
         let (allow, deny) =
             (Decision::Allow { rules: Vec::new(), input: None }, Decision::Deny { words: String::new() });

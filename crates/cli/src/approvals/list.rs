@@ -4,23 +4,27 @@ use host::{Clock, SystemClock};
 use protocol::api::AskState;
 use protocol::{AskId, At, CallId, Decision, SessionId, Subject, TaskId};
 use serde::Serialize;
-use serde_json::Value;
 
 use super::inbox::{Inbox, Waiting, over};
 use crate::args::WaitingArgs;
 use crate::exact::exact;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{print, time};
+use crate::style::{Role, Style};
+use crate::{print, talk, time};
 
 /// Most characters of a call that a list shows.
 const SHOWN: usize = 1_000;
+
+/// How wide lines are that no terminal limits.
+const UNLIMITED: usize = usize::MAX / 2;
 
 /// One ask as JSON.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Row<'a> {
     id: &'a AskId,
+    number: u64,
     session: SessionId,
     title: &'a str,
     cwd: String,
@@ -41,6 +45,7 @@ impl Row<'_> {
         let Waiting { view, cwd, title, owner, left } = waiting;
         Row {
             id: &view.ask.id,
+            number: view.number,
             session: view.session,
             title,
             cwd: cwd.display().to_string(),
@@ -57,7 +62,7 @@ impl Row<'_> {
     }
 }
 
-pub(super) fn list(inbox: &Inbox<'_>, options: &WaitingArgs) -> Result<Exit, Failure> {
+pub(super) fn list(inbox: &Inbox<'_>, options: &WaitingArgs, style: Style) -> Result<Exit, Failure> {
     let waiting = inbox.waiting(options.session.as_deref())?;
     if options.json {
         print::json(&waiting.iter().map(Row::of).collect::<Vec<_>>());
@@ -68,40 +73,41 @@ pub(super) fn list(inbox: &Inbox<'_>, options: &WaitingArgs) -> Result<Exit, Fai
         return Ok(Exit::Success);
     }
     let now = SystemClock.now();
-    for waiting in &waiting {
-        head(waiting, now);
-        print::answer(format_args!("  in {}", session(waiting)));
-        body(waiting, Some(SHOWN));
+    for one in &waiting {
+        head(one, now, style);
+        print::answer(format_args!("  in {}", session(one)));
+        body(one, Some(SHOWN), style);
     }
-    print::note(hint(&waiting[0]));
+    let first = &waiting[0];
+    print::note(hint(first, &name(first, &waiting)));
     Ok(Exit::Success)
 }
 
-pub(super) fn show(waiting: &Waiting, json: bool) -> Result<Exit, Failure> {
+pub(super) fn show(waiting: &Waiting, json: bool, style: Style) -> Result<Exit, Failure> {
     if json {
         print::json(&Row::of(waiting));
         return Ok(Exit::Success);
     }
     let view = &waiting.view;
-    head(waiting, SystemClock.now());
+    let now = SystemClock.now();
+    head(waiting, now, style);
     let owner = waiting.owner.map_or_else(|| "nobody".to_owned(), |pid| format!("process {pid}"));
     let rows = [
         ("id", view.ask.id.to_string()),
         ("session", session(waiting)),
         ("folder", exact(&waiting.cwd.display().to_string())),
         ("run by", owner),
-        ("asked", view.asked_at.to_string()),
+        ("asked", time::local(view.asked_at, now)),
     ];
     for (name, value) in rows {
         print::answer(format_args!("  {name:<8} {value}"));
     }
     if let Some(until) = view.ask.until_at {
-        print::answer(format_args!("  {:<8} {until}", "deadline"));
+        print::answer(format_args!("  {:<8} {}", "deadline", time::local(until, now)));
     }
-    body(waiting, None);
-    arguments(&view.ask.subject);
+    body(waiting, None, style);
     match (&view.state, &waiting.left) {
-        (AskState::Open, None) => print::note(hint(waiting)),
+        (AskState::Open, None) => print::note(hint(waiting, view.ask.id.short())),
         (AskState::Open, Some(_)) => {}
         (state @ (AskState::Decided { .. } | AskState::Withdrawn), _) => {
             print::answer(format_args!("  {} {}", view.ask.id.short(), over(state)));
@@ -111,11 +117,22 @@ pub(super) fn show(waiting: &Waiting, json: bool) -> Result<Exit, Failure> {
 }
 
 /// The line that names an ask: who asks, since when, until when.
-fn head(waiting: &Waiting, now: At) {
+fn head(waiting: &Waiting, now: At, style: Style) {
     let view = &waiting.view;
     let age = time::ago(view.asked_at, now);
     let path = exact(&view.path);
-    print::answer(format_args!("{}  {age:>3} ago  {path}{}", view.ask.id.short(), standing(waiting, now)));
+    let number = style.paint(Role::Accent, &view.number.to_string());
+    let id = style.paint(Role::Dim, view.ask.id.short());
+    print::answer(format_args!("{number}  {id}  {age:>3} ago  {path}{}", standing(waiting, now)));
+}
+
+/// What to type for one of these: its number, or its id if another has the same number.
+fn name(waiting: &Waiting, all: &[Waiting]) -> String {
+    let number = waiting.view.number;
+    match all.iter().filter(|other| other.view.number == number).count() {
+        0 | 1 => number.to_string(),
+        _several => waiting.view.ask.id.short().to_owned(),
+    }
 }
 
 /// Its session, with enough of what that is about to know it by.
@@ -136,10 +153,11 @@ fn standing(waiting: &Waiting, now: At) -> String {
 }
 
 /// What is asked and why, at most so many characters of it.
-fn body(waiting: &Waiting, most: Option<usize>) {
+fn body(waiting: &Waiting, most: Option<usize>, style: Style) {
     match &waiting.view.ask.subject {
         Subject::Permission { tool, input, reason, rules } => {
-            print::answer(indented(&format!("{} {}", exact(tool), cut(waiting, input, most))));
+            print::answer(indented(&style.paint(Role::Strong, &exact(tool))));
+            call(waiting, input, most, style);
             print::answer(indented(&format!("why: {}", cut(waiting, reason, most))));
             for rule in rules {
                 print::answer(indented(&format!("always: {}", cut(waiting, rule, most))));
@@ -162,15 +180,13 @@ fn body(waiting: &Waiting, most: Option<usize>) {
     }
 }
 
-/// The arguments that are texts of more than a line, as their tool reads them.
-fn arguments(subject: &Subject) {
-    let Subject::Permission { input, .. } = subject else { return };
-    let Ok(Value::Object(arguments)) = serde_json::from_str(input) else { return };
-    for (name, value) in arguments {
-        if let Some(text) = value.as_str().filter(|text| text.contains('\n')) {
-            print::answer(indented(&format!("{}:", exact(&name))));
-            print::answer(indented(&indented(&exact(text))));
-        }
+/// The call itself as people read it, an edit as a diff.
+fn call(waiting: &Waiting, input: &str, most: Option<usize>, style: Style) {
+    let columns = print::width().unwrap_or(UNLIMITED);
+    let (lines, rest) = talk::call_lines(input, columns, most.unwrap_or(usize::MAX), style);
+    lines.iter().for_each(print::answer);
+    if rest > 0 {
+        print::answer(format_args!("  {}", more(waiting, rest)));
     }
 }
 
@@ -180,11 +196,13 @@ fn cut(waiting: &Waiting, text: &str, most: Option<usize>) -> String {
     let rest = text.len() - shown.len();
     match rest {
         0 => exact(&shown),
-        rest => {
-            let id = waiting.view.ask.id.short();
-            format!("{}\n… {rest} more bytes: bosun approvals show {id}", exact(&shown))
-        }
+        rest => format!("{}\n{}", exact(&shown), more(waiting, rest)),
     }
+}
+
+/// How to see what is left out.
+fn more(waiting: &Waiting, rest: usize) -> String {
+    format!("… {rest} more bytes: bosun approvals show {}", waiting.view.ask.id.short())
 }
 
 fn indented(text: &str) -> String {
@@ -192,8 +210,7 @@ fn indented(text: &str) -> String {
 }
 
 /// What to type next.
-fn hint(waiting: &Waiting) -> String {
-    let id = waiting.view.ask.id.short();
+fn hint(waiting: &Waiting, id: &str) -> String {
     match waiting.view.ask.subject {
         Subject::Permission { .. } => format!("hint: bosun approvals allow {id}, or deny, or always"),
         Subject::Question { .. } => format!("hint: bosun approvals answer {id} \"…\", or deny"),

@@ -5,7 +5,9 @@ mod inbox;
 mod list;
 mod remember;
 
-use protocol::{Decision, Subject};
+use host::Home;
+use protocol::{AskId, Decision, SessionId, Subject};
+use store::Reader;
 
 pub(crate) use self::decide::on_plan;
 pub(crate) use self::remember::remember;
@@ -22,10 +24,11 @@ use crate::setup::Setup;
 pub(crate) async fn perform(args: ApprovalsArgs) -> Result<Exit, Failure> {
     let setup = Setup::read()?;
     let inbox = Inbox::new(&setup.home);
+    let style = print::style();
     match args.command {
-        None => list::list(&inbox, &args.list),
-        Some(ApprovalsCommand::List(options)) => list::list(&inbox, &options),
-        Some(ApprovalsCommand::Show { id, json }) => list::show(&inbox.find(&id)?, json),
+        None => list::list(&inbox, &args.list, style),
+        Some(ApprovalsCommand::List(options)) => list::list(&inbox, &options, style),
+        Some(ApprovalsCommand::Show { id, json }) => list::show(&inbox.find(&id)?, json, style),
         Some(ApprovalsCommand::Allow(chosen)) => {
             let calls = chosen_of(&inbox, &chosen, is_call)?;
             decide(&setup.home, calls, &Verb::Decide(Decision::Allow { rules: Vec::new(), input: None }), chosen.json)
@@ -42,6 +45,11 @@ pub(crate) async fn perform(args: ApprovalsArgs) -> Result<Exit, Failure> {
             always(&setup, inbox.open(&id)?, rule, place, json).await
         }
     }
+}
+
+/// The number of an ask in its session, for those who type; none if the session cannot be read just now.
+pub(crate) fn number(home: &Home, session: SessionId, ask: &AskId) -> Option<u64> {
+    Reader::open(home, session).and_then(|reader| reader.ask_number(ask)).ok().flatten()
 }
 
 /// What is to be decided: what was named, or all that waits and that it can be said of.

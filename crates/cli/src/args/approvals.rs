@@ -27,7 +27,7 @@ pub(crate) struct WaitingArgs {
 /// Which asks are decided: those that are named, or all of them.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct ChosenArgs {
-    /// The calls; the beginning of an id is enough
+    /// The calls: their numbers, or their ids, of which the beginning is enough
     #[arg(value_name = "ID", required_unless_present_any = ["all", "session"], conflicts_with_all = ["all", "session"])]
     pub(crate) ids: Vec<String>,
     /// All that waits, in every session

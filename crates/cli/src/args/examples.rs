@@ -154,6 +154,11 @@ pub(super) fn examples(command: &str) -> Option<&'static str> {
         "config allow" => "Example:\n  bosun config allow 'shell(cargo test *)'",
         "config ask" => "Example:\n  bosun config ask 'shell(git push *)' --in user",
         "config deny" => "Example:\n  bosun config deny 'read(**/.env)' --in user",
+        "import" => {
+            "Examples:\n  bosun import claude               what of Claude Code's files becomes what\n  \
+             bosun import claude --write       write it; what is there is kept\n  \
+             bosun import codex --json"
+        }
         "trust" => {
             "Examples:\n  bosun trust --show                what the files of this project would do\n  \
              bosun trust --yes                 trust them as they are\n  \

@@ -18,9 +18,10 @@ pub(crate) struct RunArgs {
     /// (one that begins with a dash: --prompt="- …")
     #[arg(short = 'p', long = "prompt", value_name = "PROMPT", num_args = 0..=1, default_missing_value = "-")]
     pub(crate) prompt: Option<String>,
-    /// The model: anthropic/NAME, openai/NAME, openai-chat/NAME, ollama/NAME, llamacpp/NAME, lmstudio/NAME, a provider
-    /// of config.toml, or script/FILE and replay/FILE from the folder to work in; `bosun models` lists what there is
-    /// (also BOSUN_MODEL, or `model` in config.toml)
+    /// The model: anthropic/NAME, openai/NAME, openai-chat/NAME, ollama/NAME, llamacpp/NAME, llama-server/NAME,
+    /// lmstudio/NAME, a provider of config.toml, NAME alone or a family such as sonnet, or script/FILE and replay/FILE
+    /// from the folder to work in; `bosun models` lists what there is (also BOSUN_MODEL, or `model` in
+    /// config.toml; else that of the first key)
     #[arg(long, value_name = "PROVIDER/NAME")]
     pub(crate) model: Option<String>,
     /// How hard the model thinks before it answers, where its provider can be told
@@ -106,6 +107,11 @@ impl RunArgs {
         let RunArgs { mcp_config, strict_mcp_config, .. } = self;
         let typed = [(!mcp_config.is_empty(), "--mcp-config"), (*strict_mcp_config, "--strict-mcp-config")];
         typed.into_iter().find(|(typed, _)| *typed).map(|(_, flag)| flag)
+    }
+
+    /// Whether a person reads what is told besides the answer.
+    pub(crate) fn is_for_people(&self) -> bool {
+        self.output_format == Format::Text && !self.quiet
     }
 
     /// How long a person is waited for; for ever when absent. Without somebody to see the question there is nobody

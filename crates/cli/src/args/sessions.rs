@@ -19,6 +19,12 @@ pub(crate) struct ListArgs {
     /// Only those of this folder
     #[arg(long)]
     pub(crate) here: bool,
+    /// At most this many (50; with --json all)
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<u64>,
+    /// Skips this many of the newest
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) offset: u64,
     /// As JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -33,6 +33,12 @@ pub(crate) struct TaskListArgs {
     /// Those that were removed too
     #[arg(long)]
     pub(crate) removed: bool,
+    /// With --all, those of at most this many sessions (50)
+    #[arg(long, value_name = "N", requires = "all")]
+    pub(crate) limit: Option<u64>,
+    /// With --all, skips this many of the newest sessions
+    #[arg(long, value_name = "N", requires = "all", default_value_t = 0)]
+    pub(crate) offset: u64,
     /// As JSON
     #[arg(long)]
     pub(crate) json: bool,

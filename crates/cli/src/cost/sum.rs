@@ -6,6 +6,7 @@ use protocol::{At, Cost, SessionId, Usage};
 use serde::Serialize;
 use store::Spending;
 
+use super::today::Today;
 use crate::args::By;
 use crate::money::Money;
 
@@ -54,7 +55,7 @@ impl Sums {
         self.lines.entry(key).or_default().add(&spending);
     }
 
-    pub(super) fn written(&self, since: Option<At>) -> Written<'_> {
+    pub(super) fn written(&self, since: Option<At>, today: Today) -> Written<'_> {
         let by = match self.by {
             By::Session => "session",
             By::Model => "model",
@@ -62,7 +63,7 @@ impl Sums {
             By::Task => "task",
         };
         let lines = self.lines.iter().map(|(key, sum)| sum.written(Some(key))).collect();
-        Written { by, since_at: since, lines, total: self.total.written(None) }
+        Written { by, since_at: since, lines, total: self.total.written(None), today }
     }
 }
 
@@ -109,6 +110,7 @@ pub(super) struct Written<'a> {
     since_at: Option<At>,
     lines: Vec<Line<'a>>,
     total: Line<'a>,
+    today: Today,
 }
 
 #[derive(Debug, Serialize)]

@@ -55,21 +55,25 @@ fn unused_key(scene: &Scene) -> Option<Check> {
 /// The model that a run without `--model` asks.
 fn chosen(scene: &Scene, access: &Access, found: &BTreeMap<String, Found>) -> Check {
     // Where no settings can be read, the variable is all there is.
-    let Some(spec) = scene.config.model.as_ref().or(scene.env.model.as_ref()) else {
+    let named = scene.config.model.clone().or_else(|| scene.env.model.clone());
+    let Some(spec) = named.or_else(|| access.default_model().map(|default| default.spec)) else {
         return Check::warn(
             "model",
             "no model is chosen",
-            "give one with --model PROVIDER/NAME, BOSUN_MODEL, or `model` in config.toml; `bosun models` lists what there is",
+            "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or give one with --model PROVIDER/NAME, BOSUN_MODEL, or `model` in config.toml; `bosun models` lists what there is",
         );
     };
-    if let Err(error) = model::open(spec, &scene.cwd, &access.providers) {
+    // A file is named as it was written.
+    let is_file = spec.split_once('/').is_some_and(|(provider, _)| model::is_file(provider));
+    let spec = if is_file { spec } else { access.providers.in_full(&spec, &scene.cwd) };
+    if let Err(error) = model::open(&spec, &scene.cwd, &access.providers) {
         return Check::fail(
             "model",
             error.to_string(),
             "`bosun models` lists the providers, their keys and what they serve",
         );
     }
-    let (provider, name) = spec.split_once('/').unwrap_or((spec, ""));
+    let (provider, name) = spec.split_once('/').unwrap_or((&spec, ""));
     match found.get(provider) {
         Some(Found::Running(models)) if !models.iter().any(|served| served == name) => {
             let served = if models.is_empty() { "none".to_owned() } else { models.join(", ") };

@@ -6,7 +6,8 @@ use config::{Access, Choice, Config, ConfigError, Env, Layers, Places, Project, 
 use host::Home;
 
 use super::Check;
-use crate::{log, setup};
+use crate::style::Style;
+use crate::{log, print, setup};
 
 /// The settings and folders of this process, as far as they can be used.
 #[derive(Debug)]
@@ -30,6 +31,7 @@ impl Scene {
     pub(super) fn read() -> (Scene, Vec<Check>) {
         let mut checks = Vec::new();
         let env = Env::read();
+        print::use_style(Style::of(&std::io::stdout(), &env));
         let cwd = setup::folder(None).unwrap_or_else(|_failure| {
             let text = "the working directory does not exist or may not be entered";
             checks.push(Check::fail("folder", text, "change to a folder of your own"));

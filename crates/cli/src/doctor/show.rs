@@ -6,8 +6,8 @@ use crate::print;
 pub(super) fn show(report: &Report) {
     let topics = report.checks.iter().map(|check| check.topic.len()).max().unwrap_or(0);
     for check in &report.checks {
-        for line in lines(check, topics, print::width()) {
-            print::answer(line);
+        for (number, line) in lines(check, topics, print::width()).into_iter().enumerate() {
+            print::answer(if number == 0 { print::coloured(&line, print::style()) } else { line });
         }
     }
     let Report { ok, warn, fail, .. } = report;

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
-use protocol::api::{TaskView, TasksParams};
+use protocol::api::{TaskView, TasksParams, TodoView, TodosParams};
 use protocol::{Event, FleetEnd, FleetTerms, SessionId, TaskId, TodoId, TodoStatus};
 use serde::Serialize;
-use store::{Reader, StoreError, TodoRow};
+use store::{Reader, StoreError};
 
 use crate::money::Money;
+use crate::todos::{Asking, Mark};
 
 /// How many events are read at a time.
 const PAGE: usize = 1_000;
@@ -33,6 +34,10 @@ pub(super) struct Line {
     pub(super) id: TodoId,
     pub(super) title: String,
     pub(super) status: TodoStatus,
+    /// Whether whoever works on it waits for a person's decision.
+    pub(super) needs_you: bool,
+    /// Whether it is in progress and nobody works on it.
+    interrupted: bool,
     pub(super) attempts: u32,
     depends_on: Vec<TodoId>,
     /// Why it is blocked, or what went wrong the last time.
@@ -53,11 +58,13 @@ impl Account {
         let Log { latest: Some((terms, end)), claims } = Log::read(reader)? else { return Ok(None) };
         let tasks = reader.tasks(&TasksParams { all: true, ..TasksParams::every() })?.tasks;
         let crowd = Crowd::of(&tasks);
-        let line = |row: TodoRow| {
-            let workers = claims.get(&row.todo.id).map(Vec::as_slice).unwrap_or_default();
-            Line::of(row, &crowd.below(workers))
+        let asking = Asking::read(reader)?;
+        let line = |row: TodoView| {
+            let workers = claims.get(&row.id).map(Vec::as_slice).unwrap_or_default();
+            let needs_you = workers.iter().any(|worker| asking.has(*worker));
+            Line { needs_you, ..Line::of(row, &crowd.below(workers)) }.settled()
         };
-        let todos = reader.todos()?.into_iter().map(line).collect();
+        let todos = reader.todos_page(&TodosParams::every())?.todos.into_iter().map(line).collect();
         let owner_pid = reader.session_view()?.owner_pid;
         Ok(Some(Account { session, terms, end, owner_pid, todos }))
     }
@@ -69,22 +76,41 @@ impl Account {
 }
 
 impl Line {
-    fn of(row: TodoRow, tasks: &[&TaskView]) -> Line {
+    fn of(row: TodoView, tasks: &[&TaskView]) -> Line {
         let last = row.task.as_deref().and_then(|id| tasks.iter().find(|task| task.id.to_string() == id));
         let micros = tasks.iter().map(|task| task.cost_micros).sum();
         Line {
-            status: row.todo.status,
+            status: row.status,
+            needs_you: false,
+            interrupted: row.interrupted,
             attempts: row.attempts,
-            depends_on: row.todo.depends_on,
-            reason: row.todo.reason,
+            depends_on: row.depends_on,
+            reason: row.reason,
             result: last.and_then(|task| task.result.clone()),
             duration_ms: span(tasks).as_millis().try_into().unwrap_or(u64::MAX),
             turns: tasks.iter().map(|task| task.turns).sum(),
             tokens: tasks.iter().map(|task| task.usage.total()).sum(),
             cost_usd: Money::new(micros, tasks.iter().all(|task| task.priced)),
-            id: row.todo.id,
-            title: row.todo.title,
+            id: row.id,
+            title: row.title,
             task: row.task,
+        }
+    }
+}
+
+impl Line {
+    /// The same: only what somebody works on can need a person.
+    fn settled(self) -> Line {
+        let is_at_work = self.status == TodoStatus::InProgress && !self.interrupted;
+        Line { needs_you: self.needs_you && is_at_work, ..self }
+    }
+
+    /// How far it is, in a word.
+    pub(super) fn word(&self) -> &'static str {
+        match (self.needs_you, self.interrupted) {
+            (true, _) => Mark::NeedsYou.word(),
+            (false, true) => TodoView::INTERRUPTED,
+            (false, false) => self.status.word(),
         }
     }
 }

@@ -6,11 +6,15 @@ use std::sync::Arc;
 use config::{Env, Plan};
 use host::Home;
 use protocol::{FleetEnd, FleetTerms, SessionId};
-use runtime::{Aids, Fleet, FleetError, FleetMemory, FleetOrder, Memory, NoWorks, Session, Settings, Start, apart};
-use store::Reader;
+use runtime::{
+    Aids, Fleet, FleetError, FleetMemory, FleetOrder, Memory, NoWorks, Rejected, Session, Settings, Start, Unedited,
+    apart,
+};
+use store::{Reader, TodoError};
 
 use super::account::Account;
 use super::follow::{Patience, follow};
+use super::lines::Lines;
 use super::{status, typed};
 use crate::args::{FleetIsolation, FleetWorkArgs, RunArgs};
 use crate::exit::Exit;
@@ -63,7 +67,7 @@ pub(crate) async fn run_plan(
     settings: Settings,
     env: &Env,
 ) -> Result<Exit, Failure> {
-    planned(file, work, args)?.begin(Start::New, settings, env, None).await
+    planned(file, work, args)?.begin(Start::New, settings, (env, None), None).await
 }
 
 fn planned(file: &Path, work: &FleetWorkArgs, mut args: RunArgs) -> Result<Launch, Failure> {
@@ -162,11 +166,19 @@ impl Launch {
         if let Work::Begin(order) = &self.work {
             typed::expect_repository(&setup, &settings.cwd, &order.terms).await?;
         }
-        self.begin(start, settings, &setup.env, share).await
+        self.begin(start, settings, (&setup.env, Some(&setup)), share).await
     }
 
-    async fn begin(self, start: Start, settings: Settings, env: &Env, share: Option<Share>) -> Result<Exit, Failure> {
+    /// Does it with these settings. Whoever is asked has the setup too, for the rules that are allowed for good.
+    async fn begin(
+        self,
+        start: Start,
+        settings: Settings,
+        (env, setup): (&Env, Option<&Setup>),
+        share: Option<Share>,
+    ) -> Result<Exit, Failure> {
         let Launch { work, fresh, args, .. } = self;
+        let cwd = settings.cwd.clone();
         if let Err(error) = host::limits::raise_open_files() {
             tracing::warn!(%error, "the limit of open files stays as it is");
         }
@@ -185,14 +197,18 @@ impl Launch {
             Ok(fleet) => fleet,
             Err(error) => {
                 let id = session.id();
-                leave(session, start).await?;
+                // What went wrong first is the reason, whatever follows from it.
+                let _left = leave(session, start).await;
                 return Err(refused(error, id));
             }
         };
         session.note();
         let patience = Patience { park: args.park_wait };
         let (id, home) = (session.id(), session.home().clone());
-        let followed = follow(session, fleet, patience, memory, env, &args).await;
+        let lines = Lines::new(&session, env, args.output_format, args.quiet)?
+            .remembering(memory)
+            .asking(&session, setup.map(|setup| (setup, cwd)));
+        let followed = follow(session, fleet, patience, lines, env, &args).await;
         // However it ended: what went wrong is what others should read.
         let written = share.map_or(Ok(()), |share| share.write(&home, id));
         let exit = followed?;
@@ -238,14 +254,16 @@ async fn leave(session: Session, start: Start) -> Result<(), Failure> {
 
 fn refused(error: FleetError, id: SessionId) -> Failure {
     match error {
+        FleetError::Store(error) | FleetError::Unedited(Unedited::Todo(TodoError::Store(error))) => error.into(),
+        FleetError::Rejected(rejected @ Rejected::Paused(_))
+        | FleetError::Unedited(Unedited::Rejected(rejected @ Rejected::Paused(_))) => rejected.into(),
         FleetError::Plan(_) | FleetError::Unedited(_) => Failure::usage(print::plain(&error.to_string())),
         FleetError::None => {
             Failure::usage(error).hint("bosun fleet \"GOAL\" begins one, and so does bosun fleet run PLAN")
         }
-        FleetError::Rejected(runtime::Rejected::Refused(refusal)) => {
+        FleetError::Rejected(Rejected::Refused(refusal)) => {
             Failure::usage(refusal).hint(format!("bosun fleet resume {id}"))
         }
         FleetError::Rejected(rejected) => rejected.into(),
-        FleetError::Store(error) => error.into(),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use config::{File, Plan, PlanShape, Problem};
 use protocol::TodoId;
-use runtime::Recalled;
+use runtime::{NamedFiles, Recalled, SharedFiles};
 use serde::Serialize;
 
 use super::judge::Judge;
@@ -32,6 +32,8 @@ struct Written<'a> {
     reused: Option<Vec<&'a TodoId>>,
     /// Why the others would be.
     again: Option<BTreeMap<&'a TodoId, String>>,
+    /// Todos that name the same files and do not wait for each other.
+    conflicts: &'a [SharedFiles],
     problems: [Problem; 0],
 }
 
@@ -61,10 +63,15 @@ pub(super) async fn check(args: &FleetCheckArgs) -> Result<Exit, Failure> {
         None => None,
     };
     let (shape, checked) = (plan.shape(), checked(&plan));
+    let conflicts = SharedFiles::find(&plan.todos.iter().map(NamedFiles::from).collect::<Vec<_>>());
     if args.json {
-        print::json(&written(&plan, &shape, checked, foreseen.as_ref()));
+        print::json(&written(&plan, &shape, checked, foreseen.as_ref(), &conflicts));
     } else {
         show(&plan, &shape, &checked, foreseen.as_ref());
+        conflicts.iter().take(NAMED).for_each(|shared| line(format!("may conflict: {}", shared.words())));
+        if let Some(more @ 1..) = conflicts.len().checked_sub(NAMED) {
+            line(format!("may conflict: {more} more groups of todos"));
+        }
     }
     Ok(Exit::Success)
 }
@@ -90,6 +97,7 @@ fn written<'a>(
     shape: &'a PlanShape,
     checked: Vec<&'a TodoId>,
     foreseen: Option<&'a BTreeMap<TodoId, Recalled>>,
+    conflicts: &'a [SharedFiles],
 ) -> Written<'a> {
     Written {
         todos: plan.todos.len(),
@@ -99,6 +107,7 @@ fn written<'a>(
         checked,
         reused: foreseen.map(reused),
         again: foreseen.map(|foreseen| again(foreseen).collect()),
+        conflicts,
         problems: [],
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use config::Env;
-use runtime::{Fleet, FleetMemory, FleetOutcome, Live, Parking, Session, Subscription};
+use runtime::{Fleet, FleetOutcome, Live, Parking, Session, Subscription};
 use store::StoreError;
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
@@ -19,12 +19,6 @@ use crate::run::{Report, Signals};
 
 /// How often the view may be drawn again.
 const PACE: Duration = Duration::from_millis(100);
-
-/// What whoever shows a fleet is told.
-enum Seen<'a> {
-    Live(&'a Live),
-    Time,
-}
 
 /// How long a fleet is waited for that cannot go on by itself.
 #[derive(Debug, Clone, Copy)]
@@ -46,60 +40,93 @@ pub(super) enum Followed {
     Paused,
 }
 
+impl Followed {
+    /// The same, unless a pause explains it: whatever ends a fleet after a commit failed is its consequence.
+    fn unless(self, paused: Option<&Arc<StoreError>>) -> Followed {
+        match (self, paused) {
+            (Followed::Ended(FleetOutcome::Left | FleetOutcome::Broken(_)), Some(_))
+            | (Followed::Told | Followed::Parked | Followed::Paused, Some(_)) => Followed::Paused,
+            // These ends are in the log.
+            (
+                ended @ Followed::Ended(FleetOutcome::Ended(_) | FleetOutcome::Halted(_) | FleetOutcome::Unplanned(_)),
+                Some(_),
+            ) => ended,
+            (followed, None) => followed,
+        }
+    }
+}
+
 /// Follows a fleet, tells what happens, and reports how it ended.
 pub(super) async fn follow(
     session: Session,
     fleet: Fleet,
     patience: Patience,
-    memory: Option<Arc<FleetMemory>>,
+    lines: Lines<'_>,
     env: &Env,
     args: &RunArgs,
 ) -> Result<Exit, Failure> {
     let mut signals = Signals::listen()?;
     let (began, home, id) = (Instant::now(), session.home().clone(), session.id());
-    let mut report = Report::new(&session);
-    let mut lines = Lines::new(&session, env, args.output_format, args.quiet)?.remembering(memory);
-    let mut show = |seen: Seen<'_>| match seen {
-        Seen::Live(live) => {
-            fault::shown(env.fault.as_deref(), live);
-            report.read(live);
-            lines.live(live);
-        }
-        Seen::Time => lines.tick(),
-    };
+    let mut shown = Seen { report: Report::new(&session), lines, env };
     let mut events = session.subscribe(session.first_seq());
     let mut status = session.status();
-    let watched = Watched { events: &mut events, status: &mut status };
+    let watched = Watched { session: &session, events: &mut events, status: &mut status };
     let followed = tokio::select! {
         biased;
-        _signal = signals.next() => Followed::Told,
-        followed = watched.watch(fleet, patience, &mut show) => followed?,
+        _signal = signals.next() => Ok(Followed::Told),
+        followed = watched.watch(fleet, patience, &mut shown) => followed,
     };
-    let paused = status.borrow().paused.clone();
+    let followed = match followed {
+        Err(_unread) if status.borrow().paused.is_some() => Followed::Paused,
+        followed => followed?,
+    };
     let merging = session.merging();
-    tokio::select! {
+    let left = tokio::select! {
         biased;
-        left = leave(session, &mut events, &mut show) => if paused.is_none() { left? },
+        left = leave(session, &mut events, &mut shown) => left,
         // Whoever asks twice does not want to wait for a clean end; the session can go on without one.
         _again = signals.next() => return Ok(Exit::Cancelled),
+    };
+    // After the end, which has commits of its own.
+    let paused = status.borrow().paused.clone();
+    if paused.is_none() {
+        left?;
     }
+    let Seen { report, mut lines, .. } = shown;
     lines.end();
-    FleetReport::read(&home, id, followed, paused, report, began)?.merged(merging.summary()).write(args)
+    let followed = followed.unless(paused.as_ref());
+    let report = match (FleetReport::read(&home, id, followed, paused.clone(), report, began), paused) {
+        // A file that cannot be written may be unreadable too; why it was paused is the reason.
+        (Err(_unread), Some(reason)) => return Err((*reason).clone().into()),
+        (report, _) => report?,
+    };
+    report.merged(merging.summary()).write(args)
+}
+
+/// What is told of a fleet: to a person, and in the report.
+struct Seen<'a> {
+    report: Report,
+    lines: Lines<'a>,
+    env: &'a Env,
+}
+
+impl Seen<'_> {
+    fn live(&mut self, live: &Live) {
+        fault::shown(self.env.fault.as_deref(), live);
+        self.report.read(live);
+        self.lines.live(live);
+    }
 }
 
 struct Watched<'a> {
+    session: &'a Session,
     events: &'a mut Subscription,
     status: &'a mut watch::Receiver<runtime::Status>,
 }
 
 impl Watched<'_> {
     /// Tells what happens until the fleet ends, or cannot go on.
-    async fn watch(
-        self,
-        mut fleet: Fleet,
-        patience: Patience,
-        show: &mut impl FnMut(Seen<'_>),
-    ) -> Result<Followed, Failure> {
+    async fn watch(self, mut fleet: Fleet, patience: Patience, shown: &mut Seen<'_>) -> Result<Followed, Failure> {
         let mut heard = Instant::now();
         let mut clock = tokio::time::interval(PACE);
         clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -118,10 +145,15 @@ impl Watched<'_> {
             let quiet = patience.park.saturating_sub(heard.elapsed());
             tokio::select! {
                 biased;
+                typed = shown.lines.typed() => {
+                    if shown.lines.take(typed, self.session).await?.is_some() {
+                        return Ok(Followed::Told);
+                    }
+                }
                 live = self.events.next() => {
                     if let Some(live) = live? {
                         heard = Instant::now();
-                        show(Seen::Live(&live));
+                        shown.live(&live);
                     }
                 }
                 outcome = fleet.ended() => return Ok(Followed::Ended(outcome)),
@@ -130,7 +162,7 @@ impl Watched<'_> {
                         return Ok(Followed::Ended(FleetOutcome::Left));
                     }
                 }
-                _now = clock.tick() => show(Seen::Time),
+                _now = clock.tick() => shown.lines.tick(),
                 () = tokio::time::sleep(quiet) => {
                     if parked.is_some() {
                         return Ok(Followed::Parked);
@@ -143,12 +175,12 @@ impl Watched<'_> {
 }
 
 /// Leaves the session, and tells what its end brought.
-async fn leave(session: Session, events: &mut Subscription, show: &mut impl FnMut(Seen<'_>)) -> Result<(), Failure> {
+async fn leave(session: Session, events: &mut Subscription, shown: &mut Seen<'_>) -> Result<(), Failure> {
     let left = session.leave().await;
     while let Ok(Some(live @ Live::Event(_))) =
         tokio::time::timeout(Duration::ZERO, events.next()).await.unwrap_or(Ok(None))
     {
-        show(Seen::Live(&live));
+        shown.live(&live);
     }
     Ok(left?)
 }

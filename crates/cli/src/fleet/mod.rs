@@ -19,7 +19,7 @@ use crate::setup::Setup;
 use crate::todos;
 
 pub(crate) use begin::run_plan;
-pub(crate) use status::tell_unfinished;
+pub(crate) use status::{is_done, tell_unfinished};
 
 pub(crate) async fn perform(args: FleetArgs) -> Result<Exit, Failure> {
     match args.command {

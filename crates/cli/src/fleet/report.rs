@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use host::Home;
+use protocol::api::TodoView;
 use protocol::{FleetEnd, SessionId, TodoStatus};
 use runtime::{FleetOutcome, Halt, Summary, Taken};
 use serde::Serialize;
@@ -15,6 +16,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::print;
 use crate::run::{Denial, Figures, Report};
+use crate::todos::Mark;
 
 /// Most letters of a title, and of a reason.
 const TITLE: usize = 40;
@@ -119,6 +121,7 @@ impl FleetReport {
             Followed::Ended(FleetOutcome::Halted(Halt::Budget)) => "budget_exhausted",
             Followed::Ended(FleetOutcome::Halted(Halt::Time)) => "timed_out",
             Followed::Ended(FleetOutcome::Unplanned(_)) => "unplanned",
+            Followed::Ended(FleetOutcome::Broken(_)) => "failed",
             Followed::Parked => "parked",
             Followed::Paused => "paused",
         }
@@ -127,7 +130,7 @@ impl FleetReport {
     /// What a person should know besides the outcome.
     fn message(&self) -> Option<String> {
         match &self.followed {
-            Followed::Ended(FleetOutcome::Unplanned(reason)) => Some(reason.clone()),
+            Followed::Ended(FleetOutcome::Unplanned(reason) | FleetOutcome::Broken(reason)) => Some(reason.clone()),
             Followed::Ended(FleetOutcome::Halted(Halt::Budget)) => Some("the session has spent what it may".into()),
             Followed::Ended(FleetOutcome::Halted(Halt::Time)) => Some("the time is up".into()),
             Followed::Paused => self.paused.as_ref().map(ToString::to_string),
@@ -180,7 +183,7 @@ impl FleetReport {
             }
             Followed::Ended(FleetOutcome::Halted(Halt::Budget)) => Exit::Budget,
             Followed::Ended(FleetOutcome::Halted(Halt::Time)) => Exit::Limit,
-            Followed::Ended(FleetOutcome::Unplanned(_)) | Followed::Paused => Exit::Failed,
+            Followed::Ended(FleetOutcome::Unplanned(_) | FleetOutcome::Broken(_)) | Followed::Paused => Exit::Failed,
             Followed::Parked => Exit::Parked,
         }
     }
@@ -202,16 +205,15 @@ pub(super) fn table(account: &Account) {
         let time = format!("{}.{} s", line.duration_ms / 1_000, line.duration_ms % 1_000 / 100);
         let (tries, tokens, cost) = (line.attempts.to_string(), line.tokens.to_string(), line.cost_usd.to_string());
         let title = print::plain(&print::one_line(&line.title, TITLE));
-        row([&name(line), line.status.word(), &tries, &time, &tokens, &cost, &title]);
+        row([&name(line), line.word(), &tries, &time, &tokens, &cost, &title]);
         if let Some(reason) = line.reason.as_deref().filter(|_| line.status != TodoStatus::Done) {
-            print::answer(format_args!("  {}", print::plain(&print::one_line(reason, REASON))));
+            print::answer(format_args!("  {}", print::reason(reason, REASON)));
         }
     }
-    let counts: Vec<String> = TodoStatus::ALL
-        .into_iter()
-        .map(|status| (account.count(status), status))
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, status)| format!("{count} {}", status.word()))
-        .collect();
+    let of = |word: &str| account.todos.iter().filter(|line| line.word() == word).count();
+    let statuses = TodoStatus::ALL.map(TodoStatus::word).into_iter();
+    let words = [Mark::NeedsYou.word()].into_iter().chain(statuses).chain([TodoView::INTERRUPTED]);
+    let counts: Vec<String> =
+        words.map(|word| (of(word), word)).filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
     print::answer(format_args!("{}: {}", print::count(account.todos.len(), "todo"), counts.join(", ")));
 }

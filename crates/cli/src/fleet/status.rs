@@ -4,7 +4,7 @@ use std::path::Path;
 
 use host::Home;
 use protocol::api::{Command, TasksParams};
-use protocol::{Event, Kind, SessionId};
+use protocol::{Event, FleetEnd, Kind, SessionId};
 use store::{Index, Reader, StoreError};
 
 use super::account::Account;
@@ -32,13 +32,13 @@ pub(super) fn tell(options: &FleetChosenArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Success);
     }
     if account.end.is_none() {
-        live::print_board(&Board::read_log(&reader)?.0);
+        live::print_board(&Board::read_now(&reader)?.0);
     }
     print::answer(format_args!("fleet in {id}: {}", print::plain(&print::one_line(&account.terms.goal, 200))));
     print::answer(match (account.end, account.owner_pid) {
         (Some(end), _) => lines::ended(end).to_owned(),
         (None, Some(pid)) => format!("at work in process {pid}"),
-        (None, None) => format!("nobody runs it; go on with: bosun fleet resume {id}"),
+        (None, None) => format!("interrupted: no process runs it; resume it: bosun fleet resume {id}"),
     });
     table(&account);
     Ok(Exit::Success)
@@ -75,7 +75,7 @@ pub(super) fn choose(home: &Home, given: Option<&str>, folder: Option<&Path>) ->
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Latest {
     Unfinished,
-    Ended,
+    Ended(FleetEnd),
 }
 
 /// How the latest fleet is, if there ever was one; the log of the root tells.
@@ -84,11 +84,16 @@ fn latest(reader: &Reader) -> Result<Option<Latest>, StoreError> {
     let Some(root) = reader.tasks(&params)?.tasks.first().map(|root| root.id) else { return Ok(None) };
     let moved = |event: &Event| match event {
         Event::FleetBegan(_) => Some(Latest::Unfinished),
-        Event::FleetEnded { .. } => Some(Latest::Ended),
+        Event::FleetEnded { end } => Some(Latest::Ended(*end)),
         _other => None,
     };
     let log = reader.task_events(root)?;
     Ok(log.iter().rev().find_map(|envelope| moved(&envelope.entry.event)))
+}
+
+/// Whether the latest fleet of a session did everything that it was to do.
+pub(crate) fn is_done(reader: &Reader) -> Result<bool, StoreError> {
+    Ok(latest(reader)? == Some(Latest::Ended(FleetEnd::Done)))
 }
 
 /// Tells whoever goes on with a session that a fleet waits in it.

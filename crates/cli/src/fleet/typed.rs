@@ -8,6 +8,7 @@ use protocol::FleetTerms;
 use crate::args::{FleetWorkArgs, RunArgs};
 use crate::checkouts;
 use crate::failure::Failure;
+use crate::print;
 use crate::setup::Setup;
 
 /// Refuses what only a prompt has.
@@ -49,17 +50,56 @@ pub(super) fn expect_isolated(work: &FleetWorkArgs, terms: &FleetTerms) -> Resul
     }
 }
 
-/// Refuses isolation where no checkout can be made.
+/// Most uncommitted files that are named.
+const NAMED: usize = 5;
+
+/// Refuses isolation where no checkout can be made, and tells of what the checkouts will not have.
 pub(super) async fn expect_repository(setup: &Setup, cwd: &Path, terms: &FleetTerms) -> Result<(), Failure> {
     if !terms.isolated {
         return Ok(());
     }
     let repository = Repository::find(&checkouts::git(setup).at(cwd)).await.map_err(Failure::usage)?;
     repository.head().await.map_err(Failure::usage)?;
+    if !terms.dirty {
+        let plan = terms.plan.as_ref().and_then(|plan| cwd.join(plan).canonicalize().ok());
+        let is_plan = |name: &String| plan.as_deref() == Some(&repository.top().join(name));
+        let files = repository.uncommitted().await.map_err(Failure::failed)?;
+        let files: Vec<String> = files.into_iter().filter(|name| !is_plan(name)).collect();
+        warning(&files).into_iter().for_each(print::note);
+    }
     Ok(())
+}
+
+/// What a person should know of files that are not committed.
+fn warning(files: &[String]) -> Option<String> {
+    let mut named: Vec<String> = files.iter().take(NAMED).map(|name| print::plain(name)).collect();
+    named.extend(files.len().checked_sub(NAMED + 1).map(|more| format!("{} more", more + 1)));
+    (!files.is_empty()).then(|| {
+        format!(
+            "warning: workers do not see {}: {}; commit them first, or start with --include-dirty",
+            print::count(files.len(), "uncommitted file"),
+            named.join(", ")
+        )
+    })
 }
 
 /// The first flag that was typed.
 fn first(flags: &[(bool, &'static str)]) -> Option<&'static str> {
     flags.iter().find_map(|(typed, flag)| typed.then_some(*flag))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::warning;
+
+    #[test]
+    fn uncommitted_files_are_counted_and_the_first_are_named() {
+        assert_eq!(warning(&[]), None);
+        let files: Vec<String> = (1..=7).map(|n| format!("f{n}")).collect();
+        let words = |count: usize| warning(&files[..count]).unwrap();
+        assert!(words(1).contains("1 uncommitted file: f1; commit"), "{}", words(1));
+        assert!(words(5).contains("5 uncommitted files: f1, f2, f3, f4, f5; commit"), "{}", words(5));
+        assert!(words(7).contains(": f1, f2, f3, f4, f5, 2 more; commit"), "{}", words(7));
+        assert!(words(7).contains("--include-dirty"));
+    }
 }

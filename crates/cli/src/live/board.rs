@@ -3,14 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use protocol::{At, Cost, Entry, Envelope, Event, FleetEnd, TaskId, TaskSpec, Todo, TodoId, TodoStatus};
+use protocol::api::{TodoView, TodosParams};
+use protocol::{AskId, At, CallId, Cost, Entry, Envelope, Event, FleetEnd, TaskId, TaskSpec, Todo, TodoId, TodoStatus};
+use runtime::{NamedFiles, SharedFiles};
 use store::{Reader, StoreError};
 
-use super::doing::doing;
+use super::doing::{asked, doing};
+use crate::deliver::live_owner;
 use crate::todos::Mark;
 
 /// How many events are read at a time.
 const PAGE: usize = 512;
+
+/// Todos from which on a graph is large.
+const LARGE: usize = 1_000;
 
 /// How a fleet stands.
 #[derive(Debug, Clone, Default)]
@@ -18,6 +24,10 @@ pub(crate) struct Board {
     pub(super) goal: String,
     pub(super) began_at: Option<At>,
     pub(super) ended: Option<(FleetEnd, At)>,
+    /// Whether no living process runs the session.
+    at_rest: bool,
+    /// When something last happened.
+    last_at: At,
     /// What the whole session used.
     pub(super) spent: Cost,
     /// Whether everything that it spent has a price.
@@ -35,6 +45,12 @@ pub(crate) struct Board {
     /// How long finished todos took in all, and how many they are.
     took: (Duration, u32),
     next: u64,
+    /// What waits for a person's decision: whose call.
+    asks: BTreeMap<AskId, (TaskId, CallId)>,
+    /// How often something was asked in the session.
+    asked: u64,
+    /// Todos that name the same files and do not wait for each other.
+    shared: Vec<SharedFiles>,
 }
 
 /// A todo.
@@ -43,7 +59,10 @@ pub(super) struct Item {
     order: u64,
     pub(super) title: String,
     status: TodoStatus,
-    depends_on: BTreeSet<TodoId>,
+    /// Whether it is in progress and nobody works on it.
+    interrupted: bool,
+    depends_on: Vec<TodoId>,
+    files: Vec<String>,
     pub(super) reason: Option<String>,
     pub(super) merged: bool,
 }
@@ -70,20 +89,57 @@ impl Board {
         Ok(board)
     }
 
-    /// What the log of a session says so far, and the number of its last event.
-    pub(crate) fn read_log(reader: &Reader) -> Result<(Board, u64), StoreError> {
+    /// How a session stands now, and the number of its last event.
+    pub(crate) fn read_now(reader: &Reader) -> Result<(Board, u64), StoreError> {
         let (mut board, mut seq) = (Board::default(), 0);
         loop {
             let page = reader.events_after(seq, PAGE)?;
-            let Some(last) = page.last() else { return Ok((board, seq)) };
+            let Some(last) = page.last() else { break };
             seq = last.seq;
             page.iter().for_each(|envelope| board.read(envelope));
         }
+        board.agree(reader)?;
+        Ok((board, seq))
+    }
+
+    /// Takes over what every other view shows: the rows of the todos, which may have been written while no process was
+    /// there to log it, and whether a process runs the session at all.
+    pub(crate) fn agree(&mut self, reader: &Reader) -> Result<(), StoreError> {
+        let at_rest = live_owner(reader)?.is_none();
+        self.overlay(reader.todos_page(&TodosParams::every())?.todos, at_rest);
+        Ok(())
+    }
+
+    /// The same, with what was read.
+    pub(super) fn overlay(&mut self, rows: Vec<TodoView>, at_rest: bool) {
+        let mut before = std::mem::take(&mut self.items);
+        for (order, row) in (1..).zip(rows) {
+            let merged = before.remove(&row.id).is_some_and(|item| item.merged);
+            let TodoView { id, title, status, interrupted, reason, depends_on, files, .. } = row;
+            self.items.insert(id, Item { order, title, status, interrupted, depends_on, files, reason, merged });
+            self.next = order;
+        }
+        self.foresee();
+        let items = &self.items;
+        let is_held =
+            |worker: &Worker| items.get(&worker.todo).is_some_and(|item| item.status == TodoStatus::InProgress);
+        self.workers.retain(|_, worker| is_held(worker));
+        self.at_rest = at_rest;
     }
 
     /// Whether a fleet is at work.
     pub(crate) fn is_at_work(&self) -> bool {
-        self.began_at.is_some() && self.ended.is_none()
+        self.began_at.is_some() && self.ended.is_none() && !self.at_rest
+    }
+
+    /// Whether what is drawn may still move.
+    pub(super) fn is_live(&self) -> bool {
+        self.ended.is_none() && !self.at_rest
+    }
+
+    /// Whether a fleet has not ended, and nobody runs it.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.began_at.is_some() && self.ended.is_none() && self.at_rest
     }
 
     /// How the last fleet ended, if it has.
@@ -95,20 +151,31 @@ impl Board {
     pub(crate) fn read(&mut self, envelope: &Envelope) {
         let Entry { task, at, event } = &envelope.entry;
         self.account(*task, event);
+        self.hear_asks(*task, event);
+        if matches!(event, Event::SessionAdopted { .. }) {
+            self.go_on(at.since(self.last_at));
+        }
+        self.last_at = *at;
         match event {
             Event::FleetBegan(terms) => {
+                let asks = (std::mem::take(&mut self.asks), self.asked);
                 let (items, parents, root) = (std::mem::take(&mut self.items), self.parents.clone(), self.root);
                 let (spent, unpriced, next) = (self.spent, self.unpriced, self.next);
                 let (goal, parallel) = (terms.goal.clone(), terms.parallel);
-                let began_at = Some(*at);
-                *self =
-                    Board { goal, parallel, began_at, items, parents, root, spent, unpriced, next, ..Board::default() };
+                let (began_at, last_at) = (Some(*at), *at);
+                let shared = std::mem::take(&mut self.shared);
+                let kept = Board { shared, items, parents, root, spent, unpriced, next, ..Board::default() };
+                *self = Board { goal, parallel, began_at, last_at, ..kept };
                 self.items.values_mut().filter(|item| item.status == TodoStatus::InProgress).for_each(Item::pend);
+                (self.asks, self.asked) = asks;
             }
             Event::FleetEnded { end } => self.ended = Some((*end, *at)),
             Event::TodosChanged { changed, gone, .. } => {
-                gone.iter().for_each(|todo| drop(self.items.remove(todo)));
-                changed.iter().for_each(|todo| self.put(todo));
+                let mut linked = gone.iter().filter(|todo| self.items.remove(todo).is_some()).count() > 0;
+                changed.iter().for_each(|todo| linked |= self.put(todo));
+                if linked {
+                    self.foresee();
+                }
             }
             Event::TodoClaimed { todo, .. } => self.claim(*task, todo, *at),
             Event::TodoReturned { todo, failure, .. } => self.release(todo, TodoStatus::Pending, failure.clone()),
@@ -135,7 +202,7 @@ impl Board {
     /// The todos in the order that they were written, with their marks.
     pub(super) fn items(&self) -> Vec<(&TodoId, &Item, Mark)> {
         let mut items: Vec<(&TodoId, &Item, Mark)> =
-            self.items.iter().map(|(id, item)| (id, item, self.mark(item))).collect();
+            self.items.iter().map(|(id, item)| (id, item, self.mark(item).asked(self.is_asking(id)))).collect();
         items.sort_by_key(|(_, item, _)| item.order);
         items
     }
@@ -150,6 +217,11 @@ impl Board {
         self.items.get(todo).map_or("", |item| &item.title)
     }
 
+    /// How far a todo is that somebody works or worked on.
+    pub(super) fn mark_of(&self, todo: &TodoId) -> Mark {
+        self.items.get(todo).map_or(Mark::AtWork, |item| self.mark(item)).asked(self.is_asking(todo))
+    }
+
     /// Who works, longest first.
     pub(super) fn workers(&self) -> Vec<&Worker> {
         let mut workers: Vec<&Worker> = self.workers.values().collect();
@@ -157,23 +229,53 @@ impl Board {
         workers
     }
 
+    /// Whether whoever works on a todo waits for a person's decision.
+    pub(super) fn is_asking(&self, todo: &TodoId) -> bool {
+        self.asks.values().any(|(task, _)| self.todo_of(*task) == Some(todo))
+    }
+
+    /// Whether the main agent does.
+    pub(super) fn is_main_asking(&self) -> bool {
+        self.asks.values().any(|(task, _)| Some(*task) == self.root)
+    }
+
+    /// Takes note of what waits for a person, and of what does not any more.
+    fn hear_asks(&mut self, task: TaskId, event: &Event) {
+        match event {
+            Event::Asked(ask) => {
+                self.asked += 1;
+                self.asks.insert(ask.id.clone(), (task, ask.call.clone()));
+                let doing = format!("needs you ({}): {}", self.asked, asked(&ask.subject));
+                self.note(self.above(task).unwrap_or(task), doing);
+            }
+            Event::AskDecided { ask, .. } => drop(self.asks.remove(ask)),
+            Event::CallAnswered { call, .. } => self.asks.retain(|_, asker| *asker != (task, call.clone())),
+            _other => {}
+        }
+    }
+
     /// Todos that are said to be worked on, though no task holds them.
     pub(super) fn unheld(&self) -> Vec<&TodoId> {
         let held: BTreeSet<&TodoId> = self.workers.values().map(|worker| &worker.todo).collect();
-        let items = self.items().into_iter().filter(|(id, _, mark)| *mark == Mark::AtWork && !held.contains(id));
-        items.map(|(id, _, _)| id).collect()
+        let is_unheld = |id: &TodoId, item: &Item| item.status == TodoStatus::InProgress && !held.contains(id);
+        self.items().into_iter().filter(|(id, item, _)| is_unheld(id, item)).map(|(id, _, _)| id).collect()
+    }
+
+    /// The moment that times are counted to: a clock stands still while nobody runs the session.
+    pub(super) fn clock(&self, now: At) -> At {
+        if self.at_rest { self.last_at } else { now }
     }
 
     /// How long it has been at work.
     pub(super) fn elapsed(&self, now: At) -> Duration {
-        let until = self.ended.map_or(now, |(_, at)| at);
+        let until = self.ended.map_or(self.clock(now), |(_, at)| at);
         self.began_at.map_or(Duration::ZERO, |began| until.since(began))
     }
 
     /// How long it may take from now on: as long as finished todos took on average, for what is left and not blocked.
     pub(super) fn left(&self, now: At) -> Option<Duration> {
         let (sum, count) = self.took;
-        if count == 0 || self.ended.is_some() {
+        if count == 0 || self.ended.is_some() || self.at_rest {
             return None;
         }
         let mean = sum / count;
@@ -187,10 +289,49 @@ impl Board {
 
     fn mark(&self, item: &Item) -> Mark {
         let done = |id: &TodoId| self.items.get(id).is_some_and(|item| item.status == TodoStatus::Done);
-        Mark::new(item.status, item.depends_on.iter().all(done))
+        Mark::new(item.status, item.depends_on.iter().all(done), item.interrupted)
     }
 
-    fn put(&mut self, todo: &Todo) {
+    /// What may not fit together of what is not done.
+    pub(super) fn conflicts(&self) -> &[SharedFiles] {
+        &self.shared
+    }
+
+    /// Looks which todos that are not done name the same files. It is asked only when that may have changed.
+    fn foresee(&mut self) {
+        let mut items: Vec<(&TodoId, &Item)> = self.items.iter().collect();
+        items.sort_by_key(|(_, item)| item.order);
+        let named = items.into_iter().map(|(id, item)| NamedFiles {
+            id,
+            files: if item.status == TodoStatus::Done { &[] } else { &item.files },
+            depends_on: &item.depends_on,
+        });
+        self.shared = SharedFiles::find(&named.collect::<Vec<_>>());
+    }
+
+    /// A todo that names files was done, or is not done any more.
+    fn settle(&mut self, todo: &TodoId) {
+        let is_shared = self.shared.iter().any(|shared| shared.todos.contains(todo));
+        let is_done = self.items.get(todo).is_some_and(|item| item.status == TodoStatus::Done);
+        match (is_done, is_shared) {
+            (true, false) => {}
+            // In a large graph, a look at all of it for each todo would take longer than it is worth.
+            (true, true) if self.items.len() > LARGE => {
+                self.shared.iter_mut().for_each(|shared| shared.todos.retain(|other| other != todo));
+                self.shared.retain(|shared| shared.todos.len() > 1);
+            }
+            (true, true) | (false, _) => self.foresee(),
+        }
+    }
+
+    /// Takes a todo as it is now; tells whether that may change which files are shared.
+    fn put(&mut self, todo: &Todo) -> bool {
+        let before = self.items.get(&todo.id);
+        let is_done = |status| status == TodoStatus::Done;
+        let linked = before.is_none_or(|item| {
+            let moved = is_done(item.status) != is_done(todo.status);
+            moved || item.files != todo.files || item.depends_on != todo.depends_on
+        });
         let (order, merged) = self.items.get(&todo.id).map_or_else(
             || {
                 self.next += 1;
@@ -203,15 +344,26 @@ impl Board {
             merged,
             title: todo.title.clone(),
             status: todo.status,
-            depends_on: todo.depends_on.iter().cloned().collect(),
+            interrupted: false,
+            depends_on: todo.depends_on.clone(),
+            files: todo.files.clone(),
             reason: todo.reason.clone(),
         };
         self.items.insert(todo.id.clone(), item);
+        linked
+    }
+
+    /// A process runs the session again, after nobody did for so long: that time is nobody's work.
+    fn go_on(&mut self, gap: Duration) {
+        self.at_rest = false;
+        self.items.values_mut().for_each(|item| item.interrupted = false);
+        self.began_at = self.began_at.map(|began| began.plus(gap));
+        self.workers.values_mut().for_each(|worker| worker.since = worker.since.plus(gap));
     }
 
     fn claim(&mut self, task: TaskId, todo: &TodoId, at: At) {
         if let Some(item) = self.items.get_mut(todo) {
-            item.status = TodoStatus::InProgress;
+            (item.status, item.interrupted) = (TodoStatus::InProgress, false);
         }
         self.workers.insert(task, Worker { todo: todo.clone(), since: at, doing: "begins".into(), tokens: 0 });
         self.peak = self.peak.max(self.workers.len());
@@ -219,8 +371,11 @@ impl Board {
 
     fn release(&mut self, todo: &TodoId, status: TodoStatus, reason: Option<String>) {
         self.workers.retain(|_, worker| worker.todo != *todo);
-        if let Some(item) = self.items.get_mut(todo) {
-            (item.status, item.reason) = (status, reason);
+        let Some(item) = self.items.get_mut(todo) else { return };
+        let moved = (item.status == TodoStatus::Done) != (status == TodoStatus::Done);
+        (item.status, item.reason, item.interrupted) = (status, reason, false);
+        if moved && !item.files.is_empty() {
+            self.settle(todo);
         }
     }
 
@@ -268,7 +423,12 @@ impl Board {
 
     /// Takes note of what a worker or the main agent does.
     fn watch(&mut self, task: TaskId, event: &Event) {
-        let Some(doing) = doing(event) else { return };
+        if let Some(doing) = doing(event) {
+            self.note(task, doing);
+        }
+    }
+
+    fn note(&mut self, task: TaskId, doing: String) {
         if self.root == Some(task) {
             self.main = Some(doing);
         } else if let Some(worker) = self.workers.get_mut(&task) {

@@ -1,8 +1,17 @@
 //! What an agent does, in the words of its last event that tells.
 
-use protocol::{Block, Event};
+use protocol::{Block, Event, Subject};
 
 use crate::run::show::{again, gist, missing, parked};
+
+/// What is asked, in one line.
+pub(super) fn asked(subject: &Subject) -> String {
+    match subject {
+        Subject::Permission { tool, input, .. } => format!("{tool} {}", gist(input)),
+        Subject::Question { question, .. } => question.clone(),
+        Subject::Plan { summary, .. } => format!("the plan is made: {summary}"),
+    }
+}
 
 /// What an agent does from this event on, if it tells.
 pub(super) fn doing(event: &Event) -> Option<String> {
@@ -13,7 +22,6 @@ pub(super) fn doing(event: &Event) -> Option<String> {
             Block::Text { .. } | Block::Thinking { .. } | Block::Opaque { .. } => None,
         }),
         Event::ActivationStarted { .. } => Some("thinks".into()),
-        Event::Asked(ask) => Some(format!("waits for you: bosun approvals show {}", ask.id.short())),
         Event::AskDecided { .. } => Some("goes on".into()),
         Event::TaskParked { until_at, why } => Some(format!("waits for {}", parked(*until_at, *why))),
         Event::BudgetAwaited => Some("queued: what is left of the budget is reserved for requests under way".into()),

@@ -43,7 +43,7 @@ pub(super) fn draw(board: &Board, now: At, size: Size) -> Vec<Row> {
     let mut all = vec![head(board, now, columns)];
     all.extend(bar(board, now, columns));
     all.push(Row::new());
-    let mut parts = [at_work(board, now, &widths), blocked(board, &widths), ready(board, &widths)];
+    let mut parts = [at_work(board, now, &widths), blocked(board, &widths), foreseen(board), ready(board, &widths)];
     let mut room = rows.saturating_sub(all.len());
     for n in 0..parts.len() {
         // Each leaves some rows to those after it that have something to say.
@@ -99,6 +99,7 @@ impl Widths {
 fn head(board: &Board, now: At, columns: usize) -> Row {
     let state = match board.end() {
         None if board.began_at.is_none() => "Todos",
+        None if board.is_interrupted() => "Fleet interrupted",
         None => "Fleet",
         Some(FleetEnd::Done) => "Fleet done",
         Some(FleetEnd::Blocked) => "Fleet blocked",
@@ -120,7 +121,13 @@ fn bar(board: &Board, now: At, columns: usize) -> Vec<Row> {
     let bar = (Role::Good, format!("{}{}  ", "█".repeat(filled), "░".repeat(length - filled)));
     let merged = items.iter().filter(|(_, item, _)| item.merged).count();
     let mut far = vec![format!("{done}/{total} done")];
+    far.extend(match of(Mark::NeedsYou) {
+        0 => None,
+        1 => Some("1 needs you".to_owned()),
+        several => Some(format!("{several} need you")),
+    });
     far.extend((of(Mark::AtWork) > 0).then(|| format!("{} at work", of(Mark::AtWork))));
+    far.extend((of(Mark::Interrupted) > 0).then(|| format!("{} interrupted", of(Mark::Interrupted))));
     far.extend((of(Mark::Blocked) > 0).then(|| format!("{} blocked", of(Mark::Blocked))));
     far.extend((merged > 0).then(|| format!("{merged} merged")));
     let mut took: Vec<String> = board.left(now).map(|left| format!("about {} left", time(left))).into_iter().collect();
@@ -138,32 +145,36 @@ fn bar(board: &Board, now: At, columns: usize) -> Vec<Row> {
 
 /// A row for each worker, with what it does, what it used and for how long; before them the main agent, if it acts.
 fn at_work(board: &Board, now: At, widths: &Widths) -> Vec<Row> {
-    let main = board.main.as_deref().filter(|_| board.ended.is_none()).map(|doing| {
+    let main = board.main.as_deref().filter(|_| board.is_live()).map(|doing| {
         let doing = fit(&clean(doing), widths.all.saturating_sub(2 + widths.id + 2));
         let name = print::cell("main", widths.id);
-        vec![(Role::Strong, format!("{} ", Mark::AtWork.sign())), (Role::Plain, format!("{name}  {doing}"))]
+        let mark = Mark::AtWork.asked(board.is_main_asking());
+        vec![(mark.role(), format!("{} ", mark.sign())), (Role::Plain, format!("{name}  {doing}"))]
     });
     let worker = |worker: &super::board::Worker| {
-        let figures = format!("{:>6} {:>7}", count(worker.tokens), time(now.since(worker.since)));
+        let mark = board.mark_of(&worker.todo);
+        let figures = format!("{:>6} {:>7}", count(worker.tokens), time(board.clock(now).since(worker.since)));
         let room = widths.rest().saturating_sub(figures.width() + 1);
         let start = format!(
             "{}  {}  ",
             print::cell(&clean(&worker.todo.0), widths.id),
             print::cell(&clean(board.title(&worker.todo)), widths.title)
         );
-        let doing = print::cell(&clean(&worker.doing), room);
+        let doing = if mark == Mark::Interrupted { mark.word() } else { &worker.doing };
+        let doing = print::cell(&clean(doing), room);
         vec![
-            (Role::Strong, format!("{} ", Mark::AtWork.sign())),
+            (mark.role(), format!("{} ", mark.sign())),
             (Role::Plain, start),
-            (Role::Code, doing),
+            (if mark == Mark::NeedsYou { mark.role() } else { Role::Code }, doing),
             (Role::Dim, format!(" {figures}")),
         ]
     };
     // What somebody only says that it works on.
     let said = board.unheld().into_iter().map(|todo| {
+        let mark = board.mark_of(todo);
         let title = fit(&clean(board.title(todo)), widths.all.saturating_sub(2 + widths.id + 2));
         let start = format!("{}  {title}", print::cell(&clean(&todo.0), widths.id));
-        vec![(Role::Strong, format!("{} ", Mark::AtWork.sign())), (Role::Plain, start)]
+        vec![(mark.role(), format!("{} ", mark.sign())), (Role::Plain, start)]
     });
     let said: Vec<Row> = said.collect();
     main.into_iter().chain(board.workers().into_iter().map(worker)).chain(said).collect()
@@ -176,10 +187,18 @@ fn blocked(board: &Board, widths: &Widths) -> Vec<Row> {
     let row = blocked.map(|(id, item, mark)| {
         let start =
             format!("{}  {}  ", print::cell(&clean(&id.0), widths.id), print::cell(&clean(&item.title), widths.title));
-        let why = fit(&clean(item.reason.as_deref().unwrap_or_default()), widths.rest());
+        let why = fit(&why(item.reason.as_deref().unwrap_or_default()), widths.rest());
         vec![(mark.role(), format!("{} ", mark.sign())), (Role::Plain, start), (mark.role(), why)]
     });
     row.collect()
+}
+
+/// What may not fit together.
+fn foreseen(board: &Board) -> Vec<Row> {
+    let row = |words: String| {
+        vec![(Role::Accent, "! ".to_owned()), (Role::Plain, format!("may conflict: {}", clean(&words)))]
+    };
+    board.conflicts().iter().filter(|_| board.ended.is_none()).map(|shared| row(shared.words())).collect()
 }
 
 /// What comes next.
@@ -187,7 +206,7 @@ fn ready(board: &Board, widths: &Widths) -> Vec<Row> {
     let items = board.items();
     let ready = items.iter().filter(|(_, _, mark)| *mark == Mark::Ready);
     let row = ready.map(|(id, item, mark)| {
-        let again = item.reason.as_deref().map(|reason| format!("again: {}", clean(reason))).unwrap_or_default();
+        let again = item.reason.as_deref().map(|reason| format!("again: {}", why(reason))).unwrap_or_default();
         let start = format!(
             "{} {}  {}  ",
             mark.sign(),
@@ -215,6 +234,11 @@ fn shorten(part: &mut Vec<Row>, room: usize) {
 
 fn fit(text: &str, columns: usize) -> String {
     print::cell(text, text.width().min(columns))
+}
+
+/// One line of why something is as it is.
+fn why(reason: &str) -> String {
+    print::reason(reason, 400).replace('\t', " ")
 }
 
 /// One line of what somebody wrote.

@@ -1,6 +1,8 @@
 //! A fleet in lines, for files and programs that read along: one for each change.
 
-use protocol::{Envelope, Event, FleetEnd, TodoId};
+use std::collections::BTreeSet;
+
+use protocol::{Envelope, Event, FLEET_DEPLOYED, FleetEnd, TodoId};
 
 use super::amounts::{count, time};
 use super::board::Board;
@@ -16,7 +18,7 @@ pub(super) fn line(board: &Board, envelope: &Envelope) -> Option<String> {
     Some(match &envelope.entry.event {
         Event::FleetBegan(terms) => {
             let todos = print::count(board.tally().1, "todo");
-            format!("fleet began: {} ({todos})", short(&terms.goal))
+            format!("{FLEET_DEPLOYED}: {} ({todos})", short(&terms.goal))
         }
         Event::TodoClaimed { todo, .. } => format!("claimed {}", named(board, todo)),
         Event::TodoDone { todo, fence, .. } => {
@@ -47,6 +49,21 @@ pub(super) fn line(board: &Board, envelope: &Envelope) -> Option<String> {
     })
 }
 
+/// What may not fit together, told once, when the fleet begins or the plan changes.
+pub(super) fn warnings(board: &Board, envelope: &Envelope, told: &mut BTreeSet<String>) -> Vec<String> {
+    let is_planned = match &envelope.entry.event {
+        Event::FleetBegan(_) => true,
+        Event::TodosChanged { .. } => board.is_at_work(),
+        _other => false,
+    };
+    let words = board
+        .conflicts()
+        .iter()
+        .filter(|_| is_planned)
+        .map(|shared| format!("may conflict: {}", short(&shared.words())));
+    words.filter(|words| told.insert(words.clone())).collect()
+}
+
 fn word(end: FleetEnd) -> &'static str {
     match end {
         FleetEnd::Done => "done",
@@ -63,5 +80,5 @@ fn named(board: &Board, todo: &TodoId) -> String {
 }
 
 fn short(text: &str) -> String {
-    print::plain(&print::one_line(text, REASON))
+    print::reason(text, REASON)
 }

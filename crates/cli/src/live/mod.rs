@@ -12,17 +12,21 @@ mod tests;
 mod view;
 
 pub(crate) use board::Board;
-pub(crate) use view::{View, watch};
+pub(crate) use view::{Foot, View, watch};
 
 use host::{Clock, Size, SystemClock};
 
 use crate::print;
+use crate::style::Style;
 
 /// Prints how a fleet stands, once.
 pub(crate) fn print_board(board: &Board) {
     let size = Size { columns: print::width().unwrap_or(WIDE), rows: usize::MAX };
     for row in draw::draw(board, SystemClock.now(), size) {
-        print::answer(draw::plain(&row));
+        match print::style() {
+            Style::Plain => print::answer(draw::plain(&row)),
+            style @ Style::Colour => print::answer(draw::paint(&row, style)),
+        }
     }
 }
 

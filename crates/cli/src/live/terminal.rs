@@ -17,12 +17,14 @@ pub(super) struct Canvas<W> {
     style: Style,
     /// How wide the rows are that stand there.
     drawn: Vec<usize>,
+    /// How many of them the cursor is above their end.
+    raised: usize,
     gone: bool,
 }
 
 impl<W: Write> Canvas<W> {
     pub(super) fn new(out: W, style: Style) -> Canvas<W> {
-        Canvas { out, style, drawn: Vec::new(), gone: false }
+        Canvas { out, style, drawn: Vec::new(), raised: 0, gone: false }
     }
 
     /// Whether nobody reads it any more.
@@ -31,7 +33,8 @@ impl<W: Write> Canvas<W> {
     }
 
     /// Draws a picture over the one before, in a terminal that has so many columns now, with lines above it that stay.
-    pub(super) fn draw(&mut self, above: &[String], picture: &[Row], columns: usize) {
+    /// The cursor is below it, or at this row and column of it.
+    pub(super) fn draw(&mut self, above: &[String], picture: &[Row], cursor: Option<(usize, usize)>, columns: usize) {
         let mut text = format!("{CURSOR_OFF}{}", self.back(columns));
         for line in above {
             text += &format!("{line}{ERASE_LINE}\r\n");
@@ -39,7 +42,15 @@ impl<W: Write> Canvas<W> {
         for row in picture {
             text += &format!("{}{ERASE_LINE}\r\n", paint(row, self.style));
         }
-        text += &format!("{ERASE_BELOW}{CURSOR_ON}");
+        text += ERASE_BELOW;
+        self.raised = cursor.map_or(0, |(row, _)| picture.len().saturating_sub(row));
+        if let Some((_, column)) = cursor.filter(|_| self.raised > 0) {
+            text += &format!("\u{1b}[{}A\r", self.raised);
+            if column > 0 {
+                text += &format!("\u{1b}[{column}C");
+            }
+        }
+        text += CURSOR_ON;
         self.drawn = picture.iter().map(width).collect();
         // In one piece, so that no half of it is seen.
         self.gone |= self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()).is_err();
@@ -48,7 +59,8 @@ impl<W: Write> Canvas<W> {
     /// Goes to where the picture begins. A terminal that was made narrower has broken its rows.
     fn back(&self, columns: usize) -> String {
         let broken = |width: &usize| width.saturating_sub(1) / columns.max(1);
-        match self.drawn.len() + self.drawn.iter().map(broken).sum::<usize>() {
+        let above = self.drawn.len().saturating_sub(self.raised);
+        match above + self.drawn.iter().take(above).map(broken).sum::<usize>() {
             0 => "\r".into(),
             rows => format!("\u{1b}[{rows}A\r"),
         }
@@ -68,7 +80,7 @@ mod tests {
     fn drawn(canvas: &mut Canvas<Vec<u8>>, above: &[String], rows: &[&str], columns: usize) -> String {
         canvas.out.clear();
         let picture: Vec<Row> = rows.iter().map(|text| vec![(Role::Plain, (*text).to_owned())]).collect();
-        canvas.draw(above, &picture, columns);
+        canvas.draw(above, &picture, None, columns);
         String::from_utf8(canvas.out.clone()).unwrap()
     }
 
@@ -79,6 +91,10 @@ mod tests {
         assert_eq!(first, "\u{1b}[?25l\rone\u{1b}[K\r\ntwo\u{1b}[K\r\n\u{1b}[J\u{1b}[?25h");
         let second = drawn(&mut canvas, &["said".into()], &["three"], 80);
         assert_eq!(second, "\u{1b}[?25l\u{1b}[2A\rsaid\u{1b}[K\r\nthree\u{1b}[K\r\n\u{1b}[J\u{1b}[?25h");
+        canvas.out.clear();
+        canvas.draw(&[], &["one", "ask? y"].map(|text| vec![(Role::Plain, text.to_owned())]), Some((1, 6)), 80);
+        assert!(String::from_utf8_lossy(&canvas.out).ends_with("\u{1b}[J\u{1b}[1A\r\u{1b}[6C\u{1b}[?25h"));
+        assert!(drawn(&mut canvas, &[], &["one"], 80).starts_with("\u{1b}[?25l\u{1b}[1A\rone"));
         let wide = "x".repeat(60);
         drawn(&mut canvas, &[], &[&wide, "y"], 80);
         assert!(drawn(&mut canvas, &[], &["z"], 40).contains("\u{1b}[3A\r"), "the wide row takes two now");

@@ -1,14 +1,17 @@
 //! The board of a session that never ran, drawn at two sizes.
 
 use host::Size;
+use protocol::api::TodoView;
+use protocol::{Answer, AnswerStatus, Ask, AskId, DecidedBy, Decision, Subject};
 use protocol::{
     At, Block, Blocked, Call, CallId, Cost, Entry, Envelope, Event, FleetEnd, FleetTerms, Kind, Origin, Price,
-    SessionId, StopReason, TaskId, TaskSpec, Todo, TodoId, Turn, Usage,
+    SessionId, StopReason, TaskId, TaskSpec, Todo, TodoId, TodoStatus, Turn, Usage,
 };
 use unicode_width::UnicodeWidthStr;
 
 use super::board::Board;
 use super::{draw, lines};
+use crate::todos::Mark;
 
 const SMALL: Size = Size { columns: 80, rows: 24 };
 const LARGE: Size = Size { columns: 200, rows: 60 };
@@ -19,6 +22,7 @@ struct Story {
     seq: u64,
     now: u64,
     lines: Vec<String>,
+    warned: std::collections::BTreeSet<String>,
 }
 
 fn task(n: u128) -> TaskId {
@@ -54,6 +58,7 @@ impl Story {
             Envelope { v: Envelope::VERSION, seq: self.seq, session: SessionId::new(uuid::Uuid::nil()), entry };
         self.board.read(&envelope);
         self.lines.extend(lines::line(&self.board, &envelope));
+        self.lines.extend(lines::warnings(&self.board, &envelope, &mut self.warned));
     }
 
     fn agent(&mut self, who: u128, parent: u128) {
@@ -195,6 +200,115 @@ fn f7_the_time_left_is_what_finished_todos_took_shared_by_who_works_at_once() {
     story.claim(3, "t1");
     story.now += 30_000;
     assert_eq!(story.board.left(At(story.now)).unwrap().as_secs(), 110);
+}
+
+/// B5: an asking worker showed as running.
+#[test]
+fn a_worker_that_asks_or_whose_agent_does_needs_you_until_it_is_decided() {
+    let mut story = middle();
+    let at_work = |story: &Story, mark| story.board.items().iter().filter(|(_, _, of)| *of == mark).count();
+    assert_eq!(at_work(&story, Mark::AtWork), 2);
+    let subject = Subject::Permission {
+        tool: "shell".into(),
+        input: r#"{"command":"make\u001b[2J"}"#.into(),
+        reason: "r".into(),
+        rules: Vec::new(),
+    };
+    let ask = |id: &str, call: &str| {
+        let (id, call) = (AskId(id.into()), CallId(call.into()));
+        Event::Asked(Ask { id, call, subject: subject.clone(), until_at: None })
+    };
+    story.then(1, 3, ask("a", "c"));
+    // An agent that works for the parser's worker.
+    story.then(1, 7, ask("b", "d"));
+    assert_eq!((at_work(&story, Mark::AtWork), at_work(&story, Mark::NeedsYou)), (0, 2));
+    let drawn = story.drawn(LARGE);
+    assert!(drawn.contains("2 need you") && drawn.contains("? docs") && drawn.contains("? parser"), "{drawn}");
+    assert!(drawn.contains("needs you (1): shell make[2J") && drawn.contains("needs you (2)"), "{drawn}");
+    let decision = Decision::Deny { words: String::new() };
+    let (ask, by) = (AskId("a".into()), DecidedBy::User);
+    story.then(1, 3, Event::AskDecided { ask, call: CallId("c".into()), decision, by });
+    let answer = Answer { status: AnswerStatus::Cancelled, text: String::new() };
+    story.then(1, 7, Event::CallAnswered { call: CallId("d".into()), answer, evidence: Vec::new() });
+    assert_eq!((at_work(&story, Mark::AtWork), at_work(&story, Mark::NeedsYou)), (2, 0));
+}
+
+/// A row of the table as every view reads it.
+fn row(id: &str, status: TodoStatus, interrupted: bool) -> TodoView {
+    let todo = todo(id, &format!("Do {id}"), &[]);
+    TodoView {
+        id: todo.id,
+        title: todo.title,
+        description: None,
+        status,
+        ready: status == TodoStatus::Pending,
+        interrupted,
+        depends_on: Vec::new(),
+        reason: None,
+        agent_type: None,
+        model: None,
+        files: Vec::new(),
+        check: None,
+        expects: None,
+        task: None,
+        attempts: 1,
+    }
+}
+
+/// A10: the picture says what the table says, with clocks that stand still.
+#[test]
+fn a_fleet_whose_process_was_killed_is_interrupted_and_its_clock_stands_still() {
+    let mut story = Story::default();
+    story.plan(["a", "b", "c"].map(|id| todo(id, &format!("Do {id}"), &[])).to_vec());
+    story.then(0, 1, Event::FleetBegan(terms("all")));
+    story.claim(2, "c");
+    story.then(10, 2, Event::TodoDone { todo: "c".into(), fence: Some(1), brought: None });
+    story.claim(3, "a");
+    story.claim(4, "b");
+    story.calls(3, "shell", "{}", 900);
+    let rows = vec![row("a", TodoStatus::Done, false), row("b", TodoStatus::InProgress, true)];
+    story.board.overlay([rows, vec![row("c", TodoStatus::Done, false)]].concat(), true);
+    assert!(story.board.is_interrupted() && !story.board.is_at_work());
+    story.now += 1_000_000;
+    let drawn = story.drawn(SMALL);
+    insta::assert_snapshot!(drawn);
+    assert!(!drawn.contains("at work") && !drawn.contains("left"), "{drawn}");
+    // Somebody resumes it: what lay between is nobody's work.
+    let terms = serde_json::json!({"cwd": "/", "model": "m", "permission": "default", "version": "1"});
+    let terms = serde_json::from_value(terms).unwrap();
+    story.then(0, 1, Event::SessionAdopted { fence: protocol::Fence(2), terms });
+    assert!(story.board.is_at_work());
+    assert_eq!(story.board.elapsed(At(story.now)).as_secs(), 11);
+}
+
+/// A20: what may not fit together is told before anybody works.
+#[test]
+fn todos_that_name_the_same_file_and_do_not_wait_for_each_other_are_told_before_they_run() {
+    let named = |id: &str, on: &[&str]| Todo { files: vec!["src/x.rs".into()], ..todo(id, "Do it", on) };
+    let words = "may conflict: a and b both name src/x.rs, and neither waits for the other";
+    let mut story = Story::default();
+    story.plan(vec![named("a", &[]), named("b", &[]), named("c", &["a", "b"])]);
+    story.then(0, 1, Event::FleetBegan(terms("all")));
+    assert!(story.drawn(LARGE).contains(words), "{}", story.drawn(LARGE));
+    assert_eq!(story.lines.iter().filter(|line| *line == words).count(), 1, "{:?}", story.lines);
+    // Once one of them is done, the other begins with it.
+    story.claim(2, "a");
+    story.then(1, 2, Event::TodoDone { todo: "a".into(), fence: Some(1), brought: None });
+    assert!(!story.drawn(LARGE).contains("may conflict"), "{}", story.drawn(LARGE));
+    // The plan changes.
+    let by = Origin::User;
+    let apart = Event::TodosChanged { by, changed: vec![named("d", &[])], gone: Vec::new(), upto: 0 };
+    story.then(0, 1, apart);
+    assert!(story.lines.last().unwrap().contains("b, c, d name src/x.rs, and do not all"), "{:?}", story.lines);
+}
+
+/// B11: todos that people wrote down while nothing ran are in no log.
+#[test]
+fn todos_without_a_fleet_are_counted_from_their_rows() {
+    let mut story = Story::default();
+    story.board.overlay(vec![row("a", TodoStatus::Done, false), row("b", TodoStatus::Pending, false)], true);
+    assert_eq!(story.board.tally(), (1, 2));
+    assert!(story.drawn(SMALL).contains("1/2 done"), "{}", story.drawn(SMALL));
 }
 
 #[test]

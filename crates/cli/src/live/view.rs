@@ -1,5 +1,6 @@
 //! Shows a fleet to whoever is there.
 
+use std::collections::BTreeSet;
 use std::io::{IsTerminal, Stdout};
 use std::time::{Duration, Instant};
 
@@ -7,15 +8,17 @@ use config::Env;
 use host::{Clock, Size, SystemClock};
 use protocol::{Envelope, Event, TaskId, TodoId};
 use runtime::Live;
+use store::{Reader, StoreError};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::MissedTickBehavior;
 
 use super::board::Board;
+use super::draw::Row;
 use super::terminal::{Canvas, on_stdout};
 use super::{draw, lines};
 use crate::print;
 use crate::run::Show;
-use crate::style::Style;
+use crate::style::{Role, Style};
 
 /// The least time between two pictures.
 const PACE: Duration = Duration::from_millis(100);
@@ -31,6 +34,8 @@ const NAME: usize = 40;
 pub(crate) struct View {
     board: Board,
     manner: Manner,
+    /// The conflicts that lines have told of.
+    warned: BTreeSet<String>,
 }
 
 #[derive(Debug)]
@@ -52,8 +57,28 @@ struct Picture {
     drawn: Option<Instant>,
     /// Whether something happened since.
     stale: bool,
-    /// Lines that are to stand above it.
-    above: Vec<String>,
+    /// What is to stand above it.
+    above: Vec<Above>,
+    /// What stands below it.
+    foot: Option<Foot>,
+    style: Style,
+}
+
+/// What stands above a picture and stays.
+#[derive(Debug)]
+enum Above {
+    /// A line, in as many rows as it needs.
+    Line(String),
+    /// A row that fits.
+    Row(Row),
+}
+
+/// What stands below a picture: rows that fit, and the place of the cursor in them.
+#[derive(Debug)]
+pub(crate) struct Foot {
+    pub(crate) rows: Vec<Vec<(Role, String)>>,
+    /// Row and column.
+    pub(crate) cursor: (usize, usize),
 }
 
 impl View {
@@ -64,12 +89,13 @@ impl View {
             Show::Nothing => Manner::Nothing,
             Show::Events => Manner::Events,
             Show::Lines if out.is_terminal() && !env.has_dumb_terminal() => {
-                let canvas = on_stdout(Style::of(&out, env));
-                Manner::Picture(Picture { canvas, drawn: None, stale: true, above: Vec::new() })
+                let style = Style::of(&out, env);
+                let canvas = on_stdout(style);
+                Manner::Picture(Picture { canvas, drawn: None, stale: true, above: Vec::new(), foot: None, style })
             }
             Show::Lines => Manner::Lines,
         };
-        View { board, manner }
+        View { board, manner, warned: BTreeSet::new() }
     }
 
     /// Takes in what happened, and shows it.
@@ -83,7 +109,10 @@ impl View {
         self.board.read(envelope);
         match &mut self.manner {
             Manner::Events => print::json(envelope),
-            Manner::Lines => lines::line(&self.board, envelope).into_iter().for_each(print::note),
+            Manner::Lines => {
+                lines::line(&self.board, envelope).into_iter().for_each(print::note);
+                lines::warnings(&self.board, envelope, &mut self.warned).into_iter().for_each(print::note);
+            }
             Manner::Picture(picture) => picture.stale = true,
             Manner::Nothing => {}
         }
@@ -95,12 +124,30 @@ impl View {
         let line = print::plain(&told(self.board.todo_of(task), line));
         match &mut self.manner {
             Manner::Picture(picture) => {
-                picture.above.push(line);
+                picture.above.push(Above::Line(line));
                 picture.stale = true;
             }
             Manner::Lines => print::note(line),
             Manner::Events | Manner::Nothing => {}
         }
+    }
+
+    /// Whether it is a picture on a terminal.
+    pub(crate) fn is_picture(&self) -> bool {
+        matches!(self.manner, Manner::Picture(_))
+    }
+
+    /// The todo that a task works on, for those who read.
+    pub(crate) fn todo_of(&self, task: TaskId) -> &str {
+        self.board.todo_of(task).map_or("", |todo| &todo.0)
+    }
+
+    /// Draws at once, with rows that stay above the picture and others below it.
+    pub(crate) fn draw_with(&mut self, above: Vec<Vec<(Role, String)>>, foot: Option<Foot>) {
+        let Manner::Picture(picture) = &mut self.manner else { return };
+        picture.above.extend(above.into_iter().map(Above::Row));
+        picture.foot = foot;
+        picture.draw(&self.board);
     }
 
     /// Draws, if it is time.
@@ -121,6 +168,16 @@ impl View {
         if let Manner::Picture(picture) = &mut self.manner {
             picture.stale = true;
         }
+    }
+
+    /// Takes over what the rows of the session say now.
+    pub(crate) fn agree(&mut self, reader: &Reader) -> Result<(), StoreError> {
+        self.board.agree(reader)
+    }
+
+    /// Whether a fleet has not ended, and nobody runs it.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.board.is_interrupted()
     }
 
     /// Draws the picture that stays.
@@ -145,11 +202,18 @@ impl Picture {
     fn draw(&mut self, board: &Board) {
         let Size { columns, rows } = Size::read();
         // A row as wide as the terminal, or one below the last, would make it scroll.
-        let size = Size { columns: columns.saturating_sub(1), rows: rows.saturating_sub(1) };
-        let picture = draw::draw(board, SystemClock.now(), size);
-        let above = std::mem::take(&mut self.above);
-        let above: Vec<String> = above.iter().flat_map(|line| wrapped(line, size.columns)).collect();
-        self.canvas.draw(&above, &picture, columns);
+        let foot = self.foot.as_ref().map_or(0, |foot| foot.rows.len());
+        let size = Size { columns: columns.saturating_sub(1), rows: rows.saturating_sub(1 + foot) };
+        let mut picture = draw::draw(board, SystemClock.now(), size);
+        let cursor = self.foot.as_ref().map(|foot| (picture.len() + foot.cursor.0, foot.cursor.1));
+        picture.extend(self.foot.iter().flat_map(|foot| foot.rows.iter().cloned()));
+        let style = self.style;
+        let above = std::mem::take(&mut self.above).into_iter().flat_map(|above| match above {
+            Above::Line(line) => wrapped(&line, size.columns),
+            Above::Row(row) => vec![draw::paint(&row, style)],
+        });
+        let above: Vec<String> = above.collect();
+        self.canvas.draw(&above, &picture, cursor, columns);
         (self.drawn, self.stale) = (Some(Instant::now()), false);
     }
 }
@@ -189,7 +253,6 @@ pub(crate) async fn watch<E>(mut next: impl AsyncFnMut() -> Result<Option<Live>,
             _now = clock.tick() => view.tick(),
         }
     }
-    view.end();
     Ok(())
 }
 

@@ -25,7 +25,10 @@ pub(super) fn show(providers: &Providers, found: &BTreeMap<String, Found>) {
         "\nprices are for a million tokens, as of {}; a window ends where its price would rise",
         prices::AS_OF
     ));
-    print::note("choose one with --model PROVIDER/NAME, BOSUN_MODEL, or `model` in config.toml");
+    print::note(
+        "choose one with --model PROVIDER/NAME, BOSUN_MODEL, or `model` in config.toml; NAME alone and a family, such as \
+         sonnet, will do",
+    );
 }
 
 /// Whether two providers serve the same models at the same address.

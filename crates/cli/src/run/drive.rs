@@ -1,15 +1,21 @@
 //! Follows a session to the end of its run.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use config::Env;
 use protocol::{CancelBy, TaskState};
 use runtime::{Live, Parking, Session, Status, Subscription};
+use store::StoreError;
 use tokio::sync::watch;
+use tokio::time::MissedTickBehavior;
 
 use super::background::{AtWork, Leeway, Times, Verdict};
 use super::report::{Ended, Report};
+use super::screen::Screen;
 use super::signals::{Signal, Signals};
 use crate::failure::Failure;
+use crate::fault;
 
 /// How long what was stopped may take until it is looked at again.
 const AGAIN: Duration = Duration::from_millis(100);
@@ -25,17 +31,23 @@ pub(crate) struct Patience {
     pub(crate) time: Option<Duration>,
 }
 
-/// Follows the session until nothing is left to do, somebody stops it, or patience ends; then leaves it. `show` is
-/// told whatever happens, once and in order.
-pub(crate) async fn drive(
+/// How often a run is looked at in which nothing happens.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Follows the session until nothing is left to do, somebody stops it, or patience ends; then leaves it. The screen is
+/// told whatever happens, once and in order; what somebody types there is acted on.
+pub(super) async fn drive(
     session: Session,
     patience: Patience,
-    mut show: impl FnMut(&Live),
+    screen: &mut Screen<'_>,
+    env: &Env,
 ) -> Result<Report, Failure> {
     let mut report = Report::new(&session);
     let mut events = session.subscribe(session.first_seq());
     let mut status = session.status();
     let mut signals = Signals::listen()?;
+    let mut clock = tokio::time::interval(TICK);
+    clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut since = (Wait::Work, Instant::now());
     let (mut heard, mut look) = (Instant::now(), Instant::now());
     let ended = loop {
@@ -56,17 +68,39 @@ pub(crate) async fn drive(
                     break ended;
                 }
             }
-            live = events.next() => {
-                if let Some(live) = live? {
-                    heard = Instant::now();
-                    report.read(&live);
-                    show(&live);
+            typed = screen.typed() => {
+                let signal = screen.take(typed, &session).await?;
+                if let Some(signal) = signal
+                    && let Some(ended) = obey(signal, &session, &mut report).await?
+                {
+                    break ended;
                 }
             }
+            live = events.next() => match live {
+                Ok(Some(live)) => {
+                    heard = Instant::now();
+                    report.read(&live);
+                    fault::shown(env.fault.as_deref(), &live);
+                    screen.live(&live);
+                }
+                Ok(None) => {}
+                // Whatever happened to the file, what was said so far is known.
+                Err(error) => {
+                    report.paused = Some(Arc::new(error));
+                    break Ended::Paused;
+                }
+            },
+            _now = clock.tick() => screen.tick(Instant::now()),
             changed = status.changed() => if changed.is_err() { break Ended::AtRest },
             () = deadline => match wait {
                 Wait::Background => {
-                    let at_work = AtWork::read(&session)?;
+                    let at_work = match AtWork::read(&session) {
+                        Ok(at_work) => at_work,
+                        Err(error) => {
+                            report.paused = Some(Arc::new(error));
+                            break Ended::Paused;
+                        }
+                    };
                     let times = Times { since: since.1, heard };
                     match at_work.judge(patience.background, times, Instant::now()) {
                         Verdict::Wait(until) => look = until,
@@ -87,7 +121,7 @@ pub(crate) async fn drive(
             },
         }
     };
-    leave(session, ended, report, events, status, show).await
+    leave(session, ended, report, events, status, screen).await
 }
 
 /// What the run waits for.
@@ -165,19 +199,22 @@ async fn leave(
     mut report: Report,
     mut events: Subscription,
     status: watch::Receiver<Status>,
-    mut show: impl FnMut(&Live),
+    screen: &mut Screen<'_>,
 ) -> Result<Report, Failure> {
     report.ended = ended;
-    report.paused = status.borrow().paused.clone();
+    // What the supervisor met comes first: it knows best what became of the file.
+    report.paused = status.borrow().paused.clone().or(report.paused);
     report.parked = status.borrow().parked;
     let left = session.leave().await;
     while let Ok(Some(live @ Live::Event(_))) =
         tokio::time::timeout(Duration::ZERO, events.next()).await.unwrap_or(Ok(None))
     {
         report.read(&live);
-        show(&live);
+        screen.live(&live);
     }
     match (&report.paused, left) {
+        // The file is gone, and its end cannot be written: that says more than what could not be read of it.
+        (_, Err(error @ StoreError::Removed { .. })) => report.pause(error),
         // What paused it is what is told.
         (Some(_), _) | (None, Ok(())) => {}
         (None, Err(error)) => return Err(error.into()),

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use protocol::{AutopilotStop, Budget, DecidedBy, FailKind, Limit, Outcome};
+use store::StoreError;
 
 use super::report::{Ended, Report, of_task};
 use super::show::{landed, parked, share};
@@ -22,7 +23,12 @@ impl Report {
         match (self.ended, &self.paused, &self.answer) {
             (Ended::Paused, Some(reason), _) => {
                 print::error(&reason.to_string());
-                print::note(format_args!("hint: nothing that was finished is lost; go on with: bosun --resume {id}"));
+                // There is nothing left to resume of a session whose folder is gone.
+                if !matches!(**reason, StoreError::Removed { .. } | StoreError::Missing { .. }) {
+                    print::note(format_args!(
+                        "hint: nothing that was finished is lost; go on with: bosun --resume {id}"
+                    ));
+                }
             }
             (Ended::TimeUp, ..) => {
                 print::error(&self.message().unwrap_or_default());

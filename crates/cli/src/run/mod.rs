@@ -1,6 +1,7 @@
 //! `bosun -p`: one run of a session, from its prompt to an exit code that tells the truth.
 
 mod background;
+mod countdown;
 mod drive;
 mod explain;
 mod figures;
@@ -12,25 +13,26 @@ mod signals;
 mod slash;
 mod written;
 
-use std::cell::RefCell;
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
 use host::Home;
 use protocol::api::{SendParams, TaskView, TasksParams};
 use protocol::{Delivery, SessionId};
-use runtime::{Live, Session, Start};
-use store::{Found, Index, Reader, SessionRow};
+use runtime::{Session, Start};
+use store::{Found, Index, Reader, SessionsWanted};
 
 use crate::args::{Format, RunArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::setup::Setup;
 use crate::share::Share;
-use crate::{current, fault, fleet, meant, print, setup, talk};
+use crate::talk::{Prompter, Surface};
+use crate::{current, fleet, meant, print, setup, talk};
 
 pub(crate) use background::{AtWork, Leeway};
-pub(crate) use drive::{Patience, drive};
+pub(crate) use countdown::Countdown;
+use drive::{Patience, drive};
 pub(crate) use figures::Figures;
 pub(crate) use report::{Denial, Report};
 use screen::Screen;
@@ -90,6 +92,7 @@ pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<Exit, 
     if let Err(error) = host::limits::raise_open_files() {
         tracing::warn!(%error, "the limit of open files stays as it is");
     }
+    let cwd = settings.cwd.clone();
     let mut session = Session::open(settings, start).await?;
     current::set(session.id());
     if start != Start::New && !args.quiet {
@@ -123,16 +126,17 @@ pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<Exit, 
     };
     begin(&mut session, start, prompt).await?;
     let patience = Patience { background: Leeway::of(args.background_wait), park: args.park_wait, time: args.timeout };
-    let screen = RefCell::new(Screen::new(show, session.root()).knowing(&started_before(&session)?));
-    let show_live = |live: &Live| {
-        fault::shown(setup.env.fault.as_deref(), live);
-        screen.borrow_mut().live(live);
+    let prompter = match show {
+        Show::Lines => Prompter::meet(&setup, &session, cwd, Surface::Lines),
+        Show::Nothing | Show::Events => None,
     };
+    let on_terminal = std::io::stderr().is_terminal() && !setup.env.has_dumb_terminal();
+    let screen = Screen::new(show, session.root()).knowing(&started_before(&session)?);
+    let mut screen = screen.asking(prompter).counting(on_terminal);
     let id = session.id();
-    let report = tokio::select! {
-        report = drive(session, patience, show_live) => report,
-        never = screen::tell_waits(&screen) => match never {},
-    };
+    let report = drive(session, patience, &mut screen, &setup.env).await;
+    // The terminal is given back before anything else is written to it.
+    drop(screen);
     // However it ended: what went wrong is what others should read.
     let shared = share.map_or(Ok(()), |share| share.write(&setup.home, id));
     let report = report?;
@@ -231,21 +235,16 @@ pub(crate) fn start(args: &RunArgs, home: &Home) -> Result<Start, Failure> {
     Ok(if args.fork { Start::Fork(id) } else { Start::Resume(id) })
 }
 
-/// The session of a folder with the newest event. The index knows when a session was last begun or left; one that
-/// was killed later is newer than that.
+/// The session of a folder with the newest event.
 pub(crate) fn latest(home: &Home, cwd: &str) -> Result<Option<SessionId>, Failure> {
-    const CANDIDATES: usize = 20;
-    let rows = Index::open(home)?.agree(home)?.list(Some(cwd))?;
-    let newest = |row: &SessionRow| {
-        let view = Reader::open(home, row.id).and_then(|reader| reader.session_view());
-        view.map_or(row.updated_at, |view| view.updated_at)
-    };
-    Ok(rows.iter().take(CANDIDATES).rev().max_by_key(|row| newest(row)).map(|row| row.id))
+    let wanted = SessionsWanted { cwd: Some(cwd.to_owned()), limit: Some(1), ..SessionsWanted::default() };
+    let page = Index::current(home)?.page(home, &wanted)?;
+    Ok(page.rows.first().map(|row| row.id))
 }
 
 /// The one session whose id begins like this. A whole id names a folder, whether the index can read it or not.
 pub(crate) fn find(home: &Home, prefix: &str) -> Result<SessionId, Failure> {
-    match Index::open(home)?.agree(home)?.find(prefix)? {
+    match Index::current(home)?.find(prefix)? {
         Found::One(row) => Ok(row.id),
         Found::Nothing if prefix.parse().is_ok_and(|id| home.session_dir(id).is_dir()) => {
             prefix.parse().map_err(Failure::usage)

@@ -8,7 +8,7 @@ use host::Home;
 use protocol::api::{TaskView, TasksParams};
 use protocol::{
     AnswerStatus, Ask, AskId, AutopilotStop, Block, CallId, CancelBy, DecidedBy, Decision, Event, Evidence, FailKind,
-    Kind, Origin, Outcome, PlanAction, SessionId, SessionMode, Subject, TaskId,
+    Kind, Origin, Outcome, PlanAction, SessionId, SessionMode, Subject, TaskId, Turn,
 };
 use runtime::{Live, Parking, Session};
 use serde::Serialize;
@@ -51,6 +51,8 @@ pub(crate) struct Report {
     pub(crate) parked: Option<Parking>,
     /// How the root's last activation of this run ended, and its text.
     pub(super) answer: Option<(Outcome, String)>,
+    /// What it says in its latest turn, until that is durable: all there is of an answer that could not be written.
+    heard: Option<(Turn, String)>,
     /// How tasks that finished in this run did.
     pub(super) finished: Vec<(TaskId, Outcome)>,
     /// The agents that were not waited for any longer.
@@ -122,6 +124,7 @@ impl Report {
             paused: None,
             parked: None,
             answer: None,
+            heard: None,
             finished: Vec::new(),
             cut_off: BTreeSet::new(),
             killed: BTreeSet::new(),
@@ -145,7 +148,10 @@ impl Report {
 
     /// Takes in what happened.
     pub(crate) fn read(&mut self, live: &Live) {
-        let Live::Event(envelope) = live else { return };
+        let envelope = match live {
+            Live::Event(envelope) => envelope,
+            Live::Text { task, turn, text } => return self.hear(*task, *turn, text),
+        };
         let task = envelope.entry.task;
         match &envelope.entry.event {
             Event::ActivationEnded { outcome, text, .. } if task == self.root => {
@@ -215,6 +221,23 @@ impl Report {
             }
             _other => {}
         }
+    }
+
+    /// Takes in what the root says before it is durable.
+    fn hear(&mut self, task: TaskId, turn: Turn, text: &str) {
+        if task != self.root {
+            return;
+        }
+        let (heard, words) = self.heard.get_or_insert_with(|| (turn, String::new()));
+        if *heard != turn {
+            (*heard, *words) = (turn, String::new());
+        }
+        words.push_str(text);
+    }
+
+    /// Takes in that what the session did could not be written.
+    pub(super) fn pause(&mut self, error: StoreError) {
+        (self.ended, self.paused) = (Ended::Paused, Some(Arc::new(error)));
     }
 
     /// Takes in what is waited for no longer.
@@ -303,7 +326,8 @@ impl Report {
     }
 
     pub(super) fn text(&self) -> &str {
-        self.answer.as_ref().map_or("", |(_, text)| text)
+        let heard = self.heard.as_ref().filter(|_| matches!(self.ended, Ended::Paused)).map(|(_, words)| &**words);
+        self.answer.as_ref().map(|(_, text)| &**text).or(heard).unwrap_or("")
     }
 }
 

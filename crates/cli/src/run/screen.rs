@@ -1,23 +1,25 @@
 //! What a person is shown of a run: its lines, nothing twice, and what a long silence is about.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
 use protocol::api::TaskView;
 use protocol::{At, Event, Kind, ModelFault, Outcome, TaskId};
-use runtime::Live;
+use runtime::{Live, Session};
 
+use super::Signal;
+use super::countdown::Countdown;
 use super::show::{Show, lines};
+use crate::failure::Failure;
 use crate::print;
+use crate::talk::{Prompter, Shown, Typed};
 
 /// A silence that is longer than this is explained.
 const LONG: Duration = Duration::from_secs(10);
 
 /// Shows a run as it goes on.
 #[derive(Debug)]
-pub(super) struct Screen {
+pub(super) struct Screen<'a> {
     show: Show,
     root: TaskId,
     /// The agents below the root, by their paths from it.
@@ -28,6 +30,12 @@ pub(super) struct Screen {
     failing: BTreeMap<TaskId, String>,
     /// What the root waits for and since when, until that is told.
     silence: Option<(Silence, Instant)>,
+    /// Whoever can be asked at this terminal.
+    prompter: Option<Prompter<'a>>,
+    /// The root's next attempt, until it comes.
+    countdown: Option<Countdown>,
+    /// Whether lines can be shown that pass.
+    on_terminal: bool,
 }
 
 /// What nothing is heard of.
@@ -39,8 +47,8 @@ enum Silence {
     Answer,
 }
 
-impl Screen {
-    pub(super) fn new(show: Show, root: TaskId) -> Screen {
+impl<'a> Screen<'a> {
+    pub(super) fn new(show: Show, root: TaskId) -> Screen<'a> {
         Screen {
             show,
             root,
@@ -48,11 +56,24 @@ impl Screen {
             differed: BTreeSet::new(),
             failing: BTreeMap::new(),
             silence: None,
+            prompter: None,
+            countdown: None,
+            on_terminal: false,
         }
     }
 
+    /// Asks somebody at this terminal, if there is somebody.
+    pub(super) fn asking(self, prompter: Option<Prompter<'a>>) -> Screen<'a> {
+        Screen { prompter, ..self }
+    }
+
+    /// Counts down the time to the next attempt, if this is a terminal.
+    pub(super) fn counting(self, on_terminal: bool) -> Screen<'a> {
+        Screen { on_terminal, ..self }
+    }
+
     /// Knows the agents that an earlier process started by their names.
-    pub(super) fn knowing(mut self, tasks: &[TaskView]) -> Screen {
+    pub(super) fn knowing(mut self, tasks: &[TaskView]) -> Screen<'a> {
         let agents = tasks.iter().filter(|task| task.kind == Kind::Agent);
         let from_root = |task: &TaskView| task.path.strip_prefix("/root/").unwrap_or(&task.path).to_owned();
         self.agents.extend(agents.map(|task| (task.id, from_root(task))));
@@ -70,11 +91,64 @@ impl Screen {
             self.listen(event, Instant::now());
         }
         let known = self.is_known(envelope.entry.task, event) || is_over(event, envelope.entry.at);
+        if let Some(prompter) = &mut self.prompter {
+            print::passed();
+            let whose = self.agents.get(&envelope.entry.task).map_or("", String::as_str);
+            if prompter.live(live, whose) == Shown::Here {
+                return;
+            }
+        }
         match self.show {
             Show::Nothing => {}
             Show::Events => print::json(&**envelope),
             Show::Lines if known => {}
-            Show::Lines => self.told(envelope.entry.task, event).into_iter().for_each(print::note),
+            Show::Lines => {
+                for line in self.told(envelope.entry.task, event) {
+                    self.note(&line);
+                }
+            }
+        }
+    }
+
+    /// What the person does next who is asked; nothing while nobody is.
+    pub(super) async fn typed(&mut self) -> Typed {
+        match &mut self.prompter {
+            Some(prompter) => prompter.next().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Acts on it; gives what the whole run is asked for.
+    pub(super) async fn take(&mut self, typed: Typed, session: &Session) -> Result<Option<Signal>, Failure> {
+        match &mut self.prompter {
+            Some(prompter) => prompter.take(typed, session).await,
+            None => Ok(None),
+        }
+    }
+
+    /// Time goes on: explains a silence that has become long, and counts down on a terminal.
+    pub(super) fn tick(&mut self, now: Instant) {
+        let told = self.explain(now);
+        if let (Show::Lines, Some(line)) = (self.show, told) {
+            self.note(line);
+        }
+        let is_free = self.on_terminal && self.show == Show::Lines && !self.is_asking();
+        match self.count(now) {
+            Some(line) if is_free => print::passing(&line),
+            Some(_) | None => print::passed(),
+        }
+    }
+
+    /// Whether the last lines of the terminal are a question.
+    fn is_asking(&self) -> bool {
+        self.prompter.as_ref().is_some_and(Prompter::is_asking)
+    }
+
+    /// Tells something in passing, above whatever is asked just now.
+    fn note(&mut self, line: &str) {
+        match self.prompter.as_mut().map(|prompter| prompter.note(line)) {
+            Some(Shown::Here) => {}
+            Some(Shown::Elsewhere) | None => print::note(line),
         }
     }
 
@@ -93,7 +167,7 @@ impl Screen {
             }
             Event::ActivationEnded { outcome, .. } => {
                 let detail = match outcome {
-                    Outcome::Failed { message, .. } => format!(": {}", print::one_line(message, 100)),
+                    Outcome::Failed { message, .. } => format!(": {}", print::reason(message, 100)),
                     _other => String::new(),
                 };
                 let named = self.agents.get(&task).map(|path| format!("  • {path} {}{detail}", outcome.word()));
@@ -127,6 +201,10 @@ impl Screen {
 
     /// Takes in what the root waits for from now on.
     fn listen(&mut self, event: &Event, now: Instant) {
+        self.countdown = match event {
+            Event::TurnFailed { retry: Some(retry), .. } => Some(Countdown::new(*retry, now)),
+            _other => None,
+        };
         self.silence = match event {
             Event::ActivationStarted { .. } | Event::TurnFailed { .. } | Event::CallAnswered { .. } => {
                 Some((Silence::Line, now))
@@ -138,6 +216,12 @@ impl Screen {
             | Event::ActivationEnded { .. } => None,
             _other => self.silence,
         };
+    }
+
+    /// What a person at a terminal sees of the time until the next attempt.
+    fn count(&mut self, now: Instant) -> Option<String> {
+        self.countdown = self.countdown.filter(|countdown| !countdown.is_over(now));
+        self.countdown.map(|countdown| format!("  … {}; Ctrl-C stops", countdown.words(now)))
     }
 
     /// What a silence is about, once it is long.
@@ -155,18 +239,6 @@ fn is_over(event: &Event, at: At) -> bool {
     match event {
         Event::Asked(ask) => ask.until_at.is_some_and(|until| until <= at),
         _other => false,
-    }
-}
-
-/// Explains long silences for as long as it is asked to.
-pub(super) async fn tell_waits(screen: &RefCell<Screen>) -> Infallible {
-    loop {
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        let mut screen = screen.borrow_mut();
-        let told = screen.explain(Instant::now());
-        if let (Show::Lines, Some(line)) = (screen.show, told) {
-            print::note(line);
-        }
     }
 }
 
@@ -216,6 +288,24 @@ mod tests {
         assert_eq!(screen.explain(now + LONG / 2), None);
         assert!(screen.explain(now + LONG).is_some_and(|line| line.contains("queued")));
         assert_eq!(screen.explain(now + LONG * 2), None);
+    }
+
+    /// B4.
+    #[test]
+    fn the_time_to_the_next_attempt_is_counted_down_until_something_happens() {
+        let mut screen = Screen::new(Show::Lines, TaskId::new(uuid::Uuid::nil()));
+        let now = Instant::now();
+        let retry = Some(protocol::Retry { attempt: 2, of: 5, in_millis: 4_000 });
+        let Event::TurnFailed { turn, fault, message, cost, .. } = failed() else { panic!("it failed") };
+        let failed = Event::TurnFailed { turn, fault, message, cost, retry };
+        screen.listen(&failed, now);
+        let line = |seconds: u64| Some(format!("  … attempt 2 of 5, next in {seconds} s; Ctrl-C stops"));
+        let after = |seconds| now + Duration::from_secs(seconds);
+        assert_eq!([0, 1, 3].map(|seconds| screen.count(after(seconds))), [line(4), line(3), line(1)]);
+        assert_eq!([4, 0].map(|seconds| screen.count(after(seconds))), [None, None]);
+        screen.listen(&failed, now);
+        screen.listen(&Event::CallStarted { call: CallId("1".into()) }, now);
+        assert_eq!(screen.count(now), None);
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub(crate) fn lines(event: &Event) -> Vec<String> {
         Event::CallAnswered { answer, .. } if answer.status != AnswerStatus::Done => {
             // A denial also says what would permit the call.
             let most = if answer.status == AnswerStatus::Denied { 240 } else { SHORT };
-            vec![format!("  ! {}: {}", answer.status.word(), print::plain(&print::one_line(&answer.text, most)))]
+            vec![format!("  ! {}: {}", answer.status.word(), print::reason(&answer.text, most))]
         }
         Event::TurnFailed { message, retry, .. } if !message.is_empty() => {
             let again = retry.map(|retry| format!(", {}", again(retry))).unwrap_or_default();
@@ -70,10 +70,19 @@ pub(crate) fn lines(event: &Event) -> Vec<String> {
             decision: decision @ (Decision::Allow { .. } | Decision::Reply { .. } | Decision::Proceed { .. }),
             ..
         } => {
-            vec![format!("  ? {} {}", ask.short(), decision.word())]
+            let decided = format!("  ? {} {}", ask.short(), decision.word());
+            [decided].into_iter().chain(announced(decision)).collect()
         }
         Event::TaskParked { until_at, why } => vec![format!("  ! waiting for {}", parked(*until_at, *why))],
         _other => Vec::new(),
+    }
+}
+
+/// What people are shown of what a decision begins.
+pub(crate) fn announced(decision: &Decision) -> Option<String> {
+    match decision {
+        Decision::Proceed { action } => action.announcement().map(|words| format!("  = {words}")),
+        Decision::Allow { .. } | Decision::Deny { .. } | Decision::Reply { .. } => None,
     }
 }
 
@@ -191,7 +200,7 @@ pub(crate) fn gist(input: &str) -> String {
 }
 
 fn short(text: &str) -> String {
-    print::plain(&print::one_line(text, SHORT))
+    print::reason(text, SHORT)
 }
 
 #[cfg(test)]
@@ -250,5 +259,19 @@ mod tests {
         let decision = Decision::Allow { rules: Vec::new(), input: None };
         let decided = Event::AskDecided { ask: id, call, decision, by: DecidedBy::User };
         assert_eq!(lines(&decided), ["  ? 3f9a2c1b0d4e allowed"]);
+    }
+
+    /// A21: every start of a fleet is shown.
+    #[test]
+    fn a_plan_that_is_carried_out_by_a_fleet_says_that_it_is_deployed() {
+        let decided = |action| Event::AskDecided {
+            ask: AskId("3f9a2c1b0d4e99aa".into()),
+            call: CallId("1".into()),
+            decision: Decision::Proceed { action },
+            by: DecidedBy::User,
+        };
+        let shown = lines(&decided(protocol::PlanAction::AutopilotFleet));
+        assert_eq!(shown.last().map(String::as_str), Some("  = Fleet deployed"), "{shown:?}");
+        assert_eq!(lines(&decided(protocol::PlanAction::Autopilot)).len(), 1);
     }
 }

@@ -1,11 +1,12 @@
 //! A session's whole log, to read or to process.
 
 use std::fs;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use host::Home;
 use protocol::{Envelope, SessionId};
-use store::Reader;
+use store::{Reader, Salvaged, StoreError};
 
 use crate::args::ExportFormat;
 use crate::exit::Exit;
@@ -16,7 +17,10 @@ use crate::{print, share};
 const PAGE: usize = 512;
 
 pub(super) fn export(home: &Home, id: SessionId, format: ExportFormat, output: Option<&Path>) -> Result<Exit, Failure> {
-    let (text, damage) = share::page(home, id, format)?;
+    let (mut text, damage) = share::page(home, id, format)?;
+    if let (ExportFormat::Markdown, Some(damage)) = (format, &damage) {
+        text.insert_str(0, &print::plain(&format!("> {damage}\n\n")));
+    }
     match output {
         None => print::answer(text.trim_end()),
         Some(path) => fs::write(path, text)
@@ -28,17 +32,44 @@ pub(super) fn export(home: &Home, id: SessionId, format: ExportFormat, output: O
     }
 }
 
-/// Everything that can be read, and what stopped it.
+/// Everything that can be read, and what cannot.
 pub(crate) fn read_log(home: &Home, id: SessionId) -> Result<(Vec<Envelope>, Option<Failure>), Failure> {
+    match read_whole(home, id) {
+        Ok(log) => Ok((log, None)),
+        Err(StoreError::Corrupt { path, detail }) => {
+            let Salvaged { events, missing } = store::salvage(home, id)?;
+            if events.is_empty() {
+                return Err(StoreError::Corrupt { path, detail }.into());
+            }
+            let missing = if missing.is_empty() {
+                "none of its events is missing".to_owned()
+            } else {
+                format!("these of its events are missing: {}", ranges(&missing))
+            };
+            let words =
+                format!("{} is damaged: {detail}; {} events can be read; {missing}", path.display(), events.len());
+            Ok((events, Some(Failure::failed(words))))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn read_whole(home: &Home, id: SessionId) -> Result<Vec<Envelope>, StoreError> {
     let reader = Reader::open(home, id)?;
     let mut log: Vec<Envelope> = Vec::new();
     loop {
-        let seq = log.last().map_or(0, |envelope| envelope.seq);
-        match reader.events_after(seq, PAGE) {
-            Ok(page) if page.is_empty() => return Ok((log, None)),
-            Ok(page) => log.extend(page),
-            Err(error) if log.is_empty() => return Err(error.into()),
-            Err(error) => return Ok((log, Some(error.into()))),
+        let page = reader.events_after(log.last().map_or(0, |envelope| envelope.seq), PAGE)?;
+        if page.is_empty() {
+            return Ok(log);
         }
+        log.extend(page);
     }
+}
+
+fn ranges(ranges: &[RangeInclusive<u64>]) -> String {
+    let range = |range: &RangeInclusive<u64>| match (range.start(), range.end()) {
+        (first, last) if first == last => first.to_string(),
+        (first, last) => format!("{first} to {last}"),
+    };
+    ranges.iter().map(range).collect::<Vec<_>>().join(", ")
 }

@@ -1,16 +1,28 @@
 //! Sessions as tables.
 
+use std::collections::HashSet;
+
 use host::{Clock, Home, SystemClock};
-use protocol::SessionId;
 use protocol::api::{SessionView, TaskView, TasksParams};
+use protocol::{At, SessionId};
 use serde::Serialize;
-use store::{Index, Reader, SessionRow, StoreError};
+use store::{Index, Reader, SessionRow, SessionsWanted};
+use unicode_width::UnicodeWidthStr;
 
 use crate::args::ListArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::money::Money;
+use crate::tasks::short_model;
 use crate::{print, setup, time};
+
+/// Sessions that a table has, unless somebody says how many.
+const PAGE: u64 = 50;
+
+const HEADS: [&str; 7] = ["session", "state", "age", "model", "cost", "folder", "title"];
+
+/// Columns that a folder keeps, from its end.
+const FOLDER: usize = 28;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -20,41 +32,103 @@ struct Row {
     cwd: String,
     title: String,
     model: String,
+    /// Null when some of it has no price.
+    cost_usd: Money,
+    tokens: u64,
+    /// The process that runs it now.
+    owner_pid: Option<u32>,
     created_at: u64,
     updated_at: u64,
 }
 
+impl From<SessionRow> for Row {
+    fn from(row: SessionRow) -> Row {
+        Row {
+            id: row.id,
+            state: row.state,
+            cwd: row.cwd,
+            title: row.title,
+            model: row.model,
+            cost_usd: Money::new(row.spent.micros, row.priced),
+            tokens: row.spent.tokens,
+            owner_pid: row.owner_pid,
+            created_at: row.created_at.0,
+            updated_at: row.updated_at.0,
+        }
+    }
+}
+
 pub(super) fn list(home: &Home, options: &ListArgs) -> Result<Exit, Failure> {
     let here = if options.here { Some(setup::folder(None)?.display().to_string()) } else { None };
-    let rows = Index::open(home)?.agree(home)?.list(here.as_deref())?;
-    let rows: Vec<Row> = rows.into_iter().map(|row| truth(home, row)).collect();
+    let limit = options.limit.or(if options.json { None } else { Some(PAGE) });
+    let wanted = SessionsWanted { cwd: here, state: None, offset: options.offset, limit };
+    let page = Index::current(home)?.page(home, &wanted)?;
+    let shown = options.offset.saturating_add(page.rows.len() as u64);
+    let rows: Vec<Row> = page.rows.into_iter().map(Row::from).collect();
     if options.json {
         print::json(&rows);
         return Ok(Exit::Success);
     }
-    if rows.is_empty() {
+    if page.total == 0 {
         print::note("no sessions; begin one with: bosun -p \"…\"");
+        return Ok(Exit::Success);
     }
-    let now = SystemClock.now();
-    for row in rows {
-        let age = time::ago(protocol::At(row.updated_at), now);
-        let title = print::plain(&print::one_line(&row.title, 60));
-        print::row(format_args!("{}  {:<12} {age:>4}  {title}", row.id, row.state));
+    table(&rows, SystemClock.now()).into_iter().for_each(print::row);
+    if shown < page.total {
+        let older = page.total - shown;
+        print::note(format_args!("{older} older sessions are not listed: --offset {shown} goes on with them"));
     }
     Ok(Exit::Success)
 }
 
-/// The index is a cache; what a session is doing now is in its own file.
-fn truth(home: &Home, row: SessionRow) -> Row {
-    let view = Reader::open(home, row.id).and_then(|reader| reader.session_view());
-    let (state, updated_at, title) = match view {
-        Ok(view) => (view.state.word().to_owned(), view.updated_at, view.title),
-        Err(StoreError::Corrupt { .. }) => ("damaged".into(), row.updated_at, row.title),
-        Err(StoreError::Newer { .. }) => ("newer".into(), row.updated_at, row.title),
-        Err(_) => ("unreadable".into(), row.updated_at, row.title),
+/// The rows under their heads, each column as wide as its widest cell.
+fn table(rows: &[Row], now: At) -> Vec<String> {
+    let length = distinct(rows);
+    let cells = |row: &Row| {
+        [
+            row.id.to_string().chars().take(length).collect(),
+            row.state.clone(),
+            time::ago(At(row.updated_at), now),
+            print::plain(&print::one_line(short_model(&row.model), 28)),
+            row.cost_usd.to_string(),
+            print::plain(&ending(&row.cwd, FOLDER)),
+            print::plain(&print::one_line(&row.title, 60)),
+        ]
     };
-    let SessionRow { id, cwd, model, created_at, .. } = row;
-    Row { id, state, cwd, title, model, created_at: created_at.0, updated_at: updated_at.0 }
+    let lines: Vec<[String; 7]> = std::iter::once(HEADS.map(str::to_owned)).chain(rows.iter().map(cells)).collect();
+    let widths: [usize; 7] =
+        std::array::from_fn(|column| lines.iter().map(|cells| cells[column].width()).max().unwrap_or(0));
+    let line = |cells: &[String; 7]| {
+        let aligned: Vec<String> = (0..7)
+            .map(|column| match HEADS[column] {
+                "age" | "cost" => format!("{:>1$}", cells[column], widths[column]),
+                _words => print::cell(&cells[column], widths[column]),
+            })
+            .collect();
+        aligned.join("  ").trim_end().to_owned()
+    };
+    lines.iter().map(line).collect()
+}
+
+/// How much of each id tells it from the others on the page. An id begins with the time at which it was made.
+fn distinct(rows: &[Row]) -> usize {
+    const TIME: usize = "ses-0123456789ab".len();
+    const WHOLE: usize = "ses-0123456789ab7def0123456789abcdef".len();
+    let is_distinct = |length: &usize| {
+        let mut seen = HashSet::new();
+        rows.iter().all(|row| seen.insert(row.id.to_string().chars().take(*length).collect::<String>()))
+    };
+    [TIME, TIME + 8].into_iter().find(is_distinct).unwrap_or(WHOLE)
+}
+
+/// The end of a path, which says more than its beginning.
+fn ending(path: &str, columns: usize) -> String {
+    let length = path.chars().count();
+    if length <= columns {
+        return path.to_owned();
+    }
+    let end: String = path.chars().skip(length + 1 - columns).collect();
+    format!("…{end}")
 }
 
 #[derive(Serialize)]

@@ -23,7 +23,7 @@ use crate::setup::Setup;
 pub(crate) use live::command;
 
 pub(crate) async fn perform(args: SessionsArgs) -> Result<Exit, Failure> {
-    let home = Setup::read()?.home;
+    let home = Setup::to_read()?.home;
     match args.command {
         None => list::list(&home, &args.list),
         Some(SessionsCommand::List(options)) => list::list(&home, &options),

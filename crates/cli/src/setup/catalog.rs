@@ -8,8 +8,8 @@ use config::{
 };
 use host::{Clock, SystemClock};
 use protocol::{AgentSpec, HookSpec, Source};
-use runtime::Catalog;
 use runtime::slash::Registry;
+use runtime::{Catalog, Models};
 
 use super::models::Known;
 use super::{Setup, refused};

@@ -238,5 +238,5 @@ fn given_layer(given: &str) -> Result<Layer, ConfigError> {
 }
 
 fn spending(budget: Budget) -> Spending {
-    Spending { usd: budget.micros.map(Usd), tokens: budget.tokens.and_then(NonZeroU64::new) }
+    Spending { usd: budget.micros.map(Usd), tokens: budget.tokens.and_then(NonZeroU64::new), day_usd: None }
 }

@@ -3,16 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use config::{AgentConfig, TooDear};
+use config::{Access, AgentConfig, Config, DefaultModel, TooDear};
 use model::{Model, Providers};
 use protocol::Taste;
-use runtime::{CostGuard, Models};
+use runtime::{CostGuard, Models, Unpriced};
 
-use super::is_file;
 use crate::failure::Failure;
-
-/// Names that mean the newest model of a family.
-const FAMILIES: [&str; 4] = ["sonnet", "opus", "haiku", "fable"];
 
 /// The models of the configured providers.
 #[derive(Debug)]
@@ -32,24 +28,6 @@ impl Known {
             small: small_model.clone(),
             other: other_model.clone(),
         }
-    }
-
-    /// The whole name of a model that files may name in short: without its provider, as people write it, or by its
-    /// family. What cannot be found stays as it is, and fails with its own words when it is opened.
-    pub(super) fn in_full(&self, written: &str) -> String {
-        let is_whole = |(provider, _): (&str, &str)| is_file(provider) || self.providers.places.contains_key(provider);
-        if written == "inherit" || written.split_once('/').is_some_and(is_whole) {
-            return written.to_owned();
-        }
-        let wanted = plain(written);
-        let available = self.available();
-        let named = |spec: &&String| spec.split_once('/').is_some_and(|(_, name)| plain(name) == wanted);
-        let family = |spec: &&String| {
-            let parts = spec.split_once('/').map(|(_, name)| plain(name)).unwrap_or_default();
-            FAMILIES.contains(&wanted.as_str()) && parts.split('-').any(|part| part == wanted)
-        };
-        let newest = || available.iter().filter(family).max_by_key(|spec| version(spec));
-        available.iter().find(named).or_else(newest).map_or_else(|| written.to_owned(), Clone::clone)
     }
 
     /// Whether a model that a file names can be asked; says why it cannot.
@@ -73,11 +51,15 @@ impl Known {
 
 impl Models for Known {
     fn open(&self, spec: &str) -> Result<Arc<dyn Model>, String> {
-        model::open(&Known::in_full(self, spec), &self.cwd, &self.providers).map_err(|error| error.to_string())
+        model::open(spec, &self.cwd, &self.providers).map_err(|error| error.to_string())
     }
 
     fn in_full(&self, spec: &str) -> String {
-        model::in_full(&Known::in_full(self, spec), &self.cwd)
+        self.providers.in_full(spec, &self.cwd)
+    }
+
+    fn may_have(&self, spec: &str) -> bool {
+        self.providers.may_have(spec)
     }
 
     fn available(&self) -> Vec<String> {
@@ -93,6 +75,20 @@ impl Models for Known {
     }
 }
 
+/// Chooses the default model where no other is chosen; tells which, and why.
+pub(super) fn by_default(config: &mut Config, access: &Access) -> Option<String> {
+    if config.model.is_some() {
+        return None;
+    }
+    let DefaultModel { spec, variable } = access.default_model()?;
+    let words = format!(
+        "the model is {spec}, since {variable} is set and no model is chosen; choose another with --model, \
+         BOSUN_MODEL, or `model` in config.toml"
+    );
+    config.model = Some(spec);
+    Some(words)
+}
+
 /// How much dearer an agent's model may be, in the runtime's words.
 pub(super) fn guard(agents: &AgentConfig) -> CostGuard {
     CostGuard {
@@ -101,57 +97,6 @@ pub(super) fn guard(agents: &AgentConfig) -> CostGuard {
             TooDear::Refuse => runtime::TooDear::Refuse,
             TooDear::Downgrade => runtime::TooDear::Downgrade,
         },
-    }
-}
-
-/// A model's name in small letters and dashes, without what other programs put behind it.
-fn plain(name: &str) -> String {
-    let name = name.split_once(" (").map_or(name, |(name, _)| name);
-    name.trim().to_ascii_lowercase().replace([' ', '.', '_'], "-")
-}
-
-/// The numbers in a name, of which greater ones are newer. A date in a name says nothing of that.
-fn version(spec: &str) -> Vec<u32> {
-    spec.split(|c: char| !c.is_ascii_digit())
-        .filter(|part| part.len() < 4)
-        .filter_map(|part| part.parse().ok())
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use config::Env;
-
-    use super::*;
-
-    fn known() -> Known {
-        let env = Env::from(vec![("ANTHROPIC_API_KEY".into(), "sk-1".into())]);
-        let config = config::File::default().resolve();
-        Known::new(&config.access(&env).unwrap().providers, Path::new("/"), &config.agents)
-    }
-
-    #[test]
-    fn n12_short_names_of_models_mean_one_that_is_configured() {
-        let known = known();
-        let available = known.available();
-        assert!(available.iter().all(|spec| spec.starts_with("anthropic/")), "{available:?}");
-        for family in ["sonnet", "opus", "haiku"] {
-            let full = known.in_full(family);
-            assert!(available.contains(&full) && full.contains(family), "{full}");
-        }
-        let one = available.iter().find(|spec| spec.contains("sonnet")).unwrap();
-        let (_, name) = one.split_once('/').unwrap();
-        assert_eq!(&known.in_full(name), one);
-        assert_eq!(&known.in_full(&name.replace('-', " ").to_uppercase()), one);
-        for unknown in ["gpt-5", "openai/gpt-5", "script/x.yaml", "inherit", "nonsense"] {
-            assert_eq!(known.in_full(unknown), unknown);
-        }
-        assert!(known.open("nonsense").unwrap_err().contains("nonsense"));
-    }
-
-    #[test]
-    fn newer_versions_are_greater() {
-        assert!(version("anthropic/claude-sonnet-5-5") > version("anthropic/claude-sonnet-5"));
-        assert!(version("anthropic/claude-opus-5") > version("anthropic/claude-opus-4-8-20250101"));
+        unpriced: if agents.allow_unpriced { Unpriced::Allowed } else { Unpriced::TooDear },
     }
 }

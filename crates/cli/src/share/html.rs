@@ -4,8 +4,14 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use protocol::api::{SessionView, TaskView};
-use protocol::{Answer, Block, Body, Call, CallId, Envelope, Event, Kind, Origin, Outcome, TaskId, Turn, clip_middle};
+use protocol::{
+    Answer, Block, Body, Call, CallId, Envelope, Event, FleetEnd, Kind, Origin, Outcome, TaskId, TodoStatus, Turn,
+    clip_middle,
+};
+use store::TodoRow;
 
+use super::escape::text;
+use super::{diff, markdown};
 use crate::money::Money;
 use crate::print;
 use crate::run::show;
@@ -15,8 +21,18 @@ const STYLE: &str = include_str!("html.css");
 /// Most bytes shown of one tool's input or answer.
 const SHOWN: usize = 16 * 1024;
 
+/// What a page shows.
+pub(super) struct Shown<'a> {
+    pub(super) session: &'a SessionView,
+    pub(super) tasks: &'a [TaskView],
+    pub(super) todos: &'a [TodoRow],
+    pub(super) plan: Option<&'a str>,
+    pub(super) log: &'a [Envelope],
+}
+
 /// The page.
-pub(super) fn page(session: &SessionView, tasks: &[TaskView], plan: Option<&str>, log: &[Envelope]) -> String {
+pub(super) fn page(shown: &Shown<'_>) -> String {
+    let Shown { session, tasks, todos, plan, log } = shown;
     let title = print::one_line(&session.title, 80);
     let mut page = Page { html: String::new(), paths: paths(tasks), answers: answers(log) };
     page.add(format_args!(
@@ -27,10 +43,11 @@ pub(super) fn page(session: &SessionView, tasks: &[TaskView], plan: Option<&str>
         text(&title),
         text(&title)
     ));
-    page.facts(session);
+    page.facts(session, fleet(log), todos);
     if let Some(plan) = plan {
-        page.add(format_args!("<h2>Plan</h2>\n<pre>{}</pre>\n", text(plan)));
+        page.add(format_args!("<h2>Plan</h2>\n{}", markdown::html(plan)));
     }
+    page.todos(todos);
     page.tree(tasks);
     page.costs(session, tasks);
     page.add(format_args!("<h2>Conversation</h2>\n"));
@@ -46,8 +63,15 @@ struct Page {
 }
 
 impl Page {
-    fn facts(&mut self, session: &SessionView) {
-        let outcome = session.last_outcome.as_ref().map_or("none yet", Outcome::word);
+    fn facts(&mut self, session: &SessionView, fleet: Option<Fleet>, todos: &[TodoRow]) {
+        let fleet = fleet.map(|fleet| ended(fleet, todos));
+        let own = session.last_outcome.as_ref().map(|outcome| outcome.word().to_owned());
+        let outcome = match (own, &fleet) {
+            (Some(own), Some(fleet)) => format!("{own}; {fleet}"),
+            (Some(own), None) => own,
+            (None, Some(fleet)) => fleet.clone(),
+            (None, None) => "none yet".to_owned(),
+        };
         let rows = [
             ("session", session.id.to_string()),
             ("began", session.created_at.to_string()),
@@ -55,11 +79,35 @@ impl Page {
             ("folder", session.cwd.clone()),
             ("model", session.model.clone()),
             ("mode", session.mode.to_string()),
-            ("outcome", outcome.to_owned()),
+            ("outcome", outcome),
         ];
         self.add(format_args!("<table>\n"));
         for (name, value) in rows {
             self.add(format_args!("<tr><th>{name}</th><td>{}</td></tr>\n", text(&value)));
+        }
+        self.add(format_args!("</table>\n"));
+    }
+
+    /// What was to be done, and how far it is.
+    fn todos(&mut self, todos: &[TodoRow]) {
+        if todos.is_empty() {
+            return;
+        }
+        self.add(format_args!(
+            "<h2>Todos</h2>\n<table>\n<tr><th>todo</th><th>status</th><th>title</th><th>after</th></tr>\n"
+        ));
+        for TodoRow { todo, .. } in todos {
+            let after = todo.depends_on.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            let reason = todo.reason.as_deref().filter(|_| todo.status != TodoStatus::Done);
+            let reason = reason.map(|why| format!(" <span class=\"note\">{}</span>", text(&print::one_line(why, 200))));
+            self.add(format_args!(
+                "<tr><td>{}</td><td>{}</td><td>{}{}</td><td>{}</td></tr>\n",
+                text(&todo.id.to_string()),
+                todo.status.word(),
+                text(&todo.title),
+                reason.unwrap_or_default(),
+                text(&after)
+            ));
         }
         self.add(format_args!("</table>\n"));
     }
@@ -131,13 +179,16 @@ impl Page {
                 self.add(format_args!("<p class=\"note\">{ended}</p>\n"));
             }
             Event::TaskInterrupted => self.note("note", "interrupted"),
+            Event::FleetEnded { end } => self.note("note", &format!("fleet ended: {}", word(*end))),
             _other => {}
         }
     }
 
     fn block(&mut self, task: TaskId, turn: Turn, block: &Block) {
         match block {
-            Block::Text { text: words } => self.add(format_args!("<pre>{}</pre>\n", text(words))),
+            Block::Text { text: words } => {
+                self.add(format_args!("<div class=\"said\">\n{}</div>\n", markdown::html(words)))
+            }
             Block::Thinking { text: words } => {
                 self.add(format_args!("<details><summary>thinking</summary><pre>{}</pre></details>\n", text(words)));
             }
@@ -148,9 +199,10 @@ impl Page {
 
     /// A call, folded, with its answer.
     fn call(&mut self, task: TaskId, turn: Turn, call: &Call) {
-        let input = clip_middle(&call.input, SHOWN);
         let head = text(&show::line(call));
-        self.add(format_args!("<details><summary>{head}</summary>\n<pre>{}</pre>\n", text(&input)));
+        let input = || format!("<pre>{}</pre>\n", text(&clip_middle(&call.input, SHOWN)));
+        let input = diff::html(call).unwrap_or_else(input);
+        self.add(format_args!("<details><summary>{head}</summary>\n{input}"));
         match self.answers.remove(&(task, turn, call.id.clone())) {
             Some(answer) => {
                 let said = clip_middle(&answer.text, SHOWN);
@@ -179,20 +231,36 @@ impl Page {
     }
 }
 
-/// Any text as text: no letter of it can begin a tag or end an attribute, and none is invisible.
-fn text(words: &str) -> String {
-    let mut escaped = String::with_capacity(words.len());
-    for letter in print::plain(words).chars() {
-        match letter {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            other => escaped.push(other),
-        }
+/// How far the session's newest fleet is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fleet {
+    UnderWay,
+    Ended(FleetEnd),
+}
+
+fn fleet(log: &[Envelope]) -> Option<Fleet> {
+    log.iter().rev().find_map(|envelope| match &envelope.entry.event {
+        Event::FleetEnded { end } => Some(Fleet::Ended(*end)),
+        Event::FleetBegan(_) => Some(Fleet::UnderWay),
+        _other => None,
+    })
+}
+
+fn ended(fleet: Fleet, todos: &[TodoRow]) -> String {
+    let word = match fleet {
+        Fleet::UnderWay => "not finished",
+        Fleet::Ended(end) => word(end),
+    };
+    let done = todos.iter().filter(|row| row.todo.status == TodoStatus::Done).count();
+    format!("fleet {word}: {done} of {} done", print::count(todos.len(), "todo"))
+}
+
+fn word(end: FleetEnd) -> &'static str {
+    match end {
+        FleetEnd::Done => "done",
+        FleetEnd::Blocked => "blocked",
+        FleetEnd::Stopped => "stopped",
     }
-    escaped
 }
 
 fn paths(tasks: &[TaskView]) -> BTreeMap<TaskId, String> {
@@ -225,17 +293,4 @@ fn answers(log: &[Envelope]) -> BTreeMap<(TaskId, Turn, CallId), Answer> {
         }
     }
     answers
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn x3_no_word_of_others_is_anything_but_text() {
-        let hostile = "</pre><script>alert('x')</script>&\"\u{1b}[2J";
-        let shown = text(hostile);
-        assert!(!shown.contains(['<', '>', '"', '\'', '\u{1b}']), "{shown}");
-        assert!(shown.contains("&lt;script&gt;alert(&#39;x&#39;)"), "{shown}");
-    }
 }

@@ -1,6 +1,10 @@
 //! A session as a file for others to read, written when its run is over.
 
+mod diff;
+mod escape;
 mod html;
+mod inline;
+mod markdown;
 
 use std::fs::Permissions;
 use std::io::Write;
@@ -89,7 +93,9 @@ pub(crate) fn page(home: &Home, id: SessionId, format: ExportFormat) -> Result<(
             let reader = Reader::open(home, id)?;
             let tasks = reader.tasks(&TasksParams { all: true, ..TasksParams::every() })?.tasks;
             let plan = runtime::read_plan(home, id).ok().flatten();
-            html::page(&reader.session_view()?, &tasks, plan.as_deref(), &log)
+            let (session, todos) = (reader.session_view()?, reader.todos()?);
+            let (tasks, todos, plan) = (&tasks, &todos, plan.as_deref());
+            html::page(&html::Shown { session: &session, tasks, todos, plan, log: &log })
         }
     };
     Ok((text, damage))

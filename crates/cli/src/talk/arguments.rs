@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
-use super::text::{Lead, Row, Span, cut};
+use super::text::{Lead, Row, Span, clip, cut, paint};
+use crate::diff::{self, Line};
 use crate::exact::exact;
-use crate::style::Role;
+use crate::style::{Role, Style};
 
 /// All of a call in rows.
 pub(super) fn rows(input: &str, columns: usize) -> Vec<Row> {
@@ -13,7 +14,30 @@ pub(super) fn rows(input: &str, columns: usize) -> Vec<Row> {
     };
     let mut arguments: Vec<(String, Value)> = arguments.into_iter().collect();
     arguments.sort_by_key(|(name, _)| place(name));
-    arguments.iter().flat_map(|(name, value)| argument(name, value, columns)).collect()
+    let text = |wanted: &str| arguments.iter().find(|(name, _)| name == wanted).and_then(|(_, value)| value.as_str());
+    let edit = text("old").zip(text("new"));
+    let shown = |(name, value): &(String, Value)| match (name.as_str(), edit) {
+        ("old", Some((old, new))) => changes(old, new, columns),
+        ("new", Some(_)) => Vec::new(),
+        _other => argument(name, value, columns),
+    };
+    arguments.iter().flat_map(shown).collect()
+}
+
+/// A call in lines, at most so many characters of it, and how many bytes are left out.
+pub(crate) fn call_lines(input: &str, columns: usize, most: usize, style: Style) -> (Vec<String>, usize) {
+    let (rows, rest) = clip(rows(input, columns), most);
+    (rows.iter().map(|row| paint(row, style)).collect(), rest)
+}
+
+/// What an edit changes, line by line.
+fn changes(old: &str, new: &str, columns: usize) -> Vec<Row> {
+    let row = |line: Line<'_>| match line {
+        Line::Same(text) => block(text, Mark::Same, columns),
+        Line::Removed(text) => block(text, Mark::Removed, columns),
+        Line::Added(text) => block(text, Mark::Added, columns),
+    };
+    diff::lines(old, new).into_iter().flat_map(row).collect()
 }
 
 /// A text in rows, with everything in it that cannot be seen.
@@ -26,6 +50,7 @@ pub(super) fn text_rows(text: &str, columns: usize) -> Vec<Row> {
 enum Mark {
     None,
     Command,
+    Same,
     Removed,
     Added,
     Patch,
@@ -69,6 +94,7 @@ fn marked(line: &str, mark: Mark, at: usize, columns: usize) -> Vec<Row> {
         Mark::None => ("  ", Role::Plain),
         Mark::Command if at == 0 => ("  $ ", Role::Strong),
         Mark::Command => ("    ", Role::Strong),
+        Mark::Same => ("    ", Role::Dim),
         Mark::Removed => ("  - ", Role::Bad),
         Mark::Added => ("  + ", Role::Good),
         Mark::Patch if line.starts_with('+') => ("  ", Role::Good),
@@ -81,8 +107,6 @@ fn marked(line: &str, mark: Mark, at: usize, columns: usize) -> Vec<Row> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::style::Style;
-    use crate::talk::text::paint;
 
     fn shown(input: &str) -> Vec<String> {
         rows(input, 30).iter().map(|row| paint(row, Style::Plain)).collect()
@@ -92,8 +116,21 @@ mod tests {
     fn every_argument_is_shown() {
         assert_eq!(shown(r#"{"timeout_secs":3,"command":"cd a\nls"}"#), ["  $ cd a", "    ls", "  timeout_secs: 3"]);
         assert_eq!(shown(r#"{"new":"b","old":"a","path":"x.rs"}"#), ["  path: x.rs", "  - a", "  + b"]);
+        let edit = r#"{"new":"fn a() {\n    2\n}","old":"fn a() {\n    1\n}","all":true,"path":"x.rs"}"#;
+        let diff = ["  path: x.rs", "    fn a() {", "  -     1", "  +     2", "    }", "  all: true"];
+        assert_eq!(shown(edit), diff);
+        assert_eq!(shown(r#"{"new":"b","path":"x.rs"}"#), ["  path: x.rs", "  + b"]);
         assert_eq!(shown(r#"{"patch":"*** a\n+b\n-c"}"#), ["  *** a", "  +b", "  -c"]);
         assert_eq!(shown("not json"), ["  not json"]);
+    }
+
+    #[test]
+    fn a_long_call_is_cut_and_says_how_much_is_missing() {
+        let input = format!(r#"{{"path":"x.rs","content":"{}"}}"#, "one line\\n".repeat(100));
+        let (lines, rest) = call_lines(&input, 40, 60, Style::Plain);
+        assert_eq!(lines[..3], ["  path: x.rs", "  + one line", "  + one line"]);
+        assert!(lines.len() < 8 && rest > 1_000, "{lines:?} {rest}");
+        assert_eq!(call_lines(&input, 40, usize::MAX, Style::Plain).1, 0);
     }
 
     #[test]

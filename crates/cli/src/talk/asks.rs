@@ -29,6 +29,8 @@ struct Waiting {
     task: TaskId,
     /// The task's name, unless it is the root.
     whose: String,
+    /// Its number in the session, by which another terminal can decide it.
+    number: Option<u64>,
     ask: Ask,
 }
 
@@ -57,11 +59,11 @@ pub(super) enum Said {
 
 impl Asks {
     /// Adds one; whether it is the one to show.
-    pub(super) fn add(&mut self, task: TaskId, whose: &str, ask: Ask) -> bool {
+    pub(super) fn add(&mut self, task: TaskId, whose: &str, number: Option<u64>, ask: Ask) -> bool {
         if self.queue.iter().any(|waiting| waiting.ask.id == ask.id) {
             return false;
         }
-        self.queue.push_back(Waiting { task, whose: whose.to_owned(), ask });
+        self.queue.push_back(Waiting { task, whose: whose.to_owned(), number, ask });
         self.queue.len() == 1
     }
 
@@ -88,7 +90,7 @@ impl Asks {
 
     /// Everything that waits, in one row each.
     pub(super) fn titles(&self) -> Vec<String> {
-        self.queue.iter().map(|waiting| format!("{}  {}", waiting.ask.id, waiting.title())).collect()
+        self.queue.iter().map(Waiting::line).collect()
     }
 
     /// What a line says about the ask that is shown; a decision takes it out.
@@ -126,12 +128,15 @@ impl Asks {
     pub(super) fn rows(&self, whole: Whole, columns: usize) -> Vec<Row> {
         let Some(waiting) = self.queue.front() else { return Vec::new() };
         let mut rows = vec![Row::new()];
-        let lead = |words: &str| Lead::hanging(Span::new(Role::Accent, words));
+        let lead = match waiting.number {
+            Some(number) => Lead::hanging(Span::new(Role::Accent, &format!("? {number} · "))),
+            None => Lead::hanging(Span::new(Role::Accent, "? ")),
+        };
         match &waiting.ask.subject {
             Subject::Permission { tool, input, reason, rules } => {
                 let whose = if waiting.whose.is_empty() { String::new() } else { format!("{}: ", waiting.whose) };
                 let head = exact(&format!("{whose}{tool} needs your permission"));
-                rows.extend(wrap(&[Span::new(Role::Strong, &head)], columns, &lead("? ")));
+                rows.extend(wrap(&[Span::new(Role::Strong, &head)], columns, &lead));
                 rows.extend(clipped(arguments::rows(input, columns), whole));
                 let why = exact(&format!("because {reason}"));
                 rows.extend(wrap(&[Span::new(Role::Dim, &why)], columns, &Lead::hanging(Span::plain("  "))));
@@ -140,7 +145,7 @@ impl Asks {
                 }
             }
             Subject::Question { question, choices } => {
-                rows.extend(wrap(&[Span::new(Role::Strong, &exact(question))], columns, &lead("? ")));
+                rows.extend(wrap(&[Span::new(Role::Strong, &exact(question))], columns, &lead));
                 for (at, choice) in choices.iter().enumerate() {
                     let number = Lead::hanging(Span::plain(&format!("  {}. ", at + 1)));
                     rows.extend(wrap(&[Span::plain(&exact(choice))], columns, &number));
@@ -148,7 +153,7 @@ impl Asks {
             }
             Subject::Plan { summary, plan, actions, recommended, .. } => {
                 let head = exact(&format!("the plan is made: {summary}"));
-                rows.extend(wrap(&[Span::new(Role::Strong, &head)], columns, &lead("? ")));
+                rows.extend(wrap(&[Span::new(Role::Strong, &head)], columns, &lead));
                 let margin = Lead::same(Span::plain("  "));
                 let lines = plan.lines().flat_map(|line| wrap(&[Span::plain(&exact(line))], columns, &margin));
                 rows.extend(clipped(lines.collect(), whole));
@@ -221,6 +226,11 @@ pub(super) enum Whole {
 }
 
 impl Waiting {
+    fn line(&self) -> String {
+        let number = self.number.map(|number| format!("{number}  ")).unwrap_or_default();
+        format!("{number}{}  {}", self.ask.id.short(), self.title())
+    }
+
     fn title(&self) -> String {
         let title = match &self.ask.subject {
             Subject::Permission { tool, input, .. } => format!("{tool} {}", crate::run::show::gist(input)),
@@ -312,7 +322,7 @@ mod tests {
     fn asks(all: Vec<Ask>) -> Asks {
         let mut asks = Asks::default();
         for ask in all {
-            asks.add(root(), "", ask);
+            asks.add(root(), "", None, ask);
         }
         asks
     }
@@ -352,6 +362,29 @@ mod tests {
         assert_eq!(asks.prompt().unwrap(), "why not (1 of 2)? ");
         assert_eq!(decision(&mut asks, "y"), Some(Decision::Deny { words: "y".into() }));
         assert_eq!(asks.prompt().unwrap(), "allow? ");
+    }
+
+    /// B5: an edit was one line of JSON, and twelve digits its only name.
+    #[test]
+    fn an_edit_is_a_diff_under_its_number_and_its_agent() {
+        let input = r#"{"path":"a.rs","old":"fn a() {\n    1\n}","new":"fn a() {\n    2\n}"}"#.to_owned();
+        let (tool, reason) = ("edit".into(), "the mode is default".into());
+        let mut asks = Asks::default();
+        let edit = ask(1, Subject::Permission { tool, input, reason, rules: Vec::new() });
+        assert!(asks.add(root(), "reader", Some(7), edit));
+        let shown: Vec<_> = asks.rows(Whole::Most, 60).iter().map(|row| paint(row, Style::Plain)).collect();
+        let expected = [
+            "",
+            "? 7 · reader: edit needs your permission",
+            "  path: a.rs",
+            "    fn a() {",
+            "  -     1",
+            "  +     2",
+            "    }",
+            "  because the mode is default",
+        ];
+        assert_eq!(shown, expected);
+        assert_eq!(asks.titles(), ["7  ask-1  edit a.rs"]);
     }
 
     #[test]

@@ -44,7 +44,9 @@ impl Dialogue<'_> {
 
     /// Lines up something that waits for the person.
     pub(super) fn ask(&mut self, task: TaskId, whose: &str, ask: Ask) {
-        if self.asks.add(task, whose, ask) {
+        let session = &self.opened.session;
+        let number = approvals::number(session.home(), session.id(), &ask.id);
+        if self.asks.add(task, whose, number, ask) {
             self.turn_to_next(true);
         }
     }

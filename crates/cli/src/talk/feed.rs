@@ -11,7 +11,7 @@ use super::markdown::Markdown;
 use super::text::{Lead, Row, Span, fit, width, wrap};
 use crate::exact::exact;
 use crate::print;
-use crate::run::show;
+use crate::run::{Countdown, show};
 use crate::style::{Role, Style};
 
 /// A silence that is longer than this is explained.
@@ -45,6 +45,8 @@ enum Waiting {
     Line,
     /// The first word of an answer.
     Answer,
+    /// The moment of the next attempt.
+    Retry(Countdown),
 }
 
 impl Feed {
@@ -142,6 +144,7 @@ impl Feed {
             Some((Waiting::Answer, since)) if now.duration_since(since) >= LONG => {
                 format!("waiting for the model {}", short(now.duration_since(since)))
             }
+            Some((Waiting::Retry(countdown), _)) => countdown.words(now),
             Some(_) | None => "working".into(),
         }
     }
@@ -233,8 +236,13 @@ impl Feed {
                 let words = exact(&show::landed(why, *continues));
                 wrap(&[Span::new(Role::Dim, &words)], columns, &Lead::hanging(Span::plain("  ")))
             }
-            // What waits is shown whole where it is decided, and the decision is the person's own.
-            Event::Asked(_) | Event::AskDecided { .. } => Vec::new(),
+            // What waits is shown whole where it is decided, and the decision is the person's own; what it begins is not.
+            Event::AskDecided { decision, .. } => show::announced(decision)
+                .map(|words| {
+                    wrap(&[Span::new(Role::Dim, words.trim_start())], columns, &Lead::hanging(Span::plain("  ")))
+                })
+                .unwrap_or_default(),
+            Event::Asked(_) => Vec::new(),
             other => notes(other, columns),
         }
     }
@@ -274,6 +282,7 @@ impl Feed {
 
     fn listen(&mut self, event: &Event, now: Instant) {
         self.waiting = match event {
+            Event::TurnFailed { retry: Some(retry), .. } => Some((Waiting::Retry(Countdown::new(*retry, now)), now)),
             Event::ActivationStarted { .. } | Event::TurnFailed { .. } | Event::CallAnswered { .. } => {
                 Some((Waiting::Line, now))
             }
@@ -372,6 +381,21 @@ mod tests {
         let subject = Subject::Permission { tool, input, reason: "r".into(), rules: Vec::new() };
         feed.asked_before(feed.root, &Ask { id: AskId("3f9a".into()), call, subject, until_at: None });
         assert_eq!(rows(&mut feed, &answered), 1);
+    }
+
+    /// B4.
+    #[test]
+    fn the_time_to_the_next_attempt_is_counted_down() {
+        let mut feed = Feed::new(TaskId::new(uuid::Uuid::nil()), Style::Plain);
+        let (began, message) = (Instant::now(), "connection refused".into());
+        let retry = Some(protocol::Retry { attempt: 2, of: 5, in_millis: 4_000 });
+        let failed =
+            Event::TurnFailed { turn: Turn(1), fault: ModelFault::Unreachable, message, cost: Cost::ZERO, retry };
+        feed.listen(&failed, began);
+        let shown =
+            [0, 1_000, 3_001, 4_000, 9_000].map(|millis| feed.status(began + Duration::from_millis(millis), 80));
+        let next = |seconds: u64| format!("attempt 2 of 5, next in {seconds} s");
+        assert_eq!(shown, [next(4), next(3), next(1), "attempt 2 of 5".into(), "attempt 2 of 5".into()]);
     }
 
     #[test]

@@ -44,6 +44,11 @@ impl History {
         History { file, lines, secrets: Arc::default() }
     }
 
+    /// No history at all, where a line is an answer and no message.
+    pub(super) fn none() -> History {
+        History { file: PathBuf::new(), lines: VecDeque::new(), secrets: Arc::default() }
+    }
+
     /// Keeps these out of the history from now on.
     pub(super) fn hide(&mut self, secrets: Arc<[Secret]>) {
         self.secrets = secrets;

@@ -7,7 +7,7 @@ use net::Secret;
 use protocol::{Block, Envelope, Event, Origin, PermissionMode, SessionId, SessionMode, TaskId};
 use runtime::slash::Registry;
 use runtime::{Session, Settings, Start};
-use store::{Index, Reader, StoreError};
+use store::{Index, Reader, SessionsWanted, StoreError};
 
 use super::text::{Lead, Row, Span, fit, wrap};
 use crate::args::{AskWait, PermitArgs, RunArgs};
@@ -127,7 +127,9 @@ pub(super) fn about(mode: PermissionMode) -> &'static str {
 /// The other sessions of a session's folder, newest first.
 pub(super) fn listed(opened: &Opened, columns: usize) -> Result<Vec<Row>, Failure> {
     let (home, current) = (opened.session.home(), opened.session.id());
-    let rows = Index::open(home)?.agree(home)?.list(Some(&opened.cwd))?;
+    let limit = u64::try_from(LISTED).unwrap_or(u64::MAX).saturating_add(1);
+    let wanted = SessionsWanted { cwd: Some(opened.cwd.clone()), limit: Some(limit), ..SessionsWanted::default() };
+    let rows = Index::open(home)?.agree(home)?.page(home, &wanted)?.rows;
     let now = SystemClock.now();
     let mut shown = Vec::new();
     for row in rows.iter().filter(|row| row.id != current).take(LISTED) {

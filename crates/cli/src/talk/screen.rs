@@ -17,6 +17,7 @@ const ERASE_BELOW: &str = "\u{1b}[J";
 /// A terminal that a person reads and types at.
 #[derive(Debug)]
 pub(super) struct Screen {
+    stream: Stream,
     style: Style,
     size: Size,
     manner: Manner,
@@ -24,6 +25,14 @@ pub(super) struct Screen {
     rows: Vec<Row>,
     /// Whether the terminal takes no more.
     gone: bool,
+}
+
+/// How the terminal is written to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stream {
+    Stdout,
+    /// Beside an answer that goes elsewhere.
+    Stderr,
 }
 
 /// What the terminal can do.
@@ -49,10 +58,10 @@ struct Drawn {
 
 impl Screen {
     /// Takes the terminal over; one that is dumb is left as it is.
-    pub(super) fn open(style: Style, dumb: bool) -> io::Result<Screen> {
+    pub(super) fn open(stream: Stream, style: Style, dumb: bool) -> io::Result<Screen> {
         let manner =
             if dumb { Manner::Lines { prompted: false } } else { Manner::Drawn(Keys::ask()?, Drawn::default()) };
-        let mut screen = Screen { style, size: Size::read(), manner, rows: Vec::new(), gone: false };
+        let mut screen = Screen { stream, style, size: Size::read(), manner, rows: Vec::new(), gone: false };
         screen.take();
         Ok(screen)
     }
@@ -135,9 +144,17 @@ impl Screen {
     }
 
     fn write(&mut self, text: &str) {
-        let mut out = io::stdout().lock();
-        self.gone |= out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err();
+        self.gone |= match self.stream {
+            Stream::Stdout => written(io::stdout().lock(), text),
+            Stream::Stderr => written(io::stderr().lock(), text),
+        }
+        .is_err();
     }
+}
+
+fn written(mut out: impl Write, text: &str) -> io::Result<()> {
+    out.write_all(text.as_bytes())?;
+    out.flush()
 }
 
 impl Drop for Screen {

@@ -62,6 +62,11 @@ pub(super) fn row_width(row: &Row) -> usize {
     row.iter().map(Span::width).sum()
 }
 
+/// A row as pieces of text, each with its role.
+pub(super) fn pieces(row: Row) -> Vec<(Role, String)> {
+    row.into_iter().map(|span| (span.role, span.text)).collect()
+}
+
 /// A row as the terminal takes it.
 pub(super) fn paint(row: &Row, style: Style) -> String {
     row.iter().map(|span| style.paint(span.role, &span.text)).collect()
@@ -83,6 +88,24 @@ pub(super) fn fit(text: &str, columns: usize) -> String {
     }
     cut.push('…');
     cut
+}
+
+/// The first rows that have so many characters together, the last of them in part, and how many bytes are left out.
+pub(super) fn clip(rows: Vec<Row>, most: usize) -> (Vec<Row>, usize) {
+    let (mut clipped, mut left, mut rest) = (Vec::new(), most, 0);
+    for row in rows {
+        let mut kept = Row::new();
+        for Span { role, text } in row {
+            let shown: String = text.chars().take(left).collect();
+            left -= shown.chars().count();
+            rest += text.len() - shown.len();
+            kept.push(Span { role, text: shown });
+        }
+        if row_width(&kept) > 0 || rest == 0 {
+            clipped.push(kept);
+        }
+    }
+    (clipped, rest)
 }
 
 /// Wraps a line between words; a word that is too long is cut.

@@ -1,6 +1,6 @@
 //! Tasks as a tree.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use host::{Clock, Home, SystemClock};
 use protocol::api::{SessionView, TaskView, TasksParams};
@@ -19,6 +19,9 @@ use crate::{print, time};
 
 const HEADS: [&str; 8] = ["task", "state", "agent", "model", "turns", "tokens", "cost", "age"];
 
+/// Sessions whose tasks are listed, unless somebody says how many.
+const SESSIONS: u64 = 50;
+
 /// A name keeps so many columns at most.
 const LONGEST: usize = 40;
 
@@ -32,6 +35,9 @@ struct Listed {
     tasks: Vec<TaskView>,
     #[serde(skip)]
     model: String,
+    /// Which tasks wait for a person's decision.
+    #[serde(skip)]
+    asking: HashSet<TaskId>,
 }
 
 pub(super) fn list(home: &Home, options: &TaskListArgs) -> Result<Exit, Failure> {
@@ -48,23 +54,35 @@ pub(super) fn list(home: &Home, options: &TaskListArgs) -> Result<Exit, Failure>
     Ok(Exit::Success)
 }
 
-/// Lists the tasks of every session, newest session first.
+/// Lists the tasks of every session, newest session first, one page of sessions at a time.
 fn list_all(home: &Home, options: &TaskListArgs) -> Result<Exit, Failure> {
     let (mut all, mut exit) = (Vec::new(), Exit::Success);
-    for row in Index::open(home)?.agree(home)?.list(None)? {
-        match read(home, row.id, options) {
+    let limit = usize::try_from(options.limit.unwrap_or(SESSIONS)).unwrap_or(usize::MAX);
+    let ids = Index::current(home)?.newest(options.state.as_deref())?;
+    let mut ids = ids.into_iter().skip(usize::try_from(options.offset).unwrap_or(usize::MAX));
+    let mut looked = options.offset;
+    for id in ids.by_ref() {
+        looked += 1;
+        match read(home, id, options) {
             Ok(listed) if listed.tasks.is_empty() => {}
             Ok(listed) => all.push(listed),
             Err(error) => {
-                print::error(&format!("{} is left out: {error}", row.id));
+                print::error(&format!("{id} is left out: {error}"));
                 exit = Exit::Failed;
             }
+        }
+        if all.len() >= limit {
+            break;
         }
     }
     if options.json {
         print::json(&all);
     } else {
         table(&all, SystemClock.now());
+    }
+    let older = ids.count();
+    if older > 0 {
+        print::note(format_args!("{older} older sessions are not listed: --offset {looked} goes on with them"));
     }
     Ok(exit)
 }
@@ -79,7 +97,8 @@ fn read(home: &Home, session: SessionId, options: &TaskListArgs) -> Result<Liste
         all: options.removed,
         ..TasksParams::every()
     };
-    Ok(Listed { session, title, owner_pid, tasks: reader.tasks(&wanted)?.tasks, model })
+    let asking = reader.asks(false)?.into_iter().map(|ask| ask.task).collect();
+    Ok(Listed { session, title, owner_pid, tasks: reader.tasks(&wanted)?.tasks, model, asking })
 }
 
 /// A path from the root, however it was written.
@@ -94,7 +113,7 @@ fn table(all: &[Listed], now: At) {
     }
     let mut rows = vec![(HEADS.map(str::to_owned), "doing".to_owned())];
     for listed in all {
-        rows.extend(tree(&listed.tasks).iter().map(|drawn| (cells(drawn, &listed.model, now), doing(drawn.task))));
+        rows.extend(tree(&listed.tasks).iter().map(|drawn| (cells(drawn, listed, now), doing(drawn.task))));
     }
     let widths: [usize; 8] =
         std::array::from_fn(|column| rows.iter().map(|(cells, _)| cells[column].width()).max().unwrap_or(0));
@@ -161,14 +180,14 @@ fn place<'a>(task: &'a TaskView, known: &HashMap<&str, TaskId>) -> (Option<TaskI
     }
 }
 
-fn cells(drawn: &Drawn<'_>, session_model: &str, now: At) -> [String; 8] {
+fn cells(drawn: &Drawn<'_>, listed: &Listed, now: At) -> [String; 8] {
     let task = drawn.task;
     let indent = "  ".repeat(drawn.depth.min(12));
     let stalled = if task.stalled_since_at.is_some() { ", stalled" } else { "" };
     let removed = if task.forgotten { ", removed" } else { "" };
     let model = match task.kind {
         Kind::Shell => "",
-        Kind::Main | Kind::Agent => task.model.as_ref().map_or(session_model, |model| &model.effective),
+        Kind::Main | Kind::Agent => task.model.as_ref().map_or(&listed.model, |model| &model.effective),
     };
     let cost = if task.turns == 0 && task.cost_micros == 0 {
         String::new()
@@ -177,7 +196,7 @@ fn cells(drawn: &Drawn<'_>, session_model: &str, now: At) -> [String; 8] {
     };
     [
         format!("{indent}{}", print::plain(&print::one_line(drawn.name, LONGEST))),
-        format!("{}{stalled}{removed}", task.state.word()),
+        format!("{}{stalled}{removed}", state(&task.state, listed.asking.contains(&task.id))),
         print::plain(&task.agent),
         print::plain(&print::one_line(short_model(model), 28)),
         task.turns.to_string(),
@@ -187,8 +206,17 @@ fn cells(drawn: &Drawn<'_>, session_model: &str, now: At) -> [String; 8] {
     ]
 }
 
+/// How a task is. One that waits for a person's decision does nothing, though it has not ended.
+fn state(state: &TaskState, asks: bool) -> String {
+    match (state, asks) {
+        (TaskState::Running, true) => "needs you".into(),
+        (state, true) => format!("{}, needs you", state.word()),
+        (state, false) => state.word().into(),
+    }
+}
+
 /// A file is known by its last name.
-fn short_model(model: &str) -> &str {
+pub(crate) fn short_model(model: &str) -> &str {
     match model.split_once('/') {
         Some((provider, path)) if crate::setup::is_file(provider) => path.rsplit('/').next().unwrap_or(path),
         _named => model,
@@ -198,7 +226,7 @@ fn short_model(model: &str) -> &str {
 /// What a task says that it does, or what it is for; once it has failed, why.
 fn doing(task: &TaskView) -> String {
     if let TaskState::Finished { outcome: Outcome::Failed { message, .. } } = &task.state {
-        return print::plain(&print::one_line(message, 80));
+        return print::reason(message, 80);
     }
     let words = task.intent.as_deref().filter(|intent| !intent.is_empty());
     let prompt = task.prompt.as_deref().filter(|_| task.description.is_empty());
@@ -226,6 +254,14 @@ mod tests {
             })
             .collect();
         tree(&tasks).iter().map(|drawn| (drawn.depth, drawn.name.to_owned())).collect()
+    }
+
+    /// B5: an asking task was one that runs.
+    #[test]
+    fn a_task_that_asks_needs_you() {
+        assert_eq!(state(&TaskState::Running, true), "needs you");
+        assert_eq!(state(&TaskState::Interrupted, true), "interrupted, needs you");
+        assert_eq!(state(&TaskState::Running, false), "running");
     }
 
     #[test]

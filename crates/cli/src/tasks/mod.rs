@@ -12,6 +12,7 @@ use protocol::api::{Command, SendParams, StopTaskParams, TaskParams, TaskView};
 use protocol::{Cancel, Delivery, Outcome, TaskState};
 use serde::Serialize;
 
+pub(crate) use self::list::short_model;
 use self::place::Chosen;
 use crate::args::{TaskArgs, TasksArgs, TasksCommand};
 use crate::exit::Exit;
@@ -20,7 +21,7 @@ use crate::print;
 use crate::setup::Setup;
 
 pub(crate) async fn perform(args: TasksArgs) -> Result<Exit, Failure> {
-    let home = Setup::read()?.home;
+    let home = Setup::to_read()?.home;
     match args.command {
         None => list::list(&home, &args.list),
         Some(TasksCommand::List(options)) => list::list(&home, &options),

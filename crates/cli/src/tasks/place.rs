@@ -12,6 +12,9 @@ use crate::failure::Failure;
 use crate::run::{find, latest};
 use crate::{print, setup};
 
+/// More sessions than one task is of.
+const MANY: u32 = 2;
+
 /// Most paths that an error lists.
 const LISTED: usize = 20;
 
@@ -76,9 +79,8 @@ fn anywhere(home: &Home, given: &str) -> Option<Result<Chosen, Failure>> {
     if hex.len() < 6 || !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }
-    let rows = Index::open(home).and_then(|index| index.agree(home)?.list(None)).ok()?;
-    let mut found: Vec<Chosen> =
-        rows.into_iter().filter_map(|row| of_session(home, row.id, given).ok()).take(2).collect();
+    let sessions = Index::current(home).and_then(|index| index.sessions_of_task(hex, MANY)).ok()?;
+    let mut found: Vec<Chosen> = sessions.into_iter().filter_map(|id| of_session(home, id, given).ok()).collect();
     match found.len() {
         0 => None,
         1 => found.pop().map(Ok),

@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 
 use protocol::api::TodoView;
 
+use super::asking::Asking;
 use super::mark::Mark;
 use crate::print;
 
 /// Draws the graph.
-pub(super) fn draw(todos: &[TodoView]) -> String {
+pub(super) fn draw(todos: &[TodoView], asking: &Asking) -> String {
     let number: BTreeMap<&str, usize> = todos.iter().enumerate().map(|(n, todo)| (todo.id.0.as_str(), n)).collect();
     let mut text = String::from("digraph todos {\n  node [shape=box, style=\"rounded,filled\"];\n");
     for (n, todo) in todos.iter().enumerate() {
-        let mark = Mark::of(todo);
+        let mark = asking.mark(todo);
         let label = escaped(&format!("{} {}: {}", mark.sign(), todo.id, todo.title));
         text += &format!("  t{n} [label=\"{label}\", fillcolor=\"{}\"];\n", colour(mark));
     }
@@ -27,7 +28,9 @@ pub(super) fn draw(todos: &[TodoView]) -> String {
 fn colour(mark: Mark) -> &'static str {
     match mark {
         Mark::Done => "#d5f0d5",
+        Mark::NeedsYou => "#fff0b3",
         Mark::AtWork => "#d7e6fb",
+        Mark::Interrupted => "#fbefd0",
         Mark::Ready => "#ffffff",
         Mark::Waits => "#eeeeee",
         Mark::Blocked => "#f8d7d7",
@@ -87,7 +90,7 @@ mod tests {
         let hostile = ["say \"hi\"]; }", "ends with \\", "\\N \\\" ->", "a & b &lt; c", "日本 [x=y];\n// é", ""];
         let mut todos: Vec<TodoView> = hostile.iter().map(|title| todo("x", title, &[])).collect();
         todos.push(todo("z\";", "last", &["x", "gone"]));
-        let (labels, edges) = parse(&draw(&todos));
+        let (labels, edges) = parse(&draw(&todos, &Asking::default()));
         let plain = |title: &str| format!("○ x: {}", title.split_whitespace().collect::<Vec<_>>().join(" "));
         let expected: Vec<String> = hostile.iter().map(|title| plain(title).trim_end().to_owned()).collect();
         assert_eq!(labels[..6], expected);

@@ -40,7 +40,7 @@ impl Change {
             | (Change::Done, Mark::Done)
             | (Change::Blocked, Mark::Blocked)
             // Somebody may work on it already.
-            | (Change::Reopened, Mark::Ready | Mark::Waits | Mark::AtWork) => true,
+            | (Change::Reopened, Mark::Ready | Mark::Waits | Mark::AtWork | Mark::NeedsYou | Mark::Interrupted) => true,
             (Change::Done | Change::Blocked | Change::Reopened, _) => false,
         }
     }

@@ -7,6 +7,7 @@ use protocol::api::{TodoView, TodosParams};
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
+use super::asking::Asking;
 use super::mark::Mark;
 use super::place::Place;
 use super::{dot, list, mermaid};
@@ -43,14 +44,15 @@ pub(super) fn show(place: &Place, form: Form) -> Result<Exit, Failure> {
         print::json(&Drawn { session: place.session, todos: &todos, layers });
         return Ok(Exit::Success);
     }
+    let asking = Asking::read(&place.reader)?;
     match form {
-        Form::Mermaid => print::document(mermaid::draw(&todos).as_bytes()),
-        Form::Dot => print::document(dot::draw(&todos).as_bytes()),
+        Form::Mermaid => print::document(mermaid::draw(&todos, &asking).as_bytes()),
+        Form::Dot => print::document(dot::draw(&todos, &asking).as_bytes()),
         Form::Text if todos.is_empty() => print::note(format_args!("{} has no todos", place.session)),
         Form::Text => {
-            text(&todos, print::width()).iter().for_each(print::answer);
+            text(&todos, &asking, print::width()).iter().for_each(print::answer);
             let legend: Vec<String> = Mark::ALL.iter().map(|mark| format!("{} {}", mark.sign(), mark.word())).collect();
-            print::note(format_args!("{}\n{}", legend.join("  "), list::sum(&todos)));
+            print::note(format_args!("{}\n{}", legend.join("  "), list::sum(&todos, &asking)));
         }
     }
     Ok(Exit::Success)
@@ -88,7 +90,7 @@ fn layers(todos: &[TodoView]) -> Vec<Vec<&TodoView>> {
 }
 
 /// One line for each todo, in so many columns if they are limited.
-fn text(todos: &[TodoView], columns: Option<usize>) -> Vec<String> {
+fn text(todos: &[TodoView], asking: &Asking, columns: Option<usize>) -> Vec<String> {
     let name = |todo: &TodoView| print::plain(&print::one_line(&todo.id.0, ID));
     let names = todos.iter().map(|todo| name(todo).width()).max().unwrap_or(0);
     let layers = layers(todos);
@@ -97,7 +99,7 @@ fn text(todos: &[TodoView], columns: Option<usize>) -> Vec<String> {
     for (number, layer) in layers.iter().enumerate() {
         for (n, todo) in layer.iter().enumerate() {
             let head = if n == 0 { (number + 1).to_string() } else { String::new() };
-            let sign = Mark::of(todo).sign();
+            let sign = asking.mark(todo).sign();
             let start = format!("{head:>digits$} {sign} {}  ", print::cell(&name(todo), names));
             let after = if todo.depends_on.is_empty() { String::new() } else { format!("  ← {}", list::after(todo)) };
             lines.push(fitted(&start, &print::plain(&print::one_line(&todo.title, 200)), &after, columns));
@@ -128,6 +130,7 @@ pub(super) mod tests {
             description: None,
             status: TodoStatus::Pending,
             ready: on.is_empty(),
+            interrupted: false,
             depends_on: on.iter().map(|id| TodoId::from(*id)).collect(),
             reason: None,
             agent_type: None,
@@ -152,11 +155,11 @@ pub(super) mod tests {
         ];
         todos[1].status = TodoStatus::Done;
         todos[3].status = TodoStatus::Blocked;
-        insta::assert_snapshot!(text(&todos, Some(60)).join("\n"));
-        let whole = text(&todos, None);
+        insta::assert_snapshot!(text(&todos, &Asking::default(), Some(60)).join("\n"));
+        let whole = text(&todos, &Asking::default(), None);
         assert!(whole[2].ends_with(&format!("{long}  ← read")), "{whole:?}");
         for columns in [20, 40, 80, 200] {
-            assert!(text(&todos, Some(columns)).iter().all(|line| line.width() <= columns));
+            assert!(text(&todos, &Asking::default(), Some(columns)).iter().all(|line| line.width() <= columns));
         }
     }
 

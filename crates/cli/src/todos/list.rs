@@ -5,6 +5,7 @@ use protocol::api::{TodoView, TodosParams};
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
+use super::asking::Asking;
 use super::mark::Mark;
 use super::place::Place;
 use crate::exit::Exit;
@@ -31,19 +32,19 @@ pub(super) fn list(place: &Place, wanted: &TodosParams) -> Result<Exit, Failure>
         print::note(format_args!("{} has no such todos; `bosun todos add \"…\"` adds one", place.session));
         return Ok(Exit::Success);
     }
-    let rows: Vec<[String; 3]> = todos.iter().map(cells).collect();
+    let asking = Asking::read(&place.reader)?;
+    let rows: Vec<[String; 3]> = todos.iter().map(|todo| cells(todo, asking.mark(todo))).collect();
     let width = |column: usize| rows.iter().map(|cells| cells[column].width()).max().unwrap_or(0);
     let widths = [width(0), width(1), width(2)];
     for (cells, todo) in rows.iter().zip(&todos) {
         let cells: Vec<String> = cells.iter().zip(widths).map(|(cell, width)| print::cell(cell, width)).collect();
         print::row(format!("{}  {}", cells.join("  "), remark(todo)).trim_end());
     }
-    print::note(sum(&todos));
+    print::note(sum(&todos, &asking));
     Ok(Exit::Success)
 }
 
-fn cells(todo: &TodoView) -> [String; 3] {
-    let mark = Mark::of(todo);
+fn cells(todo: &TodoView, mark: Mark) -> [String; 3] {
     [
         format!("{} {}", mark.sign(), mark.word()),
         print::plain(&print::one_line(&todo.id.0, ID)),
@@ -53,12 +54,14 @@ fn cells(todo: &TodoView) -> [String; 3] {
 
 /// What else there is to know of it: why it is blocked or went wrong, or what it waits for.
 fn remark(todo: &TodoView) -> String {
-    let reason = todo.reason.as_deref().map(|reason| print::plain(&print::one_line(reason, 80)));
+    let reason = todo.reason.as_deref().map(|reason| print::reason(reason, 80));
     match (Mark::of(todo), reason) {
         (Mark::Blocked, Some(reason)) => reason,
-        (Mark::Ready | Mark::AtWork, Some(reason)) => format!("last time: {reason}"),
+        (Mark::Ready | Mark::AtWork | Mark::Interrupted, Some(reason)) => format!("last time: {reason}"),
         (Mark::Waits, _) => format!("after {}", after(todo)),
-        (Mark::Done | Mark::Ready | Mark::AtWork | Mark::Blocked, _) => String::new(),
+        (Mark::Done | Mark::NeedsYou | Mark::Ready | Mark::AtWork | Mark::Interrupted | Mark::Blocked, _) => {
+            String::new()
+        }
     }
 }
 
@@ -69,8 +72,8 @@ pub(super) fn after(todo: &TodoView) -> String {
 }
 
 /// How many there are of each.
-pub(super) fn sum(todos: &[TodoView]) -> String {
-    let of = |mark: Mark| todos.iter().filter(|todo| Mark::of(todo) == mark).count();
+pub(super) fn sum(todos: &[TodoView], asking: &Asking) -> String {
+    let of = |mark: Mark| todos.iter().filter(|todo| asking.mark(todo) == mark).count();
     let parts = Mark::ALL.into_iter().map(|mark| (of(mark), mark)).filter(|(count, _)| *count > 0);
     let parts: Vec<String> = parts.map(|(count, mark)| format!("{count} {}", mark.word())).collect();
     format!("{}: {}", print::count(todos.len(), "todo"), parts.join(", "))

@@ -10,8 +10,12 @@ use crate::style::Role;
 pub(crate) enum Mark {
     /// It is done.
     Done,
+    /// Whoever works on it waits for a person's decision.
+    NeedsYou,
     /// Somebody works on it.
     AtWork,
+    /// Somebody worked on it when the session's process ended; it goes on when the session is resumed.
+    Interrupted,
     /// It can be worked on now.
     Ready,
     /// It waits for others.
@@ -22,12 +26,14 @@ pub(crate) enum Mark {
 
 impl Mark {
     /// Every mark, in the order that legends and sums name them.
-    pub(crate) const ALL: [Mark; 5] = [Mark::Done, Mark::AtWork, Mark::Ready, Mark::Waits, Mark::Blocked];
+    pub(crate) const ALL: [Mark; 7] =
+        [Mark::Done, Mark::NeedsYou, Mark::AtWork, Mark::Interrupted, Mark::Ready, Mark::Waits, Mark::Blocked];
 
     /// The mark of a status.
-    pub(crate) fn new(status: TodoStatus, ready: bool) -> Mark {
+    pub(crate) fn new(status: TodoStatus, ready: bool, interrupted: bool) -> Mark {
         match status {
             TodoStatus::Done => Mark::Done,
+            TodoStatus::InProgress if interrupted => Mark::Interrupted,
             TodoStatus::InProgress => Mark::AtWork,
             TodoStatus::Blocked => Mark::Blocked,
             TodoStatus::Pending if ready => Mark::Ready,
@@ -37,14 +43,21 @@ impl Mark {
 
     /// The mark of a todo.
     pub(crate) fn of(todo: &TodoView) -> Mark {
-        Mark::new(todo.status, todo.ready)
+        Mark::new(todo.status, todo.ready, todo.interrupted)
+    }
+
+    /// The same, for work of which it is known whether it waits for a person's decision.
+    pub(crate) fn asked(self, asks: bool) -> Mark {
+        if asks && self == Mark::AtWork { Mark::NeedsYou } else { self }
     }
 
     /// One column wide.
     pub(crate) fn sign(self) -> &'static str {
         match self {
             Mark::Done => "✓",
+            Mark::NeedsYou => "?",
             Mark::AtWork => "●",
+            Mark::Interrupted => "◌",
             Mark::Ready => "○",
             Mark::Waits => "·",
             Mark::Blocked => "✗",
@@ -54,7 +67,9 @@ impl Mark {
     pub(crate) fn word(self) -> &'static str {
         match self {
             Mark::Done => "done",
+            Mark::NeedsYou => "needs you",
             Mark::AtWork => "at work",
+            Mark::Interrupted => "interrupted",
             Mark::Ready => "ready",
             Mark::Waits => "waits",
             Mark::Blocked => "blocked",
@@ -65,7 +80,9 @@ impl Mark {
     pub(crate) fn role(self) -> Role {
         match self {
             Mark::Done => Role::Good,
+            Mark::NeedsYou => Role::Accent,
             Mark::AtWork => Role::Strong,
+            Mark::Interrupted => Role::Accent,
             Mark::Ready => Role::Plain,
             Mark::Waits => Role::Dim,
             Mark::Blocked => Role::Bad,

@@ -4,16 +4,18 @@ use std::collections::BTreeMap;
 
 use protocol::api::TodoView;
 
+use super::asking::Asking;
 use super::mark::Mark;
 use crate::print;
 
 /// Draws the graph. Nodes are numbered, so that no id can be taken for Mermaid's own words.
-pub(super) fn draw(todos: &[TodoView]) -> String {
+pub(super) fn draw(todos: &[TodoView], asking: &Asking) -> String {
     let number: BTreeMap<&str, usize> = todos.iter().enumerate().map(|(n, todo)| (todo.id.0.as_str(), n)).collect();
     let mut text = String::from("flowchart TD\n");
     for (n, todo) in todos.iter().enumerate() {
         let label = escaped(&format!("{}: {}", todo.id, todo.title));
-        text += &format!("  t{n}[\"{} {label}\"]:::{}\n", Mark::of(todo).sign(), class(Mark::of(todo)));
+        let mark = asking.mark(todo);
+        text += &format!("  t{n}[\"{} {label}\"]:::{}\n", mark.sign(), class(mark));
     }
     for (n, todo) in todos.iter().enumerate() {
         for above in todo.depends_on.iter().filter_map(|id| number.get(id.0.as_str())) {
@@ -29,7 +31,9 @@ pub(super) fn draw(todos: &[TodoView]) -> String {
 fn class(mark: Mark) -> &'static str {
     match mark {
         Mark::Done => "finished",
+        Mark::NeedsYou => "asking",
         Mark::AtWork => "working",
+        Mark::Interrupted => "interrupted",
         Mark::Ready => "free",
         Mark::Waits => "waiting",
         Mark::Blocked => "blocked",
@@ -39,7 +43,9 @@ fn class(mark: Mark) -> &'static str {
 fn colours(mark: Mark) -> &'static str {
     match mark {
         Mark::Done => "fill:#d5f0d5,stroke:#3a7d3a,color:#1b1b1b",
+        Mark::NeedsYou => "fill:#fff0b3,stroke:#b38600,color:#1b1b1b",
         Mark::AtWork => "fill:#d7e6fb,stroke:#2f5f9e,color:#1b1b1b",
+        Mark::Interrupted => "fill:#fbefd0,stroke:#9e7a2f,color:#1b1b1b",
         Mark::Ready => "fill:#ffffff,stroke:#555555,color:#1b1b1b",
         Mark::Waits => "fill:#eeeeee,stroke:#999999,color:#1b1b1b",
         Mark::Blocked => "fill:#f8d7d7,stroke:#9e2f2f,color:#1b1b1b",
@@ -68,7 +74,7 @@ mod tests {
     #[test]
     fn f7_a_mermaid_chart_says_what_the_todos_say_whatever_that_is() {
         let hostile = "say \"hi\"]; end\n%%{init: {}}%% <script>`x`</script> #35; --> Ä\u{1b}[0m";
-        let chart = draw(&[todo("end", hostile, &[]), todo("t0\"]", "B", &["end", "gone"])]);
+        let chart = draw(&[todo("end", hostile, &[]), todo("t0\"]", "B", &["end", "gone"])], &Asking::default());
         insta::assert_snapshot!(chart);
         // Each line is a node, an edge or a class, and no text leaves its quotes.
         for line in chart.lines().skip(1).map(str::trim) {

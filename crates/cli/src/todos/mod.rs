@@ -1,5 +1,6 @@
 //! `bosun todos`: the graph of work of a session, seen and edited from any terminal, while it runs and after.
 
+mod asking;
 mod dot;
 mod edit;
 mod graph;
@@ -20,6 +21,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::setup::Setup;
 
+pub(crate) use self::asking::Asking;
 pub(crate) use self::mark::Mark;
 
 pub(crate) async fn perform(args: TodosArgs) -> Result<Exit, Failure> {

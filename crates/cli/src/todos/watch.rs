@@ -21,19 +21,34 @@ const LOOK: Duration = Duration::from_millis(100);
 const PAGE: usize = 256;
 
 pub(super) async fn watch(place: &Place, env: &Env) -> Result<Exit, Failure> {
-    let (board, seen) = Board::read_log(&place.reader)?;
+    let (board, seen) = Board::read_now(&place.reader)?;
     if live_owner(&place.reader)?.is_none() {
         if !place.json {
             live::print_board(&board);
         }
-        print::note(format_args!("nobody runs {}", place.session));
+        tell_rest(place, board.is_interrupted());
         return Ok(Exit::Success);
     }
     let show = if place.json { Show::Events } else { Show::Lines };
     let mut view = View::new(board, show, env);
     let mut follower = Follower { reader: &place.reader, seen, page: Vec::new() };
     live::watch(async || follower.next().await, &mut view).await?;
+    view.agree(&place.reader)?;
+    view.end();
+    if live_owner(&place.reader)?.is_none() {
+        tell_rest(place, view.is_interrupted());
+    }
     Ok(Exit::Success)
+}
+
+/// Says that nothing moves here any more, and what would change that.
+fn tell_rest(place: &Place, is_interrupted: bool) {
+    let id = place.session;
+    if is_interrupted {
+        print::note(format_args!("the fleet is interrupted: nobody runs {id}; resume it: bosun fleet resume {id}"));
+    } else {
+        print::note(format_args!("nobody runs {id}"));
+    }
 }
 
 /// Reads a log along as it grows.

@@ -87,7 +87,7 @@ fn the_settings_of_the_manuals_can_be_used() {
         fs::create_dir(stage.home()).unwrap();
         let settings = read(file).split("```toml\n").nth(1).unwrap().split("```").next().unwrap().to_owned();
         // The machine's own servers are left alone.
-        let alone = "\n[providers.llamacpp]\nbase-url = 'http://10.0.0.1/v1'\n[providers.lmstudio]\nbase-url = 'http://10.0.0.1/v1'\n";
+        let alone = "\n[providers.llama-server]\nbase-url = 'http://10.0.0.1/v1'\n[providers.llamacpp]\nbase-url = 'http://10.0.0.1/v1'\n[providers.lmstudio]\nbase-url = 'http://10.0.0.1/v1'\n";
         fs::write(stage.home().join("config.toml"), settings + alone).unwrap();
         let list = stage.bosun(["models", "--json"]).env("OLLAMA_HOST", "http://10.0.0.1").run().expect(0).json();
         let names: Vec<&str> =

@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 
+mod asking;
 mod chaos;
 mod commands;
 mod crowds;

@@ -71,10 +71,12 @@ pub(crate) fn open(sources: Sources<'_>, patience: Patience, env: &Env) -> Resul
         }
         places.insert(name.to_owned(), described.provider(env)?);
     }
+    let priced = BUILT_IN.iter().filter(|known| known.prices().is_some());
+    let complete = priced.map(|known| known.name.to_owned()).collect();
     let keys = Env::keys(variables);
     let hidden = Hidden { keys: &keys, settings: environment };
     Ok(Access {
-        providers: Providers { places, route: env.route(), patience },
+        providers: Providers { places, complete, route: env.route(), patience },
         secrets: env.secrets(&hidden),
         programs: env.for_programs(&hidden),
         local,

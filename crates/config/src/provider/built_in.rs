@@ -15,18 +15,21 @@ pub(super) struct BuiltIn {
     kind: Kind,
     url: &'static str,
     key: Option<&'static str>,
+    /// Its model that is used where nobody chose one.
+    pub(super) default: Option<&'static str>,
     /// The variable that moves it elsewhere.
     pub(super) variable: Option<&'static str>,
 }
 
 #[rustfmt::skip]
-pub(super) const BUILT_IN: [BuiltIn; 6] = [
-    BuiltIn { name: "anthropic", kind: Kind::Anthropic, url: "https://api.anthropic.com", key: Some(ANTHROPIC_KEY), variable: Some(ANTHROPIC_URL) },
-    BuiltIn { name: "openai", kind: Kind::Openai, url: "https://api.openai.com/v1", key: Some(OPENAI_KEY), variable: Some(OPENAI_URL) },
-    BuiltIn { name: "openai-chat", kind: Kind::OpenaiChat, url: "https://api.openai.com/v1", key: Some(OPENAI_KEY), variable: Some(OPENAI_URL) },
-    BuiltIn { name: "ollama", kind: Kind::OpenaiChat, url: "http://127.0.0.1:11434/v1", key: None, variable: Some(OLLAMA_HOST) },
-    BuiltIn { name: "llamacpp", kind: Kind::OpenaiChat, url: "http://127.0.0.1:8080/v1", key: None, variable: None },
-    BuiltIn { name: "lmstudio", kind: Kind::OpenaiChat, url: "http://127.0.0.1:1234/v1", key: None, variable: None },
+pub(super) const BUILT_IN: [BuiltIn; 7] = [
+    BuiltIn { name: "anthropic", kind: Kind::Anthropic, url: "https://api.anthropic.com", key: Some(ANTHROPIC_KEY), default: Some("claude-sonnet-5-5"), variable: Some(ANTHROPIC_URL) },
+    BuiltIn { name: "openai", kind: Kind::Openai, url: "https://api.openai.com/v1", key: Some(OPENAI_KEY), default: Some("gpt-6.1-sol"), variable: Some(OPENAI_URL) },
+    BuiltIn { name: "openai-chat", kind: Kind::OpenaiChat, url: "https://api.openai.com/v1", key: Some(OPENAI_KEY), default: None, variable: Some(OPENAI_URL) },
+    BuiltIn { name: "ollama", kind: Kind::OpenaiChat, url: "http://127.0.0.1:11434/v1", key: None, default: None, variable: Some(OLLAMA_HOST) },
+    BuiltIn { name: "llamacpp", kind: Kind::OpenaiChat, url: "http://127.0.0.1:8080/v1", key: None, default: None, variable: None },
+    BuiltIn { name: "llama-server", kind: Kind::OpenaiChat, url: "http://127.0.0.1:9931/v1", key: None, default: None, variable: None },
+    BuiltIn { name: "lmstudio", kind: Kind::OpenaiChat, url: "http://127.0.0.1:1234/v1", key: None, default: None, variable: None },
 ];
 
 impl BuiltIn {

@@ -4,10 +4,12 @@ mod access;
 mod address;
 mod bring;
 mod built_in;
+mod default;
 mod error;
 mod file;
 
 pub use access::Access;
+pub use default::DefaultModel;
 pub use error::ProviderError;
 pub use file::{ModelFile, ProviderFile};
 

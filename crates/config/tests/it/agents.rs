@@ -10,13 +10,14 @@ use super::{Machine, read};
 fn r6_limits_of_agents_are_settings() {
     let config = read(
         "[limits]\nlive = 8\ndepth = 2\ntotal = 50\nspawns-per-minute = 30\ngrace-secs = 5\nstall-secs = 60\n\
-         abort-secs = 120\n[limits.per-type]\nexplore = 4\n",
+         abort-secs = 120\ncommand-memory-mb = 2048\n[limits.per-type]\nexplore = 4\n",
     )
     .unwrap();
     let limits = &config.limits;
     assert_eq!((limits.live, limits.depth, limits.total, limits.rate), (8, 2, 50, 30));
     assert_eq!((limits.grace, limits.of_type["explore"]), (Duration::from_secs(5), 4));
     assert_eq!((config.stall_after, config.abort_after), (Duration::from_secs(60), Duration::from_secs(120)));
+    assert_eq!((config.command_memory, read("").unwrap().command_memory), (Some(2 << 30), None));
     assert!(read("[limits.per-type]\nexplore = 0\n").unwrap_err().contains("line 2"));
 }
 

@@ -42,13 +42,12 @@ fn only_what_they_forbid_and_ask_counts() {
     assert_eq!(
         told,
         [
-            (Weight::Remark, "1 allow rule is not used; copy what you want with `bosun config allow RULE`"),
+            (Weight::Remark, "1 allow rule is not used; `bosun import claude` shows and copies what fits"),
             (
                 Weight::Remark,
-                "not used: permissions.defaultMode, model; the same can be said in config.toml as permissions.mode, \
-                 workspace.add-dirs and model, and variables in the environment"
+                "not used: permissions.defaultMode, model; `bosun import claude` shows and copies what fits"
             ),
-            (Weight::Remark, "2 allow rules are not used; copy what you want with `bosun config allow RULE`"),
+            (Weight::Remark, "2 allow rules are not used; `bosun import claude` shows and copies what fits"),
         ]
     );
 }
@@ -89,4 +88,15 @@ fn a_file_that_cannot_be_read_stops_the_run_since_it_may_forbid_something() {
         machine.write("user/.claude/settings.json", text);
         assert!(machine.layers(Standing::Untrusted).is_ok());
     }
+}
+
+/// In Claude's files `/x` is below the project, in Bosun's it is below the root of the disk.
+#[test]
+fn a_forbidden_path_that_begins_with_a_slash_is_forbidden_below_the_project_too() {
+    let machine = Machine::new();
+    let text = r#"{"permissions": {"deny": ["Read(/secrets/**)", "Edit(//etc/**)", "Bash(/bin/x)"]}}"#;
+    machine.write("project/.claude/settings.json", text);
+    let rules = machine.layers(Standing::Untrusted).unwrap().rules().unwrap();
+    let texts: Vec<_> = rules.iter().map(|rule| rule.text.as_str()).collect();
+    assert_eq!(texts, ["read(/secrets/**)", "read(./secrets/**)", "edit(//etc/**)", "shell(/bin/x)"]);
 }

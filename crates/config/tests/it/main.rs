@@ -9,6 +9,7 @@ mod catalog;
 mod controls;
 mod documents;
 mod foreign;
+mod import;
 mod layers;
 mod mistakes;
 mod plans;

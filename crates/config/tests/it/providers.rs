@@ -32,6 +32,7 @@ fn the_usual_providers_need_no_file() {
         seen,
         [
             ("anthropic", Wire::Anthropic, "https://api.anthropic.com", false, None),
+            ("llama-server", Wire::Chat, "http://127.0.0.1:9931/v1", true, Some(1)),
             ("llamacpp", Wire::Chat, "http://127.0.0.1:8080/v1", true, Some(1)),
             ("lmstudio", Wire::Chat, "http://127.0.0.1:1234/v1", true, Some(1)),
             ("ollama", Wire::Chat, "http://127.0.0.1:11434/v1", true, Some(1)),
@@ -41,7 +42,7 @@ fn the_usual_providers_need_no_file() {
     );
     let keys: Vec<&Key> = providers.values().map(|provider| &provider.key).collect();
     let (anthropic, openai) = (missing("ANTHROPIC_API_KEY"), missing("OPENAI_API_KEY"));
-    assert_eq!(keys, [&anthropic, &Key::Needless, &Key::Needless, &Key::Needless, &openai, &openai]);
+    assert_eq!(keys, [&anthropic, &Key::Needless, &Key::Needless, &Key::Needless, &Key::Needless, &openai, &openai]);
 }
 
 #[test]
@@ -60,9 +61,9 @@ fn keys_and_addresses_come_from_the_environment() {
 
 #[test]
 fn servers_of_local_models_are_looked_for_on_this_machine_only() {
-    assert_eq!(access("", &[]).unwrap().local, ["llamacpp", "lmstudio", "ollama"]);
+    assert_eq!(access("", &[]).unwrap().local, ["llama-server", "llamacpp", "lmstudio", "ollama"]);
     let elsewhere = "[providers.lmstudio]\nbase-url = 'http://10.0.0.1:1234/v1'\n";
-    assert_eq!(access(elsewhere, &[("OLLAMA_HOST", "box")]).unwrap().local, ["llamacpp"]);
+    assert_eq!(access(elsewhere, &[("OLLAMA_HOST", "box")]).unwrap().local, ["llama-server", "llamacpp"]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use host::Home;
 use protocol::{RuleEffect, SessionId};
 use runtime::{Guests, Start, SystemText};
 use serde_json::Value;
-use store::Index;
+use store::{Index, SessionsWanted};
 
 use super::args::Args;
 use super::brought::Brought;
@@ -69,8 +69,9 @@ fn start(args: &Args, home: &Home) -> Result<Start, Refusal> {
 fn latest(home: &Home) -> Result<Option<SessionId>, Refusal> {
     let unreadable = |error: &dyn std::fmt::Display| refusal(format!("the sessions cannot be listed: {error}"), "");
     let cwd = std::env::current_dir().map_err(|error| unreadable(&error))?.display().to_string();
-    let index = Index::open(home).and_then(|index| index.agree(home)?.list(Some(&cwd)));
-    Ok(index.map_err(|error| unreadable(&error))?.first().map(|row| row.id))
+    let wanted = SessionsWanted { cwd: Some(cwd), limit: Some(1), ..SessionsWanted::default() };
+    let page = Index::open(home).and_then(|index| index.agree(home)?.page(home, &wanted));
+    Ok(page.map_err(|error| unreadable(&error))?.rows.first().map(|row| row.id))
 }
 
 fn named(text: &str, flag: &str) -> Result<SessionId, Refusal> {

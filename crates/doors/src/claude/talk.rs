@@ -31,6 +31,9 @@ use crate::{Ended, session_uuid};
 /// How often a client that says nothing more is looked after: one that died does not take what it is sent.
 const PROBE: Duration = Duration::from_millis(500);
 
+/// What a client is told whose session is another's, when that one has left.
+const OWNER_LEFT: &str = "the session ended because the client that owns it left; resume the session to go on";
+
 /// How the client wants to be treated.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Manner {
@@ -96,6 +99,8 @@ pub(super) enum Over {
     Done,
     /// The client is gone, or will not say what is waited for.
     Left,
+    /// The session is another client's, which has left.
+    OwnerLeft,
     /// What the client says cannot be read, or the session is gone.
     Broken(String),
 }
@@ -182,14 +187,29 @@ impl Talk {
             Over::Left => Ended::Well,
             Over::Done if self.last.as_ref().is_some_and(Ending::is_failure) => Ended::Failed,
             Over::Done => Ended::Well,
+            // One that has all it asked for has lost nothing.
+            Over::OwnerLeft if !self.asked && self.queue.is_empty() => {
+                if !self.is_over {
+                    self.fail(OWNER_LEFT.into()).await;
+                }
+                Ended::Well
+            }
+            Over::OwnerLeft => {
+                self.fail(OWNER_LEFT.into()).await;
+                Ended::Failed
+            }
             Over::Broken(words) => {
                 tracing::error!("{words}");
-                let figures = self.ledger.close();
-                // A client that is gone needs no result.
-                self.show(frames::result(self.session, Ending::Failed(words), figures)).await.ok();
+                self.fail(words).await;
                 Ended::Failed
             }
         }
+    }
+
+    /// Tells the client why the session is over. One that is gone needs no result.
+    async fn fail(&mut self, words: String) {
+        let figures = self.ledger.close();
+        self.show(frames::result(self.session, Ending::Failed(words), figures)).await.ok();
     }
 
     /// Begins with what waits, and with the first message if there is one.
@@ -209,6 +229,7 @@ impl Talk {
             said = inbox.next(), if !self.is_over => self.said(said).await,
             told = news.next() => match told {
                 Ok(notice) => self.told(notice).await,
+                Err(_closed) if self.intro.visits => Err(Over::OwnerLeft),
                 Err(closed) => Err(Over::Broken(closed.to_string())),
             },
             Some(chore) = self.chores.join_next() => match chore {

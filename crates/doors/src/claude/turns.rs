@@ -1,6 +1,6 @@
 //! Turns: each message of the client's is one, and so is each time that the root is woken by what it left running.
 
-use protocol::api::{AskView, AsksParams, AsksResult, DecideParams, Method, RulesParams};
+use protocol::api::{AskView, AsksDecideParams, AsksParams, AsksResult, DecideParams, Method, RulesParams};
 use protocol::{Ask, CallId, Origin, TaskId};
 use rpc::CallError;
 use serde_json::{Value, json};
@@ -185,7 +185,8 @@ impl Talk {
         }
         let mut next = Some(verdict.decision);
         while let Some(decision) = next.take() {
-            let params = DecideParams { ask: ask.id.clone(), decision: decision.clone() };
+            let decided = DecideParams { ask: ask.id.clone(), decision: decision.clone() };
+            let params = AsksDecideParams { decided, interrupt: verdict.interrupts };
             if let Err(error) = self.call::<Value>(Method::AsksDecide, params).await {
                 // Another client may have been faster.
                 tracing::info!(%error, "a decision was not taken");
@@ -193,9 +194,6 @@ impl Talk {
                     next = instead(decision, &refusal);
                 }
             }
-        }
-        if verdict.interrupts {
-            self.interrupt().await;
         }
         Ok(())
     }

@@ -123,18 +123,33 @@ where
     let admitted = AtomicBool::new(!server.asks_for_token());
     let visit = Arc::new(Visit { server, peer, admitted, stays: Mutex::default() });
     let mut calls = JoinSet::new();
-    tokio::select! {
-        () = read(&visit, &mut connection, &mut calls) => {}
-        () = visit.server.closed() => {}
-        () = visit.stays_out() => connection.outbox().close(ErrorObject::invalid("no token came in time")),
-    }
+    let is_closing = tokio::select! {
+        () = read(&visit, &mut connection, &mut calls) => false,
+        () = visit.server.closed() => true,
+        () = visit.stays_out() => {
+            connection.outbox().close(ErrorObject::invalid("no token came in time"));
+            false
+        }
+    };
     visit.peer.leave();
     let unfinished = async { while calls.join_next().await.is_some() {} };
     // Past the grace, calls under way are dropped.
     tokio::time::timeout(LIMITS.grace, unfinished).await.ok();
     calls.shutdown().await;
     visit.part_all().await;
+    if is_closing {
+        // A client that sees the end of the stream gives up what it waits for, even if the answer came just before.
+        tokio::time::timeout(PARTING, hear_out(&mut connection)).await.ok();
+    }
     connection.close().await;
+}
+
+/// How long a client may take to leave a server that closes.
+const PARTING: Duration = Duration::from_secs(1);
+
+/// Waits until the client leaves. What it says meanwhile comes too late.
+async fn hear_out<R: AsyncRead + Unpin>(connection: &mut Connection<R>) {
+    while let Ok(Some(_late)) = connection.next().await {}
 }
 
 async fn read<R>(visit: &Arc<Visit>, connection: &mut Connection<R>, calls: &mut JoinSet<()>)

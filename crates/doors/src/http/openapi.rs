@@ -9,7 +9,7 @@ use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use super::problem::Problem;
-use super::route::{Gives, Route, Shape, Takes};
+use super::route::{Act, Gives, Route, Shape, Takes};
 use super::routes::ROUTES;
 
 /// The document that describes everything that may be asked.
@@ -65,6 +65,10 @@ fn document() -> Value {
 fn operation(route: &Route, generator: &mut SchemaGenerator) -> Value {
     let mut parameters: Vec<Value> = route.names().map(path_parameter).collect();
     let mut operation = json!({ "operationId": route.name, "summary": route.about });
+    if matches!(route.act, Act::Call(method) if method.is_experimental()) {
+        operation["summary"] = format!("Experimental: {}", uncapitalised(route.about)).into();
+        operation["x-experimental"] = true.into();
+    }
     match &route.takes {
         Takes::Nothing => {}
         Takes::Query(shape) => parameters.extend(query_parameters(shape)),
@@ -84,6 +88,11 @@ fn operation(route: &Route, generator: &mut SchemaGenerator) -> Value {
     operation["parameters"] = parameters.into();
     operation["responses"] = responses.into();
     operation
+}
+
+fn uncapitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
 }
 
 fn path_parameter(name: &str) -> Value {

@@ -119,8 +119,18 @@ async fn h3_q36_what_a_hook_started_is_gone_with_it() {
     let folder = tempfile::tempdir().unwrap();
     let runner = runner(guardian(), folder.path());
     let text = "(trap '' TERM; while :; do date +%N > alive; sleep 0.02; done) & sleep 60";
-    let spec = HookSpec { timeout_ms: 500, ..command(HookEvent::PreToolUse, text) };
-    tell(&runner, vec![spec], &call("shell", "{}")).await;
+    let time = Duration::from_secs(60);
+    let spec = HookSpec { timeout_ms: 60_000, ..command(HookEvent::PreToolUse, text) };
+    let deadline = async {
+        while !folder.path().join("alive").exists() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        tokio::time::pause();
+        tokio::time::advance(time).await;
+        tokio::time::resume();
+    };
+    let occasion = call("shell", "{}");
+    tokio::join!(tell(&runner, vec![spec], &occasion), deadline);
     let alive = || std::fs::read_to_string(folder.path().join("alive")).unwrap();
     // Killing takes a moment; from then on nothing is written any more.
     for _ in 0..200 {

@@ -90,6 +90,7 @@ fn order(job: JobId, program: &Program) -> Order {
         env: env.collect(),
         leftovers: program.leftovers,
         parting: program.parting,
+        memory: program.memory,
     })
 }
 

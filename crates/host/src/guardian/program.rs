@@ -25,6 +25,8 @@ pub struct Program {
     pub leftovers: Leftovers,
     /// How long it may take to end when its owner is gone.
     pub parting: Parting,
+    /// Most bytes of memory that each of its processes may take; no limit when absent.
+    pub memory: Option<u64>,
 }
 
 impl Program {
@@ -39,6 +41,7 @@ impl Program {
             stderr: Stderr::Merge,
             leftovers: Leftovers::Kill,
             parting: Parting::Brief,
+            memory: None,
         }
     }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::{fs, io};
 
-use rustix::process::Pid;
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, setrlimit};
 
 use super::mark::Marks;
 use super::wire::{Fault, Spawn, Word};
@@ -29,7 +29,7 @@ pub(super) fn start(order: &Spawn, marks: &Marks, descriptors: Vec<OwnedFd>) -> 
         .stdin(Stdio::from(stdin))
         .stdout(Stdio::from(stdout))
         .stderr(Stdio::from(stderr));
-    let child = expendable(|| command.spawn())?;
+    let child = expendable(|| limited(order.memory, || command.spawn()))?;
     i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or_else(|| io::Error::other("a process without a number"))
 }
 
@@ -48,6 +48,18 @@ fn expendable<T>(start: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     if let Some(own) = raised {
         let _stays = set(own);
     }
+    started
+}
+
+/// Starts something whose processes may take so much memory each: what they write to, not what they only reserve. It
+/// inherits the limit at its start.
+fn limited<T>(memory: Option<u64>, start: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    let Some(memory) = memory else { return start() };
+    let own = getrlimit(Resource::Data);
+    let most = own.current.map_or(memory, |own| own.min(memory));
+    setrlimit(Resource::Data, Rlimit { current: Some(most), ..own })?;
+    let started = start();
+    setrlimit(Resource::Data, own)?;
     started
 }
 

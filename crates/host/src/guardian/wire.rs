@@ -36,6 +36,7 @@ pub(super) struct Spawn {
     pub(super) env: Vec<(Word, Word)>,
     pub(super) leftovers: Leftovers,
     pub(super) parting: Parting,
+    pub(super) memory: Option<u64>,
 }
 
 /// What the guardian tells.

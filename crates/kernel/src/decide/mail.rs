@@ -29,7 +29,8 @@ impl Draft<'_> {
             self.break_off(to)?;
         }
         let task = self.task(to)?;
-        if from == Origin::User && matches!(task.phase, Phase::Parked(Parking { why: ParkReason::Auth, .. })) {
+        let is_mended = |why| matches!(why, ParkReason::Auth | ParkReason::DayBudget);
+        if from == Origin::User && matches!(task.phase, Phase::Parked(Parking { why, .. }) if is_mended(why)) {
             // Whoever writes to it wants it to try again.
             return self.requeue(to);
         }

@@ -120,8 +120,8 @@ impl Draft<'_> {
             match self.task(id)?.phase {
                 Phase::Interrupted => self.requeue(id)?,
                 Phase::Idle => self.wake(id)?,
-                // The key may be another by now.
-                Phase::Parked(Parking { why: ParkReason::Auth, .. }) => self.requeue(id)?,
+                // The key, or the budget of the day, may be another by now.
+                Phase::Parked(Parking { why: ParkReason::Auth | ParkReason::DayBudget, .. }) => self.requeue(id)?,
                 Phase::Queued(_) | Phase::Running(_) | Phase::Parked(_) | Phase::Finished(_) => {}
             }
         }

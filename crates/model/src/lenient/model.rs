@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use futures_util::{StreamExt, stream};
 
 use super::reader::Reader;
@@ -27,6 +28,10 @@ impl Model for Lenient {
 
     fn facts(&self) -> &Facts {
         self.model.facts()
+    }
+
+    fn learn(&self) -> BoxFuture<'_, ()> {
+        self.model.learn()
     }
 
     fn ask(&self, request: Request) -> Deltas {

@@ -7,6 +7,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use futures_util::future::BoxFuture;
 use futures_util::{StreamExt, stream};
 use protocol::ModelFault;
 
@@ -35,6 +36,10 @@ impl Model for Recorder {
 
     fn facts(&self) -> &Facts {
         self.model.facts()
+    }
+
+    fn learn(&self) -> BoxFuture<'_, ()> {
+        self.model.learn()
     }
 
     fn ask(&self, request: Request) -> Deltas {

@@ -22,6 +22,7 @@ mod report;
 mod responses;
 mod thinks;
 mod verbatim;
+mod window;
 mod words;
 mod written;
 

@@ -1,15 +1,17 @@
 //! A model at a provider.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use futures_util::{StreamExt, stream};
+use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, StreamExt, stream};
 use net::{Header, Post};
 use protocol::ModelFault;
 
 use super::account::account;
 use super::exchange::Question;
 use super::place::Place;
+use super::window::{self, Window};
 use super::{anthropic, chat, responses};
 use crate::{Deltas, Facts, Key, Listed, Model, ModelError, Provider, Request, Skill, Wire};
 
@@ -18,6 +20,8 @@ use crate::{Deltas, Facts, Key, Listed, Model, ModelError, Provider, Request, Sk
 pub(crate) struct Remote {
     name: String,
     facts: Facts,
+    /// What is known since its server was asked.
+    learnt: OnceLock<Facts>,
     place: Arc<Place>,
     client: net::Client,
 }
@@ -29,13 +33,30 @@ impl Remote {
         let facts = Facts {
             bucket: Some(format!("{provider}/{}/{model}", account(&at.key))),
             price,
+            bills: at.key != Key::Needless || !at.extra.headers.is_empty(),
             context,
             max_output: max_output.unwrap_or(Facts::UNKNOWN.max_output),
             skill: if at.small { Skill::Small } else { Skill::Able },
             at_once: at.at_once,
         };
         let place = Place { provider: provider.to_owned(), model: model.to_owned(), at };
-        Remote { name: format!("{provider}/{model}"), facts, place: Arc::new(place), client }
+        Remote { name: format!("{provider}/{model}"), facts, learnt: OnceLock::new(), place: Arc::new(place), client }
+    }
+
+    /// Asks a server of the user's own how long a conversation may be, unless that is known.
+    async fn ask_window(&self) {
+        let Provider { wire, key, base_url, .. } = &self.place.at;
+        let is_own = *wire == Wire::Chat && *key == Key::Needless;
+        if !is_own || self.facts.context.is_some() || self.learnt.get().is_some() {
+            return;
+        }
+        let context = match window::ask(base_url, &self.place.model).await {
+            Window::Tokens(tokens) => Some(tokens),
+            Window::Untold => None,
+            Window::NotYet => return,
+        };
+        // Whoever asked at the same time was told the same.
+        let _set_already = self.learnt.set(Facts { context, ..self.facts.clone() });
     }
 
     fn body(&self, request: &Request) -> serde_json::Result<Vec<u8>> {
@@ -81,7 +102,11 @@ impl Model for Remote {
     }
 
     fn facts(&self) -> &Facts {
-        &self.facts
+        self.learnt.get().unwrap_or(&self.facts)
+    }
+
+    fn learn(&self) -> BoxFuture<'_, ()> {
+        self.ask_window().boxed()
     }
 
     fn ask(&self, request: Request) -> Deltas {

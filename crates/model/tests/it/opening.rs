@@ -103,12 +103,3 @@ fn a_remote_model_that_cannot_be_opened_is_explained() {
         assert_eq!(open(spec, "/".as_ref(), &providers).map(|_| "no error").unwrap_err().to_string(), message);
     }
 }
-
-#[test]
-fn only_files_are_named_from_a_folder() {
-    let full = |spec| bosun_model::in_full(spec, "/folder".as_ref());
-    assert_eq!(full("script/fix.yaml"), "script//folder/fix.yaml");
-    assert_eq!(full("replay//tmp/run.jsonl"), "replay//tmp/run.jsonl");
-    assert_eq!(full("anthropic/claude-opus-5"), "anthropic/claude-opus-5");
-    assert_eq!(full("openrouter/meta/llama"), "openrouter/meta/llama");
-}

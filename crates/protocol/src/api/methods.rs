@@ -90,6 +90,11 @@ impl Method {
         METHODS[self as usize]
     }
 
+    /// Whether it may change or go in any version.
+    pub fn is_experimental(self) -> bool {
+        matches!(self, Method::SessionFleetStart)
+    }
+
     /// The name on the wire.
     pub fn name(self) -> &'static str {
         self.shape().name
@@ -105,6 +110,7 @@ mod tests {
         for shape in METHODS {
             assert_eq!(Method::named(shape.name), Some(shape.method));
             assert_eq!(shape.method.shape().name, shape.name);
+            assert_eq!(shape.about.starts_with("Experimental: "), shape.method.is_experimental(), "{}", shape.name);
         }
         assert_eq!(Method::named("session.fly"), None);
     }

@@ -19,6 +19,10 @@ pub struct TodoView {
     pub status: TodoStatus,
     /// Whether it can be worked on now.
     pub ready: bool,
+    /// Whether it is in progress and nobody works on it, since the process that did is gone. It goes on when its
+    /// session is resumed.
+    #[serde(default)]
+    pub interrupted: bool,
     /// The todos that must be done first.
     pub depends_on: Vec<TodoId>,
     /// Why it is blocked, or what went wrong the last time.
@@ -37,6 +41,16 @@ pub struct TodoView {
     pub task: Option<String>,
     /// How often somebody began to work on it.
     pub attempts: u32,
+}
+
+impl TodoView {
+    /// The word of what is in progress while nobody works on it.
+    pub const INTERRUPTED: &'static str = "interrupted";
+
+    /// How far it is, in one word.
+    pub fn word(&self) -> &'static str {
+        if self.interrupted { Self::INTERRUPTED } else { self.status.word() }
+    }
 }
 
 /// Which todos are wanted, and which page of them.

@@ -106,6 +106,8 @@ pub struct SendResult {
 pub struct AskView {
     /// The session it belongs to.
     pub session: SessionId,
+    /// Its number in the session, from 1, in the order of asking: a name that is short enough to type.
+    pub number: u64,
     /// The task whose call waits.
     pub task: TaskId,
     /// That task's path, such as `/root/tests`.
@@ -234,6 +236,18 @@ pub struct DecideParams {
     pub ask: AskId,
     /// What is decided.
     pub decision: Decision,
+}
+
+/// A decision over the API.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AsksDecideParams {
+    /// What is decided.
+    #[serde(flatten)]
+    pub decided: DecideParams,
+    /// Whether the turn is broken off with it, before anything can follow from the decision.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupt: bool,
 }
 
 /// Where a subscription begins.

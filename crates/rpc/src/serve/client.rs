@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde::Serialize;
+use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -14,11 +15,33 @@ pub struct ClientHandle {
     outbox: Outbox,
     work: TaskTracker,
     gone: CancellationToken,
+    /// Held by the call of this client that is being applied: those after it wait, in their order.
+    turn: Arc<Mutex<()>>,
+    /// Cancelled when the call that has this handle lets others pass.
+    passed: CancellationToken,
 }
 
 impl ClientHandle {
     pub(super) fn new(outbox: Outbox, gone: CancellationToken) -> ClientHandle {
-        ClientHandle { outbox, work: TaskTracker::new(), gone }
+        let (turn, passed) = (Arc::default(), CancellationToken::new());
+        ClientHandle { outbox, work: TaskTracker::new(), gone, turn, passed }
+    }
+
+    /// Lets the calls of other clients be applied before this one, which waits for something slow. What this client sent
+    /// after it still comes after it.
+    pub fn let_others_pass(&self) {
+        self.passed.cancel();
+    }
+
+    /// The turn of the next call of this client.
+    pub(super) fn turn(&self) -> impl Future<Output = OwnedMutexGuard<()>> + Send + use<> {
+        Arc::clone(&self.turn).lock_owned()
+    }
+
+    /// The handle for a call in the line, and what tells that it lets others pass.
+    pub(super) fn in_line(self) -> (ClientHandle, CancellationToken) {
+        let passed = CancellationToken::new();
+        (ClientHandle { passed: passed.clone(), ..self }, passed)
     }
 
     /// Tells the client something at once. A client that has not read what it was told before is closed.

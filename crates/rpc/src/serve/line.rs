@@ -1,10 +1,14 @@
-//! The line in which calls of one session wait for each other.
+//! The line in which calls of one session wait for each other. A call that lets others pass leaves the line; what its
+//! own client sent after it still comes after it.
 
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
 
 use protocol::api::Method;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
 
 use super::{ClientHandle, Serve, answer};
 use crate::ErrorObject;
@@ -26,10 +30,10 @@ impl Line {
     pub(super) fn new(server: Arc<dyn Serve>) -> (Line, impl Future<Output = ()>) {
         let (line, mut jobs) = mpsc::unbounded_channel::<Job>();
         let serving = async move {
-            while let Some(Job { method, params, client, reply }) = jobs.recv().await {
-                let outcome = answer(Arc::clone(&server), method, params, client).await;
-                // A call that was taken is applied, even if its client has left.
-                reply.send(outcome).ok();
+            let mut aside = JoinSet::new();
+            while let Some(job) = jobs.recv().await {
+                while aside.try_join_next().is_some() {}
+                job.serve(Arc::clone(&server), &mut aside).await;
             }
         };
         (Line(line), serving)
@@ -46,5 +50,34 @@ impl Line {
         // A line that is not served any more drops the job, and with it the reply.
         self.0.send(Job { method, params, client, reply }).ok();
         async move { outcome.await.unwrap_or_else(|_| Err(ErrorObject::internal("the session is closing"))) }
+    }
+}
+
+impl Job {
+    /// Runs the call to its end, or until it lets others pass.
+    async fn serve(self, server: Arc<dyn Serve>, aside: &mut JoinSet<()>) {
+        let Job { method, params, client, reply } = self;
+        let mut turn = Box::pin(client.turn());
+        let held = poll_fn(|cx| Poll::Ready(turn.as_mut().poll(cx))).await;
+        let (client, passed) = client.in_line();
+        let run = async move |held| {
+            let outcome = answer(server, method, params, client).await;
+            // A call that was taken is applied, even if its client has left.
+            reply.send(outcome).ok();
+            drop(held);
+        };
+        match held {
+            Poll::Ready(held) => {
+                let mut running = Box::pin(run(held));
+                tokio::select! {
+                    biased;
+                    () = &mut running => return,
+                    () = passed.cancelled() => {}
+                }
+                aside.spawn(running);
+            }
+            // An earlier call of the same client has let others pass.
+            Poll::Pending => drop(aside.spawn(async move { run(turn.await).await })),
+        }
     }
 }

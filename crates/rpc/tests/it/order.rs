@@ -71,6 +71,28 @@ async fn a_session_method_that_waits_holds_up_the_next_one_and_no_other() {
 }
 
 #[tokio::test]
+async fn a_session_method_that_lets_others_pass_holds_up_its_own_client_alone() {
+    let server = Running::start().await;
+    let ((one, _n1), (two, _n2)) = (server.client().await, server.client().await);
+    let first = one.call::<Value>(Method::SessionSend, json!({ "do": "pass", "tag": "first" }));
+    let own = async {
+        for tag in ["second", "third"] {
+            one.call::<Value>(Method::SessionSend, json!({ "tag": tag })).await.unwrap();
+        }
+    };
+    let other = async {
+        one.call::<Value>(Method::TasksList, json!({ "tag": "arrived" })).await.unwrap();
+        two.call::<Value>(Method::SessionInterrupt, json!({ "tag": "other" })).await.unwrap();
+        server.stage.gate.notify_one();
+    };
+    soon(async { tokio::join!(first, own, other) }).await.0.unwrap();
+    let log: Vec<String> = server.stage.log().into_iter().filter(|line| line.starts_with("session.")).collect();
+    let ends: Vec<&str> = log.iter().filter_map(|line| line.strip_suffix(" ends")).collect();
+    assert_eq!(ends, ["session.interrupt other", "session.send first", "session.send second", "session.send third"]);
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn a_session_method_is_applied_even_if_its_client_left() {
     let server = Running::start().await;
     let ((stays, _n1), (leaves, n2)) = (server.client().await, server.client().await);

@@ -45,6 +45,10 @@ impl Stage {
         match params["do"].as_str() {
             Some("panic") => panic!("on purpose"),
             Some("wait") => self.gate.notified().await,
+            Some("pass") => {
+                client.let_others_pass();
+                self.gate.notified().await;
+            }
             Some("huge") => return Ok("x".repeat(9 << 20).into()),
             Some("flood") => flood(&client),
             Some("replay") => replay(&client),

@@ -3,12 +3,12 @@
 use futures_util::StreamExt;
 use kernel::{Refusal, Report};
 use model::{Delta, Draft, Model, ModelError, Reply, Request};
-use protocol::{Run, TaskId, Turn};
+use protocol::{Price, Run, TaskId, Turn};
 use tools::Pulse;
 
 use super::quote::tokens;
 use crate::bus::{Bus, Live};
-use crate::governor::Permit;
+use crate::governor::{DayShare, Permit};
 use crate::supervisor::{Rejected, Supervisor};
 use crate::watch::{Streamed, Words};
 
@@ -21,7 +21,7 @@ pub(super) struct Ears<'a> {
     pub(super) words: Words,
     pub(super) streamed: Streamed,
     /// What is set aside for the answer, where somebody limits that.
-    pub(super) growth: Option<Growth>,
+    pub(super) growth: Option<Growth<'a>>,
 }
 
 impl Ears<'_> {
@@ -42,26 +42,49 @@ impl Ears<'_> {
 }
 
 /// What is set aside for an answer while it arrives.
-pub(super) struct Growth {
-    pub(super) supervisor: Supervisor,
-    pub(super) run: Run,
-    pub(super) turn: Turn,
+pub(super) struct Growth<'a> {
+    /// Where somebody limits what the session spends.
+    pub(super) budget: Option<TurnBudget>,
+    /// What it takes of the budget of the day.
+    pub(super) share: &'a mut DayShare,
+    pub(super) price: Price,
     /// The output that is set aside for.
     pub(super) output: u32,
 }
 
-impl Growth {
+/// The turn that the budgets above it set something aside for.
+pub(super) struct TurnBudget {
+    pub(super) supervisor: Supervisor,
+    pub(super) run: Run,
+    pub(super) turn: Turn,
+}
+
+impl Growth<'_> {
     /// Sets more aside before so much has arrived as was set aside for; tells whether there was more.
     async fn cover(&mut self, arrived: u32) -> Result<bool, Rejected> {
         if arrived < self.output / 4 * 3 {
             return Ok(true);
         }
         let output = self.output.saturating_mul(2).max(arrived.saturating_mul(2));
+        let more = self.price.at_most(0, (output - self.output).into());
+        if !self.share.grow(more).await {
+            return Ok(false);
+        }
+        let grown = match &self.budget {
+            Some(budget) => budget.grow(output).await?,
+            None => true,
+        };
+        if grown {
+            self.output = output;
+        }
+        Ok(grown)
+    }
+}
+
+impl TurnBudget {
+    async fn grow(&self, output: u32) -> Result<bool, Rejected> {
         match self.supervisor.report(self.run, Report::TurnGrows { turn: self.turn, output }).await {
-            Ok(()) => {
-                self.output = output;
-                Ok(true)
-            }
+            Ok(()) => Ok(true),
             Err(Rejected::Refused(Refusal::Budget { .. } | Refusal::BudgetHeld { .. })) => Ok(false),
             // Somebody has ended the turn; its events say so.
             Err(Rejected::Refused(Refusal::NoTurn)) => Ok(true),

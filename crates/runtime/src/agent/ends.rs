@@ -221,7 +221,7 @@ impl AgentRun {
     }
 
     /// What a question that was not answered is counted as: nothing if the model never began to work on it.
-    fn booked(&self, error: &ModelError) -> Booked {
+    pub(super) fn booked(&self, error: &ModelError) -> Booked {
         let output = self.link.streamed.tokens();
         if error.begun || output > 0 { Booked::Used { output } } else { Booked::Nothing }
     }

@@ -8,6 +8,7 @@ mod ask;
 mod call;
 mod call_ids;
 mod contract;
+mod day;
 mod deadline;
 mod desk;
 mod early;

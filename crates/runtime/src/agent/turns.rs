@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use kernel::{Ending, Parking, Point, Refusal, Report};
+use kernel::{Booked, Ending, Parking, Point, Refusal, Report};
 use model::{Calls, Request};
-use protocol::{Budget, Compaction, FailKind, Limit, ParkReason, Turn, WrapUp};
+use protocol::{Budget, Compaction, FailKind, Limit, ParkReason, Quote, Turn, WrapUp};
 
 use tokio::sync::watch;
 
-use super::ask::{Asked, Ears, Growth, ask};
+use super::ask::{Asked, Ears, Growth, TurnBudget, ask};
 use super::call_ids;
 use super::ends::out_of;
 use super::quote;
@@ -17,7 +17,7 @@ use super::room::{self, Room};
 use super::run::{Broken, Step};
 use super::{AgentRun, Deadline};
 use crate::conversation::Conversation;
-use crate::governor::{Admission, Permit, Verdict};
+use crate::governor::{Admission, DayShare, Permit, Verdict};
 use crate::hooks::tell;
 use crate::supervisor::Rejected;
 
@@ -49,20 +49,25 @@ impl AgentRun {
                 Ok(Refit::Another) => tries = Tries::of(self.outfit.model.facts()),
                 Err(message) => return self.end(Ending::Failed { kind: FailKind::Model, message }).await,
             }
+            self.outfit.model.learn().await;
             let mut permit = match self.admitted().await? {
                 Ok(permit) => permit,
+                Err(step) => return Ok(step),
+            };
+            let mut share = match self.share_of_day().await? {
+                Ok(share) => share,
                 Err(step) => return Ok(step),
             };
             let turn = match self.begin_turn().await? {
                 Begun::Turn(turn) => turn,
                 Begun::NoSlot => {
-                    // Whoever has a slot may need the place that this one has at the governor.
-                    drop(permit);
+                    // Whoever has a slot may need the place that this one has at the governor, or its share of the day.
+                    drop((permit, share));
                     self.wait_for_slot().await;
                     continue;
                 }
                 Begun::Held(settled) => {
-                    drop(permit);
+                    drop((permit, share));
                     // Others are told once why nothing happens.
                     if !std::mem::replace(&mut waits_for_budget, true) {
                         self.report(Report::AwaitsBudget).await?;
@@ -78,7 +83,7 @@ impl AgentRun {
             let held = &mut permit;
             let (pulse, words, streamed) =
                 (self.link.pulse.clone(), self.link.words.clone(), self.link.streamed.clone());
-            let growth = self.is_budgeted().then(|| self.growth(turn));
+            let growth = self.growth(turn, &mut share);
             let asked = async move {
                 let ears = Ears { bus: &desk.bus, task, turn, pulse, words, streamed, growth };
                 ask(&*model, request, ears, held).await
@@ -93,6 +98,7 @@ impl AgentRun {
             match (asked, permit) {
                 (Asked::Answered(mut reply), permit) => {
                     permit.settle(Verdict::Answered);
+                    self.settle_day(share, reply.usage);
                     call_ids::tell_apart(self.conversation.messages(), &mut reply.content);
                     return self.answered(turn, reply).await;
                 }
@@ -104,6 +110,9 @@ impl AgentRun {
                 }
                 (Asked::Failed(error), permit) => {
                     permit.settle(Verdict::Failed(error.fault));
+                    if let Booked::Nothing = self.booked(&error) {
+                        share.settle(0);
+                    }
                     if let Some(step) = self.failed(turn, error, &mut tries).await? {
                         return Ok(step);
                     }
@@ -113,9 +122,12 @@ impl AgentRun {
     }
 
     /// What is set aside for the answer to this turn.
-    fn growth(&self, turn: Turn) -> Growth {
+    fn growth<'a>(&self, turn: Turn, share: &'a mut DayShare) -> Option<Growth<'a>> {
+        share.asked(self.conversation.reserved().micros);
         let (supervisor, run) = (self.link.supervisor.clone(), self.link.run);
-        Growth { supervisor, run, turn, output: self.conversation.expected() }
+        let budget = self.is_budgeted().then_some(TurnBudget { supervisor, run, turn });
+        let (price, output) = (self.outfit.model.facts().price.unwrap_or_default(), self.conversation.expected());
+        (budget.is_some() || share.is_limited()).then_some(Growth { budget, share, price, output })
     }
 
     /// Takes the session's model if that is another by now; says in words why it cannot.
@@ -134,22 +146,13 @@ impl AgentRun {
         let (desk, outfit) = (Arc::clone(&self.desk), Arc::clone(&self.outfit));
         let _in_line = self.link.pulse.rest();
         let admit = desk.governor.admit(outfit.model.facts());
-        let deadline = match self.conversation.wrap_up() {
-            // The last turn comes next, if the provider is free.
-            None if self.deadline.is_over() => Deadline::moment(),
-            None | Some(_) => self.deadline,
-        };
-        match deadline.watch(admit).await {
+        match self.time_to_ask().watch(admit).await {
             Some(Admission::Go(permit)) => Ok(Ok(permit)),
             Some(Admission::Park(until)) => {
                 let parking = Parking { until: Some(until), why: ParkReason::Quota };
                 self.report(Report::Park(parking)).await.map(|()| Err(Step::Over))
             }
-            None => {
-                // Mail that is not heard would wake the task again, for the same end.
-                self.report(Report::Boundary(Point::Between)).await?;
-                self.end(out_of(self.conversation.wrap_up().unwrap_or(WrapUp::Time))).await.map(Err)
-            }
+            None => self.too_late_to_ask().await.map(Err),
         }
     }
 
@@ -173,12 +176,16 @@ impl AgentRun {
 
     /// What reserves and begins the next turn.
     fn turn_begun(&self) -> Report {
+        Report::TurnBegun { model: self.outfit.model.name().to_owned(), quote: self.quote() }
+    }
+
+    /// What the next question may use.
+    pub(super) fn quote(&self) -> Quote {
         let quote = match self.conversation.wrap_up() {
             None => quote::next(&self.desk, &self.outfit, &self.conversation),
             Some(_) => quote::last(&self.desk, &self.outfit, &self.conversation),
         };
-        let quote = room::within(&self.outfit, quote);
-        Report::TurnBegun { model: self.outfit.model.name().to_owned(), quote }
+        room::within(&self.outfit, quote)
     }
 
     /// Begins the next turn, or tells why there is none.

@@ -1,12 +1,12 @@
 //! Which definition and which model a new agent gets.
 
-use model::{Facts, Model};
+use model::Model;
 use protocol::{AgentSpec, Clip, ModelUse, Price};
 use tools::ToolError;
 
 use super::Crew;
 use crate::agent::Desk;
-use crate::models::TooDear;
+use crate::models::{CostGuard, TooDear, Unpriced};
 
 impl Crew {
     /// The definition that was asked for, if the calling agent may start it and this version can serve it.
@@ -96,28 +96,48 @@ impl Desk {
     fn open(&self, wanted: &str) -> Result<Result<ModelUse, ToolError>, String> {
         let (settings, own) = (&self.settings, self.own_spec());
         let requested = Some(wanted.to_owned());
-        if wanted == "inherit" || wanted == &*own {
+        let effective = settings.models.in_full(wanted);
+        if wanted == "inherit" || effective == *own {
             return Ok(Ok(ModelUse { requested, effective: own.to_string(), why: None }));
         }
-        let model = self.named(wanted)?;
-        let Some(percent) = self.dearer(&*model) else {
-            return Ok(Ok(ModelUse { requested, effective: wanted.to_owned(), why: None }));
+        if !settings.models.may_have(&effective) {
+            return Err("its provider has no such model".into());
+        }
+        let model = self.named(&effective)?;
+        if settings.day_budget.is_some() && model.facts().is_price_missing() {
+            return Err("its price is not known, so the budget of the day cannot be held".into());
+        }
+        let Some(why) = self.too_dear(&effective, &*model) else {
+            return Ok(Ok(ModelUse { requested, effective, why: None }));
         };
-        let cap = settings.guard.percent.unwrap_or_default();
-        let why = format!("{wanted} costs {percent} % of the session's model, and agents may cost {cap} %");
         Ok(match settings.guard.otherwise {
             TooDear::Refuse => Err(ToolError::refused(format!("{why}; leave `model` out, or choose a cheaper one"))),
             TooDear::Downgrade => Ok(ModelUse { requested, effective: own.to_string(), why: Some(why) }),
         })
     }
 
-    /// How dear a model is against the session's, in percent, if that is more than it may be.
-    fn dearer(&self, model: &dyn Model) -> Option<u64> {
-        let cap = u64::from(self.settings.guard.percent?);
-        let price = |facts: &Facts| facts.price.map(rate);
-        let (own, wanted) = (price(self.own_model().ok()?.facts())?, price(model.facts())?);
-        let percent = wanted.saturating_mul(100).div_ceil(own.max(1));
-        (percent > cap).then_some(percent)
+    /// Why a model is too expensive beside the session's, if it is.
+    fn too_dear(&self, spec: &str, model: &dyn Model) -> Option<String> {
+        let CostGuard { percent, unpriced, .. } = self.settings.guard;
+        let cap = percent?;
+        let price = model.facts().price;
+        if price.is_none() && !model.facts().is_price_missing() {
+            return None;
+        }
+        let own = self.own_model().ok().and_then(|own| own.facts().price);
+        match (own.map(rate), price.map(rate)) {
+            (Some(own), Some(wanted)) => {
+                let percent = wanted.saturating_mul(100).div_ceil(own.max(1));
+                let dear = percent > u64::from(cap);
+                dear.then(|| format!("{spec} costs {percent} % of the session's model, and agents may cost {cap} %"))
+            }
+            (Some(_) | None, Some(_) | None) if unpriced == Unpriced::Allowed => None,
+            (Some(_) | None, None) => Some(format!("the price of {spec} is not known, so it counts as too expensive")),
+            (None, Some(_)) => {
+                let own = self.own_spec();
+                Some(format!("the price of the session's model {own} is not known, so {spec} counts as too expensive"))
+            }
+        }
     }
 }
 

@@ -111,7 +111,7 @@ impl Desk {
         let definition = definition::of(agent).map_err(ToolError::refused)?;
         let line = prompt.lines().next().unwrap_or_default();
         let model = match model {
-            Some(wanted) => self.model_wanted(&self.settings.models.in_full(&wanted)),
+            Some(wanted) => self.model_wanted(&wanted),
             None => self.model_for(agent, None),
         }?;
         let spec = TaskSpec {

@@ -62,7 +62,8 @@ pub(crate) async fn missing_at(
 
 /// Runs the command to its end. Dropping it kills the command and everything it started.
 async fn perform(desk: &Desk, site: &Site, command: &str, capture: &mut Capture) -> Result<Exit, ToolError> {
-    let command = ShellCommand { command, cwd: site.cwd(), env: &site.env };
+    let memory = desk.settings.tools.command_memory;
+    let command = ShellCommand { command, cwd: site.cwd(), env: &site.env, memory };
     let mut process = tools::launch(&desk.guardian, command).await?;
     let mut stream = desk.redactor.stream();
     let exit = tools::follow(&mut process, |bytes| capture.push(&stream.push(bytes))).await;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use kernel::Kernel;
+use kernel::{Kernel, Refusal};
 use protocol::{Budget, Envelope, Event, FleetEnd, Outcome, TaskId, TodoId};
 use store::StoreError;
 use tokio_util::sync::CancellationToken;
@@ -45,6 +45,18 @@ pub(super) enum Broken {
     Rejected(#[from] Rejected),
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl Broken {
+    /// How the fleet ended, with the reason unless the session has just ended.
+    fn outcome(self) -> FleetOutcome {
+        tracing::info!(broken = %self, "the fleet stops");
+        match self {
+            Broken::Rejected(Rejected::Gone | Rejected::Refused(Refusal::Closed)) => FleetOutcome::Left,
+            Broken::Rejected(Rejected::Paused(reason)) => FleetOutcome::Broken(reason.to_string()),
+            other @ (Broken::Rejected(_) | Broken::Store(_)) => FleetOutcome::Broken(other.to_string()),
+        }
+    }
 }
 
 impl From<Untaken> for Broken {
@@ -96,10 +108,7 @@ impl Driver {
         let outcome = tokio::select! {
             biased;
             () = closing.cancelled() => FleetOutcome::Left,
-            outcome = self.work() => outcome.unwrap_or_else(|broken| {
-                tracing::info!(%broken, "the fleet stops");
-                FleetOutcome::Left
-            }),
+            outcome = self.work() => outcome.unwrap_or_else(Broken::outcome),
         };
         ending.send_replace(Some(outcome));
     }

@@ -13,12 +13,14 @@ mod judge;
 mod order;
 mod past;
 mod seams;
+mod shared;
 mod steps;
 mod words;
 mod worker;
 
 pub use order::{Fleet, FleetError, FleetOrder, FleetOutcome, Halt};
 pub use seams::{Aids, Done, Ground, Harvest, Harvested, Memory};
+pub use shared::{NamedFiles, SharedFiles};
 
 pub(crate) use driver::Driver;
 pub(crate) use finished::Finished;

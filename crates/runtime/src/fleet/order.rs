@@ -45,6 +45,8 @@ pub enum FleetOutcome {
     Halted(Halt),
     /// There was no plan to work by, for this reason.
     Unplanned(String),
+    /// It could not be driven on, for this reason; a new owner can resume it.
+    Broken(String),
     /// The session stopped under it; a new owner goes on.
     Left,
 }

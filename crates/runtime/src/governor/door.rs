@@ -10,6 +10,7 @@ use model::Facts;
 use protocol::At;
 use tokio::sync::oneshot;
 
+use super::day::{DayShare, NoShare};
 use super::keeper::{Keeper, Note};
 use super::lane::Waiter;
 use super::permit::Permit;
@@ -57,6 +58,16 @@ impl Governor {
         // A thread that is gone keeps nobody from working.
         let _gone = notes.send(Note::Ask { key: Arc::from(key.as_str()), waiter });
         answer.await.unwrap_or_else(|_gone| Admission::Go(Permit::free()))
+    }
+
+    /// A question's share of a day that nobody limits.
+    pub(crate) fn unlimited_share(&self) -> DayShare {
+        DayShare::unlimited(self.keeper())
+    }
+
+    /// Waits for a question's share of what may be spent in a day.
+    pub(crate) async fn share_of_day(&self, micros: u64, limit: u64) -> Result<DayShare, NoShare> {
+        DayShare::of(self.keeper(), micros, limit).await
     }
 
     fn keeper(&self) -> Option<&Sender<Note>> {

@@ -10,6 +10,7 @@ use kernel::Bucket;
 use kernel::bucket::{self, Entrance, Holder, News};
 use protocol::At;
 
+use super::day::{self, DayNote};
 use super::dice::Dice;
 use super::door::Admission;
 use super::lane::{Decided, Lane, Rest, Waiter};
@@ -33,6 +34,8 @@ pub(super) enum Note {
     Ask { key: Arc<str>, waiter: Waiter },
     /// Somebody who asks has something to say.
     Told { key: Arc<str>, permit: bucket::Permit, word: Word },
+    /// Somebody asks for a share of the day's budget, or has used it.
+    Day(DayNote),
     /// Write everything, say so, and end.
     End(Sender<()>),
 }
@@ -55,11 +58,13 @@ pub(super) struct Keeper {
     notes: Sender<Note>,
     lanes: HashMap<Arc<str>, Lane>,
     dice: Dice,
+    /// Whether a share of the day's budget was asked for.
+    counts_days: bool,
 }
 
 impl Keeper {
     pub(super) fn new(home: Home, clock: Arc<dyn Clock>, notes: Sender<Note>) -> Keeper {
-        Keeper { home, clock, notes, lanes: HashMap::new(), dice: Dice::default() }
+        Keeper { home, clock, notes, lanes: HashMap::new(), dice: Dice::default(), counts_days: false }
     }
 
     /// Serves until it is told to end.
@@ -70,7 +75,10 @@ impl Keeper {
             Holder("nobody".into())
         });
         while let Some(first) = self.next(notes) {
-            let ending = first.into_iter().chain(notes.try_iter()).fold(None, |end, note| self.hear(note).or(end));
+            let mut ending = None;
+            for note in first.into_iter().chain(notes.try_iter()) {
+                ending = self.hear(note, &mut shelf, &own).or(ending);
+            }
             let mut lanes = std::mem::take(&mut self.lanes);
             lanes.values_mut().for_each(|lane| self.serve(lane, &mut shelf, &own));
             lanes.retain(|_, lane| !lane.waiting.is_empty());
@@ -95,9 +103,14 @@ impl Keeper {
     }
 
     /// Files a note; tells whom to answer if it was the last.
-    fn hear(&mut self, note: Note) -> Option<Sender<()>> {
+    fn hear(&mut self, note: Note, shelf: &mut Shelf, own: &Holder) -> Option<Sender<()>> {
         let (key, waiter, told) = match note {
             Note::End(done) => return Some(done),
+            Note::Day(note) => {
+                let first = matches!(note, DayNote::Reserve { .. }) && !std::mem::replace(&mut self.counts_days, true);
+                day::perform(note, shelf, own, self.clock.now(), first);
+                return None;
+            }
             Note::Ask { key, waiter } => (key, Some(waiter), None),
             Note::Told { key, permit, word } => (key, None, Some((permit, word))),
         };

@@ -4,6 +4,7 @@
 //! the connection to it, so that nobody else waits for the disk: it turns whatever was asked and told meanwhile into
 //! one change. The thread starts with the first request to a governed model.
 
+mod day;
 mod dice;
 mod door;
 mod keeper;
@@ -14,5 +15,6 @@ mod shelf;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use day::{DayShare, NoShare};
 pub(crate) use door::{Admission, Governor};
 pub(crate) use permit::{Permit, Verdict};

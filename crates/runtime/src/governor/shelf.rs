@@ -6,6 +6,7 @@ use std::sync::Arc;
 use host::Home;
 use kernel::Bucket;
 use kernel::bucket::Holder;
+use kernel::day::DayLedger;
 use protocol::At;
 use store::{Buckets, StoreError};
 
@@ -59,6 +60,20 @@ impl Shelf {
             None => {}
         }
         edit(self.seen.entry(Arc::clone(key)).or_default())
+    }
+
+    /// Changes what is known of the days. Nobody goes on alone with that: what the others spend counts too.
+    pub(super) fn change_days<T>(&self, edit: impl FnOnce(&mut DayLedger) -> T) -> Result<T, String> {
+        let Some(shared) = &self.shared else { return Err("bosun.db cannot be used".into()) };
+        let changed = shared.change(Buckets::DAYS, |state| {
+            let read = state.as_deref().map_or(Ok(DayLedger::default()), serde_json::from_str);
+            match read.map(|mut ledger: DayLedger| (edit(&mut ledger), ledger)) {
+                // Plain data with text keys always prints.
+                Ok((told, ledger)) => (serde_json::to_string(&ledger).unwrap_or_default(), Ok(told)),
+                Err(error) => (state.unwrap_or_default(), Err(format!("what was spent is damaged: {error}"))),
+            }
+        });
+        changed.map_err(|error| error.to_string())?
     }
 
     /// Goes on alone, with what was last known but for the others.

@@ -105,10 +105,17 @@ async fn a_named_time_holds_for_every_process() {
     let mut there = pin!(theirs.admit(&facts));
     assert!(waits(&mut there).await);
     scene.clock.advance(Duration::from_secs(6));
-    let Admission::Go(mut probe) = soon(&mut here).await else { panic!("parked") };
-    assert!(waits(&mut there).await, "there is one probe");
+    // Whichever looks first is the probe.
+    let first = async move {
+        tokio::select! {
+            admitted = &mut here => (admitted, there),
+            admitted = &mut there => (admitted, here),
+        }
+    };
+    let (Admission::Go(mut probe), mut other) = soon(first).await else { panic!("parked") };
+    assert!(waits(&mut other).await, "there is one probe");
     probe.begun();
-    while waits(&mut there).await {
+    while waits(&mut other).await {
         scene.clock.advance(Duration::from_secs(1));
         assert!(scene.clock.now() < FakeClock::START.plus(Duration::from_secs(30)), "a first word did not open it");
     }
@@ -236,4 +243,38 @@ async fn what_was_told_is_written_before_a_governor_is_gone() {
         drop(governor);
         assert_eq!((scene.bucket().under_way(), scene.bucket().holders().count()), (0, 0));
     }
+}
+
+/// D5.
+#[tokio::test]
+async fn a_clock_that_is_set_back_while_a_provider_is_closed_does_not_lengthen_the_wait() {
+    let scene = Scene::new();
+    let governor = scene.governor();
+    go(&governor, &facts()).await.settle(failed(ModelFault::RetryAfter { millis: 5000 }));
+    let facts = facts();
+    let mut next = pin!(governor.admit(&facts));
+    assert!(waits(&mut next).await);
+    for hours in [1, 24] {
+        scene.clock.set_back(Duration::from_secs(hours * 3600));
+        assert!(waits(&mut next).await, "it is still closed");
+    }
+    let set_back = scene.clock.now();
+    while waits(&mut next).await {
+        scene.clock.advance(Duration::from_secs(1));
+        assert!(scene.clock.now() < set_back.plus(Duration::from_secs(60)), "it waits past the retry time");
+    }
+}
+
+/// B4.
+#[tokio::test]
+async fn refused_connections_never_close_the_shared_bucket() {
+    let scene = Scene::new();
+    let (ours, theirs) = (scene.governor(), scene.governor());
+    for governor in [&ours, &theirs].repeat(20) {
+        go(governor, &facts()).await.settle(failed(ModelFault::Unreachable));
+    }
+    // The clock has not moved: nobody has waited.
+    go(&theirs, &facts()).await.settle(Verdict::Answered);
+    drop((ours, theirs));
+    assert_eq!((scene.bucket().closed_until(), scene.bucket().under_way()), (None, 0));
 }

@@ -73,6 +73,7 @@ pub(crate) async fn requested(desk: &Arc<Desk>, caller: &Caller, call: &Call, ve
     let occasion = Occasion::PermissionRequest { call: used(call), reason: verdict.reason() };
     let verdict = tell(desk, caller.run, occasion).await;
     caller.halt.heed(&verdict);
+    desk.grants.narrow_by(&verdict.rules);
     verdict.denied().map(|reason| denied(call, reason))
 }
 
@@ -102,11 +103,16 @@ pub(crate) async fn after(desk: &Arc<Desk>, caller: &Caller, call: &Call, heard:
     Answer { status: answer.status, text }
 }
 
-/// Tells hooks what became of a call whose answer is durable: what they have to say is mail.
+/// Tells hooks what became of a call whose answer is durable: what they have to say is mail, and so is what they put in
+/// the place of the answer, which has said no more than that the agent has started.
 pub(crate) async fn told(desk: &Arc<Desk>, untold: Untold, answer: &Answer) {
     let Untold { call, caller, heard } = untold;
     let verdict = follow(desk, &caller, &call, answer).await;
-    let context: Vec<String> = heard.context.into_iter().chain(verdict.context).collect();
+    let replaced = verdict.text.map(|text| {
+        let text = Clip::new(&text, desk.settings.tools.output);
+        format!("a hook replaced its answer; go by this instead:\n{text}")
+    });
+    let context: Vec<String> = heard.context.into_iter().chain(replaced).chain(verdict.context).collect();
     if context.is_empty() {
         return;
     }

@@ -12,4 +12,4 @@ mod session;
 pub(crate) use calls::{Halt, Heard, Untold, Untolds, after, before, commanded, requested, told};
 pub(crate) use listeners::{Listeners, tell};
 pub(crate) use parting::{Manner, Partings};
-pub(crate) use session::{ended, prompted, started};
+pub(crate) use session::{ended, hear_prompt, prompted, started};

@@ -29,6 +29,11 @@ pub(crate) async fn ended(desk: &Arc<Desk>, supervisor: &Supervisor, root: TaskI
     }
 }
 
+/// Whether any hook is told of such a message.
+pub(crate) fn hear_prompt(desk: &Arc<Desk>, root: TaskId, message: &SendParams) -> bool {
+    message.task.is_none_or(|task| task == root) && listen(desk, root, HookEvent::UserPromptSubmitted)
+}
+
 /// A person's prompt to the root as hooks let it pass, or what they have against it.
 pub(crate) async fn prompted(
     desk: &Arc<Desk>,
@@ -36,7 +41,7 @@ pub(crate) async fn prompted(
     root: TaskId,
     mut message: SendParams,
 ) -> Result<SendParams, Rejected> {
-    if message.task.is_some_and(|task| task != root) {
+    if !hear_prompt(desk, root, &message) {
         return Ok(message);
     }
     let mut prompt = message.text.clone();
@@ -51,11 +56,15 @@ pub(crate) async fn prompted(
     Ok(message)
 }
 
+/// Whether a hook of the session or of the root's own agent listens to such an event.
+fn listen(desk: &Desk, root: TaskId, event: HookEvent) -> bool {
+    let is_own = || desk.present(root).is_some_and(|own| own.hooks.iter().any(|hook| hook.event == event));
+    desk.listeners.listen(event) || is_own()
+}
+
 /// What hooks say to something that concerns the root; nothing when none of them listens.
 async fn told(desk: &Arc<Desk>, supervisor: &Supervisor, root: TaskId, occasion: Occasion) -> Option<hooks::Verdict> {
-    let event: HookEvent = occasion.event(true);
-    let is_own = desk.present(root).is_some_and(|own| own.hooks.iter().any(|hook| hook.event == event));
-    if !desk.listeners.listen(event) && !is_own {
+    if !listen(desk, root, occasion.event(true)) {
         return None;
     }
     let run = supervisor.look(move |kernel| kernel.task(root).map(kernel::Task::run)).await.ok()??;

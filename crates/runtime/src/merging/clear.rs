@@ -34,11 +34,14 @@ impl Merging {
         cleared.into_iter().flatten().collect()
     }
 
-    /// Removes the session's refs to what the user's branch holds by now; history keeps it. All others stay.
-    pub(super) async fn drop_landed(&self, git: &Git) {
+    /// Removes the session's refs to what the user's branch holds by now: history keeps it, or one commit with all of it.
+    /// All others stay.
+    pub(super) async fn drop_landed(&self, git: &Git, tip: &Commit) {
         let refs = format!("refs/bosun/{}/", self.desk.session);
-        if let Err(error) = git::drop_held(git, "HEAD", &refs).await {
-            tracing::info!(%error, "refs to work that has landed stay");
+        for holder in [tip.as_str(), "HEAD"] {
+            if let Err(error) = git::drop_held(git, holder, &refs).await {
+                tracing::info!(%error, "refs to work that has landed stay");
+            }
         }
     }
 

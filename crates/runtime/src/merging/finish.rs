@@ -16,6 +16,8 @@ pub(super) struct Harvest<'a> {
     pub(super) tip: &'a Commit,
     /// What the fleet's refs begin with.
     pub(super) refs: &'a str,
+    /// The message of the commit that holds all of it, where it becomes one.
+    pub(super) message: &'a str,
     /// What its branch is called, if nothing else is.
     pub(super) branch: &'a str,
 }
@@ -37,7 +39,7 @@ impl Harvest<'_> {
         if *self.tip == self.outset.base {
             return Ok(Taken::Nothing);
         }
-        let lifted = self.outset.lift(self.git, self.tip, &signature()).await.map_err(words)?;
+        let lifted = self.outset.lift(self.git, self.tip, self.message, &signature()).await.map_err(words)?;
         let name = format!("{}/result", self.refs);
         let result = lifted.as_ref().unwrap_or(self.tip);
         self.git.done(&["update-ref", &name, result.as_str()], &[]).await.map_err(words)?;

@@ -95,12 +95,15 @@ impl Merging {
         let (yard, tip) = queue.end();
         let is_green = is_done && fits.iter().all(|fit| *fit == Fit::Merged);
         let branch = format!("bosun/fleet-{}", self.short());
+        let message =
+            message(terms, parts.iter().zip(&fits).filter(|(_, fit)| **fit == Fit::Merged).map(|(part, _)| part));
         let harvest = Harvest {
             git: repository.git(),
             scratch: &yard.scratch,
             outset: &outset,
             tip: &tip,
             refs: &refs,
+            message: &message,
             branch: &branch,
         };
         let taken = harvest.give(wish(terms, is_green)).await?;
@@ -108,7 +111,7 @@ impl Merging {
         yard.scratch.remove();
         let left = if is_green { self.clear(&read, repository.git(), &tip).await } else { Vec::new() };
         if let (Taken::Landed { .. }, true) = (&taken, is_green) {
-            self.drop_landed(repository.git()).await;
+            self.drop_landed(repository.git(), &tip).await;
         }
         let fitted = |(part, fit): (Part, Fit)| Fitted { todo: TodoId(part.name), work: part.commit.to_string(), fit };
         let summary = Summary {
@@ -195,6 +198,21 @@ impl Merging {
         let id = self.desk.session.to_string();
         id.get(id.len().saturating_sub(8)..).unwrap_or_default().to_owned()
     }
+}
+
+/// The message of a commit that holds the work of several todos: what it was all for, and what each was.
+fn message<'a>(terms: &FleetTerms, parts: impl Iterator<Item = &'a Part>) -> String {
+    let titles: Vec<&str> =
+        parts.map(|part| if part.title.trim().is_empty() { &*part.name } else { &*part.title }).collect();
+    // A plan without a goal goes by the name of its file.
+    let has_goal = terms.plan.as_ref() != Some(&terms.goal);
+    let title = match titles[..] {
+        [only] => only.to_owned(),
+        _ if has_goal => terms.goal.clone(),
+        _ => titles.join("; "),
+    };
+    let list: String = titles.iter().map(|title| format!("- {}\n", git::subject(title))).collect();
+    format!("{}\n\n{list}", git::subject(&title))
 }
 
 fn wish(terms: &FleetTerms, is_green: bool) -> Wish {

@@ -25,6 +25,7 @@ pub use census::{Census, CensusError};
 pub use means::{Means, Staff};
 pub use memory::FleetMemory;
 pub use patterns::FilePatterns;
+pub(crate) use patterns::Globs;
 pub use recollection::{Landing, Recalled, Recollection};
 pub use shelf::Shelf;
 pub use why::Why;

@@ -9,6 +9,9 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 /// Most bytes of a pattern: the library reads nested braces by recursion.
 const LONGEST: usize = 500;
 
+/// What makes a name a pattern.
+const SPECIAL: [char; 5] = ['*', '?', '[', '{', '\\'];
+
 /// Patterns of files below a workspace, each once, in one order.
 #[derive(Debug, Clone, Default)]
 pub struct FilePatterns(Vec<Pattern>);
@@ -72,7 +75,7 @@ impl Pattern {
         if glob.is_empty() || leaves {
             return Err(format!("the pattern `{written}` must be a path below the workspace"));
         }
-        let special = glob.find(['*', '?', '[', '{', '\\']);
+        let special = glob.find(SPECIAL);
         let matcher = match special {
             None => Matcher::Place,
             Some(_) => {
@@ -89,6 +92,40 @@ impl Pattern {
             Matcher::Place => matches!(path.get(self.beginning.len()), None | Some(b'/')),
             Matcher::Glob(set) => set.is_match(Path::new(OsStr::from_bytes(path))),
         }
+    }
+}
+
+/// Many patterns at once.
+#[derive(Debug, Clone)]
+pub(crate) struct Globs {
+    set: GlobSet,
+    /// The pattern that each glob of the set is of.
+    of: Vec<usize>,
+}
+
+impl Globs {
+    /// Whether a name is more than a path.
+    pub(crate) fn is_pattern(name: &str) -> bool {
+        name.contains(SPECIAL)
+    }
+
+    /// Makes them ready; one that cannot be read matches nothing.
+    pub(crate) fn new<'a>(patterns: impl Iterator<Item = &'a str>) -> Globs {
+        let (mut set, mut of) = (GlobSetBuilder::new(), Vec::new());
+        for (n, pattern) in patterns.enumerate().filter(|(_, pattern)| pattern.len() <= LONGEST) {
+            for glob in [pattern.to_owned(), format!("{pattern}/**")] {
+                if let Ok(glob) = GlobBuilder::new(&glob).literal_separator(true).build() {
+                    set.add(glob);
+                    of.push(n);
+                }
+            }
+        }
+        Globs { set: set.build().unwrap_or_default(), of }
+    }
+
+    /// The patterns that a path fits, by number.
+    pub(crate) fn matching(&self, path: &str) -> Vec<usize> {
+        self.set.matches(path).into_iter().filter_map(|n| self.of.get(n).copied()).collect()
     }
 }
 

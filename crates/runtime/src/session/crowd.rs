@@ -67,6 +67,7 @@ pub(super) fn settings(folder: &Path, url: String, budget: Budget) -> Settings {
         mode: None,
         plan_exit: protocol::PlanAction::ExitOnly,
         ask_user: true,
+        day_budget: None,
         ask_wait: Some(Duration::ZERO),
         limits: Limits { live: AGENTS, ..Limits::default() },
         watch: crate::Watch::default(),

@@ -284,12 +284,8 @@ impl Session {
 
 /// Writes the session's row of the index. It is a cache: failing to is no fault of the session.
 fn note(desk: &Desk) {
-    let note = || match desk.reader()?.session_row()? {
-        Some(row) => Index::open(&desk.settings.home)?.upsert(&row),
-        None => Ok(()),
-    };
-    let noted: Result<(), StoreError> = note();
-    if let Err(error) = noted {
+    let home = &desk.settings.home;
+    if let Err(error) = Index::open(home).and_then(|index| index.note(home, desk.session)) {
         tracing::warn!(%error, "the index of sessions was not brought up to date");
     }
 }

@@ -438,7 +438,7 @@ fn desk(
         sites: Sites::new(Site::shared(workspace, settings.env.clone())),
         listeners: Listeners::new(&settings, guardian.clone()),
         guardian,
-        tables: Tables::new(settings.home.session_db(id)),
+        tables: Tables::new(settings.home.session_db(id), todos.clone()),
         todos,
         fetcher: Fetcher::new(settings.route.clone(), net::fetch::Limits::default()),
         deadline: Deadline::after(settings.timeout),

@@ -233,6 +233,11 @@ async fn f1_a_change_that_nobody_vouches_for_is_not_a_persons() {
     stage.until(by_nobody).await;
     assert_eq!(stage.statuses(), all([Pending; 3]), "its word does not hold");
     assert!(stage.agrees().await);
+    // Nor does it when it is signed with the name of the session's own agent.
+    let forger = SqlSpace::open(&home.session_db(id), SqlLimits::default()).unwrap();
+    forger.run_by(stage.session.root(), "UPDATE todos SET status = 'done' WHERE id = 'b'", || false).unwrap();
+    stage.session.desk.todos.take().await.unwrap();
+    assert_eq!(stage.statuses(), all([Pending; 3]), "its signature does not count");
     // What a person says at the same time does.
     stage.session.edit_todos(done.to_vec()).await.unwrap();
     assert_eq!(stage.statuses(), all([Done, Pending, Pending]));

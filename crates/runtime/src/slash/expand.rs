@@ -108,7 +108,8 @@ impl<'a> Expander<'a> {
     /// Runs the command to its end. Dropping it kills the command and everything it started.
     async fn perform(&self, command: &str, capture: &mut Capture) -> Result<Exit, ToolError> {
         let desk = self.desk;
-        let command = ShellCommand { command, cwd: self.site.cwd(), env: &self.site.env };
+        let memory = desk.settings.tools.command_memory;
+        let command = ShellCommand { command, cwd: self.site.cwd(), env: &self.site.env, memory };
         let mut process = tools::launch(&desk.guardian, command).await?;
         let mut stream = desk.redactor.stream();
         let exit = tools::follow(&mut process, |bytes| capture.push(&stream.push(bytes))).await;

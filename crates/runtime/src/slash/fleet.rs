@@ -1,6 +1,8 @@
 //! The fleet that a prompt starts: the root splits the request into todos and has agents do them. There is no engine
 //! behind it; what the tables say is what holds.
 
+use protocol::FLEET_DEPLOYED;
+
 use super::Prompt;
 
 /// How the root works as a fleet.
@@ -10,8 +12,8 @@ const FLEET: &str = include_str!("../prompts/fleet.md");
 pub(crate) fn prompt(request: Option<&str>) -> Prompt {
     let request = request.map(str::trim).filter(|request| !request.is_empty());
     let (text, display) = match request {
-        Some(request) => (format!("{FLEET}\nUser request: {request}"), format!("Fleet deployed: {request}")),
-        None => (FLEET.to_owned(), "Fleet deployed".to_owned()),
+        Some(request) => (format!("{FLEET}\nUser request: {request}"), format!("{FLEET_DEPLOYED}: {request}")),
+        None => (FLEET.to_owned(), FLEET_DEPLOYED.to_owned()),
     };
     Prompt { text, display, mode: None }
 }

@@ -1,5 +1,6 @@
 //! What commands tell about a session.
 
+use protocol::api::{TodoView, TodosParams};
 use protocol::{At, TaskId, TodoStatus};
 use store::StoreError;
 
@@ -27,15 +28,15 @@ pub(super) fn tasks(desk: &Desk) -> Result<String, StoreError> {
 
 /// The todos, and how far they are.
 pub(super) fn todos(desk: &Desk) -> Result<String, StoreError> {
-    let rows = desk.reader()?.todos()?;
+    let rows = desk.reader()?.todos_page(&TodosParams::every())?.todos;
     if rows.is_empty() {
         return Ok("there are no todos".into());
     }
-    let done = rows.iter().filter(|row| row.todo.status == TodoStatus::Done).count();
-    let line = |row: &store::TodoRow| {
-        let after: Vec<&str> = row.todo.depends_on.iter().map(|id| id.0.as_str()).collect();
+    let done = rows.iter().filter(|row| row.status == TodoStatus::Done).count();
+    let line = |row: &TodoView| {
+        let after: Vec<&str> = row.depends_on.iter().map(|id| id.0.as_str()).collect();
         let after = if after.is_empty() { String::new() } else { format!(" (after {})", after.join(", ")) };
-        format!("{:<11} {}: {}{after}", row.todo.status.word(), row.todo.id.0, row.todo.title)
+        format!("{:<11} {}: {}{after}", row.word(), row.id.0, row.title)
     };
     let lines = listed(rows.iter().map(line).collect());
     Ok(format!("{done} of {} are done\n{lines}", rows.len()))

@@ -328,14 +328,19 @@ impl Actor {
     }
 
     fn perform_all(&mut self, steps: Vec<Step>) {
+        let mut answers = Vec::with_capacity(steps.len());
         for step in steps {
             let receipt = Receipt::of(&step.effects);
             for effect in step.effects {
                 self.perform(effect);
             }
-            answer(step.reply, step.verdict.map(|()| receipt));
+            answers.extend(step.reply.map(|reply| (reply, step.verdict.map(|()| receipt))));
         }
+        // Whoever hears that an input was taken finds it in the status, on whichever thread that is.
         self.show_status();
+        for (reply, verdict) in answers {
+            answer(Some(reply), verdict);
+        }
     }
 
     fn perform(&mut self, effect: Effect) {
@@ -413,12 +418,13 @@ impl Actor {
         let reason = Arc::new(error);
         self.paused = Some(Arc::clone(&reason));
         self.draft = self.durable.clone();
+        // Before the answers: whoever gives up for one of them finds the reason here.
+        self.show_status();
         for step in steps.into_iter().chain(std::mem::take(&mut self.decided)) {
             answer(step.reply, Err(Rejected::Paused(Arc::clone(&reason))));
         }
         self.leashes.clear();
         self.runs.abort_all();
-        self.show_status();
     }
 
     fn show_status(&self) {

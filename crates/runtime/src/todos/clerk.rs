@@ -34,7 +34,7 @@ type Reply = oneshot::Sender<Result<(), Untaken>>;
 #[derive(Debug, Clone)]
 pub(crate) struct Todos {
     asker: mpsc::Sender<Reply>,
-    /// The changes that this process made for a person. It alone can say so: any program may write to the file.
+    /// The changes that this process made for a person or an agent. It alone can say so: any program may write to the file.
     vouched: Arc<Mutex<Vec<Noted>>>,
 }
 
@@ -50,8 +50,11 @@ impl Todos {
         (Todos { asker, vouched: Arc::clone(&vouched) }, Asked(asked, vouched))
     }
 
-    /// Says that a person made the changes with these numbers.
+    /// Says that the changes with these numbers are those of a person, or of the agent that signed them.
     pub(crate) fn vouch(&self, noted: Noted) {
+        if noted.is_empty() {
+            return;
+        }
         self.vouched.lock().unwrap_or_else(PoisonError::into_inner).push(noted);
     }
 

@@ -6,7 +6,7 @@ use protocol::api::{
     MailState, Method, OutputResult, SendParams, SendResult, SessionView, SubscribeParams, TaskParams, TaskRecord,
     TasksPage, TasksParams, TodoView, TodosPage,
 };
-use protocol::{Delivery, Envelope, Event, Kind, Origin, Outcome, TaskId, TaskState, TodoStatus};
+use protocol::{Delivery, Envelope, Event, HookEvent, Kind, Origin, Outcome, TaskId, TaskState, TodoStatus};
 use rpc::{CallError, Client, Notifications};
 use runtime::Start;
 use serde_json::{Value, json};
@@ -14,7 +14,8 @@ use testkit::session::{Driver, scenario};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::time::timeout;
 
-use crate::support::{UNTIL_GO, relay, rules, script, silence};
+use crate::hooks::on;
+use crate::support::{UNTIL_GO, relay, rules, script, silence, until_file};
 
 async fn connect(driver: &Driver) -> (Client, Notifications) {
     Client::connect(&driver.session().home().socket(driver.id())).await.unwrap()
@@ -216,4 +217,22 @@ async fn f7_todos_are_added_changed_and_listed_and_mistakes_are_named() {
         assert!(refused.message.contains(words) && refused.data == Some(json!({ "kind": "unfit" })), "{refused:?}");
     }
     driver.leave().await;
+}
+
+#[tokio::test]
+async fn a_slow_hook_on_a_prompt_holds_up_no_other_client() {
+    let slow = on(HookEvent::UserPromptSubmitted, &format!("touch asked; {UNTIL_GO}"));
+    let stage = scenario().script(&rules("  - answer: [say: heard]\n")).hook(slow).ready();
+    let mut driver = stage.open(Start::New).await;
+    let ((one, _first), (two, _second)) = (connect(&driver).await, connect(&driver).await);
+    let sent = one.call::<SendResult>(Method::SessionSend, message("hello", Delivery::FollowUp));
+    let other = async {
+        until_file(&stage.path("asked")).await;
+        two.call::<Value>(Method::ModeSet, json!({ "mode": "plan" })).await.unwrap();
+        std::fs::write(stage.path("go"), "").unwrap();
+    };
+    let both = timeout(Duration::from_secs(20), async { tokio::join!(sent, other) });
+    both.await.expect("the hook holds up the other client").0.unwrap();
+    driver.rest().await;
+    assert_eq!(driver.leave().await.text(), "heard");
 }

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use policy::Source;
-use protocol::api::{AskState, AskView, AsksParams, AsksResult, Command, DecideParams, Method, SubscribeParams};
+use protocol::api::{
+    AskState, AskView, AsksDecideParams, AsksParams, AsksResult, Command, DecideParams, Method, SubscribeParams,
+};
 use protocol::{AskId, DecidedBy, Decision, Delivery, Event, Limit, Outcome, PermissionMode, SessionId, Subject};
 use rpc::{CallError, Client};
 use runtime::{Rejected, Start};
@@ -13,7 +15,7 @@ use testkit::session::{Driver, FakeClock, Stage, scenario};
 use tokio::time::timeout;
 
 use crate::secrets::{KEY, leaks};
-use crate::support::rules;
+use crate::support::{TIME, rules, time_is_up};
 
 /// A model that calls the shell so often in one message, each time with another word to write down.
 fn calls(count: usize) -> String {
@@ -368,8 +370,9 @@ async fn a_run_whose_time_is_up_waits_for_nobody() {
       - call: { tool: shell, input: { command: touch evil } }
 ",
     );
-    let stage = scenario().script(&script).ask_wait(None).timeout(Duration::from_millis(300)).ready();
+    let stage = scenario().script(&script).ask_wait(None).timeout(TIME).ready();
     let mut driver = asking(&stage, 1).await;
+    time_is_up().await;
     driver.rest().await;
     assert_eq!(all_asks(&stage, driver.id())[0].state, AskState::Withdrawn);
     let run = driver.leave().await;
@@ -402,4 +405,18 @@ async fn a_decision_in_the_file_of_a_running_session_decides_nothing_now_or_late
     driver.rest().await;
     driver.leave().await;
     assert_eq!(witness(&stage), "0\n");
+}
+
+#[tokio::test]
+async fn a_denial_that_interrupts_is_followed_by_no_turn() {
+    let stage = patient(1);
+    let mut driver = asking(&stage, 1).await;
+    let (client, _notifications) = Client::connect(&stage.home().socket(driver.id())).await.unwrap();
+    let decided = deny(&open_asks(&stage, driver.id())[0], "stop everything");
+    let _: Value = client.call(Method::AsksDecide, AsksDecideParams { decided, interrupt: true }).await.unwrap();
+    driver.rest().await;
+    assert_eq!(driver.model().requests().len(), 1);
+    let asks = all_asks(&stage, driver.id());
+    assert!(matches!(asks[0].state, AskState::Decided { decision: Decision::Deny { .. }, .. }), "{asks:?}");
+    driver.leave().await;
 }

@@ -8,9 +8,9 @@ use kernel::{Kernel, Limits};
 use model::{Calls, Facts, Model};
 use protocol::{Budget, Cost, Delivery, Event, Outcome, Price};
 use runtime::Start;
-use testkit::session::{Run, scenario};
+use testkit::session::{Run, Scenario, scenario};
 
-use crate::support::{Known, relay, rules, script};
+use crate::support::{Known, TIME, relay, rules, script, time_is_up};
 
 /// Looks at a file for ever, and says a last word when it is told to.
 const LOOKS: &str = "  - when: { prompt: 'your last answer' }
@@ -183,14 +183,34 @@ async fn a_session_goes_on_when_its_budget_is_raised() {
     assert_eq!((run.outcome(), run.text()), (Some(&Outcome::BudgetExhausted), "this far I came"));
 }
 
+/// What takes too long.
+#[derive(Debug, Clone, Copy)]
+enum Slow {
+    Answer,
+    Call,
+}
+
+/// A run whose time is up while it waits for this.
+async fn late(scene: Scenario, slow: Slow) -> Run {
+    let mut driver = scene.timeout(TIME).ready().open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    match slow {
+        Slow::Answer => driver.asked(1).await,
+        Slow::Call => drop(driver.until("a call", |event| matches!(event, Event::CallStarted { .. })).await),
+    }
+    time_is_up().await;
+    driver.rest().await;
+    driver.leave().await
+}
+
 #[tokio::test]
 async fn time_that_is_up_breaks_a_call_off_and_leaves_one_last_turn() {
     let yaml = "  - when: { prompt: 'your last answer' }
     answer: [say: this far I came]
   - answer: [call: { tool: shell, input: { command: sleep 600 } }]
 ";
-    let run = scenario().script(&rules(yaml)).allow_all().timeout(Duration::from_millis(300)).prompt("go").run().await;
-    assert_snapshot!(run.transcript());
+    let scene = scenario().script(&rules(yaml)).allow_all();
+    assert_snapshot!(late(scene, Slow::Call).await.transcript());
 }
 
 #[tokio::test]
@@ -199,8 +219,8 @@ async fn time_that_is_up_breaks_a_question_off_too() {
     answer: [say: this far I came]
   - answer: [hang: true]
 ";
-    let run = scenario().script(&rules(yaml)).timeout(Duration::from_millis(300)).prompt("go").run().await;
-    assert_snapshot!(run.transcript());
+    let scene = scenario().script(&rules(yaml));
+    assert_snapshot!(late(scene, Slow::Answer).await.transcript());
 }
 
 #[tokio::test]
@@ -225,10 +245,9 @@ fn governed(yaml: &str) -> Arc<dyn Model> {
 async fn a_governed_model_has_its_last_turn_when_the_time_is_up() {
     let last = "  - when: { prompt: 'your last answer' }\n    answer: [say: this far I came]\n";
     let call = "  - answer: [call: { tool: shell, input: { command: sleep 600 } }]\n";
-    for slow in [call, "  - answer: [hang: true]\n"] {
-        let model = governed(&format!("{last}{slow}"));
-        let stage = scenario().model(model).allow_all().timeout(Duration::from_millis(300));
-        let run = stage.prompt("go").run().await;
+    for (slow, script) in [(Slow::Call, call), (Slow::Answer, "  - answer: [hang: true]\n")] {
+        let model = governed(&format!("{last}{script}"));
+        let run = late(scenario().model(model).allow_all(), slow).await;
         let outcome = Some(&Outcome::TimedOut { limit: protocol::Limit::Time });
         assert_eq!((run.outcome(), run.text()), (outcome, "this far I came"));
     }
@@ -242,9 +261,13 @@ async fn time_that_is_up_ends_a_wait_for_a_command() {
     answer: [call: { tool: shell, input: { background: true, description: long, command: sleep 600 } }]
   - answer: [call: { tool: read_shell, input: { name: sleep, wait_secs: 300 } }]
 ";
-    let stage = scenario().script(&rules(yaml)).allow_all().timeout(Duration::from_secs(1)).ready();
+    let stage = scenario().script(&rules(yaml)).allow_all().timeout(TIME).ready();
     let mut driver = stage.open(Start::New).await;
     driver.send("go", Delivery::FollowUp).await;
+    for call in ["the command", "the wait for it"] {
+        driver.until(call, |event| matches!(event, Event::CallStarted { .. })).await;
+    }
+    time_is_up().await;
     let ended = driver.until("the end", |event| matches!(event, Event::ActivationEnded { .. })).await;
     let Event::ActivationEnded { outcome, text, .. } = ended.entry.event else { panic!() };
     assert_eq!((outcome, text.as_str()), (Outcome::TimedOut { limit: protocol::Limit::Time }, "this far I came"));

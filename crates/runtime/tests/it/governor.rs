@@ -107,3 +107,21 @@ async fn an_interrupt_reaches_a_session_that_waits_at_the_governor() {
     rest(&stage, &mut driver).await;
     completed(driver, 2).await;
 }
+
+/// B4.
+#[tokio::test]
+async fn whoever_interrupts_a_wait_for_the_next_attempt_does_not_wait_for_it() {
+    let fail = "{ class: retry-after, after: 50s, message: slow down }";
+    // One waits where it is, the other with everybody who shares the account, by a clock that does not move.
+    let alone = scenario().script(&rules(&format!("  - fail: {fail}\n"))).ready();
+    for stage in [alone, stage(fail)] {
+        let mut driver = stage.open(Start::New).await;
+        driver.send("go", Delivery::FollowUp).await;
+        driver.until("a retry", |event| matches!(event, Event::TurnFailed { retry: Some(_), .. })).await;
+        let asked = std::time::Instant::now();
+        driver.interrupt().await;
+        driver.rest().await;
+        assert!(asked.elapsed() < Duration::from_secs(25), "it took {:?}", asked.elapsed());
+        assert_eq!(driver.model().requests().len(), 1);
+    }
+}

@@ -1,7 +1,5 @@
 //! Plan mode and autopilot, as an agent and its person meet them.
 
-use std::time::Duration;
-
 use protocol::api::DecideParams;
 use protocol::{
     AskId, AutopilotStop, CancelBy, Decision, Delivery, Event, Outcome, PermissionMode, PlanAction, SessionMode,
@@ -9,7 +7,7 @@ use protocol::{
 use runtime::Start;
 use testkit::session::{Driver, Run, Scenario, scenario};
 
-use crate::support::{rules, turns};
+use crate::support::{TIME, rules, time_is_up, turns};
 
 /// A model that writes a plan, asks how it goes on, and then tries to write a file.
 fn planner() -> Scenario {
@@ -401,8 +399,14 @@ async fn x2_not_asking_the_user_is_no_autopilot() {
 
 #[tokio::test]
 async fn x2_time_that_is_up_is_not_continued() {
-    let script = rules("  - answer:\n      - say: working\n      - wait: 2s\n");
-    let run = pilot(&script, 5).timeout(Duration::from_millis(200)).prompt("do it").run().await;
+    let last = "  - when: { prompt: 'your last answer' }\n    answer: [say: this far I came]\n";
+    let script = rules(&format!("{last}  - answer:\n      - say: working\n      - hang: true\n"));
+    let mut driver = pilot(&script, 5).timeout(TIME).ready().open(Start::New).await;
+    driver.send("do it", Delivery::FollowUp).await;
+    driver.asked(1).await;
+    time_is_up().await;
+    driver.rest().await;
+    let run = driver.leave().await;
     assert_eq!(stops(&run), [(AutopilotStop::Failed, 0)], "{}", run.transcript());
 }
 

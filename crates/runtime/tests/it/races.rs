@@ -1,14 +1,12 @@
 //! Mail that interrupts at the very moment something ends. What the mail dropped stays dropped, and the agent goes on.
 
-use std::time::Duration;
-
 use futures_util::poll;
 use insta::assert_snapshot;
 use protocol::{Delivery, Event, Limit, Outcome};
 use runtime::Start;
 use testkit::session::scenario;
 
-use crate::support::{Gate, breathe, relay, rules, script, silence};
+use crate::support::{Gate, TIME, breathe, relay, rules, script, silence, time_is_up};
 
 fn heard() -> std::sync::Arc<dyn model::Model> {
     script(&rules("  - answer: [say: \"heard: ${prompt}\"]\n"))
@@ -105,9 +103,11 @@ async fn a_command_of_a_call_that_the_mail_cancelled_is_not_started() {
 async fn a_last_answer_that_calls_while_mail_comes_is_the_last_all_the_same() {
     let gate = Gate::calls("view", "{\"path\":\"a.txt\"}");
     let model = relay([silence(), gate.clone(), heard()]);
-    let stage = scenario().model(model).timeout(Duration::from_millis(200)).ready();
+    let stage = scenario().model(model).timeout(TIME).ready();
     let mut driver = stage.open(Start::New).await;
     driver.send("go", Delivery::FollowUp).await;
+    driver.asked(1).await;
+    time_is_up().await;
     driver.asked(2).await;
     // Other mail is held, so that the answer and the mail that cancels its call share a commit behind it.
     stage.probe().hold_after(0);

@@ -144,6 +144,17 @@ pub(crate) async fn breathe() {
     }
 }
 
+/// A limit of a session's time that no loaded machine reaches by itself.
+pub(crate) const TIME: Duration = Duration::from_secs(60);
+
+/// Lets that time pass at once, when what should be under way then is.
+pub(crate) async fn time_is_up() {
+    pause();
+    advance(TIME).await;
+    breathe().await;
+    resume();
+}
+
 /// Lets seconds pass, one at a time, in which this process is awake and nothing else takes time.
 pub(crate) async fn awake(seconds: u32) {
     pause();

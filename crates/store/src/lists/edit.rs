@@ -1,5 +1,7 @@
 //! A change of a list under way.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use protocol::{At, Item, ItemId, ItemStatus};
@@ -11,6 +13,7 @@ use super::limits::{self, ITEMS};
 use super::list::Changed;
 use super::rows::{Body, ItemRow, Rows};
 use super::{ItemChange, ListError, Seen};
+use crate::backup::Line;
 use crate::error::fault;
 
 /// A change of a list under way; dropped, it never was.
@@ -19,6 +22,8 @@ pub(super) struct Change<'a> {
     pub(super) path: &'a Path,
     pub(super) key: &'a str,
     pub(super) transaction: Transaction<'a>,
+    /// The items that were written.
+    pub(super) written: RefCell<BTreeSet<ItemId>>,
 }
 
 impl Change<'_> {
@@ -30,11 +35,30 @@ impl Change<'_> {
         Ok(run(self.rows()).map_err(fault(self.path))?)
     }
 
+    /// Forgets an id that was taken and never filled.
+    pub(super) fn forget_reserved(&self, id: ItemId) -> Result<(), ListError> {
+        self.written.borrow_mut().insert(id);
+        self.try_rows(|rows| rows.forget_reserved(id))
+    }
+
+    /// What was written, as the second copy has it.
+    pub(super) fn lines(&self) -> Result<Vec<Line>, ListError> {
+        let line = |id: &ItemId| {
+            let list = self.key.to_owned();
+            Ok(match self.find(*id)? {
+                Some(row) => Line::Item { list, item: Box::new(row.item(Vec::new())) },
+                None => Line::Gone { list, id: *id },
+            })
+        };
+        self.written.borrow().iter().map(line).collect()
+    }
+
     pub(super) fn find(&self, id: ItemId) -> Result<Option<ItemRow>, ListError> {
         self.try_rows(|rows| rows.find(id))
     }
 
     pub(super) fn put(&self, row: &ItemRow) -> Result<(), ListError> {
+        self.written.borrow_mut().insert(row.id);
         self.try_rows(|rows| rows.put(row))
     }
 

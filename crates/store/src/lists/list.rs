@@ -1,5 +1,6 @@
 //! One list, open.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -13,7 +14,7 @@ use super::rows::{Body, ItemRow, Rows};
 use super::{ItemChange, ListError, NewItem, Seen};
 use crate::error::fault;
 use crate::session::open_current;
-use crate::{Index, StoreError};
+use crate::{Index, StoreError, backup};
 
 /// One list, on a connection of its own.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub struct List {
     path: PathBuf,
     key: String,
     conn: Connection,
+    /// Where the second copy of a list is that outlives sessions.
+    backup: Option<Home>,
 }
 
 /// Which items are wanted.
@@ -58,7 +61,7 @@ impl List {
     pub fn of_session(home: &Home, id: SessionId) -> Result<List, StoreError> {
         let path = home.session_db(id);
         let conn = open_current(home, id, &path)?;
-        Ok(List { path, key: "session".into(), conn })
+        Ok(List { path, key: "session".into(), conn, backup: None })
     }
 
     /// The list of the project with this topmost folder.
@@ -72,7 +75,8 @@ impl List {
     }
 
     fn shared(home: &Home, key: String) -> Result<List, StoreError> {
-        Ok(List { path: home.index_db(), key, conn: Index::open(home)?.into_connection() })
+        let conn = Index::open(home)?.into_connection();
+        Ok(List { path: home.index_db(), key, conn, backup: Some(home.clone()) })
     }
 
     /// One item.
@@ -136,7 +140,7 @@ impl List {
 
     /// Gives back an id that was taken for an item that does not come to be.
     pub fn release(&self, id: ItemId) -> Result<(), ListError> {
-        self.change(|list| list.try_rows(|rows| rows.forget_reserved(id)))
+        self.change(|list| list.forget_reserved(id))
     }
 
     /// Changes an item, unless it is another than the change was made for.
@@ -172,7 +176,15 @@ impl List {
             let moment = Transaction::new_unchecked(&self.conn, TransactionBehavior::Deferred)?;
             look(Rows { conn: &moment, key: &self.key })
         };
-        Ok(look().map_err(fault(&self.path))?)
+        look().map_err(fault(&self.path)).map_err(|error| self.mended(error).into())
+    }
+
+    /// A damaged file is made again, for the next time that it is opened.
+    fn mended(&self, error: StoreError) -> StoreError {
+        match (&error, &self.backup) {
+            (StoreError::Corrupt { .. }, Some(home)) => Index::rebuild(home).err().unwrap_or(error),
+            _ => error,
+        }
     }
 
     fn with_blocks(
@@ -195,14 +207,30 @@ impl List {
 
     fn begin(&self) -> Result<Change<'_>, ListError> {
         let begun = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate);
-        Ok(Change { path: &self.path, key: &self.key, transaction: begun.map_err(fault(&self.path))? })
+        let transaction = begun.map_err(fault(&self.path))?;
+        Ok(Change { path: &self.path, key: &self.key, transaction, written: RefCell::default() })
     }
 
     /// Changes the list in a transaction that waits for its turn at the start, where waiting can succeed.
     pub(super) fn change<T>(&self, edit: impl FnOnce(&Change<'_>) -> Result<T, ListError>) -> Result<T, ListError> {
-        let change = self.begin()?;
-        let changed = edit(&change)?;
+        let mended = |error| match error {
+            ListError::Store(error) => ListError::Store(self.mended(error)),
+            refused => refused,
+        };
+        let change = self.begin().map_err(mended)?;
+        let edited = edit(&change).and_then(|changed| Ok((changed, change.lines()?)));
+        let (changed, lines) = match edited {
+            Ok(edited) => edited,
+            Err(error) => {
+                drop(change);
+                return Err(mended(error));
+            }
+        };
         change.transaction.commit().map_err(fault(&self.path))?;
+        if let Some(home) = self.backup.as_ref().filter(|_| !lines.is_empty()) {
+            // What is committed is committed; the second copy has it again with the next change of the item.
+            let _unsaid = backup::append(home, &self.conn, &lines);
+        }
         Ok(changed)
     }
 }

@@ -13,7 +13,7 @@ mod list;
 mod rescue;
 mod rows;
 
-pub(crate) use rescue::rescue_lists;
+pub(crate) use rescue::{every_item, rescue_lists, restore_item};
 
 pub use change::{ItemChange, NewItem, Seen};
 pub use error::ListError;

@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
+use protocol::Item;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::rows::{COLUMNS, Rows, read};
+use super::rows::{COLUMNS, ItemRow, Rows, read};
+use crate::backup::Line;
 use crate::connect;
 
 /// Writes every item of the damaged file that reads well into the other.
@@ -14,6 +16,23 @@ pub(crate) fn rescue_lists(damaged: &Path, into: &Connection) -> rusqlite::Resul
         copy(&from, &change)?;
     }
     change.commit()
+}
+
+/// Every item of every list, as lines of the second copy.
+pub(crate) fn every_item(conn: &Connection) -> rusqlite::Result<Vec<Line>> {
+    conn.prepare(&format!("SELECT list, {COLUMNS} FROM bosun_items ORDER BY list, id"))?
+        .query_map([], |row| Ok(Line::Item { list: row.get("list")?, item: Box::new(read(row)?.item(Vec::new())) }))?
+        .collect()
+}
+
+/// Writes an item unless it is there in this version or a later one, and says whether it did.
+pub(crate) fn restore_item(conn: &Connection, list: &str, item: Item) -> rusqlite::Result<bool> {
+    let (rows, row) = (Rows { conn, key: list }, ItemRow::from(item));
+    let is_newer = rows.find(row.id).map_or(true, |known| known.is_none_or(|known| known.version < row.version));
+    if is_newer {
+        rows.put(&row)?;
+    }
+    Ok(is_newer)
 }
 
 /// What cannot be read is left out; what cannot be written is an error.

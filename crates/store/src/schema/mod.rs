@@ -20,6 +20,7 @@ pub(crate) const SESSION: Schema = Schema {
         include_str!("session_3.sql"),
         include_str!("session_4.sql"),
         include_str!("session_5.sql"),
+        include_str!("session_6.sql"),
     ],
 };
 
@@ -32,6 +33,7 @@ const INDEX_STEPS: &[&str] = &[
     include_str!("index_3.sql"),
     include_str!("index_4.sql"),
     include_str!("index_5.sql"),
+    include_str!("index_6.sql"),
 ];
 
 /// One kind of file.

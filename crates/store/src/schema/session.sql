@@ -100,6 +100,8 @@ CREATE TABLE bosun_turns (
     PRIMARY KEY (task, turn)
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX bosun_turns_unpriced ON bosun_turns (task) WHERE priced = 0 AND cost_tokens > 0;
+
 -- What other processes ask of the owner.
 CREATE TABLE bosun_commands (
     id         INTEGER PRIMARY KEY,

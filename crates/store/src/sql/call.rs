@@ -10,7 +10,7 @@ use rusqlite::{Batch, Connection, Error, ErrorCode, ffi};
 use super::guard::{self, Guard, Tripped};
 use super::permit::{self, Notes};
 use super::render::Page;
-use super::{SqlAnswer, SqlError, SqlLimits};
+use super::{SqlAnswer, SqlError, SqlLimits, Vouch};
 use crate::error::fault;
 use crate::{StoreError, connect, todos};
 
@@ -29,6 +29,7 @@ pub(super) struct Call<'a> {
     pub(super) guard: Guard,
     /// The agent whose call it is.
     pub(super) author: Option<TaskId>,
+    pub(super) vouch: &'a Vouch,
 }
 
 impl Call<'_> {
@@ -103,6 +104,9 @@ impl Call<'_> {
         self.check_author(before)?;
         let todos = todos::sign(conn, before.noted, self.author).map_err(|error| self.broken(error))?;
         let todos = todos.map_err(|why| SqlError::Refused(format!("{why}; the call changed nothing")))?;
+        if let Vouch(Some(vouch)) = self.vouch {
+            vouch(before.noted + 1..=todos::noted(conn).map_err(|error| self.broken(error))?);
+        }
         let grown = pages(conn).map_err(|error| self.broken(error))?.saturating_sub(before.pages);
         conn.execute_batch("COMMIT").map_err(|error| match error.sqlite_error_code() {
             Some(ErrorCode::ConstraintViolation) => SqlError::Refused(format!("at the end of the call: {error}")),

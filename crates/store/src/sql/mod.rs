@@ -11,8 +11,9 @@ mod linear;
 mod permit;
 mod render;
 
+use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use protocol::{Clip, TaskId, TodoId, TodoStatus};
@@ -22,6 +23,7 @@ use rusqlite::limits::Limit;
 
 use crate::error::fault;
 use crate::schema::SESSION;
+use crate::todos::Noted;
 use crate::{StoreError, connect};
 use call::{Call, Desk};
 use guard::Guard;
@@ -87,6 +89,17 @@ pub struct SqlSpace {
     desk: Mutex<Desk>,
     /// The guard of the call under way, for functions that take long.
     current: Current,
+    vouch: Vouch,
+}
+
+/// Who is told the numbers of the todo changes that a call has signed, before anybody can see them.
+#[derive(Clone, Default)]
+struct Vouch(Option<Arc<dyn Fn(Noted) + Send + Sync>>);
+
+impl fmt::Debug for Vouch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Vouch")
+    }
 }
 
 impl SqlSpace {
@@ -96,7 +109,14 @@ impl SqlSpace {
         SESSION.require(&conn, path)?;
         let current = Current::default();
         confine(&conn, limits, &current).map_err(fault(path))?;
-        Ok(SqlSpace { path: path.into(), limits, desk: Mutex::new(Desk { conn, grown: 0 }), current })
+        let vouch = Vouch::default();
+        Ok(SqlSpace { path: path.into(), limits, desk: Mutex::new(Desk { conn, grown: 0 }), current, vouch })
+    }
+
+    /// The same, which tells the numbers of the todo changes that it has signed before anybody can see them.
+    #[must_use]
+    pub fn vouching(self, vouch: impl Fn(Noted) + Send + Sync + 'static) -> SqlSpace {
+        SqlSpace { vouch: Vouch(Some(Arc::new(vouch))), ..self }
     }
 
     /// Runs one or more statements as one transaction. It blocks; `cancel` is asked again and again meanwhile.
@@ -130,7 +150,7 @@ impl SqlSpace {
         let mut desk = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
         let guard = Guard::new(self.limits, cancel);
         self.current.set(&guard);
-        Call { desk: &mut desk, limits: self.limits, path: &self.path, guard, author }.run(sql)
+        Call { desk: &mut desk, limits: self.limits, path: &self.path, guard, author, vouch: &self.vouch }.run(sql)
     }
 }
 

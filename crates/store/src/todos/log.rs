@@ -57,7 +57,8 @@ pub(crate) fn noted(conn: &Connection) -> rusqlite::Result<i64> {
 }
 
 /// What was changed since the runtime last looked, by whom; at most a chunk of it. A change without an author is a
-/// person's if `vouched` says so of its number.
+/// person's, and one that is signed with the root's name is the root's, if `vouched` says so of its number: whatever can
+/// write to the file can sign with any name.
 pub(crate) fn changes(conn: &Connection, vouched: &dyn Fn(i64) -> bool) -> rusqlite::Result<Vec<TodoChanges>> {
     let mut authors: BTreeMap<TodoId, TodoAuthor> = BTreeMap::new();
     let root = root(conn)?;
@@ -70,7 +71,10 @@ pub(crate) fn changes(conn: &Connection, vouched: &dyn Fn(i64) -> bool) -> rusql
         let author = match row.get::<_, Option<String>>(2)? {
             None if vouched(upto) => TodoAuthor::Person,
             None => TodoAuthor::Nobody,
-            Some(text) if Some(&text) == root.as_ref() => text.parse().map_or(TodoAuthor::Nobody, TodoAuthor::Root),
+            Some(text) if Some(&text) == root.as_ref() && vouched(upto) => {
+                text.parse().map_or(TodoAuthor::Nobody, TodoAuthor::Root)
+            }
+            Some(text) if Some(&text) == root.as_ref() => TodoAuthor::Nobody,
             Some(text) => text.parse().map_or(TodoAuthor::Nobody, TodoAuthor::Worker),
         };
         // An id that is no text names nothing.

@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 
 use protocol::api::{TodoView, TodosPage, TodosParams};
-use protocol::{Todo, TodoId, TodoStatus};
-use rusqlite::Connection;
+use protocol::{TaskState, Todo, TodoId, TodoStatus};
+use rusqlite::{Connection, OptionalExtension};
 
 use super::rows::{TodoRow, all};
+use crate::event::from_json;
+use crate::lease;
 
 /// How many rows a page has when nobody says.
 const PAGE: u64 = 100;
@@ -18,13 +20,34 @@ pub(crate) fn page(conn: &Connection, wanted: &TodosParams) -> rusqlite::Result<
         rows.iter().filter(|row| row.todo.status == TodoStatus::Done).map(|row| row.todo.id.clone()).collect();
     let fits =
         |view: &TodoView| wanted.status.is_none_or(|status| view.status == status) && (!wanted.ready || view.ready);
-    let views: Vec<TodoView> = rows.into_iter().map(|row| view(row, &done)).filter(fits).collect();
+    let owned = lease::read(conn)?.is_some_and(|lease| lease.live_pid().is_some());
+    let mut views: Vec<TodoView> = Vec::new();
+    for row in rows {
+        let interrupted = is_interrupted(conn, &row, owned)?;
+        views.push(view(row, &done, interrupted));
+    }
+    views.retain(fits);
     let total = views.len() as u64;
     let (offset, limit) = (short(wanted.offset), short(wanted.limit.unwrap_or(PAGE)));
     Ok(TodosPage { todos: views.into_iter().skip(offset).take(limit).collect(), total })
 }
 
-fn view(row: TodoRow, done: &BTreeSet<TodoId>) -> TodoView {
+/// Whether nobody works on a todo that is in progress: its session has no living owner, or its task has not been resumed.
+fn is_interrupted(conn: &Connection, row: &TodoRow, owned: bool) -> rusqlite::Result<bool> {
+    match (row.todo.status, &row.task) {
+        (TodoStatus::Pending | TodoStatus::Done | TodoStatus::Blocked, _) => Ok(false),
+        (TodoStatus::InProgress, _) if !owned => Ok(true),
+        (TodoStatus::InProgress, None) => Ok(false),
+        (TodoStatus::InProgress, Some(task)) => {
+            let mut select = conn.prepare_cached("SELECT state FROM bosun_tasks WHERE id = ?1")?;
+            let state: Option<String> = select.query_row([task], |row| row.get(0)).optional()?;
+            let state = state.map(|state| from_json::<TaskState>(&state)).transpose()?;
+            Ok(state == Some(TaskState::Interrupted))
+        }
+    }
+}
+
+fn view(row: TodoRow, done: &BTreeSet<TodoId>, interrupted: bool) -> TodoView {
     let TodoRow { todo, task, attempts } = row;
     let ready = todo.status == TodoStatus::Pending && todo.depends_on.iter().all(|above| done.contains(above));
     let Todo { id, title, description, status, depends_on, agent_type, model, files, check, expects, reason } = todo;
@@ -34,6 +57,7 @@ fn view(row: TodoRow, done: &BTreeSet<TodoId>) -> TodoView {
         description,
         status,
         ready,
+        interrupted,
         depends_on,
         reason,
         agent_type,

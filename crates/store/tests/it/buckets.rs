@@ -78,8 +78,9 @@ fn an_index_of_the_first_form_gets_its_buckets_and_keeps_its_sessions() {
     let house = house();
     commit(&create(&house.home, session(1)).writer, opening()).unwrap();
     drop(Index::open(&house.home).unwrap());
-    let later =
-        ["buckets", "trust", "bosun_items", "fleet_results"].map(|table| format!("DROP TABLE {table};")).concat();
+    let later = ["buckets", "trust", "bosun_items", "fleet_results", "spendings", "session_tasks"]
+        .map(|table| format!("DROP TABLE {table};"))
+        .concat();
     raw(&house.home.index_db()).execute_batch(&format!("{later} PRAGMA user_version = 1")).unwrap();
     assert_eq!(count(&Buckets::open(&house.home).unwrap()), 1);
     assert_eq!(Index::open(&house.home).unwrap().list(None).unwrap().len(), 1);

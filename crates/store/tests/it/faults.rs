@@ -75,12 +75,12 @@ fn a_newer_file_is_refused_with_both_versions() {
     written(&house.home, 1);
     let path = house.home.session_db(session(1));
     raw(&path).pragma_update(None, "user_version", 9).unwrap();
-    let newer = StoreError::Newer { path: path.clone(), found: 9, known: 5 };
+    let newer = StoreError::Newer { path: path.clone(), found: 9, known: 6 };
     assert_eq!(adopt_error(&house.home, 1), newer);
     assert_eq!(Reader::open(&house.home, session(1)).map(|_| ()), Err(newer.clone()));
     assert_eq!(post_command(&house.home, session(1), &Command::Stop, At(1)), Err(newer.clone()));
     let text = newer.to_string();
-    assert!(text.contains("format 9") && text.contains("up to 5") && text.contains(path.to_str().unwrap()), "{text}");
+    assert!(text.contains("format 9") && text.contains("up to 6") && text.contains(path.to_str().unwrap()), "{text}");
 
     Index::open(&house.home).unwrap();
     raw(&house.home.index_db()).pragma_update(None, "user_version", 9).unwrap();
@@ -175,8 +175,25 @@ fn forbidden_and_read_only_places_are_told_apart() {
 
     mode(&home.session_dir(session(3)), 0o500);
     let read = Reader::open(&home, session(3)).and_then(|reader| reader.events_after(0, 1));
-    assert_eq!(read.map(|_| ()), Err(StoreError::ReadOnly { path: path(3) }));
+    assert_eq!(read.map(|events| events.len()), Ok(1), "reading needs no place to write");
     assert_eq!(adopt_error(&home, 3), StoreError::ReadOnly { path: path(3) });
+
+    // The index too, whether it is there or not.
+    for is_there in [true, false] {
+        if is_there {
+            drop(Index::open(&home).unwrap());
+            mode(&home.index_db(), 0o400);
+        } else {
+            fs::remove_file(home.index_db()).unwrap();
+        }
+        mode(home.root(), 0o500);
+        assert!(matches!(Index::open(&home), Err(StoreError::ReadOnly { .. } | StoreError::Denied { .. })));
+        let mut states: Vec<String> =
+            Index::current(&home).unwrap().list(None).unwrap().into_iter().map(|row| row.state).collect();
+        states.sort();
+        assert_eq!(states, ["idle", "idle", "idle", "unreadable"], "{is_there}");
+        mode(home.root(), 0o700);
+    }
 
     mode(&home.sessions_dir(), 0o500);
     let created = SessionFile::create(&home, session(5), &me(), At(1)).map(|_| ());

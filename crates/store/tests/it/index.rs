@@ -1,7 +1,9 @@
 //! The index of sessions is a cache that can be lost.
 
-use protocol::{Ask, AskId, At, CallId, Event, Subject};
-use store::{Found, Index, SessionRow};
+use protocol::{Ask, AskId, At, CallId, Cost, Entry, Event, StopReason, Subject, Turn, Usage};
+use store::{Found, Index, SessionFile, SessionRow, SessionsWanted};
+
+use protocol::api::TasksParams;
 
 use crate::support::*;
 
@@ -14,7 +16,19 @@ fn row(n: u128, cwd: &str, updated_at: u64) -> SessionRow {
         created_at: At(1),
         updated_at: At(updated_at),
         state: "idle".into(),
+        asking: false,
+        spent: Cost { tokens: 30, micros: 7 },
+        priced: true,
+        owner_pid: None,
     }
+}
+
+/// A turn that used tokens.
+fn turn(n: u32) -> Vec<Entry> {
+    let (usage, cost) = (Usage { input: 10, ..Usage::default() }, Cost { tokens: 10, micros: 3 });
+    let (content, stop, model) = (Vec::new(), StopReason::End, "script/demo".to_owned());
+    let answered = Event::TurnAnswered { turn: Turn(n), content, stop, usage, cost, model };
+    vec![entry(30, begun(n)), entry(40, answered)]
 }
 
 #[test]
@@ -49,7 +63,7 @@ fn a_lost_index_is_made_again_from_the_sessions() {
     }
     std::fs::write(house.home.session_db(session(3)), "damaged").unwrap();
     let listed = Index::open(&house.home).unwrap().list(None).unwrap();
-    assert_eq!(listed.len(), 2);
+    assert_eq!(listed.iter().map(|row| &*row.state).collect::<Vec<_>>(), ["idle", "idle", "damaged"]);
     assert_eq!((listed[0].title.as_str(), listed[0].cwd.as_str()), ("Count the tests", "/src"));
 }
 
@@ -106,18 +120,102 @@ fn only_sessions_that_were_not_left_at_rest_are_looked_into() {
     left(1, Vec::new());
     left(2, vec![entry(30, Event::Asked(ask))]);
     left(3, vec![entry(30, Event::TaskInterrupted)]);
-    let live = create(home, session(4));
+    let live = SessionFile::create(home, session(4), &me(), At(1)).unwrap();
     commit(&live.writer, opening()).unwrap();
-    left(5, Vec::new());
-    std::fs::write(home.socket(session(5)), "").unwrap();
-
     let index = Index::open(home).unwrap();
-    let states: Vec<String> = index.list(None).unwrap().into_iter().map(|row| row.state).collect();
-    assert_eq!(states.iter().filter(|state| *state == "idle").count(), 3);
-    let mut unsettled: Vec<_> = index.unsettled(home).unwrap().into_iter().map(|row| row.id).collect();
+    left(5, Vec::new());
+    let mut unsettled: Vec<_> = index.agree(home).unwrap().unsettled().unwrap().into_iter().map(|row| row.id).collect();
     unsettled.sort();
-    assert_eq!(unsettled, [session(2), session(3), session(4), session(5)]);
+    assert_eq!(unsettled, [session(2), session(3), session(4)]);
     drop(live);
+}
+
+/// D13: lists come from the index, so a file that nobody touched is not opened for them.
+#[test]
+fn a_session_at_rest_is_listed_summed_and_found_without_its_file() {
+    let house = house();
+    let home = &house.home;
+    let opened = create(home, session(1));
+    commit(&opened.writer, opening().into_iter().chain(turn(1)).collect()).unwrap();
+    opened.writer.release().unwrap();
+    let index = Index::open(home).unwrap();
+    index.note(home, session(1)).unwrap();
+    let view = reader(home, session(1)).session_view().unwrap();
+    let (tasks, spendings) = (reader(home, session(1)).tasks(&TasksParams::every()).unwrap().tasks, {
+        reader(home, session(1)).spendings(At(0)).unwrap()
+    });
+    // Whoever opened it now would find nothing.
+    let path = home.session_db(session(1));
+    let (length, changed_at) = (std::fs::metadata(&path).unwrap().len(), std::fs::metadata(&path).unwrap().modified());
+    let blank = std::fs::File::create(&path).unwrap();
+    blank.set_len(length).unwrap();
+    blank.set_modified(changed_at.unwrap()).unwrap();
+
+    let index = index.agree(home).unwrap();
+    let page = index.page(home, &SessionsWanted::default()).unwrap();
+    assert_eq!((page.total, &page.rows), (1, &vec![SessionRow::from(&view)]));
+    assert_eq!(page.rows[0].spent, view.spent);
+    assert!(view.spent.tokens > 0);
+    let spent = index.spendings(None, At(0)).unwrap();
+    assert_eq!(spent.spendings.into_iter().map(|(_, _, spending)| spending).collect::<Vec<_>>(), spendings);
+    assert_eq!(spent.in_part, []);
+    for given in [tasks[0].id.to_string(), tasks[0].id.to_string()[5..18].to_owned()] {
+        assert_eq!(index.sessions_of_task(&given, 2).unwrap(), [session(1)], "{given}");
+    }
+    assert_eq!(index.sessions_of_task("ffffff", 2).unwrap(), []);
+    assert_eq!(index.newest(Some(tasks[0].state.word())).unwrap(), [session(1)]);
+    assert_eq!(index.newest(Some("parked")).unwrap(), []);
+}
+
+/// D13: whatever changes a file makes its row again, whether anybody says so here or not.
+#[test]
+fn a_row_is_made_again_when_its_owner_died_and_when_its_file_changed() {
+    let house = house();
+    let home = &house.home;
+    let page = |index: &Index| index.page(home, &SessionsWanted::default()).unwrap().rows;
+    let live = SessionFile::create(home, session(1), &me(), At(1)).unwrap();
+    commit(&live.writer, opening()).unwrap();
+    let index = Index::open(home).unwrap().agree(home).unwrap();
+    assert_eq!(page(&index)[0].owner_pid, Some(std::process::id()));
+    // It goes on without a word to the index.
+    commit(&live.writer, turn(1)).unwrap();
+    let index = index.agree(home).unwrap();
+    let spent = page(&index)[0].spent;
+    assert!(spent.tokens > 0);
+    live.writer.release().unwrap();
+    let index = index.agree(home).unwrap();
+    assert_eq!(page(&index)[0].owner_pid, None);
+    // Another owner leaves a socket when it dies.
+    let other = adopt(home, session(1));
+    commit(&other.writer, turn(2)).unwrap();
+    other.writer.release().unwrap();
+    std::fs::write(home.socket(session(1)), "").unwrap();
+    let index = index.agree(home).unwrap();
+    assert!(index.list(None).unwrap()[0].spent.tokens > spent.tokens);
+    std::fs::remove_file(home.socket(session(1))).unwrap();
+    // What is shown is looked at in any case.
+    std::fs::write(home.session_db(session(1)), "damaged").unwrap();
+    let index = index.agree(home).unwrap();
+    assert_eq!((&*page(&index)[0].state, &*page(&index)[0].title), ("damaged", "Count the tests"));
+    std::fs::remove_file(home.session_db(session(1))).unwrap();
+    assert_eq!(page(&index), []);
+}
+
+#[test]
+fn sessions_come_in_pages() {
+    let house = house();
+    let home = &house.home;
+    for n in 1..=5 {
+        commit(&create(home, session(n)).writer, opening()).unwrap();
+    }
+    let index = Index::open(home).unwrap();
+    let all = index.page(home, &SessionsWanted::default()).unwrap();
+    assert_eq!((all.rows.len(), all.total), (5, 5));
+    let wanted = SessionsWanted { cwd: Some("/src".into()), offset: 1, limit: Some(2), ..SessionsWanted::default() };
+    let some = index.page(home, &wanted).unwrap();
+    assert_eq!((&*some.rows, some.total), (&all.rows[1..3], 5));
+    let none = SessionsWanted { state: Some("parked".into()), ..SessionsWanted::default() };
+    assert_eq!(index.page(home, &none).unwrap().total, 0);
 }
 
 #[test]

@@ -288,13 +288,38 @@ fn k4_a_damaged_index_gives_its_lists_to_the_next() {
     assert_eq!(team(&house.home).export().unwrap(), kept);
     raw(&house.home.index_db()).execute("UPDATE bosun_items SET body = 'no JSON' WHERE id = 1", []).unwrap();
     raw(&house.home.index_db()).pragma_update(None, "application_id", 7).unwrap();
-    assert_eq!(ids(&team(&house.home).export().unwrap()), [2], "what reads well is kept");
+    assert_eq!(team(&house.home).export().unwrap(), kept, "what does not read well has a second copy");
+    let list = team(&house.home);
+    make(&list, "c");
+    change(&list, 1, &status(ItemStatus::Deleted)).unwrap();
+    let kept = list.export().unwrap();
+    drop(list);
     let file = house.home.index_db();
     std::fs::write(&file, "no database at all, but long enough to be taken for one".repeat(99)).unwrap();
     for ending in ["-wal", "-shm"] {
         std::fs::remove_file(file.with_extension(format!("db{ending}"))).unwrap_or_default();
     }
-    assert!(team(&house.home).export().unwrap().is_empty());
+    assert_eq!(team(&house.home).export().unwrap(), kept, "nothing of it can be read");
+    assert_eq!(ids(&kept), [2, 3]);
+}
+
+#[test]
+fn the_second_copy_is_written_anew_when_it_has_grown() {
+    let house = house();
+    let list = team(&house.home);
+    let subject = "long ".repeat(50);
+    let (copy, mut longest) = (house.home.index_backup(), 0);
+    make(&list, &subject);
+    for n in 0..800_u32 {
+        let change = ItemChange { description: Some(format!("{n} {}", "x".repeat(2_000))), ..ItemChange::default() };
+        list.update(ItemId(1), Seen::Any, &change, At(5)).unwrap();
+        longest = longest.max(std::fs::metadata(&copy).unwrap().len());
+    }
+    assert!(longest < 1_200 * 1024, "{longest}");
+    let kept = list.export().unwrap();
+    drop(list);
+    std::fs::remove_file(house.home.index_db()).unwrap();
+    assert_eq!(team(&house.home).export().unwrap(), kept);
 }
 
 #[test]

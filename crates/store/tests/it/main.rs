@@ -13,6 +13,7 @@ mod index;
 mod lists;
 mod ownership;
 mod results;
+mod salvage;
 mod sql;
 mod sql_hostile;
 mod support;

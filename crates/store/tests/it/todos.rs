@@ -269,3 +269,25 @@ fn f1_a_change_counts_as_a_persons_only_if_somebody_vouches_for_it() {
     assert_eq!(changes[0].changed.iter().map(|todo| todo.id.0.as_str()).collect::<Vec<_>>(), ["mine"]);
     assert_eq!((changes[1].changed.len(), changes[1].gone.len()), (3, 1));
 }
+
+/// A10: every view reads the same row, and a row does not say that somebody works where nobody does.
+#[test]
+fn a_todo_in_progress_without_a_living_owner_is_interrupted() {
+    let desk = desk();
+    desk.edit(&[new("a", &[]), new("b", &[]), new("c", &[])]).unwrap();
+    desk.take(|_, written| written);
+    let by = |task, event| vec![protocol::Entry { task, ..entry(40, event) }];
+    commit(&desk.opened.writer, by(task(2), Event::TodoClaimed { todo: "a".into(), fence: 1 })).unwrap();
+    desk.by(1, "UPDATE todos SET status = 'in_progress' WHERE id = 'b'");
+    let interrupted = || {
+        let page = reader(&desk.house.home, session(1)).todos_page(&TodosParams::every()).unwrap();
+        page.todos.into_iter().filter(|todo| todo.interrupted).map(|todo| todo.id.0).collect::<Vec<_>>()
+    };
+    assert_eq!(interrupted(), ["a", "b"], "its owner is of another boot");
+    let opened = store::SessionFile::adopt(&desk.house.home, session(1), &me(), protocol::At(50)).unwrap();
+    commit(&opened.writer, by(task(2), Event::TaskInterrupted)).unwrap();
+    assert_eq!(interrupted(), ["a"], "its worker is not resumed yet");
+    commit(&opened.writer, by(task(2), Event::TaskRequeued)).unwrap();
+    assert_eq!(interrupted(), [""; 0], "somebody works");
+    desk.edit(&[TodoEdit::Change(TodoChange::status("a".into(), TodoStatus::Done, None))]).unwrap_err();
+}

@@ -66,7 +66,8 @@ const NOTE: usize = 512;
 async fn run(args: &Args, cx: &Context) -> Result<Output, ToolError> {
     let limit = args.timeout_secs.map_or(cx.limits.shell, |secs| Duration::from_secs(secs.max(1)));
     let limit = limit.min(cx.limits.shell_max);
-    let command = ShellCommand { command: &args.command, cwd: cx.workspace.cwd(), env: &cx.env };
+    let memory = cx.limits.command_memory;
+    let command = ShellCommand { command: &args.command, cwd: cx.workspace.cwd(), env: &cx.env, memory };
     let mut process = launch(&cx.guardian, command).await?;
     let mut capture = Capture::new(HELD);
     let mut take = |bytes: &[u8]| {

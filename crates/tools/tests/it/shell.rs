@@ -132,7 +132,8 @@ async fn a_command_is_followed_into_a_spool() {
     let agent = Agent::new();
     let folder = agent.path("spool");
     let mut spool = Spool::create(&folder, 3000).unwrap();
-    let command = ShellCommand { command: "seq 100000; exit 7", cwd: agent.cx.workspace.cwd(), env: &agent.cx.env };
+    let (cwd, env) = (agent.cx.workspace.cwd(), &agent.cx.env);
+    let command = ShellCommand { command: "seq 100000; exit 7", cwd, env, memory: None };
     let mut process = launch(&agent.cx.guardian, command).await.unwrap();
     let exit = follow(&mut process, |bytes| spool.write(bytes).unwrap()).await.unwrap();
     assert_eq!(exit.status, ExitStatus::Code(7));

@@ -1,5 +1,5 @@
 //! What grows with a session and with a home, and how fast: turns, lists of sessions, results of background work, agents
-//! that have ended, and searching.
+//! that have ended, and searching; then isolated workers in a large repository, and many who watch one session.
 
 mod ended;
 mod lists;
@@ -16,7 +16,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::Ground;
+use super::{Ground, checkouts, watchers};
 use crate::measure::{Figures, measure};
 use crate::run;
 
@@ -27,8 +27,9 @@ pub(super) fn bench(ground: &Ground) -> Result<()> {
     lists::bench(&stage)?;
     results::bench(&stage)?;
     ended::bench(&stage)?;
-    search::bench(&stage)
-    // Isolated workers in a large repository, and many who watch one session, are measured here as well.
+    search::bench(&stage)?;
+    checkouts::bench(ground)?;
+    watchers::bench(ground)
 }
 
 /// A place in memory, where a machine has it.

@@ -76,11 +76,11 @@ fn a_limit_of_time_ends_the_run_with_a_last_answer() {
     let script = "
 version: 1
 rules:
-  - when: { turn: 1 }
-    answer:
+  - when: { prompt: your last answer }
+    answer: [{ say: This far I came. }]
+  - answer:
       - say: I begin.
       - call: { tool: shell, input: { command: sleep 1000 } }
-  - answer: [{ say: This far I came. }]
 ";
     let ended = stage.script(script).prompt("go").args(["--timeout", "200ms"]).run().expect(4);
     assert_eq!(ended.stdout, "This far I came.\n");

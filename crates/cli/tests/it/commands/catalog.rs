@@ -76,6 +76,28 @@ fn a9_check_names_file_line_and_remedy_and_fails_for_errors_only() {
     assert!(bad["remedy"].as_str().unwrap().contains("add `description`"), "{bad}");
 }
 
+/// A22: what keeps an agent from being started is found before somebody starts it.
+#[test]
+fn isolation_is_shown_and_check_finds_agents_and_models_that_cannot_be_used() {
+    let stage = stage();
+    let agents = stage.home().join("agents");
+    fs::create_dir_all(&agents).unwrap();
+    fs::write(agents.join("apart.md"), "---\ndescription: x\nisolation: worktree\n---\nDo it.\n").unwrap();
+    let shown = stage.bosun(["catalog", "show", "apart"]).run().expect(0).stdout;
+    assert!(shown.contains("isolation     worktree"), "{shown}");
+    stage.bosun(["catalog", "check", "--strict"]).run().expect(0);
+    fs::write(agents.join("odd.md"), "---\ndescription: x\nmodel: nosuch/model-9\n---\nDo it.\n").unwrap();
+    let odd = stage.bosun(["catalog", "check"]).run().expect(0).stdout;
+    assert!(odd.contains("warning: ") && odd.contains("`odd` names no model that can be asked"), "{odd}");
+    fs::write(agents.join("far.md"), "---\ndescription: x\nisolation: remote\n---\nDo it.\n").unwrap();
+    let far = stage.bosun(["catalog", "check"]).run().expect(1).stdout;
+    assert!(far.contains("error: ") && far.contains("`far` cannot be started: "), "{far}");
+    write(&stage, ".claude/commands/hello.md", "Say hello.\n");
+    let report = stage.bosun(["doctor", "--json"]).run().json();
+    let later = report["checks"].as_array().unwrap().iter().find(|check| check["topic"] == "later");
+    assert_eq!(later, None, "commands are read");
+}
+
 #[test]
 fn a3_a_run_tells_what_is_wrong_and_fails_when_that_is_asked_for() {
     let stage = stage();

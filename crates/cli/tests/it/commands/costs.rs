@@ -80,12 +80,15 @@ rules:
 }
 
 #[test]
-fn a_session_that_cannot_be_read_is_named_and_left_out() {
+fn what_a_session_cost_is_known_when_its_file_is_damaged_and_named_when_it_is_not_known() {
     let stage = stage();
     stage.script(MEASURED).prompt("first").run().expect(0);
     let damaged = stage.newest();
     stage.prompt("second").run().expect(0);
     testkit::binary::garble(&stage.session_db(&damaged), 0..4096);
+    assert_eq!(stage.bosun(["cost", "--json"]).run().expect(0).json()["total"]["tokens"], 2 * 457);
+    // The index is made again from the files that can be read.
+    std::fs::remove_file(stage.home().join("bosun.db")).unwrap();
     let ended = stage.bosun(["cost", "--json"]).run().expect(1);
     assert_eq!(ended.json()["total"]["tokens"], 457);
     ended.says(&[&format!("{damaged} is left out")]);

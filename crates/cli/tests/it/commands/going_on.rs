@@ -43,6 +43,29 @@ fn the_last_session_of_the_folder_goes_on() {
     "#);
 }
 
+/// A7: whoever resumes a session has the limits that it was begun with, until a flag gives others.
+#[test]
+fn a_limit_of_agents_stays_with_a_session_that_is_resumed() {
+    let stage = stage();
+    stage.script(
+        "
+version: 1
+rules:
+  - when: { agent: task }
+    answer: [{ say: Looked. }]
+  - when: { answered: { tool: task } }
+    answer: [{ say: \"${answer}\" }]
+  - answer: [{ call: { tool: task, input: { description: d, prompt: p, agent_type: task, name: looker } } }]
+",
+    );
+    let first = stage.prompt("one").args(["--max-total-agents", "1"]).run().expect(0).stdout;
+    assert!(first.contains("Looked."), "{first}");
+    let resumed = stage.bosun(["--continue", "-p", "two"]).run().expect(0).stdout;
+    assert!(!resumed.contains("Looked.") && resumed.contains("this session has started 1 agents"), "{resumed}");
+    let widened = stage.bosun(["--continue", "-p", "three", "--max-total-agents", "2"]).run().expect(0).stdout;
+    assert!(widened.contains("Looked."), "{widened}");
+}
+
 #[test]
 fn the_last_session_is_the_one_with_the_newest_event() {
     let stage = stage();

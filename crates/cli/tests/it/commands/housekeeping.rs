@@ -14,6 +14,11 @@ fn unused() -> Value {
     json!({ "removed": 0, "trashed": 0, "emptied": 0, "bytes": 0 })
 }
 
+/// That there were no refs of sessions in a repository.
+fn no_refs() -> Value {
+    json!({ "removed": 0, "unlanded": 0, "landings": 0 })
+}
+
 #[test]
 fn old_sessions_are_removed_and_those_with_work_in_them_stay() {
     let stage = stage();
@@ -30,13 +35,15 @@ fn old_sessions_are_removed_and_those_with_work_in_them_stay() {
     let dry = stage.bosun(["gc", "--days", "0", "--dry-run", "--json"]).run().expect(0).json();
     assert_eq!(
         dry,
-        json!({ "removed": [old], "kept": 1, "failed": [], "outputs": none, "results": 0, "checkouts": unused(), "dryRun": true })
+        json!({ "removed": [old], "kept": 1, "failed": [], "outputs": none, "results": 0, "checkouts": unused(),
+            "refs": no_refs(), "dryRun": true })
     );
     assert_eq!(stage.sessions().len(), 2);
     let gone = stage.bosun(["gc", "--days", "0", "--json"]).run().expect(0).json();
     assert_eq!(
         gone,
-        json!({ "removed": [old], "kept": 1, "failed": [], "outputs": none, "results": 0, "checkouts": unused(), "dryRun": false })
+        json!({ "removed": [old], "kept": 1, "failed": [], "outputs": none, "results": 0, "checkouts": unused(),
+            "refs": no_refs(), "dryRun": false })
     );
     assert_eq!(stage.sessions().len(), 1);
     assert!(!stage.session_dir(&old).exists());
@@ -50,7 +57,8 @@ fn a_session_that_went_on_after_the_index_last_heard_of_it_is_kept() {
     stage.bosun(["--continue", "-p", "more"]).env("BOSUN_FAULT", "after-commit:11").unheard().run().expect_killed();
     let none = json!({ "removed": 0, "bytes": 0 });
     let kept = stage.bosun(["gc", "--days", "0", "--json"]).run().expect(0).json();
-    let rest = json!({ "removed": [], "kept": 1, "failed": [], "outputs": none, "results": 0, "checkouts": unused(), "dryRun": false });
+    let rest = json!({ "removed": [], "kept": 1, "failed": [], "outputs": none, "results": 0, "checkouts": unused(),
+            "refs": no_refs(), "dryRun": false });
     assert_eq!(kept, rest);
     assert_eq!(stage.bosun(["--continue"]).run().expect(0).stdout, "Hello.\n");
 }

@@ -230,3 +230,31 @@ fn the_files_of_other_programs_that_settings_are_read_from_are_listed() {
     fs::write(stage.path(".claude/settings.json"), "{}").unwrap();
     stage.bosun(["config", "check"]).run().expect(0);
 }
+
+/// A18 and A23: somebody may count on it, so silence would mislead; from the second run on it would be noise.
+#[test]
+fn what_a_run_does_not_use_is_told_once() {
+    let stage = repository();
+    fs::write(stage.path(".mcp.json"), "{\"mcpServers\": {}}").unwrap();
+    fs::create_dir_all(stage.path(".bosun/agents")).unwrap();
+    let agent = "---\ndescription: x\ngithub: { toolsets: [all] }\n---\nDo it.\n";
+    fs::write(stage.path(".bosun/agents/theirs.md"), agent).unwrap();
+    stage.bosun(["trust", "--yes"]).run().expect(0);
+    let run = || {
+        let prompt = stage.script(HELLO).prompt("hi").env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1");
+        prompt.env("SEARCH_API_KEY", "l").run().expect(0)
+    };
+    let ran = run();
+    assert_eq!(ran.stdout, "Hello.\n", "a key of one letter is not taken out of every word");
+    let told = [
+        ".mcp.json: MCP servers are not started by this version",
+        "OTEL_* variables are set, and this version sends no traces",
+        "SEARCH_API_KEY is shorter than 8 characters",
+    ];
+    let ran = ran.says(&told);
+    ran.says(&["1 more about agents, skills, commands and hooks: `bosun catalog check`"]);
+    let checked = stage.bosun(["catalog", "check"]).run().expect(0).stdout;
+    assert!(checked.contains("theirs.md:3:1: `github` is not used by this version"), "{checked}");
+    let again = run();
+    assert_eq!(told.into_iter().find(|words| again.stderr.contains(words)), None, "{again:?}");
+}

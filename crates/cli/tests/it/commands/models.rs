@@ -44,7 +44,7 @@ fn provider<'a>(list: &'a Value, name: &str) -> &'a Value {
 }
 
 /// Nothing of the machine's own is looked at.
-const NOWHERE: &str = "[providers.llamacpp]\nbase-url = 'http://127.0.0.1:1/v1'\n[providers.lmstudio]\nbase-url = 'http://127.0.0.1:1/v1'\n";
+const NOWHERE: &str = "[providers.llama-server]\nbase-url = 'http://127.0.0.1:1/v1'\n[providers.llamacpp]\nbase-url = 'http://127.0.0.1:1/v1'\n[providers.lmstudio]\nbase-url = 'http://127.0.0.1:1/v1'\n";
 
 #[test]
 fn providers_are_listed_with_keys_prices_and_what_runs_here() {

@@ -123,3 +123,25 @@ fn pictures_and_effort_reach_the_model() {
         assert!(body.contains("high") || body.contains("budget_tokens"), "{model}: {body}");
     }
 }
+
+/// A14.
+#[test]
+fn a_run_is_parked_when_the_sessions_of_a_day_have_spent_its_budget() {
+    let (stage, server) = (stage(), ModelServer::script(MEASURED).start());
+    fs::create_dir_all(stage.home()).unwrap();
+    let limit =
+        |usd: &str| fs::write(stage.home().join("config.toml"), format!("[budget]\nday-usd = {usd}\n")).unwrap();
+    let ask = || stage.prompt_over(&server, "anthropic/claude-sonnet-5-5", "go").args(["--park-wait", "0s"]);
+    limit("1");
+    ask().run().expect(0);
+    limit("0.01");
+    let parked = ask().run().expect(7).says(&["parked: waiting for the budget of the next day (UTC), until 20"]);
+    assert_eq!((parked.stdout.as_str(), server.count()), ("", 1));
+    let today = stage.bosun(["cost"]).run().expect(0).stderr;
+    assert!(today.contains("today: $0.009 of $0.01; the next day begins at 20"), "{today}");
+    let json = stage.bosun(["cost", "--json"]).run().expect(0).json();
+    assert_eq!((&json["today"]["spentUsd"], &json["today"]["limitUsd"]), (&json!(0.009), &json!(0.01)));
+    limit("1");
+    let id = stage.newest();
+    stage.bosun(["--resume", &id]).against(&server).run().expect(0);
+}

@@ -33,7 +33,7 @@ fn f5_a_plan_is_shown_by_its_shape() {
     let json = stage.bosun(["fleet", "check", "plan.yaml", "--json", "--model", "script/script.yaml"]).run().expect(0);
     let expected = json!({
         "todos": 4, "layers": [["tokens"], ["lexer", "docs"], ["parser"]], "longest": ["tokens", "lexer", "parser"],
-        "widest": 2, "checked": ["lexer"], "reused": [], "problems": [],
+        "widest": 2, "checked": ["lexer"], "reused": [], "problems": [], "conflicts": [],
         "again": {
             "tokens": "never done", "lexer": "tokens runs again", "docs": "tokens runs again",
             "parser": "docs runs again",

@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use insta::assert_snapshot;
 use testkit::binary::Stage;
+use testkit::server::ModelServer;
 
 use super::shown;
 use crate::scripts::HELLO;
@@ -87,10 +88,32 @@ fn a_model_is_chosen_by_flag_variable_or_file() {
     let unset = stage.prompt("hi").without_env("BOSUN_MODEL").run().expect(2);
     assert_snapshot!(unset.stderr, @r"
     error: no model is chosen
-    hint: give one with --model, such as anthropic/claude-sonnet-5-5 or ollama/qwen3:8b, with BOSUN_MODEL, or as `model` in config.toml; `bosun models` lists what there is, and `bosun demo` needs none
+    hint: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or give one with --model, such as anthropic/claude-sonnet-5-5 or ollama/qwen3:8b, with BOSUN_MODEL, or as `model` in config.toml; `bosun models` lists what there is, and `bosun demo` needs none
     ");
     std::fs::write(stage.home().join("config.toml"), "model = 'script/other.yaml'\n").unwrap();
     assert_eq!(said(stage.prompt("hi").without_env("BOSUN_MODEL").run()), "Other.\n");
+}
+
+/// B1, B11.
+#[test]
+fn a_key_is_enough_to_have_a_model_and_a_short_name_to_choose_another() {
+    let (stage, server) = (stage(), ModelServer::script(HELLO).start());
+    let ask = |text: &str| stage.prompt(text).against(&server).without_env("BOSUN_MODEL");
+    let model = |args: &[&str]| {
+        let json = ask("hi").args(["--output-format", "json"]).args(args.iter().copied()).run().expect(0);
+        assert!(!json.stderr.contains("the model is"), "{}", json.stderr);
+        json.json()["models"]["asked"][0].as_str().unwrap().to_owned()
+    };
+    assert_eq!(model(&[]), "anthropic/claude-sonnet-5-5");
+    let told = ask("hi").run().expect(0).stderr;
+    let words = "the model is anthropic/claude-sonnet-5-5, since ANTHROPIC_API_KEY is set and no model is chosen";
+    assert_eq!(told.matches(words).count(), 1, "{told}");
+    assert!(!ask("hi").run().expect(0).stderr.contains(words), "it is told once");
+    let other = ask("hi").without_env("ANTHROPIC_API_KEY").run().expect(0).stderr;
+    assert!(other.contains("the model is openai/gpt-6.1-sol, since OPENAI_API_KEY is set"), "{other}");
+    assert_eq!(model(&["--model", "opus"]), "anthropic/claude-opus-5-5");
+    std::fs::write(stage.home().join("config.toml"), "model = 'haiku'\n").unwrap();
+    assert_eq!(model(&[]), "anthropic/claude-haiku-5-5");
 }
 
 #[test]

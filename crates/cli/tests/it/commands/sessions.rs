@@ -41,11 +41,25 @@ fn sessions_are_listed_newest_first() {
     stage.prompt("the second").within(&stage.path("below")).run().expect(0);
     let list = stage.bosun(["sessions"]).run().expect(0).stdout;
     let titles: Vec<&str> = list.lines().map(|line| line.rsplit_once("  ").unwrap().1).collect();
-    assert_eq!(titles, ["the second", "the first"]);
-    assert!(list.lines().all(|line| line.starts_with("ses-") && line.contains(" idle ")), "{list}");
-    assert_eq!(stage.bosun(["sessions", "list"]).run().expect(0).stdout.lines().count(), 2);
+    assert_eq!(titles, ["title", "the second", "the first"]);
+    let heads: Vec<&str> = list.lines().next().unwrap().split_whitespace().collect();
+    assert_eq!(heads, ["session", "state", "age", "model", "cost", "folder", "title"]);
+    for row in list.lines().skip(1) {
+        assert!(row.starts_with("ses-") && row.contains(" idle ") && row.contains(".yaml"), "{list}");
+    }
+    let (first, _) = list.lines().nth(1).unwrap().split_once(' ').unwrap();
+    assert!(stage.bosun(["sessions", "show", first]).run().expect(0).stdout.contains("the second"), "{first}");
+    assert_eq!(stage.bosun(["sessions", "list"]).run().expect(0).stdout.lines().count(), 3);
     let here = stage.bosun(["sessions", "--here"]).within(&stage.path("below")).run().expect(0).stdout;
-    assert!(here.lines().count() == 1 && here.contains("the second"), "{here}");
+    assert!(here.lines().count() == 2 && here.contains("the second"), "{here}");
+    let page = stage.bosun(["sessions", "--limit", "1"]).run().expect(0);
+    assert!(page.stdout.contains("the second") && !page.stdout.contains("the first"), "{}", page.stdout);
+    page.says(&["1 older sessions are not listed: --offset 1"]);
+    let older = stage.bosun(["sessions", "--json", "--offset", "1"]).run().expect(0).json();
+    assert_eq!((older.as_array().unwrap().len(), older[0]["title"].as_str()), (1, Some("the first")));
+    for key in ["id", "state", "cwd", "title", "model", "costUsd", "tokens", "createdAt", "updatedAt"] {
+        assert!(older[0].get(key).is_some(), "{key}: {older}");
+    }
     assert_eq!(stage.bosun(["sessions", "--json"]).run().expect(0).json().as_array().unwrap().len(), 2);
 }
 

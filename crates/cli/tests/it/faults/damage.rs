@@ -90,10 +90,15 @@ fn a_garbled_page_never_gives_wrong_events() {
         let what = format!("page {page}: {}", exported.stderr);
         assert!(!exported.stderr.contains("panicked"), "{what}");
         let read: Vec<Envelope> = serde_json::from_str(&exported.stdout).unwrap_or_default();
-        assert_eq!(read, log[..read.len()], "{what}");
+        assert!(read.iter().all(|event| log.contains(event)), "{what}");
         match exported.status.code() {
             Some(0) => assert_eq!(read.len(), log.len(), "{what}"),
-            Some(1) => assert!(exported.stderr.contains("damaged"), "{what}"),
+            Some(1) => {
+                assert!(exported.stderr.contains("damaged"), "{what}");
+                assert!(read.len() > log.len() / 4, "{what}: {} of {} events", read.len(), log.len());
+                let names_gaps = exported.stderr.contains("these of its events are missing: ");
+                assert!(names_gaps || read.len() == log.len(), "{what}: {} of {} events", read.len(), log.len());
+            }
             other => panic!("{what}: {other:?}"),
         }
         let resumed = stage.bosun(["--resume", &id, "-p", "go on"]).run();

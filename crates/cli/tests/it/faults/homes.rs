@@ -4,7 +4,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
 
-use testkit::binary::{Stage, is_root};
+use testkit::binary::{PATIENCE, Stage, is_root, within};
 
 use super::{restore, shown};
 use crate::scripts::HELLO;
@@ -87,4 +87,27 @@ fn settings_that_make_no_sense_are_named_with_file_and_line() {
     stage.prompt("hi").run().expect(2).says(&[shown(&config)]);
     fs::write(&config, "max-turns = 50\n").unwrap();
     stage.prompt("hi").run().expect(0);
+}
+
+/// D11: what cannot be written any more is not done, and what was said is not lost.
+#[test]
+fn a_run_whose_session_is_removed_stops_and_prints_what_was_said() {
+    let script = r#"
+version: 1
+rules:
+  - when: { turn: 1 }
+    answer:
+      - say: The first half is done.
+      - call: { tool: shell, input: { command: "touch started; while [ ! -e go ]; do sleep 0.01; done" } }
+  - answer: [ { say: Nobody asked for this any more. } ]
+"#;
+    let stage = stage();
+    let running = stage.script(script).prompt("go").start();
+    within(PATIENCE, "the command runs", || stage.path("started").exists());
+    fs::remove_dir_all(stage.home().join("sessions")).unwrap();
+    fs::create_dir(stage.home().join("sessions")).unwrap();
+    fs::write(stage.path("go"), "").unwrap();
+    let ended = running.wait().expect(1);
+    assert_eq!(ended.stdout, "The first half is done.\n");
+    ended.says(&["was removed while the session ran"]);
 }

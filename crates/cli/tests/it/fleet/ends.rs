@@ -23,7 +23,7 @@ fn f4_a_plan_is_worked_through_and_told() {
     let stage = planned(PLAN, script);
     let ended = stage.bosun(["fleet", "run", "plan.yaml", "--allow-all"]).run().expect(0);
     ended.says(&[
-        "fleet began: Three pieces",
+        "Fleet deployed: Three pieces",
         "claimed one (The first)",
         "done two (The second)",
         "fleet done: 3/3 done",
@@ -105,6 +105,22 @@ fn f4_a_fleet_is_shared_and_the_file_makes_nothing_run_again() {
     stage.bosun(shared).run().expect(0).says(&["done one", "shared as run.md"]);
     assert!(fs::read_to_string(stage.path("run.md")).unwrap().contains("It is done."));
     stage.bosun(shared).run().expect(0).says(&["reused one", "shared as run.md"]);
+}
+
+#[test]
+fn a_finished_fleet_that_is_shared_has_its_outcome_and_its_todos() {
+    let plan = "todos: [{ id: one, title: The <first> }, { id: two, title: The second, depends_on: [one] }]\n";
+    let stage = planned(plan, "  - answer: [say: \"## Done\\n- it **is**\"]\n");
+    stage.bosun(["fleet", "run", "plan.yaml", "--allow-all", "--share", "run.html"]).run().expect(0);
+    let page = fs::read_to_string(stage.path("run.html")).unwrap();
+    for part in [
+        "<th>outcome</th><td>fleet done: 2 of 2 todos done</td>",
+        "<td>one</td><td>done</td><td>The &lt;first&gt;</td><td></td>",
+        "<td>two</td><td>done</td><td>The second</td><td>one</td>",
+        "<h5>Done</h5>\n<ul>\n<li>it <strong>is</strong></li>\n</ul>",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
 }
 
 #[test]

@@ -52,6 +52,11 @@ fn git(folder: &Path, args: &[&str]) -> String {
 /// A repository with the plan in it.
 fn repository() -> Stage {
     let stage = planned(PLAN, SCRIPT);
+    begin_repository(&stage);
+    stage
+}
+
+fn begin_repository(stage: &Stage) {
     fs::write(stage.path("shared.txt"), "first\nmiddle\nlast\n").unwrap();
     for args in [
         &["init", "-q", "-b", "main"][..],
@@ -62,7 +67,6 @@ fn repository() -> Stage {
     ] {
         git(&stage.folder(), args);
     }
-    stage
 }
 
 const BEGIN: [&str; 6] = ["fleet", "run", "plan.yaml", "--allow-all", "--quiet", "--merge"];
@@ -141,4 +145,53 @@ fn f8_owners_killed_one_after_the_other_leave_the_same_merged_tree() {
     let (none, ended) = ("before-commit:workMerged:1", "before-commit:fleetEnded:1");
     check(&["after-commit:todoDone:2", "before-commit:workSealed:1", "after-commit:todoDone:1", ended], &wanted);
     check(&[one_merge, one_merge, none, none, one_merge, one_merge, one_merge, ended], &wanted);
+}
+
+/// A24: what was merged needs no refs of ours, and what was not is kept until somebody lets go of it.
+#[test]
+fn uncommitted_files_are_named_and_gc_lets_go_of_refs_that_a_branch_holds() {
+    let plan = "isolation: worktree\ntodos:\n  - { id: a, title: Make a file }\n";
+    let script = "
+  - when: { turn: 1 }
+    answer: [call: { tool: shell, input: { command: 'echo b > b.txt' } }]
+  - answer: [say: done]
+";
+    let stage = planned(plan, script);
+    begin_repository(&stage);
+    fs::write(stage.path("shared.txt"), "edited\n").unwrap();
+    let refs = || git(&stage.folder(), &["for-each-ref", "refs/bosun/"]);
+    let run = ["fleet", "run", "plan.yaml", "--allow-all"];
+    stage.bosun(run).run().expect(0).says(&["1 uncommitted file: shared.txt", "--include-dirty"]);
+    assert_ne!(refs(), "");
+    let (id, branch) =
+        (stage.newest(), git(&stage.folder(), &["branch", "--format=%(refname:short)", "--list", "bosun/*"]));
+    // Nothing holds it but the refs, until the session is gone and somebody says so.
+    git(&stage.folder(), &["branch", "-q", "-m", &branch, "kept"]);
+    git(&stage.folder(), &["update-ref", "refs/other/kept", "kept"]);
+    git(&stage.folder(), &["branch", "-q", "-D", "kept"]);
+    stage.bosun(["gc"]).run().expect(0);
+    assert_ne!(refs(), "", "the work is on no branch");
+    git(&stage.folder(), &["branch", "mine", "refs/other/kept"]);
+    stage.bosun(["gc"]).run().expect(0).says(&["in repositories removed"]);
+    assert_eq!(refs(), "", "a branch holds all of it");
+    git(&stage.folder(), &["update-ref", &format!("refs/bosun/{id}/work/x"), "mine"]);
+    git(&stage.folder(), &["branch", "-q", "-D", "mine"]);
+    stage.bosun(["sessions", "rm", &id]).run().expect(0);
+    stage.bosun(["gc"]).run().expect(0).says(&["1 ref of removed sessions kept", "--unlanded"]);
+    assert_ne!(refs(), "");
+    stage.bosun(["gc", "--unlanded"]).run().expect(0);
+    assert_eq!(refs(), "");
+}
+
+/// A20: what two workers will make of one file may not fit together, and that is told before they begin.
+#[test]
+fn fleet_check_tells_which_todos_may_conflict() {
+    let todo = |id: &str, on: &str| format!("  - {{ id: {id}, title: T, files: [src/x.rs], depends_on: [{on}] }}\n");
+    let stage =
+        planned(&format!("todos:\n{}{}{}", todo("a", ""), todo("b", ""), todo("c", "a, b")), "  - answer: [say: x]");
+    let words = "may conflict: a and b both name src/x.rs, and neither waits for the other";
+    let told = stage.bosun(["fleet", "check", "plan.yaml"]).run().expect(0).stdout;
+    assert!(told.lines().any(|line| line == words), "{told}");
+    let json = stage.bosun(["fleet", "check", "plan.yaml", "--json"]).run().expect(0).json();
+    assert_eq!(json["conflicts"], serde_json::json!([{ "todos": ["a", "b"], "files": ["src/x.rs"] }]));
 }

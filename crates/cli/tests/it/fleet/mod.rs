@@ -15,7 +15,7 @@ use testkit::binary::Stage;
 use crate::stage;
 
 /// A stage with a plan and a script.
-fn planned(plan: &str, script: &str) -> Stage {
+pub(crate) fn planned(plan: &str, script: &str) -> Stage {
     let stage = stage();
     stage.script(&format!("version: 1\nrules:\n{script}"));
     fs::write(stage.path("plan.yaml"), plan).unwrap();

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use testkit::binary::{PATIENCE, Stage, Tmux, within};
+use testkit::binary::{PATIENCE, Signal, Stage, Tmux, within};
 
 use super::planned;
 
@@ -65,7 +65,7 @@ fn q_a_fleet_in_a_file_is_one_line_for_each_change() {
     within(PATIENCE, "the lines come as it happens", || running.stderr().contains("blocked sign"));
     fs::write(stage.path("go"), "").unwrap();
     let ended = running.wait().expect(3).says(&[
-        "fleet began: Make a language that people like to read (4 todos)",
+        "Fleet deployed: Make a language that people like to read (4 todos)",
         "claimed lexer (Write the lexer)",
         "done lexer (Write the lexer) (1/4)",
         "claimed docs (Write the manual)",
@@ -76,5 +76,34 @@ fn q_a_fleet_in_a_file_is_one_line_for_each_change() {
     let told = fs::read_to_string(&file).unwrap();
     for text in [&ended.stderr, &told] {
         assert!(!text.contains('\u{1b}') && !text.contains('\r'), "nothing drives a terminal: {text:?}");
+    }
+}
+
+/// A10: nothing looks at work after the process that ran the fleet was killed, and every view agrees.
+#[test]
+fn after_a_kill_every_view_says_interrupted_and_a_todo_that_is_done_by_hand_is_done_in_all() {
+    let stage = stage();
+    let mut running = stage.bosun(RUN).start();
+    within(PATIENCE, "only the manual is left", || {
+        let todos = stage.bosun(["todos", "--json"]).run();
+        let far = |n: usize| todos.json()["todos"][n]["status"].as_str().unwrap_or_default().to_owned();
+        todos.status.success() && [0, 1, 2, 3].map(far) == ["done", "done", "in_progress", "blocked"]
+    });
+    running.signal(Signal::Kill);
+    running.wait();
+    let views = || {
+        [&["todos"][..], &["fleet", "status"], &["todos", "watch"], &["todos", "graph"]].map(|args| {
+            let run = stage.bosun(args).run().expect(0);
+            format!("{}{}", run.stdout, run.stderr)
+        })
+    };
+    for view in &views()[..3] {
+        assert!(view.contains("interrupted"), "{view}");
+        assert!(!view.contains("at work") && !view.contains("left") && !view.contains("in_progress"), "{view}");
+    }
+    stage.bosun(["todos", "done", "docs"]).run().expect(0);
+    for view in views() {
+        assert!(view.contains("✓ docs") || !view.contains("◌ docs") && !view.contains("interrupted  docs"), "{view}");
+        assert!(!view.contains("1 interrupted"), "{view}");
     }
 }

@@ -188,13 +188,13 @@ fn a_provider_s_model_has_its_last_turn_too_when_the_time_is_up() {
     let script = "
 version: 1
 rules:
-  - when: { turn: 1 }
-    answer: [{ call: { tool: shell, input: { command: sleep 1000 } } }]
-  - answer: [{ say: This far I came. }]
+  - when: { prompt: your last answer }
+    answer: [{ say: This far I came. }]
+  - answer: [{ call: { tool: shell, input: { command: sleep 1000 } } }]
 ";
     each_wire(|wire| {
         let (stage, server) = (stage(), ModelServer::script(script).start());
-        let go = stage.prompt_over(&server, wire, "go").args(["--timeout", "1s"]);
+        let go = stage.prompt_over(&server, wire, "go").args(["--timeout", "2s"]);
         let ended = go.run().expect(4).says(&["  ! the time is up: one last turn"]);
         assert_eq!((ended.stdout.as_str(), server.count()), ("This far I came.\n", 2), "{wire}");
     });

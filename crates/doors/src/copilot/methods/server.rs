@@ -6,7 +6,7 @@ use host::{Clock, SystemClock};
 use protocol::SessionId;
 use rpc::ErrorObject;
 use serde_json::{Value, json};
-use store::{Index, Reader, SessionRow, StoreError};
+use store::{Index, SessionRow, StoreError};
 
 use super::{discover, unhandled};
 use crate::copilot::naming;
@@ -146,12 +146,8 @@ async fn known(visit: &Visit) -> Result<Vec<Known>, ErrorObject> {
     let (home, base) = (visit.server().house.home().clone(), visit.server().base.clone());
     let reading = tokio::task::spawn_blocking(move || -> Result<Vec<Known>, StoreError> {
         let rows = Index::open(&home)?.agree(&home)?.list(None)?;
-        let now = |row: SessionRow| match Reader::open(&home, row.id).and_then(|reader| reader.session_view()) {
-            Ok(view) => SessionRow::from(&view),
-            Err(_) => row,
-        };
         let known = |row: SessionRow| Known { called: naming::called(&home, row.id), row };
-        Ok(rows.into_iter().filter(|row| base.has(&home, row.id)).map(now).map(known).collect())
+        Ok(rows.into_iter().filter(|row| base.has(&home, row.id)).map(known).collect())
     });
     reading.await.map_err(ErrorObject::internal)?.map_err(ErrorObject::internal)
 }

@@ -101,3 +101,26 @@ async fn a_client_may_leave_after_an_event_that_changed_only_the_mode() {
         assert_eq!(closed.expect("the adapter does not end").1, bosun_doors::Ended::Well);
     }
 }
+
+/// A client that joined another's session is told the truth when that one leaves first, and has failed only if it waited
+/// for something.
+#[tokio::test]
+async fn a_client_of_another_s_session_is_told_that_its_owner_left() {
+    let script = SCRIPT.replace("prompt: slow, turn: 1", "prompt: slow");
+    for waits in [false, true] {
+        let inn = Inn::new(scenario().script(&script));
+        let mut owner = Visit::greeted(&inn, &[], json!({})).await;
+        owner.prompt("hello").await;
+        let id = owner.until_type("result").await["session_id"].as_str().unwrap().to_owned();
+        let mut guest = Visit::greeted(&inn, &["--resume", &id, "--include-partial-messages"], json!({})).await;
+        if waits {
+            guest.prompt("slow").await;
+            guest.until(|frame| frame["event"]["delta"]["text"] == "I begin.").await;
+        }
+        owner.die().await;
+        let told = guest.until_type("result").await.to_string();
+        assert!(told.contains("the session ended because the client that owns it left"), "{told}");
+        let wanted = if waits { bosun_doors::Ended::Failed } else { bosun_doors::Ended::Well };
+        assert_eq!(guest.close().await.1, wanted);
+    }
+}

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 
 use bosun_doors::http::Limits;
 
-use super::{Served, serve, tight};
+use super::{Served, hasty, serve, tight};
 
 /// Others are served as if nothing had happened.
 #[track_caller]
@@ -26,7 +26,7 @@ fn d4_what_is_not_http_is_closed() {
 
 #[test]
 fn d4_too_much_is_refused_before_it_is_kept() {
-    let served = serve(tight());
+    let served = serve(hasty());
     let head = served.http.head("POST", "/v1/sessions");
     let long = served.http.say(&format!("{head}X-Long: {}\r\n\r\n", "x".repeat(1 << 20)));
     assert!(matches!(long.status, 0 | 431), "{long:?}");
@@ -47,7 +47,7 @@ fn d4_too_much_is_refused_before_it_is_kept() {
 
 #[test]
 fn d4_who_sends_slowly_or_nothing_is_closed() {
-    let served = serve(Limits { connections: 4, ..tight() });
+    let served = serve(Limits { connections: 4, ..hasty() });
     let mut silent = served.http.connect();
     let mut slow = served.http.connect();
     slow.write_all(b"GET /v1 HTTP/1.1\r\nX-A: ").unwrap();

@@ -166,7 +166,7 @@ async fn dirty() -> Scene {
 #[tokio::test]
 async fn f8_what_was_not_committed_stays_so_and_never_becomes_history() {
     let scene = dirty().await;
-    let lifted = scene.outset.lift(scene.git(), &scene.part.commit, &signature()).await.unwrap().unwrap();
+    let lifted = scene.outset.lift(scene.git(), &scene.part.commit, "Write a", &signature()).await.unwrap().unwrap();
     let parents = scene.git().text(&["log", "-1", "--format=%P", lifted.as_str()]).await.unwrap();
     assert_eq!(parents, scene.outset.head.as_str());
     scene.land_at(&lifted).await.unwrap();
@@ -181,7 +181,7 @@ async fn f8_what_was_not_committed_stays_so_and_never_becomes_history() {
 #[tokio::test]
 async fn f8_uncommitted_work_that_changed_or_is_mixed_with_the_result_keeps_the_branch() {
     let scene = dirty().await;
-    let lifted = scene.outset.lift(scene.git(), &scene.part.commit, &signature()).await.unwrap().unwrap();
+    let lifted = scene.outset.lift(scene.git(), &scene.part.commit, "Write a", &signature()).await.unwrap().unwrap();
     let before = tree(scene.git(), &head(&scene.stage).await).await;
     scene.stage.write("untracked.txt", "changed\n");
     assert_eq!(scene.land_at(&lifted).await, Err(LandError::Changed));
@@ -189,6 +189,41 @@ async fn f8_uncommitted_work_that_changed_or_is_mixed_with_the_result_keeps_the_
     assert_eq!(tree(scene.git(), &head(&scene.stage).await).await, before);
 
     let mixed = branch(&scene.stage, &scene.outset.base, "mixed", vec![write("b.txt", "mixed\n")]).await;
-    assert_eq!(scene.outset.lift(scene.git(), &mixed.commit, &signature()).await.unwrap(), None);
+    assert_eq!(scene.outset.lift(scene.git(), &mixed.commit, "Write a", &signature()).await.unwrap(), None);
     assert_eq!(scene.status().await, " M b.txt\n?? untracked.txt");
+}
+
+#[tokio::test]
+async fn refs_of_sessions_are_told_apart_by_whether_a_branch_holds_their_work() {
+    let stage = Stage::new().await;
+    let ids = [1_u128, 2].map(|n| protocol::SessionId::new(uuid::Uuid::from_u128((0x7 << 76) | n)));
+    let on_branch = head(&stage).await;
+    let only = branch(&stage, &on_branch, "work", vec![write("a.txt", "two\n")]).await.commit;
+    stage.git.done(&["update-ref", "-d", "refs/bosun/test/work/work"], &[]).await.unwrap();
+    for (session, kind, commit) in [(ids[0], "base", &on_branch), (ids[0], "work", &only), (ids[1], "work", &on_branch)]
+    {
+        let name = format!("refs/bosun/{session}/{kind}/x");
+        stage.git.done(&["update-ref", &name, commit.as_str()], &[]).await.unwrap();
+    }
+    let pins = git::Pins::read(&stage.git).await.unwrap();
+    assert_eq!(pins.landed.keys().collect::<Vec<_>>(), [&ids[0], &ids[1]]);
+    assert_eq!(pins.only.values().flatten().map(|pin| &pin.commit).collect::<Vec<_>>(), [&only]);
+    git::Pins::remove(&stage.git, pins.landed.values().flatten()).await.unwrap();
+    let left = git::Pins::read(&stage.git).await.unwrap();
+    assert_eq!(left, git::Pins { landed: std::collections::BTreeMap::new(), only: pins.only });
+}
+
+#[tokio::test]
+async fn uncommitted_files_are_those_that_are_changed_staged_or_new() {
+    let stage = Stage::new().await;
+    let repository = git::Repository::find(&stage.git).await.unwrap();
+    assert_eq!(repository.uncommitted().await.unwrap(), Vec::<String>::new());
+    stage.write("a.txt", "changed\n");
+    stage.write("new name.txt", "n\n");
+    stage.write(".gitignore", "*.log\n");
+    stage.write("x.log", "ignored\n");
+    stage.git.done(&["add", ".gitignore"], &[]).await.unwrap();
+    let mut found = repository.uncommitted().await.unwrap();
+    found.sort();
+    assert_eq!(found, [".gitignore", "a.txt", "new name.txt"]);
 }

@@ -86,3 +86,32 @@ async fn f8_a_file_that_somebody_changed_since_is_not_overwritten() {
         assert_eq!(head(&stage).await, outset.head);
     }
 }
+
+/// A folder as a landing leaves it that was killed by this process, or by one of an earlier boot.
+fn folder(stage: &Stage, n: usize, owner: &str, taken: &str) -> std::path::PathBuf {
+    let folder = stage.git.folder().join(format!(".git/bosun-landing-{n}"));
+    std::fs::create_dir_all(folder.join("old/deep")).unwrap();
+    std::fs::write(folder.join("owner"), owner).unwrap();
+    std::fs::write(folder.join("old/deep/file"), taken).unwrap();
+    folder
+}
+
+#[tokio::test]
+async fn the_next_landing_clears_what_a_killed_one_left_unless_a_file_is_nowhere_else() {
+    let stage = Stage::new().await;
+    let (outset, tip) = begun(&stage).await;
+    let dead = r#"{"boot":"an earlier boot","pid":1,"started":1}"#;
+    let host::Owner { boot, pid, started } = host::Owner::current().unwrap();
+    let alive = format!(r#"{{"boot":"{boot}","pid":{pid},"started":{started}}}"#);
+    let committed = folder(&stage, 1, dead, "old\n");
+    let saved = folder(&stage, 2, dead, "saved at the last moment\n");
+    let used = folder(&stage, 3, &alive, "old\n");
+    let scratch = super::scratch(&stage, &outset.head).await;
+    let landing = Landing { outset: &outset, tip: &tip, scratch: &scratch, mark: MARK };
+    landing.land(&stage.git).await.unwrap();
+    assert!(!committed.exists(), "everything in it is committed");
+    assert_eq!(std::fs::read_to_string(saved.join("old/deep/file")).unwrap(), "saved at the last moment\n");
+    assert!(used.join("old/deep/file").exists(), "its owner lives");
+    let repository = git::Repository::find(&stage.git).await.unwrap();
+    assert_eq!(git::clear_landings(&repository).await.unwrap(), 0);
+}

@@ -6,3 +6,4 @@ mod prefixes;
 mod requests;
 mod roundtrips;
 mod server;
+mod windows;

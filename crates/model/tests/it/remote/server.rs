@@ -31,7 +31,7 @@ pub(crate) enum Act {
 
 /// A running provider.
 pub(crate) struct Server {
-    url: String,
+    pub(crate) url: String,
     seen: Arc<Mutex<Vec<String>>>,
     connections: Arc<Mutex<usize>>,
     _running: JoinSet<()>,
@@ -117,7 +117,8 @@ async fn read(stream: &mut TcpStream) -> Option<String> {
     loop {
         let text = String::from_utf8_lossy(&request).into_owned();
         if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let length: usize = head.lines().find_map(|line| line.strip_prefix("content-length: "))?.parse().unwrap();
+            let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+            let length: usize = length.map_or(0, |length| length.parse().unwrap());
             if body.len() >= length {
                 return Some(text);
             }

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use kernel::{Kernel, Limits};
-use model::{Calls, Delta, Request};
-use protocol::{AgentSpec, Budget, Event, Outcome};
+use model::{Calls, Delta, Facts, Request};
+use protocol::{AgentSpec, Budget, Delivery, Event, Outcome, Price};
+use runtime::Start;
 use serde_json::json;
-use testkit::session::{Run, scenario};
+use testkit::session::{Driver, Run, scenario};
+use tokio::sync::Semaphore;
 
 use super::played::{answer, asked, calls, played, raw, says, with, work};
 
@@ -54,6 +56,58 @@ async fn x5_many_agents_on_one_budget_wait_for_each_other() {
     let ended = |task: &&protocol::api::TaskView| task.last_outcome == Some(Outcome::Completed);
     assert_eq!(run.tasks().iter().filter(ended).count(), 65);
     assert_eq!(run.count(|event| matches!(event, Event::WrapUpBegan { .. })), 0);
+}
+
+const DOLLAR: u64 = 1_000_000;
+
+/// A root that starts eight agents in the background, each held until the gate is opened. The longest answer that its
+/// model can give costs a dollar.
+async fn eight(budget: u64) -> (Driver, Arc<Semaphore>) {
+    let price = Price { input: 3 * DOLLAR, output: 15 * DOLLAR, cache_read: 0, cache_write: 0 };
+    let facts = Facts { price: Some(price), max_output: 66_667, ..Facts::UNKNOWN };
+    let model = played(|request| match (request.path.as_str(), request.turn) {
+        ("/root", 1) => {
+            let start = |n| with(work(&format!("kid{n}")), json!({ "mode": "background" })).to_string();
+            (0..8).map(|n| raw(&format!("t{n}"), "task", &start(n))).collect()
+        }
+        _ => says("done"),
+    });
+    let (model, gate) = model.known(facts).holding(|request| request.path != "/root");
+    let limits = Limits { live: 9, ..Limits::default() };
+    let budget = Budget { tokens: None, micros: Some(budget) };
+    let stage = scenario().model(Arc::new(model)).limits(limits).budget(budget).ready();
+    let driver = stage.open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    (driver, gate)
+}
+
+/// A13: what is set aside for an answer is what answers usually take, so that the longest one there can be does not let
+/// only two at work.
+#[tokio::test]
+async fn eight_agents_work_at_once_on_a_budget_of_two_of_the_longest_answers() {
+    let (mut driver, gate) = eight(2 * DOLLAR).await;
+    // The root asks twice.
+    driver.asked(10).await;
+    gate.add_permits(8);
+    driver.rest().await;
+    let run = driver.leave().await;
+    assert_eq!(run.count(|event| matches!(event, Event::BudgetAwaited)), 0, "{}", run.transcript());
+    audit(&run);
+}
+
+#[tokio::test]
+async fn whoever_waits_for_what_others_have_reserved_says_so_once() {
+    let (mut driver, gate) = eight(DOLLAR / 2).await;
+    let waits = driver.until("a wait for the budget", |event| matches!(event, Event::BudgetAwaited)).await;
+    gate.add_permits(8);
+    driver.rest().await;
+    let run = driver.leave().await;
+    audit(&run);
+    let of_one = |envelope: &&protocol::Envelope| {
+        envelope.entry.task == waits.entry.task && envelope.entry.event == Event::BudgetAwaited
+    };
+    assert_eq!(run.events().iter().filter(of_one).count(), 1, "{}", run.transcript());
+    assert!(run.tasks()[1..].iter().all(|task| task.last_outcome == Some(Outcome::Completed)), "{}", run.transcript());
 }
 
 #[tokio::test]

@@ -339,6 +339,21 @@ async fn h1_k1_a_hook_vetoes_that_an_item_is_made() {
     assert_eq!(run.count(|event| matches!(event, Event::ItemChanged { .. })), 0);
 }
 
+/// A23: an item that was not made has no number.
+#[tokio::test]
+async fn an_item_that_a_hook_vetoes_leaves_no_hole_in_the_numbers() {
+    let veto = noting(HookEvent::TaskCreated, "if [ ! -e once ]; then touch once; exit 2; fi");
+    let model = played(|request| match request.turn {
+        1 => calls([("no", "TaskCreate", create("vetoed"))]),
+        2 => calls([("yes", "TaskCreate", create("made"))]),
+        _ => says("done"),
+    });
+    let run = scenario().list(ListName::Team("red".into())).model(Arc::new(model)).hook(veto).prompt("go").run().await;
+    assert!(refused(&run, "no").contains("item 1 is made"), "{}", refused(&run, "no"));
+    let list = List::of_team(run.stage().home(), "red").unwrap();
+    assert_eq!(list.get(ItemId(1)).unwrap().subject, "made", "{}", run.transcript());
+}
+
 #[tokio::test]
 async fn h1_k1_a_hook_vetoes_that_an_item_is_completed() {
     let veto = noting(HookEvent::TaskCompleted, r#"echo '{"decision":"block","reason":"the tests fail"}'"#);

@@ -3,6 +3,7 @@
 mod budgets;
 mod compacted;
 mod contracts;
+mod day_budget;
 mod ends;
 mod forged;
 mod limits;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use model::{Facts, Model};
 use protocol::{AgentSpec, AnswerStatus, Effort, Event, ModelUse, Price, Taste};
-use runtime::{CostGuard, TooDear};
+use runtime::{CostGuard, TooDear, Unpriced};
 use serde_json::{Value, json};
 use testkit::session::{Run, Scenario, Shelf, scenario};
 
@@ -47,7 +47,7 @@ fn use_of(requested: Option<&str>, effective: &str) -> Option<ModelUse> {
 
 #[tokio::test]
 async fn t6_a_model_that_is_too_dear_is_refused_and_nothing_starts() {
-    let guard = CostGuard { percent: Some(200), otherwise: TooDear::Refuse };
+    let guard = CostGuard { percent: Some(200), ..CostGuard::default() };
     let run = chooses(json!({ "model": "dear" })).guard(guard).run().await;
     let told = answer(&run, "t");
     assert_eq!((told.status, run.tasks().len()), (AnswerStatus::Refused, 1));
@@ -59,7 +59,7 @@ async fn t6_a_model_that_is_too_dear_is_refused_and_nothing_starts() {
 
 #[tokio::test]
 async fn t6_a_model_that_is_too_dear_is_replaced_for_all_to_see() {
-    let guard = CostGuard { percent: Some(200), otherwise: TooDear::Downgrade };
+    let guard = CostGuard { percent: Some(200), otherwise: TooDear::Downgrade, ..CostGuard::default() };
     let run = chooses(json!({ "model": "dear" })).guard(guard).run().await;
     let ModelUse { requested, effective, why } = used(&run).unwrap();
     assert_eq!((requested.as_deref(), effective.as_str()), (Some("dear"), "played"));
@@ -111,4 +111,56 @@ async fn t6_a_call_names_no_file_as_its_model() {
         assert_eq!((told.status, run.tasks().len()), (AnswerStatus::Refused, 1), "{file}");
         assert!(told.text.starts_with("a call may not name a file as its model"), "{}", told.text);
     }
+}
+
+/// A model with a provider that could send a bill, at a price that nobody knows.
+fn unpriced(name: &'static str) -> Arc<dyn Model> {
+    let facts = Facts { bills: true, max_output: 200, ..Facts::UNKNOWN };
+    Arc::new(played(move |_| says(format!("said by {name}"))).named(name).known(facts))
+}
+
+/// A11.
+#[tokio::test]
+async fn a_model_that_its_provider_does_not_have_is_refused_with_the_models_there_are() {
+    let shelf = || Shelf::default().with(priced("small", 1)).with(priced("ghost", 1)).unheard_of("ghost");
+    let run = chooses(json!({ "model": "ghost" })).models(Arc::new(shelf())).run().await;
+    let told = answer(&run, "t");
+    assert_eq!((told.status, run.tasks().len()), (AnswerStatus::Refused, 1));
+    let words = "the model `ghost` cannot be used: its provider has no such model; there are: ";
+    assert!(told.text.starts_with(words) && told.text.contains("small"), "{}", told.text);
+    // One that a definition names is passed over for the next.
+    let both = AgentSpec { models: vec!["ghost".into(), "small".into()], ..tasting(Taste::Same, None) };
+    let run = chooses(json!({ "agent_type": "taster" })).models(Arc::new(shelf())).agent(both).run().await;
+    assert_eq!(used(&run), use_of(Some("small"), "small"));
+}
+
+/// A11.
+#[tokio::test]
+async fn a_model_without_a_known_price_is_too_expensive_unless_that_is_allowed() {
+    let guard = CostGuard { percent: Some(200), ..CostGuard::default() };
+    let chooses = || chooses(json!({ "model": "odd" })).models(Arc::new(Shelf::default().with(unpriced("odd"))));
+    let run = chooses().guard(guard).run().await;
+    let told = answer(&run, "t");
+    assert_eq!((told.status, run.tasks().len()), (AnswerStatus::Refused, 1));
+    assert!(told.text.starts_with("the price of odd is not known"), "{}", told.text);
+    let run = chooses().guard(CostGuard { otherwise: TooDear::Downgrade, ..guard }).run().await;
+    assert!(used(&run).unwrap().why.unwrap().starts_with("the price of odd is not known"));
+    let run = chooses().guard(CostGuard { unpriced: Unpriced::Allowed, ..guard }).run().await;
+    assert!(answer(&run, "t").text.contains("said by odd"), "{}", run.transcript());
+    // A server that asks for no key sends no bill.
+    let free = played(|_| says("said for free")).named("odd");
+    let run = chooses().models(Arc::new(Shelf::default().with(Arc::new(free)))).guard(guard).run().await;
+    assert!(answer(&run, "t").text.contains("said for free"), "{}", run.transcript());
+}
+
+/// A11.
+#[tokio::test]
+async fn what_is_recorded_is_the_model_that_answers_and_not_its_short_name() {
+    let shelf = || Shelf::default().with(priced("maker/opus-5", 3)).alias("opus", "maker/opus-5");
+    let run = chooses(json!({ "model": "opus" })).models(Arc::new(shelf())).run().await;
+    assert_eq!(used(&run), use_of(Some("opus"), "maker/opus-5"));
+    assert!(answer(&run, "t").text.contains("said by maker/opus-5"));
+    let liked = chooses(json!({ "agent_type": "taster" })).models(Arc::new(shelf().small("opus")));
+    let run = liked.agent(tasting(Taste::Small, None)).run().await;
+    assert_eq!(used(&run), use_of(Some("opus"), "maker/opus-5"));
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use model::{Key, Listed, Model, Provider, Providers, Wire};
 use net::Secret;
-use protocol::AgentSpec;
+use protocol::{AgentSpec, Delivery, Event, ModelFault};
+use runtime::Start;
 use testkit::server::{ModelServer, Seen};
 use testkit::session::scenario;
 
@@ -82,4 +83,29 @@ async fn first_requests_are_small_over_every_wire() {
         assert!((1_000..4 * 1024).contains(&every), "{wire:?}: a child with every tool asks with {every} bytes");
         assert!((1_000..4 * 1024).contains(&three), "{wire:?}: a child with three tools asks with {three} bytes");
     }
+}
+
+/// B9.
+#[tokio::test]
+async fn a_conversation_is_kept_within_what_a_local_server_says_of_its_context() {
+    let script = "  - answer: [call: { tool: shell, input: { command: 'seq 1000 1999' } }]\n";
+    let server = ModelServer::script(&rules(script)).context(6_000).start();
+    let provider = Provider {
+        wire: Wire::Chat,
+        base_url: server.openai_url(),
+        key: Key::Needless,
+        small: false,
+        at_once: None,
+        extra: model::Extra::default(),
+        models: [("m".into(), Listed { max_output: Some(500), ..Listed::default() })].into(),
+    };
+    let providers = Providers { places: [("own".into(), provider)].into(), ..Providers::default() };
+    let model = model::open("own/m", Path::new("/"), &providers).unwrap();
+    let mut driver = scenario().model(model).allow_all().ready().open(Start::New).await;
+    driver.send("go", Delivery::FollowUp).await;
+    driver.until("a shorter conversation", |event| matches!(event, Event::Compacted(_))).await;
+    driver.until("an answer to it", |event| matches!(event, Event::TurnAnswered { .. })).await;
+    let run = driver.leave().await;
+    let too_long = |event: &Event| matches!(event, Event::TurnFailed { fault: ModelFault::TooLong, .. });
+    assert_eq!(run.count(too_long), 0, "{}", run.transcript());
 }

@@ -2,8 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
-use protocol::{Brought, Event, FleetEnd, FleetTerms, Isolation, Todo, TodoStatus};
+use host::Owner;
+use protocol::{Brought, Entry, Event, FleetEnd, FleetTerms, Isolation, Origin, Todo, TodoStatus};
 use runtime::{Aids, Done, FleetOutcome, Ground, Harvest, Harvested, Landing, Memory, Start};
+use store::{Batch, SessionFile};
+use testkit::session::FakeClock;
 use tools::BoxFuture;
 
 use super::{by, course, given, prompts, reason, statuses, todo};
@@ -105,4 +108,23 @@ async fn f5_what_another_owner_used_again_is_not_lost_to_the_next() {
     let told = notes.0.lock().unwrap().clone();
     let kept = ["begin 2", "a: as ever", "b: /root/b is done", "a=Some(\"c0ffee\") b=None", "Apart"];
     assert_eq!(told, kept);
+}
+
+/// C6: a todo whose row is gone, however that came, would be due for ever.
+#[tokio::test]
+async fn a_fleet_ends_though_the_row_of_a_todo_is_gone() {
+    let stage = by("  - answer: [say: done]\n").ready();
+    let driver = stage.open(Start::New).await;
+    let root = driver.tasks()[0].id;
+    let id = driver.leave().await.id();
+    let opened = SessionFile::adopt(stage.home(), id, &Owner::current().unwrap(), FakeClock::START).unwrap();
+    let (changed, gone) = (vec![todo("lost", &[])], Vec::new());
+    let event = Event::TodosChanged { by: Origin::User, changed, gone, upto: 0 };
+    let entries = vec![Entry { at: FakeClock::START, task: root, event }];
+    opened.writer.commit(Batch { entries, applied_commands: Vec::new() }).await.unwrap();
+    opened.writer.release().unwrap();
+    let mut driver = stage.open(Start::Resume(id)).await;
+    let mut fleet = driver.fleet(given([todo("a", &[])])).await;
+    assert_eq!(driver.fleet_ended(&mut fleet).await, FleetOutcome::Ended(FleetEnd::Done));
+    assert_eq!(statuses(&driver.leave().await), [("a".to_owned(), TodoStatus::Done)]);
 }

@@ -1,12 +1,11 @@
 //! Limits stop a fleet, and say so.
 
-use std::time::Duration;
-
 use kernel::Limits;
 use protocol::{Budget, Event, FleetEnd, TodoStatus};
-use runtime::{FleetOutcome, Halt};
+use runtime::{FleetOutcome, Halt, Start};
 
 use super::{by, given, play, reason, statuses, todo};
+use crate::support::{TIME, time_is_up};
 
 #[tokio::test]
 async fn f4_more_agents_than_may_be_started_block_with_the_reason() {
@@ -54,7 +53,12 @@ async fn x3_a_fleet_whose_time_is_up_starts_nobody_else() {
 ";
     let mut order = given([todo("a", &[]), todo("b", &["a"])]);
     order.terms.retries = 1;
-    let (outcome, run) = play(by(script).timeout(Duration::from_millis(300)), order).await;
+    let mut driver = by(script).timeout(TIME).ready().open(Start::New).await;
+    let mut fleet = driver.fleet(order).await;
+    driver.until("work", |event| matches!(event, Event::CallStarted { .. })).await;
+    time_is_up().await;
+    let outcome = driver.fleet_ended(&mut fleet).await;
+    let run = driver.leave().await;
     assert_eq!(outcome, FleetOutcome::Halted(Halt::Time), "{}", run.transcript());
     assert_eq!(run.count(|event| matches!(event, Event::TodoClaimed { .. })), 1);
 }

@@ -124,6 +124,27 @@ async fn what_has_landed_leaves_no_refs_and_commits_are_titled_like_their_todos(
     assert_ne!(git(&apart.path("."), &["for-each-ref", "refs/bosun/"]), "");
 }
 
+#[tokio::test]
+async fn what_has_landed_beside_uncommitted_edits_leaves_no_refs_and_is_titled_by_its_goal() {
+    let stage = ready(THREE);
+    std::fs::write(stage.path("shared.txt"), "not committed\n").unwrap();
+    let mut order = three();
+    (order.terms.merge, order.terms.dirty) = (true, true);
+    order.terms.goal = "Write three files\nand more".into();
+    order.todos.iter_mut().for_each(|todo| todo.title = format!("Write {}.txt", todo.id));
+    let (outcome, summary, run) = play(&stage, order).await;
+    assert_eq!(
+        (outcome, &summary.taken),
+        (DONE, &Taken::Landed { branch: Some("main".into()) }),
+        "{}",
+        run.transcript()
+    );
+    assert_eq!(git(&stage.path("."), &["for-each-ref", "refs/bosun/"]), "");
+    assert_eq!(git(&stage.path("."), &["status", "--porcelain"]), "M shared.txt");
+    let message = git(&stage.path("."), &["log", "-1", "--format=%B"]);
+    assert_eq!(message, "Write three files\n\n- Write b.txt\n- Write a.txt\n- Write c.txt");
+}
+
 /// Two who change the same line; `mend` is what the agent does that is to bring them together.
 fn clashing(mend: &str) -> Stage {
     ready(&format!(

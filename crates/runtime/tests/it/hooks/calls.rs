@@ -120,6 +120,49 @@ async fn h1_a_hook_can_deny_what_a_person_would_be_asked() {
     assert!(run.text().contains("we never do"), "{}", run.text());
 }
 
+/// A hook of either family may change the rules with its decision, as far as that narrows.
+#[tokio::test]
+async fn rules_that_a_hook_denies_with_its_decision_hold_from_then_on() {
+    let script = rules(
+        "  - when: { turn: 1 }
+    answer: [call: { id: c, tool: shell, input: { command: touch first } }]
+  - when: { turn: 2 }
+    answer: [call: { id: d, tool: shell, input: { command: echo second > second } }]
+  - answer: [say: 'told ${answer}']
+",
+    );
+    let update = r#"{"type":"addRules","behavior":"deny","rules":[{"toolName":"Bash"}],"destination":"session"}"#;
+    let decision = format!(r#"{{"behavior":"deny","message":"no","updatedPermissions":[{update}]}}"#);
+    let said = format!(r#"{{"hookSpecificOutput":{{"hookEventName":"PermissionRequest","decision":{decision}}}}}"#);
+    let hook = says(HookEvent::PermissionRequest, &said);
+    let scene = scenario().script(&script).allow_all().prompt("go").rule(RuleEffect::Ask, "shell(touch *)");
+    let run = scene.hook(hook).run().await;
+    assert_eq!((run.file("first"), run.file("second")), (None, None), "{}", run.transcript());
+}
+
+/// The answer of a call that starts an agent in the background is durable before hooks hear of it.
+#[tokio::test]
+async fn what_a_hook_puts_in_the_place_of_a_task_s_answer_reaches_the_model() {
+    for mode in ["sync", "background"] {
+        let script = rules(&format!(
+            "  - when: {{ agent: worker }}
+    answer: [say: the secret]
+  - when: {{ turn: 1 }}
+    answer: [call: {{ id: t, tool: task, input: {{ description: d, prompt: p, agent_type: worker, name: one, mode: {mode} }} }}]
+  - answer: [say: 'told ${{answer}}']
+"
+        ));
+        let only = says(HookEvent::PostToolUse, r#"{"updatedToolOutput":"only this"}"#);
+        let run = scenario().script(&script).allow_all().prompt("go").hook(only).run().await;
+        let requests = run.stage().model(run.id()).requests();
+        let of_root: Vec<_> = requests.iter().filter(|request| request.agent != "worker").collect();
+        assert!(of_root.iter().any(|it| format!("{:?}", it.messages).contains("only this")), "{mode}");
+        if mode == "sync" {
+            assert_eq!(run.text(), "told only this");
+        }
+    }
+}
+
 #[tokio::test]
 async fn h1_what_hooks_say_after_a_call_is_part_of_its_answer() {
     let context = says(HookEvent::PostToolUse, r#"{"additionalContext":"and mind the gap"}"#);
@@ -181,7 +224,7 @@ async fn h3_q36_broken_hooks_cost_no_more_than_their_deadline() {
         assert_eq!((run.file("ran").as_deref(), status(&run)), (Some(""), AnswerStatus::Done), "{broken}");
     }
     // What a guard wrote and nobody could read to its end may have been a no.
-    let flood = quick(on(HookEvent::PreToolUse, "yes"));
+    let flood = on(HookEvent::PreToolUse, "yes");
     let closed = HookSpec { failure: HookFailure::Closed, ..quick(on(HookEvent::PreToolUse, "sleep 60")) };
     for no in [flood, closed] {
         let run = plays("touch ran").hook(no).run().await;

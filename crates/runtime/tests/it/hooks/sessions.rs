@@ -4,6 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use protocol::api::{Command, CommandFate, RefusalKind, SendParams};
 use protocol::{Delivery, Event, HookDialect, HookEvent, HookSpec};
+use runtime::slash::Outcome;
 use runtime::{Rejected, Start};
 use serde_json::Value;
 use testkit::session::scenario;
@@ -59,6 +60,24 @@ async fn h1_whoever_leaves_a_prompt_that_is_not_taken_reads_that() {
     let refused = |message: &str| message.contains("there is a key");
     assert!(matches!(&fate, CommandFate::Refused { kind: RefusalKind::Hook, message } if refused(message)), "{fate:?}");
     assert_eq!(driver.leave().await.count(|event| matches!(event, Event::MailAdmitted { .. })), 0);
+}
+
+/// A6: a compaction that a person asks for is told like one that the window needs.
+#[tokio::test]
+async fn a_compaction_that_is_asked_for_at_rest_is_told() {
+    let script = rules("  - answer: [say: \"${repeat:All work and no play. :400}\"]\n");
+    let hook = on(HookEvent::PreCompact, &noting("exit 2"));
+    let mut driver = scenario().script(&script).hook(hook).ready().open(Start::New).await;
+    for word in ["one", "two", "three"] {
+        driver.send(word, Delivery::FollowUp).await;
+        driver.rest().await;
+    }
+    let compacted = driver.session().dispatch("/compact").await;
+    assert!(matches!(&compacted, Outcome::Done { message, .. } if message.starts_with("a digest")), "{compacted:?}");
+    let run = driver.leave().await;
+    let told = told_of(run.stage(), "preCompact");
+    assert_eq!((told.len(), &told[0]["trigger"]), (1, &"manual".into()), "{told:?}");
+    assert_eq!(run.count(|event| matches!(event, Event::Compacted(_))), 1, "no hook forbids what a person asked for");
 }
 
 #[tokio::test]

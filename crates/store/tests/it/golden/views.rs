@@ -253,11 +253,11 @@ pub(super) fn asks() -> Vec<AskView> {
         Event::Asked(ask) => Some((entry.at, ask)),
         _other => None,
     });
-    let view = |((asked_at, ask), state)| {
+    let view = |(number, ((asked_at, ask), state))| {
         let (session, task, path) = (session(1), task(1), "/root".into());
-        AskView { session, task, path, asked_at, ask, state }
+        AskView { session, number, task, path, asked_at, ask, state }
     };
-    asked.zip(states).map(view).collect()
+    (1..).zip(asked.zip(states)).map(view).collect()
 }
 
 /// What the first form's turn came to.

@@ -1,0 +1,28 @@
+//! What can be imported.
+
+use clap::ValueEnum;
+
+/// `bosun import`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ImportArgs {
+    /// The product whose files are read, yours and those of this folder's project
+    #[arg(value_enum, value_name = "PRODUCT")]
+    pub(crate) product: ImportedProduct,
+    /// Writes it; otherwise it is only shown. What is there is kept
+    #[arg(long, visible_alias = "yes", short_alias = 'y')]
+    pub(crate) write: bool,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A product whose files can be imported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ImportedProduct {
+    /// Claude Code.
+    Claude,
+    /// GitHub Copilot CLI.
+    Copilot,
+    /// Codex CLI.
+    Codex,
+}

@@ -1,0 +1,62 @@
+//! What was spent today by all sessions together, and what may be.
+
+use host::Home;
+use kernel::day::{Day, DayLedger};
+use protocol::At;
+use serde::Serialize;
+use store::{Buckets, StoreError};
+
+use crate::money::Money;
+use crate::print;
+
+/// What was spent today. Days are those of UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Today {
+    spent_usd: Money,
+    /// `budget.day-usd`; null when no day has a limit.
+    limit_usd: Option<Money>,
+    /// When the next day begins.
+    ends_at: At,
+}
+
+impl Today {
+    pub(super) fn read(home: &Home, limit: Option<u64>, now: At) -> Result<Today, StoreError> {
+        let state = Buckets::open_to_read(home)?.read(Buckets::DAYS)?;
+        let ledger = state.and_then(|state| serde_json::from_str::<DayLedger>(&state).ok()).unwrap_or_default();
+        let day = Day::of(now);
+        Ok(Today { spent_usd: Money::Known(ledger.spent(day)), limit_usd: limit.map(Money::Known), ends_at: day.end() })
+    }
+
+    /// Says how much of the limit is used, if there is one.
+    pub(super) fn show(self) {
+        let Today { spent_usd, limit_usd, ends_at } = self;
+        if let Some(limit) = limit_usd {
+            print::note(format_args!("today: {spent_usd} of {limit}; the next day begins at {ends_at}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kernel::bucket::Holder;
+
+    use super::*;
+
+    #[test]
+    fn what_was_spent_today_stands_beside_its_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::open(folder.path().join("home")).unwrap();
+        let now = At(1_800_000_000_000);
+        let mut ledger = DayLedger::default();
+        ledger.settle(Day::of(now), &Holder("own".into()), 0, 1_500_000);
+        let state = serde_json::to_string(&ledger).unwrap();
+        Buckets::open(&home).unwrap().change(Buckets::DAYS, |_| (state, ())).unwrap();
+        let today = Today::read(&home, Some(5_000_000), now).unwrap();
+        assert_eq!((today.spent_usd, today.limit_usd), (Money::Known(1_500_000), Some(Money::Known(5_000_000))));
+        let tomorrow = Today::read(&home, None, today.ends_at).unwrap();
+        assert_eq!((tomorrow.spent_usd, tomorrow.limit_usd), (Money::Known(0), None));
+        Buckets::open(&home).unwrap().clear().unwrap();
+        assert_eq!(Today::read(&home, Some(5_000_000), now).unwrap(), today, "what was spent is not forgotten");
+    }
+}

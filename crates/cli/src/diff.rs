@@ -1,0 +1,109 @@
+//! What changes between two texts, line by line.
+
+/// Most pairs of lines that are compared; beyond it everything old goes and everything new comes.
+const PAIRS: usize = 1 << 20;
+
+/// A line of a diff.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Line<'a> {
+    /// It is in both texts.
+    Same(&'a str),
+    /// It is only in the old text.
+    Removed(&'a str),
+    /// It is only in the new text.
+    Added(&'a str),
+}
+
+/// The lines of both texts in order, those that stay once.
+pub(crate) fn lines<'a>(old: &'a str, new: &'a str) -> Vec<Line<'a>> {
+    let (old, new): (Vec<&str>, Vec<&str>) = (split(old), split(new));
+    let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
+    let tail = old[head..].iter().rev().zip(new[head..].iter().rev()).take_while(|(a, b)| a == b).count();
+    let (old_middle, new_middle) = (&old[head..old.len() - tail], &new[head..new.len() - tail]);
+    let same = |lines: &[&'a str]| lines.iter().map(|line| Line::Same(line)).collect::<Vec<_>>();
+    [same(&old[..head]), middle(old_middle, new_middle), same(&old[old.len() - tail..])].concat()
+}
+
+/// The lines of a text; an empty text has none, so that nothing is removed from it or added to it.
+fn split(text: &str) -> Vec<&str> {
+    if text.is_empty() { Vec::new() } else { text.split('\n').collect() }
+}
+
+/// The lines between those that begin and end both texts, by their longest common subsequence.
+fn middle<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<Line<'a>> {
+    let removed = |lines: &[&'a str]| lines.iter().map(|line| Line::Removed(line)).collect::<Vec<_>>();
+    let added = |lines: &[&'a str]| lines.iter().map(|line| Line::Added(line)).collect::<Vec<_>>();
+    if old.len().saturating_mul(new.len()) > PAIRS {
+        return [removed(old), added(new)].concat();
+    }
+    // The length of the longest common subsequence of what follows each pair of places.
+    let width = new.len() + 1;
+    let mut longest = vec![0_u32; (old.len() + 1) * width];
+    for a in (0..old.len()).rev() {
+        for b in (0..new.len()).rev() {
+            longest[a * width + b] = match old[a] == new[b] {
+                true => longest[(a + 1) * width + b + 1] + 1,
+                false => longest[(a + 1) * width + b].max(longest[a * width + b + 1]),
+            };
+        }
+    }
+    let (mut a, mut b, mut lines) = (0, 0, Vec::new());
+    while a < old.len() && b < new.len() {
+        if old[a] == new[b] {
+            lines.push(Line::Same(old[a]));
+            (a, b) = (a + 1, b + 1);
+        } else if longest[(a + 1) * width + b] >= longest[a * width + b + 1] {
+            lines.push(Line::Removed(old[a]));
+            a += 1;
+        } else {
+            lines.push(Line::Added(new[b]));
+            b += 1;
+        }
+    }
+    [lines, removed(&old[a..]), added(&new[b..])].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(old: &str, new: &str) -> String {
+        let line = |line: &Line<'_>| match line {
+            Line::Same(text) => format!(" {text}"),
+            Line::Removed(text) => format!("-{text}"),
+            Line::Added(text) => format!("+{text}"),
+        };
+        lines(old, new).iter().map(line).collect::<Vec<_>>().join("|")
+    }
+
+    #[test]
+    fn lines_that_stay_are_shown_once() {
+        assert_eq!(shown("a\nb\nc", "a\nx\nc"), " a|-b|+x| c");
+        assert_eq!(shown("a\nb\nc\nd", "b\nc\ne\nd"), "-a| b| c|+e| d");
+        assert_eq!(shown("", "a\nb"), "+a|+b");
+        assert_eq!(shown("a", ""), "-a");
+        assert_eq!(shown("a\n", "a"), " a|-");
+        assert_eq!(shown("a", "a"), " a");
+    }
+
+    #[test]
+    fn both_texts_can_be_read_back_from_a_diff_whatever_their_size() {
+        let text =
+            |step: usize, count: usize| (0..count).map(|n| (n * step % 7).to_string()).collect::<Vec<_>>().join("\n");
+        for count in [5, 50, 3_000] {
+            let (old, new) = (text(3, count), text(5, count + 3));
+            let diff = lines(&old, &new);
+            let side =
+                |keep: fn(&Line<'_>) -> Option<String>| diff.iter().filter_map(keep).collect::<Vec<_>>().join("\n");
+            let olds = side(|line| match line {
+                Line::Same(text) | Line::Removed(text) => Some((*text).to_owned()),
+                Line::Added(_) => None,
+            });
+            let news = side(|line| match line {
+                Line::Same(text) | Line::Added(text) => Some((*text).to_owned()),
+                Line::Removed(_) => None,
+            });
+            assert_eq!((olds, news), (old, new));
+        }
+    }
+}

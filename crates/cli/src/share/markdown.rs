@@ -1,0 +1,244 @@
+//! Markdown as HTML: headings, lists, quotes, code, tables and paragraphs. What is not understood is a paragraph, and
+//! every word is escaped.
+
+use super::escape::text;
+use super::inline;
+
+/// Lists and quotes deeper than this are paragraphs.
+const DEEP: usize = 8;
+
+/// The HTML of a text.
+pub(super) fn html(words: &str) -> String {
+    let lines: Vec<&str> = words.lines().collect();
+    blocks(&lines, DEEP)
+}
+
+fn blocks(lines: &[&str], deep: usize) -> String {
+    let mut html = String::new();
+    let mut rest = lines;
+    while let Some((first, after)) = rest.split_first() {
+        if first.trim().is_empty() {
+            rest = after;
+            continue;
+        }
+        let (block, taken) = block(rest, deep);
+        html.push_str(&block);
+        rest = rest.get(taken.max(1)..).unwrap_or_default();
+    }
+    html
+}
+
+/// The block that begins here, and how many lines it has.
+fn block(lines: &[&str], deep: usize) -> (String, usize) {
+    let first = lines.first().copied().unwrap_or_default();
+    if let Some(mark) = fence(first) {
+        return code(lines, &mark);
+    }
+    if let Some((level, words)) = heading(first) {
+        return (format!("<h{level}>{}</h{level}>\n", inline::html(words)), 1);
+    }
+    if is_rule(first) {
+        return ("<hr>\n".into(), 1);
+    }
+    if is_table(lines) {
+        return table(lines);
+    }
+    if deep > 0 && first.trim_start().starts_with('>') {
+        return quote(lines, deep);
+    }
+    if deep > 0 && item(first).is_some() {
+        return list(lines, deep);
+    }
+    paragraph(lines)
+}
+
+fn paragraph(lines: &[&str]) -> (String, usize) {
+    let begins = |at: usize, line: &str| {
+        let below = lines.get(at..).unwrap_or_default();
+        line.trim().is_empty()
+            || fence(line).is_some()
+            || heading(line).is_some()
+            || is_rule(line)
+            || is_table(below)
+            || item(line).is_some()
+            || line.trim_start().starts_with('>')
+    };
+    let more = lines.iter().enumerate().skip(1).take_while(|(at, line)| !begins(*at, line)).count();
+    let words: Vec<&str> = lines.iter().take(more + 1).map(|line| line.trim()).collect();
+    (format!("<p>{}</p>\n", inline::html(&words.join("\n"))), more + 1)
+}
+
+/// The marks that open a fence.
+fn fence(line: &str) -> Option<String> {
+    let line = line.trim();
+    let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let length = line.chars().take_while(|c| *c == mark).count();
+    let about = line.get(length..).unwrap_or_default();
+    (length >= 3 && !about.contains('`')).then(|| mark.to_string().repeat(length))
+}
+
+fn code(lines: &[&str], mark: &str) -> (String, usize) {
+    let closes = |line: &&str| {
+        let line = line.trim();
+        line.starts_with(mark) && line.chars().all(|c| mark.starts_with(c))
+    };
+    let inner: Vec<&str> = lines.iter().skip(1).take_while(|line| !closes(line)).copied().collect();
+    let taken = (inner.len() + 2).min(lines.len());
+    (format!("<pre class=\"code\"><code>{}</code></pre>\n", text(&inner.join("\n"))), taken)
+}
+
+/// The level below those of the page itself, and the words.
+fn heading(line: &str) -> Option<(usize, &str)> {
+    let marks = line.bytes().take_while(|byte| *byte == b'#').count();
+    let words = line.get(marks..).and_then(|rest| rest.strip_prefix(' '))?;
+    (1..=6).contains(&marks).then(|| ((marks + 3).min(6), words.trim().trim_end_matches('#').trim_end()))
+}
+
+fn is_rule(line: &str) -> bool {
+    let line = line.trim();
+    line.len() >= 3 && ["-", "*", "_"].into_iter().any(|mark| line.replace(mark, "").is_empty())
+}
+
+fn quote(lines: &[&str], deep: usize) -> (String, usize) {
+    let inner: Vec<&str> = lines.iter().map_while(|line| line.trim_start().strip_prefix('>')).collect();
+    let words: Vec<&str> = inner.iter().map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();
+    (format!("<blockquote>\n{}</blockquote>\n", blocks(&words, deep - 1)), inner.len())
+}
+
+/// An item of a list: how far it is set in, where its words begin, and the tag of its list.
+struct Item<'a> {
+    indent: usize,
+    tag: &'static str,
+    words: &'a str,
+}
+
+fn item(line: &str) -> Option<Item<'_>> {
+    let bare = line.trim_start();
+    let indent = line.len() - bare.len();
+    if let Some(words) = ["- ", "* ", "+ "].into_iter().find_map(|mark| bare.strip_prefix(mark)) {
+        return Some(Item { indent, tag: "ul", words });
+    }
+    let digits = bare.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = bare.get(digits..).unwrap_or_default();
+    let words = rest.strip_prefix(". ").or_else(|| rest.strip_prefix(") "))?;
+    (1..=4).contains(&digits).then_some(Item { indent, tag: "ol", words })
+}
+
+fn list(lines: &[&str], deep: usize) -> (String, usize) {
+    let Some(Item { indent, tag, .. }) = lines.first().and_then(|line| item(line)) else { return paragraph(lines) };
+    let mut html = format!("<{tag}>\n");
+    let mut taken = 0;
+    while let Some(first) =
+        lines.get(taken).and_then(|line| item(line)).filter(|it| it.indent <= indent && it.tag == tag)
+    {
+        let below = lines.get(taken + 1..).unwrap_or_default();
+        let more = continued(below, indent);
+        let mut inner = vec![first.words];
+        inner.extend(below.iter().take(more).map(|line| outdented(line, indent + 2)));
+        html.push_str(&format!("<li>{}</li>\n", tight(&blocks(&inner, deep - 1))));
+        taken += 1 + more;
+    }
+    html.push_str(&format!("</{tag}>\n"));
+    (html, taken)
+}
+
+/// How many of these lines belong to the item above: those that are set in further, and blank ones between them.
+fn continued(lines: &[&str], indent: usize) -> usize {
+    let mut belongs = 0;
+    for (at, line) in lines.iter().enumerate() {
+        let depth = line.len() - line.trim_start().len();
+        match line.trim().is_empty() {
+            true => {}
+            false if depth > indent => belongs = at + 1,
+            false => break,
+        }
+    }
+    // A blank line between two items belongs to the first.
+    let blank = lines.iter().skip(belongs).take_while(|line| line.trim().is_empty()).count();
+    let goes_on = lines.get(belongs + blank).is_some_and(|line| item(line).is_some());
+    if goes_on { belongs + blank } else { belongs }
+}
+
+fn outdented(line: &str, most: usize) -> &str {
+    let depth = line.len() - line.trim_start_matches(' ').len();
+    line.get(depth.min(most)..).unwrap_or(line)
+}
+
+/// An item of one paragraph needs no paragraph.
+fn tight(html: &str) -> &str {
+    let inner = html.strip_prefix("<p>").and_then(|rest| rest.strip_suffix("</p>\n"));
+    inner.filter(|inner| !inner.contains("<p>")).unwrap_or(html)
+}
+
+/// A row, and below it the line that makes it a table's head.
+fn is_table(lines: &[&str]) -> bool {
+    let [head, line, ..] = lines else { return false };
+    let is_line = line.contains('-') && line.contains('|') && line.chars().all(|c| "|-: ".contains(c));
+    head.contains('|') && is_line
+}
+
+fn table(lines: &[&str]) -> (String, usize) {
+    let row = |line: &str, tag: &str| {
+        let cells = cells(line).iter().map(|cell| format!("<{tag}>{}</{tag}>", inline::html(cell))).collect::<String>();
+        format!("<tr>{cells}</tr>\n")
+    };
+    let mut html = String::from("<table class=\"grid\">\n");
+    html.push_str(&row(lines.first().copied().unwrap_or_default(), "th"));
+    let below: Vec<&&str> = lines.iter().skip(2).take_while(|line| line.contains('|')).collect();
+    below.iter().for_each(|line| html.push_str(&row(line, "td")));
+    html.push_str("</table>\n");
+    (html, below.len() + 2)
+}
+
+/// The cells of a row; `\|` is no border.
+fn cells(line: &str) -> Vec<String> {
+    let line = line.trim();
+    let line = line.strip_prefix('|').unwrap_or(line);
+    let line = line.strip_suffix('|').filter(|inner| !inner.ends_with('\\')).unwrap_or(line);
+    let mut cells = vec![String::new()];
+    let mut chars = line.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (c, chars.peek()) {
+            ('\\', Some('|')) => {
+                chars.next();
+                cells.last_mut().into_iter().for_each(|cell| cell.push('|'));
+            }
+            ('|', _) => cells.push(String::new()),
+            (c, _) => cells.last_mut().into_iter().for_each(|cell| cell.push(c)),
+        }
+    }
+    cells.iter().map(|cell| cell.trim().to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_of_markdown_is_rendered() {
+        let page = "# Title\n\nSome **words**\nthat go on.\n\n- one\n- two\n  1. deep\n     more\n\n- three\n\n\
+                    ```rust\nfn main() { a < b }\n# no heading\n```\n> quoted\n> - item\n\n---\n\
+                    | a | b |\n|---|:-:|\n| `x` | y \\| z |\n\ndone";
+        let expected = "<h4>Title</h4>\n<p>Some <strong>words</strong>\nthat go on.</p>\n\
+                        <ul>\n<li>one</li>\n<li><p>two</p>\n<ol>\n<li>deep\nmore</li>\n</ol>\n</li>\n<li>three</li>\n</ul>\n\
+                        <pre class=\"code\"><code>fn main() { a &lt; b }\n# no heading</code></pre>\n\
+                        <blockquote>\n<p>quoted</p>\n<ul>\n<li>item</li>\n</ul>\n</blockquote>\n<hr>\n\
+                        <table class=\"grid\">\n<tr><th>a</th><th>b</th></tr>\n<tr><td><code>x</code></td><td>y | z</td></tr>\n\
+                        </table>\n<p>done</p>\n";
+        assert_eq!(html(page), expected);
+    }
+
+    #[test]
+    fn hostile_text_makes_no_tag_and_ends() {
+        let deep = format!("{}x", "> ".repeat(5_000));
+        let nested: String = (0..2_000).map(|n| format!("{}- a\n", " ".repeat(n % 50))).collect();
+        for hostile in
+            ["<script>alert(1)</script>", "```\n</code><script>", "- <b>\n", "| <i> |\n|---|\n", &deep, &nested]
+        {
+            let shown = html(hostile);
+            for tag in ["<script", "<b>", "<i>"] {
+                assert!(!shown.contains(tag), "{shown}");
+            }
+        }
+    }
+}

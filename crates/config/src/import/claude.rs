@@ -1,0 +1,228 @@
+//! The files of Claude Code.
+
+use std::path::Path;
+
+use protocol::{PermissionMode, RuleEffect};
+use serde_json::Value;
+
+use super::paths::{InPlace, Left, Needs, left, read_in_place};
+use super::source::{Owner, Source, Table};
+use super::survey::Survey;
+use super::values::{self, NO_MEMORY, NO_SERVERS};
+use crate::foreign;
+
+const OF_USER: [InPlace; 4] = [
+    InPlace(".claude/CLAUDE.md", "instructions", ""),
+    InPlace(".claude/agents", "agents", ".md"),
+    InPlace(".claude/commands", "slash commands", ".md"),
+    InPlace(".claude/skills", "skills", "SKILL.md"),
+];
+
+const INSTRUCTIONS: [InPlace; 4] = [
+    InPlace("CLAUDE.md", "instructions", ""),
+    InPlace(".claude/CLAUDE.md", "instructions", ""),
+    InPlace("CLAUDE.local.md", "instructions", ""),
+    InPlace(".claude/rules", "instructions", ".md"),
+];
+
+const OF_PROJECT: [InPlace; 3] = [
+    InPlace(".claude/agents", "agents", ".md"),
+    InPlace(".claude/commands", "slash commands", ".md"),
+    InPlace(".claude/skills", "skills", "SKILL.md"),
+];
+
+const NOT_OF_USER: [Left; 5] = [
+    Left(
+        ".claude/rules",
+        "instructions",
+        "Bosun reads .claude/rules of projects only; put the text into ~/.claude/CLAUDE.md",
+    ),
+    Left(".claude/output-styles", "output styles", "Bosun has none; say what you want in ~/.claude/CLAUDE.md"),
+    Left(
+        ".claude/plugins",
+        "plugins",
+        "name the folder of a plugin with --plugin-dir, or put it into `plugins` of Bosun's home",
+    ),
+    Left(".claude/projects", "sessions and memory", "sessions and memories of other products cannot be imported yet"),
+    Left(".claude/agent-memory", "memory", NO_MEMORY),
+];
+
+const NOT_OF_PROJECT: [Left; 2] = [
+    Left(".claude/output-styles", "output styles", "Bosun has none; say what you want in CLAUDE.md"),
+    Left(".claude/agent-memory", "memory", NO_MEMORY),
+];
+
+/// Keys that Bosun reads in place where its own settings are read.
+const READ: [&str; 2] = ["hooks", "disableAllHooks"];
+
+/// Keys that say nothing about what the program does.
+const HARMLESS: [&str; 1] = ["$schema"];
+
+/// Variables that are for the program itself.
+const ITS_OWN: [&str; 5] = ["CLAUDE_", "ANTHROPIC_", "DISABLE_", "MCP_", "BASH_"];
+
+/// Looks at everything of Claude Code.
+pub(super) fn look(survey: &mut Survey<'_>) {
+    let top = survey.places.project.top.clone();
+    if let Some(user) = survey.places.user {
+        settings(survey, &user.join(".claude/settings.json"), Owner::User);
+        state(survey, &user.join(".claude.json"), &top);
+        read_in_place(survey, user, Needs::Nothing, &OF_USER);
+        left(survey, user, &NOT_OF_USER);
+    }
+    // In the user's own folder the project's files are the user's.
+    if survey.places.user != Some(&top) {
+        settings(survey, &top.join(".claude/settings.json"), Owner::Project);
+        settings(survey, &top.join(".claude/settings.local.json"), Owner::Project);
+        read_in_place(survey, &top, Needs::Nothing, &INSTRUCTIONS);
+        read_in_place(survey, &top, Needs::Trust, &OF_PROJECT);
+        left(survey, &top, &NOT_OF_PROJECT);
+    }
+    servers(survey, &top.join(".mcp.json"));
+}
+
+fn settings(survey: &mut Survey<'_>, path: &Path, owner: Owner) {
+    let Some(source) = Source::read(survey, path.to_owned(), owner) else { return };
+    let Some(table) = source.json(survey) else { return };
+    if let Some(permissions) = values::table(survey, &source, &table, "permissions") {
+        rules(survey, &source, permissions);
+    }
+    if let Some(name) = values::text(survey, &source, &table, "model") {
+        model(survey, &source, name);
+    }
+    if let Some(effort) = values::text(survey, &source, &table, "effortLevel") {
+        survey.effort(&source, format!("effortLevel {effort}"), effort);
+    }
+    if let Some(env) = values::table(survey, &source, &table, "env") {
+        variables(survey, &source, env);
+    }
+    for key in table.keys().filter(|key| !["permissions", "model", "effortLevel", "env"].contains(&key.as_str())) {
+        match key.as_str() {
+            read if READ.contains(&read) => survey.in_place(&source, read),
+            harmless if HARMLESS.contains(&harmless) => {}
+            other => survey.not_imported(path, other, why_not(other)),
+        }
+    }
+}
+
+fn why_not(key: &str) -> &'static str {
+    match key {
+        "apiKeyHelper" | "awsAuthRefresh" | "awsCredentialExport" => {
+            "Bosun takes keys from the environment; `bosun models` says which"
+        }
+        "enabledMcpjsonServers" | "disabledMcpjsonServers" | "enableAllProjectMcpServers" | "allowedMcpServers" => {
+            NO_SERVERS
+        }
+        "enabledPlugins" | "extraKnownMarketplaces" => {
+            "name the folder of a plugin with --plugin-dir, or put it into `plugins` of Bosun's home"
+        }
+        "sandbox" => "Bosun has no sandbox; its rules decide what a call may do",
+        "cleanupPeriodDays" => "write it as retention.days into config.toml",
+        _other => "Bosun has no such setting",
+    }
+}
+
+fn rules(survey: &mut Survey<'_>, source: &Source, permissions: &Table) {
+    for text in values::texts(survey, source, permissions, "allow") {
+        allow(survey, source, text);
+    }
+    for effect in [RuleEffect::Ask, RuleEffect::Deny] {
+        let texts = values::texts(survey, source, permissions, effect.word());
+        for text in texts {
+            survey.in_place(source, format!("{} {text}", effect.word()));
+        }
+    }
+    if let Some(mode) = values::text(survey, source, permissions, "defaultMode") {
+        default_mode(survey, source, mode);
+    }
+    for folder in values::texts(survey, source, permissions, "additionalDirectories") {
+        survey.folder(source, folder);
+    }
+    let known = ["allow", "ask", "deny", "defaultMode", "additionalDirectories"];
+    for key in permissions.keys().filter(|key| !known.contains(&key.as_str())) {
+        survey.not_imported(&source.path, format!("permissions.{key}"), "Bosun has no such setting");
+    }
+}
+
+/// A path that begins with one slash means the folder of the settings there, and the root of the disk here.
+fn allow(survey: &mut Survey<'_>, source: &Source, text: &str) {
+    let found = format!("allow {text}");
+    match (foreign::below_top(text), source.owner) {
+        (Some(_), Owner::User) => {
+            let why = "its path means another folder in every project; write it with `bosun config allow RULE`";
+            survey.not_imported(&source.path, found, why);
+        }
+        (Some(below), Owner::Local | Owner::Project | Owner::Uncovered) => {
+            survey.rule(source, found, RuleEffect::Allow, &below);
+        }
+        (None, _) => survey.rule(source, found, RuleEffect::Allow, text),
+    }
+}
+
+fn default_mode(survey: &mut Survey<'_>, source: &Source, mode: &str) {
+    let found = format!("defaultMode {mode}");
+    let ours = match mode {
+        "default" | "dontAsk" => PermissionMode::Default,
+        "acceptEdits" => PermissionMode::AcceptEdits,
+        "plan" => PermissionMode::Plan,
+        "bypassPermissions" => PermissionMode::AllowAll,
+        _other => {
+            let why = "Bosun has no such mode; it has default, accept-edits, plan and allow-all";
+            return survey.not_imported(&source.path, found, why);
+        }
+    };
+    survey.mode(source, found, ours);
+}
+
+fn model(survey: &mut Survey<'_>, source: &Source, name: &str) {
+    let found = format!("model {name}");
+    match values::model(name) {
+        Ok(model) => survey.model(source, found, &model),
+        Err(why) => survey.not_imported(&source.path, found, why),
+    }
+}
+
+fn variables(survey: &mut Survey<'_>, source: &Source, env: &Table) {
+    for (name, value) in env {
+        let own = ITS_OWN.iter().any(|start| name.starts_with(start));
+        match value {
+            Value::String(_) if own => {
+                let why = "it is for Claude Code itself; keys and addresses of providers are read from the environment";
+                survey.not_imported(&source.path, format!("env {name}"), why);
+            }
+            Value::String(value) => survey.variable(source, name, value),
+            _other => {
+                let at = source.line(name).map(|line| format!("line {line}: ")).unwrap_or_default();
+                let why = format!("{at}its value must be a text; correct or remove it");
+                survey.invalid(&source.path, format!("env {name}"), why);
+            }
+        }
+    }
+}
+
+/// The file in which the program keeps what it was told: of it only this project's part is looked at.
+fn state(survey: &mut Survey<'_>, path: &Path, top: &Path) {
+    let Some(source) = Source::read(survey, path.to_owned(), Owner::Local) else { return };
+    let Some(table) = source.json(survey) else { return };
+    if let Some(servers) = values::table(survey, &source, &table, "mcpServers").filter(|servers| !servers.is_empty()) {
+        survey.not_imported(path, format!("MCP servers: {}", values::names(servers)), NO_SERVERS);
+    }
+    let projects = values::table(survey, &source, &table, "projects");
+    let Some(Value::Object(here)) = projects.and_then(|projects| projects.get(top.to_str()?)) else { return };
+    for text in values::texts(survey, &source, here, "allowedTools") {
+        allow(survey, &source, text);
+    }
+    if let Some(servers) = values::table(survey, &source, here, "mcpServers").filter(|servers| !servers.is_empty()) {
+        survey.not_imported(path, format!("MCP servers: {}", values::names(servers)), NO_SERVERS);
+    }
+}
+
+/// A file that names MCP servers.
+pub(super) fn servers(survey: &mut Survey<'_>, path: &Path) {
+    let Some(source) = Source::read(survey, path.to_owned(), Owner::Uncovered) else { return };
+    let Some(table) = source.json(survey) else { return };
+    let key = if table.contains_key("servers") { "servers" } else { "mcpServers" };
+    if let Some(servers) = values::table(survey, &source, &table, key) {
+        survey.not_imported(path, format!("MCP servers: {}", values::names(servers)), NO_SERVERS);
+    }
+}

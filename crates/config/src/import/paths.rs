@@ -1,0 +1,52 @@
+//! Files and folders that are found by their place alone.
+
+use std::path::{Path, PathBuf};
+
+use super::source::count;
+use super::survey::Survey;
+
+/// Something that Bosun reads where it is: its place, what it is, and how its files end.
+pub(super) struct InPlace(pub(super) &'static str, pub(super) &'static str, pub(super) &'static str);
+
+/// Something that is not imported: its place, what it is, and why.
+pub(super) struct Left(pub(super) &'static str, pub(super) &'static str, pub(super) &'static str);
+
+/// Whether files of a folder count before a project is trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Needs {
+    Trust,
+    Nothing,
+}
+
+/// Tells of what is there and read in place.
+pub(super) fn read_in_place(survey: &mut Survey<'_>, folder: &Path, needs: Needs, all: &[InPlace]) {
+    for InPlace(below, what, ends) in all {
+        let path = folder.join(below);
+        let found = match count(&path, ends) {
+            0 => continue,
+            1 if path.is_file() => (*what).to_owned(),
+            1 => format!("{what}: 1 file"),
+            many => format!("{what}: {many} files"),
+        };
+        survey.read_in_place(&path, found, needs == Needs::Trust);
+    }
+}
+
+/// Tells of what is there and has no place in Bosun.
+pub(super) fn left(survey: &mut Survey<'_>, folder: &Path, all: &[Left]) {
+    for Left(below, what, why) in all {
+        let path = folder.join(below);
+        if count(&path, "") > 0 {
+            survey.not_imported(&path, *what, *why);
+        }
+    }
+}
+
+/// The entries of a folder, sorted.
+pub(super) fn entries(folder: &Path) -> Vec<PathBuf> {
+    const MOST: usize = 1_000;
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(MOST);
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+}

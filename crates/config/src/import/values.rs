@@ -1,0 +1,111 @@
+//! Values of other products' settings, read without trusting their types.
+
+use serde_json::Value;
+
+use super::source::{Source, Table};
+use super::survey::Survey;
+
+/// The text of a key; tells if it is something else.
+pub(super) fn text<'a>(survey: &mut Survey<'_>, source: &Source, table: &'a Table, key: &str) -> Option<&'a str> {
+    match table.get(key)? {
+        Value::Null => None,
+        Value::String(text) => Some(text),
+        _other => wrong(survey, source, key, "a text"),
+    }
+}
+
+/// The texts of a list; tells of a list that is none, and of entries that are no texts.
+pub(super) fn texts<'a>(survey: &mut Survey<'_>, source: &Source, table: &'a Table, key: &str) -> Vec<&'a str> {
+    let Some(Value::Array(list)) = table.get(key).filter(|value| !value.is_null()) else {
+        if table.get(key).is_some_and(|value| !value.is_null()) {
+            let _told: Option<()> = wrong(survey, source, key, "a list of texts");
+        }
+        return Vec::new();
+    };
+    let texts: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
+    if texts.len() < list.len() {
+        let _told: Option<()> = wrong(survey, source, key, "a list of texts only");
+    }
+    texts
+}
+
+/// The table of a key; tells if it is something else.
+pub(super) fn table<'a>(survey: &mut Survey<'_>, source: &Source, table: &'a Table, key: &str) -> Option<&'a Table> {
+    match table.get(key)? {
+        Value::Null => None,
+        Value::Object(below) => Some(below),
+        _other => wrong(survey, source, key, "a table"),
+    }
+}
+
+/// Tells of a value of the wrong type, without showing it.
+fn wrong<T>(survey: &mut Survey<'_>, source: &Source, key: &str, wanted: &str) -> Option<T> {
+    let at = source.line(key).map(|line| format!("line {line}: ")).unwrap_or_default();
+    survey.invalid(&source.path, key, format!("{at}it must be {wanted}; correct or remove it"));
+    None
+}
+
+/// The names of a table's keys, for telling them.
+pub(super) fn names(table: &Table) -> String {
+    const SHOWN: usize = 8;
+    let mut names: Vec<&str> = table.keys().take(SHOWN).map(String::as_str).collect();
+    if table.len() > SHOWN {
+        names.push("…");
+    }
+    names.join(", ")
+}
+
+/// A model as Bosun names it; says why it has no name here.
+pub(super) fn model(name: &str) -> Result<String, &'static str> {
+    // What stands in brackets is the length of the window.
+    let name = name.split_once('[').map_or(name, |(name, _)| name).trim();
+    match name {
+        "sonnet" | "opus" | "haiku" => Ok(name.to_owned()),
+        "" | "default" | "auto" | "best" | "opusplan" => {
+            Err("it is a choice of the other product; choose a model with `bosun models`")
+        }
+        name if name.contains(['/', ':']) => {
+            Err("it is asked at a provider that Bosun does not know; describe it under [providers] in config.toml")
+        }
+        name if name.starts_with("claude-") => Ok(format!("anthropic/{}", name.replace('.', "-"))),
+        name if is_of_openai(name) => Ok(format!("openai/{name}")),
+        _other => Err("its provider is not known; choose a model with `bosun models`"),
+    }
+}
+
+fn is_of_openai(name: &str) -> bool {
+    let numbered = name.strip_prefix('o').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    name.starts_with("gpt-") || name.starts_with("codex-") || numbered
+}
+
+/// A list of servers that are not started by this version.
+pub(super) const NO_SERVERS: &str = "MCP servers of files are not started by this version";
+
+/// Why sessions stay where they are.
+pub(super) const NO_SESSIONS: &str = "sessions of other products cannot be imported yet";
+
+/// Why what a product remembers stays where it is.
+pub(super) const NO_MEMORY: &str = "memories of other products cannot be imported yet";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_get_the_name_that_bosun_asks_them_by() {
+        let named = [
+            ("opus", "opus"),
+            ("opus[1m]", "opus"),
+            ("claude-sonnet-4.5", "anthropic/claude-sonnet-4-5"),
+            ("claude-opus-4-8", "anthropic/claude-opus-4-8"),
+            ("gpt-5.4", "openai/gpt-5.4"),
+            ("o3", "openai/o3"),
+        ];
+        for (theirs, ours) in named {
+            assert_eq!(model(theirs).as_deref(), Ok(ours));
+        }
+        for theirs in ["default", "opusplan", "us.anthropic.claude:0", "gemini-3", "bedrock/x", ""] {
+            assert!(model(theirs).is_err(), "{theirs}");
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Writes what was found to Bosun's own files.
+
+use std::collections::BTreeMap;
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+
+use super::finding::{Change, Finding, Outcome, What};
+use crate::edit::{self, Entry, Keys};
+use crate::read::ConfigError;
+
+/// Most bytes of one file that is copied, and most files of a folder.
+const BYTES: u64 = 4 << 20;
+const FILES: usize = 500;
+const DEEP: usize = 8;
+
+/// Writes everything that becomes something: each file of settings at once, then the copies. Whoever calls this keeps
+/// other writers away. The errors are of files that could not be written; the others are.
+pub fn write(findings: &[Finding]) -> Vec<ConfigError> {
+    let changes: Vec<&Change> = findings
+        .iter()
+        .filter_map(|finding| match &finding.outcome {
+            Outcome::Becomes(change) => Some(change),
+            Outcome::Present(_)
+            | Outcome::Kept { .. }
+            | Outcome::InPlace(_)
+            | Outcome::NotImported(_)
+            | Outcome::Invalid(_) => None,
+        })
+        .collect();
+    let mut entries: BTreeMap<&Path, Vec<(Keys, Entry)>> = BTreeMap::new();
+    let mut failed = Vec::new();
+    for Change { into, what } in &changes {
+        let copied = match what {
+            What::Entry(keys, entry) => {
+                entries.entry(into).or_default().push((keys.clone(), entry.clone()));
+                Ok(())
+            }
+            What::File(from) => copy_file(from, into),
+            What::Folder(from) => copy_folder(from, into),
+        };
+        failed.extend(copied.err().map(|source| ConfigError::Write { path: into.clone(), source }));
+    }
+    for (path, entries) in entries {
+        failed.extend(edit::add_entries(path, &entries).err());
+    }
+    failed
+}
+
+fn copy_file(from: &Path, into: &Path) -> io::Result<()> {
+    let bytes = host::read_plain(from, BYTES).map_err(io::Error::other)?.ok_or(io::ErrorKind::NotFound)?;
+    make_folder(into.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(into)?;
+    file.write_all(&bytes)?;
+    file.sync_all()
+}
+
+/// Copies a folder beside its place and moves it there whole. Links are not followed.
+fn copy_folder(from: &Path, into: &Path) -> io::Result<()> {
+    let parent = into.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    make_folder(parent)?;
+    let beside = tempfile::Builder::new().prefix(".import-").tempdir_in(parent)?;
+    let mut left = FILES;
+    copy_below(from, beside.path(), DEEP, &mut left)?;
+    if into.symlink_metadata().is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    fs::rename(beside.path(), into)?;
+    let _moved = beside.keep();
+    Ok(())
+}
+
+fn copy_below(from: &Path, into: &Path, deep: usize, left: &mut usize) -> io::Result<()> {
+    for entry in fs::read_dir(from)? {
+        let (entry, name) = entry.map(|entry| (entry.path(), entry.file_name()))?;
+        let kind = entry.symlink_metadata()?;
+        *left = left.checked_sub(1).ok_or_else(|| io::Error::other(format!("it has more than {FILES} files")))?;
+        if kind.is_dir() && deep > 0 {
+            make_folder(&into.join(&name))?;
+            copy_below(&entry, &into.join(&name), deep - 1, left)?;
+        } else if kind.is_file() {
+            copy_file(&entry, &into.join(&name))?;
+            // Scripts of a skill stay programs.
+            fs::set_permissions(into.join(&name), kind.permissions())?;
+        }
+    }
+    Ok(())
+}
+
+fn make_folder(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}

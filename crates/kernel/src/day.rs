@@ -1,0 +1,170 @@
+//! What everybody who shares a home spends in a day. A day is one of UTC.
+
+use std::collections::BTreeMap;
+
+use protocol::At;
+use serde::{Deserialize, Serialize};
+
+use crate::bucket::Holder;
+
+/// Days whose sums are kept.
+const KEPT: usize = 40;
+
+/// Milliseconds of a day.
+const DAY: u64 = 86_400_000;
+
+/// A day, counted from 1970-01-01.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Day(u64);
+
+impl Day {
+    /// The day of a moment.
+    pub fn of(at: At) -> Day {
+        Day(at.0 / DAY)
+    }
+
+    /// The moment at which the next one begins.
+    pub fn end(self) -> At {
+        At((self.0 + 1) * DAY)
+    }
+}
+
+/// What was spent each day, and what is reserved for questions under way; in millionths of a US dollar.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DayLedger {
+    spent: BTreeMap<Day, u64>,
+    reserved: BTreeMap<Holder, Reserved>,
+}
+
+/// What one process has reserved.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Reserved {
+    micros: u64,
+    /// The day of its latest question.
+    day: Day,
+}
+
+/// Whether a question may be asked today.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Share {
+    /// It is reserved for.
+    Reserved,
+    /// Only questions that others have under way leave no room for it.
+    Held,
+    /// What is spent leaves no room for it.
+    Spent,
+}
+
+impl DayLedger {
+    /// What was spent on a day.
+    pub fn spent(&self, day: Day) -> u64 {
+        self.spent.get(&day).copied().unwrap_or(0)
+    }
+
+    /// Everybody who has something reserved.
+    pub fn holders(&self) -> impl Iterator<Item = &Holder> {
+        self.reserved.keys()
+    }
+
+    /// Reserves for a question, if the day's limit allows it.
+    pub fn reserve(&mut self, day: Day, own: &Holder, micros: u64, limit: u64) -> Share {
+        let spent = self.spent(day).saturating_add(micros);
+        let reserved = self.reserved.values().fold(0_u64, |sum, held| sum.saturating_add(held.micros));
+        if spent > limit {
+            return Share::Spent;
+        }
+        if spent.saturating_add(reserved) > limit {
+            return Share::Held;
+        }
+        let held = self.reserved.entry(own.clone()).or_default();
+        *held = Reserved { micros: held.micros.saturating_add(micros), day };
+        Share::Reserved
+    }
+
+    /// Gives back what was reserved for a question, and books what it cost.
+    pub fn settle(&mut self, day: Day, own: &Holder, reserved: u64, used: u64) {
+        if let Some(held) = self.reserved.get_mut(own) {
+            held.micros = held.micros.saturating_sub(reserved);
+        }
+        self.reserved.retain(|_, held| held.micros > 0);
+        self.book(day, used);
+    }
+
+    /// Books everything that somebody had reserved who is gone: nobody knows what it cost.
+    pub fn forget(&mut self, holder: &Holder) {
+        if let Some(Reserved { micros, day }) = self.reserved.remove(holder) {
+            self.book(day, micros);
+        }
+    }
+
+    fn book(&mut self, day: Day, micros: u64) {
+        let spent = self.spent.entry(day).or_default();
+        *spent = spent.saturating_add(micros);
+        while self.spent.len() > KEPT {
+            self.spent.pop_first();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOON: At = At(20_000 * DAY + DAY / 2);
+
+    fn today() -> Day {
+        Day::of(NOON)
+    }
+
+    fn holder(name: &str) -> Holder {
+        Holder(name.into())
+    }
+
+    #[test]
+    fn what_is_spent_and_reserved_never_passes_the_limit() {
+        let (one, two) = (holder("one"), holder("two"));
+        let mut ledger = DayLedger::default();
+        assert_eq!(ledger.reserve(today(), &one, 60, 100), Share::Reserved);
+        assert_eq!(ledger.reserve(today(), &two, 41, 100), Share::Held);
+        assert_eq!(ledger.reserve(today(), &two, 40, 100), Share::Reserved);
+        ledger.settle(today(), &one, 60, 30);
+        assert_eq!(ledger.reserve(today(), &one, 31, 100), Share::Held);
+        ledger.settle(today(), &two, 40, 40);
+        assert_eq!((ledger.spent(today()), ledger.holders().count()), (70, 0));
+        assert_eq!(ledger.reserve(today(), &one, 31, 100), Share::Spent);
+        assert_eq!(ledger.reserve(today(), &one, 30, 100), Share::Reserved);
+    }
+
+    #[test]
+    fn each_day_has_a_budget_of_its_own_wherever_the_clock_jumps() {
+        let (own, next) = (holder("own"), Day::of(today().end()));
+        assert_eq!(Day::of(At(today().end().0 - 1)), today());
+        let mut ledger = DayLedger::default();
+        ledger.settle(today(), &own, 0, 100);
+        assert_eq!(ledger.reserve(today(), &own, 1, 100), Share::Spent);
+        assert_eq!(ledger.reserve(next, &own, 100, 100), Share::Reserved);
+        ledger.settle(next, &own, 100, 100);
+        assert_eq!(ledger.reserve(today(), &own, 1, 100), Share::Spent);
+    }
+
+    #[test]
+    fn what_a_dead_process_had_reserved_counts_as_spent() {
+        let mut ledger = DayLedger::default();
+        assert_eq!(ledger.reserve(today(), &holder("dead"), 70, 100), Share::Reserved);
+        assert_eq!(ledger.reserve(today(), &holder("own"), 40, 100), Share::Held);
+        ledger.forget(&holder("dead"));
+        ledger.forget(&holder("dead"));
+        assert_eq!(ledger.spent(today()), 70);
+        assert_eq!(ledger.reserve(today(), &holder("own"), 40, 100), Share::Spent);
+    }
+
+    #[test]
+    fn sums_of_long_ago_are_dropped() {
+        let mut ledger = DayLedger::default();
+        for day in 0..100 {
+            ledger.settle(Day(day), &holder("own"), 0, 1);
+        }
+        assert_eq!((ledger.spent.len(), ledger.spent(Day(99)), ledger.spent(Day(9))), (KEPT, 1, 0));
+    }
+}

@@ -1,0 +1,152 @@
+//! Short names of models: without the provider, as people write them, or the family alone.
+
+use std::path::Path;
+
+use crate::{Key, Provider, Providers, is_file};
+
+/// Names that mean the newest model of a family.
+const FAMILIES: [&str; 4] = ["sonnet", "opus", "haiku", "fable"];
+
+impl Providers {
+    /// The models that are listed where they can be asked, as `PROVIDER/NAME`.
+    pub fn available(&self) -> Vec<String> {
+        specs(self.places.iter().filter(|(_, place)| !matches!(place.key, Key::Missing { .. })))
+    }
+
+    /// The whole name of a model, which means the same in any folder and process. A short name that no model has stays
+    /// as it is, and fails with its own words when it is opened.
+    pub fn in_full(&self, written: &str, base: &Path) -> String {
+        match written.split_once('/') {
+            Some((provider, file)) if is_file(provider) && !file.is_empty() => {
+                format!("{provider}/{}", base.join(file).display())
+            }
+            Some((provider, _)) if self.places.contains_key(provider) => written.to_owned(),
+            Some(_) | None => meant(written, &self.available()).unwrap_or_else(|| written.to_owned()),
+        }
+    }
+
+    /// Whether a model may exist, as far as is known: it is listed, or nobody knows all that its provider serves.
+    pub fn may_have(&self, spec: &str) -> bool {
+        let Some((provider, name)) = spec.split_once('/').filter(|(provider, _)| self.complete.contains(*provider))
+        else {
+            return true;
+        };
+        self.places.get(provider).is_none_or(|place| place.find(name).is_some())
+    }
+
+    /// The provider and the variable of its key, if a short name means a model that only the key is missing for.
+    pub(crate) fn lacks_key(&self, written: &str) -> Option<(String, String)> {
+        let keyless = self.places.iter().filter(|(_, place)| matches!(place.key, Key::Missing { .. }));
+        let spec = meant(written, &specs(keyless))?;
+        let (provider, _) = spec.split_once('/')?;
+        match &self.places.get(provider)?.key {
+            Key::Missing { variable } => Some((provider.to_owned(), variable.clone())),
+            Key::Needless | Key::Given(_) => None,
+        }
+    }
+}
+
+fn specs<'a>(places: impl Iterator<Item = (&'a String, &'a Provider)>) -> Vec<String> {
+    places.flat_map(|(provider, place)| place.models.keys().map(move |name| format!("{provider}/{name}"))).collect()
+}
+
+/// The first of these models that has the name, or else the newest of the family.
+fn meant(written: &str, specs: &[String]) -> Option<String> {
+    let wanted = plain(written);
+    let name = |spec: &str| spec.split_once('/').map(|(_, name)| plain(name)).unwrap_or_default();
+    let named = specs.iter().find(|spec| name(spec) == wanted);
+    let in_family = |spec: &&String| name(spec).split('-').any(|part| part == wanted);
+    let newest = || {
+        let family = FAMILIES.contains(&wanted.as_str()).then(|| specs.iter().rev().filter(in_family));
+        family?.max_by_key(|spec| version(spec))
+    };
+    named.or_else(newest).cloned()
+}
+
+/// A model's name in small letters and dashes, without what other programs put behind it.
+fn plain(name: &str) -> String {
+    let name = name.split_once(" (").map_or(name, |(name, _)| name);
+    name.trim().to_ascii_lowercase().replace([' ', '.', '_'], "-")
+}
+
+/// The numbers in a name, of which greater ones are newer. A date in a name says nothing of that.
+fn version(spec: &str) -> Vec<u32> {
+    spec.split(|c: char| !c.is_ascii_digit())
+        .filter(|part| part.len() < 4)
+        .filter_map(|part| part.parse().ok())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use net::Secret;
+
+    use super::*;
+    use crate::{Extra, Wire, open, prices};
+
+    fn providers() -> Providers {
+        let provider = |wire, key| Provider {
+            wire,
+            base_url: "http://127.0.0.1:1".into(),
+            key,
+            small: false,
+            at_once: None,
+            extra: Extra::default(),
+            models: prices::table(wire),
+        };
+        let given = provider(Wire::Anthropic, Key::Given(Secret::new("sk-1")));
+        let missing = provider(Wire::Responses, Key::Missing { variable: "OPENAI_API_KEY".into() });
+        let places = [("anthropic", given.clone()), ("openai", missing), ("proxy", given)];
+        let places = places.map(|(name, at)| (name.to_owned(), at)).into();
+        Providers { places, complete: ["anthropic".into(), "openai".into()].into(), ..Providers::default() }
+    }
+
+    #[test]
+    fn n12_short_names_of_models_mean_one_that_can_be_asked() {
+        let providers = providers();
+        let full = |written: &str| providers.in_full(written, "/folder".as_ref());
+        assert_eq!(full("sonnet"), "anthropic/claude-sonnet-5-5");
+        assert_eq!(full("Opus"), "anthropic/claude-opus-5-5");
+        for written in ["claude-sonnet-5", "Claude Sonnet 5", "claude_sonnet.5 (Preview)"] {
+            assert_eq!(full(written), "anthropic/claude-sonnet-5", "{written}");
+        }
+        for other in ["gpt-5", "openai/gpt-5", "anthropic/sonnet", "inherit", "nonsense", "x/sonnet", "5"] {
+            assert_eq!(full(other), other);
+        }
+    }
+
+    #[test]
+    fn only_files_are_named_from_a_folder() {
+        let full = |spec| providers().in_full(spec, "/folder".as_ref());
+        assert_eq!(full("script/fix.yaml"), "script//folder/fix.yaml");
+        assert_eq!(full("replay//tmp/run.jsonl"), "replay//tmp/run.jsonl");
+        assert_eq!(full("anthropic/claude-opus-5"), "anthropic/claude-opus-5");
+        assert_eq!(full("openrouter/meta/llama"), "openrouter/meta/llama");
+    }
+
+    #[test]
+    fn a_short_name_is_opened_and_one_without_a_key_says_which_key() {
+        let opened = |spec| open(spec, "/".as_ref(), &providers());
+        assert_eq!(opened("sonnet").unwrap().name(), "anthropic/claude-sonnet-5-5");
+        let error = opened("gpt-5").unwrap_err().to_string();
+        assert_eq!(error, "openai needs a key; put it in the environment variable OPENAI_API_KEY");
+        assert!(opened("nonsense").unwrap_err().to_string().contains("`nonsense`"));
+    }
+
+    #[test]
+    fn a_model_that_is_not_listed_may_exist_only_where_not_all_are_known() {
+        let providers = providers();
+        for spec in ["anthropic/claude-opus-5", "anthropic/claude-opus-5-20260301", "proxy/nosuch-9", "script/x.yaml"] {
+            assert!(providers.may_have(spec), "{spec}");
+        }
+        for spec in ["anthropic/nosuch-9", "anthropic/gpt-5", "openai/claude-opus-5"] {
+            assert!(!providers.may_have(spec), "{spec}");
+        }
+    }
+
+    #[test]
+    fn newer_versions_are_greater() {
+        assert!(version("anthropic/claude-sonnet-5-5") > version("anthropic/claude-sonnet-5"));
+        assert!(version("anthropic/claude-opus-5") > version("anthropic/claude-opus-4-8-20250101"));
+    }
+}

@@ -1,0 +1,77 @@
+//! How the context of a model on a server of one's own is found out.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bosun_model::{Extra, Key, Listed, Model, Provider, Providers, Wire, open};
+use net::Secret;
+
+use super::server::{Act, Server};
+
+/// A server that gives the same answer to everything.
+async fn says(status: &str, body: &str) -> Server {
+    let head = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
+    Server::start(Act::Send(format!("{head}{body}"))).await
+}
+
+fn local(url: &str, key: Key, listed: Listed) -> Arc<dyn Model> {
+    let models = BTreeMap::from([("m".to_owned(), listed)]);
+    let base_url = format!("{url}/v1");
+    let at =
+        Provider { wire: Wire::Chat, base_url, key, small: true, at_once: Some(1), extra: Extra::default(), models };
+    let providers = Providers { places: BTreeMap::from([("own".into(), at)]), ..Providers::default() };
+    open("own/m", "/".as_ref(), &providers).unwrap()
+}
+
+async fn learnt(server: &Server) -> Option<u64> {
+    let model = local(&server.url, Key::Needless, Listed::default());
+    assert_eq!(model.facts().context, None);
+    model.learn().await;
+    model.facts().context
+}
+
+/// B9.
+#[tokio::test]
+async fn the_context_of_a_local_model_is_read_from_its_server() {
+    let llama = says("200 OK", r#"{"default_generation_settings":{"id":0,"n_ctx":16384},"total_slots":1}"#).await;
+    assert_eq!(learnt(&llama).await, Some(16_384));
+    let ollama =
+        says("200 OK", r#"{"models":[{"name":"x:7b","context_length":1},{"name":"m:latest","context_length":4096}]}"#)
+            .await;
+    assert_eq!(learnt(&ollama).await, Some(4096));
+    let unloaded = says("200 OK", r#"{"models":[],"parameters":"num_ctx 8192"}"#).await;
+    assert_eq!(learnt(&unloaded).await, Some(8192));
+    assert!(unloaded.requests().last().unwrap().starts_with("POST /api/show "));
+}
+
+#[tokio::test]
+async fn a_server_is_asked_for_the_context_only_until_it_has_said_or_does_not_know() {
+    let told = says("200 OK", r#"{"default_generation_settings":{"n_ctx":16384}}"#).await;
+    let unknowing = says("404 Not Found", "{}").await;
+    for (server, requests) in [(told, 1), (unknowing, 2)] {
+        let model = local(&server.url, Key::Needless, Listed::default());
+        model.learn().await;
+        model.learn().await;
+        assert_eq!(server.requests().len(), requests);
+    }
+    let loading = says("503 Service Unavailable", "{}").await;
+    let model = local(&loading.url, Key::Needless, Listed::default());
+    model.learn().await;
+    model.learn().await;
+    assert_eq!(loading.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn nobody_is_asked_whose_context_is_known_or_who_asks_for_a_key() {
+    let server = says("200 OK", r#"{"default_generation_settings":{"n_ctx":16384}}"#).await;
+    let known = Listed { context: Some(5), ..Listed::default() };
+    for model in [
+        local(&server.url, Key::Needless, known),
+        local(&server.url, Key::Given(Secret::new("sk-1")), Listed::default()),
+    ] {
+        let before = model.facts().context;
+        model.learn().await;
+        assert_eq!(model.facts().context, before);
+    }
+    assert_eq!(server.requests().len(), 0);
+}

@@ -1,0 +1,156 @@
+//! A second copy of what is in `bosun.db` and nowhere else: the projects that are trusted, and the items of the lists
+//! that projects and teams share. Each change is a line of JSON at the end of `bosun.backup.jsonl`; the file begins with
+//! everything there was when it was last written anew.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use host::Home;
+use protocol::{At, Item, ItemId};
+use rusqlite::{Connection, params};
+use serde::{Deserialize, Serialize};
+
+use crate::TrustRow;
+use crate::error::os_fault;
+use crate::lists::{every_item, restore_item};
+use crate::trust::every_row;
+
+/// Bytes of changes after which everything is written anew, beyond what everything takes.
+const CHANGES: u64 = 1024 * 1024;
+
+/// One line of the file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub(crate) enum Line {
+    /// The file was written anew; so many bytes say everything there was.
+    Anew {
+        /// Those bytes.
+        bytes: u64,
+    },
+    /// An item is like this.
+    Item {
+        /// Its list.
+        list: String,
+        /// The item.
+        item: Box<Item>,
+    },
+    /// An item is not there any more.
+    Gone {
+        /// Its list.
+        list: String,
+        /// The item.
+        id: ItemId,
+    },
+    /// A project is trusted.
+    Trusted {
+        /// Its topmost folder.
+        top: String,
+        /// What it was trusted with.
+        digest: String,
+        /// When.
+        at: At,
+    },
+    /// A project is trusted no more.
+    Distrusted {
+        /// Its topmost folder.
+        top: String,
+    },
+    /// A newer version wrote it.
+    #[serde(other)]
+    Unknown,
+}
+
+impl From<&TrustRow> for Line {
+    fn from(row: &TrustRow) -> Line {
+        Line::Trusted { top: row.top.clone(), digest: row.digest.clone(), at: row.at }
+    }
+}
+
+/// What was taken from the second copy.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Restored {
+    pub(crate) items: usize,
+    pub(crate) trusted: usize,
+}
+
+/// Adds changes to the second copy of what this connection's file holds.
+pub(crate) fn append(home: &Home, conn: &Connection, changes: &[Line]) -> Result<(), crate::StoreError> {
+    let path = home.index_backup();
+    let _lock = home.lock("backup").map_err(|error| crate::StoreError::Home(error.to_string()))?;
+    let append = || -> io::Result<()> {
+        match File::open(&path).and_then(|file| is_long(&file)) {
+            Ok(false) => {
+                let mut file = OpenOptions::new().append(true).open(&path)?;
+                // A line that was cut short by a crash ends here.
+                file.write_all(format!("\n{}", text(changes)?).as_bytes())
+            }
+            Ok(true) | Err(_) => write_anew(&path, conn, changes),
+        }
+    };
+    append().map_err(os_fault(&path))
+}
+
+/// Writes what the second copy has and this connection's file has not, or has in an older version.
+pub(crate) fn restore(home: &Home, conn: &Connection) -> rusqlite::Result<Restored> {
+    let mut restored = Restored::default();
+    let Ok(file) = File::open(home.index_backup()) else { return Ok(restored) };
+    let (items, trusted) = fold(BufReader::new(file));
+    for ((list, _), item) in items {
+        restored.items += usize::from(restore_item(conn, &list, item)?);
+    }
+    for TrustRow { top, digest, at } in trusted.into_values() {
+        restored.trusted += conn
+            .execute("INSERT OR IGNORE INTO trust (top, digest, at) VALUES (?1, ?2, ?3)", params![top, digest, at.0])?;
+    }
+    Ok(restored)
+}
+
+type Kept = (BTreeMap<(String, ItemId), Item>, BTreeMap<String, TrustRow>);
+
+/// What the lines come to; one that cannot be read is passed over.
+fn fold(lines: impl BufRead) -> Kept {
+    let (mut items, mut trusted) = Kept::default();
+    for line in lines.split(b'\n').map_while(Result::ok) {
+        let Ok(line) = serde_json::from_slice::<Line>(&line) else { continue };
+        match line {
+            Line::Item { list, item } => drop(items.insert((list, item.id), *item)),
+            Line::Gone { list, id } => drop(items.remove(&(list, id))),
+            Line::Trusted { top, digest, at } => drop(trusted.insert(top.clone(), TrustRow { top, digest, at })),
+            Line::Distrusted { top } => drop(trusted.remove(&top)),
+            Line::Anew { .. } | Line::Unknown => {}
+        }
+    }
+    (items, trusted)
+}
+
+/// Whether the changes are more than everything there is.
+fn is_long(file: &File) -> io::Result<bool> {
+    let mut first = String::new();
+    BufReader::new(file.take(200)).read_line(&mut first)?;
+    let Ok(Line::Anew { bytes }) = serde_json::from_str(&first) else { return Ok(true) };
+    Ok(file.metadata()?.len() > bytes.saturating_mul(2).saturating_add(CHANGES))
+}
+
+fn write_anew(path: &Path, conn: &Connection, changes: &[Line]) -> io::Result<()> {
+    let mut all: Vec<Line> = every_item(conn).map_err(io::Error::other)?;
+    all.extend(every_row(conn).map_err(io::Error::other)?.iter().map(Line::from));
+    let all = text(&all)?;
+    let head = text(&[Line::Anew { bytes: all.len() as u64 }])?;
+    let part = path.with_extension("part");
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part)?;
+    file.write_all(format!("{head}{all}{}", text(changes)?).as_bytes())?;
+    file.sync_all()?;
+    fs::rename(part, path)
+}
+
+fn text(lines: &[Line]) -> io::Result<String> {
+    let mut text = String::new();
+    for line in lines {
+        text.push_str(&serde_json::to_string(line)?);
+        text.push('\n');
+    }
+    Ok(text)
+}

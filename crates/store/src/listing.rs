@@ -1,0 +1,148 @@
+//! What lists ask of the index: pages of sessions, those a person may be waited for in, which session a task is of, and
+//! what was spent.
+
+use std::collections::HashSet;
+
+use host::Home;
+use protocol::{At, SessionId};
+use rusqlite::params;
+
+use crate::error::unreadable;
+use crate::index::session_row;
+use crate::turns::spending;
+use crate::{Index, SessionRow, Spending, StoreError};
+
+/// Which sessions are wanted, newest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SessionsWanted {
+    /// Only those of this folder.
+    pub cwd: Option<String>,
+    /// Only those in this state.
+    pub state: Option<String>,
+    /// Passes over so many.
+    pub offset: u64,
+    /// Most sessions; all when absent.
+    pub limit: Option<u64>,
+}
+
+/// One page of sessions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionPage {
+    /// The page.
+    pub rows: Vec<SessionRow>,
+    /// How many there are in all.
+    pub total: u64,
+}
+
+/// What sessions spent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Spendings {
+    /// Everything that was spent, with its session and that session's title.
+    pub spendings: Vec<(SessionId, String, Spending)>,
+    /// The sessions of which only a part was wanted, or of which nothing is known: their own files tell.
+    pub in_part: Vec<SessionId>,
+}
+
+/// What a session is left in that has nothing to do.
+const AT_REST: &str = "idle";
+
+impl Index {
+    /// One page of the sessions. Each is as its file is now: one that was changed since it was noted is read again.
+    pub fn page(&self, home: &Home, wanted: &SessionsWanted) -> Result<SessionPage, StoreError> {
+        let page = self.known_page(wanted)?;
+        let mut stale = Vec::new();
+        for row in &page.rows {
+            if row.owner_pid.is_none() && self.is_stale(home, row.id)? {
+                stale.push(row.id);
+            }
+        }
+        if stale.is_empty() {
+            return Ok(page);
+        }
+        match self.note_all(home, &stale) {
+            Ok(()) => self.known_page(wanted),
+            Err(StoreError::Full { .. } | StoreError::ReadOnly { .. }) => Ok(page),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The sessions in which anything may wait for a person, oldest first.
+    pub fn unsettled(&self) -> Result<Vec<SessionRow>, StoreError> {
+        let mut rows = self.list(None)?;
+        rows.retain(|row| row.asking || row.state != AT_REST || row.owner_pid.is_some());
+        rows.reverse();
+        Ok(rows)
+    }
+
+    /// The sessions that have a task whose id begins like this, at most `most` of them.
+    pub fn sessions_of_task(&self, prefix: &str, most: u32) -> Result<Vec<SessionId>, StoreError> {
+        let bare = prefix.strip_prefix("task-").unwrap_or(prefix);
+        let (from, to) = (format!("task-{bare}"), format!("task-{bare}~"));
+        self.ask(|conn| {
+            conn.prepare_cached("SELECT DISTINCT session FROM session_tasks WHERE task >= ?1 AND task < ?2 LIMIT ?3")?
+                .query_map(params![from, to, most], |row| row.get_ref(0)?.as_str()?.parse().map_err(unreadable))?
+                .collect()
+        })
+    }
+
+    /// Every session, newest first; with a state, those that have a task in it.
+    pub fn newest(&self, task_state: Option<&str>) -> Result<Vec<SessionId>, StoreError> {
+        let word = task_state.map(|state| format!(" {state} "));
+        self.ask(|conn| {
+            conn.prepare_cached(
+                "SELECT id FROM sessions WHERE ?1 IS NULL OR instr(task_states, ?1) > 0 OR state IN ('damaged', 'newer')
+                 ORDER BY updated_at DESC, id DESC",
+            )?
+            .query_map([word], |row| row.get_ref(0)?.as_str()?.parse().map_err(unreadable))?
+            .collect()
+        })
+    }
+
+    /// What the sessions of a folder, or all of them, spent on turns that began at `since` or later.
+    pub fn spendings(&self, cwd: Option<&str>, since: At) -> Result<Spendings, StoreError> {
+        const OF: &str = "FROM spendings AS x JOIN sessions AS s ON s.id = x.session
+                          WHERE (?1 IS NULL OR s.cwd = ?1) AND x.last_at >= ?2";
+        let since = since.0.min(i64::MAX.unsigned_abs());
+        self.ask(|conn| {
+            let in_part: HashSet<SessionId> = conn
+                .prepare_cached(&format!(
+                    "SELECT x.session {OF} AND x.first_at < ?2 UNION
+                     SELECT id FROM sessions WHERE (?1 IS NULL OR cwd = ?1) AND state IN ('damaged', 'newer', 'unreadable')
+                         AND id NOT IN (SELECT session FROM spendings)",
+                ))?
+                .query_map(params![cwd, since], |row| row.get_ref(0)?.as_str()?.parse().map_err(unreadable))?
+                .collect::<rusqlite::Result<_>>()?;
+            let mut select = conn.prepare_cached(&format!("SELECT x.*, s.title {OF} ORDER BY x.first_at"))?;
+            let rows = select.query_map(params![cwd, since], |row| {
+                let session = row.get_ref("session")?.as_str()?.parse().map_err(unreadable)?;
+                Ok((session, row.get("title")?, spending(row)?))
+            })?;
+            let mut spendings: Vec<(SessionId, String, Spending)> = rows.collect::<rusqlite::Result<_>>()?;
+            spendings.retain(|(session, ..)| !in_part.contains(session));
+            Ok(Spendings { spendings, in_part: in_part.into_iter().collect() })
+        })
+    }
+
+    fn known_page(&self, wanted: &SessionsWanted) -> Result<SessionPage, StoreError> {
+        let SessionsWanted { cwd, state, offset, limit } = wanted;
+        // A folder is asked for in words of its own, so that its index is used.
+        let which = match cwd {
+            Some(_) => "WHERE cwd = ?1 AND (?2 IS NULL OR state = ?2)",
+            None => "WHERE ?1 IS NULL AND (?2 IS NULL OR state = ?2)",
+        };
+        let whole = |number: u64| number.min(i64::MAX.unsigned_abs());
+        let (offset, limit) = (whole(*offset), whole(limit.unwrap_or(u64::MAX)));
+        self.ask(|conn| {
+            let rows = conn
+                .prepare_cached(&format!(
+                    "SELECT * FROM sessions {which} ORDER BY updated_at DESC, id DESC LIMIT ?3 OFFSET ?4"
+                ))?
+                .query_map(params![cwd, state, limit, offset], session_row)?
+                .collect::<rusqlite::Result<_>>()?;
+            let total = conn
+                .prepare_cached(&format!("SELECT count(*) FROM sessions {which}"))?
+                .query_row(params![cwd, state], |row| row.get(0))?;
+            Ok(SessionPage { rows, total })
+        })
+    }
+}

@@ -1,0 +1,101 @@
+//! What the index keeps of a session, read from its file.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use host::Home;
+use protocol::api::{AsksParams, SessionView};
+use protocol::{At, SessionId};
+use rusqlite::Connection;
+
+use crate::error::companion;
+use crate::turns::{self, Spent};
+use crate::{Reader, SessionRow, StoreError, asks, records};
+
+/// What a session's file was when it was read: its size and time, and those of the log that is not folded in yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Stamp(pub(crate) String);
+
+impl Stamp {
+    /// Looks at a file without opening it.
+    pub(crate) fn of(db: &Path) -> Stamp {
+        let part = |path: &Path| {
+            let file = fs::metadata(path).ok().filter(|file| file.len() > 0);
+            file.map(|file| format!("{}@{}.{}", file.len(), file.mtime(), file.mtime_nsec())).unwrap_or_default()
+        };
+        Stamp(format!("{} {}", part(db), part(&companion(db, "-wal"))))
+    }
+}
+
+/// What the index keeps of a session.
+#[derive(Debug)]
+pub(crate) struct Summary {
+    pub(crate) row: SessionRow,
+    pub(crate) spendings: Vec<Spent>,
+    /// The tasks after those that the index knows, and the last of them.
+    pub(crate) tasks: Vec<String>,
+    pub(crate) last_task: i64,
+    /// The states that its tasks are in, each with a blank on both sides.
+    pub(crate) task_states: String,
+}
+
+/// What a look at a session's file gave.
+#[derive(Debug)]
+pub(crate) enum Read {
+    /// What it says.
+    Summary(Box<Summary>),
+    /// Its first commit never happened, or it is gone.
+    Nothing,
+    /// It does not say; the word for why.
+    Unreadable(&'static str),
+}
+
+/// Reads a session's file, with its tasks after `last_task`. The stamp is from before, so that whatever is written
+/// meanwhile makes it differ.
+pub(crate) fn read(home: &Home, id: SessionId, last_task: i64) -> (Stamp, Read) {
+    let stamp = Stamp::of(&home.session_db(id));
+    let read = match Reader::open(home, id).and_then(|reader| reader.summary(last_task)) {
+        Ok(Some(summary)) => Read::Summary(Box::new(summary)),
+        Ok(None) | Err(StoreError::Missing { .. }) => Read::Nothing,
+        Err(StoreError::Corrupt { .. }) => Read::Unreadable("damaged"),
+        Err(StoreError::Newer { .. }) => Read::Unreadable("newer"),
+        Err(_other) => Read::Unreadable("unreadable"),
+    };
+    (stamp, read)
+}
+
+impl Reader {
+    /// What the index keeps of the session, all of one moment; nothing when its first commit never happened.
+    fn summary(&self, last_task: i64) -> Result<Option<Summary>, StoreError> {
+        self.ask(|conn| {
+            let view = crate::reader::session_view(conn, self.id())?;
+            if view.events == 0 {
+                return Ok(None);
+            }
+            let spendings = turns::spent(conn, At(0))?;
+            let (tasks, last_task) = tasks_after(conn, last_task)?;
+            let task_states = records::states(conn)?.into_iter().map(|word| format!(" {word} ")).collect();
+            Ok(Some(Summary { row: row(conn, &view)?, spendings, tasks, last_task, task_states }))
+        })
+    }
+}
+
+/// What the index says of a session.
+fn row(conn: &Connection, view: &SessionView) -> rusqlite::Result<SessionRow> {
+    let waiting = AsksParams { limit: Some(0), ..AsksParams::default() };
+    let asking = asks::page(conn, view.id, &waiting)?.total > 0;
+    Ok(SessionRow { asking, ..SessionRow::from(view) })
+}
+
+fn tasks_after(conn: &Connection, last: i64) -> rusqlite::Result<(Vec<String>, i64)> {
+    let mut select = conn.prepare_cached("SELECT row, id FROM bosun_tasks WHERE row > ?1 ORDER BY row")?;
+    let rows = select.query_map([last], |row| Ok((row.get::<_, i64>(0)?, row.get(1)?)))?;
+    let (mut tasks, mut last) = (Vec::new(), last);
+    for found in rows {
+        let (row, id) = found?;
+        tasks.push(id);
+        last = row;
+    }
+    Ok((tasks, last))
+}
