@@ -63,7 +63,9 @@ fn once(ground: &Ground, watchers: usize, is_read: bool) -> Result<(Duration, Du
     let before = server.cpu()?;
     let start = Instant::now();
     server.call("POST", &format!("{path}/messages"), &json!({ "text": "go" }))?;
-    let readers: Vec<_> = streams.into_iter().map(|stream| std::thread::spawn(move || take(stream, is_read))).collect();
+    // Streams that nobody reads are held until the server is gone.
+    let (readers, held) = if is_read { (streams, Vec::new()) } else { (Vec::new(), streams) };
+    let readers: Vec<_> = readers.into_iter().map(|stream| std::thread::spawn(move || drain(stream))).collect();
     loop {
         let view = server.call("GET", &path, &Value::Null)?;
         if view["state"]["type"] == "idle" && view["turns"].as_u64().unwrap_or_default() > 500 {
@@ -73,7 +75,7 @@ fn once(ground: &Ground, watchers: usize, is_read: bool) -> Result<(Duration, Du
         std::thread::sleep(LOOK);
     }
     let figures = (start.elapsed(), server.cpu()?.saturating_sub(before));
-    drop(server);
+    drop((server, held));
     for reader in readers {
         // A stream whose server is gone has ended.
         let _ended = reader.join();
@@ -81,17 +83,10 @@ fn once(ground: &Ground, watchers: usize, is_read: bool) -> Result<(Duration, Du
     Ok(figures)
 }
 
-/// Reads a stream to its end, or holds it until the server is gone.
-fn take(mut stream: TcpStream, is_read: bool) {
+/// Reads a stream to its end.
+fn drain(mut stream: TcpStream) {
     let mut room = [0; 64 * 1024];
-    if is_read {
-        while stream.read(&mut room).is_ok_and(|read| read > 0) {}
-    } else {
-        while stream.take_error().is_ok_and(|error| error.is_none()) && stream.peek(&mut [0]).is_ok_and(|read| read > 0)
-        {
-            std::thread::sleep(PATIENCE / 1000);
-        }
-    }
+    while stream.read(&mut room).is_ok_and(|read| read > 0) {}
 }
 
 /// `bosun serve`, ended with its owner.
