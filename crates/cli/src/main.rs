@@ -91,8 +91,10 @@ fn parse() -> Result<Args, clap::Error> {
     if let Some(family) = words.next().as_deref().and_then(doors::named) {
         return Args::try_parse_from(doors::words(family, words));
     }
-    Args::try_parse()
-        .or_else(|_explained| args::command().try_get_matches().and_then(|given| Args::from_arg_matches(&given)))
+    Args::try_parse().or_else(|error| match error.kind() {
+        ErrorKind::DisplayVersion => Err(error),
+        _explained => args::command().try_get_matches().and_then(|given| Args::from_arg_matches(&given)),
+    })
 }
 
 fn perform(args: Args) -> Result<Exit, Failure> {

@@ -33,5 +33,5 @@ pub use home::{FileLock, Home, HomeError, Settled};
 pub use ids::{Ids, TimeIds};
 pub use lineage::Lineage;
 pub use machine::Owner;
-pub use plain::{PlainError, open_plain, read_below, read_owned_below, read_plain, read_unlinked, user_id};
+pub use plain::{PlainError, is_removed, open_plain, read_below, read_owned_below, read_plain, read_unlinked, user_id};
 pub use terminal::{Keys, Size};

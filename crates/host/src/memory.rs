@@ -72,7 +72,7 @@ impl Gauge {
                 .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, format!("/proc/meminfo has no {name}")))
         };
         let (mut available, mut total) = (machine("MemAvailable:")?, machine("MemTotal:")?);
-        for group in self.groups() {
+        for group in self.groups(total) {
             available = available.min(group.left);
             total = total.min(group.limit);
         }
@@ -80,8 +80,9 @@ impl Gauge {
         Ok(Reading { available, total, pressure })
     }
 
-    /// The control groups that limit this process: its own and those above it, as far as they can be seen from here.
-    fn groups(&self) -> Vec<Group> {
+    /// The control groups that leave this process less than the machine's `total`: its own and those above it, as far as
+    /// they can be seen from here.
+    fn groups(&self, total: u64) -> Vec<Group> {
         let own = self.text("proc/self/cgroup").unwrap_or_default();
         let second = own.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
         let first = own.lines().find_map(|line| {
@@ -91,16 +92,16 @@ impl Gauge {
         let of = |version: &'static Version, path: &str| {
             let folders: Vec<PathBuf> =
                 Path::new(path).ancestors().map(|group| Path::new(version.folder).join(group)).collect();
-            folders.into_iter().filter_map(|folder| self.group(version, &folder)).collect::<Vec<Group>>()
+            folders.into_iter().filter_map(|folder| self.group(version, &folder, total)).collect::<Vec<Group>>()
         };
         let first = first.map(|path| of(&FIRST, path)).unwrap_or_default();
         of(&SECOND, second).into_iter().chain(first).collect()
     }
 
-    fn group(&self, version: &Version, folder: &Path) -> Option<Group> {
+    fn group(&self, version: &Version, folder: &Path, total: u64) -> Option<Group> {
         let number = |name: &str| self.text(folder.join(name)).ok()?.trim().parse::<u64>().ok();
-        // One without a limit says `max`, or a number larger than any machine.
-        let limit = number(version.limit)?;
+        // One without a limit says `max`, or a number larger than any machine. Its statistics take the kernel a while.
+        let limit = number(version.limit).filter(|limit| *limit < total)?;
         let stat = self.text(folder.join("memory.stat")).unwrap_or_default();
         // What the kernel gives up as soon as somebody needs it is not taken.
         let taken = number(version.used)?.saturating_sub(field(&stat, version.spare).unwrap_or_default());

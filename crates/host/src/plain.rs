@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, StatxFlags, fstat, openat, openat2, statx};
 use rustix::io::Errno;
 
 /// Why a file is not read.
@@ -73,6 +73,12 @@ pub fn read_owned_below(folder: &Path, below: &Path, most: u64) -> Result<Option
     Ok(Some(bytes))
 }
 
+/// Whether no name leads to an open file any more. Its times are not asked for: Linux writes those that were asked for
+/// anew with each change, and whoever changes the file every moment would wait for that.
+pub fn is_removed(file: &File) -> bool {
+    statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::NLINK).is_ok_and(|found| found.stx_nlink == 0)
+}
+
 /// The user that this process acts for.
 pub fn user_id() -> u32 {
     rustix::process::geteuid().as_raw()
@@ -134,6 +140,16 @@ mod tests {
         assert_eq!(below(folder.path(), "four/none"), Ok(None));
         assert_eq!(below(folder.path(), "five"), Err("it is larger than 4 bytes".into()));
         assert_eq!(below(folder.path(), "../etc/passwd").unwrap_err(), "Invalid cross-device link (os error 18)");
+    }
+
+    #[test]
+    fn a_file_without_a_name_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tally");
+        let file = File::create(&path).unwrap();
+        assert!(!is_removed(&file));
+        fs::remove_file(&path).unwrap();
+        assert!(is_removed(&file));
     }
 
     #[test]

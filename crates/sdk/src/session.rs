@@ -139,6 +139,7 @@ impl Session {
 
     /// Ends this program's part: what runs is interrupted, and goes on when somebody resumes the session.
     pub async fn leave(self) -> Result<(), Error> {
-        Ok(self.0.leave().await?)
+        self.0.leave().await?;
+        Ok(())
     }
 }

@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::index::{forget, put_row, sessions};
 use crate::summary::{Read, Stamp, Summary, read};
 use crate::turns::Spent;
-use crate::{Index, StoreError};
+use crate::{Index, Reader, StoreError};
 
 /// Most sessions that are written in one transaction, which others wait for.
 const TOGETHER: usize = 256;
@@ -39,15 +39,20 @@ impl Index {
         }
     }
 
-    /// Reads a session's file and keeps what it says.
-    pub fn note(&self, home: &Home, id: SessionId) -> Result<(), StoreError> {
-        match self.note_all(home, &[id]) {
+    /// Keeps what a session's file says. What a power cut takes away of it is read again by [`Index::agree`].
+    pub fn note(&self, home: &Home, reader: &Reader) -> Result<(), StoreError> {
+        let note = || -> Result<(), StoreError> {
+            let (stamp, read) = reader.read_summary(self.ask(|conn| last_task(conn, reader.id()))?);
+            self.ask(|conn| conn.pragma_update(None, "synchronous", "NORMAL"))?;
+            self.change(|conn| keep(conn, reader.id(), &stamp, &read))
+        };
+        match note() {
             Err(StoreError::Corrupt { .. }) => Index::rebuild(home).map(drop),
             noted => noted,
         }
     }
 
-    /// The same for many.
+    /// Reads the files of sessions and keeps what they say.
     pub(crate) fn note_all(&self, home: &Home, ids: &[SessionId]) -> Result<(), StoreError> {
         for some in ids.chunks(TOGETHER) {
             let last_tasks =

@@ -1,7 +1,7 @@
 //! Views of a session, read by anyone at any time. A reader holds no lock that the writer waits for, and each
 //! answer comes from one moment of the file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use host::{Home, Owner};
 use protocol::api::{
@@ -40,6 +40,11 @@ impl Reader {
     /// Which session it is.
     pub(crate) fn id(&self) -> SessionId {
         self.id
+    }
+
+    /// The file that it reads.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// The events after `seq`, at most `limit` of them.

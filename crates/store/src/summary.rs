@@ -55,17 +55,29 @@ pub(crate) enum Read {
 /// meanwhile makes it differ.
 pub(crate) fn read(home: &Home, id: SessionId, last_task: i64) -> (Stamp, Read) {
     let stamp = Stamp::of(&home.session_db(id));
-    let read = match Reader::open(home, id).and_then(|reader| reader.summary(last_task)) {
-        Ok(Some(summary)) => Read::Summary(Box::new(summary)),
-        Ok(None) | Err(StoreError::Missing { .. }) => Read::Nothing,
-        Err(StoreError::Corrupt { .. }) => Read::Unreadable("damaged"),
-        Err(StoreError::Newer { .. }) => Read::Unreadable("newer"),
-        Err(_other) => Read::Unreadable("unreadable"),
-    };
-    (stamp, read)
+    let read = Reader::open(home, id).and_then(|reader| reader.summary(last_task));
+    (stamp, Read::of(read))
+}
+
+impl Read {
+    fn of(summary: Result<Option<Summary>, StoreError>) -> Read {
+        match summary {
+            Ok(Some(summary)) => Read::Summary(Box::new(summary)),
+            Ok(None) | Err(StoreError::Missing { .. }) => Read::Nothing,
+            Err(StoreError::Corrupt { .. }) => Read::Unreadable("damaged"),
+            Err(StoreError::Newer { .. }) => Read::Unreadable("newer"),
+            Err(_other) => Read::Unreadable("unreadable"),
+        }
+    }
 }
 
 impl Reader {
+    /// The same through a reader that is open.
+    pub(crate) fn read_summary(&self, last_task: i64) -> (Stamp, Read) {
+        let stamp = Stamp::of(self.path());
+        (stamp, Read::of(self.summary(last_task)))
+    }
+
     /// What the index keeps of the session, all of one moment; nothing when its first commit never happened.
     fn summary(&self, last_task: i64) -> Result<Option<Summary>, StoreError> {
         self.ask(|conn| {

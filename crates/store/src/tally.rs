@@ -6,7 +6,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -81,7 +81,7 @@ impl TallyFile {
 
     /// Whether the session's folder was removed since the file was opened.
     pub(crate) fn is_removed(&self) -> bool {
-        self.file.metadata().is_ok_and(|file| file.nlink() == 0)
+        host::is_removed(&self.file)
     }
 }
 

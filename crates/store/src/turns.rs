@@ -65,13 +65,9 @@ pub(crate) fn spent(conn: &Connection, since: At) -> rusqlite::Result<Vec<Spent>
     .collect()
 }
 
-/// Whether everything that the session spent has a price; an index has the turns of which that is not so.
+/// Whether everything that the session spent has a price.
 pub(crate) fn all_priced(conn: &Connection) -> rusqlite::Result<bool> {
-    conn.prepare_cached(
-        "SELECT NOT EXISTS (SELECT 1 FROM bosun_turns INDEXED BY bosun_turns_unpriced
-                            WHERE priced = 0 AND cost_tokens > 0)",
-    )?
-    .query_row([], |row| row.get(0))
+    conn.prepare_cached("SELECT NOT EXISTS (SELECT 1 FROM bosun_unpriced)")?.query_row([], |row| row.get(0))
 }
 
 /// A spending, from columns of these names.
@@ -117,7 +113,10 @@ pub(crate) fn begin(
              priced = excluded.priced AND (priced OR cost_tokens = 0)",
     )?
     .execute(params![task.to_string(), turn.0, asked, price.is_some(), at.0])?;
-    Ok(())
+    match price {
+        Some(_) => Ok(()),
+        None => note_unpriced(conn, &task.to_string(), turn),
+    }
 }
 
 /// What one try at a turn came to.
@@ -166,7 +165,7 @@ pub(crate) fn count(conn: &Connection, task: TaskId, turn: Turn, tried: &Tried<'
          WHERE id = ?1",
     ))?
     .execute(params![id, input, output, cache_read, cache_write, tokens, micros, answered, at.0])?;
-    Ok(())
+    note_unpriced(conn, &id, turn)
 }
 
 /// The newest turns of a task, oldest first, and how many there are in all.
@@ -232,11 +231,18 @@ fn turn_view(row: &Row<'_>) -> rusqlite::Result<TurnView> {
 
 /// Whether everything that a task spent has a price.
 pub(crate) fn priced(conn: &Connection, task: &str) -> rusqlite::Result<bool> {
+    conn.prepare_cached("SELECT NOT EXISTS (SELECT 1 FROM bosun_unpriced WHERE task = ?1)")?
+        .query_row([task], |row| row.get(0))
+}
+
+/// Notes that its task spent something without a price, if the turn did; once so, it stays so.
+fn note_unpriced(conn: &Connection, task: &str, turn: Turn) -> rusqlite::Result<()> {
     conn.prepare_cached(
-        "SELECT NOT EXISTS (SELECT 1 FROM bosun_turns INDEXED BY bosun_turns_unpriced
-                            WHERE task = ?1 AND priced = 0 AND cost_tokens > 0)",
+        "INSERT OR IGNORE INTO bosun_unpriced
+         SELECT task FROM bosun_turns WHERE task = ?1 AND turn = ?2 AND priced = 0 AND cost_tokens > 0",
     )?
-    .query_row([task], |row| row.get(0))
+    .execute(params![task, turn.0])?;
+    Ok(())
 }
 
 #[cfg(test)]

@@ -202,7 +202,6 @@ impl Launch {
                 return Err(refused(error, id));
             }
         };
-        session.note();
         let patience = Patience { park: args.park_wait };
         let (id, home) = (session.id(), session.home().clone());
         let lines = Lines::new(&session, env, args.output_format, args.quiet)?

@@ -182,7 +182,8 @@ async fn leave(session: Session, events: &mut Subscription, shown: &mut Seen<'_>
     {
         shown.live(&live);
     }
-    Ok(left?)
+    left?;
+    Ok(())
 }
 
 /// Why a session is paused.

@@ -212,13 +212,10 @@ async fn leave(
         report.read(&live);
         screen.live(&live);
     }
-    match (&report.paused, left) {
-        // The file is gone, and its end cannot be written: that says more than what could not be read of it.
-        (_, Err(error @ StoreError::Removed { .. })) => report.pause(error),
-        // What paused it is what is told.
-        (Some(_), _) | (None, Ok(())) => {}
-        (None, Err(error)) => return Err(error.into()),
+    // The file is gone, and its end cannot be written: that says more than what could not be read of it.
+    if let Err(error @ StoreError::Removed { .. }) = &left {
+        report.pause(error.clone());
     }
-    report.complete()?;
+    report.complete(left)?;
     Ok(report)
 }

@@ -189,7 +189,6 @@ async fn begin(session: &mut Session, start: Start, prompt: Option<SendParams>) 
     if let Some(prompt) = prompt {
         session.post(prompt).await?;
     }
-    session.note();
     Ok(())
 }
 

@@ -247,12 +247,15 @@ impl Report {
     }
 
     /// Reads the figures, once the session is left.
-    pub(crate) fn complete(&mut self) -> Result<(), Failure> {
-        let read = || -> Result<(Figures, Vec<TaskView>), StoreError> {
-            let reader = Reader::open(&self.home, self.id)?;
-            Ok((Figures::read(&reader)?, reader.tasks(&TasksParams::every())?.tasks))
+    pub(crate) fn complete(&mut self, left: Result<Reader, StoreError>) -> Result<(), Failure> {
+        let reader = match (left, &self.paused) {
+            (Err(error), None) => return Err(error.into()),
+            // What paused it is what is told; what was written before can still be read.
+            (Err(_), Some(_)) => Reader::open(&self.home, self.id),
+            (Ok(reader), _) => Ok(reader),
         };
-        match (read(), &self.paused) {
+        let read = |reader: Reader| Ok((Figures::read(&reader)?, reader.tasks(&TasksParams::every())?.tasks));
+        match (reader.and_then(read), &self.paused) {
             (Ok((figures, tasks)), _) => {
                 self.plan = self.made_plan();
                 (self.figures, self.tasks) = (Some(figures), tasks);

@@ -54,9 +54,8 @@ impl Prepared {
         let Prepared { settings, start } = self;
         let (model, mode, secrets) = (settings.model_spec.clone(), settings.policy.mode, Arc::clone(&settings.secrets));
         let (cwd, slashes) = (settings.cwd.display().to_string(), Registry::of(&settings.catalog));
-        let mut session = Session::open(settings, start).await?;
+        let session = Session::open(settings, start).await?;
         current::set(session.id());
-        session.note();
         let steering = session.mode().await?;
         Ok(Opened { session, slashes, start, model, cwd, mode, steering, secrets })
     }

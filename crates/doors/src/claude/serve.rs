@@ -85,7 +85,7 @@ async fn visit(house: &dyn House, args: &Args, mut inbox: Inbox, control: &Arc<C
     let ended = talk.run(inbox, first, news).await;
     match run {
         Run::Here(session) => match session.leave().await {
-            Ok(()) => ended,
+            Ok(_reader) => ended,
             Err(error) => {
                 tracing::error!(%error, "the session could not be left in order");
                 Ended::Failed

@@ -151,8 +151,10 @@ impl Task {
         });
         self.inbox.close();
         let _ = shutdown(&self.socket, Shutdown::Both);
-        self.await_end().await;
-        let ended = kill_adopted().await;
+        let ended = match self.await_end().await {
+            Parted::Clean => Ok(()),
+            Parted::Dead => kill_adopted().await,
+        };
         if let Over::Wanted(done) = over {
             let _unheard = done.send(ended);
         }
@@ -194,15 +196,19 @@ impl Task {
     }
 
     /// Waits until the guardian has ended everything and itself; one that does not is killed.
-    async fn await_end(&mut self) {
+    async fn await_end(&mut self) -> Parted {
         let began = Instant::now();
-        while tokio::time::timeout(SWEEP_PAUSE * 10, self.guardian.wait()).await.is_err() {
-            if began.elapsed() > ENDING {
-                let _ = self.guardian.start_kill();
-                let _ = self.guardian.wait().await;
-                return;
-            }
-            self.wake();
+        loop {
+            match tokio::time::timeout(SWEEP_PAUSE * 10, self.guardian.wait()).await {
+                Ok(Ok(status)) if status.success() => return Parted::Clean,
+                Ok(_dead) => return Parted::Dead,
+                Err(_late) if began.elapsed() > ENDING => {
+                    let _ = self.guardian.start_kill();
+                    let _ = self.guardian.wait().await;
+                    return Parted::Dead;
+                }
+                Err(_late) => self.wake(),
+            };
         }
     }
 
@@ -252,6 +258,15 @@ impl Drop for Task {
             let _ = kill_process(pid, Signal::CONT);
         }
     }
+}
+
+/// How a guardian ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Parted {
+    /// By itself, after everything that it guarded.
+    Clean,
+    /// It died, and may have left processes behind.
+    Dead,
 }
 
 /// Whether a guardian was stopped and goes on now.

@@ -27,9 +27,10 @@ pub fn guardian_main() -> ExitCode {
     let Ok(mut server) = Server::open() else { return ExitCode::FAILURE };
     let served = server.serve();
     server.ask_to_end();
-    server.kill_everything();
+    let left = server.kill_everything();
     server.write_record();
-    if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    // The owner takes success for: nothing that was started here lives.
+    if served.is_ok() && left == Brood::None { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Caught rather than ignored: what a guardian ignores, its jobs would ignore too.
@@ -163,14 +164,18 @@ impl Server {
     }
 
     /// Kills everything below this process, and again what was forked meanwhile, until there is nothing.
-    fn kill_everything(&mut self) {
+    fn kill_everything(&mut self) -> Brood {
         let began = Instant::now();
-        while self.jobs.reap(Instant::now()) == Brood::Some && began.elapsed() < LAST_PATIENCE {
+        while self.jobs.reap(Instant::now()) == Brood::Some {
+            if began.elapsed() >= LAST_PATIENCE {
+                return Brood::Some;
+            }
             if let Ok(all) = Snapshot::take() {
                 kill_all(&all.living(all.children(getpid()).map(|(pid, _)| pid)));
             }
             self.await_child();
         }
+        Brood::None
     }
 
     fn await_child(&mut self) {

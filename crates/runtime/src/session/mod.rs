@@ -19,7 +19,7 @@ use std::sync::Arc;
 use kernel::Input;
 use protocol::api::{Command, DecideParams, SendParams, SessionView, StartAgentParams, TaskView, TasksParams};
 use protocol::{CancelBy, Delivery, Origin, SessionId, SessionMode, TaskId};
-use store::{Index, StoreError};
+use store::{Index, Reader, StoreError};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -243,14 +243,9 @@ impl Session {
         Ok(self.desk.reader()?.tasks(&TasksParams::every())?.tasks)
     }
 
-    /// Brings the index of sessions up to date, while the session goes on.
-    pub fn note(&mut self) {
-        let desk = Arc::clone(&self.desk);
-        self.attendants.spawn_blocking(move || note(&desk));
-    }
-
-    /// Ends this process's part: what runs is interrupted and can be resumed by whoever opens the session next.
-    pub async fn leave(mut self) -> Result<(), StoreError> {
+    /// Ends this process's part: what runs is interrupted and can be resumed by whoever opens the session next. Gives a
+    /// reader of what it has become.
+    pub async fn leave(mut self) -> Result<Reader, StoreError> {
         self.closing.cancel();
         // A paused session has nothing more to say.
         let _paused = self.submit(Input::Suspend).await;
@@ -269,8 +264,10 @@ impl Session {
             Some(writer) => writer.release()?,
             None => tracing::warn!("the session's writer is still in use; its lease ends with this process"),
         }
-        note(&desk);
-        ended.map_err(|survivors| StoreError::Home(format!("of what this session started, {survivors}")))
+        let reader = desk.reader()?;
+        note(&desk, &reader);
+        let survived = |survivors| StoreError::Home(format!("of what this session started, {survivors}"));
+        ended.map(|()| reader).map_err(survived)
     }
 
     fn dispatcher(&self) -> Dispatcher<'_> {
@@ -283,9 +280,9 @@ impl Session {
 }
 
 /// Writes the session's row of the index. It is a cache: failing to is no fault of the session.
-fn note(desk: &Desk) {
+fn note(desk: &Desk, reader: &Reader) {
     let home = &desk.settings.home;
-    if let Err(error) = Index::open(home).and_then(|index| index.note(home, desk.session)) {
+    if let Err(error) = Index::open(home).and_then(|index| index.note(home, reader)) {
         tracing::warn!(%error, "the index of sessions was not brought up to date");
     }
 }

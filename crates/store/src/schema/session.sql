@@ -100,7 +100,8 @@ CREATE TABLE bosun_turns (
     PRIMARY KEY (task, turn)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX bosun_turns_unpriced ON bosun_turns (task) WHERE priced = 0 AND cost_tokens > 0;
+-- The tasks that spent something that has no known price.
+CREATE TABLE bosun_unpriced (task TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 
 -- What other processes ask of the owner.
 CREATE TABLE bosun_commands (

@@ -1,2 +1,4 @@
--- Whether everything that was spent has a price is known without going through the turns.
-CREATE INDEX bosun_turns_unpriced ON bosun_turns (task) WHERE priced = 0 AND cost_tokens > 0;
+-- The tasks that spent something that has no known price.
+CREATE TABLE bosun_unpriced (task TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+
+INSERT INTO bosun_unpriced SELECT DISTINCT task FROM bosun_turns WHERE priced = 0 AND cost_tokens > 0;

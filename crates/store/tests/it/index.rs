@@ -1,7 +1,7 @@
 //! The index of sessions is a cache that can be lost.
 
 use protocol::{Ask, AskId, At, CallId, Cost, Entry, Event, StopReason, Subject, Turn, Usage};
-use store::{Found, Index, SessionFile, SessionRow, SessionsWanted};
+use store::{Found, Index, Reader, SessionFile, SessionRow, SessionsWanted};
 
 use protocol::api::TasksParams;
 
@@ -139,7 +139,7 @@ fn a_session_at_rest_is_listed_summed_and_found_without_its_file() {
     commit(&opened.writer, opening().into_iter().chain(turn(1)).collect()).unwrap();
     opened.writer.release().unwrap();
     let index = Index::open(home).unwrap();
-    index.note(home, session(1)).unwrap();
+    index.note(home, &Reader::open(home, session(1)).unwrap()).unwrap();
     let view = reader(home, session(1)).session_view().unwrap();
     let (tasks, spendings) = (reader(home, session(1)).tasks(&TasksParams::every()).unwrap().tasks, {
         reader(home, session(1)).spendings(At(0)).unwrap()

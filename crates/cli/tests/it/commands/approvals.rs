@@ -218,7 +218,8 @@ fn leave_question(stage: &Stage) -> SessionId {
     let batch = store::Batch { entries: vec![asked], applied_commands: Vec::new() };
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(opened.writer.commit(batch)).unwrap();
     opened.writer.release().unwrap();
-    store::Index::open(&home).unwrap().note(&home, id).unwrap();
+    let reader = store::Reader::open(&home, id).unwrap();
+    store::Index::open(&home).unwrap().note(&home, &reader).unwrap();
     id
 }
 
