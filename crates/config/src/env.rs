@@ -73,6 +73,9 @@ const COPILOT_BEARER: &str = "COPILOT_PROVIDER_BEARER_TOKEN";
 /// What it is called there.
 const COPILOT_MODEL: &str = "COPILOT_MODEL";
 
+/// Set by those who run programs without a person.
+const CI: &str = "CI";
+
 /// Variables that hold keys, whether Bosun uses them or not.
 const KEYS: [&str; 6] =
     [ANTHROPIC_KEY, OPENAI_KEY, "ANTHROPIC_AUTH_TOKEN", COPILOT_BEARER, CONNECTION_TOKEN, "COPILOT_SDK_AUTH_TOKEN"];
@@ -173,6 +176,17 @@ impl Env {
     /// Whether the terminal only takes lines (`TERM`).
     pub fn has_dumb_terminal(&self) -> bool {
         self.text("TERM").is_none_or(|term| term == "dumb")
+    }
+
+    /// Whether the process was started by a service that builds and tests (`CI`), whatever stands for a terminal there.
+    pub fn is_ci(&self) -> bool {
+        self.text(CI).is_some_and(|text| !matches!(text.as_str(), "false" | "0"))
+    }
+
+    /// Takes a key that a person typed, as if the variable had held it.
+    pub fn take_key(&mut self, variable: &str, key: &str) {
+        self.vars.0.retain(|(name, _)| name != variable);
+        self.vars.0.push((variable.into(), key.into()));
     }
 
     /// What clients of a door on a port must show first.

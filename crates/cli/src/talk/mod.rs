@@ -7,6 +7,7 @@
 mod arguments;
 mod asks;
 mod calls;
+mod choose;
 mod command;
 mod decide;
 mod dialogue;
@@ -23,6 +24,7 @@ mod panel;
 mod perform;
 mod person;
 mod prompter;
+mod questions;
 mod screen;
 mod start;
 mod text;
