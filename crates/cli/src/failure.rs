@@ -54,6 +54,11 @@ impl Failure {
         self.exit
     }
 
+    /// What happened.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// What happened, and what to do next.
     pub(crate) fn in_words(self) -> (String, Option<String>) {
         (self.message, self.hint)

@@ -37,6 +37,11 @@ impl Reader {
         Ok(Reader { id, path, conn })
     }
 
+    /// A reader of a database that is open.
+    pub(crate) fn over(id: SessionId, path: PathBuf, conn: Connection) -> Reader {
+        Reader { id, path, conn }
+    }
+
     /// Which session it is.
     pub(crate) fn id(&self) -> SessionId {
         self.id
