@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use net::{Route, Secret};
 
 use crate::file::{File, Limits};
+use crate::import::Product;
 use crate::layers::Layer;
 use crate::origin::Origin;
 use crate::provider::{self, ProviderFile};
@@ -72,6 +73,11 @@ const COPILOT_BEARER: &str = "COPILOT_PROVIDER_BEARER_TOKEN";
 
 /// What it is called there.
 const COPILOT_MODEL: &str = "COPILOT_MODEL";
+
+/// Where other products keep what is the user's own, if not in its usual folder.
+const CLAUDE_FOLDER: &str = "CLAUDE_CONFIG_DIR";
+const COPILOT_FOLDER: &str = "COPILOT_HOME";
+const CODEX_FOLDER: &str = "CODEX_HOME";
 
 /// Set by those who run programs without a person.
 const CI: &str = "CI";
@@ -183,6 +189,16 @@ impl Env {
         self.text(CI).is_some_and(|text| !matches!(text.as_str(), "false" | "0"))
     }
 
+    /// Where a variable says that another product keeps what is the user's own.
+    pub fn folder_of(&self, product: Product) -> Option<PathBuf> {
+        let variable = match product {
+            Product::Claude => CLAUDE_FOLDER,
+            Product::Copilot => COPILOT_FOLDER,
+            Product::Codex => CODEX_FOLDER,
+        };
+        self.vars.get(variable).map(PathBuf::from)
+    }
+
     /// Takes a key that a person typed, as if the variable had held it.
     pub fn take_key(&mut self, variable: &str, key: &str) {
         self.vars.0.retain(|(name, _)| name != variable);
@@ -290,6 +306,13 @@ mod tests {
         assert_eq!(Env::of(&[("HOME", "/h"), ("BOSUN_HOME", "/b")]).home, Some("/b".into()));
         assert_eq!(Env::of(&[("HOME", "/h"), ("BOSUN_HOME", "")]).home, Some("/h/.bosun".into()));
         assert_eq!(Env::of(&[]).home, None);
+    }
+
+    #[test]
+    fn the_folders_of_other_products_are_where_their_variables_say() {
+        let env = Env::of(&[("CODEX_HOME", "/c"), ("COPILOT_HOME", "")]);
+        assert_eq!(env.folder_of(Product::Codex), Some("/c".into()));
+        assert_eq!((env.folder_of(Product::Copilot), env.folder_of(Product::Claude)), (None, None));
     }
 
     #[test]
