@@ -36,15 +36,14 @@ impl Shelf {
         if shared.read(Buckets::DAYS).map_err(text)?.is_some() {
             return Ok(());
         }
-        match shared.spent_since(home, today.start()).map_err(text)? {
-            0 => Ok(()),
-            spent => self.change_days(|ledger| {
-                // Another process may have counted it meanwhile.
-                if *ledger == DayLedger::default() {
-                    ledger.settle(today, &Holder(String::new()), 0, spent);
-                }
-            }),
-        }
+        let spent = shared.spent_since(home, today.start()).map_err(text)?;
+        // Also that it is nothing, so that it is not counted again.
+        self.change_days(|ledger| {
+            // Another process may have counted it meanwhile.
+            if *ledger == DayLedger::default() {
+                ledger.settle(today, &Holder(String::new()), 0, spent);
+            }
+        })
     }
 
     /// A bucket as it is now.
