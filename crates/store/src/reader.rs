@@ -57,6 +57,11 @@ impl Reader {
         self.ask(|conn| event::of_task(conn, self.id, task, seq))
     }
 
+    /// The events of one task that tell how its activations ended and what its calls left behind.
+    pub fn task_traces(&self, task: TaskId) -> Result<Vec<Envelope>, StoreError> {
+        self.ask(|conn| event::traces_of(conn, self.id, task))
+    }
+
     /// One page of the session's tasks, oldest first.
     pub fn tasks(&self, wanted: &TasksParams) -> Result<TasksPage, StoreError> {
         self.ask(|conn| records::page(conn, wanted))
