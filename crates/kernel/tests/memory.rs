@@ -68,7 +68,7 @@ impl Owner {
         for _ in 0..count {
             self.started += 1;
             let named = TaskSpec::new(Kind::Agent, "general-purpose", format!("worker-{}", self.started));
-            let rest = if self.started % 2 == 0 { Rest::Idle } else { Rest::Finish };
+            let rest = if self.started.is_multiple_of(2) { Rest::Idle } else { Rest::Finish };
             let spec = TaskSpec { parent: Some(id(1)), rest, description: "Works".into(), ..named };
             let id = id(self.started);
             let spawn = Spawn { id, spec, prompt: "go".into(), by: None, until: None, definition: None };
