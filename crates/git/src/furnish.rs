@@ -1,10 +1,12 @@
 //! What a new checkout gets: a repository of its own, the objects of the user's, what git must know to read and write
 //! files there as it does for the user, and the files.
 
-use std::fs;
+use std::fs::{self, FileTimes};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::Duration;
 
 use crate::checkout::Checkout;
 use crate::staging::NOBODY;
@@ -16,11 +18,44 @@ const TAKEN: &str = r"^(user\.(name|email)|core\.(autocrlf|eol|excludesfile|attr
 /// Most bytes of a list of ignored files that is taken over.
 const LISTED: u64 = 1 << 20;
 
+/// How many processes write the files of one checkout, if there are many files. Git's own limit on what counts as many
+/// holds.
+const WRITERS: &str = "checkout.workers=4";
+
+/// Bytes of an index whose files take longer to read again than a second takes to pass.
+const LARGE: u64 = 4 << 20;
+const SECOND: Duration = Duration::from_secs(1);
+
 /// Makes it a repository of its own with the files of the commit that it begins with.
 pub(crate) async fn furnish(checkout: &Checkout, repository: &Repository) -> Result<(), GitError> {
     found(checkout, repository).await?;
-    let reset = ["reset", "--quiet", "--hard", checkout.base().as_str()];
-    checkout.git.done(&reset, &[]).await.map(|_said| ())
+    let reset = ["-c", WRITERS, "reset", "--quiet", "--hard", checkout.base().as_str()];
+    checkout.git.done(&reset, &[]).await?;
+    keep_index(checkout).await
+}
+
+/// Keeps the index that git wrote with the files.
+///
+/// Many builds of git know times to the second. They read every file again that was written in the second of its index or
+/// later, each time they look: of a large checkout that would be a good part of the files. Its index gets a later time
+/// therefore, which it may have as long as nobody works there.
+async fn keep_index(checkout: &Checkout) -> Result<(), GitError> {
+    let (own, made) = (checkout.path().join(".git/index"), checkout.made_index());
+    let found = |path: &Path| fs::metadata(path).map_err(GitError::file(path));
+    let written = found(&own)?;
+    let second = |found: &fs::Metadata| (found.mtime(), found.mtime_nsec());
+    let (was, part) = second(&written);
+    if written.len() >= LARGE {
+        tokio::time::sleep(SECOND.saturating_sub(Duration::from_nanos(part.unsigned_abs()))).await;
+    }
+    fs::copy(&own, &made).map_err(GitError::file(&made))?;
+    let copied = found(&made)?;
+    if second(&copied).0 > was {
+        let times = copied.modified().map(|time| FileTimes::new().set_modified(time));
+        let dated = times.and_then(|times| fs::File::options().write(true).open(&own)?.set_times(times));
+        dated.map_err(GitError::file(&own))?;
+    }
+    Ok(())
 }
 
 /// Makes it a repository of its own, at no commit and without files.

@@ -51,6 +51,12 @@ impl CheckoutId {
         root.join(format!("{}.json", self.task))
     }
 
+    /// The index as git wrote it with the files, where whoever works in the checkout does not write: what it says of the
+    /// files' state can be believed.
+    pub(crate) fn made_index(&self, root: &Path) -> PathBuf {
+        root.join(format!("{}.made-index", self.task))
+    }
+
     pub(crate) fn lease(&self, root: &Path) -> PathBuf {
         root.join(format!("{}.lease", self.task))
     }

@@ -38,11 +38,12 @@ impl Checkout {
         self.expect_in_place()?;
         let is_own = is_own(&self.git, &self.path).await;
         let head = if is_own { self.keep_commits().await? } else { None };
-        let index = if is_own { self.path.join(".git/index") } else { self.path.join(".git/none") };
         let scratch = self.root.join(format!("{}.index", self.record.id.task));
-        let outer = confine(self.outer(), Unfiltered::Refused).await?.git;
-        let staging = Staging::copied(outer.clone(), &index, &scratch, &self.record.base).await?;
-        staging.forget_staged(&self.path, &self.record.base).await?;
+        let outer = looking_closely(confine(self.outer(), Unfiltered::Refused).await?.git);
+        let staging = Staging::copied(outer.clone(), &self.made_index(), &scratch, &self.record.base).await?;
+        if is_own {
+            staging.follow(&self.path, &self.path.join(".git/index"), &self.record.base).await?;
+        }
         staging.stage_all(&self.path).await?;
         let (parent, remark) = self.parent(&outer, head).await?;
         let message =
@@ -105,6 +106,9 @@ impl Checkout {
         let Some(head) = head else {
             return Ok((base.clone(), " Its checkout was at no commit.".into()));
         };
+        if head == *base {
+            return Ok((head, String::new()));
+        }
         let descends = outer.run(&["merge-base", "--is-ancestor", base.as_str(), head.as_str()], &[]).await?;
         match descends.code {
             0 => Ok((head, String::new())),
@@ -132,4 +136,10 @@ impl Checkout {
         // The other side of the fetch is the checkout, and inherits this. No setting leads the fetch elsewhere than to files.
         git.with("GIT_NO_LAZY_FETCH", "1").with("GIT_ALLOW_PROTOCOL", "file")
     }
+}
+
+/// Git that takes a file for unchanged only if all that it knows of its state is the same. An agent can give a file any
+/// time of change and any size, but not any time at which its state changed.
+fn looking_closely(git: Git) -> Git {
+    git.set("core.trustctime", "true").set("core.checkStat", "default")
 }

@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 use crate::checkout::Checkout;
 use crate::lease::holder;
 use crate::record::{Record, put};
-use crate::{CheckoutId, Git, GitError};
+use crate::{CheckoutId, Git, GitError, removal};
 
 /// Names in the home.
 const CHECKOUTS: &str = "checkouts";
-const TRASH: &str = "trash";
+pub(crate) const TRASH: &str = "trash";
 const NOTE: &str = "note.json";
 const CONTENT: &str = "checkout";
 
@@ -104,7 +104,7 @@ impl Checkout {
 
     async fn remove(&self, home: &Home) -> Result<Removed, GitError> {
         let below = Path::new(CHECKOUTS).join(self.record.id.below());
-        let removed = host::remove_below(home.root(), &below).map_err(GitError::file(&self.path))?;
+        let removed = removal::remove(home, &below, &self.record.id.task.to_string()).await?;
         self.forget();
         // What was made goes on from it and keeps it.
         let unpinned =
@@ -134,9 +134,10 @@ impl Checkout {
         Ok(Discarded::Trashed { name, why })
     }
 
-    fn forget(&self) {
+    /// Removes what is beside it.
+    pub(crate) fn forget(&self) {
         let id = self.record.id;
-        for path in [id.record(&self.root), id.lease(&self.root)] {
+        for path in [id.made_index(&self.root), id.record(&self.root), id.lease(&self.root)] {
             if let Err(error) = fs::remove_file(&path)
                 && error.kind() != std::io::ErrorKind::NotFound
             {

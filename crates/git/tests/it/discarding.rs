@@ -134,3 +134,25 @@ async fn q40_ids_that_begin_alike_are_not_taken_for_each_other() {
     assert!(matches!(outer.discard(&stage.home, NOW).await, Ok(Discarded::Trashed { .. })));
     assert!(made[0].path().join("a.txt").exists());
 }
+
+#[tokio::test]
+async fn a_removal_that_was_broken_off_is_finished_and_nothing_else_is_removed() {
+    let stage = Stage::new().await;
+    let checkout = stage.checkout("x").await;
+    let (path, id) = (checkout.path().to_owned(), checkout.id());
+    // What a process leaves that ends while it removes a large checkout.
+    let left = stage.home.trash_dir().join(format!("removed-{}", id.task));
+    fs::create_dir_all(left.join("deep/er")).unwrap();
+    fs::write(left.join("deep/er/file"), "kept elsewhere\n").unwrap();
+    symlink(&path, left.join("link")).unwrap();
+    let kept = stage.checkout("kept").await;
+    kept.trash(&stage.home, NOW, "by hand").unwrap();
+    assert_eq!(Trashed::all(&stage.home).len(), 1, "what is being removed is not in the trash");
+    assert_eq!(git::finish_removals(&stage.home).entries, 5);
+    assert!(!left.exists() && path.join("a.txt").exists());
+    assert_eq!(Trashed::all(&stage.home).len(), 1);
+    assert_eq!(git::finish_removals(&stage.home).entries, 0);
+    assert!(matches!(checkout.discard(&stage.home, NOW).await, Ok(Discarded::Removed(_))));
+    let root = path.parent().unwrap();
+    assert_eq!(fs::read_dir(root).unwrap().count(), 0, "nothing stays beside it");
+}

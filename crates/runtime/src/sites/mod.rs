@@ -6,8 +6,9 @@ mod place;
 mod site;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use host::Home;
 use protocol::TaskId;
 
 pub(crate) use own::Own;
@@ -23,11 +24,22 @@ pub(crate) struct Sites {
     own: Mutex<HashMap<TaskId, Arc<Own>>>,
     /// Held while a checkout that was made before is opened, so that it is opened once.
     opening: tokio::sync::Mutex<()>,
+    /// The removal of what earlier processes left, while tasks work.
+    removing: OnceLock<tokio::task::JoinHandle<()>>,
 }
 
 impl Sites {
     pub(crate) fn new(shared: Site) -> Sites {
-        Sites { shared: Arc::new(shared), own: Mutex::default(), opening: tokio::sync::Mutex::default() }
+        let (own, opening) = (Mutex::default(), tokio::sync::Mutex::default());
+        Sites { shared: Arc::new(shared), own, opening, removing: OnceLock::new() }
+    }
+
+    /// Finishes, while others work, to remove checkouts that a process before this one did not come to.
+    pub(crate) fn finish_removals(&self, home: &Home) {
+        self.removing.get_or_init(|| {
+            let home = home.clone();
+            tokio::task::spawn_blocking(move || drop(git::finish_removals(&home)))
+        });
     }
 
     /// The checkout that a task itself has.
