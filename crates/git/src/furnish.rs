@@ -45,7 +45,7 @@ async fn keep_index(checkout: &Checkout) -> Result<(), GitError> {
     let written = found(&own)?;
     let second = |found: &fs::Metadata| (found.mtime(), found.mtime_nsec());
     let (was, part) = second(&written);
-    if written.len() >= LARGE {
+    if is_large(&own) {
         tokio::time::sleep(SECOND.saturating_sub(Duration::from_nanos(part.unsigned_abs()))).await;
     }
     fs::copy(&own, &made).map_err(GitError::file(&made))?;
@@ -56,6 +56,11 @@ async fn keep_index(checkout: &Checkout) -> Result<(), GitError> {
         dated.map_err(GitError::file(&own))?;
     }
     Ok(())
+}
+
+/// Whether an index is that of very many files.
+pub(crate) fn is_large(index: &Path) -> bool {
+    fs::metadata(index).is_ok_and(|found| found.len() >= LARGE)
 }
 
 /// Makes it a repository of its own, at no commit and without files.

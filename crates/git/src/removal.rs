@@ -14,17 +14,18 @@ use crate::trash::TRASH;
 /// What the names of folders begin with that nothing in is needed.
 const PREFIX: &str = "removed-";
 
-/// How long a removal is waited for. It goes on after that, as long as the process does.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// How long the removal of a checkout that is not large is waited for.
+pub(crate) const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Removes what is `below` the home; `name` tells it from others. What it counts is what was removed in time.
-pub(crate) async fn remove(home: &Home, below: &Path, name: &str) -> Result<Removed, GitError> {
+/// Removes what is `below` the home; `name` tells it from others. What is not removed in time is not counted, and its
+/// removal goes on as long as the process does.
+pub(crate) async fn remove(home: &Home, below: &Path, name: &str, patience: Duration) -> Result<Removed, GitError> {
     let (root, aside) = (home.root().to_owned(), Path::new(TRASH).join(format!("{PREFIX}{name}")));
     let failed = |error| GitError::file(home.root().join(below))(error);
     host::make_below(&root, Path::new(TRASH)).map_err(failed)?;
     host::move_below(&root, below, &aside).map_err(failed)?;
     let removing = tokio::task::spawn_blocking(move || remove_aside(&root, &aside));
-    match tokio::time::timeout(PATIENCE, removing).await {
+    match tokio::time::timeout(patience, removing).await {
         Ok(Ok(removed)) => removed.map_err(failed),
         Ok(Err(stopped)) => Err(failed(io::Error::other(stopped))),
         Err(_long) => Ok(Removed::default()),

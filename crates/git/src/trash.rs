@@ -3,12 +3,14 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use host::{Home, Removed};
 use protocol::{At, SessionId, TaskId};
 use serde::{Deserialize, Serialize};
 
 use crate::checkout::Checkout;
+use crate::furnish::is_large;
 use crate::lease::holder;
 use crate::record::{Record, put};
 use crate::{CheckoutId, Git, GitError, removal};
@@ -104,7 +106,8 @@ impl Checkout {
 
     async fn remove(&self, home: &Home) -> Result<Removed, GitError> {
         let below = Path::new(CHECKOUTS).join(self.record.id.below());
-        let removed = removal::remove(home, &below, &self.record.id.task.to_string()).await?;
+        let patience = if is_large(&self.made_index()) { Duration::ZERO } else { removal::PATIENCE };
+        let removed = removal::remove(home, &below, &self.record.id.task.to_string(), patience).await?;
         self.forget();
         // What was made goes on from it and keeps it.
         let unpinned =
