@@ -22,8 +22,9 @@ pub(crate) const PATIENCE: Duration = Duration::from_millis(500);
 pub(crate) async fn remove(home: &Home, below: &Path, name: &str, patience: Duration) -> Result<Removed, GitError> {
     let (root, aside) = (home.root().to_owned(), Path::new(TRASH).join(format!("{PREFIX}{name}")));
     let failed = |error| GitError::file(home.root().join(below))(error);
-    host::make_below(&root, Path::new(TRASH)).map_err(failed)?;
-    host::move_below(&root, below, &aside).map_err(failed)?;
+    let moved = host::make_below(&root, Path::new(TRASH)).and_then(|_trash| host::move_below(&root, below, &aside));
+    // Where it cannot be moved, as between file systems, it is removed where it is.
+    let (aside, patience) = if moved.is_ok() { (aside, patience) } else { (below.to_owned(), Duration::MAX) };
     let removing = tokio::task::spawn_blocking(move || remove_aside(&root, &aside));
     match tokio::time::timeout(patience, removing).await {
         Ok(Ok(removed)) => removed.map_err(failed),
