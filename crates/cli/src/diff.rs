@@ -16,7 +16,9 @@ pub(crate) enum Line<'a> {
 
 /// The lines of both texts in order, those that stay once.
 pub(crate) fn lines<'a>(old: &'a str, new: &'a str) -> Vec<Line<'a>> {
-    let (old, new): (Vec<&str>, Vec<&str>) = (split(old), split(new));
+    let ends = |text: &str| text.is_empty() || text.ends_with('\n');
+    let end = if ends(old) && ends(new) { End::Whole } else { End::Differs };
+    let (old, new): (Vec<&str>, Vec<&str>) = (split(old, end), split(new, end));
     let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
     let tail = old[head..].iter().rev().zip(new[head..].iter().rev()).take_while(|(a, b)| a == b).count();
     let (old_middle, new_middle) = (&old[head..old.len() - tail], &new[head..new.len() - tail]);
@@ -24,9 +26,21 @@ pub(crate) fn lines<'a>(old: &'a str, new: &'a str) -> Vec<Line<'a>> {
     [same(&old[..head]), middle(old_middle, new_middle), same(&old[old.len() - tail..])].concat()
 }
 
+/// Whether both texts end with a whole line. What ends a line is no line; it is shown only where one of the texts lacks
+/// it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Whole,
+    Differs,
+}
+
 /// The lines of a text; an empty text has none, so that nothing is removed from it or added to it.
-fn split(text: &str) -> Vec<&str> {
-    if text.is_empty() { Vec::new() } else { text.split('\n').collect() }
+fn split(text: &str, end: End) -> Vec<&str> {
+    match (text, end) {
+        ("", _) => Vec::new(),
+        (text, End::Whole) => text.strip_suffix('\n').unwrap_or(text).split('\n').collect(),
+        (text, End::Differs) => text.split('\n').collect(),
+    }
 }
 
 /// The lines between those that begin and end both texts, by their longest common subsequence.
@@ -84,6 +98,10 @@ mod tests {
         assert_eq!(shown("a", ""), "-a");
         assert_eq!(shown("a\n", "a"), " a|-");
         assert_eq!(shown("a", "a"), " a");
+        assert_eq!(shown("", "one\ntwo\n"), "+one|+two");
+        assert_eq!(shown("a\n", "a\nb\n"), " a|+b");
+        assert_eq!(shown("a\nb\n", ""), "-a|-b");
+        assert_eq!(shown("", "\n"), "+");
     }
 
     #[test]

@@ -11,17 +11,27 @@ pub(crate) struct Failure {
     exit: Exit,
     message: String,
     hint: Option<String>,
+    lacks: Option<Lacks>,
+}
+
+/// What a person at a terminal can be asked for, so that the same works.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Lacks {
+    /// A model.
+    Model,
+    /// The key of a provider, which is looked for in a variable.
+    Key { provider: String, variable: String },
 }
 
 impl Failure {
     /// The arguments or the configuration are wrong.
     pub(crate) fn usage(message: impl fmt::Display) -> Failure {
-        Failure { exit: Exit::Usage, message: message.to_string(), hint: None }
+        Failure { exit: Exit::Usage, message: message.to_string(), hint: None, lacks: None }
     }
 
     /// It failed.
     pub(crate) fn failed(message: impl fmt::Display) -> Failure {
-        Failure { exit: Exit::Failed, message: message.to_string(), hint: None }
+        Failure { exit: Exit::Failed, message: message.to_string(), hint: None, lacks: None }
     }
 
     /// The same with what to do next.
@@ -29,9 +39,24 @@ impl Failure {
         Failure { hint: Some(hint.to_string()), ..self }
     }
 
+    /// The same, where something is missing that a person can be asked for.
+    pub(crate) fn lacking(self, lacks: Lacks) -> Failure {
+        Failure { lacks: Some(lacks), ..self }
+    }
+
+    /// What a person can be asked for.
+    pub(crate) fn lacks(&self) -> Option<&Lacks> {
+        self.lacks.as_ref()
+    }
+
     /// The exit code.
     pub(crate) fn exit(&self) -> Exit {
         self.exit
+    }
+
+    /// What happened.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
     }
 
     /// What happened, and what to do next.
@@ -87,7 +112,13 @@ impl From<runtime::OpenError> for Failure {
 
 impl From<model::OpenError> for Failure {
     fn from(error: model::OpenError) -> Failure {
-        match error {
+        let lacks = match &error {
+            model::OpenError::NoKey { provider, variable } => {
+                Some(Lacks::Key { provider: provider.clone(), variable: variable.clone() })
+            }
+            _other => None,
+        };
+        let failure = match error {
             error
             @ (model::OpenError::Script(_) | model::OpenError::Recording(_) | model::OpenError::NoFile { .. }) => {
                 Failure::usage(error)
@@ -96,7 +127,8 @@ impl From<model::OpenError> for Failure {
                 Failure::usage(error).hint(meant)
             }
             error => Failure::usage(error).hint("`bosun models` lists the providers, their keys and what they serve"),
-        }
+        };
+        Failure { lacks, ..failure }
     }
 }
 

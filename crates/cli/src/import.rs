@@ -43,9 +43,11 @@ pub(crate) fn perform(args: &ImportArgs) -> Result<Exit, Failure> {
     let home = open_home(&env)?;
     let project = Project::find(&folder(None)?);
     let no_allow_all = forbidding(&env, &home)?;
+    let moved = env.folder_of(product(args.product));
     let places = ImportPlaces {
         home: home.root(),
         user: env.user.as_deref(),
+        moved: moved.as_deref(),
         standing: standing(&home, &project),
         project: &project,
         no_allow_all: no_allow_all.as_deref(),

@@ -19,6 +19,7 @@ mod fault;
 mod fleet;
 mod gc;
 mod import;
+mod inline;
 mod lists;
 mod live;
 mod log;

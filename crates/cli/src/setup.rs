@@ -18,7 +18,7 @@ use protocol::{Effort, PlanAction};
 use runtime::{Catalog, Models, Settings};
 
 use crate::args::{DefinitionArgs, PermitArgs, RunArgs};
-use crate::failure::Failure;
+use crate::failure::{Failure, Lacks};
 use crate::style::Style;
 use crate::{fault, log, print, told};
 
@@ -78,8 +78,15 @@ impl Setup {
     /// The settings of a run; one that goes on with a session takes over what the flags do not say. Tells what of the
     /// files a person should know.
     pub(crate) fn settings(&self, args: &RunArgs, before: Option<&SessionView>) -> Result<Settings, Failure> {
+        let settings = self.settings_with(args, before, None)?;
         args.permit.tell_unknown_tools();
-        self.settings_with(args, before, None)
+        Ok(settings)
+    }
+
+    /// The way to every model that a run with these arguments would have.
+    pub(crate) fn access(&self, args: &RunArgs) -> Result<Access, Failure> {
+        let cwd = folder(args.directory.as_deref())?;
+        self.layers(&args.permit, args.file()?, None, &cwd)?.config().access(&self.env).map_err(refused)
     }
 
     /// The same with a provider that whoever drives the session brings along.
@@ -217,6 +224,7 @@ fn choose(config: &Config, args: &RunArgs, cwd: &Path, access: &Access) -> Resul
              ollama/qwen3:8b, with BOSUN_MODEL, or as `model` in config.toml; `bosun models` lists what there is, and \
              `bosun demo` needs none",
         )
+        .lacking(Lacks::Model)
     })?;
     let model = model::open(spec, cwd, &access.providers)?;
     let spec = access.providers.in_full(spec, cwd);

@@ -51,6 +51,11 @@ pub fn add_rule(path: &Path, effect: RuleEffect, rule: &RuleLine) -> Result<Adde
     Ok(Added::Written)
 }
 
+/// Writes the model that is asked by default to a file in the same way, unless one stands there.
+pub fn add_model(path: &Path, spec: &str) -> Result<(), ConfigError> {
+    add_entries(path, &[(vec!["model".into()], Entry::Text(spec.into()))])
+}
+
 /// Adds entries to a file in the same way, all of them or none.
 pub(crate) fn add_entries(path: &Path, entries: &[(Keys, Entry)]) -> Result<(), ConfigError> {
     let before = text(path)?;
@@ -177,6 +182,18 @@ mod tests {
         let lines = "[permissions]\nallow = [\n  \"a\", # why\n  \"b\",\n]\n";
         assert_eq!(add(lines, "c"), "[permissions]\nallow = [\n  \"a\", # why\n  \"b\",\n  \"c\",\n]\n");
         assert_eq!(add("permissions = { ask = [] }\n", "a"), "permissions = { ask = [] , allow = [\"a\"] }\n");
+    }
+
+    #[test]
+    fn a_default_model_is_written_above_the_tables_and_never_over_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.toml");
+        fs::write(&path, "# mine\n[limits]\nlive = 3\n").unwrap();
+        add_model(&path, "ollama/qwen3:8b").unwrap();
+        assert_eq!(File::read(&path).unwrap().model.as_deref(), Some("ollama/qwen3:8b"));
+        assert!(fs::read_to_string(&path).unwrap().contains("# mine"));
+        assert!(add_model(&path, "other/one").is_err());
+        assert_eq!(File::read(&path).unwrap().model.as_deref(), Some("ollama/qwen3:8b"));
     }
 
     #[test]

@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use net::{Route, Secret};
 
 use crate::file::{File, Limits};
+use crate::import::Product;
 use crate::layers::Layer;
 use crate::origin::Origin;
 use crate::provider::{self, ProviderFile};
@@ -72,6 +73,14 @@ const COPILOT_BEARER: &str = "COPILOT_PROVIDER_BEARER_TOKEN";
 
 /// What it is called there.
 const COPILOT_MODEL: &str = "COPILOT_MODEL";
+
+/// Where other products keep what is the user's own, if not in its usual folder.
+const CLAUDE_FOLDER: &str = "CLAUDE_CONFIG_DIR";
+const COPILOT_FOLDER: &str = "COPILOT_HOME";
+const CODEX_FOLDER: &str = "CODEX_HOME";
+
+/// Set by those who run programs without a person.
+const CI: &str = "CI";
 
 /// Variables that hold keys, whether Bosun uses them or not.
 const KEYS: [&str; 6] =
@@ -175,6 +184,27 @@ impl Env {
         self.text("TERM").is_none_or(|term| term == "dumb")
     }
 
+    /// Whether the process was started by a service that builds and tests (`CI`), whatever stands for a terminal there.
+    pub fn is_ci(&self) -> bool {
+        self.text(CI).is_some_and(|text| !matches!(text.as_str(), "false" | "0"))
+    }
+
+    /// Where a variable says that another product keeps what is the user's own.
+    pub fn folder_of(&self, product: Product) -> Option<PathBuf> {
+        let variable = match product {
+            Product::Claude => CLAUDE_FOLDER,
+            Product::Copilot => COPILOT_FOLDER,
+            Product::Codex => CODEX_FOLDER,
+        };
+        self.vars.get(variable).map(PathBuf::from)
+    }
+
+    /// Takes a key that a person typed, as if the variable had held it.
+    pub fn take_key(&mut self, variable: &str, key: &str) {
+        self.vars.0.retain(|(name, _)| name != variable);
+        self.vars.0.push((variable.into(), key.into()));
+    }
+
     /// What clients of a door on a port must show first.
     pub fn connection_token(&self) -> Option<String> {
         self.text(CONNECTION_TOKEN)
@@ -276,6 +306,13 @@ mod tests {
         assert_eq!(Env::of(&[("HOME", "/h"), ("BOSUN_HOME", "/b")]).home, Some("/b".into()));
         assert_eq!(Env::of(&[("HOME", "/h"), ("BOSUN_HOME", "")]).home, Some("/h/.bosun".into()));
         assert_eq!(Env::of(&[]).home, None);
+    }
+
+    #[test]
+    fn the_folders_of_other_products_are_where_their_variables_say() {
+        let env = Env::of(&[("CODEX_HOME", "/c"), ("COPILOT_HOME", "")]);
+        assert_eq!(env.folder_of(Product::Codex), Some("/c".into()));
+        assert_eq!((env.folder_of(Product::Copilot), env.folder_of(Product::Claude)), (None, None));
     }
 
     #[test]

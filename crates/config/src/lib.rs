@@ -39,7 +39,7 @@ pub use catalog::{
 };
 pub use config::Config;
 pub use controls::{all_controls, remember_token_file};
-pub use edit::{Added, add_rule};
+pub use edit::{Added, add_model, add_rule};
 pub use env::{CopilotProvider, Env, FAULT, MANAGED, MAX_CONCURRENT, MAX_DEPTH};
 pub use file::{
     Agents, Environment, Feature, Features, File, Limits, Lists, Managed, Network, Output, Permissions, Retention,
@@ -52,7 +52,7 @@ pub use origin::Origin;
 pub use permissions::{Mode, RuleLine, parse_mode};
 pub use plan::{Plan, PlanJudge, PlanLimits, PlanShape, plan_schema};
 pub use project::{Project, local_file};
-pub use provider::{Access, DefaultModel, ModelFile, ProviderError, ProviderFile};
+pub use provider::{Access, Choosable, DefaultModel, ModelFile, ProviderError, ProviderFile};
 pub use read::ConfigError;
 pub use time::{Time, parse_time};
 pub use trust::{Entrusted, EntrustedHook, Standing, TrustError};

@@ -82,7 +82,11 @@ impl Checkout {
     pub fn leftover(repository: &Repository, root: &Path, order: Order) -> Checkout {
         let Order { id, name, title, base } = order;
         let (top, common) = (repository.top().to_owned(), repository.common().to_owned());
-        Checkout::of(repository.git(), root, Record { id, name, title, repository: top, common, base, sealed: None })
+        Checkout::of(
+            repository.git(),
+            root,
+            Record { id, name, title, repository: top, common, base, sealed: None, state: None },
+        )
     }
 
     /// A checkout that was made before, if it is still there and what it says it is.
@@ -129,11 +133,14 @@ impl Checkout {
         &self.record.repository
     }
 
-    /// What a person may wonder about in it.
+    pub(crate) fn made_index(&self) -> PathBuf {
+        self.record.id.made_index(&self.root)
+    }
+
+    /// What a person may wonder about in it, as soon as it is made.
     pub async fn remarks(&self) -> Result<Vec<String>, GitError> {
         let mut remarks = Vec::new();
-        let modules = format!("{}:.gitmodules", self.record.base);
-        if self.git.run(&["cat-file", "-e", &modules], &[]).await?.code == 0 {
+        if self.path.join(".gitmodules").symlink_metadata().is_ok() {
             remarks
                 .push("its submodules are empty: run `git submodule update --init` for those that are needed".into());
         }
@@ -151,8 +158,10 @@ impl Checkout {
 
     async fn fill(&self, repository: &Repository) -> Result<(), GitError> {
         self.record.write(&self.root)?;
-        furnish::furnish(self, repository).await?;
-        self.verify_fresh().await
+        let settled = furnish::furnish(self, repository).await?;
+        self.verify_fresh().await?;
+        tokio::time::sleep_until(settled).await;
+        Ok(())
     }
 
     /// Removes what is left of a checkout that nobody works in and that holds nothing to keep.
@@ -168,9 +177,9 @@ impl Checkout {
     pub(crate) fn undo(&self) {
         let name = self.record.id.task.to_string();
         let removed = host::remove_below(&self.root, Path::new(&name));
-        let forgotten = std::fs::remove_file(self.record.id.record(&self.root));
-        if let Err(error) = removed.map(|_removed| ()).and(forgotten) {
+        if let Err(error) = removed {
             tracing::warn!(path = %self.path.display(), %error, "a checkout that could not be made stays");
         }
+        self.forget();
     }
 }

@@ -187,7 +187,7 @@ impl Landing<'_> {
         let repository = Repository::find(git).await?;
         let index = repository.git().text(&["rev-parse", "--path-format=absolute", "--git-path", "index"]).await?;
         let aside = self.scratch.aside(repository.git());
-        let staging = Staging::copied(aside, Path::new(&index), &self.scratch.index(), &self.outset.head).await?;
+        let staging = Staging::merged(aside, Path::new(&index), &self.scratch.index(), &self.outset.head).await?;
         staging.stage_all(repository.top()).await?;
         staging.tree().await
     }

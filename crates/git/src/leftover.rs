@@ -3,27 +3,50 @@
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::lease::claimant;
-use crate::swap::{OWNER, places};
+use crate::swap::{OWNER, PUT, places};
 use crate::{GitError, Repository};
 
 /// Removes what landings left that were killed, and tells how many folders that were.
 pub async fn clear_landings(repository: &Repository) -> Result<usize, GitError> {
     let top = repository.top();
     let mut cleared = 0;
+    clear_index_lock(repository)?;
     for place in places(repository) {
         let folder = top.join(&place);
-        // One without an owner is just being made.
-        let is_dead = folder.join(OWNER).is_file() && claimant(&folder, Path::new(OWNER)).is_none();
-        if !is_dead || !is_kept(repository, &folder).await? {
+        if !is_dead(&folder) || !is_kept(repository, &folder).await? {
             continue;
         }
         host::remove_below(top, &place).map_err(GitError::file(&folder))?;
         cleared += 1;
     }
     Ok(cleared)
+}
+
+/// Removes the lock of the index if a landing that was killed left it, and tells how many that were. Such a lock is the
+/// same file as one in the landing's own folder, and the folder says that its process is dead: nobody else can have made
+/// it, and nobody who lives holds it.
+pub(crate) fn clear_index_lock(repository: &Repository) -> Result<usize, GitError> {
+    let lock = repository.git_dir().join("index.lock");
+    let file = |path: &Path| fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()));
+    let Some(held) = file(&lock) else { return Ok(0) };
+    let left = places(repository).map(|place| repository.top().join(place)).any(|folder| {
+        // The claim is read last: whoever is alive then was alive when the lock was looked at.
+        file(&folder.join(PUT)) == Some(held) && is_dead(&folder)
+    });
+    if !left {
+        return Ok(0);
+    }
+    fs::remove_file(&lock).map_err(GitError::file(&lock))?;
+    Ok(1)
+}
+
+/// Whether a folder is that of a landing whose process is gone. One without an owner is just being made.
+fn is_dead(folder: &Path) -> bool {
+    folder.join(OWNER).is_file() && claimant(folder, Path::new(OWNER)).is_none()
 }
 
 /// Whether the repository has everything that was taken away.

@@ -4,6 +4,7 @@
 
 #![deny(missing_docs)]
 
+mod as_sealed;
 mod changes;
 mod checkout;
 mod commit;
@@ -23,6 +24,7 @@ mod pins;
 mod predict;
 mod queue;
 mod record;
+mod removal;
 mod repository;
 mod run;
 mod scratch;
@@ -47,6 +49,7 @@ pub use pins::{Pin, Pins, drop_held};
 pub use predict::{Clash, predict};
 pub use queue::{Candidate, Offer, Queue, Settled, Yard};
 pub use record::CheckoutId;
+pub use removal::finish_removals;
 pub use repository::Repository;
 pub use run::{Git, Said};
 pub use scratch::Scratch;

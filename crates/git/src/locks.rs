@@ -1,4 +1,4 @@
-//! Locks of refs that a git command left behind when it was killed.
+//! Locks that were left behind by a kill: of refs by a git command, of the index by a landing.
 
 use std::fs;
 use std::io;
@@ -6,15 +6,21 @@ use std::path::Path;
 
 use protocol::SessionId;
 
+use crate::leftover::clear_index_lock;
 use crate::{Git, GitError, Repository};
 
-/// Removes the locks of a session's own refs, and tells how many there were. Only the session's owner may do this, before
-/// it runs git: no other process changes these refs, so whoever locked them is gone. Git would wait for it and give up.
+/// Removes the locks of a session's own refs, and that of the index if a landing that was killed left it; tells how many
+/// there were. Only the session's owner may do this, before it runs git: no other process changes these refs, so whoever
+/// locked them is gone. Git would wait for it and give up.
 pub async fn clear_ref_locks(git: &Git, session: SessionId) -> Result<usize, GitError> {
     let repository = match Repository::find(git).await {
         Err(GitError::NoRepository(_) | GitError::Bare(_)) => return Ok(0),
         found => found?,
     };
+    Ok(clear_index_lock(&repository)? + of_refs(&repository, session)?)
+}
+
+fn of_refs(repository: &Repository, session: SessionId) -> Result<usize, GitError> {
     let mut folder = repository.common().to_owned();
     for part in ["refs", "bosun", &session.to_string()] {
         folder.push(part);

@@ -51,6 +51,17 @@ impl CheckoutId {
         root.join(format!("{}.json", self.task))
     }
 
+    /// The index as git wrote it with the files, where whoever works in the checkout does not write: what it says of the
+    /// files' state can be believed.
+    pub(crate) fn made_index(&self, root: &Path) -> PathBuf {
+        root.join(format!("{}.made-index", self.task))
+    }
+
+    /// The index as it was when everything was sealed.
+    pub(crate) fn sealed_index(&self, root: &Path) -> PathBuf {
+        root.join(format!("{}.sealed-index", self.task))
+    }
+
     pub(crate) fn lease(&self, root: &Path) -> PathBuf {
         root.join(format!("{}.lease", self.task))
     }
@@ -73,6 +84,9 @@ pub(crate) struct Record {
     pub(crate) base: Commit,
     #[serde(default)]
     pub(crate) sealed: Option<Commit>,
+    /// The state of the checkout's own index then, if everything was sealed.
+    #[serde(default)]
+    pub(crate) state: Option<String>,
 }
 
 impl Record {

@@ -147,7 +147,7 @@ impl Repository {
     /// user's index, files, stash and refs stay as they are: `scratch` is where an index of our own is kept meanwhile.
     pub async fn snapshot_dirty(&self, scratch: &Path, pin: &str) -> Result<Commit, GitError> {
         let head = self.head().await?;
-        let staging = Staging::copied(self.git.clone(), &self.git_dir.join("index"), scratch, &head).await?;
+        let staging = Staging::merged(self.git.clone(), &self.git_dir.join("index"), scratch, &head).await?;
         staging.stage_all(&self.top).await?;
         let commit = staging.commit(&head, "Uncommitted work, as it was when an agent began").await?;
         self.pin(pin, &commit).await?;

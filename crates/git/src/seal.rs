@@ -11,7 +11,7 @@ use crate::commit::subject;
 use crate::confine::{Unfiltered, confine};
 use crate::pins::{drop_held, fetch, loose};
 use crate::repository::find_commit;
-use crate::staging::Staging;
+use crate::staging::{LeftOut, Staging};
 use crate::verify::is_own;
 use crate::{Commit, Git, GitError};
 
@@ -38,12 +38,15 @@ impl Checkout {
         self.expect_in_place()?;
         let is_own = is_own(&self.git, &self.path).await;
         let head = if is_own { self.keep_commits().await? } else { None };
-        let index = if is_own { self.path.join(".git/index") } else { self.path.join(".git/none") };
         let scratch = self.root.join(format!("{}.index", self.record.id.task));
-        let outer = confine(self.outer(), Unfiltered::Refused).await?.git;
-        let staging = Staging::copied(outer.clone(), &index, &scratch, &self.record.base).await?;
-        staging.forget_staged(&self.path, &self.record.base).await?;
-        staging.stage_all(&self.path).await?;
+        let outer = looking_closely(confine(self.outer(), Unfiltered::Refused).await?.git);
+        let staging = Staging::copied(outer.clone(), &self.made_index(), &scratch, &self.record.base).await?;
+        let own = self.own_index_state();
+        let left_out = match is_own {
+            true => staging.follow(&self.path, &self.path.join(".git/index"), &self.record.base).await?,
+            false => LeftOut::Nothing,
+        };
+        staging.add_all(&self.path).await?;
         let (parent, remark) = self.parent(&outer, head).await?;
         let message =
             format!("{}\n\nWork of {}, task {}.{remark}\n", self.subject(), self.record.name, self.record.id.task);
@@ -57,6 +60,7 @@ impl Checkout {
         let is_whole = is_own && !self.has_modules() && staging.repositories(&self.path).await?.is_empty();
         let files = self.changed(&outer, &commit).await?;
         self.record.sealed = Some(commit.clone());
+        self.keep_state(staging, own.filter(|_| is_whole && left_out == LeftOut::Nothing))?;
         self.record.write(&self.root)?;
         Ok(Sealed { commit, pinned, files, is_whole })
     }
@@ -70,7 +74,7 @@ impl Checkout {
     }
 
     /// Its folder is where it was made; through a link, everything in some other folder would be taken for its work.
-    fn expect_in_place(&self) -> Result<(), GitError> {
+    pub(crate) fn expect_in_place(&self) -> Result<(), GitError> {
         if self.path.canonicalize().map_err(GitError::file(&self.path))? == self.path {
             return Ok(());
         }
@@ -78,7 +82,7 @@ impl Checkout {
     }
 
     /// Whether it keeps repositories of submodules, in use or not.
-    fn has_modules(&self) -> bool {
+    pub(crate) fn has_modules(&self) -> bool {
         self.path.join(".git/modules").symlink_metadata().is_ok()
     }
 
@@ -92,7 +96,7 @@ impl Checkout {
     }
 
     /// Pins every commit that something in the checkout leads to; gives the one it is at.
-    async fn keep_commits(&self) -> Result<Option<Commit>, GitError> {
+    pub(crate) async fn keep_commits(&self) -> Result<Option<Commit>, GitError> {
         let head = find_commit(&self.git, "HEAD").await?;
         let loose = loose(&self.git, &self.record.base).await?;
         fetch(&self.outer_store(), &self.path.join(".git"), &loose, &self.record.id.also_refs()).await?;
@@ -100,11 +104,14 @@ impl Checkout {
     }
 
     /// What the sealed commit stands on: where the checkout is, if that goes on from what it began with.
-    async fn parent(&self, outer: &Git, head: Option<Commit>) -> Result<(Commit, String), GitError> {
+    pub(crate) async fn parent(&self, outer: &Git, head: Option<Commit>) -> Result<(Commit, String), GitError> {
         let base = &self.record.base;
         let Some(head) = head else {
             return Ok((base.clone(), " Its checkout was at no commit.".into()));
         };
+        if head == *base {
+            return Ok((head, String::new()));
+        }
         let descends = outer.run(&["merge-base", "--is-ancestor", base.as_str(), head.as_str()], &[]).await?;
         match descends.code {
             0 => Ok((head, String::new())),
@@ -132,4 +139,10 @@ impl Checkout {
         // The other side of the fetch is the checkout, and inherits this. No setting leads the fetch elsewhere than to files.
         git.with("GIT_NO_LAZY_FETCH", "1").with("GIT_ALLOW_PROTOCOL", "file")
     }
+}
+
+/// Git that takes a file for unchanged only if all that it knows of its state is the same. An agent can give a file any
+/// time of change and any size, but not any time at which its state changed.
+pub(crate) fn looking_closely(git: Git) -> Git {
+    git.set("core.trustctime", "true").set("core.checkStat", "default")
 }

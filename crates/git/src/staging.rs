@@ -1,7 +1,7 @@
 //! A whole folder as a tree, through an index of our own: whoever works in the folder keeps theirs.
 
 use std::fs::{self, File, FileTimes};
-use std::io;
+use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};
 
 use crate::{Commit, Git, GitError};
@@ -24,8 +24,18 @@ pub(crate) const PLAIN: [&str; 8] = [
 /// How git speaks of a folder that it may not read.
 const UNREAD: &str = "could not open directory";
 
+/// How much of two files is compared at a time.
+const CHUNK: usize = 64 << 10;
+
 /// Most files that are named in an error.
 const NAMED: usize = 10;
+
+/// Whether whoever works in a folder left files of it out on purpose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LeftOut {
+    Nothing,
+    Some,
+}
 
 /// An index of our own; dropping it removes its file.
 #[derive(Debug)]
@@ -39,17 +49,27 @@ impl Staging {
     pub(crate) async fn copied(git: Git, from: &Path, index: &Path, otherwise: &Commit) -> Result<Staging, GitError> {
         let staging = Staging { git: git.with("GIT_INDEX_FILE", index), index: index.to_owned() };
         staging.clear();
-        if copy(from, index).map_err(GitError::file(from))? {
-            staging.require_merged().await?;
-        } else {
+        if !copy(from, index).map_err(GitError::file(from))? {
             staging.git.done(&["read-tree", otherwise.as_str()], &[]).await?;
         }
+        Ok(staging)
+    }
+
+    /// The same, unless a merge is under way in the index.
+    pub(crate) async fn merged(git: Git, from: &Path, index: &Path, otherwise: &Commit) -> Result<Staging, GitError> {
+        let staging = Staging::copied(git, from, index, otherwise).await?;
+        staging.require_merged().await?;
         Ok(staging)
     }
 
     /// Brings in everything that is in the folder and not ignored, whatever marks in the index would hide.
     pub(crate) async fn stage_all(&self, folder: &Path) -> Result<(), GitError> {
         self.unmark(folder).await?;
+        self.add_all(folder).await
+    }
+
+    /// The same of an index without such marks, but for files that are left out and not there.
+    pub(crate) async fn add_all(&self, folder: &Path) -> Result<(), GitError> {
         let args: Vec<&str> = PLAIN.into_iter().chain(["add", "--all", "--sparse", "--", "."]).collect();
         let git = self.git.at(folder);
         let said = git.done(&args, &[]).await?;
@@ -77,11 +97,10 @@ impl Staging {
     /// The repositories inside the folder: of them only the commit they are at can be brought in.
     pub(crate) async fn repositories(&self, folder: &Path) -> Result<Vec<String>, GitError> {
         let said = self.git.done(&["ls-files", "--stage", "-z"], &[]).await?;
-        let links = entries(&said.out).filter_map(|entry| {
-            let (head, path) = entry.split_once('\t')?;
-            head.starts_with("160000 ").then(|| path.to_owned())
-        });
-        Ok(links.filter(|path| folder.join(path).join(".git").symlink_metadata().is_ok()).collect())
+        let links = said.out.split(|byte| *byte == 0).filter(|entry| entry.starts_with(b"160000 "));
+        let paths = links.filter_map(|entry| Some(os(&entry[entry.iter().position(|byte| *byte == b'\t')? + 1..])));
+        let known = paths.filter(|path| folder.join(path).join(".git").symlink_metadata().is_ok());
+        Ok(known.map(|path| path.to_string_lossy().into_owned()).collect())
     }
 
     async fn require_merged(&self) -> Result<(), GitError> {
@@ -89,6 +108,10 @@ impl Staging {
         let mut files: Vec<String> =
             entries(&said.out).filter_map(|entry| entry.split_once('\t').map(|(_, path)| path.to_owned())).collect();
         files.dedup();
+        self.unmerged(files)
+    }
+
+    fn unmerged(&self, mut files: Vec<String>) -> Result<(), GitError> {
         files.truncate(NAMED);
         let path = self.git.folder().to_owned();
         if files.is_empty() { Ok(()) } else { Err(GitError::Unmerged { path, files }) }
@@ -96,50 +119,92 @@ impl Staging {
 
     /// Takes off the marks that say not to look at a file, unless the file is left out on purpose.
     async fn unmark(&self, folder: &Path) -> Result<(), GitError> {
-        let said = self.git.done(&["ls-files", "-v", "-z"], &[]).await?;
-        let (mut assumed, mut skipped) = (Vec::new(), Vec::new());
-        for entry in said.out.split(|byte| *byte == 0).filter(|entry| entry.len() > 2) {
-            let (mark, path) = (entry[0], &entry[2..]);
-            let listed = if mark.is_ascii_lowercase() { Some(&mut assumed) } else { None };
-            let is_there = || folder.join(os(path)).symlink_metadata().is_ok();
-            let listed = if mark.eq_ignore_ascii_case(&b's') && is_there() { Some(&mut skipped) } else { listed };
-            if let Some(listed) = listed {
-                listed.extend_from_slice(path);
-                listed.push(0);
-            }
-        }
-        for (option, paths) in [("--no-assume-unchanged", assumed), ("--no-skip-worktree", skipped)] {
-            if !paths.is_empty() {
-                self.git.at(folder).done(&["update-index", option, "-z", "--stdin"], &paths).await?;
-            }
-        }
-        Ok(())
+        let Marks { assumed, skipped } = Marks::read(&self.git).await?;
+        let there = skipped.into_iter().filter(|path| is_there(folder, path)).collect();
+        self.mark("--no-assume-unchanged", assumed).await?;
+        self.mark("--no-skip-worktree", there).await
     }
 
-    /// Lets git read again what was staged in the folder's own repository. The contents are known there alone, and a file
-    /// that looks as it did when it was staged would not be read. Of `base`, everything is known here.
-    pub(crate) async fn forget_staged(&self, folder: &Path, base: &Commit) -> Result<(), GitError> {
+    async fn mark(&self, option: &str, paths: Vec<Vec<u8>>) -> Result<(), GitError> {
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let paths: Vec<u8> = paths.into_iter().flat_map(|path| path.into_iter().chain([0])).collect();
+        self.git.done(&["update-index", option, "-z", "--stdin"], &paths).await.map(|_said| ())
+    }
+
+    /// Takes over what the folder's own index at `own` says: which files count though they are ignored, which do not count
+    /// any more, and which are left out on purpose. Whoever works in the folder writes that index, so nothing that it says
+    /// of the state of files is believed: what it has otherwise than `base` is read anew, and what it has as `base` does
+    /// is looked at as this index knows it.
+    pub(crate) async fn follow(&self, folder: &Path, own: &Path, base: &Commit) -> Result<LeftOut, GitError> {
+        let theirs = self.theirs();
+        if !copy(own, &theirs).map_err(GitError::file(own))? {
+            return Ok(LeftOut::Nothing);
+        }
+        // Most of them never write it.
+        if is_same(&theirs, &self.index).map_err(GitError::file(&theirs))? {
+            return Ok(LeftOut::Nothing);
+        }
+        let git = self.git.clone().with("GIT_INDEX_FILE", &theirs);
+        let mut skipped = Marks::read(&git).await?.skipped;
+        skipped.retain(|path| !is_there(folder, path));
+        // Git lists files in the order of their bytes.
+        let is_skipped = |path: &[u8]| skipped.binary_search_by(|it| it.as_slice().cmp(path)).is_ok();
+        let anew = self.otherwise(&git, base, |path| is_there(folder, path) || is_skipped(path)).await?;
+        if !anew.is_empty() {
+            self.git.done(&["update-index", "-z", "--index-info"], &anew).await?;
+        }
+        let left_out = if skipped.is_empty() { LeftOut::Nothing } else { LeftOut::Some };
+        self.mark("--skip-worktree", skipped).await?;
+        Ok(left_out)
+    }
+
+    /// Puts the index where it stays.
+    pub(crate) fn keep(self, path: &Path) -> Result<(), GitError> {
+        fs::rename(&self.index, path).map_err(GitError::file(path))
+    }
+
+    /// Whether a folder is as an index knows it: no file of it changed, and there is none that is not in it or ignored.
+    pub(crate) async fn is_unchanged(git: &Git, folder: &Path, index: &Path) -> Result<bool, GitError> {
+        let git = git.at(folder).with("GIT_INDEX_FILE", index);
+        let plain = |args: &[&'static str]| -> Vec<&str> { PLAIN.into_iter().chain(args.iter().copied()).collect() };
+        if git.run(&plain(&["diff-files", "--quiet"]), &[]).await?.code != 0 {
+            return Ok(false);
+        }
+        let others =
+            plain(&["ls-files", "--others", "--exclude-standard", "--directory", "--no-empty-directory", "-z"]);
+        let said = git.run(&others, &[]).await?;
+        Ok(said.code == 0 && said.out.is_empty() && !said.err.contains(UNREAD))
+    }
+
+    /// What another index has otherwise than `base`, as git takes it for this one: without the state of files, so that
+    /// they are read again. The contents may be known in the folder's own repository alone.
+    async fn otherwise(&self, git: &Git, base: &Commit, counts: impl Fn(&[u8]) -> bool) -> Result<Vec<u8>, GitError> {
         let args = ["diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", base.as_str()];
-        let said = self.git.done(&args, &[]).await?;
+        let said = git.done(&args, &[]).await?;
         let mut fields = said.out.split(|byte| *byte == 0).filter(|field| !field.is_empty());
-        let mut anew = Vec::new();
+        let (mut anew, mut unmerged) = (Vec::new(), Vec::new());
         while let (Some(change), Some(path)) = (fields.next(), fields.next()) {
             let change = String::from_utf8_lossy(change);
-            let mut words = change.split(' ').skip(1);
-            let (Some(mode), Some(id)) = (words.next(), words.nth(1)) else {
-                return Err(self.git.odd("diff-index", &change));
-            };
-            let is_file = mode.starts_with("10") || mode == "120000";
-            if is_file && folder.join(os(path)).symlink_metadata().is_ok() {
+            let words: Vec<&str> = change.split(' ').collect();
+            let [_, mode, _, id, kind] = words[..] else { return Err(git.odd("diff-index", &change)) };
+            if kind == "U" {
+                unmerged.push(String::from_utf8_lossy(path).into_owned());
+            } else if mode == "000000" || counts(path) {
                 anew.extend_from_slice(format!("{mode} {id} 0\t").as_bytes());
                 anew.extend_from_slice(path);
                 anew.push(0);
             }
         }
-        if anew.is_empty() {
-            return Ok(());
-        }
-        self.git.done(&["update-index", "-z", "--index-info"], &anew).await.map(|_said| ())
+        unmerged.dedup();
+        self.unmerged(unmerged)?;
+        Ok(anew)
+    }
+
+    /// Where another index is looked at.
+    fn theirs(&self) -> PathBuf {
+        self.index.with_added_extension("theirs")
     }
 
     async fn is_known(&self) -> Result<bool, GitError> {
@@ -147,7 +212,7 @@ impl Staging {
     }
 
     fn clear(&self) {
-        for path in [self.index.clone(), self.index.with_added_extension("lock")] {
+        for path in [self.index.clone(), self.index.with_added_extension("lock"), self.theirs()] {
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     tracing::warn!(path = %path.display(), %error, "an index of our own stays");
@@ -161,6 +226,56 @@ impl Staging {
 impl Drop for Staging {
     fn drop(&mut self) {
         self.clear();
+    }
+}
+
+/// The files of an index that git is told not to look at.
+#[derive(Debug, Default)]
+struct Marks {
+    /// Taken for unchanged.
+    assumed: Vec<Vec<u8>>,
+    /// Left out of the folder.
+    skipped: Vec<Vec<u8>>,
+}
+
+impl Marks {
+    async fn read(git: &Git) -> Result<Marks, GitError> {
+        let said = git.done(&["ls-files", "-v", "-z"], &[]).await?;
+        let mut marks = Marks::default();
+        for entry in said.out.split(|byte| *byte == 0).filter(|entry| entry.len() > 2) {
+            let (mark, path) = (entry[0], &entry[2..]);
+            if mark.eq_ignore_ascii_case(&b's') {
+                marks.skipped.push(path.to_vec());
+            }
+            if mark.is_ascii_lowercase() {
+                marks.assumed.push(path.to_vec());
+            }
+        }
+        Ok(marks)
+    }
+}
+
+fn is_there(folder: &Path, path: &[u8]) -> bool {
+    folder.join(os(path)).symlink_metadata().is_ok()
+}
+
+fn is_same(one: &Path, other: &Path) -> io::Result<bool> {
+    if fs::metadata(one)?.len() != fs::metadata(other)?.len() {
+        return Ok(false);
+    }
+    let open = |path| File::open(path).map(|file| io::BufReader::with_capacity(CHUNK, file));
+    let (mut one, mut other) = (open(one)?, open(other)?);
+    loop {
+        let (a, b) = (one.fill_buf()?, other.fill_buf()?);
+        let some = a.len().min(b.len());
+        if a[..some] != b[..some] || (some == 0 && a.len() != b.len()) {
+            return Ok(false);
+        }
+        if some == 0 {
+            return Ok(true);
+        }
+        one.consume(some);
+        other.consume(some);
     }
 }
 

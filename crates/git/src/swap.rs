@@ -19,6 +19,9 @@ const MOST: usize = 100;
 /// Who uses the folder, as a file in it.
 pub(crate) const OWNER: &str = "owner";
 
+/// The index that is being put in place, as a file in it.
+pub(crate) const PUT: &str = "index.put";
+
 /// New files and a new index.
 #[derive(Debug)]
 pub(crate) struct Swap {
@@ -90,13 +93,24 @@ impl Swap {
         self.put_index(&self.old_index())
     }
 
-    /// Puts an index in place as git does: whoever holds the lock comes first.
+    /// Puts an index in place as git does: whoever holds the lock comes first. The lock is a second name of a file in
+    /// our folder, so that one that is left by a kill can be told from everybody else's.
     fn put_index(&self, from: &Path) -> Result<(), GitError> {
         let lock = self.index.with_added_extension("lock");
         let put = || -> io::Result<()> {
             let bytes = fs::read(from)?;
-            let mut file = fs::File::options().write(true).create_new(true).open(&lock)?;
-            file.write_all(&bytes)?;
+            let own = self.folder().join(PUT);
+            match fs::remove_file(&own) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                Ok(()) | Err(_) => {}
+            }
+            fs::write(&own, &bytes)?;
+            match fs::hard_link(&own, &lock) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
+                // Another file system, or one without second names.
+                Err(_cannot) => fs::File::options().write(true).create_new(true).open(&lock)?.write_all(&bytes)?,
+            }
             fs::rename(&lock, &self.index)
         };
         put().map_err(GitError::file(&lock))

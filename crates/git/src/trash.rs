@@ -3,19 +3,21 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use host::{Home, Removed};
 use protocol::{At, SessionId, TaskId};
 use serde::{Deserialize, Serialize};
 
 use crate::checkout::Checkout;
+use crate::furnish::is_large;
 use crate::lease::holder;
 use crate::record::{Record, put};
-use crate::{CheckoutId, Git, GitError};
+use crate::{CheckoutId, Git, GitError, removal};
 
 /// Names in the home.
 const CHECKOUTS: &str = "checkouts";
-const TRASH: &str = "trash";
+pub(crate) const TRASH: &str = "trash";
 const NOTE: &str = "note.json";
 const CONTENT: &str = "checkout";
 
@@ -84,6 +86,10 @@ impl Checkout {
     /// somebody may work in it.
     pub async fn discard(mut self, home: &Home, now: At) -> Result<Discarded, GitError> {
         self.require_free()?;
+        // Whatever keeps it from being seen is met again, and told, when it is sealed.
+        if self.is_as_sealed().await.unwrap_or(false) {
+            return self.remove(home).await.map(Discarded::Removed);
+        }
         match self.seal().await {
             Ok(sealed) if sealed.is_whole => self.remove(home).await.map(Discarded::Removed),
             Ok(_partly) => self.put_away(home, now, "it holds repositories of its own, or is none any more".into()),
@@ -104,7 +110,8 @@ impl Checkout {
 
     async fn remove(&self, home: &Home) -> Result<Removed, GitError> {
         let below = Path::new(CHECKOUTS).join(self.record.id.below());
-        let removed = host::remove_below(home.root(), &below).map_err(GitError::file(&self.path))?;
+        let patience = if is_large(&self.made_index()) { Duration::ZERO } else { removal::PATIENCE };
+        let removed = removal::remove(home, &below, &self.record.id.task.to_string(), patience).await?;
         self.forget();
         // What was made goes on from it and keeps it.
         let unpinned =
@@ -134,9 +141,12 @@ impl Checkout {
         Ok(Discarded::Trashed { name, why })
     }
 
-    fn forget(&self) {
+    /// Removes what is beside it.
+    pub(crate) fn forget(&self) {
         let id = self.record.id;
-        for path in [id.record(&self.root), id.lease(&self.root)] {
+        let beside =
+            [id.made_index(&self.root), id.sealed_index(&self.root), id.record(&self.root), id.lease(&self.root)];
+        for path in beside {
             if let Err(error) = fs::remove_file(&path)
                 && error.kind() != std::io::ErrorKind::NotFound
             {

@@ -24,6 +24,11 @@ impl Day {
         Day(at.0 / DAY)
     }
 
+    /// The moment at which it begins.
+    pub fn start(self) -> At {
+        At(self.0 * DAY)
+    }
+
     /// The moment at which the next one begins.
     pub fn end(self) -> At {
         At((self.0 + 1) * DAY)

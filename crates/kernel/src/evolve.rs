@@ -1,6 +1,7 @@
 //! How an event changes the state. There is no other way to change it, but for leases, which are not durable.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use protocol::{
@@ -9,6 +10,7 @@ use protocol::{
 };
 
 use crate::state::{Admission, State};
+use crate::task::NameHash;
 use crate::{Asking, CallPhase, Decided, Footing, Last, Parking, Phase, Purpose, Signal, Standing, Task, Wait, Work};
 
 /// The time that a rate is counted over.
@@ -63,7 +65,7 @@ impl State {
             | Event::Unknown => Ok(()),
             // Whoever greeted what was copied parts from it, in the original.
             Event::SessionForked { .. } => {
-                self.tasks.values_mut().for_each(|task| task.unparted.clear());
+                self.tasks.some_mut(|task| !task.unparted.is_empty()).for_each(|task| task.unparted.clear());
                 // What a client does is done once, in the original.
                 self.errands.clear();
                 Ok(())
@@ -268,16 +270,17 @@ impl State {
         if self.tasks.contains_key(&id) {
             return Err(Impossible::SameTask(id));
         }
-        let depth = match spec.parent {
-            None => 0,
+        let (depth, older) = match spec.parent {
+            None => (0, None),
             Some(parent) => {
                 let parent = self.tasks.get_mut(&parent).ok_or(Impossible::NoTask(parent))?;
+                let older = parent.children.last().copied();
                 parent.children.push(id);
-                parent.names.insert(spec.name.clone());
+                parent.names.insert(NameHash::of(&spec.name));
                 if parent.at_work == 0 {
                     parent.delays = 0;
                 }
-                parent.depth + 1
+                (parent.depth + 1, older)
             }
         };
         match spec.kind {
@@ -285,8 +288,14 @@ impl State {
             Kind::Agent => self.count_start(depth, at),
             Kind::Shell => {}
         }
-        self.insert(Task::new(id, spec, depth));
+        self.insert(Task::new(id, spec, self.agent_name(older, &spec.agent), depth));
         Ok(())
+    }
+
+    /// The name of a definition, kept once for children of one parent that are started one after the other.
+    fn agent_name(&self, older: Option<TaskId>, agent: &str) -> Arc<str> {
+        let older = older.and_then(|id| self.tasks.get(&id)).filter(|older| *older.agent == *agent);
+        older.map_or_else(|| agent.into(), |older| Arc::clone(&older.agent))
     }
 
     /// Counts an agent against the limits. What a subagent starts counts against their rate as well.
@@ -332,7 +341,7 @@ impl State {
             task.turn = turn;
             task.turns += 1;
             task.last = task.last.map(Last::taken);
-            task.work = Work::Asking(asking);
+            task.work = Work::Asking(Box::new(asking));
             task.streamed = None;
             Ok(())
         })?;
@@ -355,7 +364,7 @@ impl State {
     }
 
     /// Ends the model call under way, and tells what was asked.
-    fn end_turn(&mut self, id: TaskId, used: Cost, next: Work) -> Result<Asking, Impossible> {
+    fn end_turn(&mut self, id: TaskId, used: Cost, next: Work) -> Result<Box<Asking>, Impossible> {
         let mut asked = None;
         self.rework(id, |task| {
             let impossible = task.impossible("turn ended");

@@ -79,7 +79,7 @@ impl State {
     /// Adds a task that its parent, if it has one, is known to have.
     pub(crate) fn insert(&mut self, task: Task) {
         let (id, kind, marks) = (task.id, Arc::clone(&task.agent), Marks::of(&task));
-        self.tasks.insert(id, task);
+        self.tasks.insert(task);
         self.remark(id, &kind, Marks::NONE, marks);
     }
 
@@ -191,7 +191,7 @@ impl State {
 
     /// Nobody wakes by itself while nothing may start.
     pub(crate) fn keep_asleep(&mut self) {
-        for task in self.tasks.values_mut() {
+        for task in self.tasks.some_mut(|task| task.wake_at.is_some()) {
             if let Some(at) = task.wake_at.take() {
                 self.alarms.remove(&(at, task.id, Alarm::Results));
             }

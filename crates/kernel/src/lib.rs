@@ -26,6 +26,7 @@ mod refusal;
 mod slots;
 mod state;
 mod task;
+mod tasks;
 mod words;
 mod work;
 
@@ -117,6 +118,11 @@ impl Kernel {
     /// Adopts an event that is durable.
     pub fn evolve(&mut self, entry: &Entry) -> Result<(), Impossible> {
         self.state.evolve(entry)
+    }
+
+    /// Keeps what is known of a task at rest once, if the other kernel of the session knows the same of it.
+    pub fn share_task(&mut self, id: TaskId, with: &Kernel) {
+        self.state.tasks.share(id, &with.state.tasks);
     }
 
     /// What is known of a task.

@@ -9,12 +9,13 @@ use crate::graph::Graph;
 use crate::helm::Helm;
 use crate::index::Alarm;
 use crate::slots::Slots;
+use crate::tasks::Tasks;
 use crate::{Limits, Memory, Task};
 
 /// Everything the kernel knows of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct State {
-    pub(crate) tasks: BTreeMap<TaskId, Task>,
+    pub(crate) tasks: Tasks,
     pub(crate) root: Option<TaskId>,
     pub(crate) fence: Fence,
     pub(crate) admission: Admission,

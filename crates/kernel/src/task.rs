@@ -1,6 +1,7 @@
 //! What the kernel knows of one task.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use protocol::{
@@ -20,7 +21,7 @@ pub struct Task {
     /// The tasks it started, oldest first.
     pub children: Vec<TaskId>,
     /// What they are called.
-    pub names: BTreeSet<String>,
+    pub(crate) names: BTreeSet<NameHash>,
     /// What sort of work it is.
     pub kind: Kind,
     /// What people call it.
@@ -93,6 +94,19 @@ pub struct Task {
     pub streamed: Option<u32>,
 }
 
+/// A name in few bytes: a parent may have thousands of children. Where two names are one by chance, the second gets a
+/// number that it did not need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct NameHash(u64);
+
+impl NameHash {
+    pub(crate) fn of(name: &str) -> NameHash {
+        let mut hasher = DefaultHasher::new();
+        name.hash(&mut hasher);
+        NameHash(hasher.finish())
+    }
+}
+
 /// Where an activation's last turn is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Last {
@@ -123,7 +137,7 @@ impl Last {
 }
 
 impl Task {
-    pub(crate) fn new(id: TaskId, spec: &TaskSpec, depth: u32) -> Task {
+    pub(crate) fn new(id: TaskId, spec: &TaskSpec, agent: Arc<str>, depth: u32) -> Task {
         // The root is made to be spoken to; every other task is made with its first mail.
         let phase = match spec.kind {
             Kind::Main => Phase::Idle,
@@ -136,7 +150,7 @@ impl Task {
             names: BTreeSet::new(),
             kind: spec.kind,
             name: spec.name.clone(),
-            agent: spec.agent.as_str().into(),
+            agent,
             call: spec.call.clone(),
             todo: spec.todo.clone(),
             merges: spec.merges.clone(),
@@ -175,6 +189,11 @@ impl Task {
     /// The run that may report for the task now.
     pub fn run(&self) -> Run {
         Run { task: self.id, activation: self.activation, attempt: self.attempt }
+    }
+
+    /// Whether a task that it started may be called so.
+    pub(crate) fn has_child(&self, name: &str) -> bool {
+        self.names.contains(&NameHash::of(name))
     }
 
     /// Whether it needs one of the session's slots to run.

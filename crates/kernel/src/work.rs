@@ -13,7 +13,7 @@ pub enum Work {
     /// Between two turns.
     Boundary,
     /// A model was asked.
-    Asking(Asking),
+    Asking(Box<Asking>),
     /// The model called tools; some calls are open.
     Acting(BTreeMap<CallId, CallPhase>),
     /// The model answered without calling a tool.

@@ -68,7 +68,7 @@ fn state(desk: &Desk, items: &[Item]) -> String {
     add(&mut digest, &plan::read_plan(&desk.settings.home, desk.session).ok());
     add(&mut digest, &todos(desk).ok());
     add(&mut digest, &items);
-    desk.roster.evidence(|piece| add(&mut digest, piece));
+    add(&mut digest, &desk.roster.left_behind());
     digest.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 

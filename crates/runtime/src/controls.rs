@@ -1,8 +1,10 @@
 //! What controls Bosun itself, told by what files are and not only by what they are called: a link to such a file is
 //! that file, and so is a second name of it.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, Metadata};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -40,8 +42,23 @@ impl Controls {
 
     /// Whether this is one of them, or below one; the path is absolute and without links.
     pub(crate) fn hold(&self, path: &Path) -> bool {
-        self.paths().iter().any(|control| path.starts_with(control) && !self.spares(path, control))
-            || self.is_twin(path)
+        self.hold_name(path) || fs::symlink_metadata(path).is_ok_and(|file| self.hold_file(&file))
+    }
+
+    /// Whether the path is one of theirs, or below one, whatever is there. A search asks this of every file, so names
+    /// are compared as bytes.
+    pub(crate) fn hold_name(&self, path: &Path) -> bool {
+        let tidy = tidied(path);
+        self.paths().iter().any(|control| lies_in(&tidy, control) && !self.spares(path, control))
+    }
+
+    /// Whether a file is one of them under another name. Only a file of several names can be.
+    pub(crate) fn hold_file(&self, file: &Metadata) -> bool {
+        has_more_names(file)
+            && match self.twins.get_or_init(|| twins(self.paths(), &self.unsearched)) {
+                Twins::Known(twins) => twins.contains(&identity(file)),
+                Twins::TooMany => true,
+            }
     }
 
     fn spares(&self, path: &Path, control: &Path) -> bool {
@@ -51,21 +68,23 @@ impl Controls {
     fn paths(&self) -> &[PathBuf] {
         self.paths.get_or_init(|| {
             let mut leads = Leads::default();
-            self.named.iter().flat_map(|path| [Some(path.clone()), leads.real(path)]).flatten().collect()
+            let both = self.named.iter().flat_map(|path| [Some(path.clone()), leads.real(path)]).flatten();
+            both.map(|path| tidied(&path).into_owned()).collect()
         })
     }
+}
 
-    /// Whether a file is one of them under another name. Only a file of several names can be.
-    fn is_twin(&self, path: &Path) -> bool {
-        match fs::symlink_metadata(path) {
-            Ok(file) if has_more_names(&file) => match self.twins.get_or_init(|| twins(self.paths(), &self.unsearched))
-            {
-                Twins::Known(twins) => twins.contains(&identity(&file)),
-                Twins::TooMany => true,
-            },
-            Ok(_) | Err(_) => false,
-        }
-    }
+/// The path without what has no meaning in it: slashes that follow each other or end it, and `.`.
+fn tidied(path: &Path) -> Cow<'_, Path> {
+    let bytes = path.as_os_str().as_bytes();
+    let is_tidy = !bytes.ends_with(b"/") && !bytes.windows(2).any(|two| matches!(two, b"//" | b"/."));
+    if is_tidy { Cow::Borrowed(path) } else { Cow::Owned(path.components().collect()) }
+}
+
+/// Whether one tidy path is the other or lies below it.
+fn lies_in(path: &Path, folder: &Path) -> bool {
+    let (path, folder) = (path.as_os_str().as_bytes(), folder.as_os_str().as_bytes());
+    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/") || folder == b"/")
 }
 
 /// Where many paths really lead, looked up together: a folder that several stand in is looked for once.
@@ -171,6 +190,30 @@ mod tests {
         assert_eq!(held.clone().find(|name| !controls.hold(&at(name))), None);
         let free = ["other", "another", "homely", "missing", "nothing", "planned/later"];
         assert_eq!(free.iter().find(|name| controls.hold(&at(name))), None);
+    }
+
+    #[test]
+    fn a_control_is_known_however_its_path_is_written() {
+        let controls = Controls::new(&["/none/of//these/".into(), "/none/x/./y".into()], &[], Vec::new());
+        let held = ["/none/of/these", "/none//of/these/", "/none/./of/these/z", "//none/of/these/.z", "/none/x/y/"];
+        assert_eq!(held.iter().find(|path| !controls.hold_name(Path::new(path))), None);
+        let free = ["/none/of/these.txt", "/none/of", "/none/x/yy", "/", "/none/x"];
+        assert_eq!(free.iter().find(|path| controls.hold_name(Path::new(path))), None);
+        assert!(Controls::new(&["/".into()], &[], Vec::new()).hold_name(Path::new("/anything")));
+    }
+
+    #[test]
+    fn an_open_file_is_known_without_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().canonicalize().unwrap().join(name);
+        fs::create_dir(at("home")).unwrap();
+        fs::write(at("home/key"), "x").unwrap();
+        fs::hard_link(at("home/key"), at("second")).unwrap();
+        let controls = Controls::new(&[at("home")], &[], Vec::new());
+        let open = fs::File::open(at("second")).unwrap();
+        fs::remove_file(at("second")).unwrap();
+        fs::hard_link(at("home/key"), at("third")).unwrap();
+        assert!(controls.hold_file(&open.metadata().unwrap()) && !controls.hold_name(&at("second")));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The one check under every tool call: what the call would do, as paths really lead, against what calls may do. It is
 //! made before the call runs, and again for each file at the moment it is opened.
 
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -44,7 +45,7 @@ fn judge_now(desk: &Arc<Desk>, outfit: Arc<Outfit>, tool: &dyn Tool, call: &Call
     acts.extend(elsewhere);
     let named = acts.iter().filter_map(named).collect();
     let controls = controls(desk, &outfit.site);
-    let verdict = check(desk, (&outfit, &outfit.site), &controls, &call.tool, acts);
+    let verdict = check(desk, (&outfit, &outfit.site), |path| controls.hold(path), &call.tool, acts);
     let permitted = Permitted { desk: Arc::clone(desk), outfit, controls, tool: call.tool.clone(), named, verdict };
     Ok(Judgement { verdict: permitted.verdict.clone(), reach: Arc::new(permitted) })
 }
@@ -62,7 +63,8 @@ pub(crate) async fn judge_command(
     let judge = move || {
         let act = act(&site, &site.policy(desk.policy()), need)?;
         let acts = redirected(&act).into_iter().chain([act]).collect();
-        Ok(check(&desk, (&outfit, &site), &controls(&desk, &site), tool, acts))
+        let controls = controls(&desk, &site);
+        Ok(check(&desk, (&outfit, &site), |path| controls.hold(path), tool, acts))
     };
     tokio::task::spawn_blocking(judge).await.map_err(ToolError::broken)?
 }
@@ -75,23 +77,28 @@ pub(crate) fn denied(tool: &str, verdict: &Verdict) -> String {
 }
 
 /// Decides, on paths as they are now. What a file is counts as much as what it is called.
-fn check(desk: &Desk, (outfit, site): (&Outfit, &Site), controls: &Controls, tool: &str, acts: Vec<Act>) -> Verdict {
+fn check(
+    desk: &Desk,
+    (outfit, site): (&Outfit, &Site),
+    held: impl Fn(&Path) -> bool,
+    tool: &str,
+    acts: Vec<Act>,
+) -> Verdict {
     let policy = site.policy(desk.policy());
     let reached = acts.iter().find_map(|act| match act {
-        Act::Shell { command, cwd, seen: _ } => links::reached(command, cwd, |path| controls.hold(path), &policy),
-        Act::Read(path) | Act::Edit(path) => controls.hold(path).then(|| path.clone()),
+        Act::Shell { command, cwd, seen: _ } => links::reached(command, cwd, &held, &policy),
+        Act::Read(path) | Act::Edit(path) => held(path).then(|| path.clone()),
         Act::Fetch(_) | Act::Agent(_) | Act::Session | Act::Other => None,
     });
     match reached {
-        Some(path) => Verdict {
-            effect: RuleEffect::Deny,
-            ground: Ground::Controls,
-            part: path.display().to_string(),
-            rule: None,
-            others: Vec::new(),
-        },
+        Some(path) => controlled(&path),
         None => policy.check(&outfit.role, &Request { tool: tool.to_owned(), acts }),
     }
+}
+
+fn controlled(path: &Path) -> Verdict {
+    let part = path.display().to_string();
+    Verdict { effect: RuleEffect::Deny, ground: Ground::Controls, part, rule: None, others: Vec::new() }
 }
 
 /// What no call at this site may reach. Checkouts of agents are not looked through for second names of it.
@@ -168,26 +175,39 @@ impl Permitted {
         let same = (verdict.effect, &verdict.ground) == (RuleEffect::Ask, &self.verdict.ground);
         how == Use::Read && same && self.named.iter().any(below)
     }
-}
 
-impl Reach for Permitted {
-    fn check(&self, path: &Path, how: Use) -> Result<(), ToolError> {
+    fn check_with(&self, path: &Path, how: Use, held: impl Fn(&Path) -> bool) -> Result<(), ToolError> {
+        if self.names(path, how) && !held(path) {
+            return Ok(());
+        }
         let act = match how {
             Use::Read => Act::Read(path.to_owned()),
             Use::Edit => Act::Edit(path.to_owned()),
         };
-        if self.names(path, how) && !self.controls.hold(path) {
-            return Ok(());
-        }
-        let verdict = check(&self.desk, (&self.outfit, &self.outfit.site), &self.controls, &self.tool, vec![act]);
+        let verdict = check(&self.desk, (&self.outfit, &self.outfit.site), held, &self.tool, vec![act]);
         if verdict.effect == RuleEffect::Allow || self.covers(path, how, &verdict) {
             return Ok(());
         }
-        Err(ToolError::Refused(format!(
-            "{} is not what the call was permitted to open: {}",
-            path.display(),
-            verdict.reason()
-        )))
+        Err(refused(path, &verdict))
+    }
+}
+
+fn refused(path: &Path, verdict: &Verdict) -> ToolError {
+    let reason = verdict.reason();
+    ToolError::Refused(format!("{} is not what the call was permitted to open: {reason}", path.display()))
+}
+
+impl Reach for Permitted {
+    fn check(&self, path: &Path, how: Use) -> Result<(), ToolError> {
+        self.check_with(path, how, |path| self.controls.hold(path))
+    }
+
+    fn check_name(&self, path: &Path, how: Use) -> Result<(), ToolError> {
+        self.check_with(path, how, |path| self.controls.hold_name(path))
+    }
+
+    fn check_opened(&self, path: &Path, file: &Metadata) -> Result<(), ToolError> {
+        if self.controls.hold_file(file) { Err(refused(path, &controlled(path))) } else { Ok(()) }
     }
 }
 

@@ -1,25 +1,26 @@
-//! What every task of the session is and did, folded from the log as it becomes durable: names, definitions, evidence
-//! and how activations ended. Views read the store; agents are told from here, without waiting for a file.
+//! What every task of the session is and did, folded from the log as it becomes durable: names, definitions, and how
+//! activations ended. Views read the store; agents are told from here, without waiting for a file. What a task said and
+//! left behind is held while it is at work and for the latest that have ended; the log has it of all others.
 
 mod endings;
 #[cfg(test)]
 mod tests;
+mod words;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use protocol::{
-    Activation, AgentSpec, At, Block, Budget, Clip, Cost, DefinitionId, Entry, Event, Evidence, Outcome,
-    PermissionMode, TaskId, TaskSpec, Usage,
+    Activation, AgentSpec, At, Budget, Cost, DefinitionId, Entry, Event, Outcome, PermissionMode, TaskId, TaskSpec,
+    Usage,
 };
 
 use endings::Endings;
+pub(crate) use words::Words;
 
-/// Most bytes of a result that is kept; the log has the whole.
-const RESULT_MAX: usize = 16 * 1024;
-
-/// Most pieces of evidence that are kept of one task.
-const EVIDENCE_MAX: usize = 200;
+/// Of how many tasks at rest it is held what they said and left behind.
+const RECENT: usize = 32;
 
 /// The tasks of a session.
 #[derive(Debug, Default)]
@@ -27,7 +28,11 @@ pub(crate) struct Roster(RwLock<Rolls>);
 
 #[derive(Debug, Default)]
 struct Rolls {
-    tasks: HashMap<TaskId, Known>,
+    tasks: HashMap<TaskId, Box<Known>>,
+    /// The tasks at rest whose words are held; the one that rests longest first.
+    recent: VecDeque<TaskId>,
+    /// Another number whenever a call has left something new behind, and the same one for the same log.
+    left_behind: u64,
     definitions: BTreeMap<DefinitionId, Arc<AgentSpec>>,
     /// The session's model; none before the session is open.
     model: Option<SessionModel>,
@@ -51,14 +56,13 @@ pub(crate) struct Known {
     pub(crate) children: Vec<TaskId>,
     pub(crate) intent: Option<String>,
     pub(crate) tally: Tally,
-    pub(crate) evidence: Vec<Evidence>,
     /// Where its own checkout is, if it has one.
     pub(crate) placed: Option<String>,
     /// The commit that keeps what it made there.
     pub(crate) sealed: Option<String>,
     pub(crate) endings: Endings,
-    /// What it said last in the activation under way.
-    said: Clip,
+    /// What it said and left behind, while that is held.
+    words: Option<Arc<Words>>,
     /// Whether its next activation has not begun.
     in_line: bool,
 }
@@ -77,13 +81,9 @@ pub(crate) struct Tally {
 #[derive(Debug, Clone)]
 pub(crate) struct Ending {
     pub(crate) outcome: Outcome,
-    pub(crate) text: Clip,
     pub(crate) tally: Tally,
-    /// How many pieces of evidence there were.
-    pub(crate) evidence: usize,
     /// The task's children, and how they stood.
-    pub(crate) children: Vec<String>,
-    pub(crate) began: Option<At>,
+    pub(crate) children: Box<[String]>,
     pub(crate) at: At,
 }
 
@@ -100,7 +100,18 @@ impl Roster {
 
     /// What is known of a task.
     pub(crate) fn known<T>(&self, task: TaskId, look: impl FnOnce(&Known) -> T) -> Option<T> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).tasks.get(&task).map(look)
+        self.0.read().unwrap_or_else(PoisonError::into_inner).tasks.get(&task).map(|known| look(known))
+    }
+
+    /// What a task said and left behind in all its activations, if that is held.
+    pub(crate) fn words(&self, task: TaskId) -> Option<Arc<Words>> {
+        self.known(task, |known| known.words.clone()).flatten().filter(|words| words.is_whole())
+    }
+
+    /// Whether a task is at work, or among the latest that came to rest: whatever else is held of a task for a while is
+    /// held as long.
+    pub(crate) fn is_recent(&self, task: TaskId) -> bool {
+        self.known(task, |known| known.words.is_some()) == Some(true)
     }
 
     /// What a task's agent is, if the session keeps its definition.
@@ -112,7 +123,8 @@ impl Roster {
 
     /// What a task said last in the activation under way.
     pub(crate) fn said(&self, task: TaskId) -> String {
-        self.known(task, |known| known.said.as_str().to_owned()).unwrap_or_default()
+        let said = |known: &Known| known.words.as_ref().map(|words| words.said().to_owned());
+        self.known(task, said).flatten().unwrap_or_default()
     }
 
     /// Whether a task, or one above it, began with a budget.
@@ -143,12 +155,9 @@ impl Roster {
         }
     }
 
-    /// Tells of what calls left behind, task by task in the order that they were made.
-    pub(crate) fn evidence(&self, mut each: impl FnMut(&Evidence)) {
-        let rolls = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let mut tasks: Vec<_> = rolls.tasks.iter().collect();
-        tasks.sort_by_key(|(id, _)| **id);
-        tasks.iter().flat_map(|(_, known)| &known.evidence).for_each(&mut each);
+    /// A number that is another one whenever a call of any task has left something new behind.
+    pub(crate) fn left_behind(&self) -> u64 {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).left_behind
     }
 
     /// Everything below a task, parents before their children.
@@ -178,8 +187,8 @@ impl Roster {
 impl Rolls {
     /// A task, and those above it.
     fn upwards(&self, task: TaskId) -> impl Iterator<Item = &Known> {
-        let above = |known: &&Known| known.spec.parent.and_then(|parent| self.tasks.get(&parent));
-        std::iter::successors(self.tasks.get(&task), above)
+        let above = |known: &&Known| known.spec.parent.and_then(|parent| self.tasks.get(&parent)).map(Box::as_ref);
+        std::iter::successors(self.tasks.get(&task).map(Box::as_ref), above)
     }
 
     fn read(&mut self, entry: &Entry) {
@@ -201,8 +210,30 @@ impl Rolls {
             Event::ActivationEnded { .. } | Event::TaskFinished { .. } => self.children(entry.task),
             _other => Vec::new(),
         };
-        if let Some(known) = self.tasks.get_mut(&entry.task) {
-            known.read(entry, children);
+        let Some(known) = self.tasks.get_mut(&entry.task) else { return };
+        if known.read(entry, children) {
+            let mut hasher = DefaultHasher::new();
+            (self.left_behind, entry.task).hash(&mut hasher);
+            self.left_behind = hasher.finish();
+        }
+        self.hold_recent(entry);
+    }
+
+    /// Lets go of what the tasks said and left behind that have been at rest for longest.
+    fn hold_recent(&mut self, entry: &Entry) {
+        match &entry.event {
+            Event::ActivationStarted { .. } => self.recent.retain(|task| *task != entry.task),
+            Event::ActivationEnded { .. } | Event::TaskFinished { .. } => {
+                self.recent.retain(|task| *task != entry.task);
+                let is_below = self.tasks.get(&entry.task).is_some_and(|known| known.spec.parent.is_some());
+                self.recent.extend(Some(entry.task).filter(|_| is_below));
+            }
+            _other => {}
+        }
+        while self.recent.len() > RECENT {
+            if let Some(known) = self.recent.pop_front().and_then(|longest| self.tasks.get_mut(&longest)) {
+                known.words = None;
+            }
         }
     }
 
@@ -233,25 +264,31 @@ impl Rolls {
             children: Vec::new(),
             intent: None,
             tally: Tally::default(),
-            evidence: Vec::new(),
             placed: None,
             sealed: None,
             endings: Endings::default(),
-            said: Clip::default(),
+            words: Some(Arc::new(Words::of_the_beginning())),
             in_line: spec.parent.is_some(),
         };
-        self.tasks.insert(id, known);
+        self.tasks.insert(id, Box::new(known));
     }
 }
 
 impl Known {
     /// How its first activation ended, which is what the call that started it waits for. By the time that is answered,
     /// the task may have had more to do, whose results go their own way.
-    pub(crate) fn first(&self) -> Option<&Ending> {
-        self.endings.get(&Activation(1))
+    pub(crate) fn first(&self) -> Option<(Activation, &Ending)> {
+        let first = Activation(1);
+        self.endings.get(&first).map(|ending| (first, ending))
     }
 
-    fn read(&mut self, entry: &Entry, children: Vec<String>) {
+    /// How its latest ended.
+    pub(crate) fn latest(&self) -> Option<(Activation, &Ending)> {
+        self.endings.last_key_value().map(|(activation, ending)| (*activation, ending))
+    }
+
+    /// Takes in an event; tells whether a call left something behind that was not known.
+    fn read(&mut self, entry: &Entry, children: Vec<String>) -> bool {
         match &entry.event {
             Event::TaskRequeued => self.in_line = true,
             Event::ActivationStarted { attempt, .. } => {
@@ -259,70 +296,47 @@ impl Known {
                 if attempt.0 == 1 {
                     self.tally.began = Some(entry.at);
                 }
+                // What it said before is in the log.
+                self.words.get_or_insert_default();
             }
-            Event::TurnAnswered { usage, cost, content, .. } => {
-                self.hear(content);
+            Event::TurnAnswered { usage, cost, .. } => {
                 self.tally.turns += 1;
                 self.tally.usage = self.tally.usage.plus(*usage);
                 self.tally.cost = self.tally.cost.plus(*cost);
             }
             Event::TurnFailed { cost, .. } => self.tally.cost = self.tally.cost.plus(*cost),
-            Event::CallAnswered { evidence, .. } => self.note(evidence),
             Event::WorkPlaced { path, .. } => self.placed = Some(path.clone()),
-            Event::WorkSealed { commit, files } => {
-                self.sealed = Some(commit.clone());
-                let changed: Vec<_> = files.iter().map(|path| Evidence::Changed { path: path.clone() }).collect();
-                self.note(&changed);
-            }
+            Event::WorkSealed { commit, .. } => self.sealed = Some(commit.clone()),
             Event::IntentReported { intent } => self.intent = Some(intent.clone()),
             Event::AgentSelected { agent, definition, model } => {
                 let spec = Arc::make_mut(&mut self.spec);
                 (spec.agent, spec.definition, spec.model) = (agent.clone(), definition.clone(), model.clone());
             }
-            Event::ActivationEnded { activation, outcome, text } => {
-                self.end(*activation, outcome.clone(), text, entry.at, children)
+            Event::ActivationEnded { activation, outcome, .. } => {
+                self.end(*activation, outcome.clone(), entry.at, children)
             }
             Event::TaskFinished { outcome } => {
                 // One that never began has no activation to end.
                 let next = Activation(self.endings.last_key_value().map_or(1, |(last, _)| last.0 + 1));
                 if self.in_line {
-                    self.end(next, outcome.clone(), "", entry.at, children);
+                    self.end(next, outcome.clone(), entry.at, children);
                 }
             }
             _other => {}
         }
+        self.words
+            .as_mut()
+            .is_some_and(|words| words::concerns(&entry.event) && Arc::make_mut(words).read(&entry.event))
     }
 
-    fn end(&mut self, activation: Activation, outcome: Outcome, text: &str, at: At, children: Vec<String>) {
-        let text = Clip::new(text, RESULT_MAX);
-        let Known { tally, evidence, .. } = self;
-        let (evidence, began) = (evidence.len(), tally.began);
-        let ending = Ending { outcome, text, tally: *tally, evidence, children, began, at };
+    fn end(&mut self, activation: Activation, outcome: Outcome, at: At, children: Vec<String>) {
         if self.spec.parent.is_none() {
             self.endings.clear();
-        }
-        self.endings.insert(activation, ending);
-        (self.said, self.in_line) = (Clip::default(), false);
-    }
-
-    /// Keeps the latest words.
-    fn hear(&mut self, content: &[Block]) {
-        let words = content.iter().filter_map(|block| match block {
-            Block::Text { text } => Some(text.as_str()),
-            Block::Call(_) | Block::Thinking { .. } | Block::Opaque { .. } => None,
-        });
-        let said = words.collect::<Vec<_>>().join("\n\n");
-        if !said.is_empty() {
-            self.said = Clip::new(&said, RESULT_MAX);
-        }
-    }
-
-    /// Keeps what a call left behind, each thing once.
-    fn note(&mut self, evidence: &[Evidence]) {
-        for piece in evidence {
-            if self.evidence.len() < EVIDENCE_MAX && !self.evidence.contains(piece) {
-                self.evidence.push(piece.clone());
+            if let Some(words) = &mut self.words {
+                Arc::make_mut(words).forget_texts();
             }
         }
+        self.endings.insert(activation, Ending { outcome, tally: self.tally, children: children.into(), at });
+        self.in_line = false;
     }
 }

@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use host::Home;
+use protocol::At;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior};
 
 use crate::error::fault;
-use crate::{Index, StoreError};
+use crate::{Index, Reader, StoreError, listing, salvage};
 
 /// A change takes less than a millisecond; who waits this long does better without the others.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -54,6 +55,23 @@ impl Buckets {
     /// What a bucket says at the moment.
     pub fn read(&self, key: &str) -> Result<Option<String>, StoreError> {
         read(&self.conn, key).map_err(fault(&self.path))
+    }
+
+    /// What sessions spent on turns that began at `since` or later, in millionths of a US dollar, from their own files
+    /// as the index knows them: for when nothing else is known of a day, since `bosun.db` was lost. Of a damaged session
+    /// counts what can be read.
+    pub fn spent_since(&self, home: &Home, since: At) -> Result<u64, StoreError> {
+        let (mut sum, in_part) = listing::micros_since(&self.conn, since).map_err(fault(&self.path))?;
+        for id in in_part {
+            let spent = Reader::open(home, id).and_then(|reader| reader.spendings(since));
+            let spent = spent.or_else(|_damaged| {
+                Reader::of_events(id, &salvage(home, id)?.events).and_then(|reader| reader.spendings(since))
+            });
+            // Nothing can be known of a session that gives nothing.
+            let spent = spent.unwrap_or_default();
+            sum = spent.iter().map(|spending| spending.cost.micros).fold(sum, u64::saturating_add);
+        }
+        Ok(sum)
     }
 
     /// Every bucket of a provider and what it says.

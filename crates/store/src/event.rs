@@ -49,6 +49,16 @@ pub(crate) fn of_task(
         .collect()
 }
 
+/// Reads the events of one task that tell how its activations ended and what its calls left behind.
+pub(crate) fn traces_of(conn: &Connection, session: SessionId, task: TaskId) -> rusqlite::Result<Vec<Envelope>> {
+    conn.prepare_cached(
+        "SELECT seq, v, at, task, body FROM bosun_events
+         WHERE task = ?1 AND type IN ('activationEnded', 'callAnswered', 'workSealed') ORDER BY seq",
+    )?
+    .query_map(params![task.to_string()], |row| envelope(row, session))?
+    .collect()
+}
+
 /// The number of the last event; 0 in an empty log.
 pub(crate) fn last_seq(conn: &Connection) -> rusqlite::Result<u64> {
     conn.prepare_cached("SELECT ifnull(max(seq), 0) FROM bosun_events")?.query_row([], |row| row.get(0))

@@ -50,7 +50,7 @@ pub use look::{Look, look, sqlite_version};
 pub use reader::Reader;
 pub use rebuilt::{Rebuilt, take_rebuilt};
 pub use results::{ResultRow, Results};
-pub use salvage::{Salvaged, salvage};
+pub use salvage::{Salvaged, last_committed, salvage};
 pub use session::{Opened, SessionFile, accept_log, copy_session, fork_session, remove_session};
 pub use sql::{SqlAnswer, SqlError, SqlLimits, SqlSpace};
 pub use todos::{Noted, TodoAuthor, TodoChanges, TodoError, TodoRow, edit_own_todos, edit_todos};

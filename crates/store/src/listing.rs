@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use host::Home;
 use protocol::{At, SessionId};
-use rusqlite::params;
+use rusqlite::{Connection, params};
 
 use crate::error::unreadable;
 use crate::index::session_row;
@@ -100,27 +100,7 @@ impl Index {
 
     /// What the sessions of a folder, or all of them, spent on turns that began at `since` or later.
     pub fn spendings(&self, cwd: Option<&str>, since: At) -> Result<Spendings, StoreError> {
-        const OF: &str = "FROM spendings AS x JOIN sessions AS s ON s.id = x.session
-                          WHERE (?1 IS NULL OR s.cwd = ?1) AND x.last_at >= ?2";
-        let since = since.0.min(i64::MAX.unsigned_abs());
-        self.ask(|conn| {
-            let in_part: HashSet<SessionId> = conn
-                .prepare_cached(&format!(
-                    "SELECT x.session {OF} AND x.first_at < ?2 UNION
-                     SELECT id FROM sessions WHERE (?1 IS NULL OR cwd = ?1) AND state IN ('damaged', 'newer', 'unreadable')
-                         AND id NOT IN (SELECT session FROM spendings)",
-                ))?
-                .query_map(params![cwd, since], |row| row.get_ref(0)?.as_str()?.parse().map_err(unreadable))?
-                .collect::<rusqlite::Result<_>>()?;
-            let mut select = conn.prepare_cached(&format!("SELECT x.*, s.title {OF} ORDER BY x.first_at"))?;
-            let rows = select.query_map(params![cwd, since], |row| {
-                let session = row.get_ref("session")?.as_str()?.parse().map_err(unreadable)?;
-                Ok((session, row.get("title")?, spending(row)?))
-            })?;
-            let mut spendings: Vec<(SessionId, String, Spending)> = rows.collect::<rusqlite::Result<_>>()?;
-            spendings.retain(|(session, ..)| !in_part.contains(session));
-            Ok(Spendings { spendings, in_part: in_part.into_iter().collect() })
-        })
+        self.ask(|conn| spendings(conn, cwd, since))
     }
 
     fn known_page(&self, wanted: &SessionsWanted) -> Result<SessionPage, StoreError> {
@@ -145,4 +125,45 @@ impl Index {
             Ok(SessionPage { rows, total })
         })
     }
+}
+
+/// What the sessions of a folder, or all of them, spent on turns that began at `since` or later.
+pub(crate) fn spendings(conn: &Connection, cwd: Option<&str>, since: At) -> rusqlite::Result<Spendings> {
+    let since = since.0.min(i64::MAX.unsigned_abs());
+    let in_part = in_part(conn, cwd, since)?;
+    let mut select = conn.prepare_cached(&format!("SELECT x.*, s.title {OF} ORDER BY x.first_at"))?;
+    let rows = select.query_map(params![cwd, since], |row| {
+        let session = row.get_ref("session")?.as_str()?.parse().map_err(unreadable)?;
+        Ok((session, row.get("title")?, spending(row)?))
+    })?;
+    let mut spendings: Vec<(SessionId, String, Spending)> = rows.collect::<rusqlite::Result<_>>()?;
+    spendings.retain(|(session, ..)| !in_part.contains(session));
+    Ok(Spendings { spendings, in_part: in_part.into_iter().collect() })
+}
+
+/// The same of all sessions as one sum, in millionths of a US dollar, and the sessions of which only a part counts.
+pub(crate) fn micros_since(conn: &Connection, since: At) -> rusqlite::Result<(u64, HashSet<SessionId>)> {
+    let since = since.0.min(i64::MAX.unsigned_abs());
+    let mut select = conn.prepare_cached(
+        "SELECT cost_micros FROM spendings WHERE last_at >= ?1
+         AND session NOT IN (SELECT session FROM spendings WHERE last_at >= ?1 AND first_at < ?1)",
+    )?;
+    let costs = select.query_map([since], |row| row.get::<_, u64>(0))?;
+    let sum = costs.into_iter().try_fold(0_u64, |sum, cost| cost.map(|cost| sum.saturating_add(cost)))?;
+    Ok((sum, in_part(conn, None, since)?))
+}
+
+/// What was spent in sessions of a folder, or in all, on turns of which the last began at a moment or later.
+const OF: &str = "FROM spendings AS x JOIN sessions AS s ON s.id = x.session
+                  WHERE (?1 IS NULL OR s.cwd = ?1) AND x.last_at >= ?2";
+
+/// The sessions whose own files know what was spent since a moment, and the index does not.
+fn in_part(conn: &Connection, cwd: Option<&str>, since: u64) -> rusqlite::Result<HashSet<SessionId>> {
+    conn.prepare_cached(&format!(
+        "SELECT x.session {OF} AND x.first_at < ?2 UNION
+         SELECT id FROM sessions WHERE (?1 IS NULL OR cwd = ?1) AND state IN ('damaged', 'newer', 'unreadable')
+             AND id NOT IN (SELECT session FROM spendings)",
+    ))?
+    .query_map(params![cwd, since], |row| row.get_ref(0)?.as_str()?.parse().map_err(unreadable))?
+    .collect()
 }

@@ -37,6 +37,11 @@ impl Reader {
         Ok(Reader { id, path, conn })
     }
 
+    /// A reader of a database that is open.
+    pub(crate) fn over(id: SessionId, path: PathBuf, conn: Connection) -> Reader {
+        Reader { id, path, conn }
+    }
+
     /// Which session it is.
     pub(crate) fn id(&self) -> SessionId {
         self.id
@@ -60,6 +65,11 @@ impl Reader {
     /// The events of one task after `seq`.
     pub fn task_events_after(&self, task: TaskId, seq: u64) -> Result<Vec<Envelope>, StoreError> {
         self.ask(|conn| event::of_task(conn, self.id, task, seq))
+    }
+
+    /// The events of one task that tell how its activations ended and what its calls left behind.
+    pub fn task_traces(&self, task: TaskId) -> Result<Vec<Envelope>, StoreError> {
+        self.ask(|conn| event::traces_of(conn, self.id, task))
     }
 
     /// One page of the session's tasks, oldest first.

@@ -44,8 +44,8 @@ impl fmt::Display for Rebuilt {
         write!(
             f,
             "; it has {sessions} sessions, {items} items of shared lists and {trusted} trusted projects; \
-             what is known of providers' limits, what counts against a budget of the day and what fleets can use \
-             again begin anew"
+             what was spent today is counted from the sessions, and what is known of providers' limits and what \
+             fleets can use again begin anew"
         )
     }
 }

@@ -117,14 +117,15 @@ pub(crate) fn meet(cx: &Context, path: &Path) -> Met<Granted> {
     }
 }
 
-/// Opens a file that a walk came across, to read it in parts. It is asked about and opened once: a search through many
-/// files does little else.
+/// Opens a file that a walk came across, to read it in parts. Its path is asked about once, and then the file that is
+/// open: a search through many files does little else.
 pub(crate) fn meet_open(cx: &Context, path: &Path) -> Met<io::Result<File>> {
     let Some(place) = cx.workspace.place(path) else { return Met::Gone };
-    if cx.reach.check(place.path(), Use::Read).is_err() {
+    if cx.reach.check_name(place.path(), Use::Read).is_err() {
         return Met::LeftOut;
     }
     match place.open() {
+        Ok((_, found)) if cx.reach.check_opened(place.path(), &found).is_err() => Met::LeftOut,
         Ok((file, _)) => Met::Granted(Ok(file)),
         Err(
             FileError::Missing(_)
@@ -175,8 +176,8 @@ pub(crate) fn open(cx: &Context, granted: &Granted) -> Result<Opened, ToolError>
 
 /// Opens a file too large to be held.
 fn open_large(cx: &Context, place: &Place) -> Result<Opened, ToolError> {
-    let (file, stamp) = place.open().map_err(|error| refusal(cx, place, error))?;
-    Ok(Opened::File(Reader { bytes: Box::new(BufReader::new(file)), stamp }))
+    let (file, found) = place.open().map_err(|error| refusal(cx, place, error))?;
+    Ok(Opened::File(Reader { bytes: Box::new(BufReader::new(file)), stamp: Stamp::of(&found) }))
 }
 
 /// Opens a folder to list it.

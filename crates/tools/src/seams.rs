@@ -1,6 +1,7 @@
 //! What tools need from above: small traits that the runtime implements.
 
 use std::fmt;
+use std::fs::Metadata;
 use std::path::Path;
 use std::time::Duration;
 
@@ -79,6 +80,17 @@ pub trait Intent: Send + Sync + fmt::Debug {
 pub trait Reach: Send + Sync + fmt::Debug {
     /// Refuses what the call was not permitted; the path is absolute and without links.
     fn check(&self, path: &Path, how: Use) -> Result<(), ToolError>;
+
+    /// The same by the path alone, for whoever opens the file next and then asks [`Reach::check_opened`] about it.
+    fn check_name(&self, path: &Path, how: Use) -> Result<(), ToolError> {
+        self.check(path, how)
+    }
+
+    /// Refuses a file that the call was not permitted under any of its names. It is asked of the file that is open, so
+    /// it does not matter what its path leads to meanwhile.
+    fn check_opened(&self, _path: &Path, _file: &Metadata) -> Result<(), ToolError> {
+        Ok(())
+    }
 }
 
 /// What a file is opened for.

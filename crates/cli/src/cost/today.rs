@@ -22,10 +22,13 @@ pub(super) struct Today {
 
 impl Today {
     pub(super) fn read(home: &Home, limit: Option<u64>, now: At) -> Result<Today, StoreError> {
-        let state = Buckets::open_to_read(home)?.read(Buckets::DAYS)?;
-        let ledger = state.and_then(|state| serde_json::from_str::<DayLedger>(&state).ok()).unwrap_or_default();
-        let day = Day::of(now);
-        Ok(Today { spent_usd: Money::Known(ledger.spent(day)), limit_usd: limit.map(Money::Known), ends_at: day.end() })
+        let (buckets, day) = (Buckets::open_to_read(home)?, Day::of(now));
+        let spent = match buckets.read(Buckets::DAYS)? {
+            Some(state) => serde_json::from_str::<DayLedger>(&state).unwrap_or_default().spent(day),
+            // As the next run will count it.
+            None => buckets.spent_since(home, day.start())?,
+        };
+        Ok(Today { spent_usd: Money::Known(spent), limit_usd: limit.map(Money::Known), ends_at: day.end() })
     }
 
     /// Says how much of the limit is used, if there is one.

@@ -17,10 +17,7 @@ use crate::{print, share};
 const PAGE: usize = 512;
 
 pub(super) fn export(home: &Home, id: SessionId, format: ExportFormat, output: Option<&Path>) -> Result<Exit, Failure> {
-    let (mut text, damage) = share::page(home, id, format)?;
-    if let (ExportFormat::Markdown, Some(damage)) = (format, &damage) {
-        text.insert_str(0, &print::plain(&format!("> {damage}\n\n")));
-    }
+    let (text, damage) = share::page(home, id, format)?;
     match output {
         None => print::answer(text.trim_end()),
         Some(path) => fs::write(path, text)
@@ -34,8 +31,21 @@ pub(super) fn export(home: &Home, id: SessionId, format: ExportFormat, output: O
 
 /// Everything that can be read, and what cannot.
 pub(crate) fn read_log(home: &Home, id: SessionId) -> Result<(Vec<Envelope>, Option<Failure>), Failure> {
+    // Before the log is read: one that is written meanwhile has more by then, never less.
+    let committed = store::last_committed(home, id).unwrap_or(0);
     match read_whole(home, id) {
-        Ok(log) => Ok((log, None)),
+        Ok(log) => {
+            let last = log.last().map_or(0, |envelope| envelope.seq);
+            let lost = committed.checked_sub(last).filter(|lost| *lost > 0);
+            let words = lost.map(|lost| {
+                format!(
+                    "{} has lost its end: the last {lost} events are missing; {last} can be read, and {committed} were \
+                     committed",
+                    home.session_db(id).display()
+                )
+            });
+            Ok((log, words.map(|words| Failure::failed(words).hint(format!("bosun sessions repair {id} accepts it")))))
+        }
         Err(StoreError::Corrupt { path, detail }) => {
             let Salvaged { events, missing } = store::salvage(home, id)?;
             if events.is_empty() {

@@ -6,20 +6,10 @@ use protocol::{Call, clip_middle};
 use serde_json::Value;
 
 use super::escape::text;
+use crate::diff::{Line, lines};
 
 /// Most bytes shown of either side.
 const SHOWN: usize = 16 * 1024;
-
-/// Most lines of either side that are compared with each other.
-const COMPARED: usize = 400;
-
-/// What became of a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fate {
-    Went,
-    Came,
-    Stayed,
-}
 
 /// The change that a call of `edit`, `create` or `apply_patch` makes; none for other calls.
 pub(super) fn html(call: &Call) -> Option<String> {
@@ -42,88 +32,31 @@ pub(super) fn html(call: &Call) -> Option<String> {
     }
 }
 
-fn patched(line: &str) -> (Fate, &str) {
+fn patched(line: &str) -> Line<'_> {
     match line.chars().next() {
-        Some('+') => (Fate::Came, line.get(1..).unwrap_or_default()),
-        Some('-') => (Fate::Went, line.get(1..).unwrap_or_default()),
-        Some(' ') => (Fate::Stayed, line.get(1..).unwrap_or_default()),
-        Some(_) | None => (Fate::Stayed, line),
+        Some('+') => Line::Added(line.get(1..).unwrap_or_default()),
+        Some('-') => Line::Removed(line.get(1..).unwrap_or_default()),
+        Some(' ') => Line::Same(line.get(1..).unwrap_or_default()),
+        Some(_) | None => Line::Same(line),
     }
 }
 
-fn shown(path: &str, lines: &[(Fate, &str)]) -> String {
+fn shown(path: &str, lines: &[Line<'_>]) -> String {
     let mut html = String::new();
     if !path.is_empty() {
         // Writing to a string cannot fail.
         let _always = writeln!(html, "<p>{}</p>", text(path));
     }
     html.push_str("<pre class=\"diff\">");
-    for (fate, line) in lines {
-        let line = text(line);
-        let _always = match fate {
-            Fate::Went => writeln!(html, "<del>- {line}</del>"),
-            Fate::Came => writeln!(html, "<ins>+ {line}</ins>"),
-            Fate::Stayed => writeln!(html, "  {line}"),
+    for line in lines {
+        let _always = match line {
+            Line::Removed(line) => writeln!(html, "<del>- {}</del>", text(line)),
+            Line::Added(line) => writeln!(html, "<ins>+ {}</ins>", text(line)),
+            Line::Same(line) => writeln!(html, "  {}", text(line)),
         };
     }
     html.push_str("</pre>\n");
     html
-}
-
-/// The lines of two texts: those that both have in the same order stay.
-fn lines<'a>(old: &'a str, new: &'a str) -> Vec<(Fate, &'a str)> {
-    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-    let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
-    let least = old.len().min(new.len()) - head;
-    let tail = old.iter().rev().zip(new.iter().rev()).take(least).take_while(|(a, b)| a == b).count();
-    let middle = |all: &[&'a str]| all.get(head..all.len() - tail).unwrap_or_default().to_vec();
-    let (went, came) = (middle(&old), middle(&new));
-    let stayed = |line: &&'a str| (Fate::Stayed, *line);
-    let mut lines: Vec<(Fate, &str)> = old.iter().take(head).map(stayed).collect();
-    match went.len() <= COMPARED && came.len() <= COMPARED {
-        true => lines.extend(compared(&went, &came)),
-        false => {
-            lines.extend(went.iter().map(|line| (Fate::Went, *line)));
-            lines.extend(came.iter().map(|line| (Fate::Came, *line)));
-        }
-    }
-    lines.extend(old.iter().skip(old.len() - tail).map(stayed));
-    lines
-}
-
-/// The longest run of lines that both have stays.
-fn compared<'a>(went: &[&'a str], came: &[&'a str]) -> Vec<(Fate, &'a str)> {
-    let width = came.len() + 1;
-    let mut common = vec![0_u16; (went.len() + 1) * width];
-    let at = |a: usize, b: usize| a * width + b;
-    let get = |common: &[u16], a: usize, b: usize| common.get(at(a, b)).copied().unwrap_or(0);
-    for (a, old) in went.iter().enumerate().rev() {
-        for (b, new) in came.iter().enumerate().rev() {
-            let longest = match old == new {
-                true => get(&common, a + 1, b + 1) + 1,
-                false => get(&common, a + 1, b).max(get(&common, a, b + 1)),
-            };
-            common.get_mut(at(a, b)).into_iter().for_each(|cell| *cell = longest);
-        }
-    }
-    let (mut a, mut b, mut lines) = (0, 0, Vec::new());
-    loop {
-        match (went.get(a), came.get(b)) {
-            (Some(old), Some(new)) if old == new => {
-                lines.push((Fate::Stayed, *old));
-                (a, b) = (a + 1, b + 1);
-            }
-            (Some(old), new) if new.is_none() || get(&common, a + 1, b) >= get(&common, a, b + 1) => {
-                lines.push((Fate::Went, *old));
-                a += 1;
-            }
-            (_, Some(new)) => {
-                lines.push((Fate::Came, *new));
-                b += 1;
-            }
-            (_, None) => return lines,
-        }
-    }
 }
 
 #[cfg(test)]

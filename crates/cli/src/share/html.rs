@@ -28,11 +28,13 @@ pub(super) struct Shown<'a> {
     pub(super) todos: &'a [TodoRow],
     pub(super) plan: Option<&'a str>,
     pub(super) log: &'a [Envelope],
+    /// What of the session could not be read.
+    pub(super) damage: Option<&'a str>,
 }
 
 /// The page.
 pub(super) fn page(shown: &Shown<'_>) -> String {
-    let Shown { session, tasks, todos, plan, log } = shown;
+    let Shown { session, tasks, todos, plan, log, damage } = shown;
     let title = print::one_line(&session.title, 80);
     let mut page = Page { html: String::new(), paths: paths(tasks), answers: answers(log) };
     page.add(format_args!(
@@ -43,6 +45,9 @@ pub(super) fn page(shown: &Shown<'_>) -> String {
         text(&title),
         text(&title)
     ));
+    if let Some(damage) = damage {
+        page.note("bad", damage);
+    }
     page.facts(session, fleet(log), todos);
     if let Some(plan) = plan {
         page.add(format_args!("<h2>Plan</h2>\n{}", markdown::html(plan)));

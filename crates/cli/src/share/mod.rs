@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 
 use host::Home;
 use protocol::SessionId;
-use protocol::api::TasksParams;
-use store::Reader;
+use protocol::api::{SessionView, TaskView, TasksParams};
+use store::{Reader, StoreError, TodoRow};
 use tempfile::NamedTempFile;
 
 use crate::args::ExportFormat;
@@ -85,18 +85,48 @@ fn reason(error: &std::io::Error) -> String {
 
 /// A session as one text, and what of its log could not be read.
 pub(crate) fn page(home: &Home, id: SessionId, format: ExportFormat) -> Result<(String, Option<Failure>), Failure> {
-    let (log, damage) = read_log(home, id)?;
+    let (log, mut damage) = read_log(home, id)?;
     let text = match format {
-        ExportFormat::Markdown => print::plain(&runtime::transcript(&log)),
+        ExportFormat::Markdown => {
+            let warning = damage.as_ref().map(|damage| format!("> {}\n\n", damage.message()));
+            print::plain(&(warning.unwrap_or_default() + &runtime::transcript(&log)))
+        }
         ExportFormat::Json => serde_json::to_string_pretty(&log).map_err(Failure::failed)? + "\n",
         ExportFormat::Html => {
-            let reader = Reader::open(home, id)?;
-            let tasks = reader.tasks(&TasksParams { all: true, ..TasksParams::every() })?.tasks;
+            let views = match Reader::open(home, id).and_then(|reader| Views::read(&reader)) {
+                Ok(views) => views,
+                // What the log says is all there is.
+                Err(StoreError::Corrupt { path, detail }) => {
+                    damage.get_or_insert_with(|| {
+                        let path = path.display();
+                        Failure::failed(format!("{path} is damaged: {detail}; none of its events is missing"))
+                    });
+                    Views::read(&Reader::of_events(id, &log)?)?
+                }
+                Err(error) => return Err(error.into()),
+            };
             let plan = runtime::read_plan(home, id).ok().flatten();
-            let (session, todos) = (reader.session_view()?, reader.todos()?);
-            let (tasks, todos, plan) = (&tasks, &todos, plan.as_deref());
-            html::page(&html::Shown { session: &session, tasks, todos, plan, log: &log })
+            let (session, tasks, todos, plan) = (&views.session, &views.tasks, &views.todos, plan.as_deref());
+            let damage = damage.as_ref().map(Failure::message);
+            html::page(&html::Shown { session, tasks, todos, plan, log: &log, damage })
         }
     };
     Ok((text, damage))
+}
+
+/// What a page of HTML shows besides the log.
+struct Views {
+    session: SessionView,
+    tasks: Vec<TaskView>,
+    todos: Vec<TodoRow>,
+}
+
+impl Views {
+    fn read(reader: &Reader) -> Result<Views, StoreError> {
+        Ok(Views {
+            session: reader.session_view()?,
+            tasks: reader.tasks(&TasksParams { all: true, ..TasksParams::every() })?.tasks,
+            todos: reader.todos()?,
+        })
+    }
 }

@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::time::Instant;
 
-use protocol::{Ask, Decision, Event, TaskId};
+use protocol::{Ask, Event, TaskId};
 use runtime::Live;
 
 use super::asks::{Said, Whole};
 use super::dialogue::Dialogue;
+use super::settle::{Change, Next, Told, decide, hear};
 use crate::approvals;
-use crate::args::Place;
 use crate::failure::Failure;
 
 impl Dialogue<'_> {
@@ -19,26 +19,22 @@ impl Dialogue<'_> {
         self.show(rows);
         let Live::Event(envelope) = live else { return };
         let task = envelope.entry.task;
-        match &envelope.entry.event {
-            Event::Asked(ask) => {
+        match hear(&mut self.asks, task, &envelope.entry.event) {
+            Change::None => {}
+            Change::Asked(ask) => {
                 let whose = self.feed.whose(task).to_owned();
-                self.ask(task, &whose, ask.clone());
+                self.ask(task, &whose, ask);
             }
-            Event::AskDecided { ask, decision, .. } => {
-                let shown = self.asks.current() == Some(ask);
-                if let Some(title) = self.asks.decided(ask) {
-                    self.tell(&format!("{} elsewhere: {title}", decision.word()));
-                    self.turn_to_next(shown);
-                }
+            Change::Decided { words: Some(words), next, .. } => {
+                self.tell(&words);
+                self.turn_to(next);
             }
-            Event::CallAnswered { call, .. } => {
-                let before = self.asks.current().cloned();
-                if self.asks.withdrawn(task, call) {
-                    self.turn_to_next(before.as_ref() != self.asks.current());
-                }
-            }
-            Event::ActivationEnded { .. } if task == self.opened.session.root() => self.hint = None,
-            _other => {}
+            Change::Decided { words: None, .. } => {}
+            Change::Withdrawn(next) => self.turn_to(next),
+        }
+        let is_own = task == self.opened.session.root();
+        if is_own && matches!(envelope.entry.event, Event::ActivationEnded { .. }) {
+            self.hint = None;
         }
     }
 
@@ -47,16 +43,16 @@ impl Dialogue<'_> {
         let session = &self.opened.session;
         let number = approvals::number(session.home(), session.id(), &ask.id);
         if self.asks.add(task, whose, number, ask) {
-            self.turn_to_next(true);
+            self.turn_to(Next::Other);
         }
     }
 
     /// Shows the ask that has come to the front, or lets the person go on writing.
-    fn turn_to_next(&mut self, changed: bool) {
+    fn turn_to(&mut self, next: Next) {
         if self.asks.is_empty() {
             self.person.editor.replace("");
             self.person.editor.take_up();
-        } else if changed {
+        } else if next == Next::Other {
             self.person.editor.put_aside();
             self.person.editor.replace("");
             self.show_ask(Whole::Most);
@@ -81,26 +77,16 @@ impl Dialogue<'_> {
             Said::Explain => self.show_ask(Whole::All),
             Said::Unclear(words) => self.tell(words),
             Said::Decided(params) => {
-                let rules = match &params.decision {
-                    Decision::Allow { rules, .. } => rules.clone(),
-                    Decision::Deny { .. } | Decision::Reply { .. } | Decision::Proceed { .. } => Vec::new(),
-                };
-                let decided = self.opened.session.decide(params).await;
-                if self.accepted(decided)?.is_some() {
-                    rules.iter().for_each(|rule| self.remember(rule));
+                let cwd = Path::new(&self.opened.cwd);
+                for told in decide(&self.opened.session, self.setup, cwd, params).await? {
+                    match told {
+                        Told::Note(words) => self.tell(&words),
+                        Told::Complaint(words) => self.complain(&words),
+                    }
                 }
-                self.turn_to_next(true);
+                self.turn_to(Next::Other);
             }
         }
         Ok(())
-    }
-
-    /// Keeps a rule for this project. The session follows it already.
-    fn remember(&mut self, rule: &str) {
-        let cwd = Path::new(&self.opened.cwd);
-        match approvals::remember(self.setup, cwd, rule, Place::Local) {
-            Ok(path) => self.tell(&format!("`{rule}` is allowed from now on; it stands in {}", path.display())),
-            Err(failure) => self.complain(&format!("`{rule}` is allowed for this session only: {failure}")),
-        }
     }
 }

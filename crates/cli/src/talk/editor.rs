@@ -98,6 +98,7 @@ impl Editor {
             Key::Yank => draft.insert(&self.erased),
             Key::Up => self.up(),
             Key::Down => self.down(),
+            Key::Escape => {}
         }
         Pressed::Edited
     }

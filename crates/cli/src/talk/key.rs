@@ -34,6 +34,7 @@ pub(super) enum Key {
     Expand,
     Interrupt,
     EndOfInput,
+    Escape,
     Paste(String),
     PasteTooLong,
 }
@@ -79,6 +80,19 @@ impl Decoder {
             self.held.drain(..taken);
         }
         keys
+    }
+
+    /// Whether the Escape key was pressed, unless more bytes follow at once: then it begins another key.
+    pub(super) fn holds_escape(&self) -> bool {
+        self.paste.is_none() && self.held == [0x1b]
+    }
+
+    /// The Escape key, once it is known that nothing follows.
+    pub(super) fn take_escape(&mut self) -> Option<Key> {
+        self.holds_escape().then(|| {
+            self.held.clear();
+            Key::Escape
+        })
     }
 
     /// Takes what belongs to the paste.
@@ -167,7 +181,7 @@ impl Decoder {
             Some(b'b') => taken(keys, Key::WordLeft),
             Some(b'f') => taken(keys, Key::WordRight),
             Some(0x7f | 0x08) => taken(keys, Key::EraseWord),
-            // The Escape key itself does nothing.
+            // The Escape key, and another one.
             Some(_) => 1,
         }
     }
@@ -234,6 +248,19 @@ mod tests {
         for step in 1..=bytes.len() {
             assert_eq!(keys(bytes, step), expected, "{step}");
         }
+    }
+
+    #[test]
+    fn the_escape_key_is_one_only_if_nothing_follows() {
+        let mut decoder = Decoder::new(Sender::Keys);
+        assert_eq!(
+            (decoder.push(b"a"), decoder.holds_escape(), decoder.take_escape()),
+            (vec![Key::Char('a')], false, None)
+        );
+        assert_eq!((decoder.push(b"\x1b"), decoder.holds_escape()), (Vec::new(), true));
+        assert_eq!((decoder.push(b"b"), decoder.holds_escape()), (vec![Key::WordLeft], false));
+        decoder.push(b"\x1b");
+        assert_eq!((decoder.take_escape(), decoder.push(b"b")), (Some(Key::Escape), vec![Key::Char('b')]));
     }
 
     #[test]

@@ -4,10 +4,14 @@
 use std::collections::VecDeque;
 use std::io::{self, PipeReader, PipeWriter, Read};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use tokio::sync::mpsc;
 
 use super::key::{Decoder, Key, Sender};
+
+/// Longer than the bytes of one key take to come.
+const ESCAPE: Duration = Duration::from_millis(100);
 
 /// The keyboard of the terminal on stdin.
 #[derive(Debug)]
@@ -35,8 +39,15 @@ impl Keyboard {
             if let Some(key) = self.keys.pop_front() {
                 return Some(key);
             }
-            let bytes = self.bytes.recv().await?;
-            self.keys.extend(self.decoder.push(&bytes));
+            if self.decoder.holds_escape() {
+                match tokio::time::timeout(ESCAPE, self.bytes.recv()).await {
+                    Ok(bytes) => self.keys.extend(self.decoder.push(&bytes?)),
+                    Err(_alone) => return self.decoder.take_escape(),
+                }
+            } else {
+                let bytes = self.bytes.recv().await?;
+                self.keys.extend(self.decoder.push(&bytes));
+            }
         }
     }
 

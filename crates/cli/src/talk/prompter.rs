@@ -3,31 +3,29 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::io::{IsTerminal, stderr, stdin, stdout};
 use std::path::PathBuf;
 
-use host::{Keys, Size};
-use protocol::{Ask, AskId, DecidedBy, Decision, Event, SessionId, TaskId};
-use runtime::{Live, Rejected, Session};
+use protocol::{Ask, AskId, SessionId, TaskId};
+use runtime::{Live, Session};
 use store::Reader;
 use tokio::signal::unix::{Signal as Listener, SignalKind, signal};
 
 use super::asks::{Asks, Said, Whole};
 use super::editor::{Editor, Pressed};
+use super::face::{State, Surface};
 use super::history::History;
-use super::key::{Key, Sender};
-use super::keyboard::Keyboard;
+use super::key::Key;
 use super::panel::{Laid, Panel};
 use super::person::CONTINUED;
-use super::screen::{Screen, Stream};
+use super::screen::Screen;
+use super::settle::{Change, Next, Told, decide, hear};
 use super::text::{Lead, Row, Span, pieces, wrap};
 use crate::approvals;
-use crate::args::Place;
 use crate::failure::Failure;
 use crate::live::Foot;
 use crate::run::Signal;
 use crate::setup::Setup;
-use crate::style::{Role, Style};
+use crate::style::Role;
 
 /// Asks a person at the terminal while a command goes on.
 pub(crate) struct Prompter<'a> {
@@ -46,33 +44,6 @@ pub(crate) struct Prompter<'a> {
     changed: bool,
     resized: Listener,
     continued: Listener,
-}
-
-/// What the questions stand below.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Surface {
-    /// Lines on stderr.
-    Lines,
-    /// A picture on stdout, which somebody else draws with what is asked.
-    Picture,
-}
-
-#[derive(Debug)]
-enum State {
-    /// Nothing is asked.
-    Quiet,
-    /// A question is shown.
-    Open(Box<Keyboard>, Face),
-    /// The person does not answer here any more.
-    Closed,
-}
-
-/// Where a question is drawn.
-#[derive(Debug)]
-enum Face {
-    Lines(Screen),
-    /// The picture's; the terminal gives single keys.
-    Picture(Keys),
 }
 
 /// What the person or the terminal did.
@@ -99,11 +70,7 @@ pub(crate) enum Shown {
 impl<'a> Prompter<'a> {
     /// Somebody to ask: a person who reads this surface and types on stdin; none without a terminal.
     pub(crate) fn meet(setup: &'a Setup, session: &Session, cwd: PathBuf, surface: Surface) -> Option<Prompter<'a>> {
-        let is_read = match surface {
-            Surface::Lines => stderr().is_terminal(),
-            Surface::Picture => stdout().is_terminal() && !setup.env.has_dumb_terminal(),
-        };
-        if !is_read || !stdin().is_terminal() {
+        if !surface.is_attended(setup) {
             return None;
         }
         let mut prompter = Prompter {
@@ -139,31 +106,24 @@ impl<'a> Prompter<'a> {
     pub(crate) fn live(&mut self, live: &Live, whose: &str) -> Shown {
         let Live::Event(envelope) = live else { return Shown::Elsewhere };
         let entry = &envelope.entry;
-        let shown = match &entry.event {
-            Event::Asked(ask) if ask.until_at.is_some_and(|until| until <= entry.at) => Shown::Elsewhere,
-            Event::Asked(ask) => {
+        let shown = match hear(&mut self.asks, entry.task, &entry.event) {
+            Change::Asked(ask) if ask.until_at.is_some_and(|until| until <= entry.at) => Shown::Elsewhere,
+            Change::Asked(ask) => {
                 let number = approvals::number(&self.setup.home, self.session, &ask.id);
-                self.ask(entry.task, whose, number, ask.clone())
+                self.ask(entry.task, whose, number, ask)
             }
-            Event::AskDecided { ask, decision, by, .. } => {
-                let was_first = self.asks.current() == Some(ask);
-                if let Some(title) = self.asks.decided(ask) {
-                    self.tell(&match by {
-                        DecidedBy::User => format!("{} elsewhere: {title}", decision.word()),
-                        DecidedBy::Deadline => format!("not decided in time: {title}"),
-                    });
-                    self.turn_to_next(was_first);
+            Change::Decided { ask, words, next } => {
+                if let Some(words) = words {
+                    self.tell(&words);
+                    self.turn_to(next);
                 }
-                if self.asked.remove(ask) { Shown::Here } else { Shown::Elsewhere }
+                if self.asked.remove(&ask) { Shown::Here } else { Shown::Elsewhere }
             }
-            Event::CallAnswered { call, .. } => {
-                let before = self.asks.current().cloned();
-                if self.asks.withdrawn(entry.task, call) {
-                    self.turn_to_next(before.as_ref() != self.asks.current());
-                }
+            Change::Withdrawn(next) => {
+                self.turn_to(next);
                 Shown::Elsewhere
             }
-            _other => Shown::Elsewhere,
+            Change::None => Shown::Elsewhere,
         };
         self.draw();
         shown
@@ -171,20 +131,18 @@ impl<'a> Prompter<'a> {
 
     /// Whether a question is on the screen.
     pub(crate) fn is_asking(&self) -> bool {
-        matches!(self.state, State::Open(..))
+        self.state.is_open()
     }
 
     /// Shows a line above the question, if there is one.
     pub(crate) fn note(&mut self, line: &str) -> Shown {
-        match &self.state {
-            State::Open(_, Face::Lines(_)) => {
-                let rows = wrap(&[Span::plain(line.trim_start())], self.columns(), &margin(line));
-                self.show(rows);
-                self.draw();
-                Shown::Here
-            }
-            State::Open(_, Face::Picture(_)) | State::Quiet | State::Closed => Shown::Elsewhere,
+        if self.state.screen().is_none() {
+            return Shown::Elsewhere;
         }
+        let rows = wrap(&[Span::plain(line.trim_start())], self.state.columns(), &margin(line));
+        self.show(rows);
+        self.draw();
+        Shown::Here
     }
 
     /// What the person does next; nothing while nothing is asked. Nothing is lost when the wait for it is given up.
@@ -200,21 +158,16 @@ impl<'a> Prompter<'a> {
 
     /// Acts on it; gives what the whole command is asked for.
     pub(crate) async fn take(&mut self, typed: Typed, session: &Session) -> Result<Option<Signal>, Failure> {
-        match (typed.0, &mut self.state) {
-            (Input::Key(key), _) => match self.editor.press(key) {
+        match typed.0 {
+            Input::Key(key) => match self.editor.press(key) {
                 Pressed::Sent(line) => self.answer(&line, session).await?,
                 Pressed::Interrupt => return Ok(Some(Signal::Interrupt)),
                 Pressed::Leave => self.close(),
                 Pressed::Edited | Pressed::Complete | Pressed::Expand | Pressed::Redraw | Pressed::TooLong => {}
             },
-            (Input::Gone, _) => self.close(),
-            (Input::Resized, State::Open(_, Face::Lines(screen))) => screen.resize(),
-            (Input::Continued, State::Open(_, Face::Lines(screen))) => screen.take(),
-            (Input::Continued, State::Open(_, Face::Picture(keys))) => {
-                // A terminal that is gone is found out by the next key.
-                let _gone = keys.ask_again();
-            }
-            (Input::Resized | Input::Continued, State::Open(..) | State::Quiet | State::Closed) => {}
+            Input::Gone => self.close(),
+            Input::Resized => self.state.screen().into_iter().for_each(Screen::resize),
+            Input::Continued => self.state.take_again(),
         }
         self.draw();
         Ok(None)
@@ -228,10 +181,7 @@ impl<'a> Prompter<'a> {
     /// What is to be drawn with the picture: rows that stay above it, and the question below.
     pub(crate) fn below(&mut self) -> (Vec<Vec<(Role, String)>>, Option<Foot>) {
         let above = std::mem::take(&mut self.above).into_iter().map(pieces).collect();
-        let laid = match self.state {
-            State::Open(..) => self.laid(),
-            State::Quiet | State::Closed => None,
-        };
+        let laid = if self.state.is_open() { self.laid() } else { None };
         let foot =
             laid.map(|(laid, _)| Foot { rows: laid.rows.into_iter().map(pieces).collect(), cursor: laid.cursor });
         (above, foot)
@@ -240,33 +190,18 @@ impl<'a> Prompter<'a> {
     fn ask(&mut self, task: TaskId, whose: &str, number: Option<u64>, ask: Ask) -> Shown {
         match self.state {
             State::Closed => return Shown::Elsewhere,
-            State::Quiet => match self.open() {
-                Some((keyboard, face)) => self.state = State::Open(keyboard, face),
+            State::Quiet => match State::open(self.setup, self.surface) {
+                Some(open) => self.state = open,
                 None => return Shown::Elsewhere,
             },
             State::Open(..) => {}
         }
         self.asked.insert(ask.id.clone());
         if self.asks.add(task, whose, number, ask) {
-            self.turn_to_next(true);
+            self.turn_to(Next::Other);
         }
         self.draw();
         Shown::Here
-    }
-
-    /// Takes the terminal over. A process in the background leaves it alone.
-    fn open(&self) -> Option<(Box<Keyboard>, Face)> {
-        if !host::terminal::is_foreground() {
-            return None;
-        }
-        let dumb = self.setup.env.has_dumb_terminal();
-        let keyboard = Keyboard::listen(if dumb { Sender::Lines } else { Sender::Keys }).ok()?;
-        let style = Style::of(&stderr(), &self.setup.env);
-        let face = match self.surface {
-            Surface::Lines => Face::Lines(Screen::open(Stream::Stderr, style, dumb).ok()?),
-            Surface::Picture => Face::Picture(Keys::ask().ok()?),
-        };
-        Some((Box::new(keyboard), face))
     }
 
     /// Gives the terminal back: nothing is asked here from now on.
@@ -281,38 +216,34 @@ impl<'a> Prompter<'a> {
     }
 
     /// Shows the ask that has come to the front, or gives the terminal back.
-    fn turn_to_next(&mut self, changed: bool) {
+    fn turn_to(&mut self, next: Next) {
         self.changed = true;
         if self.asks.is_empty() {
             self.draw();
             self.editor.replace("");
             self.state = State::Quiet;
-        } else if changed {
+        } else if next == Next::Other {
             self.editor.replace("");
             // What was typed before a question is shown is no answer to it.
-            if let State::Open(keyboard, _) = &mut self.state {
-                keyboard.forget();
-            }
+            self.state.forget_typed();
             self.show_ask(Whole::Most);
         }
     }
 
     fn show_ask(&mut self, whole: Whole) {
-        let columns = self.columns();
+        let columns = self.state.columns();
         self.show(self.asks.rows(whole, columns));
         // A dumb terminal has no panel that would say what can be typed.
-        if matches!(&self.state, State::Open(_, Face::Lines(screen)) if screen.is_dumb()) {
+        if self.state.screen().is_some_and(|screen| screen.is_dumb()) {
             self.show(self.asks.hint(columns));
         }
     }
 
     /// Decides on the ask that is shown.
     async fn answer(&mut self, line: &str, session: &Session) -> Result<(), Failure> {
-        if let State::Open(_, Face::Lines(screen)) = &mut self.state {
-            screen.line_ended();
-        }
+        self.state.screen().into_iter().for_each(Screen::line_ended);
         let prompt = self.asks.prompt().unwrap_or_default();
-        let echo = wrap(&[Span::plain(line)], self.columns(), &Lead::hanging(Span::new(Role::Accent, &prompt)));
+        let echo = wrap(&[Span::plain(line)], self.state.columns(), &Lead::hanging(Span::new(Role::Accent, &prompt)));
         if !self.setup.env.has_dumb_terminal() {
             self.show(echo);
         }
@@ -321,73 +252,43 @@ impl<'a> Prompter<'a> {
             Said::Explain => self.show_ask(Whole::All),
             Said::Unclear(words) => self.tell(words),
             Said::Decided(params) => {
-                let rules = match &params.decision {
-                    Decision::Allow { rules, .. } => rules.clone(),
-                    Decision::Deny { .. } | Decision::Reply { .. } | Decision::Proceed { .. } => Vec::new(),
-                };
-                match session.decide(params).await {
-                    Ok(()) => rules.iter().for_each(|rule| self.remember(rule)),
-                    Err(refused @ (Rejected::Refused(_) | Rejected::Rule(_) | Rejected::Hook(_))) => {
-                        self.tell(&refused.to_string());
+                for told in decide(session, self.setup, &self.cwd, params).await? {
+                    match told {
+                        Told::Note(words) | Told::Complaint(words) => self.tell(&words),
                     }
-                    Err(worse @ (Rejected::Paused(_) | Rejected::Gone)) => return Err(worse.into()),
                 }
-                self.turn_to_next(true);
+                self.turn_to(Next::Other);
             }
         }
         Ok(())
     }
 
-    /// Keeps a rule for this project. The session follows it already.
-    fn remember(&mut self, rule: &str) {
-        let words = match approvals::remember(self.setup, &self.cwd, rule, Place::Local) {
-            Ok(path) => format!("`{rule}` is allowed from now on; it stands in {}", path.display()),
-            Err(failure) => format!("`{rule}` is allowed for this session only: {failure}"),
-        };
-        self.tell(&words);
-    }
-
     fn tell(&mut self, words: &str) {
-        let rows = wrap(&[Span::new(Role::Dim, words)], self.columns(), &Lead::hanging(Span::plain("  ")));
-        self.show(rows);
+        let lead = Lead::hanging(Span::plain("  "));
+        self.show(wrap(&[Span::new(Role::Dim, words)], self.state.columns(), &lead));
     }
 
     fn show(&mut self, rows: Vec<Row>) {
         self.changed = true;
-        match (&mut self.state, self.surface) {
-            (State::Open(_, Face::Lines(screen)), _) => screen.show(rows),
-            (State::Open(..) | State::Quiet | State::Closed, Surface::Picture) => self.above.extend(rows),
-            (State::Open(..) | State::Quiet | State::Closed, Surface::Lines) => {}
+        let left = self.state.show(rows);
+        match self.surface {
+            Surface::Picture => self.above.extend(left),
+            Surface::Lines => {}
         }
     }
 
     /// What can be typed, and the line that is being written.
     fn laid(&self) -> Option<(Laid, String)> {
         let prompt = self.asks.prompt()?;
-        let notes = self.asks.hint(self.columns());
+        let notes = self.asks.hint(self.state.columns());
         let panel = Panel { tail: Vec::new(), notes, prompt: &prompt, draft: self.editor.draft() };
-        let laid = panel.lay(self.size());
+        let laid = panel.lay(self.state.size());
         Some((laid, prompt))
     }
 
     fn draw(&mut self) {
         let laid = self.laid();
-        let State::Open(_, Face::Lines(screen)) = &mut self.state else { return };
-        match laid {
-            Some((laid, prompt)) => screen.draw(&laid, Some(&prompt)),
-            None => screen.draw(&Laid { rows: Vec::new(), cursor: (0, 0) }, None),
-        }
-    }
-
-    fn size(&self) -> Size {
-        match &self.state {
-            State::Open(_, Face::Lines(screen)) => screen.size(),
-            State::Open(_, Face::Picture(_)) | State::Quiet | State::Closed => Size::read(),
-        }
-    }
-
-    fn columns(&self) -> usize {
-        self.size().columns.saturating_sub(1).max(10)
+        self.state.draw(laid);
     }
 }
 

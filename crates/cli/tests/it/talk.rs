@@ -4,6 +4,7 @@ use std::fs;
 
 use protocol::{AskId, Decision, Event};
 use testkit::binary::{Stage, Tmux};
+use testkit::server::ModelServer;
 
 use crate::stage;
 
@@ -478,4 +479,44 @@ fn calls_can_be_shown_again_after_the_mode_was_changed() {
     ready(&tmux);
     tmux.says("/mode default").shows("mode   default").says("/show 1").shows("answer: done").press("C-d");
     assert_eq!(tmux.ends(), 0);
+}
+
+/// B1: nothing is known of models yet.
+fn begins(stage: &Stage, server: &ModelServer) -> Tmux {
+    let bosun = stage.bosun::<&str>([]).against(server).without_env("BOSUN_MODEL");
+    let bosun = bosun.without_env("ANTHROPIC_API_KEY").without_env("OPENAI_API_KEY");
+    let tmux = Tmux::start(&bosun, 80, 40);
+    tmux.shows("Which provider?");
+    tmux
+}
+
+#[test]
+fn without_model_and_key_three_questions_lead_to_a_conversation() {
+    let (stage, server) = (stage(), ModelServer::script(MODEL).start());
+    let tmux = begins(&stage, &server);
+    tmux.says("anthropic").shows("key:").says("sk-typed-by-a-person").shows("model [claude-sonnet-5-5]:");
+    tmux.press("Enter").shows("save anthropic/claude-sonnet-5-5 as your default?").press("Enter");
+    tmux.shows("/help shows what you can type").says("hello there").shows("You wrote: <hello there>");
+    ready(&tmux);
+    assert!(!tmux.history().contains("sk-typed"), "{}", tmux.history());
+    tmux.press("C-d");
+    assert_eq!(tmux.ends(), 0);
+    let settings = fs::read_to_string(stage.home().join("config.toml")).unwrap();
+    assert_eq!(settings, "model = \"anthropic/claude-sonnet-5-5\"\n");
+    // The key was not kept, so it alone is asked for.
+    let bosun = stage.bosun::<&str>([]).against(&server).without_env("BOSUN_MODEL").without_env("ANTHROPIC_API_KEY");
+    let tmux = Tmux::start(&bosun, 80, 40);
+    tmux.shows("The API key of anthropic").says("sk-again").shows("/help shows what you can type");
+}
+
+#[test]
+fn a_person_who_leaves_the_questions_is_told_what_to_set() {
+    let (stage, server) = (stage(), ModelServer::script(MODEL).start());
+    for key in ["Escape", "C-c", "C-d"] {
+        let tmux = begins(&stage, &server);
+        tmux.press(key);
+        assert_eq!(tmux.ends(), 2, "{key}");
+        tmux.shows("error: no model is chosen").shows("hint: set ANTHROPIC_API_KEY");
+    }
+    assert!(!stage.home().join("config.toml").exists());
 }

@@ -1,21 +1,30 @@
 //! The files of Claude Code.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use protocol::{PermissionMode, RuleEffect};
 use serde_json::Value;
 
-use super::paths::{InPlace, Left, Needs, left, read_in_place};
+use super::own_folder::OwnFolder;
+use super::paths::{Copied, InPlace, Left, Needs, SKILL, left, read_in_place};
 use super::source::{Owner, Source, Table};
 use super::survey::Survey;
 use super::values::{self, NO_MEMORY, NO_SERVERS};
 use crate::foreign;
 
 const OF_USER: [InPlace; 4] = [
-    InPlace(".claude/CLAUDE.md", "instructions", ""),
-    InPlace(".claude/agents", "agents", ".md"),
-    InPlace(".claude/commands", "slash commands", ".md"),
-    InPlace(".claude/skills", "skills", "SKILL.md"),
+    InPlace("CLAUDE.md", "instructions", ""),
+    InPlace("agents", "agents", ".md"),
+    InPlace("commands", "slash commands", ".md"),
+    InPlace("skills", "skills", SKILL),
+];
+
+/// The same where Bosun does not read it.
+const COPIED: [Copied; 4] = [
+    Copied("CLAUDE.md", "AGENTS.md", "instructions", ""),
+    Copied("agents", "agents", "agent", ".md"),
+    Copied("commands", "commands", "slash command", ".md"),
+    Copied("skills", "skills", "skill", SKILL),
 ];
 
 const INSTRUCTIONS: [InPlace; 4] = [
@@ -28,23 +37,19 @@ const INSTRUCTIONS: [InPlace; 4] = [
 const OF_PROJECT: [InPlace; 3] = [
     InPlace(".claude/agents", "agents", ".md"),
     InPlace(".claude/commands", "slash commands", ".md"),
-    InPlace(".claude/skills", "skills", "SKILL.md"),
+    InPlace(".claude/skills", "skills", SKILL),
 ];
 
 const NOT_OF_USER: [Left; 5] = [
+    Left("rules", "instructions", "Bosun reads .claude/rules of projects only; put the text into ~/.claude/CLAUDE.md"),
+    Left("output-styles", "output styles", "Bosun has none; say what you want in ~/.claude/CLAUDE.md"),
     Left(
-        ".claude/rules",
-        "instructions",
-        "Bosun reads .claude/rules of projects only; put the text into ~/.claude/CLAUDE.md",
-    ),
-    Left(".claude/output-styles", "output styles", "Bosun has none; say what you want in ~/.claude/CLAUDE.md"),
-    Left(
-        ".claude/plugins",
+        "plugins",
         "plugins",
         "name the folder of a plugin with --plugin-dir, or put it into `plugins` of Bosun's home",
     ),
-    Left(".claude/projects", "sessions and memory", "sessions and memories of other products cannot be imported yet"),
-    Left(".claude/agent-memory", "memory", NO_MEMORY),
+    Left("projects", "sessions and memory", "sessions and memories of other products cannot be imported yet"),
+    Left("agent-memory", "memory", NO_MEMORY),
 ];
 
 const NOT_OF_PROJECT: [Left; 2] = [
@@ -64,16 +69,21 @@ const ITS_OWN: [&str; 5] = ["CLAUDE_", "ANTHROPIC_", "DISABLE_", "MCP_", "BASH_"
 /// Looks at everything of Claude Code.
 pub(super) fn look(survey: &mut Survey<'_>) {
     let top = survey.places.project.top.clone();
-    if let Some(user) = survey.places.user {
-        settings(survey, &user.join(".claude/settings.json"), Owner::User);
-        state(survey, &user.join(".claude.json"), &top);
-        read_in_place(survey, user, Needs::Nothing, &OF_USER);
-        left(survey, user, &NOT_OF_USER);
+    if let Some(own) = OwnFolder::of(survey, ".claude") {
+        settings(survey, own.join("settings.json"), own.owner);
+        // A folder that was moved has this file in it.
+        let state_file = match (own.owner, survey.places.user) {
+            (Owner::User, Some(user)) => user.join(".claude.json"),
+            (_, _) => own.join(".claude.json"),
+        };
+        state(survey, &state_file, &top);
+        own.read_or_copy(survey, &OF_USER, &COPIED);
+        own.left(survey, &NOT_OF_USER);
     }
     // In the user's own folder the project's files are the user's.
     if survey.places.user != Some(&top) {
-        settings(survey, &top.join(".claude/settings.json"), Owner::Project);
-        settings(survey, &top.join(".claude/settings.local.json"), Owner::Project);
+        settings(survey, top.join(".claude/settings.json"), Owner::Project);
+        settings(survey, top.join(".claude/settings.local.json"), Owner::Project);
         read_in_place(survey, &top, Needs::Nothing, &INSTRUCTIONS);
         read_in_place(survey, &top, Needs::Trust, &OF_PROJECT);
         left(survey, &top, &NOT_OF_PROJECT);
@@ -81,27 +91,42 @@ pub(super) fn look(survey: &mut Survey<'_>) {
     servers(survey, &top.join(".mcp.json"));
 }
 
-fn settings(survey: &mut Survey<'_>, path: &Path, owner: Owner) {
-    let Some(source) = Source::read(survey, path.to_owned(), owner) else { return };
-    let Some(table) = source.json(survey) else { return };
-    if let Some(permissions) = values::table(survey, &source, &table, "permissions") {
-        rules(survey, &source, permissions);
-    }
-    if let Some(name) = values::text(survey, &source, &table, "model") {
-        model(survey, &source, name);
-    }
-    if let Some(effort) = values::text(survey, &source, &table, "effortLevel") {
-        survey.effort(&source, format!("effortLevel {effort}"), effort);
-    }
-    if let Some(env) = values::table(survey, &source, &table, "env") {
-        variables(survey, &source, env);
-    }
-    for key in table.keys().filter(|key| !["permissions", "model", "effortLevel", "env"].contains(&key.as_str())) {
-        match key.as_str() {
-            read if READ.contains(&read) => survey.in_place(&source, read),
-            harmless if HARMLESS.contains(&harmless) => {}
-            other => survey.not_imported(path, other, why_not(other)),
+fn settings(survey: &mut Survey<'_>, path: PathBuf, owner: Owner) {
+    Source::walk(survey, path, owner, &["permissions", "model", "effortLevel", "env"], setting);
+}
+
+fn setting(survey: &mut Survey<'_>, source: &Source, table: &Table, key: &str) {
+    match key {
+        "permissions" => {
+            if let Some(permissions) = values::table(survey, source, table, key) {
+                rules(survey, source, permissions);
+            }
         }
+        "model" => {
+            if let Some(name) = values::text(survey, source, table, key) {
+                survey.foreign_model(source, name);
+            }
+        }
+        "effortLevel" => {
+            if let Some(effort) = values::text(survey, source, table, key) {
+                survey.effort(source, format!("{key} {effort}"), effort);
+            }
+        }
+        "env" => {
+            if let Some(env) = values::table(survey, source, table, key) {
+                variables(survey, source, env);
+            }
+        }
+        read if READ.contains(&read) => match source.owner {
+            Owner::Moved => {
+                let why = "Bosun reads hooks from ~/.claude/settings.json, not from a folder that was moved; put them \
+                           there, or into `hooks` of Bosun's home";
+                survey.not_imported(&source.path, read, why);
+            }
+            Owner::User | Owner::Local | Owner::Project | Owner::Uncovered => survey.in_place(source, read),
+        },
+        harmless if HARMLESS.contains(&harmless) => {}
+        other => survey.not_imported(&source.path, other, why_not(other)),
     }
 }
 
@@ -129,7 +154,11 @@ fn rules(survey: &mut Survey<'_>, source: &Source, permissions: &Table) {
     for effect in [RuleEffect::Ask, RuleEffect::Deny] {
         let texts = values::texts(survey, source, permissions, effect.word());
         for text in texts {
-            survey.in_place(source, format!("{} {text}", effect.word()));
+            let found = format!("{} {text}", effect.word());
+            match source.owner {
+                Owner::Moved => narrow(survey, source, found, effect, text),
+                Owner::User | Owner::Local | Owner::Project | Owner::Uncovered => survey.in_place(source, found),
+            }
         }
     }
     if let Some(mode) = values::text(survey, source, permissions, "defaultMode") {
@@ -148,7 +177,7 @@ fn rules(survey: &mut Survey<'_>, source: &Source, permissions: &Table) {
 fn allow(survey: &mut Survey<'_>, source: &Source, text: &str) {
     let found = format!("allow {text}");
     match (foreign::below_top(text), source.owner) {
-        (Some(_), Owner::User) => {
+        (Some(_), Owner::User | Owner::Moved) => {
             let why = "its path means another folder in every project; write it with `bosun config allow RULE`";
             survey.not_imported(&source.path, found, why);
         }
@@ -157,6 +186,15 @@ fn allow(survey: &mut Survey<'_>, source: &Source, text: &str) {
         }
         (None, _) => survey.rule(source, found, RuleEffect::Allow, text),
     }
+}
+
+/// A rule that asks or denies, in a file that Bosun does not read. What may mean two places holds for both, as it does
+/// in a file that is read.
+fn narrow(survey: &mut Survey<'_>, source: &Source, found: String, effect: RuleEffect, text: &str) {
+    if let Some(below) = foreign::below_top(text) {
+        survey.rule(source, found.clone(), effect, &below);
+    }
+    survey.rule(source, found, effect, text);
 }
 
 fn default_mode(survey: &mut Survey<'_>, source: &Source, mode: &str) {
@@ -172,14 +210,6 @@ fn default_mode(survey: &mut Survey<'_>, source: &Source, mode: &str) {
         }
     };
     survey.mode(source, found, ours);
-}
-
-fn model(survey: &mut Survey<'_>, source: &Source, name: &str) {
-    let found = format!("model {name}");
-    match values::model(name) {
-        Ok(model) => survey.model(source, found, &model),
-        Err(why) => survey.not_imported(&source.path, found, why),
-    }
 }
 
 fn variables(survey: &mut Survey<'_>, source: &Source, env: &Table) {

@@ -5,7 +5,8 @@ use std::path::Path;
 use protocol::{PermissionMode, RuleEffect};
 use serde_json::Value;
 
-use super::paths::{InPlace, Left, Needs, entries, left, read_in_place};
+use super::own_folder::OwnFolder;
+use super::paths::{Copied, InPlace, Left, Needs, SKILL, copy, entries, left, read_in_place};
 use super::prefix_rules::{self, PrefixRule};
 use super::source::{Owner, Source, Table};
 use super::survey::Survey;
@@ -13,13 +14,20 @@ use super::values::{self, NO_MEMORY, NO_SERVERS, NO_SESSIONS};
 
 const INSTRUCTIONS: [InPlace; 1] = [InPlace("AGENTS.md", "instructions", "")];
 
-const SKILLS: [InPlace; 1] = [InPlace(".agents/skills", "skills", "SKILL.md")];
+const SKILLS: [InPlace; 1] = [InPlace(".agents/skills", "skills", SKILL)];
+
+/// What Bosun has a place for and does not read where it is.
+const COPIED: [Copied; 3] = [
+    Copied("AGENTS.md", "AGENTS.md", "instructions", ""),
+    Copied("prompts", "commands", "slash command", ".md"),
+    Copied("skills", "skills", "skill", SKILL),
+];
 
 const NOT_OF_USER: [Left; 4] = [
-    Left(".codex/AGENTS.override.md", "instructions", "Bosun reads AGENTS.md; put the text there"),
-    Left(".codex/sessions", "sessions", NO_SESSIONS),
-    Left(".codex/history.jsonl", "sessions", NO_SESSIONS),
-    Left(".codex/memories", "memory", NO_MEMORY),
+    Left("AGENTS.override.md", "instructions", "Bosun reads AGENTS.md; put the text there"),
+    Left("sessions", "sessions", NO_SESSIONS),
+    Left("history.jsonl", "sessions", NO_SESSIONS),
+    Left("memories", "memory", NO_MEMORY),
 ];
 
 const NOT_OF_PROJECT: [Left; 2] = [
@@ -30,12 +38,14 @@ const NOT_OF_PROJECT: [Left; 2] = [
 /// Looks at everything of Codex.
 pub(super) fn look(survey: &mut Survey<'_>) {
     let top = survey.places.project.top.clone();
-    if let Some(user) = survey.places.user {
-        settings(survey, &user.join(".codex/config.toml"), Owner::User);
-        rules(survey, &user.join(".codex/rules"), Owner::User);
-        copies(survey, &user.join(".codex"));
-        read_in_place(survey, user, Needs::Nothing, &SKILLS);
-        left(survey, user, &NOT_OF_USER);
+    if let Some(own) = OwnFolder::of(survey, ".codex") {
+        settings(survey, &own.join("config.toml"), own.owner);
+        rules(survey, &own.join("rules"), own.owner);
+        copy(survey, &own.path, &COPIED);
+        if let Some(user) = survey.places.user {
+            read_in_place(survey, user, Needs::Nothing, &SKILLS);
+        }
+        own.left(survey, &NOT_OF_USER);
     }
     // In the user's own folder the project's files are the user's.
     if survey.places.user != Some(&top) {
@@ -45,26 +55,6 @@ pub(super) fn look(survey: &mut Survey<'_>) {
     }
     read_in_place(survey, &top, Needs::Nothing, &INSTRUCTIONS);
     left(survey, &top, &NOT_OF_PROJECT);
-}
-
-/// What Bosun has a place for and does not read where it is.
-fn copies(survey: &mut Survey<'_>, codex: &Path) {
-    let instructions = codex.join("AGENTS.md");
-    if instructions.is_file() {
-        survey.copy(&instructions, Path::new("AGENTS.md"), "instructions".into());
-    }
-    for file in entries(&codex.join("prompts")) {
-        let name = file.file_name().filter(|_| file.is_file() && file.extension().is_some_and(|end| end == "md"));
-        if let Some(name) = name {
-            survey.copy(&file, &Path::new("commands").join(name), "slash command".into());
-        }
-    }
-    for folder in entries(&codex.join("skills")) {
-        let name = folder.file_name().filter(|_| folder.join("SKILL.md").is_file());
-        if let Some(name) = name {
-            survey.copy(&folder, &Path::new("skills").join(name), "skill".into());
-        }
-    }
 }
 
 fn settings(survey: &mut Survey<'_>, path: &Path, owner: Owner) {

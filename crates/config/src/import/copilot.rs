@@ -1,21 +1,30 @@
 //! The files of GitHub Copilot CLI.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use protocol::RuleEffect;
 use serde_json::Value;
 
 use super::claude::servers;
-use super::paths::{InPlace, Left, Needs, left, read_in_place};
+use super::own_folder::OwnFolder;
+use super::paths::{Copied, InPlace, Left, Needs, SKILL, left, read_in_place};
 use super::source::{Owner, Source, Table};
 use super::survey::Survey;
 use super::values::{self, NO_SESSIONS};
 
 const OF_USER: [InPlace; 4] = [
-    InPlace(".copilot/copilot-instructions.md", "instructions", ""),
-    InPlace(".copilot/agents", "agents", ".md"),
-    InPlace(".copilot/skills", "skills", "SKILL.md"),
-    InPlace(".copilot/hooks", "hooks", ".json"),
+    InPlace("copilot-instructions.md", "instructions", ""),
+    InPlace("agents", "agents", ".md"),
+    InPlace("skills", "skills", SKILL),
+    InPlace("hooks", "hooks", ".json"),
+];
+
+/// The same where Bosun does not read it.
+const COPIED: [Copied; 4] = [
+    Copied("copilot-instructions.md", "AGENTS.md", "instructions", ""),
+    Copied("agents", "agents", "agent", ".md"),
+    Copied("skills", "skills", "skill", SKILL),
+    Copied("hooks", "hooks", "hooks", ".json"),
 ];
 
 const INSTRUCTIONS: [InPlace; 3] = [
@@ -27,23 +36,19 @@ const INSTRUCTIONS: [InPlace; 3] = [
 const OF_PROJECT: [InPlace; 4] = [
     InPlace(".github/agents", "agents", ".md"),
     InPlace(".github/prompts", "slash commands", ".prompt.md"),
-    InPlace(".github/skills", "skills", "SKILL.md"),
+    InPlace(".github/skills", "skills", SKILL),
     InPlace(".github/hooks", "hooks", ".json"),
 ];
 
 const NOT_OF_USER: [Left; 4] = [
     Left(
-        ".copilot/installed-plugins",
+        "installed-plugins",
         "plugins",
         "name the folder of a plugin with --plugin-dir, or put it into `plugins` of Bosun's home",
     ),
-    Left(".copilot/extensions", "extensions", "Bosun has none"),
-    Left(".copilot/session-state", "sessions", NO_SESSIONS),
-    Left(
-        ".copilot/session-store.db",
-        "sessions and memory",
-        "sessions and memories of other products cannot be imported yet",
-    ),
+    Left("extensions", "extensions", "Bosun has none"),
+    Left("session-state", "sessions", NO_SESSIONS),
+    Left("session-store.db", "sessions and memory", "sessions and memories of other products cannot be imported yet"),
 ];
 
 const NOT_OF_PROJECT: [Left; 1] = [Left(
@@ -55,37 +60,31 @@ const NOT_OF_PROJECT: [Left; 1] = [Left(
 /// Looks at everything of Copilot.
 pub(super) fn look(survey: &mut Survey<'_>) {
     let top = survey.places.project.top.clone();
-    if let Some(user) = survey.places.user {
-        settings(survey, &user.join(".copilot/settings.json"), Owner::User);
-        settings(survey, &user.join(".copilot/config.json"), Owner::User);
-        approvals(survey, &user.join(".copilot/permissions-config.json"), &top);
-        servers(survey, &user.join(".copilot/mcp-config.json"));
-        read_in_place(survey, user, Needs::Nothing, &OF_USER);
-        left(survey, user, &NOT_OF_USER);
+    if let Some(own) = OwnFolder::of(survey, ".copilot") {
+        settings(survey, own.join("settings.json"), own.owner);
+        settings(survey, own.join("config.json"), own.owner);
+        approvals(survey, &own.join("permissions-config.json"), &top);
+        servers(survey, &own.join("mcp-config.json"));
+        own.read_or_copy(survey, &OF_USER, &COPIED);
+        own.left(survey, &NOT_OF_USER);
     }
-    settings(survey, &top.join(".github/copilot/settings.json"), Owner::Uncovered);
-    settings(survey, &top.join(".github/copilot/settings.local.json"), Owner::Uncovered);
+    settings(survey, top.join(".github/copilot/settings.json"), Owner::Uncovered);
+    settings(survey, top.join(".github/copilot/settings.local.json"), Owner::Uncovered);
     read_in_place(survey, &top, Needs::Nothing, &INSTRUCTIONS);
     read_in_place(survey, &top, Needs::Trust, &OF_PROJECT);
     servers(survey, &top.join(".vscode/mcp.json"));
     left(survey, &top, &NOT_OF_PROJECT);
 }
 
-fn settings(survey: &mut Survey<'_>, path: &Path, owner: Owner) {
-    let Some(source) = Source::read(survey, path.to_owned(), owner) else { return };
-    let Some(table) = source.json(survey) else { return };
-    for key in table.keys() {
-        setting(survey, &source, &table, key);
-    }
+fn settings(survey: &mut Survey<'_>, path: PathBuf, owner: Owner) {
+    Source::walk(survey, path, owner, &[], setting);
 }
 
 fn setting(survey: &mut Survey<'_>, source: &Source, table: &Table, key: &str) {
     match key {
         "model" => {
-            let Some(name) = values::text(survey, source, table, key) else { return };
-            match values::model(name) {
-                Ok(model) => survey.model(source, format!("model {name}"), &model),
-                Err(why) => survey.not_imported(&source.path, format!("model {name}"), why),
+            if let Some(name) = values::text(survey, source, table, key) {
+                survey.foreign_model(source, name);
             }
         }
         "effortLevel" | "reasoningEffort" | "reasoning_effort" => {

@@ -8,6 +8,7 @@ mod claude;
 mod codex;
 mod copilot;
 mod finding;
+mod own_folder;
 mod paths;
 mod prefix_rules;
 mod source;
@@ -43,6 +44,8 @@ pub struct ImportPlaces<'a> {
     pub home: &'a Path,
     /// The user's own folder.
     pub user: Option<&'a Path>,
+    /// Where a variable says that the product's own folder is.
+    pub moved: Option<&'a Path>,
     /// The project.
     pub project: &'a Project,
     /// How it stands.

@@ -5,8 +5,20 @@ use std::path::{Path, PathBuf};
 use super::source::count;
 use super::survey::Survey;
 
+/// The file that makes a folder a skill.
+pub(super) const SKILL: &str = "SKILL.md";
+
 /// Something that Bosun reads where it is: its place, what it is, and how its files end.
 pub(super) struct InPlace(pub(super) &'static str, pub(super) &'static str, pub(super) &'static str);
+
+/// Something that is copied into Bosun's home: its place, where it goes, what each is, and how its files end. What has
+/// no ending is one file; skills are folders.
+pub(super) struct Copied(
+    pub(super) &'static str,
+    pub(super) &'static str,
+    pub(super) &'static str,
+    pub(super) &'static str,
+);
 
 /// Something that is not imported: its place, what it is, and why.
 pub(super) struct Left(pub(super) &'static str, pub(super) &'static str, pub(super) &'static str);
@@ -29,6 +41,26 @@ pub(super) fn read_in_place(survey: &mut Survey<'_>, folder: &Path, needs: Needs
             many => format!("{what}: {many} files"),
         };
         survey.read_in_place(&path, found, needs == Needs::Trust);
+    }
+}
+
+/// Copies what Bosun has a place for and does not read where it is.
+pub(super) fn copy(survey: &mut Survey<'_>, folder: &Path, all: &[Copied]) {
+    for Copied(below, into, what, ends) in all {
+        let path = folder.join(below);
+        if ends.is_empty() && path.is_file() {
+            survey.copy(&path, Path::new(into), (*what).to_owned());
+        }
+        let is_one = |entry: &Path| match *ends {
+            "" => false,
+            SKILL => entry.join(SKILL).is_file(),
+            ends => entry.is_file() && entry.to_string_lossy().ends_with(ends),
+        };
+        for entry in entries(&path).into_iter().filter(|entry| is_one(entry)) {
+            if let Some(name) = entry.file_name() {
+                survey.copy(&entry, &Path::new(into).join(name), (*what).to_owned());
+            }
+        }
     }
 }
 

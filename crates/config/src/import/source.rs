@@ -14,6 +14,8 @@ const MOST: u64 = 32 << 20;
 pub(super) enum Owner {
     /// The user's, for every project.
     User,
+    /// The same, in a folder that Bosun reads nothing in.
+    Moved,
     /// The user's, for this project.
     Local,
     /// The project's, and what trust in it is bound to.
@@ -30,16 +32,28 @@ pub(super) struct Source {
     pub(super) text: String,
 }
 
+/// What becomes of one key of a file.
+pub(super) type Setting = fn(&mut Survey<'_>, &Source, &Table, &str);
+
 /// A table of such a file.
 pub(super) type Table = Map<String, Value>;
 
 impl Source {
+    /// Reads a file of settings in JSON, and tells of each key of it: these first, then the others.
+    pub(super) fn walk(survey: &mut Survey<'_>, path: PathBuf, owner: Owner, first: &[&str], each: Setting) {
+        let Some(source) = Source::read(survey, path, owner) else { return };
+        let Some(table) = source.json(survey) else { return };
+        let first_there = first.iter().copied().filter(|key| table.contains_key(*key));
+        let others = table.keys().map(String::as_str).filter(|key| !first.contains(key));
+        first_there.chain(others).for_each(|key| each(survey, &source, &table, key));
+    }
+
     /// Reads a file, if it is there and a text. What is wrong with it is told.
     pub(super) fn read(survey: &mut Survey<'_>, path: PathBuf, owner: Owner) -> Option<Source> {
         let top = survey.places.project.top.as_path();
         let bytes = match (owner, path.strip_prefix(top)) {
             (Owner::Project | Owner::Uncovered, Ok(below)) => host::read_below(top, below, MOST),
-            (Owner::User | Owner::Local, _) | (_, Err(_)) => host::read_plain(&path, MOST),
+            (Owner::User | Owner::Moved | Owner::Local, _) | (_, Err(_)) => host::read_plain(&path, MOST),
         };
         let bytes = match bytes {
             Ok(bytes) => bytes?,

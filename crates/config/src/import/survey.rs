@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::ImportPlaces;
 use super::finding::{Change, Finding, Outcome, What};
 use super::source::{Owner, Source};
+use super::values;
 use crate::edit::{self, Entry, Keys};
 use crate::file::File;
 use crate::permissions::RuleLine;
@@ -110,6 +111,15 @@ impl<'a> Survey<'a> {
         }
     }
 
+    /// The model that sessions ask, by the name that it has elsewhere.
+    pub(super) fn foreign_model(&mut self, source: &Source, name: &str) {
+        let found = format!("model {name}");
+        match values::model(name) {
+            Ok(model) => self.model(source, found, &model),
+            Err(why) => self.not_imported(&source.path, found, why),
+        }
+    }
+
     /// The model that sessions ask.
     pub(super) fn model(&mut self, source: &Source, found: String, model: &str) {
         self.entry(source, found, text(&["model"], model), Effect::Widens);
@@ -137,7 +147,7 @@ impl<'a> Survey<'a> {
             (_, _) => self.places.project.top.join(folder),
         };
         let is_relative = !folder.starts_with(['/', '~']);
-        if is_relative && source.owner == Owner::User {
+        if is_relative && matches!(source.owner, Owner::User | Owner::Moved) {
             let why = "a relative path means another folder in every project; write it into your file for a project";
             return self.not_imported(&source.path, found, why);
         }
@@ -192,7 +202,7 @@ impl<'a> Survey<'a> {
             return self.not_imported(&source.path, found, why);
         }
         let into = match source.owner {
-            Owner::User => user_file(self.places),
+            Owner::User | Owner::Moved => user_file(self.places),
             Owner::Local | Owner::Project | Owner::Uncovered => project_file(self.places),
         };
         let key = key_of(&keys);
@@ -225,7 +235,7 @@ impl<'a> Survey<'a> {
     /// Why what a file says may not count here.
     fn held(&self, owner: Owner, effect: Effect) -> Option<&'static str> {
         match (owner, effect, self.places.standing) {
-            (Owner::User | Owner::Local, _, _) | (_, Effect::Narrows, _) => None,
+            (Owner::User | Owner::Moved | Owner::Local, _, _) | (_, Effect::Narrows, _) => None,
             (Owner::Project, Effect::Widens, Standing::Trusted) => None,
             (Owner::Project, Effect::Widens, Standing::Untrusted) => {
                 Some("you have not trusted the project; `bosun trust`, then import again")

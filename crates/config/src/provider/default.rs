@@ -14,24 +14,41 @@ pub struct DefaultModel {
     pub variable: String,
 }
 
+/// A provider that a person can choose where nothing is known of it but its settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choosable {
+    /// Its name.
+    pub provider: String,
+    /// Its model that is used where nobody chose one. A provider of a file needs to list exactly one model, since nobody
+    /// knows which of several is meant.
+    pub default: Option<String>,
+}
+
 impl Access {
-    /// The model that is used where nobody chose one: that of the first provider with a key, in the order of the table
-    /// of built-in providers, then by name. A provider of a file needs to list exactly one model, since nobody knows
-    /// which of several is meant.
-    pub fn default_model(&self) -> Option<DefaultModel> {
+    /// The providers that can be chosen: in the order of the table of built-in providers, then by name. Local servers
+    /// are not among them, since they have to be looked for first.
+    pub fn choosable(&self) -> Vec<Choosable> {
         let places = &self.providers.places;
-        let built_in = BUILT_IN.iter().filter_map(|known| {
-            let name = known.default?;
-            Some((known.name, places.get(known.name)?, name))
+        let built_in = BUILT_IN.iter().filter(|known| known.default.is_some() && places.contains_key(known.name));
+        let built_in =
+            built_in.map(|known| Choosable { provider: known.name.into(), default: known.default.map(str::to_owned) });
+        let others = places.iter().filter(|(name, _)| match BuiltIn::named(name) {
+            Some(known) => known.is_local() && !self.local.contains(name),
+            None => true,
         });
-        let configured = places.iter().filter_map(|(provider, place)| {
-            let mut names = place.models.keys();
-            let only = names.next().filter(|_| names.next().is_none() && BuiltIn::named(provider).is_none())?;
-            Some((provider.as_str(), place, only.as_str()))
+        let others = others.map(|(name, place)| {
+            let mut models = place.models.keys();
+            let only = models.next().filter(|_| models.next().is_none());
+            Choosable { provider: name.clone(), default: only.cloned() }
         });
-        built_in.chain(configured).find_map(|(provider, place, name)| {
-            let variable = variable(place)?.to_owned();
-            Some(DefaultModel { spec: format!("{provider}/{name}"), variable })
+        built_in.chain(others).collect()
+    }
+
+    /// The model that is used where nobody chose one: that of the first provider with a key.
+    pub fn default_model(&self) -> Option<DefaultModel> {
+        self.choosable().into_iter().find_map(|Choosable { provider, default }| {
+            let variable = variable(self.providers.places.get(&provider)?)?.to_owned();
+            Some(DefaultModel { spec: format!("{provider}/{}", default?), variable })
         })
     }
 }
@@ -77,5 +94,17 @@ mod tests {
         assert_eq!(default_of(&one, &[]), None);
         assert_eq!(default_of(place, &["OWN_KEY"]), None);
         assert_eq!(default_of(&format!("{one}[providers.own.models.small]\n"), &["OWN_KEY"]), None);
+    }
+
+    #[test]
+    fn every_provider_that_is_not_looked_for_on_this_machine_can_be_chosen() {
+        let names = |file: &str, env: &[(&str, &str)]| {
+            let file: File = toml::from_str(file).unwrap();
+            let access = file.resolve().access(&Env::of(env)).unwrap();
+            access.choosable().into_iter().map(|choosable| choosable.provider).collect::<Vec<_>>()
+        };
+        assert_eq!(names("", &[]), ["anthropic", "openai"]);
+        let own = "[providers.own]\nkind = 'openai-chat'\nbase-url = 'https://own/v1'\n";
+        assert_eq!(names(own, &[("OLLAMA_HOST", "gpu.lan")]), ["anthropic", "openai", "ollama", "own"]);
     }
 }

@@ -9,7 +9,7 @@ mod error;
 mod file;
 
 pub use access::Access;
-pub use default::DefaultModel;
+pub use default::{Choosable, DefaultModel};
 pub use error::ProviderError;
 pub use file::{ModelFile, ProviderFile};
 

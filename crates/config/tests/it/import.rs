@@ -9,13 +9,30 @@ use crate::Machine;
 
 impl Machine {
     fn survey(&self, product: Product, standing: Standing) -> Vec<Finding> {
+        self.survey_moved(product, standing, None)
+    }
+
+    /// The same with the product's own folder elsewhere.
+    fn survey_moved(&self, product: Product, standing: Standing, moved: Option<&str>) -> Vec<Finding> {
         let (home, user, project) = (self.home(), self.path("user"), Project::find(&self.top()));
-        let places = ImportPlaces { home: &home, user: Some(&user), project: &project, standing, no_allow_all: None };
+        let moved = moved.map(|below| self.path(below));
+        let places = ImportPlaces {
+            home: &home,
+            user: Some(&user),
+            moved: moved.as_deref(),
+            project: &project,
+            standing,
+            no_allow_all: None,
+        };
         survey(product, &places).unwrap()
     }
 
     /// Each finding as one line, without what differs from run to run.
     fn table(&self, product: Product, standing: Standing) -> Vec<String> {
+        self.shown_all(&self.survey(product, standing))
+    }
+
+    fn shown_all(&self, findings: &[Finding]) -> Vec<String> {
         let local = self.local().display().to_string();
         let line = |finding: &Finding| {
             let Finding { file, found, outcome } = finding;
@@ -30,7 +47,7 @@ impl Machine {
             };
             self.shown(format!("{}: {found}: {text}", file.display()).replace(&local, "LOCAL"))
         };
-        self.survey(product, standing).iter().map(line).collect()
+        findings.iter().map(line).collect()
     }
 }
 
@@ -243,4 +260,49 @@ fn approvals_and_settings_of_copilot_become_rules_of_this_project() {
             "/project/.github/agents: agents: 1 file: inPlace: once you trust the project: `bosun trust`".into(),
         ]
     );
+}
+
+/// What a variable moved is not read in place, so that all of it is written or copied: a deny above all.
+#[test]
+fn a_folder_that_a_variable_moved_is_imported_from_there() {
+    let machine = Machine::new();
+    let settings = r#"{"permissions": {"deny": ["Read(./.env)", "Bash(rm:*)"], "allow": ["Bash(ls)"]}, "hooks": {}}"#;
+    machine.write("user/.claude/settings.json", CLAUDE).write("moved/settings.json", settings);
+    machine.write("moved/agents/a.md", "").write("moved/skills/s/SKILL.md", "").write("moved/CLAUDE.md", "x");
+    machine.write("moved/.claude.json", r#"{"mcpServers": {"docs": {}}}"#);
+    let findings = machine.survey_moved(Product::Claude, Standing::Untrusted, Some("moved"));
+    assert_eq!(
+        machine.shown_all(&findings),
+        [
+            "/moved/settings.json: allow Bash(ls): becomes: permissions.allow shell(ls) in /home/config.toml",
+            "/moved/settings.json: deny Read(./.env): becomes: permissions.deny read(./.env) in /home/config.toml",
+            "/moved/settings.json: deny Bash(rm:*): becomes: permissions.deny shell(rm:*) in /home/config.toml",
+            "/moved/settings.json: hooks: notImported: Bosun reads hooks from ~/.claude/settings.json, not from a folder that was moved; put them there, or into `hooks` of Bosun's home",
+            "/moved/.claude.json: MCP servers: docs: notImported: MCP servers of files are not started by this version",
+            "/moved/CLAUDE.md: instructions: becomes: a copy in /home/AGENTS.md",
+            "/moved/agents/a.md: agent: becomes: a copy in /home/agents/a.md",
+            "/moved/skills/s: skill: becomes: a copy of the folder in /home/skills/s",
+        ]
+    );
+    assert_eq!(write(&findings).len(), 0);
+    let denied = machine.layers(Standing::Untrusted).unwrap().rules().unwrap();
+    assert!(denied.iter().any(|rule| rule.text == "shell(rm:*)"), "{denied:?}");
+    // The usual folder by another name is the usual folder.
+    let usual = machine.survey_moved(Product::Claude, Standing::Untrusted, Some("user/../user/.claude"));
+    assert!(usual.iter().any(|finding| matches!(finding.outcome, Outcome::InPlace(_))), "{usual:?}");
+}
+
+#[test]
+fn the_folders_of_copilot_and_codex_can_be_moved_too() {
+    let machine = Machine::new();
+    machine.write("moved/config.json", r#"{"model": "gpt-5.4"}"#).write("moved/hooks/a.json", "{}");
+    machine.write("moved/config.toml", "model = 'gpt-5.4'").write("moved/prompts/p.md", "");
+    let shown =
+        |product| machine.shown_all(&machine.survey_moved(product, Standing::Untrusted, Some("moved"))).join("\n");
+    let copilot = "/moved/config.json: model gpt-5.4: becomes: model = openai/gpt-5.4 in /home/config.toml\n\
+                   /moved/hooks/a.json: hooks: becomes: a copy in /home/hooks/a.json";
+    assert_eq!(shown(Product::Copilot), copilot);
+    let codex = "/moved/config.toml: model gpt-5.4: becomes: model = openai/gpt-5.4 in /home/config.toml\n\
+                 /moved/prompts/p.md: slash command: becomes: a copy in /home/commands/p.md";
+    assert_eq!(shown(Product::Codex), codex);
 }

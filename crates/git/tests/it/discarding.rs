@@ -26,6 +26,50 @@ async fn q40_a_checkout_is_removed_only_when_all_of_it_is_kept() {
 }
 
 #[tokio::test]
+async fn what_changed_after_it_was_kept_is_kept_too_before_a_checkout_is_removed() {
+    let changes: [(&str, &[&str], &str, &str); 5] = [
+        ("a new file", &["!echo late > late.txt"], "late.txt", "late"),
+        (
+            "same size and time",
+            &["!touch -r b.txt t && echo LATE > b.txt && touch -r t b.txt && rm t"],
+            "b.txt",
+            "LATE",
+        ),
+        ("an ignored file that is added", &["add -f x.log"], "x.log", "log"),
+        ("a commit", &["!echo late > c.txt", "add c.txt", "commit -q -m late"], "c.txt", "late"),
+        (
+            "a file that is removed, and one in a new folder",
+            &["!rm -rf b.txt && mkdir d && echo late > d/e"],
+            "d/e",
+            "late",
+        ),
+    ];
+    for (what, steps, file, text) in changes {
+        let stage = Stage::new().await;
+        let mut checkout = stage.checkout("x").await;
+        let id = checkout.id();
+        fs::write(checkout.path().join(".gitignore"), "*.log\n").unwrap();
+        fs::write(checkout.path().join("x.log"), "log\n").unwrap();
+        fs::write(checkout.path().join("b.txt"), "made\n").unwrap();
+        checkout.seal().await.unwrap();
+        for step in steps {
+            match step.strip_prefix('!') {
+                Some(command) => {
+                    let mut shell = std::process::Command::new("sh");
+                    let done = shell.args(["-c", command]).current_dir(checkout.path()).status().unwrap();
+                    assert!(done.success(), "{what}");
+                }
+                None => stage.run(&checkout, &[step]).await,
+            }
+        }
+        let gone = checkout.discard(&stage.home, NOW).await.unwrap();
+        assert!(matches!(gone, Discarded::Removed(_)), "{what}: {gone:?}");
+        let kept = stage.git.text(&["show", &format!("{}:{file}", id.work_ref())]).await.unwrap();
+        assert_eq!(kept, text, "{what}");
+    }
+}
+
+#[tokio::test]
 async fn q40_a_checkout_that_somebody_may_work_in_is_left_alone() {
     let stage = Stage::new().await;
     let checkout = stage.checkout("x").await;
@@ -133,4 +177,26 @@ async fn q40_ids_that_begin_alike_are_not_taken_for_each_other() {
     let outer = made.remove(0);
     assert!(matches!(outer.discard(&stage.home, NOW).await, Ok(Discarded::Trashed { .. })));
     assert!(made[0].path().join("a.txt").exists());
+}
+
+#[tokio::test]
+async fn a_removal_that_was_broken_off_is_finished_and_nothing_else_is_removed() {
+    let stage = Stage::new().await;
+    let checkout = stage.checkout("x").await;
+    let (path, id) = (checkout.path().to_owned(), checkout.id());
+    // What a process leaves that ends while it removes a large checkout.
+    let left = stage.home.trash_dir().join(format!("removed-{}", id.task));
+    fs::create_dir_all(left.join("deep/er")).unwrap();
+    fs::write(left.join("deep/er/file"), "kept elsewhere\n").unwrap();
+    symlink(&path, left.join("link")).unwrap();
+    let kept = stage.checkout("kept").await;
+    kept.trash(&stage.home, NOW, "by hand").unwrap();
+    assert_eq!(Trashed::all(&stage.home).len(), 1, "what is being removed is not in the trash");
+    assert_eq!(git::finish_removals(&stage.home).entries, 5);
+    assert!(!left.exists() && path.join("a.txt").exists());
+    assert_eq!(Trashed::all(&stage.home).len(), 1);
+    assert_eq!(git::finish_removals(&stage.home).entries, 0);
+    assert!(matches!(checkout.discard(&stage.home, NOW).await, Ok(Discarded::Removed(_))));
+    let root = path.parent().unwrap();
+    assert_eq!(fs::read_dir(root).unwrap().count(), 0, "nothing stays beside it");
 }

@@ -13,6 +13,7 @@ mod discarding;
 mod hostile;
 mod merging;
 mod mischief;
+mod processes;
 mod running;
 mod sealing;
 mod stage;

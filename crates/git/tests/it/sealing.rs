@@ -164,3 +164,106 @@ async fn a8_what_nobody_changed_is_sealed_once_whoever_seals_it() {
     fs::write(checkout.path().join("a.txt"), "three\n").unwrap();
     assert_ne!(checkout.seal().await.unwrap().commit, sealed.commit);
 }
+
+/// The files that a filter of the user's has read since the last call, which is called for whatever git reads.
+fn reads(stage: &Stage) -> Vec<String> {
+    let log = stage.path().join("reads");
+    let text = fs::read_to_string(&log).unwrap_or_default();
+    let _none = fs::remove_file(log);
+    let names: std::collections::BTreeSet<&str> = text.lines().filter_map(|line| line.rsplit('/').next()).collect();
+    names.into_iter().map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn sealing_reads_only_the_files_that_changed() {
+    let stage = Stage::new().await;
+    // Long paths make an index large.
+    let deep = vec!["x".repeat(240); 12].join("/");
+    fs::create_dir_all(stage.git.folder().join(&deep)).unwrap();
+    for n in 0..1_600 {
+        stage.write(&format!("{deep}/file-{n}.txt"), "the same\n");
+    }
+    let file = |n: u32| format!("{deep}/file-{n}.txt");
+    stage.write(".gitattributes", "*.txt filter=seen\n");
+    stage.git.done(&["add", "-A"], &[]).await.unwrap();
+    stage.git.done(&["commit", "-q", "-m", "many"], &[]).await.unwrap();
+    let seen = format!("[filter \"seen\"]\n\tclean = \"echo %f >> {}/reads; cat\"\n", stage.path().display());
+    fs::write(stage.path().join(".gitconfig"), seen).unwrap();
+    let mut checkout = stage.checkout("x").await;
+    fs::write(checkout.path().join(file(7)), "another\n").unwrap();
+    reads(&stage);
+    assert_eq!(checkout.seal().await.unwrap().files, [file(7)]);
+    assert_eq!(reads(&stage), ["file-7.txt"]);
+    stage.run(&checkout, &["status", &format!("add {}", file(7)), "commit -q -m mine"]).await;
+    fs::write(checkout.path().join(file(8)), "another\n").unwrap();
+    reads(&stage);
+    assert_eq!(checkout.seal().await.unwrap().files, [file(7), file(8)]);
+    assert_eq!(reads(&stage), ["file-7.txt", "file-8.txt"], "whatever the agent's own index says");
+}
+
+/// Writes into the index of a checkout, as an agent can, that the first file is as it is now and has not changed since.
+fn forge(checkout: &Checkout) {
+    use std::os::unix::fs::MetadataExt;
+    let index = checkout.path().join(".git/index");
+    let mut bytes = fs::read(&index).unwrap();
+    let found = fs::metadata(checkout.path().join("a.txt")).unwrap();
+    let fields = [
+        found.ctime(),
+        found.ctime_nsec(),
+        found.mtime(),
+        found.mtime_nsec(),
+        found.dev() as i64,
+        found.ino() as i64,
+        i64::from(found.mode()),
+        i64::from(found.uid()),
+        i64::from(found.gid()),
+        found.size() as i64,
+    ];
+    // A head of twelve bytes, then the entries.
+    for (n, field) in fields.into_iter().enumerate() {
+        bytes[12 + 4 * n..16 + 4 * n].copy_from_slice(&(field as u32).to_be_bytes());
+    }
+    fs::write(&index, bytes).unwrap();
+    let file = fs::File::options().write(true).open(&index).unwrap();
+    file.set_modified(std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(4_000_000_000)).unwrap();
+}
+
+#[tokio::test]
+async fn neither_forged_times_nor_a_forged_index_hide_a_change() {
+    let stage = Stage::new().await;
+    let mut checkout = stage.checkout("x").await;
+    let (path, first) = (checkout.path().join("a.txt"), "two\n");
+    let modified = fs::metadata(&path).unwrap().modified().unwrap();
+    // In place, of the same size, and with the time that the file had.
+    let change = |text: &str| {
+        fs::write(&path, text).unwrap();
+        fs::File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
+    };
+    change(first);
+    let sealed = checkout.seal().await.unwrap();
+    assert_eq!(stage.file(&sealed.commit, "a.txt").await.as_deref(), Some(first), "a forged time");
+    change("six\n");
+    forge(&checkout);
+    let own = stage.git.at(checkout.path()).text(&["status", "--porcelain"]).await.unwrap();
+    assert_eq!(own, "", "the forged index hides the change from the checkout's own repository");
+    let sealed = checkout.seal().await.unwrap();
+    assert_eq!(stage.file(&sealed.commit, "a.txt").await.as_deref(), Some("six\n"), "a forged index");
+    // Settings of the user's that make git look at less do not help either.
+    stage.git.done(&["config", "core.trustctime", "false"], &[]).await.unwrap();
+    stage.git.done(&["config", "core.checkStat", "minimal"], &[]).await.unwrap();
+    change("ten\n");
+    forge(&checkout);
+    let sealed = checkout.seal().await.unwrap();
+    assert_eq!(stage.file(&sealed.commit, "a.txt").await.as_deref(), Some("ten\n"));
+}
+
+#[tokio::test]
+async fn what_the_agent_took_out_of_its_index_and_ignores_is_not_sealed() {
+    let stage = Stage::new().await;
+    let mut checkout = stage.checkout("x").await;
+    fs::write(checkout.path().join(".gitignore"), "a.txt\n").unwrap();
+    stage.run(&checkout, &["rm -q --cached a.txt"]).await;
+    let sealed = checkout.seal().await.unwrap();
+    assert_eq!(sealed.files, [".gitignore", "a.txt"]);
+    assert_eq!(stage.file(&sealed.commit, "a.txt").await, None);
+}

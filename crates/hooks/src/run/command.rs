@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use host::{ExitStatus, Guardian, Input, Output, Process, Program, Stderr, Stdin};
 use serde_json::Value;
@@ -26,18 +27,42 @@ pub(super) struct Command<'a> {
     pub(super) env: Vec<(OsString, OsString)>,
 }
 
+/// What a command has written so far, which stays known when its deadline ends it.
+#[derive(Debug, Default)]
+pub(super) struct Heard(Mutex<Vec<u8>>);
+
+impl Heard {
+    pub(super) fn text(&self) -> String {
+        text(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Takes more; gives how much there is.
+    fn add(&self, bytes: &[u8]) -> usize {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.extend_from_slice(bytes);
+        kept.len()
+    }
+}
+
 /// Runs a command to its end. Dropping this, as a deadline does, kills it with everything it started.
-pub(super) async fn run(guardian: &Guardian, command: Command<'_>, payload: &Value) -> Result<Wrote, Failure> {
+pub(super) async fn run(
+    guardian: &Guardian,
+    command: Command<'_>,
+    payload: &Value,
+    heard: &Heard,
+) -> Result<Wrote, Failure> {
     let mut program = Program::new(shell(), command.folder).args(["-c", command.command]);
     program.env = command.env;
     (program.stdin, program.stderr) = (Stdin::Pipe, Stderr::Pipe);
     let process = guardian.spawn(program).await.map_err(|error| Failure::Start(error.to_string()))?;
     let Process { stdin, output, stderr, mut job } = process;
-    let reading = async { tokio::try_join!(read(Some(output)), read(stderr)) };
-    let (output, complaint) = tokio::select! {
-        read = reading => read?,
+    let complained = Heard::default();
+    let reading = async { tokio::try_join!(read(Some(output), heard), read(stderr, &complained)) };
+    tokio::select! {
+        read = reading => read.map(|((), ())| ())?,
         never = write(stdin, payload) => match never {},
     };
+    let (output, complaint) = (heard.text(), complained.text());
     let exit = job.wait().await.map_err(|error| Failure::Start(error.to_string()))?;
     match exit.status {
         ExitStatus::Code(0) => Ok(Wrote::Answer(output)),
@@ -60,16 +85,15 @@ async fn write(stdin: Option<Input>, payload: &Value) -> std::convert::Infallibl
 }
 
 /// What a hook writes, read to its end.
-async fn read(from: Option<Output>) -> Result<String, Failure> {
-    let Some(mut from) = from else { return Ok(String::new()) };
-    let (mut kept, mut buffer) = (Vec::new(), vec![0; 16 * 1024]);
+async fn read(from: Option<Output>, heard: &Heard) -> Result<(), Failure> {
+    let Some(mut from) = from else { return Ok(()) };
+    let mut buffer = vec![0; 16 * 1024];
     loop {
         let count = from.read(&mut buffer).await.unwrap_or_default();
         if count == 0 {
-            return Ok(text(&kept));
+            return Ok(());
         }
-        kept.extend_from_slice(&buffer[..count]);
-        if kept.len() > FLOOD {
+        if heard.add(&buffer[..count]) > FLOOD {
             return Err(Failure::Flood(FLOOD));
         }
     }

@@ -14,7 +14,7 @@ use protocol::{HookAction, HookDialect, HookEvent, HookFailure, HookSpec};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
-use super::command::{self, Command};
+use super::command::{self, Command, Heard};
 use super::failure::Failure;
 use super::http::{self, Post};
 use crate::payload::payload;
@@ -105,12 +105,13 @@ impl Runner {
         let time = Duration::from_millis(hook.timeout_ms).min(LONGEST);
         // Nobody closes it. Its time begins when it has room.
         let _room = self.room.acquire().await;
-        let ran = tokio::time::timeout(time, self.run(hook, &payload, about)).await;
+        let heard = Heard::default();
+        let ran = tokio::time::timeout(time, self.run(hook, &payload, about, &heard)).await;
         let read = match ran {
             Ok(Ok(Wrote::Answer(text))) => said::read(&text, hook.event, hook.dialect, occasion),
             Ok(Ok(Wrote::No(reason))) => Ok(no(hook.event, reason)),
-            Ok(Err(failure)) => Err(failure),
-            Err(_late) => Err(Failure::Late(time)),
+            Ok(Err(failure)) => before_failure(&heard, hook, occasion, failure),
+            Err(_late) => before_failure(&heard, hook, occasion, Failure::Late(time)),
         };
         match read {
             Ok(verdict) => {
@@ -123,7 +124,7 @@ impl Runner {
         }
     }
 
-    async fn run(&self, hook: &HookSpec, payload: &Value, about: &About) -> Result<Wrote, Failure> {
+    async fn run(&self, hook: &HookSpec, payload: &Value, about: &About, heard: &Heard) -> Result<Wrote, Failure> {
         match &hook.action {
             HookAction::Command { command, cwd, env } => {
                 let folder = cwd.as_ref().map_or_else(|| self.folder(about), |cwd| self.ways.top.join(cwd));
@@ -131,7 +132,7 @@ impl Runner {
                     return Err(Failure::Program(file.display().to_string()));
                 }
                 let env = self.env(hook.dialect, env);
-                command::run(&self.ways.guardian, Command { command, folder, env }, payload).await
+                command::run(&self.ways.guardian, Command { command, folder, env }, payload, heard).await
             }
             HookAction::Http { url, headers, allowed_env } => {
                 let post = Post { url, headers, allowed: allowed_env, env: &self.ways.env };
@@ -180,6 +181,21 @@ fn is_told(occasion: &Occasion) -> bool {
         | Occasion::Start
         | Occasion::Stop { .. }
         | Occasion::Item { .. } => false,
+    }
+}
+
+/// What a hook that failed had said before: a no, or that a person should decide, counts all the same, and so does what
+/// may have been one of a guard.
+fn before_failure(heard: &Heard, hook: &HookSpec, occasion: &Occasion, failure: Failure) -> Result<Verdict, Failure> {
+    match said::read(&heard.text(), hook.event, hook.dialect, occasion) {
+        Ok(verdict) if matches!(verdict.ruling, Ruling::Deny { .. } | Ruling::Ask { .. }) => {
+            tracing::warn!(hook = hook.source, %failure, "a hook said no, and failed");
+            // Nothing that would let more happen.
+            Ok(Verdict { input: None, rules: Vec::new(), ..verdict })
+        }
+        Ok(_) => Err(failure),
+        Err(unread) if said::is_guard(hook.event) => Err(unread),
+        Err(_unread) => Err(failure),
     }
 }
 

@@ -114,6 +114,25 @@ async fn h3_q36_hooks_that_hang_are_ended_at_their_deadline() {
     assert!(denies(&ruling, "longer than 0.1 s"), "{ruling:?}");
 }
 
+/// What a hook that hangs or fails had written before is heard, if it says no, whatever its failure would mean.
+#[tokio::test]
+async fn a_no_counts_also_of_a_hook_that_then_hangs_or_fails() {
+    let no = r#"echo '{"permissionDecision":"deny","permissionDecisionReason":"not today"}'"#;
+    for then in ["sleep 60", "exit 1", "kill -9 $$"] {
+        let (ruling, took) = timed(guardian(), &format!("{no}; {then}"), HookFailure::Open, 3000).await;
+        assert!(denies(&ruling, "not today"), "{then}: {ruling:?}");
+        assert!(took < Duration::from_secs(10), "{then} took {took:?}");
+    }
+    // What may have been a no and was cut off means no; a yes and other words mean nothing.
+    let (ruling, _) =
+        timed(guardian(), r#"printf '{"permissionDecision":"de'; sleep 60"#, HookFailure::Open, 1000).await;
+    assert!(denies(&ruling, "no answer"), "{ruling:?}");
+    for text in [r#"echo '{"permissionDecision":"allow"}'"#, "echo checking"] {
+        let (ruling, _) = timed(guardian(), &format!("{text}; sleep 60"), HookFailure::Open, 300).await;
+        assert_eq!(ruling, Ruling::Nothing, "{text}");
+    }
+}
+
 #[tokio::test]
 async fn h3_q36_what_a_hook_started_is_gone_with_it() {
     let folder = tempfile::tempdir().unwrap();

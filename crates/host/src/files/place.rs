@@ -90,9 +90,9 @@ impl Place {
         }
     }
 
-    /// Opens a file to read it in parts, with the stamp it has now.
-    pub fn open(&self) -> Result<(File, Stamp), FileError> {
-        self.open_as(READ).map(|(file, metadata)| (file, Stamp::of(&metadata)))
+    /// Opens a file to read it in parts, with what is known of the file that is open.
+    pub fn open(&self) -> Result<(File, Metadata), FileError> {
+        self.open_as(READ)
     }
 
     /// The stamp of the file that is there.

@@ -109,11 +109,11 @@ impl Draft<'_> {
 /// The name, or the name with a number that no sibling has: the first, where numbers were given in order. A parent
 /// may have thousands of children of one name, so the number is searched for by halves.
 fn free_name(parent: &Task, name: &str) -> String {
-    if !parent.names.contains(name) {
+    if !parent.has_child(name) {
         return name.to_owned();
     }
     let numbered = |n: u64| format!("{name}-{n}");
-    let is_taken = |n: u64| parent.names.contains(&numbered(n));
+    let is_taken = |n: u64| parent.has_child(&numbered(n));
     let mut free = 2;
     while is_taken(free) {
         free *= 2;

@@ -141,10 +141,10 @@ fn check_ledgers(kernel: &Kernel) {
     for task in kernel.tasks() {
         let booked = task.ledger.spent.plus(task.ledger.reserved);
         assert!(task.ledger.budget.allows(booked), "{} spent past its budget", task.id);
-        if let Work::Asking(Asking { reserved, .. }) = task.work {
+        if let Work::Asking(asked) = &task.work {
             for above in kernel.state.lineage(task.id) {
                 let sum = asking.entry(above.id).or_default();
-                *sum = sum.plus(reserved);
+                *sum = sum.plus(asked.reserved);
             }
         }
     }

@@ -22,7 +22,7 @@ impl World {
         match work {
             _ if self.dice.one_in(12) => self.greet(run),
             Work::Fresh | Work::Boundary | Work::Answered { .. } => self.report_between(run, &work),
-            Work::Asking(asking) => self.report_asking(run, turn, asking),
+            Work::Asking(asking) => self.report_asking(run, turn, *asking),
             Work::Acting(calls) => {
                 let calls: Vec<_> = calls.into_iter().collect();
                 if let Some((call, phase)) = self.dice.pick(&calls) {

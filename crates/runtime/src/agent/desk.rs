@@ -8,7 +8,7 @@ use host::Guardian;
 use kernel::{Ending, Point, Report};
 use net::fetch::Fetcher;
 use policy::Policy;
-use protocol::{Activation, FailKind, Kind, TaskId};
+use protocol::{Activation, Envelope, FailKind, Kind, TaskId};
 use store::{Reader, StoreError};
 use tools::{Stamps, Tool};
 
@@ -26,7 +26,7 @@ use crate::lists::SharedList;
 use crate::outfit::Outfits;
 use crate::own::Given;
 use crate::redact::Redactor;
-use crate::roster::Roster;
+use crate::roster::{Roster, Words};
 use crate::settings::Settings;
 use crate::shells;
 use crate::sites::{self, Sites};
@@ -142,16 +142,34 @@ impl Desk {
     }
 
     /// The events of a task after `seq`.
-    pub(super) fn log_of(&self, task: TaskId, seq: u64) -> Result<Vec<protocol::Envelope>, StoreError> {
+    pub(super) fn log_of(&self, task: TaskId, seq: u64) -> Result<Vec<Envelope>, StoreError> {
+        self.ask_log(|reader| reader.task_events_after(task, seq))
+    }
+
+    fn ask_log<T>(&self, ask: impl FnOnce(&Reader) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let mut open = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         let reader = match open.take() {
             Some(reader) => reader,
             None => self.reader()?,
         };
         // One that failed is not asked again.
-        let events = reader.task_events_after(task, seq)?;
+        let told = ask(&reader)?;
         *open = Some(reader);
-        Ok(events)
+        Ok(told)
+    }
+
+    /// What a task said and left behind; from the log, if that is not held any more.
+    pub(crate) fn words(&self, task: TaskId) -> Arc<Words> {
+        if let Some(words) = self.roster.words(task) {
+            return words;
+        }
+        match self.ask_log(|reader| reader.task_traces(task)) {
+            Ok(log) => Arc::new(Words::of_log(&log)),
+            Err(error) => {
+                tracing::warn!(%task, %error, "what a task said cannot be read");
+                Arc::default()
+            }
+        }
     }
 
     /// What calls may do now, with what was granted since the session began.
@@ -181,7 +199,9 @@ impl Desk {
 
     /// Keeps what they look like before it begins.
     pub(crate) fn remember(&self, task: TaskId, snapshot: Snapshot) {
-        self.snapshots.lock().unwrap_or_else(PoisonError::into_inner).insert(task, Arc::new(snapshot));
+        let mut snapshots = self.snapshots.lock().unwrap_or_else(PoisonError::into_inner);
+        self.let_go(&mut snapshots);
+        snapshots.insert(task, Arc::new(snapshot));
     }
 
     /// All files of a folder as they are; nothing where there are too many of them.
@@ -201,7 +221,16 @@ impl Desk {
     /// it write.
     pub(crate) fn stamps(&self, task: TaskId) -> Arc<Stamps> {
         let mut stamps = self.stamps.lock().unwrap_or_else(PoisonError::into_inner);
+        self.let_go(&mut stamps);
         Arc::clone(stamps.entry(task).or_default())
+    }
+
+    /// Makes room among what is held of tasks: those that have been at rest for long begin anew, as they would in
+    /// another process.
+    fn let_go<T>(&self, held: &mut HashMap<TaskId, T>) {
+        if held.len() == held.capacity() {
+            held.retain(|task, _| self.roster.is_recent(*task));
+        }
     }
 }
 

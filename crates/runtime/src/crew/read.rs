@@ -63,7 +63,10 @@ impl Crew {
         let head = format!("{path} ({task}): {}", standing.words());
         match (order.since_turn, standing.at_rest) {
             (None, true) => {
-                let Some(result) = result(&self.desk, task) else { return Ok(head) };
+                // It may have to be read from the log.
+                let desk = std::sync::Arc::clone(&self.desk);
+                let read = tokio::task::spawn_blocking(move || result(&desk, task)).await;
+                let Some(result) = read.map_err(ToolError::broken)? else { return Ok(head) };
                 self.caller.tells(task, standing.activation);
                 Ok(format!("{head}\n{result}"))
             }

@@ -20,7 +20,7 @@ pub(super) const HEAD: usize = 512;
 
 /// A task's latest result.
 pub(super) fn result(desk: &Desk, task: TaskId) -> Option<String> {
-    quoted(desk, task, |known| known.endings.last_key_value().map(|(_, ending)| ending))
+    quoted(desk, task, Known::latest)
 }
 
 /// A task's first result, as the answer to the call that started it.
@@ -28,20 +28,25 @@ pub(super) fn first_result(desk: &Desk, task: TaskId) -> Option<String> {
     quoted(desk, task, Known::first)
 }
 
-fn quoted(desk: &Desk, task: TaskId, which: impl FnOnce(&Known) -> Option<&Ending>) -> Option<String> {
+type Which = fn(&Known) -> Option<(Activation, &Ending)>;
+
+fn quoted(desk: &Desk, task: TaskId, which: Which) -> Option<String> {
     let id = CheckoutId { session: desk.session, task };
+    let words = desk.words(task);
     desk.roster.known(task, |known| {
         let max = desk.settings.tools.output.saturating_sub(HEAD);
-        Some(prompt::quote_within(&told(id, known, which(known)?), max))
+        let (activation, ending) = which(known)?;
+        Some(prompt::quote_within(&told(id, known, ending, words.ended(activation)), max))
     })?
 }
 
 /// How one activation of a task ended, as mail for its parent; it is quoted where it is read.
 pub(crate) fn ended(desk: &Desk, task: TaskId, activation: Activation) -> Option<String> {
     let id = CheckoutId { session: desk.session, task };
+    let words = desk.words(task);
     desk.roster.known(task, |known| {
         let ending = known.endings.get(&activation)?;
-        Some(told(id, known, ending))
+        Some(told(id, known, ending, words.ended(activation)))
     })?
 }
 
@@ -50,7 +55,7 @@ pub(crate) fn message(desk: &Desk, from: TaskId, text: &str) -> String {
     format!("Message from {} ({from}):\n{text}", desk.roster.path(from))
 }
 
-fn told(id: CheckoutId, known: &Known, ending: &Ending) -> String {
+fn told(id: CheckoutId, known: &Known, ending: &Ending, (text, evidence): (&str, &[Evidence])) -> String {
     let detail = match &ending.outcome {
         // On one line: nothing in it can be taken for what follows.
         Outcome::Failed { kind, message } => format!(" ({kind:?}: {})", one_line(message, WHY)),
@@ -62,16 +67,15 @@ fn told(id: CheckoutId, known: &Known, ending: &Ending) -> String {
     };
     let agent = &known.spec.agent;
     let head = format!("{} ({agent}, {}): {}{detail}", known.path, id.task, ending.outcome.word());
-    let text = ending.text.as_str();
     // What the runtime knows comes first: whatever stands after the agent's first word is the agent's.
     let said = if text.is_empty() { "It said nothing.".to_owned() } else { format!("It said:\n{text}") };
-    [head, facts(id, known, ending), said].join("\n")
+    [head, facts(id, known, ending, evidence), said].join("\n")
 }
 
 /// What the runtime knows of the work, whatever the agent says about it.
-fn facts(id: CheckoutId, known: &Known, ending: &Ending) -> String {
-    let (tally, evidence) = (ending.tally, || known.evidence.iter().take(ending.evidence));
-    let time = ending.began.map_or(0, |began| ending.at.0.saturating_sub(began.0));
+fn facts(id: CheckoutId, known: &Known, ending: &Ending, evidence: &[Evidence]) -> String {
+    let tally = ending.tally;
+    let time = tally.began.map_or(0, |began| ending.at.0.saturating_sub(began.0));
     let mut facts = vec![format!("{} turns", tally.turns), format!("{} tokens", tally.usage.total())];
     if tally.cost.micros > 0 {
         facts.push(format!("${}.{:06}", tally.cost.micros / 1_000_000, tally.cost.micros % 1_000_000));
@@ -79,11 +83,11 @@ fn facts(id: CheckoutId, known: &Known, ending: &Ending) -> String {
     facts.push(format!("{}.{} s", time / 1000, time % 1000 / 100));
     let mut lines = vec![format!("[{}]", facts.join(", "))];
     lines.extend(known.spec.model.as_ref().and_then(replaced));
-    let changed = listed(evidence().filter_map(|piece| match piece {
+    let changed = listed(evidence.iter().filter_map(|piece| match piece {
         Evidence::Changed { path } => Some(one_line(path, PIECE)),
         Evidence::Ran { .. } => None,
     }));
-    let ran = listed(evidence().filter_map(|piece| match piece {
+    let ran = listed(evidence.iter().filter_map(|piece| match piece {
         Evidence::Ran { command, exit: Some(code) } => Some(format!("`{}` → {code}", one_line(command, PIECE))),
         Evidence::Ran { command, exit: None } => Some(format!("`{}` → killed", one_line(command, PIECE))),
         Evidence::Changed { .. } => None,

@@ -53,8 +53,7 @@ fn touched(desk: &Desk, task: TaskId) -> Vec<String> {
     let roster = &desk.roster;
     let mut changed: Vec<String> = Vec::new();
     for id in std::iter::once(task).chain(roster.below(task)) {
-        let paths = roster.known(id, |known| known.evidence.iter().filter_map(path).collect::<Vec<_>>());
-        changed.extend(paths.into_iter().flatten());
+        changed.extend(desk.words(id).evidence().iter().filter_map(path));
     }
     changed
 }

@@ -69,7 +69,7 @@ impl Keeper {
 
     /// Serves until it is told to end.
     pub(super) fn run(mut self, notes: &Receiver<Note>) {
-        let mut shelf = Shelf::open(&self.home);
+        let mut shelf = Shelf::open(&self.home, self.clock.now());
         let own = process::own_name().unwrap_or_else(|error| {
             tracing::warn!(%error, "this process has no name that others could look up");
             Holder("nobody".into())

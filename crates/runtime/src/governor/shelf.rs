@@ -6,7 +6,7 @@ use std::sync::Arc;
 use host::Home;
 use kernel::Bucket;
 use kernel::bucket::Holder;
-use kernel::day::DayLedger;
+use kernel::day::{Day, DayLedger};
 use protocol::At;
 use store::{Buckets, StoreError};
 
@@ -20,9 +20,30 @@ pub(super) struct Shelf {
 
 impl Shelf {
     /// Opens the shared buckets.
-    pub(super) fn open(home: &Home) -> Shelf {
+    pub(super) fn open(home: &Home, now: At) -> Shelf {
         let shared = Buckets::open(home).inspect_err(alone).ok();
-        Shelf { shared, seen: HashMap::new() }
+        let shelf = Shelf { shared, seen: HashMap::new() };
+        if let Err(error) = shelf.recall_day(home, Day::of(now)) {
+            tracing::warn!(error, "what was spent today before bosun.db was made again is not counted");
+        }
+        shelf
+    }
+
+    /// Counts again what the sessions spent today, if nothing is known of any day: `bosun.db` is new, or was lost.
+    fn recall_day(&self, home: &Home, today: Day) -> Result<(), String> {
+        let Some(shared) = &self.shared else { return Ok(()) };
+        let text = |error: StoreError| error.to_string();
+        if shared.read(Buckets::DAYS).map_err(text)?.is_some() {
+            return Ok(());
+        }
+        let spent = shared.spent_since(home, today.start()).map_err(text)?;
+        // Also that it is nothing, so that it is not counted again.
+        self.change_days(|ledger| {
+            // Another process may have counted it meanwhile.
+            if *ledger == DayLedger::default() {
+                ledger.settle(today, &Holder(String::new()), 0, spent);
+            }
+        })
     }
 
     /// A bucket as it is now.

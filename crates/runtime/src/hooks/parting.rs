@@ -150,10 +150,10 @@ async fn next_end(events: &mut Subscription) -> bool {
 }
 
 async fn tell_stop(desk: &Arc<Desk>, run: Run) {
-    let ending = |known: &crate::roster::Known| {
-        known.endings.get(&run.activation).map(|ending| (ending.outcome.word(), ending.text.as_str().to_owned()))
-    };
-    let (reason, said) = desk.roster.known(run.task, ending).flatten().unwrap_or(("ended", String::new()));
+    let outcome = |known: &crate::roster::Known| known.endings.get(&run.activation).map(|ending| ending.outcome.word());
+    let reason = desk.roster.known(run.task, outcome).flatten();
+    let said = reason.map(|_| desk.words(run.task).ended(run.activation).0.to_owned()).unwrap_or_default();
+    let reason = reason.unwrap_or("ended");
     // It is over: there is nothing to keep from ending.
     let _told = tell(desk, run, Occasion::Stop { reason: reason.into(), said, again: false }).await;
 }

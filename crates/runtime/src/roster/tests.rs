@@ -1,4 +1,4 @@
-use protocol::{Attempt, CancelBy, Kind, StopReason, Turn};
+use protocol::{Answer, AnswerStatus, Attempt, Block, CallId, CancelBy, Envelope, Evidence, Kind, StopReason, Turn};
 
 use super::*;
 
@@ -49,8 +49,8 @@ fn endings(roster: &Roster) -> Vec<(u32, &'static str)> {
 #[test]
 fn the_call_that_started_a_task_hears_its_first_result_whatever_came_after() {
     let roster = roster(vec![started(1), ended(1, "first"), Event::TaskRequeued, started(2), ended(2, "second")]);
-    let first = roster.known(id(2), |known| known.first().map(|ending| ending.text.as_str().to_owned()));
-    assert_eq!(first.flatten().as_deref(), Some("first"));
+    let first = roster.known(id(2), |known| known.first().map(|(activation, _)| activation)).flatten().unwrap();
+    assert_eq!(roster.words(id(2)).unwrap().ended(first).0, "first");
 }
 
 #[test]
@@ -67,4 +67,72 @@ fn the_latest_words_of_an_activation_are_known_until_it_ends() {
     assert_eq!(roster(events.clone()).said(id(2)), "b");
     let over = events.into_iter().chain([ended(1, "b")]).collect();
     assert_eq!(roster(over).said(id(2)), "");
+}
+
+fn ran(command: &str) -> Event {
+    Event::CallAnswered {
+        call: CallId("c".into()),
+        answer: Answer { status: AnswerStatus::Done, text: String::new() },
+        evidence: ran_pieces(command),
+    }
+}
+
+/// Starts an agent of the root and ends it.
+fn run_through(roster: &Roster, task: u128) {
+    let spec = TaskSpec { parent: Some(id(1)), ..TaskSpec::new(Kind::Agent, "worker", format!("w{task}")) };
+    let events = [Event::TaskCreated(Box::new(spec)), started(1), said("x"), ran("ls"), ended(1, "result")];
+    events.into_iter().for_each(|event| roster.read(&Entry { task: id(task), at: At(7), event }));
+}
+
+/// What agents said is in the log; of a thousand that have ended, the words of the latest are held.
+#[test]
+fn the_words_of_tasks_that_have_long_been_at_rest_are_not_held() {
+    let roster = roster(Vec::new());
+    (10..1_010).for_each(|task| run_through(&roster, task));
+    let held = (10..1_010).filter(|task| roster.is_recent(id(*task))).collect::<Vec<_>>();
+    assert_eq!(held, (1_010 - RECENT as u128..1_010).collect::<Vec<_>>());
+    assert!(roster.words(id(10)).is_none() && roster.is_recent(id(1)) && roster.is_recent(id(2)));
+    assert_eq!(roster.words(id(1_009)).unwrap().ended(Activation(1)), ("result", &ran_pieces("ls")[..]));
+    let outcome = roster.known(id(10), |known| known.latest().map(|(_, ending)| ending.outcome.word()));
+    assert_eq!(outcome.flatten(), Some("completed"));
+}
+
+fn ran_pieces(command: &str) -> Vec<Evidence> {
+    vec![Evidence::Ran { command: command.into(), exit: Some(0) }]
+}
+
+#[test]
+fn a_task_that_goes_on_after_its_words_were_let_go_is_read_from_the_log() {
+    let roster = roster(Vec::new());
+    (10..100).for_each(|task| run_through(&roster, task));
+    for event in [Event::TaskRequeued, started(2), said("again"), ran("pwd")] {
+        roster.read(&Entry { task: id(10), at: At(8), event });
+    }
+    assert!(roster.is_recent(id(10)) && roster.words(id(10)).is_none());
+    assert_eq!(roster.said(id(10)), "again");
+    let log: Vec<Envelope> = [ran("ls"), ended(1, "result"), ran("pwd"), ended(2, "more")]
+        .into_iter()
+        .map(|event| Envelope {
+            v: Envelope::VERSION,
+            seq: 1,
+            session: protocol::SessionId::new(id(5).uuid()),
+            entry: Entry { task: id(10), at: At(8), event },
+        })
+        .collect();
+    let words = Words::of_log(&log);
+    assert_eq!(words.ended(Activation(1)), ("result", &ran_pieces("ls")[..]));
+    assert_eq!(words.ended(Activation(2)).0, "more");
+    assert_eq!(words.evidence().len(), 2);
+}
+
+#[test]
+fn whatever_is_left_behind_anew_changes_the_digest_and_nothing_else_does() {
+    let roster = roster(vec![started(1)]);
+    let digest_after = |event: Event| {
+        roster.read(&Entry { task: id(2), at: At(8), event });
+        roster.left_behind()
+    };
+    let digests = [ran("ls"), ran("ls"), said("x"), ran("pwd")].map(digest_after);
+    assert_eq!((digests[0], digests[1]), (digests[1], digests[2]));
+    assert_ne!(digests[2], digests[3]);
 }

@@ -7,14 +7,21 @@ mod site;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use host::Home;
 use protocol::TaskId;
+use tokio::task::JoinSet;
 
 pub(crate) use own::Own;
 pub(crate) use place::place;
 pub(crate) use site::Site;
 
 use crate::agent::Desk;
+
+/// How long after the first checkout is made nothing is removed. More are being made, and file systems are slow to make
+/// files while others are removed.
+const BEGINNING: Duration = Duration::from_secs(20);
 
 /// The sites of a session's tasks.
 #[derive(Debug)]
@@ -23,11 +30,27 @@ pub(crate) struct Sites {
     own: Mutex<HashMap<TaskId, Arc<Own>>>,
     /// Held while a checkout that was made before is opened, so that it is opened once.
     opening: tokio::sync::Mutex<()>,
+    /// The removal of what earlier processes left, while tasks work.
+    removing: Mutex<JoinSet<()>>,
 }
 
 impl Sites {
     pub(crate) fn new(shared: Site) -> Sites {
-        Sites { shared: Arc::new(shared), own: Mutex::default(), opening: tokio::sync::Mutex::default() }
+        let (own, opening) = (Mutex::default(), tokio::sync::Mutex::default());
+        Sites { shared: Arc::new(shared), own, opening, removing: Mutex::default() }
+    }
+
+    /// Finishes, while tasks work, to remove checkouts that a process before this one did not come to.
+    pub(crate) fn finish_removals(&self, home: &Home) {
+        let mut removing = self.removing.lock().unwrap_or_else(PoisonError::into_inner);
+        // Once is enough: what this process itself does not come to, the next one does.
+        if removing.is_empty() {
+            let home = home.clone();
+            removing.spawn(async move {
+                tokio::time::sleep(BEGINNING).await;
+                let _removed = tokio::task::spawn_blocking(move || git::finish_removals(&home)).await;
+            });
+        }
     }
 
     /// The checkout that a task itself has.

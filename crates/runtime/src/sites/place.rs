@@ -79,6 +79,7 @@ async fn make(desk: &Desk, link: &Link, task: TaskId) -> Result<Own, Unplaced> {
     let own = own(desk, checkout, &root, repository.below())?;
     // Durable before anything is done there: whoever comes next finds it.
     link.supervisor.report(link.run, Report::Placed { path, base }).await?;
+    desk.sites.finish_removals(&desk.settings.home);
     Ok(own)
 }
 

@@ -363,6 +363,7 @@ impl Actor {
         if let Err(defect) = self.durable.evolve(&entry) {
             tracing::error!(%defect, seq = self.last_seq, "a durable event contradicts the state");
         }
+        self.draft.share_task(entry.task, &self.durable);
         self.grants.read(&entry.event);
         self.roster.read(&entry);
         if matches!(entry.event, Event::TurnAnswered { .. } | Event::TurnFailed { .. }) {

@@ -3,6 +3,7 @@
 
 mod cell;
 mod pages;
+mod views;
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -21,6 +22,12 @@ pub struct Salvaged {
     pub events: Vec<Envelope>,
     /// The numbers of those that were committed and not found.
     pub missing: Vec<RangeInclusive<u64>>,
+}
+
+/// The number of the last event that was committed to a session, if that is known: what is read afterwards should have
+/// it.
+pub fn last_committed(home: &Home, id: SessionId) -> Option<u64> {
+    tally::committed(&home.session_db(id))
 }
 
 /// Looks for the events of a session in its damaged file. Nothing is written.

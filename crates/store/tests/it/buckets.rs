@@ -5,6 +5,7 @@ use std::process::Stdio;
 use std::thread;
 
 use host::Home;
+use protocol::{At, Cost, Event, ModelFault, Turn};
 use store::{Buckets, Index, StoreError};
 
 use crate::support::*;
@@ -33,6 +34,41 @@ fn a_change_is_seen_by_everybody_and_kept() {
     assert_eq!(later.read(KEY).unwrap().as_deref(), Some("3"));
     assert_eq!(later.read("another").unwrap().as_deref(), Some("None"));
     assert!(Index::open(&house.home).unwrap().list(None).unwrap().is_empty());
+}
+
+/// A session that spends so much at each of these moments.
+fn spend(home: &Home, n: u128, micros: u64, at: &[u64]) {
+    let failed = |turn| Event::TurnFailed {
+        turn: Turn(turn),
+        fault: ModelFault::Overloaded,
+        message: String::new(),
+        cost: Cost { tokens: 1, micros },
+        retry: None,
+    };
+    let turns = at.iter().zip(1..).flat_map(|(at, turn)| [entry(*at, begun(turn)), entry(*at, failed(turn))]);
+    let opened = create(home, session(n));
+    commit(&opened.writer, opening().into_iter().chain(turns).collect()).unwrap();
+    opened.writer.release().unwrap();
+}
+
+/// D16: what a day cost is in the sessions, whether they began on it, and whether they can be read as a whole.
+#[test]
+fn what_was_spent_since_a_moment_is_counted_from_the_sessions() {
+    let house = house();
+    spend(&house.home, 1, 5, &[100, 900, 2000, 3000]);
+    spend(&house.home, 2, 70, &[1000]);
+    spend(&house.home, 3, 300, &[100]);
+    spend(&house.home, 4, 1000, &[1500, 1600]);
+    let since = |at| Buckets::open(&house.home).unwrap().spent_since(&house.home, At(at)).unwrap();
+    drop(Index::current(&house.home).unwrap());
+    assert_eq!((since(1000), since(1001), since(5000)), (2080, 2010, 0));
+    // The header of the file is lost, and its rows are not.
+    let path = house.home.session_db(session(4));
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[..90].fill(0xff);
+    std::fs::write(&path, bytes).unwrap();
+    std::fs::remove_file(house.home.index_db()).unwrap();
+    assert_eq!(since(1000), 2080);
 }
 
 #[test]

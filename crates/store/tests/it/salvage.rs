@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use protocol::api::TasksParams;
 use protocol::{Delivery, Entry, Envelope, Event, MailId, Origin};
 use store::{Reader, Salvaged, salvage};
 
@@ -103,4 +104,18 @@ fn events_in_the_write_ahead_log_are_found() {
     let found = salvage(&house.home, session(2)).unwrap();
     assert_eq!((found.events.len(), found.missing), (log.len(), Vec::new()));
     drop(opened);
+}
+
+/// What pages show of a session is made again from its events, as far as there are any.
+#[test]
+fn views_are_made_of_events_alone() {
+    let (house, log) = written();
+    let (own, made) = (reader(&house.home, session(1)), Reader::of_events(session(1), &log).unwrap());
+    assert_eq!(made.session_view().unwrap(), own.session_view().unwrap());
+    let tasks = |reader: &Reader| reader.tasks(&TasksParams { all: true, ..TasksParams::every() }).unwrap();
+    assert_eq!(tasks(&made), tasks(&own));
+    assert_eq!(made.events_after(0, usize::MAX).unwrap(), log);
+    // Without their beginning, the others make no task, and are there to read.
+    let made = Reader::of_events(session(1), &log[20..]).unwrap();
+    assert_eq!((tasks(&made).tasks.len(), made.session_view().unwrap().events), (0, log.len() as u64));
 }

@@ -76,6 +76,9 @@ const MESSAGE: usize = 600;
 const NAMED: usize = 5;
 /// Most bytes of one line that are held in memory; a file with a longer one is passed over from there.
 const HEAP: usize = 8 * 1024 * 1024;
+/// How much of a file is read before it is searched. Most files are smaller, and are searched where they lie. It is no
+/// more than the library looks at to tell a binary file.
+const BLOCK: usize = 64 * 1024;
 
 struct Search<'a> {
     cx: &'a Context,
@@ -123,12 +126,12 @@ impl<'a> Search<'a> {
             .after_context(context)
             .build();
         let mut found = Found { search: self, text: String::new(), count: 0, heading: None, unread: Unread::default() };
-        let mut seen = 0_usize;
+        let (mut seen, mut block) = (0_usize, vec![0; BLOCK]);
         let mut walk = Walk::new(self.cx, &self.root, self.pattern.as_ref(), self.stop.clone());
         while !found.is_full()
             && let Some((path, file)) = walk.next_open()
         {
-            match file.and_then(|file| found.file(&mut searcher, &path, file)) {
+            match file.and_then(|file| found.file(&mut searcher, &mut block, &path, file)) {
                 Ok(()) => seen += 1,
                 Err(_) => found.unread.add(place::shown(self.cx, &path)),
             }
@@ -168,10 +171,15 @@ impl Unread {
 }
 
 impl Found<'_> {
-    fn file(&mut self, searcher: &mut Searcher, path: &Path, file: File) -> io::Result<()> {
+    fn file(&mut self, searcher: &mut Searcher, block: &mut [u8], path: &Path, file: File) -> io::Result<()> {
         self.heading = Some(path.to_owned());
-        let reader = Stoppable { file, stop: &self.search.stop };
-        searcher.search_reader(&self.search.matcher, reader, &mut *self)
+        let mut reader = Stoppable { file, stop: &self.search.stop };
+        let filled = fill(&mut reader, block)?;
+        let begin = block.get(..filled).unwrap_or_default();
+        if filled < block.len() {
+            return searcher.search_slice(&self.search.matcher, begin, &mut *self);
+        }
+        searcher.search_reader(&self.search.matcher, begin.chain(reader), &mut *self)
     }
 
     fn is_full(&self) -> bool {
@@ -231,6 +239,20 @@ impl Sink for Found<'_> {
         self.text += "--\n";
         Ok(true)
     }
+}
+
+/// Reads until the block is full or the file ends, and tells how much that is.
+fn fill(reader: &mut impl Read, block: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while let Some(rest) = block.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match reader.read(rest) {
+            Ok(0) => break,
+            Ok(more) => filled += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
 }
 
 /// A file whose reading ends when the search must.

@@ -156,3 +156,46 @@ fn a_call_says_everything_it_would_open() {
     let body = "*** Update File: a\n*** Move to: b\n-x\n+y\n*** Add File: c\n+c\n*** Delete File: d";
     assert_eq!(needs("apply_patch", patch(body)), [read("a"), edit("a"), edit("b"), edit("c"), edit("d")]);
 }
+
+/// Asks by name, then swaps the file for another one, and knows that one when it is open.
+#[derive(Debug)]
+struct Swapped {
+    secret: std::path::PathBuf,
+}
+
+impl Reach for Swapped {
+    fn check(&self, _: &Path, _: Use) -> Result<(), ToolError> {
+        Ok(())
+    }
+
+    fn check_name(&self, path: &Path, _: Use) -> Result<(), ToolError> {
+        if path.ends_with("b.txt") {
+            std::fs::remove_file(path).unwrap();
+            std::fs::hard_link(&self.secret, path).unwrap();
+        }
+        if path.ends_with("c.txt") {
+            std::fs::remove_file(path).unwrap();
+            symlink(&self.secret, path).unwrap();
+        }
+        Ok(())
+    }
+
+    fn check_opened(&self, _: &Path, file: &std::fs::Metadata) -> Result<(), ToolError> {
+        let secret = std::fs::metadata(&self.secret).unwrap();
+        let same = std::os::unix::fs::MetadataExt::ino(file) == std::os::unix::fs::MetadataExt::ino(&secret);
+        if same { Err(ToolError::refused("it may not be opened")) } else { Ok(()) }
+    }
+}
+
+/// What was asked about by name may be another file by the time it is opened.
+#[tokio::test]
+async fn a_file_that_is_swapped_while_it_is_searched_is_known_by_what_is_open() {
+    let mut agent = Agent::new();
+    for name in ["a.txt", "b.txt", "c.txt"] {
+        agent.put(name, "needle\n");
+    }
+    agent.put(".kept/secret", "needle of a secret\n");
+    agent.cx.reach = Arc::new(Swapped { secret: agent.path(".kept/secret") });
+    let found = agent.done("grep", json!({ "pattern": "needle" })).await;
+    assert_eq!(found, "a.txt\n1: needle\n[1 file left out: it may not be read]\n");
+}

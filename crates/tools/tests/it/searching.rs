@@ -139,6 +139,30 @@ async fn files_that_could_not_be_searched_are_counted() {
     assert_eq!(text, "a.txt\n1: needle\n[1 files could not be read to their end: long.txt]\n");
 }
 
+/// Small files are searched at once and large ones in parts; nobody should notice.
+#[tokio::test]
+async fn small_and_large_files_are_searched_alike() {
+    let line = "an ordinary line\n";
+    for lines in [0, 3, 3855, 3856, 20_000] {
+        let agent = Agent::new();
+        let (before, at) = (line.repeat(lines), lines + 1);
+        agent.put("last.txt", format!("{before}needle"));
+        agent.put("bom.txt", format!("\u{feff}needle\n{before}"));
+        agent.put("invalid.txt", [before.as_bytes(), b"\xe8\xff needle \xe9\n"].concat());
+        agent.put("binary.bin", [b"needle\0\n", before.as_bytes(), b"needle\n"].concat());
+        let wide: Vec<u8> = format!("\u{feff}{before}needle\n").encode_utf16().flat_map(u16::to_le_bytes).collect();
+        agent.put("wide.txt", wide);
+        let text = agent.done("grep", json!({ "pattern": "^needle$", "limit": 9 })).await;
+        let expected = format!("bom.txt\n1: needle\n\nlast.txt\n{at}: needle\n\nwide.txt\n{at}: needle\n");
+        assert_eq!(text, expected, "{lines} lines before");
+        let text = agent.done("grep", json!({ "pattern": "(?-u:\\xe9)", "context": 1, "path": "invalid.txt" })).await;
+        let around = if lines == 0 { String::new() } else { format!("{lines}- {line}") };
+        assert_eq!(text, format!("invalid.txt\n{around}{at}: \u{fffd}\u{fffd} needle \u{fffd}\n"));
+        let text = agent.done("grep", json!({ "pattern": "absent" })).await;
+        assert_eq!(text, "no matches in 5 files");
+    }
+}
+
 #[tokio::test]
 async fn a_name_cannot_pass_for_several_or_control_a_terminal() {
     let agent = Agent::new();

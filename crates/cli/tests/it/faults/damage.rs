@@ -82,9 +82,11 @@ fn a_garbled_page_never_gives_wrong_events() {
     let (stage, id) = two_sessions();
     let log = stage.log(&id);
     let path = stage.session_db(&id);
-    let whole = fs::read(&path).unwrap();
+    let (whole, tally) = (fs::read(&path).unwrap(), fs::read(path.with_extension("tally")).unwrap());
     for page in 1..whole.len() / 4096 {
         restore(&path, &whole);
+        // What is resumed below adds to it.
+        fs::write(path.with_extension("tally"), &tally).unwrap();
         garble(&path, page * 4096..page * 4096 + 1500);
         let exported = stage.bosun(["sessions", "export", &id, "--format", "json"]).run();
         let what = format!("page {page}: {}", exported.stderr);
@@ -101,11 +103,34 @@ fn a_garbled_page_never_gives_wrong_events() {
             }
             other => panic!("{what}: {other:?}"),
         }
+        // A page of HTML shows the same, and tells of the same gaps.
+        let html = stage.bosun(["sessions", "export", &id, "--format", "html"]).run();
+        assert!(!html.stderr.contains("panicked"), "{what}: {}", html.stderr);
+        match html.status.code() {
+            Some(0) => assert_eq!(exported.status.code(), Some(0), "{what}"),
+            Some(1) => assert!(html.stdout.contains("is damaged") && html.stdout.contains("</html>"), "{what}"),
+            other => panic!("{what}: {other:?}"),
+        }
         let resumed = stage.bosun(["--resume", &id, "-p", "go on"]).run();
         assert!(!resumed.stderr.contains("panicked"), "page {page}: {}", resumed.stderr);
         assert!(matches!(resumed.status.code(), Some(0 | 1)), "page {page}: {resumed:?}");
         stage.bosun(["sessions"]).run().expect(0);
     }
+}
+
+/// D8: a log without its end, as each form of an export gives it, with how much is missing.
+#[track_caller]
+fn torn_log(stage: &Stage, id: &str, committed: usize) -> Vec<Envelope> {
+    let export = |format: &str| stage.bosun(["sessions", "export", id, "--format", format]).run().expect(1);
+    let json = export("json");
+    let log: Vec<Envelope> = serde_json::from_str(&json.stdout).unwrap();
+    let missing = format!("the last {} events are missing", committed - log.len());
+    json.says(&[&missing]);
+    for format in ["markdown", "html"] {
+        let page = export(format).stdout;
+        assert!(page.contains(&missing) && page.contains("go"), "{format}: {page}");
+    }
+    log
 }
 
 /// A log whose end is damaged after it was committed: what is missing is said before anything runs again.
@@ -120,11 +145,11 @@ fn a_log_that_lost_its_end_is_refused_until_a_person_accepts_it() {
         // The log is not in the file yet, so that losing its end loses events.
         let length = fs::metadata(&wal).unwrap().len();
         truncate(&wal, length - lost);
-        let torn = stage.log(&id);
+        let torn = torn_log(&stage, &id, log.len());
         assert!(torn.len() < log.len() && torn == log[..torn.len()], "{lost} bytes: {} events", torn.len());
         let refused = stage.bosun(["--continue", "--allow-all"]).run().expect(1);
         refused.says(&["has lost its last", "40 were committed", "bosun sessions repair"]);
-        assert_eq!(stage.log(&id), torn, "nothing ran");
+        assert_eq!(torn_log(&stage, &id, log.len()), torn, "nothing ran");
         stage.bosun(["sessions", "repair", &id]).run().expect(0);
         assert_eq!(stage.bosun(["--continue", "--allow-all"]).run().expect(0).stdout, "Done.\n");
         assert_eq!(stage.log(&id)[..torn.len()], torn[..]);
@@ -158,4 +183,9 @@ fn a_newer_index_is_refused_and_a_damaged_one_is_made_again() {
         harm(&index);
         assert_eq!(stage.sessions(), sessions);
     }
+    // D16: whoever runs next is told, once.
+    garble(&index, 0..4096);
+    let told = stage.bosun(["sessions"]).run().expect(0);
+    told.says(&["warning: ", shown(&index), "was damaged", "was made again", "it has 2 sessions", "bosun.db.damaged-"]);
+    assert!(!stage.bosun(["sessions"]).run().expect(0).stderr.contains("was made again"));
 }

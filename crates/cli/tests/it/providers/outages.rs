@@ -219,3 +219,30 @@ fn the_time_of_a_run_goes_on_while_it_waits_for_a_quota() {
         assert!(line.contains(&format!("; model: {wire}; 0 agents; ")), "{line}");
     });
 }
+
+/// B4: whoever does not want to wait for the next attempt stops it, and what was done before is there.
+#[test]
+fn an_interrupt_while_the_next_attempt_is_waited_for_ends_the_run_at_once_and_loses_nothing() {
+    each_wire(|wire| {
+        let wait = Duration::from_secs(50);
+        let overloaded = Fault::Status { code: 529, retry_after: Some(wait) };
+        let server = ModelServer::script(JOB).faults(Faults::none().on(2, overloaded)).start();
+        let stage = stage();
+        let mut running = stage.prompt_over(&server, wire, "go").start();
+        running.await_stderr("attempt 2 of ");
+        let interrupted = Instant::now();
+        running.signal(Signal::Interrupt);
+        let ended = running.wait().expect(5);
+        assert!(interrupted.elapsed() < wait / 2, "{wire}: {:?}", interrupted.elapsed());
+        let id = stage.newest();
+        assert_eq!((server.count(), ended.stdout.as_str()), (2, "I run it.\n"), "{wire}: {}", ended.stderr);
+        ended.says(&["cancelled; go on with: bosun --resume", &id]);
+        assert_eq!(stage.sessions()[0]["state"], "idle", "{wire}");
+        let again = ModelServer::script(JOB).start();
+        // The provider asked for time, which nobody has to wait for here.
+        stage.bosun(["models", "--reopen"]).run().expect(0);
+        let resumed = stage.prompt_over(&again, wire, "and now?").args(["--resume", &id]).run().expect(0);
+        assert_eq!(resumed.stdout, "It ran.\n", "{wire}");
+        assert_eq!(fs::read_to_string(stage.path("log")).unwrap(), "ran\n", "{wire}: the command ran once");
+    });
+}

@@ -115,3 +115,36 @@ async fn the_next_landing_clears_what_a_killed_one_left_unless_a_file_is_nowhere
     let repository = git::Repository::find(&stage.git).await.unwrap();
     assert_eq!(git::clear_landings(&repository).await.unwrap(), 0);
 }
+
+/// The moment between taking the lock of the index and putting the index in its place.
+#[tokio::test]
+async fn the_lock_of_the_index_that_a_killed_landing_left_is_removed_and_nobody_else_s() {
+    let stage = Stage::new().await;
+    let (outset, tip) = begun(&stage).await;
+    let dead = r#"{"boot":"an earlier boot","pid":1,"started":1}"#;
+    let host::Owner { boot, pid, started } = host::Owner::current().unwrap();
+    let alive = format!(r#"{{"boot":"{boot}","pid":{pid},"started":{started}}}"#);
+    let lock = stage.git.folder().join(".git/index.lock");
+    let scratch = super::scratch(&stage, &outset.head).await;
+    let landing = Landing { outset: &outset, tip: &tip, scratch: &scratch, mark: MARK };
+    // That of a git command, whose content happens to be the same; and that of a landing under way.
+    let left = folder(&stage, 1, dead, "old\n");
+    std::fs::write(left.join("index.put"), "an index").unwrap();
+    std::fs::write(&lock, "an index").unwrap();
+    assert!(landing.land(&stage.git).await.is_err());
+    assert!(lock.exists() && head(&stage).await == outset.head);
+    let used = folder(&stage, 2, &alive, "old\n");
+    std::fs::remove_file(&lock).unwrap();
+    std::fs::write(used.join("index.put"), "an index").unwrap();
+    std::fs::hard_link(used.join("index.put"), &lock).unwrap();
+    assert!(landing.land(&stage.git).await.is_err());
+    assert_eq!((git::clear_ref_locks(&stage.git, stage.session).await.unwrap(), lock.exists()), (0, true));
+    // The same after its process was killed: whoever takes its session over removes it, or the next landing does.
+    std::fs::write(used.join("owner"), dead).unwrap();
+    assert_eq!((git::clear_ref_locks(&stage.git, stage.session).await.unwrap(), lock.exists()), (1, false));
+    std::fs::hard_link(used.join("index.put"), &lock).unwrap();
+    landing.land(&stage.git).await.unwrap();
+    assert_eq!(head(&stage).await, tip);
+    assert!(!lock.exists(), "the lock is gone");
+    assert_eq!(stage.git.text(&["status", "--porcelain", "--untracked-files=no"]).await.unwrap(), "");
+}

@@ -85,3 +85,23 @@ async fn sessions_that_ask_at_once_never_spend_more_together_than_the_day_allows
     }
     assert_eq!(asked, 3);
 }
+
+/// D16: the index is lost, and the sessions know what they spent.
+#[tokio::test]
+async fn a_lost_index_gives_nobody_another_budget_for_the_same_day() {
+    let stage = limited(2).ready();
+    for _ in 0..2 {
+        let mut driver = stage.open(Start::New).await;
+        driver.send("go", Delivery::FollowUp).await;
+        driver.rest().await;
+        driver.leave().await;
+    }
+    std::fs::write(stage.home().index_db(), "damage, long enough to be taken for the header of a database").unwrap();
+    let mut third = stage.open(Start::New).await;
+    third.send("go", Delivery::FollowUp).await;
+    third.until_status("parked", is_parked).await;
+    assert_eq!(third.model().requests().len(), 0);
+    stage.clock().advance(NEXT_DAY);
+    third.rest().await;
+    assert_eq!(third.leave().await.outcome(), Some(&Outcome::Completed));
+}

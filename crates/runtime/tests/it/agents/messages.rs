@@ -155,6 +155,28 @@ async fn t8_agents_are_found_by_id_name_and_path_and_others_are_not() {
     assert!(list.contains("> /root/kid/leaf (worker, played): idle, turn 1; some work\n"), "{list}");
 }
 
+/// What the first agent said and left behind is not held any more by then.
+#[tokio::test]
+async fn an_agent_that_ended_long_ago_is_read_and_goes_on_as_any_other() {
+    let model = played(|request| match (request.path.as_str(), request.turn) {
+        ("/root", turn @ 1..=40) => calls([(&format!("t{turn}"), "task", work(&format!("kid{turn}")))]),
+        ("/root", 41) => calls([("r", "read_agent", json!({ "agent": "kid1" }))]),
+        ("/root", 42) => calls([("w", "write_agent", json!({ "to": ["kid1"], "message": "and then?" }))]),
+        ("/root", 43) => calls([("wait", "wait", json!({ "on": ["kid1"] }))]),
+        ("/root", 44) => calls([("again", "read_agent", json!({ "agent": "kid1" }))]),
+        ("/root", _) => says("done"),
+        ("/root/kid1", 1) => calls([("c", "create", json!({ "path": "b.txt", "content": "b" }))]),
+        (path, turn) => says(format!("{path} said {turn}")),
+    });
+    let run = scenario().model(Arc::new(model)).allow_all().prompt("go").run().await;
+    let told = |id: &str| answer(&run, id).text.clone();
+    let body = |text: &str| text.split_once("tokens").unwrap().1.to_owned();
+    assert!(body(&told("t1")).contains("> [files changed: b.txt]\n> It said:\n> /root/kid1 said 2"), "{}", told("t1"));
+    assert_eq!(body(&told("r")), body(&told("t1")), "whoever is told again is told the same");
+    let again = body(&told("again"));
+    assert!(again.contains("> [files changed: b.txt]\n> It said:\n> /root/kid1 said 3"), "{again}");
+}
+
 #[tokio::test]
 async fn t8_a_reader_waits_gives_up_in_time_and_hears_only_what_is_new() {
     let model = played(|request| match (request.path.as_str(), request.turn) {

@@ -1,0 +1,134 @@
+//! What the kernels of a session keep of agents that are over. It is a program of its own, so that nothing else of it
+//! takes memory meanwhile.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use bosun_kernel::{Effect, Ending, Input, Kernel, Letter, Limits, Point, Report, Spawn};
+use protocol::*;
+
+/// Most bytes for each, in both kernels together.
+const MOST: usize = 1024;
+
+#[test]
+fn an_agent_that_is_over_takes_little_memory() {
+    let mut owner = Owner::open();
+    owner.agents(1_000);
+    let before = resident();
+    owner.agents(20_000);
+    let each = resident().saturating_sub(before) / 20_000;
+    assert!(each < MOST, "{each} bytes for each agent");
+    assert_eq!(owner.draft, owner.durable);
+}
+
+#[test]
+fn a_task_that_is_kept_once_changes_in_one_kernel_alone() {
+    let mut owner = Owner::open();
+    owner.agents(2);
+    let before = owner.durable.clone();
+    let letter = Letter { to: id(2), from: Origin::User, delivery: Delivery::Steer, body: Body::text("more") };
+    owner.draft.apply(At(2), Input::Send(letter.clone())).unwrap();
+    assert_ne!(owner.draft.task(id(2)), owner.durable.task(id(2)));
+    assert_eq!(owner.durable, before);
+    owner.draft = before;
+    owner.give(Input::Send(letter));
+    owner.work();
+    assert_eq!(owner.draft.task(id(2)).unwrap().activation, Activation(2));
+    assert_eq!(owner.draft, owner.durable);
+}
+
+/// The memory that the process has, in bytes.
+fn resident() -> usize {
+    let told = std::fs::read_to_string("/proc/self/statm").unwrap();
+    told.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
+}
+
+/// Two kernels, as the owner of a session has them.
+struct Owner {
+    draft: Kernel,
+    durable: Kernel,
+    started: u128,
+    running: VecDeque<Run>,
+}
+
+impl Owner {
+    fn open() -> Owner {
+        let limits = Limits { total: u32::MAX, result_window: Duration::ZERO, ..Limits::default() };
+        let kernel = Kernel::new(limits);
+        let mut owner = Owner { draft: kernel.clone(), durable: kernel, started: 1, running: VecDeque::new() };
+        let spec = TaskSpec { rest: Rest::Idle, ..TaskSpec::new(Kind::Main, "main", "root") };
+        owner.give(Input::Open { root: id(1), spec, definition: None, terms: terms() });
+        owner
+    }
+
+    /// So many agents of the root, one after the other.
+    fn agents(&mut self, count: u128) {
+        for _ in 0..count {
+            self.started += 1;
+            let named = TaskSpec::new(Kind::Agent, "general-purpose", format!("worker-{}", self.started));
+            let rest = if self.started.is_multiple_of(2) { Rest::Idle } else { Rest::Finish };
+            let spec = TaskSpec { parent: Some(id(1)), rest, description: "Works".into(), ..named };
+            let id = id(self.started);
+            let spawn = Spawn { id, spec, prompt: "go".into(), by: None, until: None, definition: None };
+            self.give(Input::Spawn(spawn));
+            self.work();
+        }
+    }
+
+    /// One turn of each run, and its end.
+    fn work(&mut self) {
+        while let Some(run) = self.running.pop_front() {
+            self.report(run, Report::Boundary(Point::Between));
+            let quote =
+                Quote { input: 0, estimated: 0, least: 0, expected: 0, most: 0, price: None, spare: Cost::ZERO };
+            self.report(run, Report::TurnBegun { model: "m".into(), quote });
+            let turn = self.draft.task(run.task).unwrap().turn;
+            let content = vec![Block::Text { text: "so".into() }];
+            let (stop, usage, cost, model) = (StopReason::End, Usage::default(), Cost::ZERO, "m".into());
+            self.report(run, Report::TurnAnswered { turn, content, stop, usage, cost, model });
+            self.report(run, Report::Ended { ending: Ending::Completed, text: "done".into() });
+        }
+    }
+
+    fn report(&mut self, run: Run, report: Report) {
+        self.give(Input::Report(run, report));
+    }
+
+    /// Decides, and adopts what was decided.
+    fn give(&mut self, input: Input) {
+        for effect in self.draft.apply(At(1), input).unwrap() {
+            match effect {
+                Effect::Record(entry) => {
+                    self.durable.evolve(&entry).unwrap();
+                    self.draft.share_task(entry.task, &self.durable);
+                }
+                Effect::Start(run) => self.running.push_back(run),
+                _other => {}
+            }
+        }
+    }
+}
+
+fn id(n: u128) -> TaskId {
+    TaskId::new(uuid::Uuid::from_u128(n))
+}
+
+fn terms() -> Terms {
+    Terms {
+        cwd: "/w".into(),
+        model: "m".into(),
+        permission: PermissionMode::Default,
+        rules: Vec::new(),
+        roots: Vec::new(),
+        ask_user: false,
+        max_turns: None,
+        root_turns: None,
+        limits: TermLimits::default(),
+        budget: Budget::default(),
+        effort: None,
+        list: ListName::Session,
+        version: "0".into(),
+    }
+}
