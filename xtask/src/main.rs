@@ -38,13 +38,13 @@ usage: cargo xtask COMMAND
           what so many agents at once need, against a program that does only what they must
   bench fleet
           what a todo of a fleet takes in the kernel, and in a whole run
-  bench checkouts
+  bench checkouts [--binary PATH]
           what isolated workers take in a repository of 100,000 files, against `git worktree add`
   bench doors
           how soon programs that use an SDK are answered, against a door with nothing behind it
   bench growth [--binary PATH]
           what turns, lists, background results, ended agents and searches take as they become many
-  bench watchers
+  bench watchers [--binary PATH]
           what a run costs that 0, 32 and 120 clients watch over HTTP
   schema  writes the checked-in JSON Schemas anew";
 
@@ -62,11 +62,13 @@ fn main() -> ExitCode {
         ["bench", "fanout"] => bench::fanout(bench::WORKERS),
         ["bench", "fanout", "--workers", workers] => bench::fanout(workers),
         ["bench", "fleet"] => bench::fleet(),
-        ["bench", "checkouts"] => bench::checkouts(),
+        ["bench", "checkouts"] => bench::checkouts(None),
+        ["bench", "checkouts", "--binary", binary] => bench::checkouts(Some(binary)),
         ["bench", "doors"] => bench::doors(),
         ["bench", "growth"] => bench::growth(None),
         ["bench", "growth", "--binary", binary] => bench::growth(Some(binary)),
-        ["bench", "watchers"] => bench::watchers(),
+        ["bench", "watchers"] => bench::watchers(None),
+        ["bench", "watchers", "--binary", binary] => bench::watchers(Some(binary)),
         ["schema"] => schema::schema(),
         [measure::ONCE, program, rest @ ..] => measure::once(program, rest),
         _ => {

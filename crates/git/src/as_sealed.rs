@@ -1,49 +1,62 @@
 //! Whether a checkout is as it was when it was sealed: a look at the state of its files. To seal it again would read and
 //! write more.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+
+use host::Moment;
+use serde::{Deserialize, Serialize};
 
 use crate::checkout::Checkout;
-use crate::seal::looking_closely;
-use crate::staging::Staging;
-use crate::{Commit, Git, GitError, confine, verify};
+use crate::{Commit, Git, GitError, verify};
+
+/// What is needed to see later that nothing changed since everything was sealed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Seen {
+    /// When sealing began to look at the files.
+    since: Moment,
+    /// What could be told of the checkout's own index without reading it.
+    index: String,
+}
 
 impl Checkout {
-    /// The index as it was when everything was sealed, where whoever works in the checkout does not write.
-    pub(crate) fn sealed_index(&self) -> PathBuf {
-        self.record.id.sealed_index(&self.root)
+    /// What is there to be sealed; nothing if there is no index. What changes from now on is seen later.
+    pub(crate) fn seen(&self) -> Result<Option<Seen>, GitError> {
+        let mark = self.root.join(format!("{}.mark", self.record.id.task));
+        let written = fs::write(&mark, "").and_then(|()| fs::metadata(&mark)).and_then(|found| {
+            fs::remove_file(&mark)?;
+            Ok(Moment::of(&found))
+        });
+        let since = written.map_err(GitError::file(&mark))?;
+        Ok(self.own_index().map(|index| Seen { since, index }))
     }
 
-    /// What can be told of the checkout's own index without reading it.
-    pub(crate) fn own_index_state(&self) -> Option<String> {
+    fn own_index(&self) -> Option<String> {
         let found = fs::metadata(self.path.join(".git/index")).ok()?;
         let time = (found.ctime(), found.ctime_nsec());
         Some(format!("{}:{} {} {}.{}", found.dev(), found.ino(), found.len(), time.0, time.1))
     }
 
-    /// Keeps what is needed to see later that nothing changed, if everything was sealed.
-    pub(crate) fn keep_state(&mut self, staging: Staging, own: Option<String>) -> Result<(), GitError> {
-        self.record.state = own;
-        if self.record.state.is_some() { staging.keep(&self.sealed_index()) } else { Ok(()) }
-    }
-
     /// Whether all that is in it was sealed, and nothing has changed since.
     pub(crate) async fn is_as_sealed(&self) -> Result<bool, GitError> {
-        let (Some(sealed), Some(state)) = (&self.record.sealed, &self.record.state) else { return Ok(false) };
+        let (Some(sealed), Some(seen)) = (&self.record.sealed, &self.record.seen) else { return Ok(false) };
         self.expect_in_place()?;
-        let own = self.own_index_state();
-        if own.as_ref() != Some(state) || self.has_modules() || !verify::is_own(&self.git, &self.path).await {
+        let own = self.own_index();
+        if own.as_ref() != Some(&seen.index) || self.has_modules() || !verify::is_own(&self.git, &self.path).await {
             return Ok(false);
         }
         let head = self.keep_commits().await?;
-        let outer = looking_closely(confine::confine(self.outer(), confine::Unfiltered::Refused).await?.git);
+        let outer = self.outer();
         let (parent, _remark) = self.parent(&outer, head).await?;
-        if !stands_on(&outer, sealed, &parent).await? {
-            return Ok(false);
-        }
-        Staging::is_unchanged(&outer, &self.path, &self.sealed_index()).await
+        Ok(stands_on(&outer, sealed, &parent).await? && self.is_untouched(seen.since.clone()).await?)
+    }
+
+    async fn is_untouched(&self, since: Moment) -> Result<bool, GitError> {
+        let path = self.path.clone();
+        let looked = tokio::task::spawn_blocking(move || host::is_untouched(&path, OsStr::new(".git"), &since)).await;
+        looked.unwrap_or_else(|stopped| Err(io::Error::other(stopped))).map_err(GitError::file(&self.path))
     }
 }
 

@@ -85,7 +85,7 @@ impl Checkout {
         Checkout::of(
             repository.git(),
             root,
-            Record { id, name, title, repository: top, common, base, sealed: None, state: None },
+            Record { id, name, title, repository: top, common, base, sealed: None, seen: None },
         )
     }
 
@@ -158,10 +158,8 @@ impl Checkout {
 
     async fn fill(&self, repository: &Repository) -> Result<(), GitError> {
         self.record.write(&self.root)?;
-        let settled = furnish::furnish(self, repository).await?;
-        self.verify_fresh().await?;
-        tokio::time::sleep_until(settled).await;
-        Ok(())
+        furnish::furnish(self, repository).await?;
+        self.verify_fresh().await
     }
 
     /// Removes what is left of a checkout that nobody works in and that holds nothing to keep.

@@ -1,16 +1,12 @@
 //! What a new checkout gets: a repository of its own, the objects of the user's, what git must know to read and write
 //! files there as it does for the user, and the files.
 
-use std::fs::{self, FileTimes};
+use std::fs;
 use std::io::{self, Write};
 use std::num::NonZero;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
-
-use tokio::time::Instant;
 
 use crate::checkout::Checkout;
 use crate::staging::NOBODY;
@@ -22,76 +18,45 @@ const TAKEN: &str = r"^(user\.(name|email)|core\.(autocrlf|eol|excludesfile|attr
 /// Most bytes of a list of ignored files that is taken over.
 const LISTED: u64 = 1 << 20;
 
-/// Bytes of an index whose files take longer to read again than a second takes to pass.
-const LARGE: u64 = 4 << 20;
-const SECOND: Duration = Duration::from_secs(1);
-
-/// Makes it a repository of its own with the files of the commit that it begins with. Nobody may work there before the
-/// moment that is given.
-pub(crate) async fn furnish(checkout: &Checkout, repository: &Repository) -> Result<Instant, GitError> {
-    found(checkout, repository).await?;
+/// Makes it a repository of its own with the files of the commit that it begins with.
+pub(crate) async fn furnish(checkout: &Checkout, repository: &Repository) -> Result<(), GitError> {
+    // Before the first step: whoever begins at the same time is counted by then.
     let making = Making::begin();
+    found(checkout, repository).await?;
     let writers = format!("checkout.workers={}", making.writers());
     checkout.git.done(&["-c", &writers, "reset", "--quiet", "--hard", checkout.base().as_str()], &[]).await?;
     drop(making);
-    keep_index(checkout)
+    checkout.keep_index()
 }
 
-/// How many checkouts this process writes the files of.
+/// How many checkouts this process makes.
 static MAKING: AtomicUsize = AtomicUsize::new(0);
 
-/// A checkout whose files are being written.
-struct Making {
-    /// How many there are with it.
-    at_once: usize,
-}
+/// A checkout that is being made.
+struct Making(());
 
 impl Making {
     fn begin() -> Making {
-        Making { at_once: MAKING.fetch_add(1, Ordering::Relaxed) + 1 }
+        MAKING.fetch_add(1, Ordering::Relaxed);
+        Making(())
     }
 
-    /// How many processes of git write its files, if there are many; git's own limit on what counts as many holds. More of
-    /// them than there are processors slow each other down.
+    /// How many processes of git write its files, if there are many; git's own limit on what counts as many holds.
     fn writers(&self) -> usize {
         let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
-        (processors / self.at_once).max(1)
+        writers(processors, MAKING.load(Ordering::Relaxed))
     }
+}
+
+/// More processes than there are processors slow each other down.
+fn writers(processors: usize, at_once: usize) -> usize {
+    (processors / at_once.max(1)).max(1)
 }
 
 impl Drop for Making {
     fn drop(&mut self) {
         MAKING.fetch_sub(1, Ordering::Relaxed);
     }
-}
-
-/// Keeps the index that git wrote with the files.
-///
-/// Many builds of git know times to the second. They read every file again that was written in the second of its index or
-/// later, each time they look: of a large checkout that would be a good part of the files. Its index gets the time of the
-/// next second therefore, and nobody works there until then: what is written later is told by its time.
-fn keep_index(checkout: &Checkout) -> Result<Instant, GitError> {
-    let (own, made) = (checkout.path().join(".git/index"), checkout.made_index());
-    let now = Instant::now();
-    fs::copy(&own, &made).map_err(GitError::file(&made))?;
-    let written = fs::metadata(&own).map_err(GitError::file(&own))?;
-    let rest = SECOND.saturating_sub(Duration::from_nanos(written.mtime_nsec().unsigned_abs()));
-    let (time, settled) = if is_large(&own) { (rest, now + rest) } else { (Duration::ZERO, now) };
-    for index in [own, made] {
-        let date = || fs::File::options().write(true).open(&index)?.set_times(later(&written, time)?);
-        date().map_err(GitError::file(&index))?;
-    }
-    Ok(settled)
-}
-
-/// The time of a file, and so much more.
-fn later(file: &fs::Metadata, more: Duration) -> io::Result<FileTimes> {
-    Ok(FileTimes::new().set_modified(file.modified()? + more))
-}
-
-/// Whether an index is that of very many files.
-pub(crate) fn is_large(index: &Path) -> bool {
-    fs::metadata(index).is_ok_and(|found| found.len() >= LARGE)
 }
 
 /// Makes it a repository of its own, at no commit and without files.
@@ -194,8 +159,6 @@ mod tests {
 
     #[test]
     fn checkouts_that_are_made_at_once_share_the_processors() {
-        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
-        assert_eq!(Making { at_once: 1 }.writers(), processors);
-        assert_eq!(Making { at_once: processors + 1 }.writers(), 1);
+        assert_eq!([1, 2, 3, 4, 5, 9].map(|at_once| writers(4, at_once)), [4, 2, 1, 1, 1, 1]);
     }
 }

@@ -23,6 +23,7 @@ mod outset;
 mod pins;
 mod predict;
 mod queue;
+mod racy;
 mod record;
 mod removal;
 mod repository;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use protocol::{SessionId, TaskId};
 use serde::{Deserialize, Serialize};
 
+use crate::as_sealed::Seen;
 use crate::{Commit, GitError};
 
 /// Most bytes of a record.
@@ -57,11 +58,6 @@ impl CheckoutId {
         root.join(format!("{}.made-index", self.task))
     }
 
-    /// The index as it was when everything was sealed.
-    pub(crate) fn sealed_index(&self, root: &Path) -> PathBuf {
-        root.join(format!("{}.sealed-index", self.task))
-    }
-
     pub(crate) fn lease(&self, root: &Path) -> PathBuf {
         root.join(format!("{}.lease", self.task))
     }
@@ -84,9 +80,9 @@ pub(crate) struct Record {
     pub(crate) base: Commit,
     #[serde(default)]
     pub(crate) sealed: Option<Commit>,
-    /// The state of the checkout's own index then, if everything was sealed.
+    /// How the checkout was found then, if everything was sealed.
     #[serde(default)]
-    pub(crate) state: Option<String>,
+    pub(crate) seen: Option<Seen>,
 }
 
 impl Record {

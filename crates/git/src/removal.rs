@@ -1,5 +1,5 @@
 //! Checkouts that are removed for good: out of their place in one step, and then file by file, for which nobody waits long.
-//! What a process does not come to before it ends, the next one finishes.
+//! What one process does not come to before it ends, another finishes.
 
 use std::fs;
 use std::io;
@@ -14,17 +14,29 @@ use crate::trash::TRASH;
 /// What the names of folders begin with that nothing in is needed.
 const PREFIX: &str = "removed-";
 
-/// How long the removal of a checkout that is not large is waited for.
-pub(crate) const PATIENCE: Duration = Duration::from_millis(500);
+/// How long the removal of a checkout is waited for.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// When what nobody needs is removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum When {
+    Now,
+    /// With the other removals that are left: a large checkout would slow down whoever still works.
+    Later,
+}
 
 /// Removes what is `below` the home; `name` tells it from others. What is not removed in time is not counted, and its
 /// removal goes on as long as the process does.
-pub(crate) async fn remove(home: &Home, below: &Path, name: &str, patience: Duration) -> Result<Removed, GitError> {
+pub(crate) async fn remove(home: &Home, below: &Path, name: &str, when: When) -> Result<Removed, GitError> {
     let (root, aside) = (home.root().to_owned(), Path::new(TRASH).join(format!("{PREFIX}{name}")));
     let failed = |error| GitError::file(home.root().join(below))(error);
     let moved = host::make_below(&root, Path::new(TRASH)).and_then(|_trash| host::move_below(&root, below, &aside));
-    // Where it cannot be moved, as between file systems, it is removed where it is.
-    let (aside, patience) = if moved.is_ok() { (aside, patience) } else { (below.to_owned(), Duration::MAX) };
+    let (aside, patience) = match moved {
+        Ok(()) if when == When::Later => return Ok(Removed::default()),
+        Ok(()) => (aside, PATIENCE),
+        // Where it cannot be moved, as between file systems, it is removed where it is.
+        Err(_stays) => (below.to_owned(), Duration::MAX),
+    };
     let removing = tokio::task::spawn_blocking(move || remove_aside(&root, &aside));
     match tokio::time::timeout(patience, removing).await {
         Ok(Ok(removed)) => removed.map_err(failed),
@@ -33,7 +45,7 @@ pub(crate) async fn remove(home: &Home, below: &Path, name: &str, patience: Dura
     }
 }
 
-/// Finishes the removals that a process did not come to before it ended, and tells what they removed. May take long.
+/// Finishes the removals that are left, of this process and of those before it, and tells what they removed. May take long.
 pub fn finish_removals(home: &Home) -> Removed {
     let mut all = Removed::default();
     for name in removals(home) {

@@ -38,10 +38,9 @@ impl Checkout {
         self.expect_in_place()?;
         let is_own = is_own(&self.git, &self.path).await;
         let head = if is_own { self.keep_commits().await? } else { None };
-        let scratch = self.root.join(format!("{}.index", self.record.id.task));
         let outer = looking_closely(confine(self.outer(), Unfiltered::Refused).await?.git);
-        let staging = Staging::copied(outer.clone(), &self.made_index(), &scratch, &self.record.base).await?;
-        let own = self.own_index_state();
+        let seen = self.seen()?;
+        let staging = self.stage_made(&outer).await?;
         let left_out = match is_own {
             true => staging.follow(&self.path, &self.path.join(".git/index"), &self.record.base).await?,
             false => LeftOut::Nothing,
@@ -60,7 +59,7 @@ impl Checkout {
         let is_whole = is_own && !self.has_modules() && staging.repositories(&self.path).await?.is_empty();
         let files = self.changed(&outer, &commit).await?;
         self.record.sealed = Some(commit.clone());
-        self.keep_state(staging, own.filter(|_| is_whole && left_out == LeftOut::Nothing))?;
+        self.record.seen = seen.filter(|_| is_whole && left_out == LeftOut::Nothing);
         self.record.write(&self.root)?;
         Ok(Sealed { commit, pinned, files, is_whole })
     }

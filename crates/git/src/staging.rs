@@ -1,9 +1,11 @@
 //! A whole folder as a tree, through an index of our own: whoever works in the folder keeps theirs.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, FileTimes};
 use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};
 
+use crate::run::Said;
 use crate::{Commit, Git, GitError};
 
 /// Who commits when git knows nobody.
@@ -47,12 +49,27 @@ pub(crate) struct Staging {
 impl Staging {
     /// Begins with a copy of the index at `from`, or with what `otherwise` holds if there is none.
     pub(crate) async fn copied(git: Git, from: &Path, index: &Path, otherwise: &Commit) -> Result<Staging, GitError> {
+        let staging = Staging::new(git, index);
+        match copy(from, index).map_err(GitError::file(from))? {
+            true => Ok(staging),
+            false => staging.filled(otherwise).await,
+        }
+    }
+
+    /// Begins with what a commit holds, and knows nothing of the state of files.
+    pub(crate) async fn of(git: Git, index: &Path, commit: &Commit) -> Result<Staging, GitError> {
+        Staging::new(git, index).filled(commit).await
+    }
+
+    async fn filled(self, commit: &Commit) -> Result<Staging, GitError> {
+        self.git.done(&["read-tree", commit.as_str()], &[]).await?;
+        Ok(self)
+    }
+
+    fn new(git: Git, index: &Path) -> Staging {
         let staging = Staging { git: git.with("GIT_INDEX_FILE", index), index: index.to_owned() };
         staging.clear();
-        if !copy(from, index).map_err(GitError::file(from))? {
-            staging.git.done(&["read-tree", otherwise.as_str()], &[]).await?;
-        }
-        Ok(staging)
+        staging
     }
 
     /// The same, unless a merge is under way in the index.
@@ -72,7 +89,7 @@ impl Staging {
     pub(crate) async fn add_all(&self, folder: &Path) -> Result<(), GitError> {
         let args: Vec<&str> = PLAIN.into_iter().chain(["add", "--all", "--sparse", "--", "."]).collect();
         let git = self.git.at(folder);
-        let said = git.done(&args, &[]).await?;
+        let said = self.write(&git, &args, &[]).await?;
         // Git leaves out a folder that it may not read and takes what it knew there for removed, and calls that success.
         if said.err.contains(UNREAD) { Err(git.failed(&args, &said)) } else { Ok(()) }
     }
@@ -130,7 +147,7 @@ impl Staging {
             return Ok(());
         }
         let paths: Vec<u8> = paths.into_iter().flat_map(|path| path.into_iter().chain([0])).collect();
-        self.git.done(&["update-index", option, "-z", "--stdin"], &paths).await.map(|_said| ())
+        self.write(&self.git, &["update-index", option, "-z", "--stdin"], &paths).await.map(|_said| ())
     }
 
     /// Takes over what the folder's own index at `own` says: which files count though they are ignored, which do not count
@@ -153,29 +170,41 @@ impl Staging {
         let is_skipped = |path: &[u8]| skipped.binary_search_by(|it| it.as_slice().cmp(path)).is_ok();
         let anew = self.otherwise(&git, base, |path| is_there(folder, path) || is_skipped(path)).await?;
         if !anew.is_empty() {
-            self.git.done(&["update-index", "-z", "--index-info"], &anew).await?;
+            self.write(&self.git, &["update-index", "-z", "--index-info"], &anew).await?;
         }
         let left_out = if skipped.is_empty() { LeftOut::Nothing } else { LeftOut::Some };
         self.mark("--skip-worktree", skipped).await?;
         Ok(left_out)
     }
 
-    /// Puts the index where it stays.
-    pub(crate) fn keep(self, path: &Path) -> Result<(), GitError> {
-        fs::rename(&self.index, path).map_err(GitError::file(path))
+    /// Forgets the state of files, so that they are read again.
+    pub(crate) async fn read_again(&self, paths: &[PathBuf]) -> Result<(), GitError> {
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let args = ["--literal-pathspecs", "ls-files", "--stage", "-z", "--"].map(OsStr::new);
+        let args: Vec<&OsStr> = args.into_iter().chain(paths.iter().map(|path| path.as_os_str())).collect();
+        let known = self.git.done(&args, &[]).await?.out;
+        if known.is_empty() {
+            return Ok(());
+        }
+        self.write(&self.git, &["update-index", "-z", "--index-info"], &known).await.map(|_said| ())
     }
 
-    /// Whether a folder is as an index knows it: no file of it changed, and there is none that is not in it or ignored.
-    pub(crate) async fn is_unchanged(git: &Git, folder: &Path, index: &Path) -> Result<bool, GitError> {
-        let git = git.at(folder).with("GIT_INDEX_FILE", index);
-        let plain = |args: &[&'static str]| -> Vec<&str> { PLAIN.into_iter().chain(args.iter().copied()).collect() };
-        if git.run(&plain(&["diff-files", "--quiet"]), &[]).await?.code != 0 {
-            return Ok(false);
+    /// Runs a command that writes the index. One with a time ahead keeps it: it counts for the files that are known, and
+    /// the next command would read them again.
+    async fn write(&self, git: &Git, args: &[&str], input: &[u8]) -> Result<Said, GitError> {
+        let before = self.metadata()?;
+        let said = git.done(args, input).await?;
+        let is_ahead = before.modified().ok() > self.metadata()?.modified().ok();
+        if is_ahead {
+            date(&self.index, &before).map_err(GitError::file(&self.index))?;
         }
-        let others =
-            plain(&["ls-files", "--others", "--exclude-standard", "--directory", "--no-empty-directory", "-z"]);
-        let said = git.run(&others, &[]).await?;
-        Ok(said.code == 0 && said.out.is_empty() && !said.err.contains(UNREAD))
+        Ok(said)
+    }
+
+    fn metadata(&self) -> Result<fs::Metadata, GitError> {
+        fs::metadata(&self.index).map_err(GitError::file(&self.index))
     }
 
     /// What another index has otherwise than `base`, as git takes it for this one: without the state of files, so that
@@ -291,13 +320,18 @@ pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<bool> {
     match fs::symlink_metadata(from) {
         Ok(found) if found.is_file() => {
             fs::copy(from, to)?;
-            File::options().write(true).open(to)?.set_times(FileTimes::new().set_modified(found.modified()?))?;
+            date(to, &found)?;
             Ok(true)
         }
         Ok(_) => Err(io::Error::other("it is no plain file")),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
     }
+}
+
+/// Gives a file the time of another.
+fn date(path: &Path, as_of: &fs::Metadata) -> io::Result<()> {
+    File::options().write(true).open(path)?.set_times(FileTimes::new().set_modified(as_of.modified()?))
 }
 
 fn entries(out: &[u8]) -> impl Iterator<Item = String> {

@@ -3,17 +3,17 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use host::{Home, Removed};
 use protocol::{At, SessionId, TaskId};
 use serde::{Deserialize, Serialize};
 
 use crate::checkout::Checkout;
-use crate::furnish::is_large;
 use crate::lease::holder;
+use crate::racy::is_large;
 use crate::record::{Record, put};
-use crate::{CheckoutId, Git, GitError, removal};
+use crate::removal::{self, When};
+use crate::{CheckoutId, Git, GitError};
 
 /// Names in the home.
 const CHECKOUTS: &str = "checkouts";
@@ -110,8 +110,8 @@ impl Checkout {
 
     async fn remove(&self, home: &Home) -> Result<Removed, GitError> {
         let below = Path::new(CHECKOUTS).join(self.record.id.below());
-        let patience = if is_large(&self.made_index()) { Duration::ZERO } else { removal::PATIENCE };
-        let removed = removal::remove(home, &below, &self.record.id.task.to_string(), patience).await?;
+        let when = if is_large(&self.made_index()) { When::Later } else { When::Now };
+        let removed = removal::remove(home, &below, &self.record.id.task.to_string(), when).await?;
         self.forget();
         // What was made goes on from it and keeps it.
         let unpinned =
@@ -144,9 +144,7 @@ impl Checkout {
     /// Removes what is beside it.
     pub(crate) fn forget(&self) {
         let id = self.record.id;
-        let beside =
-            [id.made_index(&self.root), id.sealed_index(&self.root), id.record(&self.root), id.lease(&self.root)];
-        for path in beside {
+        for path in [id.made_index(&self.root), id.record(&self.root), id.lease(&self.root)] {
             if let Err(error) = fs::remove_file(&path)
                 && error.kind() != std::io::ErrorKind::NotFound
             {

@@ -128,7 +128,7 @@ impl Index {
 }
 
 /// What the sessions of a folder, or all of them, spent on turns that began at `since` or later.
-pub(crate) fn spendings(conn: &Connection, cwd: Option<&str>, since: At) -> rusqlite::Result<Spendings> {
+fn spendings(conn: &Connection, cwd: Option<&str>, since: At) -> rusqlite::Result<Spendings> {
     let since = since.0.min(i64::MAX.unsigned_abs());
     let in_part = in_part(conn, cwd, since)?;
     let mut select = conn.prepare_cached(&format!("SELECT x.*, s.title {OF} ORDER BY x.first_at"))?;

@@ -39,14 +39,17 @@ pub(super) fn bench(ground: &Ground) -> Result<()> {
     println!("| workers | git worktree add | fleet | ratio | peak memory |");
     println!("|---:|---:|---:|---:|---:|");
     for workers in WORKERS {
-        // Neither side is to pay for what was removed before it; the work trees stay until the end for the same reason.
+        // Neither side is to pay for what was removed or written before it; the work trees stay until the end for the same
+        // reason.
         std::thread::sleep(INODES);
+        run(&mut Command::new("sync"))?;
         let trees = worktrees(ground, &top, workers)?;
         let plan = ground.folder.join(format!("checkouts-{workers}.yaml"));
         fs::write(&plan, text(workers)).context("cannot write a plan")?;
         let (plan, folder) = (plan.display().to_string(), top.display().to_string());
         let model = format!("script/{}", ground.folder.join("checkouts.yaml").display());
         let isolated = ["--isolation", "worktree", "--fresh", "--allow-all", "-C", &folder, "--model", &model];
+        run(&mut Command::new("sync"))?;
         let fleet = ground.measure(&[&["fleet", "run", plan.as_str()][..], &isolated].concat(), 1)?;
         let (wall, add) = (fleet.wall.as_secs_f64(), trees.as_secs_f64());
         let mib = fleet.peak_kib as f64 / 1024.0;

@@ -69,10 +69,9 @@ pub(crate) fn fleet() -> Result<()> {
     fleet::whole(&Ground::new()?)
 }
 
-/// Builds the release binary and measures isolated workers in a large repository.
-pub(crate) fn checkouts() -> Result<()> {
-    build()?;
-    checkouts::bench(&Ground::new()?)
+/// Measures isolated workers in a large repository.
+pub(crate) fn checkouts(binary: Option<&str>) -> Result<()> {
+    checkouts::bench(&Ground::of(binary)?)
 }
 
 /// Builds the release binary and measures the doors through the SDKs.
@@ -81,18 +80,14 @@ pub(crate) fn doors() -> Result<()> {
     doors::bench(&Ground::new()?)
 }
 
-/// Measures what grows: of the release binary, which is built, or of another one.
+/// Measures what grows.
 pub(crate) fn growth(binary: Option<&str>) -> Result<()> {
-    match binary {
-        Some(binary) => growth::bench(&Ground { binary: binary.to_owned(), ..Ground::new()? }),
-        None => build().and_then(|()| growth::bench(&Ground::new()?)),
-    }
+    growth::bench(&Ground::of(binary)?)
 }
 
-/// Builds the release binary and measures a run that others watch over HTTP.
-pub(crate) fn watchers() -> Result<()> {
-    build()?;
-    watchers::bench(&Ground::new()?)
+/// Measures a run that others watch over HTTP.
+pub(crate) fn watchers(binary: Option<&str>) -> Result<()> {
+    watchers::bench(&Ground::of(binary)?)
 }
 
 fn build() -> Result<()> {
@@ -106,6 +101,15 @@ struct Ground {
 }
 
 impl Ground {
+    /// To measure the release binary, which is built, or another one.
+    fn of(binary: Option<&str>) -> Result<Ground> {
+        let Some(binary) = binary else { return build().and_then(|()| Ground::new()) };
+        // It is started in other folders.
+        let path = fs::canonicalize(binary).with_context(|| format!("cannot find {binary}"))?;
+        let binary = path.to_str().context("the name of the binary is not text")?.to_owned();
+        Ok(Ground { binary, ..Ground::new()? })
+    }
+
     fn new() -> Result<Ground> {
         let folder = target_dir().join("bench");
         if folder.exists() {

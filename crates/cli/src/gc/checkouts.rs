@@ -28,9 +28,6 @@ pub(super) struct Checkouts {
 pub(super) async fn collect(setup: &Setup, now: At, keep: Duration, dry_run: bool) -> Checkouts {
     let mut report = Checkouts::default();
     let home = &setup.home;
-    if !dry_run {
-        report.bytes += git::finish_removals(home).bytes;
-    }
     let old = Trashed::all(home).into_iter().filter(|trashed| now.since(trashed.at) > keep);
     for trashed in old {
         match if dry_run { Ok(host::Removed::default()) } else { trashed.remove(home) } {
@@ -53,6 +50,7 @@ pub(super) async fn collect(setup: &Setup, now: At, keep: Duration, dry_run: boo
         }
     }
     if !dry_run {
+        report.bytes += git::finish_removals(home).bytes;
         forget_empty(home);
     }
     report

@@ -30,6 +30,7 @@ async fn commands(files: usize) -> Result<Vec<String>, GitError> {
     let mut checkout = stage.checkout("x").await;
     checkout.remarks().await?;
     fs::write(checkout.path().join("made.txt"), "made\n").unwrap();
+    stage.let_pass(&checkout.path().join("made.txt"));
     checkout.seal().await?;
     assert!(matches!(checkout.discard(&stage.home, At(1)).await?, Discarded::Removed(_)));
     Ok(fs::read_to_string(log).unwrap().lines().map(str::to_owned).collect())

@@ -201,6 +201,31 @@ async fn sealing_reads_only_the_files_that_changed() {
     assert_eq!(reads(&stage), ["file-7.txt", "file-8.txt"], "whatever the agent's own index says");
 }
 
+#[tokio::test]
+async fn what_is_written_in_the_second_in_which_a_large_checkout_was_made_is_sealed() {
+    let stage = Stage::new().await;
+    let deep = vec!["x".repeat(240); 12].join("/");
+    fs::create_dir_all(stage.git.folder().join(&deep)).unwrap();
+    for n in 0..1_600 {
+        stage.write(&format!("{deep}/file-{n}.txt"), "old\n");
+    }
+    stage.git.done(&["add", "-A"], &[]).await.unwrap();
+    stage.git.done(&["commit", "-q", "-m", "many"], &[]).await.unwrap();
+    // In place and of the same size, at once: to the second, it has the times that git gave it.
+    let mut checkout = stage.checkout("x").await;
+    let written: Vec<String> = (0..1_600).step_by(100).map(|n| format!("{deep}/file-{n}.txt")).collect();
+    for file in &written {
+        fs::write(checkout.path().join(file), "new\n").unwrap();
+    }
+    let sealed = checkout.seal().await.unwrap();
+    assert_eq!(sealed.files.len(), written.len(), "{:?}", sealed.files);
+    // So many that each is read again.
+    for n in 0..1_600 {
+        fs::write(checkout.path().join(format!("{deep}/file-{n}.txt")), "all\n").unwrap();
+    }
+    assert_eq!(checkout.seal().await.unwrap().files.len(), 1_000, "as many as are named");
+}
+
 /// Writes into the index of a checkout, as an agent can, that the first file is as it is now and has not changed since.
 fn forge(checkout: &Checkout) {
     use std::os::unix::fs::MetadataExt;

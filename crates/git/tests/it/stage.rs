@@ -53,6 +53,16 @@ impl Stage {
         std::fs::write(self.git.folder().join(name), text).unwrap();
     }
 
+    /// Waits until what is written is dated later than a file.
+    pub(crate) fn let_pass(&self, file: &Path) {
+        let dated = |path: &Path| std::fs::metadata(path).map(|found| (found.ctime(), found.ctime_nsec())).unwrap();
+        let (mark, last) = (self.path().join("mark"), dated(file));
+        while {
+            std::fs::write(&mark, "").unwrap();
+            dated(&mark) <= last
+        } {}
+    }
+
     pub(crate) fn id(&self) -> CheckoutId {
         CheckoutId { session: self.session, task: TaskId::new(Uuid::now_v7()) }
     }

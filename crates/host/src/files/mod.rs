@@ -16,6 +16,7 @@ mod folder;
 mod place;
 mod root;
 mod stamp;
+mod touched;
 mod workspace;
 
 pub use below::{Removed, make_below, move_below, remove_below, swap_below};
@@ -23,4 +24,5 @@ pub use error::{FileError, PathError};
 pub use folder::{EntryKind, Folder, FolderEntry};
 pub use place::{Expect, FileBytes, Place};
 pub use stamp::Stamp;
+pub use touched::{Moment, changed_during, is_untouched};
 pub use workspace::Workspace;

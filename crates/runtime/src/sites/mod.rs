@@ -19,9 +19,9 @@ pub(crate) use site::Site;
 
 use crate::agent::Desk;
 
-/// How long after the first checkout is made nothing is removed. More are being made, and file systems are slow to make
-/// files while others are removed.
-const BEGINNING: Duration = Duration::from_secs(20);
+/// How long nothing is removed after the first checkout was made, and after each removal. More are being made, and file
+/// systems are slow to make files while others are removed.
+const BETWEEN: Duration = Duration::from_secs(20);
 
 /// The sites of a session's tasks.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub(crate) struct Sites {
     own: Mutex<HashMap<TaskId, Arc<Own>>>,
     /// Held while a checkout that was made before is opened, so that it is opened once.
     opening: tokio::sync::Mutex<()>,
-    /// The removal of what earlier processes left, while tasks work.
+    /// The removal of checkouts that nobody needs, while tasks work.
     removing: Mutex<JoinSet<()>>,
 }
 
@@ -40,15 +40,17 @@ impl Sites {
         Sites { shared: Arc::new(shared), own, opening, removing: Mutex::default() }
     }
 
-    /// Finishes, while tasks work, to remove checkouts that a process before this one did not come to.
+    /// Finishes, while tasks work, the removal of checkouts: of this process, and of those that ended before they came to it.
     pub(crate) fn finish_removals(&self, home: &Home) {
         let mut removing = self.removing.lock().unwrap_or_else(PoisonError::into_inner);
-        // Once is enough: what this process itself does not come to, the next one does.
         if removing.is_empty() {
             let home = home.clone();
             removing.spawn(async move {
-                tokio::time::sleep(BEGINNING).await;
-                let _removed = tokio::task::spawn_blocking(move || git::finish_removals(&home)).await;
+                loop {
+                    tokio::time::sleep(BETWEEN).await;
+                    let home = home.clone();
+                    let _removed = tokio::task::spawn_blocking(move || git::finish_removals(&home)).await;
+                }
             });
         }
     }

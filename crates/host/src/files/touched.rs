@@ -1,0 +1,212 @@
+//! Whether anything in a folder changed since a moment. The system dates every change of a file's content or state, and of
+//! the names in a folder; unlike the time of a file's last writing, nobody can give that date another value.
+
+use std::ffi::OsStr;
+use std::fs::Metadata;
+use std::io;
+use std::ops::{ControlFlow, Range};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Dir, FileType, Mode, Stat, fstat, statat};
+use rustix::time::{ClockId, Timespec, clock_gettime};
+use serde::{Deserialize, Serialize};
+
+use super::root::{FOLDER, Root, open_beneath};
+
+/// How deep folders are followed.
+const DEEP: usize = 64;
+
+/// By how much the clock may have been moved. A change that is dated with a clock that was set back looks older than it is.
+const MOVED_NS: u64 = 5_000_000;
+/// Between two looks at clocks, somebody else may have the processor.
+const TRIES: usize = 100;
+const CLOSE_NS: i64 = 100_000;
+
+/// A moment by the clock that changes of files are dated with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moment {
+    seconds: i64,
+    nanoseconds: i64,
+    /// How far this clock was ahead of the one that nobody can set.
+    ahead_ns: i64,
+}
+
+impl Moment {
+    /// The moment at which a file changed that was written just now.
+    pub fn of(file: &Metadata) -> Moment {
+        Moment { seconds: file.ctime(), nanoseconds: file.ctime_nsec(), ahead_ns: ahead() }
+    }
+
+    fn is_after(&self, found: &Stat) -> bool {
+        changed_at(found) < (self.seconds, self.nanoseconds)
+    }
+}
+
+/// Whether nothing in a folder changed at a moment or later, but for what is in the folder `except` at its top. If the
+/// clock was set since, nobody can tell, and the answer is "no".
+pub fn is_untouched(folder: &Path, except: &OsStr, since: &Moment) -> io::Result<bool> {
+    if ahead().abs_diff(since.ahead_ns) > MOVED_NS {
+        return Ok(false);
+    }
+    let old = |found: &Stat| if since.is_after(found) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+    Ok(Walk::through(folder, except, |_path, found| old(found))?.is_continue())
+}
+
+/// What changed in a folder for the last time during a while, folders left out, and also what is in the folder `except` at its
+/// top. Times are in seconds and nanoseconds.
+pub fn changed_during(folder: &Path, except: &OsStr, during: Range<(i64, i64)>) -> io::Result<Vec<PathBuf>> {
+    let mut changed = Vec::new();
+    let _all = Walk::through(folder, except, |path, found| {
+        let is_folder = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
+        if !is_folder && during.contains(&changed_at(found)) {
+            changed.push(path.to_owned());
+        }
+        ControlFlow::Continue(())
+    })?;
+    Ok(changed)
+}
+
+/// One walk through a folder, until it is told to stop.
+struct Walk<'a, F> {
+    device: u64,
+    except: &'a OsStr,
+    /// Where it is, below the folder: a path as bytes, which is quickly made longer and shorter.
+    path: Vec<u8>,
+    see: F,
+}
+
+impl<'a, F: FnMut(&Path, &Stat) -> ControlFlow<()>> Walk<'a, F> {
+    /// Through the folder itself and all that is in it. What is on another file system or too deep is an error.
+    fn through(folder: &Path, except: &'a OsStr, see: F) -> io::Result<ControlFlow<()>> {
+        let top = Root::open(folder)?.open_below(Path::new(""), FOLDER)?;
+        let found = fstat(&top)?;
+        let mut walk = Walk { device: found.st_dev, except, path: Vec::new(), see };
+        match (walk.see)(Path::new(""), &found) {
+            ControlFlow::Continue(()) => walk.inside(&top, 0),
+            stop => Ok(stop),
+        }
+    }
+
+    fn inside(&mut self, folder: &OwnedFd, depth: usize) -> io::Result<ControlFlow<()>> {
+        for entry in Dir::read_from(folder)? {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name == "." || name == ".." || (depth == 0 && name == self.except) {
+                continue;
+            }
+            let above = self.path.len();
+            if above > 0 {
+                self.path.push(b'/');
+            }
+            self.path.extend_from_slice(name.as_bytes());
+            let seen = self.entry(folder, name, depth)?;
+            self.path.truncate(above);
+            if seen.is_break() {
+                return Ok(seen);
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn entry(&mut self, folder: &OwnedFd, name: &OsStr, depth: usize) -> io::Result<ControlFlow<()>> {
+        let found = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        if found.st_dev != self.device || depth >= DEEP {
+            let path = String::from_utf8_lossy(&self.path);
+            return Err(io::Error::other(format!("{path} is too deep or on another file system")));
+        }
+        let seen = (self.see)(Path::new(OsStr::from_bytes(&self.path)), &found);
+        if seen.is_break() || FileType::from_raw_mode(found.st_mode) != FileType::Directory {
+            return Ok(seen);
+        }
+        self.inside(&open_beneath(folder, name, FOLDER, Mode::empty())?, depth + 1)
+    }
+}
+
+fn changed_at(found: &Stat) -> (i64, i64) {
+    (found.st_ctime, i64::try_from(found.st_ctime_nsec).unwrap_or(i64::MAX))
+}
+
+/// How many nanoseconds the clock is ahead of the one that nobody can set.
+fn ahead() -> i64 {
+    let mut ahead = 0;
+    for _ in 0..TRIES {
+        let before = nanoseconds(clock_gettime(ClockId::Monotonic));
+        let now = nanoseconds(clock_gettime(ClockId::Realtime));
+        ahead = now.saturating_sub(before);
+        if nanoseconds(clock_gettime(ClockId::Monotonic)).saturating_sub(before) < CLOSE_NS {
+            break;
+        }
+    }
+    ahead
+}
+
+fn nanoseconds(time: Timespec) -> i64 {
+    time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// This moment, when all that was written before is older.
+    fn now(folder: &Path, after: &Path) -> Moment {
+        let (mark, last) = (folder.join("mark"), fs::symlink_metadata(after).unwrap());
+        loop {
+            fs::write(&mark, "").unwrap();
+            let found = fs::metadata(&mark).unwrap();
+            if (found.ctime(), found.ctime_nsec()) > (last.ctime(), last.ctime_nsec()) {
+                return Moment::of(&found);
+            }
+        }
+    }
+
+    #[test]
+    fn whatever_changes_in_a_folder_is_seen() {
+        type Change = fn(&Path);
+        let changes: [(&str, Change); 7] = [
+            ("content", |top| fs::write(top.join("deep/a"), "b").unwrap()),
+            ("mode", |top| {
+                let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+                fs::set_permissions(top.join("deep/a"), mode).unwrap();
+            }),
+            ("content, with its old time", |top| {
+                let old = fs::metadata(top.join("deep/a")).unwrap().modified().unwrap();
+                fs::write(top.join("deep/a"), "b").unwrap();
+                let file = fs::File::options().write(true).open(top.join("deep/a")).unwrap();
+                file.set_modified(old).unwrap();
+            }),
+            ("a new file", |top| fs::write(top.join("deep/b"), "").unwrap()),
+            ("a new file at the top", |top| fs::write(top.join("b"), "").unwrap()),
+            ("a removed file", |top| fs::remove_file(top.join("deep/a")).unwrap()),
+            ("another name", |top| fs::rename(top.join("deep"), top.join("else")).unwrap()),
+        ];
+        for (what, change) in changes {
+            let folder = tempfile::tempdir().unwrap();
+            let top = folder.path().join("top");
+            fs::create_dir_all(top.join("deep")).unwrap();
+            fs::create_dir_all(top.join(".git")).unwrap();
+            fs::write(top.join("deep/a"), "a").unwrap();
+            let since = now(folder.path(), &top.join("deep/a"));
+            fs::write(top.join(".git/index"), "").unwrap();
+            assert!(is_untouched(&top, OsStr::new(".git"), &since).unwrap(), "before: {what}");
+            change(&top);
+            assert!(!is_untouched(&top, OsStr::new(".git"), &since).unwrap(), "{what}");
+        }
+    }
+
+    #[test]
+    fn after_the_clock_was_set_nothing_is_taken_for_untouched() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().join("top");
+        fs::create_dir(&top).unwrap();
+        let since = now(folder.path(), &top);
+        assert!(is_untouched(&top, OsStr::new(".git"), &since).unwrap());
+        let set = Moment { ahead_ns: since.ahead_ns + 1_000_000_000, ..since };
+        assert!(!is_untouched(&top, OsStr::new(".git"), &set).unwrap());
+    }
+}
