@@ -10,6 +10,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{ErrorObject, Framing, Message, Response};
 
+/// How many bytes of messages that wait are written at once.
+const TOGETHER: usize = 64 * 1024;
+
 /// How much one connection may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -112,8 +115,8 @@ impl Outbox {
     }
 
     /// A message as a frame of this connection.
-    pub(crate) fn frame(&self, message: Message) -> Arc<[u8]> {
-        self.shared.framing.wrap(message.into_json()).into()
+    pub(crate) fn wrap(&self, json: Vec<u8>) -> Arc<[u8]> {
+        self.shared.framing.wrap(json).into()
     }
 
     /// Closes the connection: what waits is dropped, and the peer is told why if it still reads.
@@ -184,11 +187,30 @@ impl Writer {
                 () = self.shared.closed.cancelled() => break,
                 item = self.items.recv() => item,
             };
-            let Some(Item::Frame(frame, _room)) = item else { break };
-            output.write_all(&frame).await?;
-            // What waits together is written together.
+            let Some(Item::Frame(frame, room)) = item else { break };
             if self.items.is_empty() {
+                output.write_all(&frame).await?;
                 output.flush().await?;
+                continue;
+            }
+            // What waits together is written together.
+            let (mut together, mut rooms, mut is_over) = (frame.to_vec(), vec![room], false);
+            while together.len() < TOGETHER
+                && !is_over
+                && let Ok(item) = self.items.try_recv()
+            {
+                match item {
+                    Item::Frame(frame, room) => {
+                        together.extend_from_slice(&frame);
+                        rooms.push(room);
+                    }
+                    Item::End => is_over = true,
+                }
+            }
+            output.write_all(&together).await?;
+            output.flush().await?;
+            if is_over {
+                break;
             }
         }
         if let Some(error) = self.shared.farewell.get() {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use kernel::{Input, Refusal};
 use protocol::api::{
@@ -33,6 +34,9 @@ use crate::todos::Unedited;
 
 /// Most rows of a page.
 const PAGE_MAX: u64 = 1000;
+
+/// The longest pause that a client may want between two messages.
+const PAUSE_MAX: Duration = Duration::from_secs(1);
 
 /// The owner's side of the API.
 pub(crate) struct Api {
@@ -182,7 +186,8 @@ impl Serve for Api {
                     let from: SubscribeParams = params(given)?;
                     let subscription = self.desk.bus.subscribe(from.after);
                     let frames = self.desk.bus.frames();
-                    client.attach(forward(subscription, frames, self.status.clone(), client.clone()));
+                    let pause = Duration::from_millis(from.pause_ms).min(PAUSE_MAX);
+                    client.attach(forward(subscription, frames, self.status.clone(), client.clone(), pause));
                     Ok(json!({}))
                 }
             }
@@ -289,14 +294,16 @@ fn json_of(answer: impl Serialize) -> Result<Value, ErrorObject> {
 }
 
 /// Sends every event to a client, as fast as it reads, and streamed text as it comes; after the events that it follows
-/// from, the session's state.
+/// from, the session's state. Between two times at which it is told something, there is a pause.
 async fn forward(
     mut subscription: Subscription,
     frames: Arc<Frames>,
     mut status: watch::Receiver<Status>,
     client: ClientHandle,
+    pause: Duration,
 ) {
     let mut seen = subscription.seen();
+    let mut is_pause_due = false;
     let mut due = Some(status.borrow_and_update().view());
     loop {
         if let Some(view) = due.take_if(|view| view.seq <= seen)
@@ -311,7 +318,13 @@ async fn forward(
                 due = Some(status.borrow_and_update().view());
                 continue;
             }
+            () = std::future::ready(()), if is_pause_due => {
+                is_pause_due = false;
+                tokio::time::sleep(pause).await;
+                continue;
+            }
         };
+        is_pause_due = !pause.is_zero();
         let sent = match next {
             Ok(Some(Live::Event(envelope))) => {
                 seen = envelope.seq;

@@ -15,7 +15,7 @@ use super::Ground;
 const WATCHERS: [usize; 3] = [0, 32, 120];
 
 /// How often each is measured.
-const RUNS: usize = 3;
+const RUNS: usize = 7;
 
 /// How long a run may take.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -23,13 +23,24 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// How often the state of a run is asked for.
 const LOOK: Duration = Duration::from_millis(20);
 
+/// What one run took: wall, and CPU of the server.
+type Run = (Duration, Duration);
+
 /// Measures and prints.
 pub(super) fn bench(ground: &Ground) -> Result<()> {
     println!("A session of 500 turns that others watch over HTTP:\n");
     println!("| watchers | wall | CPU of the server | with watchers that read nothing: wall | CPU |");
     println!("|---:|---:|---:|---:|---:|");
-    for watchers in WATCHERS {
-        let (reading, silent) = (best(ground, watchers, true)?, best(ground, watchers, false)?);
+    let mut all = WATCHERS.map(|watchers| (watchers, Vec::new(), Vec::new()));
+    // By turns: what changes on the machine meanwhile is no one's advantage.
+    for _ in 0..RUNS {
+        for (watchers, reading, silent) in &mut all {
+            reading.push(once(ground, *watchers, true)?);
+            silent.push(once(ground, *watchers, false)?);
+        }
+    }
+    for (watchers, reading, silent) in all {
+        let (reading, silent) = (median(reading), median(silent));
         println!(
             "| {watchers} | {:.2} s | {:.2} s | {:.2} s | {:.2} s |",
             reading.0.as_secs_f64(),
@@ -42,13 +53,15 @@ pub(super) fn bench(ground: &Ground) -> Result<()> {
     Ok(())
 }
 
-/// The shortest of several runs.
-fn best(ground: &Ground, watchers: usize, is_read: bool) -> Result<(Duration, Duration)> {
-    let runs: Result<Vec<_>> = (0..RUNS).map(|_| once(ground, watchers, is_read)).collect();
-    runs?.into_iter().min().context("no runs")
+/// Of both, each by itself.
+fn median(runs: Vec<Run>) -> Run {
+    let (mut wall, mut cpu): (Vec<_>, Vec<_>) = runs.into_iter().unzip();
+    wall.sort_unstable();
+    cpu.sort_unstable();
+    (wall[wall.len() / 2], cpu[cpu.len() / 2])
 }
 
-fn once(ground: &Ground, watchers: usize, is_read: bool) -> Result<(Duration, Duration)> {
+fn once(ground: &Ground, watchers: usize, is_read: bool) -> Result<Run> {
     let server = Serve::start(ground)?;
     let begin = json!({ "cwd": ground.folder(), "model": "script/long.yaml", "permission": "allowAll" });
     let session = server.call("POST", "/v1/sessions", &begin)?["id"].as_str().context("no session")?.to_owned();

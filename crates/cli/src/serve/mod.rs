@@ -39,7 +39,8 @@ pub(crate) async fn serve(args: ServeArgs) -> Result<Exit, Failure> {
             Signal::Interrupt | Signal::End => {}
         }
     };
-    listener.serve(house, kept.token, Limits::default(), end).await;
+    let served = listener.serve(house, kept.token, Limits::default(), end).await;
+    served.map_err(|error| Failure::failed(format!("cannot serve: {error}")))?;
     Ok(Exit::Success)
 }
 

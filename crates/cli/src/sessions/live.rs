@@ -61,7 +61,7 @@ pub(super) async fn watch(home: &Home, id: SessionId, after: u64) -> Result<Exit
     }
     let mut seen = after;
     let (client, mut notifications) = Client::connect(&home.socket(id)).await.map_err(Failure::failed)?;
-    let subscribed = client.call::<Value>(Method::EventsSubscribe, SubscribeParams { after });
+    let subscribed = client.call::<Value>(Method::EventsSubscribe, SubscribeParams::after(after));
     tokio::pin!(subscribed);
     let mut answered = false;
     loop {

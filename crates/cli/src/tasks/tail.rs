@@ -87,7 +87,7 @@ async fn knock(home: &Home, chosen: &Chosen) -> Result<Option<(Client, Notificat
 async fn from_owner(home: &Home, chosen: &Chosen, mut seen: u64, follow: &mut Follow) -> Result<u64, Failure> {
     // One that has left meanwhile has written what it did to the file.
     let Some((client, mut notifications)) = knock(home, chosen).await? else { return Ok(seen) };
-    let subscribed = client.call::<Value>(Method::EventsSubscribe, SubscribeParams { after: seen });
+    let subscribed = client.call::<Value>(Method::EventsSubscribe, SubscribeParams::after(seen));
     tokio::pin!(subscribed);
     let mut answered = false;
     while !follow.is_over() && !print::is_over() {

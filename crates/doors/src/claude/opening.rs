@@ -115,7 +115,7 @@ async fn watch(
     let page = TasksParams { limit: Some(TASKS_MAX), all: true, ..TasksParams::default() };
     let TasksPage { tasks, .. } = api.call(Method::TasksList, page).await.map_err(refusal)?;
     let intro = introduce(&api, args, guests, &run).await.map_err(refusal)?;
-    let _: Value = news.line.call(Method::EventsSubscribe, SubscribeParams { after: seq }).await.map_err(refusal)?;
+    let _: Value = news.line.call(Method::EventsSubscribe, SubscribeParams::after(seq)).await.map_err(refusal)?;
     Ok(Opened { id, run, api: Arc::new(api), news, seq, tasks, intro })
 }
 

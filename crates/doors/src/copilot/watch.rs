@@ -93,7 +93,7 @@ impl Watch {
         asides: &mut mpsc::Receiver<Aside>,
     ) -> Result<(), Gone> {
         self.repeat().await?;
-        let from = SubscribeParams { after: self.translator.seq() };
+        let from = SubscribeParams::after(self.translator.seq());
         if let Err(error) = client.call::<Value>(Method::EventsSubscribe, from).await {
             tracing::warn!(%error, "a session cannot be watched");
             return Ok(());

@@ -162,7 +162,7 @@ impl Door {
         if let Some(relay) = self.relays.find(session) {
             return Ok(Some(relay));
         }
-        let (client, notifications) = match self.hall.reach(session).await? {
+        let (client, notifications) = match self.hall.reach_to_watch(session).await? {
             Reach::Live(link) => link,
             Reach::Resting(_reader) => return Ok(None),
         };

@@ -7,6 +7,7 @@ use hyper::StatusCode;
 use protocol::SessionId;
 use rpc::{Client, Notifications};
 use runtime::{Session, Start, Status};
+use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -25,6 +26,8 @@ pub(super) struct Hall {
     opening: tokio::sync::Mutex<()>,
     rooms: Rooms,
     keepers: TaskTracker,
+    /// Where sessions run, and not those who ask for them.
+    sessions: Handle,
     closing: CancellationToken,
 }
 
@@ -44,9 +47,11 @@ enum Wish {
 const WISHES: usize = 16;
 
 impl Hall {
+    /// Sessions run where this is called.
     pub(super) fn new(house: Arc<dyn House>, most: usize, closing: CancellationToken) -> Hall {
         let opening = tokio::sync::Mutex::new(());
-        Hall { house, most, opening, rooms: Rooms::default(), keepers: TaskTracker::new(), closing }
+        let (rooms, keepers, sessions) = (Rooms::default(), TaskTracker::new(), Handle::current());
+        Hall { house, most, opening, rooms, keepers, sessions, closing }
     }
 
     pub(super) fn home(&self) -> &host::Home {
@@ -62,7 +67,8 @@ impl Hall {
     /// even if its client has left: one that nobody keeps could not be reached by anybody.
     pub(super) async fn open(self: &Arc<Self>, order: Order) -> Result<(SessionId, Link), Problem> {
         let hall = Arc::clone(self);
-        self.keepers.spawn(async move { hall.take_in(order).await }).await.map_err(Problem::broken)?
+        let taken_in = async move { hall.take_in(order).await };
+        self.keepers.spawn_on(taken_in, &self.sessions).await.map_err(Problem::broken)?
     }
 
     async fn take_in(&self, order: Order) -> Result<(SessionId, Link), Problem> {
@@ -90,6 +96,7 @@ impl Hall {
         let link = session.link().await;
         let (room, wishes) = mpsc::channel(WISHES);
         rooms(&self.rooms).insert(id, room);
+        // This runs where sessions do.
         self.keepers.spawn(keep(session, wishes, Arc::clone(&self.rooms), self.closing.clone()));
         resumed.map_err(Problem::broken)?;
         Ok((id, link.map_err(Problem::broken)?))
@@ -125,6 +132,11 @@ impl Hall {
         let _turn = self.opening.lock().await;
         self.keepers.close();
         self.keepers.wait().await;
+    }
+
+    /// Whether a session runs here.
+    pub(super) fn runs(&self, id: SessionId) -> bool {
+        self.room(id).is_some()
     }
 
     fn room(&self, id: SessionId) -> Option<mpsc::Sender<Wish>> {

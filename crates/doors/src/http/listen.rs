@@ -4,13 +4,15 @@ use std::convert::Infallible;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::runtime::Builder;
+use tokio::sync::{Semaphore, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -25,6 +27,9 @@ use crate::House;
 
 /// Most headers of a request.
 const HEADERS: usize = 64;
+
+/// Most threads for what blocks, such as lists of sessions.
+const BLOCKING_THREADS: usize = 4;
 
 /// How long to wait when the machine has no more descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -50,7 +55,15 @@ impl Listener {
     }
 
     /// Serves whoever comes until `end`. Then every session that runs here is left, and can be resumed.
-    pub async fn serve(self, house: Arc<dyn House>, token: Token, limits: Limits, end: impl Future<Output = ()>) {
+    ///
+    /// Clients are served by a thread of their own: however many of them watch, no session waits for them.
+    pub async fn serve(
+        self,
+        house: Arc<dyn House>,
+        token: Token,
+        limits: Limits,
+        end: impl Future<Output = ()>,
+    ) -> io::Result<()> {
         let closing = CancellationToken::new();
         let hall = Arc::new(Hall::new(house, limits.sessions, closing.clone()));
         let door = Arc::new(Door {
@@ -61,19 +74,49 @@ impl Listener {
             limits: limits.clone(),
             closing: closing.clone(),
         });
-        let guests = TaskTracker::new();
-        tokio::select! {
-            () = accept(&self.socket, &door, &guests) => {}
-            () = end => {}
-        }
-        drop(self.socket);
+        let mut served = receive_all(self.socket.into_std()?, door)?;
+        let is_broken = tokio::select! {
+            () = end => false,
+            _early = &mut served => true,
+        };
         closing.cancel();
-        guests.close();
-        let over = async { tokio::join!(hall.empty(), guests.wait()) };
+        let over = async {
+            hall.empty().await;
+            if !is_broken {
+                // Nothing is ever sent: it ends with the thread.
+                let _ended = served.await;
+            }
+        };
         if tokio::time::timeout(limits.grace, over).await.is_err() {
             tracing::warn!("the server ended before everybody had left");
         }
+        if is_broken { Err(io::Error::other("clients cannot be served any more; see the log")) } else { Ok(()) }
     }
+}
+
+/// Serves clients on a thread of their own until the door closes and they have left. What is given ends then.
+fn receive_all(socket: std::net::TcpListener, door: Arc<Door>) -> io::Result<oneshot::Receiver<()>> {
+    let runtime = Builder::new_current_thread().enable_all().max_blocking_threads(BLOCKING_THREADS).build()?;
+    let (ending, ended) = oneshot::channel::<()>();
+    thread::Builder::new().name("http".into()).spawn(move || {
+        runtime.block_on(async {
+            let guests = TaskTracker::new();
+            let accepting = async {
+                match TcpListener::from_std(socket) {
+                    Ok(socket) => accept(&socket, &door, &guests).await,
+                    Err(error) => tracing::error!(%error, "nobody can be served"),
+                }
+            };
+            tokio::select! {
+                () = accepting => {}
+                () = door.closing.cancelled() => {}
+            }
+            guests.close();
+            guests.wait().await;
+        });
+        drop(ending);
+    })?;
+    Ok(ended)
 }
 
 async fn accept(socket: &TcpListener, door: &Arc<Door>, guests: &TaskTracker) {

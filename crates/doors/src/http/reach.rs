@@ -31,11 +31,23 @@ impl Hall {
             return Ok(Reach::Resting(reader));
         };
         drop(reader);
-        match Client::connect(&self.home().socket(id)).await {
-            Ok(link) => Ok(Reach::Live(link)),
-            Err(error) => Err(Problem::conflict(format!("process {} runs the session, but {error}", owner.pid))
-                .remedy("try again in a moment, or stop that process")),
+        self.connect(id, owner.pid).await.map(Reach::Live)
+    }
+
+    /// The same for somebody who is told everything that happens: what comes through the socket is read by the caller's
+    /// thread, and what comes from a session here would be read by that of the sessions.
+    pub(super) async fn reach_to_watch(&self, id: SessionId) -> Result<Reach, Problem> {
+        match self.runs(id) {
+            true => self.connect(id, std::process::id()).await.map(Reach::Live),
+            false => self.reach(id).await,
         }
+    }
+
+    async fn connect(&self, id: SessionId, owner: u32) -> Result<Link, Problem> {
+        Client::connect(&self.home().socket(id)).await.map_err(|error| {
+            Problem::conflict(format!("process {owner} runs the session, but {error}"))
+                .remedy("try again in a moment, or stop that process")
+        })
     }
 
     /// Calls a method of a session.

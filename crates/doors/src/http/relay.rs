@@ -23,7 +23,8 @@ const BACKLOG: usize = 128;
 const BATCH: usize = 256 * 1024;
 
 /// The least time between two batches: what happens alone is told at once, what happens in a row is told together.
-const PAUSE: Duration = Duration::from_millis(50);
+const PAUSE: Duration = Duration::from_millis(PAUSE_MS);
+const PAUSE_MS: u64 = 50;
 
 /// Pieces of a stream that every watcher shares.
 #[derive(Debug)]
@@ -118,7 +119,7 @@ struct Relaying {
 
 impl Relaying {
     async fn run(self, client: Client, mut notifications: Notifications, after: u64) {
-        let subscribe = client.call::<Value>(Method::EventsSubscribe, SubscribeParams { after });
+        let subscribe = client.call::<Value>(Method::EventsSubscribe, SubscribeParams { after, pause_ms: PAUSE_MS });
         let relay = async {
             let mut told = Instant::now().checked_sub(PAUSE);
             while let Ok(first) = notifications.next().await {

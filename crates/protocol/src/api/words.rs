@@ -250,12 +250,22 @@ pub struct AsksDecideParams {
     pub interrupt: bool,
 }
 
-/// Where a subscription begins.
+/// Where a subscription begins, and how often it is told of what happens.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SubscribeParams {
     /// The last sequence number the client has seen; 0 for all.
     pub after: u64,
+    /// The least time between two messages, in milliseconds: what happens alone is told at once, what happens in a row is
+    /// told together.
+    pub pause_ms: u64,
+}
+
+impl SubscribeParams {
+    /// Everything after a sequence number, as soon as it happens.
+    pub fn after(after: u64) -> SubscribeParams {
+        SubscribeParams { after, ..SubscribeParams::default() }
+    }
 }
 
 /// A command that a person gives from another process: over the session's socket, or in the file of one that nobody runs.

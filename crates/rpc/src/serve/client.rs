@@ -61,7 +61,15 @@ impl ClientHandle {
 
     /// A notification as a frame, for clients of the same session.
     pub fn frame(&self, method: &str, params: &impl Serialize) -> Result<Arc<[u8]>, SendError> {
-        Ok(self.outbox.frame(self.compose(method, params)?))
+        /// Written as it is, without a tree of values in between.
+        #[derive(Serialize)]
+        struct Told<'a, P> {
+            jsonrpc: &'static str,
+            method: &'a str,
+            params: &'a P,
+        }
+        let told = serde_json::to_vec(&Told { jsonrpc: "2.0", method, params });
+        told.map(|json| self.outbox.wrap(json)).map_err(|error| self.broken(method, &error))
     }
 
     /// Runs `work`, a subscription say, until it ends or the client leaves.
@@ -83,13 +91,13 @@ impl ClientHandle {
     }
 
     fn compose(&self, method: &str, params: &impl Serialize) -> Result<Message, SendError> {
-        match serde_json::to_value(params) {
-            Ok(params) => Ok(Message::Notification(Notification { method: method.into(), params })),
-            Err(error) => {
-                // A stream with a hole is worse than one that ends.
-                self.outbox.close(ErrorObject::internal(format!("{method} cannot be sent: {error}")));
-                Err(SendError::Closed)
-            }
-        }
+        let params = serde_json::to_value(params).map_err(|error| self.broken(method, &error))?;
+        Ok(Message::Notification(Notification { method: method.into(), params }))
+    }
+
+    /// A stream with a hole is worse than one that ends.
+    fn broken(&self, method: &str, error: &serde_json::Error) -> SendError {
+        self.outbox.close(ErrorObject::internal(format!("{method} cannot be sent: {error}")));
+        SendError::Closed
     }
 }

@@ -43,7 +43,7 @@ async fn a_client_sees_the_session_sends_to_it_and_follows_its_events() {
     assert_eq!((view.id, view.state, view.turns), (driver.id(), TaskState::Idle, 0));
     assert_eq!(view.owner_pid, Some(std::process::id()));
 
-    let _: Value = client.call(Method::EventsSubscribe, SubscribeParams { after: 1 }).await.unwrap();
+    let _: Value = client.call(Method::EventsSubscribe, SubscribeParams::after(1)).await.unwrap();
     let receipt: SendResult = client.call(Method::SessionSend, message("hello", Delivery::Steer)).await.unwrap();
     let mut seen = vec![event(&mut notifications).await];
     while !matches!(seen.last().unwrap().entry.event, Event::ActivationEnded { .. }) {

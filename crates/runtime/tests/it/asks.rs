@@ -350,7 +350,7 @@ async fn a_client_lists_decides_and_sees_what_is_asked_and_decided() {
     }
     assert_eq!(list(true).await.len(), 2);
     driver.rest().await;
-    let _: Value = client.call(Method::EventsSubscribe, SubscribeParams { after: 0 }).await.unwrap();
+    let _: Value = client.call(Method::EventsSubscribe, SubscribeParams::after(0)).await.unwrap();
     let mut seen = Vec::new();
     while !seen.contains(&"activationEnded".to_owned()) {
         let told = timeout(Duration::from_secs(20), notifications.next()).await.unwrap().unwrap();

@@ -67,7 +67,7 @@ fn serve_house(house: Arc<dyn House>, limits: Limits, folder: TempDir) -> Served
             let listener = Listener::bind(0).await.unwrap();
             told.send(listener.url()).unwrap();
             let end = async move { drop(ended.await) };
-            listener.serve(house, Token::new(WORD).unwrap(), limits, end).await;
+            listener.serve(house, Token::new(WORD).unwrap(), limits, end).await.unwrap();
         });
     });
     let http = Http::new(&url.recv().unwrap(), WORD);

@@ -18,7 +18,7 @@ fn message(text: &str) -> SendParams {
 
 /// Follows a session until it is quiet after `turns` activations of the root.
 async fn follow(client: &Client, notifications: &mut Notifications, after: u64, turns: usize) -> Vec<Envelope> {
-    let _: Value = client.call(Method::EventsSubscribe, SubscribeParams { after }).await.unwrap();
+    let _: Value = client.call(Method::EventsSubscribe, SubscribeParams::after(after)).await.unwrap();
     let (mut seen, mut ended) = (Vec::<Envelope>::new(), 0);
     loop {
         let next = timeout(Duration::from_secs(20), notifications.next()).await.unwrap().unwrap();
