@@ -96,7 +96,7 @@ fn parse(line: &str) -> Result<Figures> {
     })
 }
 
-fn median<T: Ord>(values: impl Iterator<Item = T>) -> Option<T> {
+pub(crate) fn median<T: Ord>(values: impl Iterator<Item = T>) -> Option<T> {
     let mut values: Vec<T> = values.collect();
     values.sort();
     let middle = values.len() / 2;

@@ -223,6 +223,9 @@ impl Writer {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::Pin;
+    use std::task::{Context, Poll};
+
     use serde_json::Value;
     use tokio::io::AsyncReadExt;
 
@@ -241,6 +244,36 @@ mod tests {
         assert_eq!(outbox.push(note(400)), Err(SendError::TooLarge { max: 200 }));
         assert_eq!(outbox.send(note(400)).await, Err(SendError::TooLarge { max: 200 }));
         assert_eq!(outbox.push(note(1)), Ok(()));
+    }
+
+    #[tokio::test]
+    async fn what_waits_together_is_written_at_once_up_to_the_end() {
+        let (outbox, writer) = Outbox::new(Framing::Lines, SMALL);
+        (0..3).for_each(|n| outbox.push(note(n + 1)).unwrap());
+        outbox.finish();
+        let together: Vec<u8> = (0..3).flat_map(|n| Framing::Lines.wrap(note(n + 1).into_json())).collect();
+        let mut writes = Writes::default();
+        writer.run(&mut writes).await;
+        assert_eq!(writes.0, [together]);
+    }
+
+    /// What was written, each time.
+    #[derive(Default)]
+    struct Writes(Vec<Vec<u8>>);
+
+    impl AsyncWrite for Writes {
+        fn poll_write(mut self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<std::io::Result<usize>> {
+            self.0.push(bytes.to_vec());
+            Poll::Ready(Ok(bytes.len()))
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
     }
 
     #[tokio::test(start_paused = true)]

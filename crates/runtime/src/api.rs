@@ -294,7 +294,8 @@ fn json_of(answer: impl Serialize) -> Result<Value, ErrorObject> {
 }
 
 /// Sends every event to a client, as fast as it reads, and streamed text as it comes; after the events that it follows
-/// from, the session's state. Between two times at which it is told something, there is a pause.
+/// from, the session's state. After each batch it waits for `pause`, so that what happens
+/// meanwhile is sent together.
 async fn forward(
     mut subscription: Subscription,
     frames: Arc<Frames>,

@@ -10,6 +10,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use super::Ground;
+use crate::measure::median;
 
 /// How many watch, each number in its turn.
 const WATCHERS: [usize; 3] = [0, 32, 120];
@@ -40,7 +41,7 @@ pub(super) fn bench(ground: &Ground) -> Result<()> {
         }
     }
     for (watchers, reading, silent) in all {
-        let (reading, silent) = (median(reading), median(silent));
+        let (reading, silent) = (middle(&reading)?, middle(&silent)?);
         println!(
             "| {watchers} | {:.2} s | {:.2} s | {:.2} s | {:.2} s |",
             reading.0.as_secs_f64(),
@@ -53,12 +54,10 @@ pub(super) fn bench(ground: &Ground) -> Result<()> {
     Ok(())
 }
 
-/// Of both, each by itself.
-fn median(runs: Vec<Run>) -> Run {
-    let (mut wall, mut cpu): (Vec<_>, Vec<_>) = runs.into_iter().unzip();
-    wall.sort_unstable();
-    cpu.sort_unstable();
-    (wall[wall.len() / 2], cpu[cpu.len() / 2])
+/// The medians of wall and CPU, each by itself.
+fn middle(runs: &[Run]) -> Result<Run> {
+    let wall = median(runs.iter().map(|run| run.0)).context("no runs")?;
+    Ok((wall, median(runs.iter().map(|run| run.1)).context("no runs")?))
 }
 
 fn once(ground: &Ground, watchers: usize, is_read: bool) -> Result<Run> {

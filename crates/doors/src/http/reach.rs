@@ -34,8 +34,8 @@ impl Hall {
         self.connect(id, owner.pid).await.map(Reach::Live)
     }
 
-    /// The same for somebody who is told everything that happens: what comes through the socket is read by the caller's
-    /// thread, and what comes from a session here would be read by that of the sessions.
+    /// The same for a client that subscribes to events. It connects to the session's socket even if the session runs here,
+    /// so that the events are read on the caller's thread and not on the thread that runs sessions.
     pub(super) async fn reach_to_watch(&self, id: SessionId) -> Result<Reach, Problem> {
         match self.runs(id) {
             true => self.connect(id, std::process::id()).await.map(Reach::Live),

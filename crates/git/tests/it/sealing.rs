@@ -174,19 +174,26 @@ fn reads(stage: &Stage) -> Vec<String> {
     names.into_iter().map(str::to_owned).collect()
 }
 
+/// Files that make an index large, since their paths are long.
+const MANY: u32 = 1_600;
+
+fn file(n: u32) -> String {
+    format!("{}/file-{n}.txt", vec!["x".repeat(240); 12].join("/"))
+}
+
+/// Commits many files with one text.
+async fn commit_many(stage: &Stage, text: &str) {
+    fs::create_dir_all(stage.git.folder().join(file(0)).parent().unwrap()).unwrap();
+    (0..MANY).for_each(|n| stage.write(&file(n), text));
+    stage.git.done(&["add", "-A"], &[]).await.unwrap();
+    stage.git.done(&["commit", "-q", "-m", "many"], &[]).await.unwrap();
+}
+
 #[tokio::test]
 async fn sealing_reads_only_the_files_that_changed() {
     let stage = Stage::new().await;
-    // Long paths make an index large.
-    let deep = vec!["x".repeat(240); 12].join("/");
-    fs::create_dir_all(stage.git.folder().join(&deep)).unwrap();
-    for n in 0..1_600 {
-        stage.write(&format!("{deep}/file-{n}.txt"), "the same\n");
-    }
-    let file = |n: u32| format!("{deep}/file-{n}.txt");
     stage.write(".gitattributes", "*.txt filter=seen\n");
-    stage.git.done(&["add", "-A"], &[]).await.unwrap();
-    stage.git.done(&["commit", "-q", "-m", "many"], &[]).await.unwrap();
+    commit_many(&stage, "the same\n").await;
     let seen = format!("[filter \"seen\"]\n\tclean = \"echo %f >> {}/reads; cat\"\n", stage.path().display());
     fs::write(stage.path().join(".gitconfig"), seen).unwrap();
     let mut checkout = stage.checkout("x").await;
@@ -204,24 +211,18 @@ async fn sealing_reads_only_the_files_that_changed() {
 #[tokio::test]
 async fn what_is_written_in_the_second_in_which_a_large_checkout_was_made_is_sealed() {
     let stage = Stage::new().await;
-    let deep = vec!["x".repeat(240); 12].join("/");
-    fs::create_dir_all(stage.git.folder().join(&deep)).unwrap();
-    for n in 0..1_600 {
-        stage.write(&format!("{deep}/file-{n}.txt"), "old\n");
-    }
-    stage.git.done(&["add", "-A"], &[]).await.unwrap();
-    stage.git.done(&["commit", "-q", "-m", "many"], &[]).await.unwrap();
+    commit_many(&stage, "old\n").await;
     // In place and of the same size, at once: to the second, it has the times that git gave it.
     let mut checkout = stage.checkout("x").await;
-    let written: Vec<String> = (0..1_600).step_by(100).map(|n| format!("{deep}/file-{n}.txt")).collect();
+    let written: Vec<String> = (0..MANY).step_by(100).map(file).collect();
     for file in &written {
         fs::write(checkout.path().join(file), "new\n").unwrap();
     }
     let sealed = checkout.seal().await.unwrap();
     assert_eq!(sealed.files.len(), written.len(), "{:?}", sealed.files);
     // So many that each is read again.
-    for n in 0..1_600 {
-        fs::write(checkout.path().join(format!("{deep}/file-{n}.txt")), "all\n").unwrap();
+    for n in 0..MANY {
+        fs::write(checkout.path().join(file(n)), "all\n").unwrap();
     }
     assert_eq!(checkout.seal().await.unwrap().files.len(), 1_000, "as many as are named");
 }

@@ -1,6 +1,6 @@
 //! The API over the session's real socket.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use protocol::api::{
     MailState, Method, OutputResult, SendParams, SendResult, SessionView, SubscribeParams, TaskParams, TaskRecord,
@@ -59,6 +59,25 @@ async fn a_client_sees_the_session_sends_to_it_and_follows_its_events() {
     assert_eq!((view.title.as_str(), view.turns, view.last_outcome), ("hello", 1, Some(Outcome::Completed)));
     let run = driver.leave().await;
     assert_eq!(seen, run.events()[1..]);
+}
+
+#[tokio::test]
+async fn a_subscription_with_a_pause_sends_what_happens_meanwhile_together_and_loses_nothing() {
+    let mut driver = scenario().script(&rules("  - answer: [say: heard]\n")).ready().open(Start::New).await;
+    let (client, mut notifications) = connect(&driver).await;
+    let (pause, began) = (Duration::from_millis(400), Instant::now());
+    let wanted = SubscribeParams { after: 0, pause_ms: 400 };
+    let _: Value = client.call(Method::EventsSubscribe, wanted).await.unwrap();
+    // What is there already comes at once, and then the pause begins.
+    let mut seen = vec![event(&mut notifications).await, event(&mut notifications).await];
+    let _: SendResult = client.call(Method::SessionSend, message("hello", Delivery::Steer)).await.unwrap();
+    driver.rest().await;
+    seen.push(event(&mut notifications).await);
+    assert!(began.elapsed() >= pause, "{:?}", began.elapsed());
+    while !matches!(seen.last().unwrap().entry.event, Event::ActivationEnded { .. }) {
+        seen.push(event(&mut notifications).await);
+    }
+    assert_eq!(seen, driver.leave().await.events());
 }
 
 #[tokio::test]

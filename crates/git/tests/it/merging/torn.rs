@@ -96,13 +96,18 @@ fn folder(stage: &Stage, n: usize, owner: &str, taken: &str) -> std::path::PathB
     folder
 }
 
+/// A landing's owner that is gone, and one that lives, as they are written down.
+fn owners() -> (&'static str, String) {
+    let host::Owner { boot, pid, started } = host::Owner::current().unwrap();
+    let alive = format!(r#"{{"boot":"{boot}","pid":{pid},"started":{started}}}"#);
+    (r#"{"boot":"an earlier boot","pid":1,"started":1}"#, alive)
+}
+
 #[tokio::test]
 async fn the_next_landing_clears_what_a_killed_one_left_unless_a_file_is_nowhere_else() {
     let stage = Stage::new().await;
     let (outset, tip) = begun(&stage).await;
-    let dead = r#"{"boot":"an earlier boot","pid":1,"started":1}"#;
-    let host::Owner { boot, pid, started } = host::Owner::current().unwrap();
-    let alive = format!(r#"{{"boot":"{boot}","pid":{pid},"started":{started}}}"#);
+    let (dead, alive) = owners();
     let committed = folder(&stage, 1, dead, "old\n");
     let saved = folder(&stage, 2, dead, "saved at the last moment\n");
     let used = folder(&stage, 3, &alive, "old\n");
@@ -121,9 +126,7 @@ async fn the_next_landing_clears_what_a_killed_one_left_unless_a_file_is_nowhere
 async fn the_lock_of_the_index_that_a_killed_landing_left_is_removed_and_nobody_else_s() {
     let stage = Stage::new().await;
     let (outset, tip) = begun(&stage).await;
-    let dead = r#"{"boot":"an earlier boot","pid":1,"started":1}"#;
-    let host::Owner { boot, pid, started } = host::Owner::current().unwrap();
-    let alive = format!(r#"{{"boot":"{boot}","pid":{pid},"started":{started}}}"#);
+    let (dead, alive) = owners();
     let lock = stage.git.folder().join(".git/index.lock");
     let scratch = super::scratch(&stage, &outset.head).await;
     let landing = Landing { outset: &outset, tip: &tip, scratch: &scratch, mark: MARK };
