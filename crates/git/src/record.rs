@@ -1,9 +1,10 @@
 //! What is known of a checkout, in a file beside it: whoever finds the folder later knows whose it is.
 
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use host::Moment;
 use protocol::{SessionId, TaskId};
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +57,19 @@ impl CheckoutId {
     /// files' state can be believed.
     pub(crate) fn made_index(&self, root: &Path) -> PathBuf {
         root.join(format!("{}.made-index", self.task))
+    }
+
+    /// When that was, in a file that may be lost: then every file is read again.
+    pub(crate) fn made_at(&self, root: &Path) -> PathBuf {
+        root.join(format!("{}.made-at", self.task))
+    }
+
+    pub(crate) fn write_made(&self, root: &Path, at: &Moment) -> io::Result<()> {
+        fs::write(self.made_at(root), serde_json::to_vec(at)?)
+    }
+
+    pub(crate) fn read_made(&self, root: &Path) -> Option<Moment> {
+        serde_json::from_slice(&fs::read(self.made_at(root)).ok()?).ok()
     }
 
     pub(crate) fn lease(&self, root: &Path) -> PathBuf {

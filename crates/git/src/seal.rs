@@ -6,12 +6,14 @@
 
 use std::path::Path;
 
+use host::Changes;
+
 use crate::checkout::Checkout;
 use crate::commit::subject;
 use crate::confine::{Unfiltered, confine};
 use crate::pins::{drop_held, fetch, loose};
 use crate::repository::find_commit;
-use crate::staging::{LeftOut, Staging};
+use crate::staging::{Own, Staging};
 use crate::verify::is_own;
 use crate::{Commit, Git, GitError};
 
@@ -40,12 +42,13 @@ impl Checkout {
         let head = if is_own { self.keep_commits().await? } else { None };
         let outer = looking_closely(confine(self.outer(), Unfiltered::Refused).await?.git);
         let seen = self.seen()?;
-        let staging = self.stage_made(&outer).await?;
-        let left_out = match is_own {
+        let changes = self.changes().await;
+        let staging = self.stage_made(outer.clone(), changes.as_ref()).await?;
+        let own = match is_own {
             true => staging.follow(&self.path, &self.path.join(".git/index"), &self.record.base).await?,
-            false => LeftOut::Nothing,
+            false => Own::Same,
         };
-        staging.add_all(&self.path).await?;
+        self.stage(&staging, own, changes.as_ref()).await?;
         let (parent, remark) = self.parent(&outer, head).await?;
         let message =
             format!("{}\n\nWork of {}, task {}.{remark}\n", self.subject(), self.record.name, self.record.id.task);
@@ -56,10 +59,10 @@ impl Checkout {
         let pinned = self.record.id.work_ref();
         outer.done(&["update-ref", &pinned, commit.as_str()], &[]).await?;
         self.drop_contained(&outer, &commit).await?;
-        let is_whole = is_own && !self.has_modules() && staging.repositories(&self.path).await?.is_empty();
+        let is_whole = is_own && !self.has_modules() && !self.has_repositories(&staging, changes.as_ref()).await?;
         let files = self.changed(&outer, &commit).await?;
         self.record.sealed = Some(commit.clone());
-        self.record.seen = seen.filter(|_| is_whole && left_out == LeftOut::Nothing);
+        self.record.seen = seen.filter(|_| is_whole && own != Own::LeavesOut);
         self.record.write(&self.root)?;
         Ok(Sealed { commit, pinned, files, is_whole })
     }
@@ -83,6 +86,14 @@ impl Checkout {
     /// Whether it keeps repositories of submodules, in use or not.
     pub(crate) fn has_modules(&self) -> bool {
         self.path.join(".git/modules").symlink_metadata().is_ok()
+    }
+
+    /// Whether it holds repositories of which only the commit they are at was sealed.
+    async fn has_repositories(&self, staging: &Staging, changes: Option<&Changes>) -> Result<bool, GitError> {
+        if changes.is_some_and(|changes| !changes.has_repositories) {
+            return Ok(false);
+        }
+        Ok(!staging.repositories(&self.path).await?.is_empty())
     }
 
     /// The commit that keeps the same already: sealing twice what nobody changed gives one commit.

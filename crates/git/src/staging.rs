@@ -1,5 +1,6 @@
 //! A whole folder as a tree, through an index of our own: whoever works in the folder keeps theirs.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{self, File, FileTimes};
 use std::io::{self, BufRead};
@@ -32,11 +33,15 @@ const CHUNK: usize = 64 << 10;
 /// Most files that are named in an error.
 const NAMED: usize = 10;
 
-/// Whether whoever works in a folder left files of it out on purpose.
+/// What the folder's own index says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LeftOut {
-    Nothing,
-    Some,
+pub(crate) enum Own {
+    /// The same as ours.
+    Same,
+    /// Something else.
+    Else,
+    /// Something else, and that files are left out of the folder on purpose.
+    LeavesOut,
 }
 
 /// An index of our own; dropping it removes its file.
@@ -92,6 +97,33 @@ impl Staging {
         let said = self.write(&git, &args, &[]).await?;
         // Git leaves out a folder that it may not read and takes what it knew there for removed, and calls that success.
         if said.err.contains(UNREAD) { Err(git.failed(&args, &said)) } else { Ok(()) }
+    }
+
+    /// Brings in what is at some paths or below them and not ignored, as far as it differs from what the index has.
+    pub(crate) async fn add(&self, folder: &Path, paths: &BTreeSet<PathBuf>) -> Result<(), GitError> {
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let git = self.git.at(folder);
+        let list = |command: &[&'static str]| -> Vec<&OsStr> {
+            let words = PLAIN.into_iter().chain(["--literal-pathspecs"]).chain(command.iter().copied());
+            words.map(OsStr::new).chain([OsStr::new("--")]).chain(paths.iter().map(AsRef::as_ref)).collect()
+        };
+        let known = list(&["diff-files", "--name-only", "-z", "--no-renames", "--ignore-submodules=none"]);
+        let others = list(&["ls-files", "-z", "--others", "--exclude-standard"]);
+        let (known, new) = tokio::try_join!(git.done(&known, &[]), git.done(&others, &[]))?;
+        // Git leaves out a folder that it may not read, and calls that success.
+        if new.err.contains(UNREAD) {
+            return Err(git.failed(&others, &new));
+        }
+        let differ = [known.out, new.out].concat();
+        if differ.is_empty() {
+            return Ok(());
+        }
+        // Only what git would bring in itself: it refuses paths that are ignored.
+        let add = ["--literal-pathspecs", "add", "--all", "--sparse", "--pathspec-from-file=-", "--pathspec-file-nul"];
+        let add: Vec<&str> = PLAIN.into_iter().chain(add).collect();
+        self.write(&git, &add, &differ).await.map(|_said| ())
     }
 
     /// What was brought in, as a tree.
@@ -154,14 +186,14 @@ impl Staging {
     /// any more, and which are left out on purpose. Whoever works in the folder writes that index, so nothing that it says
     /// of the state of files is believed: what it has otherwise than `base` is read anew, and what it has as `base` does
     /// is looked at as this index knows it.
-    pub(crate) async fn follow(&self, folder: &Path, own: &Path, base: &Commit) -> Result<LeftOut, GitError> {
+    pub(crate) async fn follow(&self, folder: &Path, own: &Path, base: &Commit) -> Result<Own, GitError> {
         let theirs = self.theirs();
         if !copy(own, &theirs).map_err(GitError::file(own))? {
-            return Ok(LeftOut::Nothing);
+            return Ok(Own::Else);
         }
         // Most of them never write it.
         if is_same(&theirs, &self.index).map_err(GitError::file(&theirs))? {
-            return Ok(LeftOut::Nothing);
+            return Ok(Own::Same);
         }
         let git = self.git.clone().with("GIT_INDEX_FILE", &theirs);
         let mut skipped = Marks::read(&git).await?.skipped;
@@ -172,18 +204,18 @@ impl Staging {
         if !anew.is_empty() {
             self.write(&self.git, &["update-index", "-z", "--index-info"], &anew).await?;
         }
-        let left_out = if skipped.is_empty() { LeftOut::Nothing } else { LeftOut::Some };
+        let says = if skipped.is_empty() { Own::Else } else { Own::LeavesOut };
         self.mark("--skip-worktree", skipped).await?;
-        Ok(left_out)
+        Ok(says)
     }
 
     /// Forgets the state of files, so that they are read again.
-    pub(crate) async fn read_again(&self, paths: &[PathBuf]) -> Result<(), GitError> {
+    pub(crate) async fn read_again(&self, paths: &[&Path]) -> Result<(), GitError> {
         if paths.is_empty() {
             return Ok(());
         }
         let args = ["--literal-pathspecs", "ls-files", "--stage", "-z", "--"].map(OsStr::new);
-        let args: Vec<&OsStr> = args.into_iter().chain(paths.iter().map(|path| path.as_os_str())).collect();
+        let args: Vec<&OsStr> = args.into_iter().chain(paths.iter().map(AsRef::as_ref)).collect();
         let known = self.git.done(&args, &[]).await?.out;
         if known.is_empty() {
             return Ok(());

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::checkout::Checkout;
 use crate::lease::holder;
-use crate::racy::is_large;
 use crate::record::{Record, put};
 use crate::removal::{self, When};
+use crate::since_made::is_large;
 use crate::{CheckoutId, Git, GitError};
 
 /// Names in the home.
@@ -144,7 +144,8 @@ impl Checkout {
     /// Removes what is beside it.
     pub(crate) fn forget(&self) {
         let id = self.record.id;
-        for path in [id.made_index(&self.root), id.record(&self.root), id.lease(&self.root)] {
+        let beside = [CheckoutId::made_index, CheckoutId::made_at, CheckoutId::record, CheckoutId::lease];
+        for path in beside.map(|of| of(&id, &self.root)) {
             if let Err(error) = fs::remove_file(&path)
                 && error.kind() != std::io::ErrorKind::NotFound
             {

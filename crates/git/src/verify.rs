@@ -6,8 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::checkout::Checkout;
-use crate::racy::is_large;
 use crate::repository::find_commit;
+use crate::since_made::is_large;
 use crate::{Git, GitError};
 
 impl Checkout {

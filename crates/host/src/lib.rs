@@ -22,8 +22,8 @@ pub mod twin;
 
 pub use clock::{Clock, SystemClock};
 pub use files::{
-    EntryKind, Expect, FileBytes, FileError, Folder, FolderEntry, Moment, PathError, Place, Removed, Stamp, Workspace,
-    changed_during, is_untouched, make_below, move_below, remove_below, swap_below,
+    Change, Changes, EntryKind, Expect, FileBytes, FileError, Folder, FolderEntry, Moment, PathError, Place, Removed,
+    Stamp, Workspace, changed_since, is_untouched, make_below, move_below, remove_below, swap_below,
 };
 pub use guardian::{
     Exit, ExitStatus, Guardian, Input, Job, Kill, Leftovers, Output, Parting, Process, Program, SpawnError, Stderr,

@@ -11,6 +11,7 @@ use runtime::{
     apart,
 };
 use store::{Reader, TodoError};
+use tokio::task::JoinHandle;
 
 use super::account::Account;
 use super::follow::{Patience, follow};
@@ -51,7 +52,7 @@ pub(super) async fn goal(goal: Option<String>, work: &FleetWorkArgs, mut args: R
         plan: None,
     };
     let order = FleetOrder { terms: terms(usual, work)?, todos: Vec::new() };
-    Launch { start: Beginning::AsRun, work: Work::Begin(order), fresh: work.fresh, args }.go().await
+    Launch { start: Beginning::AsRun, work: Work::Begin(order), fresh: work.fresh, args, warned: None }.go().await
 }
 
 /// Begins a fleet that works by a plan file.
@@ -83,7 +84,7 @@ fn planned(file: &Path, work: &FleetWorkArgs, mut args: RunArgs) -> Result<Launc
     let usual = plan.terms();
     let usual = FleetTerms { agent: args.agent.take(), plan: at.or(usual.plan.clone()), ..usual };
     let order = FleetOrder { terms: terms(usual, work)?, todos: plan.todos };
-    Ok(Launch { start: Beginning::AsRun, work: Work::Begin(order), fresh: work.fresh, args })
+    Ok(Launch { start: Beginning::AsRun, work: Work::Begin(order), fresh: work.fresh, args, warned: None })
 }
 
 /// Goes on with a fleet.
@@ -99,7 +100,7 @@ pub(super) async fn resume(id: Option<&str>, args: RunArgs) -> Result<Exit, Fail
         return Ok(Exit::Success);
     }
     let start = Beginning::Resume(session);
-    Launch { start, work: Work::Resume, fresh: false, args }.go().await
+    Launch { start, work: Work::Resume, fresh: false, args, warned: None }.go().await
 }
 
 /// What was typed goes before what the plan says, and that before what is usual.
@@ -147,6 +148,8 @@ struct Launch {
     work: Work,
     fresh: bool,
     args: RunArgs,
+    /// The look for files that are not committed. In a large repository it takes a while, in which the workers begin.
+    warned: Option<JoinHandle<()>>,
 }
 
 impl Launch {
@@ -163,10 +166,13 @@ impl Launch {
         let folder = self.args.directory.as_deref().or(before.as_ref().map(|before| Path::new(&before.cwd)));
         setup.ask_catalog(folder).await;
         let settings = setup.settings(&self.args, before.as_ref())?;
-        if let Work::Begin(order) = &self.work {
-            typed::expect_repository(&setup, &settings.cwd, &order.terms).await?;
+        let mut launch = self;
+        if let Work::Begin(order) = &launch.work {
+            let repository = typed::expect_repository(&setup, &settings.cwd, &order.terms).await?;
+            let repository = repository.filter(|_| !order.terms.dirty);
+            launch.warned = repository.map(|it| tokio::spawn(typed::warn_of_uncommitted(it, order.terms.plan.clone())));
         }
-        self.begin(start, settings, (&setup.env, Some(&setup)), share).await
+        launch.begin(start, settings, (&setup.env, Some(&setup)), share).await
     }
 
     /// Does it with these settings. Whoever is asked has the setup too, for the rules that are allowed for good.
@@ -177,7 +183,7 @@ impl Launch {
         (env, setup): (&Env, Option<&Setup>),
         share: Option<Share>,
     ) -> Result<Exit, Failure> {
-        let Launch { work, fresh, args, .. } = self;
+        let Launch { work, fresh, args, warned, start: _ } = self;
         let cwd = settings.cwd.clone();
         if let Err(error) = host::limits::raise_open_files() {
             tracing::warn!(%error, "the limit of open files stays as it is");
@@ -202,6 +208,10 @@ impl Launch {
                 return Err(refused(error, id));
             }
         };
+        if let Some(warned) = warned {
+            // From now on there may be a picture, which a warning would be written into.
+            let _over = warned.await;
+        }
         let patience = Patience { park: args.park_wait };
         let (id, home) = (session.id(), session.home().clone());
         let lines = Lines::new(&session, env, args.output_format, args.quiet)?

@@ -53,21 +53,31 @@ pub(super) fn expect_isolated(work: &FleetWorkArgs, terms: &FleetTerms) -> Resul
 /// Most uncommitted files that are named.
 const NAMED: usize = 5;
 
-/// Refuses isolation where no checkout can be made, and tells of what the checkouts will not have.
-pub(super) async fn expect_repository(setup: &Setup, cwd: &Path, terms: &FleetTerms) -> Result<(), Failure> {
+/// Refuses isolation where no checkout can be made; gives the repository that checkouts are made of.
+pub(super) async fn expect_repository(
+    setup: &Setup,
+    cwd: &Path,
+    terms: &FleetTerms,
+) -> Result<Option<Repository>, Failure> {
     if !terms.isolated {
-        return Ok(());
+        return Ok(None);
     }
     let repository = Repository::find(&checkouts::git(setup).at(cwd)).await.map_err(Failure::usage)?;
     repository.head().await.map_err(Failure::usage)?;
-    if !terms.dirty {
-        let plan = terms.plan.as_ref().and_then(|plan| cwd.join(plan).canonicalize().ok());
-        let is_plan = |name: &String| plan.as_deref() == Some(&repository.top().join(name));
-        let files = repository.uncommitted().await.map_err(Failure::failed)?;
-        let files: Vec<String> = files.into_iter().filter(|name| !is_plan(name)).collect();
-        warning(&files).into_iter().for_each(print::note);
+    Ok(Some(repository))
+}
+
+/// Warns of what checkouts will not have.
+pub(super) async fn warn_of_uncommitted(repository: Repository, plan: Option<String>) {
+    let plan = plan.and_then(|plan| Path::new(&plan).canonicalize().ok());
+    let is_plan = |name: &String| plan.as_deref() == Some(&repository.top().join(name));
+    match repository.uncommitted().await {
+        Ok(files) => {
+            let files: Vec<String> = files.into_iter().filter(|name| !is_plan(name)).collect();
+            warning(&files).into_iter().for_each(print::note);
+        }
+        Err(error) => print::note(format_args!("warning: whether all files are committed is not known: {error}")),
     }
-    Ok(())
 }
 
 /// What a person should know of files that are not committed.

@@ -227,6 +227,61 @@ async fn what_is_written_in_the_second_in_which_a_large_checkout_was_made_is_sea
     assert_eq!(checkout.seal().await.unwrap().files.len(), 1_000, "as many as are named");
 }
 
+/// What git makes of a folder if it looks at every file, on top of what the checkout began with.
+async fn looked_at_closely(stage: &Stage, checkout: &Checkout) -> String {
+    let index = stage.path().join("closely");
+    let git = stage.git.at(checkout.path()).with("GIT_INDEX_FILE", &index);
+    git.done(&["read-tree", checkout.base().as_str()], &[]).await.unwrap();
+    git.done(&["add", "--all", "--", "."], &[]).await.unwrap();
+    let tree = git.text(&["write-tree"]).await.unwrap();
+    fs::remove_file(index).unwrap();
+    tree
+}
+
+#[tokio::test]
+async fn whatever_changed_in_a_large_checkout_is_sealed() {
+    let stage = Stage::new().await;
+    let there = ["a/x", "a/deep/y", "b/x", "top", "a file: [*] \n\u{e4}", "kept/build/tracked", "plain"];
+    for name in there {
+        fs::create_dir_all(stage.git.folder().join(name).parent().unwrap()).unwrap();
+        stage.write(name, name);
+    }
+    stage.write(".gitignore", "build/\n*.log\n");
+    stage.git.done(&["add", "-f", "kept/build/tracked"], &[]).await.unwrap();
+    commit_many(&stage, "old\n").await;
+    let outside = stage.path().join("outside");
+    for commands in [
+        "true",
+        "echo new > top",
+        "echo new > new; echo new > a/new; mkdir n empty && echo new > n/n && touch plain",
+        "mkdir ':(top)' && echo new > ':(top)/*' && echo new > \"$(printf 'line\\nend')\"",
+        "rm top; rm a/x; rm -r b",
+        "mv a c; mv b a; mv c b",
+        "mv \"$OUTSIDE\" a/moved; chmod +x plain; echo new >> a*\\[*",
+        "mv \"$OUTSIDE\" moved",
+        "rm -r a && mv \"$OUTSIDE\" a",
+        "rm -r a && echo file > a; rm top && mkdir top && echo in > top/in",
+        "mv a c && ln -s c a",
+        "mkdir build a/build && echo o > build/o && echo o > a/build/o && echo l > x.log; rm kept/build/tracked",
+        "echo > .gitignore; mkdir build && echo o > build/o; echo new > kept/build/tracked",
+        "git rm -q --cached top",
+        "echo new > x.log && git add -f x.log && git rm -q --cached b/x && git status",
+    ] {
+        fs::create_dir_all(outside.join("in")).unwrap();
+        fs::write(outside.join("in/file"), "outside\n").unwrap();
+        let mut checkout = stage.checkout("x").await;
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-ec", commands]).env("OUTSIDE", &outside).current_dir(checkout.path());
+        assert!(shell.status().unwrap().success(), "{commands}");
+        let sealed = checkout.seal().await.unwrap();
+        let tree = stage.git.text(&["rev-parse", &format!("{}^{{tree}}", sealed.commit)]).await.unwrap();
+        let by_index = commands.contains("git add -f");
+        assert!(by_index || tree == looked_at_closely(&stage, &checkout).await, "{commands}: {:?}", sealed.files);
+        assert!(!by_index || sealed.files == ["x.log"], "{:?}", sealed.files);
+        checkout.discard(&stage.home, protocol::At(1)).await.unwrap();
+    }
+}
+
 /// Writes into the index of a checkout, as an agent can, that the first file is as it is now and has not changed since.
 fn forge(checkout: &Checkout) {
     use std::os::unix::fs::MetadataExt;

@@ -24,5 +24,5 @@ pub use error::{FileError, PathError};
 pub use folder::{EntryKind, Folder, FolderEntry};
 pub use place::{Expect, FileBytes, Place};
 pub use stamp::Stamp;
-pub use touched::{Moment, changed_during, is_untouched};
+pub use touched::{Change, Changes, Moment, changed_since, is_untouched};
 pub use workspace::Workspace;

@@ -4,7 +4,7 @@
 use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::io;
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -40,33 +40,68 @@ impl Moment {
         Moment { seconds: file.ctime(), nanoseconds: file.ctime_nsec(), ahead_ns: ahead() }
     }
 
+    /// Whether the clock was set since, so that dates cannot be compared with it.
+    fn is_lost(&self) -> bool {
+        ahead().abs_diff(self.ahead_ns) > MOVED_NS
+    }
+
+    /// As the system dates changes.
+    pub fn at(&self) -> (i64, i64) {
+        (self.seconds, self.nanoseconds)
+    }
+
     fn is_after(&self, found: &Stat) -> bool {
-        changed_at(found) < (self.seconds, self.nanoseconds)
+        changed_at(found) < self.at()
     }
 }
 
 /// Whether nothing in a folder changed at a moment or later, but for what is in the folder `except` at its top. If the
 /// clock was set since, nobody can tell, and the answer is "no".
 pub fn is_untouched(folder: &Path, except: &OsStr, since: &Moment) -> io::Result<bool> {
-    if ahead().abs_diff(since.ahead_ns) > MOVED_NS {
+    if since.is_lost() {
         return Ok(false);
     }
     let old = |found: &Stat| if since.is_after(found) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
     Ok(Walk::through(folder, except, |_path, found| old(found))?.is_continue())
 }
 
-/// What changed in a folder for the last time during a while, folders left out, and also what is in the folder `except` at its
-/// top. Times are in seconds and nanoseconds.
-pub fn changed_during(folder: &Path, except: &OsStr, during: Range<(i64, i64)>) -> io::Result<Vec<PathBuf>> {
-    let mut changed = Vec::new();
-    let _all = Walk::through(folder, except, |path, found| {
-        let is_folder = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
-        if !is_folder && during.contains(&changed_at(found)) {
-            changed.push(path.to_owned());
+/// What changed in a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Where, below the folder; empty for the folder itself.
+    pub path: PathBuf,
+    /// Of a folder, the names in it or its own state changed.
+    pub is_folder: bool,
+    /// When, in seconds and nanoseconds.
+    pub at: (i64, i64),
+}
+
+/// All that changed in a folder since a moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// Each of them.
+    pub all: Vec<Change>,
+    /// Whether repositories are in the folder, changed or not.
+    pub has_repositories: bool,
+}
+
+/// What changed in a folder at a moment or later, but for what is in the folder `except` at its top. If the clock was set
+/// since, nobody can tell; neither if the names of what changed have more than `most` bytes.
+pub fn changed_since(folder: &Path, except: &OsStr, since: &Moment, most: usize) -> io::Result<Option<Changes>> {
+    if since.is_lost() {
+        return Ok(None);
+    }
+    let (mut changes, mut bytes) = (Changes::default(), 0);
+    let walked = Walk::through(folder, except, |path, found| {
+        changes.has_repositories |= path.file_name() == Some(OsStr::new(".git"));
+        if !since.is_after(found) {
+            bytes += path.as_os_str().len();
+            let is_folder = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
+            changes.all.push(Change { path: path.to_owned(), is_folder, at: changed_at(found) });
         }
-        ControlFlow::Continue(())
+        if bytes > most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
-    Ok(changed)
+    Ok(walked.is_continue().then_some(changes))
 }
 
 /// One walk through a folder, until it is told to stop.

@@ -1,0 +1,134 @@
+//! What changed in a large checkout since git wrote its files: found by one walk, so that git need not look at each file.
+//!
+//! Many builds of git know times to the second. They read every file again, each time they look, that was written in the
+//! second of its index or later: of a large checkout that would be a good part of the files. The index that we keep of it
+//! has the time of the next second therefore, and what changed until then is forgotten in it.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, FileTimes};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use host::{Change, Changes, Moment};
+
+use crate::checkout::Checkout;
+use crate::staging::{Own, Staging};
+use crate::{Git, GitError};
+
+/// Bytes of an index whose files take longer to read again than to look at.
+const LARGE: u64 = 4 << 20;
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Most bytes of the names of files that git is asked about one by one.
+const MOST: usize = 64 << 10;
+
+impl Checkout {
+    /// Keeps the index that git wrote with the files.
+    pub(crate) fn keep_index(&self) -> Result<(), GitError> {
+        let (own, made) = (self.path().join(".git/index"), self.made_index());
+        fs::copy(&own, &made).map_err(GitError::file(&made))?;
+        let date = || {
+            let written = fs::metadata(&own)?;
+            let file = fs::File::options().write(true).open(&made)?;
+            if !is_large(&own) {
+                return file.set_modified(written.modified()?);
+            }
+            let rest = SECOND.saturating_sub(Duration::from_nanos(written.mtime_nsec().unsigned_abs()));
+            file.set_times(FileTimes::new().set_modified(written.modified()? + rest))?;
+            self.record.id.write_made(&self.root, &Moment::of(&file.metadata()?))
+        };
+        date().map_err(GitError::file(&made))
+    }
+
+    /// What changed since its files were written, if it has very many of them and nothing is in the way of knowing.
+    pub(crate) async fn changes(&self) -> Option<Changes> {
+        if !is_large(&self.made_index()) {
+            return None;
+        }
+        let since = self.record.id.read_made(&self.root)?;
+        let path = self.path.clone();
+        let look = move || host::changed_since(&path, OsStr::new(".git"), &since, MOST);
+        let looked = tokio::task::spawn_blocking(look).await;
+        looked.unwrap_or_else(|stopped| Err(io::Error::other(stopped))).unwrap_or_else(|error| {
+            tracing::info!(path = %self.path.display(), %error, "what changed in a checkout cannot be seen");
+            None
+        })
+    }
+
+    /// An index of our own that knows the files as git wrote them.
+    pub(crate) async fn stage_made(&self, git: Git, changes: Option<&Changes>) -> Result<Staging, GitError> {
+        let scratch = self.root.join(format!("{}.index", self.record.id.task));
+        match changes.is_none() && is_large(&self.made_index()) {
+            // Git would not see what changed in the second in which it was made.
+            true => Staging::of(git, &scratch, self.base()).await,
+            false => Staging::copied(git, &self.made_index(), &scratch, self.base()).await,
+        }
+    }
+
+    /// Brings everything into the index.
+    pub(crate) async fn stage(&self, staging: &Staging, own: Own, changes: Option<&Changes>) -> Result<(), GitError> {
+        let Some(changes) = changes else { return staging.add_all(&self.path).await };
+        staging.read_again(&self.early(changes)?).await?;
+        match own {
+            Own::Same => self.stage_changes(staging, changes).await,
+            Own::Else | Own::LeavesOut => staging.add_all(&self.path).await,
+        }
+    }
+
+    /// The files that changed before the time that the index has.
+    fn early<'a>(&self, changes: &'a Changes) -> Result<Vec<&'a Path>, GitError> {
+        let made = fs::metadata(self.made_index()).map_err(GitError::file(self.made_index()))?;
+        let is_early = |change: &&Change| !change.is_folder && change.at < (made.mtime(), made.mtime_nsec());
+        Ok(changes.all.iter().filter(is_early).map(|change| change.path.as_path()).collect())
+    }
+
+    async fn stage_changes(&self, staging: &Staging, changes: &Changes) -> Result<(), GitError> {
+        let paths = self.concerned(changes).await?;
+        if changes.has_repositories || paths.iter().map(|path| path.as_os_str().len()).sum::<usize>() > MOST {
+            return staging.add_all(&self.path).await;
+        }
+        match staging.add(&self.path, &paths).await {
+            Err(error) => {
+                tracing::info!(path = %self.path.display(), %error, "git looks at every file of a checkout");
+                staging.add_all(&self.path).await
+            }
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// The files that changed, and the folders in which anything may have been put, moved or removed.
+    async fn concerned(&self, changes: &Changes) -> Result<BTreeSet<PathBuf>, GitError> {
+        let (top, below): (Vec<&Change>, Vec<&Change>) =
+            changes.all.iter().partition(|change| change.path.as_os_str().is_empty());
+        let mut paths: BTreeSet<PathBuf> = below.into_iter().map(|change| change.path.clone()).collect();
+        if !top.is_empty() {
+            paths.extend(self.at_the_top().await?);
+        }
+        Ok(paths)
+    }
+
+    /// The names at the top that are new or gone. What was moved to a name that was there before has changed itself.
+    async fn at_the_top(&self) -> Result<Vec<PathBuf>, GitError> {
+        let said = self.outer().done(&["ls-tree", "--name-only", "-z", self.base().as_str()], &[]).await?;
+        let names = said.out.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        let mut gone: BTreeSet<OsString> = names.map(|name| OsStr::from_bytes(name).to_owned()).collect();
+        let mut paths = Vec::new();
+        for entry in fs::read_dir(&self.path).map_err(GitError::file(&self.path))? {
+            let name = entry.map_err(GitError::file(&self.path))?.file_name();
+            if !gone.remove(&name) && name != ".git" {
+                paths.push(name.into());
+            }
+        }
+        paths.extend(gone.into_iter().map(PathBuf::from));
+        Ok(paths)
+    }
+}
+
+/// Whether an index is that of very many files.
+pub(crate) fn is_large(index: &Path) -> bool {
+    fs::metadata(index).is_ok_and(|found| found.len() >= LARGE)
+}
