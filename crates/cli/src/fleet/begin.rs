@@ -11,7 +11,7 @@ use runtime::{
     apart,
 };
 use store::{Reader, TodoError};
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 
 use super::account::Account;
 use super::follow::{Patience, follow};
@@ -52,7 +52,9 @@ pub(super) async fn goal(goal: Option<String>, work: &FleetWorkArgs, mut args: R
         plan: None,
     };
     let order = FleetOrder { terms: terms(usual, work)?, todos: Vec::new() };
-    Launch { start: Beginning::AsRun, work: Work::Begin(order), fresh: work.fresh, args, warned: None }.go().await
+    Launch { start: Beginning::AsRun, work: Work::Begin(order), fresh: work.fresh, args, looking: JoinSet::new() }
+        .go()
+        .await
 }
 
 /// Begins a fleet that works by a plan file.
@@ -84,7 +86,7 @@ fn planned(file: &Path, work: &FleetWorkArgs, mut args: RunArgs) -> Result<Launc
     let usual = plan.terms();
     let usual = FleetTerms { agent: args.agent.take(), plan: at.or(usual.plan.clone()), ..usual };
     let order = FleetOrder { terms: terms(usual, work)?, todos: plan.todos };
-    Ok(Launch { start: Beginning::AsRun, work: Work::Begin(order), fresh: work.fresh, args, warned: None })
+    Ok(Launch { start: Beginning::AsRun, work: Work::Begin(order), fresh: work.fresh, args, looking: JoinSet::new() })
 }
 
 /// Goes on with a fleet.
@@ -100,7 +102,7 @@ pub(super) async fn resume(id: Option<&str>, args: RunArgs) -> Result<Exit, Fail
         return Ok(Exit::Success);
     }
     let start = Beginning::Resume(session);
-    Launch { start, work: Work::Resume, fresh: false, args, warned: None }.go().await
+    Launch { start, work: Work::Resume, fresh: false, args, looking: JoinSet::new() }.go().await
 }
 
 /// What was typed goes before what the plan says, and that before what is usual.
@@ -149,7 +151,7 @@ struct Launch {
     fresh: bool,
     args: RunArgs,
     /// The look for files that are not committed. In a large repository it takes a while, in which the workers begin.
-    warned: Option<JoinHandle<()>>,
+    looking: JoinSet<()>,
 }
 
 impl Launch {
@@ -169,8 +171,9 @@ impl Launch {
         let mut launch = self;
         if let Work::Begin(order) = &launch.work {
             let repository = typed::expect_repository(&setup, &settings.cwd, &order.terms).await?;
-            let repository = repository.filter(|_| !order.terms.dirty);
-            launch.warned = repository.map(|it| tokio::spawn(typed::warn_of_uncommitted(it, order.terms.plan.clone())));
+            if let Some(repository) = repository.filter(|_| !order.terms.dirty) {
+                launch.looking.spawn(typed::warn_of_uncommitted(repository, order.terms.plan.clone()));
+            }
         }
         launch.begin(start, settings, (&setup.env, Some(&setup)), share).await
     }
@@ -183,7 +186,7 @@ impl Launch {
         (env, setup): (&Env, Option<&Setup>),
         share: Option<Share>,
     ) -> Result<Exit, Failure> {
-        let Launch { work, fresh, args, warned, start: _ } = self;
+        let Launch { work, fresh, args, mut looking, start: _ } = self;
         let cwd = settings.cwd.clone();
         if let Err(error) = host::limits::raise_open_files() {
             tracing::warn!(%error, "the limit of open files stays as it is");
@@ -208,10 +211,8 @@ impl Launch {
                 return Err(refused(error, id));
             }
         };
-        if let Some(warned) = warned {
-            // From now on there may be a picture, which a warning would be written into.
-            let _over = warned.await;
-        }
+        // From now on there may be a picture, which a warning would be written into.
+        while looking.join_next().await.is_some() {}
         let patience = Patience { park: args.park_wait };
         let (id, home) = (session.id(), session.home().clone());
         let lines = Lines::new(&session, env, args.output_format, args.quiet)?
